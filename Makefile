@@ -42,7 +42,7 @@ golden: ## accept the current output of the stories; read the difference before 
 	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./hcp/ 
 	go run ./config/admission/annotations/generate .
 	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/ ./config/admission/annotations
-	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/dhcp ./network/dns ./envoy/resources ./controllers ./cmd/oooi/... ./test/docs ./test/rules ./test/monitoring
+	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./dhcp/reply ./network/dns ./envoy/resources ./controllers ./cmd/oooi/... ./test/docs ./test/rules ./test/monitoring
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (5s)
@@ -71,7 +71,7 @@ real = export CI=true OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_EDGE_BINARY=$(CURDIR)/
 # calm runs the tests whose bounds on time hold only where nothing else runs on the machine.
 calm = export OOOI_CALM=1 OOOI_GREEDY=1 OOOI_DARK=10s OOOI_ACCESS_FAULTS=1 && $(real) $(call tests,.,calm,pkgname,-p 1 \
   -run 'TestFlood|TestRepliesToAbsentHosts|TestAgainstAnAPIServer|TestOneVM|TestABurst|TestConnectionsThatSendNothing|TestADarkEndpoint|TestFaults' \
-  ./cmd/oooi-edge ./network/dhcp ./edge ./envoy ./test/accessfaults)
+  ./cmd/oooi-edge ./dhcp ./edge ./envoy ./test/accessfaults)
 
 # begin starts the clock of a long target, and step tells when a part of it begins.
 begin = @mkdir -p bin; date +%s >bin/$@.begun
@@ -127,7 +127,7 @@ test-long: ## what takes too long for make test: all strategies and faults on th
 
 .PHONY: bench-servers
 bench-servers: ## what a DHCP renewal, a DNS answer and an NTP answer cost (root)
-	go test -run '^$$' -bench . -benchmem -count 3 ./network/dhcp ./network/dns ./network/ntp
+	go test -run '^$$' -bench . -benchmem -count 3 ./dhcp/... ./network/dns ./network/ntp
 	go test -run '^$$' -bench BenchmarkNTP -count 3 ./cmd/oooi-edge
 
 .PHONY: bench-apiproxy
@@ -223,7 +223,7 @@ soak: ## the long versions: ten minutes for each fuzz target, a million random w
 	OOOI_WORLDS=100000 go test -count=1 -timeout 5h -run TestPlanAndOperatorAgree ./controllers
 	CGO_ENABLED=1 go test -race -timeout 60m ./...
 	OOOI_SIMULATION=2500 go test -count=1 -v -timeout 60m -run TestFaults ./edge/failover/simulation
-	OOOI_LAW_SEEDS=5000 go test -count=1 -v -timeout 10h -run TestLawsOfTwoEdges ./network/dhcp
+	OOOI_LAW_SEEDS=5000 go test -count=1 -v -timeout 10h -run TestLawsOfTwoEdges ./dhcp
 	OOOI_DNS_QUESTIONS=200000 go test -count=1 -v -timeout 60m -run TestJudges ./network/dns
 	$(MAKE) build gotestsum
 	@$(calm)

@@ -221,7 +221,7 @@ func TestEqualLeases(t *testing.T) {
 
 // TestLeasesOfTwoEdges: in random histories with late watches, cut edges and lost answers, a write
 // replaces what the API server had when the edge knew it, a confirmed lease is that of the API server, and in
-// the end both edges know what it has. The law test of package network/dhcp builds on these rules.
+// the end both edges know what it has. The law test of package dhcp builds on these rules.
 func TestLeasesOfTwoEdges(t *testing.T) {
 	for seed := range uint64(200) {
 		if err := leaseHistory(t, rand.New(rand.NewPCG(seed, 1))); err != nil {

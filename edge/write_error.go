@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/cldmnky/oooi/network/leases"
+	"github.com/cldmnky/oooi/dhcp/leases"
 )
 
 // writeError is the error of a request that writes a lease, with its reason.

@@ -16,11 +16,13 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
+	"github.com/cldmnky/oooi/dhcp"
+	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/dhcp"
 )
 
 func newDHCPCommand() *cobra.Command {
@@ -114,10 +116,10 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 
 // leases returns the lease store: objects inside a cluster, cached in the run directory,
 // else files. The returned function keeps them fresh and cached until its context ends.
-func leases(ctx context.Context, f serverFlags, source *edge.Source, kube *edge.Kube, dir string, log *slog.Logger) (dhcp.Store, dhcp.VMs, func(context.Context), error) {
+func leases(ctx context.Context, f serverFlags, source *edge.Source, kube *edge.Kube, dir string, log *slog.Logger) (dhcp.Store, reply.VMs, func(context.Context), error) {
 	if kube == nil {
-		files, err := dhcp.OpenFiles(dir)
-		return files, dhcp.NoVMs{}, func(context.Context) {}, err
+		files, err := leasefile.Open(dir)
+		return files, reply.NoVMs{}, func(context.Context) {}, err
 	}
 	n := source.Current().Network
 	objects, vms := kube.Leases(ctx, n.Name), kube.VMs(ctx, n.CIDR)

@@ -10,9 +10,10 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/dhcp"
+	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/dhcp"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -24,7 +25,7 @@ func macsOfEdge(number, n int) []string {
 	for i := byte(1); len(out) < n; i++ {
 		mac := []byte{2, 0, 0, 0, 0x44, i}
 		m := &dhcpv4.DHCPv4{ClientHWAddr: mac, Options: dhcpv4.Options{61: append([]byte{1}, mac...), 53: {1}}}
-		if dhcp.Defers(two, 3-number, m, dhcp.Sent{PeerServes: true}) {
+		if reply.Defers(two, 3-number, m, reply.Sent{PeerServes: true}) {
 			out = append(out, m.ClientHWAddr.String())
 		}
 	}

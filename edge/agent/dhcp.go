@@ -1,5 +1,5 @@
 // This file runs the DHCP server of an edge while its interface is admissible. Package
-// network/dhcp decides about addresses.
+// dhcp decides about addresses.
 
 package agent
 
@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"net/netip"
 
+	"github.com/cldmnky/oooi/dhcp/socket"
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/dhcp"
 )
 
 const (
@@ -30,7 +30,7 @@ type DHCP struct {
 	// Needs are the destinations that serving depends on.
 	Needs []network.ReservedDestination
 	// Serve answers on sockets until ctx ends.
-	Serve func(context.Context, dhcp.Sockets) error
+	Serve func(context.Context, socket.Sockets) error
 	// Status is kept by Run: whether the server serves.
 	Status Status
 }
@@ -64,19 +64,19 @@ func (d *DHCP) Run(ctx context.Context) error {
 }
 
 // ListenDHCP opens the sockets of a DHCP server on device. The service VIP must be an address of the device.
-func ListenDHCP(ctx context.Context, device string, serviceVIP netip.Addr) (dhcp.Sockets, error) {
+func ListenDHCP(ctx context.Context, device string, serviceVIP netip.Addr) (socket.Sockets, error) {
 	at := []netip.AddrPort{netip.AddrPortFrom(serviceVIP, dhcpPort)}
 	for range broadcastSockets {
 		at = append(at, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpPort))
 	}
 	conns, err := edge.ListenPackets(ctx, device, at...)
 	if err != nil {
-		return dhcp.Sockets{}, err
+		return socket.Sockets{}, err
 	}
 	for _, c := range conns {
 		_ = c.SetReadBuffer(receiveBuffer)
 	}
-	sockets, err := dhcp.NewSockets(conns[0], conns[1:]...)
+	sockets, err := socket.New(conns[0], conns[1:]...)
 	if err != nil {
 		sockets.Close()
 	}

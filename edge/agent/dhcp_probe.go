@@ -14,8 +14,8 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	"golang.org/x/net/ipv4"
 
+	"github.com/cldmnky/oooi/dhcp"
 	"github.com/cldmnky/oooi/edge"
-	"github.com/cldmnky/oooi/network/dhcp"
 )
 
 const (

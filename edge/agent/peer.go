@@ -1,5 +1,5 @@
 // This file tells DHCP whether the peer serves, and whether this edge yields to a younger pod
-// with its number: the failover agent of this edge pushes both. Package network/dhcp decides
+// with its number: the failover agent of this edge pushes both. Package dhcp decides
 // what follows.
 
 package agent

@@ -12,7 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/cldmnky/oooi/network/dhcp"
+	"github.com/cldmnky/oooi/dhcp"
 	"github.com/cldmnky/oooi/network/metrics"
 )
 

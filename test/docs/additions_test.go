@@ -14,7 +14,7 @@ import (
 	// What the tests with the build tag import, so that go test does not reuse an older result.
 	_ "github.com/cldmnky/oooi/cmd/oooi/plan"
 	_ "github.com/cldmnky/oooi/config/admission/annotations"
-	_ "github.com/cldmnky/oooi/network/dhcp"
+	_ "github.com/cldmnky/oooi/dhcp"
 )
 
 // An edit inserts text before a line of a file.
@@ -37,7 +37,7 @@ func TestAddedSetting(t *testing.T) {
 func TestAddedMetric(t *testing.T) {
 	added(t, "TestMetricThatWasAdded",
 		edit{"network/metrics/table.go", "DHCPOtherServers =", `DHCPSearches = counter(DHCP, "oooi_dhcp_searches_total", "Searches for other DHCP servers.", "found")`},
-		edit{"network/dhcp/metrics.go", "m.set(metrics.DHCPOtherServers", `m.Counter(metrics.DHCPSearches).WithLabelValues("no").Inc()`},
+		edit{"dhcp/metrics.go", "m.set(metrics.DHCPOtherServers", `m.Counter(metrics.DHCPSearches).WithLabelValues("no").Inc()`},
 	)
 }
 

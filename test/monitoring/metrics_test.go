@@ -11,9 +11,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/dhcp"
 	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/network/access"
-	"github.com/cldmnky/oooi/network/dhcp"
 	"github.com/cldmnky/oooi/network/dns"
 	"github.com/cldmnky/oooi/network/metrics"
 	"github.com/cldmnky/oooi/network/ntp"

@@ -1,0 +1,142 @@
+// This file asks the network before an address is offered to a client that did not have it, and before a DECLINE
+// counts (RFC 2131 section 3.1, and the idea of RFC 5227). No other message waits for an answer.
+
+package dhcp
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+
+	"github.com/cldmnky/oooi/dhcp/recent"
+	"github.com/cldmnky/oooi/dhcp/reply"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// askTime is how long an offer waits for answers at most, with all addresses that are tried.
+	// Clients wait for two seconds or more.
+	askTime = 200 * time.Millisecond
+	// lateTime is how long an answer is awaited. A late one avoids the address for the next client.
+	lateTime = time.Second
+	// addressesAsked for one offer.
+	addressesAsked = 4
+	// brief is how long a declined address is not assigned if no other host answers for it.
+	brief = 5 * time.Minute
+)
+
+// The limits of questions, of those for VMs of the cluster and of those for unknown clients: each
+// makes an entry in the kernel's neighbor table, which all pods of a node share.
+const (
+	asksPerSecond, asksAtOnce               = 32, 256
+	asksPerSecondUnknown, asksAtOnceUnknown = 4, 32
+)
+
+// reply sends the reply of v, which needs no write. If v is an offer that must be asked about, that
+// happens first, and other messages are processed meanwhile.
+func (s *Server) reply(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
+	s.mu.Lock()
+	asks, waits := s.mustAsk(v), s.conflicts.asking[v.MAC]
+	if asks {
+		s.conflicts.asking[v.MAC] = true
+	}
+	s.mu.Unlock()
+	switch {
+	case waits && v.Outcome == reply.Offered:
+		s.Metrics.drops(dropBusy)
+	case asks:
+		s.startAsking(ctx, n, request, v)
+	default:
+		s.finish(request, v)
+	}
+}
+
+// mustAsk reports whether an offer waits for a question, and takes it from the limit. The caller
+// holds the lock.
+func (s *Server) mustAsk(v reply.Verdict) bool {
+	now := s.Now()
+	if s.WhoHas == nil || !v.Ask || v.Answer == nil || s.conflicts.asking[v.MAC] || s.conflicts.Known(v.Address, now) {
+		return false
+	}
+	if v.VM == "" {
+		return s.conflicts.unknown.AllowN(now, 1)
+	}
+	return s.conflicts.vms.AllowN(now, 1)
+}
+
+// startAsking asks while other messages are processed. Only here are the values moved to the heap.
+func (s *Server) startAsking(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
+	s.writing.Go(func() { s.ask(ctx, n, request, v) })
+}
+
+// ask asks for the address of an offer, and for others if hosts use it. Then it sends the offer, at the
+// latest when its time is over.
+func (s *Server) ask(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
+	client, over := v.MAC, time.NewTimer(askTime)
+	defer over.Stop()
+	for range addressesAsked {
+		a, found := v.Address, make(chan string, 1)
+		s.writing.Go(func() {
+			mac, _ := s.whoHas(ctx, a)
+			found <- mac
+		})
+		mac, timely := "", true
+		select {
+		case mac = <-found:
+		case <-over.C:
+			timely = false
+		}
+		s.mu.Lock()
+		if !timely {
+			s.conflicts.Note(a, recent.Answer{At: s.Now()})
+		}
+		again := false
+		if mac != "" && mac != client {
+			v = s.decide(n, request)
+			again = v.Ask && !s.conflicts.Known(v.Address, s.Now())
+		}
+		s.mu.Unlock()
+		if !again {
+			break
+		}
+	}
+	s.mu.Lock()
+	delete(s.conflicts.asking, client)
+	s.mu.Unlock()
+	s.finish(request, v)
+}
+
+// whoHas asks for an address, remembers the answer and returns its MAC, and whether it answered just now.
+// Empty: no host answered, not even late.
+func (s *Server) whoHas(ctx context.Context, a netip.Addr) (mac string, proven bool) {
+	ctx, cancel := context.WithTimeout(ctx, lateTime)
+	defer cancel()
+	mac, proven, err := s.WhoHas(ctx, a)
+	if err != nil {
+		// The network cannot be asked now. The offer does not wait for it.
+		s.Log.Debug("address not asked for", "address", a, "err", err)
+		return "", false
+	}
+	s.mu.Lock()
+	s.conflicts.Note(a, recent.Answer{MAC: mac, Proven: proven, At: s.Now()})
+	s.mu.Unlock()
+	return mac, proven
+}
+
+// declinedFor ignores a DECLINE if its client answers for the address: it uses it, so another host sent the
+// message. The quarantine is short if no host answers: the client is wrong, or hostile. It gets another address
+// meanwhile.
+func (s *Server) declinedFor(ctx context.Context, v reply.Verdict) reply.Verdict {
+	if v.Outcome != reply.Declined || s.WhoHas == nil {
+		return v
+	}
+	switch mac, proven := s.whoHas(ctx, v.Address); {
+	case mac == v.MAC && proven:
+		return v.Instead(reply.DeclineIgnored)
+	case mac == "" || mac == v.MAC:
+		v.Next.Expires = v.Next.Expires.Add(brief - network.Quarantine)
+	}
+	return v
+}

@@ -1,0 +1,124 @@
+// This file limits what the messages of one MAC cause: writes to the store, declined addresses and lines
+// in the log. MACs are easily forged, so there are limits for all MACs together, too. A client that has a
+// lease always renews it. The limits depend on messages, the time and chance.
+
+package dhcp
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+
+	"github.com/cldmnky/oooi/dhcp/recent"
+	"github.com/cldmnky/oooi/dhcp/reply"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// writesPerMAC in any writesWindow are at most one a second, four of them at once, and as many reads. A client
+	// that starts needs two at once, and one that boots several times in a row a few more.
+	writesPerMAC = 4
+	writesWindow = recent.WroteFor / 2
+	// readsUnknown in any readsWindow are made before unknown clients are refused, all together.
+	readsUnknown = 40
+	readsWindow  = 20 * time.Second
+	// declinesPerMAC in any declinesWindow are believed. A client that finds more conflicts is broken, or
+	// hostile, or behind a router that answers all ARP requests.
+	declinesPerMAC = 3
+	declinesWindow = time.Hour
+)
+
+// The budgets of a server. The mutex of the server guards them.
+type budgets struct {
+	writes, declines, informs recent.Budget
+	// reads are those before a refusal, of each MAC. What unknown clients spend of them together takes
+	// nothing from the leases of other clients.
+	reads   recent.Budget
+	unknown recent.Allowance
+	lines   recent.Lines
+	wrote   recent.Wrote
+}
+
+// afford returns v, or what becomes of it if its client has no budget for it. A reason means that the
+// message is dropped. The caller holds the lock.
+func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) (_ reply.Verdict, dropped drop) {
+	now := s.Now()
+	cost := uint8(0)
+	for _, l := range []network.Lease{v.Next, v.Remove} {
+		if l.Address.IsValid() {
+			cost++
+		}
+	}
+	// SELECTING and INIT-REBOOT are written in any case, so they are no renewals.
+	holds := v.Outcome == reply.Granted && v.Was.MAC == v.MAC && v.Was.Address == v.Next.Address
+	newcomer := v.Outcome == reply.Granted && !holds && v.VM == "" && s.UnknownClients != nil
+	switch {
+	case v.Confirm && !s.budgets.reads.Spend(v.MAC, 1, writesPerMAC, writesWindow, now):
+		return v, dropReads
+	case v.Confirm && v.VM == "" && s.UnknownClients != nil && !s.budgets.unknown.Spend(readsUnknown, readsWindow, now):
+		return v, dropReads
+	// Forged messages that are ignored leave the writes of their MAC to its client.
+	case v.Outcome == reply.Declined && !s.believes(n, v, now):
+		return v.Instead(reply.DeclineIgnored), ""
+	case cost == 0 || holds && reply.Uses(request):
+		return v, ""
+	// Adopting the address that a VM uses is no new lease: another message released it, and paid.
+	case v.VM != "" && v.Outcome == reply.Granted && reply.Uses(request):
+		return v, ""
+	case newcomer && s.UnknownClients.TokensAt(now) < 1:
+		return v, dropUnknown
+	case !s.budgets.writes.Spend(v.MAC, cost, writesPerMAC, writesWindow, now):
+		if v.Outcome == reply.Released && s.budgets.wrote.Lately(v.Remove, now) {
+			// A client does not repeat it. It is free once for each lease that was written.
+			s.budgets.wrote.Forget(v.Remove)
+			return v, ""
+		}
+		enough := !v.Was.Expires.Before(now.Add(time.Duration(n.DHCP.LeaseTime)))
+		if holds && v.Was.VM == v.VM && enough && s.Store.Fresh() == nil && s.budgets.wrote.Lately(v.Was, now) {
+			// Another host may have spent it with this client's MAC. The lease is written, so the client gets it.
+			v.Next, v.Remove = network.Lease{}, network.Lease{}
+			return v, ""
+		}
+		return v, dropWrites
+	}
+	if newcomer {
+		s.UnknownClients.AllowN(now, 1)
+	}
+	return v, ""
+}
+
+// believes reports whether a DECLINE counts: its client declined little lately, few addresses of the
+// range are in quarantine, and VMs do not need this one. The caller holds the lock.
+func (s *Server) believes(n network.Network, v reply.Verdict, now time.Time) bool {
+	if !s.budgets.declines.Spend(v.MAC, 1, declinesPerMAC, declinesWindow, now) {
+		return false
+	}
+	lost := 0
+	for _, r := range reply.Ranges(n) {
+		_, quarantined := s.Store.Taken(r.First, r.Last, now, time.Duration(n.DHCP.LeaseTime))
+		lost += quarantined
+	}
+	// The address is assigned now, so the client will need another one.
+	return s.spare(n, s.known(n, now), lost) > 0
+}
+
+// line logs a line about a MAC, if few were logged for the same MAC and reason.
+func (s *Server) line(level slog.Level, message, mac, reason string, more ...any) {
+	if !s.Log.Enabled(context.Background(), level) {
+		return
+	}
+	if level >= slog.LevelInfo {
+		s.mu.Lock()
+		ok, leftOut := s.budgets.lines.Permit(mac+reason, s.Now())
+		s.mu.Unlock()
+		if leftOut > 0 {
+			s.Log.Info("lines about DHCP messages left out", "count", leftOut)
+		}
+		if !ok {
+			return
+		}
+	}
+	s.Log.Log(context.Background(), level, message, append(more, "mac", mac)...)
+}

@@ -1,0 +1,57 @@
+// This file decides which addresses are not offered, since hosts use them without a lease.
+
+package dhcp
+
+import (
+	"net/netip"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/cldmnky/oooi/dhcp/recent"
+	"github.com/cldmnky/oooi/dhcp/reply"
+	"github.com/cldmnky/oooi/network"
+)
+
+// lostShare is the part of the range that may be lost at one time to hosts without a lease.
+const lostShare = 10
+
+// conflicts holds the answers, and the questions under way. The mutex of the server guards it.
+type conflicts struct {
+	recent.Answers
+	// asking holds the MACs whose offers wait for an answer.
+	asking       map[string]bool
+	vms, unknown *rate.Limiter
+}
+
+func newConflicts() conflicts {
+	return conflicts{
+		Answers: recent.NewAnswers(), asking: map[string]bool{},
+		vms: rate.NewLimiter(asksPerSecond, asksAtOnce), unknown: rate.NewLimiter(asksPerSecondUnknown, asksAtOnceUnknown),
+	}
+}
+
+// inUse is Known.InUse.
+func (s *Server) inUse(n network.Network, k reply.Known, now time.Time) func(netip.Addr) (mac string, spared bool) {
+	return func(a netip.Addr) (string, bool) {
+		return s.conflicts.InUse(a, now, func() int { return s.spare(n, k, 0) })
+	}
+}
+
+// spare returns how many more addresses of the range may be lost to hosts without a lease: a tenth of the
+// range, less those that are lost already, and none that VMs need. The caller holds the lock.
+func (s *Server) spare(n network.Network, k reply.Known, lost int) int {
+	left := max(1, n.DHCP.Range.Size()/lostShare) - lost
+	if k.PoolRemaining != nil {
+		left = min(left, k.PoolRemaining())
+	}
+	return left
+}
+
+// Conflicts returns the addresses of the range for which hosts without a lease answered in the last hour,
+// with their MACs, sorted. A VM can make up any of them.
+func (s *Server) Conflicts() []network.UsedAddress {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conflicts.Conflicts(s.Now(), s.Store.At)
+}

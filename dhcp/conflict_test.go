@@ -1,0 +1,245 @@
+package dhcp_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/dhcp"
+	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/reply"
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
+)
+
+// throughKernel asks the network through the kernel of an edge.
+func throughKernel(t *testing.T, edges *netns.Namespace, n network.Network) func(context.Context, netip.Addr) (string, bool, error) {
+	t.Helper()
+	var asker *edge.Asker
+	var err error
+	edges.Do(t, func() { asker, err = edge.NewAsker("net1", func() netip.Addr { return n.Edges[0].Address }) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(ctx context.Context, a netip.Addr) (mac string, proven bool, err error) {
+		edges.Do(t, func() { mac, proven, err = asker.WhoHas(ctx, a) })
+		return mac, proven, err
+	}
+}
+
+// asking is an edge that asks the network.
+func asking(t *testing.T, n network.Network, settings ...func(*dhcp.Server)) (site, *dhcp.Server) {
+	t.Helper()
+	netns.Require(t)
+	files, err := leasefile.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var server *dhcp.Server
+	var asks atomic.Pointer[func(context.Context, netip.Addr) (string, bool, error)]
+	s := serveFrom(t, n, files, append(settings, func(x *dhcp.Server) {
+		server = x
+		x.WhoHas = func(ctx context.Context, a netip.Addr) (string, bool, error) { return (*asks.Load())(ctx, a) }
+	})...)
+	s.files = files
+	who := throughKernel(t, s.edge, n)
+	asks.Store(&who)
+	return s, server
+}
+
+const foreignMAC = "02:00:00:00:f0:01"
+
+// TestStaticDeviceKeepsItsAddress: a host in the range that sends no DHCP message keeps its address. No client
+// is offered it, whether it requests it or finds it by chance. A client that has a lease on it is not asked about.
+func TestStaticDeviceKeepsItsAddress(t *testing.T) {
+	t.Parallel()
+	w := NewWithT(t)
+	n := changed(func(d *network.DHCP) { d.Range = network.Range{First: at("20"), Last: at("31")} })
+	s, x := asking(t, n)
+	lease := network.Lease{Address: at("30"), MAC: mac2, Expires: time.Now().Add(time.Hour).Truncate(time.Second)}
+	w.Expect(s.files.Replace(t.Context(), network.Lease{}, lease)).To(Succeed())
+	device, holder := netns.New(t), netns.New(t)
+	s.segment.Attach(t, device, "net1", foreignMAC, "192.168.100.20/24")
+	s.segment.Attach(t, holder, "net1", "02:00:00:00:f0:02", "192.168.100.30/24")
+	station := s.station("192.168.100.250/24")
+	offered := func(m *dhcpv4.DHCPv4) string {
+		t.Helper()
+		station.send(m, everybody)
+		reply, _ := station.hears(patience.Limit)
+		w.Expect(reply).NotTo(BeNil())
+		w.Expect(reply.MessageType()).To(Equal(offer))
+		return reply.YourIPAddr.String()
+	}
+	// On a busy node an answer may be late. Then it counts for the next try.
+	w.Eventually(func() string { return offered(message(discover, mac1, asks("20"))) }).ShouldNot(Equal(full("20")))
+	for i := range 9 {
+		w.Expect(offered(message(discover, fmt.Sprintf("02:00:00:00:0c:%02x", i)))).NotTo(Equal(full("20")))
+	}
+	w.Expect(offered(message(discover, mac2))).To(Equal(full("30")), "its lease")
+	w.Expect(x.Conflicts()).To(Equal([]network.UsedAddress{{Address: at("20"), MAC: foreignMAC}}))
+}
+
+// TestNodeOfAnotherServerKeepsItsAddress: a node whose address comes from an earlier DHCP server, and that has
+// no guest agent, keeps it: no other VM is offered it, and the node renews it.
+func TestNodeOfAnotherServerKeepsItsAddress(t *testing.T) {
+	t.Parallel()
+	w := NewWithT(t)
+	s, _ := asking(t, blue(), func(x *dhcp.Server) { x.VMs = vms{mac1: "blue-worker-1", mac2: "blue-worker-2"} })
+	node := netns.New(t)
+	s.segment.Attach(t, node, "net1", mac1, "192.168.100.40/24")
+	station := s.station("192.168.100.250/24")
+	offered := func(mac string) string {
+		t.Helper()
+		station.send(message(discover, mac, asks("40")), everybody)
+		reply, _ := station.hears(patience.Limit)
+		w.Expect(reply).NotTo(BeNil())
+		return reply.YourIPAddr.String()
+	}
+	w.Eventually(func() string { return offered(mac2) }).ShouldNot(Equal(full("40")), "the node has it")
+	w.Expect(offered(mac1)).To(Equal(full("40")), "it is the node's own")
+	station.send(message(request, mac1, has("40")), everybody)
+	w.Eventually(func() string { l, _ := s.files.At(at("40")); return l.MAC }).Should(Equal(mac1), "a renewal")
+}
+
+// A played network answers as a test says.
+type played struct {
+	mu    sync.Mutex
+	asked []netip.Addr
+	// says returns who has an address, and waits as a network does.
+	says func(context.Context, netip.Addr) string
+}
+
+func (p *played) whoHas(ctx context.Context, a netip.Addr) (string, bool, error) {
+	p.mu.Lock()
+	p.asked = append(p.asked, a)
+	p.mu.Unlock()
+	return p.says(ctx, a), true, nil
+}
+
+func (p *played) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.asked)
+}
+
+// TestOffersWaitForNoOther: addresses are asked for in parallel. Offers are sent even if the network never
+// answers, and messages of other clients wait for nothing. A second DISCOVER asks for nothing again.
+func TestOffersWaitForNoOther(t *testing.T) {
+	t.Parallel()
+	w := NewWithT(t)
+	end := make(chan struct{})
+	const all = 100
+	p := &played{says: func(context.Context, netip.Addr) string { <-end; return "" }}
+	h := serveHostile(t, blue(), func(s *dhcp.Server) { s.WhoHas, s.VMs = p.whoHas, allVMs{} })
+	t.Cleanup(sync.OnceFunc(func() { close(end) }))
+	lease := network.Lease{Address: at("30"), MAC: mac2, Expires: now.Add(time.Hour).Truncate(time.Second)}
+	w.Expect(h.files.Replace(t.Context(), network.Lease{}, lease)).To(Succeed())
+	for i := range all {
+		h.send(message(discover, fmt.Sprintf("02:00:00:00:0c:%02x", i)), everybody)
+	}
+	w.Eventually(p.count).Should(Equal(all), "all at once")
+	h.send(message(discover, mac2), everybody)
+	seen := map[string]bool{}
+	for len(seen) < all+1 {
+		m, _ := h.hears(patience.Limit)
+		w.Expect(m).NotTo(BeNil(), "%d of %d", len(seen), all)
+		w.Expect(seen).NotTo(HaveKey(m.YourIPAddr.String()))
+		seen[m.YourIPAddr.String()] = true
+	}
+	w.Expect(seen).To(HaveKey(full("30")), "a client with a lease")
+	w.Expect(h.asked(message(discover, "02:00:00:00:0c:01"))).NotTo(BeNil())
+	w.Expect(p.count()).To(Equal(all), "asked for once")
+}
+
+// allVMs knows every MAC as a VM.
+type allVMs struct{ reply.NoVMs }
+
+func (allVMs) VM(mac string) (string, netip.Addr, bool) { return "vm-" + mac[12:], netip.Addr{}, true }
+
+// TestHostThatAnswersForAll: a router with proxy ARP, or a hostile VM that answers for every address, takes
+// no address from VMs.
+func TestHostThatAnswersForAll(t *testing.T) {
+	for name, mac := range map[string]func(netip.Addr) string{
+		"one MAC":   func(netip.Addr) string { return foreignMAC },
+		"many MACs": func(a netip.Addr) string { b := a.As4(); return fmt.Sprintf("02:00:00:00:f1:%02x", b[3]) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := NewWithT(t)
+			p := &played{says: func(_ context.Context, a netip.Addr) string { return mac(a) }}
+			h := serveHostile(t, small("49"), func(s *dhcp.Server) { s.WhoHas, s.VMs = p.whoHas, allVMs{} })
+			for i := range 36 {
+				w.Expect(h.boots(fmt.Sprintf("02:00:00:00:0c:%02x", i)).IsValid()).To(BeTrue(), "VM %d", i)
+			}
+		})
+	}
+}
+
+// TestDeclinesAreAsked: a declined address is in quarantine for an hour if another host answers for it. If none
+// does, it is so for a few minutes: its client gets another one meanwhile. If the client itself answers, another
+// host sent the DECLINE, and the client keeps its address.
+func TestDeclinesAreAsked(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		mac  string
+		free time.Duration
+	}{
+		"another host answers":   {foreignMAC, time.Hour},
+		"the client answers":     {mac2, 0},
+		"no host answers for it": {"", 5 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := NewWithT(t)
+			var declining atomic.Bool
+			p := &played{says: func(context.Context, netip.Addr) string {
+				if declining.Load() {
+					return x.mac
+				}
+				return ""
+			}}
+			h := serveHostile(t, blue(), func(s *dhcp.Server) { s.WhoHas = p.whoHas })
+			a := h.boots(mac2)
+			w.Expect(a.IsValid()).To(BeTrue())
+			declining.Store(true)
+			h.tell(message(decline, mac2, server(us), asks(a.String())))
+			l, _ := h.files.At(a)
+			if x.free == 0 {
+				w.Expect(l.MAC).To(Equal(mac2))
+				w.Expect(h.renews(mac2, a)).To(BeTrue())
+				return
+			}
+			w.Expect(l.MAC).To(BeEmpty())
+			w.Expect(l.Expires).To(BeTemporally("~", now.Add(x.free), time.Second))
+			h.wait(5 * time.Second)
+			w.Expect(h.boots(mac2)).NotTo(Or(Equal(netip.Addr{}), Equal(a)))
+		})
+	}
+}
+
+// TestHonestDecline: a client finds a host that has its new address. The kernel finds it, too, so the address
+// is in quarantine for an hour, and operators see the host.
+func TestHonestDecline(t *testing.T) {
+	t.Parallel()
+	w := NewWithT(t)
+	s, x := asking(t, blue())
+	station := s.station("192.168.100.250/24")
+	station.send(message(request, mac1, server(us), asks("20")), everybody)
+	granted, _ := station.hears(patience.Limit)
+	w.Expect(granted).NotTo(BeNil())
+	w.Expect(granted.MessageType()).To(Equal(ack))
+	host := netns.New(t)
+	s.segment.Attach(t, host, "net1", foreignMAC, "192.168.100.20/24")
+	station.send(message(decline, mac1, server(us), asks("20")), everybody)
+	w.Eventually(func() string { l, _ := s.files.At(at("20")); return l.MAC }).Should(BeEmpty())
+	l, _ := s.files.At(at("20"))
+	w.Expect(time.Until(l.Expires)).To(BeNumerically(">", 30*time.Minute))
+	w.Expect(x.Conflicts()).To(ConsistOf(network.UsedAddress{Address: at("20"), MAC: foreignMAC}))
+}

@@ -1,0 +1,65 @@
+// Package dhcp serves DHCP (RFC 2131) on one network from its plan.
+//
+// # Parts
+//
+//   - Package reply is pure: the reply to one message, what must be written first, and where
+//     the reply is sent. Its Defers decides which edge replies.
+//   - A Store is where Server writes leases, such as the one of package leasefile.
+//   - Server reads the sockets of package socket, writes leases and sends replies. A reader for each
+//     socket only queues, and no reply waits. Package recent is its memory of messages.
+//
+// # Two edges, one server
+//
+// Both edges of a network use the same server identifier. The address that a MAC is
+// offered depends only on the MAC, the plan and the leases, so both edges offer the
+// same one. An offer writes nothing. The write before an ACK is a compare-and-swap on
+// the address. A hash of the client selects the edge that replies to a broadcast
+// (RFC 3074). The other edge also replies if its peer does not serve, or if the client
+// asks again (reply.Defers).
+//
+// An edge may be cut off from the store, and is told late what its peer writes and
+// removes. These rules keep an address from being assigned twice, and a client from
+// losing the one it has:
+//
+//   - A client that accepts an offer, or remembers an address, is always written, whatever is known about it:
+//     it may have released the address at the peer.
+//   - A renewal that cannot be written promises at most network.Lease.Promised.
+//   - An edge whose store does not answer offers nothing, and refuses no client.
+//   - Before a client is refused, its leases are read from the store again.
+//
+// # Client identity
+//
+// A client is its MAC (chaddr). The client identifier (option 61) is echoed (RFC 6842)
+// and selects only the edge that replies. A node's initrd and its root send different
+// identifiers, and cloned disks send equal ones.
+//
+// # Assignment
+//
+// A VM keeps its address, known from a lease or from KubeVirt, before any address is
+// assigned. So the server assigns nothing until it has read leases and VMs. Unknown
+// clients get the addresses that are not reserved for VMs (reply.PoolRemaining). A lease is
+// deleted one day after its address became free. The address of a VM is free once it
+// has been gone for five minutes (reply.VMs.Gone), but is assigned only if no other address of the range is. A VM with a
+// new MAC inherits the address of its former one.
+//
+// # Limits
+//
+// The messages of one MAC cause at most four writes in any four seconds, and three
+// addresses in quarantine in any hour (budget.go). While they are spent, a client gets
+// the lease that this edge wrote for it a moment ago. MACs are forged easily, so there are limits for all
+// together: a tenth of the range is in quarantine at most, and no address that VMs need.
+// A client with a lease always renews it.
+//
+// # Without privileges
+//
+// There is no raw socket. So a reply to a client without an address goes to
+// 255.255.255.255, even if the client did not set the broadcast flag (RFC 2131 section
+// 4.1); clients accept it.
+//
+// # Addresses in use
+//
+// Before an address is offered to a client that did not have it, the network is asked
+// whether a host has it (RFC 2131 section 3.1), through the kernel's ARP (ask.go).
+// Offers wait 200 ms for an answer, all at once. A client that detects a conflict later
+// sends DHCPDECLINE.
+package dhcp

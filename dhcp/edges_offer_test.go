@@ -1,0 +1,88 @@
+package dhcp_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+
+	"github.com/cldmnky/oooi/dhcp/reply"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestReleasedAtThePeer: a client releases its address at one edge, and another client gets it there. The other edge
+// was not told. It grants the address to the first client no more, although it remembers the lease. A client
+// that released nothing gets its address at either edge.
+func TestReleasedAtThePeer(t *testing.T) {
+	s := newSchedule(t, 1, 20)
+	s.deep = true // Nothing happens meanwhile.
+	one, two := s.edges[0], s.edges[1]
+	process := func(e *lawEdge, m *dhcpv4.DHCPv4) reply.Verdict {
+		return e.server.Process(t.Context(), m, netip.MustParseAddr("255.255.255.255"))
+	}
+	mine := message(request, mac1, server(us), asks("15"))
+	if v := process(one, mine); v.Outcome != reply.Granted {
+		t.Fatalf("accepted: %s", v.Outcome)
+	}
+	two.store.lists()
+	if v := process(two, message(request, mac1, asks("15"))); v.Outcome != reply.Granted {
+		t.Errorf("a client that reboots: %s", v.Outcome)
+	}
+	one.store.lists()
+	if v := process(one, message(release, mac1, server(us), has("15"))); v.Outcome != reply.Released {
+		t.Fatalf("released: %s", v.Outcome)
+	}
+	if v := process(one, message(request, mac2, server(us), asks("15"))); v.Outcome != reply.Granted {
+		t.Fatalf("another client: %s", v.Outcome)
+	}
+	if v := process(two, message(request, mac1, asks("15"))); v.Outcome == reply.Granted {
+		t.Error("two clients have one address")
+	}
+	two.store.cut, two.peer = true, true
+	two.store.answered = time.Time{}
+	if v := process(two, message(request, mac1, asks("15"))); v.Answer != nil {
+		t.Errorf("cut off: %s", v.Outcome)
+	}
+}
+
+// TestEitherEdgeGrantsAnOffer: one edge grants what the other one offered, if no other
+// client got it meanwhile. It holds even if it offered the address to another client.
+func TestEitherEdgeGrantsAnOffer(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(30) {
+		s := newSchedule(t, 2*seed+1, 20)
+		s.r = rand.New(rand.NewPCG(seed, 4))
+		s.edges[0].skew, s.edges[1].skew = 0, 0
+		s.n.DHCP.Reservations = []network.Reservation{{MAC: mac1, Address: at("7")}}
+		granted := 0
+		for range 300 {
+			s.clock = s.clock.Add(time.Duration(s.r.IntN(100)) * time.Second)
+			i := s.r.IntN(2)
+			s.edges[0].store.lists()
+			s.edges[1].store.lists()
+			mac := fmt.Sprintf("02:00:00:00:00:%02x", s.r.IntN(30))
+			m := message(discover, mac)
+			if s.r.IntN(3) == 0 {
+				m = message(discover, mac, asks(fmt.Sprint(5+s.r.IntN(30))))
+			}
+			s.deep = true // Nothing happens meanwhile.
+			offered := s.edges[i].server.Process(t.Context(), m, s.n.DHCP.ServerID)
+			if offered.Answer == nil {
+				continue
+			}
+			two := s.edges[1-i].server
+			two.Offers(offered.Address, "02:00:00:00:00:99")
+			m = message(request, mac, server(us), asks(offered.Address.String()), dhcpv4.WithTransactionID(m.TransactionID))
+			if v := two.Process(t.Context(), m, s.n.DHCP.ServerID); v.Outcome != reply.Granted || v.Address != offered.Address {
+				t.Fatalf("seed %d: %s was offered %s and is %s %s", seed, mac, offered.Address, v.Outcome, v.Why)
+			}
+			granted++
+		}
+		if granted < 20 {
+			t.Fatalf("seed %d: %d of 300 got anything", seed, granted)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+// This file is the file of leases: a line for each change of the lease on an address, the last one counts. Lines that
+// are flushed together end with a line that has their checksum. A new file is written as a whole, and renamed.
+
+package leasefile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	journalFile = "leases"
+	// shortJournal in bytes is never written again as a whole.
+	shortJournal = 1 << 20
+)
+
+// A change is the new lease on an address. The zero Lease: it has none any more.
+type change struct {
+	address netip.Addr
+	lease   network.Lease
+}
+
+// A journal is the open file. It is not safe for concurrent use.
+type journal struct {
+	dir  string
+	file *os.File
+	// size in bytes of all durable lines, and that of the lines at first.
+	size, first int64
+	// torn: behind size may be the lines of a write that failed. Unnamed: the name of the file may not be durable.
+	torn, unnamed bool
+}
+
+// newJournal writes a file with these leases in dir, in place of the one that is there. If it returns an error, the
+// former file is still there.
+func newJournal(dir string, all []network.Lease) (_ journal, err error) {
+	t, err := os.Create(filepath.Join(dir, "."+journalFile))
+	if err != nil {
+		return journal{}, err
+	}
+	changes := make([]change, len(all))
+	for i, l := range all {
+		changes[i] = change{l.Address, l}
+	}
+	j := journal{dir: dir, file: t}
+	err = j.write(changes)
+	if err == nil {
+		err = os.Rename(t.Name(), filepath.Join(dir, journalFile))
+	}
+	if err != nil {
+		return journal{}, errors.Join(err, t.Close(), os.Remove(t.Name()))
+	}
+	j.first, j.unnamed = j.size, true
+	return j, nil
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// write appends changes durably. After an error, the file has none of them.
+func (j *journal) write(changes []change) error {
+	if j.unnamed {
+		if err := syncDir(j.dir); err != nil {
+			return err
+		}
+		j.unnamed = false
+	}
+	if j.torn {
+		if err := j.file.Truncate(j.size); err != nil {
+			return err
+		}
+		j.torn = false
+	}
+	var lines []byte
+	for _, c := range changes {
+		lines = append(c.address.AppendTo(lines), ' ')
+		if c.lease.Address.IsValid() {
+			b, err := json.Marshal(c.lease)
+			if err != nil {
+				return err
+			}
+			lines = append(lines, b...)
+		}
+		lines = append(lines, '\n')
+	}
+	lines = fmt.Appendf(lines, "%s%08x\n", checksumMark, crc32.ChecksumIEEE(lines))
+	_, err := j.file.WriteAt(lines, j.size)
+	if err == nil {
+		err = j.file.Sync()
+	}
+	if j.torn = err != nil; !j.torn {
+		j.size += int64(len(lines))
+	}
+	return err
+}
+
+// long reports whether most lines are of former changes.
+func (j *journal) long() bool { return j.size > shortJournal+2*j.first }
+
+func (j *journal) close() error {
+	if j.file == nil {
+		return nil
+	}
+	return j.file.Close()
+}
+
+// readJournal returns the changes in the file in dir, in their order, and when they were written; none if there is no
+// file. Lines at the end without their checksum were never durable. Damage before them is an error: an address
+// could be assigned twice.
+func readJournal(dir string) (out []change, written time.Time, err error) {
+	name := filepath.Join(dir, journalFile)
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, written, nil
+	}
+	if err != nil {
+		return nil, written, err
+	}
+	about, err := os.Stat(name)
+	if err != nil {
+		return nil, written, err
+	}
+	number, damaged := 1, 0
+	for {
+		lines, rest, whole := cutBatch(text)
+		if !whole {
+			return out, about.ModTime(), nil
+		}
+		if damaged > 0 {
+			return nil, written, fmt.Errorf("%s is damaged from line %d on: restore the file, or remove it if no client has a lease", name, damaged)
+		}
+		batch, ok := readBatch(lines)
+		if !ok {
+			damaged = number // An error, unless it is the last one.
+		}
+		out, text = append(out, batch...), rest
+		number += bytes.Count(lines, []byte("\n"))
+	}
+}
+
+// checksumMark begins a line with a checksum, in eight hexadecimal digits.
+const checksumMark = "= "
+
+// cutBatch cuts text behind the first line with a checksum. False: there is none.
+func cutBatch(text []byte) (batch, rest []byte, found bool) {
+	for at := 0; ; {
+		end := bytes.IndexByte(text[at:], '\n')
+		if end < 0 {
+			return nil, nil, false
+		}
+		line := text[at : at+end]
+		if at += end + 1; bytes.HasPrefix(line, []byte(checksumMark)) {
+			return text[:at], text[at:], true
+		}
+	}
+}
+
+// readBatch reads lines that end with their checksum. False: they are damaged.
+func readBatch(lines []byte) (out []change, ok bool) {
+	last := len(lines) - len(checksumMark) - 9
+	if last < 0 || string(lines[last:]) != fmt.Sprintf("%s%08x\n", checksumMark, crc32.ChecksumIEEE(lines[:last])) {
+		return nil, false
+	}
+	for line := range bytes.Lines(lines[:last]) {
+		address, lease, _ := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
+		a, err := netip.ParseAddr(string(address))
+		c := change{address: a}
+		if len(lease) > 0 && err == nil {
+			err = json.Unmarshal(lease, &c.lease)
+		}
+		if err != nil || len(lease) > 0 && c.lease.Address != a {
+			return nil, false
+		}
+		out = append(out, c)
+	}
+	return out, true
+}

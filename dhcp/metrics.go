@@ -1,0 +1,69 @@
+// This file holds the metrics, and names why messages are dropped. It does not use the global registry.
+
+package dhcp
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
+)
+
+// Metrics holds the metrics of one server.
+type Metrics struct{ metrics.Set }
+
+// NewMetrics creates the metrics and registers them with r.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	return &Metrics{metrics.Register(r, metrics.DHCP)}
+}
+
+// OtherServers sets how many other DHCP servers were seen of late.
+func (m *Metrics) OtherServers(count int) {
+	m.set(metrics.DHCPOtherServers, count)
+}
+
+// observe sets the gauges of the pool and of the leases that wait to be written.
+func (m *Metrics) observe(pool network.PoolUse, inUse, waiting int) {
+	for state, count := range map[string]int{"assigned": pool.Assigned, "declined": pool.Declined, "free": pool.Free} {
+		m.set(metrics.DHCPAddresses, count, state)
+	}
+	m.set(metrics.DHCPAddressesInUse, inUse)
+	m.unwritten(waiting)
+}
+
+// unwritten sets how many leases wait to be written.
+func (m *Metrics) unwritten(count int) { m.set(metrics.DHCPLeasesUnwritten, count) }
+
+func (m *Metrics) set(g metrics.Gauge, count int, labels ...string) {
+	m.Gauge(g).WithLabelValues(labels...).Set(float64(count))
+}
+
+func (m *Metrics) wrote(result string, since time.Time) {
+	m.Histogram(metrics.DHCPLeaseWriteSeconds).WithLabelValues(result).Observe(time.Since(since).Seconds())
+}
+
+// A drop is why a message or a reply was dropped. Empty: it was not. docs/metrics.md explains each reason to operators.
+type drop string
+
+const (
+	dropReceive       drop = "receive"
+	dropQueue         drop = "queue"
+	dropBeyondGateway drop = "beyond-gateway"
+	dropNotForUs      drop = "not-addressed-to-us"
+	dropMalformed     drop = "malformed"
+	dropProbe         drop = "probe"
+	dropForOthers     drop = "inform-for-others"
+	dropBusy          drop = "busy"
+	dropReads         drop = "reads"
+	dropWrites        drop = "writes"
+	dropUnknown       drop = "unknown-clients"
+	dropInform        drop = "inform"
+	dropRemovals      drop = "removals"
+	dropSendBuffer    drop = "send-buffer"
+	dropSend          drop = "send"
+)
+
+// drops counts a message or a reply that is dropped.
+func (m *Metrics) drops(why drop) { m.Counter(metrics.DHCPDropped).WithLabelValues(string(why)).Inc() }

@@ -1,0 +1,193 @@
+// This file takes in messages: which packets count, and what becomes of each.
+
+package dhcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+
+	"github.com/cldmnky/oooi/dhcp/reply"
+	"github.com/cldmnky/oooi/dhcp/socket"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// informsPerSecond and informsAtOnce limit the replies to INFORM of clients without a lease.
+	// Such a reply may wait for a host that does not exist, in the buffer of its socket.
+	informsPerSecond = 10
+	informsAtOnce    = 20
+	// informsPerMAC in any informsWindow are answered.
+	informsPerMAC = 4
+	informsWindow = 10 * time.Second
+)
+
+// read queues the packets of one socket until ctx ends. It waits for nothing else, so that the kernel drops
+// none. It returns why it ended.
+func (s *Server) read(ctx context.Context, r socket.Receiver, queue chan<- socket.Packet) error {
+	for {
+		p, err := r.Next()
+		switch {
+		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
+			return err
+		case err != nil:
+			s.Metrics.drops(dropReceive)
+			s.warnings.Do(func() { s.Log.Warn("message not received", "err", err) })
+			continue
+		}
+		select {
+		case queue <- p:
+		default:
+			s.Metrics.drops(dropQueue)
+		}
+	}
+}
+
+// work processes what was queued until ctx ends.
+func (s *Server) work(ctx context.Context, queue <-chan socket.Packet) {
+	w := s.watch.Load()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case p := <-queue:
+			w.begin()
+			s.receive(ctx, p)
+			w.end()
+		}
+	}
+}
+
+// receive decides about one packet, and replies at once if nothing must be written.
+func (s *Server) receive(ctx context.Context, p socket.Packet) {
+	n := s.Network()
+	request, why := accepted(n, p)
+	if why != "" {
+		s.Metrics.drops(why)
+		return
+	}
+	switch v, why := s.admit(n, request, p.To); {
+	case why != "":
+		s.Metrics.drops(why)
+	case v.Outcome == reply.Released:
+		s.startRemoving(ctx, request, v)
+	case v.Waits():
+		s.startWriting(ctx, n, request, v)
+	default:
+		s.reply(ctx, n, request, v)
+	}
+}
+
+// admit returns the verdict about a message that was sent to dst, and reserves what it needs. A reason means that the
+// message is dropped.
+func (s *Server) admit(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr) (v reply.Verdict, why drop) {
+	mac := request.ClientHWAddr.String()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v = s.share(n, request, dst)
+	// A client that asks again gets the first reply. One that renews need not wait for a write: another host may have
+	// asked for it with its MAC.
+	if _, writing := s.busy[mac]; writing && (v.Waits() || !reply.Uses(request)) {
+		return v, dropBusy
+	}
+	if v.Outcome == reply.OtherServer && v.VM != "" && s.OtherServer != nil {
+		s.OtherServer(v.VM, reply.Addr(request.ServerIdentifier()))
+	}
+	if len(s.busy) >= maxWriting && v.Waits() {
+		return v, dropBusy
+	}
+	v, why = s.afford(n, request, v)
+	switch {
+	case why != "":
+	case v.Outcome == reply.Informed && !s.mayInform(v):
+		why = dropInform
+	case v.Outcome == reply.Released && !s.mayRemove(v.Remove):
+		why = dropRemovals
+	case v.Waits() && v.Outcome != reply.Released:
+		s.busy[mac] = v.Outcome == reply.Granted && v.VM == "" && v.Anyway.IsZero()
+		if s.busy[mac] {
+			s.counted.room--
+		}
+	}
+	return v, why
+}
+
+// startWriting makes a verdict durable, replies, and then removes the client's previous lease, while other messages
+// are processed. Only here and in startRemoving are the values moved to the heap.
+func (s *Server) startWriting(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
+	s.writing.Go(func() {
+		ctx, mac := context.WithoutCancel(ctx), v.MAC
+		v := s.write(ctx, n, request, s.declinedFor(ctx, v))
+		s.mu.Lock()
+		delete(s.busy, mac)
+		removes := v.Remove.Address.IsValid() && s.mayRemove(v.Remove)
+		s.mu.Unlock()
+		s.finish(request, v)
+		if removes {
+			s.remove(ctx, v.Remove)
+		}
+	})
+}
+
+// startRemoving removes a lease that mayRemove reserved, while other messages are processed.
+func (s *Server) startRemoving(ctx context.Context, request *dhcpv4.DHCPv4, v reply.Verdict) {
+	s.writing.Go(func() {
+		s.remove(context.WithoutCancel(ctx), v.Remove)
+		s.finish(request, v)
+	})
+}
+
+// share returns the verdict about a message that was sent to dst, for which the peer may reply. The caller
+// holds the lock.
+func (s *Server) share(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr) reply.Verdict {
+	v := s.decide(n, request)
+	if s.defers(n, request, dst) && (v.Answer != nil || v.Confirm) {
+		v = v.Instead(reply.LeftToPeer)
+	}
+	return v
+}
+
+// accepted returns the message in a packet, or why the packet is dropped.
+func accepted(n network.Network, p socket.Packet) (request *dhcpv4.DHCPv4, why drop) {
+	switch {
+	case n.BehindGateway(p.From.Addr()):
+		// A host in a client network is no client of DHCP: it could release the leases of VMs, and
+		// take addresses.
+		return nil, dropBeyondGateway
+	case !addressedTo(n, p.To):
+		return nil, dropNotForUs
+	}
+	request, err := dhcpv4.FromBytes(p.Data)
+	switch {
+	case err != nil:
+		return nil, dropMalformed
+	case bytes.Equal(request.ClientHWAddr, probeMAC()):
+		return nil, dropProbe
+	case request.MessageType() == dhcpv4.MessageTypeInform && !reply.Addr(request.GatewayIPAddr).IsValid() && reply.Addr(request.ClientIPAddr) != p.From.Addr():
+		// A client sends INFORM from its own address (RFC 2131 section 4.4.3), to which the reply goes.
+		return nil, dropForOthers
+	}
+	return request, ""
+}
+
+// mayInform reports whether an INFORM gets its reply now: its client has a lease, or few others asked. The
+// caller holds the lock.
+func (s *Server) mayInform(v reply.Verdict) bool {
+	l, ok := s.Store.Of(v.MAC)
+	if ok && l.Address == v.To.Addr() {
+		return true
+	}
+	now := s.Now()
+	return s.budgets.informs.Spend(v.MAC, 1, informsPerMAC, informsWindow, now) && s.informs.AllowN(now, 1)
+}
+
+// addressedTo reports whether a packet was sent to the server of n, not to the
+// next-hop VIP or another address of the edge.
+func addressedTo(n network.Network, to netip.Addr) bool {
+	return to == n.DHCP.ServerID || to == reply.Everyone || to == reply.Broadcast(n.CIDR)
+}

@@ -1,0 +1,41 @@
+// This file remembers recent offers, in bounded memory. It only avoids that two VMs
+// that start in the same second are offered the same address.
+
+package recent
+
+import (
+	"net/netip"
+	"time"
+)
+
+const (
+	// offerTime is how long an offer is remembered at least, until its client requests the address.
+	offerTime = 10 * time.Second
+	// maxOffers are remembered for each such period.
+	maxOffers = 4096
+)
+
+// Offers holds the MACs to which addresses were offered.
+type Offers struct{ periods[map[netip.Addr]string] }
+
+// To returns the MAC to which a was offered. Empty: none.
+func (o *Offers) To(a netip.Addr, now time.Time) string {
+	o.turn(now, offerTime, func() map[netip.Addr]string { return map[netip.Addr]string{} })
+	if mac, ok := o.current[a]; ok {
+		return mac
+	}
+	return o.former[a]
+}
+
+// Add remembers that a was offered to mac, if there is room.
+func (o *Offers) Add(a netip.Addr, mac string, now time.Time) {
+	if o.To(a, now) == mac || len(o.current) < maxOffers {
+		o.current[a] = mac
+	}
+}
+
+// Remove forgets the offer of an address: its client has a lease on it.
+func (o *Offers) Remove(a netip.Addr) {
+	delete(o.current, a)
+	delete(o.former, a)
+}

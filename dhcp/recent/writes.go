@@ -1,0 +1,69 @@
+// This file remembers the writes of this edge: those that went well, and the addresses of those that did not.
+
+package recent
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// WroteFor is how long it is remembered what this edge wrote: longer than a MAC whose budget is spent waits
+// for the next write.
+const WroteFor = 8 * time.Second
+
+// Wrote holds when this edge wrote leases in the last WroteFor, and in the period before, whatever their
+// expiry.
+type Wrote struct {
+	periods[map[network.Lease]time.Time]
+}
+
+// holder is what a lease of any time and version has.
+func holder(l network.Lease) network.Lease {
+	return network.Lease{Address: l.Address, MAC: l.MAC, VM: l.VM}
+}
+
+// Add remembers that l was written at now.
+func (w *Wrote) Add(l network.Lease, now time.Time) {
+	l = holder(l)
+	w.turn(now, WroteFor, func() map[network.Lease]time.Time { return map[network.Lease]time.Time{} })
+	w.current[l] = now
+}
+
+// Forget forgets that l was written.
+func (w *Wrote) Forget(l network.Lease) {
+	l = holder(l)
+	delete(w.current, l)
+	delete(w.former, l)
+}
+
+// Lately reports whether this edge wrote l in the last WroteFor.
+func (w *Wrote) Lately(l network.Lease, now time.Time) bool {
+	l = holder(l)
+	at, ok := w.current[l]
+	if !ok {
+		at, ok = w.former[l]
+	}
+	age := now.Sub(at)
+	return ok && age >= 0 && age < WroteFor
+}
+
+// FailedFor is how long it is remembered that a write failed.
+const FailedFor = 2 * time.Second
+
+// Failed holds the addresses of the leases that could not be written in the last FailedFor, and in the period before.
+type Failed struct{ periods[map[netip.Addr]bool] }
+
+// Add remembers that the lease on a could not be written at now.
+func (f *Failed) Add(a netip.Addr, now time.Time) {
+	f.all(now)[a] = true
+}
+
+// Lately reports whether the lease on a could not be written a moment ago.
+func (f *Failed) Lately(a netip.Addr, now time.Time) bool { return f.all(now)[a] || f.former[a] }
+
+func (f *Failed) all(now time.Time) map[netip.Addr]bool {
+	f.turn(now, FailedFor, func() map[netip.Addr]bool { return map[netip.Addr]bool{} })
+	return f.current
+}

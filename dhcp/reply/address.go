@@ -1,0 +1,223 @@
+// This file decides which address a client gets. Equal MAC, plan and leases give the
+// same address on every edge. It reads no clock and writes nothing. The search of the range
+// is in search.go.
+
+package reply
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/cldmnky/oooi/dhcp/leases"
+	"github.com/cldmnky/oooi/network"
+)
+
+// A client is one MAC on one network at one time.
+type client struct {
+	n     network.Network
+	known Known
+	now   time.Time
+	mac   string
+	// vm is the name of the VM with this MAC. Empty: an unknown client.
+	vm string
+	// reported is the address that KubeVirt reports for the VM.
+	reported netip.Addr
+	// scarce: addresses that other hosts seem to use are offered, too, unless they are spared.
+	scarce bool
+}
+
+func newClient(n network.Network, k Known, mac string, now time.Time) client {
+	c := client{n: n, known: k, now: now, mac: mac}
+	name, reported, ok := k.VMs.VM(mac)
+	if ok {
+		c.vm, c.reported = name, reported
+	} else if l, ok := k.Leases.Of(mac); ok && !k.VMs.Gone(l.VM) {
+		// VMs may not have been read yet; the lease has the name.
+		c.vm = l.VM
+	}
+	return c
+}
+
+func (c client) leaseTime() time.Duration { return time.Duration(c.n.DHCP.LeaseTime) }
+
+// reservation of this client, zero where it has none.
+func (c client) reservation() netip.Addr {
+	for _, r := range c.n.DHCP.Reservations {
+		if r.MAC == c.mac {
+			return r.Address
+		}
+	}
+	return netip.Addr{}
+}
+
+// address returns the address for this client: the one it has if the plan permits it (of
+// several, the hint), else its reservation, else the hint (option 50 or ciaddr), else a place in the range
+// that depends on its MAC. While another client has its reservation, it gets an address
+// like a client without one. False: there is none.
+func (c client) address(hint netip.Addr) (netip.Addr, bool) {
+	if hint.IsValid() && c.holds(hint) && c.keeps(hint) {
+		return hint, true
+	}
+	if a := c.own(); a.IsValid() && (c.holds(a) || c.room()) {
+		return a, true
+	}
+	if a := c.reservation(); a.IsValid() && c.available(a) {
+		return a, true
+	}
+	if !c.room() {
+		return netip.Addr{}, false
+	}
+	wanted := hint.IsValid() && c.permitted(hint) && c.available(hint)
+	if wanted && (!c.last(hint) || c.known.Offered(hint) == c.mac) {
+		return hint, true
+	}
+	a, ok := c.probe()
+	if wanted && c.last(a) {
+		return hint, true
+	}
+	return a, ok
+}
+
+// own returns the address that the client has, from a lease or from KubeVirt's report.
+// A report wins over an expired lease. A VM that has neither inherits the address of its former
+// MAC. Zero: none that it may keep.
+func (c client) own() netip.Addr {
+	l, ok := c.known.Leases.Of(c.mac)
+	leased := ok && c.keeps(l.Address) && c.available(l.Address)
+	reported := c.reported.IsValid() && c.keeps(c.reported) && c.available(c.reported)
+	switch {
+	case leased && (l.Held(c.now) || !reported):
+		return l.Address
+	case reported:
+		return c.reported
+	}
+	return c.inherited()
+}
+
+// inherited returns the address of the VM's former MAC: KubeVirt makes a new one when a VM
+// restarts, and a node whose address changes is lost to its cluster. Of several leases, the last
+// one counts. Zero: none.
+func (c client) inherited() netip.Addr {
+	if c.vm == "" || !c.known.Complete {
+		return netip.Addr{}
+	}
+	var last network.Lease
+	for _, l := range c.known.Leases.OfVM(c.vm) {
+		if c.inherits(l) && c.keeps(l.Address) && c.available(l.Address) && (!last.Address.IsValid() || leases.Later(l, last)) {
+			last = l
+		}
+	}
+	return last.Address
+}
+
+// inherits reports whether l is of this VM, with a MAC that no VM has any more.
+func (c client) inherits(l network.Lease) bool {
+	if c.vm == "" || l.VM != c.vm || l.MAC == "" || !c.known.Complete {
+		return false
+	}
+	_, _, exists := c.known.VMs.VM(l.MAC)
+	_, _, is := c.known.VMs.VM(c.mac)
+	return is && !exists
+}
+
+// holds reports whether the client has a lease on a that prevents its reassignment.
+func (c client) holds(a netip.Addr) bool {
+	l, ok := c.known.Leases.At(a)
+	return ok && l.MAC == c.mac && !l.Free(c.now, c.leaseTime(), false)
+}
+
+// permitted reports whether the plan permits this client to start using a.
+func (c client) permitted(a netip.Addr) bool {
+	if r := c.reservation(); r.IsValid() && c.available(r) {
+		return a == r
+	}
+	return c.n.DHCP.Range.Contains(a) && !slices.Contains(c.n.DHCP.Named, a) && c.allowed(a) && !c.inUse(a)
+}
+
+// keeps reports whether the plan permits this client to keep its address a. A running
+// VM keeps an address outside the range, too: it may be older than oooi, or the range
+// has changed. A node whose address changes is lost to its cluster. The client's own
+// word is not enough, since the address may belong to another server's pool. A client
+// does not keep an address of an edge, an excluded one, or another's reservation. Its
+// own reservation replaces its address when that one is free.
+func (c client) keeps(a netip.Addr) bool {
+	r := c.reservation()
+	if r.IsValid() && (a == r || c.available(r)) {
+		return a == r
+	}
+	return (c.n.DHCP.Range.Contains(a) || c.vm != "" && isHost(c.n.CIDR, a)) && c.allowed(a)
+}
+
+// allowed reports whether a is not an edge's, not excluded and not another's reservation.
+func (c client) allowed(a netip.Addr) bool {
+	for _, r := range c.n.DHCP.Reservations {
+		if r.Address == a {
+			return r.MAC == c.mac
+		}
+	}
+	return !c.ours(a) && !c.excluded(a)
+}
+
+func (c client) excluded(a netip.Addr) bool {
+	return slices.ContainsFunc(c.n.DHCP.Exclude, func(r network.Range) bool { return r.Contains(a) })
+}
+
+// ours reports whether a belongs to an edge, to the router, or is published. Such an
+// address is never assigned, even inside the range.
+func (c client) ours(a netip.Addr) bool {
+	for b := range ours(c.n) {
+		if a == b {
+			return true
+		}
+	}
+	return false
+}
+
+// available reports whether no other client has a.
+func (c client) available(a netip.Addr) bool {
+	if l, ok := c.known.Leases.At(a); ok {
+		if l.MAC == c.mac {
+			return true
+		}
+		// A declined address is in quarantine for all but the VM that KubeVirt reports to
+		// use it: another client declined it, or the VM was mistaken.
+		mistaken := l.MAC == "" && c.vm != "" && c.reported == a
+		if !mistaken && !c.inherits(l) && !l.Free(c.now, c.leaseTime(), c.gone(l)) {
+			return false
+		}
+	}
+	by := c.known.VMs.Reporter(a)
+	return by == "" || by == c.mac
+}
+
+// inUse reports whether another host seems to use a, so that it is not offered.
+func (c client) inUse(a netip.Addr) bool {
+	if c.known.InUse == nil {
+		return false
+	}
+	mac, spared := c.known.InUse(a)
+	return mac != "" && mac != c.mac && (spared || !c.scarce)
+}
+
+// gone reports whether l is of a VM that is gone, with a MAC that no other VM has.
+func (c client) gone(l network.Lease) bool {
+	if l.VM == "" || !c.known.VMs.Gone(l.VM) {
+		return false
+	}
+	_, _, exists := c.known.VMs.VM(l.MAC)
+	return !exists
+}
+
+// last reports whether a is assigned to another client only if no other address of the range is: its
+// lease is not over, but its VM is gone.
+func (c client) last(a netip.Addr) bool {
+	l, ok := c.known.Leases.At(a)
+	return ok && l.MAC != c.mac && !l.Free(c.now, c.leaseTime(), false) && c.gone(l)
+}
+
+// isHost reports whether a is a host address of p: not its network or broadcast
+// address.
+func isHost(p netip.Prefix, a netip.Addr) bool {
+	return p.Contains(a) && a != p.Masked().Addr() && a != Broadcast(p)
+}

@@ -1,0 +1,117 @@
+// This file searches the range for an address of a client without one. It asks the index of
+// the leases, so its time does not depend on how full the range is.
+
+package reply
+
+import (
+	"cmp"
+	"hash/fnv"
+	"net/netip"
+	"slices"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// maxProbes is how many addresses of a range are searched for one client. No larger
+// range is ever full.
+const maxProbes = 1 << 16
+
+// maxPassed is how many addresses are passed over because they were offered to others. Hosts that make up MACs get
+// so many offers that looking at all of them would take milliseconds.
+const maxPassed = 1024
+
+// probe searches the range from the place of the MAC. It prefers addresses that were
+// never assigned, then those with an expired lease, then those of VMs that are gone, then those
+// that were offered to another client.
+func (c client) probe() (netip.Addr, bool) {
+	parts := c.parts()
+	var offered netip.Addr
+	passed := 0
+	free := func(first, last netip.Addr) (netip.Addr, bool) {
+		return c.known.Leases.Free(first, last, c.now, c.leaseTime())
+	}
+	for _, search := range []func(first, last netip.Addr) (netip.Addr, bool){c.known.Leases.Unassigned, free} {
+		for _, p := range parts {
+			for a, ok := search(p.First, p.Last); ok; a, ok = search(a.Next(), p.Last) {
+				if c.permitted(a) && c.available(a) {
+					if !c.offeredToAnother(a) {
+						return a, true
+					}
+					offered = cmp.Or(offered, a)
+					if passed++; passed == maxPassed {
+						return offered, true
+					}
+				}
+				if a == p.Last {
+					break
+				}
+			}
+		}
+	}
+	a, also := c.ofGoneVM(parts)
+	a = cmp.Or(a, offered, also)
+	return a, a.IsValid()
+}
+
+// ofGoneVM returns the first address of parts whose lease belongs to a VM that is gone, and the
+// first one that was offered to another client a moment ago. Zero: none.
+func (c client) ofGoneVM(parts []network.Range) (free, offered netip.Addr) {
+	all := c.known.goneVMs()
+	for _, p := range parts {
+		first, _ := slices.BinarySearchFunc(all, p.First, func(l network.Lease, a netip.Addr) int { return l.Address.Compare(a) })
+		for _, l := range all[first:] {
+			a := l.Address
+			if !p.Contains(a) {
+				break
+			}
+			if !c.permitted(a) || !c.available(a) {
+				continue
+			}
+			if !c.offeredToAnother(a) {
+				return a, offered
+			}
+			offered = cmp.Or(offered, a)
+		}
+	}
+	return netip.Addr{}, offered
+}
+
+// offeredToAnother reports whether a was offered to another client a moment ago.
+func (c client) offeredToAnother(a netip.Addr) bool {
+	by := c.known.Offered(a)
+	return by != "" && by != c.mac
+}
+
+// parts are the range without excluded addresses, from the place of the MAC to the end and then
+// from the beginning, at most maxProbes addresses.
+func (c client) parts() []network.Range {
+	r := c.n.DHCP.Range
+	size := uint64(r.Size())
+	if size == 0 {
+		return nil
+	}
+	start := place(c.mac) % size
+	at := func(i uint64) netip.Addr { return network.AddressOf(network.Number(r.First) + uint32(i)) }
+	left := min(size, maxProbes)
+	to := min(size-start, left)
+	turned := []network.Range{{First: at(start), Last: at(start + to - 1)}}
+	if left -= to; left > 0 {
+		turned = append(turned, network.Range{First: r.First, Last: at(left - 1)})
+	}
+	var out []network.Range
+	for _, part := range turned {
+		out = append(out, part.Without(c.n.DHCP.Exclude)...)
+	}
+	return out
+}
+
+// place is stable for a MAC, on every edge and in every version.
+func place(mac string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(mac))
+	x := h.Sum64()
+	// FNV maps similar MACs to similar values; this is MurmurHash3's finalizer.
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	return x ^ x>>33
+}

@@ -1,0 +1,199 @@
+// This file composes the server: what it is made of, and what a reply depends on at one
+// moment. Messages are received in receive.go, leases written in write.go, replies sent in
+// send.go, all through the sockets of
+// package socket. Package reply decides the replies.
+
+package dhcp
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+	"golang.org/x/time/rate"
+
+	"github.com/cldmnky/oooi/dhcp/recent"
+	"github.com/cldmnky/oooi/dhcp/reply"
+	"github.com/cldmnky/oooi/dhcp/socket"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// maxQueued is how many messages wait for the server. It holds those of VMs that start
+	// together.
+	maxQueued = 2048
+	// maxWriting is how many leases may be written at one time.
+	maxWriting = 1024
+	// maxRemoving is how many leases may be removed at one time. Others expire.
+	maxRemoving = 256
+	// tries of one message if another writer changes its address meanwhile.
+	tries = 4
+	// again is the interval at which late leases are retried.
+	again = recent.FailedFor
+)
+
+// A Server serves DHCP on one network.
+type Server struct {
+	// Network returns the plan in force. It is called for each message.
+	Network func() network.Network
+	Store   Store
+	VMs     reply.VMs
+	Metrics *Metrics
+	Log     *slog.Logger
+	// UnknownClients limits the new leases of unknown clients. So a VM that forges
+	// MACs can neither exhaust the pool in a moment nor flood the store. Renewals do not
+	// count. Nil: no limit, since VMs are not known.
+	UnknownClients *rate.Limiter
+	// Edge is this edge's number in the plan. PeerServes reports whether the peer serves
+	// now; it is called for each message. Nil: this edge replies to all messages.
+	Edge       int
+	PeerServes func() bool
+	// Yields reports whether a younger pod has this edge's number. It is called for each
+	// message. Nil: none has.
+	Yields func() bool
+	// OtherServer gets the name of a VM of the cluster, and the DHCP server that it chose, for
+	// each message. It must return at once. Nil: such messages are only counted.
+	OtherServer func(vm string, server netip.Addr)
+	// WhoHas asks the network which host has an address, and returns its MAC, empty if none answered
+	// until the context ended. Proven: it answered just now. It is called concurrently. Nil: addresses are
+	// offered without a question.
+	WhoHas func(context.Context, netip.Addr) (mac string, proven bool, err error)
+	// Knows reports whether the kernel knows the host that has an address, so that no reply to it waits. It is called
+	// concurrently. Nil: it knows none.
+	Knows func(netip.Addr) bool
+	// Now is the clock. Nil: time.Now.
+	Now func() time.Time
+
+	direct, broadcast, atOnce socket.Sender
+	writing                   sync.WaitGroup
+	watch                     atomic.Pointer[watch]
+	// informs limits the replies to INFORM of clients without a lease.
+	informs *rate.Limiter
+	// warnings limits the log's lines about messages that were not received, and replies that were not sent.
+	warnings rate.Sometimes
+
+	mu sync.Mutex
+	// busy holds the MACs whose leases are being written. A client that retries gets the
+	// first reply. True: a new address for an unknown client.
+	busy map[string]bool
+	// removing holds the addresses whose leases are being removed.
+	removing  map[netip.Addr]bool
+	offers    recent.Offers
+	heard     recent.Heard
+	counted   count
+	gone      goneVMs
+	budgets   budgets
+	trouble   trouble
+	conflicts conflicts
+	failed    recent.Failed
+	// late survives when the sockets are reopened.
+	late late
+}
+
+// Serve serves on sockets until ctx ends, and closes them.
+func (s *Server) Serve(ctx context.Context, sockets socket.Sockets) error {
+	serving, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(serving, sockets.Close)()
+	s.mu.Lock()
+	s.forgetAll()
+	s.mu.Unlock()
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	var err error
+	if s.direct, s.broadcast, s.atOnce, err = sockets.Senders(); err != nil {
+		sockets.Close()
+		return err
+	}
+	s.informs, s.warnings = rate.NewLimiter(informsPerSecond, informsAtOnce), rate.Sometimes{Interval: time.Second}
+	s.watch.Store(newWatch())
+	defer s.watch.Store(nil)
+	defer s.writing.Wait()
+	s.writing.Go(func() { every(serving, again, func() { s.writeLate(serving) }) })
+	s.writing.Go(func() { every(serving, collectEvery, func() { s.collect(serving) }) })
+	queue := make(chan socket.Packet, maxQueued)
+	for _, r := range sockets.Receivers() {
+		s.writing.Go(func() { end(s.read(serving, r, queue)) })
+	}
+	s.work(serving, queue)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return context.Cause(serving)
+}
+
+// forgetAll forgets what clients are about, as a server that starts. The caller holds the lock.
+func (s *Server) forgetAll() {
+	s.busy, s.removing, s.offers, s.conflicts = map[string]bool{}, map[netip.Addr]bool{}, recent.Offers{}, newConflicts()
+}
+
+// defers reports whether the peer replies. The caller holds the lock.
+func (s *Server) defers(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr) bool {
+	if s.PeerServes == nil {
+		return false
+	}
+	return reply.Defers(n, s.Edge, request, reply.Sent{
+		Direct: n.DHCP.ServerID == dst, Again: s.heard.Again(request, s.Now()),
+		PeerServes: s.PeerServes(), Yields: s.Yields != nil && s.Yields(), Stale: s.Store.Fresh() != nil,
+	})
+}
+
+// decide returns the verdict at this moment. It remembers an offer, also of the peer, so that no other client
+// is offered the address. The caller holds the lock.
+func (s *Server) decide(n network.Network, request *dhcpv4.DHCPv4) reply.Verdict {
+	now := s.Now()
+	v := reply.Decide(n, s.known(n, now), request, now)
+	if v.Outcome == reply.Offered {
+		s.offers.Add(v.Address, v.MAC, now)
+	}
+	return v
+}
+
+// known is what a reply depends on at this moment. The caller holds the lock.
+func (s *Server) known(n network.Network, now time.Time) reply.Known {
+	k := reply.Known{
+		Leases: s.Store, VMs: s.VMs, Complete: s.Ready() == nil, Fresh: s.Store.Fresh() == nil, Shared: s.PeerServes != nil,
+		Offered: func(a netip.Addr) string { return s.offers.To(a, now) },
+	}
+	all := k
+	k.GoneVMs = func() []network.Lease { return s.gone.at(all, now) }
+	if _, none := s.VMs.(reply.NoVMs); !none && n.DHCP.ReservedForVMs > 0 {
+		k.PoolRemaining = s.poolRemaining(n, k, now)
+	}
+	if s.conflicts.Hosts() {
+		k.InUse = s.inUse(n, k, now)
+	}
+	return k
+}
+
+// Ready returns nil once all leases and VMs were read. Until then only clients with a
+// lease are served.
+func (s *Server) Ready() error { return cmp.Or(s.Store.Ready(), s.VMs.Ready()) }
+
+// Alive returns nil unless the server stands still: then VMs need the peer.
+func (s *Server) Alive() error {
+	if w := s.watch.Load(); w != nil {
+		return w.err()
+	}
+	return nil
+}
+
+// every calls do at the interval d until ctx ends.
+func every(ctx context.Context, d time.Duration, do func()) {
+	tick := time.NewTicker(d)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			do()
+		}
+	}
+}
