@@ -13,7 +13,7 @@ import (
 
 	"github.com/cldmnky/oooi/dhcp"
 	"github.com/cldmnky/oooi/dhcp/reply"
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/hostile"
 	"github.com/cldmnky/oooi/test/patience"
@@ -66,9 +66,9 @@ func TestForgedRenewals(t *testing.T) {
 // neighbors returns what the kernel of the edge knows.
 func (s site) neighbors() func(netip.Addr) bool {
 	s.t.Helper()
-	var asker *edge.Asker
+	var asker *device.Asker
 	var err error
-	s.edge.Do(s.t, func() { asker, err = edge.NewAsker("net1", func() netip.Addr { return s.n.Edges[0].Address }) })
+	s.edge.Do(s.t, func() { asker, err = device.NewAsker("net1", func() netip.Addr { return s.n.Edges[0].Address }) })
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ import (
 
 	"github.com/cldmnky/oooi/dhcp"
 	"github.com/cldmnky/oooi/dhcp/leasefile"
-	"github.com/cldmnky/oooi/dhcp/socket"
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/dhcp/udp"
+	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/patience"
@@ -109,7 +109,7 @@ func newSite(t testing.TB, on *netns.Segment, n network.Network, number int) sit
 }
 
 // serve serves on sockets until the test or stop ends it.
-func (s *site) serve(server *dhcp.Server, sockets socket.Sockets) {
+func (s *site) serve(server *dhcp.Server, sockets udp.Sockets) {
 	s.t.Helper()
 	server.Metrics = dhcp.NewMetrics(s.counted)
 	if server.Network == nil {
@@ -132,14 +132,14 @@ func (s *site) serve(server *dhcp.Server, sockets socket.Sockets) {
 
 // listen opens the sockets of the edge. With one for broadcasts, the server receives them in the order
 // in which they are sent. Each receives into a buffer of so many bytes. 0: the kernel's default.
-func (s site) listen(broadcasts, buffer int) (sockets socket.Sockets) {
+func (s site) listen(broadcasts, buffer int) (sockets udp.Sockets) {
 	s.t.Helper()
 	at := []netip.AddrPort{netip.AddrPortFrom(s.n.ServiceVIP, 67)}
 	for range broadcasts {
 		at = append(at, netip.MustParseAddrPort("0.0.0.0:67"))
 	}
 	s.edge.Do(s.t, func() {
-		conns, err := edge.ListenPackets(s.t.Context(), "net1", at...)
+		conns, err := socket.ListenPackets(s.t.Context(), "net1", at...)
 		if err != nil {
 			s.t.Error(err)
 			return
@@ -149,7 +149,7 @@ func (s site) listen(broadcasts, buffer int) (sockets socket.Sockets) {
 				_ = c.SetReadBuffer(buffer)
 			}
 		}
-		if sockets, err = socket.New(conns[0], conns[1:]...); err != nil {
+		if sockets, err = udp.New(conns[0], conns[1:]...); err != nil {
 			s.t.Error(err)
 		}
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/dhcp"
 	"github.com/cldmnky/oooi/dhcp/leasefile"
 	"github.com/cldmnky/oooi/dhcp/reply"
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/patience"
@@ -24,9 +24,9 @@ import (
 // throughKernel asks the network through the kernel of an edge.
 func throughKernel(t *testing.T, edges *netns.Namespace, n network.Network) func(context.Context, netip.Addr) (string, bool, error) {
 	t.Helper()
-	var asker *edge.Asker
+	var asker *device.Asker
 	var err error
-	edges.Do(t, func() { asker, err = edge.NewAsker("net1", func() netip.Addr { return n.Edges[0].Address }) })
+	edges.Do(t, func() { asker, err = device.NewAsker("net1", func() netip.Addr { return n.Edges[0].Address }) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func (s *apiServer) put(a netip.Addr, l network.Lease, at time.Time) object {
 	return o
 }
 
-// A cutStore is the leases as one edge knows them, as package edge keeps them: its own writes at
+// A cutStore is the leases as one edge knows them, as package edge/kube keeps them: its own writes at
 // once, those of others when it is told. It may be cut off from the API server.
 type cutStore struct {
 	leases.Table

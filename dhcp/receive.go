@@ -13,13 +13,13 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 
 	"github.com/cldmnky/oooi/dhcp/reply"
-	"github.com/cldmnky/oooi/dhcp/socket"
+	"github.com/cldmnky/oooi/dhcp/udp"
 	"github.com/cldmnky/oooi/network"
 )
 
 const (
 	// informsPerSecond and informsAtOnce limit the replies to INFORM of clients without a lease.
-	// Such a reply may wait for a host that does not exist, in the buffer of its socket.
+	// Such a reply may wait for a host that does not exist, in the buffer of its udp.
 	informsPerSecond = 10
 	informsAtOnce    = 20
 	// informsPerMAC in any informsWindow are answered.
@@ -29,7 +29,7 @@ const (
 
 // read queues the packets of one socket until ctx ends. It waits for nothing else, so that the kernel drops
 // none. It returns why it ended.
-func (s *Server) read(ctx context.Context, r socket.Receiver, queue chan<- socket.Packet) error {
+func (s *Server) read(ctx context.Context, r udp.Receiver, queue chan<- udp.Packet) error {
 	for {
 		p, err := r.Next()
 		switch {
@@ -49,7 +49,7 @@ func (s *Server) read(ctx context.Context, r socket.Receiver, queue chan<- socke
 }
 
 // work processes what was queued until ctx ends.
-func (s *Server) work(ctx context.Context, queue <-chan socket.Packet) {
+func (s *Server) work(ctx context.Context, queue <-chan udp.Packet) {
 	w := s.watch.Load()
 	for {
 		select {
@@ -64,7 +64,7 @@ func (s *Server) work(ctx context.Context, queue <-chan socket.Packet) {
 }
 
 // receive decides about one packet, and replies at once if nothing must be written.
-func (s *Server) receive(ctx context.Context, p socket.Packet) {
+func (s *Server) receive(ctx context.Context, p udp.Packet) {
 	n := s.Network()
 	request, why := accepted(n, p)
 	if why != "" {
@@ -153,7 +153,7 @@ func (s *Server) share(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr
 }
 
 // accepted returns the message in a packet, or why the packet is dropped.
-func accepted(n network.Network, p socket.Packet) (request *dhcpv4.DHCPv4, why drop) {
+func accepted(n network.Network, p udp.Packet) (request *dhcpv4.DHCPv4, why drop) {
 	switch {
 	case n.BehindGateway(p.From.Addr()):
 		// A host in a client network is no client of DHCP: it could release the leases of VMs, and

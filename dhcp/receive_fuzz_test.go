@@ -14,7 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/dhcp/leasefile"
 	"github.com/cldmnky/oooi/dhcp/reply"
-	"github.com/cldmnky/oooi/dhcp/socket"
+	"github.com/cldmnky/oooi/dhcp/udp"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -51,7 +51,7 @@ func fuzzed(t testing.TB) *received {
 			t.Fatal(err)
 		}
 	}
-	closed, err := socket.New(conns[0], conns[1])
+	closed, err := udp.New(conns[0], conns[1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func fuzzed(t testing.TB) *received {
 }
 
 // replies returns what the server would reply to a packet that it accepts now.
-func (r *received) replies(p socket.Packet) (_ reply.Verdict, request *dhcpv4.DHCPv4) {
+func (r *received) replies(p udp.Packet) (_ reply.Verdict, request *dhcpv4.DHCPv4) {
 	request, why := accepted(r.n, p)
 	if why != "" {
 		return reply.Verdict{}, nil
@@ -130,7 +130,7 @@ func FuzzReceive(f *testing.F) {
 			}
 			r.now = r.now.Add(time.Duration(input[0]) * time.Second)
 			size := min(int(binary.BigEndian.Uint16(input[3:])), len(input)-5)
-			p := socket.Packet{
+			p := udp.Packet{
 				Data: input[5 : 5+size], From: netip.AddrPortFrom(netip.MustParseAddr(froms[int(input[1])%len(froms)]), 68),
 				To: netip.MustParseAddr(tos[int(input[2])%len(tos)]),
 			}
@@ -141,7 +141,7 @@ func FuzzReceive(f *testing.F) {
 }
 
 // check receives one packet.
-func (r *received) check(t *testing.T, p socket.Packet) {
+func (r *received) check(t *testing.T, p udp.Packet) {
 	t.Helper()
 	v, request := r.replies(p)
 	switch holder, held := r.files.At(v.Address); {

@@ -1,7 +1,7 @@
 // This file composes the server: what it is made of, and what a reply depends on at one
 // moment. Messages are received in receive.go, leases written in write.go, replies sent in
 // send.go, all through the sockets of
-// package socket. Package reply decides the replies.
+// package udp. Package reply decides the replies.
 
 package dhcp
 
@@ -19,7 +19,7 @@ import (
 
 	"github.com/cldmnky/oooi/dhcp/recent"
 	"github.com/cldmnky/oooi/dhcp/reply"
-	"github.com/cldmnky/oooi/dhcp/socket"
+	"github.com/cldmnky/oooi/dhcp/udp"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -69,7 +69,7 @@ type Server struct {
 	// Now is the clock. Nil: time.Now.
 	Now func() time.Time
 
-	direct, broadcast, atOnce socket.Sender
+	direct, broadcast, atOnce udp.Sender
 	writing                   sync.WaitGroup
 	watch                     atomic.Pointer[watch]
 	// informs limits the replies to INFORM of clients without a lease.
@@ -96,7 +96,7 @@ type Server struct {
 }
 
 // Serve serves on sockets until ctx ends, and closes them.
-func (s *Server) Serve(ctx context.Context, sockets socket.Sockets) error {
+func (s *Server) Serve(ctx context.Context, sockets udp.Sockets) error {
 	serving, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer context.AfterFunc(serving, sockets.Close)()
@@ -117,7 +117,7 @@ func (s *Server) Serve(ctx context.Context, sockets socket.Sockets) error {
 	defer s.writing.Wait()
 	s.writing.Go(func() { every(serving, again, func() { s.writeLate(serving) }) })
 	s.writing.Go(func() { every(serving, collectEvery, func() { s.collect(serving) }) })
-	queue := make(chan socket.Packet, maxQueued)
+	queue := make(chan udp.Packet, maxQueued)
 	for _, r := range sockets.Receivers() {
 		s.writing.Go(func() { end(s.read(serving, r, queue)) })
 	}

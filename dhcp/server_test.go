@@ -16,7 +16,7 @@ import (
 
 	"github.com/cldmnky/oooi/dhcp"
 	"github.com/cldmnky/oooi/dhcp/leasefile"
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/patience"
@@ -36,7 +36,7 @@ func (s site) station(addresses ...string) station {
 	}
 	var conn *net.UDPConn
 	var err error
-	g.ns.Do(s.t, func() { conn, err = edge.ListenPacket(s.t.Context(), "net1", netip.MustParseAddrPort("0.0.0.0:68")) })
+	g.ns.Do(s.t, func() { conn, err = socket.ListenPacket(s.t.Context(), "net1", netip.MustParseAddrPort("0.0.0.0:68")) })
 	if err != nil {
 		s.t.Fatal(err)
 	}

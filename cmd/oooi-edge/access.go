@@ -17,8 +17,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/access"
@@ -30,7 +32,7 @@ const accessCollectAt = 50
 
 func newAccessCommand() *cobra.Command {
 	f := serverFlags{program: wire.Access}
-	var device string
+	var management string
 	c := &cobra.Command{
 		Use:   "access --plan FILE",
 		Short: "Run the access proxy of a plan: the way in to one network",
@@ -42,16 +44,16 @@ is read from the file and followed, and no VM is known. Addresses and names of t
 			if f.watch {
 				return errors.New("access has no --watch: it needs no token")
 			}
-			return runAccess(c.Context(), f, device, f.log(c))
+			return runAccess(c.Context(), f, management, f.log(c))
 		},
 	}
 	f.add(c)
-	c.Flags().StringVar(&device, "management-interface", "",
+	c.Flags().StringVar(&management, "management-interface", "",
 		"network `interface` on which callers are answered (default: "+wire.ManagementDevice+"; in an edge pod, the pod's default network)")
 	return c
 }
 
-func runAccess(ctx context.Context, f serverFlags, device string, log *slog.Logger) error {
+func runAccess(ctx context.Context, f serverFlags, management string, log *slog.Logger) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(accessCollectAt)
 	}
@@ -60,33 +62,33 @@ func runAccess(ctx context.Context, f serverFlags, device string, log *slog.Logg
 		return err
 	}
 	log = source.Log()
-	if device == "" {
-		if device, err = f.managementDevice(); err != nil {
+	if management == "" {
+		if management, err = f.managementDevice(); err != nil {
 			return err
 		}
 	}
-	keys := edge.NewTokenKeys(wire.File(f.runDir, f.watchedBy, wire.KeysFile), log)
+	keys := files.NewTokenKeys(wire.File(f.runDir, f.watchedBy, wire.KeysFile), log)
 	registry := prometheus.NewRegistry()
 	lines := agent.NewTunnelLog(log)
-	names := edge.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
-	hosts, err := edge.NewVMHosts(f.device, names)
+	names := files.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
+	hosts, err := device.NewVMHosts(f.device, names.VMHas)
 	if err != nil {
 		return err
 	}
 	server := access.NewServer(access.Options{
 		VMs: names, IsVM: hosts.Check, Keys: keys.Current,
 		Dial: func(ctx context.Context, from netip.Addr, to netip.AddrPort) (*net.TCPConn, error) {
-			return edge.DialFrom(ctx, f.device, from, to)
+			return socket.DialFrom(ctx, f.device, from, to)
 		},
 		Ended: lines.Ended, Refused: lines.Refused, Metrics: access.NewMetrics(registry, keys.Current),
 	})
-	a := agent.Access{Source: source, Device: cmp.Or(device, wire.ManagementDevice), Server: server, Log: log}
+	a := agent.Access{Source: source, Device: cmp.Or(management, wire.ManagementDevice), Server: server, Log: log}
 	g, ctx := errgroup.WithContext(ctx)
 	if a.Interface, err = f.on(ctx); err != nil {
 		return err
 	}
 	if f.inPod() {
-		file := edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		file := files.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		a.Report = func(balanced, closed []uint16) { file.Set(network.Report{Balanced: balanced, ClosedPorts: closed}) }
 	}
 	g.Go(func() error { return source.Run(ctx) })

@@ -19,8 +19,11 @@ import (
 	"github.com/cldmnky/oooi/dhcp"
 	"github.com/cldmnky/oooi/dhcp/leasefile"
 	"github.com/cldmnky/oooi/dhcp/reply"
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/health"
+	"github.com/cldmnky/oooi/edge/kube"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -76,7 +79,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	if d.Interface, err = f.on(ctx); err != nil {
 		return err
 	}
-	asker, err := edge.NewAsker(d.Interface.Name, func() netip.Addr { return source.Current().Edge.Address })
+	asker, err := device.NewAsker(d.Interface.Name, func() netip.Addr { return source.Current().Edge.Address })
 	if err != nil {
 		return err
 	}
@@ -108,7 +111,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	serves.Why = func() error { return cmp.Or(d.Status.Err(), server.Alive()) }
 	ready := func() error { return cmp.Or(serves.Why(), server.Ready()) }
 	g.Go(func() error {
-		return f.health(ctx, ready, registry, serves, edge.Question{Path: edge.FreshPath, Why: server.Fresh})
+		return f.health(ctx, ready, registry, serves, health.Question{Path: health.FreshPath, Why: server.Fresh})
 	})
 	g.Go(func() error { return d.Run(ctx) })
 	return g.Wait()
@@ -116,7 +119,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 
 // leases returns the lease store: objects inside a cluster, cached in the run directory,
 // else files. The returned function keeps them fresh and cached until its context ends.
-func leases(ctx context.Context, f serverFlags, source *edge.Source, kube *edge.Kube, dir string, log *slog.Logger) (dhcp.Store, reply.VMs, func(context.Context), error) {
+func leases(ctx context.Context, f serverFlags, source *source.Source, kube *kube.Kube, dir string, log *slog.Logger) (dhcp.Store, reply.VMs, func(context.Context), error) {
 	if kube == nil {
 		files, err := leasefile.Open(dir)
 		return files, reply.NoVMs{}, func(context.Context) {}, err

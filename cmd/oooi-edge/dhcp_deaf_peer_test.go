@@ -10,7 +10,6 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/dhcp"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"

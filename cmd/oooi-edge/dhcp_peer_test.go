@@ -7,7 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/programs"
@@ -26,7 +26,7 @@ func TestEdgesShareClients(t *testing.T) {
 		dhcp[e] = start(t, e.ns, "dhcp", "--plan", plan, "--edge", e.number, "--run-dir", e.dir)
 	}
 	for e := range dhcp {
-		g.Eventually(func() error { return edge.Serves(t.Context(), wire.Socket(e.dir, "dhcp")) }).Should(Succeed())
+		g.Eventually(func() error { return health.Serves(t.Context(), wire.Socket(e.dir, "dhcp")) }).Should(Succeed())
 	}
 	// By its identifier, which udhcpc makes of the MAC, this one is edge 1's.
 	machine := netns.New(t)

@@ -7,7 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -24,15 +24,15 @@ func TestPeerOfAStaleEdge(t *testing.T) {
 	var stale atomic.Bool
 	leases := func() error {
 		if stale.Load() {
-			return edge.Stale("the API server does not answer")
+			return health.Stale("the API server does not answer")
 		}
 		return nil
 	}
 	ended := make(chan error, 1)
 	go func() {
 		well := func() error { return nil }
-		ended <- edge.ServeHealth(t.Context(), wire.Socket(one.dir, "dhcp"), well, nil,
-			edge.Question{Path: edge.ServesPath, Why: well}, edge.Question{Path: edge.FreshPath, Why: leases})
+		ended <- health.Serve(t.Context(), wire.Socket(one.dir, "dhcp"), well, nil,
+			health.Question{Path: health.ServesPath, Why: well}, health.Question{Path: health.FreshPath, Why: leases})
 	}()
 	t.Cleanup(func() { g.Expect(<-ended).To(Succeed()) })
 	two.dhcp.End()

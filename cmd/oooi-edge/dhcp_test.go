@@ -12,7 +12,8 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/health"
+	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
@@ -30,10 +31,10 @@ func TestDHCPFollowsItsAddress(t *testing.T) {
 	plan, dir := filepath.Join(t.TempDir(), "plan.json"), t.TempDir()
 	writePlan(t, plan, 1)
 	start(t, e, "dhcp", "--plan", plan, "--run-dir", dir)
-	g.Eventually(func() error { return edge.Serves(t.Context(), wire.Socket(dir, "dhcp")) }).Should(Succeed())
+	g.Eventually(func() error { return health.Serves(t.Context(), wire.Socket(dir, "dhcp")) }).Should(Succeed())
 	var conn *net.UDPConn
 	var err error
-	vm.Do(t, func() { conn, err = edge.ListenPacket(t.Context(), "eth0", netip.MustParseAddrPort("0.0.0.0:68")) })
+	vm.Do(t, func() { conn, err = socket.ListenPacket(t.Context(), "eth0", netip.MustParseAddrPort("0.0.0.0:68")) })
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { _ = conn.Close() })
 	// renews returns where the reply to a renewal at a server comes from.

@@ -41,8 +41,8 @@ func newDiagnosticsCommand() *cobra.Command {
 	return c
 }
 
-// A source tells one part of the document.
-type source struct {
+// A partSource tells one part of the document.
+type partSource struct {
 	name string
 	// most is how many bytes the part may have.
 	most int
@@ -51,7 +51,7 @@ type source struct {
 }
 
 // collect reads each list of sources one after the other, all lists at once, until ctx ends. The parts have the order of the sources.
-func collect(ctx context.Context, lists ...[]source) []wire.DiagnosticsPart {
+func collect(ctx context.Context, lists ...[]partSource) []wire.DiagnosticsPart {
 	type told struct {
 		at   int
 		part wire.DiagnosticsPart
@@ -90,7 +90,7 @@ func collect(ctx context.Context, lists ...[]source) []wire.DiagnosticsPart {
 }
 
 // part is what s tells.
-func (s source) part(ctx context.Context) wire.DiagnosticsPart {
+func (s partSource) part(ctx context.Context) wire.DiagnosticsPart {
 	items, cut, err := s.read(ctx, s.most)
 	fitting := fit(items, s.most)
 	p := wire.DiagnosticsPart{Name: s.name, Content: listOf(items[:fitting])}
@@ -140,8 +140,8 @@ func rawList[T any](all []T) (out []json.RawMessage) {
 }
 
 // kernelSources tell of the network namespace that this program runs in.
-func kernelSources() []source {
-	return []source{
+func kernelSources() []partSource {
+	return []partSource{
 		{"links", 64 << 10, ofKernel((*device.Dump).Links)},
 		{"addresses", 64 << 10, ofKernel((*device.Dump).Addresses)},
 		{"rules", 32 << 10, ofKernel((*device.Dump).Rules)},
@@ -164,9 +164,9 @@ func ofKernel[T any](read func(*device.Dump) ([]T, error)) func(context.Context,
 }
 
 // envoySources tell of the Envoy that uses runDir. An edge without the proxy has none.
-func envoySources(runDir string) []source {
+func envoySources(runDir string) []partSource {
 	if _, err := os.Stat(wire.Dir(runDir, wire.Envoy)); errors.Is(err, fs.ErrNotExist) {
-		return []source{{"envoy", 1 << 10, func(context.Context, int) ([]json.RawMessage, bool, error) {
+		return []partSource{{"envoy", 1 << 10, func(context.Context, int) ([]json.RawMessage, bool, error) {
 			return rawList([]string{"This edge runs no Envoy."}), false, nil
 		}}}
 	}
@@ -174,7 +174,7 @@ func envoySources(runDir string) []source {
 	config := func(kind string) func(context.Context, int) ([]json.RawMessage, bool, error) {
 		return ofEnvoy(func(ctx context.Context, most int) ([]json.RawMessage, bool, error) { return a.Config(ctx, kind, most) })
 	}
-	return []source{
+	return []partSource{
 		{"envoyBootstrap", 64 << 10, ofEnvoy(a.Bootstrap)},
 		{"envoyListeners", 1 << 20, config(admin.ConfigListeners)},
 		{"envoyClusters", 512 << 10, config(admin.ConfigClusters)},

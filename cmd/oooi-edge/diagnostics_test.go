@@ -168,7 +168,7 @@ func TestDiagnosticsEndInTime(t *testing.T) {
 		end()
 		return nil, false, nil
 	}
-	parts := collect(ctx, []source{{"links", 100, list("net1")}, {"routes", 100, hangs}}, []source{{"stats", 4, list("too long")}, {"last", 100, ends}})
+	parts := collect(ctx, []partSource{{"links", 100, list("net1")}, {"routes", 100, hangs}}, []partSource{{"stats", 4, list("too long")}, {"last", 100, ends}})
 	g.Expect(parts[0]).To(Equal(wire.DiagnosticsPart{Name: "links", Content: json.RawMessage(`["net1"]`)}))
 	g.Expect(parts[1]).To(Equal(wire.DiagnosticsPart{Name: "routes", Missing: "all of it: not read within 5s"}))
 	g.Expect(parts[2].Missing).To(HavePrefix("what follows the first 0 entries"))

@@ -14,8 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dns"
@@ -70,24 +72,24 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	} else {
 		o.Resolver = resolvconf.Parse(string(b))
 	}
-	device, err := f.managementDevice()
+	pods, err := f.managementDevice()
 	if err != nil {
 		return err
 	}
-	pods := device
-	o.Dialer = *edge.Dialer(device)
+	o.Dialer = *socket.Dialer(pods)
 	// Outside of a pod, no socket needs a device.
-	if device != "" {
-		device = f.device
+	onNetwork := ""
+	if pods != "" {
+		onNetwork = f.device
 	}
-	o.NetworkDialer = *edge.Dialer(device)
+	o.NetworkDialer = *socket.Dialer(onNetwork)
 	// A server that watches the plan itself has no DHCP server in its pod, so there are no leases.
 	var vms func(mac string) bool
 	if f.watchedBy != "" {
-		names := edge.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
+		names := files.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
 		o.VMs, vms = names, names.HasMAC
 	}
-	macs, err := edge.NewNeighborMACs(f.device, vms)
+	macs, err := device.NewNeighborMACs(f.device, vms)
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
@@ -72,7 +73,7 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 	defer drain()
 	context.AfterFunc(working, drain)
 	if f.inPod() {
-		report := edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		report := files.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		a.Report = report.Set
 		for program, add := range map[string]func(network.Report){
 			string(network.ServiceProxy): func(r network.Report) {
@@ -85,7 +86,7 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 			wire.Access:                func(r network.Report) { report.SetAccessPorts(r.Balanced, r.ClosedPorts) },
 		} {
 			g.Go(func() error {
-				edge.FollowReport(working, wire.File(f.runDir, program, wire.ReportFile), add, log)
+				files.FollowReport(working, wire.File(f.runDir, program, wire.ReportFile), add, log)
 				return nil
 			})
 		}
@@ -102,7 +103,7 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 		return nil
 	})
 	g.Go(func() error {
-		return f.health(working, a.Ready, registry, edge.Question{Path: edge.PeerPath, Why: a.PeerServes, Changed: a.PeerChanged})
+		return f.health(working, a.Ready, registry, health.Question{Path: health.PeerPath, Why: a.PeerServes, Changed: a.PeerChanged})
 	})
 	g.Go(func() error { leases.Watch(working, f.runDir, log); return nil })
 	g.Go(func() error { a.CheckDegraded(working); return nil })

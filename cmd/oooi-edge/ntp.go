@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/ntp"
@@ -59,7 +59,7 @@ func runNTP(ctx context.Context, f serverFlags, listen netip.AddrPort, clock ntp
 	}
 	report := func(error) {}
 	if f.inPod() {
-		file := edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		file := files.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		report = func(why error) {
 			r := network.Report{}
 			if why != nil {

@@ -16,8 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/backends"
+	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/rundir"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy/accesslog"
@@ -96,7 +97,7 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.L
 		p.Options.UpstreamDevice = kube.Device()
 		remembered = wire.File(f.runDir, f.program, "backends.json")
 	}
-	if p.Backends, err = edge.NewBackends(ctx, kube, edge.NewLookup(p.Options.UpstreamDevice), remembered, log); err != nil {
+	if p.Backends, err = backends.New(ctx, kube, backends.NewLookup(p.Options.UpstreamDevice), remembered, log); err != nil {
 		log.Warn("starting without cached endpoints", "err", err)
 	}
 	metrics := p.Metrics(ctx)
@@ -107,7 +108,7 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.L
 		return f.health(ctx, p.Status.Err, metrics, p.Question())
 	})
 	if kube != nil {
-		report := edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		report := files.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		g.Go(func() error {
 			p.Backends.FollowRefusedHosts(ctx, func(hosts []string) { report.Set(network.Report{RefusedHosts: hosts}) })
 			return nil

@@ -1,5 +1,5 @@
 // This file holds what the servers of an edge (dhcp, dns, ntp, proxy, access, failover, acd) have in common:
-// flags, logs and health. What they serve is in their own files.
+// flags, logs and health, and `oooi-edge probe`, with which a kubelet asks for it. What they serve is in their own files.
 
 package main
 
@@ -15,10 +15,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/health"
+	"github.com/cldmnky/oooi/edge/kube"
 	"github.com/cldmnky/oooi/edge/rundir"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -28,7 +31,7 @@ type serverFlags struct {
 	// program is the server's name: a network.Service, or a name of package wire.
 	program   string
 	plan      string
-	selection edge.Selection
+	selection source.Selection
 	watch     bool
 	watchedBy string
 	device    string
@@ -47,7 +50,7 @@ func (f *serverFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.watch, "watch", false, "watch the plan, Leases and Services through the API server (in an edge pod only)")
 	c.Flags().StringVar(&f.watchedBy, "watched-by", "", "`server` of this edge that has --watch: follow the plan through its files in --run-dir")
 	c.Flags().StringVar(&f.podinfo, "podinfo", "", "`directory` of the pod's annotations file (in an edge pod only)")
-	c.Flags().StringVar(&f.vms, "vm-resource", edge.VMResource, "`name` of VirtualMachineInstances in the API server (with --watch only)")
+	c.Flags().StringVar(&f.vms, "vm-resource", kube.VMResource, "`name` of VirtualMachineInstances in the API server (with --watch only)")
 	c.MarkFlagsMutuallyExclusive("watch", "watched-by")
 	_ = c.MarkFlagRequired("plan")
 }
@@ -76,76 +79,76 @@ func (f *serverFlags) managementDevice() (string, error) {
 	if !f.inPod() {
 		return "", nil
 	}
-	return edge.Default("/", f.podinfo)
+	return kube.Default("/", f.podinfo)
 }
 
 // open reads the plan, and creates this server's directory. Kube is nil without --watch.
-func (f *serverFlags) open(log *slog.Logger) (*edge.Source, *edge.Kube, error) {
+func (f *serverFlags) open(log *slog.Logger) (*source.Source, *kube.Kube, error) {
 	if f.runDir != "" {
 		if err := rundir.MakeDir(wire.Dir(f.runDir, f.program)); err != nil {
 			return nil, nil, err
 		}
 	}
-	var kube *edge.Kube
+	var api *kube.Kube
 	if f.watch {
 		var err error
-		if kube, err = edge.InCluster(f.podinfo, log); err != nil {
+		if api, err = kube.InCluster(f.podinfo, log); err != nil {
 			return nil, nil, err
 		}
-		if err := kube.NameVMs(f.vms); err != nil {
+		if err := api.NameVMs(f.vms); err != nil {
 			return nil, nil, fmt.Errorf("--vm-resource: %w", err)
 		}
 	}
-	source, err := edge.NewSource(f.plan, f.selection, kube, log)
+	source, err := source.New(f.plan, f.selection, api, log)
 	if err != nil {
 		return nil, nil, err
 	}
 	switch {
-	case kube != nil:
+	case api != nil:
 		source.Publish(wire.File(f.runDir, f.program, wire.PlanCopy))
 	case f.watchedBy != "":
 		source.Follow(wire.File(f.runDir, f.watchedBy, wire.PlanCopy), f.watcherAway)
 	}
-	return source, kube, nil
+	return source, api, nil
 }
 
 // watcherAway reports whether the server that --watched-by names has stopped.
 func (f *serverFlags) watcherAway() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	return edge.Away(edge.Probe(ctx, wire.Socket(f.runDir, f.watchedBy)))
+	return health.Away(health.Probe(ctx, wire.Socket(f.runDir, f.watchedBy)))
 }
 
 // report adds to g what writes the failover agent's report to the API server, and returns the writer.
 // The agent itself has no token. Nil: that is not this server's part.
-func (f *serverFlags) report(ctx context.Context, g *errgroup.Group, kube *edge.Kube, v edge.View, log *slog.Logger) *edge.Reporter {
+func (f *serverFlags) report(ctx context.Context, g *errgroup.Group, kube *kube.Kube, v source.View, log *slog.Logger) *kube.Reporter {
 	if kube == nil || f.runDir == "" || wire.Watcher(v.Network.Services) != f.program {
 		return nil
 	}
 	reporter := kube.Reporter(wire.EdgeReport(v.Network, v.Edge))
 	g.Go(func() error { reporter.Run(ctx); return nil })
 	g.Go(func() error {
-		edge.FollowReport(ctx, wire.File(f.runDir, wire.Failover, wire.ReportFile), reporter.Set, log)
+		files.FollowReport(ctx, wire.File(f.runDir, wire.Failover, wire.ReportFile), reporter.Set, log)
 		return nil
 	})
 	return reporter
 }
 
 // tokenKeys adds to g what stores the keys of the API server for the access proxy, while the plan asks callers for a token.
-func (f *serverFlags) tokenKeys(ctx context.Context, g *errgroup.Group, kube *edge.Kube, source *edge.Source, log *slog.Logger) {
+func (f *serverFlags) tokenKeys(ctx context.Context, g *errgroup.Group, kube *kube.Kube, source *source.Source, log *slog.Logger) {
 	if kube == nil || f.runDir == "" || wire.Watcher(source.Current().Network.Services) != f.program {
 		return
 	}
 	wanted := func() bool { return len(source.Current().Network.Access.Accounts) > 0 }
 	g.Go(func() error {
-		edge.KeepTokenKeys(ctx, wire.File(f.runDir, f.program, wire.KeysFile), wanted, source.Changed, kube.TokenKeys, log)
+		files.KeepTokenKeys(ctx, wire.File(f.runDir, f.program, wire.KeysFile), wanted, source.Changed, kube.TokenKeys, log)
 		return nil
 	})
 }
 
 // health answers `oooi-edge probe`, the failover agent and GET /metrics until ctx
-// ends; see edge.ServeHealth.
-func (f *serverFlags) health(ctx context.Context, ready func() error, metrics prometheus.Gatherer, more ...edge.Question) error {
+// ends; see health.Serve.
+func (f *serverFlags) health(ctx context.Context, ready func() error, metrics prometheus.Gatherer, more ...health.Question) error {
 	dir := f.runDir
 	if dir == "" {
 		var err error
@@ -154,7 +157,7 @@ func (f *serverFlags) health(ctx context.Context, ready func() error, metrics pr
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 	}
-	return edge.ServeHealth(ctx, wire.Socket(dir, f.program), ready, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}), more...)
+	return health.Serve(ctx, wire.Socket(dir, f.program), ready, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}), more...)
 }
 
 // apiServer is where the pod is told that it is.
@@ -169,4 +172,24 @@ func resolvers() []network.ReservedDestination {
 		return nil
 	}
 	return agent.Resolvers(string(text))
+}
+
+func newProbeCommand() *cobra.Command {
+	var runDir string
+	c := &cobra.Command{
+		Use:       "probe dhcp|dns|ntp|proxy|access|failover|acd",
+		Short:     "Ask a server of this edge whether it is ready",
+		ValidArgs: []string{string(network.ServiceDHCP), string(network.ServiceDNS), string(network.ServiceNTP), string(network.ServiceProxy), wire.Access, wire.Failover, wire.ACD},
+		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx, cancel := context.WithTimeout(c.Context(), 3*time.Second)
+			defer cancel()
+			if err := health.Probe(ctx, wire.Socket(runDir, args[0])); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&runDir, "run-dir", wire.RunDir, "directory of the servers' sockets")
+	return c
 }

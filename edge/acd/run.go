@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
 )
@@ -35,7 +34,7 @@ func Run(ctx context.Context, o Options) {
 		look := o.look(n)
 		var do Actions
 		s, do = Next(s, n, look, time.Now())
-		if err := edge.Solicit(o.Device, do.Probe...); err != nil {
+		if err := device.Solicit(o.Device, do.Probe...); err != nil {
 			s, do = Next(s, n, Look{Err: err}, time.Now())
 		}
 		if do.Verdict != nil {

@@ -12,7 +12,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/socket"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/access"
 )
@@ -24,7 +25,7 @@ const loopback = "lo"
 type Access struct {
 	// Interface is the one on the network. While the kernel forwards packets, nothing is served.
 	Interface Interface
-	Source    *edge.Source
+	Source    *source.Source
 	// Device is the pod's on the cluster network.
 	Device string
 	Server *access.Server
@@ -47,7 +48,7 @@ func (a *Access) Run(ctx context.Context) error {
 }
 
 // policyOf returns what v opens.
-func policyOf(v edge.View) access.Policy {
+func policyOf(v source.View) access.Policy {
 	p := access.Policy{Network: v.Network, Edge: v.Edge.Address}
 	for _, domain := range []string{v.Network.DHCP.DomainName, v.Cluster.Domain} {
 		if domain = strings.ToLower(strings.Trim(domain, ".")); domain != "" && !slices.Contains(p.Domains, domain) {
@@ -155,7 +156,7 @@ func (a *Access) report(ports []uint16, open map[accessSocket]func(), failed map
 
 // open opens one socket until stop, and accepts callers.
 func (a *Access) open(ctx context.Context, at accessSocket, serving *sync.WaitGroup) (stop func(), err error) {
-	l, err := edge.Listen(ctx, at.device, at.at)
+	l, err := socket.Listen(ctx, at.device, at.at)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/access"
 )
@@ -48,7 +48,7 @@ func TestPortsAreReported(t *testing.T) {
 // TestPolicyOf: VMs have names in the domain that DHCP gives them, and in that of the cluster.
 func TestPolicyOf(t *testing.T) {
 	g := NewWithT(t)
-	v := edge.View{Cluster: network.Cluster{Domain: "Blue.example.com."}, Network: blue(), Edge: blue().Edges[1]}
+	v := source.View{Cluster: network.Cluster{Domain: "Blue.example.com."}, Network: blue(), Edge: blue().Edges[1]}
 	g.Expect(policyOf(v).Domains).To(Equal([]string{"blue.example.com"}))
 	g.Expect(policyOf(v).Edge).To(Equal(netip.MustParseAddr("192.168.100.5")))
 	v.Network.DHCP.DomainName = "vms.example.com"

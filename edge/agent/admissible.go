@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -41,7 +41,7 @@ func (a Admission) Same(b Admission) bool {
 // address may not be served, or if all its backends are unreachable. Connections to an
 // unreachable backend are closed. Envoy could listen without the address, but would not
 // notice a replaced interface.
-func Admit(v edge.View, cut CutOff, admissible func(netip.Addr) error) Admission {
+func Admit(v source.View, cut CutOff, admissible func(netip.Addr) error) Admission {
 	out := Admission{Network: v.Network, CutOff: cut, Read: true}
 	out.Network.Listeners = nil
 	var errs []error
@@ -89,14 +89,14 @@ func once(errs []error) []error {
 }
 
 // Refuse admits nothing, because of err.
-func Refuse(v edge.View, err error) Admission {
+func Refuse(v source.View, err error) Admission {
 	v.Network.Listeners = nil
 	return Admission{Network: v.Network, Missing: err, Read: true}
 }
 
 // Keep admits of a view what last admitted, because of err: the kernel does not tell what it has. It
 // admits no address that last did not.
-func Keep(last Admission, v edge.View, err error) Admission {
+func Keep(last Admission, v source.View, err error) Admission {
 	out := Admit(v, last.CutOff, func(a netip.Addr) error {
 		if slices.Contains(last.Open, a) {
 			return nil
@@ -154,7 +154,7 @@ type CutOff map[string]error
 // CutOffBackends returns n's backends in the control plane that the pod network does not
 // lead to: neither to their Service nor to any of their pods. Endpoints returns the pods
 // of a backend.
-func CutOffBackends(routes edge.Routes, device string, n network.Network, endpoints func(network.Backend) []netip.AddrPort) CutOff {
+func CutOffBackends(routes Routes, device string, n network.Network, endpoints func(network.Backend) []netip.AddrPort) CutOff {
 	at := func(what string, a netip.Addr) error { return routes.CutOff(n, device, placeOf(what, a)) }
 	out := CutOff{}
 	for _, b := range n.Backends {

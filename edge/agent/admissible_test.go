@@ -10,8 +10,9 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/backends"
 	"github.com/cldmnky/oooi/edge/rundir"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy/admin"
 	"github.com/cldmnky/oooi/envoy/ads"
@@ -23,9 +24,9 @@ import (
 )
 
 // noEndpoints are backends without an endpoint: none has been seen.
-func noEndpoints(t *testing.T) *edge.Backends {
+func noEndpoints(t *testing.T) *backends.Backends {
 	t.Helper()
-	b, err := edge.NewBackends(t.Context(), nil, edge.NewLookup(""), "", slog.New(slog.DiscardHandler))
+	b, err := backends.New(t.Context(), nil, backends.NewLookup(""), "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func anEdge(t *testing.T) (*netns.Namespace, *Proxy, func() (network.Network, er
 	v := newEdge(t)
 	file := filepath.Join(t.TempDir(), "plan.json")
 	planned(t, file, proxied(blue(), 6443))
-	source, err := edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
+	source, err := source.New(file, source.Selection{}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestAnEdgeServesWhatItHas(t *testing.T) {
 	slices.SortFunc(n.Listeners, func(a, b network.Listener) int { return a.Address.Compare(b.Address) })
 	b := network.Plan{Cluster: p.Source.Current().Cluster, Networks: []network.Network{n}}.JSON()
 	g.Expect(os.WriteFile(file, b, 0o600)).To(Succeed())
-	p.Source, err = edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
+	p.Source, err = source.New(file, source.Selection{}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
 	n, err = admissible()
 	g.Expect(p.follows(Admission{Network: n, Missing: err}, nil)).To(MatchError("waiting for 10.240.0.200 on interface net1"))
@@ -140,7 +141,7 @@ func TestAServiceThatIsCutOff(t *testing.T) {
 		{Address: at, Port: 443, Forwards: []network.Forward{forward(git), forward(oauth)}},
 	}
 	g.Expect(os.WriteFile(file, plan.JSON(), 0o600)).To(Succeed())
-	source, err := edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
+	source, err := source.New(file, source.Selection{}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
 	p := Proxy{Source: source, Interface: Interface{Name: "net1", InPod: true}, Backends: noEndpoints(t)}
 	var a Admission

@@ -9,7 +9,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/envoy/admin"
 	"github.com/cldmnky/oooi/envoy/gate"
 	"github.com/cldmnky/oooi/network"
@@ -66,7 +66,7 @@ func TestHealthOfBackends(t *testing.T) {
 	n.Backends = []network.Backend{api}
 	file := filepath.Join(t.TempDir(), "plan.json")
 	planned(t, file, n)
-	source, err := edge.NewSource(file, edge.Selection{}, nil, log)
+	source, err := source.New(file, source.Selection{}, nil, log)
 	g.Expect(err).NotTo(HaveOccurred())
 	p := &Proxy{Source: source, Server: w.server, Admin: w.admin, Log: log, AccessLog: NewAccessLog(log, func() network.AccessLog { return "" }), Gate: &gate.Gate{}}
 	metrics := p.Metrics(t.Context())

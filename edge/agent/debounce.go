@@ -6,7 +6,7 @@ package agent
 import (
 	"time"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/health"
 )
 
 // silenceLimit is how long a server may be silent before that counts as a no. A busy
@@ -25,7 +25,7 @@ type Debounce struct {
 // Next takes in the result of a question that was asked at asked. The error is why the
 // server does not serve at now, nil if it does.
 func (d Debounce) Next(err error, asked, now time.Time) (Debounce, error) {
-	if !edge.Unanswered(err) {
+	if !health.Unanswered(err) {
 		return Debounce{answered: true, err: err}, err
 	}
 	if d.silent.IsZero() {

@@ -8,8 +8,9 @@ import (
 	"log/slog"
 	"net/netip"
 
-	"github.com/cldmnky/oooi/dhcp/socket"
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/dhcp/udp"
+	"github.com/cldmnky/oooi/edge/socket"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -25,12 +26,12 @@ const (
 // A DHCP runs the DHCP server of one edge.
 type DHCP struct {
 	Interface Interface
-	Source    *edge.Source
+	Source    *source.Source
 	Log       *slog.Logger
 	// Needs are the destinations that serving depends on.
 	Needs []network.ReservedDestination
 	// Serve answers on sockets until ctx ends.
-	Serve func(context.Context, socket.Sockets) error
+	Serve func(context.Context, udp.Sockets) error
 	// Status is kept by Run: whether the server serves.
 	Status Status
 }
@@ -64,19 +65,19 @@ func (d *DHCP) Run(ctx context.Context) error {
 }
 
 // ListenDHCP opens the sockets of a DHCP server on device. The service VIP must be an address of the device.
-func ListenDHCP(ctx context.Context, device string, serviceVIP netip.Addr) (socket.Sockets, error) {
+func ListenDHCP(ctx context.Context, device string, serviceVIP netip.Addr) (udp.Sockets, error) {
 	at := []netip.AddrPort{netip.AddrPortFrom(serviceVIP, dhcpPort)}
 	for range broadcastSockets {
 		at = append(at, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpPort))
 	}
-	conns, err := edge.ListenPackets(ctx, device, at...)
+	conns, err := socket.ListenPackets(ctx, device, at...)
 	if err != nil {
-		return socket.Sockets{}, err
+		return udp.Sockets{}, err
 	}
 	for _, c := range conns {
 		_ = c.SetReadBuffer(receiveBuffer)
 	}
-	sockets, err := socket.New(conns[0], conns[1:]...)
+	sockets, err := udp.New(conns[0], conns[1:]...)
 	if err != nil {
 		sockets.Close()
 	}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/ipv4"
 
 	"github.com/cldmnky/oooi/dhcp"
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/socket"
 )
 
 const (
@@ -46,7 +46,7 @@ func (d *DHCPServers) Probe(ctx context.Context) {
 
 // probe asks once. Its socket exists only while it waits for answers.
 func (d *DHCPServers) probe(ctx context.Context) error {
-	conn, err := edge.ListenPacket(ctx, d.Device, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpv4.ClientPort))
+	conn, err := socket.ListenPacket(ctx, d.Device, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpv4.ClientPort))
 	if err != nil {
 		return fmt.Errorf("probe for DHCP servers: %w", err)
 	}

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -30,7 +30,7 @@ type DHCPServers struct {
 	// Device is the interface on the network.
 	Device string
 	// View returns the plan's network and this edge.
-	View func() edge.View
+	View func() source.View
 	// Report gets the servers at each change.
 	Report func([]network.UsedAddress)
 	Log    *slog.Logger
@@ -48,7 +48,7 @@ type choice struct {
 }
 
 // NewDHCPServers returns DHCPServers that saw none.
-func NewDHCPServers(device string, view func() edge.View, report func([]network.UsedAddress), log *slog.Logger) *DHCPServers {
+func NewDHCPServers(device string, view func() source.View, report func([]network.UsedAddress), log *slog.Logger) *DHCPServers {
 	return &DHCPServers{
 		Device: device, View: view, Report: report, Log: log,
 		chosen: make(chan choice, maxSightings), found: rate.Sometimes{First: maxReported, Interval: serverChecked},
@@ -125,7 +125,7 @@ func (d *DHCPServers) solicit(a netip.Addr) {
 	if !d.View().Network.CIDR.Contains(a) {
 		return
 	}
-	if err := edge.Solicit(d.Device, a); err != nil {
+	if err := device.Solicit(d.Device, a); err != nil {
 		d.Log.Debug("MAC of a DHCP server not found", "address", a, "err", err)
 	}
 }

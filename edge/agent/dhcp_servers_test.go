@@ -11,13 +11,14 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/socket"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
 // blueView is edge 1 of blue.
-func blueView() edge.View { return edge.View{Network: blue(), Edge: blue().Edges[0]} }
+func blueView() source.View { return source.View{Network: blue(), Edge: blue().Edges[0]} }
 
 // TestProbeForDHCPServers: a server that no VM has chosen yet answers the probe. So it is found
 // also where it names itself with the service VIP.
@@ -31,7 +32,7 @@ func TestProbeForDHCPServers(t *testing.T) {
 	var conn *net.UDPConn
 	rogue.Do(t, func() {
 		var err error
-		conn, err = edge.ListenPacket(t.Context(), "eth0", netip.MustParseAddrPort("0.0.0.0:67"))
+		conn, err = socket.ListenPacket(t.Context(), "eth0", netip.MustParseAddrPort("0.0.0.0:67"))
 		g.Expect(err).NotTo(HaveOccurred())
 	})
 	defer func() { _ = conn.Close() }()

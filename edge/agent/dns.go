@@ -8,7 +8,8 @@ import (
 	"log/slog"
 	"net/netip"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/socket"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dns"
 )
@@ -18,7 +19,7 @@ const dnsPort = 53
 // A DNS runs the DNS server of one edge.
 type DNS struct {
 	Interface Interface
-	Source    *edge.Source
+	Source    *source.Source
 	Handler   *dns.Handler
 	Log       *slog.Logger
 	// Listen is the address to serve at. Zero: the service VIP, port 53.
@@ -64,11 +65,11 @@ func (d *DNS) serve(ctx context.Context, ready func()) error {
 
 // runDNS answers at one address of device, until ctx ends.
 func runDNS(ctx context.Context, h *dns.Handler, device string, at netip.AddrPort, log *slog.Logger, ready func()) error {
-	tcp, err := edge.Listen(ctx, device, at)
+	tcp, err := socket.Listen(ctx, device, at)
 	if err != nil {
 		return err
 	}
-	udp, err := edge.ListenShared(ctx, device, at, dns.Sockets)
+	udp, err := socket.ListenShared(ctx, device, at, dns.Sockets)
 	if err != nil {
 		_ = tcp.Close()
 		return err

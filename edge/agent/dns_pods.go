@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dns"
@@ -18,7 +18,7 @@ import (
 type PodDNS struct {
 	// Interface is the one on the network. While the kernel forwards packets, pods are not answered either.
 	Interface Interface
-	Source    *edge.Source
+	Source    *source.Source
 	// Handler has no upstreams, VMs and MACs.
 	Handler *dns.Handler
 	Log     *slog.Logger

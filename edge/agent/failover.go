@@ -15,9 +15,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/failover"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/metrics"
@@ -30,7 +30,7 @@ const degradedInterval = time.Minute
 // Failover keeps the next-hop VIP on an edge that serves.
 type Failover struct {
 	Interface Interface
-	Source    *edge.Source
+	Source    *source.Source
 	Servers   *Servers
 	Metrics   *FailoverMetrics
 	// RunDir is the directory of the pod's sockets and files. ClusterDevice is the pod's
@@ -63,7 +63,7 @@ type assignment struct {
 	removed bool
 }
 
-func assignmentOf(v edge.View, removed bool) assignment {
+func assignmentOf(v source.View, removed bool) assignment {
 	a := assignment{edge: v.Edge.Number, own: v.Edge.Address, nextHop: v.Network.NextHopVIP, removed: removed}
 	for _, e := range v.Network.Edges {
 		if e.Number != v.Edge.Number {
@@ -189,7 +189,7 @@ func (f *Failover) Ready() error {
 }
 
 // PeerServes returns nil if the peer is known to serve. Then DHCP leaves the peer's share
-// of clients to it. The error is edge.Yields if DHCP leaves all clients to a younger pod.
+// of clients to it. The error is health.Yields if DHCP leaves all clients to a younger pod.
 func (f *Failover) PeerServes() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

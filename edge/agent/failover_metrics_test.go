@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/source"
 )
 
 // series are the values of a metric with one label, or none, by the value of the label.
@@ -52,7 +52,7 @@ func TestServedPlanIsAMetric(t *testing.T) {
 	g, r := NewWithT(t), prometheus.NewRegistry()
 	file := filepath.Join(t.TempDir(), "plan.json")
 	planned(t, file, blue())
-	source, err := edge.NewSource(file, edge.Selection{Edge: 1}, nil, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	source, err := source.New(file, source.Selection{Edge: 1}, nil, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	g.Expect(err).NotTo(HaveOccurred())
 	f := &Failover{Source: source, Metrics: NewFailoverMetrics(r, func() error { return nil })}
 	number, err := strconv.ParseUint(f.planHash(), 16, 32)

@@ -8,8 +8,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/failover"
+	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -102,7 +102,7 @@ func peerServes(s failover.State) error {
 	impaired := s.PeerState == failover.PeerImpaired && s.Peer.Level != failover.LevelNothing
 	switch {
 	case s.Yields:
-		return edge.Yields(errYields.Error())
+		return health.Yields(errYields.Error())
 	case (s.PeerState == failover.PeerServing || impaired) && s.Peer.Stale:
 		return errStale
 	case s.PeerState == failover.PeerServing || impaired:

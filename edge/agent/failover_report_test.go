@@ -9,8 +9,8 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/failover"
+	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
@@ -122,7 +122,7 @@ func TestYieldingEdge(t *testing.T) {
 	dir, log := fakes.RunDir(t), slog.New(slog.NewTextHandler(t.Output(), nil))
 	k.Metrics = NewFailoverMetrics(prometheus.NewRegistry(), func() error { return nil })
 	go func() {
-		_ = edge.ServeHealth(t.Context(), wire.Socket(dir, wire.Failover), k.ready, nil, edge.Question{Path: edge.PeerPath, Why: k.PeerServes, Changed: k.PeerChanged})
+		_ = health.Serve(t.Context(), wire.Socket(dir, wire.Failover), k.ready, nil, health.Question{Path: health.PeerPath, Why: k.PeerServes, Changed: k.PeerChanged})
 	}()
 	var dhcp Peer
 	go dhcp.Watch(t.Context(), dir, log)

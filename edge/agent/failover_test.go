@@ -14,8 +14,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/failover"
+	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/kube"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -40,19 +42,19 @@ func TestFailoverReports(t *testing.T) {
 	}))
 	t.Cleanup(api.Close)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	kube, err := edge.NewKube(&rest.Config{Host: api.URL}, "clusters-blue", "", log)
+	kube, err := kube.New(&rest.Config{Host: api.URL}, "clusters-blue", "", log)
 	g.Expect(err).NotTo(HaveOccurred())
 	file := filepath.Join(t.TempDir(), "plan.json")
 	planned(t, file, blue())
-	source, err := edge.NewSource(file, edge.Selection{Edge: 2}, nil, log)
+	source, err := source.New(file, source.Selection{Edge: 2}, nil, log)
 	g.Expect(err).NotTo(HaveOccurred())
 	// The agent has no token: another container writes what it stores.
 	between := filepath.Join(t.TempDir(), wire.ReportFile)
-	k := &Failover{Source: source, Log: log, view: view{report: network.Report{Edge: 2}}, Report: edge.NewReportFile(between, log).Set}
+	k := &Failover{Source: source, Log: log, view: view{report: network.Report{Edge: 2}}, Report: files.NewReportFile(between, log).Set}
 	k.Metrics = NewFailoverMetrics(prometheus.NewRegistry(), k.Ready)
 	reporter := kube.Reporter(wire.ReportLease{Name: "oooi-report.x", Edge: 2})
 	go reporter.Run(t.Context())
-	go edge.FollowReport(t.Context(), between, reporter.Set, log)
+	go files.FollowReport(t.Context(), between, reporter.Set, log)
 
 	k.degraded(fmt.Errorf("checking: %w", &failover.IgnoredError{ARPAnnounce: 2, Source: netip.MustParseAddr("192.168.100.5")}))
 	k.changed(failover.State{PeerState: failover.Unknown})

@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/resolvconf"
@@ -120,7 +119,7 @@ func (i Interface) Believes(n network.Network) []network.Cause {
 	if len(s.IPv6Routes) > 0 {
 		out = append(out, network.EdgeHasAdvertisedRoute)
 	}
-	if len(edge.Routes{Snapshot: s}.MissingClientRoutes(n, i.Name)) > 0 {
+	if len(Routes{Snapshot: s}.MissingClientRoutes(n, i.Name)) > 0 {
 		out = append(out, network.EdgeLacksClientRoutes)
 	}
 	return out
@@ -162,12 +161,12 @@ func (i Interface) Addresses() ([]netip.Addr, error) {
 }
 
 // Routes returns the kernel's routes. Outside of a pod they are empty and cut nothing off.
-func (i Interface) Routes() (edge.Routes, error) {
+func (i Interface) Routes() (Routes, error) {
 	if !i.InPod {
-		return edge.Routes{}, nil
+		return Routes{}, nil
 	}
 	s, err := i.snapshot()
-	return edge.Routes{Snapshot: s}, err
+	return Routes{Snapshot: s}, err
 }
 
 // Reaches returns nil if all places are reachable without n's interface, else which are

@@ -10,7 +10,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
@@ -68,7 +68,7 @@ func TestWhatTheKernelBelieves(t *testing.T) {
 	e := newEdge(t)
 	file := filepath.Join(t.TempDir(), "plan.json")
 	planned(t, file, blue())
-	source, err := edge.NewSource(file, edge.Selection{Edge: 2}, nil, slog.New(slog.DiscardHandler))
+	source, err := source.New(file, source.Selection{Edge: 2}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
 	f := &Failover{Interface: Interface{Name: "net1", InPod: true}, Source: source, Servers: NewServers(t.TempDir()), Log: slog.New(slog.DiscardHandler)}
 	const forged, redirects = network.EdgeAnswersForgedSources, network.EdgeTakesForgedRedirects

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -25,8 +25,8 @@ func (l *Leases) Stale() bool { return l.stale.Load() }
 // Watch follows the DHCP server in runDir until ctx ends. A server that does not answer is not
 // stale: whether it serves is another question.
 func (l *Leases) Watch(ctx context.Context, runDir string, log *slog.Logger) {
-	edge.HealthAt(wire.Socket(runDir, string(network.ServiceDHCP))).FollowFresh(ctx, func(err error, _ time.Time) {
-		stale := errors.As(err, new(edge.Stale))
+	health.At(wire.Socket(runDir, string(network.ServiceDHCP))).FollowFresh(ctx, func(err error, _ time.Time) {
+		stale := errors.As(err, new(health.Stale))
 		switch was := l.stale.Swap(stale); {
 		case stale && !was:
 			log.Warn("leases cannot be read, the peer answers all DHCP clients", "err", err)

@@ -15,7 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/net/netutil"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/socket"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -31,7 +32,7 @@ const (
 type Metrics struct {
 	// Interface is the one on the network. While the kernel forwards packets, nothing is served.
 	Interface Interface
-	Source    *edge.Source
+	Source    *source.Source
 	// Device is the pod's on the cluster network.
 	Device   string
 	Gatherer prometheus.Gatherer
@@ -57,7 +58,7 @@ func (m *Metrics) at() netip.AddrPort {
 func (m *Metrics) serve(ctx context.Context, ready func()) error {
 	ctx, stop, here := untilMoved(ctx, m.Source, m.at)
 	defer stop()
-	l, err := edge.Listen(ctx, m.Device, here)
+	l, err := socket.Listen(ctx, m.Device, here)
 	if err != nil {
 		return err
 	}

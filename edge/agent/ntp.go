@@ -9,7 +9,8 @@ import (
 	"log/slog"
 	"net/netip"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/socket"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network/ntp"
 )
 
@@ -18,7 +19,7 @@ const ntpPort = 123
 // An NTP runs the NTP server of one edge.
 type NTP struct {
 	Interface Interface
-	Source    *edge.Source
+	Source    *source.Source
 	Server    *ntp.Server
 	Log       *slog.Logger
 	// Listen is the address to serve at. Zero: the service VIP, port 123.
@@ -44,7 +45,7 @@ func (s *NTP) admissible() error { return s.Interface.Admissible(s.at().Addr()) 
 func (s *NTP) serve(ctx context.Context, ready func()) error {
 	ctx, stop, here := untilMoved(ctx, s.Source, s.at)
 	defer stop()
-	c, err := edge.ListenPacket(ctx, s.Interface.Name, here)
+	c, err := socket.ListenPacket(ctx, s.Interface.Name, here)
 	if err != nil {
 		return err
 	}

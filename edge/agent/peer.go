@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -30,8 +30,8 @@ func (p *Peer) Yields() bool { return p.yields.Load() }
 func (p *Peer) Watch(ctx context.Context, runDir string, log *slog.Logger) {
 	defer p.serves.Store(false)
 	defer p.yields.Store(false)
-	edge.HealthAt(wire.Socket(runDir, wire.Failover)).FollowPeer(ctx, func(err error, _ time.Time) {
-		if yields := errors.As(err, new(edge.Yields)); p.yields.Swap(yields) != yields {
+	health.At(wire.Socket(runDir, wire.Failover)).FollowPeer(ctx, func(err error, _ time.Time) {
+		if yields := errors.As(err, new(health.Yields)); p.yields.Swap(yields) != yields {
 			log.Warn("a younger pod has this edge's number", "yields", yields)
 		}
 		switch was := p.serves.Swap(err == nil); {

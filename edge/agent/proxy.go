@@ -14,7 +14,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/backends"
+	"github.com/cldmnky/oooi/edge/health"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/envoy/admin"
 	"github.com/cldmnky/oooi/envoy/ads"
 	"github.com/cldmnky/oooi/envoy/gate"
@@ -40,8 +42,8 @@ const (
 // A Proxy configures one Envoy.
 type Proxy struct {
 	Interface Interface
-	Source    *edge.Source
-	Backends  *edge.Backends
+	Source    *source.Source
+	Backends  *backends.Backends
 	Options   resources.Options
 	Server    *ads.Server
 	Admin     *admin.Client
@@ -188,7 +190,7 @@ func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duratio
 		p.keep(follows)
 	}
 	switch was := p.Serving.Err(); {
-	case was == ErrStarting && edge.Unanswered(serves):
+	case was == ErrStarting && health.Unanswered(serves):
 		// Envoy may have served for long, and is only slow.
 	case !moment || serves == nil || was != nil:
 		_ = p.Serving.Set(serves)
@@ -201,7 +203,7 @@ func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duratio
 }
 
 // errNotLooking is the answer of a proxy that is stuck.
-const errNotLooking = edge.Unchecked("Envoy was not asked for more than three seconds")
+const errNotLooking = health.Unchecked("Envoy was not asked for more than three seconds")
 
 // FollowRefusals passes what Envoy refuses to set, and each change, until ctx ends. Empty: nothing.
 func (p *Proxy) FollowRefusals(ctx context.Context, set func(what string)) {
@@ -218,10 +220,10 @@ func (p *Proxy) FollowRefusals(ctx context.Context, set func(what string)) {
 	}
 }
 
-// Question returns the question whether VMs are served. The answer is edge.Unchecked until
+// Question returns the question whether VMs are served. The answer is health.Unchecked until
 // Envoy was asked, and if that was too long ago.
-func (p *Proxy) Question() edge.Question {
-	return edge.Question{Path: edge.ServesPath, Why: func() error { return p.servesAt(time.Now()) }, Changed: p.Serving.Changed}
+func (p *Proxy) Question() health.Question {
+	return health.Question{Path: health.ServesPath, Why: func() error { return p.servesAt(time.Now()) }, Changed: p.Serving.Changed}
 }
 
 func (p *Proxy) servesAt(now time.Time) error {

@@ -10,7 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/health"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -51,7 +52,7 @@ func (t Triggers) wait() func(ctx context.Context, d time.Duration) {
 }
 
 // ErrStarting is the status of a server that was not checked yet.
-const ErrStarting = edge.Unchecked("starting")
+const ErrStarting = health.Unchecked("starting")
 
 // A Status is why a server does not serve, nil if it does. The zero value is the status of
 // a starting server. It is safe for concurrent use.
@@ -86,8 +87,8 @@ func (s *Status) Changed() <-chan struct{} {
 }
 
 // Question returns the question whether the server serves.
-func (s *Status) Question() edge.Question {
-	return edge.Question{Path: edge.ServesPath, Why: s.Err, Changed: s.Changed}
+func (s *Status) Question() health.Question {
+	return health.Question{Path: health.ServesPath, Why: s.Err, Changed: s.Changed}
 }
 
 // Err returns nil if the server serves.
@@ -102,7 +103,7 @@ func (s *Status) Err() error {
 
 // whilePlanned runs run while the plan is as planned says, repeatedly until ctx ends. Run returns when its context
 // ends. An error of it ends everything.
-func whilePlanned(ctx context.Context, source *edge.Source, planned func(network.Network) bool, run func(ctx context.Context) error) error {
+func whilePlanned(ctx context.Context, source *source.Source, planned func(network.Network) bool, run func(ctx context.Context) error) error {
 	once := func() error {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/rundir"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy/admin"
@@ -72,7 +72,7 @@ func graceOf(s network.Service) time.Duration {
 
 // Servers holds the answers of this edge's servers, and signals changes.
 type Servers struct {
-	health map[network.Service]edge.Health
+	health map[network.Service]health.Health
 	admin  *admin.Client
 
 	mu sync.Mutex
@@ -88,11 +88,11 @@ type Servers struct {
 // NewServers returns Servers for the sockets in runDir.
 func NewServers(runDir string) *Servers {
 	s := &Servers{
-		health: map[network.Service]edge.Health{}, admin: admin.NewClient(rundir.Transport(resources.NewDirs(wire.EnvoyDirs(runDir)).Admin())),
+		health: map[network.Service]health.Health{}, admin: admin.NewClient(rundir.Transport(resources.NewDirs(wire.EnvoyDirs(runDir)).Admin())),
 		state: map[network.Service]Health{}, verdict: map[network.Service]error{},
 	}
 	for _, x := range followed {
-		s.health[x], s.verdict[x] = edge.HealthAt(wire.Socket(runDir, string(x))), ErrStarting
+		s.health[x], s.verdict[x] = health.At(wire.Socket(runDir, string(x))), ErrStarting
 	}
 	return s
 }
@@ -176,8 +176,8 @@ func (s *Servers) judge(ctx context.Context, x network.Service, current func() n
 // keeps serving without `oooi-edge proxy`, so take asks Envoy while that is away or silent, or
 // has not checked Envoy itself.
 func (s *Servers) take(ctx context.Context, n network.Network, x network.Service, a answer) (again time.Duration) {
-	unchecked := errors.As(a.err, new(edge.Unchecked))
-	if x == network.ServiceProxy && (unchecked || edge.Unanswered(a.err) || edge.Away(a.err)) {
+	unchecked := errors.As(a.err, new(health.Unchecked))
+	if x == network.ServiceProxy && (unchecked || health.Unanswered(a.err) || health.Away(a.err)) {
 		if a = s.askEnvoy(ctx, n, a); unchecked {
 			again = CheckInterval
 		}
@@ -210,9 +210,9 @@ func (s *Servers) askEnvoy(ctx context.Context, n network.Network, proxy answer)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !edge.Unanswered(a.err):
+	case !health.Unanswered(a.err):
 		s.answered = asked
-	case edge.Unanswered(proxy.err) && proxy.due.After(s.answered):
+	case health.Unanswered(proxy.err) && proxy.due.After(s.answered):
 		a.due = proxy.due
 	}
 	return a

@@ -11,15 +11,15 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	_ "github.com/cldmnky/oooi/test/patience"
-
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/rundir"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy/admin"
 	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
+	_ "github.com/cldmnky/oooi/test/patience"
 )
 
 // fakeEnvoy answers as Envoy's admin socket does, until it is shut.
@@ -117,8 +117,8 @@ func TestWhatCountsAtOnce(t *testing.T) {
 	n := proxied(blue(), 7443)
 	n.Services = []network.Service{network.ServiceDHCP, network.ServiceProxy}
 	s := NewServers(dir)
-	away := edge.Serves(t.Context(), wire.Socket(dir, "proxy"))
-	g.Expect(edge.Away(away)).To(BeTrue())
+	away := health.Serves(t.Context(), wire.Socket(dir, "proxy"))
+	g.Expect(health.Away(away)).To(BeTrue())
 	takes := func(x network.Service, err error) error {
 		s.take(t.Context(), n, x, answer{err: err, due: time.Now()})
 		return s.Err(n)
@@ -141,7 +141,7 @@ func TestEnvoyServesWithoutProxy(t *testing.T) {
 	dir := fakes.RunDir(t)
 	file := dir + "/plan.json"
 	planned(t, file, proxied(blue(), 6443, 7443))
-	source, err := edge.NewSource(file, edge.Selection{}, nil, nil)
+	source, err := source.New(file, source.Selection{}, nil, nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	why := follow(t, dir, source.Current().Network)
 	g.Eventually(why, "1m", "10ms").Should(MatchError(ContainSubstring("Envoy does not answer")))
@@ -174,9 +174,9 @@ func TestAProxyRestarts(t *testing.T) {
 				p.Serving.Set(nil)
 			}
 			go func() {
-				_ = edge.ServeHealth(t.Context(), wire.Socket(dir, "proxy"), p.Status.Err, nil, p.Question())
+				_ = health.Serve(t.Context(), wire.Socket(dir, "proxy"), p.Status.Err, nil, p.Question())
 			}()
-			g.Eventually(func() error { return edge.Serves(t.Context(), wire.Socket(dir, "proxy")) }, "1m", "5ms").Should(MatchError(HavePrefix("does not serve: ")))
+			g.Eventually(func() error { return health.Serves(t.Context(), wire.Socket(dir, "proxy")) }, "1m", "5ms").Should(MatchError(HavePrefix("does not serve: ")))
 			g.Consistently(why, "2s", "5ms").Should(Succeed())
 			g.Expect(fake.Close()).To(Succeed())
 			g.Eventually(why, "1m", "10ms").Should(MatchError(ContainSubstring("Envoy does not answer")))

@@ -9,7 +9,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/source"
 )
 
 // untilChange is how long a wait lasts that only a change ends.
@@ -17,7 +17,7 @@ const untilChange = time.Duration(math.MaxInt64)
 
 // serviceAddress returns where a server listens: at listen, or at port of the service VIP if
 // listen is zero.
-func serviceAddress(source *edge.Source, listen netip.AddrPort, port uint16) netip.AddrPort {
+func serviceAddress(source *source.Source, listen netip.AddrPort, port uint16) netip.AddrPort {
 	if listen.IsValid() {
 		return listen
 	}
@@ -26,7 +26,7 @@ func serviceAddress(source *edge.Source, listen netip.AddrPort, port uint16) net
 
 // untilMoved returns the address of a server, and a context that ends with ctx or when the plan
 // changes the address. The caller calls stop.
-func untilMoved(ctx context.Context, source *edge.Source, at func() netip.AddrPort) (moved context.Context, stop func(), here netip.AddrPort) {
+func untilMoved(ctx context.Context, source *source.Source, at func() netip.AddrPort) (moved context.Context, stop func(), here netip.AddrPort) {
 	moved, stop = context.WithCancel(ctx)
 	here = at()
 	atEach(moved, Triggers{Plan: source.Changed}, func() {

@@ -12,8 +12,9 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/backends"
 	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/envoy/gate"
 	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
@@ -66,9 +67,9 @@ func TestAProxyThatStartsClosesNothingUnread(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "plan.json")
 	planned(t, file, n)
-	source, err := edge.NewSource(file, edge.Selection{}, nil, log)
+	source, err := source.New(file, source.Selection{}, nil, log)
 	g.Expect(err).NotTo(HaveOccurred())
-	backends, err := edge.NewBackends(t.Context(), nil, nil, "", log)
+	backends, err := backends.New(t.Context(), nil, nil, "", log)
 	g.Expect(err).NotTo(HaveOccurred())
 	kernel := &unreadKernel{err: errors.New("netlink: no buffer space available"), changed: make(chan struct{})}
 	p := Proxy{

@@ -7,7 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestWhatCannotBeReadClosesNothing(t *testing.T) {
 	g := NewWithT(t)
 	unread := Unread{errors.New("netlink: no buffer space available")}
-	v := edge.View{Network: proxied(blue(), 443, 6443)}
+	v := source.View{Network: proxied(blue(), 443, 6443)}
 	fine := func(netip.Addr) error { return nil }
 	last := Admit(v, CutOff{}, fine)
 	g.Expect(last.Network.Listeners).To(HaveLen(2))

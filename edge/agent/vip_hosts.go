@@ -15,7 +15,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/network"
@@ -134,7 +133,7 @@ func (f *Failover) lookForVIPHosts(table []device.Neighbor, known bool, now time
 	if !asks {
 		return
 	}
-	if err := edge.SolicitFrom(f.Interface.Name, from, addresses...); err != nil {
+	if err := device.SolicitFrom(f.Interface.Name, from, addresses...); err != nil {
 		f.Log.Debug("hosts with addresses of the edges not found", "err", err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -39,7 +39,7 @@ func newSharedVIP(t *testing.T) sharedVIP {
 	vlan.Attach(t, w.host, "eth0", "", "192.168.100.66/24")
 	file := filepath.Join(t.TempDir(), "plan.json")
 	planned(t, file, blue())
-	source, err := edge.NewSource(file, edge.Selection{Edge: 1}, nil, slog.New(slog.DiscardHandler))
+	source, err := source.New(file, source.Selection{Edge: 1}, nil, slog.New(slog.DiscardHandler))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	w.agent = &Failover{Interface: Interface{Name: "net1", InPod: true}, Source: source, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	w.agent.view.peerAddress.own = []string{w.peer.MAC(t, "net1")}

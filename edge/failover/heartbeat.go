@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -156,7 +156,7 @@ func connect(ctx context.Context, device string, own, peer netip.Addr) (*net.UDP
 func dial(ctx context.Context, device string, own, peer netip.Addr, set func(fd int) error) (*net.UDPConn, error) {
 	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(own, wire.HeartbeatPort))}
 	d.Control = func(network, address string, c syscall.RawConn) error {
-		if err := edge.Control(device)(network, address, c); err != nil || set == nil {
+		if err := socket.Control(device)(network, address, c); err != nil || set == nil {
 			return err
 		}
 		return controlRaw(c, set)

@@ -8,8 +8,8 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/files"
 )
 
 // leasesInterval is how often the cached leases are read while the peer is silent.
@@ -107,7 +107,7 @@ func (o *observer) learn(now time.Time) error {
 	if o.leases == "" {
 		return nil
 	}
-	leases, err := edge.ReadLeaseCache(o.leases)
+	leases, err := files.ReadLeases(o.leases)
 	o.census.leased = nil
 	for _, l := range leases {
 		if l.MAC != "" && l.Held(now) {

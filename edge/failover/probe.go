@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/socket"
 )
 
 const (
@@ -44,7 +44,7 @@ type prober struct {
 
 // newProber returns a prober that sends from own through the named device.
 func newProber(ctx context.Context, name string, own netip.Addr) (*prober, error) {
-	conn, err := edge.ListenPacket(ctx, name, netip.AddrPortFrom(own, 0))
+	conn, err := socket.ListenPacket(ctx, name, netip.AddrPortFrom(own, 0))
 	if err != nil {
 		return nil, fmt.Errorf("probes of %s: %w", own, err)
 	}

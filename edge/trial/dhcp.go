@@ -12,7 +12,7 @@ import (
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -34,7 +34,7 @@ func (w tool) address(ctx context.Context, n network.Network) (network.TrialVerd
 
 // offers returns the first offer of each server.
 func (w tool) offers(ctx context.Context) (out []*dhcpv4.DHCPv4, err error) {
-	c, err := edge.ListenPacket(ctx, w.device, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpv4.ClientPort))
+	c, err := socket.ListenPacket(ctx, w.device, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpv4.ClientPort))
 	if err != nil {
 		return nil, err
 	}

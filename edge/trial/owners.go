@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
 )
@@ -36,7 +35,7 @@ func otherHosts(ctx context.Context, o Options) ([]network.UsedAddress, error) {
 		return nil, nil
 	}
 	all := slices.Concat(o.Network.SharedAddresses(), o.Network.Controls())
-	if err := edge.SolicitFrom(o.Device, from, all...); err != nil {
+	if err := device.SolicitFrom(o.Device, from, all...); err != nil {
 		return nil, err
 	}
 	select {

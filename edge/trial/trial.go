@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -61,7 +61,7 @@ func newTool(o Options) (tool, error) {
 		return tool{}, err
 	}
 	kernel, err := device.OpenClients(o.Device)
-	return tool{device: o.Device, mac: ifi.HardwareAddr, from: from, dialer: edge.Dialer(o.Device), kernel: kernel}, err
+	return tool{device: o.Device, mac: ifi.HardwareAddr, from: from, dialer: socket.Dialer(o.Device), kernel: kernel}, err
 }
 
 func (w tool) close() { w.kernel.Close() }

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/net/bpf"
 
-	"github.com/cldmnky/oooi/edge"
+	edgesocket "github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -103,9 +103,9 @@ func TestKernelChoosesTheGroup(t *testing.T) {
 	segment, e := netns.NewSegment(t), netns.New(t)
 	segment.Attach(t, e, "net1", "", "192.0.2.1/24")
 	at := netip.MustParseAddrPort("192.0.2.1:53")
-	var shared edge.Shared
+	var shared edgesocket.Shared
 	var err error
-	e.Do(t, func() { shared, err = edge.ListenShared(t.Context(), "net1", at, Sockets) })
+	e.Do(t, func() { shared, err = edgesocket.ListenShared(t.Context(), "net1", at, Sockets) })
 	g.Expect(err).NotTo(HaveOccurred())
 	defer shared.Close()
 	_, err = spread(shared.Conns, byMAC)

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -43,11 +43,11 @@ func (s *Server) Start() {
 	s.stop, s.ended = stop, ended
 	go func() {
 		defer close(ended)
-		if err := edge.ServeHealth(ctx, s.socket, s.why, nil, edge.Question{Path: edge.ServesPath, Why: s.why, Changed: s.changed}); err != nil {
+		if err := health.Serve(ctx, s.socket, s.why, nil, health.Question{Path: health.ServesPath, Why: s.why, Changed: s.changed}); err != nil {
 			s.t.Error(err)
 		}
 	}()
-	for edge.Away(edge.Serves(ctx, s.socket)) && s.t.Context().Err() == nil {
+	for health.Away(health.Serves(ctx, s.socket)) && s.t.Context().Err() == nil {
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
@@ -143,10 +143,10 @@ func (p *pod) log(container string) string {
 
 // seesPeer returns nil if the edge serves and its peer too.
 func (p *pod) seesPeer(ctx context.Context) error {
-	if err := edge.Probe(ctx, wire.Socket(p.dir, wire.Failover)); err != nil {
+	if err := health.Probe(ctx, wire.Socket(p.dir, wire.Failover)); err != nil {
 		return err
 	}
-	return edge.HealthAt(wire.Socket(p.dir, wire.Failover)).PeerServes(ctx)
+	return health.At(wire.Socket(p.dir, wire.Failover)).PeerServes(ctx)
 }
 
 // announcements counts the failover announcements so far. The agent logs each of the first

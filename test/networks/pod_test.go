@@ -20,8 +20,8 @@ import (
 	. "github.com/onsi/gomega"
 	"golang.org/x/sys/unix"
 
-	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/containers"
 	"github.com/cldmnky/oooi/test/netns"
@@ -122,10 +122,10 @@ func (p *pod) serveAPI() {
 
 // seesPeer returns nil if the edge serves and its peer too.
 func (p *pod) seesPeer(ctx context.Context) error {
-	if err := edge.Probe(ctx, wire.Socket(p.dir, wire.Failover)); err != nil {
+	if err := health.Probe(ctx, wire.Socket(p.dir, wire.Failover)); err != nil {
 		return err
 	}
-	return edge.HealthAt(wire.Socket(p.dir, wire.Failover)).PeerServes(ctx)
+	return health.At(wire.Socket(p.dir, wire.Failover)).PeerServes(ctx)
 }
 
 // isolates returns an error if the kernel would forward packets of the network.

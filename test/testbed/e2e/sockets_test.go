@@ -21,7 +21,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/testbed"
 )
@@ -97,7 +97,7 @@ func (p edgePod) probe(ctx context.Context, server string) error {
 	if err != nil {
 		return err
 	}
-	return edge.Probe(ctx, socket)
+	return health.Probe(ctx, socket)
 }
 
 // serves is nil where the server of the pod serves, as it tells its guard.
@@ -106,7 +106,7 @@ func (p edgePod) serves(ctx context.Context, server string) error {
 	if err != nil {
 		return err
 	}
-	return edge.Serves(ctx, socket)
+	return health.Serves(ctx, socket)
 }
 
 // testForwarding has the kernel around an edge forward before the edge's servers start:

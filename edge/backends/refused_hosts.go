@@ -1,0 +1,45 @@
+// This file follows which external hosts have addresses inside the management cluster, for the
+// report. It decides nothing: external_hosts.go does.
+
+package backends
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// RefusedHosts returns the Names of the external backends of which an address is inside the
+// management cluster or in a client network, sorted. The DNS servers of these names decide when it changes.
+func (b *Backends) RefusedHosts() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []string
+	own := ownAddresses()
+	for _, x := range b.network.Backends {
+		if x.Kind != network.BackendExternal {
+			continue
+		}
+		for _, a := range b.found(x) {
+			if reason := refusalReason(b.network, x, own, a.Addr()); reason == insideManagement || reason == behindGateway {
+				out = append(out, x.Name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// FollowRefusedHosts passes the refused hosts to set, and each change, until ctx ends.
+func (b *Backends) FollowRefusedHosts(ctx context.Context, set func([]string)) {
+	for {
+		changed := b.Changed()
+		set(b.RefusedHosts())
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}

@@ -1,0 +1,157 @@
+// This file knows the MACs of the hosts that send to an edge, from the kernel's neighbor table. It waits for nothing:
+// the table is read in the background.
+
+package device
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// macsEvery is how often the neighbor table is read while addresses are not in it, at most. macsFor is how old
+	// a reading may become.
+	macsEvery, macsFor = time.Second, 10 * time.Second
+	// keptFor is how long a MAC is known after it left the kernel's table, which a VM can fill: it has 1,024 entries,
+	// for all pods of a node. kept addresses are known that way, at most, and keptOfOne of one MAC. They take
+	// about 1 MiB.
+	keptFor         = 10 * time.Minute
+	kept, keptOfOne = 8192, 8
+)
+
+// NeighborMACs are the MACs of the hosts on one interface. Make it with NewNeighborMACs. It is safe for concurrent
+// use.
+type NeighborMACs struct {
+	meter *Meter
+	vms   func(mac string) bool
+	table atomic.Pointer[map[netip.Addr]neighborMAC]
+	// wanted has a value if the table must be read.
+	wanted chan struct{}
+}
+
+// A neighborMAC is what is known of one address.
+type neighborMAC struct {
+	mac string
+	// since is when the address got this MAC, seen when the kernel last had it.
+	since, seen time.Time
+	// present: the kernel had it at the last reading.
+	present bool
+}
+
+// NewNeighborMACs reads the table of the named interface, in the network namespace of the calling thread. Vms reports
+// whether a VM with a lease has a MAC: those are forgotten last. Nil: none is known.
+func NewNeighborMACs(name string, vms func(mac string) bool) (*NeighborMACs, error) {
+	m, err := OpenMeter(name)
+	if err != nil {
+		return nil, err
+	}
+	if vms == nil {
+		vms = func(string) bool { return false }
+	}
+	n := &NeighborMACs{meter: m, vms: vms, wanted: make(chan struct{}, 1)}
+	n.table.Store(&map[netip.Addr]neighborMAC{})
+	n.read()
+	return n, nil
+}
+
+// MACOf returns the MAC of the host that has an address. Empty: not known, or it became known a moment ago. Present: the
+// kernel has it now, too. Otherwise the kernel had it within the last ten minutes, and asks for it before it sends there.
+func (n *NeighborMACs) MACOf(a netip.Addr) (mac string, present bool) {
+	x := (*n.table.Load())[a]
+	if !x.present {
+		select {
+		case n.wanted <- struct{}{}:
+		default:
+		}
+	}
+	return x.mac, x.present
+}
+
+// Run reads the table again when it must, until ctx ends.
+func (n *NeighborMACs) Run(ctx context.Context) {
+	defer n.meter.Close()
+	old := time.NewTicker(macsFor)
+	defer old.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-old.C:
+		case <-n.wanted:
+		}
+		n.read()
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(macsEvery):
+		}
+	}
+}
+
+// read replaces the table. If the kernel does not answer, the former one stays.
+func (n *NeighborMACs) read() {
+	if now, err := macs(n.meter); err == nil {
+		table := withKept(*n.table.Load(), now, time.Now(), n.vms)
+		n.table.Store(&table)
+	}
+}
+
+// withKept returns the kernel's table with what it had within keptFor. If that is too much, VMs with a lease are kept
+// first, then what is known for longest: so a flood of addresses replaces none that came before it.
+func withKept(before map[netip.Addr]neighborMAC, kernel map[netip.Addr]string, now time.Time, vms func(string) bool) map[netip.Addr]neighborMAC {
+	out := make(map[netip.Addr]neighborMAC, max(len(before), len(kernel)))
+	for a, mac := range kernel {
+		x := neighborMAC{mac: mac, since: now, seen: now, present: true}
+		if old := before[a]; old.mac == mac {
+			x.since = old.since
+		}
+		out[a] = x
+	}
+	type gone struct {
+		netip.Addr
+		neighborMAC
+		vm bool
+	}
+	var left []gone
+	for a, x := range before {
+		if _, ok := kernel[a]; !ok && now.Sub(x.seen) < keptFor {
+			x.present = false
+			left = append(left, gone{a, x, vms(x.mac)})
+		}
+	}
+	slices.SortFunc(left, func(a, b gone) int {
+		if a.vm != b.vm {
+			if a.vm {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(a.since.Compare(b.since), a.Compare(b.Addr))
+	})
+	of := map[string]int{}
+	for _, x := range left {
+		if of[x.mac]++; of[x.mac] <= keptOfOne && len(out)-len(kernel) < kept {
+			out[x.Addr] = x.neighborMAC
+		}
+	}
+	return out
+}
+
+// macs returns the hosts of the neighbor table by address, without those that have not answered.
+func macs(m *Meter) (map[netip.Addr]string, error) {
+	all, err := m.Neighbors()
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[netip.Addr]string, len(all))
+	for _, x := range all {
+		if x.MAC != "" {
+			out[x.Address] = x.MAC
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,126 @@
+// This file finds out which host has an address, through the kernel's neighbor table. It needs no
+// privilege, sends one ARP request for each question, and decides nothing.
+
+package device
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// tableInterval is how often the neighbor table is read while a question waits. All questions
+	// share one reading.
+	tableInterval = 20 * time.Millisecond
+	// provenFor is how long ago a host must have proven that it has its address. The kernel keeps
+	// older entries, also those of hosts that are gone.
+	provenFor = 2 * time.Second
+	// knownFor is how old the answer of Knows may be.
+	knownFor = 100 * time.Millisecond
+)
+
+// An Asker asks which hosts of a network have addresses. Make one with NewAsker. It is safe for
+// concurrent use.
+type Asker struct {
+	device string
+	from   func() netip.Addr
+	meter  *Meter
+
+	mu sync.Mutex
+	// waiting are the questions without an answer. While there are any, one goroutine reads the table.
+	waiting map[netip.Addr][]chan Neighbor
+	reads   bool
+
+	known known
+}
+
+// known are the MACs of hosts in the table, as they were at a time.
+type known struct {
+	sync.Mutex
+	at    time.Time
+	hosts map[netip.Addr]string
+}
+
+// NewAsker returns an Asker for the named interface, in the network namespace of the calling thread.
+// Its ARP requests have the address that from returns. It must be one of the interface that moves no VM.
+func NewAsker(name string, from func() netip.Addr) (*Asker, error) {
+	m, err := OpenMeter(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Asker{device: name, from: from, meter: m, waiting: map[netip.Addr][]chan Neighbor{}}, nil
+}
+
+// WhoHas returns the MAC of the host that has an address. Empty: none answered until ctx ended. Proven
+// is false if the kernel knows the MAC from some time ago, and has not asked the host again: it does so
+// now, which takes up to ten seconds.
+func (a *Asker) WhoHas(ctx context.Context, address netip.Addr) (mac string, proven bool, err error) {
+	if err := SolicitFrom(a.device, a.from(), address); err != nil {
+		return "", false, err
+	}
+	answer := make(chan Neighbor, 1)
+	a.mu.Lock()
+	a.waiting[address] = append(a.waiting[address], answer)
+	if !a.reads {
+		a.reads = true
+		go a.read()
+	}
+	a.mu.Unlock()
+	select {
+	case n := <-answer:
+		return n.MAC, n.Confirmed < provenFor, nil
+	case <-ctx.Done():
+		a.leave(address, answer)
+		return "", false, nil
+	}
+}
+
+// Knows reports whether the kernel has the MAC of the host that has an address. It may be a moment old. A
+// table that cannot be read has none.
+func (a *Asker) Knows(address netip.Addr) bool {
+	a.known.Lock()
+	defer a.known.Unlock()
+	if now := time.Now(); now.Sub(a.known.at) >= knownFor {
+		a.known.at = now
+		a.known.hosts, _ = macs(a.meter)
+	}
+	return a.known.hosts[address] != ""
+}
+
+// read reads the table until no question waits. A table that cannot be read answers none.
+func (a *Asker) read() {
+	tick := time.NewTicker(tableInterval)
+	defer tick.Stop()
+	for ; ; <-tick.C {
+		table, _ := a.meter.Neighbors()
+		a.mu.Lock()
+		for _, n := range table {
+			if n.MAC == "" {
+				continue
+			}
+			for _, answer := range a.waiting[n.Address] {
+				answer <- n
+			}
+			delete(a.waiting, n.Address)
+		}
+		a.reads = len(a.waiting) > 0
+		reads := a.reads
+		a.mu.Unlock()
+		if !reads {
+			return
+		}
+	}
+}
+
+// leave ends a question without an answer.
+func (a *Asker) leave(address netip.Addr, answer chan Neighbor) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	left := slices.DeleteFunc(a.waiting[address], func(c chan Neighbor) bool { return c == answer })
+	if a.waiting[address] = left; len(left) == 0 {
+		delete(a.waiting, address)
+	}
+}

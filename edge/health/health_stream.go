@@ -1,0 +1,227 @@
+// This file streams a server's answers to its followers, over one connection to its Unix
+// socket. The connection ends with the server, so a stopped server is noticed at once. It
+// takes no decision from the answers.
+
+package health
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	// beatInterval is how often an unchanged answer is repeated.
+	beatInterval = time.Second
+	// beatLimit is how long an answer may be missing before the server counts as silent.
+	beatLimit = 2 * time.Second
+	// dueAfter is how long after an answer the silence begins. It is shorter than
+	// beatInterval: a server that stops may have done so right after the answer.
+	dueAfter = 250 * time.Millisecond
+	// redialInterval is how often a stopped or silent server is dialed.
+	redialInterval = 250 * time.Millisecond
+	// followParameter requests answers until the connection is closed.
+	followParameter = "follow"
+	// okLine means yes. Every other line is the reason of a no.
+	okLine = "ok"
+	// noPrefix, uncheckedPrefix, yieldsPrefix and stalePrefix precede the reason.
+	noPrefix        = "no: "
+	uncheckedPrefix = "unchecked: "
+	yieldsPrefix    = "yields: "
+	stalePrefix     = "stale: "
+)
+
+// stream writes the answer at each change and each beatInterval.
+func (q Question) stream(w http.ResponseWriter, r *http.Request) {
+	beat := time.NewTicker(beatInterval)
+	defer beat.Stop()
+	for {
+		var changed <-chan struct{}
+		if q.Changed != nil {
+			changed = q.Changed()
+		}
+		if _, err := io.WriteString(w, lineOf(q.Why())+"\n"); err != nil {
+			return
+		}
+		if http.NewResponseController(w).Flush() != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-changed:
+		case <-beat.C:
+		}
+	}
+}
+
+// Unchecked is the reason of a server that has not checked whether it serves. It says
+// nothing about the service: Envoy serves while `oooi-edge proxy` starts.
+type Unchecked string
+
+// Error returns the reason.
+func (u Unchecked) Error() string { return string(u) }
+
+// Yields is the reason of a failover agent whose edge yields to a younger pod with its number.
+// The peer may serve.
+type Yields string
+
+// Error returns the reason.
+func (y Yields) Error() string { return string(y) }
+
+// Stale is the reason of a DHCP server that cannot read its leases now. It offers nothing.
+type Stale string
+
+// Error returns the reason.
+func (s Stale) Error() string { return string(s) }
+
+// errSilent is the error of a server that sends no answer.
+var errSilent = &url.Error{Op: "Get", URL: "http://edge", Err: context.DeadlineExceeded}
+
+// An AnswerFunc receives an answer: nil for yes. Due is when the server had to answer. It
+// is called repeatedly while an answer is missing. See Away and Unanswered.
+type AnswerFunc func(err error, due time.Time)
+
+// FollowServes passes each answer of Serves to tell until ctx ends: at each change, every
+// second, and four times a second while no answer arrives.
+func (h Health) FollowServes(ctx context.Context, tell AnswerFunc) {
+	h.follow(ctx, ServesPath, noServing, tell)
+}
+
+// FollowPeer passes each answer of PeerServes to tell, as FollowServes does.
+func (h Health) FollowPeer(ctx context.Context, tell AnswerFunc) {
+	h.follow(ctx, PeerPath, noPeer, tell)
+}
+
+// FollowFresh passes each answer of a DHCP server about its leases to tell, as FollowServes does.
+// The error is Stale if the server cannot read them now.
+func (h Health) FollowFresh(ctx context.Context, tell AnswerFunc) {
+	h.follow(ctx, FreshPath, noLeases, tell)
+}
+
+// An event is one line of a server, or why a connection brought none.
+type event struct{ err error }
+
+// follow counts silence from the last answer, however many connections there were since.
+func (h Health) follow(ctx context.Context, path, no string, tell AnswerFunc) {
+	events := make(chan event)
+	go h.connect(ctx, path, no, events)
+	due := time.Now()
+	silence := time.NewTimer(beatLimit)
+	defer silence.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-events:
+			if err = e.err; !Unanswered(err) {
+				due = time.Now().Add(dueAfter)
+				silence.Reset(beatLimit)
+			}
+		case <-silence.C:
+			silence.Reset(redialInterval)
+			err = errSilent
+		}
+		if ctx.Err() == nil {
+			tell(err, due)
+		}
+	}
+}
+
+// connect follows one connection after the other until ctx ends.
+func (h Health) connect(ctx context.Context, path, no string, events chan<- event) {
+	send := func(err error) {
+		select {
+		case <-ctx.Done():
+		case events <- event{err}:
+		}
+	}
+	for ctx.Err() == nil {
+		began := time.Now()
+		if err := h.connectOnce(ctx, path, no, send); err != nil {
+			send(err)
+		}
+		// A stopped server is dialed at once, to check whether it is away.
+		wait := time.NewTimer(redialInterval - time.Since(began))
+		select {
+		case <-ctx.Done():
+		case <-wait.C:
+		}
+		wait.Stop()
+	}
+}
+
+// connectOnce sends the answers of one connection. It returns an error if there was none.
+func (h Health) connectOnce(ctx context.Context, path, no string, send func(error)) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	silence := time.AfterFunc(beatLimit, stop)
+	defer silence.Stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://edge"+path+"?"+followParameter, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := h.client.Do(req)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return errSilent
+	case err != nil:
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", no, resp.Status)
+	}
+	if !silence.Stop() {
+		return errSilent
+	}
+	answered := false
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); answered = true {
+		send(parseLine(lines.Text(), no))
+	}
+	if !answered {
+		return fmt.Errorf("%s: %w", no, io.ErrUnexpectedEOF)
+	}
+	return nil
+}
+
+// lineOf returns the line of an answer.
+func lineOf(err error) string {
+	if err == nil {
+		return okLine
+	}
+	prefix := noPrefix
+	switch {
+	case errors.As(err, new(Unchecked)):
+		prefix = uncheckedPrefix
+	case errors.As(err, new(Yields)):
+		prefix = yieldsPrefix
+	case errors.As(err, new(Stale)):
+		prefix = stalePrefix
+	}
+	return prefix + strings.ReplaceAll(err.Error(), "\n", " ")
+}
+
+// parseLine returns the answer of a line. No is the prefix of a negative one.
+func parseLine(line, no string) error {
+	if line == okLine {
+		return nil
+	}
+	if reason, ok := strings.CutPrefix(line, uncheckedPrefix); ok {
+		return fmt.Errorf("%s: %w", no, Unchecked(reason))
+	}
+	if reason, ok := strings.CutPrefix(line, yieldsPrefix); ok {
+		return fmt.Errorf("%s: %w", no, Yields(reason))
+	}
+	if reason, ok := strings.CutPrefix(line, stalePrefix); ok {
+		return fmt.Errorf("%s: %w", no, Stale(reason))
+	}
+	return fmt.Errorf("%s: %s", no, strings.TrimPrefix(line, noPrefix))
+}

@@ -1,0 +1,107 @@
+// This file reduces what is read of the API server, so that an edge needs little memory: lists are read
+// in pages, and of each object only what the edge uses is kept.
+
+package kube
+
+import (
+	"context"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/cldmnky/oooi/edge/leaseobject"
+	"github.com/cldmnky/oooi/network"
+)
+
+// pageSize is the number of objects in a page of a list. A VirtualMachineInstance has about 15 KiB, and
+// ten times as much while it is decoded.
+const pageSize = 50
+
+// A keptLease is what an edge keeps of a Lease object.
+type keptLease struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+	lease network.Lease
+	// err is why the object is no lease.
+	err error
+}
+
+// DeepCopyObject implements runtime.Object. A keptLease is immutable, so it returns itself.
+func (l *keptLease) DeepCopyObject() runtime.Object { return l }
+
+func newKeptLease(o *coordinationv1.Lease) *keptLease {
+	l, err := leaseobject.Read(o)
+	return &keptLease{ObjectMeta: metav1.ObjectMeta{Name: o.Name, Namespace: o.Namespace, ResourceVersion: o.ResourceVersion}, lease: l, err: err}
+}
+
+// keepLease converts a Lease to a keptLease.
+func keepLease(o any) (any, error) {
+	if l, ok := o.(*coordinationv1.Lease); ok {
+		return newKeptLease(l), nil
+	}
+	return o, nil
+}
+
+// A keptList is a list of kept objects.
+type keptList struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+	Items []runtime.Object
+}
+
+// DeepCopyObject implements runtime.Object. A keptList is immutable, so it returns itself.
+func (l *keptList) DeepCopyObject() runtime.Object { return l }
+
+// A pagedLister reads a list page by page, and keeps of each page what is used. A list from the API
+// server's cache has no pages. So this one is read from etcd, as one consistent version.
+type pagedLister struct {
+	cache.ListerWatcherWithContext
+	keep cache.TransformFunc
+}
+
+func newPagedLister(l cache.ListerWatcher, keep cache.TransformFunc) *pagedLister {
+	return &pagedLister{cache.ToListerWatcherWithContext(l), keep}
+}
+
+// ListWithContext returns the whole list.
+func (p *pagedLister) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	o.Limit, o.Continue, o.ResourceVersion, o.ResourceVersionMatch = pageSize, "", "", ""
+	out := &keptList{}
+	for {
+		page, err := p.ListerWatcherWithContext.ListWithContext(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		if err := meta.EachListItem(page, func(item runtime.Object) error {
+			kept, err := p.keep(item)
+			if object, ok := kept.(runtime.Object); ok && err == nil {
+				out.Items = append(out.Items, object)
+			}
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		list, err := meta.ListAccessor(page)
+		if err != nil {
+			return nil, err
+		}
+		out.ResourceVersion = list.GetResourceVersion()
+		if o.Continue = list.GetContinue(); o.Continue == "" {
+			return out, nil
+		}
+	}
+}
+
+// List returns the whole list.
+func (p *pagedLister) List(o metav1.ListOptions) (runtime.Object, error) {
+	return p.ListWithContext(context.Background(), o)
+}
+
+// Watch watches what follows a list.
+func (p *pagedLister) Watch(o metav1.ListOptions) (watch.Interface, error) {
+	return p.WatchWithContext(context.Background(), o)
+}

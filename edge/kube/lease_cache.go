@@ -1,0 +1,92 @@
+// This file caches leases in a file, so that a server that restarts while the API server
+// is unavailable still knows its VMs. The API server's data replaces the cache once it is
+// read.
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/signal"
+)
+
+// The pause after each write of the cache. A VM's name is known to DNS when its lease is written, so a
+// change waits no longer than that. The pause is cachePause times as long as the write took, so that
+// even leases that change all the time take a tenth of a core. The leases of 3,000 VMs take 5 ms.
+const (
+	cachePause    = 10
+	shortestPause = 20 * time.Millisecond
+	longestPause  = 2 * time.Second
+)
+
+// LoadCache loads the leases in file. A missing file is no error. Call it before the
+// leases are used.
+func (s *Leases) LoadCache(file string) error {
+	all, err := files.ReadLeases(file)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range all {
+		if _, known := s.versions[l.Address]; !known {
+			s.Put(l.Bounded(time.Now()))
+			s.versions[l.Address] = ""
+		}
+	}
+	return nil
+}
+
+// KeepCache writes the leases to file until ctx ends. Once the API server was read, it
+// drops loaded leases that no longer exist.
+func (s *Leases) KeepCache(ctx context.Context, file string, log *slog.Logger) {
+	var dropping sync.WaitGroup
+	defer dropping.Wait()
+	dropping.Go(func() {
+		if signal.Poll(ctx, s.seen) {
+			s.dropCached()
+		}
+	})
+	for changed := s.signal.Changed(); ; changed = s.signal.Changed() {
+		begin := time.Now()
+		if err := s.write(file); err != nil {
+			log.Warn("leases not cached", "file", file, "err", err)
+		}
+		pause := time.After(min(max(cachePause*time.Since(begin), shortestPause), longestPause))
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause:
+		}
+	}
+}
+
+// dropCached removes the loaded leases that the API server does not have.
+func (s *Leases) dropCached() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for a, version := range s.versions {
+		if version == "" {
+			s.drop(a)
+		}
+	}
+	s.signal.Notify()
+}
+
+func (s *Leases) write(file string) error {
+	b, err := json.Marshal(s.All())
+	if err != nil {
+		return err
+	}
+	return files.Replace(file, b)
+}

@@ -1,0 +1,183 @@
+// This file tells whether the leases are fresh: whether the API server answers this edge. It asks
+// while no other request does, and one request without an answer ends it. It also reads single leases again, since a watch may be late.
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/edge/health"
+	"github.com/cldmnky/oooi/edge/wire"
+)
+
+const (
+	// askInterval is how long after an answer the API server is asked again. It is long, since the
+	// questions of all edges reach one API server. No promise depends on the answer: leases are written first.
+	askInterval = 15 * time.Second
+	// askAgain is the time between a request without an answer and the next one.
+	askAgain = time.Second
+	// freshFor is how long an answer counts: one question may take as long as a write.
+	freshFor = askInterval + writeTimeout + 2*time.Second
+)
+
+// A freshness is what the latest requests to the API server came to. The zero value has no
+// answer yet.
+type freshness struct {
+	mu       sync.Mutex
+	answered time.Time // the latest answer
+	failed   time.Time // the latest request without one
+	err      error     // of that request; nil if the latest one was answered
+}
+
+// wrote takes in the error of a write that ended at now. A write that the API server refused was
+// answered, unless it could not process the request or does not know this edge.
+func (f *freshness) wrote(err error, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if answers(err) {
+		f.answered, f.err = now, nil
+		return
+	}
+	f.failed, f.err = now, err
+}
+
+// read takes in the error of a read that ended at now. A read that is forbidden tells nothing.
+func (f *freshness) read(err error, now time.Time) {
+	if apierrors.IsForbidden(err) {
+		err = errors.New(err.Error())
+	}
+	f.wrote(err, now)
+}
+
+// answers reports whether the API server processed the request that err is of.
+func answers(err error) bool {
+	var status apierrors.APIStatus
+	if err == nil || !errors.As(err, &status) {
+		return err == nil
+	}
+	code := status.Status().Code
+	return code < http.StatusInternalServerError && code != http.StatusUnauthorized && code != http.StatusTooManyRequests
+}
+
+// stale returns why the leases are not fresh at now, nil if they are.
+func (f *freshness) stale(now time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	since := now.Sub(f.answered)
+	switch {
+	case f.answered.IsZero():
+		return errors.New("the API server has not answered yet")
+	case f.err != nil:
+		return fmt.Errorf("the API server does not answer: %w", f.err)
+	case since > freshFor:
+		return fmt.Errorf("the API server has not answered for %s", since.Truncate(time.Second))
+	}
+	return nil
+}
+
+// due reports whether the API server is to be asked at now.
+func (f *freshness) due(now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return now.Sub(f.failed) >= askAgain
+	}
+	return now.Sub(f.answered) >= askInterval
+}
+
+// question is how the API server is asked: from its cache while it answers, which costs it least. After a
+// request without an answer, only what etcd has counts: without etcd, the cache answers and no write succeeds.
+func (f *freshness) question() metav1.GetOptions {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return metav1.GetOptions{}
+	}
+	return metav1.GetOptions{ResourceVersion: "0"}
+}
+
+// Fresh returns nil while the API server answers this edge. Its leases are then those of the API
+// server, but for what a watch is late.
+func (s *Leases) Fresh() error {
+	err := s.Ready()
+	if err == nil {
+		err = s.fresh.stale(time.Now())
+	}
+	if err != nil {
+		return health.Stale(err.Error())
+	}
+	return nil
+}
+
+// KeepFresh asks the API server, as long as no other request does, until ctx ends.
+func (s *Leases) KeepFresh(ctx context.Context) {
+	// No client has this address, so the answer is small: there is no such lease.
+	name := wire.LeaseName(s.network, netip.IPv4Unspecified())
+	tick := time.NewTicker(askAgain)
+	defer tick.Stop()
+	for {
+		if s.fresh.due(time.Now()) {
+			asking, cancel := context.WithTimeout(ctx, writeTimeout)
+			_, err := s.objects.Get(asking, name, s.fresh.question())
+			cancel()
+			if ctx.Err() == nil {
+				s.fresh.read(err, time.Now())
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Confirm reads the lease on a, and those of a MAC, from the API server. An error: it did not
+// answer.
+func (s *Leases) Confirm(ctx context.Context, mac string, a netip.Addr) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	if err := s.read(ctx, a); err != nil {
+		return err
+	}
+	for _, l := range s.OfMAC(mac) {
+		if l.Address == a {
+			continue
+		}
+		if err := s.read(ctx, l.Address); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read takes in the lease on a as the API server has it, or that there is none.
+func (s *Leases) read(ctx context.Context, a netip.Addr) error {
+	_, before, _ := s.stored(a)
+	o, err := s.objects.Get(ctx, wire.LeaseName(s.network, a), metav1.GetOptions{})
+	s.fresh.read(err, time.Now())
+	switch {
+	case err == nil:
+		s.observe(o)
+	case apierrors.IsNotFound(err):
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		// The watch may have told of a lease that is younger than the answer.
+		if version, ok := s.versions[a]; ok && version == before {
+			s.drop(a)
+			s.signal.Notify()
+		}
+	default:
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+// This file stores DHCP leases as Lease objects (coordination.k8s.io), one for each
+// address. Creating the object is the compare-and-swap on the address, so two edges cannot
+// assign one address twice. It does not choose addresses.
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/dhcp/leases"
+	"github.com/cldmnky/oooi/edge/leaseobject"
+	"github.com/cldmnky/oooi/edge/signal"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// writeTimeout limits one write. After it the client has to ask again.
+	writeTimeout = 5 * time.Second
+)
+
+// Leases holds the leases of one network, in memory and as Lease objects.
+type Leases struct {
+	// LeaseTime is what clients get now, for readers of the objects. Nil: unknown.
+	LeaseTime func() time.Duration
+
+	objects leaseObjects
+	network string
+	seen    func() bool
+	signal  signal.Signal
+	fresh   freshness
+
+	leases.Table
+	// mu is held while the table and the versions change together.
+	mu sync.Mutex
+	// versions are those of the leases' objects. An empty one means that the lease comes
+	// from the cache file and no object was seen.
+	versions map[netip.Addr]string
+}
+
+// Leases watches the leases of the named network until ctx ends.
+func (k *Kube) Leases(ctx context.Context, name string) *Leases {
+	s := &Leases{objects: k.leases, network: name, versions: map[netip.Addr]string{}}
+	only := func(o *metav1.ListOptions) {
+		o.LabelSelector = metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: wire.LeaseLabels(name)})
+	}
+	l := k.lister(k.clients.coordination, "leases", only)
+	_, s.seen = follow(ctx, l, &coordinationv1.Lease{}, keepLease, on(s.take, s.observeDeletion))
+	return s
+}
+
+// Ready returns nil once all existing leases were read. Do not promise new leases before
+// that.
+func (s *Leases) Ready() error {
+	if !s.seen() {
+		return errors.New("leases have not been read from the API server yet")
+	}
+	return nil
+}
+
+// Changed returns a channel that is closed at the next change.
+func (s *Leases) Changed() <-chan struct{} { return s.signal.Changed() }
+
+func (s *Leases) leaseTime() time.Duration {
+	if s.LeaseTime == nil {
+		return 0
+	}
+	return s.LeaseTime()
+}
+
+// stored returns the lease on a and the version of its object.
+func (s *Leases) stored(a netip.Addr) (l network.Lease, version string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, ok = s.At(a)
+	return l, s.versions[a], ok
+}
+
+// Replace writes next and returns when it is durable. Was must be the current lease on
+// that address; the zero Lease means that there is none. Replace returns fs.ErrExist if
+// another edge has changed the lease since.
+func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
+	now, version, there := s.stored(next.Address)
+	if there != was.Address.IsValid() || there && now != was {
+		return fmt.Errorf("lease on %s: %w", next.Address, fs.ErrExist)
+	}
+	if there && version == "" {
+		return errors.New("the lease has not been read from the API server yet")
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	object := leaseobject.Of(s.network, next, s.leaseTime(), time.Now())
+	var out *coordinationv1.Lease
+	var err error
+	if there {
+		object.ResourceVersion = version
+		out, err = s.objects.Update(ctx, object, metav1.UpdateOptions{FieldManager: wire.Owner})
+	} else {
+		out, err = s.objects.Create(ctx, object, metav1.CreateOptions{FieldManager: wire.Owner})
+	}
+	s.fresh.wrote(err, time.Now())
+	switch {
+	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err), there && apierrors.IsNotFound(err):
+		// Read the current holder at once, so that the client is offered another address.
+		if err := s.read(ctx, next.Address); err != nil {
+			return writeError(err)
+		}
+		return errors.Join(fs.ErrExist, err)
+	case err != nil:
+		return writeError(err)
+	}
+	s.observe(out)
+	return nil
+}
+
+// Remove deletes a lease if it is still was, of the same version, and returns when the deletion is durable.
+func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
+	now, version, there := s.stored(was.Address)
+	if !there || now != was {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	err := s.objects.Delete(ctx, wire.LeaseName(s.network, was.Address), metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{ResourceVersion: &version},
+	})
+	s.fresh.wrote(err, time.Now())
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	s.forget(was.Address, version)
+	return nil
+}
+
+// observe takes in an object that was read or written.
+func (s *Leases) observe(o *coordinationv1.Lease) { s.take(newKeptLease(o)) }
+
+// take takes in a lease, unless a newer version is known: a watch lags behind the edge's own
+// writes.
+func (s *Leases) take(o *keptLease) {
+	if o.err != nil {
+		return
+	}
+	l := o.lease.Bounded(time.Now())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old, ok := s.versions[l.Address]; ok && (o.ResourceVersion == old || older(o.ResourceVersion, old)) {
+		return
+	}
+	l.Version = o.ResourceVersion
+	s.Put(l)
+	s.versions[l.Address] = o.ResourceVersion
+	s.signal.Notify()
+}
+
+// observeDeletion takes in that o was deleted.
+func (s *Leases) observeDeletion(o *keptLease) {
+	if o.err == nil {
+		s.forget(o.lease.Address, o.ResourceVersion)
+	}
+}
+
+// forget removes the lease on a, unless a version newer than version is known.
+func (s *Leases) forget(a netip.Addr, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old, ok := s.versions[a]; !ok || older(version, old) {
+		return
+	}
+	s.drop(a)
+	s.signal.Notify()
+}
+
+// drop removes the lease on a. The caller holds the lock.
+func (s *Leases) drop(a netip.Addr) {
+	s.Delete(a)
+	delete(s.versions, a)
+}
+
+// older reports whether resource version a is before b. Every known API server uses
+// numbers. If they are not numbers, the last one wins.
+func older(a, b string) bool {
+	x, errX := strconv.ParseUint(a, 10, 64)
+	y, errY := strconv.ParseUint(b, 10, 64)
+	return errX == nil && errY == nil && x < y
+}

@@ -1,0 +1,185 @@
+// This file writes an edge's report to the operator into a Lease object. It does not
+// decide the content, and no code waits for it.
+
+package kube
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/edge/signal"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// reportDelay collects changes of a report. A peer that starts and stops costs at most
+	// one write a second.
+	reportDelay = time.Second
+	// reportRetry is when a failed write is retried.
+	reportRetry = 5 * time.Second
+	// reportEvery is how often a report may change after reportBurst changes. A VM can cause them.
+	reportEvery, reportBurst = 10 * time.Second, 10
+	// reportRecheck is how often the stored report is compared: a pod that lost its
+	// connection and returned may have overwritten it.
+	reportRecheck = 10 * time.Minute
+	// reportRenew is how often the time of a report that stays the same is written. With 500 hosted clusters of two
+	// edges, that is eight writes a second.
+	reportRenew = 2 * time.Minute
+)
+
+// A Reporter keeps one report in the cluster.
+type Reporter struct {
+	// Renew is how often the renewTime of the Lease is written while the failover agent reports. Default: 2 minutes.
+	Renew time.Duration
+
+	objects leaseObjects
+	lease   wire.ReportLease
+	log     *slog.Logger
+	signal  signal.Signal
+	limit   *rate.Limiter
+
+	mu sync.Mutex
+	// failover is the failover agent's report, once known. Servers and dhcp are what the DHCP
+	// server adds to it, once it has something to report. The agent may never report.
+	failover network.Report
+	known    bool
+	// heard is when the failover agent reported last.
+	heard   time.Time
+	servers []network.UsedAddress
+	dhcp    network.DHCPReport
+	hasDHCP bool
+	report  string
+}
+
+// Reporter returns a Reporter that writes to lease.
+func (k *Kube) Reporter(lease wire.ReportLease) *Reporter {
+	return &Reporter{Renew: reportRenew, objects: k.leases, lease: lease, log: k.log, limit: rate.NewLimiter(rate.Every(reportEvery), reportBurst)}
+}
+
+// Set replaces the report, except for its edge and what the DHCP server adds. It returns at once. Without a call for
+// Renew, the renewTime of the Lease stays: readers learn that the report is old.
+func (r *Reporter) Set(x network.Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failover, r.known, r.heard = x, true, time.Now()
+	r.compose()
+}
+
+// SetDHCPServers replaces the DHCP servers of the report. It returns at once.
+func (r *Reporter) SetDHCPServers(all []network.UsedAddress) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.servers = all
+	r.compose()
+}
+
+// SetDHCP replaces what the DHCP server of the edge observes. It returns at once.
+func (r *Reporter) SetDHCP(x network.DHCPReport) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dhcp, r.hasDHCP = x, r.hasDHCP || !x.IsZero()
+	r.compose()
+}
+
+// compose makes the report of its parts. The caller holds the lock.
+func (r *Reporter) compose() {
+	if !r.known && len(r.servers) == 0 && !r.hasDHCP {
+		return
+	}
+	x := r.failover
+	x.Edge, x.DHCPServers, x.DHCP = r.lease.Edge, r.servers, r.dhcp
+	if text := string(x.JSON()); r.report != text {
+		r.report = text
+		r.signal.Notify()
+	}
+}
+
+func (r *Reporter) current() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.report
+}
+
+// renewed is the renewTime of a Lease that has last. Nil: none. It stays while the failover agent does not report.
+func (r *Reporter) renewed(last *metav1.MicroTime, now time.Time) *metav1.MicroTime {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.heard.IsZero() || now.Sub(r.heard) > r.Renew || last != nil && now.Sub(last.Time) < r.Renew && now.After(last.Time) {
+		return last
+	}
+	return new(metav1.NewMicroTime(now))
+}
+
+// Run writes the report until ctx ends, if it differs from the stored one. It retries
+// while the API server is unavailable.
+func (r *Reporter) Run(ctx context.Context) {
+	failed := ""
+	for ctx.Err() == nil {
+		changed, again := r.signal.Changed(), min(r.Renew, reportRecheck)
+		if text := r.current(); text != "" {
+			switch err := r.write(ctx, text); {
+			case err == nil:
+				failed = ""
+			case failed != err.Error() && ctx.Err() == nil:
+				failed = err.Error()
+				r.log.Warn("report not written, trying again", "lease", r.lease.Name, "err", err)
+				fallthrough
+			default:
+				again = reportRetry
+			}
+		}
+		timer := time.NewTimer(again)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-changed:
+			timer.Reset(max(reportDelay, r.limit.Reserve().Delay()))
+			select {
+			case <-ctx.Done():
+			case <-timer.C:
+			}
+		}
+		timer.Stop()
+	}
+}
+
+func (r *Reporter) write(ctx context.Context, text string) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	o, err := r.objects.Get(ctx, r.lease.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		_, err = r.objects.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+			Name: r.lease.Name, Labels: r.lease.Labels, Annotations: map[string]string{wire.AnnotationReport: text},
+		}, Spec: coordinationv1.LeaseSpec{RenewTime: r.renewed(nil, time.Now())}}, metav1.CreateOptions{FieldManager: wire.Owner})
+		return err
+	case err != nil:
+		return err
+	}
+	labels := maps.Clone(o.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	maps.Copy(labels, r.lease.Labels)
+	renewed := r.renewed(o.Spec.RenewTime, time.Now())
+	if o.Annotations[wire.AnnotationReport] == text && renewed == o.Spec.RenewTime && maps.Equal(labels, o.Labels) {
+		return nil
+	}
+	o.Spec.RenewTime = renewed
+	o.Labels = labels
+	if o.Annotations == nil {
+		o.Annotations = map[string]string{}
+	}
+	o.Annotations[wire.AnnotationReport] = text
+	_, err = r.objects.Update(ctx, o, metav1.UpdateOptions{FieldManager: wire.Owner})
+	return err
+}

@@ -1,0 +1,52 @@
+package kube
+
+import (
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestReportsOfAFloodAreFew: a VM that makes up DHCP servers causes few writes, and the last
+// report is written in the end.
+func TestReportsOfAFloodAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		k := &Kube{leases: client.CoordinationV1().Leases("clusters-blue"), log: slog.New(slog.DiscardHandler)}
+		r := k.Reporter(wire.ReportLease{Name: "oooi-report.x"})
+		go r.Run(t.Context())
+		r.Set(network.Report{Edge: 1})
+		second := time.NewTicker(time.Second) // of the bubble's clock
+		for i := range 600 {
+			<-second.C
+			r.SetDHCPServers([]network.UsedAddress{{Address: netip.MustParseAddr(fmt.Sprintf("10.0.%d.%d", i/250, i%250))}})
+		}
+		for range 60 {
+			<-second.C
+		}
+		writes := 0
+		for _, a := range client.Actions() {
+			if a.GetVerb() != "get" {
+				writes++
+			}
+		}
+		o, err := client.CoordinationV1().Leases("clusters-blue").Get(t.Context(), "oooi-report.x", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := o.Annotations[wire.AnnotationReport]; last != r.current() {
+			t.Errorf("the last report is not stored, but %s", last)
+		}
+		if writes <= 50 || writes > 75 {
+			t.Errorf("%d writes, not one in ten seconds after the first ten", writes)
+		}
+	})
+}

@@ -1,0 +1,246 @@
+// This file maps MACs to the cluster's VMs, from KubeVirt's VirtualMachineInstances. It
+// ignores interfaces that only the guest agent reports. If two VMs report one address, the
+// older VM has it. It reads only the fields that it needs, so an object with an unknown
+// shape hides no VM.
+
+package kube
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/cldmnky/oooi/edge/signal"
+)
+
+// VMs are the cluster's VMs as KubeVirt reports them.
+type VMs struct {
+	namespace string
+	cidr      netip.Prefix
+	store     cache.Store
+	seen      func() bool
+	signal    signal.Signal
+	// rebuilding prevents an older index from replacing a newer one.
+	rebuilding sync.Mutex
+	index      atomic.Pointer[vmIndex]
+	deletions  deletions
+}
+
+// A vmIndex is complete if it was built after the first complete list.
+type vmIndex struct {
+	complete bool
+	byMAC    map[string]nic
+	byAddr   map[netip.Addr]string
+}
+
+// A nic is one interface of one VM. Address is the one that KubeVirt reports inside the
+// network, zero if none.
+type nic struct {
+	vm, mac string
+	address netip.Addr
+}
+
+// A vm is the stored part of a VirtualMachineInstance.
+type vm struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+	nics []nic
+}
+
+// DeepCopyObject implements runtime.Object. A vm is immutable, so it returns itself.
+func (m *vm) DeepCopyObject() runtime.Object { return m }
+
+// VMs watches the namespace's VirtualMachineInstances until ctx ends, for a network with
+// this CIDR.
+func (k *Kube) VMs(ctx context.Context, cidr netip.Prefix) *VMs {
+	m := &VMs{namespace: k.namespace, cidr: cidr, deletions: deletions{now: time.Now}}
+	m.index.Store(&vmIndex{})
+	r := k.dynamic.Resource(k.vms).Namespace(k.namespace)
+	l := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			all, err := r.List(ctx, o)
+			m.deletions.answered(err)
+			return all, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			w, err := r.Watch(ctx, o)
+			m.deletions.answered(err)
+			return w, err
+		},
+	}
+	rebuilt := make(chan struct{}, 1)
+	rebuild := func() {
+		select {
+		case rebuilt <- struct{}{}:
+		default:
+		}
+	}
+	seen := func(one *vm) { m.deletions.created(one.Name); rebuild() }
+	deleted := func(one *vm) { m.deletions.deleted(one.Name); rebuild() }
+	m.store, m.seen = follow(ctx, l, &unstructured.Unstructured{}, m.keep, on(seen, deleted))
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-rebuilt:
+				m.rebuild()
+			}
+		}
+	}()
+	return m
+}
+
+// keep converts a VirtualMachineInstance to a vm.
+func (m *VMs) keep(o any) (any, error) {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return o, nil
+	}
+	return &vm{
+		ObjectMeta: metav1.ObjectMeta{Name: u.GetName(), Namespace: u.GetNamespace(), ResourceVersion: u.GetResourceVersion(), UID: u.GetUID(), CreationTimestamp: u.GetCreationTimestamp()},
+		nics:       nics(u, m.cidr),
+	}, nil
+}
+
+// nics returns the interfaces in the spec, with the addresses that the status reports for
+// them. It skips fields of an unknown shape.
+func nics(vmi *unstructured.Unstructured, cidr netip.Prefix) []nic {
+	own := map[string]bool{}
+	var out []nic
+	add := func(mac string, addresses ...string) {
+		hw, err := net.ParseMAC(mac)
+		if err != nil {
+			return
+		}
+		n := nic{vm: vmi.GetName(), mac: hw.String()}
+		for _, a := range addresses {
+			if addr, err := netip.ParseAddr(a); err == nil && cidr.Contains(addr) {
+				n.address = addr
+				break
+			}
+		}
+		out = append(out, n)
+	}
+	for _, i := range objects(vmi, "spec", "domain", "devices", "interfaces") {
+		// An empty name must not match interfaces that only the guest agent reports.
+		own[asString(i["name"])] = asString(i["name"]) != ""
+		add(asString(i["macAddress"]))
+	}
+	for _, i := range objects(vmi, "status", "interfaces") {
+		if !own[asString(i["name"])] {
+			continue
+		}
+		addresses := []string{asString(i["ipAddress"])}
+		all, _ := i["ipAddresses"].([]any)
+		for _, a := range all {
+			addresses = append(addresses, asString(a))
+		}
+		add(asString(i["mac"]), addresses...)
+	}
+	return out
+}
+
+// objects returns the objects in the list at path, none if there is no list.
+func objects(u *unstructured.Unstructured, path ...string) []map[string]any {
+	var out []map[string]any
+	field, _, _ := unstructured.NestedFieldNoCopy(u.Object, path...)
+	list, _ := field.([]any)
+	for _, x := range list {
+		if o, ok := x.(map[string]any); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// asString returns x if it is a string, else the empty string.
+func asString(x any) string {
+	s, _ := x.(string)
+	return s
+}
+
+func (m *VMs) rebuild() {
+	m.rebuilding.Lock()
+	defer m.rebuilding.Unlock()
+	x := &vmIndex{complete: m.seen(), byMAC: map[string]nic{}, byAddr: map[netip.Addr]string{}}
+	var all []*vm
+	for _, o := range m.store.List() {
+		if one, ok := o.(*vm); ok {
+			all = append(all, one)
+		}
+	}
+	slices.SortFunc(all, func(a, b *vm) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
+	for _, one := range all {
+		for _, n := range one.nics {
+			// The spec's entry comes first and has no address; the status entry replaces
+			// it.
+			if was, ok := x.byMAC[n.mac]; !ok || was.vm == n.vm {
+				x.byMAC[n.mac] = n
+			}
+			if _, taken := x.byAddr[n.address]; n.address.IsValid() && !taken {
+				x.byAddr[n.address] = n.mac
+			}
+		}
+	}
+	if x.complete {
+		m.deletions.listed()
+	}
+	m.index.Store(x)
+	m.signal.Notify()
+}
+
+// Ready returns nil once all existing VMs were read.
+func (m *VMs) Ready() error {
+	if !m.index.Load().complete {
+		if !m.seen() {
+			return errors.New("VirtualMachineInstances have not been read from the API server yet")
+		}
+		m.rebuild()
+	}
+	return nil
+}
+
+// Changed returns a channel that is closed at the next change.
+func (m *VMs) Changed() <-chan struct{} { return m.signal.Changed() }
+
+// VM returns the name of the VM that has this MAC (lower case, colons), and its reported
+// address, zero if none.
+func (m *VMs) VM(mac string) (name string, address netip.Addr, ok bool) {
+	n, ok := m.index.Load().byMAC[mac]
+	return n.vm, n.address, ok
+}
+
+// Reporter returns the MAC of the VM that is reported to have address. Empty: none.
+func (m *VMs) Reporter(address netip.Addr) string { return m.index.Load().byAddr[address] }
+
+// All returns the MACs of all VMs, each with the address that KubeVirt reports for it, zero if
+// none.
+func (m *VMs) All() iter.Seq2[string, netip.Addr] {
+	return func(yield func(string, netip.Addr) bool) {
+		for mac, n := range m.index.Load().byMAC {
+			if !yield(mac, n.address) {
+				return
+			}
+		}
+	}
+}
+
+// Reported returns the MAC of the VM at each reported address. Do not change the map.
+func (m *VMs) Reported() map[netip.Addr]string { return m.index.Load().byAddr }

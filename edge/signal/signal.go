@@ -1,0 +1,49 @@
+// Package signal is how goroutines of an edge wait for a change: any number of them, without a queue.
+package signal
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// A Signal notifies its followers of a change. The zero value is ready to use.
+type Signal struct {
+	mu sync.Mutex
+	ch chan struct{}
+}
+
+// Changed returns a channel that is closed at the next change. Take the channel, then read
+// the state, then wait: this order misses no change.
+func (s *Signal) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ch == nil {
+		s.ch = make(chan struct{})
+	}
+	return s.ch
+}
+
+// Notify closes the current channel.
+func (s *Signal) Notify() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ch != nil {
+		close(s.ch)
+	}
+	s.ch = nil
+}
+
+// Poll waits until done returns true. It returns false if ctx ends first.
+func Poll(ctx context.Context, done func() bool) bool {
+	t := time.NewTicker(50 * time.Millisecond)
+	defer t.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-t.C:
+		}
+	}
+	return true
+}

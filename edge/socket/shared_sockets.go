@@ -1,0 +1,100 @@
+// This file opens several UDP sockets with one address, which no other process can join.
+
+package socket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// sharedBuffer is the receive buffer of each of several sockets. The kernel doubles it, and counts it for the container.
+const sharedBuffer = 208 << 10
+
+// Shared are UDP sockets with one address. The kernel gives each packet to one of them, so their buffers add up.
+type Shared struct {
+	Conns []*net.UDPConn
+	// Unprotected is why another process of the same user can join the sockets. Nil: none can.
+	Unprotected error
+	lock        *os.File
+}
+
+// Close closes all sockets.
+func (s Shared) Close() {
+	for _, c := range s.Conns {
+		_ = c.Close()
+	}
+	if s.lock != nil {
+		_ = s.lock.Close()
+	}
+}
+
+// ListenShared receives UDP at addr with several sockets, for packets that arrive on device only.
+//
+// The kernel lets each process of the same user join such sockets and take a part of their packets: another container of the
+// pod is such a process. So one more socket has the address, and does not share it: it is bound last, while all sockets
+// permit that (SO_REUSEADDR), and then none does. The kernel compares a new socket with the one that was bound last. No packet
+// reaches that socket, since the kernel prefers sockets of IPv4 for IPv4. A node without IPv6 has no such protection.
+// A process that has the address already is an error.
+func ListenShared(ctx context.Context, device string, addr netip.AddrPort, count int) (s Shared, err error) {
+	defer func() {
+		if err != nil {
+			s.Close()
+			s = Shared{}
+		}
+	}()
+	c := net.ListenConfig{Control: Control(device, unix.SO_REUSEPORT, unix.SO_REUSEADDR)}
+	for range count {
+		p, err := c.ListenPacket(ctx, "udp4", addr.String())
+		if err != nil {
+			return s, err
+		}
+		conn := p.(*net.UDPConn)
+		_ = conn.SetReadBuffer(sharedBuffer) // The kernel gives what net.core.rmem_max allows.
+		s.Conns = append(s.Conns, conn)
+	}
+	s.lock, s.Unprotected = lockAddress(device, addr)
+	if errors.Is(s.Unprotected, unix.EADDRINUSE) {
+		return s, s.Unprotected
+	}
+	for _, c := range s.Conns {
+		if err := unshare(c); err != nil {
+			return s, fmt.Errorf("socket on %s: %w", addr, err)
+		}
+	}
+	return s, nil
+}
+
+// lockAddress binds a socket that receives nothing.
+func lockAddress(device string, addr netip.AddrPort) (*os.File, error) {
+	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", addr, err)
+	}
+	lock := os.NewFile(uintptr(fd), "lock of "+addr.String())
+	err = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0)
+	if err == nil {
+		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+	}
+	if err == nil {
+		err = unix.Bind(fd, &unix.SockaddrInet6{Port: int(addr.Port()), Addr: addr.Addr().As16()})
+	}
+	if err == nil && device != "" {
+		// Last: a socket of IPv6 that is bound to a device can have the addresses of that device only, and the
+		// VIPs may be on another one.
+		err = unix.BindToDevice(fd, device)
+	}
+	if err == nil {
+		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 0)
+	}
+	if err != nil {
+		_ = lock.Close()
+		return nil, fmt.Errorf("lock %s: %w", addr, err)
+	}
+	return lock, nil
+}
