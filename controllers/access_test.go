@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -22,9 +24,9 @@ import (
 func TestPodsThatGetIn(t *testing.T) {
 	g := NewWithT(t)
 	const tcp, udp = corev1.ProtocolTCP, corev1.ProtocolUDP
-	w, plan := storyThere(t, "management-access", func(*world) {})
+	w, plan := storyThere(t, "management-access", func(*gather.World) {})
 	plan.Networks[0].Access.Destinations[0].Listen, plan.Networks[0].Access.Accounts = 2222, nil
-	edge, all, spaces := theEdge(plan), policies(t, w, plan), namespaces()
+	edge, all, spaces := theEdge(plan), networkPolicies(t, w, plan), namespaces()
 	spaces["backup"] = map[string]string{corev1.LabelMetadataName: "backup"}
 	spaces["openshift-monitoring"][corev1.LabelMetadataName] = "openshift-monitoring"
 	i := slices.IndexFunc(all, func(p networkingv1.NetworkPolicy) bool { return p.Name == wire.AccessObject })
@@ -62,7 +64,7 @@ func TestPodsThatGetIn(t *testing.T) {
 // of what is open recreates no pod.
 func TestAccessContainer(t *testing.T) {
 	g := NewWithT(t)
-	_, plan := storyThere(t, "management-access", func(*world) {})
+	_, plan := storyThere(t, "management-access", func(*gather.World) {})
 	n := plan.Networks[0]
 	template := func(n network.Network) string {
 		return desired.Hash(desired.EdgePod(n, n.Edges[0], testOptions.Release, "x"))
@@ -94,7 +96,7 @@ func TestAccessContainer(t *testing.T) {
 
 // TestPortsOfEdgesAreRefused: an entry cannot have a port that a pod of an edge uses already.
 func TestPortsOfEdgesAreRefused(t *testing.T) {
-	_, plan := storyThere(t, "management-access", func(*world) {})
+	_, plan := storyThere(t, "management-access", func(*gather.World) {})
 	used := []int32{wire.HeartbeatPort}
 	for _, c := range desired.EdgePod(plan.Networks[0], plan.Networks[0].Edges[0], testOptions.Release, "x").Spec.Containers {
 		for _, p := range c.Ports {
@@ -118,7 +120,7 @@ func TestPortsOfEdgesAreRefused(t *testing.T) {
 func testAccess(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "access")
-	service, policy := ownObject{serviceKind, wire.AccessObject}, ownObject{networkPolicyKind, wire.AccessObject}
+	service, policy := ownObject{own.ServiceKind, wire.AccessObject}, ownObject{own.NetworkPolicyKind, wire.AccessObject}
 	spec := func() corev1.ServiceSpec {
 		o := &corev1.Service{}
 		g.Expect(client.IgnoreNotFound(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.AccessObject}, o))).To(Succeed())
@@ -200,8 +202,8 @@ func testThiefOpens(t *testing.T, s thief, h hosted) {
 	g := NewWithT(t)
 	h.annotate(t, "management-access", "nodes:10250")
 	h.annotate(t, "management-access-from", "backup")
-	g.Eventually(func() any { return h.get(t, ownObject{serviceKind, wire.AccessObject}) }).WithTimeout(patience).ShouldNot(BeNil())
-	g.Eventually(func() any { return h.get(t, ownObject{networkPolicyKind, wire.AccessObject}) }).WithTimeout(patience).ShouldNot(BeNil())
+	g.Eventually(func() any { return h.get(t, ownObject{own.ServiceKind, wire.AccessObject}) }).WithTimeout(patience).ShouldNot(BeNil())
+	g.Eventually(func() any { return h.get(t, ownObject{own.NetworkPolicyKind, wire.AccessObject}) }).WithTimeout(patience).ShouldNot(BeNil())
 	ofEdges := wire.NetworkLabels(wire.NameEdge, h.network("vlan100"))
 	at := func(port int32) corev1.ServiceSpec {
 		return corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: ofEdges, Ports: []corev1.ServicePort{{Protocol: corev1.ProtocolTCP, Port: port, TargetPort: intstr.FromInt32(port)}}}
@@ -268,5 +270,5 @@ func testThiefOpens(t *testing.T, s thief, h hosted) {
 	}
 	h.annotate(t, "management-access", "")
 	h.annotate(t, "management-access-from", "")
-	g.Eventually(func() any { return h.get(t, ownObject{serviceKind, wire.AccessObject}) }).WithTimeout(patience).Should(BeNil())
+	g.Eventually(func() any { return h.get(t, ownObject{own.ServiceKind, wire.AccessObject}) }).WithTimeout(patience).Should(BeNil())
 }

@@ -12,6 +12,11 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -19,19 +24,19 @@ import (
 
 // askFirst is a story's world in which nothing of ours runs, and who asks was just
 // made.
-func askFirst(t *testing.T, story string) world {
+func askFirst(t *testing.T, story string) gather.World {
 	t.Helper()
 	w, _ := served(t, story)
-	w.edges, w.VMs = nil, nil
-	w = w.change(t, decide(w, testOptions, testNow))
-	w.created(0)
+	w.Edges, w.VMs = nil, nil
+	w = changed(w, t, decide.About(w, testOptions.Release, testNow))
+	checkedFor(&w, 0)
 	return w
 }
 
-// created is w whose Deployments were created that long ago.
-func (w *world) created(ago time.Duration) {
-	for _, e := range w.edges {
-		w.set(e.Name, func(d appsv1.Deployment) appsv1.Deployment {
+// checkedFor is w whose Deployments were created that long ago.
+func checkedFor(w *gather.World, ago time.Duration) {
+	for _, e := range w.Edges {
+		setEdge(w, e.Name, func(d appsv1.Deployment) appsv1.Deployment {
 			d.CreationTimestamp = metav1.NewTime(testNow.Add(-ago))
 			return d
 		})
@@ -39,10 +44,10 @@ func (w *world) created(ago time.Duration) {
 }
 
 // deploys says how many Deployments of each name d asks for.
-func deploys(d decision) map[string]int {
+func deploys(d decide.Decision) map[string]int {
 	out := map[string]int{}
-	for _, u := range d.desired {
-		if name := u.GetLabels()[wire.LabelName]; u.GroupVersionKind() == deploymentKind {
+	for _, u := range d.Desired {
+		if name := u.GetLabels()[wire.LabelName]; u.GroupVersionKind() == own.DeploymentKind {
 			out[name]++
 		}
 	}
@@ -54,70 +59,70 @@ func deploys(d decision) map[string]int {
 func TestAddressesAreAskedForFirst(t *testing.T) {
 	g := NewWithT(t)
 	w := askFirst(t, "lb-ip")
-	d := decide(w, testOptions, testNow)
+	d := decide.About(w, testOptions.Release, testNow)
 	g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameACD: 1}))
-	g.Expect(kindsOf(d.desired)).To(ContainElements("ConfigMap", "ServiceAccount", "NetworkAttachmentDefinition"), "who asks needs them")
-	g.Expect(kindsOf(d.desired)).NotTo(ContainElement("PodDisruptionBudget"))
-	g.Expect(d.again).To(BeNumerically("<=", edgesEnd))
-	ask := w.edges[0].Name
+	g.Expect(kindsOf(d.Desired)).To(ContainElements("ConfigMap", "ServiceAccount", "NetworkAttachmentDefinition"), "who asks needs them")
+	g.Expect(kindsOf(d.Desired)).NotTo(ContainElement("PodDisruptionBudget"))
+	g.Expect(d.Again).To(BeNumerically("<=", decide.EdgesEnd))
+	ask := w.Edges[0].Name
 
-	w.set(ask, running)
-	d = decide(w, testOptions, testNow)
+	setEdge(&w, ask, running)
+	d = decide.About(w, testOptions.Release, testNow)
 	g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameEdge: 1}))
-	g.Expect(d.disruptions).To(BeEmpty())
-	w = w.change(t, d)
-	_, there := w.deployment(ask)
+	g.Expect(d.Disruptions).To(BeEmpty())
+	w = changed(w, t, d)
+	_, there := deploymentIn(w, ask)
 	g.Expect(there).To(BeFalse(), "its address is an edge's now")
-	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{wire.NameEdge: 1}), "whether they serve or not")
-	g.Expect(decide(w, testOptions, testNow).again).To(Equal(resyncReady))
+	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameEdge: 1}), "whether they serve or not")
+	g.Expect(decide.About(w, testOptions.Release, testNow).Again).To(Equal(decide.ResyncReady))
 
 	two, _ := twoEdges(t)
-	two.edges = slices.DeleteFunc(two.edges, func(d Edge) bool { return d.Name == first })
-	g.Expect(deploys(decide(two, testOptions, testNow))).To(Equal(map[string]int{wire.NameEdge: 4}), "the other edge would answer")
+	two.Edges = slices.DeleteFunc(two.Edges, func(d gather.Edge) bool { return d.Name == first })
+	g.Expect(deploys(decide.About(two, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameEdge: 4}), "the other edge would answer")
 }
 
 // TestDeletedEdgesComeBackAtOnce: what they held is theirs, but nothing else is.
 func TestDeletedEdgesComeBackAtOnce(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := served(t, "lb-ip")
-	w.edges, w.VMs, w.last = nil, nil, plan
-	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{wire.NameACD: 1}))
-	w.reports = []reported{{"clusters.vlan100", network.Report{}}}
-	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "only who asks has reported")
-	w.reports = []reported{{"clusters.vlan100", network.Report{Edge: 1}}}
-	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{wire.NameEdge: 1}))
+	w.Edges, w.VMs, w.Last = nil, nil, plan
+	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}))
+	w.Reports = []gather.Reported{{"clusters.vlan100", network.Report{}}}
+	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "only who asks has reported")
+	w.Reports = []gather.Reported{{"clusters.vlan100", network.Report{Edge: 1}}}
+	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameEdge: 1}))
 	w.HostedCluster.Annotations = annotated(w, "edge-addresses", "192.168.100.6-192.168.100.9")
-	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "addresses that they had not")
+	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "addresses that they had not")
 }
 
 // TestAnAnswerIsToWhatWasAsked: another address is another question.
 func TestAnAnswerIsToWhatWasAsked(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*world)
+		change func(*gather.World)
 		asks   bool
 	}{
-		"ready":     {func(*world) {}, false},
-		"not ready": {func(w *world) { w.set(w.edges[0].Name, stopped) }, true},
-		"not begun": {func(w *world) {
-			w.set(w.edges[0].Name, func(d appsv1.Deployment) appsv1.Deployment { d.Generation++; return d })
+		"ready":     {func(*gather.World) {}, false},
+		"not ready": {func(w *gather.World) { setEdge(w, w.Edges[0].Name, stopped) }, true},
+		"not begun": {func(w *gather.World) {
+			setEdge(w, w.Edges[0].Name, func(d appsv1.Deployment) appsv1.Deployment { d.Generation++; return d })
 		}, true},
-		"other addresses": {func(w *world) {
+		"other addresses": {func(w *gather.World) {
 			w.HostedCluster.Annotations = annotated(*w, "edge-addresses", "192.168.100.6-192.168.100.9")
 		}, true},
-		"only the next hop": {func(w *world) {
+		"only the next hop": {func(w *gather.World) {
 			w.HostedCluster.Annotations = annotated(*w, "edge-addresses", "192.168.100.7,192.168.100.3,192.168.100.4,192.168.100.5")
 		}, true},
-		"two edges instead":  {func(w *world) { w.HostedCluster.Annotations = annotated(*w, "edges", "2") }, false},
-		"another lease time": {func(w *world) { w.HostedCluster.Annotations = annotated(*w, "lease-time", "5m") }, false},
-		"a second definition's": {func(w *world) {
-			w.set(w.edges[0].Name, func(d appsv1.Deployment) appsv1.Deployment { d.Labels, d.Name = nil, "x"; return d })
+		"two edges instead":  {func(w *gather.World) { w.HostedCluster.Annotations = annotated(*w, "edges", "2") }, false},
+		"another lease time": {func(w *gather.World) { w.HostedCluster.Annotations = annotated(*w, "lease-time", "5m") }, false},
+		"a second definition's": {func(w *gather.World) {
+			setEdge(w, w.Edges[0].Name, func(d appsv1.Deployment) appsv1.Deployment { d.Labels, d.Name = nil, "x"; return d })
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := askFirst(t, "lb-ip")
-			w.set(w.edges[0].Name, running)
+			setEdge(&w, w.Edges[0].Name, running)
 			c.change(&w)
-			NewWithT(t).Expect(deploys(decide(w, testOptions, testNow))[wire.NameACD] == 1).To(Equal(c.asks))
+			NewWithT(t).Expect(deploys(decide.About(w, testOptions.Release, testNow))[wire.NameACD] == 1).To(Equal(c.asks))
 		})
 	}
 }
@@ -128,7 +133,7 @@ func TestWhoAsks(t *testing.T) {
 	w, plan := served(t, "lb-ip")
 	n := plan.Networks[0]
 	at := func(n network.Network) map[string]string {
-		return made(t, object(w, acdDeployment(w, n, testOptions, "x"))).Spec.Template.Annotations
+		return made(t, own.Object(w.ControlPlane, decide.AcdDeployment(decide.View{World: w}, n, testOptions.Release, "x"))).Spec.Template.Annotations
 	}
 	for _, two := range []bool{false, true} {
 		if two {
@@ -137,7 +142,7 @@ func TestWhoAsks(t *testing.T) {
 		g.Expect(at(n)[wire.AnnotationNetworks]).To(Equal(`[{"name":"oooi-clusters-vlan100","namespace":"x","ips":["192.168.100.5/24"],"interface":"net1"}]`))
 		g.Expect(at(n)[wire.AnnotationACDAddresses]).To(Equal("192.168.100.2,192.168.100.3,192.168.100.4"), "10.240.0.200 is not on the segment")
 	}
-	ask := made(t, object(w, acdDeployment(w, n, testOptions, "x"))).Spec.Template.Spec
+	ask := made(t, own.Object(w.ControlPlane, decide.AcdDeployment(decide.View{World: w}, n, testOptions.Release, "x"))).Spec.Template.Spec
 	as := edge(t, w, plan).Spec.Template.Spec
 	g.Expect(ask.Containers).To(HaveLen(1))
 	g.Expect(ask.Containers[0].Args).To(ContainElements("acd", "--network", "clusters.vlan100", "--edge", "0", "--watch"))
@@ -149,7 +154,7 @@ func TestWhoAsks(t *testing.T) {
 	}
 	g.Expect(ask.Containers[0].SecurityContext).To(Equal(as.Containers[0].SecurityContext))
 	n.Attachment.ResourceName = "bridge.network.kubevirt.io/br1"
-	limits := made(t, object(w, acdDeployment(w, n, testOptions, "x"))).Spec.Template.Spec.Containers[0].Resources.Limits
+	limits := made(t, own.Object(w.ControlPlane, decide.AcdDeployment(decide.View{World: w}, n, testOptions.Release, "x"))).Spec.Template.Spec.Containers[0].Resources.Limits
 	g.Expect(limits).To(HaveKey(HaveSuffix("br1")))
 }
 
@@ -170,24 +175,24 @@ func field(t *testing.T, x any, name string) any {
 // TestTakenAddress: it is said, the network waits, and everything else goes on.
 func TestTakenAddress(t *testing.T) {
 	router := network.UsedAddress{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}
-	said := func(d decision) bool { return d.problems.Has(network.AddressInUse) }
-	taken := func(t *testing.T) world {
+	said := func(d decide.Decision) bool { return d.Problems.Has(network.AddressInUse) }
+	taken := func(t *testing.T) gather.World {
 		w := askFirst(t, "two-edges")
-		w.created(2 * time.Minute)
-		w.reports = []reported{{"clusters.vlan100", network.Report{AddressesInUse: []network.UsedAddress{router}}}}
+		checkedFor(&w, 2*time.Minute)
+		w.Reports = []gather.Reported{{"clusters.vlan100", network.Report{AddressesInUse: []network.UsedAddress{router}}}}
 		return w
 	}
 	t.Run("said, and waited for", func(t *testing.T) {
 		g := NewWithT(t)
 		w := taken(t)
-		d := decide(w, testOptions, testNow)
+		d := decide.About(w, testOptions.Release, testNow)
 		g.Expect(said(d)).To(BeTrue())
-		g.Expect(d.action).To(Equal(serve), "what is mended must reach who asks")
+		g.Expect(d.Action).To(Equal(decide.Serve), "what is mended must reach who asks")
 		g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameACD: 2}))
-		w.set("oooi-acd-clusters-storage", running)
-		d = decide(w, testOptions, testNow)
+		setEdge(&w, "oooi-acd-clusters-storage", running)
+		d = decide.About(w, testOptions.Release, testNow)
 		g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameACD: 1, wire.NameEdge: 2}), "the other network is served")
-		c, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.change(t, d).edges}), testNow)
+		c, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: changed(w, t, d).Edges}), testNow)
 		g.Expect(c.Reason).To(Equal(string(network.AddressInUse)))
 		g.Expect(c.Message).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01"), ContainSubstring("edge-addresses")))
 	})
@@ -195,28 +200,28 @@ func TestTakenAddress(t *testing.T) {
 		g := NewWithT(t)
 		w := taken(t)
 		// They end within 15 s, and who asks believes in them for a minute.
-		w.created(74 * time.Second)
-		g.Expect(said(decide(w, testOptions, testNow))).To(BeFalse())
-		g.Expect(said(decide(w, testOptions, testNow.Add(time.Second)))).To(BeTrue())
+		checkedFor(&w, 74*time.Second)
+		g.Expect(said(decide.About(w, testOptions.Release, testNow))).To(BeFalse())
+		g.Expect(said(decide.About(w, testOptions.Release, testNow.Add(time.Second)))).To(BeTrue())
 	})
 	t.Run("mended by other addresses, with machines there", func(t *testing.T) {
 		g := NewWithT(t)
 		w := taken(t)
-		for _, n := range w.last.Networks {
-			w.machineOn(n)
+		for _, n := range w.Last.Networks {
+			putVM(&w, n)
 		}
 		w.HostedCluster.Annotations = annotated(w, "edge-addresses", "192.168.100.6-192.168.100.9")
-		d := decide(w, testOptions, testNow)
-		n := d.plan.Networks[slices.IndexFunc(d.plan.Networks, func(n network.Network) bool { return n.Name == "clusters.vlan100" })]
-		g.Expect(n.NextHopVIP.String()).To(Equal("192.168.100.6"), "%v", d.problems)
+		d := decide.About(w, testOptions.Release, testNow)
+		n := d.Plan.Networks[slices.IndexFunc(d.Plan.Networks, func(n network.Network) bool { return n.Name == "clusters.vlan100" })]
+		g.Expect(n.NextHopVIP.String()).To(Equal("192.168.100.6"), "%v", d.Problems)
 		g.Expect(said(d)).To(BeFalse(), "who asks has yet to answer")
 	})
 	t.Run("of a check that does not run now", func(t *testing.T) {
 		g := NewWithT(t)
 		w, _ := twoEdges(t)
 		was := taken(t)
-		w.reports, w.edges = was.reports, append(w.edges, was.edges...)
-		g.Expect(said(decide(w, testOptions, testNow))).To(BeFalse())
+		w.Reports, w.Edges = was.Reports, append(w.Edges, was.Edges...)
+		g.Expect(said(decide.About(w, testOptions.Release, testNow))).To(BeFalse())
 	})
 }
 
@@ -225,21 +230,21 @@ func TestFailoverDegraded(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
 	degraded := network.Degradation{Cause: network.FailoverAnnouncementIgnored, ARPAnnounce: 2, Source: netip.MustParseAddr("192.168.100.5")}
-	w.reports = []reported{
+	w.Reports = []gather.Reported{
 		{"clusters.vlan100", network.Report{Edge: 2, Degraded: degraded}}, {"clusters.vlan100", network.Report{Edge: 1}},
 		{"clusters.gone", network.Report{Edge: 1, Degraded: degraded}},
 	}
-	d := decide(w, testOptions, testNow)
+	d := decide.About(w, testOptions.Release, testNow)
 	var slow network.Problems
-	for _, p := range d.problems {
+	for _, p := range d.Problems {
 		if p.Reason == network.FailoverDegraded {
 			slow = append(slow, p)
 		}
 	}
 	g.Expect(slow).To(HaveLen(1))
 	g.Expect(message(slow[0])).To(ContainSubstring("arp_announce is 2"))
-	g.Expect(slow[0].Subject).To(Equal(w.edges[1].subject()), "each problem of an edge names it alike")
-	c, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), testNow)
+	g.Expect(slow[0].Subject).To(Equal(w.Edges[1].Subject()), "each problem of an edge names it alike")
+	c, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: w.Edges}), testNow)
 	g.Expect(c.Reason).To(Equal(string(explain.ReadyWithWarnings)))
 }
 
@@ -251,7 +256,7 @@ func TestStaleReports(t *testing.T) {
 	lease := func(name string, labels map[string]string) {
 		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 		o.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
-		w.owned = append(w.owned, o)
+		w.Owned = append(w.Owned, o)
 	}
 	lease("dhcp vlan100", wire.NetworkLabels(wire.NameDHCP, n))
 	lease("dhcp gone", map[string]string{wire.LabelName: wire.NameDHCP, wire.LabelNetwork: "clusters.gone"})
@@ -264,15 +269,15 @@ func TestStaleReports(t *testing.T) {
 		serving = append(serving, report.Name)
 		lease("oooi-report.gone "+report.Name, map[string]string{wire.LabelName: wire.NameReport, wire.LabelNetwork: "clusters.gone", wire.LabelEdge: report.Labels[wire.LabelEdge]})
 	}
-	names := func(d decision) []string {
+	names := func(d decide.Decision) []string {
 		var out []string
-		for _, o := range obsolete(w, d) {
+		for _, o := range apply.Obsolete(w, d) {
 			out = append(out, o.Name)
 		}
 		return out
 	}
 	gone := []string{"dhcp gone", "oooi-report.gone " + serving[0], "oooi-report.gone " + serving[1]}
-	g.Expect(names(decide(w, testOptions, testNow))).To(ConsistOf(append(gone, acd.Name)))
-	w.edges = nil
-	g.Expect(names(decide(w, testOptions, testNow))).To(ConsistOf(append(gone, serving...)))
+	g.Expect(names(decide.About(w, testOptions.Release, testNow))).To(ConsistOf(append(gone, acd.Name)))
+	w.Edges = nil
+	g.Expect(names(decide.About(w, testOptions.Release, testNow))).To(ConsistOf(append(gone, serving...)))
 }

@@ -22,6 +22,8 @@ import (
 
 	"github.com/cldmnky/oooi/config/admission"
 	"github.com/cldmnky/oooi/config/rbac"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/policies"
 )
 
 // namespaceUID is the UID of the operator's namespace.
@@ -33,13 +35,13 @@ func (s *apiServer) namespaceUID(t *testing.T) types.UID {
 }
 
 // applyAll makes k apply what it is built with.
-func (s *apiServer) applyAll(t *testing.T, k *AdmissionKeeper) error {
+func (s *apiServer) applyAll(t *testing.T, k *policies.Keeper) error {
 	t.Helper()
 	policies, err := admission.Policies()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	role, err := rbac.ControlPlane()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return k.apply(t.Context(), policies, role)
+	return k.Apply(t.Context(), policies, role)
 }
 
 // testKeeperOwnsTheRole: ClusterRole oooi-controlplane is deleted with the namespace, also after another
@@ -49,7 +51,7 @@ func testKeeperOwnsTheRole(t *testing.T, s *apiServer) {
 	k, account := s.keeper(t)
 	role := func() *rbacv1.ClusterRole {
 		out := &rbacv1.ClusterRole{}
-		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Name: ControlPlaneRole}, out)).To(Succeed())
+		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Name: own.ControlPlaneRole}, out)).To(Succeed())
 		return out
 	}
 	shipped := role()
@@ -173,34 +175,4 @@ func testKustomizeTakesOver(t *testing.T, s *apiServer) {
 	}
 	g.Expect(owners("apply", "default")).To(HaveLen(8), "apply removes no owner")
 	g.Expect(owners("replace", "admission")).To(BeEmpty())
-}
-
-// TestRoleDiffers: the Operator Lifecycle Manager adds labels of its own, which are no difference.
-func TestRoleDiffers(t *testing.T) {
-	shipped, err := rbac.ControlPlane()
-	now := metav1.Now()
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	for what, row := range map[string]struct {
-		change func(*rbacv1.ClusterRole)
-		says   string
-	}{
-		"as shipped":     {func(*rbacv1.ClusterRole) {}, ""},
-		"labels of OLM":  {func(r *rbacv1.ClusterRole) { r.Labels["operators.coreos.com/oooi.oooi-system"] = "" }, ""},
-		"owned":          {func(r *rbacv1.ClusterRole) { r.OwnerReferences = []metav1.OwnerReference{{UID: "x"}} }, ""},
-		"a rule is gone": {func(r *rbacv1.ClusterRole) { r.Rules = r.Rules[1:] }, "other rules"},
-		"aggregates":     {func(r *rbacv1.ClusterRole) { r.AggregationRule = &rbacv1.AggregationRule{} }, "other rules"},
-		"aggregated":     {func(r *rbacv1.ClusterRole) { r.Labels[aggregateToView] = "true" }, aggregateToView},
-		"kept":           {func(r *rbacv1.ClusterRole) { r.Finalizers = []string{"example.com/never"} }, "finalizers"},
-		"ends":           {func(r *rbacv1.ClusterRole) { r.DeletionTimestamp = &now }, "being deleted"},
-	} {
-		t.Run(what, func(t *testing.T) {
-			live := shipped.DeepCopy()
-			row.change(live)
-			if err := roleDiffers(shipped, live); row.says == "" {
-				NewWithT(t).Expect(err).NotTo(HaveOccurred())
-			} else {
-				NewWithT(t).Expect(err).To(MatchError(ContainSubstring(row.says)))
-			}
-		})
-	}
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -25,6 +24,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/config/admission"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/policies"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/apiserver"
 )
@@ -80,7 +82,7 @@ func testEdgesKeepToTheirLeases(t *testing.T, s *apiServer) {
 		Should(MatchError(ContainSubstring("begins with oooi.")), "RBAC allows it, the policy does not")
 
 	for _, name := range []string{"oooi.clusters.vlan100.192.168.100.10", "oooi-report.oooi-edge-clusters-vlan100-1"} {
-		l := lease(name, ownedLabels())
+		l := lease(name, own.Labels())
 		g.Expect(edge.Create(t.Context(), l)).To(Succeed(), name)
 		maps.Copy(l.Labels, map[string]string{wire.LabelVM: "worker-0", wire.LabelMAC: "02-00-00-00-00-01", wire.LabelAddress: "192.168.100.10"})
 		l.Annotations = map[string]string{wire.AnnotationReport: strings.Repeat("x", 8<<10), wire.AnnotationVM: "worker-0", wire.AnnotationMAC: "02:00:00:00:00:01"}
@@ -91,30 +93,30 @@ func testEdgesKeepToTheirLeases(t *testing.T, s *apiServer) {
 	foreign := lease("oooi.foreign", map[string]string{wire.LabelPartOf: wire.Owner})
 	g.Expect(s.admin.Create(t.Context(), foreign)).To(Succeed())
 	claimed := foreign.DeepCopy()
-	claimed.Labels = ownedLabels()
-	own := lease("oooi.own", ownedLabels())
-	g.Expect(edge.Create(t.Context(), own)).To(Succeed())
-	others := own.DeepCopy()
+	claimed.Labels = own.Labels()
+	ours := lease("oooi.own", own.Labels())
+	g.Expect(edge.Create(t.Context(), ours)).To(Succeed())
+	others := ours.DeepCopy()
 	others.Labels["example.com/team"], others.Annotations, others.Finalizers = "x", map[string]string{"example.com/note": strings.Repeat("x", 9<<10)}, []string{"example.com/other"}
 	g.Expect(s.admin.Update(t.Context(), others)).To(Succeed())
 	others.Annotations[wire.AnnotationReport] = "{}"
 	g.Expect(edge.Update(t.Context(), others)).To(Succeed(), "what another client set stays")
-	own = others.DeepCopy()
-	own.Labels = nil
+	ours = others.DeepCopy()
+	ours.Labels = nil
 	long, yes := strings.Repeat("x", 1<<20), true
 	with := func(change func(*coordinationv1.Lease)) error {
-		l := lease("oooi.new", ownedLabels())
+		l := lease("oooi.new", own.Labels())
 		change(l)
 		return edge.Create(t.Context(), l)
 	}
 	for what, err := range map[string]error{
 		"takes the controller manager's":  edge.Update(t.Context(), leader),
 		"removes it":                      edge.Delete(t.Context(), leader),
-		"labels another as its own":       edge.Create(t.Context(), lease("kube-scheduler", ownedLabels())),
-		"names one nearly like its own":   edge.Create(t.Context(), lease("oooi-reports.x", ownedLabels())),
+		"labels another as its own":       edge.Create(t.Context(), lease("kube-scheduler", own.Labels())),
+		"names one nearly like its own":   edge.Create(t.Context(), lease("oooi-reports.x", own.Labels())),
 		"makes one without labels":        edge.Create(t.Context(), lease("oooi.x", nil)),
 		"makes one with another's label":  edge.Create(t.Context(), lease("oooi.x", map[string]string{wire.LabelPartOf: wire.Owner, wire.LabelManagedBy: "helm"})),
-		"takes the labels off its own":    edge.Update(t.Context(), own),
+		"takes the labels off its own":    edge.Update(t.Context(), ours),
 		"makes a foreign one its own":     edge.Update(t.Context(), claimed),
 		"keeps the namespace from ending": with(func(l *coordinationv1.Lease) { l.Finalizers = []string{"example.com/never"} }),
 		"keeps an owner from ending": with(func(l *coordinationv1.Lease) {
@@ -138,7 +140,7 @@ func testEdgesKeepToTheirLeases(t *testing.T, s *apiServer) {
 func testPolicyCoversAllWrites(t *testing.T, s *apiServer) {
 	g := NewWithT(t)
 	var rules []rbacv1.PolicyRule
-	for _, name := range []string{"oooi", ControlPlaneRole} {
+	for _, name := range []string{"oooi", own.ControlPlaneRole} {
 		role := &rbacv1.ClusterRole{}
 		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Name: name}, role)).To(Succeed())
 		rules = append(rules, role.Rules...)
@@ -172,7 +174,7 @@ func testPolicyCoversAllWrites(t *testing.T, s *apiServer) {
 }
 
 // keeper is the AdmissionKeeper with the rights of the bundle, and a client with these rights.
-func (s *apiServer) keeper(t *testing.T) (*AdmissionKeeper, client.Client) {
+func (s *apiServer) keeper(t *testing.T) (*policies.Keeper, client.Client) {
 	t.Helper()
 	g := NewWithT(t)
 	text, err := os.ReadFile(filepath.Join("..", "config", "olm", "admission.yaml"))
@@ -181,7 +183,7 @@ func (s *apiServer) keeper(t *testing.T) (*AdmissionKeeper, client.Client) {
 		g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), u))).To(Succeed())
 	}
 	c := s.as(t, "oooi-system", "oooi-admission")
-	return &AdmissionKeeper{Client: c, Log: logr.Discard(), Namespace: "oooi-system", Interval: 100 * time.Millisecond}, c
+	return &policies.Keeper{Client: c, Log: logr.Discard(), Namespace: "oooi-system", Interval: 100 * time.Millisecond}, c
 }
 
 // testAdmissionKeeper: it creates the policies, restores them, and has rights over no others. The
@@ -243,7 +245,7 @@ func testAdmissionKeeper(t *testing.T, s *apiServer) {
 			"removes it":                operator.Delete(t.Context(), &p.Policy),
 			"changes its binding":       operator.Patch(t.Context(), &p.Binding, merge),
 			"removes its binding":       operator.Delete(t.Context(), &p.Binding),
-			"removes the role it needs": operator.Delete(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: ControlPlaneRole}}),
+			"removes the role it needs": operator.Delete(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: own.ControlPlaneRole}}),
 			"creates another":           operator.Create(t.Context(), another.DeepCopy()),
 		} {
 			g.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "the operator %s: %v", what, err)
@@ -263,31 +265,31 @@ func testPolicyCheck(t *testing.T, s *apiServer) {
 	g := NewWithT(t)
 	registry := prometheus.NewRegistry()
 	operator := s.asOperator(t)
-	c := &policyCheck{live: operator, metrics: NewMetrics(registry), log: logr.Discard(), account: testOptions.ServiceAccount, every: testIntervals.policies}
+	c := &policies.Check{Live: operator, Metrics: report.NewMetrics(registry).Set, Log: logr.Discard(), Account: testOptions.ServiceAccount, Every: testIntervals.policies}
 	all, err := admission.Policies()
 	g.Expect(err).NotTo(HaveOccurred())
 	k, _ := s.keeper(t)
 	g.Expect(s.applyAll(t, k)).To(Succeed())
 	for _, p := range all {
-		g.Expect(c.check(t.Context(), p)).To(Succeed(), "what is applied is what is shipped, with the API server's defaults")
+		g.Expect(c.InForce(t.Context(), p)).To(Succeed(), "what is applied is what is shipped, with the API server's defaults")
 
 		binding := p.Binding.DeepCopy()
 		g.Expect(s.admin.Patch(t.Context(), binding, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"validationActions":["Audit"]}}`)))).To(Succeed())
-		g.Expect(c.check(t.Context(), p)).To(MatchError(ContainSubstring("Binding is not as shipped")))
+		g.Expect(c.InForce(t.Context(), p)).To(MatchError(ContainSubstring("Binding is not as shipped")))
 		g.Expect(s.applyAll(t, k)).To(Succeed())
 		g.Expect(s.admin.Patch(t.Context(), p.Policy.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"matchConstraints":{"matchPolicy":"Exact"}}}`)))).To(Succeed())
-		g.Expect(c.check(t.Context(), p)).To(MatchError(ContainSubstring("ValidatingAdmissionPolicy is not as shipped")))
+		g.Expect(c.InForce(t.Context(), p)).To(MatchError(ContainSubstring("ValidatingAdmissionPolicy is not as shipped")))
 		g.Expect(s.applyAll(t, k)).To(Succeed())
 		g.Expect(s.admin.Patch(t.Context(), p.Policy.DeepCopy(), client.RawPatch(types.JSONPatchType, []byte(neverMatches)))).To(Succeed())
-		g.Expect(c.check(t.Context(), p)).To(MatchError(ContainSubstring("ValidatingAdmissionPolicy is not as shipped")))
+		g.Expect(c.InForce(t.Context(), p)).To(MatchError(ContainSubstring("ValidatingAdmissionPolicy is not as shipped")))
 		g.Expect(s.applyAll(t, k)).To(Succeed())
-		g.Expect(c.check(t.Context(), p)).To(Succeed(), "what another client added is removed")
+		g.Expect(c.InForce(t.Context(), p)).To(Succeed(), "what another client added is removed")
 	}
 	for _, p := range all {
 		g.Expect(s.admin.Delete(t.Context(), p.Binding.DeepCopy())).To(Succeed())
-		g.Expect(c.check(t.Context(), p)).To(MatchError(ContainSubstring("not")))
+		g.Expect(c.InForce(t.Context(), p)).To(MatchError(ContainSubstring("not")))
 		g.Expect(s.admin.Delete(t.Context(), p.Policy.DeepCopy())).To(Succeed())
-		g.Expect(c.check(t.Context(), p)).To(MatchError(ContainSubstring("not found")))
+		g.Expect(c.InForce(t.Context(), p)).To(MatchError(ContainSubstring("not found")))
 	}
 	inForce := func() map[string]float64 { return gauges(t, registry, "oooi_admission_policy_in_force") }
 	each := func(value float64) map[string]float64 {
@@ -308,6 +310,6 @@ func testPolicyCheck(t *testing.T, s *apiServer) {
 	g.Eventually(inForce).WithTimeout(patience).Should(Equal(each(1)))
 
 	renamed := *c
-	renamed.account.Name = "renamed"
-	g.Expect(renamed.check(t.Context(), all[0])).To(MatchError(ContainSubstring("runs as renamed")))
+	renamed.Account.Name = "renamed"
+	g.Expect(renamed.InForce(t.Context(), all[0])).To(MatchError(ContainSubstring("runs as renamed")))
 }

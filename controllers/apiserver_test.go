@@ -25,7 +25,11 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/cldmnky/oooi/config/admission"
+	"github.com/cldmnky/oooi/controllers/apply"
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/report"
+	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -38,7 +42,7 @@ type apiServer struct {
 	// operator is the operator's ServiceAccount, with the rights of config/.
 	operator *rest.Config
 	// requests are those of that account.
-	requests *requests
+	requests *sentRequests
 	// log is the log of operators that run starts later. Zero: they log to the standard error.
 	log logr.Logger
 }
@@ -54,7 +58,7 @@ func newAPIServer(t *testing.T) *apiServer {
 // apiServerOf counts requests from now on.
 func apiServerOf(started *apiserver.Server) *apiServer {
 	account := testOptions.ServiceAccount
-	s := &apiServer{Server: started, admin: started.Admin, requests: &requests{},
+	s := &apiServer{Server: started, admin: started.Admin, requests: &sentRequests{},
 		operator: apiserver.Impersonating(started.Env.Config, account.Namespace, account.Name)}
 	s.operator.Wrap(s.requests.wrap)
 	return s
@@ -67,7 +71,7 @@ func (s *apiServer) install(t *testing.T) {
 	s.awaitPolicies(t)
 	port := int32(6443)
 	NewWithT(t).Expect(s.admin.Create(t.Context(), &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Namespace: apiServerSlice.Namespace, Name: apiServerSlice.Name},
+		ObjectMeta:  metav1.ObjectMeta{Namespace: watch.APIServerSlice.Namespace, Name: watch.APIServerSlice.Name},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.11"}}},
 		Ports:       []discoveryv1.EndpointPort{{Port: &port}},
@@ -131,14 +135,14 @@ func (s *apiServer) asOperator(t *testing.T) client.Client {
 }
 
 // writerIn is the operator where it may write for w, in a namespace that Pod Security restricts.
-func (s *apiServer) writerIn(t *testing.T, w world) client.Client {
+func (s *apiServer) writerIn(t *testing.T, w gather.World) client.Client {
 	t.Helper()
 	g := NewWithT(t)
 	ns := apiserver.ControlPlaneNamespace(hcp.ControlPlaneNamespace(w.HostedCluster))
 	ns.Labels["pod-security.kubernetes.io/enforce"] = "restricted"
 	g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), ns))).To(Succeed())
 	c := s.asOperator(t)
-	binding := client.ApplyConfigurationFromUnstructured(controlPlaneBinding(w, testOptions))
+	binding := client.ApplyConfigurationFromUnstructured(apply.ControlPlaneBinding(w, testOptions.ServiceAccount))
 	g.Expect(c.Apply(t.Context(), binding, client.FieldOwner(wire.Owner), client.ForceOwnership)).To(Succeed())
 	s.awaitRights(t, ns.Name)
 	return c
@@ -188,7 +192,7 @@ func (s *apiServer) run(t *testing.T) (*Reconciler, *prometheus.Registry) {
 func (s *apiServer) runAs(t *testing.T, o Options, now func() time.Time) (r *Reconciler, registry *prometheus.Registry, stop func()) {
 	t.Helper()
 	skipName, registry := true, prometheus.NewRegistry()
-	r = &Reconciler{Metrics: NewMetrics(registry), Options: o, Now: now, intervals: testIntervals}
+	r = &Reconciler{Metrics: report.NewMetrics(registry), Options: o, Now: now, intervals: testIntervals}
 	lease, renewal, retry := 10*time.Minute, 9*time.Minute, time.Second/2 // No load loses it. An operator that stops releases it.
 	mgr, err := NewManager(s.operator, ctrl.Options{
 		Logger:         s.log,

@@ -18,6 +18,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/golden"
 )
@@ -56,7 +59,7 @@ func bytesInCache(t *testing.T, make func(i int) map[string]any) int64 {
 	t.Helper()
 	const count = 1000
 	scheme := apiruntime.NewScheme()
-	if err := AddToScheme(scheme); err != nil {
+	if err := watch.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	decode := serializer.NewCodecFactory(scheme).UniversalDeserializer().Decode
@@ -96,7 +99,7 @@ func bytesInCache(t *testing.T, make func(i int) map[string]any) int64 {
 // transformOf is what the cache does to objects of a kind before it keeps them.
 func transformOf(t *testing.T, scheme *apiruntime.Scheme, gvk schema.GroupVersionKind) toolscache.TransformFunc {
 	t.Helper()
-	options := CacheOptions(nil)
+	options := watch.CacheOptions(nil)
 	for o, by := range options.ByObject {
 		if of, err := apiutil.GVKForObject(o, scheme); err == nil && of == gvk && by.Transform != nil {
 			return by.Transform
@@ -108,14 +111,14 @@ func transformOf(t *testing.T, scheme *apiruntime.Scheme, gvk schema.GroupVersio
 // indexersOf are the indexes of o's kind, as controller-runtime makes them.
 func indexersOf(o client.Object) toolscache.Indexers {
 	out := toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc}
-	for _, x := range indexesOf(o) {
-		out[x.name] = func(o any) ([]string, error) {
+	for _, x := range watch.IndexesOf(o) {
+		out[x.Name] = func(o any) ([]string, error) {
 			var found []string
 			object, ok := o.(client.Object)
 			if !ok {
 				return nil, nil
 			}
-			for _, v := range x.values(object) {
+			for _, v := range x.Values(object) {
 				found = append(found, object.GetNamespace()+"/"+v, "__all_namespaces/"+v)
 			}
 			return found, nil
@@ -137,9 +140,9 @@ func liveHeap() int64 {
 func ofCluster(t *testing.T, kind string) func(i int) map[string]any {
 	t.Helper()
 	w, plan := served(t, "two-vlans")
-	for _, u := range objectsOf(w, plan, w.roll(plan, testOptions, testNow)) {
+	for _, u := range decide.Objects(w, plan, testOptions.Release, testNow) {
 		if u.GetKind() == kind {
-			return func(i int) map[string]any { return stored(withHash(u).Object, i) }
+			return func(i int) map[string]any { return stored(own.WithHash(u).Object, i) }
 		}
 	}
 	t.Fatalf("no %s", kind)

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -31,26 +33,26 @@ func TestReportedClocks(t *testing.T) {
 			func(c corev1.Container) bool { return c.Name == string(network.ServiceNTP) })
 		return d
 	}
-	annotated := func(key, value string) func(*world) {
-		return func(w *world) {
+	annotated := func(key, value string) func(*gather.World) {
+		return func(w *gather.World) {
 			metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+key, value)
 		}
 	}
 	for name, c := range map[string]struct {
 		without []int
-		change  func(*world)
+		change  func(*gather.World)
 		says    string
 	}{
 		"both clocks are synchronized": {nil, nil, ""},
 		"no clock is synchronized":     {[]int{1, 2}, nil, none},
 		"one clock is synchronized": {[]int{2}, nil, one + "Edge 1 serves the time, but VMs do not move to it for that. " + check +
 			". To move the VMs to edge 1: kubectl delete " + pods},
-		"the other edge has no report":     {[]int{2}, func(w *world) { w.reports = w.reports[1:] }, one + check},
-		"the other edge yields":            {[]int{2}, func(w *world) { w.reports[0].Yields = true }, one + check},
-		"the other edge has no NTP server": {[]int{2}, func(w *world) { w.set(first, withoutNTP) }, one + check},
-		"the only reporting edge yields":   {[]int{2}, func(w *world) { w.reports[1].Yields = true }, ""},
-		"the other edge is down":           {[]int{2}, func(w *world) { w.set(first, stopped) }, none},
-		"the edge itself is down":          {[]int{1}, func(w *world) { w.set(first, stopped) }, ""},
+		"the other edge has no report":     {[]int{2}, func(w *gather.World) { w.Reports = w.Reports[1:] }, one + check},
+		"the other edge yields":            {[]int{2}, func(w *gather.World) { w.Reports[0].Yields = true }, one + check},
+		"the other edge has no NTP server": {[]int{2}, func(w *gather.World) { setEdge(w, first, withoutNTP) }, one + check},
+		"the only reporting edge yields":   {[]int{2}, func(w *gather.World) { w.Reports[1].Yields = true }, ""},
+		"the other edge is down":           {[]int{2}, func(w *gather.World) { setEdge(w, first, stopped) }, none},
+		"the edge itself is down":          {[]int{1}, func(w *gather.World) { setEdge(w, first, stopped) }, ""},
 		"VMs have other time servers":      {[]int{1, 2}, annotated("ntp-servers", "192.168.100.1"), ""},
 		"edges do not serve the time here": {[]int{1, 2}, annotated("services", "dhcp,dns,proxy"), ""},
 	} {
@@ -64,13 +66,13 @@ func TestReportedClocks(t *testing.T) {
 						r.ClockUnsynchronized = "no program synchronizes it"
 					}
 				}
-				w.reports = append(w.reports, reported{"clusters.vlan100", r})
+				w.Reports = append(w.Reports, gather.Reported{"clusters.vlan100", r})
 			}
 			if c.change != nil {
 				c.change(&w)
 			}
 			said := ""
-			for _, p := range decide(w, testOptions, testNow).problems {
+			for _, p := range decide.About(w, testOptions.Release, testNow).Problems {
 				if p.Reason == network.ClockUnsynchronized {
 					said += explain.Line(p)
 				}

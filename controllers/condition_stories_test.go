@@ -7,6 +7,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -17,23 +20,23 @@ func TestConditionStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {
 		t.Run(story.Name, func(t *testing.T) {
 			w := worldOf(t, story)
-			d := decide(w, testOptions, testNow)
-			var o outcome
-			if d.action == serve {
+			d := decide.About(w, testOptions.Release, testNow)
+			var o apply.Outcome
+			if d.Action == decide.Serve {
 				var live []appsv1.Deployment
-				for _, e := range edges(t, w, d.plan) {
+				for _, e := range edges(t, w, d.Plan) {
 					live = append(live, running(e))
 				}
-				w.edges = edgesOf(live...)
-				d = decide(w, testOptions, testNow)
-				o.edges = w.edges
+				w.Edges = edgesOf(live...)
+				d = decide.About(w, testOptions.Release, testNow)
+				o.Edges = w.Edges
 			}
-			c, ok := condition(w, d, verdictOf(w, d, o), testNow)
+			c, ok := report.Condition(w, d, report.Of(w, d, o), testNow)
 			if !ok {
 				t.Fatal("no condition")
 			}
 			// The hash of the settings changes with any annotation and is held by a test of its own.
-			text := strings.TrimSuffix(c.Message, Settings(w.Objects)+")") + "...)"
+			text := strings.TrimSuffix(c.Message, report.Settings(w.Objects)+")") + "...)"
 			story.Check(t, "condition.txt", fmt.Appendf(nil, "%s=%s, reason %s\n\n%s\n", c.Type, c.Status, c.Reason, text))
 		})
 	}

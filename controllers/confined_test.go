@@ -6,18 +6,19 @@ import (
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 )
 
 // servedReport is the Report of d, while each network of its plan has a ready edge.
-func servedReport(d decision) explain.Report {
+func servedReport(d decide.Decision) explain.Report {
 	ready := map[string]int{}
-	for _, n := range d.plan.Networks {
+	for _, n := range d.Plan.Networks {
 		ready[n.Name] = 1
 	}
-	return explain.Status{Plan: d.plan, Problems: d.problems, Applied: d.action == serve, Running: true, ReadyEdges: ready}.Report()
+	return explain.Status{Plan: d.Plan, Problems: d.Problems, Applied: d.Action == decide.Serve, Running: true, ReadyEdges: ready}.Report()
 }
 
 // TestFaultOfOneNodePoolIsConfined: the condition is False, the network with the fault keeps its
@@ -25,10 +26,10 @@ func servedReport(d decision) explain.Report {
 func TestFaultOfOneNodePoolIsConfined(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := served(t, "two-vlans")
-	w.last = plan
+	w.Last = plan
 	for _, n := range plan.Networks {
 		if n.Primary {
-			w.machineOn(n)
+			putVM(&w, n)
 		}
 	}
 	g.Expect(len(plan.Networks)).To(BeNumerically(">", 1))
@@ -36,10 +37,10 @@ func TestFaultOfOneNodePoolIsConfined(t *testing.T) {
 	w.HostedCluster.Annotations = annotated(w, "gateway."+second.NodePools[0], "router")
 	w.HostedCluster.Annotations = annotated(w, "lease-time", "2h")
 
-	d := decide(w, testOptions, testNow)
-	g.Expect(d.action).To(Equal(serve), "%v", d.problems)
-	g.Expect(d.plan.Networks[1]).To(Equal(second), "its edges go on")
-	g.Expect(d.plan.Networks[0].DHCP.LeaseTime).NotTo(Equal(plan.Networks[0].DHCP.LeaseTime), "the other network has the new lease time")
+	d := decide.About(w, testOptions.Release, testNow)
+	g.Expect(d.Action).To(Equal(decide.Serve), "%v", d.Problems)
+	g.Expect(d.Plan.Networks[1]).To(Equal(second), "its edges go on")
+	g.Expect(d.Plan.Networks[0].DHCP.LeaseTime).NotTo(Equal(plan.Networks[0].DHCP.LeaseTime), "the other network has the new lease time")
 	c := servedReport(d)
 	g.Expect(c.Ready).To(BeFalse())
 	g.Expect(c.Reason).To(Equal(network.AnnotationInvalid))
@@ -50,9 +51,9 @@ func TestFaultOfOneNodePoolIsConfined(t *testing.T) {
 // as soon as it can be, and the old one is removed with the last VM.
 func TestNodePoolMovesToAnotherNetwork(t *testing.T) {
 	w, plan := served(t, "lb-ip")
-	w.last = plan
+	w.Last = plan
 	w.VMs = nil
-	w.machineOn(plan.Networks[0])
+	putVM(&w, plan.Networks[0])
 	nad := *w.NetworkAttachmentDefinitions[0].DeepCopy()
 	nad.Name, nad.Spec.Config = "vlan200", `{"cniVersion":"0.3.1","name":"vlan200","type":"bridge","bridge":"br1","vlan":200,"ipam":{}}`
 	w.NetworkAttachmentDefinitions = append(w.NetworkAttachmentDefinitions, nad)
@@ -68,9 +69,9 @@ func TestNodePoolMovesToAnotherNetwork(t *testing.T) {
 
 	t.Run("with the CIDR of the old one", func(t *testing.T) {
 		g := NewWithT(t)
-		d := decide(w, testOptions, testNow)
-		g.Expect(d.plan.Networks).To(HaveExactElements(HaveField("Name", "clusters.vlan100")))
-		g.Expect(d.plan.Networks[0].CIDR).To(Equal(plan.Networks[0].CIDR))
+		d := decide.About(w, testOptions.Release, testNow)
+		g.Expect(d.Plan.Networks).To(HaveExactElements(HaveField("Name", "clusters.vlan100")))
+		g.Expect(d.Plan.Networks[0].CIDR).To(Equal(plan.Networks[0].CIDR))
 		c := servedReport(d)
 		g.Expect(c.Ready).To(BeFalse())
 		g.Expect(c.Message()).To(And(ContainSubstring("clusters/vlan200 is not served"), ContainSubstring("which VMs still use")))
@@ -80,18 +81,18 @@ func TestNodePoolMovesToAnotherNetwork(t *testing.T) {
 		w := w
 		w.HostedCluster = w.HostedCluster.DeepCopy()
 		w.HostedCluster.Annotations[settings.Prefix+"cidr."+np.Name] = "192.168.200.0/24"
-		d := decide(w, testOptions, testNow)
-		g.Expect(d.action).To(Equal(serve))
-		g.Expect(names(d.plan)).To(ConsistOf("clusters.vlan100", "clusters.vlan200"))
-		w.last, w.VMs = d.plan, nil
-		g.Expect(names(decide(w, testOptions, testNow).plan)).To(ConsistOf("clusters.vlan200"))
+		d := decide.About(w, testOptions.Release, testNow)
+		g.Expect(d.Action).To(Equal(decide.Serve))
+		g.Expect(names(d.Plan)).To(ConsistOf("clusters.vlan100", "clusters.vlan200"))
+		w.Last, w.VMs = d.Plan, nil
+		g.Expect(names(decide.About(w, testOptions.Release, testNow).Plan)).To(ConsistOf("clusters.vlan200"))
 	})
 	t.Run("after the last VM, with the CIDR of the old one", func(t *testing.T) {
 		g := NewWithT(t)
 		w := w
 		w.VMs = nil
-		d := decide(w, testOptions, testNow)
-		g.Expect(names(d.plan)).To(ConsistOf("clusters.vlan200"))
-		g.Expect(d.plan.Networks[0].CIDR).To(Equal(plan.Networks[0].CIDR))
+		d := decide.About(w, testOptions.Release, testNow)
+		g.Expect(names(d.Plan)).To(ConsistOf("clusters.vlan200"))
+		g.Expect(d.Plan.Networks[0].CIDR).To(Equal(plan.Networks[0].CIDR))
 	})
 }

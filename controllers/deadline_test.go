@@ -9,6 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/controllers/rollout"
 )
 
@@ -88,7 +93,7 @@ func TestEdgesThatAreWaitedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			d := deployment(func(d *appsv1.Deployment) { d.CreationTimestamp = metav1.NewTime(testNow.Add(-48 * time.Hour)) })
-			e := edgeOf(c.of(d))
+			e := gather.EdgeOf(c.of(d))
 			health := rollout.Next(rollout.Network{Edges: []rollout.Edge{{Name: "e", Wanted: "v", Seen: e.Seen}}}, testNow).Steps[0].Health
 			g.Expect(health == rollout.Failed || health == rollout.Stuck).To(Equal(c.late))
 			g.Expect(health == rollout.Stuck).To(Equal(c.lame))
@@ -114,9 +119,9 @@ func TestWhoGoesFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := twoEdges(t)
-			w.set(first, c.one)
-			w.set(second, c.two)
-			NewWithT(t).Expect(heldOf(decide(w, testOptions, testNow))).To(Equal(c.held))
+			setEdge(&w, first, c.one)
+			setEdge(&w, second, c.two)
+			NewWithT(t).Expect(heldOf(decide.About(w, testOptions.Release, testNow))).To(Equal(c.held))
 		})
 	}
 }
@@ -126,8 +131,8 @@ func TestWhoGoesFirst(t *testing.T) {
 func TestEachConnectionIsCutOnce(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
-	w.set(first, upSince(3*time.Hour))
-	w.set(second, upSince(2*time.Hour))
+	setEdge(&w, first, upSince(3*time.Hour))
+	setEdge(&w, second, upSince(2*time.Hour))
 	o, at := testOptions, first // Where the machines are: it came first.
 	minutes := 110
 	for range 3 {
@@ -135,15 +140,15 @@ func TestEachConnectionIsCutOnce(t *testing.T) {
 		moves := 0
 		for range 2 {
 			before := w
-			w = w.change(t, decide(w, o, testNow))
+			w = changed(w, t, decide.About(w, o.Release, testNow))
 			for _, name := range []string{first, second} {
-				was, _ := before.deployment(name)
-				is, _ := w.deployment(name)
+				was, _ := deploymentIn(before, name)
+				is, _ := deploymentIn(w, name)
 				if was.Generation == is.Generation {
 					continue
 				}
 				minutes -= 10
-				w.set(name, upSince(time.Duration(minutes)*time.Minute))
+				setEdge(&w, name, upSince(time.Duration(minutes)*time.Minute))
 				if at == name {
 					moves, at = moves+1, map[string]string{first: second, second: first}[name]
 				}
@@ -172,14 +177,14 @@ func TestPeerStarting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, _ := twoEdges(t)
 			for _, name := range []string{first, second} {
-				w.set(name, func(d appsv1.Deployment) appsv1.Deployment {
+				setEdge(&w, name, func(d appsv1.Deployment) appsv1.Deployment {
 					d.CreationTimestamp = metav1.NewTime(testNow.Add(-48 * time.Hour))
 					return d
 				})
 			}
-			w.set(first, c.one)
-			w.set(second, c.two)
-			NewWithT(t).Expect(heldOf(decide(w, testOptions, testNow))).To(Equal(c.held))
+			setEdge(&w, first, c.one)
+			setEdge(&w, second, c.two)
+			NewWithT(t).Expect(heldOf(decide.About(w, testOptions.Release, testNow))).To(Equal(c.held))
 		})
 	}
 }
@@ -187,9 +192,9 @@ func TestPeerStarting(t *testing.T) {
 // TestNoBudgetOverALateEdge: the other one's node could never be drained.
 func TestNoBudgetOverALateEdge(t *testing.T) {
 	g := NewWithT(t)
-	budgets := func(w world) (out []string) {
-		for _, u := range decide(w, testOptions, testNow).desired {
-			if u.GroupVersionKind() == budgetKind {
+	budgets := func(w gather.World) (out []string) {
+		for _, u := range decide.About(w, testOptions.Release, testNow).Desired {
+			if u.GroupVersionKind() == own.BudgetKind {
 				out = append(out, u.GetName())
 			}
 		}
@@ -197,9 +202,9 @@ func TestNoBudgetOverALateEdge(t *testing.T) {
 	}
 	w, _ := twoEdges(t)
 	g.Expect(budgets(w)).To(HaveLen(2))
-	w.set(second, drained(5*time.Minute))
+	setEdge(&w, second, drained(5*time.Minute))
 	g.Expect(budgets(w)).To(HaveLen(2), "it may come back")
-	w.set(second, drained(11*time.Minute))
+	setEdge(&w, second, drained(11*time.Minute))
 	g.Expect(budgets(w)).To(Equal([]string{"oooi-edge-clusters-storage"}))
 }
 
@@ -219,11 +224,11 @@ func TestAnHeirThatCantCome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, _ := twoEdges(t)
 			w.HostedCluster.Annotations = annotated(w, "edges", "1")
-			w.set(first, func(d appsv1.Deployment) appsv1.Deployment {
+			setEdge(&w, first, func(d appsv1.Deployment) appsv1.Deployment {
 				d.CreationTimestamp = metav1.NewTime(testNow.Add(-48 * time.Hour))
 				return c.heir(d)
 			})
-			_, there := w.change(t, decide(w, testOptions, testNow)).deployment(second)
+			_, there := deploymentIn(changed(w, t, decide.About(w, testOptions.Release, testNow)), second)
 			NewWithT(t).Expect(there).To(Equal(c.stays))
 		})
 	}
@@ -232,31 +237,31 @@ func TestAnHeirThatCantCome(t *testing.T) {
 // TestLateIsSaid: what it means, what is held for it, and what cures it.
 func TestLateIsSaid(t *testing.T) {
 	g := NewWithT(t)
-	says := func(w world) string {
-		d := decide(w, testOptions, testNow)
-		return verdictOf(w, d, outcome{edges: w.edges}).Message()
+	says := func(w gather.World) string {
+		d := decide.About(w, testOptions.Release, testNow)
+		return report.Of(w, d, apply.Outcome{Edges: w.Edges}).Message()
 	}
 	w, _ := twoEdges(t)
-	w.set(second, drained(time.Minute))
+	setEdge(&w, second, drained(time.Minute))
 	g.Expect(says(w)).To(And(ContainSubstring("/"+second+" is not ready. If its peer also fails"), Not(ContainSubstring("annotation edges"))))
-	w.set(second, drained(time.Hour))
+	setEdge(&w, second, drained(time.Hour))
 	g.Expect(says(w)).To(And(ContainSubstring("for more than 10 minutes"), ContainSubstring("set annotation edges to 1"), ContainSubstring("set annotation edge-node-selector"), Not(ContainSubstring("previous version"))))
-	w.set(second, broken(time.Hour, time.Hour))
-	w.set(second, func(d appsv1.Deployment) appsv1.Deployment {
+	setEdge(&w, second, broken(time.Hour, time.Hour))
+	setEdge(&w, second, func(d appsv1.Deployment) appsv1.Deployment {
 		d.CreationTimestamp = metav1.NewTime(testNow.Add(-48 * time.Hour))
 		return d
 	})
-	w.set(first, both(upSince(48*time.Hour), older))
+	setEdge(&w, first, both(upSince(48*time.Hour), older))
 	g.Expect(says(w)).To(ContainSubstring(first + " keeps its previous version until " + second + " is ready. To replace it anyway, delete Deployment " + first))
 
-	w.set(second, terminating)
+	setEdge(&w, second, terminating)
 	g.Expect(says(w)).To(ContainSubstring("If its node is lost, delete the Node"))
-	w.set(second, func(d appsv1.Deployment) appsv1.Deployment {
+	setEdge(&w, second, func(d appsv1.Deployment) appsv1.Deployment {
 		d.Status.TerminatingReplicas = nil
 		return d
 	})
 	g.Expect(says(w)).To(ContainSubstring("is not ready"), "nothing is known")
-	w.set(second, both(drained(time.Minute), func(d appsv1.Deployment) appsv1.Deployment {
+	setEdge(&w, second, both(drained(time.Minute), func(d appsv1.Deployment) appsv1.Deployment {
 		d.Status.Replicas, d.Status.UpdatedReplicas = 0, 0
 		return d
 	}))

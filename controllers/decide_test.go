@@ -16,6 +16,8 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -23,15 +25,15 @@ import (
 	"github.com/cldmnky/oooi/network/explain"
 )
 
-// machineOn is a machine on a network of w, by its definition.
-func (w *world) machineOn(n network.Network) {
+// putVM is a machine on a network of w, by its definition.
+func putVM(w *gather.World, n network.Network) {
 	m := kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: hcp.ControlPlaneNamespace(w.HostedCluster), Name: "on-" + n.Attachment.Name}}
 	m.Spec.Networks = []kubevirtv1.Network{{Name: "iface1", NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: n.Attachment.String()}}}}
 	w.VMs = append(w.VMs, m)
 }
 
 // annotated are w's annotations with one more of ours.
-func annotated(w world, key, value string) map[string]string {
+func annotated(w gather.World, key, value string) map[string]string {
 	out := maps.Clone(w.HostedCluster.Annotations)
 	out[settings.Prefix+key] = value
 	return out
@@ -42,18 +44,18 @@ func annotated(w world, key, value string) map[string]string {
 func TestDeletedNodePoolMovesNobody(t *testing.T) {
 	w, plan := served(t, "two-vlans")
 	for _, n := range plan.Networks {
-		w.machineOn(n)
+		putVM(&w, n)
 	}
-	w.last = plan
+	w.Last = plan
 	for _, gone := range w.NodePools {
 		t.Run(gone.Name, func(t *testing.T) {
 			g := NewWithT(t)
 			w := w
 			w.NodePools = slices.DeleteFunc(slices.Clone(w.NodePools), func(np hyperv1.NodePool) bool { return np.Name == gone.Name })
-			d := decide(w, testOptions, testNow)
-			g.Expect(d.action).To(Equal(serve), "%v", d.problems)
-			g.Expect(d.plan.Networks).To(HaveLen(len(plan.Networks)))
-			for i, n := range d.plan.Networks {
+			d := decide.About(w, testOptions.Release, testNow)
+			g.Expect(d.Action).To(Equal(decide.Serve), "%v", d.Problems)
+			g.Expect(d.Plan.Networks).To(HaveLen(len(plan.Networks)))
+			for i, n := range d.Plan.Networks {
 				was := plan.Networks[i]
 				g.Expect([]any{n.Name, n.CIDR, n.NextHopVIP, n.ServiceVIP, n.Edges}).To(Equal([]any{was.Name, was.CIDR, was.NextHopVIP, was.ServiceVIP, was.Edges}))
 			}
@@ -65,32 +67,32 @@ func TestDeletedNodePoolMovesNobody(t *testing.T) {
 func TestAnnotationWhileMachinesRun(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := served(t, "lb-ip")
-	w.last = plan
+	w.Last = plan
 	w.HostedCluster.Annotations[settings.Prefix+"cidr"] = "192.168.77.0/24"
 	machines := w.VMs
 	w.VMs = nil
-	g.Expect(decide(w, testOptions, testNow).plan.Networks[0].CIDR.String()).To(Equal("192.168.77.0/24"), "nobody is on it")
+	g.Expect(decide.About(w, testOptions.Release, testNow).Plan.Networks[0].CIDR.String()).To(Equal("192.168.77.0/24"), "nobody is on it")
 	w.VMs = machines
-	w.machineOn(plan.Networks[0])
-	d := decide(w, testOptions, testNow)
-	g.Expect(d.action).To(Equal(serve))
-	g.Expect(d.plan.Networks[0].CIDR).To(Equal(plan.Networks[0].CIDR))
-	g.Expect(d.problems).To(ContainElement(And(HaveField("Reason", network.AddressConflict), WithTransform(message, ContainSubstring("192.168.77.0/24")))))
+	putVM(&w, plan.Networks[0])
+	d := decide.About(w, testOptions.Release, testNow)
+	g.Expect(d.Action).To(Equal(decide.Serve))
+	g.Expect(d.Plan.Networks[0].CIDR).To(Equal(plan.Networks[0].CIDR))
+	g.Expect(d.Problems).To(ContainElement(And(HaveField("Reason", network.AddressConflict), WithTransform(message, ContainSubstring("192.168.77.0/24")))))
 }
 
 // TestPlanTooLarge: it is refused in words before the API server does.
 func TestPlanTooLarge(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := served(t, "lb-ip")
-	w.last = plan
+	w.Last = plan
 	var domains strings.Builder
 	for i := range 40_000 {
 		fmt.Fprintf(&domains, "host%d.example.com,", i)
 	}
 	w.HostedCluster.Annotations[settings.Prefix+"search-domains"] = strings.TrimSuffix(domains.String(), ",")
-	d := decide(w, testOptions, testNow)
-	g.Expect(d.problems).To(ContainElement(And(HaveField("Reason", network.NotApplied), WithTransform(message, ContainSubstring("ConfigMap")))))
-	g.Expect(d.action).To(Equal(leave))
+	d := decide.About(w, testOptions.Release, testNow)
+	g.Expect(d.Problems).To(ContainElement(And(HaveField("Reason", network.NotApplied), WithTransform(message, ContainSubstring("ConfigMap")))))
+	g.Expect(d.Action).To(Equal(decide.Leave))
 }
 
 // testUnreadablePlan: an unreadable plan is a problem, and not the same as no plan.
@@ -125,10 +127,10 @@ func TestOneMoreNodePoolRollsNoEdge(t *testing.T) {
 	w, _ := served(t, "lb-ip")
 	rack := map[string]string{"rack": "7"}
 	w.NodePools[0].Spec.Platform.Kubevirt.NodeSelector = rack
-	before := edge(t, w, decide(w, testOptions, testNow).plan)
+	before := edge(t, w, decide.About(w, testOptions.Release, testNow).Plan)
 	g.Expect(before.Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms).To(HaveLen(1))
 	more := *w.NodePools[0].DeepCopy()
 	more.Name = "a-second"
 	w.NodePools = append(w.NodePools, more)
-	g.Expect(edge(t, w, decide(w, testOptions, testNow).plan).Spec.Template).To(Equal(before.Spec.Template))
+	g.Expect(edge(t, w, decide.About(w, testOptions.Release, testNow).Plan).Spec.Template).To(Equal(before.Spec.Template))
 }

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	labeloperator "k8s.io/apimachinery/pkg/selection"
+
+	"github.com/cldmnky/oooi/controllers/decide"
 )
 
 // TestWhereTheUserSays: instead of where machines run.
@@ -16,7 +18,7 @@ func TestWhereTheUserSays(t *testing.T) {
 	w, _ := served(t, "lb-ip")
 	w.NodePools[0].Spec.Platform.Kubevirt.NodeSelector = map[string]string{"rack": "a"}
 	w.HostedCluster.Annotations = annotated(w, "edge-node-selector", "vlan100=yes,node-role.kubernetes.io/infra=")
-	terms := edge(t, w, decide(w, testOptions, testNow).plan).Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	terms := edge(t, w, decide.About(w, testOptions.Release, testNow).Plan).Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	g.Expect(terms).To(Equal([]corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
 		{Key: "node-role.kubernetes.io/infra", Operator: corev1.NodeSelectorOpIn, Values: []string{""}},
 		{Key: "vlan100", Operator: corev1.NodeSelectorOpIn, Values: []string{"yes"}}}}}))
@@ -47,7 +49,7 @@ func TestNotOnControlPlaneNodes(t *testing.T) {
 			if c.selector != "" {
 				w.HostedCluster.Annotations = annotated(w, "edge-node-selector", c.selector)
 			}
-			required := edge(t, w, decide(w, testOptions, testNow).plan).Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+			required := edge(t, w, decide.About(w, testOptions.Release, testNow).Plan).Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 			g.Expect(schedulable(t, required, master)).To(Equal(c.onMaster))
 			g.Expect(schedulable(t, required, worker)).To(Equal(c.onWork))
 		})

@@ -14,6 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
@@ -21,23 +25,23 @@ import (
 
 // served is the story's world, where no other host has the addresses of its edges, and its
 // plan.
-func served(t *testing.T, name string) (world, network.Plan) {
+func served(t *testing.T, name string) (gather.World, network.Plan) {
 	t.Helper()
 	w := worldOf(t, golden.Find(t, name))
-	d := decide(w, testOptions, testNow)
-	if d.action != serve {
-		t.Fatalf("%s is not served: %v", name, d.problems)
+	d := decide.About(w, testOptions.Release, testNow)
+	if d.Action != decide.Serve {
+		t.Fatalf("%s is not served: %v", name, d.Problems)
 	}
-	w.edges = edgesOf(checked(t, w, d.plan)...)
-	return w, d.plan
+	w.Edges = edgesOf(checked(t, w, d.Plan)...)
+	return w, d.Plan
 }
 
 // checked are the ACD Deployments for p's addresses, with no conflict found.
-func checked(t *testing.T, w world, p network.Plan) []appsv1.Deployment {
+func checked(t *testing.T, w gather.World, p network.Plan) []appsv1.Deployment {
 	t.Helper()
 	var out []appsv1.Deployment
 	for _, n := range p.Networks {
-		out = append(out, running(made(t, object(w, acdDeployment(w, n, testOptions, p.Cluster.ControlPlaneNamespace)))))
+		out = append(out, running(made(t, own.Object(w.ControlPlane, decide.AcdDeployment(decide.View{World: w}, n, testOptions.Release, p.Cluster.ControlPlaneNamespace)))))
 	}
 	return out
 }
@@ -60,11 +64,11 @@ func running(d appsv1.Deployment) appsv1.Deployment {
 }
 
 // edges are those among the objects for plan, after the address conflict detection.
-func edges(t *testing.T, w world, plan network.Plan) []appsv1.Deployment {
+func edges(t *testing.T, w gather.World, plan network.Plan) []appsv1.Deployment {
 	t.Helper()
-	w.edges = edgesOf(checked(t, w, plan)...)
+	w.Edges = edgesOf(checked(t, w, plan)...)
 	var found []appsv1.Deployment
-	for _, u := range objectsOf(w, plan, w.roll(plan, testOptions, testNow)) {
+	for _, u := range decide.Objects(w, plan, testOptions.Release, testNow) {
 		if u.GetKind() == "Deployment" {
 			found = append(found, made(t, u))
 		}
@@ -73,10 +77,10 @@ func edges(t *testing.T, w world, plan network.Plan) []appsv1.Deployment {
 }
 
 // edge is the first one.
-func edge(t *testing.T, w world, plan network.Plan) appsv1.Deployment {
+func edge(t *testing.T, w gather.World, plan network.Plan) appsv1.Deployment {
 	t.Helper()
 	found := edges(t, w, plan)
-	if len(found) == 0 || roleOf(found[0]) != roleEdge {
+	if len(found) == 0 || gather.RoleOf(found[0]) != gather.RoleEdge {
 		t.Fatalf("no edge, but %d others", len(found))
 	}
 	return found[0]
@@ -129,7 +133,7 @@ func TestAddressesOfAnEdge(t *testing.T) {
 		g.Expect(edge(t, w, plan).Spec.Template.Annotations[wire.AnnotationNetworks]).To(Equal(
 			`[{"name":"oooi-clusters-vlan100","namespace":"clusters-blue","ips":["192.168.100.4/24"],"interface":"net1"},` +
 				`{"name":"oooi-vips.clusters-vlan100","namespace":"clusters-blue","ips":["192.168.100.2/32","192.168.100.3/32","10.240.0.200/32"],"interface":"vips"}]`))
-		objects := objectsOf(w, plan, w.roll(plan, testOptions, testNow))
+		objects := decide.Objects(w, plan, testOptions.Release, testNow)
 		config := func(name string) string {
 			for _, u := range objects {
 				if u.GetKind() == "NetworkAttachmentDefinition" && u.GetName() == name {
@@ -141,7 +145,7 @@ func TestAddressesOfAnEdge(t *testing.T) {
 		}
 		g.Expect(config("oooi-vips.clusters-vlan100")).To(Equal(`{"type":"dummy"}`))
 		g.Expect(config("oooi-clusters-vlan100")).To(ContainSubstring("static"))
-		acd := acdDeployment(w, plan.Networks[0], testOptions, "clusters-blue").Spec.Template.Annotations[wire.AnnotationNetworks]
+		acd := decide.AcdDeployment(decide.View{World: w}, plan.Networks[0], testOptions.Release, "clusters-blue").Spec.Template.Annotations[wire.AnnotationNetworks]
 		g.Expect(acd).NotTo(ContainSubstring(wire.VIPDevice), "it checks whether another host has the VIPs")
 	})
 	t.Run("a definition that takes addresses needs no sibling", func(t *testing.T) {
@@ -150,7 +154,7 @@ func TestAddressesOfAnEdge(t *testing.T) {
 		plan.Networks[0].Attachment.EdgeNADConfig = ""
 		g.Expect(edge(t, w, plan).Spec.Template.Annotations[wire.AnnotationNetworks]).To(And(
 			ContainSubstring(`{"name":"vlan100","namespace":"clusters",`), ContainSubstring(`"ips":["192.168.100.4/24","192.168.100.2/32",`)), "OVN takes the first for the pod's own")
-		g.Expect(kindsOf(objectsOf(w, plan, w.roll(plan, testOptions, testNow)))).NotTo(ContainElement("NetworkAttachmentDefinition"))
+		g.Expect(kindsOf(decide.Objects(w, plan, testOptions.Release, testNow))).NotTo(ContainElement("NetworkAttachmentDefinition"))
 	})
 }
 
@@ -166,27 +170,29 @@ func kindsOf(objects []*unstructured.Unstructured) []string {
 // running pod cannot apply does so.
 func TestWhatRecreatesAnEdge(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*world, *network.Plan, *Options)
+		change func(*gather.World, *network.Plan, *Options)
 		anew   bool
 	}{
-		"a name": {func(_ *world, p *network.Plan, _ *Options) { p.Networks[0].DNS.Views[0].Records = nil }, false},
-		"a backend": {func(_ *world, p *network.Plan, _ *Options) {
+		"a name": {func(_ *gather.World, p *network.Plan, _ *Options) { p.Networks[0].DNS.Views[0].Records = nil }, false},
+		"a backend": {func(_ *gather.World, p *network.Plan, _ *Options) {
 			p.Networks[0].Backends[0].ClusterIP = netip.MustParseAddr("10.9.9.9")
 		}, false},
-		"a listener":     {func(_ *world, p *network.Plan, _ *Options) { p.Networks[0].Listeners = p.Networks[0].Listeners[:1] }, false},
-		"the lease time": {func(_ *world, p *network.Plan, _ *Options) { p.Networks[0].DHCP.LeaseTime++ }, false},
-		"a NodePool": {func(_ *world, p *network.Plan, _ *Options) {
+		"a listener": {func(_ *gather.World, p *network.Plan, _ *Options) {
+			p.Networks[0].Listeners = p.Networks[0].Listeners[:1]
+		}, false},
+		"the lease time": {func(_ *gather.World, p *network.Plan, _ *Options) { p.Networks[0].DHCP.LeaseTime++ }, false},
+		"a NodePool": {func(_ *gather.World, p *network.Plan, _ *Options) {
 			p.Networks[0].NodePools = append(p.Networks[0].NodePools, "blue-2")
 		}, false},
-		"a published address": {func(_ *world, p *network.Plan, _ *Options) {
+		"a published address": {func(_ *gather.World, p *network.Plan, _ *Options) {
 			p.Networks[0].PublishedAddresses = []netip.Addr{netip.MustParseAddr("10.9.9.9")}
 		}, true},
-		"the next hop": {func(_ *world, p *network.Plan, _ *Options) {
+		"the next hop": {func(_ *gather.World, p *network.Plan, _ *Options) {
 			p.Networks[0].NextHopVIP = netip.MustParseAddr("192.168.100.9")
 		}, true},
-		"our image":     {func(_ *world, _ *network.Plan, o *Options) { o.Image += "2" }, true},
-		"Envoy's image": {func(_ *world, _ *network.Plan, o *Options) { o.EnvoyImage += "2" }, true},
-		"where VMs may run": {func(_ *world, p *network.Plan, _ *Options) {
+		"our image":     {func(_ *gather.World, _ *network.Plan, o *Options) { o.Image += "2" }, true},
+		"Envoy's image": {func(_ *gather.World, _ *network.Plan, o *Options) { o.EnvoyImage += "2" }, true},
+		"where VMs may run": {func(_ *gather.World, p *network.Plan, _ *Options) {
 			p.Networks[0].Placement.NodeSelectors = []map[string]string{{"vlan": "100"}}
 		}, true},
 	} {
@@ -195,10 +201,10 @@ func TestWhatRecreatesAnEdge(t *testing.T) {
 			w, plan := served(t, "lb-ip")
 			o := testOptions
 			n := plan.Networks[0]
-			before, _ := json.Marshal(edgeDeployment(w, n, n.Edges[0], o, "x").Spec.Template)
+			before, _ := json.Marshal(decide.EdgeDeployment(decide.View{World: w}, n, n.Edges[0], o.Release, "x").Spec.Template)
 			c.change(&w, &plan, &o)
 			n = plan.Networks[0]
-			after, _ := json.Marshal(edgeDeployment(w, n, n.Edges[0], o, "x").Spec.Template)
+			after, _ := json.Marshal(decide.EdgeDeployment(decide.View{World: w}, n, n.Edges[0], o.Release, "x").Spec.Template)
 			g.Expect(string(before) != string(after)).To(Equal(c.anew))
 		})
 	}
@@ -212,9 +218,9 @@ func TestPlacement(t *testing.T) {
 	second.Name = "blue-2"
 	w.NodePools = append(w.NodePools, *second)
 	required := func() *corev1.NodeSelector {
-		return edge(t, w, decide(w, testOptions, testNow).plan).Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		return edge(t, w, decide.About(w, testOptions.Release, testNow).Plan).Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 	}
-	g.Expect(edge(t, w, decide(w, testOptions, testNow).plan).Spec.Template.Spec.Tolerations).To(ContainElement(w.HostedCluster.Spec.Tolerations[0]))
+	g.Expect(edge(t, w, decide.About(w, testOptions.Release, testNow).Plan).Spec.Template.Spec.Tolerations).To(ContainElement(w.HostedCluster.Spec.Tolerations[0]))
 	g.Expect(required()).To(BeNil())
 	w.NodePools[0].Spec.Platform.Kubevirt.NodeSelector = map[string]string{"rack": "a"}
 	g.Expect(required()).To(BeNil(), "the machines of one NodePool may run anywhere")
@@ -223,7 +229,7 @@ func TestPlacement(t *testing.T) {
 	g.Expect(required().NodeSelectorTerms[1].MatchExpressions).To(HaveLen(2))
 	w.NodePools[1].Spec.Platform = hyperv1.NodePoolPlatform{}
 	g.Expect(required().NodeSelectorTerms).To(HaveLen(1))
-	plan := decide(w, testOptions, testNow).plan
+	plan := decide.About(w, testOptions.Release, testNow).Plan
 	plan.Networks[0].Attachment.ResourceName = "bridge.network.kubevirt.io/br1"
 	g.Expect(edge(t, w, plan).Spec.Template.Spec.Containers[0].Resources.Limits).To(HaveKey(corev1.ResourceName("bridge.network.kubevirt.io/br1")))
 }
@@ -321,10 +327,10 @@ func TestBudget(t *testing.T) {
 	g := NewWithT(t)
 	for story, want := range map[string]int{"two-edges": 2, "one-edge": 0} {
 		w, plan := served(t, story)
-		w.edges = edgesOf(checked(t, w, plan)...)
+		w.Edges = edgesOf(checked(t, w, plan)...)
 		found := 0
-		for _, u := range objectsOf(w, plan, w.roll(plan, testOptions, testNow)) {
-			if u.GroupVersionKind() != budgetKind {
+		for _, u := range decide.Objects(w, plan, testOptions.Release, testNow) {
+			if u.GroupVersionKind() != own.BudgetKind {
 				continue
 			}
 			b := policyv1.PodDisruptionBudget{}
@@ -344,7 +350,7 @@ func TestBudget(t *testing.T) {
 // TestEverythingGoesWithTheControlPlane: and holds up nothing on its way.
 func TestEverythingGoesWithTheControlPlane(t *testing.T) {
 	w, plan := served(t, "lb-ip")
-	for _, u := range append(objectsOf(w, plan, w.roll(plan, testOptions, testNow)), controlPlaneBinding(w, testOptions)) {
+	for _, u := range append(decide.Objects(w, plan, testOptions.Release, testNow), apply.ControlPlaneBinding(w, testOptions.ServiceAccount)) {
 		g := NewWithT(t)
 		g.Expect(u.GetFinalizers()).To(BeEmpty())
 		g.Expect(u.GetNamespace()).To(Equal("clusters-blue"))
@@ -353,6 +359,6 @@ func TestEverythingGoesWithTheControlPlane(t *testing.T) {
 		g.Expect(ref.Kind + "/" + ref.Name).To(Equal("HostedControlPlane/blue"))
 		g.Expect(ref.Controller).To(BeNil())
 		g.Expect(ref.BlockOwnerDeletion).To(BeNil())
-		g.Expect(ownedLabels().AsSelector().Matches(labels.Set(u.GetLabels()))).To(BeTrue(), "what does not carry our labels is never removed")
+		g.Expect(own.Labels().AsSelector().Matches(labels.Set(u.GetLabels()))).To(BeTrue(), "what does not carry our labels is never removed")
 	}
 }

@@ -17,51 +17,56 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
+	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
 // TestCuts: what ends is said before it does, and nothing else is.
 func TestCuts(t *testing.T) {
-	old := func(w *world, names ...string) {
+	old := func(w *gather.World, names ...string) {
 		for _, name := range names {
-			w.set(name, older)
+			setEdge(w, name, older)
 		}
 	}
 	for name, c := range map[string]struct {
-		change func(*world, *Options)
+		change func(*gather.World, *Options)
 		says   []string
 	}{
-		"nothing changes":    {func(*world, *Options) {}, nil},
-		"another lease time": {func(w *world, _ *Options) { w.HostedCluster.Annotations = annotated(*w, "lease-time", "5m") }, nil},
-		"another image": {func(_ *world, o *Options) { o.Image += "2" }, []string{
+		"nothing changes":    {func(*gather.World, *Options) {}, nil},
+		"another lease time": {func(w *gather.World, _ *Options) { w.HostedCluster.Annotations = annotated(*w, "lease-time", "5m") }, nil},
+		"another image": {func(_ *gather.World, o *Options) { o.Image += "2" }, []string{
 			"Recreating edge " + second + ". Edge " + first + " takes over its traffic first; open connections through " + second + " are reset once.",
 			"Recreating edge " + second2 + ". Edge " + first2 + " takes over its traffic first"}},
-		"the second's turn":           {func(w *world, _ *Options) { old(w, second) }, []string{"Recreating edge " + second + ". Edge " + first + " takes over"}},
-		"one that does not serve":     {func(w *world, _ *Options) { old(w, second); w.set(second, stopped) }, nil},
-		"one that waits for its turn": {func(w *world, _ *Options) { old(w, first); w.set(second, stopped) }, nil},
-		"one edge instead of two":     {func(w *world, _ *Options) { w.HostedCluster.Annotations = annotated(*w, "edges", "1") }, []string{"Removing edge " + second, "Removing edge " + second2}},
-		"other addresses": {func(w *world, _ *Options) {
+		"the second's turn":           {func(w *gather.World, _ *Options) { old(w, second) }, []string{"Recreating edge " + second + ". Edge " + first + " takes over"}},
+		"one that does not serve":     {func(w *gather.World, _ *Options) { old(w, second); setEdge(w, second, stopped) }, nil},
+		"one that waits for its turn": {func(w *gather.World, _ *Options) { old(w, first); setEdge(w, second, stopped) }, nil},
+		"one edge instead of two":     {func(w *gather.World, _ *Options) { w.HostedCluster.Annotations = annotated(*w, "edges", "1") }, []string{"Removing edge " + second, "Removing edge " + second2}},
+		"other addresses": {func(w *gather.World, _ *Options) {
 			w.VMs = nil
 			w.HostedCluster.Annotations = annotated(*w, "edge-addresses", "192.168.100.6,192.168.100.3,192.168.100.8,192.168.100.9")
 		}, []string{"Network clusters/vlan100 changes: next-hop VIP 192.168.100.2 becomes 192.168.100.6. Connections through its edges are closed."}},
-		"a port is published no more": {func(w *world, _ *Options) {
-			n := &w.last.Networks[0]
+		"a port is published no more": {func(w *gather.World, _ *Options) {
+			n := &w.Last.Networks[0]
 			n.Listeners = append(n.Listeners[:len(n.Listeners):len(n.Listeners)], network.Listener{Address: n.ServiceVIP, Port: 8443, Default: "git:443"})
 		}, []string{"Network clusters/vlan100 no longer answers at 192.168.100.3:8443."}},
-		"an address is published no more": {func(w *world, _ *Options) {
-			n := &w.last.Networks[0]
+		"an address is published no more": {func(w *gather.World, _ *Options) {
+			n := &w.Last.Networks[0]
 			gone := netip.MustParseAddr("10.240.0.201")
 			n.PublishedAddresses = append(n.PublishedAddresses[:len(n.PublishedAddresses):len(n.PublishedAddresses)], gone)
 			n.Listeners = append(n.Listeners[:len(n.Listeners):len(n.Listeners)], network.Listener{Address: gone, Port: 6443, Default: "kube-apiserver:6443"})
 		}, []string{"no longer answers at 10.240.0.201:6443"}},
-		"a network is retired": {func(w *world, _ *Options) {
-			gone := w.last.Networks[1]
+		"a network is retired": {func(w *gather.World, _ *Options) {
+			gone := w.Last.Networks[1]
 			gone.Name, gone.Attachment.Name = "clusters.backup", "backup"
-			w.last.Networks = append(w.last.Networks[:2:2], gone)
-			live, _ := w.deployment(first2)
+			w.Last.Networks = append(w.Last.Networks[:2:2], gone)
+			live, _ := deploymentIn(*w, first2)
 			live.Name, live.Labels = wire.EdgeDeploymentName(gone, network.Edge{Number: 1}), wire.EdgeLabels(gone, network.Edge{Number: 1})
-			w.edges = append(w.edges, edgeOf(live))
+			w.Edges = append(w.Edges, gather.EdgeOf(live))
 		}, []string{"Network clusters/backup is removed."}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,9 +74,9 @@ func TestCuts(t *testing.T) {
 			w, _ := twoEdges(t)
 			w.VMs = nil
 			o := testOptions
-			w.last.Networks = append([]network.Network(nil), w.last.Networks...)
+			w.Last.Networks = append([]network.Network(nil), w.Last.Networks...)
 			c.change(&w, &o)
-			d := decide(w, o, testNow)
+			d := decide.About(w, o.Release, testNow)
 			said := sentences(d)
 			for _, s := range c.says {
 				g.Expect(said).To(ContainSubstring(s))
@@ -79,17 +84,17 @@ func TestCuts(t *testing.T) {
 			if len(c.says) == 0 {
 				g.Expect(said).To(BeEmpty())
 			}
-			w = w.change(t, d)
-			for _, e := range w.edges {
-				w.set(e.Name, running)
+			w = changed(w, t, d)
+			for _, e := range w.Edges {
+				setEdge(&w, e.Name, running)
 			}
-			for strings.Contains(sentences(decide(w, o, testNow)), "Recreating") {
-				w = w.change(t, decide(w, o, testNow)) // The peer's turn.
-				for _, e := range w.edges {
-					w.set(e.Name, running)
+			for strings.Contains(sentences(decide.About(w, o.Release, testNow)), "Recreating") {
+				w = changed(w, t, decide.About(w, o.Release, testNow)) // The peer's turn.
+				for _, e := range w.Edges {
+					setEdge(&w, e.Name, running)
 				}
 			}
-			g.Expect(decide(w, o, testNow).disruptions).To(BeEmpty(), "once")
+			g.Expect(decide.About(w, o.Release, testNow).Disruptions).To(BeEmpty(), "once")
 		})
 	}
 }
@@ -98,20 +103,20 @@ func TestCuts(t *testing.T) {
 func TestOnlyEdgeRecreated(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := served(t, "one-edge")
-	w.edges, w.last = nil, plan
+	w.Edges, w.Last = nil, plan
 	for _, e := range edges(t, w, plan) {
-		w.edges = append(w.edges, edgeOf(older(running(e))))
+		w.Edges = append(w.Edges, gather.EdgeOf(older(running(e))))
 	}
-	d := decide(w, testOptions, testNow)
-	g.Expect(d.disruptions).To(HaveLen(1))
+	d := decide.About(w, testOptions.Release, testNow)
+	g.Expect(d.Disruptions).To(HaveLen(1))
 	g.Expect(sentences(d)).To(ContainSubstring("the only available edge of its network. VMs get no answer until it is ready again"))
 	g.Expect(heldOf(d)).To(BeEmpty())
 }
 
-func sentences(d decision) string {
+func sentences(d decide.Decision) string {
 	var all []string
-	for _, c := range d.disruptions {
-		all = append(all, c.text)
+	for _, c := range d.Disruptions {
+		all = append(all, c.Text)
 	}
 	return strings.Join(all, "\n")
 }
@@ -125,7 +130,7 @@ type takes struct {
 func newTakes(t *testing.T, writes int, exist ...client.Object) *takes {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	NewWithT(t).Expect(AddToScheme(scheme)).To(Succeed())
+	NewWithT(t).Expect(watch.AddToScheme(scheme)).To(Succeed())
 	return &takes{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(exist...).Build(), left: writes}
 }
 
@@ -157,22 +162,22 @@ func (c *takes) Delete(context.Context, client.Object, ...client.DeleteOption) e
 func TestCutsAreSaidOnce(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
-	w.binding = &metav1.PartialObjectMetadata{}
-	w.last.Networks = slices.Clone(w.last.Networks)
-	gone := w.last.Networks[1]
+	w.Binding = &metav1.PartialObjectMetadata{}
+	w.Last.Networks = slices.Clone(w.Last.Networks)
+	gone := w.Last.Networks[1]
 	gone.Name, gone.Attachment.Name = "clusters.backup", "backup"
-	w.last.Networks = append(w.last.Networks, gone)
-	goes := made(t, object(w, edgeDeployment(w, gone, gone.Edges[0], testOptions, w.controlPlane.Namespace)))
-	w.edges = append(w.edges, edgeOf(goes))
+	w.Last.Networks = append(w.Last.Networks, gone)
+	goes := made(t, own.Object(w.ControlPlane, decide.EdgeDeployment(decide.View{World: w}, gone, gone.Edges[0], testOptions.Release, w.ControlPlane.Namespace)))
+	w.Edges = append(w.Edges, gather.EdgeOf(goes))
 	o := testOptions
 	o.Image += "2"
-	d := decide(w, o, testNow)
-	g.Expect(d.disruptions).To(HaveLen(3))
+	d := decide.About(w, o.Release, testNow)
+	g.Expect(d.Disruptions).To(HaveLen(3))
 	says := func(writes int) (said string, err error) {
 		events := events.NewFakeRecorder(10)
 		api := newTakes(t, writes)
-		r := &Reconciler{Client: api, Live: api, Events: events, Metrics: NewMetrics(prometheus.NewRegistry()), Options: o, Now: time.Now}
-		_, err = r.serve(t.Context(), w, d)
+		r := &Reconciler{Client: api, Live: api, Events: events, Metrics: report.NewMetrics(prometheus.NewRegistry()), Options: o, Now: time.Now}
+		_, err = r.writer().Serve(t.Context(), w, d)
 		close(events.Events)
 		for e := range events.Events {
 			said += e
@@ -183,14 +188,14 @@ func TestCutsAreSaidOnce(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(strings.Count(said, "A change is being applied.")).To(Equal(1))
 	// at is after how many writes of a pass c is said.
-	at := func(c disruption) (writes int) {
-		for said := ""; writes < 100 && !strings.Contains(said, c.text); writes++ {
+	at := func(c decide.Disruption) (writes int) {
+		for said := ""; writes < 100 && !strings.Contains(said, c.Text); writes++ {
 			said, _ = says(writes)
 		}
 		return writes - 1
 	}
-	g.Expect(d.disruptions[0].text).To(ContainSubstring("backup"))
-	g.Expect(at(d.disruptions[0])).To(Equal(5), "the operator's rights, an account, its Role and RoleBinding, the plan")
-	g.Expect(at(d.disruptions[1])).To(BeNumerically(">", 5))
-	g.Expect(at(d.disruptions[2])).To(BeNumerically(">", at(d.disruptions[1])))
+	g.Expect(d.Disruptions[0].Text).To(ContainSubstring("backup"))
+	g.Expect(at(d.Disruptions[0])).To(Equal(5), "the operator's rights, an account, its Role and RoleBinding, the plan")
+	g.Expect(at(d.Disruptions[1])).To(BeNumerically(">", 5))
+	g.Expect(at(d.Disruptions[2])).To(BeNumerically(">", at(d.Disruptions[1])))
 }

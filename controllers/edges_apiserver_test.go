@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -45,7 +47,7 @@ func testAddressCheck(t *testing.T, s *apiServer, r *Reconciler) {
 	report.Labels[wire.LabelEdge] = "0"
 	g.Expect(s.admin.Create(t.Context(), report)).To(Succeed())
 	later := &Reconciler{Client: r.Client, Live: r.Live, Events: r.Events, Metrics: r.Metrics, Options: r.Options, Now: r.Now}
-	later.Now = func() time.Time { return time.Now().Add(edgesEnd) }
+	later.Now = func() time.Time { return time.Now().Add(decide.EdgesEnd) }
 	g.Eventually(func() string { again(t, later, h); return h.says(t)() }).WithTimeout(patience).Should(And(
 		HavePrefix(string(network.AddressInUse)), ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01")))
 	g.Expect(h.names(t)()).To(Equal([]string{wire.ACDDeploymentName(n)}))
@@ -83,7 +85,7 @@ func testOneEdgeAtATime(t *testing.T, s *apiServer, r *Reconciler) {
 	one := edge(1)
 	g.Expect(h.serves(t, &one)).To(Succeed())
 	h.wellServed(t)
-	g.Eventually(h.told(t, reasonDisruption)).WithTimeout(patience).Should(ConsistOf(ContainSubstring("Recreating edge "+one.Name), ContainSubstring("Recreating edge "+two.Name)))
+	g.Eventually(h.told(t, apply.ReasonDisruption)).WithTimeout(patience).Should(ConsistOf(ContainSubstring("Recreating edge "+one.Name), ContainSubstring("Recreating edge "+two.Name)))
 }
 
 // testReportsAreWatched: nothing but a report tells the operator that an edge does not hear

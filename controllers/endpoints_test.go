@@ -11,6 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -24,18 +27,18 @@ func TestReports(t *testing.T) {
 	lease := func(name, report string) metav1.PartialObjectMetadata {
 		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: second,
 			Labels: map[string]string{wire.LabelName: name, wire.LabelNetwork: "clusters.vlan100"}, Annotations: map[string]string{wire.AnnotationReport: report}}}
-		o.SetGroupVersionKind(leaseKind)
+		o.SetGroupVersionKind(own.LeaseKind)
 		return o
 	}
 	slow := network.Report{Edge: 2, Degraded: network.Degradation{Cause: network.FailoverTargetsAnswered}}
 	other := lease(wire.NameReport, string(slow.JSON()))
-	other.SetGroupVersionKind(deploymentKind)
+	other.SetGroupVersionKind(own.DeploymentKind)
 	former, first := lease(wire.NameReport, string(slow.JSON())), lease(wire.NameReport, string(slow.JSON()))
 	former.Name, first.Name = "oooi-report.oooi-former-clusters-vlan100-2", wire.EdgeReport(n, n.Edges[0]).Name
-	NewWithT(t).Expect(reports([]metav1.PartialObjectMetadata{
+	NewWithT(t).Expect(gather.Reports([]metav1.PartialObjectMetadata{
 		lease("dhcp", string(slow.JSON())), lease(wire.NameReport, "{"), lease(wire.NameReport, ""), other, former, first,
 		lease(wire.NameReport, string(slow.JSON())),
-	}, plan)).To(Equal([]reported{{network: "clusters.vlan100", Report: slow}}))
+	}, plan)).To(Equal([]gather.Reported{{Network: "clusters.vlan100", Report: slow}}))
 }
 
 // testEgressPolicy: made before there is an edge, put back, following the API
@@ -44,7 +47,7 @@ func testEgressPolicy(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "policy")
 	slice := &discoveryv1.EndpointSlice{}
-	g.Expect(s.admin.Get(t.Context(), apiServerSlice, slice)).To(Succeed())
+	g.Expect(s.admin.Get(t.Context(), watch.APIServerSlice, slice)).To(Succeed())
 	as := slice.DeepCopy()
 	blocks := func() []string {
 		p := &networkingv1.NetworkPolicy{}
@@ -71,7 +74,7 @@ func testEgressPolicy(t *testing.T, s *apiServer, r *Reconciler) {
 	change()
 	g.Eventually(func() int {
 		cached := &discoveryv1.EndpointSlice{}
-		if err := r.Client.Get(t.Context(), apiServerSlice, cached); err != nil {
+		if err := r.Client.Get(t.Context(), watch.APIServerSlice, cached); err != nil {
 			return -1
 		}
 		return len(cached.Endpoints)

@@ -1,19 +1,19 @@
 package controllers
 
 import (
-	"context"
-	"errors"
 	"net/netip"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/cldmnky/oooi/controllers/environment"
+	"github.com/cldmnky/oooi/controllers/report"
+	"github.com/cldmnky/oooi/controllers/watch"
 )
 
 // reachedAt is a Service with an external address and one of a load balancer.
@@ -32,10 +32,10 @@ func TestAddressesComeAndGo(t *testing.T) {
 	foreign := reachedAt("team", "198.51.100.1", "198.51.100.2")
 	c := cached(t)
 	now := testNow
-	r := &Reconciler{Client: c, Live: c, Options: testOptions, Metrics: NewMetrics(prometheus.NewRegistry()), Now: func() time.Time { return now }}
-	k, changes := &environmentKeeper{Reconciler: r}, 0
+	r := &Reconciler{Client: c, Live: c, Options: testOptions, Metrics: report.NewMetrics(prometheus.NewRegistry()), Now: func() time.Time { return now }}
+	k, changes := r.environmentReader(), 0
 	look := func() {
-		changed, err := k.look(t.Context())
+		changed, err := k.Look(t.Context())
 		g.Expect(err).NotTo(HaveOccurred())
 		if changed {
 			changes++
@@ -51,9 +51,9 @@ func TestAddressesComeAndGo(t *testing.T) {
 		look()
 	}
 	g.Expect(changes).To(Equal(1), "it came")
-	e, _ := r.environment.current()
-	g.Expect(e.observed).To(ContainElement(netip.MustParseAddr("198.51.100.2")))
-	now = now.Add(observedFor)
+	e, _ := r.environmentReader().Current(t.Context())
+	g.Expect(e.Observed).To(ContainElement(netip.MustParseAddr("198.51.100.2")))
+	now = now.Add(time.Hour)
 	look()
 	g.Expect(changes).To(Equal(2), "it went")
 }
@@ -62,34 +62,18 @@ func TestAddressesComeAndGo(t *testing.T) {
 func TestNodesThatChange(t *testing.T) {
 	g := NewWithT(t)
 	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{BootID: "1", ContainerRuntimeVersion: "cri-o://1.33"}}}
-	kept := func(change func(*corev1.Node)) environment {
+	kept := func(change func(*corev1.Node)) environment.Environment {
 		n := node.DeepCopy()
 		change(n)
-		o, err := stripped(n)
+		o, err := watch.Stripped(n)
 		g.Expect(err).NotTo(HaveOccurred())
-		return environment{nodes: []corev1.Node{*o.(*corev1.Node)}}
+		return environment.Environment{Nodes: []corev1.Node{*o.(*corev1.Node)}}
 	}
 	before := kept(func(*corev1.Node) {})
-	g.Expect(before.equals(kept(func(n *corev1.Node) {
+	g.Expect(before.Equals(kept(func(n *corev1.Node) {
 		n.Status.NodeInfo.BootID, n.Status.NodeInfo.KubeletVersion = "2", "v1.35.0"
 		n.Labels = map[string]string{"feature.node.kubernetes.io/x": "1"}
 	}))).To(BeTrue())
-	g.Expect(before.equals(kept(func(n *corev1.Node) { n.Status.NodeInfo.ContainerRuntimeVersion = "containerd://2" }))).To(BeFalse())
-	g.Expect(before.equals(kept(func(n *corev1.Node) { n.Status.Allocatable = corev1.ResourceList{"x/dev": resource.MustParse("1")} }))).To(BeFalse())
-}
-
-// TestWordsOfAWatch: an error that names another port each time reconciles all clusters once.
-func TestWordsOfAWatch(t *testing.T) {
-	g := NewWithT(t)
-	k := &kindKeeper{Kinds: NewKinds(nil), metrics: NewMetrics(prometheus.NewRegistry()), log: logr.Discard(), clusters: func(context.Context) int { return 1 },
-		changed: make(chan event.GenericEvent, 9)}
-	said, service := "", corev1.SchemeGroupVersion.WithKind("Service")
-	for _, port := range []string{"1", "2", "3"} {
-		k.observe(service, errors.New("read tcp 10.1.2.3:"+port+": connection reset"))
-		said = k.report(t.Context(), said)
-	}
-	g.Expect(k.changed).To(HaveLen(1))
-	k.observe(corev1.SchemeGroupVersion.WithKind("Node"), errors.New("x"))
-	k.report(t.Context(), said)
-	g.Expect(k.changed).To(HaveLen(2))
+	g.Expect(before.Equals(kept(func(n *corev1.Node) { n.Status.NodeInfo.ContainerRuntimeVersion = "containerd://2" }))).To(BeFalse())
+	g.Expect(before.Equals(kept(func(n *corev1.Node) { n.Status.Allocatable = corev1.ResourceList{"x/dev": resource.MustParse("1")} }))).To(BeFalse())
 }

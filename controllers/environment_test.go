@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,7 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/report"
+	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -55,91 +56,6 @@ func (c typed) RESTMapper() meta.RESTMapper { return c.mapper }
 
 func (c typed) Scheme() *runtime.Scheme { return c.scheme }
 
-// TestEnvironmentSources: one source that cannot be read takes nothing from what is known, and stops no
-// other. A kind that never existed is no fault.
-func TestEnvironmentSources(t *testing.T) {
-	g := NewWithT(t)
-	const kind = "IPPool"
-	pool := newer(t, `{"spec":{"cidr":"10.77.0.0/16"}}`)
-	var objects []unstructured.Unstructured
-	var listed, got error
-	api := interceptor.NewClient(nil, interceptor.Funcs{
-		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
-			if u, ok := list.(*unstructured.UnstructuredList); ok && u.GetKind() == kind+"List" {
-				u.Items = objects
-				return listed
-			}
-			return nil
-		},
-		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
-			return got
-		},
-		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
-			return errors.New("denied")
-		},
-	})
-	registry, mapper := prometheus.NewRegistry(), meta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: "crd.projectcalico.org", Version: "v3"}})
-	r := &Reconciler{Client: typed{Client: api, mapper: mapper}, Live: api, Metrics: NewMetrics(registry), Now: time.Now}
-	read := func() environment {
-		g.Expect(r.readEnvironment(t.Context())).To(Succeed())
-		e, ok := r.environment.current()
-		g.Expect(ok).To(BeTrue())
-		return e
-	}
-	isRead := func() map[string]float64 { return gauges(t, registry, "oooi_environment_read") }
-	name, removed := "IPPool.crd.projectcalico.org", apierrors.NewNotFound(schema.GroupResource{}, "")
-	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no right"))
-
-	listed = removed
-	g.Expect(read().networks).To(BeEmpty(), "its definition was removed before anything was known")
-	g.Expect(isRead()).To(And(HaveKeyWithValue(name, 1.), HaveKeyWithValue("PriorityClass", 1.)))
-	g.Expect(read().priorityClass).To(Equal(priorityClass))
-
-	listed, objects = nil, []unstructured.Unstructured{*pool}
-	g.Expect(read().networks).To(HaveLen(1))
-	objects, got = nil, forbidden
-	for what, err := range map[string]error{"removed": removed, "forbidden": forbidden, "not known any more": &meta.NoKindMatchError{}} {
-		listed = err
-		e := read()
-		g.Expect(e.networks).To(HaveLen(1), what)
-		g.Expect(e.priorityClass).To(Equal(priorityClass))
-		g.Expect(isRead()).To(And(HaveKeyWithValue(name, 0.), HaveKeyWithValue("PriorityClass", 0.)), what)
-	}
-	listed, got = nil, removed
-	e := read()
-	g.Expect(e.networks).To(BeEmpty(), "the pools were deleted, not their kind")
-	g.Expect(e.priorityClass).To(BeEmpty())
-	g.Expect(isRead()).To(And(HaveKeyWithValue(name, 1.), HaveKeyWithValue("PriorityClass", 1.)))
-
-	mapper.Add(schema.GroupVersionKind{Group: "crd.projectcalico.org", Version: "v3", Kind: kind}, meta.RESTScopeRoot)
-	r.environment = environmentStore{}
-	listed = &meta.NoKindMatchError{}
-	g.Expect(read().unread).To(ContainElement(name), "it exists in a version that is not known")
-	g.Expect(isRead()).To(HaveKeyWithValue(name, 0.))
-}
-
-// TestUnknownSourceAtTheStart: an operator that cannot read a source since it started lets edges dial
-// nothing that the plan in force forbids, and recreates no edge for it.
-func TestUnknownSourceAtTheStart(t *testing.T) {
-	g := NewWithT(t)
-	within := netip.MustParsePrefix("10.77.0.0/16")
-	w := world{last: network.Plan{Networks: []network.Network{{
-		ReservedDestinations: []netip.Prefix{within}, Placement: network.Placement{PriorityClass: priorityClass}}}}}
-	w.Objects = hcp.Objects{}
-	r := &Reconciler{Now: time.Now}
-	for _, c := range []struct {
-		unread []string
-		known  int
-		class  string
-	}{{[]string{"IPPool"}, 1, priorityClass}, {nil, 0, ""}} {
-		r.environment.replace(environment{unread: c.unread})
-		w.Management = hcp.Management{}
-		g.Expect(r.gatherEnvironment(t.Context(), &w)).To(Succeed())
-		g.Expect(w.Management.Networks).To(HaveLen(c.known))
-		g.Expect(w.Management.PriorityClass).To(Equal(c.class))
-	}
-}
-
 // TestNotFoundIsNotGone: a read of something else that ends in NotFound is a fault of the pass.
 func TestNotFoundIsNotGone(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -157,9 +73,9 @@ func TestNotFoundIsNotGone(t *testing.T) {
 				List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return missing },
 			})
 			scheme := runtime.NewScheme()
-			NewWithT(t).Expect(AddToScheme(scheme)).To(Succeed())
+			NewWithT(t).Expect(watch.AddToScheme(scheme)).To(Succeed())
 			kinds := typed{Client: api, scheme: scheme}
-			r := &Reconciler{Client: kinds, Live: kinds, Metrics: NewMetrics(prometheus.NewRegistry()), Now: time.Now}
+			r := &Reconciler{Client: kinds, Live: kinds, Metrics: report.NewMetrics(prometheus.NewRegistry()), Now: time.Now}
 			_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "clusters", Name: "x"}})
 			NewWithT(t).Expect(err != nil).To(Equal(c.fails), "%v", err)
 		})
@@ -195,11 +111,11 @@ func TestExternalIPsOfTenants(t *testing.T) {
 			return errors.New("denied")
 		},
 	})
-	r := &Reconciler{Client: typed{Client: api, mapper: meta.NewDefaultRESTMapper(nil)}, Live: api, Metrics: NewMetrics(prometheus.NewRegistry()), Now: time.Now}
+	r := &Reconciler{Client: typed{Client: api, mapper: meta.NewDefaultRESTMapper(nil)}, Live: api, Metrics: report.NewMetrics(prometheus.NewRegistry()), Now: time.Now}
 	observed := func(own ...corev1.Service) []string {
-		w := world{}
+		w := gather.World{}
 		w.Services = own
-		g.Expect(r.gatherEnvironment(t.Context(), &w)).To(Succeed())
+		g.Expect(r.reader().ReadEnvironment(t.Context(), &w)).To(Succeed())
 		var out []string
 		for _, a := range w.Management.Observed {
 			out = append(out, a.String())
@@ -209,7 +125,7 @@ func TestExternalIPsOfTenants(t *testing.T) {
 	g.Expect(observed()).To(ConsistOf("198.51.100.7"))
 	g.Expect(observed(tenants)).To(ConsistOf("198.51.100.7", "151.101.1.1"))
 	services[0].Spec.ExternalIPs = []string{"151.101.2.2"}
-	g.Expect((&environmentKeeper{Reconciler: r}).look(t.Context())).To(BeFalse(), "no other cluster is reconciled for it")
+	g.Expect(r.environmentReader().Look(t.Context())).To(BeFalse(), "no other cluster is reconciled for it")
 }
 
 // definePools installs Calico's IPPools with one pool.
@@ -240,7 +156,7 @@ func testManagementKindVanishes(t *testing.T, o observed, definition client.Obje
 	g.Eventually(func() error { return o.admin.Get(t.Context(), client.ObjectKeyFromObject(definition), definition) }).
 		WithTimeout(patience).Should(Satisfy(apierrors.IsNotFound))
 	g.Eventually(func() map[string]float64 {
-		_, err := (&environmentKeeper{Reconciler: o.operator}).look(t.Context())
+		_, err := o.operator.environmentReader().Look(t.Context())
 		g.Expect(err).NotTo(HaveOccurred())
 		return gauges(t, o.registry, "oooi_environment_read")
 	}).WithTimeout(patience).Should(HaveKeyWithValue("IPPool.crd.projectcalico.org", 0.))

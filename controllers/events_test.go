@@ -9,6 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 )
@@ -16,25 +19,25 @@ import (
 // TestConditionOfAStaleCache: the condition that was written last counts until the cache has it, or a
 // newer one.
 func TestConditionOfAStaleCache(t *testing.T) {
-	written := metav1.Condition{Type: ConditionType, Status: metav1.ConditionFalse, Reason: "EdgeNotReady"}
+	written := metav1.Condition{Type: own.ConditionType, Status: metav1.ConditionFalse, Reason: "EdgeNotReady"}
 	for name, c := range map[string]struct {
 		version string
-		known   *reportedLast
+		known   *gather.LastReport
 		want    string
 	}{
 		"nothing is known":         {"11", nil, "Cached"},
-		"the cache is older":       {"9", &reportedLast{condition: &written, version: "12"}, "EdgeNotReady"},
-		"the cache is as new":      {"12", &reportedLast{condition: &written, version: "12"}, "Cached"},
-		"someone else wrote later": {"13", &reportedLast{condition: &written, version: "12"}, "Cached"},
-		"it was removed":           {"11", &reportedLast{version: "12"}, ""},
+		"the cache is older":       {"9", &gather.LastReport{Condition: &written, Version: "12"}, "EdgeNotReady"},
+		"the cache is as new":      {"12", &gather.LastReport{Condition: &written, Version: "12"}, "Cached"},
+		"someone else wrote later": {"13", &gather.LastReport{Condition: &written, Version: "12"}, "Cached"},
+		"it was removed":           {"11", &gather.LastReport{Version: "12"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{ResourceVersion: c.version}}
-			hc.Status.Conditions = []metav1.Condition{{Type: "Available"}, {Type: ConditionType, Reason: "Cached"}}
-			c.known.overlay(hc)
+			hc.Status.Conditions = []metav1.Condition{{Type: "Available"}, {Type: own.ConditionType, Reason: "Cached"}}
+			c.known.Overlay(hc)
 			got := ""
-			if found := conditionOf(hc); found != nil {
+			if found := own.ConditionOf(hc); found != nil {
 				got = found.Reason
 			}
 			g.Expect(got).To(Equal(c.want))
@@ -70,7 +73,7 @@ func testEvents(t *testing.T, s *apiServer, r *Reconciler) {
 		}
 		return out
 	}
-	g.Eventually(count).WithTimeout(patience).Should(HaveKey(optedOut))
+	g.Eventually(count).WithTimeout(patience).Should(HaveKey(report.OptedOut))
 	again(t, r, h)
 	g.Expect(count()).To(And(HaveEach(int32(1)), HaveKey(string(network.WaitingForControlPlane)), HaveKey(string(network.AddressCheckPending)),
 		HaveKey(string(network.EdgeNotReady)), HaveKey(string(explain.ReadyWithWarnings))))

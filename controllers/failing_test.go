@@ -16,6 +16,11 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
+	"github.com/cldmnky/oooi/controllers/requests"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -60,16 +65,16 @@ func (c hides) Get(ctx context.Context, key client.ObjectKey, o client.Object, o
 func TestUnreadableObjectStopsEdges(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := served(t, "two-edges")
-	w.binding = &metav1.PartialObjectMetadata{}
+	w.Binding = &metav1.PartialObjectMetadata{}
 	api := &refuses{takes: newTakes(t, 0), kind: "none"}
-	r := &Reconciler{Client: api, Live: hides{api.takes, "RoleBinding"}, Events: events.NewFakeRecorder(99), Metrics: NewMetrics(prometheus.NewRegistry()),
+	r := &Reconciler{Client: api, Live: hides{api.takes, "RoleBinding"}, Events: events.NewFakeRecorder(99), Metrics: report.NewMetrics(prometheus.NewRegistry()),
 		Options: testOptions, Now: time.Now}
 	// The operator's own RoleBinding is known.
-	binding := controlPlaneBinding(w, testOptions)
-	r.writes.wrote(ownKeyOf(roleBindingKind, binding), withHash(binding), time.Now())
-	_, err := r.serve(t.Context(), w, decide(w, testOptions, testNow))
+	binding := apply.ControlPlaneBinding(w, testOptions.ServiceAccount)
+	r.writes.Wrote(own.KeyOf(own.RoleBindingKind, binding), own.WithHash(binding), time.Now())
+	_, err := r.writer().Serve(t.Context(), w, decide.About(w, testOptions.Release, testNow))
 	g.Expect(err).To(MatchError(ContainSubstring("exceeded quota")))
-	g.Expect(failures(err)).To(ConsistOf(HaveField("Subject.Kind", "RoleBinding")))
+	g.Expect(apply.Failures(err)).To(ConsistOf(HaveField("Subject.Kind", "RoleBinding")))
 	g.Expect(api.wrote).NotTo(ContainElement(HavePrefix("Deployment oooi-edge")))
 }
 
@@ -95,18 +100,18 @@ func TestOneObjectDoesNotStopOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, plan := served(t, "two-edges")
-			w.binding = &metav1.PartialObjectMetadata{}
-			d := decide(w, testOptions, testNow)
+			w.Binding = &metav1.PartialObjectMetadata{}
+			d := decide.About(w, testOptions.Release, testNow)
 			api := &refuses{takes: newTakes(t, 0), kind: c.kind, name: c.name, err: c.err}
-			r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(99), Metrics: NewMetrics(prometheus.NewRegistry()), Options: testOptions, Now: time.Now}
-			_, err := r.serve(t.Context(), w, d)
+			r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(99), Metrics: report.NewMetrics(prometheus.NewRegistry()), Options: testOptions, Now: time.Now}
+			_, err := r.writer().Serve(t.Context(), w, d)
 			g.Expect(err).To(MatchError(ContainSubstring(c.err.Error())))
 			all := strings.Join(api.wrote, "\n")
 			g.Expect(strings.Count(all, "Deployment oooi-edge")).To(Equal(c.edges*len(plan.Networks)), all)
-			if c.kind != "ConfigMap" && ofOneObject(c.err) {
+			if c.kind != "ConfigMap" && requests.OfOneObject(c.err) {
 				g.Expect(all).To(ContainSubstring("ConfigMap"))
 			}
-			shown := failures(err)
+			shown := apply.Failures(err)
 			g.Expect(shown).NotTo(BeEmpty())
 			g.Expect(message(shown[0])).To(And(ContainSubstring(c.kind), ContainSubstring(c.err.Error())))
 		})
@@ -118,7 +123,7 @@ func TestOneObjectDoesNotStopOthers(t *testing.T) {
 func TestFailingPasses(t *testing.T) {
 	g := NewWithT(t)
 	at := func(seconds float64) time.Time { return testNow.Add(time.Duration(seconds * float64(time.Second))) }
-	words := func(s string) network.Problems { return failures(errors.New(s)) }
+	words := func(s string) network.Problems { return apply.Failures(errors.New(s)) }
 	f := failing{}.next(words("port 1"), at(0))
 	g.Expect(f.lasts(at(1))).To(BeFalse())
 	f = f.next(words("port 2"), at(2))
@@ -138,7 +143,7 @@ func TestFailingPasses(t *testing.T) {
 // settings, and what can never succeed is there at once.
 func TestFailureIsReported(t *testing.T) {
 	w, _ := served(t, "lb-ip")
-	invalid := apierrors.NewInvalid(deploymentKind.GroupKind(), "edge", nil)
+	invalid := apierrors.NewInvalid(own.DeploymentKind.GroupKind(), "edge", nil)
 	for name, c := range map[string]struct {
 		err   error
 		after time.Duration
@@ -147,7 +152,7 @@ func TestFailureIsReported(t *testing.T) {
 	}{
 		"a conflict":       {apierrors.NewConflict(schema.GroupResource{}, "edge", nil), 0, ""},
 		"still a conflict": {apierrors.NewConflict(schema.GroupResource{}, "edge", nil), failsAfter, "Operation cannot be fulfilled"},
-		"invalid":          {notApplied(planObject(w, w.last), invalid), 0, "is invalid"},
+		"invalid":          {apply.NotApplied(decide.PlanObject(decide.View{World: w}, w.Last), invalid), 0, "is invalid"},
 		"a read":           {forbidden(), failsAfter, "cannot read"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -155,11 +160,11 @@ func TestFailureIsReported(t *testing.T) {
 			now := testNow
 			recorder := events.NewFakeRecorder(9)
 			api := newTakes(t, 9)
-			r := &Reconciler{Client: api, Live: api, Events: recorder, Metrics: NewMetrics(prometheus.NewRegistry()), Now: func() time.Time { return now }}
-			d := decision{action: leave, plan: w.last}
-			g.Expect(r.fail(t.Context(), w, d, outcome{}, c.err)).To(MatchError(c.err))
+			r := &Reconciler{Client: api, Live: api, Events: recorder, Metrics: report.NewMetrics(prometheus.NewRegistry()), Now: func() time.Time { return now }}
+			d := decide.Decision{Action: decide.Leave, Plan: w.Last}
+			g.Expect(r.fail(t.Context(), w, d, apply.Outcome{}, c.err)).To(MatchError(c.err))
 			now = now.Add(c.after)
-			g.Expect(r.fail(t.Context(), w, d, outcome{}, c.err)).To(MatchError(c.err))
+			g.Expect(r.fail(t.Context(), w, d, apply.Outcome{}, c.err)).To(MatchError(c.err))
 			close(recorder.Events)
 			event, said := <-recorder.Events
 			g.Expect(said).To(Equal(c.words != ""))

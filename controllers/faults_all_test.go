@@ -10,6 +10,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -90,20 +92,20 @@ func rightTaken(role, group, resource string) func(t *testing.T, h hosted) func(
 }
 
 func rightToDeployTaken(t *testing.T, h hosted) func() {
-	fix := rightTaken(ControlPlaneRole, "apps", "deployments")(t, h)
+	fix := rightTaken(own.ControlPlaneRole, "apps", "deployments")(t, h)
 	h.touch(t)
 	return fix
 }
 
 func rightToBindTaken(t *testing.T, h hosted) func() {
-	fix := rightTaken(ControlPlaneRole, rbacv1.GroupName, "rolebindings")(t, h)
+	fix := rightTaken(own.ControlPlaneRole, rbacv1.GroupName, "rolebindings")(t, h)
 	h.deleted(t, &rbacv1.RoleBinding{}, wire.ServiceAccount)
 	return fix
 }
 
 func apiServerWithoutEndpoints(t *testing.T, h hosted) func() {
 	slice := &discoveryv1.EndpointSlice{}
-	NewWithT(t).Expect(h.admin.Get(t.Context(), apiServerSlice, slice)).To(Succeed())
+	NewWithT(t).Expect(h.admin.Get(t.Context(), watch.APIServerSlice, slice)).To(Succeed())
 	set := func(endpoints []discoveryv1.Endpoint) {
 		slice.Endpoints = endpoints
 		NewWithT(t).Expect(h.admin.Update(t.Context(), slice)).To(Succeed())

@@ -15,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -150,7 +151,9 @@ func (x *injected) isSeen(t *testing.T) {
 // isServed expects an edge of the network that still serves, unless the fault takes all.
 func (x *injected) isServed(t *testing.T) {
 	t.Helper()
-	serving := slices.ContainsFunc(x.deployments(t, "vlan100"), func(d appsv1.Deployment) bool { return roleOf(d) == roleEdge && d.Status.AvailableReplicas > 0 })
+	serving := slices.ContainsFunc(x.deployments(t, "vlan100"), func(d appsv1.Deployment) bool {
+		return gather.RoleOf(d) == gather.RoleEdge && d.Status.AvailableReplicas > 0
+	})
 	NewWithT(t).Expect(serving).To(Equal(!x.dark), "VMs keep %s", x.keeps)
 }
 

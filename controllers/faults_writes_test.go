@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -233,7 +234,7 @@ func (h hosted) deleted(t *testing.T, o client.Object, name string) func() {
 }
 
 func bindingDeleted(t *testing.T, h hosted) func() {
-	return h.deleted(t, &rbacv1.RoleBinding{}, ControlPlaneRole)
+	return h.deleted(t, &rbacv1.RoleBinding{}, own.ControlPlaneRole)
 }
 
 func edgeRoleDeleted(t *testing.T, h hosted) func() {

@@ -18,6 +18,8 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -115,7 +117,7 @@ func (h hosted) reason(t *testing.T) func() string {
 
 func (h hosted) condition(t *testing.T) *metav1.Condition {
 	t.Helper()
-	return meta.FindStatusCondition(h.hostedCluster(t).Status.Conditions, ConditionType)
+	return meta.FindStatusCondition(h.hostedCluster(t).Status.Conditions, own.ConditionType)
 }
 
 // publishService plays a user who adds a backend of their own.
@@ -149,7 +151,7 @@ func (h hosted) edgeOfServes(t *testing.T, definition string) {
 			return err
 		}
 		for _, n := range plan.Networks {
-			if n.Name == h.network(definition).Name && (len(all) != len(n.Edges) || slices.ContainsFunc(all, func(d appsv1.Deployment) bool { return roleOf(d) == roleACD })) {
+			if n.Name == h.network(definition).Name && (len(all) != len(n.Edges) || slices.ContainsFunc(all, func(d appsv1.Deployment) bool { return gather.RoleOf(d) == gather.RoleACD })) {
 				return fmt.Errorf("on %s there are %d of %d edges", definition, len(all), len(n.Edges))
 			}
 		}

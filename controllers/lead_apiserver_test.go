@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
@@ -78,7 +80,7 @@ func (c copied) endpoints(t *testing.T, pod string) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{"subsets": []any{map[string]any{"addresses": []any{map[string]any{
 		"ip": "10.128.0.9", "targetRef": map[string]any{"kind": "Pod", "namespace": c.ns, "name": pod}}}, "ports": []any{map[string]any{"port": int64(31080)}}}}}}
-	u.SetGroupVersionKind(endpointsKind)
+	u.SetGroupVersionKind(own.EndpointsKind)
 	u.SetNamespace(c.ns)
 	u.SetName(c.name)
 	u.SetLabels(c.live(t).Labels)
@@ -121,7 +123,7 @@ func (h hosted) opensLoadBalancers(t *testing.T, value string) {
 		all := h.deployments(t, "vlan100")
 		g.Expect(h.allServe(t, all)).To(Succeed())
 		for _, d := range all {
-			g.Expect(containerNames(d.Spec.Template)).To(ContainElement(wire.Access))
+			g.Expect(decide.ContainerNames(d.Spec.Template)).To(ContainElement(wire.Access))
 		}
 	}).WithTimeout(patience).Should(Succeed())
 	h.edgeServes(t)
@@ -157,7 +159,7 @@ func testLoadBalancers(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Eventually(h.says(t)).WithTimeout(patience).ShouldNot(ContainSubstring("do not lead to edges of network"))
 
 	late := web.slice(t, "a1web-worker-2-ipv4", hcp.VMSlices, "")
-	ours := web.slice(t, "a1web-abcde", selectorSlices, wire.NameEdge+"-x-1-5f")
+	ours := web.slice(t, "a1web-abcde", decide.SelectorSlices, wire.NameEdge+"-x-1-5f")
 	g.Eventually(h.gone(t, late)).WithTimeout(patience).Should(BeTrue(), "HyperShift was about to write it")
 	g.Expect(s.admin.Patch(t.Context(), live, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"selector":null}}`)))).To(Succeed())
 	g.Eventually(web.selector(t)).WithTimeout(patience).Should(Equal(h.edgesOfVLAN()), "HyperShift writes it again without a selector")
@@ -280,16 +282,16 @@ func testLoadBalancersAfterRestart(t *testing.T, s *apiServer) {
 	stop()
 
 	h.annotate(t, "management-access", "")
-	ours := web.slice(t, "a1web-abcde", selectorSlices, wire.NameEdge+"-x-1-5f")
+	ours := web.slice(t, "a1web-abcde", decide.SelectorSlices, wire.NameEdge+"-x-1-5f")
 	_, _, stop = s.runAs(t, testOptions, time.Now)
 	g.Eventually(web.selector(t)).WithTimeout(patience).Should(BeEmpty())
 	g.Eventually(h.gone(t, ours)).WithTimeout(patience).Should(BeTrue())
 	stop()
 
 	// It was given back, and Kubernetes wrote what it had seen before.
-	ours = web.slice(t, "a1web-fghij", selectorSlices, wire.NameEdge+"-x-1-5f")
-	mirrored, left := web.slice(t, "a1web-mirror", mirrorSlices, wire.NameEdge+"-x-1-5f"), web.endpoints(t, wire.NameEdge+"-x-1-5f")
-	others := web.slice(t, "a1web-others", selectorSlices, "virt-launcher-x")
+	ours = web.slice(t, "a1web-fghij", decide.SelectorSlices, wire.NameEdge+"-x-1-5f")
+	mirrored, left := web.slice(t, "a1web-mirror", decide.MirrorSlices, wire.NameEdge+"-x-1-5f"), web.endpoints(t, wire.NameEdge+"-x-1-5f")
+	others := web.slice(t, "a1web-others", decide.SelectorSlices, "virt-launcher-x")
 	_, _, stop = s.runAs(t, testOptions, time.Now)
 	defer stop()
 	g.Eventually(h.gone(t, ours)).WithTimeout(patience).Should(BeTrue())
@@ -333,9 +335,9 @@ func testThiefLeads(t *testing.T, s thief, h hosted) {
 		ok bool
 	}{
 		"of VMs":           {web.slice(t, "thief-1", hcp.VMSlices, ""), true},
-		"of edges":         {web.slice(t, "thief-2", selectorSlices, wire.NameEdge+"-x"), true},
-		"of other pods":    {web.slice(t, "thief-3", selectorSlices, "etcd-0"), false},
-		"of the API":       {copied{h, "kube-apiserver"}.slice(t, "thief-4", selectorSlices, "kube-apiserver-x"), false},
+		"of edges":         {web.slice(t, "thief-2", decide.SelectorSlices, wire.NameEdge+"-x"), true},
+		"of other pods":    {web.slice(t, "thief-3", decide.SelectorSlices, "etcd-0"), false},
+		"of the API":       {copied{h, "kube-apiserver"}.slice(t, "thief-4", decide.SelectorSlices, "kube-apiserver-x"), false},
 		"Endpoints":        {web.endpoints(t, wire.NameEdge+"-x"), true},
 		"other Endpoints":  {other.endpoints(t, "etcd-0"), false},
 		"Endpoints of API": {copied{h, "kube-apiserver"}.endpoints(t, "kube-apiserver-x"), false},

@@ -9,7 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
@@ -20,7 +23,7 @@ import (
 // TestServicesRollNoEdge: with the word loadbalancers, edges have container access, and no Service that comes or goes changes their pods.
 func TestServicesRollNoEdge(t *testing.T) {
 	g := NewWithT(t)
-	_, plan := storyThere(t, "load-balancers", func(*world) {})
+	_, plan := storyThere(t, "load-balancers", func(*gather.World) {})
 	n := plan.Networks[0]
 	template := func(n network.Network) string {
 		return desired.Hash(desired.EdgePod(n, n.Edges[0], testOptions.Release, "x"))
@@ -48,7 +51,7 @@ func TestServicesRollNoEdge(t *testing.T) {
 // clients, these get in.
 func TestAnyoneReachesLoadBalancers(t *testing.T) {
 	g := NewWithT(t)
-	_, plan := storyThere(t, "load-balancers", func(*world) {})
+	_, plan := storyThere(t, "load-balancers", func(*gather.World) {})
 	all := plan.Networks[0].Access.Balanced()
 	g.Expect(all).NotTo(BeEmpty())
 	rules := desired.AccessPolicy(plan).Spec.Ingress
@@ -86,18 +89,18 @@ func TestAnyoneReachesLoadBalancers(t *testing.T) {
 // TestLeads: what is done about a Service depends on where it leads, on edges, and on what is behind it.
 func TestLeads(t *testing.T) {
 	g := NewWithT(t)
-	w, plan := storyThere(t, "load-balancers", func(*world) {})
+	w, plan := storyThere(t, "load-balancers", func(*gather.World) {})
 	n := plan.Networks[0]
 	const web = "a11111111111111111111111111111111"
 	plan.Networks[0].Access.LoadBalancers = &network.BalancedAccess{Here: true, Services: []network.BalancedService{{Name: web, HostedService: "shop/web", Ports: []uint16{31080}}, {Name: "gone", Ports: []uint16{1}}}}
-	edge := func(number int, available bool) Edge {
-		return Edge{Role: roleEdge, Network: wire.NetworkLabel(n.Name), Number: number, Seen: rollout.Seen{Available: available}}
+	edge := func(number int, available bool) gather.Edge {
+		return gather.Edge{Role: gather.RoleEdge, Network: wire.NetworkLabel(n.Name), Number: number, Seen: rollout.Seen{Available: available}}
 	}
-	report := func(number int, ports ...uint16) reported {
-		return reported{wire.NetworkLabel(n.Name), network.Report{Edge: number, Balanced: ports}}
+	report := func(number int, ports ...uint16) gather.Reported {
+		return gather.Reported{wire.NetworkLabel(n.Name), network.Report{Edge: number, Balanced: ports}}
 	}
 	ours := wire.NetworkLabels(wire.NameEdge, n)
-	with := func(selector map[string]string, edges []Edge, reports []reported, all ...hcp.ServiceSlice) leading {
+	with := func(selector map[string]string, edges []gather.Edge, reports []gather.Reported, all ...hcp.ServiceSlice) decide.Leading {
 		v := w
 		v.Services = nil
 		for _, s := range w.Services {
@@ -106,63 +109,63 @@ func TestLeads(t *testing.T) {
 			}
 			v.Services = append(v.Services, s)
 		}
-		v.edges, v.reports, v.Slices = edges, reports, all
-		return v.leads(plan)
+		v.Edges, v.Reports, v.Slices = edges, reports, all
+		return decide.View{World: v}.Leads(plan)
 	}
 	vms := hcp.ServiceSlice{Name: "vms", Service: web, ManagedBy: hcp.VMSlices}
-	left := hcp.ServiceSlice{Name: "left", Service: web, ManagedBy: selectorSlices, OfEdges: true}
-	both, said := []Edge{edge(1, true), edge(2, true)}, []reported{report(1, 31080), report(2, 31080, 1)}
-	one := []ledService{{web, ""}}
+	left := hcp.ServiceSlice{Name: "left", Service: web, ManagedBy: decide.SelectorSlices, OfEdges: true}
+	both, said := []gather.Edge{edge(1, true), edge(2, true)}, []gather.Reported{report(1, 31080), report(2, 31080, 1)}
+	one := []decide.LedService{{web, ""}}
 
 	x := with(nil, both, said, vms)
-	g.Expect(x.lead).To(Equal(one))
-	g.Expect(x.selector).To(Equal(ours))
-	g.Expect(x.slices).To(Equal([]hcp.ServiceSlice{vms}))
+	g.Expect(x.Lead).To(Equal(one))
+	g.Expect(x.Selector).To(Equal(ours))
+	g.Expect(x.Slices).To(Equal([]hcp.ServiceSlice{vms}))
 	for what, c := range map[string]struct {
-		edges   []Edge
-		reports []reported
+		edges   []gather.Edge
+		reports []gather.Reported
 	}{
-		"an edge has not": {both, []reported{report(1, 31080), report(2)}}, "an edge is silent": {both, said[:1]},
-		"no edge runs": {[]Edge{edge(1, false)}, said}, "no edge": {nil, said},
-		"an older pod says so": {both, []reported{report(1, 31080), {wire.NetworkLabel(n.Name), network.Report{Edge: 2, Yields: true, Balanced: []uint16{31080}}}}},
+		"an edge has not": {both, []gather.Reported{report(1, 31080), report(2)}}, "an edge is silent": {both, said[:1]},
+		"no edge runs": {[]gather.Edge{edge(1, false)}, said}, "no edge": {nil, said},
+		"an older pod says so": {both, []gather.Reported{report(1, 31080), {wire.NetworkLabel(n.Name), network.Report{Edge: 2, Yields: true, Balanced: []uint16{31080}}}}},
 	} {
 		x = with(nil, c.edges, c.reports, vms)
-		g.Expect(x.lead).To(BeEmpty(), what)
-		g.Expect(x.slices).To(BeEmpty(), what)
-		g.Expect(x.problems).To(ConsistOf(HaveField("Cause", network.LoadBalancersNotLed)), what)
+		g.Expect(x.Lead).To(BeEmpty(), what)
+		g.Expect(x.Slices).To(BeEmpty(), what)
+		g.Expect(x.Problems).To(ConsistOf(HaveField("Cause", network.LoadBalancersNotLed)), what)
 	}
-	g.Expect(with(nil, nil, nil, left).slices).To(BeEmpty(), "it leads to edges again in a moment")
-	g.Expect(with(nil, []Edge{edge(1, true), edge(2, false)}, said[:1]).lead).To(Equal(one), "an edge that does not run is not waited for")
+	g.Expect(with(nil, nil, nil, left).Slices).To(BeEmpty(), "it leads to edges again in a moment")
+	g.Expect(with(nil, []gather.Edge{edge(1, true), edge(2, false)}, said[:1]).Lead).To(Equal(one), "an edge that does not run is not waited for")
 
 	x = with(ours, nil, nil, vms, left)
-	g.Expect(append(x.lead, x.back...)).To(BeEmpty(), "it leads there")
-	g.Expect(x.problems).To(BeEmpty())
-	g.Expect(x.slices).To(Equal([]hcp.ServiceSlice{vms}))
+	g.Expect(append(x.Lead, x.Back...)).To(BeEmpty(), "it leads there")
+	g.Expect(x.Problems).To(BeEmpty())
+	g.Expect(x.Slices).To(Equal([]hcp.ServiceSlice{vms}))
 	former := maps.Clone(ours)
 	former[wire.LabelNetwork] = "former"
 	x = with(former, both, said[:1], vms)
-	g.Expect(append(x.lead, x.back...)).To(BeEmpty(), "the network is another one, and an edge of it has not opened the port")
-	g.Expect(x.slices).To(Equal([]hcp.ServiceSlice{vms}))
-	g.Expect(x.problems).To(ConsistOf(HaveField("Cause", network.LoadBalancersNotLed)))
-	g.Expect(with(former, both, said).lead).To(Equal(one), "the network is another one")
+	g.Expect(append(x.Lead, x.Back...)).To(BeEmpty(), "the network is another one, and an edge of it has not opened the port")
+	g.Expect(x.Slices).To(Equal([]hcp.ServiceSlice{vms}))
+	g.Expect(x.Problems).To(ConsistOf(HaveField("Cause", network.LoadBalancersNotLed)))
+	g.Expect(with(former, both, said).Lead).To(Equal(one), "the network is another one")
 	x = with(ours, both, said[:1])
-	g.Expect(append(x.lead, x.back...)).To(BeEmpty(), "a port that edges open later")
+	g.Expect(append(x.Lead, x.Back...)).To(BeEmpty(), "a port that edges open later")
 
 	plan.Networks[0].Access.LoadBalancers = nil
 	x = with(ours, both, said, left, vms)
-	g.Expect(x.back).To(Equal(one))
-	g.Expect(x.endpoints).To(Equal([]string{web}))
-	g.Expect(x.slices).To(Equal([]hcp.ServiceSlice{left}))
-	g.Expect(x.kept().back).To(BeEmpty(), "an Error gives nothing back")
-	g.Expect(x.kept().slices).To(BeEmpty())
-	mirrored := hcp.ServiceSlice{Name: "left", Service: web, ManagedBy: mirrorSlices, OfEdges: true}
+	g.Expect(x.Back).To(Equal(one))
+	g.Expect(x.Endpoints).To(Equal([]string{web}))
+	g.Expect(x.Slices).To(Equal([]hcp.ServiceSlice{left}))
+	g.Expect(x.Kept().Back).To(BeEmpty(), "an Error gives nothing back")
+	g.Expect(x.Kept().Slices).To(BeEmpty())
+	mirrored := hcp.ServiceSlice{Name: "left", Service: web, ManagedBy: decide.MirrorSlices, OfEdges: true}
 	x = with(nil, both, said, left, mirrored)
-	g.Expect(x.slices).To(Equal([]hcp.ServiceSlice{left}), "left from before")
-	g.Expect(x.endpoints).To(Equal([]string{web}))
+	g.Expect(x.Slices).To(Equal([]hcp.ServiceSlice{left}), "left from before")
+	g.Expect(x.Endpoints).To(Equal([]string{web}))
 	left.OfEdges = false
 	x = with(nil, both, said, left, vms)
-	g.Expect(x.slices).To(BeEmpty(), "of others")
-	g.Expect(x.endpoints).To(BeEmpty())
+	g.Expect(x.Slices).To(BeEmpty(), "of others")
+	g.Expect(x.Endpoints).To(BeEmpty())
 }
 
 // TestIngressIsGivenBackFirst: HyperShift watches copies, and writes the addresses of VMs to the Service of the ingress, too, when one changes.
@@ -175,8 +178,8 @@ func TestIngressIsGivenBackFirst(t *testing.T) {
 	}
 	copied := map[string]string{settings.LabelGuestService: "web"}
 	const ingress = "default-ingress-passthrough-service-x"
-	x := leading{}.with([]corev1.Service{service("a1", copied), service(ingress, nil), service("z1", copied)}, nil, nil)
-	g.Expect(x.back).To(Equal([]ledService{{name: ingress}, {name: "a1"}, {name: "z1"}}))
+	x := decide.Leading{}.With([]corev1.Service{service("a1", copied), service(ingress, nil), service("z1", copied)}, nil, nil)
+	g.Expect(x.Back).To(Equal([]decide.LedService{{Name: ingress}, {Name: "a1"}, {Name: "z1"}}))
 }
 
 // TestEndpointsOfEdges: Endpoints with edges only are those that Kubernetes left.
@@ -197,8 +200,8 @@ func TestEndpointsOfEdges(t *testing.T) {
 		}
 		return &unstructured.Unstructured{Object: map[string]any{"subsets": []any{subset}}}
 	}
-	g.Expect(hcp.OfEdges(references(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"oooi-edge-a-2-x"}})))).To(BeTrue())
-	g.Expect(hcp.OfEdges(references(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"etcd-0"}})))).To(BeFalse())
-	g.Expect(hcp.OfEdges(references(of(map[string][]string{"addresses": {""}})))).To(BeFalse(), "by hand")
-	g.Expect(hcp.OfEdges(references(of(nil)))).To(BeFalse())
+	g.Expect(hcp.OfEdges(apply.References(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"oooi-edge-a-2-x"}})))).To(BeTrue())
+	g.Expect(hcp.OfEdges(apply.References(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"etcd-0"}})))).To(BeFalse())
+	g.Expect(hcp.OfEdges(apply.References(of(map[string][]string{"addresses": {""}})))).To(BeFalse(), "by hand")
+	g.Expect(hcp.OfEdges(apply.References(of(nil)))).To(BeFalse())
 }

@@ -15,21 +15,25 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
 )
 
 // logged are the lines of one reconcile of w, each as its keys and values. Every one
 // of them names the cluster.
-func logged(t *testing.T, w world, o Options) []map[string]any {
+func logged(t *testing.T, w gather.World, o Options) []map[string]any {
 	t.Helper()
 	g := NewWithT(t)
 	var out bytes.Buffer
-	w.binding = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "rights"}}
+	w.Binding = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "rights"}}
 	var exist []client.Object
-	for _, e := range w.edges {
-		exist = append(exist, e.live.DeepCopy())
+	for _, e := range w.Edges {
+		exist = append(exist, e.Live.DeepCopy())
 	}
 	api := newTakes(t, 100, exist...)
-	r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(20), Metrics: NewMetrics(prometheus.NewRegistry()), Options: o, Now: func() time.Time { return testNow }}
+	r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(20), Metrics: report.NewMetrics(prometheus.NewRegistry()), Options: o, Now: func() time.Time { return testNow }}
 	req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.HostedCluster)}
 	ctx := logr.NewContext(t.Context(), clusterLog(logr.FromSlogHandler(slog.NewJSONHandler(&out, nil)))(&req))
 	_, err := r.carryOut(ctx, ctx, w)
@@ -38,7 +42,7 @@ func logged(t *testing.T, w world, o Options) []map[string]any {
 	for decoder := json.NewDecoder(&out); decoder.More(); {
 		var line map[string]any
 		g.Expect(decoder.Decode(&line)).To(Succeed())
-		g.Expect(line).To(HaveKeyWithValue("cluster", clusterName(w.HostedCluster)), "%v", line)
+		g.Expect(line).To(HaveKeyWithValue("cluster", own.ClusterName(w.HostedCluster)), "%v", line)
 		lines = append(lines, line)
 	}
 	return lines
@@ -61,26 +65,26 @@ func TestLog(t *testing.T) {
 	one := two
 	one.HostedCluster = two.HostedCluster.DeepCopy()
 	one.HostedCluster.Annotations = annotated(two, "edges", "1")
-	for _, e := range two.edges {
-		o := metav1.PartialObjectMetadata{ObjectMeta: e.live.ObjectMeta}
-		o.SetGroupVersionKind(deploymentKind)
-		one.owned = append(one.owned, o)
+	for _, e := range two.Edges {
+		o := metav1.PartialObjectMetadata{ObjectMeta: e.Live.ObjectMeta}
+		o.SetGroupVersionKind(own.DeploymentKind)
+		one.Owned = append(one.Owned, o)
 	}
 	off := one
 	off.HostedCluster = two.HostedCluster.DeepCopy()
 	off.HostedCluster.Annotations = annotated(two, "network", "none")
 	for name, c := range map[string]struct {
-		world   world
+		world   gather.World
 		options Options
 		lines   []types.GomegaMatcher
 	}{
-		"addresses are checked": {func() world { w := askFirst(t, "lb-ip"); w.edges = nil; return w }(), testOptions, []types.GomegaMatcher{
+		"addresses are checked": {func() gather.World { w := askFirst(t, "lb-ip"); w.Edges = nil; return w }(), testOptions, []types.GomegaMatcher{
 			has("plan applied", "networks", ConsistOf("clusters/vlan100")),
 			has("address conflict detection started", "network", "clusters.vlan100"),
 			has("problem", "reason", "AddressCheckPending", "severity", "Waiting", "subject", "Network clusters/vlan100"),
 			has("condition changed", "reason", "AddressCheckPending", "ready", false),
 		}},
-		"the check passed": {func() world { w, _ := served(t, "lb-ip"); return w }(), testOptions, []types.GomegaMatcher{
+		"the check passed": {func() gather.World { w, _ := served(t, "lb-ip"); return w }(), testOptions, []types.GomegaMatcher{
 			has("edge created", "edge", first, "network", "clusters.vlan100"),
 		}},
 		"a new image": {two, image, []types.GomegaMatcher{

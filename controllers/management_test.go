@@ -1,23 +1,15 @@
 package controllers
 
 import (
-	"context"
 	"net/netip"
 	"path/filepath"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	invalid "k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	sigsyaml "sigs.k8s.io/yaml"
 
@@ -47,7 +39,7 @@ func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Expect(sigsyaml.Unmarshal([]byte(openShiftNetwork), &config.Object)).To(Succeed())
 	g.Expect(s.admin.Create(t.Context(), config)).To(Succeed())
 	readAgain := func() { // Without it, only after seconds.
-		_, err := (&environmentKeeper{Reconciler: r}).look(t.Context())
+		_, err := r.environmentReader().Look(t.Context())
 		g.Expect(err).NotTo(HaveOccurred())
 	}
 	readAgain()
@@ -64,7 +56,7 @@ func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 	h := s.newHosted(t, "hostile", map[string]string{"allowed-hosts": "auto,evil.example.net,evil.example.net:30443", "dns-upstreams": "10.0.0.10,192.0.2.53"})
 	h.publish(t)
 	h.edgeServes(t)
-	known, err := r.serviceRange(t.Context())
+	known, err := r.environmentReader().ServiceRange(t.Context())
 	g.Expect(err).NotTo(HaveOccurred(), "an older API server has no ServiceCIDR")
 	g.Expect(known.Prefix.String()).To(Equal("10.0.0.0/20"))
 	stored := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "oooi-system", Name: "x"}, Spec: corev1.ServiceSpec{ExternalIPs: []string{"192.0.2.1"}, Ports: []corev1.ServicePort{{Port: 443}}}}
@@ -94,40 +86,4 @@ func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 	pods.Endpoints[0].Addresses = []string{"192.168.222.8"}
 	g.Expect(s.admin.Update(t.Context(), pods)).To(Succeed())
 	g.Eventually(dialed).WithTimeout(patience).Should(BeFalse(), "an error does not keep what edges may dial, and nothing else leads to a pass")
-}
-
-// TestUnknownServiceRange: an API server that does not name the range is no silent gap. A range that
-// was named is not asked for all the time, and stays known.
-func TestUnknownServiceRange(t *testing.T) {
-	g := NewWithT(t)
-	registry, refusal, asked := prometheus.NewRegistry(), "denied", 0
-	api := interceptor.NewClient(nil, interceptor.Funcs{
-		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
-			asked++
-			return apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "x", invalid.ErrorList{invalid.Invalid(invalid.NewPath("spec"), "0.0.0.1", refusal)})
-		},
-		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
-			return nil
-		},
-	})
-	now := testNow
-	r := &Reconciler{Client: api, Live: api, Metrics: NewMetrics(registry), Now: func() time.Time { return now }}
-	known := func() map[string]float64 { return gauges(t, registry, "oooi_service_range_known") }
-	read := func() []network.ReservedDestination {
-		defer r.reportSources(t.Context())
-		return r.managementNetworks(t.Context())
-	}
-	g.Expect(read()).To(BeEmpty())
-	g.Expect(known()).To(HaveKeyWithValue("", 0.0))
-
-	refusal = "the range of valid IPs is 10.96.0.0/12"
-	for range 3 {
-		g.Expect(read()).To(ConsistOf(HaveField("Prefix.String()", "10.96.0.0/12")))
-	}
-	g.Expect(known()).To(HaveKeyWithValue("", 1.0))
-	g.Expect(asked).To(Equal(2), "it is known")
-	now, refusal = now.Add(serviceRangeWithin), "denied"
-	networks := read()
-	g.Expect(asked).To(Equal(3))
-	g.Expect(networks).To(HaveLen(1), "what was known stays")
 }

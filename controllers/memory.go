@@ -4,19 +4,13 @@
 package controllers
 
 import (
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
-	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
 )
 
 // A memory holds what is remembered of each hosted cluster. The zero value is empty.
@@ -29,52 +23,11 @@ type memory struct {
 // seen yet.
 type remembered struct {
 	// reported is what was last reported. Nil: nothing was.
-	reported *reportedLast
+	reported *gather.LastReport
 	// failing are the passes that failed since the last one that did not.
 	failing failing
-	// leases say when obsolete leases were last looked for.
-	leases leaseCheck
 	// loss is what the last pass saw of the annotation network.
-	loss loss
-	// led are the load balancers that this process led to edges.
-	led map[string]bool
-}
-
-// A leaseCheck is when obsolete leases were last looked for, and which networks were served then.
-type leaseCheck struct {
-	served []string
-	at     time.Time
-}
-
-// due reports whether to look for leases of other networks than those that are served.
-func (c leaseCheck) due(served []string, now time.Time) bool {
-	return !slices.Equal(c.served, served) || now.Sub(c.at) >= resyncReady
-}
-
-// A reportedLast is what was last reported of one hosted cluster.
-type reportedLast struct {
-	// report is the last Report, or what the operator before this one stored. Its time is zero if it is not stored.
-	report explain.Report
-	// condition is the condition of the HostedCluster that was written last, or found, nil where it
-	// had none. version is the resource version of the HostedCluster with it. Empty: nothing was written yet.
-	condition *metav1.Condition
-	version   string
-}
-
-// overlay sets the condition of hc that was written last, where a cache does not have it yet. Otherwise
-// an Event about it would be emitted twice.
-func (l *reportedLast) overlay(hc *hyperv1.HostedCluster) {
-	if l == nil || l.version == "" {
-		return
-	}
-	if order, err := resourceversion.CompareResourceVersion(hc.ResourceVersion, l.version); err != nil || order >= 0 {
-		return
-	}
-	hc.ResourceVersion = l.version
-	meta.RemoveStatusCondition(&hc.Status.Conditions, ConditionType)
-	if l.condition != nil {
-		hc.Status.Conditions = append(hc.Status.Conditions, *l.condition)
-	}
+	loss gather.Loss
 }
 
 func (m *memory) of(key types.NamespacedName) remembered {
@@ -83,18 +36,16 @@ func (m *memory) of(key types.NamespacedName) remembered {
 	return m.all[key]
 }
 
-// change replaces what is remembered of a cluster by what to makes of it, and returns what was before.
-func (m *memory) change(key types.NamespacedName, to func(*remembered)) (before remembered) {
+// change replaces what is remembered of a cluster by what to makes of it.
+func (m *memory) change(key types.NamespacedName, to func(*remembered)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.all == nil {
 		m.all = map[types.NamespacedName]remembered{}
 	}
-	before = m.all[key]
-	now := before
+	now := m.all[key]
 	to(&now)
 	m.all[key] = now
-	return before
 }
 
 // fails adds a pass that failed with these problems at time now.
@@ -112,18 +63,34 @@ func (m *memory) forget(key types.NamespacedName) {
 	delete(m.all, key)
 }
 
-// leads remembers whether a load balancer of a cluster was led to edges by this process, and returns whether it was before.
-func (m *memory) leads(key types.NamespacedName, service string, now bool) (before bool) {
-	m.change(key, func(x *remembered) {
-		before = x.led[service]
-		led := maps.Clone(x.led)
-		if led == nil {
-			led = map[string]bool{}
-		}
-		if led[service] = now; !now {
-			delete(led, service)
-		}
-		x.led = led
-	})
-	return before
+const (
+	// failsAfter is how long passes must fail until the condition has it. A conflict, or a webhook
+	// that restarts, ends before.
+	failsAfter = 3 * time.Second
+	// sameFailure is how long the condition keeps its words while passes fail with others: an
+	// error may have a time or a port in it, and each change triggers another pass.
+	sameFailure = 10 * time.Second
+)
+
+// A failing is a series of passes of one cluster that failed. Zero: the last one did not.
+type failing struct {
+	// since is the time of the first pass.
+	since time.Time
+	// said are the problems that the condition has or will have first, and saidAt is since when.
+	said   network.Problems
+	saidAt time.Time
 }
+
+// next is f after a pass that failed with these problems at time now.
+func (f failing) next(problems network.Problems, now time.Time) failing {
+	if f.since.IsZero() {
+		f.since = now
+	}
+	if !f.lasts(now) || now.Sub(f.saidAt) >= sameFailure {
+		f.said, f.saidAt = problems, now
+	}
+	return f
+}
+
+// lasts reports whether f is a problem at time now.
+func (f failing) lasts(now time.Time) bool { return now.Sub(f.since) >= failsAfter }

@@ -8,6 +8,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -18,9 +19,9 @@ func TestNamespacesThatMonitorReadMetrics(t *testing.T) {
 	const tcp, udp = corev1.ProtocolTCP, corev1.ProtocolUDP
 	spaces := namespaces()
 	spaces["prometheus"] = map[string]string{"network.openshift.io/policy-group": "monitoring"}
-	everyStory(t, func(t *testing.T, w world, plan network.Plan) {
+	everyStory(t, func(t *testing.T, w gather.World, plan network.Plan) {
 		g := NewWithT(t)
-		edge, all := theEdge(plan), policies(t, w, plan)
+		edge, all := theEdge(plan), networkPolicies(t, w, plan)
 		peer := party{namespace: edge.namespace, labels: wire.EdgeLabels(plan.Networks[0], network.Edge{Number: 2})}
 		for what, c := range map[string]struct {
 			from     party

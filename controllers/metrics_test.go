@@ -10,6 +10,9 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -18,13 +21,13 @@ func TestReconcilesAreCounted(t *testing.T) {
 	g, registry := NewWithT(t), prometheus.NewRegistry()
 	w, _ := twoEdges(t)
 	api := newTakes(t, 99)
-	r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(99), Metrics: NewMetrics(registry), Now: time.Now}
+	r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(99), Metrics: report.NewMetrics(registry), Now: time.Now}
 	key := client.ObjectKeyFromObject(w.HostedCluster)
-	d := decide(w, testOptions, testNow)
-	g.Expect(r.fail(t.Context(), w, d, outcome{edges: w.edges}, errors.New("etcd is away"))).NotTo(Succeed())
-	r.Metrics.passed(key, d, nil)
-	r.Metrics.passed(key, d, nil)
-	r.Metrics.passed(key, decision{action: ignore}, nil)
+	d := decide.About(w, testOptions.Release, testNow)
+	g.Expect(r.fail(t.Context(), w, d, apply.Outcome{Edges: w.Edges}, errors.New("etcd is away"))).NotTo(Succeed())
+	r.Metrics.Passed(key, d, nil)
+	r.Metrics.Passed(key, d, nil)
+	r.Metrics.Passed(key, decide.Decision{Action: decide.Ignore}, nil)
 	families, err := registry.Gather()
 	g.Expect(err).NotTo(HaveOccurred())
 	counted := map[string]float64{}
@@ -47,15 +50,15 @@ func TestReconcilesAreCounted(t *testing.T) {
 func TestPlanHash(t *testing.T) {
 	g, registry := NewWithT(t), prometheus.NewRegistry()
 	w, _ := twoEdges(t)
-	m, d := NewMetrics(registry), decide(w, testOptions, testNow)
-	n := d.plan.Networks[0]
-	m.observe(w, d, verdict{})
+	m, d := report.NewMetrics(registry), decide.About(w, testOptions.Release, testNow)
+	n := d.Plan.Networks[0]
+	m.Observe(w, d, report.Verdict{})
 	hashes := func() map[string]float64 { return gauges(t, registry, "oooi_hosted_cluster_plan_hash") }
 	g.Expect(hashes()).To(And(HaveLen(2), HaveKeyWithValue(wire.NetworkLabel(n.Name), float64(n.Hash()))))
 	was := n.Hash()
 	n.MetricsPort++
 	g.Expect(n.Hash()).NotTo(Equal(was))
-	d.plan.Networks = nil
-	m.observe(w, d, verdict{})
+	d.Plan.Networks = nil
+	m.Observe(w, d, report.Verdict{})
 	g.Expect(hashes()).To(BeEmpty())
 }

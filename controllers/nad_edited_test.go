@@ -14,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/controllers/waves"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -23,8 +26,8 @@ import (
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-// edit replaces part of the configuration of w's first NAD.
-func (w *world) edit(t *testing.T, part, by string) {
+// editNAD replaces part of the configuration of w's first NAD.
+func editNAD(w *gather.World, t *testing.T, part, by string) {
 	t.Helper()
 	config := &w.NetworkAttachmentDefinitions[0].Spec.Config
 	if !strings.Contains(*config, part) {
@@ -34,9 +37,9 @@ func (w *world) edit(t *testing.T, part, by string) {
 }
 
 // edgeNADOf is the configuration of the edge NAD that d applies.
-func edgeNADOf(d decision) string {
-	for _, u := range d.desired {
-		if u.GetName() == wire.EdgeNADName(d.plan.Networks[0]) && u.GroupVersionKind() == definitionKind {
+func edgeNADOf(d decide.Decision) string {
+	for _, u := range d.Desired {
+		if u.GetName() == wire.EdgeNADName(d.Plan.Networks[0]) && u.GroupVersionKind() == own.DefinitionKind {
 			config, _, _ := unstructured.NestedString(u.Object, "spec", "config")
 			return config
 		}
@@ -44,7 +47,7 @@ func edgeNADOf(d decision) string {
 	return ""
 }
 
-func actions(all []rolled) (out []rollout.Action) {
+func actions(all []decide.Rolled) (out []rollout.Action) {
 	for _, s := range all[0].Steps {
 		out = append(out, s.Action)
 	}
@@ -56,14 +59,14 @@ func actions(all []rolled) (out []rollout.Action) {
 func TestNADEditedWhileVMsRun(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := twoEdges(t)
-	w.machineOn(plan.Networks[0])
-	w.edit(t, `"vlan":100`, `"vlan":200`)
-	d := decide(w, testOptions, testNow)
-	g.Expect(d.action).To(Equal(serve), "%v", d.problems)
+	putVM(&w, plan.Networks[0])
+	editNAD(&w, t, `"vlan":100`, `"vlan":200`)
+	d := decide.About(w, testOptions.Release, testNow)
+	g.Expect(d.Action).To(Equal(decide.Serve), "%v", d.Problems)
 	g.Expect(edgeNADOf(d)).To(And(ContainSubstring(`"vlan":100`), Not(ContainSubstring(`"vlan":200`))))
-	g.Expect(d.plan.JSON()).To(Equal(plan.JSON()))
-	g.Expect(actions(d.rollouts)).To(HaveEach(rollout.Apply))
-	g.Expect(d.problems).To(ContainElement(And(HaveField("Reason", network.AddressConflict),
+	g.Expect(d.Plan.JSON()).To(Equal(plan.JSON()))
+	g.Expect(actions(d.Rollouts)).To(HaveEach(rollout.Apply))
+	g.Expect(d.Problems).To(ContainElement(And(HaveField("Reason", network.AddressConflict),
 		HaveField("Severity", network.SeverityWarning), WithTransform(message, And(ContainSubstring("vlan 100"), ContainSubstring("vlan 200"))))))
 }
 
@@ -73,25 +76,25 @@ func TestNADEditedWithoutVMs(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
 	w.VMs = nil
-	w.edit(t, `"vlan":100`, `"vlan":200`)
-	d := decide(w, testOptions, testNow)
-	g.Expect(d.action).To(Equal(serve), "%v", d.problems)
+	editNAD(&w, t, `"vlan":100`, `"vlan":200`)
+	d := decide.About(w, testOptions.Release, testNow)
+	g.Expect(d.Action).To(Equal(decide.Serve), "%v", d.Problems)
 	g.Expect(edgeNADOf(d)).To(ContainSubstring(`"vlan":200`))
-	g.Expect(actions(d.rollouts)).To(Equal([]rollout.Action{rollout.Hold, rollout.Recreate}))
-	g.Expect(d.problems.Has(network.AddressConflict)).To(BeFalse())
+	g.Expect(actions(d.Rollouts)).To(Equal([]rollout.Action{rollout.Hold, rollout.Recreate}))
+	g.Expect(d.Problems.Has(network.AddressConflict)).To(BeFalse())
 }
 
 // TestNADEditedHarmlessly: what edges do not take changes no pod and no problem.
 func TestNADEditedHarmlessly(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := twoEdges(t)
-	before := decide(w, testOptions, testNow)
-	w.machineOn(plan.Networks[0])
-	w.edit(t, `"vlan":100`, `"description":"x", "vlan": 100`)
-	d := decide(w, testOptions, testNow)
-	g.Expect(d.plan).To(Equal(plan))
-	g.Expect(d.problems).To(Equal(before.problems))
-	g.Expect(actions(d.rollouts)).To(HaveEach(rollout.Apply))
+	before := decide.About(w, testOptions.Release, testNow)
+	putVM(&w, plan.Networks[0])
+	editNAD(&w, t, `"vlan":100`, `"description":"x", "vlan": 100`)
+	d := decide.About(w, testOptions.Release, testNow)
+	g.Expect(d.Plan).To(Equal(plan))
+	g.Expect(d.Problems).To(Equal(before.Problems))
+	g.Expect(actions(d.Rollouts)).To(HaveEach(rollout.Apply))
 }
 
 // TestNADEditedDuringAnUpdate: edges move at once, whatever wave the update is in. A release that takes
@@ -111,16 +114,16 @@ func TestNADEditedDuringAnUpdate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, plan := twoEdges(t)
-			w.turn = waves.Turn{Wave: 1}
-			for _, e := range w.edges {
-				w.set(e.Name, func(d appsv1.Deployment) appsv1.Deployment {
+			w.Turn = waves.Turn{Wave: 1}
+			for _, e := range w.Edges {
+				setEdge(&w, e.Name, func(d appsv1.Deployment) appsv1.Deployment {
 					d = *d.DeepCopy()
 					d.Spec.Template.Annotations[wire.AnnotationNetworkConfig] = c.live
 					return d
 				})
 			}
 			plan.Networks[0].Attachment.ConfigHash = c.wanted
-			all := w.roll(plan, newer, testNow)
+			all := decide.View{World: w}.Roll(plan, newer.Release, testNow)
 			NewWithT(t).Expect(actions(all)).To(Equal(c.want))
 		})
 	}
@@ -132,23 +135,23 @@ func TestEdgesThatMoveAreNotPartitioned(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := twoEdges(t)
 	w.VMs = nil
-	w.edit(t, `"vlan":100`, `"vlan":200`)
+	editNAD(&w, t, `"vlan":100`, `"vlan":200`)
 	for range 2 {
-		w.reports = nil
+		w.Reports = nil
 		for number := range 2 {
-			w.reports = append(w.reports, reported{wire.NetworkLabel(plan.Networks[0].Name), network.Report{Edge: number + 1, Peer: network.PeerUnreachable}})
+			w.Reports = append(w.Reports, gather.Reported{wire.NetworkLabel(plan.Networks[0].Name), network.Report{Edge: number + 1, Peer: network.PeerUnreachable}})
 		}
-		d := decide(w, testOptions, testNow)
-		g.Expect(actions(d.rollouts)).To(ContainElement(rollout.Recreate))
-		g.Expect(d.problems.Has(network.EdgesPartitioned)).To(BeFalse())
-		w = w.change(t, d)
-		w.last = d.plan
-		for _, e := range w.edges {
-			w.set(e.Name, running)
+		d := decide.About(w, testOptions.Release, testNow)
+		g.Expect(actions(d.Rollouts)).To(ContainElement(rollout.Recreate))
+		g.Expect(d.Problems.Has(network.EdgesPartitioned)).To(BeFalse())
+		w = changed(w, t, d)
+		w.Last = d.Plan
+		for _, e := range w.Edges {
+			setEdge(&w, e.Name, running)
 		}
 	}
-	w.reports = nil
-	g.Expect(actions(decide(w, testOptions, testNow).rollouts)).To(HaveEach(rollout.Apply))
+	w.Reports = nil
+	g.Expect(actions(decide.About(w, testOptions.Release, testNow).Rollouts)).To(HaveEach(rollout.Apply))
 }
 
 // TestOthersSeeThePinnedNetwork: while VMs pin the former network, a hosted cluster that uses it by another NAD
@@ -156,9 +159,9 @@ func TestEdgesThatMoveAreNotPartitioned(t *testing.T) {
 func TestOthersSeeThePinnedNetwork(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := twoEdges(t)
-	w.machineOn(plan.Networks[0])
-	w.last = plan
-	w.edit(t, `"vlan":100`, `"vlan":200`)
+	putVM(&w, plan.Networks[0])
+	w.Last = plan
+	editNAD(&w, t, `"vlan":100`, `"vlan":200`)
 	for _, vlan := range []string{"100", "200", "300"} {
 		other := worldOf(t, golden.Find(t, "two-edges"))
 		other.HostedCluster.Name = "green"
@@ -167,7 +170,7 @@ func TestOthersSeeThePinnedNetwork(t *testing.T) {
 		other.NodePools[0].Spec.ClusterName = "green"
 		other.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: "green/vlan100"}}
 		other.VMs = nil
-		other.edit(t, `"vlan":100`, `"vlan":`+vlan)
+		editNAD(&other, t, `"vlan":100`, `"vlan":`+vlan)
 		seen, meets := hcp.NewNeighbor(w.Objects, plan).For(other.Objects.HostedCluster, hcp.NetworksOf(other.Objects, network.Plan{}))
 		g.Expect(meets).To(Equal(vlan != "300"), "VLAN %s", vlan)
 		back, meets := hcp.NewNeighbor(other.Objects, network.Plan{}).For(w.Objects.HostedCluster, hcp.NetworksOf(w.Objects, plan))

@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -61,12 +64,12 @@ func poolOn(cluster, nad string) *hyperv1.NodePool {
 func neighborsOf(t *testing.T, a *hyperv1.HostedCluster, objects ...client.Object) (r *Reconciler, names []string, cost int) {
 	t.Helper()
 	c := &reads{Client: cached(t, append(objects, a)...)}
-	r = &Reconciler{Client: c, Live: c, Options: testOptions, Now: func() time.Time { return testNow }}
-	w := world{Objects: hcp.Objects{HostedCluster: a}}
-	NewWithT(t).Expect(r.gatherAttached(t.Context(), &w.Objects)).To(Succeed())
+	r = &Reconciler{Metrics: report.NewMetrics(prometheus.NewRegistry()), Client: c, Live: c, Options: testOptions, Now: func() time.Time { return testNow }}
+	w := gather.World{Objects: hcp.Objects{HostedCluster: a}}
+	NewWithT(t).Expect(r.reader().ReadAttached(t.Context(), &w.Objects)).To(Succeed())
 	c.n = 0
-	NewWithT(t).Expect(r.gatherNeighbors(t.Context(), &w)).To(Succeed())
-	for _, o := range w.others {
+	NewWithT(t).Expect(r.reader().ReadNeighbors(t.Context(), &w)).To(Succeed())
+	for _, o := range w.Others {
 		names = append(names, o.Name)
 	}
 	return r, names, c.n

@@ -15,6 +15,7 @@ import (
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -29,6 +30,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
+	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
@@ -41,7 +46,7 @@ import (
 func cached(t *testing.T, objects ...client.Object) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	NewWithT(t).Expect(AddToScheme(scheme)).To(Succeed())
+	NewWithT(t).Expect(watch.AddToScheme(scheme)).To(Succeed())
 	whole := fake.NewClientBuilder().WithScheme(apiserver.Scheme(t)).WithObjects(objects...).Build()
 	return interceptor.NewClient(whole, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -97,7 +102,9 @@ func listInto(ctx context.Context, c client.Client, list client.ObjectList, gvk 
 	wanted := o.FieldSelector.Requirements()[0]
 	return meta.SetList(list, slices.DeleteFunc(found, func(x runtime.Object) bool {
 		object, _ := x.(client.Object)
-		return !slices.ContainsFunc(indexesOf(object), func(i index) bool { return i.name == wanted.Field && slices.Contains(i.values(object), wanted.Value) })
+		return !slices.ContainsFunc(watch.IndexesOf(object), func(i watch.Index) bool {
+			return i.Name == wanted.Field && slices.Contains(i.Values(object), wanted.Value)
+		})
 	}))
 }
 
@@ -111,28 +118,28 @@ func TestNeighborsByIndex(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		objects := randomClusters(t, random)
 		c := cached(t, objects...)
-		r := &Reconciler{Client: c, Live: c, Options: testOptions, Now: func() time.Time { return testNow }}
+		r := &Reconciler{Metrics: report.NewMetrics(prometheus.NewRegistry()), Client: c, Live: c, Options: testOptions, Now: func() time.Time { return testNow }}
 		all := &lenient.HostedClusterList{}
 		g.Expect(c.List(t.Context(), all)).To(Succeed())
 		around := map[string][]string{}
 		for i := range all.Items {
 			hc := &all.Items[i].Fields.HostedCluster
-			w := world{Objects: hcp.Objects{HostedCluster: hc}}
-			g.Expect(r.gatherAttached(t.Context(), &w.Objects)).To(Succeed())
-			last, _, _, err := r.planInForce(t.Context(), hc)
+			w := gather.World{Objects: hcp.Objects{HostedCluster: hc}}
+			g.Expect(r.reader().ReadAttached(t.Context(), &w.Objects)).To(Succeed())
+			last, _, _, err := r.reader().PlanInForce(t.Context(), hc)
 			g.Expect(err).NotTo(HaveOccurred())
-			w.last = last
-			g.Expect(r.gatherNeighbors(t.Context(), &w)).To(Succeed())
-			want := r.everyNeighbor(t, world{Objects: w.Objects, last: last}, all.Items)
-			g.Expect(w.others).To(Equal(want), "seed %d: neighbors of %s", seed, clusterName(hc))
-			for _, o := range w.others {
+			w.Last = last
+			g.Expect(r.reader().ReadNeighbors(t.Context(), &w)).To(Succeed())
+			want := r.everyNeighbor(t, gather.World{Objects: w.Objects, Last: last}, all.Items)
+			g.Expect(w.Others).To(Equal(want), "seed %d: neighbors of %s", seed, own.ClusterName(hc))
+			for _, o := range w.Others {
 				met++
-				around[o.Name] = append(around[o.Name], clusterName(hc))
+				around[o.Name] = append(around[o.Name], own.ClusterName(hc))
 			}
 			on := append(r.used(t, w.Objects), last.Attachments()...)
-			g.Expect(awake(r.neighborsOfHostedCluster(t.Context(), &all.Items[i]))).To(ContainElements(r.everyClusterOn(t, on, all.Items)), "seed %d: a change of %s", seed, clusterName(hc))
+			g.Expect(awake(r.neighborsOfHostedCluster(t.Context(), &all.Items[i]))).To(ContainElements(r.everyClusterOn(t, on, all.Items)), "seed %d: a change of %s", seed, own.ClusterName(hc))
 			pools := &lenient.NodePoolList{}
-			g.Expect(c.List(t.Context(), pools, client.MatchingFields{byCluster: hc.Name})).To(Succeed())
+			g.Expect(c.List(t.Context(), pools, client.MatchingFields{watch.ByCluster: hc.Name})).To(Succeed())
 			for i := range pools.Items {
 				np := &pools.Items[i]
 				o := hcp.Objects{HostedCluster: hc, NodePools: []hyperv1.NodePool{*np.Fields}}
@@ -144,7 +151,7 @@ func TestNeighborsByIndex(t *testing.T) {
 		gone.Finalizers = nil
 		g.Expect(client.IgnoreNotFound(c.Update(t.Context(), gone))).To(Succeed())
 		g.Expect(client.IgnoreNotFound(c.Delete(t.Context(), gone))).To(Succeed())
-		g.Expect(awake(r.neighborsOfHostedCluster(t.Context(), gone))).To(ConsistOf(around[clusterName(gone)]), "seed %d: %s is gone", seed, clusterName(gone))
+		g.Expect(awake(r.neighborsOfHostedCluster(t.Context(), gone))).To(ConsistOf(around[own.ClusterName(gone)]), "seed %d: %s is gone", seed, own.ClusterName(gone))
 	}
 	NewWithT(t).Expect(met).To(BeNumerically(">", 40), "worlds without neighbors show nothing")
 }
@@ -155,7 +162,7 @@ func (r *Reconciler) moves(t *testing.T, random *rand.Rand, all []lenient.Hosted
 	g := NewWithT(t)
 	nads := &nadv1.NetworkAttachmentDefinitionList{}
 	g.Expect(r.Client.List(t.Context(), nads)).To(Succeed())
-	nads.Items = slices.DeleteFunc(nads.Items, func(nad nadv1.NetworkAttachmentDefinition) bool { return isOwn(&nad) })
+	nads.Items = slices.DeleteFunc(nads.Items, func(nad nadv1.NetworkAttachmentDefinition) bool { return own.Is(&nad) })
 	before := nads.Items[random.IntN(len(nads.Items))]
 	a := network.Attachment{Namespace: before.Namespace, Name: before.Name, Layer2: hcp.Layer2(before)}
 	want := r.everyClusterOn(t, []network.Attachment{a}, all)
@@ -212,11 +219,11 @@ func (r *Reconciler) everyClusterOn(t *testing.T, on []network.Attachment, all [
 	var out []string
 	for i := range all {
 		o := hcp.Objects{HostedCluster: &all[i].Fields.HostedCluster}
-		NewWithT(t).Expect(r.gatherAttached(t.Context(), &o)).To(Succeed())
-		serves, _, _, err := r.planInForce(t.Context(), o.HostedCluster)
+		NewWithT(t).Expect(r.reader().ReadAttached(t.Context(), &o)).To(Succeed())
+		serves, _, _, err := r.reader().PlanInForce(t.Context(), o.HostedCluster)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
-		if ofOurs(&all[i]) && meet(on, append(r.used(t, o), serves.Attachments()...)) {
-			out = append(out, clusterName(o.HostedCluster))
+		if own.Relevant(&all[i]) && meet(on, append(r.used(t, o), serves.Attachments()...)) {
+			out = append(out, own.ClusterName(o.HostedCluster))
 		}
 	}
 	return out
@@ -228,20 +235,20 @@ func meet(a, b []network.Attachment) bool {
 }
 
 // everyNeighbor are the neighbors of w by a look at each cluster.
-func (r *Reconciler) everyNeighbor(t *testing.T, w world, all []lenient.HostedCluster) (out []network.OtherCluster) {
+func (r *Reconciler) everyNeighbor(t *testing.T, w gather.World, all []lenient.HostedCluster) (out []network.OtherCluster) {
 	t.Helper()
 	g := NewWithT(t)
 	for i := range all {
 		hc := &all[i].Fields.HostedCluster
-		if clusterName(hc) == clusterName(w.HostedCluster) || !ofOurs(&all[i]) {
+		if own.ClusterName(hc) == own.ClusterName(w.HostedCluster) || !own.Relevant(&all[i]) {
 			continue
 		}
 		o := hcp.Objects{HostedCluster: hc}
-		g.Expect(r.gatherAttached(t.Context(), &o)).To(Succeed())
-		serves, _, _, err := r.planInForce(t.Context(), hc)
+		g.Expect(r.reader().ReadAttached(t.Context(), &o)).To(Succeed())
+		serves, _, _, err := r.reader().PlanInForce(t.Context(), hc)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(r.gatherPublished(t.Context(), &o)).To(Succeed())
-		if n, ok := hcp.NewNeighbor(o, serves).For(w.Objects.HostedCluster, hcp.NetworksOf(w.Objects, w.last)); ok {
+		g.Expect(r.reader().ReadPublished(t.Context(), &o)).To(Succeed())
+		if n, ok := hcp.NewNeighbor(o, serves).For(w.Objects.HostedCluster, hcp.NetworksOf(w.Objects, w.Last)); ok {
 			out = append(out, n)
 		}
 	}
@@ -272,7 +279,7 @@ func randomClusters(t *testing.T, random *rand.Rand) []client.Object {
 		switch random.IntN(6) {
 		case 0: // It opted out, and not everything is removed.
 			hc.Annotations[settings.Prefix+"network"] = "none"
-			meta.SetStatusCondition(&hc.Status.Conditions, metav1.Condition{Type: ConditionType, Status: metav1.ConditionTrue, Reason: "Ready"})
+			meta.SetStatusCondition(&hc.Status.Conditions, metav1.Condition{Type: own.ConditionType, Status: metav1.ConditionTrue, Reason: "Ready"})
 		case 1: // It never opted in.
 			delete(hc.Annotations, settings.Prefix+"network")
 		case 2:
@@ -309,9 +316,9 @@ func inForce(ns, nad, config string) []client.Object {
 	edge := network.Network{Name: a.NetworkName(), Attachment: a}
 	plan := network.Plan{Networks: []network.Network{edge}}
 	return []client.Object{
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: wire.PlanConfigMap, Labels: ownedLabels(), Annotations: map[string]string{desiredAnnotation: "x"}}, Data: map[string]string{wire.PlanKey: string(plan.JSON())}},
-		&nadv1.NetworkAttachmentDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: wire.EdgeNADName(edge), Labels: ownedLabels()},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: wire.PlanConfigMap, Labels: own.Labels(), Annotations: map[string]string{own.DesiredAnnotation: "x"}}, Data: map[string]string{wire.PlanKey: string(plan.JSON())}},
+		&nadv1.NetworkAttachmentDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: wire.EdgeNADName(edge), Labels: own.Labels()},
 			Spec: nadv1.NetworkAttachmentDefinitionSpec{Config: strings.Replace(config, `"ipam":{}`, `"ipam":{"type":"static"}`, 1)}},
-		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: ControlPlaneRole, Labels: ownedLabels()}},
+		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: own.ControlPlaneRole, Labels: own.Labels()}},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -94,10 +95,10 @@ func (h hosted) removed(t *testing.T) {
 	g.Expect(h.admin.Delete(t.Context(), h.hostedCluster(t))).To(Succeed())
 	np := &hyperv1.NodePool{ObjectMeta: metav1.ObjectMeta{Namespace: h.key.Namespace, Name: h.key.Name}}
 	g.Expect(h.admin.Delete(t.Context(), np)).To(Succeed())
-	for _, gvk := range []schema.GroupVersionKind{configMapKind, deploymentKind, roleBindingKind} {
+	for _, gvk := range []schema.GroupVersionKind{own.ConfigMapKind, own.DeploymentKind, own.RoleBindingKind} {
 		all := &unstructured.Unstructured{}
 		all.SetGroupVersionKind(gvk)
-		g.Expect(h.admin.DeleteAllOf(t.Context(), all, client.InNamespace(h.ns), client.MatchingLabels(ownedLabels()))).To(Succeed())
+		g.Expect(h.admin.DeleteAllOf(t.Context(), all, client.InNamespace(h.ns), client.MatchingLabels(own.Labels()))).To(Succeed())
 	}
 	hc := h.hostedCluster(t)
 	before := hc.DeepCopy()

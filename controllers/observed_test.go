@@ -8,48 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/network"
 )
-
-// TestObserved: a status is about a spec, not about annotations.
-func TestObserved(t *testing.T) {
-	of := func(uid types.UID, generation, observed int64, replicas int32) appsv1.Deployment {
-		d := appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: &replicas}}
-		d.UID, d.Generation, d.Status.ObservedGeneration = uid, generation, observed
-		return d
-	}
-	for name, test := range map[string]struct {
-		before []appsv1.Deployment
-		now    appsv1.Deployment
-		is     bool
-	}{
-		"observed":                         {nil, of("a", 3, 3, 1), true},
-		"not observed, nothing known":      {nil, of("a", 3, 2, 1), false},
-		"annotated":                        {[]appsv1.Deployment{of("a", 2, 2, 1)}, of("a", 3, 2, 1), true},
-		"annotated twice":                  {[]appsv1.Deployment{of("a", 2, 2, 1), of("a", 3, 2, 1)}, of("a", 4, 2, 1), true},
-		"another spec":                     {[]appsv1.Deployment{of("a", 2, 2, 1)}, of("a", 3, 2, 0), false},
-		"another spec, then annotated":     {[]appsv1.Deployment{of("a", 2, 2, 1), of("a", 3, 2, 0)}, of("a", 4, 2, 0), false},
-		"the former spec, another status":  {[]appsv1.Deployment{of("a", 2, 2, 1)}, of("a", 4, 3, 1), false},
-		"another Deployment of that name":  {[]appsv1.Deployment{of("a", 2, 2, 1)}, of("b", 3, 2, 1), false},
-		"annotated after a spec was there": {[]appsv1.Deployment{of("a", 2, 2, 1), of("a", 3, 3, 0)}, of("a", 4, 3, 0), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := &observedSpecs{}
-			for _, d := range test.before {
-				o.settled(d)
-			}
-			d := o.settled(test.now)
-			NewWithT(t).Expect(d.Status.ObservedGeneration >= d.Generation).To(Equal(test.is))
-		})
-	}
-}
 
 // testAnnotatedEdges: annotations of Deployments are no news of edges, also if the operator writes them.
 func testAnnotatedEdges(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "annotated")
 	said, told := h.says(t)(), len(h.told(t, string(network.EdgeNotReady))())
-	for _, annotation := range []string{"example.com/seen", desiredAnnotation} {
+	for _, annotation := range []string{"example.com/seen", own.DesiredAnnotation} {
 		for _, d := range h.deployments(t, "vlan100") {
 			before := d.DeepCopy()
 			d.Annotations[annotation] = "x"
@@ -66,7 +34,7 @@ func testAnnotatedEdges(t *testing.T, s *apiServer, r *Reconciler) {
 		}
 	}
 	for _, d := range h.deployments(t, "vlan100") {
-		g.Expect(d.Annotations[desiredAnnotation]).NotTo(Equal("x"), "the operator wrote it, too")
+		g.Expect(d.Annotations[own.DesiredAnnotation]).NotTo(Equal("x"), "the operator wrote it, too")
 	}
 	g.Expect(h.told(t, string(network.EdgeNotReady))()).To(HaveLen(told))
 

@@ -26,21 +26,26 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/controllers/rollout"
+	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-// requests are those that the operator's account sent. The zero value is empty.
-type requests struct {
+// sentRequests are those that the operator's account sent. The zero value is empty.
+type sentRequests struct {
 	mu  sync.Mutex
 	all []string
 }
 
 // wrap records what passes through rt.
-func (r *requests) wrap(rt http.RoundTripper) http.RoundTripper {
+func (r *sentRequests) wrap(rt http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		r.mu.Lock()
 		r.all = append(r.all, req.Method+" "+req.URL.Path)
@@ -54,7 +59,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // during are the requests while do runs, except those of the leader election.
-func (r *requests) during(do func()) []string {
+func (r *sentRequests) during(do func()) []string {
 	r.mu.Lock()
 	before := len(r.all)
 	r.mu.Unlock()
@@ -88,10 +93,10 @@ func testFormerLeases(t *testing.T, s *apiServer, r *Reconciler) {
 		Now: func() time.Time { return now }}
 	again(t, later, h)
 	g.Expect(apierrors.IsNotFound(s.admin.Get(t.Context(), client.ObjectKeyFromObject(lease), lease))).To(BeTrue())
-	now = now.Add(unseenFor)
+	now = now.Add(own.UnseenFor)
 	g.Expect(s.requests.during(func() { again(t, later, h) })).NotTo(ContainElement(ContainSubstring(h.ns + "/leases")))
 	// What other tests change for all clusters may be written meanwhile. The cache shows it soon.
-	g.Eventually(func() bool { again(t, later, h); return later.writes.pending(h.ns) }).WithTimeout(patience).Should(BeFalse())
+	g.Eventually(func() bool { again(t, later, h); return later.writes.Pending(h.ns) }).WithTimeout(patience).Should(BeFalse())
 }
 
 // testStoriesNeedOneWrite: what the API server makes of each story's objects is recognized as what is
@@ -102,16 +107,16 @@ func testStoriesNeedOneWrite(t *testing.T, s *apiServer, _ *Reconciler) {
 			g := NewWithT(t)
 			w := worldOf(t, story)
 			d, all := writtenFor(t, &w)
-			if d.action != serve {
+			if d.Action != decide.Serve {
 				return
 			}
 			s.writerIn(t, w)
 			operator := s.likeManager(t)
 			for _, u := range all {
-				_, err := s.reconciler(operator).write(t.Context(), u.DeepCopy())
+				_, err := s.reconciler(operator).writer().Write(t.Context(), u.DeepCopy())
 				g.Expect(err).NotTo(HaveOccurred())
 				g.Expect(s.requests.during(func() {
-					changed, err := s.reconciler(operator).write(t.Context(), u.DeepCopy())
+					changed, err := s.reconciler(operator).writer().Write(t.Context(), u.DeepCopy())
 					g.Expect(err).NotTo(HaveOccurred())
 					g.Expect(changed).To(BeFalse())
 				})).NotTo(ContainElement(HavePrefix("PATCH")), "%s %s", u.GetKind(), u.GetName())
@@ -128,7 +133,7 @@ func testDefaultedObject(t *testing.T, s *apiServer, _ *Reconciler) {
 	s.writerIn(t, w)
 	r := s.reconciler(s.likeManager(t))
 	dials := func(port int64) *unstructured.Unstructured {
-		u := policyObject(w, plan).DeepCopy()
+		u := decide.PolicyObject(decide.View{World: w}, plan).DeepCopy()
 		rule := map[string]any{"ports": []any{map[string]any{"port": port}}}
 		g.Expect(unstructured.SetNestedSlice(u.Object, []any{rule}, "spec", "egress")).To(Succeed())
 		return u
@@ -138,7 +143,7 @@ func testDefaultedObject(t *testing.T, s *apiServer, _ *Reconciler) {
 		changes bool
 	}{{53, true}, {53, false}, {123, true}, {123, false}, {53, true}} {
 		u := dials(write.port)
-		changed, err := r.write(t.Context(), u)
+		changed, err := r.writer().Write(t.Context(), u)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(changed).To(Equal(write.changes), "port %d", write.port)
 		ports, _, err := unstructured.NestedSlice(u.Object, "spec", "egress")
@@ -150,14 +155,14 @@ func testDefaultedObject(t *testing.T, s *apiServer, _ *Reconciler) {
 
 // reconciler is one that has just started, and reads and writes with c.
 func (s *apiServer) reconciler(c client.Client) *Reconciler {
-	return &Reconciler{Client: c, Live: c, Events: events.NewFakeRecorder(100), Metrics: NewMetrics(prometheus.NewRegistry()), Options: testOptions, Now: time.Now}
+	return &Reconciler{Client: c, Live: c, Events: events.NewFakeRecorder(100), Metrics: report.NewMetrics(prometheus.NewRegistry()), Options: testOptions, Now: time.Now}
 }
 
 // likeManager is a client of the operator's account that knows kinds as the manager does.
 func (s *apiServer) likeManager(t *testing.T) client.Client {
 	t.Helper()
 	g, scheme := NewWithT(t), runtime.NewScheme()
-	g.Expect(AddToScheme(scheme)).To(Succeed())
+	g.Expect(watch.AddToScheme(scheme)).To(Succeed())
 	c, err := client.New(s.operator, client.Options{Scheme: scheme})
 	g.Expect(err).NotTo(HaveOccurred())
 	return c
@@ -197,9 +202,9 @@ func (c *laggingClient) List(ctx context.Context, list client.ObjectList, opts .
 func indexed(o runtime.Object, index fields.Selector) bool {
 	all := fields.Set{}
 	if o, ok := o.(client.Object); ok {
-		for _, x := range indexesOf(o) {
-			if value, ok := index.RequiresExactMatch(x.name); ok && slices.Contains(x.values(o), value) {
-				all[x.name] = value
+		for _, x := range watch.IndexesOf(o) {
+			if value, ok := index.RequiresExactMatch(x.Name); ok && slices.Contains(x.Values(o), value) {
+				all[x.Name] = value
 			}
 		}
 	}
@@ -253,11 +258,11 @@ func testLaggingCache(t *testing.T, s *apiServer) {
 	for range 3 {
 		_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: h.key})
 		g.Expect(err).NotTo(HaveOccurred())
-		w, err := r.gather(t.Context(), h.key)
+		w, err := r.reader().World(t.Context(), h.key, gather.Before{Turn: r.waves.turn(h.key)})
 		g.Expect(err).NotTo(HaveOccurred())
-		d := decide(w, r.Options, r.Now())
-		one, _ := d.stepOf(h.edge())
-		two, _ := d.stepOf(wire.EdgeDeploymentName(h.network("vlan100"), network.Edge{Number: 2}))
+		d := decide.About(w, r.Options.Release, r.Now())
+		one, _ := d.StepOf(h.edge())
+		two, _ := d.StepOf(wire.EdgeDeploymentName(h.network("vlan100"), network.Edge{Number: 2}))
 		g.Expect(two.Version).To(Equal(rollout.Current), "the cache does not show what was written, the operator knows it")
 		g.Expect(one.Action).To(Equal(rollout.Hold), "edge 1 serves until edge 2 does")
 	}

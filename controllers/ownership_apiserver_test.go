@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -34,10 +35,10 @@ type ownObject struct {
 func (h hosted) ownObjects() []ownObject {
 	n := h.network("vlan100")
 	return []ownObject{
-		{configMapKind, wire.PlanConfigMap}, {serviceAccountKind, wire.ServiceAccount},
-		{roleKind, wire.ServiceAccount}, {roleBindingKind, wire.ServiceAccount},
-		{roleBindingKind, ControlPlaneRole}, {networkPolicyKind, desired.EdgePolicy}, {budgetKind, wire.BudgetName(n)},
-		{definitionKind, wire.EdgeNADName(n)}, {deploymentKind, wire.EdgeDeploymentName(n, network.Edge{Number: 2})},
+		{own.ConfigMapKind, wire.PlanConfigMap}, {own.ServiceAccountKind, wire.ServiceAccount},
+		{own.RoleKind, wire.ServiceAccount}, {own.RoleBindingKind, wire.ServiceAccount},
+		{own.RoleBindingKind, own.ControlPlaneRole}, {own.NetworkPolicyKind, desired.EdgePolicy}, {own.BudgetKind, wire.BudgetName(n)},
+		{own.DefinitionKind, wire.EdgeNADName(n)}, {own.DeploymentKind, wire.EdgeDeploymentName(n, network.Edge{Number: 2})},
 	}
 }
 
@@ -101,8 +102,8 @@ func testHealing(t *testing.T, s *apiServer, _ *Reconciler) {
 // testBindingOfAnotherRole: the API server changes the role of no binding, so the operator replaces it.
 func testBindingOfAnotherRole(t *testing.T, h hosted) {
 	g := NewWithT(t)
-	for _, name := range []string{wire.ServiceAccount, ControlPlaneRole} {
-		o := ownObject{roleBindingKind, name}
+	for _, name := range []string{wire.ServiceAccount, own.ControlPlaneRole} {
+		o := ownObject{own.RoleBindingKind, name}
 		before := h.get(t, o)
 		other := before.DeepCopy()
 		other.SetResourceVersion("")
@@ -125,19 +126,19 @@ func testBindingOfAnotherRole(t *testing.T, h hosted) {
 // edits is a patch of a field that oooi sets. A plan that is not readable would stay as it is.
 func edits(kind schema.GroupVersionKind) string {
 	switch kind {
-	case configMapKind:
+	case own.ConfigMapKind:
 		return `{"data":{"` + wire.PlanKey + `":"{\"networks\":[]}"}}`
-	case roleKind:
+	case own.RoleKind:
 		return `{"rules":null}`
-	case roleBindingKind:
+	case own.RoleBindingKind:
 		return `{"subjects":null}`
-	case networkPolicyKind:
+	case own.NetworkPolicyKind:
 		return `{"spec":{"egress":null}}`
-	case budgetKind:
+	case own.BudgetKind:
 		return `{"spec":{"maxUnavailable":2}}`
-	case definitionKind:
+	case own.DefinitionKind:
 		return `{"spec":{"config":"{}"}}`
-	case deploymentKind:
+	case own.DeploymentKind:
 		return `{"spec":{"replicas":0}}`
 	}
 	return `{"metadata":{"labels":{"app.kubernetes.io/name":"other"}}}`
@@ -156,14 +157,14 @@ func additions(t *testing.T, o *unstructured.Unstructured) string {
 		NewWithT(t).Expect(unstructured.SetNestedField(o.Object, "label", append(path, "matchLabels", "further")...)).To(Succeed())
 	}
 	switch o.GroupVersionKind() {
-	case networkPolicyKind:
+	case own.NetworkPolicyKind:
 		add(map[string]any{}, "spec", "egress")
 		label("spec", "podSelector")
-	case roleKind:
+	case own.RoleKind:
 		add(map[string]any{"apiGroups": []any{"apps"}, "resources": []any{"deployments"}, "verbs": []any{"create"}}, "rules")
-	case roleBindingKind:
+	case own.RoleBindingKind:
 		add(map[string]any{"kind": "ServiceAccount", "name": "default", "namespace": "default"}, "subjects")
-	case budgetKind:
+	case own.BudgetKind:
 		label("spec", "selector")
 	default:
 		return edits(o.GroupVersionKind())
@@ -186,7 +187,7 @@ func testForeignObject(t *testing.T, s *apiServer, _ *Reconciler) {
 	for i, foreign := range []client.Object{
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: wire.ServiceAccount}},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: wire.PlanConfigMap}, Data: map[string]string{wire.PlanKey: "theirs"}},
-		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: wire.ServiceAccount, Labels: ownedLabels()}},
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: wire.ServiceAccount, Labels: own.Labels()}},
 	} {
 		g := NewWithT(t)
 		h := s.newHosted(t, fmt.Sprintf("theirs%d", i), nil)
@@ -261,8 +262,8 @@ func testOptOutWithoutRights(t *testing.T, s *apiServer, _ *Reconciler) {
 	}
 	pausedUntil(`"true"`)
 	g.Eventually(h.reason(t)).WithTimeout(patience).ShouldNot(Equal(string(explain.ReadyWithWarnings)))
-	for _, name := range []string{ControlPlaneRole, wire.ServiceAccount} {
-		g.Expect(s.admin.Delete(t.Context(), h.get(t, ownObject{roleBindingKind, name}))).To(Succeed())
+	for _, name := range []string{own.ControlPlaneRole, wire.ServiceAccount} {
+		g.Expect(s.admin.Delete(t.Context(), h.get(t, ownObject{own.RoleBindingKind, name}))).To(Succeed())
 	}
 	h.annotate(t, "network", "none")
 	pausedUntil("null")

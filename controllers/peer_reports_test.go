@@ -13,8 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/controllers/rollout"
+	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -34,56 +40,61 @@ func readySince(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
 // is not reported before it is certain.
 func TestEdgesPartitioned(t *testing.T) {
 	const label = "clusters.vlan100"
-	tells := func(edge int, peer string) reported {
-		return reported{label, network.Report{Edge: edge, Peer: peer}}
+	tells := func(edge int, peer string) gather.Reported {
+		return gather.Reported{label, network.Report{Edge: edge, Peer: peer}}
 	}
 	for name, c := range map[string]struct {
-		change func(*world)
+		change func(*gather.World)
 		edge   string
 		again  time.Duration
 	}{
-		"each hears the other": {func(w *world) { w.reports = []reported{tells(1, network.PeerServing), tells(2, network.PeerServing)} }, "", resyncReady},
-		"neither does": {func(w *world) {
-			w.reports = []reported{tells(1, network.PeerUnreachable), tells(2, network.PeerUnreachable)}
-		}, "edge 1", resyncReady},
-		"the second does not": {func(w *world) {
-			w.reports = []reported{tells(1, network.PeerServing), tells(2, network.PeerUnreachable)}
-		}, "edge 2", resyncReady},
-		"the second hears it over the cluster network only": {func(w *world) {
-			w.reports = []reported{tells(1, network.PeerServing), {label, network.Report{Edge: 2, Peer: network.PeerServing, PeerSilent: true}}}
-		}, "edge 2", resyncReady},
-		"on another network": {func(w *world) {
-			w.reports = []reported{{"clusters.gone", network.Report{Edge: 1, Peer: network.PeerUnreachable}}}
-		}, "", resyncReady},
-		"one does not serve at all": {func(w *world) { w.reports = []reported{tells(1, network.PeerUnreachable)}; w.set(second, stopped) }, "", resyncReady},
-		"one serves since a moment": {func(w *world) {
-			w.reports = []reported{tells(1, network.PeerUnreachable)}
-			w.set(second, readySince(time.Second))
+		"each hears the other": {func(w *gather.World) {
+			w.Reports = []gather.Reported{tells(1, network.PeerServing), tells(2, network.PeerServing)}
+		}, "", decide.ResyncReady},
+		"neither does": {func(w *gather.World) {
+			w.Reports = []gather.Reported{tells(1, network.PeerUnreachable), tells(2, network.PeerUnreachable)}
+		}, "edge 1", decide.ResyncReady},
+		"the second does not": {func(w *gather.World) {
+			w.Reports = []gather.Reported{tells(1, network.PeerServing), tells(2, network.PeerUnreachable)}
+		}, "edge 2", decide.ResyncReady},
+		"the second hears it over the cluster network only": {func(w *gather.World) {
+			w.Reports = []gather.Reported{tells(1, network.PeerServing), {label, network.Report{Edge: 2, Peer: network.PeerServing, PeerSilent: true}}}
+		}, "edge 2", decide.ResyncReady},
+		"on another network": {func(w *gather.World) {
+			w.Reports = []gather.Reported{{"clusters.gone", network.Report{Edge: 1, Peer: network.PeerUnreachable}}}
+		}, "", decide.ResyncReady},
+		"one does not serve at all": {func(w *gather.World) {
+			w.Reports = []gather.Reported{tells(1, network.PeerUnreachable)}
+			setEdge(w, second, stopped)
+		}, "", decide.ResyncReady},
+		"one serves since a moment": {func(w *gather.World) {
+			w.Reports = []gather.Reported{tells(1, network.PeerUnreachable)}
+			setEdge(w, second, readySince(time.Second))
 		}, "", rollout.Settled - time.Second},
-		"both serve for long": {func(w *world) {
-			w.reports = []reported{tells(1, network.PeerUnreachable)}
-			w.set(first, readySince(time.Hour))
-			w.set(second, readySince(rollout.Settled))
-		}, "edge 1", resyncReady},
-		"the other edge is to go": {func(w *world) {
-			w.reports = []reported{tells(1, network.PeerUnreachable)}
+		"both serve for long": {func(w *gather.World) {
+			w.Reports = []gather.Reported{tells(1, network.PeerUnreachable)}
+			setEdge(w, first, readySince(time.Hour))
+			setEdge(w, second, readySince(rollout.Settled))
+		}, "edge 1", decide.ResyncReady},
+		"the other edge is to go": {func(w *gather.World) {
+			w.Reports = []gather.Reported{tells(1, network.PeerUnreachable)}
 			w.HostedCluster.Annotations = annotated(*w, "edges", "1")
-		}, "", resyncReady},
+		}, "", decide.ResyncReady},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, _ := twoEdges(t)
 			c.change(&w)
-			d := decide(w, testOptions, testNow)
-			g.Expect(d.again).To(Equal(c.again))
-			i := slices.IndexFunc(d.problems, func(p network.Problem) bool { return p.Reason == network.EdgesPartitioned })
+			d := decide.About(w, testOptions.Release, testNow)
+			g.Expect(d.Again).To(Equal(c.again))
+			i := slices.IndexFunc(d.Problems, func(p network.Problem) bool { return p.Reason == network.EdgesPartitioned })
 			if c.edge == "" {
-				g.Expect(i).To(Equal(-1), "%v", d.problems)
+				g.Expect(i).To(Equal(-1), "%v", d.Problems)
 				return
 			}
 			g.Expect(i).To(BeNumerically(">=", 0))
-			g.Expect(message(d.problems[i])).To(ContainSubstring(c.edge + " cannot reach its peer"))
-			verdict, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), testNow)
+			g.Expect(message(d.Problems[i])).To(ContainSubstring(c.edge + " cannot reach its peer"))
+			verdict, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: w.Edges}), testNow)
 			g.Expect(verdict.Reason).To(Equal(string(explain.ReadyWithWarnings)))
 			g.Expect(verdict.Status).To(Equal(metav1.ConditionTrue))
 		})
@@ -96,43 +107,43 @@ func TestEdgesPartitioned(t *testing.T) {
 func TestPartitionHoldsRollAndBudget(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
-	w.reports = []reported{{"clusters.vlan100", network.Report{Edge: 1, Peer: network.PeerServing, PeerSilent: true}}}
-	w.set(first, readySince(time.Hour))
-	w.set(second, readySince(2*time.Hour))
+	w.Reports = []gather.Reported{{"clusters.vlan100", network.Report{Edge: 1, Peer: network.PeerServing, PeerSilent: true}}}
+	setEdge(&w, first, readySince(time.Hour))
+	setEdge(&w, second, readySince(2*time.Hour))
 	newer := testOptions
 	newer.Image = "registry.example.com/oooi-edge:v2"
-	at := func(now time.Time) (d decision, allowed string) {
-		d = decide(w, newer, now)
-		i := slices.IndexFunc(d.desired, func(u *unstructured.Unstructured) bool {
-			return u.GetKind() == budgetKind.Kind && u.GetLabels()[wire.LabelNetwork] == "clusters.vlan100"
+	at := func(now time.Time) (d decide.Decision, allowed string) {
+		d = decide.About(w, newer.Release, now)
+		i := slices.IndexFunc(d.Desired, func(u *unstructured.Unstructured) bool {
+			return u.GetKind() == own.BudgetKind.Kind && u.GetLabels()[wire.LabelNetwork] == "clusters.vlan100"
 		})
 		g.Expect(i).To(BeNumerically(">=", 0))
-		unavailable, _, err := unstructured.NestedFieldNoCopy(d.desired[i].Object, "spec", "maxUnavailable")
+		unavailable, _, err := unstructured.NestedFieldNoCopy(d.Desired[i].Object, "spec", "maxUnavailable")
 		g.Expect(err).NotTo(HaveOccurred())
-		stored := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: d.desired[i].GetName(), Annotations: d.desired[i].GetAnnotations()}}
-		stored.SetGroupVersionKind(budgetKind)
-		w.owned = []metav1.PartialObjectMetadata{stored}
+		stored := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: d.Desired[i].GetName(), Annotations: d.Desired[i].GetAnnotations()}}
+		stored.SetGroupVersionKind(own.BudgetKind)
+		w.Owned = []metav1.PartialObjectMetadata{stored}
 		return d, fmt.Sprint(unavailable)
 	}
-	recreates := func(d decision) []bool {
-		return []bool{d.does(first, rollout.Recreate), d.does(second, rollout.Recreate)}
+	recreates := func(d decide.Decision) []bool {
+		return []bool{d.Does(first, rollout.Recreate), d.Does(second, rollout.Recreate)}
 	}
 	for _, after := range []time.Duration{0, time.Minute, 9*time.Minute + 59*time.Second} {
 		d, allowed := at(testNow.Add(after))
 		g.Expect(recreates(d)).To(Equal([]bool{false, false}), "after %v", after)
 		g.Expect(allowed).To(Equal("0"))
-		g.Expect(d.again).To(BeNumerically("<=", rollout.Deadline-after))
-		held := slices.IndexFunc(d.problems, func(p network.Problem) bool { return p.Cause == network.EdgesHeld })
+		g.Expect(d.Again).To(BeNumerically("<=", rollout.Deadline-after))
+		held := slices.IndexFunc(d.Problems, func(p network.Problem) bool { return p.Cause == network.EdgesHeld })
 		g.Expect(held).To(BeNumerically(">=", 0))
-		g.Expect(message(d.problems[held])).To(ContainSubstring("cannot be drained, because edge 1 cannot reach its peer. This ends when both edges reach each other, or after 10 minutes"))
+		g.Expect(message(d.Problems[held])).To(ContainSubstring("cannot be drained, because edge 1 cannot reach its peer. This ends when both edges reach each other, or after 10 minutes"))
 	}
 	d, allowed := at(testNow.Add(rollout.Deadline))
 	g.Expect(recreates(d)).To(Equal([]bool{true, false}), "the one that became ready last is first")
 	g.Expect(allowed).To(Equal("1"))
-	w.reports = nil
+	w.Reports = nil
 	_, allowed = at(testNow.Add(2 * rollout.Deadline))
 	g.Expect(allowed).To(Equal("1"))
-	g.Expect(w.owned[0].Annotations).NotTo(HaveKey(desired.HeldAnnotation))
+	g.Expect(w.Owned[0].Annotations).NotTo(HaveKey(desired.HeldAnnotation))
 }
 
 // TestReportedByEdges: what edges report about themselves and each other, in words.
@@ -144,7 +155,7 @@ func TestReportedByEdges(t *testing.T) {
 	rogue := network.Report{Level: network.LevelReaches, DHCPServers: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.66"), MAC: "02:00:00:00:00:0a"}}}
 	for name, c := range map[string]struct {
 		reports []network.Report
-		change  func(*world)
+		change  func(*gather.World)
 		says    []string
 	}{
 		"all is well":                 {[]network.Report{one(reaches), two(reaches)}, nil, nil},
@@ -153,18 +164,18 @@ func TestReportedByEdges(t *testing.T) {
 		"one reaches less":            {[]network.Report{one(reaches), two(serves)}, nil, []string{"Warning EdgeImpaired: Edge 2 of network clusters/vlan100 cannot connect VMs to the API server"}},
 		"one is cut and says nothing": {[]network.Report{one(network.Report{Peer: network.PeerImpaired, Level: network.LevelReaches}), two(reaches)}, nil, []string{"Edge 2 of network clusters/vlan100 cannot connect"}},
 		"its peer is gone since": {[]network.Report{one(network.Report{Peer: network.PeerImpaired}), two(reaches)},
-			func(w *world) { w.set(first, stopped) }, nil},
+			func(w *gather.World) { setEdge(w, first, stopped) }, nil},
 		"one is deaf":           {[]network.Report{one(network.Report{Deaf: true, Level: network.LevelNothing}), two(reaches)}, nil, []string{"EdgeImpaired: Edge 1 of network clusters/vlan100 receives nothing from the VLAN"}},
 		"an old word of a twin": {[]network.Report{one(reaches), two(network.Report{Yields: true, PeerSilent: true})}, nil, nil},
 		"both tell of a twin":   {[]network.Report{one(network.Report{PeerDuplicated: true}), two(network.Report{Yields: true, Level: network.LevelNothing})}, nil, []string{"Warning EdgeDuplicated: Two pods run as edge 2 of"}},
 		"plans differ":          {[]network.Report{one(differ), two(differ)}, nil, []string{"Warning EdgesServeDifferentPlans: The edges of network clusters/vlan100 serve different plans, as edge 1 reports"}},
 		"the second tells":      {[]network.Report{two(differ)}, nil, []string{"as edge 2 reports"}},
 		"a VM runs a DHCP server": {[]network.Report{one(rogue), two(rogue)},
-			func(w *world) {
+			func(w *gather.World) {
 				m := kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: "blue-worker-9"}}
 				m.Spec.Networks = []kubevirtv1.Network{{Name: "default"}}
 				m.Status.Interfaces = []kubevirtv1.VirtualMachineInstanceNetworkInterface{{Name: "default", MAC: "02:00:00:00:00:0A"}}
-				kept, err := stripped(&m) // As the operator's cache has it.
+				kept, err := watch.Stripped(&m) // As the operator's cache has it.
 				NewWithT(t).Expect(err).NotTo(HaveOccurred())
 				w.VMs = append(w.VMs, *kept.(*kubevirtv1.VirtualMachineInstance))
 			}, []string{"Warning RogueDHCPServer: Another DHCP server was active on network clusters/vlan100 at 192.168.100.66 within the last hour. VM blue-worker-9 (MAC 02:00:00:00:00:0a) is named as its host"}},
@@ -179,9 +190,9 @@ func TestReportedByEdges(t *testing.T) {
 			nil, []string{"Warning LeasesNotWritten: Edge 2 of network clusters/vlan100 has failed to write new leases since"}},
 		"an edge whose pool was empty is gone": {[]network.Report{one(network.Report{Level: network.LevelReaches, DHCP: network.DHCPReport{
 			Exhausted: network.PoolExhaustion{Since: testNow}}}), two(reaches)},
-			func(w *world) { w.set(first, stopped) }, nil},
+			func(w *gather.World) { setEdge(w, first, stopped) }, nil},
 		"a host that leads to the management cluster": {[]network.Report{one(network.Report{Level: network.LevelReaches, RefusedHosts: []string{"mirror.example.com:443"}}), two(reaches)},
-			func(w *world) {
+			func(w *gather.World) {
 				metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+"allowed-hosts", "auto,mirror.example.com")
 			}, []string{"Warning NotPermitted: External hosts of network clusters/vlan100 have addresses inside the management cluster: mirror.example.com:443"}},
 		"a loose kernel": {[]network.Report{one(network.Report{Level: network.LevelReaches, Believes: network.KernelCauses()}), two(reaches)}, nil, []string{
@@ -190,20 +201,20 @@ func TestReportedByEdges(t *testing.T) {
 			"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 takes ICMP redirects",
 			"Warning RogueRouter: A host on network clusters/vlan100 acts as an IPv6 router",
 			"Warning EdgeImpaired: The kernel of edge 1 of network clusters/vlan100 lacks a route to a network of annotation client-networks"}},
-		"while edges are rolled": {[]network.Report{one(differ), two(differ)}, func(w *world) { w.set(first, older) }, nil},
+		"while edges are rolled": {[]network.Report{one(differ), two(differ)}, func(w *gather.World) { setEdge(w, first, older) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, _ := twoEdges(t)
 			for _, r := range c.reports {
-				w.reports = append(w.reports, reported{"clusters.vlan100", r})
+				w.Reports = append(w.Reports, gather.Reported{"clusters.vlan100", r})
 			}
 			if c.change != nil {
 				c.change(&w)
 			}
-			d := decide(w, testOptions, testNow)
+			d := decide.About(w, testOptions.Release, testNow)
 			var lines []string
-			for _, p := range d.problems {
+			for _, p := range d.Problems {
 				if slices.Contains([]network.Reason{network.EdgeImpaired, network.EdgeDuplicated, network.EdgesServeDifferentPlans, network.SourcesUnverified, network.RogueRouter, network.RogueDHCPServer, network.AddressInUse, network.NotPermitted, network.AddressesExhausted, network.LeasesNotWritten}, p.Reason) {
 					lines = append(lines, explain.Line(p))
 					g.Expect(p.Blocks()).To(BeFalse())
@@ -219,31 +230,31 @@ func TestReportedByEdges(t *testing.T) {
 
 // TestResyncInterval is for changes that no watch reports.
 func TestResyncInterval(t *testing.T) {
-	asks := func(ago time.Duration) func(*world) {
-		return func(w *world) {
-			w.created(ago)
+	asks := func(ago time.Duration) func(*gather.World) {
+		return func(w *gather.World) {
+			checkedFor(w, ago)
 		}
 	}
 	for name, c := range map[string]struct {
-		change func(*world)
+		change func(*gather.World)
 		again  time.Duration
 	}{
-		"a check was just created":      {asks(time.Second), edgesEnd - time.Second},
-		"a check is to be created":      {func(w *world) { w.edges = nil }, resyncReady},
-		"a check has run for some time": {asks(edgesEnd), resyncReady},
-		"the addresses are free":        {func(w *world) { asks(time.Hour)(w); w.set(w.edges[0].Name, running) }, resyncReady},
-		"endpoints are written by hand": {func(w *world) {
-			w.set(w.edges[0].Name, running)
+		"a check was just created":      {asks(time.Second), decide.EdgesEnd - time.Second},
+		"a check is to be created":      {func(w *gather.World) { w.Edges = nil }, decide.ResyncReady},
+		"a check has run for some time": {asks(decide.EdgesEnd), decide.ResyncReady},
+		"the addresses are free":        {func(w *gather.World) { asks(time.Hour)(w); setEdge(w, w.Edges[0].Name, running) }, decide.ResyncReady},
+		"endpoints are written by hand": {func(w *gather.World) {
+			setEdge(w, w.Edges[0].Name, running)
 			w.Services = slices.Clone(w.Services)
 			for i := range w.Services {
 				w.Services[i].Spec.Selector = nil
 			}
-		}, resyncManualEndpoints},
+		}, decide.ResyncManualEndpoints},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := askFirst(t, "lb-ip")
 			c.change(&w)
-			NewWithT(t).Expect(decide(w, testOptions, testNow).again).To(Equal(c.again))
+			NewWithT(t).Expect(decide.About(w, testOptions.Release, testNow).Again).To(Equal(c.again))
 		})
 	}
 }
@@ -253,21 +264,21 @@ func TestEdgeSaysWhyItDoesNotServe(t *testing.T) {
 	g := NewWithT(t)
 	const why = "dns: CIDR 10.128.0.0/24 of network clusters.vlan100 on net1 contains 10.128.0.9 (a pod of Service kube-apiserver), which is unreachable"
 	w, _ := twoEdges(t)
-	w.reports = []reported{{"clusters.vlan100", network.Report{Edge: 1, Peer: network.PeerServing, NotServing: why}}}
+	w.Reports = []gather.Reported{{"clusters.vlan100", network.Report{Edge: 1, Peer: network.PeerServing, NotServing: why}}}
 	says := func() (network.Problems, string) {
-		d := decide(w, testOptions, testNow)
-		v := verdictOf(w, d, outcome{edges: w.edges})
-		return v.problems, v.Message()
+		d := decide.About(w, testOptions.Release, testNow)
+		v := report.Of(w, d, apply.Outcome{Edges: w.Edges})
+		return v.AllProblems, v.Message()
 	}
 	problems, _ := says()
 	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", network.EdgeNotServing)), "its pod is ready, so the report is old")
 
-	w.set(first, stopped)
+	setEdge(&w, first, stopped)
 	problems, text := says()
 	g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.EdgeNotServing), HaveField("Severity", network.SeverityWarning))))
 	g.Expect(text).To(ContainSubstring(why))
 
-	w.set(second, stopped)
+	setEdge(&w, second, stopped)
 	problems, text = says()
 	g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.NetworkEdgeNotServing), HaveField("Reason", network.EdgeNotReady))))
 	g.Expect(text).To(ContainSubstring(why))

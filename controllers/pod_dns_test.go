@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -19,10 +21,10 @@ import (
 // heartbeats.
 func TestPodsThatMayAsk(t *testing.T) {
 	const tcp, udp = corev1.ProtocolTCP, corev1.ProtocolUDP
-	w, plan := storyThere(t, "management-dns", func(*world) {})
+	w, plan := storyThere(t, "management-dns", func(*gather.World) {})
 	edge := theEdge(plan)
 	peer := party{namespace: edge.namespace, labels: wire.EdgeLabels(plan.Networks[0], network.Edge{Number: 2})}
-	all := policies(t, w, plan)
+	all := networkPolicies(t, w, plan)
 	for what, c := range map[string]struct {
 		from     party
 		protocol corev1.Protocol
@@ -76,7 +78,7 @@ func TestEdgesBehindTheService(t *testing.T) {
 func testPodDNS(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "poddns")
-	of := ownObject{serviceKind, wire.PodDNSService}
+	of := ownObject{own.ServiceKind, wire.PodDNSService}
 	service := func() *corev1.Service {
 		o := &corev1.Service{}
 		g.Expect(client.IgnoreNotFound(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.PodDNSService}, o))).To(Succeed())
@@ -148,7 +150,7 @@ func testPodDNS(t *testing.T, s *apiServer, r *Reconciler) {
 func testThiefOffersDNS(t *testing.T, s thief, h hosted) {
 	g := NewWithT(t)
 	h.annotate(t, "management-dns", "serve")
-	g.Eventually(func() any { return h.get(t, ownObject{serviceKind, wire.PodDNSService}) }).WithTimeout(patience).ShouldNot(BeNil())
+	g.Eventually(func() any { return h.get(t, ownObject{own.ServiceKind, wire.PodDNSService}) }).WithTimeout(patience).ShouldNot(BeNil())
 	for what, change := range map[string]func(*corev1.ServiceSpec){
 		"etcd":            func(o *corev1.ServiceSpec) { o.Selector = map[string]string{"app": "etcd"} },
 		"no selector":     func(o *corev1.ServiceSpec) { o.Selector = nil },
@@ -181,5 +183,5 @@ func testThiefOffersDNS(t *testing.T, s thief, h hosted) {
 		g.Expect(err).To(refusedByPolicy(), what)
 	}
 	h.annotate(t, "management-dns", "")
-	g.Eventually(func() any { return h.get(t, ownObject{serviceKind, wire.PodDNSService}) }).WithTimeout(patience).Should(BeNil())
+	g.Eventually(func() any { return h.get(t, ownObject{own.ServiceKind, wire.PodDNSService}) }).WithTimeout(patience).Should(BeNil())
 }

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
@@ -24,7 +26,7 @@ func TestEgressToTheManagementCluster(t *testing.T) {
 	const tcp = corev1.ProtocolTCP
 	virtAPI, nodePort, mirror := address("172.30.44.5"), address("172.16.0.11"), address("172.16.0.200")
 	asks := func(permitted ...string) (evaluator, party) {
-		w, plan := storyThere(t, "registries", func(w *world) {
+		w, plan := storyThere(t, "registries", func(w *gather.World) {
 			metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+"allowed-hosts", "auto,evil.example.net,evil.example.net:30443,evil.example.net:9443")
 			w.Permissions.Ports = []network.PortRange{{First: 1, Last: 65535}}
 			for _, p := range permitted {
@@ -34,7 +36,7 @@ func TestEgressToTheManagementCluster(t *testing.T) {
 				{What: "Services", Prefix: netip.MustParsePrefix("172.30.0.0/16")},
 				{What: "a virtual IP", Prefix: netip.MustParsePrefix("172.16.0.200/32")}}
 		})
-		return evaluator{policies: policies(t, w, plan), namespaces: namespaces()}, theEdge(plan)
+		return evaluator{policies: networkPolicies(t, w, plan), namespaces: namespaces()}, theEdge(plan)
 	}
 	g := NewWithT(t)
 	e, edge := asks()
@@ -55,11 +57,11 @@ func TestEgressToTheManagementCluster(t *testing.T) {
 // TestEgressToRefusedUpstreams: a DNS server inside the management cluster opens nothing.
 func TestEgressToRefusedUpstreams(t *testing.T) {
 	g := NewWithT(t)
-	w, plan := storyThere(t, "registries", func(w *world) {
+	w, plan := storyThere(t, "registries", func(w *gather.World) {
 		metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+"dns-upstreams", "192.0.2.53,172.30.0.99,169.254.169.254:80,172.16.0.11:10250,172.16.0.11")
 		w.Management.Networks = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("172.30.0.0/16")}}
 	})
-	e := evaluator{policies: policies(t, w, plan), namespaces: namespaces()}
+	e := evaluator{policies: networkPolicies(t, w, plan), namespaces: namespaces()}
 	g.Expect(e.allows(theEdge(plan), address("192.0.2.53"), corev1.ProtocolUDP, 53)).To(BeTrue())
 	for _, c := range []connection{
 		{"a Service", address("172.30.0.99"), corev1.ProtocolUDP, 53}, {"metadata", address("169.254.169.254"), corev1.ProtocolTCP, 80},
@@ -80,8 +82,8 @@ func TestEgressByHTTPProxy(t *testing.T) {
 	} {
 		t.Run(at, func(t *testing.T) {
 			g := NewWithT(t)
-			w, plan := storyThere(t, "registries", func(w *world) { w.Proxy = httpproxy.Config{HTTPSProxy: "http://" + at + ":3128"} })
-			e := evaluator{policies: policies(t, w, plan), namespaces: namespaces()}
+			w, plan := storyThere(t, "registries", func(w *gather.World) { w.Proxy = httpproxy.Config{HTTPSProxy: "http://" + at + ":3128"} })
+			e := evaluator{policies: networkPolicies(t, w, plan), namespaces: namespaces()}
 			edge := theEdge(plan)
 			g.Expect(e.allows(edge, address("10.9.9.9"), tcp, 3128)).To(Equal(at3128.the))
 			g.Expect(e.allows(edge, address("198.51.100.7"), tcp, 3128)).To(Equal(at3128.another), "no policy knows a host by name")
@@ -96,26 +98,25 @@ func TestEgressByHTTPProxy(t *testing.T) {
 // that is no longer permitted, nor an address that became a Service's.
 func TestErrorKeepsNoDestination(t *testing.T) {
 	g := NewWithT(t)
-	w, plan := storyThere(t, "registries", func(w *world) {
+	w, plan := storyThere(t, "registries", func(w *gather.World) {
 		metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+"allowed-hosts", "auto,evil.example.net:5000")
 	})
-	w.last, w.binding = plan, &metav1.PartialObjectMetadata{}
+	w.Last, w.Binding = plan, &metav1.PartialObjectMetadata{}
 	w.HostedCluster.Annotations[settings.Prefix+"cidr"] = "x"
-	d := decide(w, testOptions, testNow)
-	g.Expect(d.action).To(Equal(leave))
-	g.Expect(d.desired).To(BeEmpty(), "nothing changed but the annotation")
+	d := decide.About(w, testOptions.Release, testNow)
+	g.Expect(d.Action).To(Equal(decide.Leave))
+	g.Expect(d.Desired).To(BeEmpty(), "nothing changed but the annotation")
 
-	strict := testOptions
-	strict.Permissions.Ports = []network.PortRange{{First: 443, Last: 443}}
+	w.Permissions.Ports = []network.PortRange{{First: 443, Last: 443}}
 	w.Management.Networks = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("172.30.0.0/16")}}
-	d = decide(w, strict, testNow)
-	g.Expect(d.action).To(Equal(leave))
-	g.Expect(kindsOf(d.desired)).To(HaveExactElements("ConfigMap", "NetworkPolicy"))
-	got, err := network.ReadPlan([]byte(planOf(t, d.desired)))
+	d = decide.About(w, testOptions.Release, testNow)
+	g.Expect(d.Action).To(Equal(decide.Leave))
+	g.Expect(kindsOf(d.Desired)).To(HaveExactElements("ConfigMap", "NetworkPolicy"))
+	got, err := network.ReadPlan([]byte(planOf(t, d.Desired)))
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(got).To(Equal(plan.Restricted(w.Management.Networks, strict.Permissions)))
+	g.Expect(got).To(Equal(plan.Restricted(w.Management.Networks, w.Permissions)))
 	g.Expect(got.Networks[0].Backends).NotTo(ContainElement(HaveField("Host", "evil.example.net")))
 	g.Expect(got.Networks[0].MayDial(netip.MustParseAddr("172.30.44.5"))).To(BeFalse())
-	w.last = got
-	g.Expect(decide(w, strict, testNow).desired).To(BeEmpty(), "once")
+	w.Last = got
+	g.Expect(decide.About(w, testOptions.Release, testNow).Desired).To(BeEmpty(), "once")
 }

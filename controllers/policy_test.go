@@ -16,7 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -35,18 +38,18 @@ type connection struct {
 
 // surrounded is w on a management cluster of which everything is known: API
 // servers on nodes, nodes with pods, a resolver.
-func surrounded(w world) world {
-	w.Nodes, w.apiServers = nil, nil
+func surrounded(w gather.World) gather.World {
+	w.Nodes, w.APIServers = nil, nil
 	for i, name := range []string{"10", "11", "12"} {
 		w.Nodes = append(w.Nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node" + name},
 			Spec:   corev1.NodeSpec{PodCIDR: "10.128." + []string{"0", "2", "4"}[i] + ".0/23"},
 			Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "172.16.0." + name}}}})
-		w.apiServers = append(w.apiServers, netip.MustParseAddrPort("172.16.0."+name+":6443"))
+		w.APIServers = append(w.APIServers, netip.MustParseAddrPort("172.16.0."+name+":6443"))
 	}
-	w.byHand = map[desired.ServicePort][]netip.AddrPort{}
+	w.ByHand = map[desired.ServicePort][]netip.AddrPort{}
 	for _, svc := range w.Services {
 		for _, p := range svc.Spec.Ports {
-			w.byHand[desired.ServicePort{Service: svc.Name, Port: p.Name}] = []netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("192.0.2.40"), uint16(p.TargetPort.IntVal))}
+			w.ByHand[desired.ServicePort{Service: svc.Name, Port: p.Name}] = []netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("192.0.2.40"), uint16(p.TargetPort.IntVal))}
 		}
 	}
 	w.Management = hcp.Management{Resolvers: []netip.Addr{netip.MustParseAddr("172.30.0.10")}, APIServers: []netip.Addr{netip.MustParseAddr("172.30.0.1")}}
@@ -54,25 +57,25 @@ func surrounded(w world) world {
 }
 
 // everyStory is each story that is served, there.
-func everyStory(t *testing.T, test func(t *testing.T, w world, plan network.Plan)) {
+func everyStory(t *testing.T, test func(t *testing.T, w gather.World, plan network.Plan)) {
 	t.Helper()
 	for _, story := range golden.Stories(t) {
 		w := surrounded(worldOf(t, story))
-		if d := decide(w, testOptions, testNow); d.action == serve {
-			t.Run(story.Name, func(t *testing.T) { test(t, w, d.plan) })
+		if d := decide.About(w, testOptions.Release, testNow); d.Action == decide.Serve {
+			t.Run(story.Name, func(t *testing.T) { test(t, w, d.Plan) })
 		}
 	}
 }
 
-func storyThere(t *testing.T, name string, change func(*world)) (world, network.Plan) {
+func storyThere(t *testing.T, name string, change func(*gather.World)) (gather.World, network.Plan) {
 	t.Helper()
 	w := surrounded(worldOf(t, golden.Find(t, name)))
 	change(&w)
-	d := decide(w, testOptions, testNow)
-	if d.action != serve {
-		t.Fatalf("%s is not served: %v", name, d.problems)
+	d := decide.About(w, testOptions.Release, testNow)
+	if d.Action != decide.Serve {
+		t.Fatalf("%s is not served: %v", name, d.Problems)
 	}
-	return w, d.plan
+	return w, d.Plan
 }
 
 func address(text string) party { return party{address: netip.MustParseAddr(text)} }
@@ -96,7 +99,7 @@ func behindService(svc corev1.Service, p corev1.ServicePort) (party, int32) {
 }
 
 // needed is every connection that edges of plan make by the pod network.
-func needed(w world, plan network.Plan) []connection {
+func needed(w gather.World, plan network.Plan) []connection {
 	resolver := party{namespace: "openshift-dns", labels: map[string]string{"dns.operator.openshift.io/daemonset-dns": "default"}, address: netip.MustParseAddr("10.128.0.9")}
 	core := party{namespace: "kube-system", labels: map[string]string{"k8s-app": "kube-dns"}, address: netip.MustParseAddr("10.128.0.8")}
 	out := []connection{
@@ -104,7 +107,7 @@ func needed(w world, plan network.Plan) []connection {
 		{"CoreDNS", core, corev1.ProtocolUDP, 53}, {"CoreDNS, a long answer", core, corev1.ProtocolTCP, 53},
 		{"the resolver by its address", address("172.30.0.10"), corev1.ProtocolUDP, 53},
 	}
-	for _, at := range w.apiServers {
+	for _, at := range w.APIServers {
 		out = append(out, connection{"API server " + at.String(), party{address: at.Addr()}, corev1.ProtocolTCP, int32(at.Port())})
 	}
 	for _, n := range plan.Networks {
@@ -139,8 +142,8 @@ func theEdge(plan network.Plan) party {
 	return party{namespace: plan.Cluster.ControlPlaneNamespace, labels: wire.EdgeLabels(n, n.Edges[0]), address: netip.MustParseAddr("10.128.0.77")}
 }
 
-// policies are HyperShift's for the cluster of plan, and ours after them.
-func policies(t *testing.T, w world, plan network.Plan) []networkingv1.NetworkPolicy {
+// networkPolicies are HyperShift's for the cluster of plan, and ours after them.
+func networkPolicies(t *testing.T, w gather.World, plan network.Plan) []networkingv1.NetworkPolicy {
 	t.Helper()
 	g := NewWithT(t)
 	text, err := os.ReadFile(filepath.Join("..", "test", "policies", "hypershift.yaml"))
@@ -155,8 +158,8 @@ func policies(t *testing.T, w world, plan network.Plan) []networkingv1.NetworkPo
 	for _, u := range apiserver.Objects(t, []byte(theirs)) {
 		add(u.Object)
 	}
-	for _, u := range objectsOf(w, plan, w.roll(plan, testOptions, testNow)) {
-		if u.GetKind() == networkPolicyKind.Kind {
+	for _, u := range decide.Objects(w, plan, testOptions.Release, testNow) {
+		if u.GetKind() == own.NetworkPolicyKind.Kind {
 			add(u.Object)
 		}
 	}
@@ -180,12 +183,12 @@ func namespaces() map[string]map[string]string {
 // TestEgressAllows every connection that an edge makes, however an
 // implementation understands blocks.
 func TestEgressAllows(t *testing.T) {
-	everyStory(t, func(t *testing.T, w world, plan network.Plan) {
+	everyStory(t, func(t *testing.T, w gather.World, plan network.Plan) {
 		if len(plan.Networks) == 0 {
 			return
 		}
 		g := NewWithT(t)
-		all := policies(t, w, plan)
+		all := networkPolicies(t, w, plan)
 		g.Expect(all[len(all)-1].Name).To(Equal(desired.EdgePolicy))
 		for _, blocksHoldPods := range []bool{false, true} {
 			e := evaluator{policies: all, namespaces: namespaces(), blocksHoldPods: blocksHoldPods}
@@ -199,11 +202,11 @@ func TestEgressAllows(t *testing.T) {
 // TestEgressAllowsNoMore: whatever is taken from it, some connection is no longer
 // made.
 func TestEgressAllowsNoMore(t *testing.T) {
-	everyStory(t, func(t *testing.T, w world, plan network.Plan) {
+	everyStory(t, func(t *testing.T, w gather.World, plan network.Plan) {
 		if len(plan.Networks) == 0 {
 			return
 		}
-		p := policies(t, w, plan)[10]
+		p := networkPolicies(t, w, plan)[10]
 		broken := func(p networkingv1.NetworkPolicy) bool {
 			e := evaluator{policies: []networkingv1.NetworkPolicy{p}, namespaces: namespaces()}
 			return slices.ContainsFunc(needed(w, plan), func(c connection) bool { return !e.allows(theEdge(plan), c.to, c.protocol, c.port) })
@@ -232,7 +235,7 @@ func TestEgressRefuses(t *testing.T) {
 	red.namespace = "clusters-red"
 	for _, story := range []string{"lb-ip", "nodeport", "registries", "two-edges"} {
 		t.Run(story, func(t *testing.T) {
-			w, plan := storyThere(t, story, func(*world) {})
+			w, plan := storyThere(t, story, func(*gather.World) {})
 			etcd := party{namespace: plan.Cluster.ControlPlaneNamespace, labels: map[string]string{"app": "etcd"}, address: netip.MustParseAddr("10.128.2.50"), ports: map[string]int32{"client": 2379}}
 			machine := party{namespace: etcd.namespace, labels: map[string]string{"kubevirt.io": "virt-launcher", "hypershift.openshift.io/infra-id": w.HostedCluster.Spec.InfraID}, address: netip.MustParseAddr("10.128.2.51")}
 			kas, _ := behindService(w.Services[slices.IndexFunc(w.Services, func(s corev1.Service) bool { return s.Name == "kube-apiserver" })], corev1.ServicePort{})
@@ -241,7 +244,7 @@ func TestEgressRefuses(t *testing.T) {
 			foreign := peer
 			foreign.namespace = "clusters-red"
 			for _, blocksHoldPods := range []bool{false, true} {
-				e := evaluator{policies: policies(t, w, plan), namespaces: namespaces(), blocksHoldPods: blocksHoldPods}
+				e := evaluator{policies: networkPolicies(t, w, plan), namespaces: namespaces(), blocksHoldPods: blocksHoldPods}
 				for _, c := range []connection{
 					{"a pod of another namespace", stranger, tcp, 443}, {"that is labelled like a backend", stranger, tcp, 6443},
 					{"the API of another hosted cluster", red, tcp, 6443}, {"its ingress", red, tcp, 443},
@@ -275,7 +278,7 @@ func TestEgressRefuses(t *testing.T) {
 // is served on, so the way there stays open, and no other is.
 func TestEgressToWhatIsServedOn(t *testing.T) {
 	const tcp = corev1.ProtocolTCP
-	w, plan := storyThere(t, "lb-ip", func(*world) {})
+	w, plan := storyThere(t, "lb-ip", func(*gather.World) {})
 	i := slices.IndexFunc(w.Services, func(s corev1.Service) bool { return s.Name == "kube-apiserver" })
 	pod, _ := behindService(w.Services[i], w.Services[i].Spec.Ports[0])
 	pod.ports = map[string]int32{"client": 6443}
@@ -285,12 +288,12 @@ func TestEgressToWhatIsServedOn(t *testing.T) {
 	beside := pod
 	beside.labels = map[string]string{"app": "etcd"}
 	for name, c := range map[string]struct {
-		change func(*world)
+		change func(*gather.World)
 		beside bool
 	}{
-		"the Service is gone": {func(w *world) { w.Services = slices.Delete(w.Services, i, i+1) }, true},
-		"its port is gone":    {func(w *world) { w.Services[i].Spec.Ports = nil }, false},
-		"its port has another number": {func(w *world) {
+		"the Service is gone": {func(w *gather.World) { w.Services = slices.Delete(w.Services, i, i+1) }, true},
+		"its port is gone":    {func(w *gather.World) { w.Services[i].Spec.Ports = nil }, false},
+		"its port has another number": {func(w *gather.World) {
 			w.Services[i].Spec.Ports = []corev1.ServicePort{{Name: w.Services[i].Spec.Ports[0].Name, Port: 7443, TargetPort: intstr.FromString("client")}}
 		}, false},
 	} {
@@ -299,7 +302,7 @@ func TestEgressToWhatIsServedOn(t *testing.T) {
 			w := w
 			w.Services = slices.Clone(w.Services)
 			c.change(&w)
-			e := evaluator{policies: policies(t, w, plan), namespaces: namespaces()}
+			e := evaluator{policies: networkPolicies(t, w, plan), namespaces: namespaces()}
 			g.Expect(e.allows(theEdge(plan), pod, tcp, port)).To(BeTrue())
 			g.Expect(e.allows(theEdge(plan), stranger, tcp, port)).To(BeFalse())
 			g.Expect(e.allows(theEdge(plan), beside, tcp, port)).To(Equal(c.beside))
@@ -312,13 +315,13 @@ func TestEgressToWhatIsServedOn(t *testing.T) {
 // wrote.
 func TestEgressToManualEndpoints(t *testing.T) {
 	g := NewWithT(t)
-	w, plan := storyThere(t, "lb-ip", func(w *world) {
+	w, plan := storyThere(t, "lb-ip", func(w *gather.World) {
 		w.Services = append(w.Services, corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "mirror", Annotations: map[string]string{settings.Prefix + "publish": "mirror.example.com:443"}},
 			Spec:       corev1.ServiceSpec{ClusterIP: "10.96.1.1", Ports: []corev1.ServicePort{{Port: 443, Protocol: corev1.ProtocolTCP}}}})
-		w.byHand = map[desired.ServicePort][]netip.AddrPort{{Service: "mirror"}: {netip.MustParseAddrPort("192.0.2.20:5000")}}
+		w.ByHand = map[desired.ServicePort][]netip.AddrPort{{Service: "mirror"}: {netip.MustParseAddrPort("192.0.2.20:5000")}}
 	})
-	e := evaluator{policies: policies(t, w, plan), namespaces: namespaces()}
+	e := evaluator{policies: networkPolicies(t, w, plan), namespaces: namespaces()}
 	g.Expect(e.allows(theEdge(plan), address("192.0.2.20"), corev1.ProtocolTCP, 5000)).To(BeTrue())
 	g.Expect(e.allows(theEdge(plan), address("192.0.2.21"), corev1.ProtocolTCP, 5000)).To(BeFalse())
 	g.Expect(e.allows(theEdge(plan), address("192.0.2.20"), corev1.ProtocolTCP, 443)).To(BeFalse())
@@ -327,6 +330,6 @@ func TestEgressToManualEndpoints(t *testing.T) {
 // TestNoPolicyWithoutTheAPIServersAddress: an edge that is cut off from it serves
 // worse than one that may dial too much.
 func TestNoPolicyWithoutTheAPIServersAddress(t *testing.T) {
-	w, plan := storyThere(t, "lb-ip", func(w *world) { w.apiServers = nil })
-	NewWithT(t).Expect(kindsOf(objectsOf(w, plan, w.roll(plan, testOptions, testNow)))).NotTo(ContainElement(networkPolicyKind.Kind))
+	w, plan := storyThere(t, "lb-ip", func(w *gather.World) { w.APIServers = nil })
+	NewWithT(t).Expect(kindsOf(decide.Objects(w, plan, testOptions.Release, testNow))).NotTo(ContainElement(own.NetworkPolicyKind.Kind))
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -44,12 +45,12 @@ func testAnyAnnotationsAreAccepted(t *testing.T, s *apiServer) {
 		for i := range w.NetworkAttachmentDefinitions {
 			annotate(&w.NetworkAttachmentDefinitions[i].ObjectMeta)
 		}
-		d := decide(w, testOptions, testNow)
-		g.Expect(d.err).NotTo(HaveOccurred(), "seed %d", seed)
-		if d.action == leave {
-			g.Expect(servable(d.problems)).To(BeFalse(), "seed %d", seed)
+		d := decide.About(w, testOptions.Release, testNow)
+		g.Expect(d.Err).NotTo(HaveOccurred(), "seed %d", seed)
+		if d.Action == decide.Leave {
+			g.Expect(decide.Servable(d.Problems)).To(BeFalse(), "seed %d", seed)
 		}
-		if d.action != serve {
+		if d.Action != decide.Serve {
 			continue
 		}
 		served++
@@ -57,9 +58,9 @@ func testAnyAnnotationsAreAccepted(t *testing.T, s *apiServer) {
 		if made[ns] == nil {
 			made[ns] = s.writerIn(t, w)
 		}
-		asks := d.desired
-		w.edges = edgesOf(checked(t, w, d.plan)...)
-		for _, u := range slices.Concat(asks, decide(w, testOptions, testNow).desired) {
+		asks := d.Desired
+		w.Edges = edgesOf(checked(t, w, d.Plan)...)
+		for _, u := range slices.Concat(asks, decide.About(w, testOptions.Release, testNow).Desired) {
 			text, err := json.Marshal(u)
 			g.Expect(err).NotTo(HaveOccurred())
 			if accepted[string(text)] {

@@ -21,22 +21,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/environment"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
+	"github.com/cldmnky/oooi/controllers/requests"
+	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
-)
-
-// How long until a cluster is reconciled again although no watch reported a change.
-const (
-	// resyncReady looks for what no watch reports: leases of networks that are not served.
-	resyncReady = 5 * time.Minute
-	// resyncManualEndpoints is how soon endpoints are read again that someone writes
-	// by hand, and that no watch covers.
-	resyncManualEndpoints = 30 * time.Second
-	// whilePaused is how late the end of a pause may be noticed.
-	whilePaused = time.Minute
-	// whileBinding is how long the API server has to notice the operator's new rights.
-	whileBinding = 100 * time.Millisecond
 )
 
 // Options of the controllers.
@@ -67,8 +62,8 @@ type Reconciler struct {
 	SecondNames cache.Cache
 	Events      events.EventRecorder
 	// Kinds says which kinds are watched. Nil: all are.
-	Kinds   *Kinds
-	Metrics *Metrics
+	Kinds   *watch.Kinds
+	Metrics *report.Metrics
 	Options Options
 	// Now is the clock.
 	Now func() time.Time
@@ -76,11 +71,13 @@ type Reconciler struct {
 	// intervals are how often it looks at what no watch reports.
 	intervals intervals
 	// writes are the writes of this process that caches do not show yet.
-	writes ownWrites
+	writes own.Writes
 	// observed says which status of an edge is still about its spec.
-	observed observedSpecs
+	observed own.Observed
 	// memory is what is remembered of each cluster.
 	memory memory
+	// applied is what was applied of each cluster.
+	applied apply.Memory
 	// waves are how far edges of this release have come among all hosted clusters.
 	waves updates
 	// neighborhoods are the neighbors of each cluster at its last pass.
@@ -88,12 +85,13 @@ type Reconciler struct {
 	// slow are the clusters whose requests take too long.
 	slow slowClusters
 	// environment is what all hosted clusters share.
-	environment environmentStore
+	environment environment.Store
 }
 
-// errGone is the error of a HostedCluster that does not exist. Any other object that was not found is a
-// fault of the pass.
-var errGone = errors.New("the HostedCluster does not exist")
+// own reads the objects of oooi.
+func (r *Reconciler) own() own.Store {
+	return own.Store{Client: r.Client, Live: r.Live, SecondNames: r.SecondNames, Writes: &r.writes, Now: r.Now}
+}
 
 // Reconcile applies the request of one hosted cluster. An error is the API server's, and is
 // retried. What a user can fix is in the condition.
@@ -111,63 +109,105 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	limited, cancel := context.WithTimeout(ctx, passWithin)
 	defer cancel()
-	w, err := r.gather(limited, req.NamespacedName)
-	if errors.Is(err, errGone) {
-		r.Metrics.forget(req.NamespacedName)
+	last := r.memory.of(req.NamespacedName)
+	w, err := r.reader().World(limited, req.NamespacedName, gather.Before{Turn: r.waves.turn(req.NamespacedName), Loss: last.loss, Reported: last.reported})
+	if errors.Is(err, gather.ErrGone) {
+		r.Metrics.ForgetCluster(req.NamespacedName)
 		r.memory.forget(req.NamespacedName)
+		r.applied.Forget(req.NamespacedName)
 		r.neighborhoods.replace(req.NamespacedName, nil)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
-		return ctrl.Result{}, r.fail(ctx, w, decision{action: leave, plan: w.last, problems: w.unread}, outcome{edges: w.edges}, err)
+		return ctrl.Result{}, r.fail(ctx, w, decide.Decision{Action: decide.Leave, Plan: w.Last, Problems: w.Unread}, apply.Outcome{Edges: w.Edges}, err)
+	}
+	if last.reported == nil && w.Reported.Cluster != "" {
+		r.memory.change(req.NamespacedName, func(m *remembered) { m.reported = &gather.LastReport{Report: w.Reported} })
+	}
+	if hcp.OptedIn(w.HostedCluster) && w.HostedCluster.DeletionTimestamp.IsZero() {
+		r.neighborhoods.replace(req.NamespacedName, w.Others)
 	}
 	return r.carryOut(ctx, limited, w)
 }
 
 // carryOut decides what is done with w, does it while limited lasts, and reports.
-func (r *Reconciler) carryOut(ctx, limited context.Context, w world) (ctrl.Result, error) {
-	d := decide(w, r.Options, r.Now())
-	if d.err != nil {
-		invalid := fmt.Errorf("the plan for HostedCluster %s is not valid: %w", clusterName(w.HostedCluster), d.err)
-		err := errors.Join(invalid, r.report(ctx, w, d, outcome{edges: w.edges}))
-		r.Metrics.passed(client.ObjectKeyFromObject(w.HostedCluster), d, err)
+func (r *Reconciler) carryOut(ctx, limited context.Context, w gather.World) (ctrl.Result, error) {
+	d := decide.About(w, r.Options.Release, r.Now())
+	if d.Err != nil {
+		invalid := fmt.Errorf("the plan for HostedCluster %s is not valid: %w", own.ClusterName(w.HostedCluster), d.Err)
+		err := errors.Join(invalid, r.report(ctx, w, d, apply.Outcome{Edges: w.Edges}))
+		r.Metrics.Passed(client.ObjectKeyFromObject(w.HostedCluster), d, err)
 		return ctrl.Result{}, err
 	}
-	key, seen := client.ObjectKeyFromObject(w.HostedCluster), d.loss(w, r.Now())
-	if seen != lossAnnounced {
+	key, seen := client.ObjectKeyFromObject(w.HostedCluster), d.Loss(w, r.Now())
+	if seen != gather.LossAnnounced {
 		r.memory.change(key, func(m *remembered) { m.loss = seen })
 	}
-	a, err := r.apply(limited, w, d)
+	a, err := r.writer().Apply(limited, w, d)
 	if err != nil {
 		return ctrl.Result{}, r.fail(ctx, w, d, a, err)
 	}
 	r.memory.change(key, func(m *remembered) { m.loss, m.failing = seen, failing{} })
-	if r.writes.pending(hcp.ControlPlaneNamespace(w.HostedCluster)) && (a.again == 0 || a.again > unseenFor) {
-		a.again = unseenFor
+	if r.writes.Pending(hcp.ControlPlaneNamespace(w.HostedCluster)) && (a.Again == 0 || a.Again > own.UnseenFor) {
+		a.Again = own.UnseenFor
 	}
 	err = r.report(ctx, w, d, a)
-	r.Metrics.passed(key, d, err)
-	return ctrl.Result{RequeueAfter: a.again}, err
+	r.Metrics.Passed(key, d, err)
+	return ctrl.Result{RequeueAfter: a.Again}, err
 }
 
 // fail returns err, and reports it where passes of this cluster have failed for long enough. What the
 // API server rejects however often it is retried is reported at once.
-func (r *Reconciler) fail(ctx context.Context, w world, d decision, o outcome, err error) error {
-	if w.HostedCluster == nil || !ofOurs(w.HostedCluster) {
+func (r *Reconciler) fail(ctx context.Context, w gather.World, d decide.Decision, o apply.Outcome, err error) error {
+	if w.HostedCluster == nil || !own.Relevant(w.HostedCluster) {
 		return err
 	}
-	r.Metrics.passed(client.ObjectKeyFromObject(w.HostedCluster), d, err)
+	r.Metrics.Passed(client.ObjectKeyFromObject(w.HostedCluster), d, err)
 	now := r.Now()
-	f := r.memory.fails(client.ObjectKeyFromObject(w.HostedCluster), failures(err), now)
-	if !f.lasts(now) && !refused(err) && !timedOut(err) {
+	f := r.memory.fails(client.ObjectKeyFromObject(w.HostedCluster), apply.Failures(err), now)
+	if !f.lasts(now) && !refused(err) && !requests.TimedOut(err) {
 		return err
 	}
-	o.unfinished = false
-	return errors.Join(err, r.report(ctx, w, d.failed(w, f.said, err), o))
+	o.Unfinished = false
+	return errors.Join(err, r.report(ctx, w, apply.Failed(d, w, f.said, err), o))
 }
 
 // refused reports whether the API server rejects what was written, however often it is
 // retried.
 func refused(err error) bool {
-	return errors.Is(err, errNotOwn) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
+	return errors.Is(err, own.ErrForeign) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
+}
+
+// environmentReader reads what all hosted clusters share.
+func (r *Reconciler) environmentReader() environment.Reader {
+	return environment.Reader{
+		Store: &r.environment, Cached: r.Client, Live: r.Live, Namespace: r.Options.ServiceAccount.Namespace, Metrics: r.Metrics.Set, Now: r.Now,
+	}
+}
+
+// reader reads hosted clusters.
+func (r *Reconciler) reader() gather.Reader {
+	return gather.Reader{
+		Store: r.own(), Kinds: r.Kinds, Observed: &r.observed, Shared: r.environmentReader(),
+		Management: r.Options.Management, Proxy: r.Options.Proxy, Permissions: r.Options.Permissions,
+	}
+}
+
+// writer carries out decisions.
+func (r *Reconciler) writer() apply.Writer {
+	return apply.Writer{Reader: r.reader(), Account: r.Options.ServiceAccount, Events: r.Events, Metrics: r.Metrics.Set, Memory: &r.applied}
+}
+
+// reporter reports about hosted clusters.
+func (r *Reconciler) reporter() report.Reporter {
+	return report.Reporter{Store: r.own(), Events: r.Events, Metrics: r.Metrics, Build: r.Options.Build}
+}
+
+// report reports d and what came of it, and remembers that.
+func (r *Reconciler) report(ctx context.Context, w gather.World, d decide.Decision, o apply.Outcome) error {
+	last, err := r.reporter().Report(ctx, w, d, o)
+	if last != nil {
+		r.memory.change(client.ObjectKeyFromObject(w.HostedCluster), func(m *remembered) { m.reported = last })
+	}
+	return err
 }

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
@@ -38,10 +39,10 @@ const patience = 2 * time.Minute
 func (h hosted) snapshot(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, kind := range []schema.GroupVersionKind{serviceAccountKind, configMapKind, roleKind, roleBindingKind, leaseKind, deploymentKind, definitionKind, budgetKind, networkPolicyKind, serviceKind} {
+	for _, kind := range []schema.GroupVersionKind{own.ServiceAccountKind, own.ConfigMapKind, own.RoleKind, own.RoleBindingKind, own.LeaseKind, own.DeploymentKind, own.DefinitionKind, own.BudgetKind, own.NetworkPolicyKind, own.ServiceKind} {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind)
-		NewWithT(t).Expect(h.admin.List(t.Context(), list, client.InNamespace(h.ns), client.MatchingLabels(ownedLabels()))).To(Succeed())
+		NewWithT(t).Expect(h.admin.List(t.Context(), list, client.InNamespace(h.ns), client.MatchingLabels(own.Labels()))).To(Succeed())
 		for _, o := range list.Items {
 			if out[kind.Kind+" "+o.Name] = o.ResourceVersion; o.Name == wire.StatusConfigMap {
 				out[kind.Kind+" "+o.Name] = "" // It has the time of the last look.
@@ -261,7 +262,7 @@ func testDrift(t *testing.T, s *apiServer, _ *Reconciler) {
 		g := NewWithT(t)
 		nads := func() nadv1.NetworkAttachmentDefinition {
 			list := &nadv1.NetworkAttachmentDefinitionList{}
-			g.Expect(s.admin.List(t.Context(), list, client.InNamespace(h.ns), client.MatchingLabels(ownedLabels()))).To(Succeed())
+			g.Expect(s.admin.List(t.Context(), list, client.InNamespace(h.ns), client.MatchingLabels(own.Labels()))).To(Succeed())
 			g.Expect(list.Items).To(HaveLen(1))
 			return list.Items[0]
 		}
@@ -293,7 +294,7 @@ func testForeignConditions(t *testing.T, s *apiServer, _ *Reconciler) {
 	h.annotate(t, "cidr", "x")
 	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.AnnotationInvalid))
 	theirs("Progressing")
-	g.Expect(types()).To(ConsistOf("Available", "Progressing", ConditionType))
+	g.Expect(types()).To(ConsistOf("Available", "Progressing", own.ConditionType))
 	h.annotate(t, "network", "")
 	g.Eventually(types).WithTimeout(patience).Should(ConsistOf("Available", "Progressing"))
 	g.Expect(h.hostedCluster(t).Status.ControlPlaneEndpoint.Host).To(Equal("203.0.113.10"))

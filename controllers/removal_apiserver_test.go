@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -20,7 +21,7 @@ func (h hosted) deadline(t *testing.T) func() string {
 		if err := h.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.PlanConfigMap}, cm); err != nil {
 			return err.Error()
 		}
-		return cm.Annotations[removalAnnotation]
+		return cm.Annotations[decide.RemovalAnnotation]
 	}
 }
 
@@ -40,12 +41,12 @@ func testRemovalIsAnnouncedAgain(t *testing.T, s *apiServer) {
 		var at time.Time
 		g.Eventually(func() (err error) {
 			at, err = time.Parse(time.RFC3339, h.deadline(t)())
-			if err == nil && at.Sub(since) < removalDelay-time.Second {
+			if err == nil && at.Sub(since) < decide.RemovalDelay-time.Second {
 				err = fmt.Errorf("the deadline %s is of before", at)
 			}
 			return err
 		}).WithTimeout(patience).Should(Succeed())
-		g.Expect(at).To(BeTemporally("<=", ahead.now().Add(removalDelay+time.Second)))
+		g.Expect(at).To(BeTemporally("<=", ahead.now().Add(decide.RemovalDelay+time.Second)))
 		g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring(string(network.RemovalScheduled)), ContainSubstring(h.deadline(t)())))
 		g.Expect(h.deployments(t, "vlan100")).To(HaveLen(2))
 	}
@@ -75,7 +76,7 @@ func testRemovalIsAnnouncedAgain(t *testing.T, s *apiServer) {
 	_, _, stop = s.runAs(t, testOptions, ahead.now)
 	announced(since)
 
-	ahead.add(removalDelay)
+	ahead.add(decide.RemovalDelay)
 	h.annotate(t, "lease-time", "31m") // The clock of the queue does not jump.
 	g.Eventually(func() int { return len(h.deployments(t, "vlan100")) }).WithTimeout(patience).Should(BeZero())
 }

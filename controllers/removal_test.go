@@ -10,6 +10,11 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -17,64 +22,70 @@ import (
 
 // TestRemovalAfter: what follows from a lost annotation, the VMs, the stored deadline and the time.
 func TestRemovalAfter(t *testing.T) {
-	stored := func(text string) func(*world) {
-		return func(w *world) {
-			o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: wire.PlanConfigMap, Annotations: map[string]string{removalAnnotation: text}}}
-			o.SetGroupVersionKind(configMapKind)
-			w.owned = append(w.owned, o)
+	stored := func(text string) func(*gather.World) {
+		return func(w *gather.World) {
+			o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: wire.PlanConfigMap, Annotations: map[string]string{decide.RemovalAnnotation: text}}}
+			o.SetGroupVersionKind(own.ConfigMapKind)
+			w.Owned = append(w.Owned, o)
 		}
 	}
 	at := func(d time.Duration) string { return testNow.Add(d).UTC().Format(time.RFC3339) }
 	deleted := metav1.NewTime(testNow)
 	for name, c := range map[string]struct {
-		change   func(*world)
-		want     action
+		change   func(*gather.World)
+		want     decide.Action
 		deadline time.Duration
 		// stores: the deadline is written.
 		stores bool
 	}{
-		"lost now":                           {func(*world) {}, keep, removalDelay, true},
-		"lost before":                        {stored(at(3 * time.Minute)), keep, 3 * time.Minute, false},
-		"the time has come":                  {stored(at(0)), remove, 0, false},
-		"the operator was away meanwhile":    {stored(at(-time.Hour)), keep, removalDelay, true},
-		"it was away for a moment":           {stored(at(-removalGrace / 2)), remove, 0, false},
-		"it was away, and had begun before":  {func(w *world) { stored(at(-time.Hour))(w); w.edges = nil }, remove, 0, false},
-		"it is late":                         {func(w *world) { stored(at(-time.Hour))(w); w.loss = lossAnnounced }, remove, 0, false},
-		"the annotation was back meanwhile":  {func(w *world) { stored(at(-time.Minute))(w); w.loss = lossNone }, keep, removalDelay, true},
-		"it was back just now":               {func(w *world) { stored(at(time.Minute))(w); w.loss = lossNone }, keep, removalDelay, true},
-		"the removal has begun":              {func(w *world) { w.loss = lossRemoving }, remove, 0, false},
-		"a deadline that others set":         {stored(at(time.Hour)), keep, removalDelay, true},
-		"a deadline that cannot be read":     {stored("soon"), keep, removalDelay, true},
-		"no VM":                              {func(w *world) { w.VMs = nil }, remove, 0, false},
-		"no VM, and a deadline":              {func(w *world) { stored(at(time.Minute))(w); w.VMs = nil }, remove, 0, false},
-		"VMs cannot be listed":               {func(w *world) { w.VMs, w.vmsUnread = nil, errors.New("forbidden") }, keep, removalDelay, true},
-		"VMs on another network":             {func(w *world) { w.VMs[0].Spec.Networks[0].Multus.NetworkName = "clusters/other" }, remove, 0, false},
-		"VMs by another NAD of the network":  {func(w *world) { w.byAnotherNAD(); w.VMs[0].Spec.Networks[0].Multus.NetworkName = "clusters/other" }, keep, removalDelay, true},
-		"nothing is served":                  {func(w *world) { w.last, w.edges = network.Plan{}, nil }, remove, 0, false},
-		"network: none":                      {func(w *world) { w.HostedCluster.Annotations[settings.Prefix+"network"] = "none" }, remove, 0, false},
-		"the control plane is being removed": {func(w *world) { w.controlPlane.DeletionTimestamp = &deleted }, remove, 0, false},
-		"put back":                           {func(w *world) { stored(at(0))(w); w.HostedCluster.Annotations[settings.Prefix+"network"] = "auto" }, serve, 0, false},
+		"lost now":                          {func(*gather.World) {}, decide.Keep, decide.RemovalDelay, true},
+		"lost before":                       {stored(at(3 * time.Minute)), decide.Keep, 3 * time.Minute, false},
+		"the time has come":                 {stored(at(0)), decide.Remove, 0, false},
+		"the operator was away meanwhile":   {stored(at(-time.Hour)), decide.Keep, decide.RemovalDelay, true},
+		"it was away for a moment":          {stored(at(-decide.RemovalGrace / 2)), decide.Remove, 0, false},
+		"it was away, and had begun before": {func(w *gather.World) { stored(at(-time.Hour))(w); w.Edges = nil }, decide.Remove, 0, false},
+		"it is late":                        {func(w *gather.World) { stored(at(-time.Hour))(w); w.Loss = gather.LossAnnounced }, decide.Remove, 0, false},
+		"the annotation was back meanwhile": {func(w *gather.World) { stored(at(-time.Minute))(w); w.Loss = gather.LossNone }, decide.Keep, decide.RemovalDelay, true},
+		"it was back just now":              {func(w *gather.World) { stored(at(time.Minute))(w); w.Loss = gather.LossNone }, decide.Keep, decide.RemovalDelay, true},
+		"the removal has begun":             {func(w *gather.World) { w.Loss = gather.LossRemoving }, decide.Remove, 0, false},
+		"a deadline that others set":        {stored(at(time.Hour)), decide.Keep, decide.RemovalDelay, true},
+		"a deadline that cannot be read":    {stored("soon"), decide.Keep, decide.RemovalDelay, true},
+		"no VM":                             {func(w *gather.World) { w.VMs = nil }, decide.Remove, 0, false},
+		"no VM, and a deadline":             {func(w *gather.World) { stored(at(time.Minute))(w); w.VMs = nil }, decide.Remove, 0, false},
+		"VMs cannot be listed":              {func(w *gather.World) { w.VMs, w.VMsUnread = nil, errors.New("forbidden") }, decide.Keep, decide.RemovalDelay, true},
+		"VMs on another network":            {func(w *gather.World) { w.VMs[0].Spec.Networks[0].Multus.NetworkName = "clusters/other" }, decide.Remove, 0, false},
+		"VMs by another NAD of the network": {func(w *gather.World) {
+			byAnotherNAD(w)
+			w.VMs[0].Spec.Networks[0].Multus.NetworkName = "clusters/other"
+		}, decide.Keep, decide.RemovalDelay, true},
+		"nothing is served":                  {func(w *gather.World) { w.Last, w.Edges = network.Plan{}, nil }, decide.Remove, 0, false},
+		"network: none":                      {func(w *gather.World) { w.HostedCluster.Annotations[settings.Prefix+"network"] = "none" }, decide.Remove, 0, false},
+		"the control plane is being removed": {func(w *gather.World) { w.ControlPlane.DeletionTimestamp = &deleted }, decide.Remove, 0, false},
+		"put back": {func(w *gather.World) {
+			stored(at(0))(w)
+			w.HostedCluster.Annotations[settings.Prefix+"network"] = "auto"
+		}, decide.Serve, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, plan := twoEdges(t)
 			w.VMs = nil
-			w.machineOn(plan.Networks[0])
+			putVM(&w, plan.Networks[0])
 			delete(w.HostedCluster.Annotations, settings.Prefix+"network")
 			c.change(&w)
-			d := decide(w, testOptions, testNow)
-			g.Expect(d.action.String()).To(Equal(c.want.String()), "%v", d.problems)
-			if c.want != keep {
+			d := decide.About(w, testOptions.Release, testNow)
+			g.Expect(d.Action.String()).To(Equal(c.want.String()), "%v", d.Problems)
+			if c.want != decide.Keep {
 				return
 			}
-			g.Expect(d.again).To(BeNumerically("~", c.deadline, time.Second))
-			g.Expect(d.plan).To(Equal(plan))
-			g.Expect(d.desired).To(HaveLen(map[bool]int{true: 1}[c.stores]))
-			for _, u := range d.desired {
+			g.Expect(d.Again).To(BeNumerically("~", c.deadline, time.Second))
+			g.Expect(d.Plan).To(Equal(plan))
+			g.Expect(d.Desired).To(HaveLen(map[bool]int{true: 1}[c.stores]))
+			for _, u := range d.Desired {
 				g.Expect(u.GetKind()).To(Equal("ConfigMap"))
-				g.Expect(u.GetAnnotations()).To(HaveKeyWithValue(removalAnnotation, at(c.deadline)))
+				g.Expect(u.GetAnnotations()).To(HaveKeyWithValue(decide.RemovalAnnotation, at(c.deadline)))
 			}
-			said, ok := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), testNow)
+			said, ok := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: w.Edges}), testNow)
 			g.Expect(ok).To(BeTrue())
 			g.Expect(said.Message).To(And(ContainSubstring("Warning RemovalScheduled"), ContainSubstring(at(c.deadline))))
 		})
@@ -82,7 +93,7 @@ func TestRemovalAfter(t *testing.T) {
 }
 
 // byAnotherNAD adds a NAD of the same layer-2 network as each that exists.
-func (w *world) byAnotherNAD() {
+func byAnotherNAD(w *gather.World) {
 	for _, n := range w.NetworkAttachmentDefinitions {
 		n.Namespace, n.Name = "clusters", "other"
 		w.NetworkAttachmentDefinitions = append(w.NetworkAttachmentDefinitions, n)
@@ -93,31 +104,33 @@ func (w *world) byAnotherNAD() {
 func TestRemovalWithoutAPlan(t *testing.T) {
 	unreadable := network.Problems{network.NewProblem(network.PlanUnreadable, network.Subject{}, network.Args{"namespace": "x", "error": "y"})}
 	for name, c := range map[string]struct {
-		change func(*world)
-		want   action
+		change func(*gather.World)
+		want   decide.Action
 	}{
-		"the plan is unreadable":               {func(w *world) { w.unread = unreadable }, keep},
-		"it is missing":                        {func(*world) {}, keep},
-		"and VMs cannot be listed":             {func(w *world) { w.VMs, w.vmsUnread = nil, errors.New("forbidden") }, keep},
-		"unreadable, and no VM":                {func(w *world) { w.VMs, w.unread = nil, unreadable }, remove},
-		"missing, and edges are being deleted": {func(w *world) { w.edges[0].live.DeletionTimestamp, w.edges = &metav1.Time{Time: testNow}, w.edges[:1] }, remove},
-		"missing, and network: none":           {func(w *world) { w.HostedCluster.Annotations[settings.Prefix+"network"] = "none" }, remove},
-		"missing, and the removal has begun":   {func(w *world) { w.loss = lossRemoving }, remove},
+		"the plan is unreadable":   {func(w *gather.World) { w.Unread = unreadable }, decide.Keep},
+		"it is missing":            {func(*gather.World) {}, decide.Keep},
+		"and VMs cannot be listed": {func(w *gather.World) { w.VMs, w.VMsUnread = nil, errors.New("forbidden") }, decide.Keep},
+		"unreadable, and no VM":    {func(w *gather.World) { w.VMs, w.Unread = nil, unreadable }, decide.Remove},
+		"missing, and edges are being deleted": {func(w *gather.World) {
+			w.Edges[0].Live.DeletionTimestamp, w.Edges = &metav1.Time{Time: testNow}, w.Edges[:1]
+		}, decide.Remove},
+		"missing, and network: none":         {func(w *gather.World) { w.HostedCluster.Annotations[settings.Prefix+"network"] = "none" }, decide.Remove},
+		"missing, and the removal has begun": {func(w *gather.World) { w.Loss = gather.LossRemoving }, decide.Remove},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, plan := twoEdges(t)
-			w.VMs, w.last = nil, network.Plan{}
-			w.machineOn(plan.Networks[0])
+			w.VMs, w.Last = nil, network.Plan{}
+			putVM(&w, plan.Networks[0])
 			delete(w.HostedCluster.Annotations, settings.Prefix+"network")
 			c.change(&w)
-			d := decide(w, testOptions, testNow)
-			g.Expect(d.action.String()).To(Equal(c.want.String()))
-			if c.want != keep {
+			d := decide.About(w, testOptions.Release, testNow)
+			g.Expect(d.Action.String()).To(Equal(c.want.String()))
+			if c.want != decide.Keep {
 				return
 			}
-			g.Expect(d.desired).To(BeEmpty(), "the plan is not replaced by an empty one")
-			said, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), testNow)
+			g.Expect(d.Desired).To(BeEmpty(), "the plan is not replaced by an empty one")
+			said, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: w.Edges}), testNow)
 			g.Expect(said.Reason).To(Equal(string(network.NotApplied)))
 			g.Expect(said.Message).To(ContainSubstring("is missing on the HostedCluster"))
 		})
@@ -127,30 +140,30 @@ func TestRemovalWithoutAPlan(t *testing.T) {
 // TestPausedTellsTheTruth: about the edges that exist, whatever the annotations ask for.
 func TestPausedTellsTheTruth(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*world)
+		change func(*gather.World)
 		reason string
 		ready  metav1.ConditionStatus
 		words  string
 	}{
-		"both serve": {func(*world) {}, "Ready", metav1.ConditionTrue, "Info Paused: The operator is paused for this cluster (see paused)"},
-		"one was deleted": {func(w *world) {
-			w.edges = slices.DeleteFunc(w.edges, func(e Edge) bool { return strings.HasSuffix(e.Name, "-2") })
+		"both serve": {func(*gather.World) {}, "Ready", metav1.ConditionTrue, "Info Paused: The operator is paused for this cluster (see paused)"},
+		"one was deleted": {func(w *gather.World) {
+			w.Edges = slices.DeleteFunc(w.Edges, func(e gather.Edge) bool { return strings.HasSuffix(e.Name, "-2") })
 		}, "ReadyWithWarnings", metav1.ConditionTrue, "does not exist"},
-		"all were deleted":       {func(w *world) { w.edges = nil }, "EdgeNotReady", metav1.ConditionFalse, "has no edge"},
-		"nothing was served":     {func(w *world) { w.edges, w.last = nil, network.Plan{} }, "Paused", metav1.ConditionFalse, "Nothing is applied: the cluster is paused."},
-		"the annotation is lost": {func(w *world) { delete(w.HostedCluster.Annotations, settings.Prefix+"network") }, "Ready", metav1.ConditionTrue, "Info Paused"},
-		"wrong annotations":      {func(w *world) { w.HostedCluster.Annotations[settings.Prefix+"cidr"] = "x" }, "Ready", metav1.ConditionTrue, "Info Paused"},
+		"all were deleted":       {func(w *gather.World) { w.Edges = nil }, "EdgeNotReady", metav1.ConditionFalse, "has no edge"},
+		"nothing was served":     {func(w *gather.World) { w.Edges, w.Last = nil, network.Plan{} }, "Paused", metav1.ConditionFalse, "Nothing is applied: the cluster is paused."},
+		"the annotation is lost": {func(w *gather.World) { delete(w.HostedCluster.Annotations, settings.Prefix+"network") }, "Ready", metav1.ConditionTrue, "Info Paused"},
+		"wrong annotations":      {func(w *gather.World) { w.HostedCluster.Annotations[settings.Prefix+"cidr"] = "x" }, "Ready", metav1.ConditionTrue, "Info Paused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, _ := twoEdges(t)
-			w.binding = &metav1.PartialObjectMetadata{}
+			w.Binding = &metav1.PartialObjectMetadata{}
 			w.HostedCluster.Annotations[settings.Prefix+"paused"] = "true"
 			c.change(&w)
-			d := decide(w, testOptions, testNow)
-			g.Expect(d.action).To(Equal(keep))
-			g.Expect(d.desired).To(BeEmpty())
-			said, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), testNow)
+			d := decide.About(w, testOptions.Release, testNow)
+			g.Expect(d.Action).To(Equal(decide.Keep))
+			g.Expect(d.Desired).To(BeEmpty())
+			said, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: w.Edges}), testNow)
 			g.Expect(said.Message).To(ContainSubstring(c.words))
 			g.Expect(said.Reason).To(Equal(c.reason), said.Message)
 			g.Expect(said.Status).To(Equal(c.ready))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,7 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/cldmnky/oooi/controllers/apply"
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
+	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -30,12 +35,12 @@ func TestPrune(t *testing.T) {
 		return o
 	}
 	all := []metav1.PartialObjectMetadata{
-		object(leaseKind, "lease a", "a"), object(leaseKind, "lease b", "b"), object(configMapKind, "plan", ""),
-		object(roleKind, "role", ""), object(roleBindingKind, "binding", ""), object(networkPolicyKind, desired.EdgePolicy, ""), object(networkPolicyKind, "access", ""), object(definitionKind, "nad a", "a"),
-		object(definitionKind, "nad b", "b"), object(deploymentKind, "edge a", "a"), object(deploymentKind, "edge b", "b"), object(budgetKind, "budget a", "a"),
+		object(own.LeaseKind, "lease a", "a"), object(own.LeaseKind, "lease b", "b"), object(own.ConfigMapKind, "plan", ""),
+		object(own.RoleKind, "role", ""), object(own.RoleBindingKind, "binding", ""), object(own.NetworkPolicyKind, desired.EdgePolicy, ""), object(own.NetworkPolicyKind, "access", ""), object(own.DefinitionKind, "nad a", "a"),
+		object(own.DefinitionKind, "nad b", "b"), object(own.DeploymentKind, "edge a", "a"), object(own.DeploymentKind, "edge b", "b"), object(own.BudgetKind, "budget a", "a"),
 	}
 	scheme := runtime.NewScheme()
-	NewWithT(t).Expect(AddToScheme(scheme)).To(Succeed())
+	NewWithT(t).Expect(watch.AddToScheme(scheme)).To(Succeed())
 	for name, test := range map[string]struct{ refused, terminates, deleted, left string }{
 		"everything": {deleted: "edge a, edge b, budget a, oooi-edge, access, binding, role, nad a, nad b, plan, lease a, lease b"},
 		"an edge is refused": {refused: "edge a",
@@ -64,16 +69,16 @@ func TestPrune(t *testing.T) {
 					objects[i].DeletionTimestamp = &metav1.Time{Time: testNow}
 				}
 			}
-			r := &Reconciler{Client: c, Live: c, Now: func() time.Time { return testNow }}
-			left, err := r.prune(t.Context(), objects, func(o metav1.PartialObjectMetadata) { deleted = append(deleted, o.Name) })
+			r := &Reconciler{Metrics: report.NewMetrics(prometheus.NewRegistry()), Client: c, Live: c, Now: func() time.Time { return testNow }}
+			left, err := r.writer().Prune(t.Context(), objects, func(o metav1.PartialObjectMetadata) { deleted = append(deleted, o.Name) })
 			var stays []string
 			for _, o := range left {
 				stays = append(stays, o.Name)
 			}
 			g.Expect(strings.Join(deleted, ", ")).To(Equal(test.deleted))
 			g.Expect(strings.Join(stays, ", ")).To(Equal(test.left))
-			g.Expect(len(asked)).To(Equal(len(deleted)+len(writeErrors(err))), "what terminates is not deleted again")
-			g.Expect(len(writeErrors(err)) > 0).To(Equal(test.refused != ""))
+			g.Expect(len(asked)).To(Equal(len(deleted)+len(apply.WriteErrors(err))), "what terminates is not deleted again")
+			g.Expect(len(apply.WriteErrors(err)) > 0).To(Equal(test.refused != ""))
 		})
 	}
 }
@@ -95,7 +100,7 @@ func (s *apiServer) deletions(path string) int {
 func testRemovalHeld(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "stuck")
-	plan := ownObject{configMapKind, wire.PlanConfigMap}
+	plan := ownObject{own.ConfigMapKind, wire.PlanConfigMap}
 	g.Expect(h.finalize(t, plan, "example.com/other")).To(Succeed())
 	h.annotate(t, "network", "none")
 	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.Removing)),
@@ -116,7 +121,7 @@ func testRemovalHeld(t *testing.T, s *apiServer, r *Reconciler) {
 func testRemovalOfAnEdgeHeld(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "stays")
-	edge := ownObject{deploymentKind, h.edge()}
+	edge := ownObject{own.DeploymentKind, h.edge()}
 	g.Expect(h.finalize(t, edge, "example.com/other")).To(Succeed())
 	h.annotate(t, "network", "none")
 	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.Removing)),

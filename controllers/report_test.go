@@ -1,8 +1,6 @@
 package controllers
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/tools/events"
 	"slices"
 	"strings"
 	"testing"
@@ -11,11 +9,18 @@ import (
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -33,8 +38,8 @@ func deployment(change func(*appsv1.Deployment)) appsv1.Deployment {
 }
 
 // A lone is an edge of vlan100 with no peer, as it is known.
-func lone(change func(*appsv1.Deployment)) outcome {
-	return outcome{edges: edgesOf(deployment(change))}
+func lone(change func(*appsv1.Deployment)) apply.Outcome {
+	return apply.Outcome{Edges: edgesOf(deployment(change))}
 }
 
 // TestVerdict: which reason stands for what is known, and what users read first.
@@ -46,9 +51,9 @@ func TestVerdict(t *testing.T) {
 	inUse := network.Problem{Reason: network.AddressInUse, Severity: network.SeverityError, Args: network.Args{"detail": "By MAC x."}}
 	note := network.Problem{Reason: network.ImagesUnreachable, Severity: network.SeverityWarning, Args: network.Args{"detail": "no images."}}
 	starts := func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 }
-	starting := edgeOf(deployment(func(d *appsv1.Deployment) { d.Name = "two"; starts(d) }))
-	lost := edgeOf(drained(time.Minute)(starting.live))
-	checking := edgeOf(deployment(func(d *appsv1.Deployment) {
+	starting := gather.EdgeOf(deployment(func(d *appsv1.Deployment) { d.Name = "two"; starts(d) }))
+	lost := gather.EdgeOf(drained(time.Minute)(starting.Live))
+	checking := gather.EdgeOf(deployment(func(d *appsv1.Deployment) {
 		d.Name, d.Labels[wire.LabelName] = "oooi-acd-clusters-vlan100", wire.NameACD
 		starts(d)
 	}))
@@ -56,46 +61,46 @@ func TestVerdict(t *testing.T) {
 		d.Status = appsv1.DeploymentStatus{ObservedGeneration: 2, Conditions: []appsv1.DeploymentCondition{
 			{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "violates PodSecurity"}}}
 	}
-	other := edgeOf(deployment(func(d *appsv1.Deployment) {
+	other := gather.EdgeOf(deployment(func(d *appsv1.Deployment) {
 		d.Name, d.Labels = "storage", map[string]string{wire.LabelName: wire.NameEdge, wire.LabelNetwork: "clusters.storage"}
 		starts(d)
 	}))
 	for name, c := range map[string]struct {
-		action   action
+		action   decide.Action
 		problems network.Problems
-		outcome  outcome
+		outcome  apply.Outcome
 		reason   network.Reason
 		severity network.Severity
 		text     string
 	}{
-		"well":                   {serve, nil, outcome{edges: serving}, explain.Ready, network.SeverityInfo, ""},
-		"well but":               {serve, network.Problems{note}, outcome{edges: serving}, explain.ReadyWithWarnings, network.SeverityWarning, "No images."},
-		"a part is waited for":   {serve, network.Problems{note, waiting}, outcome{edges: serving}, network.WaitingForEndpoint, network.SeverityWaiting, "OAuth is missing."},
-		"both wait":              {serve, network.Problems{waiting}, lone(starts), network.WaitingForEndpoint, network.SeverityWaiting, "is not ready"},
-		"refused, and only that": {leave, network.Problems{note, waiting, blocking}, outcome{}, network.CIDRMissing, network.SeverityError, "No CIDR."},
-		"refused while it runs":  {leave, network.Problems{blocking}, outcome{edges: serving}, network.CIDRMissing, network.SeverityError, "No CIDR."},
-		"no control plane":       {leave, network.Problems{early}, outcome{}, network.WaitingForControlPlane, network.SeverityWaiting, "No API yet."},
-		"the first pod starts":   {serve, nil, lone(starts), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
-		"old pod still exists":   {serve, nil, lone(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 0 }), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
-		"not observed yet":       {serve, nil, lone(func(d *appsv1.Deployment) { d.Generation = 3 }), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
-		"just created":           {serve, nil, lone(func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
-		"one of two edges": {serve, network.Problems{note}, outcome{edges: append(serving, starting)}, explain.ReadyWithWarnings, network.SeverityWarning,
+		"well":                   {decide.Serve, nil, apply.Outcome{Edges: serving}, explain.Ready, network.SeverityInfo, ""},
+		"well but":               {decide.Serve, network.Problems{note}, apply.Outcome{Edges: serving}, explain.ReadyWithWarnings, network.SeverityWarning, "No images."},
+		"a part is waited for":   {decide.Serve, network.Problems{note, waiting}, apply.Outcome{Edges: serving}, network.WaitingForEndpoint, network.SeverityWaiting, "OAuth is missing."},
+		"both wait":              {decide.Serve, network.Problems{waiting}, lone(starts), network.WaitingForEndpoint, network.SeverityWaiting, "is not ready"},
+		"refused, and only that": {decide.Leave, network.Problems{note, waiting, blocking}, apply.Outcome{}, network.CIDRMissing, network.SeverityError, "No CIDR."},
+		"refused while it runs":  {decide.Leave, network.Problems{blocking}, apply.Outcome{Edges: serving}, network.CIDRMissing, network.SeverityError, "No CIDR."},
+		"no control plane":       {decide.Leave, network.Problems{early}, apply.Outcome{}, network.WaitingForControlPlane, network.SeverityWaiting, "No API yet."},
+		"the first pod starts":   {decide.Serve, nil, lone(starts), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
+		"old pod still exists":   {decide.Serve, nil, lone(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 0 }), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
+		"not observed yet":       {decide.Serve, nil, lone(func(d *appsv1.Deployment) { d.Generation = 3 }), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
+		"just created":           {decide.Serve, nil, lone(func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
+		"one of two edges": {decide.Serve, network.Problems{note}, apply.Outcome{Edges: append(serving, starting)}, explain.ReadyWithWarnings, network.SeverityWarning,
 			"Edge clusters-blue/two is not ready. If its peer also fails, network clusters/vlan100 has no DHCP, DNS, NTP, access to the control plane. Check its pod: kubectl -n clusters-blue describe pod -l hostedcluster.densityops.com/network=clusters.vlan100"},
-		"one of two, and a part is waited for": {serve, network.Problems{waiting}, outcome{edges: append(serving, lost)}, network.WaitingForEndpoint, network.SeverityWaiting, "two is not ready"},
-		"neither of two edges":                 {serve, nil, outcome{edges: []Edge{starting, lost}}, network.EdgeNotReady, network.SeverityError, "no other edge"},
-		"an edge of another network":           {serve, nil, outcome{edges: append(serving, other)}, network.EdgeNotReady, network.SeverityWaiting, "storage"},
-		"addresses are checked":                {serve, nil, outcome{edges: []Edge{checking}}, network.AddressCheckPending, network.SeverityWaiting, "checking for address conflicts (Deployment oooi-acd-clusters-vlan100)"},
-		"addresses are in use":                 {serve, network.Problems{waiting, inUse}, outcome{edges: []Edge{checking}}, network.AddressInUse, network.SeverityError, "By MAC x."},
-		"refused while addresses are checked":  {leave, network.Problems{blocking}, outcome{edges: []Edge{checking}}, network.CIDRMissing, network.SeverityError, "No CIDR."},
-		"pod refused, and why":                 {serve, network.Problems{note}, lone(refused), network.EdgeNotReady, network.SeverityError, "violates PodSecurity"},
+		"one of two, and a part is waited for": {decide.Serve, network.Problems{waiting}, apply.Outcome{Edges: append(serving, lost)}, network.WaitingForEndpoint, network.SeverityWaiting, "two is not ready"},
+		"neither of two edges":                 {decide.Serve, nil, apply.Outcome{Edges: []gather.Edge{starting, lost}}, network.EdgeNotReady, network.SeverityError, "no other edge"},
+		"an edge of another network":           {decide.Serve, nil, apply.Outcome{Edges: append(serving, other)}, network.EdgeNotReady, network.SeverityWaiting, "storage"},
+		"addresses are checked":                {decide.Serve, nil, apply.Outcome{Edges: []gather.Edge{checking}}, network.AddressCheckPending, network.SeverityWaiting, "checking for address conflicts (Deployment oooi-acd-clusters-vlan100)"},
+		"addresses are in use":                 {decide.Serve, network.Problems{waiting, inUse}, apply.Outcome{Edges: []gather.Edge{checking}}, network.AddressInUse, network.SeverityError, "By MAC x."},
+		"refused while addresses are checked":  {decide.Leave, network.Problems{blocking}, apply.Outcome{Edges: []gather.Edge{checking}}, network.CIDRMissing, network.SeverityError, "No CIDR."},
+		"pod refused, and why":                 {decide.Serve, network.Problems{note}, lone(refused), network.EdgeNotReady, network.SeverityError, "violates PodSecurity"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, plan := served(t, "lb-ip")
 			w.HostedCluster.Generation = 7
-			d := decision{action: c.action, plan: plan, problems: c.problems}
-			v := verdictOf(w, d, c.outcome)
-			got, ok := condition(w, d, v, testNow)
+			d := decide.Decision{Action: c.action, Plan: plan, Problems: c.problems}
+			v := report.Of(w, d, c.outcome)
+			got, ok := report.Condition(w, d, v, testNow)
 			g.Expect(ok).To(BeTrue())
 			g.Expect(got.Reason).To(Equal(string(c.reason)))
 			g.Expect(v.Severity()).To(Equal(c.severity), got.Message)
@@ -116,7 +121,7 @@ func TestLostEdges(t *testing.T) {
 	rolling := func(d appsv1.Deployment) appsv1.Deployment { return broken(time.Minute, time.Minute)(d) }
 	for name, c := range map[string]struct {
 		before  string
-		edges   []Edge
+		edges   []gather.Edge
 		events  []string
 		metrics map[string]string
 	}{
@@ -132,15 +137,15 @@ func TestLostEdges(t *testing.T) {
 			g := NewWithT(t)
 			w, plan := served(t, "lb-ip")
 			plan.Networks = slices.Clone(plan.Networks)
-			before := metav1.Condition{Type: ConditionType, Status: metav1.ConditionFalse, Reason: c.before}
+			before := metav1.Condition{Type: own.ConditionType, Status: metav1.ConditionFalse, Reason: c.before}
 			if strings.HasPrefix(c.before, "Ready") {
 				before.Status = metav1.ConditionTrue
 			}
 			w.HostedCluster.Status.Conditions = []metav1.Condition{before}
 			recorder, registry := events.NewFakeRecorder(10), prometheus.NewRegistry()
 			api := newTakes(t, 9)
-			r := &Reconciler{Client: api, Live: api, Events: recorder, Metrics: NewMetrics(registry), Now: func() time.Time { return testNow }}
-			g.Expect(r.report(t.Context(), w, decision{action: serve, plan: plan}, outcome{edges: c.edges})).To(Succeed())
+			r := &Reconciler{Client: api, Live: api, Events: recorder, Metrics: report.NewMetrics(registry), Now: func() time.Time { return testNow }}
+			g.Expect(r.report(t.Context(), w, decide.Decision{Action: decide.Serve, Plan: plan}, apply.Outcome{Edges: c.edges})).To(Succeed())
 			close(recorder.Events)
 			var got []string
 			for e := range recorder.Events {
@@ -176,13 +181,13 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 	two := deployment(func(d *appsv1.Deployment) { d.Name = "two" })
 	lost := drained(time.Minute)
 	both, one, none := edgesOf(up, two), edgesOf(up, lost(two)), edgesOf(lost(up), lost(two))
-	serves := decision{action: serve, plan: plan}
-	warns, refused := serves, decision{action: leave, plan: plan, problems: network.Problems{
+	serves := decide.Decision{Action: decide.Serve, Plan: plan}
+	warns, refused := serves, decide.Decision{Action: decide.Leave, Plan: plan, Problems: network.Problems{
 		{Reason: network.CIDRMissing, Severity: network.SeverityError, Args: network.Args{"detail": "No CIDR."}}}}
-	warns.problems = network.Problems{{Reason: network.NTPMissing, Severity: network.SeverityWarning, Args: network.Args{"detail": "No time."}}}
+	warns.Problems = network.Problems{{Reason: network.NTPMissing, Severity: network.SeverityWarning, Args: network.Args{"detail": "No time."}}}
 	type pass struct {
-		d     decision
-		edges []Edge
+		d     decide.Decision
+		edges []gather.Edge
 		// event is about an edge, empty where there is to be none.
 		event string
 	}
@@ -197,17 +202,17 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			api := newTakes(t, 99)
-			r := &Reconciler{Client: api, Live: api, Metrics: NewMetrics(prometheus.NewRegistry()), Now: func() time.Time { return testNow }}
+			r := &Reconciler{Client: api, Live: api, Metrics: report.NewMetrics(prometheus.NewRegistry()), Now: func() time.Time { return testNow }}
 			w := w
 			w.HostedCluster = w.HostedCluster.DeepCopy()
 			w.HostedCluster.Status.Conditions = nil
 			for i, p := range passes {
 				recorder := events.NewFakeRecorder(10)
 				r.Events = recorder
-				o := outcome{edges: p.edges}
-				w.reported = r.lastReport(t.Context(), w.HostedCluster, r.memory.of(client.ObjectKeyFromObject(w.HostedCluster)).reported)
+				o := apply.Outcome{Edges: p.edges}
+				w.Reported = r.reader().ReadReport(t.Context(), w.HostedCluster, r.memory.of(client.ObjectKeyFromObject(w.HostedCluster)).reported)
 				g.Expect(r.report(t.Context(), w, p.d, o)).To(Succeed())
-				c, _ := condition(w, p.d, verdictOf(w, p.d, o), testNow)
+				c, _ := report.Condition(w, p.d, report.Of(w, p.d, o), testNow)
 				w.HostedCluster.Status.Conditions = []metav1.Condition{c}
 				close(recorder.Events)
 				var got []string
@@ -223,20 +228,20 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 				g.Expect(got).To(ConsistOf(HavePrefix(p.event)), "pass %d", i)
 			}
 			// Another process knows no Events, but reads what was stored.
-			stored := r.memory.of(client.ObjectKeyFromObject(w.HostedCluster)).reported.report
+			stored := r.memory.of(client.ObjectKeyFromObject(w.HostedCluster)).reported.Report
 			stored.Version, stored.Cluster, stored.Written = 1, "clusters/blue", testNow
 			var err error
-			w.reported, err = explain.ReadReport(stored.JSON())
+			w.Reported, err = explain.ReadReport(stored.JSON())
 			g.Expect(err).NotTo(HaveOccurred())
 			recorder := events.NewFakeRecorder(10)
-			restarted := &Reconciler{Client: r.Client, Live: r.Live, Events: recorder, Metrics: NewMetrics(prometheus.NewRegistry()), Now: r.Now}
+			restarted := &Reconciler{Client: r.Client, Live: r.Live, Events: recorder, Metrics: report.NewMetrics(prometheus.NewRegistry()), Now: r.Now}
 			last := passes[len(passes)-1]
-			g.Expect(restarted.report(t.Context(), w, last.d, outcome{edges: last.edges})).To(Succeed())
+			g.Expect(restarted.report(t.Context(), w, last.d, apply.Outcome{Edges: last.edges})).To(Succeed())
 			g.Expect(recorder.Events).To(BeEmpty())
 			// A new release may say more.
-			last.d.problems = append(slices.Clone(last.d.problems), network.Problem{Reason: network.NTPMissing, Severity: network.SeverityWarning, Args: network.Args{"detail": "No clock."}})
+			last.d.Problems = append(slices.Clone(last.d.Problems), network.Problem{Reason: network.NTPMissing, Severity: network.SeverityWarning, Args: network.Args{"detail": "No clock."}})
 			restarted.memory = memory{}
-			g.Expect(restarted.report(t.Context(), w, last.d, outcome{edges: last.edges})).To(Succeed())
+			g.Expect(restarted.report(t.Context(), w, last.d, apply.Outcome{Edges: last.edges})).To(Succeed())
 			g.Expect(recorder.Events).NotTo(Receive(ContainSubstring("Edge clusters-blue/")))
 		})
 	}
@@ -247,17 +252,17 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 func TestEdgesReportWhileRefused(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := twoEdges(t)
-	w.last = plan
+	w.Last = plan
 	w.HostedCluster.Annotations = annotated(w, "cidr", "x")
-	w.reports = []reported{
+	w.Reports = []gather.Reported{
 		{"clusters.vlan100", network.Report{Edge: 1, Peer: network.PeerUnreachable}},
 		{"clusters.vlan100", network.Report{Edge: 2, Degraded: network.Degradation{Cause: network.FailoverTargetsAnswered}}},
 	}
-	w.set(first, readySince(time.Hour))
-	w.set(second, readySince(time.Hour))
-	d := decide(w, testOptions, testNow)
-	c, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), testNow)
-	g.Expect(d.action).To(Equal(leave))
+	setEdge(&w, first, readySince(time.Hour))
+	setEdge(&w, second, readySince(time.Hour))
+	d := decide.About(w, testOptions.Release, testNow)
+	c, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: w.Edges}), testNow)
+	g.Expect(d.Action).To(Equal(decide.Leave))
 	g.Expect(c.Status).To(Equal(metav1.ConditionFalse))
 	g.Expect(c.Message).To(And(ContainSubstring("Warning EdgesPartitioned"), ContainSubstring("Warning FailoverDegraded")))
 }
@@ -266,18 +271,18 @@ func TestTransitionTimeIsTheStatuss(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := served(t, "lb-ip")
 	earlier := metav1.NewTime(testNow.Add(-time.Hour))
-	w.HostedCluster.Status.Conditions = []metav1.Condition{{Type: ConditionType, Status: metav1.ConditionFalse, LastTransitionTime: earlier}}
-	waits := decision{action: serve, plan: plan, problems: network.Problems{{Reason: network.WaitingForEndpoint, Severity: network.SeverityWaiting}}}
-	c, _ := condition(w, waits, verdictOf(w, waits, outcome{}), testNow)
+	w.HostedCluster.Status.Conditions = []metav1.Condition{{Type: own.ConditionType, Status: metav1.ConditionFalse, LastTransitionTime: earlier}}
+	waits := decide.Decision{Action: decide.Serve, Plan: plan, Problems: network.Problems{{Reason: network.WaitingForEndpoint, Severity: network.SeverityWaiting}}}
+	c, _ := report.Condition(w, waits, report.Of(w, waits, apply.Outcome{}), testNow)
 	g.Expect(c.LastTransitionTime).To(Equal(earlier), "False before and after")
-	ready := decision{action: serve, plan: plan}
-	c, _ = condition(w, ready, verdictOf(w, ready, lone(func(*appsv1.Deployment) {})), testNow)
+	ready := decide.Decision{Action: decide.Serve, Plan: plan}
+	c, _ = report.Condition(w, ready, report.Of(w, ready, lone(func(*appsv1.Deployment) {})), testNow)
 	g.Expect(c.LastTransitionTime.Time).To(Equal(testNow))
 }
 
 func TestOptedOutSaysNothing(t *testing.T) {
 	w, _ := served(t, "lb-ip")
-	_, ok := condition(w, decision{action: remove}, verdict{}, testNow)
+	_, ok := report.Condition(w, decide.Decision{Action: decide.Remove}, report.Verdict{}, testNow)
 	NewWithT(t).Expect(ok).To(BeFalse())
 }
 
@@ -296,7 +301,7 @@ func TestSettings(t *testing.T) {
 			Services:      []corev1.Service{{ObjectMeta: named("git")}}, NetworkAttachmentDefinitions: []nadv1.NetworkAttachmentDefinition{{ObjectMeta: named("vlan100")}},
 		}
 		change(&o)
-		return Settings(o)
+		return report.Settings(o)
 	}
 	one := objects(func(*hcp.Objects) {})
 	g.Expect(one).To(MatchRegexp("^[0-9a-f]{8}$"))
@@ -320,32 +325,34 @@ func TestDecide(t *testing.T) {
 	deleting := metav1.NewTime(testNow)
 	until := testNow.Add(time.Hour).Format(time.RFC3339)
 	for name, c := range map[string]struct {
-		change func(*world)
-		want   action
+		change func(*gather.World)
+		want   decide.Action
 	}{
-		"opted in":                    {func(*world) {}, serve},
-		"annotation removed":          {func(w *world) { delete(w.HostedCluster.Annotations, settings.Prefix+"network") }, remove},
-		"network: none":               {func(w *world) { w.HostedCluster.Annotations[settings.Prefix+"network"] = "none" }, remove},
-		"being deleted":               {func(w *world) { w.HostedCluster.DeletionTimestamp = &deleting }, ignore},
-		"paused":                      {func(w *world) { w.HostedCluster.Annotations[settings.Prefix+"paused"] = "true" }, keep},
-		"paused, opted out":           {func(w *world) { w.HostedCluster.Annotations = map[string]string{settings.Prefix + "paused": "true"} }, ignore},
-		"spec.pausedUntil":            {func(w *world) { w.HostedCluster.Spec.PausedUntil = &until }, keep},
-		"no control plane":            {func(w *world) { w.controlPlane = nil }, leave},
-		"control plane being deleted": {func(w *world) { w.controlPlane.DeletionTimestamp = &deleting }, leave},
-		"API not published":           {func(w *world) { w.HostedCluster.Status.ControlPlaneEndpoint = hyperv1.APIEndpoint{} }, leave},
-		"wrong annotation":            {func(w *world) { w.HostedCluster.Annotations[settings.Prefix+"cidr"] = "x" }, leave},
-		"a Route is missing":          {func(w *world) { w.Routes = w.Routes[1:] }, serve},
-		"the definition is missing":   {func(w *world) { w.NetworkAttachmentDefinitions = nil }, leave},
+		"opted in":           {func(*gather.World) {}, decide.Serve},
+		"annotation removed": {func(w *gather.World) { delete(w.HostedCluster.Annotations, settings.Prefix+"network") }, decide.Remove},
+		"network: none":      {func(w *gather.World) { w.HostedCluster.Annotations[settings.Prefix+"network"] = "none" }, decide.Remove},
+		"being deleted":      {func(w *gather.World) { w.HostedCluster.DeletionTimestamp = &deleting }, decide.Ignore},
+		"paused":             {func(w *gather.World) { w.HostedCluster.Annotations[settings.Prefix+"paused"] = "true" }, decide.Keep},
+		"paused, opted out": {func(w *gather.World) {
+			w.HostedCluster.Annotations = map[string]string{settings.Prefix + "paused": "true"}
+		}, decide.Ignore},
+		"spec.pausedUntil":            {func(w *gather.World) { w.HostedCluster.Spec.PausedUntil = &until }, decide.Keep},
+		"no control plane":            {func(w *gather.World) { w.ControlPlane = nil }, decide.Leave},
+		"control plane being deleted": {func(w *gather.World) { w.ControlPlane.DeletionTimestamp = &deleting }, decide.Leave},
+		"API not published":           {func(w *gather.World) { w.HostedCluster.Status.ControlPlaneEndpoint = hyperv1.APIEndpoint{} }, decide.Leave},
+		"wrong annotation":            {func(w *gather.World) { w.HostedCluster.Annotations[settings.Prefix+"cidr"] = "x" }, decide.Leave},
+		"a Route is missing":          {func(w *gather.World) { w.Routes = w.Routes[1:] }, decide.Serve},
+		"the definition is missing":   {func(w *gather.World) { w.NetworkAttachmentDefinitions = nil }, decide.Leave},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, _ := served(t, "lb-ip")
 			c.change(&w)
-			d := decide(w, testOptions, testNow)
-			g.Expect(d.action.String()).To(Equal(c.want.String()), "%v", d.problems)
-			g.Expect(len(d.desired) > 0).To(Equal(c.want == serve))
-			if c.want == leave {
-				g.Expect(servable(d.problems)).To(BeFalse(), "the condition says why")
+			d := decide.About(w, testOptions.Release, testNow)
+			g.Expect(d.Action.String()).To(Equal(c.want.String()), "%v", d.Problems)
+			g.Expect(len(d.Desired) > 0).To(Equal(c.want == decide.Serve))
+			if c.want == decide.Leave {
+				g.Expect(decide.Servable(d.Problems)).To(BeFalse(), "the condition says why")
 			}
 		})
 	}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -56,8 +57,8 @@ func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
 		"bind edges elsewhere": func(ctx context.Context) error {
 			return c.Apply(ctx, desired.EdgeBinding("default"), client.FieldOwner(wire.Owner))
 		},
-		"bind another role":                   func(ctx context.Context) error { return c.Create(ctx, binding(ControlPlaneRole, "cluster-admin")) },
-		"make a binding of another name":      func(ctx context.Context) error { return c.Create(ctx, binding("x", ControlPlaneRole)) },
+		"bind another role":                   func(ctx context.Context) error { return c.Create(ctx, binding(own.ControlPlaneRole, "cluster-admin")) },
+		"make a binding of another name":      func(ctx context.Context) error { return c.Create(ctx, binding("x", own.ControlPlaneRole)) },
 		"make a Deployment elsewhere":         func(ctx context.Context) error { return c.Create(ctx, &appsv1.Deployment{ObjectMeta: in("default")}) },
 		"make a ConfigMap elsewhere":          func(ctx context.Context) error { return c.Create(ctx, &corev1.ConfigMap{ObjectMeta: in("default")}) },
 		"make another ConfigMap where it may": func(ctx context.Context) error { return c.Create(ctx, &corev1.ConfigMap{ObjectMeta: in(h.ns)}) },
@@ -98,7 +99,7 @@ func testRightsOfAnEdge(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "edge")
 	c := s.as(t, h.ns, wire.ServiceAccount)
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi.test", Labels: ownedLabels()}}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi.test", Labels: own.Labels()}}
 	g.Expect(c.Create(t.Context(), lease)).To(Succeed())
 	g.Expect(c.Update(t.Context(), lease)).To(Succeed())
 	g.Expect(c.Delete(t.Context(), lease)).To(Succeed())

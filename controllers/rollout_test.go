@@ -10,41 +10,45 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
 // twoEdges is a story's world whose two edges on each network run as desired.
-func twoEdges(t *testing.T) (world, network.Plan) {
+func twoEdges(t *testing.T) (gather.World, network.Plan) {
 	t.Helper()
 	w, plan := served(t, "two-edges")
 	for _, d := range edges(t, w, plan) {
-		w.edges = append(w.edges, edgeOf(running(d)))
+		w.Edges = append(w.Edges, gather.EdgeOf(running(d)))
 	}
-	w.edges = slices.DeleteFunc(w.edges, func(e Edge) bool { return e.Role == roleACD })
-	w.last = plan
+	w.Edges = slices.DeleteFunc(w.Edges, func(e gather.Edge) bool { return e.Role == gather.RoleACD })
+	w.Last = plan
 	return w, plan
 }
 
-// change is w with what d applies. A recreated pod does not serve yet.
-func (w world) change(t *testing.T, d decision) world {
+// changed is w with what d applies. A recreated pod does not serve yet.
+func changed(w gather.World, t *testing.T, d decide.Decision) gather.World {
 	t.Helper()
 	var out []appsv1.Deployment
-	for _, e := range w.edges {
-		o := metav1.PartialObjectMetadata{ObjectMeta: e.live.ObjectMeta}
-		o.SetGroupVersionKind(deploymentKind)
-		w.owned = append(w.owned, o)
+	for _, e := range w.Edges {
+		o := metav1.PartialObjectMetadata{ObjectMeta: e.Live.ObjectMeta}
+		o.SetGroupVersionKind(own.DeploymentKind)
+		w.Owned = append(w.Owned, o)
 	}
-	gone := obsolete(w, d)
-	w.owned = nil
-	for _, e := range w.edges {
+	gone := apply.Obsolete(w, d)
+	w.Owned = nil
+	for _, e := range w.Edges {
 		if !slices.ContainsFunc(gone, func(o metav1.PartialObjectMetadata) bool { return o.Name == e.Name }) {
-			out = append(out, e.live)
+			out = append(out, e.Live)
 		}
 	}
-	for _, u := range d.desired {
-		if u.GroupVersionKind() != deploymentKind || d.does(u.GetName(), rollout.Hold) {
+	for _, u := range d.Desired {
+		if u.GroupVersionKind() != own.DeploymentKind || d.Does(u.GetName(), rollout.Hold) {
 			continue
 		}
 		i := slices.IndexFunc(out, func(x appsv1.Deployment) bool { return x.Name == u.GetName() })
@@ -57,40 +61,40 @@ func (w world) change(t *testing.T, d decision) world {
 			out[i].Generation, out[i].Status = was.Generation+1, was.Status
 		}
 	}
-	w.edges, w.last = edgesOf(out...), d.plan
+	w.Edges, w.Last = edgesOf(out...), d.Plan
 	return w
 }
 
-// set replaces what is known of one Deployment.
-func (w *world) set(name string, to func(appsv1.Deployment) appsv1.Deployment) {
-	w.edges = slices.Clone(w.edges)
-	for i, e := range w.edges {
+// setEdge replaces what is known of one Deployment.
+func setEdge(w *gather.World, name string, to func(appsv1.Deployment) appsv1.Deployment) {
+	w.Edges = slices.Clone(w.Edges)
+	for i, e := range w.Edges {
 		if e.Name == name {
-			w.edges[i] = edgeOf(to(e.live))
+			w.Edges[i] = gather.EdgeOf(to(e.Live))
 		}
 	}
 }
 
-// deployment is the Deployment of this name that exists.
-func (w world) deployment(name string) (appsv1.Deployment, bool) {
-	e, exists := w.edge(name)
-	return e.live, exists
+// deploymentIn is the Deployment of this name that exists.
+func deploymentIn(w gather.World, name string) (appsv1.Deployment, bool) {
+	e, exists := w.Edge(name)
+	return e.Live, exists
 }
 
 // hasTemplate reports whether live runs what u wants.
 func hasTemplate(live appsv1.Deployment, u *unstructured.Unstructured) bool {
-	return live.Annotations[wire.AnnotationTemplate] == u.GetAnnotations()[wire.AnnotationTemplate] && !drifted(edgeOf(live), podTemplateOf(u))
+	return live.Annotations[wire.AnnotationTemplate] == u.GetAnnotations()[wire.AnnotationTemplate] && !decide.Drifted(gather.EdgeOf(live), decide.PodTemplateOf(u))
 }
 
 // isDesiredEdge reports whether u is the Deployment of an edge.
 func isDesiredEdge(u *unstructured.Unstructured) bool {
-	return u.GroupVersionKind() == deploymentKind && u.GetLabels()[wire.LabelName] == wire.NameEdge
+	return u.GroupVersionKind() == own.DeploymentKind && u.GetLabels()[wire.LabelName] == wire.NameEdge
 }
 
 // rolls reports whether applying u ends a pod that serves.
-func rolls(w world, u *unstructured.Unstructured) bool {
-	live, exists := w.deployment(u.GetName())
-	return exists && edgeOf(live).Seen.Available && !hasTemplate(live, u)
+func rolls(w gather.World, u *unstructured.Unstructured) bool {
+	live, exists := deploymentIn(w, u.GetName())
+	return exists && gather.EdgeOf(live).Seen.Available && !hasTemplate(live, u)
 }
 
 func stopped(d appsv1.Deployment) appsv1.Deployment {
@@ -110,9 +114,9 @@ func terminating(d appsv1.Deployment) appsv1.Deployment {
 	return d
 }
 
-func heldOf(d decision) []string {
+func heldOf(d decide.Decision) []string {
 	var out []string
-	for _, s := range d.steps() {
+	for _, s := range d.Steps() {
 		if s.Action == rollout.Hold && s.Peer != "" {
 			out = append(out, s.Name)
 		}
@@ -132,65 +136,69 @@ func TestOneEdgeAtATime(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
 	o := testOptions
-	g.Expect(heldOf(decide(w, o, testNow))).To(BeEmpty(), "nothing changes")
+	g.Expect(heldOf(decide.About(w, o.Release, testNow))).To(BeEmpty(), "nothing changes")
 	o.Image += "2"
-	d := decide(w, o, testNow)
+	d := decide.About(w, o.Release, testNow)
 	g.Expect(heldOf(d)).To(Equal([]string{first2, first}))
-	w = w.change(t, d)
-	d = decide(w, o, testNow)
+	w = changed(w, t, d)
+	d = decide.About(w, o.Release, testNow)
 	g.Expect(heldOf(d)).To(Equal([]string{first2, first}), "the second does not serve yet")
-	w.set(second, running)
-	d = decide(w, o, testNow)
+	setEdge(&w, second, running)
+	d = decide.About(w, o.Release, testNow)
 	g.Expect(heldOf(d)).To(Equal([]string{first2}), "each network for itself")
-	w = w.change(t, d)
-	w.set(second2, running)
-	w.set(first, running)
-	w = w.change(t, decide(w, o, testNow))
-	w.set(first2, running)
-	d = decide(w, o, testNow)
+	w = changed(w, t, d)
+	setEdge(&w, second2, running)
+	setEdge(&w, first, running)
+	w = changed(w, t, decide.About(w, o.Release, testNow))
+	setEdge(&w, first2, running)
+	d = decide.About(w, o.Release, testNow)
 	g.Expect(heldOf(d)).To(BeEmpty())
-	for _, u := range d.desired {
+	for _, u := range d.Desired {
 		if isDesiredEdge(u) {
-			live, _ := w.deployment(u.GetName())
+			live, _ := deploymentIn(w, u.GetName())
 			g.Expect(hasTemplate(live, u)).To(BeTrue(), u.GetName())
 		}
 	}
 }
 
 func TestRoll(t *testing.T) {
-	without := func(w *world, name string) {
-		w.edges = slices.DeleteFunc(slices.Clone(w.edges), func(d Edge) bool { return d.Name == name })
+	without := func(w *gather.World, name string) {
+		w.Edges = slices.DeleteFunc(slices.Clone(w.Edges), func(d gather.Edge) bool { return d.Name == name })
 	}
 	for name, c := range map[string]struct {
-		change func(*world)
+		change func(*gather.World)
 		held   []string
 	}{
-		"nothing to do":      {func(*world) {}, nil},
-		"the first is older": {func(w *world) { w.set(first, older) }, nil},
-		"the first is older, the second does not serve": {func(w *world) { w.set(first, older); w.set(second, stopped) }, []string{first}},
-		"the first is older, the second is not there":   {func(w *world) { w.set(first, older); without(w, second) }, []string{first}},
-		"the first is older and serves nothing":         {func(w *world) { w.set(first, older); w.set(first, stopped) }, nil},
-		"both are older, the first serves nothing":      {func(w *world) { w.set(first, older); w.set(first, stopped); w.set(second, older) }, []string{second}},
-		"both are older, the second serves nothing":     {func(w *world) { w.set(first, older); w.set(second, older); w.set(second, stopped) }, []string{first}},
-		"both are older, neither serves": {func(w *world) {
-			w.set(first, older)
-			w.set(second, older)
-			w.set(first, stopped)
-			w.set(second, stopped)
+		"nothing to do":      {func(*gather.World) {}, nil},
+		"the first is older": {func(w *gather.World) { setEdge(w, first, older) }, nil},
+		"the first is older, the second does not serve": {func(w *gather.World) { setEdge(w, first, older); setEdge(w, second, stopped) }, []string{first}},
+		"the first is older, the second is not there":   {func(w *gather.World) { setEdge(w, first, older); without(w, second) }, []string{first}},
+		"the first is older and serves nothing":         {func(w *gather.World) { setEdge(w, first, older); setEdge(w, first, stopped) }, nil},
+		"both are older, the first serves nothing":      {func(w *gather.World) { setEdge(w, first, older); setEdge(w, first, stopped); setEdge(w, second, older) }, []string{second}},
+		"both are older, the second serves nothing": {func(w *gather.World) {
+			setEdge(w, first, older)
+			setEdge(w, second, older)
+			setEdge(w, second, stopped)
 		}, []string{first}},
-		"the second has not yet begun what is wished": {func(w *world) {
-			w.set(first, older)
-			w.set(second, func(d appsv1.Deployment) appsv1.Deployment { d.Generation++; return d })
+		"both are older, neither serves": {func(w *gather.World) {
+			setEdge(w, first, older)
+			setEdge(w, second, older)
+			setEdge(w, first, stopped)
+			setEdge(w, second, stopped)
 		}, []string{first}},
-		"the second's old pod still goes": {func(w *world) {
-			w.set(first, older)
-			w.set(second, terminating)
+		"the second has not yet begun what is wished": {func(w *gather.World) {
+			setEdge(w, first, older)
+			setEdge(w, second, func(d appsv1.Deployment) appsv1.Deployment { d.Generation++; return d })
+		}, []string{first}},
+		"the second's old pod still goes": {func(w *gather.World) {
+			setEdge(w, first, older)
+			setEdge(w, second, terminating)
 		}, []string{first}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := twoEdges(t)
 			c.change(&w)
-			NewWithT(t).Expect(heldOf(decide(w, testOptions, testNow))).To(Equal(c.held))
+			NewWithT(t).Expect(heldOf(decide.About(w, testOptions.Release, testNow))).To(Equal(c.held))
 		})
 	}
 }
@@ -206,7 +214,7 @@ func TestSomeEdgeServes(t *testing.T) {
 		names := []string{first, second}
 		serving := func() (n int) {
 			for _, name := range names {
-				if d, there := w.deployment(name); there && edgeOf(d).Seen.Available {
+				if d, there := deploymentIn(w, name); there && gather.EdgeOf(d).Seen.Available {
 					n++
 				}
 			}
@@ -214,8 +222,8 @@ func TestSomeEdgeServes(t *testing.T) {
 		}
 		for step := range 40 {
 			before := serving()
-			d := decide(w, o, testNow)
-			w = w.change(t, d)
+			d := decide.About(w, o.Release, testNow)
+			w = changed(w, t, d)
 			if lost := before - serving(); lost > 0 && serving() == 0 || lost > 1 {
 				t.Fatalf("seed %d, step %d: %d served, %d do now", seed, step, before, serving())
 			}
@@ -223,24 +231,24 @@ func TestSomeEdgeServes(t *testing.T) {
 			case 0:
 				o.Image += "x"
 			case 1:
-				w.set(name, stopped)
+				setEdge(&w, name, stopped)
 			case 2:
-				w.edges = slices.DeleteFunc(slices.Clone(w.edges), func(d Edge) bool { return d.Name == name })
+				w.Edges = slices.DeleteFunc(slices.Clone(w.Edges), func(d gather.Edge) bool { return d.Name == name })
 				if serving() == 0 { // Who takes both has taken the network.
 					w = plain
 				}
 			default:
-				w.set(name, running)
+				setEdge(&w, name, running)
 			}
 		}
 		for range 4 {
-			d := decide(w, o, testNow)
-			w = w.change(t, d)
+			d := decide.About(w, o.Release, testNow)
+			w = changed(w, t, d)
 			for _, name := range []string{first, second, first2, second2} {
-				w.set(name, running)
+				setEdge(&w, name, running)
 			}
 		}
-		if d := decide(w, o, testNow); len(heldOf(d)) > 0 || slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {
+		if d := decide.About(w, o.Release, testNow); len(heldOf(d)) > 0 || slices.ContainsFunc(d.Desired, func(u *unstructured.Unstructured) bool {
 			return isDesiredEdge(u) && rolls(w, u)
 		}) {
 			t.Fatalf("seed %d: not at its end: %v", seed, heldOf(d))
@@ -254,11 +262,11 @@ func TestOneEdgeLess(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
 	w.HostedCluster.Annotations = annotated(w, "edges", "1")
-	goes := func(w world) []string {
-		after := w.change(t, decide(w, testOptions, testNow))
+	goes := func(w gather.World) []string {
+		after := changed(w, t, decide.About(w, testOptions.Release, testNow))
 		var out []string
-		for _, d := range w.edges {
-			if _, there := after.deployment(d.Name); !there {
+		for _, d := range w.Edges {
+			if _, there := deploymentIn(after, d.Name); !there {
 				out = append(out, d.Name)
 			}
 		}
@@ -266,14 +274,14 @@ func TestOneEdgeLess(t *testing.T) {
 		return out
 	}
 	g.Expect(goes(w)).To(Equal([]string{second2, second}))
-	for _, u := range decide(w, testOptions, testNow).desired {
+	for _, u := range decide.About(w, testOptions.Release, testNow).Desired {
 		g.Expect(isDesiredEdge(u) && rolls(w, u)).To(BeFalse(), u.GetName())
-		g.Expect(u.GroupVersionKind()).NotTo(Equal(budgetKind), "it would stop every drain")
+		g.Expect(u.GroupVersionKind()).NotTo(Equal(own.BudgetKind), "it would stop every drain")
 	}
 	lame := w
-	lame.set(first, stopped)
+	setEdge(&lame, first, stopped)
 	g.Expect(goes(lame)).To(Equal([]string{second2}), "nobody else serves vlan100")
-	lame.set(second, stopped)
+	setEdge(&lame, second, stopped)
 	g.Expect(goes(lame)).To(Equal([]string{second2, second}), "it is of no use")
 }
 
@@ -281,27 +289,27 @@ func TestOneEdgeLess(t *testing.T) {
 func TestSecondEdgeAdded(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := served(t, "one-edge")
-	w.edges = nil
-	d := decide(w, testOptions, testNow)
+	w.Edges = nil
+	d := decide.About(w, testOptions.Release, testNow)
 	for range 2 {
-		w = w.change(t, d)
-		w.edges = edgesOf(running(w.edges[0].live))
-		d = decide(w, testOptions, testNow)
+		w = changed(w, t, d)
+		w.Edges = edgesOf(running(w.Edges[0].Live))
+		d = decide.About(w, testOptions.Release, testNow)
 	}
-	g.Expect(w.edges[0].Name).To(HaveSuffix("-1"))
+	g.Expect(w.Edges[0].Name).To(HaveSuffix("-1"))
 	w.HostedCluster.Annotations = annotated(w, "edges", "2")
-	d = decide(w, testOptions, testNow)
+	d = decide.About(w, testOptions.Release, testNow)
 	g.Expect(heldOf(d)).To(BeEmpty())
-	g.Expect(d.disruptions).To(BeEmpty())
-	after := w.change(t, d)
-	g.Expect(after.edges).To(HaveLen(2))
-	g.Expect(after.edges[0]).To(Equal(w.edges[0]))
+	g.Expect(d.Disruptions).To(BeEmpty())
+	after := changed(w, t, d)
+	g.Expect(after.Edges).To(HaveLen(2))
+	g.Expect(after.Edges[0]).To(Equal(w.Edges[0]))
 }
 
-func edgesOf(ds ...appsv1.Deployment) []Edge {
-	var out []Edge
+func edgesOf(ds ...appsv1.Deployment) []gather.Edge {
+	var out []gather.Edge
 	for _, d := range ds {
-		out = append(out, edgeOf(d))
+		out = append(out, gather.EdgeOf(d))
 	}
 	return out
 }

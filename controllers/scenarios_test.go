@@ -13,7 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/waves"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
@@ -31,7 +35,7 @@ var testNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // worldOf is a story's world with a control plane, the operator's rights, and
 // nothing of ours yet.
-func worldOf(t *testing.T, story golden.Story) world {
+func worldOf(t *testing.T, story golden.Story) gather.World {
 	t.Helper()
 	dump := &hcp.Dump{}
 	if err := dump.Add(story.Read(t, "objects.yaml")); err != nil {
@@ -41,26 +45,26 @@ func worldOf(t *testing.T, story golden.Story) world {
 }
 
 // worldOfClusters is the world of one of clusters, next to the others.
-func worldOfClusters(clusters []hcp.Objects, at int) world {
-	w := world{Objects: clusters[at], turn: waves.Turn{Now: true}, apiServers: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.11:6443"), netip.MustParseAddrPort("192.0.2.12:6443")}}
+func worldOfClusters(clusters []hcp.Objects, at int) gather.World {
+	w := gather.World{Objects: clusters[at], Turn: waves.Turn{Now: true}, APIServers: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.11:6443"), netip.MustParseAddrPort("192.0.2.12:6443")}}
 	for i := range w.Services {
 		w.Services[i] = *hcp.CachedService(&w.Services[i]) // as the cache has it
 	}
-	w.Partial, w.Management.PriorityClass = false, priorityClass
+	w.Partial, w.Management.PriorityClass = false, "hypershift-api-critical"
 	for i, other := range clusters {
 		if i == at {
 			continue
 		}
 		other.Partial = false
 		if n, ok := hcp.NewNeighbor(other, network.Plan{}).For(w.Objects.HostedCluster, hcp.NetworksOf(w.Objects, network.Plan{})); ok {
-			w.others = append(w.others, n)
+			w.Others = append(w.Others, n)
 		}
 	}
 	ns := hcp.ControlPlaneNamespace(w.HostedCluster)
-	w.controlPlane = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+	w.ControlPlane = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: ns, Name: w.HostedCluster.Name, UID: "6b1c2a52-0000-4000-8000-000000000000",
 	}}
-	w.binding = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: ControlPlaneRole}}
+	w.Binding = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: own.ControlPlaneRole}}
 	return w
 }
 
@@ -70,26 +74,26 @@ func TestStories(t *testing.T) {
 		t.Run(story.Name, func(t *testing.T) {
 			g := NewWithT(t)
 			w := worldOf(t, story)
-			d := decide(w, testOptions, testNow)
+			d := decide.About(w, testOptions.Release, testNow)
 			// The address check comes first, and is no part of the story.
-			if d.action == serve {
-				w.edges = edgesOf(checked(t, w, d.plan)...)
-				d = decide(w, testOptions, testNow)
+			if d.Action == decide.Serve {
+				w.Edges = edgesOf(checked(t, w, d.Plan)...)
+				d = decide.About(w, testOptions.Release, testNow)
 			}
 			text := story.Read(t, "plan.json")
-			if text == nil || d.problems.Has(network.WaitingForControlPlane) {
+			if text == nil || d.Problems.Has(network.WaitingForControlPlane) {
 				story.Check(t, "applied.yaml", nil)
-				g.Expect(d.action).To(Equal(leave))
-				g.Expect(d.desired).To(BeEmpty())
+				g.Expect(d.Action).To(Equal(decide.Leave))
+				g.Expect(d.Desired).To(BeEmpty())
 				return
 			}
 			plan, err := network.ReadPlan(text)
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(d.action).To(Equal(serve))
-			g.Expect(d.desired).To(Equal(objectsOf(w, plan, w.roll(plan, testOptions, testNow))), "what is decided from the objects is what the story's plan asks for")
-			g.Expect(planOf(t, d.desired)).To(Equal(string(text)), "edges read the story's plan, to the byte")
+			g.Expect(d.Action).To(Equal(decide.Serve))
+			g.Expect(d.Desired).To(Equal(decide.Objects(w, plan, testOptions.Release, testNow)), "what is decided from the objects is what the story's plan asks for")
+			g.Expect(planOf(t, d.Desired)).To(Equal(string(text)), "edges read the story's plan, to the byte")
 			story.Check(t, "applied.yaml", manifest(t, append(
-				[]*unstructured.Unstructured{controlPlaneBinding(w, testOptions)}, objectsOf(w, plan, w.roll(plan, testOptions, testNow))...)))
+				[]*unstructured.Unstructured{apply.ControlPlaneBinding(w, testOptions.ServiceAccount)}, decide.Objects(w, plan, testOptions.Release, testNow)...)))
 		})
 	}
 }

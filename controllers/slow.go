@@ -4,13 +4,14 @@
 package controllers
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/cldmnky/oooi/controllers/requests"
 )
 
 const (
@@ -18,8 +19,6 @@ const (
 	workers = 8
 	// slowWorkers are how many of them may be clusters whose last pass ended by a timeout.
 	slowWorkers = workers / 2
-	// writeWithin is how long one write may take. After one that took longer, the pass ends.
-	writeWithin = 5 * time.Second
 	// slowAfter is how long a pass that failed may have taken until its cluster counts as slow.
 	slowAfter = 2 * time.Second
 	// passWithin is how long the reads and writes of a pass may take.
@@ -52,7 +51,7 @@ func (s *slowClusters) enter(key types.NamespacedName) (leave func(error), ok bo
 		if slow {
 			s.running--
 		}
-		if delete(s.all, key); timedOut(err) || err != nil && time.Since(began) > slowAfter {
+		if delete(s.all, key); requests.TimedOut(err) || err != nil && time.Since(began) > slowAfter {
 			if s.all == nil {
 				s.all = map[types.NamespacedName]bool{}
 			}
@@ -61,16 +60,12 @@ func (s *slowClusters) enter(key types.NamespacedName) (leave func(error), ok bo
 	}, true
 }
 
-// timedOut reports whether a request had no answer in time.
-func timedOut(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
-
-// inTime does one write. Its error says that the API server did not answer in time.
-func inTime(ctx context.Context, write func(context.Context) error) error {
-	limited, cancel := context.WithTimeout(ctx, writeWithin)
-	defer cancel()
-	err := write(limited)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("the API server did not answer within %s: %w", writeWithin, limited.Err())
+// clusterLog is log with the cluster that a request is about.
+func clusterLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
+	return func(req *reconcile.Request) logr.Logger {
+		if req == nil {
+			return log
+		}
+		return log.WithValues("cluster", req.String())
 	}
-	return err
 }

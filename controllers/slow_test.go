@@ -12,6 +12,8 @@ import (
 
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cldmnky/oooi/controllers/requests"
 )
 
 // TestSlowClusters: clusters whose requests time out never have all workers, and are free again after a
@@ -117,7 +119,7 @@ func testHangingWrites(t *testing.T, s *apiServer) {
 	for _, h := range bad {
 		g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix("NotApplied"), ContainSubstring("did not answer within 5s")))
 	}
-	g.Eventually(writes.since).WithTimeout(patience).WithPolling(2*writeWithin).Should(BeNumerically("<=", slowWorkers), "the first passes have ended, and all are known to be slow")
+	g.Eventually(writes.since).WithTimeout(patience).WithPolling(2*requests.WriteWithin).Should(BeNumerically("<=", slowWorkers), "the first passes have ended, and all are known to be slow")
 	for i := range 3 {
 		value := fmt.Sprintf("rubbish%d", i)
 		good.annotate(t, "cidr", value)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/cldmnky/oooi/config/admission"
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -59,10 +60,10 @@ func testStolenToken(t *testing.T, s *apiServer, _ *Reconciler) {
 	h := s.served(t, "stolen")
 	attacker := thief{s, s.asOperator(t)}
 	// A binding from before the policies were there, or one that an administrator made.
-	old := desired.RoleBinding(clusterRoleKind.Kind, ControlPlaneRole, "kube-system", "oooi", "oooi-system")
+	old := desired.RoleBinding(own.ClusterRoleKind.Kind, own.ControlPlaneRole, "kube-system", "oooi", "oooi-system")
 	g.Expect(s.admin.Apply(t.Context(), old, client.FieldOwner("test"))).To(Succeed())
 	t.Cleanup(func() {
-		b := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: ControlPlaneRole}}
+		b := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: own.ControlPlaneRole}}
 		g.Expect(s.admin.Delete(context.WithoutCancel(t.Context()), b)).To(Succeed())
 	})
 	s.awaitRights(t, "kube-system")
@@ -76,7 +77,7 @@ func testStolenToken(t *testing.T, s *apiServer, _ *Reconciler) {
 
 // ours is the metadata of a new object with the labels of oooi.
 func ours(ns, name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: ns, Name: name, Labels: ownedLabels()}
+	return metav1.ObjectMeta{Namespace: ns, Name: name, Labels: own.Labels()}
 }
 
 // copied is the edge of h as a new Deployment.
@@ -96,21 +97,21 @@ func testThiefElsewhere(t *testing.T, s thief, h hosted) {
 	g.Expect(s.c.Create(t.Context(), nad, client.DryRunAll)).To(refusedByPolicy())
 	g.Expect(s.admin.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: ours(ns, "oooi.x")})).To(Succeed())
 	g.Expect(s.c.Delete(t.Context(), &coordinationv1.Lease{ObjectMeta: ours(ns, "oooi.x")}, client.DryRunAll)).To(refusedByPolicy())
-	bind := desired.RoleBinding(clusterRoleKind.Kind, ControlPlaneRole, "default", "oooi", "oooi-system").WithLabels(ownedLabels())
+	bind := desired.RoleBinding(own.ClusterRoleKind.Kind, own.ControlPlaneRole, "default", "oooi", "oooi-system").WithLabels(own.Labels())
 	g.Expect(s.c.Apply(t.Context(), bind, client.FieldOwner(wire.Owner), client.DryRunAll)).To(refusedByPolicy(), "the first step to cluster-admin")
 }
 
 func testThiefBinds(t *testing.T, s thief, h hosted) {
 	g := NewWithT(t)
 	apply := func(name, account, accountNS string) error {
-		kind := map[string]string{ControlPlaneRole: clusterRoleKind.Kind, wire.ServiceAccount: roleKind.Kind}[name]
-		b := desired.RoleBinding(kind, name, h.ns, account, accountNS).WithLabels(ownedLabels())
+		kind := map[string]string{own.ControlPlaneRole: own.ClusterRoleKind.Kind, wire.ServiceAccount: own.RoleKind.Kind}[name]
+		b := desired.RoleBinding(kind, name, h.ns, account, accountNS).WithLabels(own.Labels())
 		return s.c.Apply(t.Context(), b, client.FieldOwner(wire.Owner), client.ForceOwnership, client.DryRunAll)
 	}
-	g.Expect(apply(ControlPlaneRole, "oooi", "oooi-system")).To(Succeed())
+	g.Expect(apply(own.ControlPlaneRole, "oooi", "oooi-system")).To(Succeed())
 	g.Expect(apply(wire.ServiceAccount, wire.ServiceAccount, h.ns)).To(Succeed())
-	g.Expect(apply(ControlPlaneRole, wire.ServiceAccount, h.ns)).To(refusedByPolicy(), "to the edges")
-	g.Expect(apply(ControlPlaneRole, "oooi", "default")).To(refusedByPolicy(), "to an account of its name")
+	g.Expect(apply(own.ControlPlaneRole, wire.ServiceAccount, h.ns)).To(refusedByPolicy(), "to the edges")
+	g.Expect(apply(own.ControlPlaneRole, "oooi", "default")).To(refusedByPolicy(), "to an account of its name")
 	g.Expect(apply(wire.ServiceAccount, wire.ServiceAccount, "clusters-other")).To(refusedByPolicy(), "to another cluster's edges")
 	g.Expect(patch(t, s, h.ns, wire.ServiceAccount, &rbacv1.RoleBinding{}, func(b *rbacv1.RoleBinding) {
 		b.Subjects = append(b.Subjects, rbacv1.Subject{Kind: "Group", APIGroup: rbacv1.GroupName, Name: "system:authenticated"})
@@ -147,7 +148,7 @@ func testThiefWidens(t *testing.T, s thief, h hosted) {
 	}
 	another := &rbacv1.Role{ObjectMeta: ours(h.ns, wire.ServiceAccount+"-2")}
 	g.Expect(apierrors.IsForbidden(s.c.Create(t.Context(), another, client.DryRunAll))).To(BeTrue(), "of another name")
-	elsewhere := desired.EdgeRole("kube-system").WithLabels(ownedLabels())
+	elsewhere := desired.EdgeRole("kube-system").WithLabels(own.Labels())
 	g.Expect(s.c.Apply(t.Context(), elsewhere, client.FieldOwner(wire.Owner), client.DryRunAll)).To(refusedByPolicy(), "where it has the rights, and no hosted cluster is")
 }
 
@@ -164,8 +165,8 @@ func testThiefTakesForeign(t *testing.T, s thief, h hosted) {
 	for _, o := range []client.Object{etcd, router, lease, &nadv1.NetworkAttachmentDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "vlan100"}}} {
 		g.Expect(s.c.Delete(t.Context(), o, client.DryRunAll)).To(refusedByPolicy(), o.GetName())
 	}
-	g.Expect(patch(t, s, h.ns, etcd.Name, &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Labels = ownedLabels() })).To(refusedByPolicy(), "it becomes one of ours")
-	g.Expect(patch(t, s, h.ns, "vlan100", &nadv1.NetworkAttachmentDefinition{}, func(n *nadv1.NetworkAttachmentDefinition) { n.Labels = ownedLabels() })).To(refusedByPolicy())
+	g.Expect(patch(t, s, h.ns, etcd.Name, &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Labels = own.Labels() })).To(refusedByPolicy(), "it becomes one of ours")
+	g.Expect(patch(t, s, h.ns, "vlan100", &nadv1.NetworkAttachmentDefinition{}, func(n *nadv1.NetworkAttachmentDefinition) { n.Labels = own.Labels() })).To(refusedByPolicy())
 	g.Expect(patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Labels = nil })).To(refusedByPolicy(), "one of ours loses its labels")
 	g.Expect(s.c.Create(t.Context(), s.copied(t, h, h.ns, "kube-apiserver"), client.DryRunAll)).To(refusedByPolicy())
 	// RBAC allows the operator to write Leases, since it gives edges that right.
@@ -277,7 +278,7 @@ func testThiefWritesStatus(t *testing.T, s thief, h hosted) {
 	condition := func(of string) func(*hyperv1.HostedClusterStatus) {
 		return func(st *hyperv1.HostedClusterStatus) { meta.FindStatusCondition(st.Conditions, of).Message += "x" }
 	}
-	g.Expect(write(condition(ConditionType))).To(Succeed())
+	g.Expect(write(condition(own.ConditionType))).To(Succeed())
 	g.Expect(write(condition("Available"))).To(refusedByPolicy())
 	g.Expect(write(func(st *hyperv1.HostedClusterStatus) { st.Conditions = nil })).To(refusedByPolicy())
 	g.Expect(write(func(st *hyperv1.HostedClusterStatus) { st.ControlPlaneEndpoint.Host = "192.0.2.66" })).To(refusedByPolicy())

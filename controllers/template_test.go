@@ -11,7 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -29,7 +31,7 @@ func TestNodesRecreateNoEdge(t *testing.T) {
 	w.Nodes = owner("a", at)
 	now := func() appsv1.Deployment {
 		n := plan.Networks[0]
-		return made(t, object(w, edgeDeployment(w, n, n.Edges[0], testOptions, plan.Cluster.ControlPlaneNamespace)))
+		return made(t, own.Object(w.ControlPlane, decide.EdgeDeployment(decide.View{World: w}, n, n.Edges[0], testOptions.Release, plan.Cluster.ControlPlaneNamespace)))
 	}
 	before := running(now())
 	g.Expect(desired.Avoided(before)).To(Equal([]string{"a"}))
@@ -37,12 +39,12 @@ func TestNodesRecreateNoEdge(t *testing.T) {
 		"it has gone": nil, "another has its address": owner("b", at), "it has another address": owner("a", netip.MustParseAddr("172.16.0.9")),
 	} {
 		w.Nodes = nodes
-		w.edges = edgesOf(before)
+		w.Edges = edgesOf(before)
 		as := now()
 		g.Expect(as.Annotations).To(Equal(before.Annotations), what)
 		g.Expect(as.Spec.Template).To(Equal(before.Spec.Template), what)
-		w.set(before.Name, older)
-		g.Expect(desired.Avoided(now())).To(Equal(publishedNodes(w, plan.Networks[0])), what)
+		setEdge(&w, before.Name, older)
+		g.Expect(desired.Avoided(now())).To(Equal(decide.PublishedNodes(decide.View{World: w}, plan.Networks[0])), what)
 	}
 }
 
@@ -100,17 +102,17 @@ func TestEdgesThatWereEdited(t *testing.T) {
 			g := NewWithT(t)
 			w, _ := twoEdges(t)
 			for _, edge := range []string{first, second} {
-				w.set(edge, func(d appsv1.Deployment) appsv1.Deployment {
+				setEdge(&w, edge, func(d appsv1.Deployment) appsv1.Deployment {
 					d = *d.DeepCopy()
 					d.ManagedFields = []metav1.ManagedFieldsEntry{c.by}
 					c.edit(&d)
 					return d
 				})
 			}
-			d := decide(w, testOptions, testNow)
+			d := decide.About(w, testOptions.Release, testNow)
 			if !c.held {
 				g.Expect(heldOf(d)).To(BeEmpty())
-				g.Expect(d.disruptions).To(BeEmpty())
+				g.Expect(d.Disruptions).To(BeEmpty())
 				return
 			}
 			g.Expect(heldOf(d)).To(HaveLen(1))

@@ -15,6 +15,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
+	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -23,27 +29,27 @@ import (
 // TestTrueNeedsAnEdge: where the operator changes no edge, the condition is not True without one.
 func TestTrueNeedsAnEdge(t *testing.T) {
 	deleted := metav1.NewTime(testNow)
-	for name, change := range map[string]func(*world){
-		"no change":                func(*world) {},
-		"paused":                   func(w *world) { w.HostedCluster.Annotations[settings.Prefix+"paused"] = "true" },
-		"an annotation is wrong":   func(w *world) { w.HostedCluster.Annotations[settings.Prefix+"cidr"] = "x" },
-		"the annotation is lost":   func(w *world) { delete(w.HostedCluster.Annotations, settings.Prefix+"network") },
-		"another cluster keeps it": func(w *world) { w.rival.Name = "other" },
+	for name, change := range map[string]func(*gather.World){
+		"no change":                func(*gather.World) {},
+		"paused":                   func(w *gather.World) { w.HostedCluster.Annotations[settings.Prefix+"paused"] = "true" },
+		"an annotation is wrong":   func(w *gather.World) { w.HostedCluster.Annotations[settings.Prefix+"cidr"] = "x" },
+		"the annotation is lost":   func(w *gather.World) { delete(w.HostedCluster.Annotations, settings.Prefix+"network") },
+		"another cluster keeps it": func(w *gather.World) { w.Rival.Name = "other" },
 	} {
-		for control, changeControl := range map[string]func(*world){
-			"a control plane":             func(*world) {},
-			"a control plane that leaves": func(w *world) { w.controlPlane.DeletionTimestamp = &deleted },
-			"no control plane":            func(w *world) { w.controlPlane = nil },
+		for control, changeControl := range map[string]func(*gather.World){
+			"a control plane":             func(*gather.World) {},
+			"a control plane that leaves": func(w *gather.World) { w.ControlPlane.DeletionTimestamp = &deleted },
+			"no control plane":            func(w *gather.World) { w.ControlPlane = nil },
 		} {
 			t.Run(name+", with "+control, func(t *testing.T) {
 				w, plan := twoEdges(t)
-				w.binding = &metav1.PartialObjectMetadata{}
-				w.machineOn(plan.Networks[0])
-				w.edges = nil
+				w.Binding = &metav1.PartialObjectMetadata{}
+				putVM(&w, plan.Networks[0])
+				w.Edges = nil
 				change(&w)
 				changeControl(&w)
-				if d := decide(w, testOptions, testNow); d.action == keep || d.action == leave {
-					v := verdictOf(w, d, outcome{})
+				if d := decide.About(w, testOptions.Release, testNow); d.Action == decide.Keep || d.Action == decide.Leave {
+					v := report.Of(w, d, apply.Outcome{})
 					NewWithT(t).Expect(v.Ready).To(BeFalse(), v.Message())
 				}
 			})
@@ -52,40 +58,40 @@ func TestTrueNeedsAnEdge(t *testing.T) {
 }
 
 // refusedWrite is a write of one object that fails.
-func refusedWrite(verb, name string) *writeError {
+func refusedWrite(verb, name string) *apply.WriteError {
 	o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: name}}
-	o.SetGroupVersionKind(configMapKind)
-	return &writeError{verb, o, forbidden()}
+	o.SetGroupVersionKind(own.ConfigMapKind)
+	return &apply.WriteError{Verb: verb, Object: o, Err: forbidden()}
 }
 
 // TestWordsOfFailures: what the API server refuses is no error of the configuration, and what was not
 // read is not said to be absent.
 func TestWordsOfFailures(t *testing.T) {
-	lost := func(w *world) { delete(w.HostedCluster.Annotations, settings.Prefix+"network") }
+	lost := func(w *gather.World) { delete(w.HostedCluster.Annotations, settings.Prefix+"network") }
 	for name, c := range map[string]struct {
-		change func(*world)
+		change func(*gather.World)
 		err    error
 		words  []string
 		not    []string
 	}{
-		"a deletion is refused": {func(w *world) { w.HostedCluster.Annotations[settings.Prefix+"network"] = "none" }, refusedWrite("removing", wire.PlanConfigMap),
+		"a deletion is refused": {func(w *gather.World) { w.HostedCluster.Annotations[settings.Prefix+"network"] = "none" }, refusedWrite("removing", wire.PlanConfigMap),
 			[]string{"does not let the operator delete ConfigMap", "exceeded quota"}, []string{"configuration has an error", "remove the annotation"}},
-		"a kind is not watched": {func(w *world) { w.edges = nil }, &notWatched{gvk: budgetKind, err: forbidden()},
+		"a kind is not watched": {func(w *gather.World) { w.Edges = nil }, &watch.NotWatched{GVK: own.BudgetKind, Err: forbidden()},
 			[]string{"cannot be read completely. Edges that run keep serving"}, []string{"configuration has an error", "cannot boot"}},
-		"the plan is refused, and nothing runs": {func(w *world) { w.edges, w.last = nil, network.Plan{} }, refusedWrite("applying", wire.PlanConfigMap),
+		"the plan is refused, and nothing runs": {func(w *gather.World) { w.Edges, w.Last = nil, network.Plan{} }, refusedWrite("applying", wire.PlanConfigMap),
 			[]string{"Nothing is applied. "}, []string{"configuration has an error"}},
 		"a deadline is not stored": {lost, refusedWrite("applying", wire.PlanConfigMap),
 			[]string{"Annotation network is missing", "ten minutes after the operator can store", "exceeded quota"}, []string{"until 20"}},
-		"a request was not answered": {func(*world) {}, &url.Error{Op: "Get", URL: "https://x/watch?timeoutSeconds=312", Err: errors.New("connection refused")},
+		"a request was not answered": {func(*gather.World) {}, &url.Error{Op: "Get", URL: "https://x/watch?timeoutSeconds=312", Err: errors.New("connection refused")},
 			[]string{"connection refused"}, []string{"timeoutSeconds"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, plan := twoEdges(t)
-			w.machineOn(plan.Networks[0])
+			putVM(&w, plan.Networks[0])
 			c.change(&w)
-			d := decide(w, testOptions, testNow).failed(w, failures(c.err), c.err)
-			v := verdictOf(w, d, outcome{edges: w.edges})
+			d := apply.Failed(decide.About(w, testOptions.Release, testNow), w, apply.Failures(c.err), c.err)
+			v := report.Of(w, d, apply.Outcome{Edges: w.Edges})
 			g.Expect(v.Ready).To(BeFalse())
 			for _, words := range c.words {
 				g.Expect(v.Message()).To(ContainSubstring(words))
@@ -102,13 +108,15 @@ func TestHashOfUnreadSettings(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
 	w.NodePools[0].Annotations = map[string]string{settings.Prefix + "lease-time": "30m"}
-	before := verdictOf(w, decide(w, testOptions, testNow), outcome{edges: w.edges})
-	part := world{partial: true, last: w.last}
+	before := report.Of(w, decide.About(w, testOptions.Release, testNow), apply.Outcome{Edges: w.Edges})
+	part := gather.World{Partial: true, Last: w.Last}
 	part.HostedCluster = w.HostedCluster
-	hash := func() string { return verdictOf(part, decision{action: leave}, outcome{edges: w.edges}).Message() }
+	hash := func() string {
+		return report.Of(part, decide.Decision{Action: decide.Leave}, apply.Outcome{Edges: w.Edges}).Message()
+	}
 	g.Expect(hash()).To(HaveSuffix("(settings unknown)"))
-	part.reported = before.Report
-	g.Expect(hash()).To(HaveSuffix("(settings " + Settings(w.Objects) + ")"))
+	part.Reported = before.Report
+	g.Expect(hash()).To(HaveSuffix("(settings " + report.Settings(w.Objects) + ")"))
 }
 
 // TestEdgesAreReadFirst: a kind that is not watched does not hide the edges.
@@ -117,13 +125,13 @@ func TestEdgesAreReadFirst(t *testing.T) {
 	full, plan := twoEdges(t)
 	edge := running(edges(t, full, plan)[0])
 	api := newTakes(t, 0, &edge)
-	kinds := NewKinds(api.Scheme())
-	kinds.observe(roleBindingKind, forbidden())
-	r := &Reconciler{Client: promptClient{api, kinds}, Live: api, Kinds: kinds, Metrics: NewMetrics(prometheus.NewRegistry()), Now: time.Now}
-	w := world{}
+	kinds := watch.NewKinds(api.Scheme(), time.Second)
+	kinds.Observe(own.RoleBindingKind, forbidden())
+	r := &Reconciler{Client: watch.PromptClient{Client: api, Kinds: kinds}, Live: api, Kinds: kinds, Metrics: report.NewMetrics(prometheus.NewRegistry()), Now: time.Now}
+	w := gather.World{}
 	w.HostedCluster = full.HostedCluster
-	g.Expect(r.gatherOwned(t.Context(), &w)).To(MatchError(ContainSubstring("RoleBinding")))
-	g.Expect(w.edges).To(ConsistOf(HaveField("Name", edge.Name)))
+	g.Expect(r.reader().ReadOwned(t.Context(), &w)).To(MatchError(ContainSubstring("RoleBinding")))
+	g.Expect(w.Edges).To(ConsistOf(HaveField("Name", edge.Name)))
 }
 
 // unreadable is an API server from which nothing can be read.
@@ -135,7 +143,7 @@ func (unreadable) Get(_ context.Context, _ client.ObjectKey, _ client.Object, _ 
 
 // TestUnreadHostedCluster: nothing is known of a HostedCluster that cannot be read, and the error tells why.
 func TestUnreadHostedCluster(t *testing.T) {
-	r := &Reconciler{Client: unreadable{newTakes(t, 0)}, Events: events.NewFakeRecorder(9), Metrics: NewMetrics(prometheus.NewRegistry()), Now: time.Now}
+	r := &Reconciler{Client: unreadable{newTakes(t, 0)}, Events: events.NewFakeRecorder(9), Metrics: report.NewMetrics(prometheus.NewRegistry()), Now: time.Now}
 	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "blue"}})
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("not in sync")))
 }
@@ -145,10 +153,10 @@ func TestMetricsDoNotFlap(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
 	registry := prometheus.NewRegistry()
-	m := NewMetrics(registry)
-	d := decide(w, testOptions, testNow)
-	v := verdictOf(w, d, outcome{edges: w.edges})
-	m.observe(w, d, v)
+	m := report.NewMetrics(registry)
+	d := decide.About(w, testOptions.Release, testNow)
+	v := report.Of(w, d, apply.Outcome{Edges: w.Edges})
+	m.Observe(w, d, v)
 	problems := func() int { return len(gauges(t, registry, "oooi_hosted_cluster_problems")) }
 	stop, ended := make(chan struct{}), sync.WaitGroup{}
 	ended.Go(func() {
@@ -157,7 +165,7 @@ func TestMetricsDoNotFlap(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				m.observe(w, d, v)
+				m.Observe(w, d, v)
 			}
 		}
 	})
@@ -168,8 +176,8 @@ func TestMetricsDoNotFlap(t *testing.T) {
 	}
 	close(stop)
 	ended.Wait()
-	d.problems = nil
-	m.observe(w, d, verdict{})
+	d.Problems = nil
+	m.Observe(w, d, report.Verdict{})
 	g.Expect(problems()).To(BeZero(), "problems that ended")
 }
 
@@ -178,39 +186,39 @@ func TestUnwrittenCondition(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
 	registry, api := prometheus.NewRegistry(), newTakes(t, 0)
-	r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(9), Metrics: NewMetrics(registry), Now: time.Now}
-	d := decide(w, testOptions, testNow)
+	r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(9), Metrics: report.NewMetrics(registry), Now: time.Now}
+	d := decide.About(w, testOptions.Release, testNow)
 	written := func() map[string]float64 { return gauges(t, registry, "oooi_hosted_cluster_condition_written") }
-	g.Expect(r.report(t.Context(), w, d, outcome{edges: w.edges})).NotTo(Succeed())
+	g.Expect(r.report(t.Context(), w, d, apply.Outcome{Edges: w.Edges})).NotTo(Succeed())
 	g.Expect(written()).To(And(HaveLen(1), HaveEach(0.)))
 
 	lost := w
 	lost.HostedCluster = w.HostedCluster.DeepCopy()
-	c, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), r.Now())
+	c, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: w.Edges}), r.Now())
 	lost.HostedCluster.Status.Conditions = []metav1.Condition{c}
-	g.Expect(r.report(t.Context(), lost, d, outcome{edges: w.edges})).To(Succeed())
+	g.Expect(r.report(t.Context(), lost, d, apply.Outcome{Edges: w.Edges})).To(Succeed())
 	g.Expect(written()).To(HaveEach(1.), "the write had an effect, although its answer was lost")
 	api.left = 9
-	g.Expect(r.report(t.Context(), w, d, outcome{edges: w.edges})).To(Succeed())
+	g.Expect(r.report(t.Context(), w, d, apply.Outcome{Edges: w.Edges})).To(Succeed())
 	g.Expect(written()).To(HaveEach(1.))
 }
 
 // TestIgnoredClusterHasNoMetrics: a HostedCluster that is being deleted, or that is paused with nothing served, is in no metric: its
 // last state would keep alerts firing until the operator restarts.
 func TestIgnoredClusterHasNoMetrics(t *testing.T) {
-	for name, change := range map[string]func(w *world){
-		"it is being deleted": func(w *world) { w.HostedCluster.DeletionTimestamp = new(metav1.NewTime(testNow)) },
-		"it is paused, and nothing is served": func(w *world) {
-			w.HostedCluster.Annotations, w.last = map[string]string{settings.Prefix + "paused": "true"}, network.Plan{}
+	for name, change := range map[string]func(w *gather.World){
+		"it is being deleted": func(w *gather.World) { w.HostedCluster.DeletionTimestamp = new(metav1.NewTime(testNow)) },
+		"it is paused, and nothing is served": func(w *gather.World) {
+			w.HostedCluster.Annotations, w.Last = map[string]string{settings.Prefix + "paused": "true"}, network.Plan{}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, _ := twoEdges(t)
-			w.set(first, drained(time.Minute))
+			setEdge(&w, first, drained(time.Minute))
 			registry := prometheus.NewRegistry()
 			api := newTakes(t, 9)
-			r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(9), Metrics: NewMetrics(registry), Now: func() time.Time { return testNow }}
+			r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(9), Metrics: report.NewMetrics(registry), Now: func() time.Time { return testNow }}
 			all := func() (out []string) {
 				for _, metric := range []string{"ready", "problems", "condition_written", "plan_hash", "reconciles_total"} {
 					if len(gauges(t, registry, "oooi_hosted_cluster_"+metric)) > 0 {
@@ -219,11 +227,11 @@ func TestIgnoredClusterHasNoMetrics(t *testing.T) {
 				}
 				return out
 			}
-			g.Expect(r.report(t.Context(), w, decide(w, testOptions, testNow), outcome{edges: w.edges})).To(Succeed())
-			r.Metrics.passed(client.ObjectKeyFromObject(w.HostedCluster), decide(w, testOptions, testNow), nil)
+			g.Expect(r.report(t.Context(), w, decide.About(w, testOptions.Release, testNow), apply.Outcome{Edges: w.Edges})).To(Succeed())
+			r.Metrics.Passed(client.ObjectKeyFromObject(w.HostedCluster), decide.About(w, testOptions.Release, testNow), nil)
 			g.Expect(all()).To(ConsistOf("ready", "problems", "condition_written", "plan_hash", "reconciles_total"))
 			change(&w)
-			g.Expect(r.report(t.Context(), w, decide(w, testOptions, testNow), outcome{edges: w.edges})).To(Succeed())
+			g.Expect(r.report(t.Context(), w, decide.About(w, testOptions.Release, testNow), apply.Outcome{Edges: w.Edges})).To(Succeed())
 			g.Expect(all()).To(BeEmpty())
 		})
 	}

@@ -20,6 +20,7 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -50,7 +51,7 @@ func testUninstallLeavesEdges(t *testing.T, s *apiServer) {
 	}
 	g.Expect(h.snapshot(t)).To(Equal(before))
 	edge := s.as(t, h.ns, wire.ServiceAccount)
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi.clusters.vlan100.192.168.100.10", Labels: ownedLabels()}}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi.clusters.vlan100.192.168.100.10", Labels: own.Labels()}}
 	for _, try := range []struct {
 		what string
 		do   func() error

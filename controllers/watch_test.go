@@ -8,7 +8,9 @@ import (
 
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -26,7 +30,7 @@ import (
 // others write there all day.
 func TestWhatTheCacheKeeps(t *testing.T) {
 	g := NewWithT(t)
-	kept, err := stripped(&corev1.Node{
+	kept, err := watch.Stripped(&corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{"k8s.ovn.org/node-subnets": `{"default":["10.128.0.0/23"]}`, "other": "x"}},
 		Spec:       corev1.NodeSpec{PodCIDRs: []string{"10.244.0.0/24"}},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{"openshift.io/vlan100": resource.MustParse("4")},
@@ -50,10 +54,10 @@ func TestWhatIsNewsToNeighbours(t *testing.T) {
 	}{
 		"HyperShift's condition": {func(hc *hyperv1.HostedCluster) { hc.Status.Conditions = []metav1.Condition{{Type: "Available"}} }, false},
 		"our condition": {func(hc *hyperv1.HostedCluster) {
-			hc.Status.Conditions = []metav1.Condition{{Type: ConditionType, Reason: "Ready"}}
+			hc.Status.Conditions = []metav1.Condition{{Type: own.ConditionType, Reason: "Ready"}}
 		}, true},
 		"only our condition's words": {func(hc *hyperv1.HostedCluster) {
-			hc.Status.Conditions = []metav1.Condition{{Type: ConditionType, Message: "other words"}}
+			hc.Status.Conditions = []metav1.Condition{{Type: own.ConditionType, Message: "other words"}}
 		}, false},
 		"an annotation":           {func(hc *hyperv1.HostedCluster) { hc.Annotations = map[string]string{"x": "y"} }, true},
 		"the spec":                {func(hc *hyperv1.HostedCluster) { hc.Generation++ }, true},
@@ -72,13 +76,13 @@ func TestWhatIsNewsToNeighbours(t *testing.T) {
 func TestReportsInMemoryAreShort(t *testing.T) {
 	g := NewWithT(t)
 	var transform toolscache.TransformFunc
-	for o, by := range CacheOptions(nil).ByObject {
-		if o.GetObjectKind().GroupVersionKind() == leaseKind {
+	for o, by := range watch.CacheOptions(nil).ByObject {
+		if o.GetObjectKind().GroupVersionKind() == own.LeaseKind {
 			transform = by.Transform
 		}
 	}
 	kept := func(report string) map[string]string {
-		l := reportLease()
+		l := own.ReportLease()
 		l.Annotations = map[string]string{wire.AnnotationReport: report, "example.com/large": strings.Repeat("x", 200<<10)}
 		o, err := transform(l)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -94,7 +98,7 @@ func TestReportsInMemoryAreShort(t *testing.T) {
 func TestReportsAreCollected(t *testing.T) {
 	g := NewWithT(t)
 	lease := func(annotations map[string]string) *metav1.PartialObjectMetadata {
-		o := reportLease()
+		o := own.ReportLease()
 		o.Namespace, o.Annotations = "clusters-blue", annotations
 		return o
 	}
@@ -103,16 +107,43 @@ func TestReportsAreCollected(t *testing.T) {
 	g.Expect(reportsOther.Update(event.UpdateEvent{ObjectOld: lease(nil), ObjectNew: lease(map[string]string{"other": "x"})})).To(BeFalse())
 
 	blue := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "clusters", Name: "blue"}}
-	w := watch{within: reportsWithin, clusters: func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{blue} }}
+	w := watch.Watched{Within: reportsWithin, Clusters: func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{blue} }}
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer q.ShutDown()
 	began := time.Now()
 	for range 1000 {
-		w.handler().Update(t.Context(), event.UpdateEvent{ObjectOld: lease(tells("a")), ObjectNew: lease(tells("b"))}, q)
+		w.Handler().Update(t.Context(), event.UpdateEvent{ObjectOld: lease(tells("a")), ObjectNew: lease(tells("b"))}, q)
 	}
 	next, _ := q.Get()
 	g.Expect(next).To(Equal(blue))
 	g.Expect(time.Since(began)).To(BeNumerically(">=", reportsWithin))
 	q.Done(next)
 	g.Expect(q.Len()).To(BeZero())
+}
+
+// TestDeploymentsInTheCache: a Deployment that shares parts with others has the same content, and a copy
+// of it shares nothing.
+func TestDeploymentsInTheCache(t *testing.T) {
+	g := NewWithT(t)
+	transform := watch.DeploymentTransform()
+	w, plan := served(t, "two-vlans")
+	cached := func(d appsv1.Deployment) *appsv1.Deployment {
+		o, err := transform(d.DeepCopy())
+		g.Expect(err).NotTo(HaveOccurred())
+		return o.(*appsv1.Deployment)
+	}
+	all := edges(t, w, plan)
+	g.Expect(all).NotTo(BeEmpty())
+	for _, d := range all {
+		first, second := cached(d), cached(d)
+		g.Expect(equality.Semantic.DeepEqual(first, &d)).To(BeTrue())
+		g.Expect(equality.Semantic.DeepEqual(second, &d)).To(BeTrue())
+		containers := first.Spec.Template.Spec.Containers
+		g.Expect(second.Spec.Template.Spec.Containers[0].SecurityContext).To(BeIdenticalTo(containers[0].SecurityContext))
+		copied := second.DeepCopy()
+		copied.Spec.Template.Spec.Containers[0].Image = "other"
+		copied.Spec.Template.Spec.Containers[0].Args = []string{"other"}
+		copied.Spec.Template.Spec.Volumes[0].Name = "other"
+		g.Expect(equality.Semantic.DeepEqual(first, &d)).To(BeTrue())
+	}
 }

@@ -6,7 +6,6 @@ package controllers
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -14,18 +13,20 @@ import (
 	"github.com/go-logr/logr"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/requests"
 	"github.com/cldmnky/oooi/controllers/rollout"
+	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/controllers/waves"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
 )
 
 // updates hold what was decided last. The zero value lets no edge change its release.
@@ -62,7 +63,7 @@ func (k *waveKeeper) Start(ctx context.Context) error {
 		all, err := k.fleet(ctx)
 		if err == nil {
 			k.follow(ctx, all)
-		} else if ctx.Err() == nil && present(err) != nil && len(errorsOf[*notWatched](err)) == 0 {
+		} else if ctx.Err() == nil && requests.Present(err) != nil && len(requests.ErrorsOf[*watch.NotWatched](err)) == 0 {
 			k.log.Error(err, "cannot look at all edges, so none gets another release")
 		}
 	}, k.intervals.orProduct().waves)
@@ -72,7 +73,10 @@ func (k *waveKeeper) Start(ctx context.Context) error {
 // follow puts what is decided about all in force.
 func (k *waveKeeper) follow(ctx context.Context, all []waves.Cluster) {
 	before, d := k.waves.next(all, k.Now())
-	k.Metrics.updating(d)
+	k.Metrics.Gauge(metrics.UpdateWave).WithLabelValues().Set(float64(d.Wave))
+	for _, s := range waves.States() {
+		k.Metrics.Gauge(metrics.UpdateClusters).WithLabelValues(string(s)).Set(float64(d.Count(s)))
+	}
 	for state, message := range map[waves.State]string{
 		waves.Failed:  "edges of these clusters fail with this release",
 		waves.Blocked: "it was the turn of these clusters to get this release, and none of their edges was changed",
@@ -112,8 +116,8 @@ func (k *waveKeeper) fleet(ctx context.Context) ([]waves.Cluster, error) {
 	release, now := k.Options.Release.Hash(), k.Now()
 	edges := map[string][]waves.Edge{}
 	for _, d := range deployments.Items {
-		if roleOf(d) == roleEdge {
-			seen := seenOf(k.observed.settled(d))
+		if gather.RoleOf(d) == gather.RoleEdge {
+			seen := gather.SeenOf(k.observed.Settled(d))
 			edges[d.Namespace] = append(edges[d.Namespace], waves.Edge{
 				Outdated: d.Annotations[wire.AnnotationRelease] != release, Health: rollout.HealthOf(seen, now), Since: seen.Since})
 		}
@@ -127,40 +131,4 @@ func (k *waveKeeper) fleet(ctx context.Context) ([]waves.Cluster, error) {
 		}
 	}
 	return out, nil
-}
-
-// samePod reports whether live has the addresses, the servers and the network of wanted. An edge of
-// another release that has not cannot wait for its turn.
-func samePod(live Edge, wanted corev1.PodTemplateSpec) bool {
-	is := live.live.Spec.Template
-	same := func(key string) bool { return is.Annotations[key] == wanted.Annotations[key] }
-	return same(wire.AnnotationNetworks) && same(wire.AnnotationClientRoutes) && !onFormer(live, wanted) &&
-		slices.Equal(containerNames(is), containerNames(wanted))
-}
-
-// containerNames are those of t.
-func containerNames(t corev1.PodTemplateSpec) []string {
-	var out []string
-	for _, c := range t.Spec.Containers {
-		out = append(out, c.Name)
-	}
-	return out
-}
-
-// onFormer reports whether live is on a network of which the NAD was edited since. An operator that
-// takes other keys of a NAD, or knew no hashes, edited none.
-func onFormer(live Edge, wanted corev1.PodTemplateSpec) bool {
-	return !network.SameConfig(live.live.Spec.Template.Annotations[wire.AnnotationNetworkConfig], wanted.Annotations[wire.AnnotationNetworkConfig])
-}
-
-// updatePending says that edges keep an older release for now, once it is known why.
-func (w world) updatePending(all []rolled) network.Problems {
-	if w.turn.Wave == 0 || !slices.ContainsFunc(all, func(r rolled) bool { return r.postponed }) {
-		return nil
-	}
-	if w.turn.Stopped {
-		return network.Problems{network.NewProblem(network.UpdateStopped, network.Subject{}, nil)}
-	}
-	return network.Problems{network.NewProblem(network.UpdateWaits, network.Subject{}, network.Args{
-		"wave": strconv.Itoa(w.turn.Wave), "waves": strconv.Itoa(waves.Last)})}
 }

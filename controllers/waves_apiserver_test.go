@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -29,7 +30,7 @@ func (h hosted) runs(t *testing.T, fail bool, at time.Time) {
 	t.Helper()
 	for _, d := range h.deployments(t, "vlan100") {
 		before := d.DeepCopy()
-		if roleOf(d) != roleEdge || !apiserver.Serve(&d) {
+		if gather.RoleOf(d) != gather.RoleEdge || !apiserver.Serve(&d) {
 			continue
 		}
 		up, why := corev1.ConditionTrue, "NewReplicaSetAvailable"

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/controllers/waves"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -44,24 +45,24 @@ func TestANewReleaseWaitsForItsWave(t *testing.T) {
 			g := NewWithT(t)
 			w, plan := twoEdges(t)
 			if c.edited {
-				for _, e := range w.edges {
-					w.set(e.Name, func(d appsv1.Deployment) appsv1.Deployment {
+				for _, e := range w.Edges {
+					setEdge(&w, e.Name, func(d appsv1.Deployment) appsv1.Deployment {
 						d.Annotations = map[string]string{wire.AnnotationTemplate: "older", wire.AnnotationRelease: testOptions.Release.Hash()}
 						return d
 					})
 				}
 			}
-			w.turn = c.turn
+			w.Turn = c.turn
 			if c.change != nil {
 				c.change(&plan)
 			}
-			all := w.roll(plan, c.options, testNow)
+			all := decide.View{World: w}.Roll(plan, c.options.Release, testNow)
 			var got []rollout.Action
 			for _, s := range all[0].Steps {
 				got = append(got, s.Action)
 			}
 			g.Expect(got).To(Equal(c.want))
-			problems := w.updatePending(all)
+			problems := decide.View{World: w}.UpdatePending(all)
 			if c.cause == "" {
 				g.Expect(problems).To(BeEmpty())
 				return
@@ -95,8 +96,8 @@ func TestServersDoNotWaitForTheWave(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, plan := twoEdges(t)
-			for _, e := range w.edges {
-				w.set(e.Name, func(d appsv1.Deployment) appsv1.Deployment {
+			for _, e := range w.Edges {
+				setEdge(&w, e.Name, func(d appsv1.Deployment) appsv1.Deployment {
 					d.Spec.Template.Spec.Containers = slices.DeleteFunc(slices.Clone(d.Spec.Template.Spec.Containers), is(c.lack...))
 					return d
 				})
@@ -104,14 +105,14 @@ func TestServersDoNotWaitForTheWave(t *testing.T) {
 			services := slices.DeleteFunc(slices.Clone(plan.Networks[0].Services), func(s network.Service) bool { return s == c.leftOut })
 			plan.Networks = slices.Clone(plan.Networks)
 			plan.Networks[0].Services = services
-			w.turn = c.turn
-			all := w.roll(plan, newer, testNow)
+			w.Turn = c.turn
+			all := decide.View{World: w}.Roll(plan, newer.Release, testNow)
 			var got []rollout.Action
 			for _, s := range all[0].Steps {
 				got = append(got, s.Action)
 			}
 			g.Expect(got).To(Equal(c.want))
-			g.Expect(all[0].postponed).To(Equal(c.postpone))
+			g.Expect(all[0].Postponed).To(Equal(c.postpone))
 		})
 	}
 }

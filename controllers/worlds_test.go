@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/worlds"
@@ -39,22 +40,22 @@ func agree(dump *hcp.Dump, at int) (served int, broken string) {
 	if !hcp.OptedIn(w.HostedCluster) || !w.HostedCluster.DeletionTimestamp.IsZero() {
 		return 0, ""
 	}
-	d := decide(w, testOptions, testNow)
-	if d.err != nil {
-		return 0, "the plan is invalid: " + d.err.Error()
+	d := decide.About(w, testOptions.Release, testNow)
+	if d.Err != nil {
+		return 0, "the plan is invalid: " + d.Err.Error()
 	}
 	request, facts := hcp.Translate(w.Objects, network.Plan{})
-	plan, ok := network.Derive(request, facts, network.Plan{}, w.others).Plan()
-	if d.action == serve && (!ok || string(plan.JSON()) != string(d.plan.JSON())) {
+	plan, ok := network.Derive(request, facts, network.Plan{}, w.Others).Plan()
+	if d.Action == decide.Serve && (!ok || string(plan.JSON()) != string(d.Plan.JSON())) {
 		return 0, "the operator serves what Derive does not plan"
 	}
-	if d.action == leave && ok && servable(d.problems) {
+	if d.Action == decide.Leave && ok && decide.Servable(d.Problems) {
 		return 0, "the operator leaves out what could be served"
 	}
 	inFiles := dump.Clusters()[at]
 	request, facts = hcp.Translate(inFiles, network.Plan{})
-	told := network.Derive(request, facts, network.Plan{}, w.others).Problems
-	for _, p := range d.problems {
+	told := network.Derive(request, facts, network.Plan{}, w.Others).Problems
+	for _, p := range d.Problems {
 		// In files, what is missing may exist in the cluster. Then the problem has another reason.
 		same := slices.ContainsFunc(told, func(x network.Problem) bool { return x.Reason == p.Reason || x.Subject == p.Subject })
 		if unknown := p.Cause == network.SRIOVResourceExhausted && len(inFiles.Nodes) == 0; unknown {
@@ -64,7 +65,7 @@ func agree(dump *hcp.Dump, at int) (served int, broken string) {
 			return 0, "only the operator has the Error " + string(p.Cause) + " about " + p.Subject.String()
 		}
 	}
-	if d.action == serve {
+	if d.Action == decide.Serve {
 		served = 1
 	}
 	return served, ""
@@ -87,12 +88,12 @@ func TestOperatorNeverMakesAnInvalidPlan(t *testing.T) {
 				continue
 			}
 			w := worldOfClusters(now.Clusters(), i)
-			w.last = last
-			d := decide(w, testOptions, testNow)
-			if d.err != nil {
-				t.Fatalf("the plan is invalid: %v\nseed %d, story %s: %s", d.err, seed, later.Story, strings.Join(later.Changes, "; "))
+			w.Last = last
+			d := decide.About(w, testOptions.Release, testNow)
+			if d.Err != nil {
+				t.Fatalf("the plan is invalid: %v\nseed %d, story %s: %s", d.Err, seed, later.Story, strings.Join(later.Changes, "; "))
 			}
-			if d.action == serve {
+			if d.Action == decide.Serve {
 				served++
 			}
 		}
@@ -108,8 +109,8 @@ func servedTo(clusters []hcp.Objects, name string) network.Plan {
 	if i < 0 {
 		return network.Plan{}
 	}
-	if d := decide(worldOfClusters(clusters, i), testOptions, testNow); d.action == serve {
-		return d.plan
+	if d := decide.About(worldOfClusters(clusters, i), testOptions.Release, testNow); d.Action == decide.Serve {
+		return d.Plan
 	}
 	return network.Plan{}
 }

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
-	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/controllers/policies"
 )
 
 // applyPolicies is how soon a policy is restored.
@@ -50,7 +50,7 @@ operator's namespace, not with the operator: they also limit edges that serve wi
 			if err != nil {
 				return err
 			}
-			keeper := &controllers.AdmissionKeeper{Client: api, Log: log.WithName("admission"), Namespace: namespace, Interval: applyPolicies}
+			keeper := &policies.Keeper{Client: api, Log: log.WithName("admission"), Namespace: namespace, Interval: applyPolicies}
 			// The manager serves the probe. It watches nothing.
 			mgr, err := ctrl.NewManager(config, ctrl.Options{Logger: log, Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: health})
 			if err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
 	"github.com/cldmnky/oooi/version"
@@ -135,7 +136,7 @@ func newManager(config *rest.Config, o managerOptions, log logr.Logger) (ctrl.Ma
 	}
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = 200, 400
-	r := &controllers.Reconciler{Metrics: controllers.NewMetrics(metrics.Registry), Options: o.controllers, Now: time.Now}
+	r := &controllers.Reconciler{Metrics: report.NewMetrics(metrics.Registry), Options: o.controllers, Now: time.Now}
 	mgr, err := controllers.NewManager(config, ctrl.Options{
 		Logger:                        log,
 		Metrics:                       server.Options{BindAddress: o.metrics},

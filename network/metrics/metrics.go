@@ -128,6 +128,11 @@ func (s Set) Counter(c Counter) *prometheus.CounterVec {
 // Gauge returns the series of a gauge.
 func (s Set) Gauge(g Gauge) *prometheus.GaugeVec { return s.vectors[g.Name].(*prometheus.GaugeVec) }
 
+// SetBool sets a series of g to 1 if yes is true, else to 0. A scrape never sees another value in between.
+func (s Set) SetBool(g Gauge, yes bool, labels ...string) {
+	s.Gauge(g).WithLabelValues(labels...).Set(Bool(yes))
+}
+
 // Histogram returns the series of a histogram.
 func (s Set) Histogram(h Histogram) *prometheus.HistogramVec {
 	return s.vectors[h.Name].(*prometheus.HistogramVec)

@@ -24,7 +24,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/leaseobject"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
@@ -94,7 +95,7 @@ func Running() hcp.Running {
 	r := hcp.UnreadRunning(Key.Namespace, Key.Name)
 	r.OptedIn, r.Generation = true, 3
 	r.Conditions = []metav1.Condition{{
-		Type: controllers.ConditionType, Status: metav1.ConditionTrue, Reason: "ReadyWithWarnings", ObservedGeneration: 3,
+		Type: own.ConditionType, Status: metav1.ConditionTrue, Reason: "ReadyWithWarnings", ObservedGeneration: 3,
 		LastTransitionTime: metav1.NewTime(At), Message: Report().Message(),
 	}}
 	return r
@@ -209,7 +210,7 @@ func balanced(name string, selector map[string]string) *corev1.Service {
 }
 
 // Settings is the hash as the operator makes it, of whole objects.
-func Settings(t *testing.T, c client.Client) string { return controllers.Settings(Objects(t, c)) }
+func Settings(t *testing.T, c client.Client) string { return report.Settings(Objects(t, c)) }
 
 // Objects are the whole objects of the cluster.
 func Objects(t *testing.T, c client.Client) hcp.Objects {
@@ -237,7 +238,7 @@ func Tell(t *testing.T, c client.Client, hash string) {
 	hc := &hyperv1.HostedCluster{}
 	g.Expect(c.Get(t.Context(), Key, hc)).To(Succeed())
 	hc.Status.Conditions = []metav1.Condition{{
-		Type: controllers.ConditionType, Status: metav1.ConditionTrue, Reason: "Ready", ObservedGeneration: hc.Generation,
+		Type: own.ConditionType, Status: metav1.ConditionTrue, Reason: "Ready", ObservedGeneration: hc.Generation,
 		LastTransitionTime: metav1.Now(), Message: "Nodes can boot: all.\n(settings " + hash + ")",
 	}}
 	g.Expect(c.Status().Update(t.Context(), hc)).To(Succeed())
@@ -252,7 +253,7 @@ func Store(t *testing.T, c client.Client, hash string, written time.Time) {
 	g.Expect(c.Get(t.Context(), client.ObjectKey{Namespace: "clusters-blue", Name: wire.PlanConfigMap}, plan)).To(Succeed())
 	r := explain.Report{
 		Version: explain.CurrentReportVersion, Cluster: Key.String(), Build: version.Number(), Written: written, Generation: o.HostedCluster.Generation, Settings: hash,
-		Inputs: controllers.Inputs(o), Plan: explain.PlanHash(plan.Data[wire.PlanKey]), Ready: true, Reason: explain.Ready, Boots: explain.Yes, Summary: "Stored.",
+		Inputs: report.Inputs(o), Plan: explain.PlanHash(plan.Data[wire.PlanKey]), Ready: true, Reason: explain.Ready, Boots: explain.Yes, Summary: "Stored.",
 	}
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: wire.StatusConfigMap}}
 	g.Expect(client.IgnoreNotFound(c.Delete(t.Context(), cm))).To(Succeed())

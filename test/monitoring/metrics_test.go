@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/dhcp"
 	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/network/access"
@@ -23,7 +23,7 @@ import (
 // Prometheus' conventions. Tests with a real edge do the same for the proxy, and for what an edge tells of its programs.
 func TestMetricsAreServed(t *testing.T) {
 	g, r := NewWithT(t), prometheus.NewRegistry()
-	controllers.NewMetrics(r)
+	report.NewMetrics(r)
 	agent.NewFailoverMetrics(r, func() error { return nil })
 	dhcp.NewMetrics(r)
 	dns.NewMetrics(r)

@@ -18,7 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/hcp/settings"
 )
 
@@ -99,7 +99,7 @@ func TestOperator(t *testing.T) {
 	if len(others) > 0 {
 		t.Errorf("nothing happens, and the operator writes: %s", counts(others))
 	}
-	if most := all * int(1+s.quiet/controllers.StatusEvery); len(statuses) > most {
+	if most := all * int(1+s.quiet/report.StatusEvery); len(statuses) > most {
 		t.Errorf("%d statuses are stored again, want at most %d", len(statuses), most)
 	}
 

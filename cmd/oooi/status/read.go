@@ -22,7 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/cmd/oooi/source"
-	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/leaseobject"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
@@ -140,7 +141,7 @@ func (r *Reader) ReadEdges(ctx context.Context) error {
 	}
 	r.Ready = map[string]bool{}
 	for _, d := range list.Items {
-		r.Ready[d.Name] = controllers.EdgeReady(d)
+		r.Ready[d.Name] = gather.EdgeReady(d)
 	}
 	return nil
 }
@@ -268,9 +269,9 @@ func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured
 		}
 	}
 	o := dump.Clusters()[0]
-	r.Settings = controllers.Settings(o)
+	r.Settings = report.Settings(o)
 	if r.routesRead {
-		r.Inputs = controllers.Inputs(o)
+		r.Inputs = report.Inputs(o)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
-	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -93,7 +93,7 @@ func ReportOf(f Facts, now time.Time) Report {
 			r.Other = append(r.Other, l.row(now))
 		}
 	}
-	if c := meta.FindStatusCondition(f.Conditions, controllers.ConditionType); c != nil {
+	if c := meta.FindStatusCondition(f.Conditions, own.ConditionType); c != nil {
 		r.Condition = &statusCondition{Status: string(c.Status), Reason: c.Reason, Since: c.LastTransitionTime.UTC(), Current: f.current(*c)}
 		if f.Stored == nil {
 			for text := range strings.Lines(c.Message) {

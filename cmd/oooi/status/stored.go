@@ -10,13 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/network/explain"
 )
 
 // oldStatus is the age from which a stored Report counts for nothing: the operator stores it every ten minutes, and may be a
 // pass late.
-const oldStatus = 2 * controllers.StatusEvery
+const oldStatus = 2 * report.StatusEvery
 
 // counting is f without a Report that counts for nothing at now, and then with the reason. The operator writes the condition
 // first, and may fail to store the Report then.
@@ -24,11 +25,11 @@ func (f Facts) counting(now time.Time) Facts {
 	if f.Stored == nil {
 		return f
 	}
-	c := meta.FindStatusCondition(f.Conditions, controllers.ConditionType)
+	c := meta.FindStatusCondition(f.Conditions, own.ConditionType)
 	switch s := f.Stored; {
 	case now.Sub(s.Written) > oldStatus:
 		f.Stored, f.noReport = nil, fmt.Sprintf("The operator stored its status at %s, and should have done so again every %s. Check that the operator runs.",
-			s.Written.UTC().Format(time.RFC3339), controllers.StatusEvery)
+			s.Written.UTC().Format(time.RFC3339), report.StatusEvery)
 	case c != nil && (s.Ready != (c.Status == metav1.ConditionTrue) || string(s.Reason) != c.Reason):
 		f.Stored, f.noReport = nil, fmt.Sprintf("The condition has reason %s, and the operator's status has %s. Read the condition, and try again in a minute. "+
 			"If they still differ, look at the operator's log: it cannot store its status.", c.Reason, s.Reason)

@@ -1,0 +1,291 @@
+// Package apply carries out what is decided: every write except that of the condition and of the stored Report, with one field
+// owner. It decides only the order, and never changes an object of others.
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/requests"
+	"github.com/cldmnky/oooi/controllers/rollout"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/metrics"
+)
+
+// An Outcome is how things are after a decision was carried out.
+type Outcome struct {
+	// Edges are all Deployments of ours that stay, as the API server has them now.
+	Edges []gather.Edge
+	// Unfinished says that the decision is not fully carried out yet, and nothing is reported.
+	Unfinished bool
+	// Problems are those of what remains of a hosted cluster that leaves.
+	Problems network.Problems
+	Again    time.Duration
+	// failed are the objects that the API server did not take.
+	failed []*WriteError
+}
+
+// A Writer carries out decisions.
+type Writer struct {
+	gather.Reader
+	// Account is the operator's own, which it binds ControlPlaneRole to.
+	Account types.NamespacedName
+	Events  events.EventRecorder
+	Metrics metrics.Set
+	Memory  *Memory
+}
+
+// Apply carries out d, the decision about w.
+func (r Writer) Apply(ctx context.Context, w gather.World, d decide.Decision) (Outcome, error) {
+	switch d.Action {
+	case decide.Serve:
+		return r.Serve(ctx, w, d)
+	case decide.Remove:
+		return r.remove(ctx, w)
+	case decide.Keep:
+		return Outcome{Edges: w.Edges, Again: d.Again}, r.announceRemoval(ctx, w, d)
+	case decide.Leave:
+		return Outcome{Edges: w.Edges, Again: d.Again}, errors.Join(r.restrict(ctx, w, d), r.lead(ctx, w, d.Leading))
+	case decide.Ignore:
+		if !w.HostedCluster.DeletionTimestamp.IsZero() {
+			return r.giveBackDeleted(ctx, w), nil
+		}
+	}
+	return Outcome{Edges: w.Edges, Again: d.Again}, nil
+}
+
+// restrict writes what restricts the edges of the plan in force.
+func (r Writer) restrict(ctx context.Context, w gather.World, d decide.Decision) error {
+	if w.Binding == nil && len(w.Owned) > 0 && w.HasControlPlane() {
+		if _, err := r.Write(ctx, ControlPlaneBinding(w, r.Account)); err != nil {
+			return err
+		}
+	}
+	for _, want := range d.Desired {
+		changed, err := r.Write(ctx, want.DeepCopy())
+		if err != nil {
+			return err
+		}
+		if changed {
+			logr.FromContextOrDiscard(ctx).Info("plan in force changed, though the new one is not applied", "kind", want.GetKind(), "name", want.GetName())
+		}
+	}
+	return nil
+}
+
+// Serve first binds the operator's own rights in the namespace; until they hold,
+// nothing else can be written.
+func (r Writer) Serve(ctx context.Context, w gather.World, d decide.Decision) (Outcome, error) {
+	if _, err := r.Write(ctx, ControlPlaneBinding(w, r.Account)); err != nil {
+		return Outcome{Edges: w.Edges}, err
+	}
+	if w.Binding == nil {
+		return Outcome{Unfinished: true, Again: whileBinding}, nil
+	}
+	done := map[decide.Disruption]bool{}
+	defer r.announceDisruptions(w, d, func(x decide.Disruption) bool { return done[decide.Disruption{Kind: x.Kind, Name: x.Name}] })
+	o := Outcome{Again: d.Again}
+	log := logr.FromContextOrDiscard(ctx)
+	for _, want := range d.Desired {
+		if want.GroupVersionKind() == own.DeploymentKind && d.Does(want.GetName(), rollout.Hold) || o.lacksFor(want) {
+			o.keep(w, want)
+			continue
+		}
+		u := want.DeepCopy()
+		changed, err := r.Write(ctx, u)
+		if err != nil && (errors.Is(err, own.ErrForeign) || requests.OfOneObject(err)) {
+			o.failed = append(o.failed, WriteErrors(err)...)
+			o.keep(w, want)
+			continue
+		}
+		if err != nil {
+			return Outcome{Edges: w.Edges}, err
+		}
+		if changed {
+			logApplied(log, d, u, exists(w, u))
+		}
+		done[decide.Disruption{Kind: u.GroupVersionKind(), Name: u.GetName()}] = true
+		if u.GroupVersionKind() == own.DeploymentKind {
+			edge := appsv1.Deployment{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &edge); err != nil {
+				return Outcome{Edges: w.Edges}, fmt.Errorf("reading back Deployment %s: %w", u.GetName(), err)
+			}
+			o.Edges = append(o.Edges, gather.EdgeOf(r.Observed.Settled(edge)))
+		}
+	}
+	for _, live := range w.Edges {
+		if d.Does(live.Name, rollout.Keep) {
+			o.Edges = append(o.Edges, live)
+		}
+	}
+	leases, removed, unread := r.leasesToCheck(ctx, w, d)
+	w.Owned = slices.Concat(w.Owned, leases)
+	_, err := r.Prune(ctx, slices.DeleteFunc(Obsolete(w, d), o.needs), func(o metav1.PartialObjectMetadata) {
+		logRemoved(log, d, o)
+		done[decide.Disruption{Kind: o.GroupVersionKind(), Name: o.Name}] = true
+	})
+	if unread == nil && err == nil {
+		removed()
+	}
+	return o, errors.Join(o.err(), unread, err, r.lead(ctx, w, d.Leading))
+}
+
+// Write applies u unless it is there as desired, and leaves in u what the API server has. changed says
+// whether that differs from what was there.
+func (r Writer) Write(ctx context.Context, u *unstructured.Unstructured) (changed bool, err error) {
+	key, desired := own.KeyOf(u.GroupVersionKind(), u), own.WithHash(u)
+	live, err := r.liveForWrite(ctx, key)
+	if err != nil {
+		return false, NotApplied(u, err)
+	}
+	if owners := own.ControlPlanesOf(u); live != nil && !slices.ContainsFunc(owners, func(name string) bool { return own.IsOf(live, name) }) {
+		return false, NotApplied(u, own.ErrForeign)
+	}
+	if live != nil && (own.AsDesired(live, desired) || r.Writes.Accepts(key, own.Fingerprint(live, desired))) {
+		u.Object = live.Object
+		return false, nil
+	}
+	if own.BindsOtherRole(live, desired) {
+		if err := r.delete(ctx, own.MetadataOf(key.Kind, live)); err != nil {
+			return false, err
+		}
+		live = nil
+	}
+	u.Object = desired.DeepCopy().Object
+	err = requests.InTime(ctx, func(ctx context.Context) error {
+		return r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
+	})
+	if err != nil {
+		return false, NotApplied(u, err)
+	}
+	r.Writes.Wrote(key, u, r.Now())
+	if r.Writes.Accept(key, ""); !own.AsDesired(u, desired) {
+		r.Writes.Accept(key, own.Fingerprint(u, desired))
+	}
+	if live != nil && live.GetUID() == u.GetUID() && live.GetResourceVersion() == u.GetResourceVersion() {
+		return false, nil
+	}
+	r.Metrics.Counter(metrics.ObjectWrites).WithLabelValues(u.GetKind()).Inc()
+	return true, nil
+}
+
+// liveForWrite is the object that a write would change, nil where there is none. Before an object is
+// created, the API server has the last word.
+func (r Writer) liveForWrite(ctx context.Context, key own.Key) (*unstructured.Unstructured, error) {
+	o, err := r.Read(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		return r.Learn(ctx, key)
+	}
+	var fields any = o
+	if nad, ok := o.(*lenient.NetworkAttachmentDefinition); ok {
+		fields = nad.Fields
+	}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(fields)
+	if err != nil {
+		return nil, fmt.Errorf("comparing %s %s: %w", key.Kind.Kind, key.NamespacedName, err)
+	}
+	u := &unstructured.Unstructured{Object: object}
+	u.SetGroupVersionKind(key.Kind)
+	return u, nil
+}
+
+// Obsolete are the objects of oooi that d does not want. Edges write leases and reports:
+// leases are wanted if their network is, reports if their writer is.
+func Obsolete(w gather.World, d decide.Decision) []metav1.PartialObjectMetadata {
+	networks, reports := map[string]bool{}, d.ReportLeases()
+	for _, n := range d.Plan.Networks {
+		networks[wire.NetworkLabel(n.Name)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(w.Owned), func(o metav1.PartialObjectMetadata) bool {
+		switch {
+		case o.GroupVersionKind() == own.LeaseKind && o.Labels[wire.LabelName] == wire.NameReport:
+			return reports[o.Name]
+		case o.GroupVersionKind() == own.LeaseKind:
+			return networks[o.Labels[wire.LabelNetwork]]
+		}
+		wanted := slices.ContainsFunc(d.Desired, func(u *unstructured.Unstructured) bool {
+			return o.GroupVersionKind() == u.GroupVersionKind() && o.Name == u.GetName()
+		})
+		return wanted || o.GroupVersionKind() == own.DeploymentKind && d.Does(o.Name, rollout.Keep)
+	})
+}
+
+// exists reports whether w holds an object of u's kind and name.
+func exists(w gather.World, u *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(w.Owned, func(o metav1.PartialObjectMetadata) bool {
+		return o.GroupVersionKind() == u.GroupVersionKind() && o.Name == u.GetName()
+	})
+}
+
+// ControlPlaneBinding gives the operator ControlPlaneRole in w's control plane namespace.
+func ControlPlaneBinding(w gather.World, account types.NamespacedName) *unstructured.Unstructured {
+	ns := w.ControlPlane.Namespace
+	return own.Object(w.ControlPlane, desired.RoleBinding(own.ClusterRoleKind.Kind, own.ControlPlaneRole, ns, account.Name, account.Namespace).
+		WithLabels(wire.NamedLabels(own.NameOperator)))
+}
+
+// ReasonDisruption is the reason of the Event before connections are reset.
+const ReasonDisruption = "Disruption"
+
+// announceDisruptions emits an Event about those of d's disruptions whose objects were
+// written or removed. Each is announced once: what was applied is not applied again,
+// and what the API server refuses, however often, is not announced.
+func (r Writer) announceDisruptions(w gather.World, d decide.Decision, done func(decide.Disruption) bool) {
+	var texts []string
+	for _, c := range d.Disruptions {
+		if done(c) {
+			texts = append(texts, c.Text)
+		}
+	}
+	if len(texts) > 0 {
+		r.Events.Eventf(w.HostedCluster, nil, corev1.EventTypeNormal, ReasonDisruption, ActionServe, "%s", explain.Disruptions(texts))
+	}
+}
+
+// announceRemoval stores the deadline of d, and emits the Event about it. Nothing else is written.
+func (r Writer) announceRemoval(ctx context.Context, w gather.World, d decide.Decision) error {
+	for _, want := range d.Desired {
+		if _, err := r.Write(ctx, want.DeepCopy()); err != nil {
+			return err
+		}
+		logr.FromContextOrDiscard(ctx).Info("removal announced", "after", want.GetAnnotations()[decide.RemovalAnnotation])
+		for _, p := range d.Problems {
+			if p.Reason == network.RemovalScheduled {
+				r.Events.Eventf(w.HostedCluster, nil, corev1.EventTypeWarning, string(p.Reason), ActionRemove, "%s", explain.Problem(p).String())
+			}
+		}
+	}
+	return nil
+}
+
+// actionServe and actionRemove are the actions that Events are about.
+const (
+	ActionServe  = "Serve"
+	ActionRemove = "Remove"
+)
+
+// whileBinding is how long the API server has to notice the operator's new rights.
+const whileBinding = 100 * time.Millisecond

@@ -1,0 +1,145 @@
+// This file decides when requests that the API server does not take are a problem of their
+// hosted cluster, and which objects need such an object. It is pure.
+
+package apply
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/requests"
+	"github.com/cldmnky/oooi/controllers/watch"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// A WriteError is one object that the API server did not take.
+type WriteError struct {
+	// Verb is "applying" or "removing".
+	Verb   string
+	Object metav1.PartialObjectMetadata
+	Err    error
+}
+
+// Error implements error.
+func (e *WriteError) Error() string {
+	return e.Verb + " " + e.Object.Kind + " " + e.Object.Namespace + "/" + e.Object.Name + ": " + e.Err.Error()
+}
+
+// Unwrap is for errors.Is and errors.As.
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// NotApplied is the writeError about u.
+func NotApplied(u *unstructured.Unstructured, err error) *WriteError {
+	o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), Labels: u.GetLabels()}}
+	o.SetGroupVersionKind(u.GroupVersionKind())
+	return &WriteError{"applying", o, err}
+}
+
+// blocks reports whether an object of this kind and network needs e's object: edges need their
+// plan, account, rights and egress policy, and the NADs of their network. What is no edge needs nothing.
+func (e *WriteError) blocks(u *unstructured.Unstructured) bool {
+	switch {
+	case u.GroupVersionKind() != own.DeploymentKind:
+		return false
+	case e.Object.GroupVersionKind() == own.DefinitionKind:
+		return e.ofNetwork(u.GetLabels()[wire.LabelNetwork])
+	}
+	return e.ofAll()
+}
+
+// ofAll reports whether all edges of the cluster need e's object.
+func (e *WriteError) ofAll() bool {
+	kinds := []string{own.ServiceAccountKind.Kind, own.RoleKind.Kind, own.RoleBindingKind.Kind, own.ConfigMapKind.Kind, own.NetworkPolicyKind.Kind}
+	return slices.Contains(kinds, e.Object.Kind) && e.Object.Name != wire.AccessObject
+}
+
+func (e *WriteError) ofNetwork(label string) bool { return e.Object.Labels[wire.LabelNetwork] == label }
+
+// WriteErrors are those among the errors that err joins.
+func WriteErrors(err error) []*WriteError { return requests.ErrorsOf[*WriteError](err) }
+
+// Failures are the problems of a pass that failed with err, one for each object. A request that
+// is about no object is a read.
+func Failures(err error) network.Problems {
+	var out network.Problems
+	for _, e := range WriteErrors(err) {
+		subject := network.Subject{Kind: e.Object.Kind, Namespace: e.Object.Namespace, Name: e.Object.Name}
+		switch {
+		case errors.Is(e.Err, own.ErrForeign):
+			out = append(out, network.NewProblem(network.ObjectNotOwned, subject, nil))
+		case len(requests.ErrorsOf[*watch.NotWatched](e.Err)) > 0:
+		case e.Verb == "removing":
+			out = append(out, network.NewProblem(network.DeleteRefused, subject, network.Args{"error": requests.Sentence(e.Err)}))
+		default:
+			out = append(out, network.NewProblem(network.WriteRefused, subject, network.Args{"error": requests.Sentence(e.Err)}))
+		}
+	}
+	for _, e := range requests.ErrorsOf[*watch.NotWatched](err) {
+		out = append(out, e.Problem())
+	}
+	if len(out) == 0 {
+		out = append(out, network.NewProblem(network.ReadFailed, network.Subject{}, network.Args{"error": requests.Sentence(err)}))
+	}
+	slices.SortStableFunc(out, func(a, b network.Problem) int { return cmp.Compare(a.Subject.String(), b.Subject.String()) })
+	return out
+}
+
+// lacksFor reports whether u needs an object that was not written.
+func (o *Outcome) lacksFor(u *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(o.failed, func(e *WriteError) bool { return e.blocks(u) })
+}
+
+// keep adds the edge that want is for as it exists.
+func (o *Outcome) keep(w gather.World, want *unstructured.Unstructured) {
+	if live, exists := w.Edge(want.GetName()); exists && want.GroupVersionKind() == own.DeploymentKind {
+		o.Edges = append(o.Edges, live)
+	}
+}
+
+// needs reports whether an obsolete object stays: what replaces it was not written.
+func (o *Outcome) needs(obsolete metav1.PartialObjectMetadata) bool {
+	return slices.ContainsFunc(o.failed, func(e *WriteError) bool {
+		return e.ofAll() || e.ofNetwork(obsolete.Labels[wire.LabelNetwork])
+	})
+}
+
+// err joins all failures. Nil: there is none.
+func (o *Outcome) err() error {
+	var all []error
+	for _, e := range o.failed {
+		all = append(all, e)
+	}
+	return errors.Join(all...)
+}
+
+// Failed is d where the pass failed. Where the plan or what all edges need is not written, d is not applied.
+// A plan that is kept stays in force, but without a deadline if that could not be stored.
+func Failed(d decide.Decision, w gather.World, problems network.Problems, err error) decide.Decision {
+	errs := WriteErrors(err)
+	d.Problems = slices.Clone(d.Problems)
+	for i, p := range d.Problems {
+		if p.Reason == network.RemovalScheduled && len(d.Desired) > 0 {
+			d.Problems[i] = network.NewProblem(network.RemovalNotStored, p.Subject, network.Args{"network": p.Args["network"]}, p.Keys...)
+		}
+	}
+	if d.Action == decide.Keep {
+		d.Problems = slices.Concat(d.Problems, problems)
+		return d
+	}
+	if d.Action != decide.Serve || len(errs) == 0 || slices.ContainsFunc(errs, (*WriteError).ofAll) {
+		d.Action = decide.Leave
+	}
+	if len(d.Plan.Networks) == 0 {
+		d.Plan = w.Last
+	}
+	d.Problems = slices.Concat(d.Problems, problems)
+	return d
+}

@@ -1,0 +1,183 @@
+// This file leads load balancers of hosted clusters to edges, gives them back to HyperShift, and removes what is left behind them. It
+// decides nothing. Each write has the UID of what was read as a precondition: another object of that name stays as it is.
+
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/requests"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network/metrics"
+)
+
+// lead carries out x in the control plane namespace of w. One object that fails stops no other.
+func (r Writer) lead(ctx context.Context, w gather.World, x decide.Leading) error {
+	var all []error
+	key, ns := client.ObjectKeyFromObject(w.HostedCluster), hcp.ControlPlaneNamespace(w.HostedCluster)
+	for _, s := range x.Lead {
+		all = append(all, r.leadOne(ctx, key, ns, s, x.Selector))
+	}
+	for _, s := range x.Back {
+		all = append(all, r.giveBack(ctx, key, ns, s))
+	}
+	for _, name := range x.Endpoints {
+		all = append(all, r.removeEndpoints(ctx, ns, name))
+	}
+	for _, s := range x.Slices {
+		o := nameOf(own.EndpointSliceKind, ns, s.Name)
+		o.UID = s.UID
+		if err := r.removeLeft(ctx, o); err != nil {
+			all = append(all, err)
+			continue
+		}
+		logr.FromContextOrDiscard(ctx).V(1).Info("endpoints of a load balancer removed", "service", s.Service, "name", s.Name)
+	}
+	return errors.Join(all...)
+}
+
+// leadOne leads s to the edges with these labels.
+func (r Writer) leadOne(ctx context.Context, key types.NamespacedName, ns string, s decide.LedService, selector map[string]string) error {
+	labels := map[string]any{}
+	for k, v := range selector {
+		labels[k] = v
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"namespace": ns, "name": s.Name, "uid": string(s.Uid)},
+		"spec":     map[string]any{"selector": labels},
+	}}
+	u.SetGroupVersionKind(own.ServiceKind)
+	err := requests.InTime(ctx, func(ctx context.Context) error {
+		return r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
+	})
+	if replaced(err) {
+		return nil
+	}
+	if err != nil {
+		return &WriteError{"applying", nameOf(own.ServiceKind, ns, s.Name), err}
+	}
+	r.Metrics.Counter(metrics.ObjectWrites).WithLabelValues(own.ServiceKind.Kind).Inc()
+	log := logr.FromContextOrDiscard(ctx)
+	if r.Memory.leads(key, s.Name, true) {
+		log = log.V(1) // HyperShift removes the selector of the ingress each time that it writes that Service.
+	}
+	log.Info("load balancer leads to edges", "service", s.Name)
+	return nil
+}
+
+// giveBack removes the selector of s. It is a patch of this field alone, so it needs nothing that the HostedCluster has.
+func (r Writer) giveBack(ctx context.Context, key types.NamespacedName, ns string, s decide.LedService) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": s.Uid}, "spec": map[string]any{"selector": nil}})
+	if err != nil {
+		return err
+	}
+	o := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: s.Name}}
+	err = requests.InTime(ctx, func(ctx context.Context) error {
+		return r.Client.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(wire.Owner))
+	})
+	if replaced(err) {
+		return nil
+	}
+	if err != nil {
+		return &WriteError{"applying", nameOf(own.ServiceKind, ns, s.Name), err}
+	}
+	r.Metrics.Counter(metrics.ObjectWrites).WithLabelValues(own.ServiceKind.Kind).Inc()
+	r.Memory.leads(key, s.Name, false)
+	logr.FromContextOrDiscard(ctx).Info("load balancer given back to HyperShift", "service", s.Name)
+	return nil
+}
+
+// replaced reports whether the object of a write with a UID as a precondition is gone. Another one may have its name.
+func replaced(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
+
+// removeEndpoints deletes the Endpoints of this name if they have edges only. Kubernetes leaves them when a Service has no selector any
+// more, and mirrors them in EndpointSlices.
+func (r Writer) removeEndpoints(ctx context.Context, ns, name string) error {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(own.EndpointsKind)
+	if err := r.Live.Get(ctx, types.NamespacedName{Namespace: ns, Name: name}, u); err != nil {
+		return requests.Present(client.IgnoreNotFound(err))
+	}
+	if !hcp.IsLoadBalancer(u) || !hcp.OfEdges(References(u)) {
+		return nil
+	}
+	return r.removeLeft(ctx, own.MetadataOf(own.EndpointsKind, u))
+}
+
+// References returns what the addresses of Endpoints refer to. Nil: an address refers to nothing.
+func References(u *unstructured.Unstructured) []*corev1.ObjectReference {
+	subsets, _, _ := unstructured.NestedSlice(u.Object, "subsets")
+	var out []*corev1.ObjectReference
+	for _, subset := range subsets {
+		fields, _ := subset.(map[string]any)
+		for _, list := range []string{"addresses", "notReadyAddresses"} {
+			all, _, _ := unstructured.NestedSlice(fields, list)
+			for _, a := range all {
+				address, _ := a.(map[string]any)
+				ref, found, _ := unstructured.NestedStringMap(address, "targetRef")
+				if !found {
+					out = append(out, nil)
+					continue
+				}
+				out = append(out, &corev1.ObjectReference{Kind: ref["kind"], Name: ref["name"]})
+			}
+		}
+	}
+	return out
+}
+
+// removeLeft deletes an object that no cache of oooi's own objects has.
+func (r Writer) removeLeft(ctx context.Context, o metav1.PartialObjectMetadata) error {
+	err := requests.InTime(ctx, func(ctx context.Context) error {
+		return r.Client.Delete(ctx, &o, client.Preconditions{UID: &o.UID})
+	})
+	if err == nil || replaced(err) {
+		return nil
+	}
+	return &WriteError{"removing", o, err}
+}
+
+// nameOf is the metadata of an object that is only named.
+func nameOf(kind schema.GroupVersionKind, ns, name string) metav1.PartialObjectMetadata {
+	o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+	o.SetGroupVersionKind(kind)
+	return o
+}
+
+// giveAllBack gives back the load balancers of w's hosted cluster, as reader has them.
+func (r Writer) giveAllBack(ctx context.Context, reader client.Reader, w gather.World) error {
+	ns, services, found := hcp.ControlPlaneNamespace(w.HostedCluster), &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}
+	for _, list := range []client.ObjectList{services, found} {
+		if err := requests.Present(reader.List(ctx, list, client.InNamespace(ns))); err != nil {
+			return err
+		}
+	}
+	return r.lead(ctx, w, decide.Leading{}.With(services.Items, hcp.LoadBalancerSlices(found.Items), nil))
+}
+
+// giveBackDeleted gives back the load balancers of a hosted cluster that is being deleted. What fails is tried again, until the
+// operator's rights are deleted with the control plane: then the Services are, too.
+func (r Writer) giveBackDeleted(ctx context.Context, w gather.World) Outcome {
+	err := r.giveAllBack(ctx, r.Client, w)
+	if err == nil || apierrors.IsForbidden(err) {
+		return Outcome{}
+	}
+	logr.FromContextOrDiscard(ctx).Info("load balancers not given back, trying again", "err", err.Error())
+	return Outcome{Again: whileTerminating}
+}

@@ -1,0 +1,165 @@
+// This file removes objects of oooi: those that are no longer desired, or all of a hosted cluster. It
+// decides only the order: an edge never runs without what it depends on.
+
+package apply
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/requests"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// whileRemoving is how soon to look for Leases that a terminating edge still wrote.
+	whileRemoving = 2 * time.Second
+	// whileTerminating is how soon to look again for objects that only others can let go.
+	whileTerminating = 10 * time.Second
+)
+
+// remove deletes all objects of oooi. The operator's own rights are removed in a later pass
+// that found no other object: a terminating edge may still write a lease.
+func (r Writer) remove(ctx context.Context, w gather.World) (Outcome, error) {
+	if w.Binding == nil {
+		return r.bindToRemove(ctx, w)
+	}
+	back := r.giveAllBack(ctx, r.Live, w)
+	all, err := r.liveOwned(ctx, w)
+	if err != nil {
+		return Outcome{Edges: w.Edges}, errors.Join(err, back)
+	}
+	if len(all) == 0 && back == nil {
+		return Outcome{}, r.delete(ctx, *w.Binding)
+	}
+	log, o := logr.FromContextOrDiscard(ctx), Outcome{Again: whileTerminating}
+	left, err := r.Prune(ctx, all, func(x metav1.PartialObjectMetadata) {
+		o.Again = whileRemoving
+		logRemoved(log, decide.Decision{}, x)
+	})
+	for _, e := range w.Edges {
+		if slices.ContainsFunc(left, func(x metav1.PartialObjectMetadata) bool { return isEdge(x) && x.Name == e.Name }) {
+			o.Edges = append(o.Edges, e)
+		}
+	}
+	o.Problems = network.Problems{removing(left)}
+	return o, errors.Join(err, back)
+}
+
+// bindToRemove gives the operator its rights again where another client removed them before all objects
+// of oooi were.
+func (r Writer) bindToRemove(ctx context.Context, w gather.World) (Outcome, error) {
+	if len(w.Owned) == 0 && !w.Led {
+		return Outcome{}, nil
+	}
+	if err := r.ReadControlPlane(ctx, &w); err != nil || w.ControlPlane == nil {
+		// Without a control plane, they are deleted with their owner.
+		return Outcome{Edges: w.Edges}, err
+	}
+	_, err := r.Write(ctx, ControlPlaneBinding(w, r.Account))
+	return Outcome{Edges: w.Edges, Unfinished: true, Again: whileBinding}, err
+}
+
+// removing is the problem of a hosted cluster that leaves, while objects of oooi are left.
+func removing(left []metav1.PartialObjectMetadata) network.Problem {
+	var objects, finalizers []string
+	for _, o := range left {
+		if terminates(o) {
+			objects, finalizers = append(objects, o.Kind+" "+o.Name), append(finalizers, o.Finalizers...)
+		}
+	}
+	if len(objects) == 0 {
+		return network.NewProblem(network.RemovalRunning, network.Subject{}, nil)
+	}
+	slices.Sort(finalizers)
+	return network.NewProblem(network.RemovalHeld, network.Subject{},
+		network.Args{"objects": strings.Join(objects, ", "), "finalizers": strings.Join(slices.Compact(finalizers), ", ")})
+}
+
+// Prune deletes edges before what they depend on, then the rights to write leases, then the
+// leases. It reports each deletion. left are the objects that stay: those that finalizers keep, those whose
+// deletion failed, and those that one of them depends on.
+func (r Writer) Prune(
+	ctx context.Context, objects []metav1.PartialObjectMetadata, gone func(metav1.PartialObjectMetadata),
+) (left []metav1.PartialObjectMetadata, err error) {
+	order := []string{
+		own.DeploymentKind.Kind, own.BudgetKind.Kind, own.ServiceKind.Kind, own.NetworkPolicyKind.Kind, own.RoleBindingKind.Kind, own.RoleKind.Kind,
+		own.ServiceAccountKind.Kind, own.DefinitionKind.Kind, own.ConfigMapKind.Kind, own.LeaseKind.Kind,
+	}
+	sorted := slices.SortedStableFunc(slices.Values(objects), func(a, b metav1.PartialObjectMetadata) int {
+		return cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind))
+	})
+	var all []error
+	for _, o := range sorted {
+		if terminates(o) || slices.ContainsFunc(left, func(x metav1.PartialObjectMetadata) bool { return dependsOn(x, o) }) {
+			left = append(left, o)
+			continue
+		}
+		if err := r.delete(ctx, o); err != nil {
+			left, all = append(left, o), append(all, err)
+			continue
+		}
+		if gone(o); len(o.Finalizers) > 0 {
+			left = append(left, o)
+		}
+	}
+	return left, errors.Join(all...)
+}
+
+// terminates reports whether o is being deleted: its finalizers keep it.
+func terminates(o metav1.PartialObjectMetadata) bool { return !o.DeletionTimestamp.IsZero() }
+
+func isEdge(o metav1.PartialObjectMetadata) bool { return o.GroupVersionKind() == own.DeploymentKind }
+
+// dependsOn reports whether o serves, or writes leases, with the help of other: an edge does with
+// everything of its network or of its cluster, but for its budget, what lets pods in, and other edges.
+func dependsOn(o, other metav1.PartialObjectMetadata) bool {
+	switch other.GroupVersionKind() {
+	case own.DeploymentKind, own.BudgetKind, own.ServiceKind:
+		return false
+	case own.NetworkPolicyKind:
+		return isEdge(o) && other.Name == desired.EdgePolicy
+	case own.DefinitionKind, own.LeaseKind:
+		return isEdge(o) && o.Labels[wire.LabelNetwork] == other.Labels[wire.LabelNetwork]
+	}
+	return isEdge(o)
+}
+
+// delete removes o as it was read: another object of its name stays.
+func (r Writer) delete(ctx context.Context, o metav1.PartialObjectMetadata) error {
+	opts := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}
+	if o.UID != "" {
+		opts = append(opts, client.Preconditions{UID: &o.UID})
+	}
+	if err := client.IgnoreNotFound(requests.InTime(ctx, func(ctx context.Context) error { return r.Client.Delete(ctx, &o, opts...) })); err != nil {
+		return &WriteError{"removing", o, err}
+	}
+	r.rememberDeleted(ctx, o)
+	return nil
+}
+
+// rememberDeleted remembers that o was deleted until its cache shows that. A cache that does not have o
+// will never do so: it showed that already, or it has no DHCP leases.
+func (r Writer) rememberDeleted(ctx context.Context, o metav1.PartialObjectMetadata) {
+	key := own.KeyOf(o.GroupVersionKind(), &o)
+	if r.Writes.Deleted(key, &o, r.Now()) {
+		// The cache may not have o because it does not show yet that o was written.
+		return
+	}
+	if cached, err := r.Cached(ctx, key); err == nil && cached == nil {
+		r.Writes.Forget(key)
+	}
+}

@@ -1,0 +1,62 @@
+// This file decides what follows from the reports of the address conflict detection
+// (ACD). It is pure, and probes nothing itself: a pod does (desired_acd.go). When that
+// pod runs is decided in package rollout.
+//
+// Before the first edge of a network exists, a router or another cluster may use the
+// addresses that the edges are to hold. A pod that holds one of them probes for the
+// others, and edges are created once it is ready. Where edges exist no pod can probe:
+// they answer for the addresses. Where someone deleted all edges a moment ago, no
+// check is needed, unless they were on another network.
+
+package decide
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// EdgesEnd is how long edges of ours that were removed may still seem to answer:
+// until they have ended, and the kernel of the probing pod, which believes an answer
+// for up to a minute, has probed again.
+const EdgesEnd = (desired.GraceSeconds + 60) * time.Second
+
+// ownedUntilNow reports whether edges of ours held n's addresses until now: one has
+// reported, and reports are removed when an address conflict detection begins. A
+// check would find these edges, which may answer for some seconds more.
+func (w View) ownedUntilNow(n network.Network) bool {
+	return slices.ContainsFunc(w.Last.Networks, func(was network.Network) bool {
+		return was.Name == n.Name && network.SameConfig(was.Attachment.ConfigHash, n.Attachment.ConfigHash) &&
+			was.ProbeAddress() == n.ProbeAddress() && slices.Equal(was.ProbedAddresses(), n.ProbedAddresses())
+	}) && slices.ContainsFunc(w.Reports, func(r gather.Reported) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge > 0 })
+}
+
+// inUse are the addresses that the address conflict detection of n found in use, now
+// or when it probed for others. Edges of ours that are still ending do not count.
+func (w View) inUse(n network.Network, now time.Time) []network.UsedAddress {
+	acd, exists := w.Edge(wire.ACDDeploymentName(n))
+	if !exists || len(w.EdgesOn(wire.NetworkLabel(n.Name))) > 0 || now.Before(acd.Seen.Created.Add(EdgesEnd)) {
+		return nil
+	}
+	var out []network.UsedAddress
+	for _, r := range w.Reports {
+		if r.Network == wire.NetworkLabel(n.Name) && r.Edge == 0 {
+			out = append(out, r.AddressesInUse...)
+		}
+	}
+	return out
+}
+
+// inForce is the last plan without the networks of which an address is in use by
+// others. No VM was ever served there by our edges, so the user may change them.
+func (w View) inForce(now time.Time) network.Plan {
+	p := w.Last
+	p.Networks = slices.DeleteFunc(slices.Clone(p.Networks), func(n network.Network) bool {
+		return len(n.ConflictingWith(w.inUse(n, now))) > 0
+	})
+	return p
+}

@@ -1,0 +1,202 @@
+// Package decide decides what is done with one hosted cluster, from its observed state. It is pure:
+// it reads and writes nothing, and the time is an argument.
+package decide
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/requests"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// An Action is what is done with a cluster.
+type Action int
+
+const (
+	// Ignore: nothing is written (the cluster is being deleted).
+	Ignore Action = iota
+	// Leave: existing objects stay as they are. The condition has the reason. Only what edges
+	// may dial for VMs is restricted as always.
+	Leave
+	// Keep: the plan in force and all objects stay as they are, although the cluster is paused or no
+	// longer opts in. The condition is about what is served.
+	Keep
+	// Serve: the desired objects are applied, all others of ours removed.
+	Serve
+	// Remove: all our objects and the condition are removed.
+	Remove
+)
+
+// String is a for people.
+func (a Action) String() string { return [...]string{"ignore", "leave", "keep", "serve", "remove"}[a] }
+
+// A Decision is everything that follows from a world.
+type Decision struct {
+	Action   Action
+	Plan     network.Plan
+	Problems network.Problems
+	// Others are the hosted clusters on the same networks.
+	Others []network.OtherCluster
+	// Desired is applied in this order. With the action leave, it has what restricts the edges
+	// that run, and with keep the plan in force with the deadline of its removal. Empty with any other
+	// action but serve.
+	Desired []*unstructured.Unstructured
+	// Rollouts say what happens to the edges of each network.
+	Rollouts []Rolled
+	// Leading is what is done about load balancers, after desired is applied.
+	Leading Leading
+	// Disruptions are announced with the write that makes them.
+	Disruptions []Disruption
+	Again       time.Duration
+	// Err is a bug in the operator: the plan breaks its own rules.
+	Err error
+}
+
+// A View is a world, with the questions that decisions ask.
+type View struct{ gather.World }
+
+// About is what is done with a hosted cluster.
+func About(of gather.World, release desired.Release, now time.Time) Decision {
+	w, hc := View{of}, of.HostedCluster
+	switch {
+	case !hc.DeletionTimestamp.IsZero():
+		// All our objects are deleted with their owner and the namespace.
+		return Decision{Action: Ignore}
+	case hcp.Paused(hc, now):
+		return w.paused(release, now)
+	case !hcp.OptedIn(hc):
+		return w.notOptedIn(release, now)
+	}
+	last := w.inForce(now)
+	request, facts := hcp.Translate(w.Objects, last)
+	facts.Problems = slices.Concat(w.rivalry(), w.Unread, facts.Problems)
+	derived := network.Derive(request, facts, last, w.Others)
+	if !w.HasControlPlane() && !derived.Problems.Has(network.WaitingForControlPlane) {
+		cause := network.ControlPlaneMissing
+		if len(w.Last.Networks) > 0 {
+			cause = network.ControlPlaneGone
+		}
+		derived = derived.With(network.NewProblem(cause, network.Subject{Kind: "HostedControlPlane", Name: hc.Name},
+			network.Args{"namespace": hcp.ControlPlaneNamespace(hc)}))
+	}
+	d := Decision{Action: Leave, Plan: derived.Draft(), Problems: derived.Problems, Others: w.Others, Again: ResyncReady}
+	plan, ok := derived.Plan()
+	if !ok || !Servable(d.Problems) {
+		// Edges keep serving the plan in force.
+		d.Problems = slices.Concat(d.Problems, w.problemsInForce(release, now))
+		if w.HasControlPlane() {
+			d.Desired = w.withoutRemoval(w.restricted(facts.Reserved, w.Permissions))
+			d.Leading = w.Leads(w.Last).Kept()
+		}
+		return d
+	}
+	if d.Err = plan.Validate(); d.Err != nil {
+		d.Problems = append(slices.Clone(d.Problems), network.NewProblem(network.PlanInvalid, network.Subject{}, network.Args{"error": requests.Sentence(d.Err)}))
+		return d
+	}
+	d.Action = Serve
+	// What edges report is a problem at most. It never changes the plan.
+	d.Rollouts = w.Roll(plan, release, now)
+	d.Leading = w.Leads(plan)
+	d.Problems = slices.Concat(d.Problems, w.reportedInUse(plan, now), w.reportedByEdges(plan, d.Rollouts), w.UpdatePending(d.Rollouts), d.Leading.Problems)
+	d.Desired = objectsOf(w, plan, d.Rollouts)
+	d.Disruptions = disruptions(w, d)
+	d.Again = w.resync(d, now)
+	return d
+}
+
+// paused is what is done with a cluster that is paused: nothing. A cluster of which nothing is served
+// has no condition, unless it opts in.
+func (w View) paused(release desired.Release, now time.Time) Decision {
+	if !hcp.OptedIn(w.HostedCluster) && len(w.Last.Networks) == 0 {
+		return Decision{Action: Ignore, Again: whilePaused}
+	}
+	d := w.kept(release, now)
+	cause := network.ClusterPaused
+	if len(w.Last.Networks) == 0 {
+		cause = network.PausedUnserved
+	}
+	d.Problems = append(d.Problems, network.NewProblem(cause, network.Subject{}, nil, hcp.PausedBy(w.HostedCluster, now)))
+	d.Again = whilePaused
+	return d
+}
+
+// kept is the plan in force with all problems of the edges that serve it.
+func (w View) kept(release desired.Release, now time.Time) Decision {
+	return Decision{Action: Keep, Plan: w.Last, Problems: slices.Concat(w.Unread, w.problemsInForce(release, now))}
+}
+
+// problemsInForce are those of the edges of the plan in force. Without a control plane nothing is known
+// of what they would be now.
+func (w View) problemsInForce(release desired.Release, now time.Time) network.Problems {
+	if !w.HasControlPlane() {
+		return w.missingEdges()
+	}
+	return slices.Concat(w.reportedByEdges(w.Last, w.Roll(w.Last, release, now)), w.missingEdges())
+}
+
+// restricted are the plan in force and its NetworkPolicy, if the administrator permits less by now
+// or more destinations are reserved. None: nothing changes.
+func (w View) restricted(reserved []network.ReservedDestination, permitted network.Permissions) []*unstructured.Unstructured {
+	plan := w.Last.Restricted(reserved, permitted)
+	if w.Binding == nil || len(plan.Networks) == 0 || string(plan.JSON()) == string(w.Last.JSON()) {
+		return nil
+	}
+	return slices.DeleteFunc([]*unstructured.Unstructured{PlanObject(w, plan), PolicyObject(w, plan)}, func(u *unstructured.Unstructured) bool { return u == nil })
+}
+
+// Servable reports whether anything is applied: nothing where a problem blocks, and
+// nothing while there is no control plane to reach.
+func Servable(ps network.Problems) bool {
+	return !ps.Blocking() && !ps.Has(network.WaitingForControlPlane)
+}
+
+// rivalry is the problem that another hosted cluster keeps w's control plane namespace.
+func (w View) rivalry() network.Problems {
+	if w.Rival == (types.NamespacedName{}) {
+		return nil
+	}
+	return network.Problems{hcp.ControlPlaneShared(w.HostedCluster, w.Rival.String())}
+}
+
+// ReportLeases are the names of the Leases that the Deployments d wants report to.
+func (d Decision) ReportLeases() map[string]bool {
+	wanted := func(deployment string) bool {
+		return slices.ContainsFunc(d.Desired, func(u *unstructured.Unstructured) bool {
+			return u.GroupVersionKind() == own.DeploymentKind && u.GetName() == deployment
+		})
+	}
+	out := map[string]bool{}
+	for _, n := range d.Plan.Networks {
+		out[wire.ACDReport(n).Name] = wanted(wire.ACDDeploymentName(n))
+		for _, e := range n.Edges {
+			out[wire.EdgeReport(n, e).Name] = wanted(wire.EdgeDeploymentName(n, e))
+		}
+	}
+	return out
+}
+
+// Memory reports whether d.plan is in force.
+func (d Decision) Memory() bool {
+	return d.Action == Serve || d.Action == Keep && len(d.Plan.Networks) > 0
+}
+
+// How long until a cluster is reconciled again although no watch reported a change.
+const (
+	// ResyncReady looks for what no watch reports: leases of networks that are not served.
+	ResyncReady = 5 * time.Minute
+	// ResyncManualEndpoints is how soon endpoints are read again that someone writes
+	// by hand, and that no watch covers.
+	ResyncManualEndpoints = 30 * time.Second
+	// whilePaused is how late the end of a pause may be noticed.
+	whilePaused = time.Minute
+)

@@ -1,0 +1,56 @@
+// This file decides which disruptions are announced: connections that a change
+// resets, with the write that resets them. It is pure, and holds nothing back.
+
+package decide
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/rollout"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// A Disruption is what ends once one object is written or removed.
+type Disruption struct {
+	Kind schema.GroupVersionKind
+	Name string
+	Text string
+}
+
+// disruptions of d: by the plan that is in force now and the plan of d, and by the
+// edges that rollouts recreate or remove. Where no edge of ours exists yet nothing
+// ends.
+func disruptions(w View, d Decision) []Disruption {
+	var out []Disruption
+	byPlan := func(texts ...string) {
+		for _, text := range texts {
+			out = append(out, Disruption{own.ConfigMapKind, wire.PlanConfigMap, text})
+		}
+	}
+	for _, was := range w.Last.Networks {
+		if len(w.EdgesOn(wire.NetworkLabel(was.Name))) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(d.Plan.Networks, func(n network.Network) bool { return n.Name == was.Name })
+		if i < 0 {
+			byPlan(explain.NetworkRemoved(was.Attachment))
+			continue
+		}
+		byPlan(explain.NetworkChanged(was, d.Plan.Networks[i])...)
+	}
+	for _, r := range d.Rollouts {
+		for _, x := range r.Disruptions {
+			text := explain.EdgeRemoved(x.Edge)
+			if x.Action == rollout.Recreate {
+				text = explain.EdgeRecreated(x.Edge, x.Peer)
+			}
+			out = append(out, Disruption{own.DeploymentKind, x.Edge, text})
+		}
+	}
+	return out
+}

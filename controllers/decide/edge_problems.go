@@ -1,0 +1,150 @@
+// This file decides which problems follow from Deployments of ours that are not
+// ready. A network is served while one of its edges is. It is pure.
+
+package decide
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/rollout"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// EdgeProblems are those of all Deployments of ours that exist after d was carried out. Reports are
+// those of the edges.
+func EdgeProblems(d Decision, edges []gather.Edge, reports []gather.Reported) network.Problems {
+	var out network.Problems
+	for _, e := range edges {
+		switch {
+		case e.Role == gather.RoleACD:
+			out = append(out, checkProblem(d.Plan, e))
+		case e.Role == gather.RoleEdge && !e.Seen.Available:
+			out = append(out, unavailable(d, e, edges, notServing(reports, e)))
+			out = append(out, overdue(d, e, edges)...)
+		}
+	}
+	return out
+}
+
+// checkProblem says that the network of acd has no edge yet.
+func checkProblem(p network.Plan, acd gather.Edge) network.Problem {
+	name := networkName(p, acd.Network)
+	args := network.Args{"network": name, "deployment": acd.Name, "command": acd.Command()}
+	cause := network.AddressCheckRunning
+	if acd.Refused != "" {
+		cause, args["error"] = network.AddressCheckRefused, acd.Refused
+	}
+	return network.NewProblem(cause, network.Subject{Kind: "Network", Name: name}, args)
+}
+
+// unavailable is why e is. Where its network has no other edge, VMs are served
+// nothing: an error, or Waiting while a first pod starts. Why is what e reports. Empty: nothing.
+func unavailable(d Decision, e gather.Edge, edges []gather.Edge, why string) network.Problem {
+	type causes struct{ one, all network.Cause }
+	c, args := causes{network.EdgePodNotReady, network.NetworkEdgeNotReady}, network.Args{
+		"network": networkName(d.Plan, e.Network), "services": servicesOf(d.Plan, e.Network), "command": e.Command()}
+	switch {
+	case e.Refused != "":
+		c = causes{network.EdgePodRefused, network.NetworkEdgeRefused}
+		args["error"] = e.Refused
+	case e.Ending:
+		c = causes{network.EdgePodTerminating, network.NetworkEdgeTerminating}
+	case why != "":
+		c = causes{network.EdgeNotServing, network.NetworkEdgeNotServing}
+		args["error"] = why
+	}
+	if len(gather.Available(edges, e.Network)) > 0 {
+		return network.NewProblem(c.one, e.Subject(), args)
+	}
+	p := network.NewProblem(c.all, e.Subject(), args)
+	if e.Starting() {
+		p.Severity = network.SeverityWaiting
+	}
+	return p
+}
+
+// notServing is why the servers of e do not serve, as its pod reported last. Empty: unknown.
+func notServing(reports []gather.Reported, e gather.Edge) string {
+	i := slices.IndexFunc(reports, func(r gather.Reported) bool { return r.Network == e.Network && r.Edge > 0 && r.Edge == e.Number })
+	if i < 0 {
+		return ""
+	}
+	return reports[i].NotServing
+}
+
+// missingEdges are problems of edges of the plan in force that have no Deployment, while nothing creates
+// them.
+func (w View) missingEdges() network.Problems {
+	var out network.Problems
+	for _, n := range w.Last.Networks {
+		label := wire.NetworkLabel(n.Name)
+		if _, checked := w.Edge(wire.ACDDeploymentName(n)); checked {
+			continue
+		}
+		args := network.Args{"network": n.Attachment.String(), "services": servicesOf(w.Last, label)}
+		if len(w.EdgesOn(label)) == 0 {
+			out = append(out, network.NewProblem(network.NetworkEdgesMissing, network.Subject{Kind: "Network", Name: n.Attachment.String()}, args))
+			continue
+		}
+		for _, e := range n.Edges {
+			if _, exists := w.Edge(wire.EdgeDeploymentName(n, e)); !exists {
+				out = append(out, network.NewProblem(network.EdgeMissing, w.subject(n, e), args))
+			}
+		}
+	}
+	return out
+}
+
+// overdue says what follows where e is not waited for any more: nothing protects its
+// peer's node from a drain, and its peer may be on hold for it.
+func overdue(d Decision, e gather.Edge, edges []gather.Edge) network.Problems {
+	s, ok := d.StepOf(e.Name)
+	peer := slices.IndexFunc(edges, func(x gather.Edge) bool {
+		return x.Role == gather.RoleEdge && x.Network == e.Network && x.Name != e.Name
+	})
+	if !ok || peer < 0 || s.Health != rollout.Failed && s.Health != rollout.Stuck {
+		return nil
+	}
+	args := network.Args{"peer": edges[peer].Name, "minutes": strconv.Itoa(int(rollout.Deadline.Minutes()))}
+	out := network.Problems{network.NewProblem(network.EdgeOverdue, e.Subject(), args, "edges", "edge-node-selector")}
+	if s, _ := d.StepOf(edges[peer].Name); s.Action == rollout.Hold && s.Peer == e.Name {
+		held := network.Args{"peer": e.Name, "deployment": edges[peer].Name}
+		out = append(out, network.NewProblem(network.EdgeRolloutHeld, edges[peer].Subject(), held))
+	}
+	return out
+}
+
+// networkName is what users call the network with this label.
+func networkName(p network.Plan, label string) string {
+	if n, ok := networkLabelled(p, label); ok {
+		return n.Attachment.String()
+	}
+	return label
+}
+
+// servicesOf are the servers of the network with this label.
+func servicesOf(p network.Plan, label string) string {
+	words := map[network.Service]string{
+		network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceNTP: "NTP", network.ServiceProxy: "access to the control plane"}
+	n, ok := networkLabelled(p, label)
+	if !ok {
+		return "service"
+	}
+	var all []string
+	for _, s := range n.Services {
+		all = append(all, words[s])
+	}
+	return strings.Join(all, ", ")
+}
+
+func networkLabelled(p network.Plan, label string) (network.Network, bool) {
+	i := slices.IndexFunc(p.Networks, func(n network.Network) bool { return wire.NetworkLabel(n.Name) == label })
+	if i < 0 {
+		return network.Network{}, false
+	}
+	return p.Networks[i], true
+}

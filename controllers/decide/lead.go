@@ -1,0 +1,136 @@
+// This file decides which load balancers of a hosted cluster lead to edges, and what was left behind them. It is pure.
+//
+// HyperShift's cloud controller copies each load balancer of the hosted cluster to the control plane namespace, without a selector.
+// HyperShift then writes the addresses of VMs in EndpointSlices, unless the Service has a selector. What was written before stays,
+// in both directions: Kubernetes leaves the EndpointSlices with edges when a selector is removed.
+
+package decide
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// The managers of EndpointSlices that Kubernetes makes: of Services with a selector, and of Endpoints.
+const (
+	SelectorSlices = "endpointslice-controller.k8s.io"
+	MirrorSlices   = "endpointslicemirroring-controller.k8s.io"
+)
+
+// A LedService is a load balancer that leads to edges, or will.
+type LedService struct {
+	Name string
+	Uid  types.UID
+}
+
+// A Leading is what is done about load balancers, in this order.
+type Leading struct {
+	// Lead leads Services to the edges with these labels.
+	Lead     []LedService
+	Selector map[string]string
+	// Back gives Services back to HyperShift, that of the ingress first. HyperShift writes the addresses of VMs to all when a copy changes,
+	// and does not watch the ingress.
+	Back []LedService
+	// Slices are EndpointSlices with addresses to which their Service does not lead.
+	Slices []hcp.ServiceSlice
+	// Endpoints are the names of Endpoints that may have edges, although their Service does not lead there.
+	Endpoints []string
+	Problems  network.Problems
+}
+
+// Leads returns what is done about the load balancers of w while plan is in force. A Service leads to edges of the plan's network once each
+// edge that runs has opened its ports. It stays with these edges when it gets new ports.
+func (w View) Leads(plan network.Plan) Leading {
+	var x Leading
+	edges := map[string]bool{} // By Service in the plan: whether it leads to edges.
+	for _, n := range plan.Networks {
+		if n.Access.LoadBalancers == nil || !n.Access.LoadBalancers.Here {
+			continue
+		}
+		var pending []network.BalancedService
+		x.Selector = wire.NetworkLabels(wire.NameEdge, n)
+		for _, s := range n.Access.LoadBalancers.Services {
+			i := slices.IndexFunc(w.Services, func(o corev1.Service) bool { return o.Name == s.Name })
+			if i < 0 || !hcp.IsLoadBalancer(&w.Services[i]) {
+				continue // HyperShift makes it again.
+			}
+			live := &w.Services[i]
+			edges[s.Name] = hcp.LeadsToEdges(live) // Those of another network stay until these listen.
+			leadsThere := maps.Equal(live.Spec.Selector, x.Selector)
+			if !leadsThere && !w.edgesListen(n, s.Ports) {
+				pending = append(pending, s)
+				continue
+			}
+			if edges[s.Name] = true; !leadsThere && live.DeletionTimestamp.IsZero() {
+				x.Lead = append(x.Lead, LedService{live.Name, live.UID})
+			}
+		}
+		if len(pending) > 0 {
+			x.Problems = network.Problems{n.LoadBalancersPending(pending)}
+		}
+	}
+	return x.With(w.Services, w.Slices, edges)
+}
+
+// With adds what is given back, and what is left behind Services. Edges has those that are to lead to edges, and whether they do. What is
+// behind one that does not now stays: HyperShift writes the Service of the ingress without a selector at any time.
+func (x Leading) With(services []corev1.Service, all []hcp.ServiceSlice, edges map[string]bool) Leading {
+	for i := range services {
+		s := &services[i]
+		if !hcp.IsLoadBalancer(s) {
+			continue
+		}
+		leads, wanted := edges[s.Name]
+		back, none := hcp.LeadsToEdges(s) && !leads, len(s.Spec.Selector) == 0 && !wanted
+		if back {
+			at := len(x.Back)
+			if s.Labels[settings.LabelGuestService] == "" {
+				at = 0
+			}
+			x.Back, x.Endpoints = slices.Insert(x.Back, at, LedService{s.Name, s.UID}), append(x.Endpoints, s.Name)
+		}
+		for _, slice := range all {
+			if slice.Service != s.Name {
+				continue
+			}
+			switch {
+			case leads && slice.ManagedBy == hcp.VMSlices, (back || none) && slice.OfEdges && slice.ManagedBy == SelectorSlices:
+				x.Slices = append(x.Slices, slice)
+			case none && slice.OfEdges && slice.ManagedBy == MirrorSlices:
+				x.Endpoints = append(x.Endpoints, s.Name)
+			}
+		}
+	}
+	slices.Sort(x.Endpoints)
+	x.Endpoints = slices.Compact(x.Endpoints)
+	return x
+}
+
+// Kept is x without what is given back: the plan in force may be unreadable.
+func (x Leading) Kept() Leading {
+	x.Back, x.Endpoints = nil, nil
+	x.Slices = slices.DeleteFunc(slices.Clone(x.Slices), func(s hcp.ServiceSlice) bool { return s.ManagedBy != hcp.VMSlices })
+	return x
+}
+
+// edgesListen reports whether edges of n run, and all of these have opened ports. One that does not run gets no connection.
+func (w View) edgesListen(n network.Network, ports []uint16) bool {
+	label := wire.NetworkLabel(n.Name)
+	running := gather.Available(w.Edges, label)
+	for _, e := range running {
+		i := slices.IndexFunc(w.Reports, func(x gather.Reported) bool { return x.Network == label && x.Edge == e.Number && !x.Yields })
+		if i < 0 || slices.ContainsFunc(ports, func(port uint16) bool { return !slices.Contains(w.Reports[i].Balanced, port) }) {
+			return false
+		}
+	}
+	return len(running) > 0
+}

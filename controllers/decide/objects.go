@@ -1,0 +1,135 @@
+// This file decides which objects a plan needs in the control plane namespace. It is pure. Package
+// desired has each of them.
+
+package decide
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+
+	"github.com/cldmnky/oooi/controllers/attachments"
+	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// objectsOf are the objects that plan needs now, in the order in which they are applied: the
+// dependencies of an edge before the edge. rollouts begin with those of plan's networks,
+// in the same order.
+func objectsOf(w View, plan network.Plan, rollouts []Rolled) []*unstructured.Unstructured {
+	ns := plan.Cluster.ControlPlaneNamespace
+	out := []*unstructured.Unstructured{
+		own.Object(w.ControlPlane, corev1ac.ServiceAccount(wire.ServiceAccount, ns).
+			WithLabels(wire.NamedLabels(wire.NameEdge)).
+			WithAutomountServiceAccountToken(false)),
+		own.Object(w.ControlPlane, desired.EdgeRole(ns).WithLabels(wire.NamedLabels(wire.NameEdge))),
+		own.Object(w.ControlPlane, desired.EdgeBinding(ns).WithLabels(wire.NamedLabels(wire.NameEdge))),
+		PlanObject(w, plan),
+	}
+	if policy := desired.AccessPolicy(plan); policy != nil {
+		out = append(out, own.Object(w.ControlPlane, policy))
+	}
+	if policy := PolicyObject(w, plan); policy != nil {
+		out = append(out, policy)
+	}
+	if plan.AnswersPods() {
+		out = append(out, own.Object(w.ControlPlane, desired.PodService(ns)))
+	}
+	for i, n := range plan.Networks {
+		if n.Access.Port != 0 {
+			out = append(out, own.Object(w.ControlPlane, desired.AccessService(plan.AccessService(i), n, ns)))
+		}
+		for _, definition := range attachments.NADs(n) {
+			out = append(out, networkAttachment(w, n, ns, definition))
+		}
+		out = append(out, rollouts[i].objects(w, n, ns)...)
+	}
+	return out
+}
+
+// PlanObject is the ConfigMap that edges follow.
+func PlanObject(w View, plan network.Plan) *unstructured.Unstructured {
+	return own.Object(w.ControlPlane, corev1ac.ConfigMap(wire.PlanConfigMap, plan.Cluster.ControlPlaneNamespace).
+		WithLabels(wire.NamedLabels(wire.PlanConfigMap)).
+		WithData(map[string]string{wire.PlanKey: string(plan.JSON())}))
+}
+
+// PolicyObject is nil where the API server's addresses are unknown.
+func PolicyObject(w View, plan network.Plan) *unstructured.Unstructured {
+	policy := networkPolicy(w, plan)
+	if policy == nil {
+		return nil
+	}
+	return own.Object(w.ControlPlane, policy)
+}
+
+// networkPolicy is that of the edges of plan. It is nil where the API server's addresses are unknown.
+func networkPolicy(w View, plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
+	reach := desired.Reach{APIServers: w.APIServers, Resolvers: w.Management.Resolvers, Services: w.Services, ByHand: w.ByHand}
+	return desired.NetworkPolicy(reach, plan)
+}
+
+// EdgeDeployment is the Deployment of e.
+func EdgeDeployment(w View, n network.Network, e network.Edge, release desired.Release, ns string) *appsv1ac.DeploymentApplyConfiguration {
+	return desired.EdgeDeployment(n, e, release, ns, w.away(n, wire.EdgeDeploymentName(n, e)))
+}
+
+// AcdDeployment is the Deployment of the address conflict detection of n.
+func AcdDeployment(w View, n network.Network, release desired.Release, ns string) *appsv1ac.DeploymentApplyConfiguration {
+	return desired.ACDDeployment(n, release, ns, w.away(n, wire.ACDDeploymentName(n)))
+}
+
+// away are the nodes that publish an address of n, as they were when the Deployment of this name got its template. A
+// node that is added, removed or gets an address recreates no pod.
+func (w View) away(n network.Network, name string) desired.Away {
+	return func(hash string) []string {
+		if live, exists := w.Edge(name); exists && live.Seen.Version == hash {
+			return live.Avoided
+		}
+		return PublishedNodes(w, n)
+	}
+}
+
+// PublishedNodes are the nodes that have an address at which n's edges publish, sorted.
+func PublishedNodes(w View, n network.Network) []string {
+	var out []string
+	for _, node := range w.Nodes {
+		if slices.ContainsFunc(node.Status.Addresses, func(x corev1.NodeAddress) bool {
+			a, err := netip.ParseAddr(x.Address)
+			return err == nil && slices.Contains(n.PublishedAddresses, a.Unmap())
+		}) {
+			out = append(out, node.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// networkAttachment returns a NAD of n's edges. VMs use the original one.
+func networkAttachment(w View, n network.Network, ns string, of attachments.NAD) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"config": of.Config}}}
+	u.SetGroupVersionKind(nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"))
+	u.SetNamespace(ns)
+	u.SetName(of.Name)
+	u.SetLabels(wire.NetworkLabels(wire.NameEdge, n))
+	if of.ResourceName != "" {
+		u.SetAnnotations(map[string]string{wire.AnnotationResourceName: of.ResourceName})
+	}
+	return own.Owned(w.ControlPlane, u)
+}
+
+// Objects are the objects that plan needs now, in the order in which they are applied.
+func Objects(of gather.World, plan network.Plan, release desired.Release, now time.Time) []*unstructured.Unstructured {
+	w := View{of}
+	return objectsOf(w, plan, w.Roll(plan, release, now))
+}

@@ -1,0 +1,216 @@
+// This file reads what edges report, and decides which problems follow. It is pure, and
+// nothing of the plan follows from it.
+
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/rollout"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// reportedInUse are addresses of p that the address conflict detection found in use.
+func (w View) reportedInUse(p network.Plan, now time.Time) network.Problems {
+	var ps network.Problems
+	for _, n := range p.Networks {
+		ps = append(ps, n.InUseByOthers(w.inUse(n, now))...)
+	}
+	return ps
+}
+
+// reportedByEdges are problems of the edges that serve p. all are the rollouts of its
+// networks, in its order.
+func (w View) reportedByEdges(p network.Plan, all []Rolled) network.Problems {
+	var ps network.Problems
+	for i, n := range p.Networks {
+		current := current(all[i])
+		nameOf := func(mac string) string { return hcp.VMWithMAC(w.Objects, mac) }
+		hosts := w.reportedHosts(n)
+		ps = slices.Concat(ps, n.SharedVIPs(hosts.VIPHosts, nameOf), n.RogueDHCPServers(hosts.DHCPServers, nameOf), n.ForgedPeers(hosts.PeerHosts, nameOf), n.RefusedHosts(w.refusedHosts(n)))
+		ps = slices.Concat(ps, n.DHCPReported(w.running(n), nameOf, func(edge int) network.Subject { return w.subjectOf(n, edge) }))
+		for _, e := range n.Edges {
+			of := w.observed(n, e)
+			if of.reports && of.Degraded.Cause != "" {
+				ps = append(ps, n.FailoverDegraded(e.Number, w.subject(n, e), of.Degraded))
+			}
+			for _, c := range of.causes(w.observedPeer(n, e), current) {
+				ps = append(ps, n.EdgeReported(c, e.Number, w.subject(n, e)))
+			}
+		}
+		ps = append(ps, w.partitioned(n, all[i].Decision)...)
+		if p, ok := w.clocksUnsynchronized(n); ok {
+			ps = append(ps, p)
+		}
+		ps = slices.Concat(ps, n.EdgesRefuseConfiguration(w.running(n)), n.EdgesOpenNoPort(w.running(n)), n.EdgesReachNoEndpoint(w.serving(n), w.running(n)))
+	}
+	return ps
+}
+
+// clocksUnsynchronized is the problem of edges of n that run, and report that they have no time. An
+// edge counts as having the time if its own pod says so and runs the NTP server, which a former
+// release has not. The older one of two pods tells nothing about an edge.
+func (w View) clocksUnsynchronized(n network.Network) (network.Problem, bool) {
+	var with []int
+	var without []network.Report
+	serving := 0
+	for _, e := range n.Edges {
+		of := w.observed(n, e)
+		if !of.available {
+			continue
+		}
+		serving++
+		live, _ := w.Edge(wire.EdgeDeploymentName(n, e))
+		switch {
+		case !of.reports || of.Yields:
+		case of.ClockUnsynchronized != "":
+			without = append(without, of.Report)
+		case slices.Contains(ContainerNames(live.Live.Spec.Template), string(network.ServiceNTP)):
+			with = append(with, e.Number)
+		}
+	}
+	return n.ClocksUnsynchronized(with, without, serving, func(edge int) string {
+		selected := fmt.Sprintf("-n %s -l %s=%s", hcp.ControlPlaneNamespace(w.HostedCluster), wire.LabelNetwork, wire.NetworkLabel(n.Name))
+		if edge == 0 {
+			return selected
+		}
+		return fmt.Sprintf("%s,%s=%d", selected, wire.LabelEdge, edge)
+	})
+}
+
+// reportedHosts are the other DHCP servers, and the hosts that answer for VIPs and edge addresses, as the
+// edges of n that run report them. The report has nothing else.
+func (w View) reportedHosts(n network.Network) (out network.Report) {
+	for _, e := range n.Edges {
+		if of := w.observed(n, e); of.available {
+			out.DHCPServers, out.PeerHosts = append(out.DHCPServers, of.DHCPServers...), append(out.PeerHosts, of.PeerHosts...)
+			out.VIPHosts = append(out.VIPHosts, of.VIPHosts...)
+		}
+	}
+	return out
+}
+
+// running are the reports of the edges of n that run.
+func (w View) running(n network.Network) (all []network.Report) {
+	for _, e := range n.Edges {
+		if of := w.observed(n, e); of.available && of.reports && !of.Yields {
+			all = append(all, of.Report)
+		}
+	}
+	return all
+}
+
+// serving counts the edges of n that run.
+func (w View) serving(n network.Network) (out int) {
+	for _, e := range n.Edges {
+		if w.observed(n, e).available {
+			out++
+		}
+	}
+	return out
+}
+
+// refusedHosts are the external hosts with addresses that edges of n do not dial.
+func (w View) refusedHosts(n network.Network) []string {
+	var out []string
+	for _, e := range n.Edges {
+		if of := w.observed(n, e); of.available {
+			out = append(out, of.RefusedHosts...)
+		}
+	}
+	return out
+}
+
+// partitioned are the problems of edges of n that do not hear each other.
+func (w View) partitioned(n network.Network, d rollout.Decision) network.Problems {
+	i := slices.IndexFunc(n.Edges, func(e network.Edge) bool { return wire.EdgeDeploymentName(n, e) == d.Partitioned })
+	if i < 0 {
+		return nil
+	}
+	number, subject := n.Edges[i].Number, w.subject(n, n.Edges[i])
+	ps := network.Problems{n.EdgesPartitioned(number, subject)}
+	if d.Held {
+		ps = append(ps, n.EdgesHeld(number, int(rollout.Deadline.Minutes()), subject))
+	}
+	return ps
+}
+
+// An observation is what an edge reports, and whether its pod runs.
+type observation struct {
+	// reports: Report is what the edge reported last. It outlives its pod.
+	reports bool
+	network.Report
+	// available: its pod runs, so the report is of now.
+	available bool
+}
+
+func (w View) observed(n network.Network, e network.Edge) observation {
+	live, exists := w.Edge(wire.EdgeDeploymentName(n, e))
+	o := observation{available: exists && live.Seen.Available}
+	i := slices.IndexFunc(w.Reports, func(r gather.Reported) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge == e.Number })
+	if i >= 0 {
+		o.reports, o.Report = true, w.Reports[i].Report
+	}
+	return o
+}
+
+// observedPeer is the other edge of n. Zero: there is none.
+func (w View) observedPeer(n network.Network, e network.Edge) observation {
+	for _, x := range n.Edges {
+		if x.Number != e.Number {
+			return w.observed(n, x)
+		}
+	}
+	return observation{}
+}
+
+// causes are what is wrong with the edge that o is about, as it and its peer report. An
+// edge whose cluster network is cut cannot report, so the peer's word is enough. Where
+// neither edge reaches the API server, no edge is at fault. Plans of edges that do not
+// both run the newest version differ for a while.
+func (o observation) causes(peer observation, current bool) []network.Cause {
+	var out []network.Cause
+	// The younger pod replaces what the older one reported only after some minutes.
+	if peer.available && peer.PeerDuplicated || !peer.available && o.available && o.Yields {
+		out = append(out, network.EdgeHasTwoPods)
+	}
+	if o.available && o.PlansDiffer && current && (o.Edge == 1 || !peer.PlansDiffer) {
+		out = append(out, network.PlansDiffer)
+	}
+	if o.available {
+		out = append(out, o.Believes...)
+	}
+	switch {
+	case !o.available || o.Yields:
+	case o.Deaf:
+		out = append(out, network.EdgeHearsNothing)
+	case peer.available && (peer.Peer == network.PeerImpaired || peer.Level == network.LevelReaches && o.Level == network.LevelServes):
+		out = append(out, network.EdgeReachesLess)
+	}
+	return out
+}
+
+// current reports whether all edges of r run what is wanted, and serve.
+func current(r Rolled) bool {
+	return !slices.ContainsFunc(r.Steps, func(s rollout.Step) bool { return s.Version != rollout.Current || s.Health != rollout.Serving })
+}
+
+// subjectOf is what problems call the edge of n with this number. Zero: n has none.
+func (w View) subjectOf(n network.Network, edge int) network.Subject {
+	for _, e := range n.Edges {
+		if e.Number == edge {
+			return w.subject(n, e)
+		}
+	}
+	return network.Subject{}
+}
+
+// subject is what problems call edge e of n.
+func (w View) subject(n network.Network, e network.Edge) network.Subject {
+	return gather.EdgeSubject(hcp.ControlPlaneNamespace(w.HostedCluster), wire.EdgeDeploymentName(n, e))
+}

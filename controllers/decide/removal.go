@@ -1,0 +1,130 @@
+// This file decides when the edges of a cluster that no longer opts in are removed, and reads what
+// that depends on. An annotation that is lost by accident costs no VM its network at once.
+
+package decide
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/requests"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// RemovalGrace is how long after its deadline a new process still removes what one before it announced.
+	// After a longer absence, the removal is announced again.
+	RemovalGrace = time.Minute
+	// RemovalDelay is how long networks that VMs use are served after the annotation network was lost.
+	RemovalDelay = 10 * time.Minute
+	// RemovalAnnotation of the plan's ConfigMap is when its edges are removed, as RFC 3339. So a restart
+	// of the operator does not change it.
+	RemovalAnnotation = wire.Prefix + "removal-after"
+)
+
+// notOptedIn is what is done with a cluster that does not opt in. All is removed at once if the
+// annotation says so, or if no VM uses a network of the plan in force. If that is unknown, all stays
+// while there are VMs on networks.
+func (w View) notOptedIn(release desired.Release, now time.Time) Decision {
+	if hcp.OptedOut(w.HostedCluster) || !w.HasControlPlane() || w.Loss == gather.LossRemoving {
+		return Decision{Action: Remove}
+	}
+	d := w.kept(release, now)
+	if w.usesUnknown() {
+		d.Problems = append(d.Problems, network.NewProblem(network.RemovalUnsafe, network.Subject{}, nil, settings.KeyNetwork))
+		d.Again = ResyncReady
+		return d
+	}
+	used := w.networksInUse()
+	at, announced := w.removalAfter(now)
+	if len(used) == 0 || announced && !now.Before(at) {
+		return Decision{Action: Remove}
+	}
+	args := network.Args{"network": strings.Join(used, ", "), "deadline": at.UTC().Format(time.RFC3339)}
+	cause := network.RemovalPending
+	if w.VMsUnread != nil {
+		cause, args["error"] = network.RemovalPendingVMsUnknown, requests.Sentence(w.VMsUnread)
+	}
+	d.Problems = append(d.Problems, network.NewProblem(cause, network.Subject{}, args, settings.KeyNetwork))
+	d.Again = at.Sub(now)
+	if !announced {
+		plan := PlanObject(w, w.Last)
+		plan.SetAnnotations(map[string]string{RemovalAnnotation: at.UTC().Format(time.RFC3339)})
+		d.Desired = append(d.Desired, plan)
+	}
+	return d
+}
+
+// storedRemoval is what is stored with the plan as the deadline. Empty: nothing.
+func (w View) storedRemoval() string {
+	i := slices.IndexFunc(w.Owned, func(o metav1.PartialObjectMetadata) bool {
+		return o.GroupVersionKind() == own.ConfigMapKind && o.Name == wire.PlanConfigMap
+	})
+	if i < 0 {
+		return ""
+	}
+	return w.Owned[i].Annotations[RemovalAnnotation]
+}
+
+// removalAfter is the deadline that is stored with the plan, or the one to store. A stored deadline counts
+// if it stood all the time: it is not later than any that the operator sets, the annotation was not back,
+// and no pause was in between. Without an operator for long, it passed unseen, unless the removal had begun.
+func (w View) removalAfter(now time.Time) (at time.Time, announced bool) {
+	next := now.Add(RemovalDelay).Truncate(time.Second)
+	stored, err := time.Parse(time.RFC3339, w.storedRemoval())
+	unseen := w.Loss == gather.LossUnseen && now.After(stored.Add(RemovalGrace)) && len(w.Edges) > 0
+	if err != nil || stored.After(next) || w.Loss == gather.LossNone || unseen {
+		return next, false
+	}
+	return stored, true
+}
+
+// withoutRemoval is objects, and the plan in force without a deadline if it has one. The cluster opts in.
+func (w View) withoutRemoval(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	written := slices.ContainsFunc(objects, func(u *unstructured.Unstructured) bool { return u.GroupVersionKind() == own.ConfigMapKind })
+	if written || w.Binding == nil || len(w.Last.Networks) == 0 || w.storedRemoval() == "" {
+		return objects
+	}
+	return append([]*unstructured.Unstructured{PlanObject(w, w.Last)}, objects...)
+}
+
+// networksInUse are the networks of the plan in force that VMs use, as users call them. All, if the
+// VMs cannot be listed.
+func (w View) networksInUse() []string {
+	var out []string
+	for _, n := range w.Last.Networks {
+		if w.VMsUnread != nil || len(w.Unreadable) > 0 || hcp.InUse(w.Objects, n.Attachment) {
+			out = append(out, n.Attachment.String())
+		}
+	}
+	return out
+}
+
+// usesUnknown reports whether VMs may use networks of a plan that is unreadable, or missing although its
+// edges exist.
+func (w View) usesUnknown() bool {
+	missing := slices.ContainsFunc(w.Edges, func(e gather.Edge) bool { return e.Role == gather.RoleEdge && e.Live.DeletionTimestamp.IsZero() })
+	return len(w.Last.Networks) == 0 && (len(w.Unread) > 0 || missing) &&
+		(w.VMsUnread != nil || len(w.Unreadable) > 0 || len(hcp.NetworksInUse(w.Objects)) > 0)
+}
+
+// Loss is what a pass that carries out d has seen. That of an announcement counts once it is stored.
+func (d Decision) Loss(w gather.World, now time.Time) gather.Loss {
+	switch {
+	case d.Action == Remove:
+		return gather.LossRemoving
+	case d.Action == Keep && !hcp.OptedIn(w.HostedCluster) && !hcp.Paused(w.HostedCluster, now):
+		return gather.LossAnnounced
+	}
+	return gather.LossNone
+}

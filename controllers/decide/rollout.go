@@ -1,0 +1,265 @@
+// This file joins the edges that are wanted with those that exist, for package
+// rollout, and makes objects of what that decides. It decides nothing itself.
+
+package decide
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/rollout"
+	"github.com/cldmnky/oooi/controllers/waves"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// A Rolled is what is decided about the edges of one network.
+type Rolled struct {
+	// label of the network, as in Edge.Network.
+	label string
+	// acd and edges are the Deployments that are wanted, whether they are applied now
+	// or not. Both are empty where the network is retired.
+	acd   *unstructured.Unstructured
+	edges []*unstructured.Unstructured
+	// Postponed says that an edge keeps its release until it is its cluster's turn.
+	Postponed bool
+	rollout.Decision
+}
+
+// Roll decides about each network of plan, in its order, then about networks that
+// have edges and are not in it.
+func (w View) Roll(plan network.Plan, release desired.Release, now time.Time) []Rolled {
+	var out []Rolled
+	served, hash := map[string]bool{}, release.Hash()
+	for _, n := range plan.Networks {
+		label := wire.NetworkLabel(n.Name)
+		served[label] = true
+		r := Rolled{label: label, acd: own.Object(w.ControlPlane, AcdDeployment(w, n, release, plan.Cluster.ControlPlaneNamespace))}
+		for _, e := range n.Edges {
+			r.edges = append(r.edges, own.Object(w.ControlPlane, EdgeDeployment(w, n, e, release, plan.Cluster.ControlPlaneNamespace).
+				WithAnnotations(map[string]string{wire.AnnotationRelease: hash})))
+		}
+		edges := w.rolloutEdges(r)
+		r.Postponed = slices.ContainsFunc(edges, func(e rollout.Edge) bool { return e.Postponed })
+		r.Decision = rollout.Next(rollout.Network{Edges: edges, Check: w.rolloutCheck(n, r.acd), HeldSince: w.heldSince(n)}, now)
+		out = append(out, r)
+	}
+	for _, e := range w.Edges {
+		if e.Role == gather.RoleEdge && !served[e.Network] {
+			served[e.Network] = true
+			r := Rolled{label: e.Network}
+			r.Decision = rollout.Next(rollout.Network{Edges: w.rolloutEdges(r)}, now)
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// rolloutEdges are the edges of r's network that are wanted, in their order, then
+// those that only exist.
+func (w View) rolloutEdges(r Rolled) []rollout.Edge {
+	var out []rollout.Edge
+	wanted, moves := map[string]bool{}, false
+	for _, u := range r.edges {
+		wanted[u.GetName()] = true
+		e := rollout.Edge{Name: u.GetName(), Wanted: u.GetAnnotations()[wire.AnnotationTemplate]}
+		if live, exists := w.Edge(u.GetName()); exists {
+			template := PodTemplateOf(u)
+			e.Seen = live.Seen
+			e.Seen.Drifted = Drifted(live, template)
+			e.Postponed = !w.Turn.Now && live.Release != u.GetAnnotations()[wire.AnnotationRelease] && samePod(live, template) && !e.Seen.Drifted
+			e.Seen.PeerLost, e.Seen.PeerImpaired = w.reportsOfPeer(live)
+			moves = moves || onFormer(live, template)
+		}
+		out = append(out, e)
+	}
+	if moves {
+		// An edge on the network of a former NAD and one on the new network do not hear each other, and no
+		// fault is the cause.
+		for i := range out {
+			out[i].Seen.PeerLost, out[i].Seen.PeerImpaired = false, false
+		}
+	}
+	for _, live := range w.EdgesOn(r.label) {
+		if !wanted[live.Name] {
+			out = append(out, rollout.Edge{Name: live.Name, Seen: live.Seen})
+		}
+	}
+	return out
+}
+
+// reportsOfPeer is what the edge reports of its peer.
+func (w View) reportsOfPeer(e gather.Edge) (lost, impaired bool) {
+	for _, x := range w.Reports {
+		if x.Network == e.Network && x.Edge == e.Number && !x.Yields {
+			lost, impaired = x.MissesPeer(), x.Peer == network.PeerImpaired
+		}
+	}
+	return lost, impaired
+}
+
+func (w View) rolloutCheck(n network.Network, acd *unstructured.Unstructured) rollout.Check {
+	c := rollout.Check{Wanted: acd.GetAnnotations()[wire.AnnotationTemplate], Owned: w.ownedUntilNow(n)}
+	if live, exists := w.Edge(acd.GetName()); exists {
+		c.Seen = live.Seen
+	}
+	return c
+}
+
+// heldSince is what is stored with the budget of n. Zero: nothing is.
+func (w View) heldSince(n network.Network) time.Time {
+	for _, o := range w.Owned {
+		if o.GroupVersionKind() == own.BudgetKind && o.Name == wire.BudgetName(n) {
+			since, err := time.Parse(time.RFC3339, o.Annotations[desired.HeldAnnotation])
+			if err == nil {
+				return since
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// objects are those of one network that exist while r is in force, in the order in
+// which they are applied. Edges on hold are among them, as they are to stay.
+func (r Rolled) objects(w View, n network.Network, ns string) []*unstructured.Unstructured {
+	if r.Check {
+		return []*unstructured.Unstructured{r.acd}
+	}
+	var out []*unstructured.Unstructured
+	if r.Budget {
+		out = append(out, own.Object(w.ControlPlane, desired.Budget(n, ns, r.Decision)))
+	}
+	for i, u := range r.edges {
+		if r.Steps[i].Unproven {
+			annotations := maps.Clone(u.GetAnnotations())
+			annotations[gather.UnprovenAnnotation] = "true"
+			u.SetAnnotations(annotations)
+		}
+		out = append(out, u)
+	}
+	return out
+}
+
+// Steps of all networks.
+func (d Decision) Steps() []rollout.Step {
+	var out []rollout.Step
+	for _, r := range d.Rollouts {
+		out = append(out, r.Steps...)
+	}
+	return out
+}
+
+// StepOf is what happens to the edge of this name.
+func (d Decision) StepOf(name string) (rollout.Step, bool) {
+	all := d.Steps()
+	i := slices.IndexFunc(all, func(s rollout.Step) bool { return s.Name == name })
+	if i < 0 {
+		return rollout.Step{}, false
+	}
+	return all[i], true
+}
+
+// Does reports whether a is what happens to the edge of this name.
+func (d Decision) Does(name string, a rollout.Action) bool {
+	s, ok := d.StepOf(name)
+	return ok && s.Action == a
+}
+
+// resync is how soon to look again though nothing is heard: an edge may be due, the report
+// of a check may count from then on, or a Service may have endpoints that no watch covers.
+func (w View) resync(d Decision, now time.Time) time.Duration {
+	again := ResyncReady
+	for _, r := range d.Rollouts {
+		if r.Again > 0 {
+			again = min(again, r.Again)
+		}
+	}
+	for _, n := range d.Plan.Networks {
+		acd, exists := w.Edge(wire.ACDDeploymentName(n))
+		if left := acd.Seen.Created.Add(EdgesEnd).Sub(now); exists && left > 0 {
+			again = min(again, left)
+		}
+		if slices.ContainsFunc(n.Backends, w.hasManualEndpoints) {
+			again = min(again, ResyncManualEndpoints)
+		}
+	}
+	return again
+}
+
+// hasManualEndpoints reports whether someone else than Kubernetes writes the endpoints
+// of b's Service.
+func (w View) hasManualEndpoints(b network.Backend) bool {
+	return b.Kind == network.BackendPods && slices.ContainsFunc(w.Services, func(s corev1.Service) bool {
+		return s.Name == b.Service && hcp.HasManualEndpoints(s)
+	})
+}
+
+// samePod reports whether live has the addresses, the servers and the network of wanted. An edge of
+// another release that has not cannot wait for its turn.
+func samePod(live gather.Edge, wanted corev1.PodTemplateSpec) bool {
+	is := live.Live.Spec.Template
+	same := func(key string) bool { return is.Annotations[key] == wanted.Annotations[key] }
+	return same(wire.AnnotationNetworks) && same(wire.AnnotationClientRoutes) && !onFormer(live, wanted) &&
+		slices.Equal(ContainerNames(is), ContainerNames(wanted))
+}
+
+// ContainerNames are those of t.
+func ContainerNames(t corev1.PodTemplateSpec) []string {
+	var out []string
+	for _, c := range t.Spec.Containers {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// onFormer reports whether live is on a network of which the NAD was edited since. An operator that
+// takes other keys of a NAD, or knew no hashes, edited none.
+func onFormer(live gather.Edge, wanted corev1.PodTemplateSpec) bool {
+	return !network.SameConfig(live.Live.Spec.Template.Annotations[wire.AnnotationNetworkConfig], wanted.Annotations[wire.AnnotationNetworkConfig])
+}
+
+// UpdatePending says that edges keep an older release for now, once it is known why.
+func (w View) UpdatePending(all []Rolled) network.Problems {
+	if w.Turn.Wave == 0 || !slices.ContainsFunc(all, func(r Rolled) bool { return r.Postponed }) {
+		return nil
+	}
+	if w.Turn.Stopped {
+		return network.Problems{network.NewProblem(network.UpdateStopped, network.Subject{}, nil)}
+	}
+	return network.Problems{network.NewProblem(network.UpdateWaits, network.Subject{}, network.Args{
+		"wave": strconv.Itoa(w.Turn.Wave), "waves": strconv.Itoa(waves.Last)})}
+}
+
+// LabelOf is the network of the edge with this name, by its label.
+func (d Decision) LabelOf(edge string) string {
+	for _, r := range d.Rollouts {
+		for _, s := range r.Steps {
+			if s.Name == edge {
+				return r.label
+			}
+		}
+	}
+	return ""
+}
+
+// TakesOver is the peer that takes over the traffic of the edge with this name.
+// Empty: none.
+func (d Decision) TakesOver(edge string) string {
+	for _, r := range d.Rollouts {
+		for _, x := range r.Disruptions {
+			if x.Edge == edge {
+				return x.Peer
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,292 @@
+// Package environment reads what all hosted clusters share, once for all of them: the nodes and the networks
+// of the management cluster, and the addresses that its pods and Services use. A pass only takes
+// what was read last. It decides nothing.
+package environment
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/cldmnky/oooi/controllers/requests"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
+)
+
+const (
+	// environmentReadWithin is how long one live read may take. At the start, all passes wait for it.
+	environmentReadWithin = 3 * time.Second
+	// observedFor is how long an address that was in use is not dialed after it was seen last. Each change
+	// is written to all plans, and addresses of pods and load balancers come and go.
+	observedFor = time.Hour
+)
+
+// priorityClass is HyperShift's class for pods that the API of a hosted cluster depends on.
+const priorityClass = "hypershift-api-critical"
+
+// networkOperatorKind is OpenShift's network operator, which makes Multus isolate namespaces.
+// Only the existence of the kind is read.
+var networkOperatorKind = schema.GroupKind{Group: "operator.openshift.io", Kind: "Network"}
+
+// An Environment is what all hosted clusters share.
+type Environment struct {
+	// Nodes are shared with the cache: they are not to be changed.
+	Nodes []corev1.Node
+	// Networks of the management cluster.
+	Networks []network.ReservedDestination
+	// Observed are addresses in use, outside of networks and of the networks of nodes. External IPs of a
+	// hosted cluster's own Services are not among them: they count for that cluster only.
+	Observed       []netip.Addr
+	PriorityClass  string
+	MultusIsolates bool
+	// unread are the sources of it that were never read: plans in force may know more.
+	unread []string
+}
+
+// Equals reports whether e and o lead to the same plans.
+func (e Environment) Equals(o Environment) bool {
+	return slices.Equal(e.Networks, o.Networks) && slices.Equal(e.Observed, o.Observed) && e.PriorityClass == o.PriorityClass &&
+		slices.Equal(e.unread, o.unread) &&
+		e.MultusIsolates == o.MultusIsolates && equality.Semantic.DeepEqual(nodeFacts(e.Nodes), nodeFacts(o.Nodes))
+}
+
+// nodeFacts are what plans depend on of nodes, by name. Amounts of resources change all the time.
+func nodeFacts(nodes []corev1.Node) map[string]corev1.Node {
+	out := map[string]corev1.Node{}
+	for _, n := range nodes {
+		n.ResourceVersion = ""
+		offered := corev1.ResourceList{}
+		for name, q := range n.Status.Allocatable {
+			if !q.IsZero() {
+				offered[name] = resource.Quantity{}
+			}
+		}
+		n.Status.Allocatable = offered
+		out[n.Name] = n
+	}
+	return out
+}
+
+// A Store holds the environment that was read last. The zero value holds none.
+type Store struct {
+	// reading is held by the one that reads, and guards sources. mu guards the rest.
+	reading sync.Mutex
+	sources sources
+	mu      sync.Mutex
+	known   bool
+	last    Environment
+	// changed is true if last differs from what the keeper told all clusters.
+	changed bool
+	// seen are the addresses in use, and when each was seen last. reading guards it.
+	seen map[netip.Addr]time.Time
+}
+
+// stillObserved are now and the addresses that were seen within observedFor. Its caller holds reading.
+func (s *Store) stillObserved(now []netip.Addr, at time.Time) []netip.Addr {
+	if s.seen == nil {
+		s.seen = map[netip.Addr]time.Time{}
+	}
+	for _, a := range now {
+		s.seen[a] = at
+	}
+	maps.DeleteFunc(s.seen, func(_ netip.Addr, last time.Time) bool { return at.Sub(last) >= observedFor })
+	return slices.Collect(maps.Keys(s.seen))
+}
+
+// current returns what was read last. ok is false if nothing was.
+func (s *Store) current() (e Environment, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last, s.known
+}
+
+// replace stores e. What was read before may differ, if anything was.
+func (s *Store) replace(e Environment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = s.changed || s.known && !s.last.Equals(e)
+	s.last, s.known = e, true
+}
+
+// tell reports whether what was read changed since the last call.
+func (s *Store) tell() (changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed, s.changed = s.changed, false
+	return changed
+}
+
+// With is e with what the plan in force knows of the management cluster, while a source was never read.
+func (e Environment) With(last network.Plan) Environment {
+	if len(e.unread) == 0 {
+		return e
+	}
+	for _, n := range last.Networks {
+		e.PriorityClass = cmp.Or(e.PriorityClass, n.Placement.PriorityClass)
+		for _, p := range n.ReservedDestinations {
+			e.Networks = append(slices.Clip(e.Networks), network.ReservedDestination{What: "the management cluster", Prefix: p})
+		}
+	}
+	return e
+}
+
+// A Reader reads the environment of a store.
+type Reader struct {
+	*Store
+	// Cached reads from the cache, and refuses a Service in a dry run. live reads from the API server.
+	Cached client.Client
+	Live   client.Reader
+	// Namespace is the operator's.
+	Namespace string
+	Metrics   metrics.Set
+	Now       func() time.Time
+}
+
+// Current is what was read last. The first caller of all reads it.
+func (r Reader) Current(ctx context.Context) (Environment, error) {
+	if e, ok := r.current(); ok {
+		return e, nil
+	}
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	e, ok := r.current()
+	if ok {
+		return e, nil
+	}
+	if err := r.read(ctx); err != nil {
+		return e, err
+	}
+	e, _ = r.current()
+	return e, nil
+}
+
+// Look reads the environment, and reports whether it changed since the last call.
+func (r Reader) Look(ctx context.Context) (changed bool, err error) {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	err = r.read(ctx)
+	return r.tell(), err
+}
+
+// read reads and stores the environment. Of a source that cannot be read, what was read last
+// counts. Its caller holds reading.
+func (r Reader) read(ctx context.Context) error {
+	nodes := &corev1.NodeList{}
+	if err := r.Cached.List(ctx, nodes, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	tenants, err := r.controlPlaneNamespaces(ctx)
+	if err != nil {
+		return err
+	}
+	used, err := r.addressesInUse(ctx, tenants)
+	if err != nil {
+		return err
+	}
+	e := Environment{Nodes: nodes.Items}
+	slices.SortFunc(e.Nodes, func(a, b corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
+	known := &r.sources
+	e.Networks = r.managementNetworks(ctx)
+	m := hcp.Management{Networks: e.Networks, Observed: used}
+	m.Observed = r.stillObserved(m.Unreserved(e.Nodes), r.Now())
+	e.Observed = m.Unreserved(e.Nodes)
+	e.MultusIsolates = known.multusIsolates.read(func() (bool, error) {
+		_, err := r.Cached.RESTMapper().RESTMapping(networkOperatorKind)
+		return err == nil, requests.Present(err)
+	})
+	e.PriorityClass = known.priorityClass.read(func() (string, error) { return r.readPriorityClass(ctx) })
+	e.unread = known.never()
+	r.reportSources(ctx)
+	r.replace(e)
+	return nil
+}
+
+// addressesInUse are those of all Services and pods. The lists are large: one is released before the next.
+func (r Reader) addressesInUse(ctx context.Context, tenants map[string]bool) ([]netip.Addr, error) {
+	services := &corev1.ServiceList{}
+	if err := r.Cached.List(ctx, services, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	out, pods := hcp.ServiceAddresses(services.Items, tenants), &discoveryv1.EndpointSliceList{}
+	if err := r.Cached.List(ctx, pods, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	return append(out, hcp.PodAddresses(pods.Items)...), nil
+}
+
+// controlPlaneNamespaces are those of all hosted clusters, whether or not they opted in.
+func (r Reader) controlPlaneNamespaces(ctx context.Context) (map[string]bool, error) {
+	list, out := &lenient.HostedClusterList{}, map[string]bool{}
+	if err := requests.Present(r.Cached.List(ctx, list, client.UnsafeDisableDeepCopy)); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		out[hcp.ControlPlaneNamespace(&list.Items[i].Fields.HostedCluster)] = true
+	}
+	return out, nil
+}
+
+// readPriorityClass returns priorityClass if it exists.
+func (r Reader) readPriorityClass(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, environmentReadWithin)
+	defer cancel()
+	class := &metav1.PartialObjectMetadata{}
+	class.SetGroupVersionKind(schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"))
+	if err := r.Live.Get(ctx, types.NamespacedName{Name: priorityClass}, class); err != nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	return priorityClass, nil
+}
+
+// A Keeper reads the environment again and again. When it changed, all hosted clusters
+// are reconciled.
+type Keeper struct {
+	Reader
+	// Every is how often it is read.
+	Every time.Duration
+	Log   logr.Logger
+	// Changed receives an event for every cluster.
+	Changed chan event.GenericEvent
+}
+
+// Start implements manager.Runnable.
+func (k *Keeper) Start(ctx context.Context) error {
+	tick := time.NewTicker(k.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		changed, err := k.Look(ctx)
+		if err != nil && ctx.Err() == nil {
+			k.Log.Error(err, "cannot read what all hosted clusters share: they keep what was read last")
+		}
+		if changed {
+			k.Log.Info("the management cluster's networks, addresses or nodes changed")
+			select {
+			case k.Changed <- event.GenericEvent{Object: &metav1.PartialObjectMetadata{}}:
+			case <-ctx.Done():
+			}
+		}
+	}
+}

@@ -1,0 +1,92 @@
+// This file reads the networks of the management cluster, which edges never dial for VMs:
+// of its Services and pods, and the virtual IPs of its nodes. Package hcp knows the fields.
+
+package environment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/controllers/requests"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// serviceRangeWithin is how long the range of Services that a dry run named is not asked for again.
+// It changes only with a restart of the API server.
+const serviceRangeWithin = 5 * time.Minute
+
+// managementNetworks reads the networks of the management cluster. A kind that the cluster lacks has
+// no objects. While the network of Services is unknown, only the addresses of the Services that
+// exist are not dialed. The caller holds reading.
+func (r Reader) managementNetworks(ctx context.Context) []network.ReservedDestination {
+	m, known := &hcp.Management{}, &r.sources
+	for _, kind := range hcp.ManagementKinds() {
+		m.Networks = append(m.Networks, known.networks(kind).read(func() ([]network.ReservedDestination, error) { return r.networksOf(ctx, kind) })...)
+	}
+	if m.KnowsServices() {
+		known.services.err = nil
+	} else {
+		if known.services.at.IsZero() || r.Now().Sub(known.services.at) >= serviceRangeWithin {
+			known.services.read(func() (network.ReservedDestination, error) { return r.ServiceRange(ctx) })
+			if known.services.err == nil {
+				known.services.at = r.Now()
+			}
+		}
+		if known.services.ok {
+			m.Networks = append(m.Networks, known.services.last)
+		}
+	}
+	return m.Networks
+}
+
+// networksOf reads the networks that objects of a kind name. A kind of which networks are known is not
+// expected to go away: that is an error.
+func (r Reader) networksOf(ctx context.Context, kind schema.GroupVersionKind) (out []network.ReservedDestination, err error) {
+	ctx, cancel := context.WithTimeout(ctx, environmentReadWithin)
+	defer cancel()
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	err = r.Live.List(ctx, list)
+	if meta.IsNoMatchError(err) {
+		if _, other := requests.Exists(r.Cached.RESTMapper(), kind); other != nil {
+			return nil, other
+		}
+	}
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		if len(r.sources.networks(kind).last) == 0 {
+			return nil, nil
+		}
+	}
+	for _, o := range list.Items {
+		out = append(out, hcp.ManagementNetworks(kind, o.Object)...)
+	}
+	return out, err
+}
+
+// ServiceRange is what the API server says of the network of Services when it refuses one. None
+// is created: the request is a dry run.
+func (r Reader) ServiceRange(ctx context.Context) (network.ReservedDestination, error) {
+	refused := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "oooi-service-range"},
+		Spec:       corev1.ServiceSpec{ClusterIP: hcp.ImpossibleClusterIP, Ports: []corev1.ServicePort{{Port: 1}}},
+	}
+	ctx, cancel := context.WithTimeout(ctx, environmentReadWithin)
+	defer cancel()
+	err := r.Cached.Create(ctx, refused, client.DryRunAll)
+	if apierrors.IsInvalid(err) {
+		if known, ok := hcp.ServiceRange(err.Error()); ok {
+			return known, nil
+		}
+	}
+	return network.ReservedDestination{}, fmt.Errorf("dry run of a Service with cluster IP %s names no range: %v", hcp.ImpossibleClusterIP, err)
+}

@@ -1,0 +1,182 @@
+// This file holds Edge: what is known of one Deployment of ours, made once from the
+// Deployment. Nothing else reads its labels, its conditions or its status.
+
+package gather
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/rollout"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// A Role is what a Deployment of ours is for.
+type Role string
+
+const (
+	// RoleEdge serves a network.
+	RoleEdge Role = "edge"
+	// RoleACD detects address conflicts before the first edge of a network exists.
+	RoleACD Role = "acd"
+	// roleOther was created by another version of the operator, and is removed.
+	roleOther Role = "other"
+)
+
+// An Edge is one Deployment of ours as it exists: an edge, or the address conflict
+// detection (ACD) of a network.
+type Edge struct {
+	Name, Namespace string
+	Role            Role
+	// Network is the value of the network's label (wire.NetworkLabel).
+	Network string
+	// Number of the edge on its network, from 1. 0 for another role.
+	Number int
+	// Release is the release of oooi that it was applied with. Empty: one that knew none.
+	Release string
+	// Seen is its state as package rollout knows it, without Drifted, PeerLost and PeerImpaired,
+	// which depend on what is wanted and on reports.
+	Seen rollout.Seen
+	// Refused is the API server's message where it refuses the pod. Empty: it does not.
+	Refused string
+	// Ending says that there is no pod because the former one has not ended yet.
+	Ending bool
+	// Avoided are the nodes that its pod prefers not to run on.
+	Avoided []string
+	// Live is the Deployment, for the detection of drift.
+	Live appsv1.Deployment
+}
+
+// EdgeReady reports whether the Deployment of an edge runs the pod that is wanted now, and that pod is ready.
+func EdgeReady(d appsv1.Deployment) bool { return EdgeOf(d).Seen.Available }
+
+// EdgeOf is the only reader of a Deployment's labels, conditions and status.
+func EdgeOf(d appsv1.Deployment) Edge {
+	number, err := strconv.Atoi(d.Labels[wire.LabelEdge])
+	if err != nil {
+		number = 0
+	}
+	return Edge{
+		Name: d.Name, Namespace: d.Namespace, Network: d.Labels[wire.LabelNetwork], Number: number, Role: RoleOf(d),
+		Release: d.Annotations[wire.AnnotationRelease], Seen: SeenOf(d), Refused: refusedOf(d), Ending: ending(d), Avoided: desired.Avoided(d), Live: d,
+	}
+}
+
+// RoleOf is the role of d, a Deployment of ours.
+func RoleOf(d appsv1.Deployment) Role {
+	switch d.Labels[wire.LabelName] {
+	case wire.NameEdge:
+		return RoleEdge
+	case wire.NameACD:
+		return RoleACD
+	}
+	return roleOther
+}
+
+// SeenOf is the state of d as package rollout knows it.
+func SeenOf(d appsv1.Deployment) rollout.Seen {
+	s, up := d.Status, deploymentCondition(d, appsv1.DeploymentAvailable)
+	progress, progressed := progressOf(d)
+	return rollout.Seen{
+		Exists:   true,
+		Version:  d.Annotations[wire.AnnotationTemplate],
+		Unproven: d.Annotations[UnprovenAnnotation] != "",
+		// The pod is the one that is wanted now, and is ready.
+		Available:   s.ObservedGeneration >= d.Generation && s.UpdatedReplicas > 0 && s.Replicas == s.UpdatedReplicas && s.AvailableReplicas > 0,
+		Observed:    s.ObservedGeneration >= d.Generation,
+		Unavailable: up.Status == corev1.ConditionFalse,
+		Since:       up.LastTransitionTime.Time,
+		Created:     d.CreationTimestamp.Time,
+		Progress:    progress,
+		Progressed:  progressed.LastUpdateTime.Time,
+	}
+}
+
+func progressOf(d appsv1.Deployment) (rollout.Progress, appsv1.DeploymentCondition) {
+	c := deploymentCondition(d, appsv1.DeploymentProgressing)
+	switch {
+	case c.Status == corev1.ConditionTrue && c.Reason == "NewReplicaSetAvailable":
+		return rollout.Complete, c
+	case c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded":
+		return rollout.Exceeded, c
+	}
+	return rollout.Unknown, c
+}
+
+func refusedOf(d appsv1.Deployment) string {
+	if c := deploymentCondition(d, appsv1.DeploymentReplicaFailure); c.Status == corev1.ConditionTrue {
+		return c.Message
+	}
+	return ""
+}
+
+// ending reports whether d has no pod because a former one must end first. Not every
+// cluster counts pods that terminate.
+func ending(d appsv1.Deployment) bool {
+	s := d.Status
+	if s.ObservedGeneration < d.Generation || s.Replicas > 0 {
+		return false
+	}
+	if s.TerminatingReplicas != nil {
+		return *s.TerminatingReplicas > 0
+	}
+	progress, _ := progressOf(d)
+	return progress == rollout.Complete
+}
+
+// deploymentCondition is d's condition of a type, zero where it has none.
+func deploymentCondition(d appsv1.Deployment, of appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
+	i := slices.IndexFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Type == of })
+	if i < 0 {
+		return appsv1.DeploymentCondition{}
+	}
+	return d.Status.Conditions[i]
+}
+
+// Subject is what problems call e.
+func (e Edge) Subject() network.Subject { return EdgeSubject(e.Namespace, e.Name) }
+
+// EdgeSubject returns the subject of a problem of one edge, by its Deployment.
+func EdgeSubject(namespace, deployment string) network.Subject {
+	return network.Subject{Kind: "Edge", Namespace: namespace, Name: deployment}
+}
+
+// Command shows its pods.
+func (e Edge) Command() string {
+	return fmt.Sprintf("kubectl -n %s describe pod -l %s=%s", e.Namespace, wire.LabelNetwork, e.Network)
+}
+
+// Starting reports whether e was given what it is to run a short while ago, and nothing
+// is known to be wrong.
+func (e Edge) Starting() bool {
+	return e.Refused == "" && e.Seen.Progress == rollout.Unknown
+}
+
+// Lost reports whether e was available with what it is to run, or could not become so in
+// time: no act of the operator is why it is unavailable now.
+func (e Edge) Lost() bool {
+	return e.Role == RoleEdge && !e.Seen.Available && e.Seen.Observed && !e.Starting()
+}
+
+// UnavailableSince is when e became unavailable. Zero: unknown.
+func (e Edge) UnavailableSince() time.Time {
+	if !e.Seen.Unavailable {
+		return time.Time{}
+	}
+	return e.Seen.Since.UTC()
+}
+
+// Available are the edges on a network, by its label, that serve.
+func Available(edges []Edge, label string) []Edge {
+	return slices.DeleteFunc(slices.Clone(edges), func(e Edge) bool { return e.Role != RoleEdge || e.Network != label || !e.Seen.Available })
+}
+
+// UnprovenAnnotation of an edge's Deployment holds rollout.Seen.Unproven.
+const UnprovenAnnotation = wire.Prefix + "unproven"

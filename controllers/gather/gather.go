@@ -1,0 +1,158 @@
+// Package gather has the only reads of one hosted cluster: all that is observed of it, as one World. It decides nothing and
+// remembers nothing.
+package gather
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"golang.org/x/net/http/httpproxy"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/environment"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/watch"
+	"github.com/cldmnky/oooi/controllers/waves"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// A World is the observed state of one hosted cluster.
+type World struct {
+	hcp.Objects
+	// ControlPlane is the HostedControlPlane, the owner of all objects of oooi. Nil: HyperShift
+	// has not created it.
+	ControlPlane *metav1.PartialObjectMetadata
+	// VMsUnread is why VMs could not be listed. It is set for a cluster that does not opt in.
+	VMsUnread error
+	// Binding gives the operator ControlPlaneRole in the control plane namespace. Nil: the operator
+	// cannot write there.
+	Binding *metav1.PartialObjectMetadata
+	// Rival is another hosted cluster that keeps the control plane namespace. Zero: there is none.
+	Rival types.NamespacedName
+	// Owned are all other objects of oooi for this hosted cluster.
+	Owned []metav1.PartialObjectMetadata
+	// Led: a load balancer of the hosted cluster leads to edges.
+	Led bool
+	// Edges are the Deployments among it.
+	Edges []Edge
+	// Reports are those of the networks and edges of last, stale ones included.
+	Reports []Reported
+	// Turn says whether edges of an older release may be recreated with the operator's.
+	Turn waves.Turn
+	// Loss is what the last pass saw of the annotation network.
+	Loss Loss
+	// Reported is the last Report, zero where there was none.
+	Reported explain.Report
+	// Last is the plan in force. Zero where there is none.
+	Last network.Plan
+	// LastText is last as it is stored.
+	LastText string
+	// Unread are problems: plans in force that cannot be read, here or at a neighbor.
+	Unread network.Problems
+	// Others are the other hosted clusters on its networks, by name.
+	Others []network.OtherCluster
+	// APIServers are the addresses of the management cluster's API server. Empty: unknown.
+	APIServers []netip.AddrPort
+	// Partial says that a read failed, so there is more than w has.
+	Partial bool
+	// ByHand are the endpoints of Services that select no pods.
+	ByHand map[desired.ServicePort][]netip.AddrPort
+}
+
+// HasControlPlane reports whether a control plane exists and is not being deleted.
+func (w World) HasControlPlane() bool {
+	return w.ControlPlane != nil && w.ControlPlane.DeletionTimestamp.IsZero()
+}
+
+// A Before is what is known of a hosted cluster before it is read.
+type Before struct {
+	Turn     waves.Turn
+	Loss     Loss
+	Reported *LastReport
+}
+
+// A Reader reads worlds.
+type Reader struct {
+	own.Store
+	// Kinds says which kinds are watched. Nil: all are.
+	Kinds *watch.Kinds
+	// Observed says which status of an edge is still about its spec.
+	Observed *own.Observed
+	Shared   environment.Reader
+	// Management, proxy and permissions are set by the administrator.
+	Management  hcp.Management
+	Proxy       httpproxy.Config
+	Permissions network.Permissions
+}
+
+// World reads one world. A HostedCluster that is gone is ErrGone.
+func (r Reader) World(ctx context.Context, key types.NamespacedName, last Before) (w World, err error) {
+	defer func() { w.Partial = err != nil }()
+	hc := &lenient.HostedCluster{}
+	if err := r.Client.Get(ctx, key, hc); apierrors.IsNotFound(err) {
+		return w, ErrGone
+	} else if err != nil {
+		return w, err
+	}
+	w.SetHostedCluster(hc)
+	w.Turn, w.Loss = last.Turn, last.Loss
+	last.Reported.Overlay(w.HostedCluster)
+	if !w.HostedCluster.DeletionTimestamp.IsZero() {
+		return w, nil
+	}
+	w.Reported = r.ReadReport(ctx, w.HostedCluster, last.Reported)
+	if err := r.ReadOwned(ctx, &w); err != nil {
+		return w, fmt.Errorf("reading objects of oooi: %w", err)
+	}
+	if !hcp.OptedIn(w.HostedCluster) {
+		return w, r.gatherRemaining(ctx, &w)
+	}
+	if err := r.gatherRival(ctx, &w); err != nil {
+		return w, fmt.Errorf("reading the hosted clusters of one control plane namespace: %w", err)
+	}
+	if err := r.gatherInput(ctx, &w); err != nil {
+		return w, fmt.Errorf("reading the request: %w", err)
+	}
+	return w, nil
+}
+
+// EdgesOn are the edges that exist on a network, by its label.
+func (w World) EdgesOn(label string) []Edge {
+	return slices.DeleteFunc(slices.Clone(w.Edges), func(e Edge) bool { return e.Role != RoleEdge || e.Network != label })
+}
+
+// Edge is the Deployment of ours with this name, of whatever role.
+func (w World) Edge(name string) (Edge, bool) {
+	i := slices.IndexFunc(w.Edges, func(e Edge) bool { return e.Name == name })
+	if i < 0 {
+		return Edge{}, false
+	}
+	return w.Edges[i], true
+}
+
+// A Loss is what this process saw of a cluster's annotation network at its last pass.
+type Loss int
+
+const (
+	// LossUnseen: there was no pass yet.
+	LossUnseen Loss = iota
+	// LossNone: the cluster opts in or is paused.
+	LossNone
+	// LossAnnounced: the annotation is lost, and the removal is announced.
+	LossAnnounced
+	// LossRemoving: the removal has begun.
+	LossRemoving
+)
+
+// ErrGone is the error of a HostedCluster that does not exist. Any other object that was not found is a
+// fault of the pass.
+var ErrGone = errors.New("the HostedCluster does not exist")

@@ -1,0 +1,124 @@
+// This file reads what the network of one hosted cluster is derived from. It reads no Secret.
+
+package gather
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/requests"
+	"github.com/cldmnky/oooi/controllers/watch"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/network"
+)
+
+// gatherInput reads what the network is derived from.
+func (r Reader) gatherInput(ctx context.Context, w *World) error {
+	if err := r.Kinds.Complete(); err != nil {
+		return err
+	}
+	if err := r.ReadControlPlane(ctx, w); err != nil {
+		return err
+	}
+	if err := r.ReadAttached(ctx, &w.Objects); err != nil {
+		return err
+	}
+	if err := r.ReadPublished(ctx, &w.Objects); err != nil {
+		return err
+	}
+	if err := r.ReadEnvironment(ctx, w); err != nil {
+		return err
+	}
+	if err := r.gatherEndpoints(ctx, w); err != nil {
+		return err
+	}
+	return r.ReadNeighbors(ctx, w)
+}
+
+// ReadControlPlane reads the HostedControlPlane, which owns all objects of oooi.
+func (r Reader) ReadControlPlane(ctx context.Context, w *World) error {
+	cp := &metav1.PartialObjectMetadata{}
+	cp.SetGroupVersionKind(own.HostedControlPlaneKind)
+	key := types.NamespacedName{Namespace: hcp.ControlPlaneNamespace(w.HostedCluster), Name: w.HostedCluster.Name}
+	err := r.Client.Get(ctx, key, cp)
+	if err == nil {
+		w.ControlPlane = cp
+	}
+	return requests.Present(client.IgnoreNotFound(err))
+}
+
+// ReadAttached reads which networks o's VMs are on.
+func (r Reader) ReadAttached(ctx context.Context, o *hcp.Objects) error {
+	hc := o.HostedCluster
+	pools := &lenient.NodePoolList{}
+	of := client.MatchingFields{watch.ByCluster: hc.Name}
+	if err := requests.Present(r.Client.List(ctx, pools, client.InNamespace(hc.Namespace), of, client.UnsafeDisableDeepCopy)); err != nil {
+		return err
+	}
+	o.AddNodePools(pools.Items)
+	vms := &lenient.VirtualMachineInstanceList{}
+	err := requests.Present(r.Client.List(ctx, vms, client.InNamespace(hcp.ControlPlaneNamespace(hc)), client.UnsafeDisableDeepCopy))
+	if err != nil {
+		return err
+	}
+	o.AddVMs(vms.Items)
+	return r.gatherDefinitions(ctx, o, hcp.NamedNADs(*o))
+}
+
+// gatherDefinitions reads those of these NADs that exist.
+func (r Reader) gatherDefinitions(ctx context.Context, o *hcp.Objects, named []network.Attachment) error {
+	o.NetworkAttachmentDefinitions = nil
+	var found []lenient.NetworkAttachmentDefinition
+	for _, a := range named {
+		nad := lenient.NetworkAttachmentDefinition{}
+		err := r.Client.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, &nad)
+		if err == nil {
+			found = append(found, nad)
+		}
+		if err := requests.Present(client.IgnoreNotFound(err)); err != nil {
+			return err
+		}
+	}
+	o.AddNADs(found)
+	return nil
+}
+
+// ReadPublished reads how o's control plane is published.
+func (r Reader) ReadPublished(ctx context.Context, o *hcp.Objects) error {
+	ns := client.InNamespace(hcp.ControlPlaneNamespace(o.HostedCluster))
+	routes, services := &lenient.RouteList{}, &corev1.ServiceList{}
+	for _, list := range []client.ObjectList{routes, services} {
+		if err := requests.Present(r.Client.List(ctx, list, ns, client.UnsafeDisableDeepCopy)); err != nil {
+			return err
+		}
+	}
+	o.AddRoutes(routes.Items)
+	o.Services = services.Items
+	pods := &discoveryv1.EndpointSliceList{}
+	if err := r.Client.List(ctx, pods, ns, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	o.Pods, o.Slices = hcp.PodAddresses(pods.Items), hcp.LoadBalancerSlices(pods.Items)
+	return nil
+}
+
+// gatherRemaining reads what decides how a cluster is left that does not opt in.
+func (r Reader) gatherRemaining(ctx context.Context, w *World) error {
+	if w.Binding == nil && len(w.Owned) == 0 || hcp.OptedOut(w.HostedCluster) && hcp.PausedBy(w.HostedCluster, r.Now()) == "" {
+		return nil
+	}
+	if err := r.ReadControlPlane(ctx, w); err != nil {
+		return err
+	}
+	vms := &lenient.VirtualMachineInstanceList{}
+	w.VMsUnread = requests.Present(r.Client.List(ctx, vms, client.InNamespace(hcp.ControlPlaneNamespace(w.HostedCluster)), client.UnsafeDisableDeepCopy))
+	w.AddVMs(vms.Items)
+	return r.gatherDefinitions(ctx, &w.Objects, hcp.UsedNADs(w.Objects))
+}

@@ -1,0 +1,158 @@
+// This file reads the hosted clusters that share a network with one, and decides which
+// changes of one lead to a reconcile of the others. Package network decides how they
+// share it.
+
+package gather
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/requests"
+	"github.com/cldmnky/oooi/controllers/watch"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/network"
+)
+
+// ReadNeighbors reads the requests and the plans in force of the hosted clusters on w's
+// networks. One that opted out or is being deleted counts while objects of oooi exist
+// there.
+func (r Reader) ReadNeighbors(ctx context.Context, w *World) error {
+	ours := hcp.NetworksOf(w.Objects, w.Last)
+	candidates, err := r.ClustersOn(ctx, ours)
+	if err != nil {
+		return err
+	}
+	delete(candidates, client.ObjectKeyFromObject(w.HostedCluster))
+	for _, candidate := range candidates {
+		hc := &candidate.Fields.HostedCluster
+		o := hcp.Objects{Nodes: w.Nodes, Management: w.Management, Proxy: w.Proxy, MultusIsolates: w.MultusIsolates, Permissions: w.Permissions}
+		o.SetHostedCluster(&candidate)
+		if err := r.ReadAttached(ctx, &o); err != nil {
+			return err
+		}
+		serves, _, unread, err := r.PlanInForce(ctx, hc)
+		if err != nil {
+			return fmt.Errorf("reading what is served to %s: %w", own.ClusterName(hc), err)
+		}
+		if err := r.ReadPublished(ctx, &o); err != nil {
+			return err
+		}
+		if n, ok := hcp.NewNeighbor(o, serves).For(w.HostedCluster, ours); ok {
+			w.Others = append(w.Others, n)
+			w.Unread = append(w.Unread, unread...)
+		}
+	}
+	slices.SortFunc(w.Others, func(a, b network.OtherCluster) int { return strings.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// ClustersOn are the hosted clusters that opted in, or may have objects of oooi, and that are on one of
+// these networks: NodePools or VMs use one of the NADs, or another NAD of the same layer-2 network, or
+// the plan in force serves it.
+func (r Reader) ClustersOn(ctx context.Context, on []network.Attachment) (map[types.NamespacedName]lenient.HostedCluster, error) {
+	out, namespaces := map[types.NamespacedName]lenient.HostedCluster{}, map[string]bool{}
+	all, err := r.sameNetwork(ctx, on)
+	if err != nil {
+		return nil, err
+	}
+	for value := range all {
+		pools, vms, plans := &lenient.NodePoolList{}, &lenient.VirtualMachineInstanceList{}, &corev1.ConfigMapList{}
+		for _, list := range []client.ObjectList{pools, vms, plans} {
+			if err := requests.Present(r.Client.List(ctx, list, client.MatchingFields{watch.ByNetwork: value}, client.UnsafeDisableDeepCopy)); err != nil {
+				return nil, err
+			}
+		}
+		for i := range pools.Items {
+			np := &pools.Items[i]
+			if err := r.addCluster(ctx, out, types.NamespacedName{Namespace: np.Namespace, Name: hcp.ClusterOf(np)}); err != nil {
+				return nil, err
+			}
+		}
+		for i := range vms.Items {
+			namespaces[vms.Items[i].Namespace] = true
+		}
+		for i := range plans.Items {
+			namespaces[plans.Items[i].Namespace] = true
+		}
+	}
+	for ns := range namespaces {
+		for _, req := range r.Clusters(ctx, client.MatchingFields{watch.ByControlPlane: ns}) {
+			if err := r.addCluster(ctx, out, req.NamespacedName); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// addCluster adds the HostedCluster of this name to all, if it is relevant.
+func (r Reader) addCluster(ctx context.Context, all map[types.NamespacedName]lenient.HostedCluster, key types.NamespacedName) error {
+	if _, known := all[key]; known {
+		return nil
+	}
+	hc := lenient.HostedCluster{}
+	err := r.Client.Get(ctx, key, &hc)
+	if err == nil && own.Relevant(&hc) {
+		all[key] = hc
+	}
+	return requests.Present(client.IgnoreNotFound(err))
+}
+
+// sameNetwork are the values of index byNetwork for these networks, and for all other NADs of the same
+// layer-2 networks.
+func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[string]bool, error) {
+	values := map[string]bool{}
+	for _, a := range on {
+		if a.Layer2 == "" {
+			nad := lenient.NetworkAttachmentDefinition{}
+			err := r.Client.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, &nad)
+			if err == nil {
+				a.Layer2 = hcp.Layer2(*nad.Fields)
+			}
+			if err := requests.Present(client.IgnoreNotFound(err)); err != nil {
+				return nil, err
+			}
+		}
+		for _, value := range watch.NetworkValues(a) {
+			values[value] = true
+		}
+		if a.Layer2 == "" {
+			continue
+		}
+		list := &lenient.NetworkAttachmentDefinitionList{}
+		if err := requests.Present(r.Client.List(ctx, list, client.MatchingFields{watch.ByNetwork: watch.Layer2Value(a.Layer2)}, client.UnsafeDisableDeepCopy)); err != nil {
+			return nil, err
+		}
+		for _, nad := range list.Items {
+			values[nad.Namespace+"/"+nad.Name] = true
+		}
+	}
+	return values, nil
+}
+
+// Clusters are the relevant clusters that an option selects.
+func (r Reader) Clusters(ctx context.Context, which ...client.ListOption) []reconcile.Request {
+	list := &lenient.HostedClusterList{}
+	if err := r.Client.List(ctx, list, append(which, client.UnsafeDisableDeepCopy)...); err != nil {
+		// The cluster does not have the kind yet, so no object exists. Each is reconciled when
+		// its watch begins.
+		return nil
+	}
+	var out []reconcile.Request
+	for i := range list.Items {
+		if hc := &list.Items[i]; own.Relevant(hc) {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(hc)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,74 @@
+// This file reads the Report that was made last.
+
+package gather
+
+import (
+	"context"
+
+	"github.com/go-logr/logr"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/requests"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// A LastReport is what was last reported of one hosted cluster.
+type LastReport struct {
+	// Report is the last Report, or what the operator before this one stored. Its time is zero if it is not stored.
+	Report explain.Report
+	// Condition is the condition of the HostedCluster that was written last, or found, nil where it
+	// had none. version is the resource version of the HostedCluster with it. Empty: nothing was written yet.
+	Condition *metav1.Condition
+	Version   string
+}
+
+// Overlay sets the condition of hc that was written last, where a cache does not have it yet. Otherwise
+// an Event about it would be emitted twice.
+func (l *LastReport) Overlay(hc *hyperv1.HostedCluster) {
+	if l == nil || l.Version == "" {
+		return
+	}
+	if order, err := resourceversion.CompareResourceVersion(hc.ResourceVersion, l.Version); err != nil || order >= 0 {
+		return
+	}
+	hc.ResourceVersion = l.Version
+	meta.RemoveStatusCondition(&hc.Status.Conditions, own.ConditionType)
+	if l.Condition != nil {
+		hc.Status.Conditions = append(hc.Status.Conditions, *l.Condition)
+	}
+}
+
+// ReadReport is the Report about hc that was made last. After a restart it is read once, as it was stored: what had an Event
+// gets no second one. A cluster without a condition has none, and one that cannot be read is only logged.
+func (r Reader) ReadReport(ctx context.Context, hc *hyperv1.HostedCluster, last *LastReport) (out explain.Report) {
+	if last != nil {
+		return last.Report
+	}
+	if own.ConditionOf(hc) == nil {
+		return out
+	}
+	stored, key := &corev1.ConfigMap{}, own.StatusKey(hcp.ControlPlaneNamespace(hc))
+	err := requests.InTime(ctx, func(ctx context.Context) error { return r.Live.Get(ctx, key.NamespacedName, stored) })
+	if apierrors.IsNotFound(err) || err == nil && !own.IsOf(stored, hc.Name) {
+		return out
+	}
+	var report explain.Report
+	if err == nil {
+		report, err = explain.ReadReport([]byte(stored.Data[wire.StatusKey]))
+	}
+	switch {
+	case err != nil:
+		logr.FromContextOrDiscard(ctx).Error(err, "stored status not read")
+	case report.Cluster == own.ClusterName(hc):
+		out = report
+	}
+	return out
+}

@@ -1,0 +1,46 @@
+// This file reads what edges report.
+
+package gather
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// A Reported is the report of one edge, or of the address conflict detection.
+type Reported struct {
+	// Network is the value of the network's label (wire.NetworkLabel).
+	Network string
+	network.Report
+}
+
+// Reports are those that the edges of p, and its address conflict detection, wrote, each
+// to the Lease of its own. A report in another Lease is
+// ignored, as is one that cannot be read.
+func Reports(owned []metav1.PartialObjectMetadata, p network.Plan) []Reported {
+	type writer struct {
+		network string
+		edge    int
+	}
+	writers := map[string]writer{}
+	for _, n := range p.Networks {
+		writers[wire.ACDReport(n).Name] = writer{wire.NetworkLabel(n.Name), 0}
+		for _, e := range n.Edges {
+			writers[wire.EdgeReport(n, e).Name] = writer{wire.NetworkLabel(n.Name), e.Number}
+		}
+	}
+	var out []Reported
+	for _, o := range owned {
+		by, known := writers[o.Name]
+		if !known || o.GroupVersionKind() != own.LeaseKind || o.Labels[wire.LabelName] != wire.NameReport {
+			continue
+		}
+		if r, err := network.ReadReport([]byte(o.Annotations[wire.AnnotationReport])); err == nil && r.Edge == by.edge {
+			out = append(out, Reported{Network: by.network, Report: r})
+		}
+	}
+	return out
+}

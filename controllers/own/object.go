@@ -1,0 +1,39 @@
+// This file makes objects of oooi out of typed ones.
+
+package own
+
+import (
+	"fmt"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+)
+
+// Object returns a typed apply configuration as unstructured, with its HostedControlPlane as
+// owner.
+func Object(controlPlane *metav1.PartialObjectMetadata, typed any) *unstructured.Unstructured {
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	if err != nil {
+		panic(fmt.Sprintf("controllers: what we build can always be converted: %v", err))
+	}
+	return Owned(controlPlane, &unstructured.Unstructured{Object: m})
+}
+
+// Owned sets the HostedControlPlane as owner of u, so that u is deleted with it. The
+// reference neither controls nor blocks: OpenShift denies both without rights on the
+// owner's finalizers.
+func Owned(controlPlane *metav1.PartialObjectMetadata, u *unstructured.Unstructured) *unstructured.Unstructured {
+	ref, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metav1ac.OwnerReference().
+		WithAPIVersion(hyperv1.GroupVersion.String()).WithKind("HostedControlPlane").
+		WithName(controlPlane.Name).WithUID(controlPlane.UID))
+	if err == nil {
+		err = unstructured.SetNestedSlice(u.Object, []any{ref}, "metadata", "ownerReferences")
+	}
+	if err != nil {
+		panic(fmt.Sprintf("controllers: what we build can always be converted: %v", err))
+	}
+	return u
+}

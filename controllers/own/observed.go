@@ -1,0 +1,60 @@
+// This file tells what the status of a Deployment is about. Each change of annotations raises the
+// generation, too, and for a moment the status is of the generation before it. That is no news of the
+// pods, where the spec is the same.
+
+package own
+
+import (
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cldmnky/oooi/controllers/desired"
+)
+
+// An observedSpec is the spec that the status of a Deployment is about.
+type observedSpec struct {
+	uid        types.UID
+	generation int64
+	// spec is its hash.
+	spec string
+}
+
+// Observed has what was last observed of each Deployment of oooi. The zero value is empty.
+type Observed struct {
+	mu  sync.Mutex
+	all map[types.NamespacedName]observedSpec
+}
+
+// Settled is d. Where its status is of an older generation with the same spec, that counts as observed.
+func (o *Observed) Settled(d appsv1.Deployment) appsv1.Deployment {
+	key := types.NamespacedName{Namespace: d.Namespace, Name: d.Name}
+	o.mu.Lock()
+	last := o.all[key]
+	o.mu.Unlock()
+	isLast := last.uid == d.UID && last.generation == d.Status.ObservedGeneration
+	switch {
+	case d.Status.ObservedGeneration >= d.Generation && !isLast:
+		o.put(key, observedSpec{d.UID, d.Status.ObservedGeneration, desired.Hash(d.Spec)})
+	case d.Status.ObservedGeneration < d.Generation && isLast && last.spec == desired.Hash(d.Spec):
+		d.Status.ObservedGeneration = d.Generation
+	}
+	return d
+}
+
+func (o *Observed) put(key types.NamespacedName, spec observedSpec) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.all == nil {
+		o.all = map[types.NamespacedName]observedSpec{}
+	}
+	o.all[key] = spec
+}
+
+// Forget is for a Deployment that is gone.
+func (o *Observed) Forget(key types.NamespacedName) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.all, key)
+}

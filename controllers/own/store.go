@@ -1,0 +1,247 @@
+// This file reads the objects of oooi in control plane namespaces from caches. Where this process
+// wrote an object and the cache does not show that yet, the written state is what is read.
+
+package own
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/controllers/requests"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+)
+
+// A Key names one object of oooi.
+type Key struct {
+	Kind schema.GroupVersionKind
+	types.NamespacedName
+}
+
+// KeyOf is the key of o, an object of this kind.
+func KeyOf(kind schema.GroupVersionKind, o metav1.Object) Key {
+	return Key{kind, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}
+}
+
+// Named are the objects of oooi that have one name in each control plane namespace.
+func Named(ns string) []Key {
+	var out []Key
+	for _, x := range []struct {
+		kind schema.GroupVersionKind
+		name string
+	}{
+		{ConfigMapKind, wire.PlanConfigMap}, {ServiceAccountKind, wire.ServiceAccount},
+		{RoleKind, wire.ServiceAccount}, {RoleBindingKind, wire.ServiceAccount}, {NetworkPolicyKind, desired.EdgePolicy},
+		{NetworkPolicyKind, wire.AccessObject},
+	} {
+		out = append(out, Key{x.kind, types.NamespacedName{Namespace: ns, Name: x.name}})
+	}
+	return out
+}
+
+// BindingKey is the RoleBinding that gives the operator its rights in ns.
+func BindingKey(ns string) Key {
+	return Key{RoleBindingKind, types.NamespacedName{Namespace: ns, Name: ControlPlaneRole}}
+}
+
+// A Store reads the objects of oooi.
+type Store struct {
+	// Client reads from the cache, live from the API server.
+	Client client.Client
+	Live   client.Reader
+	// SecondNames has the RoleBindings of edges, and the NetworkPolicies of management access. Nil: cached reads them.
+	SecondNames cache.Cache
+	Writes      *Writes
+	Now         func() time.Time
+}
+
+// Cached is the object as the cache has it, and must not be changed. Nil: it has none.
+func (s Store) Cached(ctx context.Context, key Key) (client.Object, error) {
+	var reader client.Reader = s.Client
+	isSecond := key.Kind == RoleBindingKind && key.Name == wire.ServiceAccount || key.Kind == NetworkPolicyKind && key.Name == wire.AccessObject
+	if isSecond && s.SecondNames != nil {
+		reader = s.SecondNames
+	}
+	o, err := s.newOwn(key.Kind)
+	if err != nil {
+		return nil, err
+	}
+	if err := reader.Get(ctx, key.NamespacedName, o, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, requests.Present(client.IgnoreNotFound(err))
+	}
+	return o, nil
+}
+
+// newOwn is an empty object of kind, of the type that is cached.
+func (s Store) newOwn(kind schema.GroupVersionKind) (client.Object, error) {
+	if kind == LeaseKind {
+		return ReportLease(), nil
+	}
+	return newOf[client.Object](s.Client.Scheme(), kind)
+}
+
+// newOf is an empty object of the type that is registered for kind.
+func newOf[T any](s *runtime.Scheme, kind schema.GroupVersionKind) (out T, err error) {
+	o, err := s.New(kind)
+	if err != nil {
+		return out, err
+	}
+	out, ok := o.(T)
+	if !ok {
+		return out, fmt.Errorf("kind %s has another type", kind.Kind)
+	}
+	return out, nil
+}
+
+// Read is one object as the operator last knew it, foreign or not. Nil: there is none.
+func (s Store) Read(ctx context.Context, key Key) (client.Object, error) {
+	cached, err := s.Cached(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return s.latestOwn(key, cached)
+}
+
+// latestOwn is the later of cached and of what this process last wrote.
+func (s Store) latestOwn(key Key, cached client.Object) (client.Object, error) {
+	write, later := s.Writes.later(key, cached)
+	switch {
+	case !later:
+		return cached, nil
+	case write.object == nil:
+		return nil, nil
+	}
+	o, err := s.newOwn(key.Kind)
+	if err != nil {
+		return nil, err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(write.object.Object, o); err != nil {
+		return nil, fmt.Errorf("reading back %s %s: %w", key.Kind.Kind, key.Name, err)
+	}
+	return o, nil
+}
+
+// List are the objects of kind in ns that have the labels of oooi. They must not be changed.
+func (s Store) List(ctx context.Context, kind schema.GroupVersionKind, ns string) ([]client.Object, error) {
+	list, err := s.newOwnList(kind)
+	if err != nil {
+		return nil, err
+	}
+	err = requests.Present(s.Client.List(ctx, list, client.InNamespace(ns), client.MatchingLabels(Labels()), client.UnsafeDisableDeepCopy))
+	if err != nil {
+		return nil, err
+	}
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return nil, err
+	}
+	cached, keys := map[Key]client.Object{}, []Key{}
+	for _, item := range items {
+		if o, ok := item.(client.Object); ok {
+			key := KeyOf(kind, o)
+			cached[key], keys = o, append(keys, key)
+		}
+	}
+	for _, key := range s.Writes.In(kind, ns) {
+		if cached[key] == nil {
+			keys = append(keys, key)
+		}
+	}
+	var out []client.Object
+	for _, key := range keys {
+		o, err := s.latestOwn(key, cached[key])
+		if err != nil {
+			return nil, err
+		}
+		if o != nil {
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
+
+// newOwnList is an empty list of kind, of the type that is cached.
+func (s Store) newOwnList(kind schema.GroupVersionKind) (client.ObjectList, error) {
+	listKind := kind.GroupVersion().WithKind(kind.Kind + "List")
+	if kind == LeaseKind {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(listKind)
+		return list, nil
+	}
+	return newOf[client.ObjectList](s.Client.Scheme(), listKind)
+}
+
+// Verify reads live what this process wrote in ns long ago and no cache has shown since: the
+// object may be gone. What cannot be read stays remembered, and is read at a later pass.
+func (s Store) Verify(ctx context.Context, ns string) {
+	for _, key := range s.Writes.overdue(ns, s.Now()) {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(key.Kind)
+		switch err := s.Live.Get(ctx, key.NamespacedName, u); {
+		case err == nil:
+			s.Writes.Wrote(key, u, s.Now())
+		case apierrors.IsNotFound(err), key.Kind == LeaseKind:
+			// The operator may not get Leases, and remembers only that it deleted one.
+			s.Writes.Forget(key)
+		default:
+			logr.FromContextOrDiscard(ctx).Info("object not verified", "kind", key.Kind.Kind, "name", key.Name, "err", err.Error())
+		}
+	}
+}
+
+// MetadataOf is o's metadata, as an object of this kind.
+func MetadataOf(kind schema.GroupVersionKind, o client.Object) metav1.PartialObjectMetadata {
+	out := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(),
+		Labels: o.GetLabels(), Annotations: o.GetAnnotations(), OwnerReferences: o.GetOwnerReferences(), Finalizers: o.GetFinalizers(),
+		DeletionTimestamp: o.GetDeletionTimestamp(), CreationTimestamp: o.GetCreationTimestamp(),
+	}}
+	out.SetGroupVersionKind(kind)
+	return out
+}
+
+// Learn reads an object live that no cache shows, and remembers it. Nil: there is none.
+func (s Store) Learn(ctx context.Context, key Key) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(key.Kind)
+	if err := s.Live.Get(ctx, key.NamespacedName, u); err != nil {
+		return nil, requests.Present(client.IgnoreNotFound(err))
+	}
+	if Is(u) || len(ControlPlanesOf(u)) > 0 {
+		s.Writes.Wrote(key, u, s.Now())
+	}
+	return u, nil
+}
+
+// Serves reports whether objects of oooi exist for hc.
+func (s Store) Serves(ctx context.Context, hc *hyperv1.HostedCluster) (bool, error) {
+	ns := hcp.ControlPlaneNamespace(hc)
+	for _, key := range append(Named(ns), BindingKey(ns)) {
+		o, err := s.Read(ctx, key)
+		if err != nil || IsOf(o, hc.Name) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// ReportLease is what is watched of the Leases that hold reports: metadata has it all.
+func ReportLease() *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(LeaseKind)
+	return o
+}

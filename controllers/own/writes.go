@@ -1,0 +1,154 @@
+// This file remembers what this process wrote until a cache shows it. So no decision is made from
+// an older state than the operator's own last write.
+
+package own
+
+import (
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// UnseenFor is how long a write may stay unseen by the cache before it is read live. The object may
+// be gone: a watch that was interrupted does not show an object that came and went meanwhile.
+const UnseenFor = 10 * time.Second
+
+// An ownWrite is the last write of one object that no cache has shown yet.
+type ownWrite struct {
+	// object is what the API server made of the write. Nil: the object was deleted.
+	object *unstructured.Unstructured
+	// uid and version are those of object, or of the object that was deleted.
+	uid     types.UID
+	version string
+	at      time.Time
+}
+
+// Writes are the writes of this process. The zero value is empty.
+type Writes struct {
+	mu  sync.Mutex
+	all map[Key]ownWrite
+	// accepted are fingerprints of what the API server makes of desired objects that it stores
+	// otherwise than they were sent.
+	accepted map[Key]string
+}
+
+func (w *Writes) put(key Key, write ownWrite) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = map[Key]ownWrite{}
+	}
+	w.all[key] = write
+}
+
+// Wrote remembers u, as the API server returned it.
+func (w *Writes) Wrote(key Key, u *unstructured.Unstructured, at time.Time) {
+	w.put(key, ownWrite{object: u.DeepCopy(), uid: u.GetUID(), version: u.GetResourceVersion(), at: at})
+}
+
+// Deleted remembers that o was deleted. It reports whether an earlier write of o was not seen yet.
+func (w *Writes) Deleted(key Key, o metav1.Object, at time.Time) (unseen bool) {
+	w.Accept(key, "")
+	_, unseen = w.later(key, nil)
+	w.put(key, ownWrite{uid: o.GetUID(), version: o.GetResourceVersion(), at: at})
+	return unseen
+}
+
+// later reports whether the last write of an object is later than cached, nil where the cache has
+// none, and returns it.
+func (w *Writes) later(key Key, cached metav1.Object) (ownWrite, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	write, ok := w.all[key]
+	if !ok || cached == nil {
+		return write, ok
+	}
+	if write.shownBy(cached) {
+		delete(w.all, key)
+		return ownWrite{}, false
+	}
+	return write, true
+}
+
+// shownBy reports whether o is as it was written, or later.
+func (x ownWrite) shownBy(o metav1.Object) bool {
+	if x.object == nil && o.GetUID() == x.uid {
+		return o.GetDeletionTimestamp() != nil
+	}
+	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), x.version)
+	return err != nil || order >= 0
+}
+
+// Seen forgets the last write of an object once an event shows it. gone says that the cache has no
+// such object any more.
+func (w *Writes) Seen(key Key, o metav1.Object, gone bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	write, ok := w.all[key]
+	if ok && (write.shownBy(o) || gone && write.uid == o.GetUID()) {
+		delete(w.all, key)
+	}
+}
+
+// In are the objects of kind in ns that were written and not seen.
+func (w *Writes) In(kind schema.GroupVersionKind, ns string) []Key {
+	return w.keys(func(key Key, write ownWrite) bool {
+		return key.Kind == kind && key.Namespace == ns && write.object != nil
+	})
+}
+
+// overdue are the objects in ns that were written longer than unseenFor ago.
+func (w *Writes) overdue(ns string, now time.Time) []Key {
+	return w.keys(func(key Key, write ownWrite) bool {
+		return key.Namespace == ns && now.Sub(write.at) >= UnseenFor
+	})
+}
+
+// Pending reports whether a write in ns was not seen yet.
+func (w *Writes) Pending(ns string) bool {
+	return len(w.keys(func(key Key, _ ownWrite) bool { return key.Namespace == ns })) > 0
+}
+
+func (w *Writes) keys(match func(Key, ownWrite) bool) []Key {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []Key
+	for key, write := range w.all {
+		if match(key, write) {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// Forget lets caches tell of the object again.
+func (w *Writes) Forget(key Key) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.all, key)
+}
+
+// Accept remembers the fingerprint of an object that the API server stores otherwise than it was
+// sent. Empty: none.
+func (w *Writes) Accept(key Key, fingerprint string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.accepted == nil {
+		w.accepted = map[Key]string{}
+	}
+	if w.accepted[key] = fingerprint; fingerprint == "" {
+		delete(w.accepted, key)
+	}
+}
+
+// Accepts reports whether fingerprint is that of the object as the API server stored it.
+func (w *Writes) Accepts(key Key, fingerprint string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.accepted[key] == fingerprint
+}

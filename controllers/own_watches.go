@@ -1,0 +1,54 @@
+// This file decides which changes of objects of oooi lead to which HostedCluster.
+
+package controllers
+
+import (
+	"context"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/watch"
+)
+
+// ownWithin is watch.within of objects of oooi that another client may change as often as it likes.
+const ownWithin = time.Second
+
+// ownWatches are the watches of what oooi writes, except those of NADs and Leases.
+func (r *Reconciler) ownWatches() []watch.Watched {
+	return []watch.Watched{
+		{Object: &corev1.ConfigMap{}, Clusters: r.ownOf(own.ConfigMapKind), Within: ownWithin},
+		{Object: &corev1.ConfigMap{}, Clusters: r.neighborsOfPlan, Predicates: []predicate.Predicate{planChanges}},
+		{Object: &corev1.ServiceAccount{}, Clusters: r.ownOf(own.ServiceAccountKind), Within: ownWithin},
+		{Object: &rbacv1.Role{}, Clusters: r.ownOf(own.RoleKind), Within: ownWithin},
+		{Object: &rbacv1.RoleBinding{}, Clusters: r.ownOf(own.RoleBindingKind), Within: ownWithin},
+		{Object: &rbacv1.RoleBinding{}, Clusters: r.ownOf(own.RoleBindingKind), Within: ownWithin, Cache: r.SecondNames},
+		{Object: &networkingv1.NetworkPolicy{}, Clusters: r.ownOf(own.NetworkPolicyKind), Within: ownWithin},
+		{Object: &networkingv1.NetworkPolicy{}, Clusters: r.ownOf(own.NetworkPolicyKind), Within: ownWithin, Cache: r.SecondNames},
+		{Object: &policyv1.PodDisruptionBudget{}, Clusters: r.ownOf(own.BudgetKind), Within: ownWithin},
+		{Object: &appsv1.Deployment{}, Clusters: r.ownOf(own.DeploymentKind)},
+	}
+}
+
+// ownOf returns the clusters that an object of kind in a control plane namespace is for. It notes that
+// the cache shows the object.
+func (r *Reconciler) ownOf(kind schema.GroupVersionKind) func(context.Context, client.Object) []reconcile.Request {
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		key := own.KeyOf(kind, o)
+		cached, err := r.own().Cached(ctx, key)
+		gone := err == nil && cached == nil
+		if r.writes.Seen(key, o, gone); gone {
+			r.observed.Forget(key.NamespacedName)
+		}
+		return r.inNamespace(ctx, o)
+	}
+}

@@ -1,0 +1,188 @@
+// This file applies the admission policies where nothing else installs them: the Operator
+// Lifecycle Manager does not. It runs in a pod of its own, whose ServiceAccount may write these
+// policies only. The operator's may not, because they limit the operator.
+
+package policies
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/config/admission"
+	"github.com/cldmnky/oooi/config/rbac"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/edge/wire"
+)
+
+// retryPolicies is how soon policies that could not be applied are applied again.
+const retryPolicies = 2 * time.Second
+
+// A Keeper applies the policies of package admission, and restores them. It makes its
+// namespace the owner of what the Operator Lifecycle Manager leaves behind: the policies and ClusterRole
+// oooi-controlplane. They outlive the operator, limit the edges that still serve, and are deleted with
+// the namespace. It reports a role that is not as shipped, which nothing restores.
+type Keeper struct {
+	// Client has the rights of config/olm. It must not read from a cache.
+	Client client.Client
+	Log    logr.Logger
+	// Namespace is the operator's.
+	Namespace string
+	// Interval is the time between two applications. It must be positive.
+	Interval time.Duration
+
+	// problem is why the policies or the role are not as shipped, or nil if they are.
+	problem atomic.Pointer[error]
+}
+
+// Run applies the policies until ctx ends. A failure of the API server is retried, and logged when it
+// changes. An error means that this program was built from invalid files.
+func (k *Keeper) Run(ctx context.Context) error {
+	policies, err := admission.Policies()
+	if err != nil {
+		return err
+	}
+	role, err := rbac.ControlPlane()
+	if err != nil {
+		return err
+	}
+	for logged, known := "", false; ; known = true {
+		next, text := k.Interval, ""
+		err := k.Apply(ctx, policies, role)
+		if err != nil {
+			next, text = min(next, retryPolicies), err.Error()
+		}
+		k.problem.Store(&err)
+		switch {
+		case ctx.Err() != nil || known && logged == text:
+		case err != nil:
+			k.Log.Error(err, "the admission policies and ClusterRole "+own.ControlPlaneRole+" are not as shipped")
+		default:
+			k.Log.Info("admission policies are applied")
+		}
+		logged = text
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(next):
+		}
+	}
+}
+
+// Ready returns why the policies and ClusterRole oooi-controlplane are not as shipped, for the readiness
+// probe. Nil: they are.
+func (k *Keeper) Ready(*http.Request) error {
+	if p := k.problem.Load(); p != nil {
+		return *p
+	}
+	return errors.New("the admission policies are not applied yet")
+}
+
+// Apply makes the policies exist as shipped, and returns what differs between the role that exists and role.
+func (k *Keeper) Apply(ctx context.Context, policies []admission.Policy, role *rbacv1.ClusterRole) error {
+	namespace := &metav1.PartialObjectMetadata{}
+	namespace.SetGroupVersionKind(own.NamespaceKind)
+	if err := k.Client.Get(ctx, client.ObjectKey{Name: k.Namespace}, namespace); err != nil {
+		return fmt.Errorf("reading Namespace %s: %w", k.Namespace, err)
+	}
+	owner := metav1.OwnerReference{
+		APIVersion: own.NamespaceKind.GroupVersion().String(), Kind: own.NamespaceKind.Kind, Name: namespace.Name, UID: namespace.UID,
+	}
+	for _, p := range policies {
+		for _, o := range []client.Object{&p.Policy, &p.Binding} {
+			if err := k.applyPolicy(ctx, o, owner); err != nil {
+				return err
+			}
+		}
+	}
+	return k.ownRole(ctx, role, owner)
+}
+
+// applyPolicy applies o. That removes no field that another client added, such as a further match condition,
+// so the whole spec is replaced if it still differs.
+func (k *Keeper) applyPolicy(ctx context.Context, o client.Object, owner metav1.OwnerReference) error {
+	kind := o.GetObjectKind().GroupVersionKind()
+	shipped, live, err := k.applyOwned(ctx, kind, o, owner)
+	if err != nil || equality.Semantic.DeepEqual(shipped["spec"], live.Object["spec"]) {
+		return err
+	}
+	patch, err := json.Marshal([]any{map[string]any{"op": "replace", "path": "/spec", "value": shipped["spec"]}})
+	if err != nil {
+		return err
+	}
+	if err := k.Client.Patch(ctx, live, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(wire.Owner)); err != nil {
+		return fmt.Errorf("replacing %s %s: %w", kind.Kind, o.GetName(), err)
+	}
+	return nil
+}
+
+// ownRole makes owner an owner of ClusterRole oooi-controlplane, and returns what else differs from shipped.
+// It cannot restore the role: it has none of the role's rights, so the API server refuses that.
+func (k *Keeper) ownRole(ctx context.Context, shipped *rbacv1.ClusterRole, owner metav1.OwnerReference) error {
+	live := &rbacv1.ClusterRole{}
+	if err := k.Client.Get(ctx, client.ObjectKey{Name: own.ControlPlaneRole}, live); err != nil {
+		return fmt.Errorf("reading ClusterRole %s: %w", own.ControlPlaneRole, err)
+	}
+	only := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: own.ControlPlaneRole}}
+	_, _, err := k.applyOwned(ctx, own.ClusterRoleKind, only, owner)
+	return errors.Join(err, roleDiffers(shipped, live))
+}
+
+// aggregation is the prefix of labels with which a ClusterRole gives its rules to another one.
+const aggregation = "rbac.authorization.k8s.io/"
+
+// roleDiffers returns why live is not the ClusterRole that is shipped, or nil. Of labels, only those of the
+// API server count: the Operator Lifecycle Manager adds its own.
+func roleDiffers(shipped, live *rbacv1.ClusterRole) error {
+	why := ""
+	switch {
+	case live.DeletionTimestamp != nil:
+		why = "it is being deleted"
+	case !equality.Semantic.DeepEqual(shipped.Rules, live.Rules) || live.AggregationRule != nil:
+		why = "it has other rules"
+	case len(live.Finalizers) > 0:
+		why = "it has finalizers"
+	}
+	for label := range live.Labels {
+		if strings.HasPrefix(label, aggregation) {
+			why = "it has the label " + label
+		}
+	}
+	if why == "" {
+		return nil
+	}
+	return fmt.Errorf("ClusterRole %s is not as shipped: %s. To restore it: kubectl replace -f bundle/manifests/%[1]s.clusterrole.yaml", live.Name, why)
+}
+
+// applyOwned applies o, an object of this kind, with an owner. It changes nothing that o does not have. It returns
+// what it applied, and what exists now.
+func (k *Keeper) applyOwned(ctx context.Context, kind schema.GroupVersionKind, o client.Object, owner metav1.OwnerReference) (
+	map[string]any, *unstructured.Unstructured, error) {
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	delete(m, "status")
+	u := &unstructured.Unstructured{Object: m}
+	u.SetGroupVersionKind(kind)
+	u.SetOwnerReferences([]metav1.OwnerReference{owner})
+	if err := k.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership); err != nil {
+		return nil, nil, fmt.Errorf("applying %s %s: %w", kind.Kind, o.GetName(), err)
+	}
+	return m, u, nil
+}

@@ -1,0 +1,62 @@
+// This file decides which problems have an Event when they begin. The condition has one Event
+// for its reason only, and these problems begin while that stays. It is pure.
+
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// A found identifies a problem that edges find for as long as it goes on, whatever its counts.
+type found struct {
+	reason                  network.Reason
+	network, edge, mac, who string
+}
+
+// foundOf are what edges found on each network that p names. None: edges do not find such problems.
+func foundOf(p explain.ReportProblem) (out []found) {
+	switch p.Reason {
+	case network.AddressesExhausted, network.AddressInUse, network.LeasesNotWritten, network.RogueDHCPServer:
+	default:
+		return nil
+	}
+	for _, name := range strings.Split(p.Args["network"], ", ") {
+		f := found{reason: p.Reason, network: name, edge: p.Args["edge"], mac: p.Args["mac"]}
+		if f.mac == "" {
+			f.who = p.Args["address"]
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// begun are the problems of now that began after those of before: of edges that were lost, and what edges found. What an
+// Event of reason told has said is left out.
+func begun(now, before explain.Report, told network.Reason) (out []explain.ReportProblem) {
+	var seen []found
+	for _, p := range before.Problems {
+		seen = append(seen, foundOf(p)...)
+	}
+	for _, p := range now.Problems {
+		all := foundOf(p)
+		isNew := slices.ContainsFunc(all, func(f found) bool { return !slices.Contains(seen, f) }) || isLoss(p, now) && !isUnavailable(p.Subject, before)
+		if seen = append(seen, all...); isNew && p.Reason != told {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// isLoss reports whether p says that an edge was lost, and not what follows from that.
+func isLoss(p explain.ReportProblem, now explain.Report) bool {
+	unavailable := p.Reason == network.EdgeUnavailable || p.Reason == network.EdgeNotReady
+	return unavailable && p.Cause != network.EdgeOverdue && p.Cause != network.EdgeRolloutHeld && isUnavailable(p.Subject, now)
+}
+
+func isUnavailable(edge network.Subject, in explain.Report) bool {
+	return slices.ContainsFunc(in.UnavailableEdges, func(e explain.UnavailableEdge) bool { return e.Subject == edge })
+}

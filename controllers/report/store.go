@@ -1,0 +1,164 @@
+// This file stores the Report of each hosted cluster in a ConfigMap of its own, for `oooi status` and for the operator that runs
+// next. A ConfigMap of its own wakes no edge. It is written if it changes, and every ten minutes, which says that the
+// operator still looks.
+
+package report
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/requests"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// StatusEvery is how often an equal status is stored again, if passes of its cluster succeed.
+const StatusEvery = 10 * time.Minute
+
+// storable is the Report to store, without its time. ok is false if there is none: nothing is served, or the operator
+// has no rights in the control plane namespace.
+func storable(w gather.World, d decide.Decision, v Verdict, build string) (r explain.Report, ok bool) {
+	if d.Action == decide.Ignore || d.Action == decide.Remove || !w.HasControlPlane() || w.Binding == nil {
+		return v.Report, false
+	}
+	r = v.Report
+	r.Build = build
+	r.Cluster, r.Generation, r.Plan = own.ClusterName(w.HostedCluster), w.HostedCluster.Generation, explain.PlanHash(planAfter(w, d))
+	if !w.Partial && hcp.OptedIn(w.HostedCluster) {
+		r.Inputs = Inputs(w.Objects)
+	}
+	return r, true
+}
+
+// planAfter is the plan in force once d is carried out, as it is stored. Empty: it has no networks.
+func planAfter(w gather.World, d decide.Decision) string {
+	if d.Action == decide.Serve {
+		return textOf(d.Plan, string(d.Plan.JSON()))
+	}
+	for _, u := range d.Desired {
+		if u.GroupVersionKind() != own.ConfigMapKind {
+			continue
+		}
+		data, _ := u.Object["data"].(map[string]any)
+		text, _ := data[wire.PlanKey].(string)
+		if p, err := network.ReadPlan([]byte(text)); err == nil {
+			return textOf(p, text)
+		}
+	}
+	return textOf(w.Last, w.LastText)
+}
+
+// textOf is text, which is p. Empty: p has no networks.
+func textOf(p network.Plan, text string) string {
+	if len(p.Networks) == 0 {
+		return ""
+	}
+	return text
+}
+
+// Keep stores the Report unless it was stored of late, and returns it. That it cannot be stored is no fault of the hosted
+// cluster, so it is only logged: a reader notices that it is old.
+func (r Reporter) Keep(ctx context.Context, w gather.World, d decide.Decision, v Verdict) explain.Report {
+	report, ok := storable(w, d, v, r.Build)
+	if !ok {
+		return report
+	}
+	now, last := r.Now(), w.Reported
+	if report.Written = last.Written; now.Sub(last.Written) < StatusEvery-time.Minute && string(report.JSON()) == string(last.JSON()) {
+		return report
+	}
+	report.Written = now.UTC().Truncate(time.Second)
+	if err := r.writeStatus(ctx, w, report); err != nil {
+		logr.FromContextOrDiscard(ctx).Error(err, "status not stored")
+		report.Written = time.Time{}
+	}
+	return report
+}
+
+// writeStatus writes s. An object of others with that name stays.
+func (r Reporter) writeStatus(ctx context.Context, w gather.World, s explain.Report) error {
+	key := own.StatusKey(w.ControlPlane.Namespace)
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(key.Kind)
+	err := requests.InTime(ctx, func(ctx context.Context) error { return r.Live.Get(ctx, key.NamespacedName, live) })
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return err
+	case !own.IsOf(live, w.HostedCluster.Name):
+		return fmt.Errorf("ConfigMap %s: %w", key.NamespacedName, own.ErrForeign)
+	}
+	u := own.Object(w.ControlPlane, corev1ac.ConfigMap(key.Name, key.Namespace).
+		WithLabels(wire.NamedLabels(wire.StatusConfigMap)).
+		WithData(map[string]string{wire.StatusKey: string(s.JSON())}))
+	return requests.InTime(ctx, func(ctx context.Context) error {
+		return r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
+	})
+}
+
+// Inputs is a hash (16 hexadecimal digits) of the fields of o's NodePools, NADs, Services and Routes that plans are made from,
+// without annotations, which Settings covers. `oooi status` compares it with that of the objects of now.
+func Inputs(o hcp.Objects) string {
+	var all []string
+	add := func(of metav1.Object, fields ...any) {
+		b, err := json.Marshal(fields)
+		if err != nil {
+			panic("controllers: fields of objects are always JSON: " + err.Error())
+		}
+		all = append(all, fmt.Sprintf("%T %s/%s %s", of, of.GetNamespace(), of.GetName(), b))
+	}
+	for i := range o.NodePools {
+		np := &o.NodePools[i]
+		var on any
+		if k := np.Spec.Platform.Kubevirt; k != nil {
+			on = []any{k.AdditionalNetworks, k.AttachDefaultNetwork, k.NodeSelector}
+		}
+		add(np, np.Spec.ClusterName, np.Spec.Replicas, maxOf(np.Spec.AutoScaling), on, np.DeletionTimestamp != nil)
+	}
+	for i := range o.Services {
+		if s := hcp.CachedService(&o.Services[i]); !own.IsService(s.Name) {
+			add(s, s.Spec, s.Status.LoadBalancer, s.DeletionTimestamp != nil)
+		}
+	}
+	for i := range o.NetworkAttachmentDefinitions {
+		nad := &o.NetworkAttachmentDefinitions[i]
+		add(nad, nad.Spec.Config)
+	}
+	for i := range o.Routes {
+		route := &o.Routes[i]
+		var hosts []string
+		for _, ingress := range route.Status.Ingress {
+			hosts = append(hosts, ingress.Host)
+		}
+		add(route, route.Spec.Host, route.Spec.To.Name, route.Spec.Port, hosts)
+	}
+	slices.Sort(all)
+	sum := sha256.Sum256(fmt.Append(nil, all))
+	return hex.EncodeToString(sum[:8])
+}
+
+// maxOf is the most nodes that a is for. Nil: it is not set.
+func maxOf(a *hyperv1.NodePoolAutoScaling) any {
+	if a == nil {
+		return nil
+	}
+	return a.Max
+}

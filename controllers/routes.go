@@ -1,0 +1,266 @@
+// This file decides which changes lead to which HostedCluster. It reads from the cache only.
+
+package controllers
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/controllers/watch"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/network"
+)
+
+// reportsWithin is watch.within of reports. Edges write a report at most once a second.
+const reportsWithin = time.Second
+
+func (r *Reconciler) watches() []watch.Watched {
+	controlPlane := &metav1.PartialObjectMetadata{}
+	controlPlane.SetGroupVersionKind(own.HostedControlPlaneKind)
+	return append(r.ownWatches(), []watch.Watched{
+		{Object: &lenient.HostedCluster{}, Clusters: itself, Predicates: []predicate.Predicate{concerned}},
+		{Object: &lenient.HostedCluster{}, Clusters: r.neighborsOfHostedCluster, Predicates: []predicate.Predicate{concernsNeighbors}},
+		{Object: &lenient.NodePool{}, Clusters: r.ofNodePool},
+		{Object: &lenient.NodePool{}, Clusters: r.neighborsOfNodePool, Predicates: []predicate.Predicate{concernsNeighbors}},
+		{Object: controlPlane, Clusters: r.inNamespace, Predicates: []predicate.Predicate{comesOrGoes}},
+		{Object: &lenient.NetworkAttachmentDefinition{}, Clusters: r.ofDefinition},
+		{Object: &lenient.Route{}, Clusters: r.inNamespace},
+		{Object: &corev1.Service{}, Clusters: r.ofService},
+		{Object: &lenient.VirtualMachineInstance{}, Clusters: r.inNamespace, Predicates: []predicate.Predicate{comesMovesOrGoes}},
+		{Object: own.ReportLease(), Clusters: r.ownOf(own.LeaseKind), Predicates: []predicate.Predicate{reportsOther}, Within: reportsWithin},
+		{Object: &discoveryv1.EndpointSlice{}, Clusters: r.everyCluster, Predicates: []predicate.Predicate{ofAPIServer}},
+		{Object: &discoveryv1.EndpointSlice{}, Clusters: r.inNamespace, Predicates: []predicate.Predicate{ofLoadBalancer}, Within: ownWithin},
+	}...)
+}
+
+func itself(_ context.Context, o client.Object) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
+}
+
+// everyCluster are all relevant clusters: what changed is common to them.
+func (r *Reconciler) everyCluster(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.reader().Clusters(ctx)
+}
+
+// inNamespace are the relevant clusters whose control plane namespace o is in.
+func (r *Reconciler) inNamespace(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.reader().Clusters(ctx, client.MatchingFields{watch.ByControlPlane: o.GetNamespace()})
+}
+
+// ofService are the clusters that a Service is for. It may be one of oooi.
+func (r *Reconciler) ofService(ctx context.Context, o client.Object) []reconcile.Request {
+	if own.IsService(o.GetName()) {
+		return r.ownOf(own.ServiceKind)(ctx, o)
+	}
+	return r.inNamespace(ctx, o)
+}
+
+func (r *Reconciler) ofNodePool(ctx context.Context, o client.Object) []reconcile.Request {
+	np, ok := o.(*lenient.NodePool)
+	if !ok {
+		return nil
+	}
+	hc := &lenient.HostedCluster{}
+	if r.Client.Get(ctx, client.ObjectKey{Namespace: np.Namespace, Name: hcp.ClusterOf(np)}, hc) != nil || !own.Relevant(hc) {
+		return nil // It is reconciled when it appears.
+	}
+	return itself(ctx, hc)
+}
+
+// neighborsOn are the clusters on one of these networks, and those that had one of these clusters as a
+// neighbor at their last pass: they may wait for it.
+func (r *Reconciler) neighborsOn(ctx context.Context, on []network.Attachment, of ...types.NamespacedName) []reconcile.Request {
+	found, err := r.reader().ClustersOn(ctx, on)
+	if err != nil {
+		return r.everyCluster(ctx, nil)
+	}
+	var out []reconcile.Request
+	for key := range found {
+		out = append(out, reconcile.Request{NamespacedName: key})
+	}
+	for _, key := range of {
+		for _, req := range r.neighborhoods.around(key) {
+			if _, known := found[req.NamespacedName]; !known {
+				out = append(out, req)
+			}
+		}
+	}
+	return out
+}
+
+// neighborsOfHostedCluster are the clusters on o's networks, and those that had it as a neighbor. If o was
+// deleted, its networks are unknown.
+func (r *Reconciler) neighborsOfHostedCluster(ctx context.Context, o client.Object) []reconcile.Request {
+	hc := &lenient.HostedCluster{}
+	err := r.Client.Get(ctx, client.ObjectKeyFromObject(o), hc)
+	if apierrors.IsNotFound(err) {
+		return r.neighborhoods.around(client.ObjectKeyFromObject(o))
+	}
+	if err != nil {
+		return r.everyCluster(ctx, nil)
+	}
+	objects := hcp.Objects{HostedCluster: &hc.Fields.HostedCluster}
+	if r.reader().ReadAttached(ctx, &objects) != nil {
+		return r.everyCluster(ctx, nil)
+	}
+	serves, _, _, err := r.reader().PlanInForce(ctx, objects.HostedCluster)
+	if err != nil {
+		return r.everyCluster(ctx, nil)
+	}
+	return r.neighborsOn(ctx, hcp.NetworksOf(objects, serves), client.ObjectKeyFromObject(o))
+}
+
+// neighborsOfNodePool uses o itself, as it may be deleted.
+func (r *Reconciler) neighborsOfNodePool(ctx context.Context, o client.Object) []reconcile.Request {
+	np, ok := o.(*lenient.NodePool)
+	if !ok {
+		return nil
+	}
+	hc := &hyperv1.HostedCluster{}
+	hc.Namespace, hc.Name = np.Namespace, hcp.ClusterOf(np)
+	used := hcp.UsedNADs(hcp.Objects{HostedCluster: hc, NodePools: []hyperv1.NodePool{*np.Fields}})
+	return r.neighborsOn(ctx, used, client.ObjectKeyFromObject(hc))
+}
+
+// neighborsOfPlan are the other clusters on the networks of a plan in force.
+func (r *Reconciler) neighborsOfPlan(ctx context.Context, o client.Object) []reconcile.Request {
+	its := r.inNamespace(ctx, o)
+	var of []types.NamespacedName
+	for _, req := range its {
+		of = append(of, req.NamespacedName)
+	}
+	return slices.DeleteFunc(r.neighborsOn(ctx, watch.StoredPlan(o).Attachments(), of...), func(req reconcile.Request) bool { return slices.Contains(its, req) })
+}
+
+// ofDefinition: an edge NAD is for the cluster of its control plane namespace. Any other NAD
+// is for the clusters that use it, and for their neighbors on its network. Of a NAD that changed,
+// the network before and the network after count.
+func (r *Reconciler) ofDefinition(ctx context.Context, o client.Object) []reconcile.Request {
+	if own.Is(o) {
+		return r.ownOf(own.DefinitionKind)(ctx, o)
+	}
+	a := network.Attachment{Namespace: o.GetNamespace(), Name: o.GetName()}
+	if nad, ok := o.(*lenient.NetworkAttachmentDefinition); ok {
+		a.Layer2 = hcp.Layer2(*nad.Fields)
+	}
+	return r.neighborsOn(ctx, []network.Attachment{a})
+}
+
+// concernsNeighbors passes events that may change which addresses a cluster wants or has. A
+// changed plan passes planChanges. All that exists when the operator starts is
+// reconciled anyway.
+var concernsNeighbors = predicate.Funcs{
+	CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld, e.ObjectNew
+		return before.GetGeneration() != after.GetGeneration() || !maps.Equal(before.GetAnnotations(), after.GetAnnotations()) ||
+			before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() || neighborStatusOf(before) != neighborStatusOf(after)
+	},
+}
+
+// planChanges passes changes of the plan in force in a ConfigMap.
+var planChanges = predicate.Funcs{
+	CreateFunc: concernsNeighbors.Create,
+	UpdateFunc: func(e event.UpdateEvent) bool { return watch.PlanText(e.ObjectOld) != watch.PlanText(e.ObjectNew) },
+}
+
+// A neighborStatus is the part of a HostedCluster's status that its neighbors depend on.
+type neighborStatus struct {
+	api        hyperv1.APIEndpoint
+	ready      metav1.ConditionStatus
+	reason     string
+	generation int64
+}
+
+func neighborStatusOf(o client.Object) neighborStatus {
+	hc, ok := o.(*lenient.HostedCluster)
+	if !ok {
+		return neighborStatus{}
+	}
+	s := neighborStatus{api: hc.Fields.Status.ControlPlaneEndpoint}
+	if c := own.ConditionOf(&hc.Fields.HostedCluster); c != nil {
+		s.ready, s.reason, s.generation = c.Status, c.Reason, c.ObservedGeneration
+	}
+	return s
+}
+
+// concerned passes HostedClusters that opted in, or may have something of ours.
+var concerned = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool { return own.Relevant(e.ObjectOld) || own.Relevant(e.ObjectNew) },
+}
+
+// comesOrGoes passes creations and deletions. Other events have no effect.
+var comesOrGoes = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
+			e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+	},
+}
+
+// reportsOther also passes Leases whose report changed.
+var reportsOther = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		const report = wire.AnnotationReport
+		return comesOrGoes.Update(e) || e.ObjectOld.GetAnnotations()[report] != e.ObjectNew.GetAnnotations()[report]
+	},
+}
+
+// comesMovesOrGoes also passes VMs whose addresses changed.
+var comesMovesOrGoes = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return comesOrGoes.Update(e) || !reflect.DeepEqual(vmFieldsOf(e.ObjectOld), vmFieldsOf(e.ObjectNew))
+	},
+}
+
+// A vmFields is what is read of a VM.
+type vmFields struct {
+	networks   []kubevirtv1.Network
+	interfaces []kubevirtv1.VirtualMachineInstanceNetworkInterface
+	unreadable []lenient.Unreadable
+}
+
+func vmFieldsOf(o client.Object) vmFields {
+	vm, ok := o.(*lenient.VirtualMachineInstance)
+	if !ok {
+		return vmFields{}
+	}
+	out := vmFields{unreadable: vm.Unreadable}
+	if fields := vm.Read(); fields != nil {
+		out.networks, out.interfaces = fields.Spec.Networks, fields.Status.Interfaces
+	}
+	return out
+}
+
+// ofAPIServer passes the API server's own EndpointSlice. Pods come and go all the time: their
+// addresses are read at the next reconcile.
+var ofAPIServer = predicate.NewPredicateFuncs(func(o client.Object) bool { return client.ObjectKeyFromObject(o) == watch.APIServerSlice })
+
+// ofLoadBalancer passes EndpointSlices of load balancers that come. HyperShift and Kubernetes write them.
+var ofLoadBalancer = predicate.Funcs{
+	CreateFunc: func(e event.CreateEvent) bool { return isLoadBalancerSlice(e.Object) },
+	UpdateFunc: func(e event.UpdateEvent) bool { return isLoadBalancerSlice(e.ObjectNew) && comesOrGoes.Update(e) },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+}
+
+func isLoadBalancerSlice(o client.Object) bool {
+	s, ok := o.(*discoveryv1.EndpointSlice)
+	return ok && hcp.IsLoadBalancerSlice(s)
+}

@@ -1,0 +1,148 @@
+// This file lists the indexes of cached objects. With them, a pass over one hosted cluster costs the
+// same however many others exist. It reads nothing.
+
+package watch
+
+import (
+	"context"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/network"
+)
+
+// An Index finds cached objects of one kind by their values.
+type Index struct {
+	Name   string
+	Values func(client.Object) []string
+}
+
+// The names of indexes.
+const (
+	// ByControlPlane finds a HostedCluster by its control plane namespace.
+	ByControlPlane = "controlPlaneNamespace"
+	// ByCluster finds a NodePool by the name of its HostedCluster.
+	ByCluster = "hostedCluster"
+	// ByNetwork finds NodePools and VMs by the NADs that they use, "namespace/name", NADs that
+	// are not oooi's by layer2Value, and plans in force by the networkValues of their networks.
+	ByNetwork = "network"
+)
+
+// IndexesOf are the indexes of o's kind.
+func IndexesOf(o client.Object) []Index {
+	switch o.(type) {
+	case *lenient.HostedCluster:
+		return []Index{{ByControlPlane, controlPlaneOf}}
+	case *lenient.NodePool:
+		return []Index{{ByCluster, clusterOf}, {ByNetwork, nadsOf}}
+	case *lenient.VirtualMachineInstance:
+		return []Index{{ByNetwork, nadsOf}}
+	case *lenient.NetworkAttachmentDefinition:
+		return []Index{{ByNetwork, layer2Of}}
+	case *corev1.ConfigMap:
+		return []Index{{ByNetwork, servedOf}}
+	}
+	return nil
+}
+
+// addIndexes lets indexer find objects of o's kind. It is called once for each kind.
+func addIndexes(ctx context.Context, indexer client.FieldIndexer, o client.Object) error {
+	for _, x := range IndexesOf(o) {
+		if err := indexer.IndexField(ctx, o, x.Name, x.Values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func controlPlaneOf(o client.Object) []string {
+	hc, ok := o.(*lenient.HostedCluster)
+	if !ok {
+		return nil
+	}
+	return []string{hcp.ControlPlaneNamespace(&hc.Fields.HostedCluster)}
+}
+
+func clusterOf(o client.Object) []string {
+	np, ok := o.(*lenient.NodePool)
+	if !ok {
+		return nil
+	}
+	return []string{hcp.ClusterOf(np)}
+}
+
+// nadsOf are the NADs that a NodePool or a VM uses.
+func nadsOf(o client.Object) []string {
+	var used []network.Attachment
+	switch o := o.(type) {
+	case *lenient.NodePool:
+		hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: hcp.ClusterOf(o)}}
+		used = hcp.UsedNADs(hcp.Objects{HostedCluster: hc, NodePools: []hyperv1.NodePool{*o.Fields}})
+	case *lenient.VirtualMachineInstance:
+		if vm := o.Read(); vm != nil {
+			used = hcp.UsedNADs(hcp.Objects{VMs: []kubevirtv1.VirtualMachineInstance{*vm}})
+		}
+	}
+	var out []string
+	for _, a := range used {
+		out = append(out, a.String())
+	}
+	return out
+}
+
+func layer2Of(o client.Object) []string {
+	nad, ok := o.(*lenient.NetworkAttachmentDefinition)
+	if !ok || own.Is(nad) {
+		return nil
+	}
+	if layer2 := hcp.Layer2(*nad.Fields); layer2 != "" {
+		return []string{Layer2Value(layer2)}
+	}
+	return nil
+}
+
+// servedOf are the values of the networks of a plan in force.
+func servedOf(o client.Object) []string {
+	var out []string
+	for _, a := range StoredPlan(o).Attachments() {
+		out = append(out, NetworkValues(a)...)
+	}
+	return out
+}
+
+// NetworkValues find a network: by its NAD, and by its layer-2 network if that is known.
+func NetworkValues(a network.Attachment) []string {
+	if a.Layer2 == "" {
+		return []string{a.String()}
+	}
+	return []string{a.String(), Layer2Value(a.Layer2)}
+}
+
+// Layer2Value is no name of a NAD.
+func Layer2Value(layer2 string) string { return "layer2:" + layer2 }
+
+// StoredPlan is the plan in a ConfigMap. Zero: there is none that can be read.
+func StoredPlan(o client.Object) network.Plan {
+	p, err := network.ReadPlan([]byte(PlanText(o)))
+	if err != nil {
+		return network.Plan{}
+	}
+	return p
+}
+
+// PlanText is the text of the plan in a ConfigMap.
+func PlanText(o client.Object) string {
+	cm, ok := o.(*corev1.ConfigMap)
+	if !ok {
+		return ""
+	}
+	return cm.Data[wire.PlanKey]
+}

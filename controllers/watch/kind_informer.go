@@ -1,0 +1,67 @@
+// This file makes the informers of the cache report whether the API server lets them list and watch,
+// and retry soon: client-go waits for up to a minute.
+
+package watch
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// Informer is cache.Options.NewInformer.
+func (k *Kinds) Informer(
+	of toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers,
+) toolscache.SharedIndexInformer {
+	gvk, err := apiutil.GVKForObject(example, k.scheme)
+	if err != nil {
+		// The cache looked the kind up before, so this does not happen.
+		return toolscache.NewSharedIndexInformer(of, example, resync, indexers)
+	}
+	inner := toolscache.ToListerWatcherWithContext(of)
+	return toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return retried(ctx, k, gvk, answeredByList, func() (runtime.Object, error) { return inner.ListWithContext(ctx, o) })
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
+			answered := func(err error) bool {
+				// Without its initial events, a watch continues a list, which a removed kind makes obsolete.
+				return answeredByList(err) || o.SendInitialEvents == nil && apierrors.IsNotFound(err)
+			}
+			w, err := retried(ctx, k, gvk, answered, func() (apiwatch.Interface, error) { return inner.WatchWithContext(ctx, o) })
+			if err == nil {
+				k.Observe(gvk, nil)
+			}
+			return w, err
+		},
+	}, example, resync, indexers)
+}
+
+// answeredByList reports whether err is part of the protocol: the informer answers it with another list.
+func answeredByList(err error) bool {
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsTimeout(err)
+}
+
+// retried sends a request until the API server takes it, or until the error is one that the informer
+// handles.
+func retried[T any](ctx context.Context, k *Kinds, gvk schema.GroupVersionKind, handled func(error) bool, send func() (T, error)) (T, error) {
+	for {
+		out, err := send()
+		if err == nil || handled(err) || ctx.Err() != nil {
+			return out, err
+		}
+		k.Observe(gvk, err)
+		select {
+		case <-ctx.Done():
+			return out, err
+		case <-time.After(k.refusedWatch):
+		}
+	}
+}

@@ -1,0 +1,157 @@
+// Package watch follows which kinds the cluster has and which of them are watched, decides what caches keep of each, and
+// has their indexes. No read waits for a kind that is not watched.
+package watch
+
+import (
+	"context"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/network"
+)
+
+// AddToScheme registers every kind that is read or written. Kinds of others are decoded leniently.
+func AddToScheme(s *runtime.Scheme) error {
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, appsv1.AddToScheme, discoveryv1.AddToScheme, admissionregistrationv1.AddToScheme,
+		networkingv1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme,
+		lenient.AddToScheme,
+	} {
+		if err := add(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CacheOptions keep of each kind what is read: of the kinds that are written our own only, of
+// Leases the reports of edges, of EndpointSlices the addresses of pods, of Services what edges and
+// plans need, and no managed fields but those of others in Deployments. They name no kind that a
+// cluster may lack. k learns from the informers which kinds are watched.
+func CacheOptions(k *Kinds) cache.Options {
+	o := cache.Options{
+		NewInformer:      k.Informer,
+		DefaultTransform: Stripped,
+		ByObject: map[client.Object]cache.ByObject{
+			&appsv1.Deployment{}:         {Label: own.Labels().AsSelectorPreValidated(), Transform: DeploymentTransform()},
+			own.ReportLease():            {Label: labels.Set(wire.NamedLabels(wire.NameReport)).AsSelectorPreValidated(), Transform: strippedReport},
+			&discoveryv1.EndpointSlice{}: {Transform: sliceTransform()},
+			&corev1.Service{}:            {Transform: strippedService},
+		},
+	}
+	cacheOwn(&o)
+	return o
+}
+
+// Stripped keeps the fields of nodes that are read. What else changes there, as labels and the boot
+// ID, reconciles no cluster.
+func Stripped(o any) (any, error) {
+	if o, ok := o.(*corev1.Node); ok {
+		info := o.Status.NodeInfo
+		return &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion, Annotations: hcp.NodeAnnotations(o),
+			},
+			Spec: corev1.NodeSpec{PodCIDR: o.Spec.PodCIDR, PodCIDRs: o.Spec.PodCIDRs},
+			Status: corev1.NodeStatus{
+				NodeInfo:  corev1.NodeSystemInfo{ContainerRuntimeVersion: info.ContainerRuntimeVersion, OperatingSystem: info.OperatingSystem},
+				Addresses: o.Status.Addresses, Allocatable: o.Status.Allocatable},
+		}, nil
+	}
+	return cache.TransformStripManagedFields()(o)
+}
+
+// strippedReport keeps the report of a Lease. Edges write them, and an edge that a VM took over may
+// write other annotations and reports that are too long.
+func strippedReport(o any) (any, error) {
+	if l, ok := o.(*metav1.PartialObjectMetadata); ok {
+		report, has := l.Annotations[wire.AnnotationReport]
+		l.Annotations = nil
+		if has && len(report) <= network.MaxReportBytes {
+			l.Annotations = map[string]string{wire.AnnotationReport: report}
+		}
+	}
+	return Stripped(o)
+}
+
+// strippedService keeps the fields of a Service that are read. There are very many. Those of oooi are whole.
+func strippedService(o any) (any, error) {
+	if s, ok := o.(*corev1.Service); ok && !own.IsService(s.Name) {
+		return hcp.CachedService(s), nil
+	}
+	return Stripped(o)
+}
+
+// sliceTransform keeps of an EndpointSlice the addresses of pods, and the API server's own one
+// whole. There is one or more for each Service.
+func sliceTransform() toolscache.TransformFunc {
+	pod := &corev1.ObjectReference{Kind: "Pod"}
+	return func(o any) (any, error) {
+		s, ok := o.(*discoveryv1.EndpointSlice)
+		if !ok || client.ObjectKeyFromObject(s) == APIServerSlice {
+			return o, nil
+		}
+		return hcp.CachedSlice(s, pod), nil
+	}
+}
+
+// A Watched is one kind, and which clusters a change of one of its objects is for.
+type Watched struct {
+	Object     client.Object
+	Clusters   func(context.Context, client.Object) []reconcile.Request
+	Predicates []predicate.Predicate
+	// Within is how long changes are collected. It bounds how often an edge can make the
+	// operator reconcile. 0: none are.
+	Within time.Duration
+	// Cache has the object. Nil: the manager's.
+	Cache cache.Cache
+}
+
+// Handler returns what enqueues w's clusters.
+func (w Watched) Handler() handler.EventHandler {
+	if w.Within == 0 {
+		return handler.EnqueueRequestsFromMapFunc(w.Clusters)
+	}
+	enqueue := func(ctx context.Context, o client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		for _, req := range w.Clusters(ctx, o) {
+			q.AddAfter(req, w.Within)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(ctx, e.Object, q)
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(ctx, e.ObjectNew, q)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(ctx, e.Object, q)
+		},
+	}
+}
+
+// APIServerSlice is the EndpointSlice that API servers themselves keep.
+var APIServerSlice = types.NamespacedName{Namespace: metav1.NamespaceDefault, Name: "kubernetes"}
