@@ -71,7 +71,7 @@ real = export CI=true OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_EDGE_BINARY=$(CURDIR)/
 # calm runs the tests whose bounds on time hold only where nothing else runs on the machine.
 calm = export OOOI_CALM=1 OOOI_GREEDY=1 OOOI_DARK=10s OOOI_ACCESS_FAULTS=1 && $(real) $(call tests,.,calm,pkgname,-p 1 \
   -run 'TestFlood|TestRepliesToAbsentHosts|TestAgainstAnAPIServer|TestOneVM|TestABurst|TestConnectionsThatSendNothing|TestADarkEndpoint|TestFaults' \
-  ./cmd/oooi-edge ./dhcp ./edge ./envoy ./test/accessfaults)
+  ./cmd/oooi-edge ./dhcp ./edge/kube ./envoy ./test/accessfaults)
 
 # begin starts the clock of a long target, and step tells when a part of it begins.
 begin = @mkdir -p bin; date +%s >bin/$@.begun

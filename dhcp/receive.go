@@ -19,7 +19,7 @@ import (
 
 const (
 	// informsPerSecond and informsAtOnce limit the replies to INFORM of clients without a lease.
-	// Such a reply may wait for a host that does not exist, in the buffer of its udp.
+	// Such a reply may wait for a host that does not exist, in the buffer of its socket.
 	informsPerSecond = 10
 	informsAtOnce    = 20
 	// informsPerMAC in any informsWindow are answered.

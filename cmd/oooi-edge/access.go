@@ -17,7 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/agent/connlog"
+	"github.com/cldmnky/oooi/edge/agent/services"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/socket"
@@ -69,7 +70,7 @@ func runAccess(ctx context.Context, f serverFlags, management string, log *slog.
 	}
 	keys := files.NewTokenKeys(wire.File(f.runDir, f.watchedBy, wire.KeysFile), log)
 	registry := prometheus.NewRegistry()
-	lines := agent.NewTunnelLog(log)
+	lines := connlog.NewTunnelLog(log)
 	names := files.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
 	hosts, err := device.NewVMHosts(f.device, names.VMHas)
 	if err != nil {
@@ -82,7 +83,7 @@ func runAccess(ctx context.Context, f serverFlags, management string, log *slog.
 		},
 		Ended: lines.Ended, Refused: lines.Refused, Metrics: access.NewMetrics(registry, keys.Current),
 	})
-	a := agent.Access{Source: source, Device: cmp.Or(management, wire.ManagementDevice), Server: server, Log: log}
+	a := services.Access{Source: source, Device: cmp.Or(management, wire.ManagementDevice), Server: server, Log: log}
 	g, ctx := errgroup.WithContext(ctx)
 	if a.Interface, err = f.on(ctx); err != nil {
 		return err

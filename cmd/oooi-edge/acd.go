@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cldmnky/oooi/edge/acd"
-	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -52,7 +52,7 @@ func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
 		report = reporter.Set
 		g.Go(func() error { reporter.Run(ctx); return nil })
 	}
-	var status agent.Status
+	var status serving.Status
 	status.Set(acd.ErrChecking)
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { return f.health(ctx, status.Err, prometheus.NewRegistry()) })

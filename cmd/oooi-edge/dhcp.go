@@ -20,6 +20,7 @@ import (
 	"github.com/cldmnky/oooi/dhcp/leasefile"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/agent/services"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/kube"
@@ -74,7 +75,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	if kube != nil {
 		server.UnknownClients = rate.NewLimiter(unknownClientsPerSecond, unknownClientsAtOnce)
 	}
-	d := agent.DHCP{Source: source, Log: log, Needs: apiServer(), Serve: server.Serve}
+	d := services.DHCP{Source: source, Log: log, Needs: apiServer(), Serve: server.Serve}
 	g, ctx := errgroup.WithContext(ctx)
 	if d.Interface, err = f.on(ctx); err != nil {
 		return err
@@ -90,7 +91,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	var report func(network.DHCPReport)
 	if reporter := f.report(ctx, g, kube, source.Current(), log); reporter != nil {
 		report = reporter.SetDHCP
-		others := agent.NewDHCPServers(d.Interface.Name, source.Current, func(all []network.UsedAddress) {
+		others := services.NewDHCPServers(d.Interface.Name, source.Current, func(all []network.UsedAddress) {
 			metrics.OtherServers(len(all))
 			reporter.SetDHCPServers(all)
 		}, log)

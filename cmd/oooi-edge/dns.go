@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/agent/services"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/socket"
@@ -96,7 +96,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	o.MACs = macs
 	registry := prometheus.NewRegistry()
 	metrics := dns.NewMetrics(registry)
-	d := agent.DNS{Source: source, Handler: dns.NewHandler(metrics, o), Log: log, Listen: listen, Resolvers: resolvers}
+	d := services.DNS{Source: source, Handler: dns.NewHandler(metrics, o), Log: log, Listen: listen, Resolvers: resolvers}
 	g, ctx := errgroup.WithContext(ctx)
 	if d.Interface, err = f.on(ctx); err != nil {
 		return err
@@ -113,7 +113,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	// Without a device, VMs could ask, too.
 	if pods != "" {
 		log := log.With("for", "pods")
-		p := agent.PodDNS{Interface: d.Interface, Source: source, Handler: dns.NewHandler(metrics, dns.Options{Log: log}), Log: log, Device: pods}
+		p := services.PodDNS{Interface: d.Interface, Source: source, Handler: dns.NewHandler(metrics, dns.Options{Log: log}), Log: log, Device: pods}
 		g.Go(func() error { return p.Run(ctx) })
 	}
 	return g.Wait()

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/agent/proxy"
+	"github.com/cldmnky/oooi/edge/agent/scrape"
 	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -54,7 +56,7 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 			return err
 		}
 	}
-	check := agent.ReachCheck{Socket: resources.NewDirs(wire.EnvoyDirs(f.runDir)).Reach(), Log: log}
+	check := proxy.ReachCheck{Socket: resources.NewDirs(wire.EnvoyDirs(f.runDir)).Reach(), Log: log}
 	a := &agent.Failover{
 		Source: source, Servers: agent.NewServers(f.runDir), Reach: check.Run,
 		RunDir: f.runDir, ClusterDevice: clusterDevice, Log: log,
@@ -93,8 +95,8 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 	}
 	// Without a device, VMs could read them, too.
 	if clusterDevice != "" {
-		scrape := &agent.Scrape{RunDir: f.runDir, Own: registry, Services: func() []network.Service { return wire.Servers(source.Current().Network) }}
-		m := agent.Metrics{Interface: a.Interface, Source: source, Device: clusterDevice, Gatherer: scrape, Log: log.With("for", "metrics")}
+		all := &scrape.Scrape{RunDir: f.runDir, Own: registry, Services: func() []network.Service { return wire.Servers(source.Current().Network) }}
+		m := scrape.Metrics{Interface: a.Interface, Source: source, Device: clusterDevice, Gatherer: all, Log: log.With("for", "metrics")}
 		g.Go(func() error { return m.Run(working) })
 	}
 	g.Go(func() error { return source.Run(working) })

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/agent/services"
 	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -52,7 +52,7 @@ func runNTP(ctx context.Context, f serverFlags, listen netip.AddrPort, clock ntp
 		log.Warn("not a release" + clockNote)
 	}
 	registry := prometheus.NewRegistry()
-	s := agent.NTP{Source: source, Server: ntp.NewServer(clock, ntp.NewMetrics(registry, clock)), Log: log, Listen: listen}
+	s := services.NTP{Source: source, Server: ntp.NewServer(clock, ntp.NewMetrics(registry, clock)), Log: log, Listen: listen}
 	g, ctx := errgroup.WithContext(ctx)
 	if s.Interface, err = f.on(ctx); err != nil {
 		return err
@@ -69,7 +69,7 @@ func runNTP(ctx context.Context, f serverFlags, listen netip.AddrPort, clock ntp
 		}
 	}
 	g.Go(func() error { return source.Run(ctx) })
-	g.Go(func() error { agent.FollowClock(ctx, clock, log, report); return nil })
+	g.Go(func() error { services.FollowClock(ctx, clock, log, report); return nil })
 	f.report(ctx, g, kube, source.Current(), log)
 	f.tokenKeys(ctx, g, kube, source, log)
 	g.Go(func() error { return f.health(ctx, s.Status.Err, registry, s.Status.Question()) })

@@ -1,5 +1,5 @@
 // This file holds `oooi-edge proxy`: its flags, and the composition of the plan, the backends
-// and the Envoy of one edge. Package edge/agent decides which listeners it serves, package
+// and the Envoy of one edge. Package edge/agent/proxy decides which listeners it serves, package
 // envoy where connections go.
 
 package main
@@ -16,7 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/agent/connlog"
+	"github.com/cldmnky/oooi/edge/agent/proxy"
 	"github.com/cldmnky/oooi/edge/backends"
 	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/rundir"
@@ -82,10 +83,10 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.L
 	gate, closeGate := newGate(f.device, limits, log)
 	defer closeGate()
 	dirs := resources.NewDirs(wire.EnvoyDirs(dir))
-	p := agent.Proxy{
+	p := proxy.Proxy{
 		Source: source, Options: resources.Options{Device: f.device, ReachSocket: dirs.Reach(), Limits: limits},
 		Server: ads.NewServer(log), Admin: admin.NewClient(rundir.Transport(dirs.Admin())), Log: log, Needs: proxyNeeds,
-		AccessLog: agent.NewAccessLog(log, func() network.AccessLog { return source.Current().Network.AccessLog }),
+		AccessLog: connlog.NewAccessLog(log, func() network.AccessLog { return source.Current().Network.AccessLog }),
 		Gate:      gate,
 	}
 	p.Gate.SetAsked = p.Server.SetAsked

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/health"
@@ -68,9 +68,9 @@ func (f *serverFlags) log(c *cobra.Command) *slog.Logger {
 }
 
 // on follows the interface that is served on, until ctx ends.
-func (f *serverFlags) on(ctx context.Context) (agent.Interface, error) {
+func (f *serverFlags) on(ctx context.Context) (serving.Interface, error) {
 	w, err := device.Watch(ctx, f.device)
-	return agent.Interface{Name: f.device, InPod: f.inPod(), Watcher: w}, err
+	return serving.Interface{Name: f.device, InPod: f.inPod(), Watcher: w}, err
 }
 
 // managementDevice returns the pod's device on the cluster network. Empty: outside of a pod,
@@ -162,7 +162,7 @@ func (f *serverFlags) health(ctx context.Context, ready func() error, metrics pr
 
 // apiServer is where the pod is told that it is.
 func apiServer() []network.ReservedDestination {
-	return agent.APIServer(os.Getenv(wire.APIServerVariable))
+	return serving.APIServer(os.Getenv(wire.APIServerVariable))
 }
 
 // resolvers are those that the pod is told to ask. None where there is no such file.
@@ -171,7 +171,7 @@ func resolvers() []network.ReservedDestination {
 	if err != nil {
 		return nil
 	}
-	return agent.Resolvers(string(text))
+	return serving.Resolvers(string(text))
 }
 
 func newProbeCommand() *cobra.Command {

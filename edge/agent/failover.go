@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/edge/source"
@@ -29,7 +30,7 @@ const degradedInterval = time.Minute
 
 // Failover keeps the next-hop VIP on an edge that serves.
 type Failover struct {
-	Interface Interface
+	Interface serving.Interface
 	Source    *source.Source
 	Servers   *Servers
 	Metrics   *FailoverMetrics
@@ -47,7 +48,7 @@ type Failover struct {
 	Stale func() bool
 
 	// serving and peer hold whether this edge and its peer serve.
-	serving, peer Status
+	serving, peer serving.Status
 
 	mu        sync.Mutex
 	readiness Readiness
@@ -106,13 +107,13 @@ func (f *Failover) Run(ctx context.Context) error {
 // returns the new one. It returns a when ctx ends.
 func (f *Failover) differs(ctx context.Context, a assignment, replace context.CancelCauseFunc) assignment {
 	for {
-		wait := f.triggers().wait()
+		wait := f.triggers().Wait()
 		now := assignmentOf(f.Source.Current(), f.Source.Removed())
 		if now != a && f.Interface.Admissible(now.own) == nil && f.Interface.Admissible(now.nextHop) == nil {
 			replace(failover.ErrReplaced)
 			return now
 		}
-		if wait(ctx, recheckInterval); ctx.Err() != nil {
+		if wait(ctx, serving.RecheckInterval); ctx.Err() != nil {
 			return a
 		}
 	}
@@ -134,7 +135,9 @@ func (f *Failover) carrier() bool {
 }
 
 // triggers returns the sources of an assignment.
-func (f *Failover) triggers() Triggers { return Triggers{f.Interface.Changed, f.Source.Changed} }
+func (f *Failover) triggers() serving.Triggers {
+	return serving.Triggers{Interface: f.Interface.Changed, Plan: f.Source.Changed}
+}
 
 // serves returns nil if this edge serves now.
 func (f *Failover) serves() error {
@@ -213,14 +216,14 @@ func (f *Failover) tell() {
 // interface has the next-hop VIP.
 func (f *Failover) CheckDegraded(ctx context.Context) {
 	for checked := (time.Time{}); ctx.Err() == nil; {
-		wait := f.triggers().wait()
+		wait := f.triggers().Wait()
 		hop := f.Source.Current().Network.NextHopVIP
 		if time.Since(checked) >= degradedInterval && f.Interface.Admissible(hop) == nil {
 			checked = time.Now()
 			f.degraded(failover.Degraded("/", f.Interface.Name, append([]netip.Addr{hop}, f.onLink()...)...))
 		}
 		f.look()
-		wait(ctx, recheckInterval)
+		wait(ctx, serving.RecheckInterval)
 	}
 }
 
@@ -238,7 +241,7 @@ func (f *Failover) look() {
 	f.view = f.view.next(f.state, time.Now()).served(serving, time.Now())
 	f.view.peerAddress = f.view.peerAddress.next(peer, f.state.PeerMAC(), mac, time.Now())
 	changed := !slices.Equal(believes, f.view.report.Believes)
-	f.view.report.Believes, f.view.report.PeerHosts = believes, f.view.peerAddress.found.list()
+	f.view.report.Believes, f.view.report.PeerHosts = believes, f.view.peerAddress.found.List()
 	known := edgesKnown(f.state)
 	f.mu.Unlock()
 	f.lookForVIPHosts(table, known, time.Now())

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/network/metrics"
@@ -24,13 +23,8 @@ func NewFailoverMetrics(r prometheus.Registerer, ready func() error) *FailoverMe
 	for _, c := range failover.Causes() {
 		m.Counter(metrics.FailoverBegun).WithLabelValues(causeLabel(c))
 	}
-	registerProcess(r)
+	metrics.RegisterProcess(r)
 	return m
-}
-
-// registerProcess registers the metrics that all programs have.
-func registerProcess(r prometheus.Registerer) {
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 }
 
 func (m *FailoverMetrics) changed(s failover.State) {

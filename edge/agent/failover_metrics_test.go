@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/test/fakes"
 )
 
 // series are the values of a metric with one label, or none, by the value of the label.
@@ -51,7 +52,7 @@ func TestFailoversAreCounted(t *testing.T) {
 func TestServedPlanIsAMetric(t *testing.T) {
 	g, r := NewWithT(t), prometheus.NewRegistry()
 	file := filepath.Join(t.TempDir(), "plan.json")
-	planned(t, file, blue())
+	fakes.Planned(t, file, fakes.Blue())
 	source, err := source.New(file, source.Selection{Edge: 1}, nil, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	g.Expect(err).NotTo(HaveOccurred())
 	f := &Failover{Source: source, Metrics: NewFailoverMetrics(r, func() error { return nil })}

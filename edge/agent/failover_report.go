@@ -8,6 +8,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/network"
@@ -76,7 +77,7 @@ func (v view) next(s failover.State, now time.Time) view {
 // served returns the view after the servers of this edge were asked: err is why they do not serve,
 // nil if they do, ErrStarting if they were not asked yet.
 func (v view) served(err error, now time.Time) view {
-	if err == nil || errors.Is(err, ErrStarting) {
+	if err == nil || errors.Is(err, serving.ErrStarting) {
 		v.failing, v.report.NotServing = time.Time{}, ""
 		return v
 	}

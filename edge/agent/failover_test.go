@@ -14,12 +14,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
+	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/kube"
 	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/fakes"
 )
 
 // TestFailoverReports the state of its peer as soon as that is known, and
@@ -45,7 +47,7 @@ func TestFailoverReports(t *testing.T) {
 	kube, err := kube.New(&rest.Config{Host: api.URL}, "clusters-blue", "", log)
 	g.Expect(err).NotTo(HaveOccurred())
 	file := filepath.Join(t.TempDir(), "plan.json")
-	planned(t, file, blue())
+	fakes.Planned(t, file, fakes.Blue())
 	source, err := source.New(file, source.Selection{Edge: 2}, nil, log)
 	g.Expect(err).NotTo(HaveOccurred())
 	// The agent has no token: another container writes what it stores.
@@ -63,4 +65,40 @@ func TestFailoverReports(t *testing.T) {
 	g.Eventually(written, "1m").Should(Receive(And(ContainSubstring(`"edge":2`), ContainSubstring(`"peer":"unreachable"`), ContainSubstring(`"degraded":{"cause":"FailoverAnnouncementIgnored","arpAnnounce":2,"source":"192.168.100.5"}`))))
 	k.degraded(nil)
 	g.Eventually(written, "1m").Should(Receive(Not(ContainSubstring("degraded"))))
+}
+
+// TestWhatTheKernelBelieves: an edge reports it as long as it is so, and serves.
+func TestWhatTheKernelBelieves(t *testing.T) {
+	g := NewWithT(t)
+	e := fakes.NewEdge(t)
+	file := filepath.Join(t.TempDir(), "plan.json")
+	fakes.Planned(t, file, fakes.Blue())
+	source, err := source.New(file, source.Selection{Edge: 2}, nil, slog.New(slog.DiscardHandler))
+	g.Expect(err).NotTo(HaveOccurred())
+	f := &Failover{Interface: serving.Interface{Name: "net1", InPod: true}, Source: source, Servers: NewServers(t.TempDir()), Log: slog.New(slog.DiscardHandler)}
+	const forged, redirects = network.EdgeAnswersForgedSources, network.EdgeTakesForgedRedirects
+	for _, x := range []struct {
+		rpFilter, all, own string
+		believes           []network.Cause
+	}{
+		{"0", "0", "0", []network.Cause{forged}}, {"1", "1", "1", nil}, {"2", "0", "0", []network.Cause{forged}},
+		{"2", "1", "0", []network.Cause{forged, redirects}}, {"2", "0", "1", []network.Cause{forged, redirects}},
+	} {
+		e.Sysctl(t, "net/ipv4/conf/net1/rp_filter", x.rpFilter)
+		e.Sysctl(t, "net/ipv4/conf/all/accept_redirects", x.all)
+		e.Sysctl(t, "net/ipv4/conf/net1/accept_redirects", x.own)
+		e.Do(t, f.look)
+		g.Expect(f.view.report.Believes).To(Equal(x.believes), "%+v", x)
+	}
+	e.Sysctl(t, "net/ipv4/conf/net1/rp_filter", "1")
+	e.Run(t, "ip", "-6", "route", "add", "2001:db8::/64", "dev", "net1")
+	e.Run(t, "ip", "address", "add", "fd00:1::2/64", "dev", "eth0", "nodad")
+	e.Do(t, func() {
+		f.look()
+		g.Expect(f.Interface.Admissible(netip.IPv4Unspecified())).To(Succeed(), "a VM can't end service")
+	})
+	g.Expect(f.view.report.Believes).To(Equal([]network.Cause{network.EdgeAnswersForgedIPv6Sources, network.EdgeHasAdvertisedRoute}))
+	f.Interface.InPod = false
+	e.Do(t, f.look)
+	g.Expect(f.view.report.Believes).To(BeEmpty(), "a host's settings are not ours")
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cldmnky/oooi/edge/agent/sightings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -22,7 +23,7 @@ type peerAddress struct {
 	// mac is of another host since a time. Empty: the kernel uses one of own.
 	mac   string
 	since time.Time
-	found sightings
+	found sightings.Hosts
 }
 
 // next takes in the MAC that the peer names, and the one that the kernel has for its address
@@ -32,7 +33,7 @@ func (p peerAddress) next(a netip.Addr, named, used string, now time.Time) peerA
 	if named != "" && !slices.Contains(p.own, named) {
 		p.own = append(slices.Clone(p.own[max(0, len(p.own)+1-maxPeerMACs):]), named)
 	}
-	p.found = slices.DeleteFunc(p.found.forget(now), func(s sighting) bool { return s.Address != a || slices.Contains(p.own, s.MAC) })
+	p.found = slices.DeleteFunc(p.found.Forget(now), func(s sightings.Host) bool { return s.Address != a || slices.Contains(p.own, s.MAC) })
 	switch {
 	case named == "":
 		return p
@@ -43,7 +44,7 @@ func (p peerAddress) next(a netip.Addr, named, used string, now time.Time) peerA
 		p.mac, p.since = used, now
 	}
 	if now.Sub(p.since) >= lasting {
-		p.found, _ = p.found.note(network.UsedAddress{Address: a, MAC: used}, "", now)
+		p.found, _ = p.found.Note(network.UsedAddress{Address: a, MAC: used}, "", now)
 	}
 	return p
 }

@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge/agent/sightings"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/hostile"
@@ -42,7 +43,7 @@ func TestForgedPeer(t *testing.T) {
 	e.SetNeighbour(t, "net1", other.String(), named, false)
 	p = p.next(other, named, used(), now)
 	p = p.next(other, named, used(), now.Add(time.Minute))
-	g.Expect(p.found.list()).To(BeEmpty(), "the peer itself answers")
+	g.Expect(p.found.List()).To(BeEmpty(), "the peer itself answers")
 
 	to, err := net.ParseMAC(e.MAC(t, "net1"))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -52,13 +53,13 @@ func TestForgedPeer(t *testing.T) {
 		return used()
 	}, "1m", "100ms").Should(Equal(port.MAC().String()))
 	p = p.next(other, named, used(), now.Add(2*time.Minute))
-	g.Expect(p.found.list()).To(BeEmpty(), "a new pod of the peer may name this MAC soon")
+	g.Expect(p.found.List()).To(BeEmpty(), "a new pod of the peer may name this MAC soon")
 	p = p.next(other, named, used(), now.Add(2*time.Minute+lasting))
-	g.Expect(p.found.list()).To(Equal([]network.UsedAddress{{Address: other, MAC: port.MAC().String()}}))
-	p = p.next(other, named, named, now.Add(2*time.Minute+sightingKept))
-	g.Expect(p.found.list()).To(HaveLen(1), "it may come again")
-	p = p.next(other, named, named, now.Add(3*time.Minute+sightingKept))
-	g.Expect(p.found.list()).To(BeEmpty())
+	g.Expect(p.found.List()).To(Equal([]network.UsedAddress{{Address: other, MAC: port.MAC().String()}}))
+	p = p.next(other, named, named, now.Add(2*time.Minute+sightings.Kept))
+	g.Expect(p.found.List()).To(HaveLen(1), "it may come again")
+	p = p.next(other, named, named, now.Add(3*time.Minute+sightings.Kept))
+	g.Expect(p.found.List()).To(BeEmpty())
 }
 
 // TestForgedPeersAreFew: one VM can use any number of MACs.
@@ -72,10 +73,10 @@ func TestForgedPeersAreFew(t *testing.T) {
 		now = now.Add(lasting)
 		p = p.next(other, "02:00:00:00:00:05", mac, now)
 	}
-	g.Expect(p.found.list()).To(HaveLen(maxReported))
-	own := p.found.list()[0].MAC
+	g.Expect(p.found.List()).To(HaveLen(sightings.MaxReported))
+	own := p.found.List()[0].MAC
 	p = p.next(other, own, own, now)
-	g.Expect(p.found.list()).NotTo(ContainElement(network.UsedAddress{Address: other, MAC: own}), "a MAC that the peer names is its own after all")
+	g.Expect(p.found.List()).NotTo(ContainElement(network.UsedAddress{Address: other, MAC: own}), "a MAC that the peer names is its own after all")
 }
 
 // TestNewPodOfThePeer: its MAC is in the neighbor table before it names it, and then is its own.
@@ -88,8 +89,8 @@ func TestNewPodOfThePeer(t *testing.T) {
 	p = p.next(other, "02:00:00:00:00:06", "02:00:00:00:00:06", now.Add(2*time.Second))
 	p = p.next(other, "02:00:00:00:00:06", "02:00:00:00:00:05", now.Add(3*time.Second))
 	p = p.next(other, "02:00:00:00:00:06", "02:00:00:00:00:05", now.Add(time.Minute))
-	g.Expect(p.found.list()).To(BeEmpty(), "its former pod is no forger")
-	g.Expect(peerAddress{}.next(other, "", "02:00:00:00:00:05", now).next(other, "", "02:00:00:00:00:05", now.Add(time.Minute)).found.list()).To(BeEmpty(), "an earlier version names none")
+	g.Expect(p.found.List()).To(BeEmpty(), "its former pod is no forger")
+	g.Expect(peerAddress{}.next(other, "", "02:00:00:00:00:05", now).next(other, "", "02:00:00:00:00:05", now.Add(time.Minute)).found.List()).To(BeEmpty(), "an earlier version names none")
 }
 
 // TestPeerThatIsNotAccused: while the peer names no MAC, as on a cluster network that carries
@@ -102,5 +103,5 @@ func TestPeerThatIsNotAccused(t *testing.T) {
 		now = now.Add(lasting)
 		p = p.next(other, "", "02:00:00:00:00:06", now)
 	}
-	NewWithT(t).Expect(p.found.list()).To(BeEmpty())
+	NewWithT(t).Expect(p.found.List()).To(BeEmpty())
 }

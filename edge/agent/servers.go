@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cldmnky/oooi/edge/agent/proxy"
+	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/rundir"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -25,7 +27,7 @@ const restartLimit = 2 * time.Second
 
 // A Health is the state of one server. The zero value is a server that has never served.
 type Health struct {
-	answer Debounce
+	answer serving.Debounce
 	// served: the server has served before. Failing is when it stopped. Zero: it serves.
 	served  bool
 	failing time.Time
@@ -35,7 +37,7 @@ type Health struct {
 // at now. A server that has served before has grace to recover.
 func (h Health) Next(err error, due, now time.Time, grace time.Duration) (Health, error) {
 	h.answer, err = h.answer.Next(err, due, now)
-	silent := h.answer.silent
+	silent := h.answer.Silent
 	if err == nil && silent.IsZero() {
 		h.served, h.failing = true, time.Time{}
 		return h, nil
@@ -82,7 +84,7 @@ type Servers struct {
 	// answered is when Envoy answered last in place of the proxy.
 	answered time.Time
 	// status is the verdict on all servers, for Changed.
-	status Status
+	status serving.Status
 }
 
 // NewServers returns Servers for the sockets in runDir.
@@ -92,7 +94,7 @@ func NewServers(runDir string) *Servers {
 		state: map[network.Service]Health{}, verdict: map[network.Service]error{},
 	}
 	for _, x := range followed {
-		s.health[x], s.verdict[x] = health.At(wire.Socket(runDir, string(x))), ErrStarting
+		s.health[x], s.verdict[x] = health.At(wire.Socket(runDir, string(x))), serving.ErrStarting
 	}
 	return s
 }
@@ -102,7 +104,7 @@ var followed = [...]network.Service{network.ServiceDHCP, network.ServiceDNS, net
 
 // Follow follows the servers of the current network until ctx ends. Plan fires when that
 // network may have changed.
-func (s *Servers) Follow(ctx context.Context, current func() network.Network, plan Trigger) {
+func (s *Servers) Follow(ctx context.Context, current func() network.Network, plan serving.Trigger) {
 	var following sync.WaitGroup
 	for _, x := range followed {
 		following.Go(func() { s.followOne(ctx, x, current, plan) })
@@ -111,9 +113,9 @@ func (s *Servers) Follow(ctx context.Context, current func() network.Network, pl
 }
 
 // followOne follows one server while the network has it.
-func (s *Servers) followOne(ctx context.Context, x network.Service, current func() network.Network, plan Trigger) {
+func (s *Servers) followOne(ctx context.Context, x network.Service, current func() network.Network, plan serving.Trigger) {
 	for ctx.Err() == nil {
-		changed := plan.channel()
+		changed := plan.Channel()
 		if !slices.Contains(current().Services, x) {
 			select {
 			case <-ctx.Done():
@@ -130,7 +132,7 @@ func (s *Servers) followOne(ctx context.Context, x network.Service, current func
 					return
 				case <-changed:
 				}
-				changed = plan.channel()
+				changed = plan.Channel()
 			}
 		}()
 		s.judge(following, x, current)
@@ -179,7 +181,7 @@ func (s *Servers) take(ctx context.Context, n network.Network, x network.Service
 	unchecked := errors.As(a.err, new(health.Unchecked))
 	if x == network.ServiceProxy && (unchecked || health.Unanswered(a.err) || health.Away(a.err)) {
 		if a = s.askEnvoy(ctx, n, a); unchecked {
-			again = CheckInterval
+			again = serving.CheckInterval
 		}
 	}
 	if ctx.Err() != nil {
@@ -196,24 +198,24 @@ func (s *Servers) take(ctx context.Context, n network.Network, x network.Service
 // askEnvoy returns Envoy's own answer in place of one of `oooi-edge proxy`. If both are silent,
 // Envoy was due when the proxy was, unless it has answered since. A question that follows
 // an unanswered one ends when the silence counts.
-func (s *Servers) askEnvoy(ctx context.Context, n network.Network, proxy answer) answer {
+func (s *Servers) askEnvoy(ctx context.Context, n network.Network, ofProxy answer) answer {
 	asked := time.Now()
 	s.mu.Lock()
-	counts := s.state[network.ServiceProxy].answer.counts()
+	counts := s.state[network.ServiceProxy].answer.Counts()
 	s.mu.Unlock()
 	if counts.After(asked) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, counts)
 		defer cancel()
 	}
-	a := answer{due: asked, err: listens(ctx, s.admin, n)}
+	a := answer{due: asked, err: proxy.Listens(ctx, s.admin, n)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case !health.Unanswered(a.err):
 		s.answered = asked
-	case health.Unanswered(proxy.err) && proxy.due.After(s.answered):
-		a.due = proxy.due
+	case health.Unanswered(ofProxy.err) && ofProxy.due.After(s.answered):
+		a.due = ofProxy.due
 	}
 	return a
 }

@@ -2,60 +2,21 @@ package agent
 
 import (
 	"errors"
-	"net"
-	"net/http"
-	"os"
 	"sync"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge/agent/proxy"
+	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/health"
-	"github.com/cldmnky/oooi/edge/rundir"
 	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/envoy/admin"
-	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
 	_ "github.com/cldmnky/oooi/test/patience"
 )
-
-// fakeEnvoy answers as Envoy's admin socket does, until it is shut.
-func fakeEnvoy(t *testing.T, dir, listeners string) *http.Server {
-	t.Helper()
-	return anEnvoy(t, dir, listeners, new(sync.Mutex))
-}
-
-// slowEnvoy is one that does not answer while the lock is held.
-func slowEnvoy(t *testing.T, dir, listeners string) *sync.Mutex {
-	t.Helper()
-	answers := new(sync.Mutex)
-	anEnvoy(t, dir, listeners, answers)
-	return answers
-}
-
-func anEnvoy(t *testing.T, dir, listeners string, answers *sync.Mutex) *http.Server {
-	t.Helper()
-	l, err := net.Listen("unix", resources.NewDirs(wire.EnvoyDirs(dir)).Admin())
-	if err != nil {
-		t.Fatal(err)
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/ready", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("LIVE\n")) })
-	mux.HandleFunc("/listeners", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"listener_statuses":[` + listeners + `]}`))
-	})
-	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answers.Lock()
-		defer answers.Unlock()
-		mux.ServeHTTP(w, r)
-	})}
-	go func() { _ = s.Serve(l) }()
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
 
 // follow follows the servers in dir, and says why not all of n's serve.
 func follow(t *testing.T, dir string, n network.Network) func() error {
@@ -114,7 +75,7 @@ func TestNTPIsWorthAFailoverAlone(t *testing.T) {
 func TestWhatCountsAtOnce(t *testing.T) {
 	g := NewWithT(t)
 	dir := fakes.RunDir(t)
-	n := proxied(blue(), 7443)
+	n := fakes.Proxied(fakes.Blue(), 7443)
 	n.Services = []network.Service{network.ServiceDHCP, network.ServiceProxy}
 	s := NewServers(dir)
 	away := health.Serves(t.Context(), wire.Socket(dir, "proxy"))
@@ -123,7 +84,7 @@ func TestWhatCountsAtOnce(t *testing.T) {
 		s.take(t.Context(), n, x, answer{err: err, due: time.Now()})
 		return s.Err(n)
 	}
-	fake := fakeEnvoy(t, dir, `{"name":"192.168.100.3:7443"}`)
+	fake := fakes.Envoy(t, dir, `{"name":"192.168.100.3:7443"}`, new(sync.Mutex))
 	_ = takes(network.ServiceDHCP, nil)
 	g.Expect(takes(network.ServiceProxy, nil)).To(Succeed())
 	g.Expect(takes(network.ServiceProxy, errors.New("does not serve: Envoy is DRAINING"))).To(MatchError("proxy: does not serve: Envoy is DRAINING"))
@@ -140,12 +101,12 @@ func TestEnvoyServesWithoutProxy(t *testing.T) {
 	g := NewWithT(t)
 	dir := fakes.RunDir(t)
 	file := dir + "/plan.json"
-	planned(t, file, proxied(blue(), 6443, 7443))
+	fakes.Planned(t, file, fakes.Proxied(fakes.Blue(), 6443, 7443))
 	source, err := source.New(file, source.Selection{}, nil, nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	why := follow(t, dir, source.Current().Network)
 	g.Eventually(why, "1m", "10ms").Should(MatchError(ContainSubstring("Envoy does not answer")))
-	fake := fakeEnvoy(t, dir, `{"name":"192.168.100.3:7443"}`)
+	fake := fakes.Envoy(t, dir, `{"name":"192.168.100.3:7443"}`, new(sync.Mutex))
 	g.Eventually(why, "1m", "10ms").Should(Succeed(), "no change closes its connections")
 	proxy := fakes.NewServer(t, dir, "proxy")
 	g.Consistently(why, "1s", "10ms").Should(Succeed())
@@ -155,7 +116,7 @@ func TestEnvoyServesWithoutProxy(t *testing.T) {
 	g.Eventually(why, "1m", "10ms").Should(Succeed())
 	g.Expect(fake.Close()).To(Succeed())
 	g.Eventually(why, "1m", "10ms").Should(MatchError(ContainSubstring("Envoy does not answer")))
-	fakeEnvoy(t, dir, "")
+	fakes.Envoy(t, dir, "", new(sync.Mutex))
 	g.Eventually(why, "1m", "10ms").Should(MatchError(ContainSubstring("listens on none of 192.168.100.3:6443, 192.168.100.3:7443")), "an Envoy just born")
 }
 
@@ -166,10 +127,10 @@ func TestAProxyRestarts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			dir := fakes.RunDir(t)
-			why := follow(t, dir, proxied(blue(), 7443))
-			fake := fakeEnvoy(t, dir, `{"name":"192.168.100.3:7443"}`)
+			why := follow(t, dir, fakes.Proxied(fakes.Blue(), 7443))
+			fake := fakes.Envoy(t, dir, `{"name":"192.168.100.3:7443"}`, new(sync.Mutex))
 			g.Eventually(why, "1m", "10ms").Should(Succeed())
-			p := &Proxy{}
+			p := &proxy.Proxy{}
 			if stuck {
 				p.Serving.Set(nil)
 			}
@@ -189,40 +150,18 @@ func TestAProxyRestarts(t *testing.T) {
 func TestAProxyThatHangs(t *testing.T) {
 	g := NewWithT(t)
 	dir := fakes.RunDir(t)
-	envoyAnswers := slowEnvoy(t, dir, `{"name":"192.168.100.3:7443"}`)
+	envoyAnswers := fakes.SlowEnvoy(t, dir, `{"name":"192.168.100.3:7443"}`)
 	proxy := fakes.NewServer(t, dir, "proxy")
-	why := follow(t, dir, proxied(blue(), 7443))
+	why := follow(t, dir, fakes.Proxied(fakes.Blue(), 7443))
 	g.Eventually(why, "1m", "10ms").Should(Succeed())
 	proxy.Answers.Lock()
-	g.Consistently(why, 2*silenceLimit, "10ms").Should(Succeed())
+	g.Consistently(why, 2*serving.SilenceLimit, "10ms").Should(Succeed())
 	envoyAnswers.Lock()
 	g.Eventually(why, "1m", "10ms").Should(MatchError(ContainSubstring("Envoy does not answer")))
 	envoyAnswers.Unlock()
 	g.Eventually(why, "1m", "10ms").Should(Succeed())
 	proxy.Answers.Unlock()
 	g.Consistently(why, "1s", "10ms").Should(Succeed())
-}
-
-// TestProxyIsUncheckedUntilEnvoyAnswers: a slow Envoy may serve. The last answer of a
-// stuck proxy holds for silenceLimit.
-func TestProxyIsUncheckedUntilEnvoyAnswers(t *testing.T) {
-	g := NewWithT(t)
-	v, p, _ := anEdge(t)
-	run := fakes.RunDir(t)
-	p.Admin = admin.NewClient(rundir.Transport(resources.NewDirs(wire.EnvoyDirs(run)).Admin()))
-	answers := slowEnvoy(t, run, `{"name":"`+blueService+`:6443"}`)
-	look := func() { v.Do(t, func() { p.look(t.Context(), p.admit(), false) }) }
-	answers.Lock()
-	look()
-	g.Expect(p.Question().Why()).To(MatchError(ErrStarting))
-	answers.Unlock()
-	look()
-	now := time.Now()
-	g.Expect(p.servesAt(now)).To(Succeed())
-	g.Expect(p.servesAt(now.Add(silenceLimit + time.Second))).To(MatchError(errNotLooking))
-	g.Expect(os.Remove(resources.NewDirs(wire.EnvoyDirs(run)).Admin())).To(Succeed())
-	look()
-	g.Expect(p.servesAt(now.Add(time.Hour))).To(MatchError(ContainSubstring("Envoy does not answer")), "a no holds")
 }
 
 // TestANoCountsInTime: a no of DHCP counts when restartLimit ends, whenever its next line
@@ -242,5 +181,36 @@ func TestANoCountsInTime(t *testing.T) {
 		dhcp.Say(nil)
 		g.Eventually(why, "1m", "5ms").Should(Succeed())
 		g.Consistently(why, "500ms", "10ms").Should(Succeed())
+	}
+}
+
+// TestASlowServerServes: no VM is moved because a server or Envoy is busy.
+func TestASlowServerServes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		service network.Service
+		begin   func(t *testing.T, dir string) *sync.Mutex
+	}{
+		"DHCP": {network.ServiceDHCP, func(t *testing.T, dir string) *sync.Mutex { return &fakes.NewServer(t, dir, "dhcp").Answers }},
+		"proxy and Envoy": {network.ServiceProxy, func(t *testing.T, dir string) *sync.Mutex {
+			answers := &fakes.NewServer(t, dir, "proxy").Answers
+			fakes.Envoy(t, dir, "", answers)
+			return answers
+		}},
+		"Envoy": {network.ServiceProxy, func(t *testing.T, dir string) *sync.Mutex { return fakes.SlowEnvoy(t, dir, "") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := NewWithT(t)
+			dir := fakes.RunDir(t)
+			answers := c.begin(t, dir)
+			why := follow(t, dir, network.Network{Services: []network.Service{c.service}})
+			g.Eventually(why, "1m", "10ms").Should(Succeed())
+			answers.Lock()
+			g.Expect(why()).To(Succeed())
+			g.Eventually(why, "1m", "10ms").Should(MatchError(ContainSubstring("deadline exceeded")))
+			answers.Unlock()
+			g.Eventually(why, "1m", "10ms").Should(Succeed())
+		})
 	}
 }

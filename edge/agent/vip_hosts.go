@@ -15,15 +15,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cldmnky/oooi/edge/agent/sightings"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/network"
 )
 
 const (
-	// vipsAsked is how often shared addresses are asked for, at most maxVIPsAsked of them.
-	vipsAsked    = 10 * time.Second
-	maxVIPsAsked = 8
+	// vipsAsked is how often shared addresses are asked for.
+	vipsAsked = 10 * time.Second
 	// vipAnswers are needed until a host is reported. The kernel asks a host that it knows every 20 to 60 s.
 	vipAnswers = 3
 	// vipAnswerCounts is how old an answer may be when it is counted.
@@ -60,7 +60,7 @@ func (v vipHosts) next(table []device.Neighbor, addresses []netip.Addr, edges []
 		if i < 0 {
 			// The least credible one gives way: with few answers, then with old ones.
 			slices.SortStableFunc(v.all, func(a, b vipHost) int { return cmp.Or(b.answers-a.answers, b.last.Compare(a.last)) })
-			v.all = append(v.all[:min(len(v.all), maxSightings-1)], vipHost{UsedAddress: u})
+			v.all = append(v.all[:min(len(v.all), sightings.Max-1)], vipHost{UsedAddress: u})
 			i = len(v.all) - 1
 		}
 		// The kernel's clock is read a moment before now: one answer has nearly equal times.
@@ -81,29 +81,7 @@ func (v vipHosts) list(n network.Network) []network.UsedAddress {
 		}
 	}
 	all = n.SharedByOthers(all, nil)
-	return all[:min(len(all), maxReported)]
-}
-
-// Askable returns the shared addresses of n, and controls, for which the kernel can ask so that no edge answers, and the
-// address from which. Otherwise there are none.
-func (i Interface) Askable(n network.Network) (addresses []netip.Addr, from netip.Addr) {
-	s, err := i.snapshot()
-	if err != nil || !i.InPod || !s.VerifiesSources {
-		return nil, from
-	}
-	for _, a := range n.SharedAddresses() {
-		if s.OnVIPDevice(a) && len(addresses) < maxVIPsAsked {
-			addresses = append(addresses, a)
-		}
-	}
-	if from = s.AddressOutside(n.CIDR); !from.IsValid() || len(addresses) == 0 {
-		return nil, from
-	}
-	// Above 0, the kernel asks from the edge address, which the peer answers.
-	if level, err := device.IPv4Setting("/", i.Name, "arp_announce"); err != nil || level > 0 {
-		return nil, from
-	}
-	return append(addresses, n.Controls()...), from
+	return all[:min(len(all), sightings.MaxReported)]
 }
 
 // edgesKnown reports whether the MACs of all edges are known. While the peer names none, or an edge has two pods, an unknown

@@ -10,9 +10,12 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge/agent/serving"
+	"github.com/cldmnky/oooi/edge/agent/sightings"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -31,17 +34,17 @@ func newSharedVIP(t *testing.T) sharedVIP {
 	for n, own := range map[*netns.Namespace]string{w.edge: "4", w.peer: "5"} {
 		vlan.Attach(t, n, "net1", "", "192.168.100."+own+"/24")
 		pods.Attach(t, n, "eth0", "", "10.128.0."+own+"/24")
-		n.Dummy(t, "vips", blueHop+"/32", blueService+"/32")
+		n.Dummy(t, "vips", blueHop+"/32", fakes.BlueService+"/32")
 		n.Sysctl(t, "net/ipv4/conf/all/rp_filter", "0")
 		n.Sysctl(t, "net/ipv4/conf/net1/rp_filter", "1")
 	}
 	vlan.Attach(t, w.vm, "eth0", "", "192.168.100.20/24")
 	vlan.Attach(t, w.host, "eth0", "", "192.168.100.66/24")
 	file := filepath.Join(t.TempDir(), "plan.json")
-	planned(t, file, blue())
+	fakes.Planned(t, file, fakes.Blue())
 	source, err := source.New(file, source.Selection{Edge: 1}, nil, slog.New(slog.DiscardHandler))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	w.agent = &Failover{Interface: Interface{Name: "net1", InPod: true}, Source: source, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	w.agent = &Failover{Interface: serving.Interface{Name: "net1", InPod: true}, Source: source, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	w.agent.view.peerAddress.own = []string{w.peer.MAC(t, "net1")}
 	return w
 }
@@ -81,7 +84,7 @@ func TestHostWithAVIP(t *testing.T) {
 	g, w, now := NewWithT(t), newSharedVIP(t), time.Now()
 	peer, mac := w.peer.MAC(t, "net1"), w.host.MAC(t, "eth0")
 	w.vm.SetNeighbour(t, "eth0", blueHop, peer, false)
-	w.vm.SetNeighbour(t, "eth0", blueService, peer, false)
+	w.vm.SetNeighbour(t, "eth0", fakes.BlueService, peer, false)
 	w.asks(t, "", true, now)
 	g.Expect(w.look(t, true, now)).To(BeEmpty(), "the peer does not answer this question")
 
@@ -94,7 +97,7 @@ func TestHostWithAVIP(t *testing.T) {
 		w.look(t, true, now)
 	}
 	g.Expect(w.look(t, true, now)).To(Equal([]network.UsedAddress{{Address: netip.MustParseAddr(blueHop), MAC: mac}}))
-	for _, vip := range []string{blueHop, blueService} {
+	for _, vip := range []string{blueHop, fakes.BlueService} {
 		g.Expect(w.vm.Neighbour(t, "eth0", vip)).To(Equal(peer), "no VM moves")
 	}
 	g.Expect(w.vm.Run(t, "ip", "neighbor", "show", "to", "10.128.0.0/16")).To(BeEmpty(), "no VM stores who asks")
@@ -119,11 +122,11 @@ func TestPeerHasTheVIPs(t *testing.T) {
 func TestAskable(t *testing.T) {
 	g, w := NewWithT(t), newSharedVIP(t)
 	asks := func() (all []netip.Addr, from netip.Addr) {
-		w.edge.Do(t, func() { all, from = w.agent.Interface.Askable(blue()) })
+		w.edge.Do(t, func() { all, from = w.agent.Interface.Askable(fakes.Blue()) })
 		return all, from
 	}
 	all, from := asks()
-	g.Expect(all).To(Equal(append(blue().SharedAddresses(), blue().Controls()...)))
+	g.Expect(all).To(Equal(append(fakes.Blue().SharedAddresses(), fakes.Blue().Controls()...)))
 	g.Expect(from.String()).To(Equal("10.128.0.4"))
 	for path, value := range map[string]string{"rp_filter": "2", "arp_announce": "2"} {
 		file := "net/ipv4/conf/net1/" + path
@@ -132,7 +135,7 @@ func TestAskable(t *testing.T) {
 		g.Expect(all).To(BeEmpty(), path)
 		w.edge.Sysctl(t, file, map[string]string{"rp_filter": "1", "arp_announce": "0"}[path])
 	}
-	for _, vip := range []string{blueHop, blueService} {
+	for _, vip := range []string{blueHop, fakes.BlueService} {
 		w.edge.Address(t, "net1", vip+"/32")
 	}
 	all, _ = asks()
@@ -141,7 +144,7 @@ func TestAskable(t *testing.T) {
 
 // TestVIPHostsAreFew: one VM can use any number of MACs, and a router can answer for every address.
 func TestVIPHostsAreFew(t *testing.T) {
-	g, now, n := NewWithT(t), time.Unix(1000, 0), blue()
+	g, now, n := NewWithT(t), time.Unix(1000, 0), fakes.Blue()
 	addresses := append(n.SharedAddresses(), n.Controls()...)
 	answers := func(mac string, confirmed time.Duration) (out []device.Neighbor) {
 		for _, a := range addresses {
@@ -153,7 +156,7 @@ func TestVIPHostsAreFew(t *testing.T) {
 	for i := range 1000 {
 		v = v.next(answers(fmt.Sprintf("02:00:00:00:%02x:%02x", i>>8, i&255), 0)[:2], addresses, nil, now.Add(time.Duration(i)*time.Millisecond))
 	}
-	g.Expect(len(v.all)).To(BeNumerically("<=", maxSightings))
+	g.Expect(len(v.all)).To(BeNumerically("<=", sightings.Max))
 	g.Expect(v.list(n)).To(BeEmpty())
 
 	const one, router = "02:00:00:00:00:66", "02:00:00:00:00:aa"

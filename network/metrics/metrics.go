@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	dto "github.com/prometheus/client_model/go"
 )
 
@@ -118,6 +119,11 @@ func Register(r prometheus.Registerer, of Program) Set {
 		}
 	}
 	return s
+}
+
+// RegisterProcess registers with r what every program has: the metrics of Go, and those of its process.
+func RegisterProcess(r prometheus.Registerer) {
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 }
 
 // Counter returns the series of a counter.

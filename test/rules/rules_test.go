@@ -37,7 +37,13 @@ var mayImport = map[string][]string{
 	"dhcp/udp":                              {},
 	"edge/acd":                              {"edge/device", "network"},
 	"edge/trial":                            {"edge/device", "edge/socket", "network"},
-	"edge/agent":                            {"dhcp", "dhcp/udp", "edge/backends", "edge/device", "edge/failover", "edge/health", "edge/rundir", "edge/socket", "edge/source", "edge/wire", "envoy/accesslog", "envoy/admin", "envoy/ads", "envoy/gate", "envoy/resources", "network", "network/access", "network/dns", "network/metrics", "network/ntp", "network/resolvconf"},
+	"edge/agent":                            {"edge/agent/proxy", "edge/agent/serving", "edge/agent/sightings", "edge/device", "edge/failover", "edge/health", "edge/rundir", "edge/source", "edge/wire", "envoy/admin", "envoy/resources", "network", "network/metrics"},
+	"edge/agent/connlog":                    {"envoy/accesslog", "network", "network/access"},
+	"edge/agent/proxy":                      {"edge/agent/connlog", "edge/agent/scrape", "edge/agent/serving", "edge/backends", "edge/failover", "edge/health", "edge/rundir", "edge/source", "envoy/admin", "envoy/ads", "envoy/gate", "envoy/resources", "network", "network/metrics"},
+	"edge/agent/scrape":                     {"edge/agent/serving", "edge/rundir", "edge/socket", "edge/source", "edge/wire", "envoy/resources", "network", "network/metrics"},
+	"edge/agent/services":                   {"dhcp", "dhcp/udp", "edge/agent/serving", "edge/agent/sightings", "edge/device", "edge/socket", "edge/source", "edge/wire", "network", "network/access", "network/dns", "network/ntp"},
+	"edge/agent/serving":                    {"edge/device", "edge/health", "edge/source", "network", "network/resolvconf"},
+	"edge/agent/sightings":                  {"edge/device", "network"},
 	"edge/device":                           {"edge/socket", "edge/wire"},
 	"edge/failover":                         {"edge/device", "edge/files", "edge/socket", "edge/wire", "network"},
 	"edge/backends":                         {"edge/files", "edge/kube", "edge/signal", "edge/socket", "network"},
@@ -93,7 +99,7 @@ var mayImport = map[string][]string{
 	"cmd/oooi/source":                       {"edge/wire", "hcp", "hcp/manifest", "hcp/settings"},
 	"cmd/oooi/status":                       {"cmd/oooi/command", "cmd/oooi/source", "controllers/gather", "controllers/own", "controllers/report", "edge/leaseobject", "edge/wire", "hcp", "hcp/settings", "network", "network/explain", "version"},
 	"cmd/oooi-apiproxy":                     {"hcp/apirewrite", "hcp/apirewrite/protobuf", "hcp/apirewrite/proxy", "version"},
-	"cmd/oooi-edge":                         {"dhcp", "dhcp/leasefile", "dhcp/reply", "edge/acd", "edge/agent", "edge/backends", "edge/device", "edge/files", "edge/health", "edge/kube", "edge/rundir", "edge/socket", "edge/source", "edge/trial", "edge/wire", "envoy/accesslog", "envoy/admin", "envoy/ads", "envoy/gate", "envoy/resources", "network", "network/access", "network/dns", "network/ntp", "network/resolvconf", "version"},
+	"cmd/oooi-edge":                         {"dhcp", "dhcp/leasefile", "dhcp/reply", "edge/acd", "edge/agent", "edge/agent/connlog", "edge/agent/proxy", "edge/agent/scrape", "edge/agent/services", "edge/agent/serving", "edge/backends", "edge/device", "edge/files", "edge/health", "edge/kube", "edge/rundir", "edge/socket", "edge/source", "edge/trial", "edge/wire", "envoy/accesslog", "envoy/admin", "envoy/ads", "envoy/gate", "envoy/resources", "network", "network/access", "network/dns", "network/ntp", "network/resolvconf", "version"},
 }
 
 // A source is one parsed Go file, its path relative to the module's root.

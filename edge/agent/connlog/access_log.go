@@ -1,0 +1,139 @@
+// Package connlog writes one log line for each connection through an edge. Others decide how many there are, so
+// lines are limited: a VM, or a caller, can neither fill the log nor keep all lines for itself. This file has those
+// that Envoy reports.
+package connlog
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cldmnky/oooi/envoy/accesslog"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// lineWindow is the period of the limits. At most failureLines are logged in it, or allLines with
+	// network.AccessLogAll, and a fifth of them for one source.
+	lineWindow   = 10 * time.Second
+	failureLines = 100
+	allLines     = 1000
+	sourceShare  = 5
+)
+
+// A lineLimit counts the lines of one period. The zero value is full. It holds as many sources as
+// lines were logged.
+type lineLimit struct {
+	began  time.Time
+	logged int
+	by     map[netip.Addr]int
+	missed int
+}
+
+// take reports whether a line of source may be logged, if limit may in the period.
+func (l *lineLimit) take(source netip.Addr, limit int) bool {
+	if l.logged >= limit || l.by[source] >= limit/sourceShare {
+		l.missed++
+		return false
+	}
+	l.logged++
+	l.by[source]++
+	return true
+}
+
+// turn begins the next period if one is over, and returns how many lines that one missed.
+func (l *lineLimit) turn(now time.Time) (missed int) {
+	if age := now.Sub(l.began); age >= 0 && age < lineWindow {
+		return 0
+	}
+	missed = l.missed
+	*l = lineLimit{began: now, by: map[netip.Addr]int{}}
+	return missed
+}
+
+// eachWindow calls do at the end of each period, until ctx ends.
+func eachWindow(ctx context.Context, do func(now time.Time)) error {
+	tick := time.NewTicker(lineWindow)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-tick.C:
+			do(now)
+		}
+	}
+}
+
+// An AccessLog logs connections. Create it with NewAccessLog.
+type AccessLog struct {
+	log   *slog.Logger
+	level func() network.AccessLog
+	// Connections counts them by outcome. It is set before the first one.
+	Connections *prometheus.CounterVec
+
+	mu    sync.Mutex
+	limit lineLimit
+}
+
+// NewAccessLog returns a log of connections at level. It counts them from Proxy.Metrics on.
+func NewAccessLog(log *slog.Logger, level func() network.AccessLog) *AccessLog {
+	return &AccessLog{log: log, level: level}
+}
+
+// Ended logs c, if the limits permit it.
+func (a *AccessLog) Ended(c accesslog.Connection) { a.ended(c, time.Now()) }
+
+func (a *AccessLog) count(outcome string) { a.Connections.WithLabelValues(outcome).Inc() }
+
+func (a *AccessLog) ended(c accesslog.Connection, now time.Time) {
+	limit := failureLines
+	switch a.level().Level() {
+	case network.AccessLogNone:
+		return // Envoy does not know the level yet.
+	case network.AccessLogFailures:
+		if !c.Failed() {
+			return
+		}
+	case network.AccessLogAll:
+		limit = allLines
+	}
+	a.mu.Lock()
+	missed := a.limit.turn(now)
+	take := a.limit.take(c.Source.Addr(), limit)
+	a.mu.Unlock()
+	a.tell(missed)
+	if !take {
+		a.count("dropped")
+		return
+	}
+	a.count("logged")
+	what := []any{
+		"source", c.Source, "address", c.Address, "serverName", c.ServerName, "backend", c.Backend, "upstream", c.Upstream,
+		"received", c.Received, "sent", c.Sent, "seconds", c.Duration.Seconds(), "flags", c.Flags,
+	}
+	if c.Detail != "" {
+		what = append(what, "detail", c.Detail)
+	}
+	a.log.Info("connection ended", what...)
+}
+
+// Run logs how many lines a period missed, until ctx ends.
+func (a *AccessLog) Run(ctx context.Context) error {
+	return eachWindow(ctx, func(now time.Time) {
+		a.mu.Lock()
+		missed := a.limit.turn(now)
+		a.mu.Unlock()
+		a.tell(missed)
+	})
+}
+
+func (a *AccessLog) tell(missed int) {
+	if missed > 0 {
+		a.log.Warn("connections were not logged: the limit of lines was reached", "connections", missed)
+	}
+}

@@ -1,0 +1,202 @@
+// This file decides which listeners of the plan may accept connections, and why the others
+// may not. It is pure. It does not decide where connections go.
+
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/edge/agent/serving"
+	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/network"
+)
+
+// An Admission is what an edge may serve now. It is replaced as a whole.
+type Admission struct {
+	// Network is the plan's, with the admissible listeners only.
+	Network network.Network
+	// CutOff are the unreachable backends.
+	CutOff CutOff
+	// Missing is why the edge does not serve the whole plan, nil if it does.
+	Missing error
+	// Read: the kernel told what it has, now or before. Otherwise nothing is decided: an Envoy that runs
+	// must keep what it has.
+	Read bool
+	// Open are the plan's addresses that may be served, sorted.
+	Open []netip.Addr
+}
+
+// Same reports whether both admit the same listeners and cut off the same backends.
+func (a Admission) Same(b Admission) bool {
+	return a.Read == b.Read && slices.Equal(a.Open, b.Open) && maps.EqualFunc(a.CutOff, b.CutOff, func(error, error) bool { return true }) &&
+		slices.Equal(listenerNames(a.Network), listenerNames(b.Network))
+}
+
+// Admit selects the listeners of a view that may be served. Admissible returns nil for an
+// address that may be served; see Interface.Admissible. A listener is left out if its
+// address may not be served, or if all its backends are unreachable. Connections to an
+// unreachable backend are closed. Envoy could listen without the address, but would not
+// notice a replaced interface.
+func Admit(v source.View, cut CutOff, admissible func(netip.Addr) error) Admission {
+	out := Admission{Network: v.Network, CutOff: cut, Read: true}
+	out.Network.Listeners = nil
+	var errs []error
+	checked := map[netip.Addr]error{}
+	for _, l := range v.Network.Listeners {
+		err, known := checked[l.Address]
+		if !known {
+			err = admissible(l.Address)
+			checked[l.Address] = err
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		reached := false
+		for _, b := range backendsOf(l) {
+			err := cut[b]
+			reached = reached || err == nil
+			if err != nil && publishedByHyperShift(v.Endpoints, b) {
+				errs = append(errs, fmt.Errorf("%s is not served: %w", l.Name(), err))
+			}
+		}
+		if reached {
+			out.Network.Listeners = append(out.Network.Listeners, l)
+		}
+	}
+	for a, err := range checked {
+		if err == nil {
+			out.Open = append(out.Open, a)
+		}
+	}
+	slices.SortFunc(out.Open, netip.Addr.Compare)
+	out.Missing = errors.Join(once(errs)...)
+	return out
+}
+
+// once returns each of errs once, by its text.
+func once(errs []error) []error {
+	said := map[string]bool{}
+	return slices.DeleteFunc(errs, func(err error) bool {
+		was := said[err.Error()]
+		said[err.Error()] = true
+		return was
+	})
+}
+
+// Refuse admits nothing, because of err.
+func Refuse(v source.View, err error) Admission {
+	v.Network.Listeners = nil
+	return Admission{Network: v.Network, Missing: err, Read: true}
+}
+
+// Keep admits of a view what last admitted, because of err: the kernel does not tell what it has. It
+// admits no address that last did not.
+func Keep(last Admission, v source.View, err error) Admission {
+	out := Admit(v, last.CutOff, func(a netip.Addr) error {
+		if slices.Contains(last.Open, a) {
+			return nil
+		}
+		return err
+	})
+	if out.Missing == nil {
+		out.Missing = err
+	}
+	out.Read = last.Read
+	return out
+}
+
+// publishedByHyperShift reports whether HyperShift published a backend's endpoint. Only
+// those make an edge unready: an endpoint that a user publishes fails alone. A backend
+// without an endpoint counts as HyperShift's.
+func publishedByHyperShift(endpoints []network.Endpoint, backend string) bool {
+	named := false
+	for _, e := range endpoints {
+		if e.Backend.Name == backend {
+			named = true
+			if e.Origin == network.OriginHyperShift {
+				return true
+			}
+		}
+	}
+	return !named
+}
+
+// backendsOf returns the backends of l, each once.
+func backendsOf(l network.Listener) []string {
+	var out []string
+	if l.Default != "" {
+		out = append(out, l.Default)
+	}
+	for _, f := range l.Forwards {
+		out = append(out, f.Backend)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// listenerNames returns the names of n's listeners in Envoy.
+func listenerNames(n network.Network) []string {
+	var names []string
+	for _, l := range n.Listeners {
+		names = append(names, l.Name())
+	}
+	return names
+}
+
+// CutOff maps each unreachable backend to the reason.
+type CutOff map[string]error
+
+// CutOffBackends returns n's backends in the control plane that the pod network does not
+// lead to: neither to their Service nor to any of their pods. Endpoints returns the pods
+// of a backend.
+func CutOffBackends(routes serving.Routes, device string, n network.Network, endpoints func(network.Backend) []netip.AddrPort) CutOff {
+	at := func(what string, a netip.Addr) error { return routes.CutOff(n, device, serving.PlaceOf(what, a)) }
+	out := CutOff{}
+	for _, b := range n.Backends {
+		if b.Kind != network.BackendPods {
+			continue
+		}
+		var errs, pods []error
+		if b.ClusterIP.IsValid() {
+			errs = append(errs, at("Service "+b.Service, b.ClusterIP))
+		}
+		behind := endpoints(b)
+		for _, pod := range behind {
+			if err := at("a pod of Service "+b.Service, pod.Addr()); err != nil {
+				pods = append(pods, err)
+			}
+		}
+		if len(pods) == len(behind) {
+			errs = append(errs, pods...)
+		}
+		if err := errors.Join(errs...); err != nil {
+			out[b.Name] = err
+		}
+	}
+	return out
+}
+
+// Close gives each unreachable backend an empty list of endpoints, so that its connections
+// are closed.
+func (c CutOff) Close(endpoints map[string][]netip.AddrPort) map[string][]netip.AddrPort {
+	out := maps.Clone(endpoints)
+	for name := range c {
+		out[name] = []netip.AddrPort{}
+	}
+	return out
+}
+
+// String lists the reasons, sorted by backend. Empty: all are reachable.
+func (c CutOff) String() string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		out = append(out, fmt.Sprintf("%s: %v", name, c[name]))
+	}
+	return strings.Join(out, "; ")
+}

@@ -1,0 +1,131 @@
+// This file decides which backends an edge reports as dark, and follows what its Envoy knows of
+// their endpoints.
+
+package proxy
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cldmnky/oooi/envoy/admin"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
+)
+
+const (
+	// darkInterval is how often Envoy is asked for the health of backends.
+	darkInterval = 5 * time.Second
+	// darkAfter is how long no endpoint of a backend can be used until that is reported: a restart is
+	// no news.
+	darkAfter = 10 * time.Second
+	// darkUntil is how long one can be used until the backend is no longer reported. Envoy tries an
+	// endpoint of which it only knows that it failed after 30 s at most.
+	darkUntil = time.Minute
+)
+
+// A DarkBackend is a backend of which no endpoint could be used of late.
+type DarkBackend struct {
+	// Dark: no endpoint can be used. Since is when that became so, or ended.
+	Dark  bool
+	Since time.Time
+	// Reported: it lasted for long enough.
+	Reported bool
+}
+
+// DarkBackends are those of an edge, by name. The zero value has seen nothing.
+type DarkBackends map[string]DarkBackend
+
+// dark tells which of the backends of n that Envoy has cannot be used, by name. One without endpoints counts if no
+// node boots without it: others may have no pods on purpose, and names of external hosts need not resolve.
+func dark(n network.Network, seen map[string]admin.BackendHealth) map[string]bool {
+	out := map[string]bool{}
+	for name, health := range seen {
+		out[name] = health.Dark()
+	}
+	for _, b := range n.NeededBackends() {
+		if health, ok := seen[b.Name]; ok && health.Healthy == 0 {
+			out[b.Name] = true
+		}
+	}
+	return out
+}
+
+// Next returns the backends after Envoy was asked: whether each that it has is dark. Others are forgotten.
+func (d DarkBackends) Next(seen map[string]bool, now time.Time) DarkBackends {
+	out := DarkBackends{}
+	for name, isDark := range seen {
+		b, known := d[name]
+		if !known && !isDark {
+			continue
+		}
+		if !known || b.Dark != isDark {
+			b.Dark, b.Since = isDark, now
+		}
+		switch lasts := now.Sub(b.Since); {
+		case b.Dark:
+			b.Reported = b.Reported || lasts >= darkAfter
+		case !b.Reported || lasts >= darkUntil:
+			continue
+		}
+		out[name] = b
+	}
+	return out
+}
+
+// Names are the backends to report, sorted.
+func (d DarkBackends) Names() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(d)), func(name string) bool { return !d[name].Reported })
+}
+
+// dialedBackends are those whose endpoints should be usable. Not every VM runs the hosted cluster's ingress.
+func (p *Proxy) dialedBackends() []network.Backend {
+	return slices.DeleteFunc(slices.Clone(p.Source.Current().Network.Backends), func(b network.Backend) bool { return b.Kind == network.BackendVMs })
+}
+
+// FollowDarkBackends passes the backends to report to set, until ctx ends. While Envoy does not answer,
+// they stay the same.
+func (p *Proxy) FollowDarkBackends(ctx context.Context, set func(names []string)) {
+	var all DarkBackends
+	for ctx.Err() == nil {
+		if seen, err := p.Admin.BackendHealth(ctx, p.dialedBackends()); err == nil {
+			was := all.Names()
+			all = all.Next(dark(p.Source.Current().Network, seen), time.Now())
+			now := all.Names()
+			if !slices.Equal(was, now) {
+				p.Log.Warn("backends of which no endpoint can be used changed", "backends", now)
+			}
+			set(now)
+		}
+		sleep(ctx, darkInterval)
+	}
+}
+
+// endpointMetrics collects how many endpoints each backend has. It asks Envoy each time.
+type endpointMetrics struct {
+	proxy *Proxy
+	ctx   context.Context
+}
+
+// Describe implements prometheus.Collector.
+func (m endpointMetrics) Describe(out chan<- *prometheus.Desc) {
+	out <- metrics.ProxyBackendEndpoints.Desc()
+}
+
+// Collect implements prometheus.Collector. Without an answer of Envoy there is nothing.
+func (m endpointMetrics) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(m.ctx, envoyAnswersWithin)
+	defer cancel()
+	seen, err := m.proxy.Admin.BackendHealth(ctx, m.proxy.Source.Current().Network.Backends)
+	if err != nil {
+		return
+	}
+	desc := metrics.ProxyBackendEndpoints.Desc()
+	for name, h := range seen {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(h.Healthy), name, "healthy")
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(h.Endpoints-h.Healthy), name, "unhealthy")
+	}
+}

@@ -1,0 +1,35 @@
+package proxy
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/envoy/resources"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestWhatEnvoyRefusesIsReported: another program has the address of a listener. A real Envoy refuses it, its words are
+// reported, and once the address is free they are not.
+func TestWhatEnvoyRefusesIsReported(t *testing.T) {
+	g := NewWithT(t)
+	w := newReachWorld(t)
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
+	g.Expect(err).NotTo(HaveOccurred())
+	defer taken.Close()
+	at := taken.Addr().(*net.TCPAddr).AddrPort()
+	api := network.Backend{Name: "kube-apiserver:6443", Service: "kube-apiserver", Port: 6443}
+	n := network.Network{
+		Backends:  []network.Backend{api},
+		Listeners: []network.Listener{{Address: at.Addr(), Port: at.Port(), Default: api.Name}},
+	}
+	reports := make(chan string, 100)
+	p := Proxy{Server: w.server}
+	go p.FollowRefusals(t.Context(), func(what string) { reports <- what })
+	w.server.Serve(resources.New(n, resources.Options{}, map[string][]netip.AddrPort{}))
+	g.Eventually(reports, "1m").Should(Receive(MatchRegexp(`^listener %s: .*bind.*Address already in use`, at)))
+	g.Expect(taken.Close()).To(Succeed())
+	g.Eventually(reports, "1m").Should(Receive(BeEmpty()))
+}

@@ -1,0 +1,89 @@
+// This file chooses the metrics of Envoy that are passed on. Envoy writes the names of clusters and
+// listeners into names of metrics; here they are labels. The labels come from the plan.
+
+package scrape
+
+import (
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/cldmnky/oooi/envoy/resources"
+	"github.com/cldmnky/oooi/network"
+)
+
+// The metrics of one cluster, one listener, and the whole Envoy.
+func envoyOfBackend() []string {
+	return []string{
+		"upstream_cx_total", "upstream_cx_active", "upstream_cx_overflow", "upstream_cx_connect_fail", "upstream_cx_connect_timeout",
+		"upstream_cx_none_healthy", "membership_total", "membership_healthy",
+	}
+}
+
+func envoyOfListener() []string {
+	return []string{
+		"downstream_cx_total", "downstream_cx_active", "downstream_cx_overflow", "downstream_global_cx_overflow",
+		"downstream_pre_cx_timeout", "no_filter_chain_match",
+	}
+}
+
+func envoyOfAll() []string {
+	return []string{"server_live", "server_uptime", "server_memory_allocated", "server_memory_heap_size", "listener_manager_lds_update_rejected", "cluster_manager_cds_update_rejected", "ratelimit_gate_error"}
+}
+
+// A named is one backend or listener.
+type named struct{ inEnvoy, inPlan string }
+
+// EnvoyMetrics are those of all that Envoy has for n.
+func EnvoyMetrics(all []*dto.MetricFamily, n network.Network) []*dto.MetricFamily {
+	byName := map[string]*dto.MetricFamily{}
+	for _, f := range all {
+		byName[f.GetName()] = f
+	}
+	var out []*dto.MetricFamily
+	collect := func(kind, label string, all []named, metrics []string) {
+		for _, metric := range metrics {
+			var into *dto.MetricFamily
+			for _, x := range all {
+				f := byName["envoy_"+kind+"_"+metricName(x.inEnvoy)+"_"+metric]
+				if f == nil || len(f.GetMetric()) != 1 || into != nil && into.GetType() != f.GetType() {
+					continue
+				}
+				if into == nil {
+					into = &dto.MetricFamily{Name: new("envoy_" + kind + "_" + metric), Help: new("Envoy's " + kind + " statistic " + metric + "."), Type: f.Type}
+					out = append(out, into)
+				}
+				m := f.GetMetric()[0]
+				into.Metric = append(into.Metric, &dto.Metric{Label: []*dto.LabelPair{{Name: new(label), Value: new(x.inPlan)}}, Counter: m.Counter, Gauge: m.Gauge})
+			}
+		}
+	}
+	var backends, listeners []named
+	for _, b := range n.Backends {
+		backends = append(backends, named{inEnvoy: resources.ClusterName(b), inPlan: b.Name})
+	}
+	for _, l := range n.Listeners {
+		listeners = append(listeners, named{inEnvoy: l.Name(), inPlan: l.Name()})
+	}
+	collect("cluster", "backend", backends, envoyOfBackend())
+	collect("listener", "listener", listeners, envoyOfListener())
+	collect("connection_limit", "listener", listeners, []string{"limited_connections"})
+	for _, name := range envoyOfAll() {
+		if f := byName["envoy_"+name]; f != nil && len(f.GetMetric()) == 1 {
+			m := f.GetMetric()[0]
+			out = append(out, &dto.MetricFamily{Name: f.Name, Help: new("Envoy's statistic " + name + "."), Type: f.Type,
+				Metric: []*dto.Metric{{Counter: m.Counter, Gauge: m.Gauge}}})
+		}
+	}
+	return out
+}
+
+// metricName is name as Envoy writes it into the name of a metric.
+func metricName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, name)
+}

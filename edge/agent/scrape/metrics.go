@@ -1,0 +1,79 @@
+// This file serves the metrics of an edge on the pod network's device, at the port of the plan. A VM
+// reaches no socket there, whatever it routes. The NetworkPolicy of edges decides which pods may read.
+
+package scrape
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
+
+	"github.com/cldmnky/oooi/edge/agent/serving"
+	"github.com/cldmnky/oooi/edge/socket"
+	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/network"
+)
+
+// The limits of the server of metrics.
+const (
+	metricsConnections = 8
+	metricsHeaders     = 8 << 10 // In bytes.
+	metricsTimeout     = 15 * time.Second
+)
+
+// Metrics serves Prometheus metrics while the plan has a port for them. A fault changes neither
+// readiness nor what VMs get.
+type Metrics struct {
+	// Interface is the one on the network. While the kernel forwards packets, nothing is served.
+	Interface serving.Interface
+	Source    *source.Source
+	// Device is the pod's on the cluster network.
+	Device   string
+	Gatherer prometheus.Gatherer
+	Log      *slog.Logger
+	// Status is kept by Run: whether metrics are served.
+	Status serving.Status
+}
+
+// Run serves until ctx ends.
+func (m *Metrics) Run(ctx context.Context) error {
+	return serving.WhilePlanned(ctx, m.Source, func(n network.Network) bool { return n.MetricsPort != 0 }, func(ctx context.Context) error {
+		triggers := serving.Triggers{Interface: m.Interface.Changed, Plan: m.Source.Changed}
+		return serving.While(ctx, &m.Status, m.Log, triggers, func() error { return m.Interface.Admissible(m.at().Addr()) }, m.serve)
+	})
+}
+
+// at returns the address to serve at. The pod's addresses on the device are all that reach it.
+func (m *Metrics) at() netip.AddrPort {
+	return netip.AddrPortFrom(netip.IPv4Unspecified(), m.Source.Current().Network.MetricsPort)
+}
+
+// serve answers GET /metrics until ctx ends or the plan changes the port.
+func (m *Metrics) serve(ctx context.Context, ready func()) error {
+	ctx, stop, here := serving.UntilMoved(ctx, m.Source, m.at)
+	defer stop()
+	l, err := socket.Listen(ctx, m.Device, here)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: metricsConnections}))
+	s := &http.Server{
+		Handler: mux, ReadHeaderTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: metricsHeaders,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn), // Clients decide how often.
+	}
+	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
+	ready()
+	m.Log.Info("serving metrics", "address", here, "interface", m.Device)
+	if err := s.Serve(netutil.LimitListener(l, metricsConnections)); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

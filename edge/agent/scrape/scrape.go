@@ -1,0 +1,192 @@
+// Package scrape gathers the metrics of all programs of an edge from their sockets. A VM may have taken a
+// program over, so what is taken from each is limited in size, in time, and to known names. One
+// program that does not answer leaves out its own metrics only.
+package scrape
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/cldmnky/oooi/edge/rundir"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
+)
+
+// The limits of one program.
+const (
+	scrapeTimeout = 3 * time.Second
+	maxScrape     = 2 << 20 // In bytes.
+	// maxSeries is enough for the proxy of a plan with 1,000 backends.
+	maxSeries = 12_000
+	// scrapeAgain is how long an answer is used again: the cost does not grow with the number of clients.
+	scrapeAgain = time.Second
+)
+
+// programLabel is the label of the program that a metric is of.
+const programLabel = "program"
+
+// A Scrape gathers the metrics of an edge.
+type Scrape struct {
+	RunDir string
+	// Own are the metrics of this program, Failover.
+	Own prometheus.Gatherer
+	// Services returns the programs of the edge, see wire.Servers.
+	Services func() []network.Service
+
+	mu   sync.Mutex
+	at   time.Time
+	last []*dto.MetricFamily
+}
+
+// Gather returns the families of all programs, sorted by name. Each metric has the label program.
+// Metric oooi_program_scraped is 1 for each program that answered, and oooi_program_series_dropped counts the series
+// that it had beyond maxSeries.
+func (s *Scrape) Gather() ([]*dto.MetricFamily, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last != nil && time.Since(s.at) < scrapeAgain {
+		return s.last, nil
+	}
+	own, err := s.Own.Gather()
+	if err != nil {
+		return nil, err
+	}
+	of := map[string][]*dto.MetricFamily{wire.Failover: own}
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	for _, service := range s.Services() {
+		asking.Go(func() {
+			families, err := scrape(wire.Socket(s.RunDir, string(service)))
+			if err != nil {
+				families = nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			of[string(service)] = families
+		})
+	}
+	asking.Wait()
+	s.last, s.at = merged(of), time.Now()
+	return s.last, nil
+}
+
+// scrape reads the metrics at a socket.
+func scrape(socket string) ([]*dto.MetricFamily, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	transport := rundir.Transport(socket)
+	transport.DisableCompression, transport.MaxResponseHeaderBytes = true, 16<<10
+	c := http.Client{Transport: transport}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://edge/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxScrape+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxScrape || resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: status %s, %d bytes", socket, resp.Status, len(b))
+	}
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	var out []*dto.MetricFamily
+	for _, f := range families {
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// merged returns the known families of programs, sorted by name, with the label of their program. A family has the type
+// that this program gives it, or else the first one by name.
+func merged(of map[string][]*dto.MetricFamily) []*dto.MetricFamily {
+	byName := map[string]*dto.MetricFamily{}
+	scraped, dropped := metrics.ProgramScraped.Family(), metrics.ProgramSeriesDropped.Family()
+	var programs []string
+	for program := range of {
+		programs = append(programs, program)
+	}
+	slices.SortFunc(programs, func(a, b string) int {
+		return cmp.Or(cmp.Compare(metrics.Bool(b == wire.Failover), metrics.Bool(a == wire.Failover)), strings.Compare(a, b))
+	})
+	for _, program := range programs {
+		label := &dto.LabelPair{Name: new(programLabel), Value: new(program)}
+		scraped.Metric = append(scraped.Metric, &dto.Metric{Label: []*dto.LabelPair{label}, Gauge: &dto.Gauge{Value: new(metrics.Bool(of[program] != nil))}})
+		families, tooMany := limited(of[program])
+		dropped.Metric = append(dropped.Metric, &dto.Metric{Label: []*dto.LabelPair{label}, Gauge: &dto.Gauge{Value: new(float64(tooMany))}})
+		for _, f := range families {
+			into := byName[f.GetName()]
+			if !passedOn(program, f.GetName()) || into != nil && into.GetType() != f.GetType() {
+				continue
+			}
+			if into == nil {
+				into = &dto.MetricFamily{Name: f.Name, Help: f.Help, Type: f.Type}
+				byName[f.GetName()] = into
+			}
+			for _, m := range f.GetMetric() {
+				labels := slices.DeleteFunc(slices.Clone(m.GetLabel()), func(l *dto.LabelPair) bool { return l.GetName() == programLabel })
+				into.Metric = append(into.Metric, &dto.Metric{
+					Label: append(labels, label), Gauge: m.Gauge, Counter: m.Counter, Summary: m.Summary, Untyped: m.Untyped, Histogram: m.Histogram,
+				})
+			}
+		}
+	}
+	byName[scraped.GetName()], byName[dropped.GetName()] = scraped, dropped
+	var out []*dto.MetricFamily
+	for _, f := range byName {
+		out = append(out, f)
+	}
+	slices.SortFunc(out, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return out
+}
+
+// limited returns the families that fit into maxSeries, and how many series do not. Those of Envoy, of which there are some for
+// each backend, come last.
+func limited(all []*dto.MetricFamily) (out []*dto.MetricFamily, tooMany int) {
+	all, left := slices.Clone(all), maxSeries
+	slices.SortFunc(all, func(a, b *dto.MetricFamily) int {
+		ofEnvoy := func(f *dto.MetricFamily) float64 { return metrics.Bool(strings.HasPrefix(f.GetName(), "envoy_")) }
+		return cmp.Or(cmp.Compare(ofEnvoy(a), ofEnvoy(b)), strings.Compare(a.GetName(), b.GetName()))
+	})
+	for _, f := range all {
+		if len(f.GetMetric()) > left {
+			tooMany += len(f.GetMetric())
+			continue
+		}
+		left -= len(f.GetMetric())
+		out = append(out, f)
+	}
+	return out, tooMany
+}
+
+// passedOn reports whether a metric of program is its own, of Go, of the process, or of Envoy.
+func passedOn(program, name string) bool {
+	for _, prefix := range []string{"go_", "process_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return metrics.Exports(program, name) || program == string(network.ServiceProxy) && strings.HasPrefix(name, "envoy_")
+}

@@ -1,0 +1,46 @@
+// This file decides what a missing answer of a server means. It is a function of the
+// answers and the time.
+
+package serving
+
+import (
+	"time"
+
+	"github.com/cldmnky/oooi/edge/health"
+)
+
+// SilenceLimit is how long a server may be silent before that counts as a no. A busy
+// server still serves, and a failover resets every long connection.
+const SilenceLimit = 3 * time.Second
+
+// A Debounce is the last answer of one server. The zero value is a server that has never
+// answered.
+type Debounce struct {
+	answered bool
+	err      error
+	// Silent is when the first unanswered question was asked. Zero: the server answers.
+	Silent time.Time
+}
+
+// Next takes in the result of a question that was asked at asked. The error is why the
+// server does not serve at now, nil if it does.
+func (d Debounce) Next(err error, asked, now time.Time) (Debounce, error) {
+	if !health.Unanswered(err) {
+		return Debounce{answered: true, err: err}, err
+	}
+	if d.Silent.IsZero() {
+		d.Silent = asked
+	}
+	if !d.answered || now.Sub(d.Silent) >= SilenceLimit {
+		return d, err
+	}
+	return d, d.err
+}
+
+// Counts returns when the present silence counts. Zero: the server answers.
+func (d Debounce) Counts() time.Time {
+	if d.Silent.IsZero() {
+		return time.Time{}
+	}
+	return d.Silent.Add(SilenceLimit)
+}

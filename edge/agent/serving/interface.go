@@ -1,0 +1,229 @@
+// This file decides whether a server may serve on the network's interface, and whether the
+// edge reaches its dependencies through the pod network. It sends nothing.
+
+package serving
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/resolvconf"
+)
+
+// An Interface is the network interface that an edge serves on.
+type Interface struct {
+	Name string
+	// InPod: the edge runs in a pod. Outside of a pod, forwarding and routes belong to the
+	// host and are not checked.
+	InPod bool
+	// Watcher keeps the snapshot for all decisions. Nil: each call reads the kernel.
+	Watcher Watcher
+}
+
+// A Watcher has the newest snapshot of an interface, as device.Watcher does.
+type Watcher interface {
+	Current() (device.Snapshot, error)
+	Changed() <-chan struct{}
+}
+
+// Changed returns a channel that is closed when an answer of the Interface may have
+// changed. It is nil without a Watcher.
+func (i Interface) Changed() <-chan struct{} {
+	if i.Watcher == nil {
+		return nil
+	}
+	return i.Watcher.Changed()
+}
+
+// An Unread is why the kernel did not tell what it has. It is no reason to end what is served.
+type Unread struct{ Err error }
+
+// Error implements error.
+func (u Unread) Error() string { return u.Err.Error() }
+
+// Unwrap returns the reason.
+func (u Unread) Unwrap() error { return u.Err }
+
+// snapshot returns an Unread if the kernel does not tell. That the interface is gone is known.
+func (i Interface) snapshot() (s device.Snapshot, err error) {
+	if i.Watcher == nil {
+		s, err = device.Read(i.Name)
+	} else {
+		s, err = i.Watcher.Current()
+	}
+	if err != nil && !errors.Is(err, device.ErrNoInterface) {
+		err = Unread{err}
+	}
+	return s, err
+}
+
+// Admissible returns nil if a server may serve at address: the interface has it or answers
+// for it, and the kernel does not forward packets. The unspecified address counts as
+// present.
+func (i Interface) Admissible(address netip.Addr) error {
+	if !i.InPod && address.IsUnspecified() {
+		return nil
+	}
+	s, err := i.snapshot()
+	if err != nil {
+		return err
+	}
+	if i.InPod {
+		err = s.Isolates()
+	}
+	if err == nil && i.InPod && s.OnVIPDevice(address) {
+		err = i.answers(address)
+	}
+	if err != nil || address.IsUnspecified() || s.Has(address) {
+		return err
+	}
+	return fmt.Errorf("waiting for %s on interface %s", address, i.Name)
+}
+
+// answers returns nil if the kernel answers ARP requests on the interface for address, which
+// another interface has.
+func (i Interface) answers(address netip.Addr) error {
+	level, err := device.IPv4Setting("/", i.Name, "arp_ignore")
+	if err != nil {
+		return Unread{fmt.Errorf("checking whether %s answers for %s: %w", i.Name, address, err)}
+	}
+	if level > 0 {
+		return fmt.Errorf("with arp_ignore=%d the kernel does not answer for %s on interface %s: set net.ipv4.conf.all.arp_ignore=0 on the management nodes, then restart the edge's pod", level, address, i.Name)
+	}
+	return nil
+}
+
+// Believes returns what the kernel believes VMs, as the causes of problems: forged source
+// addresses of the pod network, redirects and routers. Routes to client networks of n that it lacks
+// are among them. It is empty where nothing is known, and outside of a pod.
+func (i Interface) Believes(n network.Network) []network.Cause {
+	s, err := i.snapshot()
+	if err != nil || !i.InPod {
+		return nil
+	}
+	var out []network.Cause
+	if !s.VerifiesSources {
+		out = append(out, network.EdgeAnswersForgedSources)
+		// A redirect counts if it comes from the router of the pod network.
+		if level, err := device.IPv4Setting("/", i.Name, "accept_redirects"); err == nil && level > 0 {
+			out = append(out, network.EdgeTakesForgedRedirects)
+		}
+	}
+	if !s.VerifiesIPv6Sources {
+		out = append(out, network.EdgeAnswersForgedIPv6Sources)
+	}
+	if len(s.IPv6Routes) > 0 {
+		out = append(out, network.EdgeHasAdvertisedRoute)
+	}
+	if len(Routes{Snapshot: s}.MissingClientRoutes(n, i.Name)) > 0 {
+		out = append(out, network.EdgeLacksClientRoutes)
+	}
+	return out
+}
+
+// Lost returns the upstream DNS servers in client networks to which the kernel has no
+// route on the interface: any VM could answer for their addresses. As long as the routes are unknown,
+// these are all of them. Outside of a pod, routes are the user's.
+func (i Interface) Lost(n network.Network) (servers []netip.AddrPort) {
+	if len(n.ClientNetworks) == 0 || len(n.DNS.Upstreams.Servers) == 0 || !i.InPod {
+		return nil
+	}
+	missing := n.ClientNetworks
+	if r, err := i.Routes(); err == nil {
+		missing = r.MissingClientRoutes(n, i.Name)
+	}
+	for _, server := range n.DNS.Upstreams.Servers {
+		if slices.ContainsFunc(missing, func(p netip.Prefix) bool { return p.Contains(server.Addr()) }) {
+			servers = append(servers, server)
+		}
+	}
+	return servers
+}
+
+// maxVIPsAsked limits for how many shared addresses the kernel is made to ask.
+const maxVIPsAsked = 8
+
+// Askable returns the shared addresses of n, and controls, for which the kernel can ask so that no edge answers, and the
+// address from which. Otherwise there are none.
+func (i Interface) Askable(n network.Network) (addresses []netip.Addr, from netip.Addr) {
+	s, err := i.snapshot()
+	if err != nil || !i.InPod || !s.VerifiesSources {
+		return nil, from
+	}
+	for _, a := range n.SharedAddresses() {
+		if s.OnVIPDevice(a) && len(addresses) < maxVIPsAsked {
+			addresses = append(addresses, a)
+		}
+	}
+	if from = s.AddressOutside(n.CIDR); !from.IsValid() || len(addresses) == 0 {
+		return nil, from
+	}
+	// Above 0, the kernel asks from the edge address, which the peer answers.
+	if level, err := device.IPv4Setting("/", i.Name, "arp_announce"); err != nil || level > 0 {
+		return nil, from
+	}
+	return append(addresses, n.Controls()...), from
+}
+
+// Addresses returns the interface's addresses. It returns an error without a carrier.
+func (i Interface) Addresses() ([]netip.Addr, error) {
+	s, err := i.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	if !s.Carrier {
+		return nil, fmt.Errorf("interface %s has no carrier", i.Name)
+	}
+	var out []netip.Addr
+	for _, p := range s.Addresses {
+		out = append(out, p.Addr())
+	}
+	return out, nil
+}
+
+// Routes returns the kernel's routes. Outside of a pod they are empty and cut nothing off.
+func (i Interface) Routes() (Routes, error) {
+	if !i.InPod {
+		return Routes{}, nil
+	}
+	s, err := i.snapshot()
+	return Routes{Snapshot: s}, err
+}
+
+// Reaches returns nil if all places are reachable without n's interface, else which are
+// not.
+func (i Interface) Reaches(n network.Network, places ...network.ReservedDestination) error {
+	r, err := i.Routes()
+	if err != nil {
+		return err
+	}
+	return r.CutOff(n, i.Name, places...)
+}
+
+// APIServer returns the API server at address, which is KUBERNETES_SERVICE_HOST of a pod.
+// It returns nil if address is not an IP address.
+func APIServer(address string) []network.ReservedDestination {
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		return nil
+	}
+	return []network.ReservedDestination{PlaceOf("the API server", a)}
+}
+
+// Resolvers returns the name servers in the text of resolv.conf.
+func Resolvers(text string) []network.ReservedDestination {
+	var out []network.ReservedDestination
+	for _, s := range resolvconf.Parse(text).Servers {
+		out = append(out, PlaceOf("the resolver", s.Addr()))
+	}
+	return out
+}
+
+// PlaceOf returns a destination of one address.
+func PlaceOf(what string, a netip.Addr) network.ReservedDestination {
+	return network.ReservedDestination{What: what, Prefix: netip.PrefixFrom(a, a.BitLen()), Required: true}
+}

@@ -1,0 +1,174 @@
+// Package serving is when one server of an edge serves: whether the interface, its addresses and the kernel's routes
+// admit it, what its missing answers mean, and how it is run meanwhile. This file runs a server while it may serve,
+// and keeps the reason while it does not.
+package serving
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cldmnky/oooi/edge/health"
+	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// CheckInterval is how often a server that could not serve is started again.
+	CheckInterval = 250 * time.Millisecond
+	// RecheckInterval is how often a server is checked if no trigger fires.
+	RecheckInterval = 5 * time.Second
+)
+
+// A Trigger returns a channel that is closed at the next change. Nil: nothing changes.
+type Trigger func() <-chan struct{}
+
+// Channel returns the channel of the next change. Nil: nothing changes.
+func (t Trigger) Channel() <-chan struct{} {
+	if t == nil {
+		return nil
+	}
+	return t()
+}
+
+// Triggers are the sources of a decision.
+type Triggers struct{ Interface, Plan Trigger }
+
+// Wait takes the current channels, so call it before the decision. The result returns at a
+// change, after d, or when ctx ends.
+func (t Triggers) Wait() func(ctx context.Context, d time.Duration) {
+	i, plan := t.Interface.Channel(), t.Plan.Channel()
+	return func(ctx context.Context, d time.Duration) {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+		case <-i:
+		case <-plan:
+		case <-timer.C:
+		}
+	}
+}
+
+// ErrStarting is the status of a server that was not checked yet.
+const ErrStarting = health.Unchecked("starting")
+
+// A Status is why a server does not serve, nil if it does. The zero value is the status of
+// a starting server. It is safe for concurrent use.
+type Status struct {
+	mu      sync.Mutex
+	known   bool
+	err     error
+	changed chan struct{}
+}
+
+// Set replaces the status. It reports whether the text changed.
+func (s *Status) Set(err error) (changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	same := s.known && (err == nil) == (s.err == nil) && (err == nil || err.Error() == s.err.Error())
+	s.known, s.err = true, err
+	if !same && s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+	return !same
+}
+
+// Changed returns a channel that is closed at the next change of the text.
+func (s *Status) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	return s.changed
+}
+
+// Question returns the question whether the server serves.
+func (s *Status) Question() health.Question {
+	return health.Question{Path: health.ServesPath, Why: s.Err, Changed: s.Changed}
+}
+
+// Err returns nil if the server serves.
+func (s *Status) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.known {
+		return ErrStarting
+	}
+	return s.err
+}
+
+// WhilePlanned runs run while the plan is as planned says, repeatedly until ctx ends. Run returns when its context
+// ends. An error of it ends everything.
+func WhilePlanned(ctx context.Context, source *source.Source, planned func(network.Network) bool, run func(ctx context.Context) error) error {
+	once := func() error {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		AtEach(ctx, Triggers{Plan: source.Changed}, func() {
+			if !planned(source.Current().Network) {
+				stop()
+			}
+		})
+		return run(ctx)
+	}
+	for ctx.Err() == nil {
+		wait := Triggers{Plan: source.Changed}.Wait()
+		if !planned(source.Current().Network) {
+			wait(ctx, UntilChange)
+			continue
+		}
+		if err := once(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// While runs serve while admissible returns nil, repeatedly until ctx ends. It calls
+// admissible when a trigger fires, and every few seconds. Serve calls its ready once it
+// serves. It returns when its context ends or after a failure. Then it is started again,
+// since an interface or an address may return.
+func While(ctx context.Context, s *Status, log *slog.Logger, triggers Triggers, admissible func() error, serve func(ctx context.Context, ready func()) error) error {
+	for ctx.Err() == nil {
+		wait, pause := triggers.Wait(), RecheckInterval
+		err := admissible()
+		if err == nil {
+			err = serveOnce(ctx, s, triggers, admissible, serve)
+			wait, pause = Triggers{}.Wait(), CheckInterval
+		}
+		if s.Set(err) && err != nil && ctx.Err() == nil {
+			log.Warn("not serving", "err", err)
+		}
+		wait(ctx, pause)
+	}
+	return nil
+}
+
+// serveOnce runs serve until it ends or admissible returns an error. It returns the
+// reason. What the kernel does not tell is no reason.
+func serveOnce(ctx context.Context, s *Status, triggers Triggers, admissible func() error, serve func(context.Context, func()) error) error {
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		defer stop()
+		ended <- serve(serving, func() { s.Set(nil) })
+	}()
+	for serving.Err() == nil {
+		wait := triggers.Wait()
+		if err := admissible(); err != nil && !errors.As(err, &Unread{}) {
+			s.Set(err)
+			stop()
+			return errors.Join(err, <-ended)
+		}
+		wait(serving, RecheckInterval)
+	}
+	if err := <-ended; err != nil {
+		return err
+	}
+	return ErrStarting
+}

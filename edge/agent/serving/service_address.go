@@ -1,0 +1,54 @@
+// This file follows what a server at the service VIP serves, and its address: a change of the
+// plan may move it.
+
+package serving
+
+import (
+	"context"
+	"math"
+	"net/netip"
+	"time"
+
+	"github.com/cldmnky/oooi/edge/source"
+)
+
+// UntilChange is how long a wait lasts that only a change ends.
+const UntilChange = time.Duration(math.MaxInt64)
+
+// ServiceAddress returns where a server listens: at listen, or at port of the service VIP if
+// listen is zero.
+func ServiceAddress(source *source.Source, listen netip.AddrPort, port uint16) netip.AddrPort {
+	if listen.IsValid() {
+		return listen
+	}
+	return netip.AddrPortFrom(source.Current().Network.ServiceVIP, port)
+}
+
+// UntilMoved returns the address of a server, and a context that ends with ctx or when the plan
+// changes the address. The caller calls stop.
+func UntilMoved(ctx context.Context, source *source.Source, at func() netip.AddrPort) (moved context.Context, stop func(), here netip.AddrPort) {
+	moved, stop = context.WithCancel(ctx)
+	here = at()
+	AtEach(moved, Triggers{Plan: source.Changed}, func() {
+		if at() != here {
+			stop()
+		}
+	})
+	return moved, stop, here
+}
+
+// AtEach calls do before it returns, and then at each change that triggers see, until ctx ends.
+func AtEach(ctx context.Context, triggers Triggers, do func()) {
+	changed := triggers.Wait()
+	do()
+	go func() {
+		for {
+			changed(ctx, UntilChange)
+			if ctx.Err() != nil {
+				return
+			}
+			changed = triggers.Wait()
+			do()
+		}
+	}()
+}

@@ -1,0 +1,86 @@
+// Package sightings keeps which hosts an edge has seen on the network. A VM can make up any number of
+// them, so their number is limited, and forged ones give way. It is a function of what was seen
+// and of the time.
+package sightings
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// Kept is how long a host is reported after it was last seen.
+	Kept = time.Hour
+	// Max hosts are kept, of which MaxReported are reported: the others may turn out to
+	// be the true ones.
+	Max, MaxReported = 16, network.MaxDHCPServers
+	// maxWitnesses are told apart for each host.
+	maxWitnesses = 8
+)
+
+// Hosts are the hosts that were seen. The zero value has none.
+type Hosts []Host
+
+// A Host is one host. Its MAC is empty until it is known.
+type Host struct {
+	network.UsedAddress
+	last time.Time
+	// by are the VMs that named the host. They differ for a host that serves many.
+	by []string
+}
+
+// Note takes in a host that a VM named, and reports whether it is new. An empty witness is the
+// edge itself. If there are too many hosts, the least credible one gives way.
+func (s Hosts) Note(u network.UsedAddress, witness string, now time.Time) (out Hosts, isNew bool) {
+	out = slices.Clone(s)
+	i := slices.IndexFunc(out, func(x Host) bool { return x.Address == u.Address && (u.MAC == "" || x.MAC == u.MAC) })
+	if isNew = i < 0; isNew {
+		slices.SortStableFunc(out, Host.compare)
+		out = append(out[:min(len(out), Max-1)], Host{UsedAddress: u})
+		i = len(out) - 1
+	}
+	out[i].last = now
+	if by := out[i].by; witness != "" && !slices.Contains(by, witness) && len(by) < maxWitnesses {
+		out[i].by = append(slices.Clone(by), witness)
+	}
+	return out, isNew
+}
+
+// compare orders the more credible first: named by more VMs, then with a MAC, then seen later.
+func (x Host) compare(y Host) int {
+	known := func(s Host) int { return min(len(s.MAC), 1) }
+	return cmp.Or(len(y.by)-len(x.by), known(y)-known(x), y.last.Compare(x.last))
+}
+
+// Learn takes in the MACs that the kernel has.
+func (s Hosts) Learn(table []device.Neighbor) Hosts {
+	out := slices.Clone(s)
+	for i := range out {
+		for _, n := range table {
+			if n.Address == out[i].Address && n.MAC != "" {
+				out[i].MAC = n.MAC
+			}
+		}
+	}
+	return out
+}
+
+// Forget returns s without the hosts that were not seen for long.
+func (s Hosts) Forget(now time.Time) Hosts {
+	return slices.DeleteFunc(slices.Clone(s), func(x Host) bool { return now.Sub(x.last) > Kept })
+}
+
+// List returns the most credible hosts, sorted by their addresses.
+func (s Hosts) List() []network.UsedAddress {
+	var out []network.UsedAddress
+	all := slices.SortedStableFunc(slices.Values(s), Host.compare)
+	for _, x := range all[:min(len(all), MaxReported)] {
+		out = append(out, x.UsedAddress)
+	}
+	slices.SortFunc(out, network.UsedAddress.Compare)
+	return out
+}
