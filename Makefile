@@ -42,7 +42,7 @@ golden: ## accept the current output of the stories; read the difference before 
 	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./hcp/ 
 	go run ./config/admission/annotations/generate .
 	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/ ./config/admission/annotations
-	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./dhcp/reply ./network/dns ./envoy/resources ./controllers ./cmd/oooi/... ./test/docs ./test/rules ./test/monitoring
+	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./dhcp/reply ./dns ./envoy/resources ./controllers ./cmd/oooi/... ./test/docs ./test/rules ./test/monitoring
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (5s)
@@ -127,7 +127,7 @@ test-long: ## what takes too long for make test: all strategies and faults on th
 
 .PHONY: bench-servers
 bench-servers: ## what a DHCP renewal, a DNS answer and an NTP answer cost (root)
-	go test -run '^$$' -bench . -benchmem -count 3 ./dhcp/... ./network/dns ./network/ntp
+	go test -run '^$$' -bench . -benchmem -count 3 ./dhcp/... ./dns/... ./network/ntp
 	go test -run '^$$' -bench BenchmarkNTP -count 3 ./cmd/oooi-edge
 
 .PHONY: bench-apiproxy
@@ -224,7 +224,7 @@ soak: ## the long versions: ten minutes for each fuzz target, a million random w
 	CGO_ENABLED=1 go test -race -timeout 60m ./...
 	OOOI_SIMULATION=2500 go test -count=1 -v -timeout 60m -run TestFaults ./edge/failover/simulation
 	OOOI_LAW_SEEDS=5000 go test -count=1 -v -timeout 10h -run TestLawsOfTwoEdges ./dhcp
-	OOOI_DNS_QUESTIONS=200000 go test -count=1 -v -timeout 60m -run TestJudges ./network/dns
+	OOOI_DNS_QUESTIONS=200000 go test -count=1 -v -timeout 60m -run TestJudges ./dns
 	$(MAKE) build gotestsum
 	@$(calm)
 	OOOI_CHANGES=1000 go test -count=1 -v -timeout 60m -run TestNothingCutsLongConnections ./envoy

@@ -47,11 +47,3 @@ func (s *Server) spare(n network.Network, k reply.Known, lost int) int {
 	}
 	return left
 }
-
-// Conflicts returns the addresses of the range for which hosts without a lease answered in the last hour,
-// with their MACs, sorted. A VM can make up any of them.
-func (s *Server) Conflicts() []network.UsedAddress {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.conflicts.Conflicts(s.Now(), s.Store.At)
-}

@@ -85,7 +85,8 @@ func TestStaticDeviceKeepsItsAddress(t *testing.T) {
 		w.Expect(offered(message(discover, fmt.Sprintf("02:00:00:00:0c:%02x", i)))).NotTo(Equal(full("20")))
 	}
 	w.Expect(offered(message(discover, mac2))).To(Equal(full("30")), "its lease")
-	w.Expect(x.Conflicts()).To(Equal([]network.UsedAddress{{Address: at("20"), MAC: foreignMAC}}))
+	report, _ := x.Report(time.Now())
+	w.Expect(report.InUse).To(Equal([]network.UsedAddress{{Address: at("20"), MAC: foreignMAC}}))
 }
 
 // TestNodeOfAnotherServerKeepsItsAddress: a node whose address comes from an earlier DHCP server, and that has
@@ -241,5 +242,6 @@ func TestHonestDecline(t *testing.T) {
 	w.Eventually(func() string { l, _ := s.files.At(at("20")); return l.MAC }).Should(BeEmpty())
 	l, _ := s.files.At(at("20"))
 	w.Expect(time.Until(l.Expires)).To(BeNumerically(">", 30*time.Minute))
-	w.Expect(x.Conflicts()).To(ConsistOf(network.UsedAddress{Address: at("20"), MAC: foreignMAC}))
+	report, _ := x.Report(time.Now())
+	w.Expect(report.InUse).To(ConsistOf(network.UsedAddress{Address: at("20"), MAC: foreignMAC}))
 }

@@ -136,12 +136,16 @@ func reason(err error) string {
 
 // Report returns what operators must know at now, and the pool.
 func (s *Server) Report(now time.Time) (network.DHCPReport, network.PoolUse) {
-	pool, inUse := s.Pool(now), s.Conflicts()
+	s.mu.Lock()
+	n := s.Network()
+	k := s.known(n, now)
+	pool, reserved, inUse := reply.PoolOf(n, k, now), reply.ReservationsInUse(n, k, now), s.conflicts.Conflicts(now, s.Store.At)
+	s.mu.Unlock()
 	return network.DHCPReport{
 		Exhausted:  s.trouble.exhaustion(pool, len(inUse), now),
 		NotWritten: s.trouble.unwritten(now),
 		InUse:      s.withDeclined(inUse, pool, now),
-		Reserved:   s.ReservationsInUse(now),
+		Reserved:   reserved,
 	}, pool
 }
 

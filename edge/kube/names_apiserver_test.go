@@ -13,17 +13,17 @@ import (
 	miekg "github.com/miekg/dns"
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/dns/answers"
 	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/kube"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/dns"
 )
 
 // A namedEdge is what one edge knows of leases, and what its DNS server answers from that.
 type namedEdge struct {
 	leases *kube.Leases
-	view   *dns.View
+	view   *answers.View
 	names  *files.LeaseNames
 }
 
@@ -34,7 +34,7 @@ func newNamedEdge(t *testing.T, c cluster) namedEdge {
 		DNS: network.DNS{Views: []network.View{{Name: "vms", Clients: []netip.Prefix{netip.MustParsePrefix("192.168.100.0/24")}, Zones: []string{"blue.example.com"}}}},
 	}
 	file := filepath.Join(t.TempDir(), wire.LeaseCache)
-	e := namedEdge{c.kube(t).Leases(t.Context(), n.Name), dns.NewViews(n, nil)[0], files.NewLeaseNames(file, slog.New(slog.NewTextHandler(t.Output(), nil)))}
+	e := namedEdge{c.kube(t).Leases(t.Context(), n.Name), answers.NewViews(n, nil)[0], files.NewLeaseNames(file, slog.New(slog.NewTextHandler(t.Output(), nil)))}
 	NewWithT(t).Eventually(e.leases.Ready, "1m").Should(Succeed())
 	keep(t, e.leases, file)
 	return e
@@ -50,7 +50,7 @@ func (e namedEdge) answers(t *testing.T, l network.Lease) string {
 	line := ""
 	for _, q := range []miekg.Question{{Name: l.VM + ".blue.example.com.", Qtype: miekg.TypeA}, {Name: reverse, Qtype: miekg.TypePTR}} {
 		q.Qclass = miekg.ClassINET
-		r, _ := dns.Answer(e.view, e.names, q)
+		r, _ := answers.Answer(e.view, e.names, q)
 		line += miekg.RcodeToString[r.Rcode]
 		for _, rr := range r.Answer {
 			line += " " + miekg.Field(rr, 1)

@@ -12,9 +12,9 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/dhcp"
+	"github.com/cldmnky/oooi/dns"
 	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/network/access"
-	"github.com/cldmnky/oooi/network/dns"
 	"github.com/cldmnky/oooi/network/metrics"
 	"github.com/cldmnky/oooi/network/ntp"
 )

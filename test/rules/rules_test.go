@@ -25,7 +25,6 @@ var mayImport = map[string][]string{
 	"network/access":                        {"network", "network/metrics"},
 	"network/access/dial":                   {},
 	"network/explain":                       {"network"},
-	"network/dns":                           {"network", "network/metrics", "network/resolvconf"},
 	"network/metrics":                       {},
 	"network/ntp":                           {"network", "network/metrics"},
 	"network/resolvconf":                    {},
@@ -41,7 +40,7 @@ var mayImport = map[string][]string{
 	"edge/agent/connlog":                    {"envoy/accesslog", "network", "network/access"},
 	"edge/agent/proxy":                      {"edge/agent/connlog", "edge/agent/scrape", "edge/agent/serving", "edge/backends", "edge/failover", "edge/health", "edge/rundir", "edge/source", "envoy/admin", "envoy/ads", "envoy/gate", "envoy/resources", "network", "network/metrics"},
 	"edge/agent/scrape":                     {"edge/agent/serving", "edge/rundir", "edge/socket", "edge/source", "edge/wire", "envoy/resources", "network", "network/metrics"},
-	"edge/agent/services":                   {"dhcp", "dhcp/udp", "edge/agent/serving", "edge/agent/sightings", "edge/device", "edge/socket", "edge/source", "edge/wire", "network", "network/access", "network/dns", "network/ntp"},
+	"edge/agent/services":                   {"dhcp", "dhcp/udp", "dns", "dns/answers", "edge/agent/serving", "edge/agent/sightings", "edge/device", "edge/socket", "edge/source", "edge/wire", "network", "network/access", "network/ntp"},
 	"edge/agent/serving":                    {"edge/device", "edge/health", "edge/source", "network", "network/resolvconf"},
 	"edge/agent/sightings":                  {"edge/device", "network"},
 	"edge/device":                           {"edge/socket", "edge/wire"},
@@ -99,7 +98,10 @@ var mayImport = map[string][]string{
 	"cmd/oooi/source":                       {"edge/wire", "hcp", "hcp/manifest", "hcp/settings"},
 	"cmd/oooi/status":                       {"cmd/oooi/command", "cmd/oooi/source", "controllers/gather", "controllers/own", "controllers/report", "edge/leaseobject", "edge/wire", "hcp", "hcp/settings", "network", "network/explain", "version"},
 	"cmd/oooi-apiproxy":                     {"hcp/apirewrite", "hcp/apirewrite/protobuf", "hcp/apirewrite/proxy", "version"},
-	"cmd/oooi-edge":                         {"dhcp", "dhcp/leasefile", "dhcp/reply", "edge/acd", "edge/agent", "edge/agent/connlog", "edge/agent/proxy", "edge/agent/scrape", "edge/agent/services", "edge/agent/serving", "edge/backends", "edge/device", "edge/files", "edge/health", "edge/kube", "edge/rundir", "edge/socket", "edge/source", "edge/trial", "edge/wire", "envoy/accesslog", "envoy/admin", "envoy/ads", "envoy/gate", "envoy/resources", "network", "network/access", "network/dns", "network/ntp", "network/resolvconf", "version"},
+	"cmd/oooi-edge":                         {"dhcp", "dhcp/leasefile", "dhcp/reply", "dns", "edge/acd", "edge/agent", "edge/agent/connlog", "edge/agent/proxy", "edge/agent/scrape", "edge/agent/services", "edge/agent/serving", "edge/backends", "edge/device", "edge/files", "edge/health", "edge/kube", "edge/rundir", "edge/socket", "edge/source", "edge/trial", "edge/wire", "envoy/accesslog", "envoy/admin", "envoy/ads", "envoy/gate", "envoy/resources", "network", "network/access", "network/ntp", "network/resolvconf", "version"},
+	"dns":                                   {"dns/answers", "dns/shares", "network", "network/metrics", "network/resolvconf"},
+	"dns/answers":                           {"network", "network/resolvconf"},
+	"dns/shares":                            {},
 }
 
 // A source is one parsed Go file, its path relative to the module's root.

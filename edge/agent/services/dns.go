@@ -1,5 +1,5 @@
 // This file runs the DNS server of an edge while its address is admissible, and passes
-// plan changes to the handler. Package network/dns decides about names.
+// plan changes to the handler. Package dns decides about names.
 
 package services
 
@@ -8,11 +8,11 @@ import (
 	"log/slog"
 	"net/netip"
 
+	"github.com/cldmnky/oooi/dns"
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/dns"
 )
 
 const dnsPort = 53

@@ -8,11 +8,12 @@ import (
 	"log/slog"
 	"net/netip"
 
+	"github.com/cldmnky/oooi/dns"
+	"github.com/cldmnky/oooi/dns/answers"
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/dns"
 )
 
 // A PodDNS answers pods while the plan says so.
@@ -33,7 +34,7 @@ type PodDNS struct {
 func (d *PodDNS) Run(ctx context.Context) error {
 	return serving.WhilePlanned(ctx, d.Source, network.Network.AnswersPods, func(ctx context.Context) error {
 		triggers := serving.Triggers{Interface: d.Interface.Changed, Plan: d.Source.Changed}
-		serving.AtEach(ctx, serving.Triggers{Plan: d.Source.Changed}, func() { d.Handler.Serve(dns.ForPods(d.Source.Current().Network)) })
+		serving.AtEach(ctx, serving.Triggers{Plan: d.Source.Changed}, func() { d.Handler.Serve(answers.ForPods(d.Source.Current().Network)) })
 		return serving.While(ctx, &d.Status, d.Log, triggers, func() error { return d.Interface.Admissible(d.at().Addr()) }, d.serve)
 	})
 }

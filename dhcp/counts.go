@@ -1,0 +1,54 @@
+// This file counts what takes long to count, now and then.
+
+package dhcp
+
+import (
+	"time"
+
+	"github.com/cldmnky/oooi/dhcp/reply"
+	"github.com/cldmnky/oooi/network"
+)
+
+// countAgain is how long a count of the range is valid, so that a flood of requests
+// does not repeat the count for each packet.
+const countAgain = time.Second
+
+// goneVMs are the leases of VMs that are gone, and when they were searched.
+type goneVMs struct {
+	leases []network.Lease
+	when   time.Time
+}
+
+// at returns the leases of VMs that are gone, as they were at most countAgain ago. The caller holds the
+// lock of the server.
+func (g *goneVMs) at(k reply.Known, now time.Time) []network.Lease {
+	if since := now.Sub(g.when); since < 0 || since >= countAgain {
+		*g = goneVMs{reply.OfGoneVMs(k.Leases, k.VMs), now}
+	}
+	return g.leases
+}
+
+// A count is the number of addresses left for unknown clients, and its time.
+type count struct {
+	room int
+	at   time.Time
+}
+
+// poolRemaining is Known.PoolRemaining, as it is counted now and then.
+func (s *Server) poolRemaining(n network.Network, k reply.Known, now time.Time) func() int {
+	return func() int { return s.room(n, k, now) }
+}
+
+// room returns the current count, less the addresses that are being written for
+// unknown clients. The caller holds the lock.
+func (s *Server) room(n network.Network, k reply.Known, now time.Time) int {
+	if since := now.Sub(s.counted.at); since < 0 || since >= countAgain {
+		s.counted = count{reply.PoolRemaining(n, k, now), now}
+		for _, unknown := range s.busy {
+			if unknown {
+				s.counted.room--
+			}
+		}
+	}
+	return s.counted.room
+}

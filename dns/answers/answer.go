@@ -1,0 +1,163 @@
+// Package answers decides the answer to one question from the plan alone (RFC 1034 section 4.3.2, RFC 4592, RFC 2308),
+// and which other servers may be asked the rest. It is pure: names in, records out, and packet in, packet out.
+package answers
+
+import (
+	"net/netip"
+
+	"github.com/miekg/dns"
+)
+
+// A Reply is the part of an answer that the plan decides. Its records are
+// shared between replies and must not be changed.
+type Reply struct {
+	// Rcode is a dns.Rcode constant. REFUSED is not authoritative, others are.
+	Rcode     int
+	Answer    []dns.RR
+	Authority []dns.RR
+}
+
+// VMs knows which VM has an address. Names are those of the VMs' objects, which are the names
+// of their nodes, and never those that clients send.
+type VMs interface {
+	// VMAt returns the name of the VM with a lease on an address, without a dot at its end. Empty: none.
+	VMAt(netip.Addr) string
+	// VMNamed returns the addresses on which the VM of this name has a lease. The name is in lower
+	// case. Exists: it has one, or a VM with a lease has a name that ends with a dot and this name.
+	VMNamed(name string) (addresses []netip.Addr, exists bool)
+	// HasMAC reports whether a VM with a lease has a MAC, in lower case with colons.
+	HasMAC(mac string) bool
+}
+
+// Answer returns the reply of v to q. False: v does not know the name, so an upstream
+// may be queried. The VMs may be nil.
+//
+//	localhost, and names below it     the host itself (RFC 6761), unless the clients are pods
+//	a name with records               them; other types NODATA
+//	a name below a wildcard           the wildcard's (RFC 4592)
+//	a VM's name in the domain         its addresses; other types NODATA
+//	a name with others below          NODATA in a zone of ours, else not known
+//	any other name in a zone of ours  NXDOMAIN
+//	the reverse of a VM               its name; others in the CIDR NXDOMAIN
+//	a name that is internal           NXDOMAIN
+func Answer(v *View, vms VMs, q dns.Question) (Reply, bool) {
+	r, known := Decide(v, vms, dns.CanonicalName(q.Name), q.Qtype, q.Qclass)
+	if len(r.Answer) > 0 {
+		r.Answer = owned(r.Answer, q.Name)
+	}
+	return r, known
+}
+
+// Decide is Answer for a name in lower case. The records of an answer are those of name, even if they have the name
+// of a wildcard.
+func Decide(v *View, vms VMs, name string, kind, class uint16) (Reply, bool) {
+	if class != dns.ClassINET || !ordinary(kind) {
+		return Reply{Rcode: dns.RcodeRefused}, true
+	}
+	if r, ok := localhost(name, kind); ok && v.cidr.IsValid() {
+		return r, true
+	}
+	if p, whole, ok := parseReverse(name); ok && inside(v.cidr, p) {
+		return v.pointer(name, kind, p, whole, vms), true
+	}
+	n, exact := v.closest(name)
+	switch {
+	case exact && n.ours:
+		return n.reply(kind), true
+	case !exact && n.wildcard != nil:
+		return n.wildcard.reply(kind), true
+	}
+	if r, ok := v.vm(name, kind, n, vms); ok {
+		return r, true
+	}
+	switch {
+	case exact && n.zoned:
+		return n.reply(kind), true
+	case !exact && n.zoned:
+		return Reply{Rcode: dns.RcodeNameError, Authority: n.authority}, true
+	}
+	return v.denied(name)
+}
+
+// ordinary reports whether a type may be queried. Zone transfers and the other types
+// without data may not (RFC 6895, section 3.1). ANY may.
+func ordinary(t uint16) bool {
+	return t == dns.TypeANY || t != dns.TypeNone && t != dns.TypeOPT && (t < 128 || t > 255)
+}
+
+// closest returns the node at name, or at the nearest existing ancestor.
+func (v *View) closest(name string) (n *node, exact bool) {
+	if n = v.nodes[name]; n != nil {
+		return n, true
+	}
+	for at := above(name); ; at = above(at) {
+		if n = v.nodes[at]; n != nil {
+			return n, false
+		}
+	}
+}
+
+// reply returns the records at n. ANY gets one record set (RFC 8482, section 4.1).
+func (n *node) reply(kind uint16) Reply {
+	var rrs []dns.RR
+	switch kind {
+	case dns.TypeA:
+		rrs = n.a
+	case dns.TypeAAAA:
+		rrs = n.aaaa
+	case dns.TypeSOA:
+		rrs = n.soa
+	case dns.TypeANY:
+		for _, rrs = range [][]dns.RR{n.a, n.aaaa, n.soa} {
+			if len(rrs) > 0 {
+				break
+			}
+		}
+	}
+	if len(rrs) == 0 {
+		return Reply{Authority: n.authority}
+	}
+	return Reply{Answer: rrs}
+}
+
+// owned returns rrs with the owner name as queried: clients compare its case.
+func owned(rrs []dns.RR, name string) []dns.RR {
+	if rrs[0].Header().Name == name {
+		return rrs
+	}
+	out := make([]dns.RR, len(rrs))
+	for i, rr := range rrs {
+		out[i] = dns.Copy(rr)
+		out[i].Header().Name = name
+	}
+	return out
+}
+
+// denied returns the negative answer for an internal name.
+func (v *View) denied(name string) (Reply, bool) {
+	if len(v.internal) == 0 {
+		return Reply{}, false
+	}
+	for at := name; ; at = above(at) {
+		if authority := v.internal[at]; authority != nil {
+			r := Reply{Rcode: dns.RcodeNameError, Authority: authority}
+			if v.hasBelow(name) {
+				r.Rcode = dns.RcodeSuccess
+			}
+			return r, true
+		}
+		if at == "." {
+			return Reply{}, false
+		}
+	}
+}
+
+// hasBelow reports whether there are names below name: NXDOMAIN for name would deny
+// them, too (RFC 8020).
+func (v *View) hasBelow(name string) bool {
+	if v.nodes[name] != nil {
+		return true
+	}
+	p, _, ok := parseReverse(name)
+	return ok && p.Bits() < v.cidr.Bits() && p.Contains(v.cidr.Addr())
+}

@@ -1,0 +1,66 @@
+// This file decides the view of a client, from its source address only. EDNS client
+// subnet (RFC 7871) and the question do not matter.
+
+package answers
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// Views holds the names of one network for lookup. They are immutable: a new plan makes
+// new ones.
+type Views []*View
+
+// NewViews makes the views of n. Internal are domains, without trailing dot, that do not
+// exist on this network beyond a view's records and are never forwarded.
+func NewViews(n network.Network, internal []string) Views {
+	serial := serialOf(n)
+	var vs Views
+	for _, v := range n.DNS.Views {
+		if v.OwnNamesOnly {
+			vs = append(vs, newView(n, v, nil, serial)) // refuses what it does not have
+			continue
+		}
+		vs = append(vs, newView(n, v, internal, serial))
+	}
+	return vs
+}
+
+// For returns the view with the longest prefix that matches the client, the first of
+// equal ones. Nil: the client has no view and is refused.
+func (vs Views) For(client netip.Addr) *View {
+	var best *View
+	bits := -1
+	for _, v := range vs {
+		for _, p := range v.clients {
+			if p.Bits() > bits && p.Contains(client) {
+				best, bits = v, p.Bits()
+			}
+		}
+	}
+	return best
+}
+
+// Keeps reports whether a view of the next plan may have what was kept for the view of its name. A client that had another
+// view then does not get it.
+func (vs Views) Keeps(next *View) bool {
+	i := slices.IndexFunc(vs, func(w *View) bool { return w.name == next.name && !w.ownNamesOnly })
+	return i >= 0 && !slices.ContainsFunc(next.clients, func(p netip.Prefix) bool {
+		return !slices.Contains(vs[i].clients, p) && slices.ContainsFunc(vs, func(w *View) bool {
+			return w != vs[i] && slices.ContainsFunc(w.clients, p.Overlaps)
+		})
+	})
+}
+
+// ForPods returns what a Handler serves to pods of the management cluster: the names that n has for them. It knows
+// neither upstreams nor VMs, nor the network's own views.
+func ForPods(n network.Network) network.Network {
+	out := network.Network{DNS: network.DNS{Upstreams: network.Upstreams{Mode: network.UpstreamNone}}}
+	if n.AnswersPods() {
+		out.DNS.Views = []network.View{n.DNS.Pods}
+	}
+	return out
+}

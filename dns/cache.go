@@ -1,0 +1,205 @@
+// This file holds the answers of upstream resolvers for one view: how long each counts, and which one goes when
+// the memory is full. It is pure: the caller tells the time and guards it with a lock.
+
+package dns
+
+import (
+	"time"
+
+	"github.com/coredns/coredns/plugin/pkg/dnsutil"
+	"github.com/coredns/coredns/plugin/pkg/response"
+	"github.com/miekg/dns"
+
+	"github.com/cldmnky/oooi/dns/shares"
+)
+
+const (
+	// cacheBytes of all views. Views share them equally.
+	cacheBytes = 16 << 20
+	// entryBytes is what an entry takes besides its answer and its name.
+	entryBytes = 512
+	// maxCached is the size of the largest answer in the cache, in octets.
+	maxCached = 4096
+	// maxTTL of an answer, and maxNegativeTTL of one that denies the name or the type.
+	maxTTL, maxNegativeTTL = time.Hour, 30 * time.Minute
+	// failedFor is how long no upstream is asked again after a failure (RFC 9520 section 3.2: 1 s to 5 min).
+	failedFor = 5 * time.Second
+	// staleFor is how long an answer is served after it expired, while no upstream answers. It then has the
+	// TTL staleTTL (RFC 8767 section 4: 30 s).
+	staleFor, staleTTL = time.Hour, 30
+)
+
+// A question is what an upstream is asked.
+type question struct {
+	// name is in lower case.
+	name   string
+	rrtype uint16
+	// do and cd are the bits that change the answer (RFC 4035 sections 3.2.1 and 3.2.2).
+	do, cd bool
+}
+
+// A state is how good a cached answer is.
+type state int
+
+const (
+	// unknown: no answer.
+	unknown state = iota
+	// fresh: the answer counts.
+	fresh
+	// failed: upstreams failed a moment ago, and there is no answer.
+	failed
+	// stale: the answer is served only if no upstream answers.
+	stale
+	// staleNow: the same, and upstreams failed a moment ago.
+	staleNow
+)
+
+// A cache holds answers, at most so many bytes. A client that fills it loses its own answers first: each answer
+// counts for the client that asked first.
+type cache struct {
+	answers *shares.Shares[*entry]
+	entries map[question]*shares.Holding[*entry]
+}
+
+// An entry is never changed, but replaced.
+type entry struct {
+	question question
+	// wire is the answer, packed. Nil: upstreams have only failed.
+	wire            []byte
+	stored, expires time.Time
+	// failedUntil is when upstreams are asked again.
+	failedUntil time.Time
+}
+
+func newCache(limit int) *cache {
+	return &cache{answers: shares.New[*entry](limit, false), entries: map[question]*shares.Holding[*entry]{}}
+}
+
+// find returns what is known about q.
+func (c *cache) find(q question, now time.Time) (*entry, state) {
+	h := c.entries[q]
+	if h == nil {
+		return nil, unknown
+	}
+	e := h.Value
+	failing := now.Before(e.failedUntil)
+	switch {
+	case e.wire != nil && now.Before(e.expires):
+		c.answers.Touch(h)
+		return e, fresh
+	case e.wire != nil && now.Before(e.expires.Add(staleFor)):
+		c.answers.Touch(h)
+		if failing {
+			return e, staleNow
+		}
+		return e, stale
+	case failing:
+		return e, failed
+	}
+	c.remove(h)
+	return nil, unknown
+}
+
+// store keeps an answer that by asked for. It returns how many others are lost.
+func (c *cache) store(q question, by shares.Client, wire []byte, ttl time.Duration, now time.Time) (lost int) {
+	return c.put(by, &entry{question: q, wire: wire, stored: now, expires: now.Add(ttl)})
+}
+
+// fail notes that upstreams failed. It keeps an answer that may be served meanwhile.
+func (c *cache) fail(q question, by shares.Client, now time.Time) (lost int) {
+	e := &entry{question: q, failedUntil: now.Add(failedFor)}
+	if h := c.entries[q]; h != nil {
+		e.wire, e.stored, e.expires = h.Value.wire, h.Value.stored, h.Value.expires
+		by = h.Client()
+	}
+	return c.put(by, e)
+}
+
+func (c *cache) put(by shares.Client, e *entry) (lost int) {
+	if h := c.entries[e.question]; h != nil {
+		c.remove(h)
+	}
+	h, dropped := c.answers.Take(by, len(e.wire)+len(e.question.name)+entryBytes, e)
+	c.entries[e.question] = h
+	for _, d := range dropped {
+		delete(c.entries, d.question)
+	}
+	return len(dropped)
+}
+
+func (c *cache) remove(h *shares.Holding[*entry]) {
+	delete(c.entries, h.Value.question)
+	c.answers.Give(h)
+}
+
+// resize sets how many bytes the cache may have. It returns how many answers are lost.
+func (c *cache) resize(limit int) (lost int) {
+	dropped := c.answers.Resize(limit)
+	for _, d := range dropped {
+		delete(c.entries, d.question)
+	}
+	return len(dropped)
+}
+
+// message returns the answer of an entry. Stale ones have a short TTL.
+func (e *entry) message(s state, now time.Time) (*dns.Msg, error) {
+	m := new(dns.Msg)
+	if err := m.Unpack(e.wire); err != nil {
+		return nil, err
+	}
+	age := uint32(max(0, now.Sub(e.stored)) / time.Second)
+	for _, section := range [][]dns.RR{m.Answer, m.Ns, m.Extra} {
+		for _, rr := range section {
+			h := rr.Header()
+			h.Ttl = min(h.Ttl, uint32(maxTTL/time.Second))
+			h.Ttl -= min(h.Ttl, age)
+			if s == stale || s == staleNow {
+				h.Ttl = staleTTL
+			}
+		}
+	}
+	return m, nil
+}
+
+// lifetime returns how long an upstream's answer counts. Zero: it is not cached.
+func lifetime(m *dns.Msg, now time.Time) time.Duration {
+	if m.Truncated || len(m.Question) != 1 {
+		return 0
+	}
+	kind, _ := response.Typify(m, now)
+	if kind == response.NoError && !resolved(m) {
+		kind = response.NoData
+	}
+	limit := maxTTL
+	switch kind {
+	case response.NoError:
+	case response.NameError, response.NoData:
+		if !hasSOA(m) {
+			return 0 // RFC 2308 section 5
+		}
+		limit = maxNegativeTTL
+	default:
+		return 0
+	}
+	return dnsutil.MinimalTTLWithMaximum(m, kind, limit)
+}
+
+// resolved reports whether an answer has a record of the type in question. Otherwise it is a chain of aliases
+// that leads to none.
+func resolved(m *dns.Msg) bool {
+	for _, rr := range m.Answer {
+		if t := m.Question[0].Qtype; t == dns.TypeANY || t == rr.Header().Rrtype {
+			return true
+		}
+	}
+	return false
+}
+
+func hasSOA(m *dns.Msg) bool {
+	for _, rr := range m.Ns {
+		if rr.Header().Rrtype == dns.TypeSOA {
+			return true
+		}
+	}
+	return false
+}

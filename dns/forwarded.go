@@ -1,0 +1,70 @@
+// This file converts messages: the question of a client to that for upstreams, and their answer to that for the
+// client. It is pure.
+
+package dns
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/cldmnky/oooi/dns/answers"
+)
+
+// asksFor returns what r asks for.
+func asksFor(r *dns.Msg) question {
+	opt := r.IsEdns0()
+	return question{
+		name: dns.CanonicalName(r.Question[0].Name), rrtype: r.Question[0].Qtype,
+		do: opt != nil && opt.Do(), cd: r.CheckingDisabled,
+	}
+}
+
+// query returns the message that asks upstreams for q. EDNS options are hop by hop (RFC 6891, section 6.1.1), so
+// none is forwarded. It always requests recursion and the AD bit, since the answer is cached for other clients.
+func query(q question) *dns.Msg {
+	m := new(dns.Msg).SetQuestion(q.name, q.rrtype)
+	m.CheckingDisabled, m.AuthenticatedData = q.cd, true
+	return m.SetEdns0(answers.BufferSize, q.do)
+}
+
+// answer returns the answer to r from an entry.
+func (e *entry) answer(r *dns.Msg, what state, now time.Time) *dns.Msg {
+	m, err := e.message(what, now)
+	if err != nil {
+		return failure(r) // What was packed here is unpacked here.
+	}
+	return filled(r, m)
+}
+
+// filled makes an upstream's answer the answer to r.
+func filled(r, m *dns.Msg) *dns.Msg {
+	m.Id, m.Question, m.Response = r.Id, r.Question, true
+	m.RecursionDesired, m.CheckingDisabled = r.RecursionDesired, r.CheckingDisabled
+	m.Authoritative, m.RecursionAvailable, m.Compress = false, true, true
+	opt := r.IsEdns0()
+	if m.Rcode > 0xf && opt == nil {
+		return failure(r) // Without EDNS, an extended code cannot be sent (RFC 6891 section 6.1.3).
+	}
+	m.AuthenticatedData = m.AuthenticatedData && (r.AuthenticatedData || opt != nil && opt.Do()) // RFC 6840 section 5.7
+	for _, rr := range m.Answer {
+		if h := rr.Header(); strings.EqualFold(h.Name, r.Question[0].Name) {
+			h.Name = r.Question[0].Name
+		}
+	}
+	return m
+}
+
+// failure is the answer if no upstream has one.
+func failure(r *dns.Msg) *dns.Msg {
+	m := new(dns.Msg).SetRcode(r, dns.RcodeServerFailure)
+	m.RecursionAvailable = true
+	return m
+}
+
+// withoutOPT drops what is hop by hop.
+func withoutOPT(rrs []dns.RR) []dns.RR {
+	return slices.DeleteFunc(rrs, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeOPT })
+}

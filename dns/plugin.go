@@ -1,0 +1,244 @@
+// This file is the CoreDNS plugin. It answers from the plan, else from the upstreams,
+// else it refuses.
+
+package dns
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coredns/coredns/plugin"
+	"github.com/miekg/dns"
+
+	"github.com/cldmnky/oooi/dns/answers"
+	"github.com/cldmnky/oooi/dns/shares"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
+	"github.com/cldmnky/oooi/network/resolvconf"
+)
+
+// A Handler answers the questions of one network's clients. It is safe for
+// concurrent use.
+type Handler struct {
+	options Options
+	metrics *Metrics
+	strange *tally
+	serving atomic.Pointer[serving]
+	// forwarding are the questions by UDP that wait for upstreams.
+	// Each Run has its own.
+	forwarding atomic.Pointer[sync.WaitGroup]
+	guard      *guard
+}
+
+var _ plugin.Handler = (*Handler)(nil)
+
+// Options are the environment of a Handler.
+type Options struct {
+	// Resolver is the one of the pod, for the upstream mode "management".
+	Resolver resolvconf.File
+	// Dialer opens the sockets to upstreams. Its Control binds them to a device.
+	Dialer net.Dialer
+	// NetworkDialer does so for upstreams on the network itself.
+	NetworkDialer net.Dialer
+	// MACs of clients, which are counted by MAC. Nil: they are counted by address.
+	MACs MACs
+	// VMs that have leases. Nil: none are known.
+	VMs answers.VMs
+	// Log is the logger. Nil: slog.Default().
+	Log *slog.Logger
+}
+
+// MACs knows which host has an address.
+type MACs interface {
+	// MACOf returns the MAC of the host that sends from an address of the network. Empty: not known. Present: the
+	// kernel has it now. Otherwise it asks for it before it sends to the address.
+	MACOf(netip.Addr) (mac string, present bool)
+}
+
+// dialers returns the dialer of each of servers, the upstreams of n.
+func (o Options) dialers(n network.Network, servers []netip.AddrPort) []net.Dialer {
+	var out []net.Dialer
+	for _, at := range servers {
+		if answers.OnNetwork(n, at) {
+			out = append(out, o.NetworkDialer)
+		} else {
+			out = append(out, o.Dialer)
+		}
+	}
+	return out
+}
+
+// serving holds everything made from one plan.
+type serving struct {
+	network network.Network
+	views   answers.Views
+	servers []netip.AddrPort
+	// forwarder is nil without upstreams.
+	forwarder *forwarder
+	// tallies has one for each view.
+	tallies map[*answers.View]*tally
+}
+
+// NewHandler returns a Handler that refuses all questions until Serve.
+func NewHandler(m *Metrics, o Options) *Handler {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	h := &Handler{options: o, metrics: m, strange: m.tally(""), guard: &guard{panics: m.Counter(metrics.DNSPanics).WithLabelValues(), log: o.Log}}
+	h.serving.Store(&serving{})
+	h.forwarding.Store(&sync.WaitGroup{})
+	return h
+}
+
+// Serve replaces the plan atomically. Questions in progress use the previous plan. The
+// cache survives while the plan has the same upstreams, also if all of them are lost: servers to
+// which the edge has no way now, which are not asked. One caller at a time.
+func (h *Handler) Serve(n network.Network, lost ...netip.AddrPort) {
+	old := h.serving.Load()
+	s := &serving{
+		network: n,
+		views:   answers.NewViews(n, answers.Internal(n, h.options.Resolver)),
+		servers: answers.Servers(n, h.options.Resolver),
+		tallies: map[*answers.View]*tally{},
+	}
+	same := slices.Equal(old.servers, s.servers)
+	for _, at := range s.servers {
+		same = same && answers.OnNetwork(old.network, at) == answers.OnNetwork(n, at)
+	}
+	if same {
+		s.forwarder = old.forwarder
+	} else {
+		if old.forwarder != nil {
+			old.forwarder.retire(s.servers)
+		}
+		if len(s.servers) > 0 {
+			s.forwarder = newForwarder(NewUpstream(s.servers, h.options.dialers(n, s.servers), h.metrics, h.options.Log), h.metrics)
+		}
+	}
+	if s.forwarder == nil && n.DNS.Upstreams.Mode != network.UpstreamNone {
+		h.options.Log.Warn("no upstream resolver, names outside the plan are refused", "upstreams", n.DNS.Upstreams.Mode)
+	}
+	forwarded := map[string]bool{}
+	for _, v := range s.views {
+		s.tallies[v] = h.metrics.tally(v.Name())
+		if v.Forwards() {
+			forwarded[v.Name()] = old.views.Keeps(v)
+		}
+	}
+	if s.forwarder != nil {
+		s.forwarder.upstream.lose(lost)
+		s.forwarder.setViews(forwarded)
+	}
+	h.serving.Store(s)
+}
+
+// Name implements plugin.Handler.
+func (h *Handler) Name() string { return "oooi" }
+
+// ServeDNS implements plugin.Handler.
+func (h *Handler) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
+	start := time.Now()
+	if opt := r.IsEdns0(); opt != nil && opt.UDPSize() > answers.BufferSize {
+		// The server truncates answers to the size that the question allows.
+		opt.SetUDPSize(answers.BufferSize)
+	}
+	s := h.serving.Load()
+	v := s.views.For(clientOf(w.RemoteAddr()))
+	if v == nil {
+		return h.write(w, r, answers.Reply{Rcode: dns.RcodeRefused}, false, h.strange, byNone, start)
+	}
+	t, recursive := s.tallies[v], s.recursive(v)
+	if r.Opcode != dns.OpcodeQuery {
+		return h.write(w, r, answers.Reply{Rcode: dns.RcodeNotImplemented}, recursive, t, byNone, start)
+	}
+	if reply, known := answers.Answer(v, h.options.VMs, r.Question[0]); known {
+		return h.write(w, r, reply, recursive, t, byPlan, start)
+	}
+	if !recursive {
+		return h.write(w, r, answers.Reply{Rcode: dns.RcodeRefused}, false, t, byNone, start)
+	}
+	from := h.clientAt(clientOf(w.RemoteAddr()))
+	if answer, source := s.forwarder.known(v.Name(), from, r); answer != nil {
+		err := w.WriteMsg(answer)
+		t.count(source, answer.Rcode, start)
+		return dns.RcodeSuccess, err
+	}
+	_, tcp := w.RemoteAddr().(*net.TCPAddr)
+	send := func(answer *dns.Msg, source by) {
+		_ = w.WriteMsg(answer) // A client that is gone needs no answer.
+		t.count(source, answer.Rcode, start)
+	}
+	forward := func() {
+		ok := h.guard.run(func() {
+			answer, source, done := s.forwarder.ask(v.Name(), from, r, tcp)
+			defer done()
+			send(answer, source)
+		})
+		if !ok {
+			h.guard.run(func() { send(failure(r), byUpstream) })
+		}
+	}
+	if tcp {
+		forward() // The next question of a connection waits.
+	} else {
+		h.forwarding.Load().Go(forward)
+	}
+	return dns.RcodeSuccess, nil
+}
+
+// recursive reports whether questions of a view may be forwarded.
+func (s *serving) recursive(v *answers.View) bool { return s.forwarder != nil && v.Forwards() }
+
+// clientAt returns whom an address counts for, if it was not a packet that told. Hosts beyond the network count by address.
+func (h *Handler) clientAt(a netip.Addr) shares.Client {
+	c, _ := h.senderAt(a, a.As16()[15]%groups)
+	if c.MAC == beyond {
+		return shares.Client{Address: a}
+	}
+	return h.ranked(c)
+}
+
+// ranked returns c with whether it is known.
+func (h *Handler) ranked(c shares.Client) shares.Client {
+	c.Known = c.MAC != "" && h.options.VMs != nil && h.options.VMs.HasMAC(c.MAC)
+	return c
+}
+
+// beyond stands for the MACs of hosts that are not on the network.
+const beyond = "beyond the network"
+
+// senderAt returns whom a question by UDP counts for that arrived in a group of sockets. A VM can invent addresses on the
+// network and beyond it, so these count as one in each group. The caller has it ranked. Present: an answer waits for no host.
+func (h *Handler) senderAt(a netip.Addr, group uint8) (c shares.Client, present bool) {
+	if h.options.MACs == nil {
+		return shares.Client{Address: a}, true
+	}
+	mac, present := h.options.MACs.MACOf(a)
+	switch {
+	case mac != "":
+		return shares.Client{MAC: mac}, present
+	case h.serving.Load().network.CIDR.Contains(a):
+		return shares.Client{Group: group}, false
+	}
+	return shares.Client{MAC: beyond, Group: group}, true
+}
+
+// write sends and counts reply. Data and negative answers are authoritative, refusals
+// are not.
+func (h *Handler) write(w dns.ResponseWriter, r *dns.Msg, reply answers.Reply, recursive bool, t *tally, b by, start time.Time) (int, error) {
+	m := new(dns.Msg)
+	m.SetRcode(r, reply.Rcode)
+	m.Authoritative = b == byPlan && reply.Rcode != dns.RcodeRefused
+	m.RecursionAvailable = recursive
+	m.Compress = true
+	m.Answer, m.Ns = reply.Answer, reply.Authority
+	err := w.WriteMsg(m)
+	t.count(b, reply.Rcode, start)
+	return dns.RcodeSuccess, err
+}

@@ -1,0 +1,342 @@
+// This file asks upstream resolvers, and probes those that do not answer. Which servers are asked is decided in
+// health.go, and which names are forwarded in package answers.
+
+package dns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/cldmnky/oooi/dns/answers"
+	"github.com/cldmnky/oooi/dns/shares"
+	"github.com/cldmnky/oooi/network/metrics"
+)
+
+const (
+	// nextAfter is when the next server is asked, too.
+	nextAfter = 400 * time.Millisecond
+	// giveUp on all servers. This is less than the 5 s after which a client retries.
+	giveUp = 3500 * time.Millisecond
+	// leastAttempts for one question.
+	leastAttempts = 3
+	// probeTime is how long an answer to a probe is awaited, and probeEvery how often a dead server is probed.
+	probeTime, probeEvery = 500 * time.Millisecond, time.Second
+)
+
+var (
+	// errAllDown: no server is asked, because none lives.
+	errAllDown = errors.New("no upstream resolver answers")
+	errPanic   = errors.New("panic")
+)
+
+// An Upstream asks servers. It starts with the one that answered last, and asks the next one if that one fails or
+// is slow. A server that is known to be dead is only probed.
+type Upstream struct {
+	servers []netip.AddrPort
+	// dialers has one for each of servers.
+	dialers []net.Dialer
+	metrics *Metrics
+	log     *slog.Logger
+	guard   *guard
+	// ctx ends some time after retire.
+	ctx  context.Context
+	stop context.CancelFunc
+
+	mu      sync.Mutex
+	retired bool
+	first   int
+	health  []health
+	probing []bool
+	// answered has the last question that each server answered. Nil: none.
+	answered []*question
+	// clients are those that asked last.
+	clients sample
+}
+
+// NewUpstream asks servers (at least one), each through sockets of its dialer. The caller calls retire once.
+func NewUpstream(servers []netip.AddrPort, dialers []net.Dialer, m *Metrics, log *slog.Logger) *Upstream {
+	u := &Upstream{
+		servers: servers, dialers: dialers, metrics: m, log: log, guard: &guard{panics: m.Counter(metrics.DNSPanics).WithLabelValues(), log: log},
+		health: make([]health, len(servers)), probing: make([]bool, len(servers)), answered: make([]*question, len(servers)), clients: newSample(),
+	}
+	u.ctx, u.stop = context.WithCancel(context.Background())
+	for _, s := range servers {
+		m.serverUp(s, true)
+	}
+	return u
+}
+
+// retire ends all probes, and all questions once they have had their time. Other servers are asked from now on.
+func (u *Upstream) retire(now []netip.AddrPort) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.retired = true
+	for _, s := range u.servers {
+		if !slices.Contains(now, s) {
+			u.metrics.serverGone(s)
+		}
+	}
+	time.AfterFunc(giveUp, u.stop)
+}
+
+// lose sets the servers to which the edge has no way now. They are not asked. Others may have become dead or alive
+// meanwhile, which a question shows.
+func (u *Upstream) lose(lost []netip.AddrPort) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for i, at := range u.servers {
+		if away := slices.Contains(lost, at); away != u.health[i].lost {
+			u.set(i, health{lost: away})
+		}
+	}
+}
+
+// wants notes what a client asks for.
+func (u *Upstream) wants(c shares.Client, q question) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.clients.add(c, q)
+}
+
+// down reports whether all servers are known to be dead.
+func (u *Upstream) down() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return allDown(u.health)
+}
+
+type outcome struct {
+	server int
+	answer *dns.Msg
+	err    error
+}
+
+// ask returns the first answer by transport ("udp" or "tcp"). SERVFAIL and REFUSED count only if no server has a
+// better one. It ends all other questions.
+func (u *Upstream) ask(ctx context.Context, m *dns.Msg, transport string) (*dns.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, giveUp)
+	defer cancel()
+	defer context.AfterFunc(u.ctx, cancel)()
+	u.mu.Lock()
+	in := order(u.health, u.first)
+	u.mu.Unlock()
+	if len(in) == 0 {
+		return nil, errAllDown
+	}
+	outcomes := make(chan outcome, max(len(in), leastAttempts))
+	waiting, tried := 0, 0
+	next := func() {
+		server, ok := attempt(in, tried)
+		if !ok {
+			return
+		}
+		tried, waiting = tried+1, waiting+1
+		go func() {
+			o := outcome{server: server, err: errPanic}
+			u.guard.run(func() { o.answer, o.err = u.exchange(ctx, server, m.Copy(), transport) })
+			outcomes <- o
+		}()
+	}
+	next()
+	slow := time.NewTicker(nextAfter)
+	defer slow.Stop()
+	worse := outcome{err: errors.New("no answer in time")}
+	for waiting > 0 {
+		select {
+		case <-ctx.Done():
+			return worse.answer, worse.err
+		case <-slow.C:
+			// Servers that were asked and did not answer in time may be dead.
+			for _, server := range in[:min(tried, len(in))] {
+				u.suspect(server)
+			}
+			next()
+		case o := <-outcomes:
+			waiting--
+			if o.err == nil && o.answer.Rcode != dns.RcodeServerFailure && o.answer.Rcode != dns.RcodeRefused {
+				u.mu.Lock()
+				u.first = o.server
+				u.mu.Unlock()
+				return o.answer, nil
+			}
+			if worse.answer == nil {
+				worse = o
+			}
+			if tried < len(in) {
+				next()
+			}
+		}
+	}
+	return worse.answer, worse.err
+}
+
+// exchange asks one server.
+func (u *Upstream) exchange(ctx context.Context, server int, m *dns.Msg, transport string) (*dns.Msg, error) {
+	answer, err := u.send(ctx, server, m, transport)
+	if err == nil && !belongs(m, answer) {
+		err = errors.New("answer does not match the question")
+	}
+	at := u.servers[server].String()
+	switch {
+	case err == nil:
+		u.answers(server, asksFor(m))
+		u.metrics.upstream(at, rcodeName(answer.Rcode))
+		return answer, nil
+	case errors.Is(ctx.Err(), context.Canceled):
+		u.metrics.upstream(at, "canceled")
+	default:
+		u.suspect(server)
+		u.metrics.upstream(at, "failed")
+	}
+	return nil, fmt.Errorf("%s: %w", at, err)
+}
+
+// send sends m through a socket of its own, so that its port cannot be predicted (RFC 5452).
+func (u *Upstream) send(ctx context.Context, server int, m *dns.Msg, transport string) (*dns.Msg, error) {
+	c := dns.Client{Net: transport, Dialer: &u.dialers[server], UDPSize: answers.BufferSize, Timeout: giveUp}
+	conn, err := c.DialContext(ctx, u.servers[server].String())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	answer, _, err := c.ExchangeWithConnContext(ctx, m, conn)
+	return answer, err
+}
+
+// belongs reports whether answer belongs to m: others are forged or stale.
+func belongs(m, answer *dns.Msg) bool {
+	if !answer.Response || answer.Id != m.Id || len(answer.Question) != 1 {
+		return false
+	}
+	q, a := m.Question[0], answer.Question[0]
+	return q.Qtype == a.Qtype && q.Qclass == a.Qclass && dns.CanonicalName(q.Name) == dns.CanonicalName(a.Name)
+}
+
+// suspect probes a server in the background, until it answers.
+func (u *Upstream) suspect(server int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.probing[server] || u.retired || u.health[server].lost {
+		return
+	}
+	u.probing[server] = true
+	go func() {
+		u.guard.run(func() { u.probe(server) })
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.probing[server] = false
+	}()
+}
+
+// probe probes a server until it answers.
+func (u *Upstream) probe(server int) {
+	for {
+		before, questions := u.probes(server)
+		if !u.lives(server, questions) {
+			u.misses(server, before)
+		}
+		u.mu.Lock()
+		now, retired := u.health[server], u.retired
+		u.mu.Unlock()
+		if !now.suspected() || retired {
+			return
+		}
+		if now.down() {
+			select {
+			case <-u.ctx.Done():
+			case <-time.After(probeEvery):
+			}
+		}
+	}
+}
+
+// probes returns what a server is asked: first the root's servers, which each resolver knows. Then also what it answered
+// last, and what clients asked last, since it may drop questions for the root.
+func (u *Upstream) probes(server int) (before *question, all []question) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	all = []question{{name: ".", rrtype: dns.TypeNS}}
+	before = u.answered[server]
+	if u.health[server].misses == 0 {
+		return before, all
+	}
+	if before != nil {
+		all = append(all, *before)
+	}
+	return before, append(all, u.clients.questions()...)
+}
+
+// lives reports whether a server answers one of some questions. It does not, if it takes longer than probeTime.
+func (u *Upstream) lives(server int, questions []question) bool {
+	ctx, cancel := context.WithTimeout(u.ctx, probeTime)
+	defer cancel()
+	answered := make(chan question, len(questions))
+	for _, q := range questions {
+		go u.guard.run(func() {
+			m := query(q)
+			if answer, err := u.send(ctx, server, m, "udp"); err == nil && belongs(m, answer) {
+				answered <- q
+			}
+		})
+	}
+	select {
+	case <-ctx.Done(): // A refusal comes at once.
+		return false
+	case q := <-answered:
+		u.answers(server, q)
+		return true
+	}
+}
+
+// answers notes that a server answered a question.
+func (u *Upstream) answers(server int, q question) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if q.name != "." {
+		u.answered[server] = &q
+	}
+	u.set(server, u.health[server].after(true))
+}
+
+// misses notes that a server did not answer a probe, unless it has answered a question since.
+func (u *Upstream) misses(server int, before *question) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.answered[server] == before {
+		u.set(server, u.health[server].after(false))
+	}
+}
+
+// set replaces what is known of a server, and logs when it starts or stops to live. The caller holds the lock.
+func (u *Upstream) set(server int, now health) {
+	before := u.health[server]
+	u.health[server] = now
+	if before.down() == now.down() || u.retired {
+		return
+	}
+	at := u.servers[server]
+	u.metrics.serverUp(at, !now.down())
+	switch {
+	case now.lost:
+		u.log.Warn("no route to an upstream resolver", "server", at)
+	case now.down():
+		u.log.Warn("an upstream resolver does not answer", "server", at)
+	case before.lost:
+		u.log.Info("the route to an upstream resolver is back", "server", at)
+	default:
+		u.log.Info("an upstream resolver answers again", "server", at)
+	}
+	if now.down() && allDown(u.health) {
+		u.log.Warn("no upstream resolver answers, cached answers are served for an hour", "servers", len(u.health))
+	}
+}
