@@ -4,94 +4,9 @@
 package network
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
-
-// A Reason is a stable CamelCase word. It is the reason of a condition, and a heading
-// of docs/problems.md.
-type Reason string
-
-// The reasons, by topic.
-const (
-	AnnotationInvalid        Reason = "AnnotationInvalid"
-	AnnotationUnknown        Reason = "AnnotationUnknown"
-	PlatformUnsupported      Reason = "PlatformUnsupported"
-	ExternalInfrastructure   Reason = "ExternalInfrastructure"
-	PublishingUnsupported    Reason = "PublishingUnsupported"
-	NetworkMissing           Reason = "NetworkMissing"
-	NetworkUnsupported       Reason = "NetworkUnsupported"
-	NADNamespaceNotAllowed   Reason = "NADNamespaceNotAllowed"
-	NetworkShared            Reason = "NetworkShared"
-	CIDRMissing              Reason = "CIDRMissing"
-	CIDRTooSmall             Reason = "CIDRTooSmall"
-	RangeTooSmall            Reason = "RangeTooSmall"
-	AddressConflict          Reason = "AddressConflict"
-	AddressInUse             Reason = "AddressInUse"
-	AddressesExhausted       Reason = "AddressesExhausted"
-	LeasesNotWritten         Reason = "LeasesNotWritten"
-	RogueDHCPServer          Reason = "RogueDHCPServer"
-	RogueRouter              Reason = "RogueRouter"
-	EdgesPartitioned         Reason = "EdgesPartitioned"
-	EdgesServeDifferentPlans Reason = "EdgesServeDifferentPlans"
-	EdgeDuplicated           Reason = "EdgeDuplicated"
-	EdgeImpaired             Reason = "EdgeImpaired"
-	SourcesUnverified        Reason = "SourcesUnverified"
-	IPv6NotServed            Reason = "IPv6NotServed"
-	AppsUnreachable          Reason = "AppsUnreachable"
-	ImagesUnreachable        Reason = "ImagesUnreachable"
-	OAuthUnreachable         Reason = "OAuthUnreachable"
-	NTPMissing               Reason = "NTPMissing"
-	ClockUnsynchronized      Reason = "ClockUnsynchronized"
-	NotPermitted             Reason = "NotPermitted"
-	NamesOverridden          Reason = "NamesOverridden"
-	AccessOpened             Reason = "AccessOpened"
-	AccessRefused            Reason = "AccessRefused"
-	LoadBalancersUnreachable Reason = "LoadBalancersUnreachable"
-	ServedByOthers           Reason = "ServedByOthers"
-	FailoverDegraded         Reason = "FailoverDegraded"
-	NotApplied               Reason = "NotApplied"
-	Paused                   Reason = "Paused"
-	RemovalScheduled         Reason = "RemovalScheduled"
-	Removing                 Reason = "Removing"
-	EdgeUnavailable          Reason = "EdgeUnavailable"
-	UpdatePending            Reason = "UpdatePending"
-	EdgeNotReady             Reason = "EdgeNotReady"
-	AddressCheckPending      Reason = "AddressCheckPending"
-	WaitingForControlPlane   Reason = "WaitingForControlPlane"
-	WaitingForEndpoint       Reason = "WaitingForEndpoint"
-	EndpointStale            Reason = "EndpointStale"
-	WaitingForNetwork        Reason = "WaitingForNetwork"
-)
-
-// A Severity ranks problems.
-type Severity string
-
-// The severities, the highest first.
-const (
-	// SeverityError: the user must act. Nothing of the plan is applied, and running edges
-	// keep the previous plan. If the Error is confined, this is so for one network only.
-	SeverityError Severity = "Error"
-	// SeverityWaiting: a part is not served until something else exists.
-	SeverityWaiting Severity = "Waiting"
-	// SeverityWarning: VMs lack something, or will lack it when a part fails.
-	SeverityWarning Severity = "Warning"
-	// SeverityInfo: worth knowing; nothing is lost.
-	SeverityInfo Severity = "Info"
-)
-
-// rank returns 0 for the highest severity.
-func (s Severity) rank() int {
-	return slices.Index([]Severity{SeverityError, SeverityWaiting, SeverityWarning, SeverityInfo}, s)
-}
-
-// Compare is negative if s is higher than other.
-func (s Severity) Compare(other Severity) int { return cmp.Compare(s.rank(), other.rank()) }
-
-// A Cause names the exact fact, in CamelCase. It belongs to one Reason and selects the
-// message.
-type Cause string
 
 // A Subject is the object that a problem is about.
 type Subject struct {
@@ -132,6 +47,28 @@ type Problem struct {
 	// is left out, or stays as it runs; everything else is applied. In Facts, it is true for
 	// each Error of one network, since Derive decides whether VMs boot from another one.
 	Confined bool `json:"confined,omitempty"`
+}
+
+// NewProblem returns a problem with the Reason and Severity that the catalogue has for
+// cause c. keys are what the user can change, the best first.
+func NewProblem(c Cause, subject Subject, args Args, keys ...string) Problem {
+	e, _ := c.Entry()
+	return Problem{Reason: e.Reason, Cause: c, Severity: e.Severity, Subject: subject, Keys: keys, Args: args}
+}
+
+// of returns p with another subject.
+func (p Problem) of(subject Subject) Problem {
+	p.Subject = subject
+	return p
+}
+
+// warning returns p with severity Warning if it was Error. It is for a part without
+// which the rest can be served.
+func (p Problem) warning() Problem {
+	if p.Severity == SeverityError {
+		p.Severity, p.Confined = SeverityWarning, false
+	}
+	return p
 }
 
 // Level returns the severity of p.
@@ -177,9 +114,4 @@ func (ps Problems) NotBlocking() Problems {
 		out[i] = out[i].warning()
 	}
 	return out
-}
-
-// Waits reports whether problems of this reason end when another object exists.
-func (r Reason) Waits() bool {
-	return strings.HasPrefix(string(r), "Waiting") || r == AddressCheckPending
 }

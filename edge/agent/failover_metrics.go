@@ -29,18 +29,18 @@ func NewFailoverMetrics(r prometheus.Registerer, ready func() error) *FailoverMe
 
 func (m *FailoverMetrics) changed(s failover.State) {
 	for _, x := range []failover.PeerState{failover.Alone, failover.Unknown, failover.PeerServing, failover.PeerImpaired, failover.PeerIdle, failover.PeerUnreachable} {
-		m.set(metrics.FailoverPeer, x == s.PeerState, string(x))
+		m.SetBool(metrics.FailoverPeer, x == s.PeerState, string(x))
 	}
 	for _, x := range []failover.Phase{failover.Starting, failover.Serving, failover.Draining} {
-		m.set(metrics.FailoverPhase, x == s.Self.Phase, string(x))
+		m.SetBool(metrics.FailoverPhase, x == s.Self.Phase, string(x))
 	}
 	for _, x := range []failover.Level{failover.LevelNothing, failover.LevelServes, failover.LevelReaches} {
-		m.set(metrics.FailoverLevel, x == s.Self.Level, string(x))
+		m.SetBool(metrics.FailoverLevel, x == s.Self.Level, string(x))
 	}
-	m.set(metrics.FailoverPath, s.Heard(failover.VLAN), "vlan")
-	m.set(metrics.FailoverPath, s.Heard(failover.ClusterNetwork), "cluster")
-	m.set(metrics.FailoverDuplicated, s.Yields, "own")
-	m.set(metrics.FailoverDuplicated, s.Duplicated(), "peer")
+	m.SetBool(metrics.FailoverPath, s.Heard(failover.VLAN), "vlan")
+	m.SetBool(metrics.FailoverPath, s.Heard(failover.ClusterNetwork), "cluster")
+	m.SetBool(metrics.FailoverDuplicated, s.Yields, "own")
+	m.SetBool(metrics.FailoverDuplicated, s.Duplicated(), "peer")
 }
 
 // causeLabel is a cause as the value of a label.
@@ -58,9 +58,4 @@ func (m *FailoverMetrics) announced(cause string, first bool, err error) {
 	m.Counter(metrics.FailoverAnnouncements).WithLabelValues(result).Inc()
 }
 
-func (m *FailoverMetrics) setDegraded(err error) { m.set(metrics.FailoverDegraded, err != nil) }
-
-// set sets a gauge to 1 for true and to 0 for false.
-func (m *FailoverMetrics) set(g metrics.Gauge, yes bool, labels ...string) {
-	m.Gauge(g).WithLabelValues(labels...).Set(metrics.Bool(yes))
-}
+func (m *FailoverMetrics) setDegraded(err error) { m.SetBool(metrics.FailoverDegraded, err != nil) }

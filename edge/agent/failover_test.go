@@ -76,7 +76,7 @@ func TestWhatTheKernelBelieves(t *testing.T) {
 	source, err := source.New(file, source.Selection{Edge: 2}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
 	f := &Failover{Interface: serving.Interface{Name: "net1", InPod: true}, Source: source, Servers: NewServers(t.TempDir()), Log: slog.New(slog.DiscardHandler)}
-	const forged, redirects = network.EdgeAnswersForgedSources, network.EdgeTakesForgedRedirects
+	forged, redirects := network.EdgeAnswersForgedSources, network.EdgeTakesForgedRedirects
 	for _, x := range []struct {
 		rpFilter, all, own string
 		believes           []network.Cause

@@ -65,7 +65,7 @@ func (r Report) lines() []string {
 // so their problems stay.
 func (s Status) unapplied(ps network.Problems) network.Problems {
 	ofEdge := func(p network.Problem) bool {
-		return s.Running && (aboutEdges(p.Reason) || p.Reason == network.AddressInUse && p.Level() == network.SeverityWarning)
+		return s.Running && (p.Reason.Traits().AboutEdges || p.Reason == network.AddressInUse && p.Level() == network.SeverityWarning)
 	}
 	i := slices.IndexFunc(ps, func(p network.Problem) bool { return !ofEdge(p) })
 	if i < 0 {
@@ -78,59 +78,33 @@ func (s Status) unapplied(ps network.Problems) network.Problems {
 	return slices.DeleteFunc(ps, func(p network.Problem) bool { return !ofEdge(p) && p.Level().Compare(refusal) > 0 })
 }
 
-// aboutEdges reports whether r is the reason of problems of edges that exist.
-func aboutEdges(r network.Reason) bool {
-	switch r {
-	case network.EdgeNotReady, network.EdgeUnavailable, network.EdgesPartitioned, network.EdgesServeDifferentPlans,
-		network.EdgeDuplicated, network.EdgeImpaired, network.FailoverDegraded, network.SourcesUnverified,
-		network.RogueDHCPServer, network.RogueRouter, network.ClockUnsynchronized, network.AddressesExhausted, network.LeasesNotWritten:
-		return true
-	}
-	return false
-}
-
 // Ordered is ps as a reader wants them: by severity, Errors that refuse the plan before
 // confined ones, then what keeps nodes from becoming Ready, then the rest; hints last. Of
 // equal ones, those that others may follow from come first. A problem that several networks share stands once.
 func Ordered(ps network.Problems) network.Problems {
 	out := merged(ps)
 	slices.SortStableFunc(out, func(a, b network.Problem) int {
-		return cmp.Or(a.Level().Compare(b.Level()), confinedLast(a, b), cmp.Compare(rank(a.Reason), rank(b.Reason)), cmp.Compare(follows(a.Reason), follows(b.Reason)))
+		return cmp.Or(a.Level().Compare(b.Level()), confinedLast(a, b), byTraits(a.Reason.Traits(), b.Reason.Traits()))
 	})
 	return out
 }
 
-// rank of reasons of one severity: 0 keeps nodes from becoming Ready, 1 takes a part
-// away, 2 is a hint.
-func rank(r network.Reason) int {
-	switch r {
-	case network.ImagesUnreachable, network.NADNamespaceNotAllowed, network.RangeTooSmall, network.AddressesExhausted:
-		return 0
-	case network.NTPMissing, network.ClockUnsynchronized, network.IPv6NotServed:
-		return 3
-	case network.EdgeUnavailable, network.EdgesPartitioned, network.EdgesServeDifferentPlans, network.EdgeDuplicated, network.EdgeImpaired,
-		network.FailoverDegraded, network.AppsUnreachable, network.OAuthUnreachable, network.AddressInUse, network.RogueDHCPServer, network.LeasesNotWritten,
-		network.RemovalScheduled:
-		return 1
+// byTraits is negative if problems with traits a come before those with b.
+func byTraits(a, b network.Traits) int {
+	follows := 0
+	switch {
+	case a.Follows && !b.Follows:
+		follows = 1
+	case b.Follows && !a.Follows:
+		follows = -1
 	}
-	return 2
-}
-
-// follows is 1 for reasons that are often the effect of another problem: a host that has an address of the edges, two
-// pods of one edge, a refused object or a small range.
-func follows(r network.Reason) int {
-	switch r {
-	case network.EdgeNotReady, network.EdgeUnavailable, network.EdgesPartitioned, network.EdgesServeDifferentPlans,
-		network.EdgeImpaired, network.FailoverDegraded, network.AddressesExhausted:
-		return 1
-	}
-	return 0
+	return cmp.Or(cmp.Compare(a.Rank, b.Rank), follows)
 }
 
 // mayPrevent reports whether p may keep nodes from becoming Ready although everything is
 // served.
 func mayPrevent(p network.Problem) bool {
-	return rank(p.Reason) == 0 && p.Level() != network.SeverityInfo
+	return p.Reason.Traits().Rank == network.PreventsNodes && p.Level() != network.SeverityInfo
 }
 
 // merged is ps without repetitions. Warnings and hints that differ only in their network

@@ -1,5 +1,5 @@
 // This file renders problems: a Message says what happened, what it means, and
-// what to do. The texts are in messages_*.go, one for each network.Cause.
+// what to do. The catalogue in package network has a template for each network.Cause.
 
 // Package explain has the words for people: what network decides is data, and
 // becomes text here, once, for conditions, events, plans and documentation.
@@ -37,7 +37,7 @@ func (m Message) String() string {
 // Problem is the message about p. Where there is none for its cause, it is its
 // arguments in the order of their names.
 func Problem(p network.Problem) Message {
-	t, ok := templates[p.Cause]
+	t, ok := Template(p.Cause)
 	if !ok {
 		var values []string
 		for _, name := range slices.Sorted(maps.Keys(p.Args)) {
@@ -51,8 +51,8 @@ func Problem(p network.Problem) Message {
 // Template is the message for a cause, with a {name} for each argument. ok is
 // false for an unknown cause.
 func Template(c network.Cause) (m Message, ok bool) {
-	m, ok = templates[c]
-	return m, ok
+	e, ok := c.Entry()
+	return Message{e.What, e.Effect, e.Fix}, ok
 }
 
 // with is m with p's values in place of {name}: an argument's, {subject}, {keys}
@@ -70,43 +70,6 @@ func (m Message) with(p network.Problem) Message {
 	}
 	r := strings.NewReplacer(pairs...)
 	return Message{What: r.Replace(m.What), Effect: r.Replace(m.Effect), Fix: r.Replace(m.Fix)}
-}
-
-// templates are the messages of all causes. They are made once, and never change.
-var templates = messages()
-
-func messages() map[network.Cause]Message {
-	all := map[network.Cause]Message{}
-	for _, some := range []map[network.Cause]Message{
-		addressesMessages(),
-		addressesMessagesMore(),
-		conflictsMessages(),
-		conflictsMessagesMore(),
-		servicesMessages(),
-		secondaryMessages(),
-		annotationsMessages(),
-		annotationsMessagesMore(),
-		nadsMessages(),
-		nadsMessagesMore(),
-		endpointsMessages(), routesMessages(),
-		endpointsMessagesMore(),
-		reachMessages(), unreachedMessages(), registriesMessages(),
-		permissionsMessages(),
-		accessMessages(),
-		loadBalancersMessages(),
-		edgesMessages(),
-		operatorMessages(),
-		leavingMessages(),
-		failoverMessages(),
-		updateMessages(),
-		hostileMessages(),
-		dhcpMessages(),
-		ageMessages(),
-		unusedMessages(),
-	} {
-		maps.Copy(all, some)
-	}
-	return all
 }
 
 // A JSONProblem is a problem as scripts read it: the data, and the message.

@@ -1,4 +1,4 @@
-// This file adds a setting and a metric to copies of the files that a new one changes, and tests what follows from these.
+// This file adds a cause, a setting and a metric to copies of the files that a new one changes, and tests what follows from these.
 
 package docs
 
@@ -19,6 +19,20 @@ import (
 
 // An edit inserts text before a line of a file.
 type edit struct{ file, before, text string }
+
+// TestAddedCause: a problem is its literal in the catalogue, and where it is raised. Conditions, Events, plans, lint and documentation
+// have it then.
+func TestAddedCause(t *testing.T) {
+	added(t, "TestCauseThatWasAdded",
+		edit{"network/catalogue_addresses.go", "DHCPSettingsUnused = declare(", `CIDRIsAnExample = declare("CIDRIsAnExample", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
+		What:   "CIDR {cidr} of network {network} is that of the examples.",
+		Effect: "Networks of two clusters may overlap.",
+		Fix:    "Set another one."})`},
+		edit{"network/unused_settings.go", "if !gives {", `if s.CIDR.String() == "192.168.100.0/24" {
+			ps = append(ps, s.problem(CIDRIsAnExample, Args{"cidr": s.CIDR.String()}, s.CIDRKeys...))
+		}`},
+	)
+}
 
 // TestAddedSetting: a setting is its row, its field, and what uses it. Translation, lint, admission, documentation and problems know
 // it then.

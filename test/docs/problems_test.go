@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -46,7 +45,7 @@ func TestEveryCauseIsListed(t *testing.T) {
 		}
 		texts[page[h[2]:h[3]]] = page[h[0]:end]
 	}
-	for _, c := range network.Causes() {
+	for _, c := range network.Catalogue() {
 		row := regexp.MustCompile("(?m)^\\| `" + string(c.Cause) + "` \\| `" + string(c.Severity) + "` \\| \\S.* \\| \\S.* \\|$")
 		if n := len(row.FindAllString(texts[string(c.Reason)], -1)); n != 1 {
 			t.Errorf("docs/problems.md lists cause %s %d times below %s", c.Cause, n, c.Reason)
@@ -82,17 +81,16 @@ func problemsPage(text string) string {
 func causesOf(r network.Reason) string {
 	var out strings.Builder
 	out.WriteString("| cause | severity | message | fix |\n| --- | --- | --- | --- |\n")
-	for _, c := range network.Causes() {
+	for _, c := range network.Catalogue() {
 		if c.Reason != r {
 			continue
 		}
-		m, _ := explain.Template(c.Cause)
-		message := strings.TrimSpace(m.What + " " + m.Effect)
-		fix := m.Fix
+		message := strings.TrimSpace(c.What + " " + c.Effect)
+		fix := c.Fix
 		if fix == "" {
 			fix = "No action is needed."
 		}
-		fmt.Fprintf(&out, "| `%s` | `%s` | %s | %s |\n", c.Cause, c.Severity, readable(message, r), readable(fix, r))
+		fmt.Fprintf(&out, "| `%s` | `%s` | %s | %s |\n", c.Cause, c.Severity, readable(message, c), readable(fix, c))
 	}
 	return out.String()
 }
@@ -101,19 +99,19 @@ var placeholder = regexp.MustCompile(`\{\w+\}`)
 
 // readable returns a template as Markdown, with a name between angle brackets for each
 // placeholder.
-func readable(template string, r network.Reason) string {
+func readable(template string, c network.Entry) string {
 	escaped := strings.NewReplacer("*", `\*`, "|", `\|`).Replace(template)
 	return placeholder.ReplaceAllStringFunc(escaped, func(p string) string {
-		return "`<" + placeholderName(strings.Trim(p, "{}"), r) + ">`"
+		return "`<" + placeholderName(strings.Trim(p, "{}"), c) + ">`"
 	})
 }
 
 // placeholderName returns what a reader calls an argument: "otherMAC" is "other MAC".
-func placeholderName(arg string, r network.Reason) string {
+func placeholderName(arg string, c network.Entry) string {
 	switch {
 	case arg == "subject":
-		return subjectName(r)
-	case arg == "other" && r == network.AddressConflict:
+		return c.Subject
+	case arg == "other" && c.Reason == network.AddressConflict:
 		return "other destination"
 	case arg == "other":
 		return "other network"
@@ -122,19 +120,6 @@ func placeholderName(arg string, r network.Reason) string {
 		return name
 	}
 	return strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(arg, "$1 $2"))
-}
-
-// subjectName returns what the problems of r are about.
-func subjectName(r network.Reason) string {
-	switch r {
-	case network.EdgeNotReady, network.EdgeUnavailable:
-		return "edge"
-	case network.NotApplied:
-		return "kind and name of the object"
-	case network.AnnotationInvalid, network.AnnotationUnknown:
-		return "object"
-	}
-	return "endpoint"
 }
 
 func placeholderNames() map[string]string {

@@ -118,7 +118,7 @@ func TestTroubleshootingReasons(t *testing.T) {
 			g.Expect(alerts).To(ContainSubstring("\n## " + m[1] + "\n"))
 		}
 	}
-	for _, c := range network.Causes() {
+	for _, c := range network.Catalogue() {
 		explained := named[string(c.Reason)] || strings.Contains(reasons, "\n## "+string(c.Reason)+"\n")
 		g.Expect(explained).To(BeTrue(), "%s is in no cause of troubleshooting.md and not in problems.md", c.Reason)
 		if c.Severity == network.SeverityError || c.Severity == network.SeverityWaiting {

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
 )
 
 // The longest sentences, in words: of what operators read at 3 a.m., and of
@@ -150,16 +149,12 @@ func report(t *testing.T, listed map[string]bool, place func(where string) strin
 
 func itself(where string) string { return where }
 
-// TestVoiceOfMessages: what explain says of each cause is plain, short and standard.
+// TestVoiceOfMessages: what the catalogue says of each cause is plain, short and standard.
 func TestVoiceOfMessages(t *testing.T) {
 	not := messageWords()
-	for _, info := range network.Causes() {
-		m, ok := explain.Template(info.Cause)
-		if !ok {
-			t.Errorf("no message for %s", info.Cause)
-		}
-		for _, part := range []string{m.What, m.Effect, m.Fix} {
-			report(t, nil, itself, breaks(string(info.Cause), part, not, longestInMessages))
+	for _, e := range network.Catalogue() {
+		for _, part := range []string{e.What, e.Effect, e.Fix} {
+			report(t, nil, itself, breaks(string(e.Cause), part, not, longestInMessages))
 		}
 	}
 }
