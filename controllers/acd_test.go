@@ -87,9 +87,9 @@ func TestDeletedEdgesComeBackAtOnce(t *testing.T) {
 	w, plan := served(t, "lb-ip")
 	w.Edges, w.VMs, w.Last = nil, nil, plan
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}))
-	w.Reports = []gather.Reported{{"clusters.vlan100", network.Report{}}}
+	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: network.Report{}}}
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "only who asks has reported")
-	w.Reports = []gather.Reported{{"clusters.vlan100", network.Report{Edge: 1}}}
+	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: network.Report{Edge: 1}}}
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameEdge: 1}))
 	w.HostedCluster.Annotations = annotated(w, "edge-addresses", "192.168.100.6-192.168.100.9")
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "addresses that they had not")
@@ -179,7 +179,7 @@ func TestTakenAddress(t *testing.T) {
 	taken := func(t *testing.T) gather.World {
 		w := askFirst(t, "two-edges")
 		checkedFor(&w, 2*time.Minute)
-		w.Reports = []gather.Reported{{"clusters.vlan100", network.Report{AddressesInUse: []network.UsedAddress{router}}}}
+		w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: network.Report{AddressesInUse: []network.UsedAddress{router}}}}
 		return w
 	}
 	t.Run("said, and waited for", func(t *testing.T) {
@@ -231,8 +231,8 @@ func TestFailoverDegraded(t *testing.T) {
 	w, _ := twoEdges(t)
 	degraded := network.Degradation{Cause: network.FailoverAnnouncementIgnored, ARPAnnounce: 2, Source: netip.MustParseAddr("192.168.100.5")}
 	w.Reports = []gather.Reported{
-		{"clusters.vlan100", network.Report{Edge: 2, Degraded: degraded}}, {"clusters.vlan100", network.Report{Edge: 1}},
-		{"clusters.gone", network.Report{Edge: 1, Degraded: degraded}},
+		{Network: "clusters.vlan100", Report: network.Report{Edge: 2, Degraded: degraded}}, {Network: "clusters.vlan100", Report: network.Report{Edge: 1}},
+		{Network: "clusters.gone", Report: network.Report{Edge: 1, Degraded: degraded}},
 	}
 	d := decide.About(w, testOptions.Release, testNow)
 	var slow network.Problems

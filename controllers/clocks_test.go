@@ -66,7 +66,7 @@ func TestReportedClocks(t *testing.T) {
 						r.ClockUnsynchronized = "no program synchronizes it"
 					}
 				}
-				w.Reports = append(w.Reports, gather.Reported{"clusters.vlan100", r})
+				w.Reports = append(w.Reports, gather.Reported{Network: "clusters.vlan100", Report: r})
 			}
 			if c.change != nil {
 				c.change(&w)

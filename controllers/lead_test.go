@@ -97,7 +97,7 @@ func TestLeads(t *testing.T) {
 		return gather.Edge{Role: gather.RoleEdge, Network: wire.NetworkLabel(n.Name), Number: number, Seen: rollout.Seen{Available: available}}
 	}
 	report := func(number int, ports ...uint16) gather.Reported {
-		return gather.Reported{wire.NetworkLabel(n.Name), network.Report{Edge: number, Balanced: ports}}
+		return gather.Reported{Network: wire.NetworkLabel(n.Name), Report: network.Report{Edge: number, Balanced: ports}}
 	}
 	ours := wire.NetworkLabels(wire.NameEdge, n)
 	with := func(selector map[string]string, edges []gather.Edge, reports []gather.Reported, all ...hcp.ServiceSlice) decide.Leading {
@@ -115,7 +115,7 @@ func TestLeads(t *testing.T) {
 	vms := hcp.ServiceSlice{Name: "vms", Service: web, ManagedBy: hcp.VMSlices}
 	left := hcp.ServiceSlice{Name: "left", Service: web, ManagedBy: decide.SelectorSlices, OfEdges: true}
 	both, said := []gather.Edge{edge(1, true), edge(2, true)}, []gather.Reported{report(1, 31080), report(2, 31080, 1)}
-	one := []decide.LedService{{web, ""}}
+	one := []decide.LedService{{Name: web, UID: ""}}
 
 	x := with(nil, both, said, vms)
 	g.Expect(x.Lead).To(Equal(one))
@@ -127,7 +127,7 @@ func TestLeads(t *testing.T) {
 	}{
 		"an edge has not": {both, []gather.Reported{report(1, 31080), report(2)}}, "an edge is silent": {both, said[:1]},
 		"no edge runs": {[]gather.Edge{edge(1, false)}, said}, "no edge": {nil, said},
-		"an older pod says so": {both, []gather.Reported{report(1, 31080), {wire.NetworkLabel(n.Name), network.Report{Edge: 2, Yields: true, Balanced: []uint16{31080}}}}},
+		"an older pod says so": {both, []gather.Reported{report(1, 31080), {Network: wire.NetworkLabel(n.Name), Report: network.Report{Edge: 2, Yields: true, Balanced: []uint16{31080}}}}},
 	} {
 		x = with(nil, c.edges, c.reports, vms)
 		g.Expect(x.Lead).To(BeEmpty(), what)

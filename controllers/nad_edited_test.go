@@ -139,7 +139,7 @@ func TestEdgesThatMoveAreNotPartitioned(t *testing.T) {
 	for range 2 {
 		w.Reports = nil
 		for number := range 2 {
-			w.Reports = append(w.Reports, gather.Reported{wire.NetworkLabel(plan.Networks[0].Name), network.Report{Edge: number + 1, Peer: network.PeerUnreachable}})
+			w.Reports = append(w.Reports, gather.Reported{Network: wire.NetworkLabel(plan.Networks[0].Name), Report: network.Report{Edge: number + 1, Peer: network.PeerUnreachable}})
 		}
 		d := decide.About(w, testOptions.Release, testNow)
 		g.Expect(actions(d.Rollouts)).To(ContainElement(rollout.Recreate))

@@ -41,7 +41,7 @@ func readySince(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
 func TestEdgesPartitioned(t *testing.T) {
 	const label = "clusters.vlan100"
 	tells := func(edge int, peer string) gather.Reported {
-		return gather.Reported{label, network.Report{Edge: edge, Peer: peer}}
+		return gather.Reported{Network: label, Report: network.Report{Edge: edge, Peer: peer}}
 	}
 	for name, c := range map[string]struct {
 		change func(*gather.World)
@@ -58,10 +58,10 @@ func TestEdgesPartitioned(t *testing.T) {
 			w.Reports = []gather.Reported{tells(1, network.PeerServing), tells(2, network.PeerUnreachable)}
 		}, "edge 2", decide.ResyncReady},
 		"the second hears it over the cluster network only": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, network.PeerServing), {label, network.Report{Edge: 2, Peer: network.PeerServing, PeerSilent: true}}}
+			w.Reports = []gather.Reported{tells(1, network.PeerServing), {Network: label, Report: network.Report{Edge: 2, Peer: network.PeerServing, PeerSilent: true}}}
 		}, "edge 2", decide.ResyncReady},
 		"on another network": {func(w *gather.World) {
-			w.Reports = []gather.Reported{{"clusters.gone", network.Report{Edge: 1, Peer: network.PeerUnreachable}}}
+			w.Reports = []gather.Reported{{Network: "clusters.gone", Report: network.Report{Edge: 1, Peer: network.PeerUnreachable}}}
 		}, "", decide.ResyncReady},
 		"one does not serve at all": {func(w *gather.World) {
 			w.Reports = []gather.Reported{tells(1, network.PeerUnreachable)}
@@ -107,7 +107,7 @@ func TestEdgesPartitioned(t *testing.T) {
 func TestPartitionHoldsRollAndBudget(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
-	w.Reports = []gather.Reported{{"clusters.vlan100", network.Report{Edge: 1, Peer: network.PeerServing, PeerSilent: true}}}
+	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: network.Report{Edge: 1, Peer: network.PeerServing, PeerSilent: true}}}
 	setEdge(&w, first, readySince(time.Hour))
 	setEdge(&w, second, readySince(2*time.Hour))
 	newer := testOptions
@@ -207,7 +207,7 @@ func TestReportedByEdges(t *testing.T) {
 			g := NewWithT(t)
 			w, _ := twoEdges(t)
 			for _, r := range c.reports {
-				w.Reports = append(w.Reports, gather.Reported{"clusters.vlan100", r})
+				w.Reports = append(w.Reports, gather.Reported{Network: "clusters.vlan100", Report: r})
 			}
 			if c.change != nil {
 				c.change(&w)
@@ -264,7 +264,7 @@ func TestEdgeSaysWhyItDoesNotServe(t *testing.T) {
 	g := NewWithT(t)
 	const why = "dns: CIDR 10.128.0.0/24 of network clusters.vlan100 on net1 contains 10.128.0.9 (a pod of Service kube-apiserver), which is unreachable"
 	w, _ := twoEdges(t)
-	w.Reports = []gather.Reported{{"clusters.vlan100", network.Report{Edge: 1, Peer: network.PeerServing, NotServing: why}}}
+	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: network.Report{Edge: 1, Peer: network.PeerServing, NotServing: why}}}
 	says := func() (network.Problems, string) {
 		d := decide.About(w, testOptions.Release, testNow)
 		v := report.Of(w, d, apply.Outcome{Edges: w.Edges})

@@ -255,8 +255,8 @@ func TestEdgesReportWhileRefused(t *testing.T) {
 	w.Last = plan
 	w.HostedCluster.Annotations = annotated(w, "cidr", "x")
 	w.Reports = []gather.Reported{
-		{"clusters.vlan100", network.Report{Edge: 1, Peer: network.PeerUnreachable}},
-		{"clusters.vlan100", network.Report{Edge: 2, Degraded: network.Degradation{Cause: network.FailoverTargetsAnswered}}},
+		{Network: "clusters.vlan100", Report: network.Report{Edge: 1, Peer: network.PeerUnreachable}},
+		{Network: "clusters.vlan100", Report: network.Report{Edge: 2, Degraded: network.Degradation{Cause: network.FailoverTargetsAnswered}}},
 	}
 	setEdge(&w, first, readySince(time.Hour))
 	setEdge(&w, second, readySince(time.Hour))

@@ -64,7 +64,7 @@ func (k *waveKeeper) Start(ctx context.Context) error {
 		if err == nil {
 			k.follow(ctx, all)
 		} else if ctx.Err() == nil && requests.Present(err) != nil && len(requests.ErrorsOf[*watch.NotWatched](err)) == 0 {
-			k.log.Error(err, "cannot look at all edges, so none gets another release")
+			k.log.Error(err, "not all edges can be read, no edge is updated")
 		}
 	}, k.intervals.orProduct().waves)
 	return nil
@@ -79,7 +79,7 @@ func (k *waveKeeper) follow(ctx context.Context, all []waves.Cluster) {
 	}
 	for state, message := range map[waves.State]string{
 		waves.Failed:  "edges of these clusters fail with this release",
-		waves.Blocked: "it was the turn of these clusters to get this release, and none of their edges was changed",
+		waves.Blocked: "these clusters were due for this release, but none of their edges was updated",
 	} {
 		if now := d.Clusters(state); len(now) > 0 && !slices.Equal(before.Clusters(state), now) {
 			k.log.Info(message, "clusters", now, "wave", d.Wave, "stopped", d.Stopped)

@@ -116,7 +116,7 @@ func (s *Server) whoHas(ctx context.Context, a netip.Addr) (mac string, proven b
 	mac, proven, err := s.WhoHas(ctx, a)
 	if err != nil {
 		// The network cannot be asked now. The offer does not wait for it.
-		s.Log.Debug("address not asked for", "address", a, "err", err)
+		s.Log.Debug("address not probed", "address", a, "err", err)
 		return "", false
 	}
 	s.mu.Lock()

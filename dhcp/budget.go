@@ -114,7 +114,7 @@ func (s *Server) line(level slog.Level, message, mac, reason string, more ...any
 		ok, leftOut := s.budgets.lines.Permit(mac+reason, s.Now())
 		s.mu.Unlock()
 		if leftOut > 0 {
-			s.Log.Info("lines about DHCP messages left out", "count", leftOut)
+			s.Log.Info("log lines about DHCP messages dropped", "count", leftOut)
 		}
 		if !ok {
 			return

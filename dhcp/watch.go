@@ -32,7 +32,7 @@ func (w *watch) err() error {
 		return nil
 	}
 	if at := time.Since(w.began) - time.Duration(since); at >= standstill {
-		return fmt.Errorf("DHCP stands still: it has been processing one message for %s, others wait", at.Truncate(time.Second))
+		return fmt.Errorf("DHCP is stuck: one message has been processed for %s, others wait", at.Truncate(time.Second))
 	}
 	return nil
 }

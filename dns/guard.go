@@ -40,6 +40,6 @@ func (g *guard) note(why any, stack []byte) {
 	defer g.mu.Unlock()
 	if now := time.Now(); g.logged.IsZero() || now.Sub(g.logged) >= panicsEvery {
 		g.logged = now
-		g.log.Error("panic in a question", "err", why, "stack", string(stack))
+		g.log.Error("panic while answering a query", "err", why, "stack", string(stack))
 	}
 }

@@ -53,7 +53,7 @@ func TestPanics(t *testing.T) {
 			inExchange.Store(false)
 			first := panics(t, h)
 			g.Expect(first).To(BeNumerically(">=", 1))
-			g.Expect(log.Count("panic in a question")).To(Equal(1))
+			g.Expect(log.Count("panic while answering a query")).To(Equal(1))
 
 			up.delay.Store(int64(300 * time.Millisecond))
 			answered := make(chan *dns.Msg, 1)

@@ -143,7 +143,7 @@ func complete(o manifest.Object, kind string) error {
 	case o.Name == "":
 		return errors.New("it has no metadata.name")
 	case o.Namespace == "" && slices.Contains(namespacedKinds(), kind):
-		return errors.New("it has no metadata.namespace, so no hosted cluster has it. Set metadata.namespace")
+		return errors.New("it has no metadata.namespace, so it belongs to no hosted cluster. Set metadata.namespace")
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ var (
 	UpdateStopped = declare("UpdateStopped", Entry{Reason: UpdatePending, Severity: SeverityWarning,
 		What:   "The edges run another release of oooi than the operator. The update is stopped, because edges of other clusters fail with it.",
 		Effect: "The edges serve as before.",
-		Fix: "Administrators: the operator's log names the clusters that fail. The update goes on when their edges are ready, or when " +
+		Fix: "Administrators: the operator's log names the clusters that fail. The update continues when their edges are ready, or when " +
 			"these clusters are paused."})
 	PlanTooLarge = declare("PlanTooLarge", Entry{Reason: NotApplied, Severity: SeverityError,
 		What: "The plan has {size} KiB, but a ConfigMap can hold only {most} KiB of it.",

@@ -42,17 +42,17 @@ var (
 	IngressCopyPending = declare("IngressCopyPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
 		What:   "{name} is not served yet, because the hosted cluster's Service openshift-ingress/router-default has no copy.",
 		Effect: "The cloud provider of the hosted cluster makes the copy when the ingress is of type LoadBalancerService.",
-		Fix: "If it is of another type, create Service {service} of type LoadBalancer with the node ports of the guest's router as " +
+		Fix: "If it is of another type, create Service {service} of type LoadBalancer with the node ports of the hosted cluster's router as " +
 			"target ports. Or set annotation apps-address to an address that serves {name} on port 443."})
 	IngressAddressMissing = declare("IngressAddressMissing", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
 		What:   "{name} is not resolved on the network.",
 		Effect: "The console and ingress operators of the hosted cluster stay degraded.",
-		Fix: "Create Service {service} of type LoadBalancer with the node ports of the guest's router as target ports. Or set " +
+		Fix: "Create Service {service} of type LoadBalancer with the node ports of the hosted cluster's router as target ports. Or set " +
 			"annotation apps-address to an address that serves {name} on port 443."})
 	IngressAddressUnknown = declare("IngressAddressUnknown", Entry{Reason: AppsUnreachable, Severity: SeverityInfo,
 		What:   "No object of the management cluster has the address of {name}. Other DNS servers resolve it, or nothing does.",
 		Effect: "If VMs do not reach its address on port 443, the console and ingress operators of the hosted cluster stay degraded.",
-		Fix: "If so, create Service {service} of type LoadBalancer with the node ports of the guest's router as target ports. Or set " +
+		Fix: "If so, create Service {service} of type LoadBalancer with the node ports of the hosted cluster's router as target ports. Or set " +
 			"annotation apps-address."})
 	EndpointAtIPv6 = declare("EndpointAtIPv6", Entry{Reason: IPv6NotServed, Severity: SeverityError,
 		What: "{service} is published at an IPv6 address, which is not served.",

@@ -68,7 +68,7 @@ var (
 	LastGoodIngress = declare("LastGoodIngress", Entry{Reason: EndpointStale, Severity: SeverityWarning,
 		What:   "The hosted cluster's Service openshift-ingress/router-default has no copy now.",
 		Effect: "{name} still leads to the VMs as the last copy did.",
-		Fix: "If the ingress is of another type now, create Service {service} of type LoadBalancer with the node ports of the guest's " +
+		Fix: "If the ingress has another type now, create Service {service} of type LoadBalancer with the node ports of the hosted cluster's " +
 			"router as target ports. Or set annotation apps-address to an address that serves {name} on port 443."})
 	FailoverAnnouncementIgnored = declare("FailoverAnnouncementIgnored", Entry{Reason: FailoverDegraded, Severity: SeverityWarning,
 		What: "Edge {edge} of network {network} cannot announce next-hop VIP {nextHop} and service VIP {serviceVIP}, because its " +

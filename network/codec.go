@@ -20,7 +20,7 @@ type NewerPlanError struct{ Version PlanVersion }
 
 // Error names the version of the plan and the latest one that is supported.
 func (e NewerPlanError) Error() string {
-	return fmt.Sprintf("the plan has version %d of the format, and this version of oooi reads up to %d", e.Version, CurrentPlanVersion)
+	return fmt.Sprintf("the plan has version %d of the format, but this version of oooi reads up to %d", e.Version, CurrentPlanVersion)
 }
 
 // UnmarshalJSON reads a version. It returns a NewerPlanError if the version is newer

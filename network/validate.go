@@ -134,11 +134,11 @@ func (n Network) validateAccess() []error {
 	listens := map[uint16]bool{}
 	for _, port := range n.Access.Balanced() {
 		if listens[port] = true; port == 0 || portsOfEdges()[port] != "" || !n.Access.LoadBalancers.Here {
-			errs = append(errs, fmt.Errorf("a load balancer leads to port %d", port))
+			errs = append(errs, fmt.Errorf("a load balancer forwards to port %d", port))
 		}
 	}
 	if n.Access.LoadBalancers != nil && !(n.Primary && n.runs(ServiceDHCP)) {
-		errs = append(errs, errors.New("load balancers lead to no VMs"))
+		errs = append(errs, errors.New("load balancers forward to no VMs"))
 	}
 	for _, d := range n.Access.Destinations {
 		if d.Listen != 0 && (listens[d.Listen] || len(n.Access.Accounts) > 0 || portsOfEdges()[d.Listen] != "") {
@@ -147,11 +147,11 @@ func (n Network) validateAccess() []error {
 		listens[d.Listen] = true
 		for _, a := range d.Addresses {
 			if n.Reach().FromEdge(a) != OnNetwork {
-				errs = append(errs, fmt.Errorf("access to %s: %s is no host of the network", d, a))
+				errs = append(errs, fmt.Errorf("access to %s: %s is not a host of the network", d, a))
 			}
 		}
 		if onVMs := len(d.Addresses) == 0; onVMs && (d.Name != AccessNodes && d.TargetPort == 0 || !n.runs(ServiceDHCP)) {
-			errs = append(errs, fmt.Errorf("access to %s leads nowhere", d))
+			errs = append(errs, fmt.Errorf("access to %s has no destination", d))
 		}
 	}
 	return errs

@@ -56,7 +56,7 @@ func (f *followed) get() *tls.Certificate {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.read(); err != nil {
-		f.log.Error("certificate refused, the former one stays in force", "err", err)
+		f.log.Error("new certificate rejected, keeping the current one", "err", err)
 	}
 	return f.current
 }

@@ -29,12 +29,12 @@ type metrics struct {
 // ServeHTTP writes them in the text format of Prometheus.
 func (m *metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	var b strings.Builder
-	b.WriteString("# HELP oooi_apiproxy_requests_total Requests of clients that have ended, by the class of the answer's status.\n# TYPE oooi_apiproxy_requests_total counter\n")
+	b.WriteString("# HELP oooi_apiproxy_requests_total Finished client requests, by class of the response status.\n# TYPE oooi_apiproxy_requests_total counter\n")
 	for class := 1; class < len(m.requests); class++ {
 		fmt.Fprintf(&b, "oooi_apiproxy_requests_total{code=\"%dxx\"} %d\n", class, m.requests[class].Load())
 	}
-	fmt.Fprintf(&b, "# HELP oooi_apiproxy_broken_answers_total Answers of the API server that broke off, and so did the client's.\n# TYPE oooi_apiproxy_broken_answers_total counter\noooi_apiproxy_broken_answers_total %d\n", m.broken.Load())
-	fmt.Fprintf(&b, "# HELP oooi_apiproxy_open_requests Requests that have not ended, such as watches.\n# TYPE oooi_apiproxy_open_requests gauge\noooi_apiproxy_open_requests %d\n", m.open.Load())
+	fmt.Fprintf(&b, "# HELP oooi_apiproxy_broken_answers_total Responses cut short because the API server's response was cut short.\n# TYPE oooi_apiproxy_broken_answers_total counter\noooi_apiproxy_broken_answers_total %d\n", m.broken.Load())
+	fmt.Fprintf(&b, "# HELP oooi_apiproxy_open_requests Requests in progress, such as watches.\n# TYPE oooi_apiproxy_open_requests gauge\noooi_apiproxy_open_requests %d\n", m.open.Load())
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_, _ = io.WriteString(w, b.String()) // The reader is gone if it fails.
 }

@@ -71,7 +71,7 @@ func readIdentity(path, address string, now time.Time) (*identity, error) {
 		return nil, err
 	}
 	if now.Before(pair.Leaf.NotBefore) || now.AddDate(1, 0, 0).After(pair.Leaf.NotAfter) {
-		return nil, errors.New("the certificate ends soon")
+		return nil, errors.New("the certificate expires soon")
 	}
 	if err := pair.Leaf.VerifyHostname(host); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, err
 	}
 	if owner, ok := info.Sys().(*syscall.Stat_t); !ok || info.Mode() != 0o600 || int(owner.Uid) != os.Geteuid() {
-		return nil, fmt.Errorf("%s: want a file of this user with mode 0600", path)
+		return nil, fmt.Errorf("%s: must belong to this user and have mode 0600", path)
 	}
 	return io.ReadAll(io.LimitReader(f, 1<<20))
 }

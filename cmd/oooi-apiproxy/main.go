@@ -30,7 +30,7 @@ func newRootCommand() *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:           program,
-		Short:         "Gives a Kubernetes client and an API server their own names for groups, kinds and resources",
+		Short:         "Translates names of groups, kinds and resources between a Kubernetes client and an API server",
 		Version:       version.Of(),
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,

@@ -167,7 +167,7 @@ func TestFlags(t *testing.T) {
 		"":                                      `"rules" not set`,
 		"--rules " + filepath.Join(dir, "none"): "no such file",
 		"rules check " + broken:                 broken + ":2: unknown field more",
-		"--rules " + rules + side + " --tls-cert a --tls-key b":               "set one of them",
+		"--rules " + rules + side + " --tls-cert a --tls-key b":               "set only one of them",
 		"--rules " + broken + side:                                            broken + ":2: unknown field more",
 		"--rules " + rules:                                                    "set --tls-cert and --tls-key for a gateway, or --write-kubeconfig",
 		"--rules " + rules + " --tls-cert x":                                  "belong together",
@@ -178,7 +178,7 @@ func TestFlags(t *testing.T) {
 		"--rules " + rules + side + " --max-item 2000000000":                  "at most 536870912",
 		"--rules " + rules + side + " --webhook-listen :0":                    "belong together",
 		"--rules " + rules + side + " --webhook-listen :0 --webhook-target http://x --webhook-tls-cert a --webhook-tls-key b":    "want https",
-		"--rules " + rules + side + " --webhook-listen :0 --webhook-target https://x/y --webhook-tls-cert a --webhook-tls-key b": "the rules have the paths",
+		"--rules " + rules + side + " --webhook-listen :0 --webhook-target https://x/y --webhook-tls-cert a --webhook-tls-key b": "the paths come from the rules",
 	} {
 		g := NewWithT(t)
 		_, stderr, code := programs.RunSelf(t.Context(), t, "", strings.Fields(args)...)
@@ -239,7 +239,7 @@ func TestChangedRulesEndTheProgram(t *testing.T) {
 	out := programs.Start(t, c)
 	g.Eventually(out.String, time.Minute).Should(ContainSubstring("proxy started"))
 	programs.WriteFile(t, dir, "rules.yaml", "version: 1\nmore: 1\n")
-	g.Eventually(out.String, time.Minute).Should(ContainSubstring("rules refused"))
+	g.Eventually(out.String, time.Minute).Should(ContainSubstring("new rules rejected"))
 	programs.WriteFile(t, dir, "rules.yaml", "version: 1\nkeys: [{client: a/, server: b/}]\n")
 	g.Eventually(out.String, time.Minute).Should(ContainSubstring("has changed: restart to use the new rules"))
 }

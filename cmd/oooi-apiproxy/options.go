@@ -37,38 +37,38 @@ func (o *options) add(c *cobra.Command) {
 	f.StringVar(&o.rules, "rules", "", "`file` with the names; see docs/api-rewriting.md")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:23915", "`address` to listen on for clients")
 	f.StringVar(&o.health, "health-listen", "", "`address` of /livez, /readyz and /metrics over HTTP (default: none)")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that leads to the API server (default: the pod's own ServiceAccount)")
-	f.StringVar(&o.server, "server", "", "`URL` of the API server, in place of the one in the kubeconfig")
-	f.BoolVar(&o.insecure, "insecure", false, "reach the API server over plain HTTP; only on this host")
-	f.StringVar(&o.cert, "tls-cert", "", "gateway: `file` with the certificate to show to clients; changes are followed")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` for the API server (default: the pod's own ServiceAccount)")
+	f.StringVar(&o.server, "server", "", "`URL` of the API server; overrides the one in the kubeconfig")
+	f.BoolVar(&o.insecure, "insecure", false, "allow plain HTTP to an API server on this host")
+	f.StringVar(&o.cert, "tls-cert", "", "gateway: `file` with the serving certificate; reloaded on change")
 	f.StringVar(&o.key, "tls-key", "", "gateway: `file` with the key of --tls-cert")
-	f.StringVar(&o.writeKubeconfig, "write-kubeconfig", "", "sidecar: `file` to write a kubeconfig to; its certificate and token last over a restart")
-	f.StringVar(&o.webhookListen, "webhook-listen", "", "`address` to listen on for the API server's calls of webhooks")
-	f.StringVar(&o.webhookCert, "webhook-tls-cert", "", "`file` with the certificate to show to the API server; changes are followed")
+	f.StringVar(&o.writeKubeconfig, "write-kubeconfig", "", "sidecar: `file` to write a kubeconfig to; its certificate and token survive a restart")
+	f.StringVar(&o.webhookListen, "webhook-listen", "", "`address` to listen on for webhook calls from the API server")
+	f.StringVar(&o.webhookCert, "webhook-tls-cert", "", "`file` with the serving certificate for webhook calls; reloaded on change")
 	f.StringVar(&o.webhookKey, "webhook-tls-key", "", "`file` with the key of --webhook-tls-cert")
-	f.StringVar(&o.webhookClientCA, "webhook-client-ca", "", "`file` with the CA of the API server's client certificate (default: no certificate is asked for)")
+	f.StringVar(&o.webhookClientCA, "webhook-client-ca", "", "`file` with the CA of the API server's client certificate (default: no client certificate is requested)")
 	f.StringVar(&o.webhookTarget, "webhook-target", "", "`URL` of the webhook server, such as https://127.0.0.1:9443")
 	f.StringVar(&o.webhookCA, "webhook-target-ca", "", "`file` with the CA of the webhook server (default: --webhook-tls-cert itself)")
 	f.StringVar(&o.webhookName, "webhook-target-name", "", "`name` in the webhook server's certificate (default: the first in --webhook-tls-cert)")
-	f.IntVar(&o.maxItem, "max-item", apirewrite.Largest, "largest object, item of a list and event of an answer in `bytes`")
-	f.DurationVar(&o.drain, "drain", 10*time.Second, "`time` that requests have to end after SIGTERM")
+	f.IntVar(&o.maxItem, "max-item", apirewrite.Largest, "largest object, list item and watch event in `bytes`")
+	f.DurationVar(&o.drain, "drain", 10*time.Second, "`time` that requests get to finish after SIGTERM")
 }
 
 // check finds flags that do not belong together.
 func (o *options) check() error {
 	switch {
 	case (o.cert == "") != (o.key == ""):
-		return errors.New("--tls-cert and --tls-key belong together")
+		return errors.New("--tls-cert and --tls-key must be set together")
 	case o.cert != "" && o.writeKubeconfig != "":
-		return errors.New("--tls-cert makes a gateway, and --write-kubeconfig a sidecar: set one of them")
+		return errors.New("--tls-cert is for a gateway, and --write-kubeconfig for a sidecar: set only one of them")
 	case o.cert == "" && o.writeKubeconfig == "":
 		return errors.New("set --tls-cert and --tls-key for a gateway, or --write-kubeconfig for a sidecar")
 	case (o.webhookListen == "") != (o.webhookTarget == ""), o.webhookListen != "" && (o.webhookCert == "" || o.webhookKey == ""):
-		return errors.New("--webhook-listen, --webhook-target, --webhook-tls-cert and --webhook-tls-key belong together")
+		return errors.New("--webhook-listen, --webhook-target, --webhook-tls-cert and --webhook-tls-key must be set together")
 	case o.webhookTarget != "" && !strings.HasPrefix(o.webhookTarget, "https://"):
 		return fmt.Errorf("--webhook-target %s: want https", o.webhookTarget)
 	case o.webhookTarget != "" && !isServer(o.webhookTarget):
-		return fmt.Errorf("--webhook-target %s: want a scheme, a host and a port only; the rules have the paths of webhooks", o.webhookTarget)
+		return fmt.Errorf("--webhook-target %s: want only a scheme, a host and a port; the paths come from the rules", o.webhookTarget)
 	case o.maxItem < 1<<20 || o.maxItem > apirewrite.LargestPossible:
 		return fmt.Errorf("--max-item %d: want at least %d and at most %d", o.maxItem, 1<<20, apirewrite.LargestPossible)
 	case o.writeKubeconfig != "" && !isLoopback(o.listen):

@@ -63,10 +63,10 @@ func newRulesCommand() *cobra.Command {
 	var kindPrefix, file string
 	c := &cobra.Command{
 		Use:   "rules --group CLIENT=SERVER --kind-prefix PREFIX -f FILE",
-		Short: "Write rules from a dump of the API server's discovery",
-		Long: "Writes rules from a dump of the API server's discovery to the standard output. The dump has the answers of\n" +
-			"/apis/GROUP/VERSION for all groups, one after the other, or aggregated discovery. If the server's kinds have no prefix,\n" +
-			"set --kind-prefix to the empty text.",
+		Short: "Generate rules from API discovery",
+		Long: "Generates rules from API discovery and prints them. The input is the response of\n" +
+			"/apis/GROUP/VERSION for each group, concatenated, or aggregated discovery. If the server's kinds have no prefix,\n" +
+			"set --kind-prefix to the empty string.",
 		Example: "  kubectl get --raw /apis/internal.virtualization.example/v1 |\n" +
 			"    oooi-apiproxy rules --group kubevirt.io=internal.virtualization.example --kind-prefix InternalVirtualization -f -",
 		Args: cobra.NoArgs,
@@ -89,8 +89,8 @@ func newRulesCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringArrayVar(&groups, "group", nil, "`CLIENT=SERVER`: the two names of a group; can be repeated")
-	c.Flags().StringVar(&kindPrefix, "kind-prefix", "", "`prefix` of the server's kinds; in lower case, it is that of resources")
-	c.Flags().StringVarP(&file, "filename", "f", "", "`file` with the answers of /apis/GROUP/VERSION, or with aggregated discovery; - is the standard input")
+	c.Flags().StringVar(&kindPrefix, "kind-prefix", "", "`prefix` of the server's kinds; in lower case, also of its resources")
+	c.Flags().StringVarP(&file, "filename", "f", "", "`file` with responses of /apis/GROUP/VERSION, or with aggregated discovery; - is standard input")
 	_ = c.MarkFlagRequired("group")
 	_ = c.MarkFlagRequired("filename")
 	_ = c.MarkFlagRequired("kind-prefix")
@@ -101,7 +101,7 @@ func newRulesCommand() *cobra.Command {
 // newCheckCommand is a way to try rules without a server.
 func newCheckCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "check FILE", Short: "Check a file of rules", Args: cobra.ExactArgs(1),
+		Use: "check FILE", Short: "Validate a rules file", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			_, _, err := readRules(args[0])
 			if err == nil {
@@ -164,7 +164,7 @@ func writeRules(in io.Reader, groups []string, kindPrefix string) (string, error
 			}
 		}
 		if named == 0 {
-			return "", fmt.Errorf("--group %s: no kind of %s begins with %s", one, server, kindPrefix)
+			return "", fmt.Errorf("--group %s: no kind in %s starts with %s", one, server, kindPrefix)
 		}
 		fmt.Fprintf(&keys, "- {client: %s/, server: %s/}\n", client, server)
 	}

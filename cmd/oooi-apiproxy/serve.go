@@ -188,7 +188,7 @@ func followRules(ctx context.Context, path string, now []byte, logger *slog.Logg
 		}
 		if _, err := apirewrite.Parse(path, text); err != nil {
 			refused = string(text)
-			logger.Error("rules refused, former rules stay in force", "err", err)
+			logger.Error("new rules rejected, keeping the current rules", "err", err)
 			continue
 		}
 		return fmt.Errorf("%s has changed: restart to use the new rules", path)

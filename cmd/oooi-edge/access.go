@@ -36,10 +36,11 @@ func newAccessCommand() *cobra.Command {
 	var management string
 	c := &cobra.Command{
 		Use:   "access --plan FILE",
-		Short: "Run the access proxy of a plan: the way in to one network",
-		Long: `Answers HTTP CONNECT requests of the management cluster, as an edge does, and carries their
-connections to what the plan opens on one network. Without --watched-by it needs no cluster: the plan
-is read from the file and followed, and no VM is known. Addresses and names of the plan are open then.`,
+		Short: "Run the access proxy of a plan on one network",
+		Long: `Accepts HTTP CONNECT requests from the management cluster, as an edge does. It forwards connections
+to the destinations that the plan opens on one network. Without --watched-by it needs no cluster: it
+reads the plan from the file and reloads it on change. It then knows no VMs, so only the addresses
+and names in the plan are open.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.watch {
@@ -50,7 +51,7 @@ is read from the file and followed, and no VM is known. Addresses and names of t
 	}
 	f.add(c)
 	c.Flags().StringVar(&management, "management-interface", "",
-		"network `interface` on which callers are answered (default: "+wire.ManagementDevice+"; in an edge pod, the pod's default network)")
+		"network `interface` to accept callers on (default: "+wire.ManagementDevice+"; in an edge pod, the pod's default network)")
 	return c
 }
 

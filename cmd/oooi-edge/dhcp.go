@@ -36,7 +36,7 @@ func newDHCPCommand() *cobra.Command {
 		Use:   "dhcp --plan FILE",
 		Short: "Run the DHCP server of a plan on one network",
 		Long: `Serves DHCP on one network of a plan, as an edge does. Without --watch it needs no cluster:
-the plan is read from the file and followed, and leases are stored in --lease-dir.
+it reads the plan from the file, reloads it on change, and stores leases in --lease-dir.
 It must run in a network namespace that has the service VIP on --interface.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -27,7 +27,7 @@ func newDiagnosticsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:    "diagnostics",
 		Hidden: true, // Only must-gather runs it.
-		Short:  "Print what a bug report needs of this edge, as JSON",
+		Short:  "Print diagnostics of this edge for a bug report, as JSON",
 		Args:   cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), wire.DiagnosticsTimeout)
@@ -59,7 +59,7 @@ func collect(ctx context.Context, lists ...[]partSource) []wire.DiagnosticsPart 
 	var parts []wire.DiagnosticsPart
 	for _, list := range lists {
 		for _, s := range list {
-			parts = append(parts, wire.DiagnosticsPart{Name: s.name, Missing: fmt.Sprintf("all of it: not read within %s", wire.DiagnosticsTimeout)})
+			parts = append(parts, wire.DiagnosticsPart{Name: s.name, Missing: fmt.Sprintf("everything: not read within %s", wire.DiagnosticsTimeout)})
 		}
 	}
 	all := make(chan told, len(parts)) // No source waits for a reader that has left.
@@ -96,11 +96,11 @@ func (s partSource) part(ctx context.Context) wire.DiagnosticsPart {
 	p := wire.DiagnosticsPart{Name: s.name, Content: listOf(items[:fitting])}
 	switch {
 	case err != nil && fitting == 0:
-		p.Content, p.Missing = nil, "all of it: "+err.Error()
+		p.Content, p.Missing = nil, "everything: "+err.Error()
 	case err != nil:
-		p.Missing = fmt.Sprintf("what follows the first %d entries: %v", fitting, err)
+		p.Missing = fmt.Sprintf("entries after the first %d: %v", fitting, err)
 	case cut, fitting < len(items):
-		p.Missing = fmt.Sprintf("what follows the first %d entries: the part may have %d KiB", fitting, s.most>>10)
+		p.Missing = fmt.Sprintf("entries after the first %d: the part is limited to %d KiB", fitting, s.most>>10)
 	}
 	return p
 }
@@ -127,7 +127,7 @@ func listOf(items []json.RawMessage) json.RawMessage {
 func rawOf(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic("diagnostics: what sources tell is always JSON: " + err.Error())
+		panic("diagnostics: output of sources is always JSON: " + err.Error())
 	}
 	return b
 }

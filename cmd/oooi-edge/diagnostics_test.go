@@ -139,10 +139,10 @@ func TestDiagnosticsAreBounded(t *testing.T) {
 	for _, p := range d.Parts {
 		missing[p.Name] = p.Missing
 	}
-	g.Expect(missing["envoyListeners"]).To(MatchRegexp(`^what follows the first \d+ entries: the part may have 1024 KiB$`))
-	g.Expect(missing["envoyStats"]).To(MatchRegexp(`^what follows the first \d+ entries: the part may have 640 KiB$`))
-	g.Expect(missing["envoyEndpoints"]).To(HavePrefix("what follows the first 1 entries: "))
-	g.Expect(missing["envoyBootstrap"]).To(Equal("all of it: Envoy answers 500 Internal Server Error"))
+	g.Expect(missing["envoyListeners"]).To(MatchRegexp(`^entries after the first \d+: the part is limited to 1024 KiB$`))
+	g.Expect(missing["envoyStats"]).To(MatchRegexp(`^entries after the first \d+: the part is limited to 640 KiB$`))
+	g.Expect(missing["envoyEndpoints"]).To(HavePrefix("entries after the first 1: "))
+	g.Expect(missing["envoyBootstrap"]).To(Equal("everything: Envoy answers 500 Internal Server Error"))
 	g.Expect(missing["envoyClusters"]).To(BeEmpty())
 	g.Expect(missing["addresses"]).To(BeEmpty())
 }
@@ -170,8 +170,8 @@ func TestDiagnosticsEndInTime(t *testing.T) {
 	}
 	parts := collect(ctx, []partSource{{"links", 100, list("net1")}, {"routes", 100, hangs}}, []partSource{{"stats", 4, list("too long")}, {"last", 100, ends}})
 	g.Expect(parts[0]).To(Equal(wire.DiagnosticsPart{Name: "links", Content: json.RawMessage(`["net1"]`)}))
-	g.Expect(parts[1]).To(Equal(wire.DiagnosticsPart{Name: "routes", Missing: "all of it: not read within 5s"}))
-	g.Expect(parts[2].Missing).To(HavePrefix("what follows the first 0 entries"))
+	g.Expect(parts[1]).To(Equal(wire.DiagnosticsPart{Name: "routes", Missing: "everything: not read within 5s"}))
+	g.Expect(parts[2].Missing).To(HavePrefix("entries after the first 0"))
 	whole := 0
 	for _, s := range append(kernelSources(), envoySources(fakes.RunDir(t))...) {
 		whole += s.most

@@ -31,8 +31,8 @@ func newDNSCommand() *cobra.Command {
 		Use:   "dns --plan FILE",
 		Short: "Run the DNS server of a plan on one network",
 		Long: `Answers the DNS names of one network of a plan, as an edge does. Without --watch it needs no
-cluster: the plan is read from the file and followed. Names that the plan does not have are
-refused, or forwarded to the upstream servers of the plan.`,
+cluster: it reads the plan from the file and reloads it on change. Names that are not in the plan
+are refused, or forwarded to its upstream servers.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			at, err := parseListen(listen)

@@ -25,9 +25,9 @@ func newNTPCommand(clock ntp.Clock) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ntp --plan FILE",
 		Short: "Run the NTP server of a plan on one network",
-		Long: `Tells the hosts of one network of a plan the time of this node, as an edge does. Without --watch
-it needs no cluster: the plan is read from the file and followed. It never sets the clock. Another
-program must synchronize it, such as chronyd. Until then, clients get an answer without a time.`,
+		Long: `Serves the time of this node to the hosts of one network of a plan, as an edge does. Without --watch
+it needs no cluster: it reads the plan from the file and reloads it on change. It never sets the clock.
+Another program, such as chronyd, must synchronize it. Until then, clients get an answer without a time.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			at, err := parseListen(listen)

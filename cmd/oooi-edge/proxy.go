@@ -37,10 +37,10 @@ func newProxyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "proxy --plan FILE",
 		Short: "Run the proxy of a plan on one network",
-		Long: `Carries TCP connections on one network of a plan, as an edge does. Without --watch it needs
-no cluster: the plan is read from the file and followed. It starts Envoy and configures it.
+		Long: `Proxies TCP connections on one network of a plan, as an edge does. Without --watch it needs
+no cluster: it reads the plan from the file and reloads it on change. It starts and configures Envoy.
 Connections go to Services of the control plane namespace, to allowed external hosts, or to VMs.
-Without a cluster, every address that the plan lets a VM have is tried.`,
+Without a cluster, the proxy tries every address that the plan allows for a VM.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			log := f.log(c)

@@ -42,13 +42,13 @@ type serverFlags struct {
 
 func (f *serverFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.plan, "plan", "", "plan `file`: a plan alone, or the output of 'oooi plan -o json'")
-	c.Flags().StringVar(&f.selection.Cluster, "cluster", "", "`namespace/name` of the hosted cluster; needed if the file has several")
-	c.Flags().StringVar(&f.selection.Network, "network", "", "`name` of the network; needed if the plan has several")
-	c.Flags().IntVar(&f.selection.Edge, "edge", 0, "`number` of the edge; needed if the network has several")
-	c.Flags().StringVar(&f.device, "interface", wire.Device, "network `interface` to serve on; other interfaces are not served")
+	c.Flags().StringVar(&f.selection.Cluster, "cluster", "", "`namespace/name` of the hosted cluster; required if the file has several")
+	c.Flags().StringVar(&f.selection.Network, "network", "", "`name` of the network; required if the plan has several")
+	c.Flags().IntVar(&f.selection.Edge, "edge", 0, "`number` of the edge; required if the network has several")
+	c.Flags().StringVar(&f.device, "interface", wire.Device, "the only network `interface` to serve on")
 	c.Flags().StringVar(&f.runDir, "run-dir", "", "`directory` of the servers' sockets and files (default: a temporary one)")
 	c.Flags().BoolVar(&f.watch, "watch", false, "watch the plan, Leases and Services through the API server (in an edge pod only)")
-	c.Flags().StringVar(&f.watchedBy, "watched-by", "", "`server` of this edge that has --watch: follow the plan through its files in --run-dir")
+	c.Flags().StringVar(&f.watchedBy, "watched-by", "", "`server` of this edge that runs with --watch: read the plan from its files in --run-dir")
 	c.Flags().StringVar(&f.podinfo, "podinfo", "", "`directory` of the pod's annotations file (in an edge pod only)")
 	c.Flags().StringVar(&f.vms, "vm-resource", kube.VMResource, "`name` of VirtualMachineInstances in the API server (with --watch only)")
 	c.MarkFlagsMutuallyExclusive("watch", "watched-by")
@@ -178,7 +178,7 @@ func newProbeCommand() *cobra.Command {
 	var runDir string
 	c := &cobra.Command{
 		Use:       "probe dhcp|dns|ntp|proxy|access|failover|acd",
-		Short:     "Ask a server of this edge whether it is ready",
+		Short:     "Check whether a server of this edge is ready",
 		ValidArgs: []string{string(network.ServiceDHCP), string(network.ServiceDNS), string(network.ServiceNTP), string(network.ServiceProxy), wire.Access, wire.Failover, wire.ACD},
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -32,7 +32,7 @@ func newTryCommand() *cobra.Command {
 	var start bool
 	c := &cobra.Command{
 		Use:   "try --plan FILE",
-		Short: "Try as a VM what a plan serves, and print the results as JSON",
+		Short: "Test the network of a plan as a VM would, and print the results as JSON",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.selection.Edge = 1 // It is not an edge, and every network has a first one.
@@ -61,12 +61,12 @@ func newTryCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&f.plan, "plan", "", "plan `file`: a plan alone, or the output of 'oooi plan -o json'")
-	c.Flags().StringVar(&f.selection.Cluster, "cluster", "", "`namespace/name` of the hosted cluster; needed if the file has several")
-	c.Flags().StringVar(&f.selection.Network, "network", "", "`name` of the network; needed if the plan has several")
+	c.Flags().StringVar(&f.selection.Cluster, "cluster", "", "`namespace/name` of the hosted cluster; required if the file has several")
+	c.Flags().StringVar(&f.selection.Network, "network", "", "`name` of the network; required if the plan has several")
 	c.Flags().StringVar(&f.device, "interface", wire.Device, "network `interface` to try on")
-	c.Flags().DurationVar(&failover, "failover", 0, "connect over and over for this `time` instead, and measure the longest gap")
-	c.Flags().BoolVar(&start, "start", false, "with --failover: print before the results which host connections go to")
-	c.Flags().StringSliceVar(&edges, "edge-macs", nil, "`MACs` of the edges, with commas: report if another host has a VIP")
+	c.Flags().DurationVar(&failover, "failover", 0, "connect repeatedly for this `time` instead, and measure the longest gap")
+	c.Flags().BoolVar(&start, "start", false, "with --failover: first print the host that connections go to")
+	c.Flags().StringSliceVar(&edges, "edge-macs", nil, "`MACs` of the edges, separated by commas: report any other host that has a VIP")
 	_ = c.MarkFlagRequired("plan")
 	return c
 }

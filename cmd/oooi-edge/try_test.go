@@ -92,7 +92,7 @@ func TestTry(t *testing.T) {
 		{Name: "name oooi-check.apps.example.com", Verdict: network.TrialOK},
 		{Name: "no answer for name oooi-check.invalid", Verdict: network.TrialOK},
 		{Name: "time of 192.168.100.3", Verdict: network.TrialOK},
-		{Name: "registry:5000 at 192.168.100.3:443 for registry.example.com", Verdict: network.TrialWarning, Why: "The edge closes the connection: its backend does not answer, or refuses it."},
+		{Name: "registry:5000 at 192.168.100.3:443 for registry.example.com", Verdict: network.TrialWarning, Why: "The edge closes the connection: its backend does not answer or refuses the connection."},
 		{Name: "no answer from 192.168.100.3:443 for server name oooi-check.invalid", Verdict: network.TrialOK},
 		{Name: "kube-apiserver:6443 at 192.168.100.3:6443", Verdict: network.TrialOK},
 		{Name: "kube-apiserver:6443 at 192.168.100.3:7443 for api.example.com", Verdict: network.TrialOK},
@@ -111,15 +111,15 @@ func TestTry(t *testing.T) {
 	}
 	results := tried(t, v.machine, plan, "--edge-macs", "02:00:00:00:00:99")
 	g.Expect(results).To(ContainElement(network.TrialResult{Name: "an edge has 192.168.100.3", Verdict: network.TrialFailure,
-		Why: "A host with MAC " + mac + " answers for it, which is no edge. VMs send to the host that answers first."}))
+		Why: "A host with MAC " + mac + " answers for it, which is not an edge. VMs send to the host that answers first."}))
 	// The kernel limits how many ICMP messages tell that a port is closed.
 	g.Expect(results).To(ContainElement(And(HaveField("Name", "time of 192.168.100.3"), HaveField("Verdict", network.TrialWarning),
 		HaveField("Why", MatchRegexp(`^(The connection is refused: no edge listens|No answer within 10s)\.$`)))))
 	g.Expect(results).To(ContainElement(And(HaveField("Name", "name api.example.com"), HaveField("Verdict", network.TrialFailure),
-		HaveField("Why", MatchRegexp(`^192\.168\.100\.3 does not answer by udp: (the connection is refused: no edge listens|no answer within 10s)\.$`)))))
+		HaveField("Why", MatchRegexp(`^192\.168\.100\.3 does not answer over udp: (the connection is refused: no edge listens|no answer within 10s)\.$`)))))
 	g.Expect(results).To(ContainElements(
 		network.TrialResult{Name: "DHCP", Verdict: network.TrialFailure, Why: "No DHCP server answers within 10s. Edges are silent, too, if the pool has no free address."},
-		network.TrialResult{Name: "kube-apiserver:6443 at 192.168.100.3:6443", Verdict: network.TrialFailure, Why: "The edge closes the connection: its backend does not answer, or refuses it."},
+		network.TrialResult{Name: "kube-apiserver:6443 at 192.168.100.3:6443", Verdict: network.TrialFailure, Why: "The edge closes the connection: its backend does not answer or refuses the connection."},
 		network.TrialResult{Name: "no way to 10.128.0.1:443", Verdict: network.TrialFailure, Why: "It is a host of the management cluster, and VMs reach it: this network is not isolated."},
 	))
 	stop["proxy"]()

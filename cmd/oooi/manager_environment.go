@@ -24,7 +24,7 @@ func surroundings(file string) (hcp.Management, error) {
 	var m hcp.Management
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return m, fmt.Errorf("reading which resolver edges will ask: %w", err)
+		return m, fmt.Errorf("reading the resolver of edges: %w", err)
 	}
 	for _, s := range resolvconf.Parse(string(text)).Servers {
 		m.Resolvers = append(m.Resolvers, s.Addr().Unmap())

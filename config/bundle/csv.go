@@ -182,7 +182,7 @@ To remove edges, set ` + "`" + settings.Prefix + "network=none`" + ` on each Hos
 
 ## Support
 
-oooi is a community project. Report problems as issues of the [repository](` + repository + `), and vulnerabilities in private as its SECURITY.md tells.
+oooi is a community project. Report problems as issues of the [repository](` + repository + `), and vulnerabilities in private as its SECURITY.md describes.
 
 ## All annotations
 

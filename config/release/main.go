@@ -30,8 +30,8 @@ const usage = `usage: release [--registry REGISTRY] build | symbols | opm | imag
   symbols       compile them with symbols, which govulncheck reads, in bin/symbols
   opm           compile opm for this machine, in bin/
   images        make the images of the programs, in bin/images
-  dry-run       make a release, in bin/release, and say what would go where
-  check         tell whether this commit can be published: in the project's registry, it has the tag of the version
+  dry-run       make a release, in bin/release, and list what would be published where
+  check         check that this commit can be published: for the project's registry, it needs the tag of the version
   publish       check, make a release, and push its images
   push          push the images of the release in bin/release
   dependencies  write docs/dependencies.md

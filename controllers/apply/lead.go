@@ -59,7 +59,7 @@ func (r Writer) leadOne(ctx context.Context, key types.NamespacedName, ns string
 		labels[k] = v
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{
-		"metadata": map[string]any{"namespace": ns, "name": s.Name, "uid": string(s.Uid)},
+		"metadata": map[string]any{"namespace": ns, "name": s.Name, "uid": string(s.UID)},
 		"spec":     map[string]any{"selector": labels},
 	}}
 	u.SetGroupVersionKind(own.ServiceKind)
@@ -77,13 +77,13 @@ func (r Writer) leadOne(ctx context.Context, key types.NamespacedName, ns string
 	if r.Memory.leads(key, s.Name, true) {
 		log = log.V(1) // HyperShift removes the selector of the ingress each time that it writes that Service.
 	}
-	log.Info("load balancer leads to edges", "service", s.Name)
+	log.Info("load balancer forwards to edges", "service", s.Name)
 	return nil
 }
 
 // giveBack removes the selector of s. It is a patch of this field alone, so it needs nothing that the HostedCluster has.
 func (r Writer) giveBack(ctx context.Context, key types.NamespacedName, ns string, s decide.LedService) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": s.Uid}, "spec": map[string]any{"selector": nil}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": s.UID}, "spec": map[string]any{"selector": nil}})
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (r Writer) giveBack(ctx context.Context, key types.NamespacedName, ns strin
 	}
 	r.Metrics.Counter(metrics.ObjectWrites).WithLabelValues(own.ServiceKind.Kind).Inc()
 	r.Memory.leads(key, s.Name, false)
-	logr.FromContextOrDiscard(ctx).Info("load balancer given back to HyperShift", "service", s.Name)
+	logr.FromContextOrDiscard(ctx).Info("load balancer returned to HyperShift", "service", s.Name)
 	return nil
 }
 
@@ -178,6 +178,6 @@ func (r Writer) giveBackDeleted(ctx context.Context, w gather.World) Outcome {
 	if err == nil || apierrors.IsForbidden(err) {
 		return Outcome{}
 	}
-	logr.FromContextOrDiscard(ctx).Info("load balancers not given back, trying again", "err", err.Error())
+	logr.FromContextOrDiscard(ctx).Info("load balancers not returned to HyperShift, retrying", "err", err.Error())
 	return Outcome{Again: whileTerminating}
 }

@@ -29,7 +29,7 @@ const (
 // A LedService is a load balancer that leads to edges, or will.
 type LedService struct {
 	Name string
-	Uid  types.UID
+	UID  types.UID
 }
 
 // A Leading is what is done about load balancers, in this order.

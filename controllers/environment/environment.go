@@ -279,7 +279,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 		}
 		changed, err := k.Look(ctx)
 		if err != nil && ctx.Err() == nil {
-			k.Log.Error(err, "cannot read what all hosted clusters share: they keep what was read last")
+			k.Log.Error(err, "shared cluster state cannot be read, keeping the last known state")
 		}
 		if changed {
 			k.Log.Info("the management cluster's networks, addresses or nodes changed")

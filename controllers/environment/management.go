@@ -88,5 +88,5 @@ func (r Reader) ServiceRange(ctx context.Context) (network.ReservedDestination, 
 			return known, nil
 		}
 	}
-	return network.ReservedDestination{}, fmt.Errorf("dry run of a Service with cluster IP %s names no range: %v", hcp.ImpossibleClusterIP, err)
+	return network.ReservedDestination{}, fmt.Errorf("dry run of a Service with cluster IP %s returned no range: %v", hcp.ImpossibleClusterIP, err)
 }

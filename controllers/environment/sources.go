@@ -113,11 +113,11 @@ func (r Reader) reportSources(ctx context.Context) {
 		logger := log.FromContext(ctx).WithName("environment")
 		switch {
 		case len(failing) == 0:
-			logger.Info("all that hosted clusters share is read again")
+			logger.Info("shared cluster state reloaded")
 		case slices.Contains(failing, serviceRangeSource) && !s.services.ok:
 			logger.Error(nil, "the range of Services is unknown: edges can dial addresses that no Service has yet", "problems", strings.Join(words, "; "))
 		default:
-			logger.Error(nil, "what all hosted clusters share cannot be read: what was read last counts", "problems", strings.Join(words, "; "))
+			logger.Error(nil, "parts of the shared cluster state cannot be read, keeping their last known state", "problems", strings.Join(words, "; "))
 		}
 	}
 	s.said = failing

@@ -42,7 +42,7 @@ func (r Reader) ReadNeighbors(ctx context.Context, w *World) error {
 		}
 		serves, _, unread, err := r.PlanInForce(ctx, hc)
 		if err != nil {
-			return fmt.Errorf("reading what is served to %s: %w", own.ClusterName(hc), err)
+			return fmt.Errorf("reading the networks of %s: %w", own.ClusterName(hc), err)
 		}
 		if err := r.ReadPublished(ctx, &o); err != nil {
 			return err

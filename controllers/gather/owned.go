@@ -117,7 +117,7 @@ func (r Reader) addOwned(w *World, kind schema.GroupVersionKind, o client.Object
 func (r Reader) gatherUnlabeled(ctx context.Context, w *World) error {
 	for _, n := range w.Last.Networks {
 		for _, e := range n.Edges {
-			key := own.Key{own.DeploymentKind, types.NamespacedName{Namespace: hcp.ControlPlaneNamespace(w.HostedCluster), Name: wire.EdgeDeploymentName(n, e)}}
+			key := own.Key{Kind: own.DeploymentKind, NamespacedName: types.NamespacedName{Namespace: hcp.ControlPlaneNamespace(w.HostedCluster), Name: wire.EdgeDeploymentName(n, e)}}
 			if _, known := w.Edge(key.Name); known {
 				continue
 			}
@@ -140,7 +140,7 @@ func (r Reader) gatherUnlabeled(ctx context.Context, w *World) error {
 // fault.
 func (r Reader) PlanInForce(ctx context.Context, hc *hyperv1.HostedCluster) (p network.Plan, text string, fault network.Problems, err error) {
 	ns := hcp.ControlPlaneNamespace(hc)
-	o, err := r.Read(ctx, own.Key{own.ConfigMapKind, types.NamespacedName{Namespace: ns, Name: wire.PlanConfigMap}})
+	o, err := r.Read(ctx, own.Key{Kind: own.ConfigMapKind, NamespacedName: types.NamespacedName{Namespace: ns, Name: wire.PlanConfigMap}})
 	cm, ok := o.(*corev1.ConfigMap)
 	if err != nil || !ok || !own.IsOf(o, hc.Name) {
 		return p, "", nil, err

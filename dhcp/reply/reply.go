@@ -152,7 +152,7 @@ func (x exchange) renewing() Verdict {
 // its lease is still there. An edge that is cut off grants what it knows, if its peer does not serve (Defers).
 func (x exchange) rebooting() Verdict {
 	if !x.n.CIDR.Contains(x.asked) {
-		return x.refuse(x.asked, "this address is of another network")
+		return x.refuse(x.asked, "this address belongs to another network")
 	}
 	known := x.reservation().IsValid() || x.own().IsValid()
 	if !known && !x.known.Complete {
@@ -185,7 +185,7 @@ func (x exchange) deny(a netip.Addr) Verdict {
 	if x.n.CIDR.Contains(a) && !given {
 		return x.silent(UnknownAddress)
 	}
-	return x.refuse(a, "this address is not yours any more")
+	return x.refuse(a, "this address is no longer yours")
 }
 
 // grant writes ahead: the stored expiry is one lease time after the one that the

@@ -60,7 +60,7 @@ func (o Options) look(n network.Network) Look {
 	}
 	for _, a := range n.ProbedAddresses() {
 		if slices.Contains(held, a) {
-			return Look{Err: fmt.Errorf("interface %s has %s already, so other hosts that have it cannot be found", o.Device, a)}
+			return Look{Err: fmt.Errorf("interface %s has %s already, so other hosts with this address cannot be detected", o.Device, a)}
 		}
 	}
 	all, err := device.Neighbors(o.Device)

@@ -246,7 +246,7 @@ func (f *Failover) look() {
 	f.mu.Unlock()
 	f.lookForVIPHosts(table, known, time.Now())
 	if changed {
-		f.Log.Warn("what the kernel believes VMs, or its routes to client networks, changed", "interface", f.Interface.Name, "believes", believes)
+		f.Log.Warn("forged packets that the kernel accepts, or its routes to client networks, changed", "interface", f.Interface.Name, "believes", believes)
 	}
 	f.tell()
 }
@@ -262,7 +262,7 @@ func (f *Failover) degraded(err error) {
 		return
 	}
 	if err != nil {
-		f.Log.Warn("failover degraded, VMs notice a failover late", "err", err)
+		f.Log.Warn("failover degraded, failover is slow for VMs", "err", err)
 	} else {
 		f.Log.Info("failover announcements work")
 	}

@@ -158,7 +158,7 @@ func refusalReason(n network.Network, x network.Backend, own []netip.Addr, a net
 	block, special := network.SpecialBlock(a)
 	switch {
 	case slices.Contains(own, a), isEdgeAddress(n, a):
-		return "the edge has it"
+		return "the edge has this address"
 	case !a.Is4():
 		return "it is not an IPv4 address"
 	case special:

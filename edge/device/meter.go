@@ -60,7 +60,7 @@ func (m *Meter) Frames() (uint64, error) {
 	}
 	received := l.Attrs().Statistics
 	if received == nil {
-		return 0, fmt.Errorf("frames of %s: the kernel did not say", m.name)
+		return 0, fmt.Errorf("frames of %s: the kernel did not answer", m.name)
 	}
 	return received.RxPackets, nil
 }

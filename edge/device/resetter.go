@@ -144,7 +144,7 @@ func (r *Resetter) join(at netip.AddrPort, program []unix.SockFilter) (*joined, 
 		return nil, err
 	}
 	if len(others) > 1 {
-		return nil, fmt.Errorf("%d sockets listen there, and the program knows one", len(others))
+		return nil, fmt.Errorf("%d sockets listen there, but the program expects one", len(others))
 	}
 	c := net.ListenConfig{KeepAlive: -1, Control: func(_, _ string, raw syscall.RawConn) error { return r.joins(raw, program) }}
 	c.SetMultipathTCP(false) // It knows no such program.
@@ -157,7 +157,7 @@ func (r *Resetter) join(at netip.AddrPort, program []unix.SockFilter) (*joined, 
 		err = errors.Join(attach(l, program), control(l, func(fd int) error { return unix.Listen(fd, queued) }))
 	}
 	if err == nil && r.changed(at, j) {
-		err = errors.New("the other program starts just now")
+		err = errors.New("the other program is just starting")
 	}
 	if err != nil {
 		_ = l.Close()

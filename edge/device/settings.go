@@ -49,7 +49,7 @@ func (k kernel) settings() (s settings, err error) {
 		s.ipv6, err = k.confs(unix.AF_INET6)
 	}
 	if _, said := s.ipv4[netconfAll]; err == nil && !said {
-		err = errors.New("settings of the kernel: it did not say")
+		err = errors.New("settings of the kernel: no answer")
 	}
 	if err == nil {
 		s.ipv6Of, err = k.ipv6Confs()

@@ -33,7 +33,7 @@ func KeepTokenKeys(ctx context.Context, file string, wanted func() bool, changed
 				failed, pause = "", keysEvery
 			case ctx.Err() == nil && failed != err.Error():
 				failed = err.Error()
-				log.Warn("keys of the API server not read, the last known good ones stay in use", "err", err)
+				log.Warn("keys of the API server not read, keeping the last known good ones", "err", err)
 				fallthrough
 			default:
 				pause = keysAgain

@@ -93,20 +93,20 @@ func judgeOffers(n network.Network, offers []*dhcpv4.DHCPv4) (network.TrialVerdi
 	}
 	switch {
 	case ours == nil && runs && n.DHCP.IgnoreUnknownClients:
-		return network.TrialUnknown, "Only VMs of the cluster get an address (annotation unknown-clients: ignore), and this pod is none. No other server answers."
+		return network.TrialUnknown, "Only VMs of the cluster get an address (annotation unknown-clients: ignore), and this pod is not a VM. No other server answers."
 	case ours == nil && runs:
 		return network.TrialFailure, fmt.Sprintf("No DHCP server answers within %v. Edges are silent, too, if the pool has no free address.", answersWithin)
 	case ours == nil:
-		return network.TrialUnknown, fmt.Sprintf("Edges run no DHCP server here, and no other one answers within %v. It may know its VMs only.", answersWithin)
+		return network.TrialUnknown, fmt.Sprintf("Edges run no DHCP server here, and no other server answers within %v. It may serve only its VMs.", answersWithin)
 	}
 	address, _ := netip.AddrFromSlice(ours.YourIPAddr.To4())
 	switch {
 	case !n.CIDR.Contains(address):
 		return network.TrialFailure, fmt.Sprintf("It offers %s, which is not in %s.", ours.YourIPAddr, n.CIDR)
 	case len(n.DHCP.DNSServers) > 0 && servers(ours.DNS()) != sorted(n.DHCP.DNSServers):
-		return network.TrialFailure, fmt.Sprintf("It offers DNS servers %q, and VMs need %s.", servers(ours.DNS()), sorted(n.DHCP.DNSServers))
+		return network.TrialFailure, fmt.Sprintf("It offers DNS servers %q, but VMs need %s.", servers(ours.DNS()), sorted(n.DHCP.DNSServers))
 	case len(n.DHCP.Routes) > 0 && routes(ours) != network.RouteList(n.DHCP.Routes):
-		return network.TrialFailure, fmt.Sprintf("It offers routes %q, and VMs need %s.", routes(ours), network.RouteList(n.DHCP.Routes))
+		return network.TrialFailure, fmt.Sprintf("It offers routes %q, but VMs need %s.", routes(ours), network.RouteList(n.DHCP.Routes))
 	}
 	return network.TrialOK, fmt.Sprintf("%s offers %s.", ours.ServerIdentifier(), address)
 }

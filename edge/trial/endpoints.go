@@ -24,9 +24,9 @@ func (w tool) endpoint(ctx context.Context, t network.Trial) (network.TrialVerdi
 	var alert tls.AlertError
 	switch {
 	case errors.As(err, &notTLS):
-		return network.TrialOK, "It answers, but not by TLS."
+		return network.TrialOK, "It answers, but not with TLS."
 	case errors.As(err, &alert):
-		return network.TrialOK, "It answers by TLS: " + alert.Error() + "."
+		return network.TrialOK, "It answers with TLS: " + alert.Error() + "."
 	case isTimeout(err) && t.Optional && t.Name == "":
 		return network.TrialUnknown, fmt.Sprintf("The connection stays open for %v without an answer. It may not be a TLS server.", answersWithin)
 	case err != nil:
@@ -71,7 +71,7 @@ func ended(err error) error {
 	case errors.Is(err, syscall.EHOSTUNREACH):
 		return errors.New("no edge has the address: ARP is not answered")
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		return errors.New("the edge closes the connection: its backend does not answer, or refuses it")
+		return errors.New("the edge closes the connection: its backend does not answer or refuses the connection")
 	case isTimeout(err):
 		return fmt.Errorf("no answer within %v", answersWithin)
 	}

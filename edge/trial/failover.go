@@ -100,13 +100,13 @@ func (g gaps) judge(now time.Time) (network.TrialVerdict, string) {
 	longest := max(g.longest, now.Sub(g.last)).Round(10 * time.Millisecond)
 	switch {
 	case g.made == 0:
-		return network.TrialFailure, "No connection was made, also before the edge was taken away."
+		return network.TrialFailure, "No connection succeeded, not even before the edge stopped."
 	case now.Sub(g.last) > failoverLimit:
-		return network.TrialFailure, fmt.Sprintf("No connection was made in the last %v: the other edge did not take over.", now.Sub(g.last).Round(time.Second))
+		return network.TrialFailure, fmt.Sprintf("No connection succeeded in the last %v: the other edge did not take over.", now.Sub(g.last).Round(time.Second))
 	case len(g.uses) < 2:
-		return network.TrialUnknown, fmt.Sprintf("Connections never went to another edge, so no failover was seen. %d were made and %d failed.", g.made, g.failed)
+		return network.TrialUnknown, fmt.Sprintf("Connections never went to another edge, so no failover was seen. %d succeeded and %d failed.", g.made, g.failed)
 	case longest > failoverLimit:
-		return network.TrialWarning, fmt.Sprintf("VMs were without new connections for %v. %d were made and %d failed.", longest, g.made, g.failed)
+		return network.TrialWarning, fmt.Sprintf("VMs could not open connections for %v. %d succeeded and %d failed.", longest, g.made, g.failed)
 	}
-	return network.TrialOK, fmt.Sprintf("VMs were without new connections for %v. %d were made and %d failed.", longest, g.made, g.failed)
+	return network.TrialOK, fmt.Sprintf("VMs could not open connections for %v. %d succeeded and %d failed.", longest, g.made, g.failed)
 }

@@ -19,13 +19,13 @@ func TestGaps(t *testing.T) {
 		verdict      network.TrialVerdict
 		why          string
 	}{
-		"quiet":          {never, never, 5 * time.Second, network.TrialOK, "VMs were without new connections for 50ms. 400 were made and 0 failed."},
-		"fast":           {5 * time.Second, 5300 * time.Millisecond, 5 * time.Second, network.TrialOK, "VMs were without new connections for 350ms. 394 were made and 6 failed."},
-		"slow":           {5 * time.Second, 12 * time.Second, 5 * time.Second, network.TrialWarning, "VMs were without new connections for 7.05s. 260 were made and 140 failed."},
-		"the edge stays": {never, never, never, network.TrialUnknown, "Connections never went to another edge, so no failover was seen. 400 were made and 0 failed."},
-		"another edge is taken away, and the kernel tells no MAC": {5 * time.Second, 5300 * time.Millisecond, -1, network.TrialUnknown, "Connections never went to another edge, so no failover was seen. 394 were made and 6 failed."},
-		"never again": {5 * time.Second, never, never, network.TrialFailure, "No connection was made in the last 15s: the other edge did not take over."},
-		"never":       {0, never, never, network.TrialFailure, "No connection was made, also before the edge was taken away."},
+		"quiet":          {never, never, 5 * time.Second, network.TrialOK, "VMs could not open connections for 50ms. 400 succeeded and 0 failed."},
+		"fast":           {5 * time.Second, 5300 * time.Millisecond, 5 * time.Second, network.TrialOK, "VMs could not open connections for 350ms. 394 succeeded and 6 failed."},
+		"slow":           {5 * time.Second, 12 * time.Second, 5 * time.Second, network.TrialWarning, "VMs could not open connections for 7.05s. 260 succeeded and 140 failed."},
+		"the edge stays": {never, never, never, network.TrialUnknown, "Connections never went to another edge, so no failover was seen. 400 succeeded and 0 failed."},
+		"another edge is taken away, and the kernel tells no MAC": {5 * time.Second, 5300 * time.Millisecond, -1, network.TrialUnknown, "Connections never went to another edge, so no failover was seen. 394 succeeded and 6 failed."},
+		"never again": {5 * time.Second, never, never, network.TrialFailure, "No connection succeeded in the last 15s: the other edge did not take over."},
+		"never":       {0, never, never, network.TrialFailure, "No connection succeeded, not even before the edge stopped."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -23,7 +23,7 @@ func (w tool) isolated(ctx context.Context, a netip.AddrPort, n network.Network)
 		out.Why = elsewhere(a.Addr())
 		return out
 	case via != of:
-		out.Why = fmt.Sprintf("VMs send to %s by %s, and this pod by %s, so their way is not tried.", a.Addr(), of, via)
+		out.Why = fmt.Sprintf("VMs reach %s through %s, but this pod through %s, so the path of VMs was not tried.", a.Addr(), of, via)
 		return out
 	}
 	ctx, cancel := context.WithTimeout(ctx, isolatedAfter)
@@ -36,7 +36,7 @@ func (w tool) isolated(ctx context.Context, a netip.AddrPort, n network.Network)
 	case errors.Is(err, syscall.ECONNREFUSED) && slices.Contains(n.PublishedAddresses, a.Addr()):
 		out.Verdict = network.TrialOK // The edge refuses it: the address is its own on this network.
 	case errors.Is(err, syscall.ECONNREFUSED):
-		out.Verdict, out.Why = network.TrialWarning, "It is a host of the management cluster, and it refuses the connection, or a firewall does in its name."
+		out.Verdict, out.Why = network.TrialWarning, "The connection is refused by this host of the management cluster, or by a firewall in its place."
 	case via.IsValid() && w.kernel.MACOf(via) == "":
 		out.Why = fmt.Sprintf("No host answers ARP requests for the router %s, so nothing was tried.", via)
 	default:
@@ -47,5 +47,5 @@ func (w tool) isolated(ctx context.Context, a netip.AddrPort, n network.Network)
 
 // elsewhere tells that the pod reaches an address by another interface.
 func elsewhere(a netip.Addr) string {
-	return fmt.Sprintf("This pod reaches %s by another interface, so it cannot play a VM.", a)
+	return fmt.Sprintf("This pod reaches %s through another interface, so it cannot act as a VM.", a)
 }

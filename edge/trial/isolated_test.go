@@ -67,14 +67,14 @@ func TestIsolated(t *testing.T) {
 		g.Expect(out.Why).To(HavePrefix(why))
 		g.Expect(out.Verdict).To(Equal(verdict), out.Why)
 	}
-	expect(hop, network.TrialUnknown, "This pod reaches 10.128.0.1 by another interface, so it cannot play a VM.")
+	expect(hop, network.TrialUnknown, "This pod reaches 10.128.0.1 through another interface, so it cannot act as a VM.")
 
 	i.machine.Route(t, "10.128.0.0/24", hop)
 	expect(hop, network.TrialOK, "")
-	expect(gateway, network.TrialUnknown, "VMs send to 10.128.0.1 by 192.168.100.1, and this pod by 192.168.100.2, so their way is not tried.")
+	expect(gateway, network.TrialUnknown, "VMs reach 10.128.0.1 through 192.168.100.1, but this pod through 192.168.100.2, so the path of VMs was not tried.")
 
 	i.forwards(t, "1")
-	expect(hop, network.TrialWarning, "It is a host of the management cluster, and it refuses the connection, or a firewall does in its name.")
+	expect(hop, network.TrialWarning, "The connection is refused by this host of the management cluster, or by a firewall in its place.")
 	g.Expect(i.tried(t, hop, netip.MustParseAddr("10.128.0.1")).Verdict).To(Equal(network.TrialOK), "an edge has the address, and refuses it itself")
 	i.host.Serve(t, "10.128.0.1:443", func(net.Conn) {})
 	expect(hop, network.TrialFailure, "It is a host of the management cluster, and VMs reach it: this network is not isolated.")

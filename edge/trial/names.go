@@ -21,13 +21,13 @@ func (w tool) resolves(ctx context.Context, t network.Trial) error {
 		answer, err := w.ask(ctx, transport, t)
 		switch got := addressesOf(answer); {
 		case err != nil:
-			return fmt.Errorf("%s does not answer by %s: %w", t.At.Addr(), transport, ended(err))
+			return fmt.Errorf("%s does not answer over %s: %w", t.At.Addr(), transport, ended(err))
 		case len(t.Want) == 0 && len(got) > 0:
-			return fmt.Errorf("%s answers %s by %s, though the plan has no such name", t.At.Addr(), sorted(got), transport)
+			return fmt.Errorf("%s answers %s over %s, but the plan has no such name", t.At.Addr(), sorted(got), transport)
 		case len(t.Want) > 0 && answer.Rcode != dns.RcodeSuccess:
-			return fmt.Errorf("%s answers %s by %s, and the plan has %s", t.At.Addr(), dns.RcodeToString[answer.Rcode], transport, sorted(t.Want))
+			return fmt.Errorf("%s answers %s over %s, but the plan has %s", t.At.Addr(), dns.RcodeToString[answer.Rcode], transport, sorted(t.Want))
 		case sorted(got) != sorted(t.Want):
-			return fmt.Errorf("%s answers %q by %s, and the plan has %s", t.At.Addr(), sorted(got), transport, sorted(t.Want))
+			return fmt.Errorf("%s answers %q over %s, but the plan has %s", t.At.Addr(), sorted(got), transport, sorted(t.Want))
 		}
 	}
 	return nil

@@ -60,13 +60,13 @@ func owners(o Options, otherHosts []network.UsedAddress, macOf func(netip.Addr) 
 		other := slices.IndexFunc(otherHosts, func(u network.UsedAddress) bool { return u.Address == a })
 		switch {
 		case other >= 0:
-			r.Verdict, r.Why = network.TrialFailure, fmt.Sprintf("Two hosts have it: an edge (MAC %s), and a host with MAC %s, which is no edge. "+
+			r.Verdict, r.Why = network.TrialFailure, fmt.Sprintf("Two hosts have it: an edge (MAC %s), and a host with MAC %s, which is not an edge. "+
 				"VMs send to the host that answers first. This pod sent to the second one, so other lines may be about that host.",
 				strings.Join(o.EdgeMACs, " or "), otherHosts[other].MAC)
 		case mac == "":
 			continue
 		case !slices.Contains(o.EdgeMACs, mac):
-			r.Verdict, r.Why = network.TrialFailure, "A host with MAC "+mac+" answers for it, which is no edge. VMs send to the host that answers first."
+			r.Verdict, r.Why = network.TrialFailure, "A host with MAC "+mac+" answers for it, which is not an edge. VMs send to the host that answers first."
 		}
 		out = append(out, r)
 	}

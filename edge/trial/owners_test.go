@@ -66,7 +66,7 @@ func TestTwoHostsWithAVIP(t *testing.T) {
 	g.Expect(results).To(HaveLen(2))
 	g.Expect(results[0].Verdict).To(Equal(network.TrialFailure))
 	g.Expect(results[0].Name).To(Equal("an edge has " + hop))
-	g.Expect(results[0].Why).To(HavePrefix("Two hosts have it: an edge (MAC " + o.EdgeMACs[0] + " or " + o.EdgeMACs[1] + "), and a host with MAC " + mac + ", which is no edge."))
+	g.Expect(results[0].Why).To(HavePrefix("Two hosts have it: an edge (MAC " + o.EdgeMACs[0] + " or " + o.EdgeMACs[1] + "), and a host with MAC " + mac + ", which is not an edge."))
 
 	for _, e := range edges {
 		e.Sysctl(t, "net/ipv4/conf/net1/rp_filter", "0")

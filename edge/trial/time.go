@@ -42,7 +42,7 @@ func (w tool) time(ctx context.Context, at netip.AddrPort) (string, error) {
 	}
 	told := protocol.Unix(a.TxTimeSec, a.TxTimeFrac)
 	if d := time.Until(told).Abs(); d > worthSaying {
-		return fmt.Sprintf("It differs by %v from the clock of the node that asks.", d.Round(time.Second)), nil
+		return fmt.Sprintf("It differs by %v from the clock of this pod's node.", d.Round(time.Second)), nil
 	}
 	return "", nil
 }

@@ -47,13 +47,13 @@ type DiagnosticsPart struct {
 func ReadDiagnostics(b []byte) (Diagnostics, error) {
 	var d Diagnostics
 	if err := json.Unmarshal(b, &d); err != nil {
-		return Diagnostics{}, fmt.Errorf("no diagnostics of an edge: %w", err)
+		return Diagnostics{}, fmt.Errorf("not the diagnostics of an edge: %w", err)
 	}
 	switch {
 	case d.Version > DiagnosticsVersion:
-		return Diagnostics{}, fmt.Errorf("diagnostics of version %d, and this version of oooi reads up to %d", d.Version, DiagnosticsVersion)
+		return Diagnostics{}, fmt.Errorf("diagnostics of version %d, but this version of oooi reads up to %d", d.Version, DiagnosticsVersion)
 	case d.Version < 1 || len(d.Parts) == 0:
-		return Diagnostics{}, errors.New("no diagnostics of an edge: version or parts are missing")
+		return Diagnostics{}, errors.New("not the diagnostics of an edge: version or parts are missing")
 	}
 	return d, nil
 }

@@ -159,7 +159,7 @@ func (g *Gate) count(now time.Time) bool {
 func (g *Gate) uncounted(err error, now time.Time) {
 	g.shares.forget()
 	if what := err.Error(); what != g.failed {
-		g.Log.Warn("connections cannot be counted, so VMs have no share. All are accepted up to the limits of Envoy", "err", err)
+		g.Log.Warn("connections cannot be counted, so VMs have no limit of their own. All are accepted up to the limits of Envoy", "err", err)
 		g.failed = what
 	}
 	g.failedAt = now
@@ -236,7 +236,7 @@ func arrivalOf(q *servicev3.RateLimitRequest) (c arrival, err error) {
 		}
 	}
 	if !c.Client.Addr().Is4() || !c.Listener.Addr().Is4() {
-		return c, status.Error(codes.InvalidArgument, "a question has both IPv4 addresses of a connection")
+		return c, status.Error(codes.InvalidArgument, "a request must have both IPv4 addresses of a connection")
 	}
 	return c, nil
 }

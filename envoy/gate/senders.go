@@ -106,7 +106,7 @@ func (g *Gate) sayFull(sources []string, api bool, now time.Time) {
 	if len(sources) == 0 || now.Sub(g.said[api]) < sayEvery {
 		return
 	}
-	g.Log.Warn("sources have their share of the connections", "port", portName(api), "sources", len(sources),
+	g.Log.Warn("sources have reached their share of the connections", "port", portName(api), "sources", len(sources),
 		"first", sources[:min(len(sources), sayMost)], "share", resources.Enough(g.shares.share()))
 	if g.said == nil {
 		g.said = map[bool]time.Time{}

@@ -292,7 +292,7 @@ func TestRefusedRules(t *testing.T) {
 		"version: 1\nversion: 1": "set twice",
 		"version: 1\ngroups:\n- {client: a.b, server: c.d, resources: {vms: VM}}\n- {client: c.d, server: e.f}":                  "f:4: group c.d has a rule already",
 		"version: 1\ngroups:\n- {client: A.b, server: c.d}":                                                                      "lower case",
-		"version: 1\ngroups:\n- {client: apps, server: c.d}":                                                                     "of Kubernetes itself",
+		"version: 1\ngroups:\n- {client: apps, server: c.d}":                                                                     "belongs to Kubernetes itself",
 		"version: 1\ngroups:\n- {client: a.b, server: c.d, kindPrefix: I, resourcePrefix: i, resources: {vms: VM,\n ivms: IVM}}": "not one-to-one",
 		"version: 1\ngroups:\n- {client: a.b, server: c.d}":                                                                      "f:3: group a.b: want resources",
 		"version: 1\ngroups:\n- {client: a.b, server: c.d, resources: {}}":                                                       "f:3: group a.b: want resources",

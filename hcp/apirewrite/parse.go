@@ -123,7 +123,7 @@ func (p *parser) group(n *yaml.Node) {
 		case name == "" || !isLower(name):
 			p.fail(n, "group %q: want client and server, each the name of a group in lower case", name)
 		case !strings.Contains(name, "."):
-			p.fail(n, "group %q: a group without a dot is of Kubernetes itself", name)
+			p.fail(n, "group %q: a group without a dot belongs to Kubernetes itself", name)
 		case p.rules.groups[name] != nil:
 			p.fail(n, "group %s has a rule already", name)
 		}

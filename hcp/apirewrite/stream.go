@@ -164,7 +164,7 @@ func (r *Reader) begin() error {
 	start := space(r.in, 0)
 	for ; start == len(r.in); start = space(r.in, 0) {
 		if start > r.largest {
-			return fmt.Errorf("space of more than %d bytes: %w", r.largest, ErrTooLarge)
+			return fmt.Errorf("whitespace of more than %d bytes: %w", r.largest, ErrTooLarge)
 		}
 		if err := r.more(); err != nil {
 			r.pass(len(r.in))
@@ -351,7 +351,7 @@ func (r *Reader) tail() error {
 	for {
 		n, done := r.item.scan(r.in[r.scanned:])
 		if r.scanned += n; r.scanned > r.largest {
-			return fmt.Errorf("what follows the items has more than %d bytes: %w", r.largest, ErrTooLarge)
+			return fmt.Errorf("content after the items has more than %d bytes: %w", r.largest, ErrTooLarge)
 		}
 		if done {
 			break
@@ -368,7 +368,7 @@ func (r *Reader) end() error {
 	before := append([]byte(`{"apiVersion":`), r.version...)
 	d := doc{r: r.d.r, direction: ToClient}
 	if err := d.read(append(before, r.in[:r.scanned]...)); err != nil {
-		return fmt.Errorf("what follows the items: %w", err)
+		return fmt.Errorf("content after the items: %w", err)
 	}
 	d.value(0, plainRole)
 	d.edits = slices.DeleteFunc(d.edits, func(e edit) bool { return e.start < len(before) })

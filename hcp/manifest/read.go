@@ -192,7 +192,7 @@ func (r *reader) items(text json.RawMessage, of head) {
 		return
 	}
 	if r.depth == maxDepth {
-		r.unread(fmt.Errorf("more than %d lists in each other", maxDepth))
+		r.unread(fmt.Errorf("more than %d nested lists", maxDepth))
 		return
 	}
 	where := r.where

@@ -104,7 +104,7 @@ func TestFaults(t *testing.T) {
 		"annotations that are a list":  {"---\nkind: A\nmetadata: {name: x, annotations: [a]}\n" + good, "document 1: A x: field metadata.annotations: want map, not array", true},
 		"items that are no list":       {"---\nkind: AList\nitems: {}\n" + good, "document 1: A: items is not a list", true},
 		"an item without a kind":       {"---\nkind: List\nitems:\n- metadata: {name: x}\n" + good, "document 1, item 1: it has no kind", false},
-		"lists without end":            {"---\n" + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "\n" + good, "more than 10 lists in each other", true},
+		"lists without end":            {"---\n" + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "\n" + good, "more than 10 nested lists", true},
 		"no kind":                      {"---\napiVersion: v1\nreplicas: 2\n" + good, "document 1: it has no kind", false},
 		"a text":                       {"---\nhello\n" + good, "document 1: not a Kubernetes object", false},
 		"an annotation that is number": {"---\nkind: A\nmetadata: {name: x, annotations: {edges: 2}}\n" + good, "document 1: A x: the value of edges must be a quoted string; the API server refuses the object", false},

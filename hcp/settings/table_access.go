@@ -7,7 +7,7 @@ import "github.com/cldmnky/oooi/network"
 func accessKeys() []Key {
 	return []Key{
 		{Name: KeyAccess, On: Places{OnHostedCluster}, Default: "none: pods reach nothing", Example: "nodes:10250,apps:443,5432=192.168.100.60:5432",
-			Meaning: "What pods of the management cluster reach through edges, at most 64 of `[port=]destination:port`. A destination is `nodes` (VMs with a DHCP lease), `apps` (names of the ingress), an IPv4 address of a network, or a name in `dns-records`. Callers use HTTP CONNECT at Service `oooi-access`. `port=` opens a plain TCP port of that Service, too. The word `loadbalancers` lets anyone in who reaches a load balancer of the hosted cluster, and with `apps` its ingress. [management-access.md](management-access.md) has examples.",
+			Meaning: "What pods of the management cluster reach through edges, at most 64 of `[port=]destination:port`. A destination is `nodes` (VMs with a DHCP lease), `apps` (names of the ingress), an IPv4 address of a network, or a name in `dns-records`. Callers use HTTP CONNECT at Service `oooi-access`. `port=` opens a plain TCP port of that Service, too. `loadbalancers` admits anyone who reaches a load balancer of the hosted cluster, and with `apps` its ingress. [management-access.md](management-access.md) has examples.",
 			value:   into(limitedListOf(accessEntries()), func(s *Values) *[]network.AccessEntry { return &s.Access.Entries })},
 		{Name: KeyAccessFrom, On: Places{OnHostedCluster}, Default: "none: the namespaces that HyperShift's own policies admit", Example: "openshift-monitoring,backup",
 			Meaning: "Namespaces of the management cluster whose pods can use `management-access`, at most 64, in addition to those that HyperShift's own policies admit.",

@@ -33,7 +33,7 @@ const (
 )
 
 // errNoAddress is why a destination is not dialed.
-var errNoAddress = errors.New("no VM with a lease is there")
+var errNoAddress = errors.New("no VM has a lease for it")
 
 // A DialFunc opens a connection on the network's device, from an edge's address.
 type DialFunc func(ctx context.Context, from netip.Addr, to netip.AddrPort) (*net.TCPConn, error)

@@ -42,7 +42,7 @@ func ParseHead(b []byte) (r Request, length int, refused *Refusal) {
 	}
 	// RFC 9112, section 3.2. Programs of HTTP/1.0 send none: OpenBSD's nc, and Python before 3.12.
 	if h.hosts > 1 || h.hosts == 0 && version == "1.1" {
-		return Request{}, 0, malformed("a request has one Host header")
+		return Request{}, 0, malformed("a request must have one Host header")
 	}
 	r.Token = bearer(h.authorization)
 	return r, length, nil
@@ -73,7 +73,7 @@ func notHTTP(line string, whole bool) *Refusal {
 func parseFirst(line string) (a Authority, version string, refused *Refusal) {
 	parts := strings.Split(line, " ")
 	if len(parts) != 3 {
-		return Authority{}, "", malformed("the first line is no request")
+		return Authority{}, "", malformed("the first line is not a request")
 	}
 	version, ok := strings.CutPrefix(parts[2], "HTTP/")
 	if !ok || version != "1.0" && version != "1.1" {
@@ -103,7 +103,7 @@ func parseHeaders(text string) (h headers, refused *Refusal) {
 		line, text, _ = strings.Cut(text, "\r\n")
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || name == "" || strings.ContainsFunc(name, notToken) || strings.ContainsFunc(value, notInValue) {
-			return headers{}, malformed("a line is no header")
+			return headers{}, malformed("a line is not a header")
 		}
 		value = strings.Trim(value, " \t")
 		switch strings.ToLower(name) {
@@ -113,15 +113,15 @@ func parseHeaders(text string) (h headers, refused *Refusal) {
 			h.authorization = value
 			authorizations++
 		case "transfer-encoding":
-			return headers{}, malformed("a CONNECT request has no content")
+			return headers{}, malformed("a CONNECT request must have no content")
 		case "content-length":
 			if value != "0" {
-				return headers{}, malformed("a CONNECT request has no content")
+				return headers{}, malformed("a CONNECT request must have no content")
 			}
 		}
 	}
 	if authorizations > 1 {
-		return headers{}, malformed("a request has one Proxy-Authorization header")
+		return headers{}, malformed("a request must have one Proxy-Authorization header")
 	}
 	return h, nil
 }

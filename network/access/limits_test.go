@@ -45,9 +45,9 @@ func TestLimits(t *testing.T) {
 		return strings.TrimSpace(fmt.Sprint(status, " ", body))
 	}
 	g.Expect([]string{asked("127.0.0.2"), asked("127.0.0.2")}).To(Equal([]string{"200", "200"}))
-	g.Expect(asked("127.0.0.2")).To(Equal("503 the caller has its 64 tunnels"))
+	g.Expect(asked("127.0.0.2")).To(Equal("503 the caller already has 64 tunnels"))
 	g.Expect(asked("127.0.0.3")).To(Equal("200"))
-	g.Expect(asked("127.0.0.4")).To(Equal("503 the edge has its 1000 tunnels"))
+	g.Expect(asked("127.0.0.4")).To(Equal("503 the edge already has 1000 tunnels"))
 	s.CutAll()
 	g.Eventually(func() string { return s.metric("oooi_access_tunnels") }).Should(BeEmpty())
 	g.Expect(asked("127.0.0.2")).To(Equal("200"))

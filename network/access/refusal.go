@@ -44,7 +44,7 @@ type Reason string
 // The reasons.
 const (
 	Malformed      Reason = "malformed request"
-	NotConnect     Reason = "only CONNECT is answered"
+	NotConnect     Reason = "only CONNECT is supported"
 	HeadTooLarge   Reason = "the request header is larger than 8 KiB"
 	TooSlow        Reason = "no request within 5 seconds"
 	Abandoned      Reason = "the caller closed its connection without a request"
@@ -56,9 +56,9 @@ const (
 	NotOpen        Reason = "the destination is not open"
 	NoVM           Reason = "no VM with a DHCP lease has this name or address"
 	Unreachable    Reason = "the destination does not answer"
-	CallerLimit    Reason = "the caller has its 64 tunnels"
-	EdgeLimit      Reason = "the edge has its 1000 tunnels"
-	ShareLimit     Reason = "the source has its share of the 2000 tunnels of load balancers"
+	CallerLimit    Reason = "the caller already has 64 tunnels"
+	EdgeLimit      Reason = "the edge already has 1000 tunnels"
+	ShareLimit     Reason = "the source already has its share of the 2000 tunnels of load balancers"
 )
 
 func malformed(detail string) *Refusal { return &Refusal{http.StatusBadRequest, Malformed, detail} }

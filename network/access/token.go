@@ -31,7 +31,7 @@ var (
 	errExpired   = errors.New("the token has expired")
 	errNotYet    = errors.New("the token is not valid yet")
 	errNoExpiry  = errors.New("the token never expires")
-	errSubject   = errors.New("the token is of no ServiceAccount")
+	errSubject   = errors.New("the token belongs to no ServiceAccount")
 )
 
 // serviceAccount precedes "namespace:name" in the subject of a ServiceAccount's token.

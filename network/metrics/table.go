@@ -9,7 +9,7 @@ var (
 	HostedClusterProblems = gauge(Operator, "oooi_hosted_cluster_problems",
 		"Problems of a hosted cluster, by reason and severity. A reason without a problem has no series.", "namespace", "name", "reason", "severity")
 	HostedClusterConditionWritten = gauge(Operator, "oooi_hosted_cluster_condition_written",
-		"0 if the API server does not accept the condition, so that it is old.", "namespace", "name")
+		"0 if the API server does not accept the condition, so it is outdated.", "namespace", "name")
 	HostedClusterReconciles = counter(Operator, "oooi_hosted_cluster_reconciles_total",
 		"Reconciles of a hosted cluster that opted in, by outcome: done, or failed and tried again.", "namespace", "name", "outcome")
 	HostedClusterPlanHash = gauge(Operator, "oooi_hosted_cluster_plan_hash",
@@ -23,11 +23,11 @@ var (
 	ServiceRangeKnown = gauge(Operator, "oooi_service_range_known",
 		"1 if the range of the management cluster's Services is known. Edges do not dial it for VMs.")
 	EnvironmentRead = gauge(Operator, "oooi_environment_read",
-		"1 if a source of what all hosted clusters share could be read, or does not exist.", "source")
+		"1 if this source of shared cluster state could be read, or does not exist.", "source")
 	UpdateWave = gauge(Operator, "oooi_update_wave",
 		"Wave in which edges get the operator's release: 1, 2 or 3. 0: all edges have it.")
 	UpdateClusters = gauge(Operator, "oooi_update_clusters",
-		"Hosted clusters by how far their update is: waiting, blocked, updating, updated, unproven, failed or paused.", "state")
+		"Hosted clusters by state of their update: waiting, blocked, updating, updated, unproven, failed or paused.", "state")
 )
 
 // Metrics of the failover agent, and of the edge as a whole.
@@ -35,13 +35,13 @@ var (
 	ProgramScraped = own(Failover, "oooi_program_scraped",
 		"1 if the program of the edge answered with its metrics.", "program")
 	ProgramSeriesDropped = own(Failover, "oooi_program_series_dropped",
-		"Series of the program that were left out because it has too many.", "program")
+		"Series of the program that were dropped because it has too many.", "program")
 	FailoverReady = function(Failover, "oooi_failover_ready",
 		"1 if this edge serves and its peer has seen that.")
 	FailoverPhase = gauge(Failover, "oooi_failover_phase",
 		"1 for the phase of this edge.", "phase")
 	FailoverLevel = gauge(Failover, "oooi_failover_level",
-		"1 for what this edge is worth to VMs: nothing, serves, or reaches (the hosted API server).", "level")
+		"1 for the service that this edge gives to VMs: nothing, serves, or reaches (the hosted API server).", "level")
 	FailoverPeer = gauge(Failover, "oooi_failover_peer",
 		"1 for the state of the peer as this edge sees it. alone: the network has one edge.", "state")
 	FailoverPath = gauge(Failover, "oooi_failover_path",
@@ -51,9 +51,9 @@ var (
 	FailoverAnnouncements = counter(Failover, "oooi_failover_announcements_total",
 		"Failover announcements: sent or failed.", "result")
 	FailoverBegun = counter(Failover, "oooi_failover_begun_total",
-		"Failovers that this edge began: it announced the VIPs against its peer. The cause is why.", "cause")
+		"Failovers that this edge started, by cause: it announced the VIPs against its peer.", "cause")
 	FailoverDegraded = gauge(Failover, "oooi_failover_degraded",
-		"1 if announcements have no effect, so that VMs notice a failover late.")
+		"1 if announcements have no effect, so failover is slow for VMs.")
 	FailoverPlanHash = gauge(Failover, "oooi_failover_plan_hash",
 		"Hash of the part of the plan for this network that this edge serves. Two edges with one plan and one release have the same.")
 )
@@ -61,25 +61,25 @@ var (
 // Metrics of the DHCP server.
 var (
 	DHCPMessages = counter(DHCP, "oooi_dhcp_messages_total",
-		"Messages of clients, by what was decided.", "type", "outcome")
+		"Messages of clients, by type and outcome.", "type", "outcome")
 	DHCPDropped = counter(DHCP, "oooi_dhcp_dropped_total",
 		"Messages that were not processed, and replies that were not sent.", "reason")
 	DHCPLeaseWriteSeconds = histogram(DHCP, "oooi_dhcp_lease_write_seconds",
-		"Time in which a lease became durable, as a histogram. The result is written, later (granted from memory), failed or contended.", []float64{.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5}, "result")
+		"Time until a lease was durable, as a histogram. The result is written, later (granted from memory), failed or contended.", []float64{.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5}, "result")
 	DHCPLeasesUnwritten = gauge(DHCP, "oooi_dhcp_leases_unwritten",
 		"Renewals that were granted and not written yet.")
 	DHCPAddresses = gauge(DHCP, "oooi_dhcp_addresses",
 		"Addresses of the pool: assigned, declined or free.", "state")
 	DHCPAddressesInUse = gauge(DHCP, "oooi_dhcp_addresses_in_use",
-		"Addresses of the pool and of reservations that other hosts have.")
+		"Addresses in the pool and in reservations that other hosts use.")
 	DHCPOtherServers = gauge(DHCP, "oooi_dhcp_other_servers",
-		"Other DHCP servers that were seen of late.")
+		"Other DHCP servers that were seen recently.")
 )
 
 // Metrics of the DNS server.
 var (
 	DNSQuestions = counter(DNS, "oooi_dns_questions_total",
-		"Questions that were answered. The view is pods for pods of the management cluster. Label by is the source of the answer: plan, cache, upstream, stale (an answer that expired) or none (refused).", "view", "by", "rcode")
+		"Answered questions. View pods: from pods of the management cluster. Label by is the source of the answer: plan, cache, upstream, stale (an answer that expired) or none (refused).", "view", "by", "rcode")
 	DNSAnswerSeconds = histogram(DNS, "oooi_dns_answer_seconds",
 		"Time from a question to its answer, as a histogram.", []float64{.00001, .0001, .001, .01, .05, .1, .5, 1, 2, 5}, "by")
 	DNSUpstreamQuestions = counter(DNS, "oooi_dns_upstream_questions_total",
@@ -89,11 +89,11 @@ var (
 	DNSCacheBytes = gauge(DNS, "oooi_dns_cache_bytes",
 		"Memory of the answers of upstream servers.", "view")
 	DNSCacheEvicted = counter(DNS, "oooi_dns_cache_evicted_total",
-		"Answers that left the cache because it was full.", "view")
+		"Answers that were evicted from the full cache.", "view")
 	DNSShed = counter(DNS, "oooi_dns_shed_total",
-		"What was dropped because a resource was full.", "reason")
+		"Questions, answers and connections that were dropped because a resource was full.", "reason")
 	DNSPanics = counter(DNS, "oooi_dns_panics_total",
-		"Questions that ended with a fault of the program. The client gets SERVFAIL. The log has one each minute.")
+		"Questions that caused a panic. The client gets SERVFAIL. The log has one each minute.")
 )
 
 // Metrics of the proxy, besides those of its Envoy.
@@ -103,27 +103,27 @@ var (
 	ProxyBackendsCutOff = gauge(Proxy, "oooi_proxy_backends_cut_off",
 		"Backends that are unreachable through the pod network; connections to them are closed.")
 	ProxyAccessLogConnections = counter(Proxy, "oooi_proxy_access_log_connections_total",
-		"Connections that ended and that the access log includes, by outcome: logged, or dropped (above the limit of lines).", "outcome")
+		"Ended connections that the access log covers, by outcome: logged, or dropped (above the limit of lines).", "outcome")
 	ProxyBackendEndpoints = own(Proxy, "oooi_proxy_backend_endpoints",
 		"Endpoints of a backend, by state: healthy, or unhealthy. Unhealthy ones get connections only if no other is left.", "backend", "state")
 	ProxyResourcesRefused = function(Proxy, "oooi_proxy_resources_refused",
-		"Resources that Envoy refuses. It keeps the former version of each.")
+		"Resources that Envoy rejects. It keeps the previous version of each.")
 	ProxyConnectionsCounted = function(Proxy, "oooi_proxy_connections_counted",
 		"1 if the kernel lists connections, so that each VM has a share of them.")
 	ProxyConnectionsRefused = counter(Proxy, "oooi_proxy_connections_refused_total",
-		"Connections of VMs that were closed at once, by reason and kind of port: api or other.", "reason", "port")
+		"Connections of VMs that were closed immediately, by reason and kind of port: api or other.", "reason", "port")
 )
 
 // Metrics of the access proxy.
 var (
 	AccessRequests = counter(Access, "oooi_access_requests_total",
-		"Connections of callers, by outcome: opened, or why it led to no tunnel.", "outcome")
+		"Connections of callers, by outcome: opened, or the reason why no tunnel was opened.", "outcome")
 	AccessWaiting = gauge(Access, "oooi_access_waiting",
 		"Connections of callers that have sent no complete request.")
 	AccessTunnels = gauge(Access, "oooi_access_tunnels",
-		"Tunnels, also those whose destination is being dialed.")
+		"Tunnels, including those whose destination is being dialed.")
 	AccessTunnelsEnded = counter(Access, "oooi_access_tunnels_ended_total",
-		"Tunnels that have ended, by how.", "end")
+		"Ended tunnels, by how they ended.", "end")
 	AccessBytes = counter(Access, "oooi_access_bytes_total",
 		"Bytes that tunnels carried, by direction: to destinations, or to callers.", "to")
 	AccessKeys = function(Access, "oooi_access_keys",

@@ -53,8 +53,13 @@ func (l list) first(text string) (found, use string) {
 // plainWords are for all texts.
 func plainWords() list { return listOf(notAnywhere()) }
 
+// documentWords are for documents.
+func documentWords() list { return listOf(append(notAnywhere(), notInTexts()...)) }
+
 // messageWords are for what operators read.
-func messageWords() list { return listOf(append(notAnywhere(), notInMessages()...)) }
+func messageWords() list {
+	return listOf(slices.Concat(notAnywhere(), notInTexts(), notInMessages()))
+}
 
 func notAnywhere() []word {
 	return []word{
@@ -62,6 +67,14 @@ func notAnywhere() []word {
 		{"anew", "again, recreated"}, {"thereby", "so"}, {"whose each", "each of which"}, {"by which", "through which"}, {"made out", "found"},
 		{"mend(?:s|ed|ing)?", "fix"}, {"it is looked", "checks"}, {"beside", "next to, in addition to"}, {"let through", "allowed"},
 		{"siblings?", "peer"}, {"take-?overs?", "failover"}, {"strangers?", "unknown clients"}, {"lame", "unavailable"},
+	}
+}
+
+func notInTexts() []word {
+	return []word{
+		{"of now", "current"}, {"go(?:es)? on", "continues"}, {"of late", "recently"}, {"for the sake", "for"}, {"(?:says?|said|tells?) so", "reports it"}, {"over and over", "repeatedly"},
+		{"plays? a VM", "acts as a VM"}, {"leads? nowhere", "has no endpoint"}, {"gets? in", "has access"}, {"in the way of", "blocks"},
+		{`1 (?:\w+ )?(?:addresses|edges|leases|names|networks|nodes|problems)`, "the singular"},
 	}
 }
 
@@ -216,14 +229,17 @@ func TestVoiceOfStories(t *testing.T) {
 	report(t, storiesNotYet(), filepath.Base, all)
 }
 
-// TestVoiceOfDocuments: README and docs, without code.
+// TestVoiceOfDocuments: docs and the documents of the root, without code.
 func TestVoiceOfDocuments(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	not, all := plainWords(), []finding(nil)
-	for _, f := range append(files, filepath.Join("..", "..", "README.md")) {
+	for _, name := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md"} {
+		files = append(files, filepath.Join("..", "..", name))
+	}
+	not, all := documentWords(), []finding(nil)
+	for _, f := range files {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

@@ -58,22 +58,22 @@ func New() *cobra.Command {
 		Use:                   "access [NAMESPACE/NAME] [flags] [-- COMMAND...]",
 		DisableFlagsInUseLine: true,
 		Short:                 "Reach nodes and other hosts on the network of a hosted cluster from your computer",
-		Long: `Listens on your computer as an HTTP proxy, and carries connections through an edge of the HostedCluster to what its
-annotation management-access opens. The way to the edge is a port-forward of the API server. It needs the rights to
-list pods and to create pods/portforward in the control plane namespace. If an edge stops, its connections end, and
-new ones go through another edge.
+		Long: `Runs an HTTP proxy on your computer. It forwards connections through an edge of the HostedCluster to the destinations
+that annotation management-access opens. The proxy reaches the edge by a port-forward of the API server. You need the
+rights to list pods and to create pods/portforward in the control plane namespace. If an edge stops, its connections
+end, and new ones go through another edge.
 
-With a COMMAND, the port is a free one, and the command has it in HTTPS_PROXY and HTTP_PROXY. Its NO_PROXY is not set.
-Other programs of this computer can use the port, too.
+With a COMMAND, the proxy listens on a free port and sets HTTPS_PROXY and HTTP_PROXY for the command. It unsets
+NO_PROXY. Other programs on this computer can use the port, too.
 
-With --stdio, one connection is on standard input and output, for ProxyCommand of ssh.
+With --stdio, standard input and output carry one connection, as ProxyCommand of ssh requires.
 
-With --proxy, the access proxy at that URL is used, and no cluster is needed. It is a helper for programs that cannot
-send a token: --token-file adds one to each connection, and is read each time.
+With --proxy, connections go through the access proxy at that URL, and no cluster is needed. This helps programs that
+cannot send a token: --token-file adds one to each connection, and is read each time.
 
 Exit codes:
   0  a signal ended the proxy, or the connection of --stdio has ended
-  1  it does not work, or the connection is refused or lost
+  1  an error, or the connection is refused or lost
   With a COMMAND, its exit code; 126 or 127 if it cannot be started`,
 		Example: `  oooi access clusters/blue
   oooi access clusters/blue -- curl -k https://worker-1:10250/healthz
@@ -93,9 +93,9 @@ Exit codes:
 	c.Flags().StringVar(&a.listen, "listen", "", "`address` and port to listen at, port 0 for any free one (default "+accessListens+", with a COMMAND "+commandListens+")")
 	c.Flags().StringVar(&a.stdio, "stdio", "", "connect standard input and output to this `destination:port`, and do not listen")
 	c.Flags().StringVar(&a.network, "network", "", "use edges of the network with this `name` only (default: the first network that opens the destination)")
-	c.Flags().StringVar(&proxy, "proxy", "", "`URL` of an access proxy to use, in the place of edges of a HostedCluster")
+	c.Flags().StringVar(&proxy, "proxy", "", "`URL` of an access proxy to use instead of edges of a HostedCluster")
 	c.Flags().StringVar(&a.tokenFile, "token-file", "", "`file` with a token of a ServiceAccount, if the HostedCluster has the annotation management-access-accounts")
-	c.Flags().StringVar(&account, "as-account", "", "ask the API server for tokens of this ServiceAccount, `NAMESPACE/NAME`; it needs the right to create serviceaccounts/token")
+	c.Flags().StringVar(&account, "as-account", "", "request tokens of this ServiceAccount, `NAMESPACE/NAME`, from the API server; needs the right to create serviceaccounts/token")
 	c.MarkFlagsMutuallyExclusive("token-file", "as-account")
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if c.ArgsLenAtDash() >= 0 {
@@ -111,7 +111,7 @@ func (a *accessRequest) arguments(args []string, dash int) (err error) {
 	names := args
 	if dash >= 0 {
 		if names, a.command = args[:dash], args[dash:]; len(a.command) == 0 {
-			return errors.New("-- wants a command behind it")
+			return errors.New("-- must be followed by a command")
 		}
 	}
 	if len(names) > 1 {
@@ -145,9 +145,9 @@ func (a *accessRequest) flags(proxy, account string) (err error) {
 		why   string
 	}{
 		{a.proxy == "" && a.name.Name == "", "name a HostedCluster as NAMESPACE/NAME, or an access proxy with --proxy"},
-		{a.proxy != "" && a.name.Name != "", "--proxy names an access proxy, so no HostedCluster is needed"},
-		{a.proxy != "" && (a.network != "" || a.account.Name != ""), "--proxy needs no cluster, so --network and --as-account have no meaning"},
-		{a.stdio != "" && (a.listen != "" || len(a.command) > 0), "--stdio does not listen, so --listen and a command have no meaning"},
+		{a.proxy != "" && a.name.Name != "", "--proxy names an access proxy: remove the name of the HostedCluster"},
+		{a.proxy != "" && (a.network != "" || a.account.Name != ""), "--proxy uses no cluster: remove --network and --as-account"},
+		{a.stdio != "" && (a.listen != "" || len(a.command) > 0), "--stdio does not listen: remove --listen and the command"},
 	} {
 		if x.wrong {
 			return errors.New(x.why)
@@ -252,7 +252,7 @@ func (a *accessRequest) reason(address string, err error) string {
 	case refused.Status == 403 && refused.Reason == dial.NoVM && a.name.Name != "":
 		text += fmt.Sprintf(". oooi status %s lists the leases of VMs", a.name)
 	case refused.Status == 403 && a.name.Name != "":
-		text += fmt.Sprintf(". See what the annotations management-access and management-access-accounts of HostedCluster %s have", a.name)
+		text += fmt.Sprintf(". Check annotations management-access and management-access-accounts of HostedCluster %s", a.name)
 	}
 	return text
 }
@@ -281,7 +281,7 @@ func (a *accessRequest) opener(ctx context.Context, warn func(string)) (opener, 
 		pool := &edgePool{reach: forwards.reach, find: func(ctx context.Context) ([]accessEdge, error) { return a.edges(ctx, set, namespace) },
 			left: func(failed []accessEdge, why error, used accessEdge) {
 				for _, e := range failed {
-					warn(command.Printable(fmt.Sprintf("edge %s does not work, edge %s is used: %v", e.pod, used.pod, why)))
+					warn(command.Printable(fmt.Sprintf("edge %s failed, using edge %s: %v", e.pod, used.pod, why)))
 				}
 			}}
 		if err := pool.load(ctx); err != nil {

@@ -111,10 +111,10 @@ func TestAccessMovesToAnotherEdge(t *testing.T) {
 			g.Expect(os.IsTimeout(err)).To(BeFalse(), "%v", err)
 
 			second := connect(g)
-			g.Eventually(r.errors.String, "1m").Should(MatchRegexp(`oooi: edge edge-1 does not work, edge edge-2 is used: .*not found`))
-			g.Expect(strings.Count(r.errors.String(), "edge edge-1 does not work")).To(Equal(1))
+			g.Eventually(r.errors.String, "1m").Should(MatchRegexp(`oooi: edge edge-1 failed, using edge edge-2: .*not found`))
+			g.Expect(strings.Count(r.errors.String(), "edge edge-1 failed")).To(Equal(1))
 			_ = connect(g).Close()
-			g.Expect(strings.Count(r.errors.String(), "edge edge-1 does not work")).To(Equal(1), "the edge that works is used first")
+			g.Expect(strings.Count(r.errors.String(), "edge edge-1 failed")).To(Equal(1), "the edge that works is used first")
 			w.edge("edge-3", "blue")
 			w.remove("edge-2")
 			_ = connect(g).Close()
@@ -173,7 +173,7 @@ func TestAccessRefused(t *testing.T) {
 	w := newAccessWorld(t, 2, nil)
 	_, errs, code := oooi(t, "", "access", "clusters/blue", "--kubeconfig", w.kubeconfig, "--stdio", "worker-1:23")
 	g.Expect(code).To(Equal(1))
-	g.Expect(errs).To(Equal("oooi: worker-1:23: 403 the destination is not open. See what the annotations management-access and management-access-accounts of HostedCluster clusters/blue have\n"))
+	g.Expect(errs).To(Equal("oooi: worker-1:23: 403 the destination is not open. Check annotations management-access and management-access-accounts of HostedCluster clusters/blue\n"))
 
 	r := w.access("--listen", "127.0.0.1:0")
 	at := r.listens(t)

@@ -80,14 +80,14 @@ func usable(name client.ObjectKey, pods int, all []accessEdge, network string) (
 	networks = slices.Compact(networks)
 	switch {
 	case pods == 0:
-		return nil, fmt.Errorf("HostedCluster %s has no edges. oooi status %s says why", name, name)
+		return nil, fmt.Errorf("HostedCluster %s has no edges. oooi status %s shows why", name, name)
 	case len(all) == 0:
-		return nil, fmt.Errorf("HostedCluster %s opens nothing. Set its annotation %s%s, such as to nodes:22,nodes:10250. See %s",
+		return nil, fmt.Errorf("HostedCluster %s opens no destination. Set its annotation %s%s, such as to nodes:22,nodes:10250. See %s",
 			name, settings.Prefix, settings.KeyAccess, accessPage)
 	case network != "" && !slices.Contains(networks, network):
 		return nil, fmt.Errorf("--network %s: no edge with an access proxy is on it. Networks with one: %s", network, strings.Join(networks, ", "))
 	case len(out) == 0:
-		return nil, fmt.Errorf("no edge of HostedCluster %s is Ready. oooi status %s says why", name, name)
+		return nil, fmt.Errorf("no edge of HostedCluster %s is Ready. oooi status %s shows why", name, name)
 	}
 	return out, nil
 }

@@ -84,7 +84,7 @@ func (p *localProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerToken{}, token)))
 	default:
 		w.Header().Set("Allow", http.MethodConnect)
-		http.Error(w, "only CONNECT and requests for http:// URLs are answered", http.StatusMethodNotAllowed)
+		http.Error(w, "only CONNECT and requests for http:// URLs are supported", http.StatusMethodNotAllowed)
 	}
 }
 
@@ -155,7 +155,7 @@ func listenAt(ctx context.Context, address string) (l net.Listener, warning stri
 	}
 	at := addrPortOf(l)
 	if !at.Addr().IsLoopback() {
-		warning = fmt.Sprintf("--listen %s: all who reach %s get in with your rights", address, at)
+		warning = fmt.Sprintf("--listen %s: anyone who can reach %s gets access with your rights", address, at)
 	}
 	return l, warning, nil
 }

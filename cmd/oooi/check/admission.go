@@ -146,20 +146,20 @@ func admissionCheck(a podAdmission) (c checked, ok bool) {
 	case kind == refusedNot:
 		if len(a.warnings) > 0 {
 			c.Verdict, c.Page = warning, page
-			c.Why = fmt.Sprintf("The API server takes them in namespace %s, and warns: %s.", a.namespace, strings.TrimSuffix(strings.Join(a.warnings, "; "), "."))
+			c.Why = fmt.Sprintf("The API server accepts them in namespace %s, and warns: %s.", a.namespace, strings.TrimSuffix(strings.Join(a.warnings, "; "), "."))
 		}
 	case kind == refusedNoNamespace:
 		return c, false
 	case kind == refusedNoRight:
 		c.Verdict, c.aside, c.Page = unsure, a.served, command.Docs+"check.md#rights"
-		c.Why = "You have no right to create pods in namespace " + a.namespace + ", so the API server does not say whether it takes them."
+		c.Why = "You have no right to create pods in namespace " + a.namespace + ", so it is unknown whether the API server accepts them."
 	case kind == refusedUnknown:
 		c.Verdict, c.aside, c.Page = unsure, a.served, page
-		c.Why = "The API server does not say whether it takes them in namespace " + a.namespace + ": " + strings.TrimSuffix(a.err.Error(), ".") + "."
+		c.Why = "It is unknown whether the API server accepts them in namespace " + a.namespace + ": " + strings.TrimSuffix(a.err.Error(), ".") + "."
 	case kind == refusedByQuota && a.allReady: // An edge is deleted before its next pod is created, which frees the quota.
 	case kind == refusedByOther && a.imagesUnknown:
 		c.Verdict, c.aside, c.Page = unsure, a.served, page
-		c.Why = fmt.Sprintf("The API server refuses them in namespace %s: %s. The images of edges are not known, so the pod has others, which may be why. Check again when the operator names them.", a.namespace, strings.TrimSuffix(a.err.Error(), "."))
+		c.Why = fmt.Sprintf("The API server refuses them in namespace %s: %s. The images of edges are unknown, so the dry run used others. They may be the cause. Check again when the operator names the images.", a.namespace, strings.TrimSuffix(a.err.Error(), "."))
 	default:
 		c.Verdict, c.Page = failure, page
 		c.Why = fmt.Sprintf("The API server refuses them in namespace %s: %s. %s", a.namespace, strings.TrimSuffix(a.err.Error(), "."), refusalFixes[kind])
@@ -192,8 +192,8 @@ const (
 )
 
 var refusalFixes = map[refusal]string{
-	refusedByPodSecurity: "Edges keep to Pod Security level restricted: find the webhook or the policy that changes them.",
-	refusedBySCC:         "Edges ask for the SCC restricted-v2: allow it for ServiceAccounts of this namespace.",
+	refusedByPodSecurity: "Edges comply with Pod Security level restricted: find the webhook or the policy that changes them.",
+	refusedBySCC:         "Edges require the SCC restricted-v2: allow it for ServiceAccounts of this namespace.",
 	refusedByQuota:       "Raise that quota or limit.",
 	refusedByLimit:       "Raise that quota or limit.",
 	refusedByOther:       "Exempt pods of edges from it, or change it.",

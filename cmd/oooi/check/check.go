@@ -39,28 +39,28 @@ func New() *cobra.Command {
 		Use:   "check [NAMESPACE/NAME]",
 		Short: "Check the installation, and hosted clusters before and after they run",
 		Long: `Checks what oooi needs in the management cluster, and the HostedCluster of this name, or each that opted in.
-It reads with your rights and writes nothing, unless --from-network is set. By a dry run, it asks the API server
-whether it would take the pods of edges. It also looks for nodes with room for them.
+It reads with your rights and writes nothing, unless --from-network is set. A dry run shows whether the API server
+accepts the pods of edges. The command also looks for nodes with room for them.
 
-Of a hosted cluster, it derives the plan as the operator does, from the objects of now. So it also finds what
-is wrong before the operator is installed. Of a cluster that runs, it checks the edges, the backends and the
-operator's condition, too. Each line is one of these:
+For each hosted cluster, it derives the plan as the operator does, from the current objects. So it also finds
+problems before the operator is installed. For a running cluster, it also checks the edges, the backends and the
+operator's condition. Each line has one of these verdicts:
   ok       nothing to do
-  warning  it works, but not as it should
+  warning  it works, but with limits
   failure  nodes do not boot, or will not
-  unknown  it cannot be read; the line names what
-What HyperShift publishes later is no failure. The flags that permit something must be those of the operator.
+  unknown  something cannot be read; the line names it
+An endpoint that HyperShift has not published yet is no failure. Set the --permit flags as the operator has them.
 
-With --from-network, a pod plays a VM: it joins each network of the hosted cluster for some seconds. It asks for
-an address, names and the time, and speaks TLS with each endpoint. It also tries what must not answer. With
---failover, it then connects over and over while the pod of the edge that it uses is evicted. Connections of VMs
+With --from-network, a pod acts as a VM: it joins each network of the hosted cluster for some seconds. It requests
+an address, names and the time, and speaks TLS with each endpoint. It also tries hosts that must not answer. With
+--failover, it then connects repeatedly while the pod of the edge that it uses is evicted. Connections of VMs
 through that edge are reset once.
 
 Exit codes:
   0  no check failed
   1  nothing could be checked
   2  a check failed
-  3  no check failed, and what matters is unknown`,
+  3  no check failed, but something important is unknown`,
 		Example: `  oooi check
   oooi check clusters/blue
   oooi check clusters/blue --from-network
@@ -101,10 +101,10 @@ Exit codes:
 	}
 	cluster.Add(c)
 	c.Flags().StringVarP(&output, "output", "o", "text", "`format` of the output: text or json")
-	c.Flags().BoolVar(&fromNetwork, "from-network", false, "also try each network from a pod that plays a VM; it needs the right to create pods there")
-	c.Flags().BoolVar(&failover, "failover", false, "as --from-network, and evict the pod of an edge to measure failover; it needs the right to create pods/eviction there")
+	c.Flags().BoolVar(&fromNetwork, "from-network", false, "also test each network from a pod that acts as a VM; needs the right to create pods there")
+	c.Flags().BoolVar(&failover, "failover", false, "as --from-network, and evict the pod of an edge to measure failover; needs the right to create pods/eviction there")
 	c.Flags().StringVar(&address, "address", "", "`address` of that pod (default: a free one of the DHCP pool)")
-	c.Flags().StringVar(&node, "node", "", "`name` of the node of that pod (default: any on which edges can run)")
+	c.Flags().StringVar(&node, "node", "", "`name` of the node of that pod (default: any that can run edges)")
 	c.ValidArgsFunction = command.CompleteClusters(&cluster)
 	permit = command.AddPermissionFlags(c)
 	return c

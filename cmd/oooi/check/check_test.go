@@ -113,7 +113,7 @@ func stepsBeforeServing(t *testing.T, server *apiserver.Server) []checkStep {
 			blue.Create(t, admin)
 			createNode(t, admin, nodeWith("worker-1", "4", "16Gi"))
 		}, []string{
-			"  ok       pods of edges of clusters-blue/vlan100 are admitted\n", "  warning  nodes for edges of clusters-blue/vlan100: Only node worker-1 has room for an edge, and the network has 2. ",
+			"  ok       pods of edges of clusters-blue/vlan100 are admitted\n", "  warning  nodes for edges of clusters-blue/vlan100: Only node worker-1 has room for an edge, but the network has 2. ",
 			"  ok       HostedClusters of HyperShift\n", "  ok       NetworkAttachmentDefinitions of Multus\n", "  failure  operator: ",
 			"\nHostedCluster clusters/blue\n", "  unknown  running: The operator has not reported about this cluster.\n",
 		}, nil},
@@ -131,7 +131,7 @@ func stepsBeforeServing(t *testing.T, server *apiserver.Server) []checkStep {
 			d.Status.Replicas, d.Status.ReadyReplicas, d.Status.AvailableReplicas = 1, 1, 1
 			g.Expect(admin.Status().Update(t.Context(), d)).To(Succeed())
 		}, []string{
-			"  ok       operator\n", "  failure  operator decides: No pod of the operator leads: Lease oooi-system/oooi.densityops.com does not exist. ",
+			"  ok       operator\n", "  failure  operator leader: No pod of the operator is the leader: Lease oooi-system/oooi.densityops.com does not exist. ",
 			"  failure  operator's rights: Its ServiceAccount may not: ", "patch hostedclusters/status",
 			"  failure  images of edges: Deployment oooi-system/oooi does not name it: set RELATED_IMAGE_EDGE in its environment. ",
 		}, nil},
@@ -158,7 +158,7 @@ func stepsOfServing(t *testing.T, admin client.Client) []checkStep {
 			g.Expect(admin.Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "oooi-of-test"},
 				RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 				Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "oooi-system", Name: "oooi"}}})).To(Succeed())
-		}, []string{"  ok       operator\n", "  ok       operator decides\n", "  ok       operator's rights\n", "  ok       admission policies\n", "  ok       nodes boot\n", "  ok       edges of clusters-blue/vlan100\n",
+		}, []string{"  ok       operator\n", "  ok       operator leader\n", "  ok       operator's rights\n", "  ok       admission policies\n", "  ok       nodes boot\n", "  ok       edges of clusters-blue/vlan100\n",
 			"  ok       images of edges\n", "  ok       nodes for edges of clusters-blue/vlan100\n"}, []string{"failure", "running"}},
 		{"VMs are told more than the edge's interface has, and a node is full", func(g *WithT) {
 			p := blue.Plan()
@@ -171,7 +171,7 @@ func stepsOfServing(t *testing.T, admin client.Client) []checkStep {
 			full.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("16Gi")}
 			g.Expect(admin.Create(t.Context(), full)).To(Succeed())
 		}, []string{
-			"  warning  MTU of clusters-blue/vlan100: DHCP tells VMs 9000 bytes, and the interface of edge 1 has 1400. ",
+			"  warning  MTU of clusters-blue/vlan100: DHCP advertises 9000 bytes, but the interface of edge 1 has 1400. ",
 			"  warning  nodes for edges of clusters-blue/vlan100: Only node worker-1 has room ", "Others lack room: worker-2 has 0 memory left.",
 		}, []string{"failure"}},
 		{"a wrong annotation, that the operator has not seen", func(*WithT) {
@@ -275,7 +275,7 @@ func TestCheckOfACluster(t *testing.T) {
 			n.Listeners = append(n.Listeners, network.Listener{Address: n.ServiceVIP, Port: 6443, Default: "kube-apiserver:6443"})
 			f.Slices = append(f.Slices, *blue.EndpointSlice(network.APIService))
 		}), []string{"  failure  nodes boot: Nodes cannot boot now: Service kube-apiserver of the control plane has no endpoint. ",
-			"  failure  backend kube-apiserver:6443: No pod is ready for it. Nodes need it. "}, "  ok       nodes boot"},
+			"  failure  backend kube-apiserver:6443: It has no ready pod. Nodes need it. "}, "  ok       nodes boot"},
 		"no edge":             {running(func(f *status.Facts) { f.Ready = map[string]bool{} }), []string{"  failure  edges of clusters/vlan100: None is ready. See " + command.Docs + "alerts.md#oooinoedge\n"}, ""},
 		"edges are not known": {running(func(f *status.Facts) { f.Ready = nil }), []string{"  unknown  edges of clusters/vlan100: "}, "failure"},
 		"nodes do not boot": {running(func(f *status.Facts) {

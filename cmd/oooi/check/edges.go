@@ -23,11 +23,11 @@ func edgeChecks(n status.Network) (out []checked) {
 		case network.LevelReaches:
 			c.Verdict, c.Page = fine, ""
 		case network.LevelServes:
-			c.Why = "It serves, and no API server answers through its proxy. Look at the backends in oooi status, and at the pod network of its node."
+			c.Why = "It serves, but no API server answers through its proxy. Look at the backends in oooi status, and at the pod network of its node."
 		case network.LevelNothing:
 			c.Why = strings.TrimSuffix("Its servers do not answer VMs. "+e.NotServing, " ") + " Look at the logs of its containers."
 		default:
-			c.Verdict, c.Why = unsure, "It has not reported of late what it reaches. Look at the log of its container failover."
+			c.Verdict, c.Why = unsure, "It has not reported recently what it reaches. Look at the log of its container failover."
 		}
 		out = append(out, c)
 	}

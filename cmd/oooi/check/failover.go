@@ -94,7 +94,7 @@ func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.Tria
 	case ctx.Err() != nil:
 		return start, command.ErrInterrupted
 	case err != nil:
-		return start, errors.New("the pod does not tell which edge its connections go to, so no edge is evicted")
+		return start, errors.New("the pod did not report which edge its connections go to, so no edge is evicted")
 	}
 	return start, nil
 }
@@ -108,7 +108,7 @@ func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac
 	pods, err := t.edgePods(ctx, s.ControlPlane, n)
 	err = errors.Join(err, now.ReadEdges(ctx), now.ReadLeases(ctx))
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return edgePod{}, fmt.Errorf("reading the state of the edges took until %v after the pod began, so no edge is evicted", t.evicts.until)
+		return edgePod{}, fmt.Errorf("reading the state of the edges took until %v after the pod started, so no edge is evicted", t.evicts.until)
 	}
 	if err != nil {
 		return edgePod{}, err
@@ -140,7 +140,7 @@ func edgeToEvict(now status.Facts, n network.Network, pods []edgePod, mac string
 	}
 	i := slices.IndexFunc(pods, func(p edgePod) bool { return p.mac == mac })
 	if i < 0 {
-		return edgePod{}, "connections go to the host with MAC " + mac + ", which no edge is known to have, so no edge is evicted"
+		return edgePod{}, "connections go to the host with MAC " + mac + ", which is not a known edge, so no edge is evicted"
 	}
 	return pods[i], ""
 }

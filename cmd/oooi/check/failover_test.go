@@ -54,7 +54,7 @@ func TestEdgeToEvict(t *testing.T) {
 	}{
 		"the second is used":        {facts(both, reach), pods(both), macOfEdge(2), 2, ""},
 		"the first is used":         {facts(both, reach), pods(both), macOfEdge(1), 1, ""},
-		"another host is used":      {facts(both, reach), pods(both), macOfEdge(9), 0, "connections go to the host with MAC 02:00:00:00:00:09, which no edge is known to have, so no edge is evicted"},
+		"another host is used":      {facts(both, reach), pods(both), macOfEdge(9), 0, "connections go to the host with MAC 02:00:00:00:00:09, which is not a known edge, so no edge is evicted"},
 		"a Deployment is not ready": {facts([2]bool{true, false}, reach), pods(both), macOfEdge(1), 0, "edge 2 is not ready now, so no edge is evicted"},
 		"a pod is not ready":        {facts(both, reach), pods([2]bool{false, true}), macOfEdge(2), 0, "edge 1 is not ready now, so no edge is evicted"},
 		"a pod is gone":             {facts(both, reach), pods(both)[:1], macOfEdge(1), 0, "edge 2 is not ready now, so no edge is evicted"},
@@ -85,7 +85,7 @@ func TestSilentAPIServer(t *testing.T) {
 		g, began := NewWithT(t), time.Now()
 		try := trier{api: silent{}, evicts: evictionTimes{until: failoverUntil}}
 		_, err := try.evict(t.Context(), status.Facts{}, blue.Plan().Networks[0], macOfEdge(1), began.Add(failoverUntil))
-		g.Expect(err).To(MatchError("reading the state of the edges took until 15s after the pod began, so no edge is evicted"))
+		g.Expect(err).To(MatchError("reading the state of the edges took until 15s after the pod started, so no edge is evicted"))
 		g.Expect(time.Since(began)).To(Equal(failoverUntil))
 	})
 }
@@ -113,7 +113,7 @@ func (k playedFailover) update(ctx context.Context) {
 func (k playedFailover) logs(ctx context.Context, _ client.ObjectKey, _ string, _ bool) (io.ReadCloser, error) {
 	log := fmt.Sprintf("{\"uses\":%q}\n", macOfEdge(2))
 	if k.gone(ctx) {
-		log += `[{"kind":"failover","name":"failover: x","verdict":"ok","why":"VMs were without new connections for 180ms."}]` + "\n"
+		log += `[{"kind":"failover","name":"failover: x","verdict":"ok","why":"VMs could not open connections for 180ms."}]` + "\n"
 	}
 	return io.NopCloser(strings.NewReader(log)), nil
 }
@@ -185,6 +185,6 @@ func checkFailover(t *testing.T, server *apiserver.Server) {
 
 	budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: budget.Generation, DisruptionsAllowed: 1, CurrentHealthy: 2, DesiredHealthy: 1, ExpectedPods: 2}
 	g.Expect(admin.Status().Update(t.Context(), budget)).To(Succeed())
-	g.Expect(check()).To(And(HaveField("Verdict", fine), HaveField("Why", "VMs were without new connections for 180ms. Edge 2, pod edge-2, was evicted.")))
+	g.Expect(check()).To(And(HaveField("Verdict", fine), HaveField("Why", "VMs could not open connections for 180ms. Edge 2, pod edge-2, was evicted.")))
 	g.Expect(left()).To(Equal(1))
 }

@@ -57,7 +57,7 @@ func imagesCheck(d appsv1.Deployment) checked {
 			return c
 		case parts == nil:
 			c.Verdict, c.Page = failure, page
-			c.Why = fmt.Sprintf("%s of Deployment %s/%s is %q, which is no name of an image. Correct it.", x.variable, d.Namespace, d.Name, x.image)
+			c.Why = fmt.Sprintf("%s of Deployment %s/%s is %q, which is not an image name. Correct it.", x.variable, d.Namespace, d.Name, x.image)
 			return c
 		case parts[2] == "" && (parts[1] == "" || parts[1] == ":latest"):
 			moving = append(moving, x.image)
@@ -65,11 +65,11 @@ func imagesCheck(d appsv1.Deployment) checked {
 	}
 	if len(referred) > 0 { // An operator that runs has both.
 		c.Verdict, c.aside, c.Page = unsure, d.Status.AvailableReplicas > 0, page
-		c.Why = fmt.Sprintf("Deployment %s/%s has %s from another object, which is not read.", d.Namespace, d.Name, strings.Join(referred, " and "))
+		c.Why = fmt.Sprintf("Deployment %s/%s takes %s from another object, which is not read.", d.Namespace, d.Name, strings.Join(referred, " and "))
 	}
 	if len(moving) > 0 {
 		c.Verdict, c.Page = warning, page
-		c.Why = strings.TrimSpace(c.Why + " " + strings.Join(moving, " and ") + ": another image can get this name, so nodes run different ones. Name a version or a digest.")
+		c.Why = strings.TrimSpace(c.Why + " " + strings.Join(moving, " and ") + ": the tag can move to another image, so nodes can run different images. Use a version or a digest.")
 	}
 	return c
 }

@@ -47,12 +47,12 @@ func mtuCheck(f mtuFacts) (c checked, ok bool) {
 	}
 	for _, e := range n.Edges {
 		if mtu := f.links[e.Number]; mtu != 0 && told > mtu {
-			bad(least, "DHCP tells VMs %d bytes, and the interface of edge %d has %d.", told, e.Number, mtu)
+			bad(least, "DHCP advertises %d bytes, but the interface of edge %d has %d.", told, e.Number, mtu)
 			return c, true
 		}
 	}
 	if f.nad != 0 && told > f.nad {
-		bad(least, "DHCP tells VMs %d bytes, and the NetworkAttachmentDefinition has %d.", told, f.nad)
+		bad(least, "DHCP advertises %d bytes, but the NetworkAttachmentDefinition has %d.", told, f.nad)
 	}
 	return c, true
 }

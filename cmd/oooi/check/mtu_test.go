@@ -28,8 +28,8 @@ func TestMTU(t *testing.T) {
 		"VMs are told less":              {mtuFacts{of(1400, network.ServiceDHCP), 9000, map[int]int{1: 9000}}, fine, ""},
 		"VMs are told nothing":           {mtuFacts{of(0, network.ServiceDHCP), 0, map[int]int{1: 1400}}, fine, ""},
 		"Multus does not report it":      {mtuFacts{of(9000, network.ServiceDHCP), 9000, nil}, fine, ""},
-		"the second edge has less":       {mtuFacts{of(9000, network.ServiceDHCP), 9000, map[int]int{1: 9000, 2: 1500}}, warning, "DHCP tells VMs 9000 bytes, and the interface of edge 2 has 1500. Larger packets are lost. Set annotation mtu to 1500, "},
-		"the NAD was changed":            {mtuFacts{of(9000, network.ServiceDHCP), 1400, map[int]int{1: 9000}}, warning, "DHCP tells VMs 9000 bytes, and the NetworkAttachmentDefinition has 1400. Larger packets are lost. Set annotation mtu to 1400, "},
+		"the second edge has less":       {mtuFacts{of(9000, network.ServiceDHCP), 9000, map[int]int{1: 9000, 2: 1500}}, warning, "DHCP advertises 9000 bytes, but the interface of edge 2 has 1500. Larger packets are lost. Set annotation mtu to 1500, "},
+		"the NAD was changed":            {mtuFacts{of(9000, network.ServiceDHCP), 1400, map[int]int{1: 9000}}, warning, "DHCP advertises 9000 bytes, but the NetworkAttachmentDefinition has 1400. Larger packets are lost. Set annotation mtu to 1400, "},
 		"the edge has less than the NAD": {mtuFacts{of(1600, network.ServiceDHCP), 1400, map[int]int{1: 1500}}, warning, "the interface of edge 1 has 1500. Larger packets are lost. Set annotation mtu to 1400, "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -76,12 +76,12 @@ func newTrier(config *rest.Config, api client.Client, name client.ObjectKey, add
 // networks tries each network of the plan in force.
 func (t trier) networks(ctx context.Context, s status.Facts) (out []checks) {
 	if !s.PlanRead {
-		return []checks{{Title: "From the network", Checks: []checked{{Name: "plan", Verdict: failure, Why: "There is none in force, so nothing can be tried."}}}}
+		return []checks{{Title: "From the network", Checks: []checked{{Name: "plan", Verdict: failure, Why: "No plan is in force, so nothing can be tested."}}}}
 	}
 	for _, n := range s.Plan.Networks {
 		c := checks{Title: "From network " + n.Attachment.String()}
 		if !slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return s.ReadyEdge(n, e) != explain.No }) {
-			c.Checks = []checked{{Name: "pod that plays a VM", Verdict: unsure, Why: "It is not started, since no edge is ready."}}
+			c.Checks = []checked{{Name: "pod that acts as a VM", Verdict: unsure, Why: "It is not started, because no edge is ready."}}
 			out = append(out, c)
 			continue
 		}
@@ -101,7 +101,7 @@ func (t trier) networks(ctx context.Context, s status.Facts) (out []checks) {
 			c.Checks = append(c.Checks, unpulledCheck(image))
 		}
 		if err != nil {
-			c.Checks = append(c.Checks, checked{Name: "pod that plays a VM", Verdict: unsure, Why: err.Error() + "."})
+			c.Checks = append(c.Checks, checked{Name: "pod that acts as a VM", Verdict: unsure, Why: err.Error() + "."})
 		}
 		out = append(out, c)
 	}
@@ -222,7 +222,7 @@ func (t trier) edgeOf(ctx context.Context, ns string, n network.Network) (corev1
 			return spec, nil
 		}
 	}
-	return corev1.PodSpec{}, errors.New("no edge exists, whose image the pod has")
+	return corev1.PodSpec{}, errors.New("no edge exists, so the image of the pod is unknown")
 }
 
 // ended waits until pod has ended.
@@ -283,7 +283,7 @@ func (t trier) replace(ctx context.Context, o client.Object) error {
 		return err == nil, err
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("%s of an earlier check is still there", o.GetName())
+		return fmt.Errorf("%s of an earlier check still exists", o.GetName())
 	}
 	return err
 }

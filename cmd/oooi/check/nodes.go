@@ -159,10 +159,10 @@ func nodeCheck(p placeable, c capacity, free map[string]corev1.ResourceList) che
 		out.Why = fmt.Sprintf("No node has room for an edge, which requests %s: %s. Free some, or add a node.", amounts(need), lackOf(rooms))
 	case c.podsErr != nil:
 		out.Verdict, out.aside, out.Page = unsure, p.served, command.Docs+"check.md#rights"
-		out.Why = fmt.Sprintf("Pods of all namespaces cannot be read, so what is free on %d nodes is not known: %s.", len(fit), strings.TrimSuffix(c.podsErr.Error(), "."))
+		out.Why = fmt.Sprintf("Pods of all namespaces cannot be read, so the free resources of %d nodes are unknown: %s.", len(fit), strings.TrimSuffix(c.podsErr.Error(), "."))
 	case len(fit) < wanted:
 		out.Verdict = warning
-		out.Why = fmt.Sprintf("Only node %s has room for an edge, and the network has %d. Without a second node, VMs lose service with this one.%s", fit[0].name, wanted, alsoLacking(rooms))
+		out.Why = fmt.Sprintf("Only node %s has room for an edge, but the network has %d. If this node fails, VMs lose service.%s", fit[0].name, wanted, alsoLacking(rooms))
 	default:
 		out.Page = ""
 	}

@@ -68,7 +68,7 @@ func TestNodesForEdges(t *testing.T) {
 	}{
 		"room on two nodes":        {network: two, capacity: capacity{nodes: big}, want: fine},
 		"room on one, for one":     {network: one, capacity: capacity{nodes: big[:1]}, want: fine},
-		"room on one, for two":     {two, capacity{nodes: big[:1]}, false, warning, []string{"Only node a has room for an edge, and the network has 2."}},
+		"room on one, for two":     {two, capacity{nodes: big[:1]}, false, warning, []string{"Only node a has room for an edge, but the network has 2."}},
 		"one of two is cordoned":   {two, capacity{nodes: []corev1.Node{big[0], nodeWith("b", "4", "16Gi", cordoned)}}, false, warning, []string{"Only node a has room"}},
 		"no nodes":                 {one, capacity{}, false, failure, []string{"No node may run an edge: there are no nodes."}},
 		"none may, and edges run":  {one, capacity{nodes: []corev1.Node{nodeWith("a", "4", "16Gi", cordoned)}}, true, warning, []string{"1 are cordoned."}},
@@ -91,7 +91,7 @@ func TestNodesForEdges(t *testing.T) {
 		"many nodes":             {one, capacity{nodes: []corev1.Node{nodeWith("a", "1m", "1Gi"), nodeWith("b", "1m", "1Gi"), nodeWith("c", "1m", "1Gi"), nodeWith("d", "1m", "1Gi"), nodeWith("e", "1m", "1Gi")}}, false, failure, []string{"a has 1m cpu left, b has 1m cpu left, c has 1m cpu left, and 2 more."}},
 		"nodes are not read":     {one, capacity{nodesErr: errors.New("no right")}, false, unsure, []string{"Nodes cannot be read: no right."}},
 		"nodes, and edges run":   {one, capacity{nodesErr: errors.New("no right")}, true, unsure, []string{"Nodes cannot be read: no right."}},
-		"pods are not read":      {one, capacity{nodes: big, podsErr: errors.New("no right")}, false, unsure, []string{"what is free on 2 nodes is not known: no right."}},
+		"pods are not read":      {one, capacity{nodes: big, podsErr: errors.New("no right")}, false, unsure, []string{"the free resources of 2 nodes are unknown: no right."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

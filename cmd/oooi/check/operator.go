@@ -66,7 +66,7 @@ func readOperator(ctx context.Context, api client.Reader, found []unstructured.U
 	}
 	writer, ok := api.(client.Writer)
 	if !ok {
-		f.rightsErr = fmt.Errorf("the API server is not asked")
+		f.rightsErr = fmt.Errorf("the API server was not queried")
 		return f
 	}
 	user := "system:serviceaccount:" + d.Namespace + ":" + d.Spec.Template.Spec.ServiceAccountName
@@ -90,15 +90,15 @@ func operatorChecks(f operatorFacts, now time.Time) (out []checked) {
 	if !f.known {
 		return nil // There is a failure already.
 	}
-	leads := checked{Name: "operator decides", Verdict: fine}
+	leads := checked{Name: "operator leader", Verdict: fine}
 	switch {
 	case f.leaderErr != nil:
 		leads.Verdict, leads.Why = unsure, f.leaderErr.Error()+"."
 	case f.leader == nil:
-		leads.Verdict, leads.Why, leads.Page = failure, fmt.Sprintf("No pod of the operator leads: Lease %s/%s does not exist. Look at its logs.", f.namespace, command.LeaderElectionID), command.Docs+"check.md#the-operator"
+		leads.Verdict, leads.Why, leads.Page = failure, fmt.Sprintf("No pod of the operator is the leader: Lease %s/%s does not exist. Look at its logs.", f.namespace, command.LeaderElectionID), command.Docs+"check.md#the-operator"
 	case !held(*f.leader, now):
 		leads.Verdict, leads.Page = failure, command.Docs+"check.md#the-operator"
-		leads.Why = fmt.Sprintf("No pod of the operator leads: Lease %s/%s is not renewed. Changes wait. Look at its pods and their logs.", f.namespace, command.LeaderElectionID)
+		leads.Why = fmt.Sprintf("No pod of the operator is the leader: Lease %s/%s is not renewed. No change takes effect. Look at its pods and their logs.", f.namespace, command.LeaderElectionID)
 	}
 	rights := checked{Name: "operator's rights", Verdict: fine}
 	switch {

@@ -26,7 +26,7 @@ func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (net
 	case asked.IsValid() && !n.CIDR.Contains(asked):
 		return asked, fmt.Errorf("--address %s is not in %s, the CIDR of %s", asked, n.CIDR, n.Attachment)
 	case asked.IsValid() && slices.Contains(slices.Concat(leased, held), asked):
-		return asked, fmt.Errorf("--address %s is that of a VM, an edge or a gateway on %s", asked, n.Attachment)
+		return asked, fmt.Errorf("--address %s belongs to a VM, an edge or a gateway on %s", asked, n.Attachment)
 	case asked.IsValid():
 		return asked, nil
 	}
@@ -45,9 +45,9 @@ func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (net
 	}
 	switch len(free) {
 	case 0:
-		return netip.Addr{}, fmt.Errorf("no address of %s is known to be free: give one with --address", n.CIDR)
+		return netip.Addr{}, fmt.Errorf("no address of %s is known to be free: set one with --address", n.CIDR)
 	case 1:
-		return netip.Addr{}, fmt.Errorf("only one address of the DHCP pool is free, and a VM may need it: give another one of %s with --address", n.CIDR)
+		return netip.Addr{}, fmt.Errorf("only one address of the DHCP pool is free, and a VM may need it: set another one of %s with --address", n.CIDR)
 	}
 	return free[0], nil
 }

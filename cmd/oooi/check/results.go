@@ -88,9 +88,9 @@ func neededKinds() []neededKind {
 	return []neededKind{
 		{kind: hcp.NewHostedCluster().GroupVersionKind(), of: "HyperShift", absent: "Install HyperShift or multicluster engine first."},
 		{kind: hcp.NodePoolKind(), of: "HyperShift", absent: "Install HyperShift or multicluster engine first."},
-		{kind: hcp.NADKind(), of: "Multus", absent: "Install Multus: edges and VMs join the network by it."},
-		{kind: source.KindOf("kubevirt.io", "v1", "VirtualMachineInstance"), of: "KubeVirt", absent: "Install KubeVirt or OpenShift Virtualization: nodes are its VMs. If the API server has other names for its kinds, set --api-rules. If that is set, compare the rules with kubectl api-resources."},
-		{kind: source.KindOf("route.openshift.io", "v1", "Route"), of: "OpenShift", absent: "Routes publish nothing here. Publish the control plane by load balancers or node ports.", optional: true},
+		{kind: hcp.NADKind(), of: "Multus", absent: "Install Multus: it attaches edges and VMs to networks."},
+		{kind: source.KindOf("kubevirt.io", "v1", "VirtualMachineInstance"), of: "KubeVirt", absent: "Install KubeVirt or OpenShift Virtualization: nodes run in its VMs. If the API server has other names for its kinds, set --api-rules. If it is set, compare the rules with kubectl api-resources."},
+		{kind: source.KindOf("route.openshift.io", "v1", "Route"), of: "OpenShift", absent: "Routes are unavailable. Publish the control plane by load balancers or node ports.", optional: true},
 	}
 }
 
@@ -144,7 +144,7 @@ func operatorCheck(f installation) checked {
 	}
 	if d.Status.AvailableReplicas == 0 {
 		c.Verdict, c.Page = failure, page
-		c.Why = fmt.Sprintf("Deployment %s/%s has no available pod. Networks that are served stay so, and changes wait. Look at its pods and their logs.", d.Namespace, d.Name)
+		c.Why = fmt.Sprintf("Deployment %s/%s has no available pod. Edges keep serving, but no change takes effect. Look at its pods and their logs.", d.Namespace, d.Name)
 	}
 	return c
 }
@@ -169,7 +169,7 @@ func policyCheck(f installation) checked {
 	}
 	switch {
 	case len(f.policies) == 0:
-		c.Verdict, c.Why, c.Page = warning, "There are none. Wrong annotations are found later, and a stolen token can do more. Apply config/admission.", command.Docs+"security.md"
+		c.Verdict, c.Why, c.Page = warning, "There are none. Invalid annotations are found only after the write, and a stolen token can do more. Apply config/admission.", command.Docs+"security.md"
 	case len(loose) > 0:
 		c.Verdict, c.Why, c.Page = warning, "These have no binding, so they refuse nothing: "+strings.Join(loose, ", ")+". Apply config/admission.", command.Docs+"security.md"
 	}
@@ -307,13 +307,13 @@ func networkChecks(n status.Network) (out []checked) {
 	out = append(out, c)
 	if n.Primary && !slices.Contains(n.Services, network.ServiceDHCP) && len(n.Services) > 0 {
 		out = append(out, checked{Name: "DHCP of " + n.Name, Verdict: warning, Page: command.Docs + "annotations.md#values",
-			Why: "Edges run no DHCP server (annotation services). VMs boot only if another one gives them their addresses, routes and DNS servers."})
+			Why: "Edges run no DHCP server (annotation services). VMs boot only if another DHCP server provides addresses, routes and DNS servers."})
 	}
 	for _, t := range append(append([]status.Target{}, n.Endpoints...), n.Hosts...) {
 		switch t.Health {
 		case status.NoFault, string(explain.Unknown):
 		case status.NoEndpoint:
-			c := checked{Name: "backend " + t.Backend, Verdict: warning, Why: "No pod is ready for it.", Page: command.ProblemsPage + "#edgeimpaired"}
+			c := checked{Name: "backend " + t.Backend, Verdict: warning, Why: "It has no ready pod.", Page: command.ProblemsPage + "#edgeimpaired"}
 			if t.Needed {
 				c.Verdict, c.Why = failure, c.Why+" Nodes need it."
 			}

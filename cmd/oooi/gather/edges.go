@@ -113,7 +113,7 @@ func (g *Gatherer) askEdges(ctx context.Context) error {
 // askEdge returns what an edge tells, without secrets. Nil: nothing. Fault is what is missing, and why.
 func askEdge(ctx context.Context, run commandRunner, pod unstructured.Unstructured) (text []byte, fault string) {
 	if !runs(pod, wire.Failover) {
-		return nil, "its container " + wire.Failover + " does not run"
+		return nil, "container " + wire.Failover + " is not running"
 	}
 	limited, cancel := context.WithTimeout(ctx, askedWithin)
 	defer cancel()

@@ -50,7 +50,7 @@ func toldWithSecrets(t *testing.T) []byte {
 	b, err := json.Marshal(wire.Diagnostics{Version: 1, Program: "v0.1.0", Parts: []wire.DiagnosticsPart{
 		{Name: "neighbors", Content: json.RawMessage(`[{"device":"net1","address":"192.168.100.20","mac":"02:00:00:00:00:01","state":"reachable"}]`)},
 		{Name: "envoyStats", Content: lines}, {Name: "envoyListeners", Content: json.RawMessage(config)},
-		{Name: "envoyEndpoints", Missing: "all of it: http://u:" + secret + "@envoy is silent\x1b[2J"}}})
+		{Name: "envoyEndpoints", Missing: "everything: http://u:" + secret + "@envoy is silent\x1b[2J"}}})
 	g.Expect(err).NotTo(HaveOccurred())
 	return b
 }
@@ -121,12 +121,12 @@ func TestEdgesAreAsked(t *testing.T) {
 	g.Expect(why).To(HaveLen(8))
 	for name, want := range map[string]string{
 		"hangs":     "it did not answer within 15s",
-		"crashes":   "its container failover does not run",
-		"tells":     "the document lacks envoyEndpoints: all of it: http://LEFT-OUT@envoy is silent\ufffd[2J",
+		"crashes":   "container failover is not running",
+		"tells":     "the document lacks envoyEndpoints: everything: http://LEFT-OUT@envoy is silent\ufffd[2J",
 		"forbidden": "you may not create pods/exec",
 		"former":    `exit code 1. oooi-edge: unknown command "diagnostics"`,
 		"endless":   "its answer is longer than 4 MiB",
-		"rubbish":   "no diagnostics of an edge",
+		"rubbish":   "not the diagnostics of an edge",
 		"newer":     "diagnostics of version 2",
 	} {
 		g.Expect(why[name]).To(ContainSubstring(want), name)

@@ -44,12 +44,12 @@ func New() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "must-gather [NAMESPACE/NAME]",
-		Short: "Collect what a bug report needs into a directory",
+		Short: "Collect diagnostics for a bug report in a directory",
 		Long: `Collects what oooi reads and writes for the HostedCluster of this name, or for each that opted in:
 objects, events, the plan, leases and reports of edges, and the logs of the edges and the operator.
 A command in each edge prints the configuration and counters of Envoy, and the edge's addresses,
-routes and ARP table. It reads with your rights and writes nothing to the cluster. What it could not read is in the file
-index of the directory, and on standard error.
+routes and ARP table. It reads with your rights and writes nothing to the cluster. File index of the directory and
+standard error list what it could not read.
 
 It reads no Secret. Private keys of Routes, cloud-init data of VMs, tokens, and user names and
 passwords in URLs are left out. Names, addresses and the settings of the hosted cluster are in the directory.
@@ -324,7 +324,7 @@ func lastLines(r io.Reader, most int) (string, error) {
 			text, whole = text[len(text)-most:], false
 		}
 		if !whole {
-			text = slices.Concat([]byte("(older lines are left out)\n"), text[bytes.IndexByte(text, '\n')+1:])
+			text = slices.Concat([]byte("(older lines omitted)\n"), text[bytes.IndexByte(text, '\n')+1:])
 		}
 		return string(text), err
 	}
@@ -333,7 +333,7 @@ func lastLines(r io.Reader, most int) (string, error) {
 // file writes one file of the archive. A name from the cluster cannot lead out of it.
 func (g *Gatherer) file(path string, content []byte) error {
 	if !filepath.IsLocal(path) {
-		return &fs.PathError{Op: "write", Path: path, Err: errors.New("leads out of the directory")}
+		return &fs.PathError{Op: "write", Path: path, Err: errors.New("points outside the directory")}
 	}
 	path = filepath.Join(g.Dir, path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -80,6 +80,6 @@ func TestLogsKeepTheirEnd(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(len(text)).To(BeNumerically("<=", logBytes+100))
 	g.Expect(len(text)).To(BeNumerically(">", logBytes-2048))
-	g.Expect(string(text[:100])).To(HavePrefix("(older lines are left out)\nxxx"))
+	g.Expect(string(text[:100])).To(HavePrefix("(older lines omitted)\nxxx"))
 	g.Expect(string(text[len(text)-10:])).To(HaveSuffix("xxxx\nlast\n"))
 }

@@ -54,7 +54,7 @@ func opensOf(a *status.Access) (out []port) {
 		target := shown{Name: "VMs with a DHCP lease", Why: "Edges dial the same port of a VM that accepts.", State: stateOfAnswer(b.LeadsToEdges)}
 		if b.LeadsToEdges == explain.No {
 			target.Note = "NOT YET"
-			target.Why = "The Service does not lead to edges yet."
+			target.Why = "The Service does not forward to edges yet."
 		}
 		out = append(out, port{Address: "load balancer " + b.GuestName() + ", Service " + b.Service,
 			Paths: []path{{Names: []string{"node port " + status.Joined(b.Ports)}, Backend: target}}})
@@ -67,5 +67,5 @@ func refusedTo(a *status.Access) []string {
 	if a == nil || a.Proxy == "" {
 		return nil
 	}
-	return []string{"Every other destination of callers: edges answer 403 and dial nothing."}
+	return []string{"Any other destination of callers: edges answer 403 and dial nothing."}
 }

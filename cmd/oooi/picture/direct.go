@@ -22,7 +22,7 @@ func clientsOf(n network.Network) (out []shown) {
 // directOf are the addresses that VMs reach without edges: hosts to which names of the plan lead, and the gateway.
 func directOf(plan network.Plan, n network.Network) (out []port) {
 	add := func(name string, a netip.Addr) {
-		what, why := "another host", fmt.Sprintf("DNS gives this name the address %s, which no edge has.", a)
+		what, why := "another host", fmt.Sprintf("DNS resolves this name to %s, which no edge has.", a)
 		if slices.ContainsFunc(plan.Endpoints, func(e network.Endpoint) bool { return e.LoadBalancer == a && n.HasLoadBalancer(e) }) {
 			what = "load balancer on the network"
 		}

@@ -27,15 +27,15 @@ func New() *cobra.Command {
 		Use:   "map [NAMESPACE/NAME]",
 		Short: "Draw what VMs of a hosted cluster reach, and through which edges",
 		Long: `Draws the plan of the HostedCluster of this name, or of each that opted in. It shows the VMs, and the edges
-with their addresses and servers. Then come the names and ports that VMs ask for, where each leads, and
-what is refused.
+with their addresses and servers. Then it shows the names and ports that VMs use, the backend of each,
+and what is refused.
 
 With -f it reads files as oooi plan does, or a directory of oooi must-gather, and no cluster. If the
-files have no plan in force, it draws the plan that they would lead to. Nothing is known then of leases,
-edges and health.
+files have no plan in force, it draws the plan that the operator would derive. Leases, edges and health
+are then unknown.
 
-Text has at most 100 columns. The page of -o html has no script, and loads nothing. Where the pointer is,
-it tells what is there.
+Text has at most 100 columns. The page of -o html has no script, and loads nothing. Hover over a shape
+for details.
 
 Exit codes:
   0  each plan is drawn
@@ -125,7 +125,7 @@ func derived(a source.Archive, running hcp.Running) (status.Facts, error) {
 			continue
 		}
 		if line.Plan == nil {
-			return status.Facts{}, errors.New("its files lead to no plan; oooi plan says why")
+			return status.Facts{}, errors.New("no plan follows from its files; oooi plan shows why")
 		}
 		return status.Facts{Running: running, Plan: *line.Plan}, nil
 	}

@@ -172,7 +172,7 @@ func servesOf(n network.Network) []shown {
 	}
 	add(network.ServiceDHCP, "DHCP", dhcp, "Edges give VMs addresses of this range.")
 	add(network.ServiceDNS, "DNS", "names of the hosted cluster, "+upstreamOf(n), "Edges answer names of the hosted cluster themselves.")
-	add(network.ServiceNTP, "NTP", "clocks of the edges' nodes", "Edges tell the time of the node on which they run.")
+	add(network.ServiceNTP, "NTP", "clocks of the edges' nodes", "Edges serve the time of the node that they run on.")
 	return out
 }
 

@@ -38,11 +38,10 @@ func addInputFlags(c *cobra.Command) *inputFlags {
 
 // inputHelp is what the help of both commands says about -f.
 const inputHelp = `Files are YAML or JSON, with any number of objects, and lists of them. In a directory, all
-files *.yaml, *.yml, *.json, *.jsonl and *.ndjson are read. If one of them is broken, such as
-a Helm template, standard error names it, and the others count; --strict stops. Of an object that
-is there twice, the newer version by metadata.resourceVersion counts, else the last one. If only one
-has a resourceVersion, the other is a file to apply. Its spec, annotations and labels count, with the
-status of the one from the cluster.`
+files *.yaml, *.yml, *.json, *.jsonl and *.ndjson are read. A broken file, such as a Helm template, is
+reported on standard error and skipped; --strict stops. If an object occurs twice, the newer version
+by metadata.resourceVersion counts, else the last one. If only one has a resourceVersion, the other is
+a file to apply. Its spec, annotations and labels count, with the status from the cluster.`
 
 // An input is what was read.
 type input struct {

@@ -124,7 +124,7 @@ func noneOptedIn(clusters []hcp.Objects) error {
 			}
 		}
 	}
-	return fmt.Errorf("none of the %d HostedClusters in the input has the annotation %snetwork; add it for the sake of the plan with --set network=auto", len(clusters), settings.Prefix)
+	return fmt.Errorf("none of the %d HostedClusters in the input has the annotation %snetwork; to plan with it, use --set network=auto", len(clusters), settings.Prefix)
 }
 
 // annotate sets a key on every cluster; the key that opts in only where a cluster

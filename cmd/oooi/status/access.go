@@ -134,7 +134,7 @@ func (a *Access) text(w io.Writer, all bool) {
 		table(w, head, rows)
 	} else {
 		table(w, head, pending[:min(len(pending), manyRows)])
-		command.Line(w, "  %d load balancers: %d are not known to lead to edges. --all shows each.", len(rows), len(pending))
+		command.Line(w, "  %d load balancers: %d are not known to forward to edges. --all shows each.", len(rows), len(pending))
 	}
 	command.Line(w, "  %s", a.Balanced())
 }
@@ -156,9 +156,9 @@ func (a *Access) Token() string {
 func (a *Access) Balanced() string {
 	switch {
 	case a.LoadBalancersElsewhere:
-		return "Load balancers of the hosted cluster lead to edges of another network."
+		return "Load balancers of the hosted cluster forward to edges of another network."
 	case len(a.LoadBalancers) == 0:
-		return "No load balancer of the hosted cluster exists that can lead to edges."
+		return "The hosted cluster has no load balancer that can forward to edges."
 	}
 	return "Anyone who reaches a load balancer reaches VMs with a DHCP lease."
 }

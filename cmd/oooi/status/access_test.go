@@ -57,9 +57,9 @@ func TestStatusAccess(t *testing.T) {
 	g.Expect(text).To(MatchRegexp(`shop/web +a1 +31080, 31443 +unknown +1\n`), "Services cannot be read")
 
 	f.Plan.Networks[0].Access = network.Access{LoadBalancers: &network.BalancedAccess{}}
-	g.Expect(accessText(t, f, false)).To(Equal("  Load balancers of the hosted cluster lead to edges of another network.\n"))
+	g.Expect(accessText(t, f, false)).To(Equal("  Load balancers of the hosted cluster forward to edges of another network.\n"))
 	f.Plan.Networks[0].Access.LoadBalancers.Here = true
-	g.Expect(accessText(t, f, false)).To(Equal("  No load balancer of the hosted cluster exists that can lead to edges.\n"))
+	g.Expect(accessText(t, f, false)).To(Equal("  The hosted cluster has no load balancer that can forward to edges.\n"))
 	g.Expect(accessText(t, blueFacts(), false)).To(BeEmpty())
 }
 
@@ -73,7 +73,7 @@ func TestStatusOfManyLoadBalancers(t *testing.T) {
 		f.Led[name] = true
 	}
 	g.Expect(accessText(t, f, false)).To(And(ContainSubstring("shop/new"), Not(ContainSubstring("shop/b7")),
-		ContainSubstring("  22 load balancers: 1 are not known to lead to edges. --all shows each.\n")))
+		ContainSubstring("  22 load balancers: 1 are not known to forward to edges. --all shows each.\n")))
 	g.Expect(accessText(t, f, true)).To(And(ContainSubstring("shop/new"), ContainSubstring("shop/b7"), Not(ContainSubstring("--all"))))
 }
 

@@ -96,7 +96,7 @@ func (r *Reader) readPlan(ctx context.Context) error {
 	case err != nil:
 		r.NoPlan = fmt.Sprintf("The plan in ConfigMap %s/%s is unreadable: %v.", r.ControlPlane, wire.PlanConfigMap, err)
 	case of.Namespace != r.Namespace || of.Name != r.Name:
-		r.NoPlan = fmt.Sprintf("The plan in namespace %s is the one of HostedCluster %s.", r.ControlPlane, of)
+		r.NoPlan = fmt.Sprintf("The plan in namespace %s belongs to HostedCluster %s.", r.ControlPlane, of)
 	default:
 		r.Plan, r.PlanRead = plan, true
 		if len(plan.Networks) > 0 {
@@ -112,11 +112,11 @@ func (r *Reader) readStored(ctx context.Context) error {
 	name := "ConfigMap " + r.ControlPlane + "/" + wire.StatusConfigMap
 	err := r.API.Get(ctx, client.ObjectKey{Namespace: r.ControlPlane, Name: wire.StatusConfigMap}, &o)
 	if apierrors.IsNotFound(err) {
-		r.noReport = name + " with the operator's status does not exist. Read the condition. If it does not say why, check that the operator runs."
+		r.noReport = name + " with the operator's status does not exist. Read the condition. If it does not show why, check that the operator runs."
 		return nil
 	}
 	if err != nil {
-		r.noReport, r.noReportRight = "Get the right to read "+name+", which has the operator's status.", true
+		r.noReport, r.noReportRight = "You need the right to read "+name+", which holds the operator's status.", true
 		return r.misses(name, err)
 	}
 	s, err := explain.ReadReport([]byte(o.Data[wire.StatusKey]))

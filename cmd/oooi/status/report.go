@@ -140,7 +140,7 @@ func (f Facts) boot(r Report) statusAnswer {
 	case !f.Read && f.Stored != nil:
 		return f.bootAsStored(r)
 	case !f.Read:
-		return unknown("The HostedCluster cannot be read, and the operator's status is not known. " + f.noReport)
+		return unknown("The HostedCluster cannot be read, and the operator's status is unknown. " + f.noReport)
 	case r.Condition == nil && !f.OptedIn:
 		return unknown("The HostedCluster does not have the annotation " + settings.Prefix + settings.KeyNetwork + ", so oooi serves nothing.")
 	case r.Condition == nil:

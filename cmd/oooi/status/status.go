@@ -44,26 +44,27 @@ func New() *cobra.Command {
 		Long: `Reads the HostedCluster of this name, or each that opted in, and its control plane namespace.
 The first line says whether nodes will boot: yes, no or unknown, and why. Then come, for each
 network, the edges, the published endpoints, the allowed hosts and the DHCP leases, and then the
-problems with their fixes. What is not known is "unknown". More than ten leases or names of a network
-are counted, unless --all is set; JSON always has each.
+problems with their fixes. More than ten leases or names of a network are counted, unless --all is set;
+JSON always lists each.
 
-The operator stores its status next to the plan, at each change and every ten minutes. It and the
-condition NetworkReady count only if they are about the objects of now. Those are the HostedCluster,
-its NodePools, their NetworkAttachmentDefinitions, and Services and Routes of the control plane. A
-status that is older than twenty minutes does not count: the operator does not run. Without a status
-that counts, the message of the condition is shown, and the answer is unknown. A network that
-NodePools name but that is not in the plan makes the answer unknown.
+The operator stores its status next to the plan, at each change and every ten minutes. The status and
+the condition NetworkReady count only if they match the current objects. These are the HostedCluster,
+its NodePools, their NetworkAttachmentDefinitions, and Services and Routes of the control plane. A status
+older than twenty minutes does not count: the operator is not running. Without a valid status, the
+message of the condition is shown, and the answer is unknown. The answer is also unknown if NodePools
+name a network that is not in the plan.
 
-Rights to read the control plane namespace are enough for everything but the condition: ConfigMaps,
-Deployments, Leases and EndpointSlices. Then a change that the operator has not seen is not noticed.
-Without the right to read something, the output says so and goes on. So it does if one of several hosted clusters cannot be read; the exit code is 1 then.
+The right to read ConfigMaps, Deployments, Leases and EndpointSlices of the control plane namespace is
+enough for everything but the condition. Without the condition, a change that the operator has not seen
+goes unnoticed. Objects that you may not read are reported, and the command continues. It also continues
+if one of several hosted clusters cannot be read; the exit code is then 1.
 
-The time in column UNTIL is the one that edges stored. It is up to one lease time later
-than the one that the VM got, so that most renewals need no write. States of a lease:
+The time in column UNTIL is the stored expiry. It is up to one lease time later than the expiry that the
+VM got, so most renewals need no write. States of a lease:
   assigned  a client has the address
   expired   no client renewed it; its VM gets the same address again while it is free
-  declined  a client found that another host has the address, or says so
-  blocked   the Lease cannot be read, so no client gets the address; delete it if none uses it
+  declined  a client reported that another host has the address
+  blocked   the Lease cannot be read, so no client gets the address; delete the Lease if no client uses it
 
 Exit codes:
   0  nodes can boot; with --wait, NetworkReady is True, too
@@ -101,8 +102,8 @@ Exit codes:
 	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "`directory` that oooi must-gather wrote, instead of a cluster; can be repeated")
 	c.Flags().StringVarP(&ask.output, "output", "o", "text", "`format` of the output: text, or json with one line for each hosted cluster")
 	c.Flags().BoolVar(&ask.all, "all", false, "show each lease and name, also if a network has more than ten")
-	c.Flags().BoolVar(&ask.wait, "wait", false, "wait until NetworkReady is True for the HostedCluster and all else that oooi reads as they are now")
-	c.Flags().DurationVar(&ask.timeout, "timeout", 15*time.Minute, "how long --wait waits")
+	c.Flags().BoolVar(&ask.wait, "wait", false, "wait until NetworkReady is True for the current HostedCluster and the other objects that oooi reads")
+	c.Flags().DurationVar(&ask.timeout, "timeout", 15*time.Minute, "longest time that --wait waits")
 	return c
 }
 

@@ -39,7 +39,7 @@ func TestStatusText(t *testing.T) {
 	g.Expect(ReportOf(blueFacts(), blue.At).write(&out, "text", false, true)).To(Succeed())
 	g.Expect("\n" + out.String()).To(Equal(`
 HostedCluster clusters/blue: will nodes boot: yes. Nodes can boot: DHCP is ready.
-NetworkReady: True (ReadyWithWarnings) since 2026-03-04T05:06:07Z, about the settings of now: yes
+NetworkReady: True (ReadyWithWarnings) since 2026-03-04T05:06:07Z, about the current settings: yes
 
 Network clusters/vlan100 (192.168.100.0/24): VMs boot from it. Next-hop VIP 192.168.100.2, service VIP 192.168.100.3
   EDGE   ADDRESS         READY   CARRIES VMS   REPORTS
@@ -76,7 +76,7 @@ func TestStatusTextUnread(t *testing.T) {
 	f := Facts{Running: hcp.UnreadRunning("clusters", "blue"), Plan: blue.Plan(), unread: []string{noRight("HostedCluster clusters/blue")}, noReport: "Get the right."}
 	g.Expect(ReportOf(f, blue.At).write(&out, "text", false, true)).To(Succeed())
 	g.Expect("\n" + out.String()).To(Equal(`
-HostedCluster clusters/blue: will nodes boot: unknown. The HostedCluster cannot be read, and the operator's status is not known. Get the right.
+HostedCluster clusters/blue: will nodes boot: unknown. The HostedCluster cannot be read, and the operator's status is unknown. Get the right.
 NetworkReady: unknown
 
 Network clusters/vlan100 (192.168.100.0/24): VMs boot from it. Next-hop VIP 192.168.100.2, service VIP 192.168.100.3
@@ -126,7 +126,7 @@ func TestStatusBoot(t *testing.T) {
 		"all is well":         {func(*Facts) {}, explain.Yes, "Nodes can boot"},
 		"an older generation": {func(f *Facts) { f.Generation++ }, explain.Unknown, "generation 3"},
 		"former annotations":  {func(f *Facts) { f.Settings = "76543210" }, explain.Unknown, "settings 01234567"},
-		"annotations unread":  {func(f *Facts) { f.Settings = "" }, explain.Unknown, "cannot be read completely"},
+		"annotations unread":  {func(f *Facts) { f.Settings = "" }, explain.Unknown, "Not all current annotations"},
 		"annotations that the operator could not read": {func(f *Facts) { f.Stored.Settings = "" }, explain.Unknown, "could not read all annotations"},
 		"no condition":      {func(f *Facts) { f.Conditions = nil }, explain.Unknown, "Check that the operator runs."},
 		"not opted in":      {func(f *Facts) { f.Conditions, f.OptedIn = nil, false }, explain.Unknown, "does not have the annotation"},

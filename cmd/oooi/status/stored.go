@@ -28,7 +28,7 @@ func (f Facts) counting(now time.Time) Facts {
 	c := meta.FindStatusCondition(f.Conditions, own.ConditionType)
 	switch s := f.Stored; {
 	case now.Sub(s.Written) > oldStatus:
-		f.Stored, f.noReport = nil, fmt.Sprintf("The operator stored its status at %s, and should have done so again every %s. Check that the operator runs.",
+		f.Stored, f.noReport = nil, fmt.Sprintf("The operator last stored its status at %s, and should store it every %s. Check that the operator runs.",
 			s.Written.UTC().Format(time.RFC3339), report.StatusEvery)
 	case c != nil && (s.Ready != (c.Status == metav1.ConditionTrue) || string(s.Reason) != c.Reason):
 		f.Stored, f.noReport = nil, fmt.Sprintf("The condition has reason %s, and the operator's status has %s. Read the condition, and try again in a minute. "+
@@ -51,21 +51,21 @@ func (f Facts) current(c metav1.Condition) statusAnswer {
 	case s.Generation != f.Generation:
 		return not("The operator's status is about generation %d of the HostedCluster, which has %d.", s.Generation, f.Generation)
 	case f.Settings == "":
-		return statusAnswer{explain.Unknown, "The annotations of now cannot be read completely, so the operator's status may be about former ones."}
+		return statusAnswer{explain.Unknown, "Not all current annotations can be read, so the operator's status may be outdated."}
 	case s.Settings == "":
 		return statusAnswer{explain.Unknown, "The operator could not read all annotations. Look at the problems, and at the operator's log."}
 	case s.Build != f.Build && (s.Settings != f.Settings || f.Inputs != "" && s.Inputs != "" && s.Inputs != f.Inputs):
 		// Programs of two versions may make different hashes of equal objects.
-		return statusAnswer{explain.Unknown, fmt.Sprintf("The operator is of another version (%s) than this program (%s), and each may read objects in its own way. "+
-			"So the operator's status may be about former objects or not. Use the program of the operator's version.", cmp.Or(s.Build, "unknown"), f.Build)}
+		return statusAnswer{explain.Unknown, fmt.Sprintf("The operator has another version (%s) than this program (%s), and may read objects differently. "+
+			"So the operator's status may be outdated. Use the program of the operator's version.", cmp.Or(s.Build, "unknown"), f.Build)}
 	case s.Settings != f.Settings:
-		return not("The operator's status is about settings %s, and the annotations of now are %s.", s.Settings, f.Settings)
+		return not("The operator's status is about settings %s, but the current annotations are %s.", s.Settings, f.Settings)
 	case f.Inputs == "" || s.Inputs == "":
-		return statusAnswer{explain.Unknown, "Not all NodePools, NetworkAttachmentDefinitions, Services and Routes can be read, so the operator's status may be about former ones."}
+		return statusAnswer{explain.Unknown, "Not all NodePools, NetworkAttachmentDefinitions, Services and Routes can be read, so the operator's status may be outdated."}
 	case s.Inputs != f.Inputs:
 		return not("The operator's status is about former NodePools, NetworkAttachmentDefinitions, Services or Routes.")
 	case f.PlanRead && s.Plan != f.PlanHash:
-		return not("The operator's status is about another plan than the one in force.")
+		return not("The operator's status is not about the plan in force.")
 	}
 	return statusAnswer{explain.Yes, ""}
 }
@@ -73,13 +73,13 @@ func (f Facts) current(c metav1.Condition) statusAnswer {
 // bootAsStored answers whether nodes boot for a reader that may not read the HostedCluster.
 func (f Facts) bootAsStored(r Report) statusAnswer {
 	if f.PlanRead && f.Stored.Plan != f.PlanHash {
-		return statusAnswer{explain.Unknown, "The operator's status is about another plan than the one in force."}
+		return statusAnswer{explain.Unknown, "The operator's status is not about the plan in force."}
 	}
 	if f.Stored.Boots == explain.Yes {
 		if a, ok := f.contradiction(r.Networks); ok {
 			return a
 		}
 	}
-	seen := " The operator saw that at " + f.Stored.Written.UTC().Format(time.RFC3339) + ". The HostedCluster cannot be read, so a later change is not known."
+	seen := " The operator saw that at " + f.Stored.Written.UTC().Format(time.RFC3339) + ". The HostedCluster cannot be read, so a later change goes unnoticed."
 	return statusAnswer{f.Stored.Boots, f.Stored.Summary + seen}
 }

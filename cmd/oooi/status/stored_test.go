@@ -24,14 +24,14 @@ func TestStatusStored(t *testing.T) {
 		"the operator stops":  {func(_ *Facts, s *explain.Report) { s.Written = blue.At.Add(-21 * time.Minute) }, explain.Unknown, "Check that the operator runs."},
 		"a NodePool changed":  {func(f *Facts, _ *explain.Report) { f.Inputs = "1" }, explain.Unknown, "has not seen the change"},
 		"Routes are unread":   {func(f *Facts, _ *explain.Report) { f.Inputs = "" }, explain.Unknown, "Routes can be read"},
-		"another plan":        {func(_ *Facts, s *explain.Report) { s.Plan = "1" }, explain.Unknown, "another plan"},
+		"another plan":        {func(_ *Facts, s *explain.Report) { s.Plan = "1" }, explain.Unknown, "not about the plan in force"},
 		"a former generation": {func(_ *Facts, s *explain.Report) { s.Generation-- }, explain.Unknown, "generation 2"},
 		"another version":     {func(_ *Facts, s *explain.Report) { s.Build = "v0.2.0" }, explain.Yes, "Nodes can boot: DHCP is ready."},
 		"another version's NodePools": {func(f *Facts, s *explain.Report) { s.Build, f.Inputs = "v0.2.0", "1" }, explain.Unknown,
-			"The operator is of another version (v0.2.0) than this program (v0.1.0)"},
+			"The operator has another version (v0.2.0) than this program (v0.1.0)"},
 		"another version's annotations": {func(f *Facts, s *explain.Report) { s.Build, f.Settings = "", "1" }, explain.Unknown,
-			"The operator is of another version (unknown) than this program (v0.1.0)"},
-		"a former version's plan": {func(_ *Facts, s *explain.Report) { s.Build, s.Plan = "v0.2.0", "1" }, explain.Unknown, "another plan"},
+			"The operator has another version (unknown) than this program (v0.1.0)"},
+		"a former version's plan": {func(_ *Facts, s *explain.Report) { s.Build, s.Plan = "v0.2.0", "1" }, explain.Unknown, "not about the plan in force"},
 		"former annotations":      {func(_ *Facts, s *explain.Report) { s.Settings = "1" }, explain.Unknown, "settings 1,"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestStatusWithoutReport(t *testing.T) {
 			g.Expect(r.Notes).To(BeEmpty())
 			var out bytes.Buffer
 			g.Expect(r.write(&out, "text", false, true)).To(Succeed())
-			g.Expect(out.String()).To(ContainSubstring("about the settings of now: unknown\n  Nodes can boot: x.\n  Info Paused: y.\n  (settings 01234567)\n\nNetwork"))
+			g.Expect(out.String()).To(ContainSubstring("about the current settings: unknown\n  Nodes can boot: x.\n  Info Paused: y.\n  (settings 01234567)\n\nNetwork"))
 		})
 	}
 }
@@ -90,7 +90,7 @@ func TestStatusOfOneNamespace(t *testing.T) {
 	}
 	g := NewWithT(t)
 	r := at(func(*Facts, *explain.Report) {})
-	g.Expect(r.Boot).To(Equal(statusAnswer{explain.Yes, "Nodes can boot: DHCP is ready. The operator saw that at 2026-03-04T04:57:07Z. The HostedCluster cannot be read, so a later change is not known."}))
+	g.Expect(r.Boot).To(Equal(statusAnswer{explain.Yes, "Nodes can boot: DHCP is ready. The operator saw that at 2026-03-04T04:57:07Z. The HostedCluster cannot be read, so a later change goes unnoticed."}))
 	g.Expect(r.Problems).To(HaveLen(1))
 	g.Expect(settled([]Report{r})).To(BeFalse(), "--wait needs more rights")
 	g.Expect(at(func(f *Facts, _ *explain.Report) { f.Ready = map[string]bool{} }).Boot.Answer).To(Equal(explain.Unknown))

@@ -67,7 +67,7 @@ func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan t
 // errTimeout is the error of a wait that took as long as the user permits. The last report was read at, and later
 // reads failed. Failed is nil if none did.
 func errTimeout(after time.Duration, at time.Time, failed error) error {
-	err := fmt.Errorf("NetworkReady is not True for the settings of now after %s", after)
+	err := fmt.Errorf("NetworkReady is not True for the current settings after %s", after)
 	if failed == nil {
 		return err
 	}

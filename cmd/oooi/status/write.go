@@ -44,7 +44,7 @@ func (r Report) text(w io.Writer, all bool) {
 	if c := r.Condition; c == nil {
 		command.Line(w, "NetworkReady: unknown")
 	} else {
-		command.Line(w, "NetworkReady: %s (%s) since %s, about the settings of now: %s", c.Status, c.Reason, c.Since.Format(time.RFC3339), c.Current.Answer)
+		command.Line(w, "NetworkReady: %s (%s) since %s, about the current settings: %s", c.Status, c.Reason, c.Since.Format(time.RFC3339), c.Current.Answer)
 		for _, m := range c.Message {
 			command.Line(w, "  %s", m)
 		}

@@ -45,8 +45,8 @@ func Files() map[string]string {
 // denials returns the policy that denies values, as YAML.
 func denials() string {
 	p := policy{name: admission.Annotations, action: "Deny", variables: variables(), comment: `
-# Denies values of annotations that oooi would refuse, with the words of its condition. It judges a
-# value when it is set or changed, so it is in the way of no other update.`}
+# Denies values of annotations that oooi would refuse, with the message of its condition. It checks a
+# value only when it is set or changed, so it blocks no other update.`}
 	for _, k := range settings.Keys() {
 		p.judge(k.Name, k, fmt.Sprintf("%s in variables.judged", quote(k.Name)))
 	}

@@ -32,7 +32,7 @@ func WriteSBOM(w io.Writer, file string, known []Module, version string, created
 	for _, d := range info.Deps {
 		i := slices.IndexFunc(known, func(m Module) bool { return m.Path == d.Path && m.Version == d.Version })
 		if i < 0 {
-			return fmt.Errorf("%s has module %s %s, which the source has not: build it again", file, d.Path, d.Version)
+			return fmt.Errorf("%s has module %s %s, which is not in the source: build it again", file, d.Path, d.Version)
 		}
 		parts = append(parts, known[i])
 	}

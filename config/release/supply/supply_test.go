@@ -78,7 +78,7 @@ func describes(t *testing.T, dir string) {
 	g.Expect(shipped.PackageExternalReferences[0].Locator).To(Equal("pkg:golang/github.com/cldmnky/oooi@v1.2.3#" + strings.TrimPrefix(dir, "./")))
 	g.Expect(doc.CreationInfo.Created).To(Equal("2026-01-02T03:04:05Z"))
 
-	g.Expect(WriteSBOM(&first, binary, all[1:], "v1.2.3", created)).To(MatchError(ContainSubstring("which the source has not")), "built from another source")
+	g.Expect(WriteSBOM(&first, binary, all[1:], "v1.2.3", created)).To(MatchError(ContainSubstring("which is not in the source")), "built from another source")
 	g.Expect(WriteSBOM(&first, "sbom.go", nil, "v1.2.3", created)).To(MatchError(ContainSubstring("not a Go binary")))
 }
 

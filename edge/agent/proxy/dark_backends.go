@@ -96,7 +96,7 @@ func (p *Proxy) FollowDarkBackends(ctx context.Context, set func(names []string)
 			all = all.Next(dark(p.Source.Current().Network, seen), time.Now())
 			now := all.Names()
 			if !slices.Equal(was, now) {
-				p.Log.Warn("backends of which no endpoint can be used changed", "backends", now)
+				p.Log.Warn("backends without a usable endpoint changed", "backends", now)
 			}
 			set(now)
 		}

@@ -135,7 +135,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 		p.last = a
 		if p.CutOffBackends.Set(float64(len(a.CutOff))); a.CutOff.String() != cutOff {
 			if cutOff = a.CutOff.String(); cutOff != "" {
-				p.Log.Warn("backends are cut off, their connections are closed", "err", cutOff)
+				p.Log.Warn("backends unreachable, closing their connections", "err", cutOff)
 			}
 		}
 		// Connections of listeners that are not admissible any more live on.
@@ -205,7 +205,7 @@ func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duratio
 }
 
 // errNotLooking is the answer of a proxy that is stuck.
-const errNotLooking = health.Unchecked("Envoy was not asked for more than three seconds")
+const errNotLooking = health.Unchecked("Envoy was not probed for more than three seconds")
 
 // FollowRefusals passes what Envoy refuses to set, and each change, until ctx ends. Empty: nothing.
 func (p *Proxy) FollowRefusals(ctx context.Context, set func(what string)) {

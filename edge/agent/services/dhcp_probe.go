@@ -33,7 +33,7 @@ func (d *DHCPServers) Probe(ctx context.Context) {
 		err := d.probe(ctx)
 		if err != nil && failed != err.Error() {
 			failed = err.Error()
-			d.Log.Info("other DHCP servers not asked for, trying again", "err", err)
+			d.Log.Info("probe for other DHCP servers failed, retrying", "err", err)
 		}
 		timer := time.NewTimer(probeInterval)
 		select {

@@ -77,7 +77,7 @@ func runDNS(ctx context.Context, h *dns.Handler, device string, at netip.AddrPor
 	}
 	defer udp.Close()
 	if udp.Unprotected != nil {
-		log.Warn("another container of this edge could receive questions", "err", udp.Unprotected)
+		log.Warn("another container of this edge could receive DNS queries", "err", udp.Unprotected)
 	}
 	ready()
 	log.Info("serving", "address", at, "interface", device)

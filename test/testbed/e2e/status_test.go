@@ -61,7 +61,7 @@ func testWhoCarries(t *testing.T, s *stage) {
 	pods := s.pods(t)
 	tried := oooi(3, "check", "clusters/"+s.hosted.Name, "--failover") // It is unknown whether nodes of OpenShift would boot.
 	t.Log(tried)
-	g.Expect(tried).To(MatchRegexp(`\n  ok       failover: kube-apiserver:6443 at \S+: VMs were without new connections for `))
+	g.Expect(tried).To(MatchRegexp(`\n  ok       failover: kube-apiserver:6443 at \S+: VMs could not open connections for `))
 	evicted := regexp.MustCompile(`Edge (\d), pod (\S+), was evicted`).FindStringSubmatch(tried)
 	g.Expect(evicted).NotTo(BeNil())
 	at := slices.IndexFunc(pods, func(p edgePod) bool { return strconv.Itoa(p.number) == evicted[1] })
