@@ -19,7 +19,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 	_ "github.com/cldmnky/oooi/test/patience"
 )
@@ -135,12 +135,12 @@ func testLoadBalancers(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "balanced")
 	web := h.balance(t, "a1web", "web", 31080, 31443)
-	vms := web.slice(t, "a1web-worker-1-ipv4", hcp.VMSlices, "")
+	vms := web.slice(t, "a1web-worker-1-ipv4", services.VMSlices, "")
 	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring("LoadBalancersUnreachable"), ContainSubstring("shop/web")))
 	g.Expect(web.selector(t)()).To(BeEmpty())
 
 	h.opensLoadBalancers(t, "loadbalancers")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring("Anyone who reaches a load balancer"), ContainSubstring("shop/web"), ContainSubstring("do not lead to edges of network")))
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring("Anyone who reaches a load balancer"), ContainSubstring("shop/web"), ContainSubstring("do not forward to edges of network")))
 	h.listens(t, 1, 31080, 31443)
 	h.listens(t, 2, 31080)
 	again(t, r, h)
@@ -156,9 +156,9 @@ func testLoadBalancers(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Expect(live.Spec.ExternalTrafficPolicy).To(Equal(corev1.ServiceExternalTrafficPolicyLocal))
 	g.Expect(live.Labels).To(HaveLen(3))
 	g.Expect(live.OwnerReferences).To(BeEmpty())
-	g.Eventually(h.says(t)).WithTimeout(patience).ShouldNot(ContainSubstring("do not lead to edges of network"))
+	g.Eventually(h.says(t)).WithTimeout(patience).ShouldNot(ContainSubstring("do not forward to edges of network"))
 
-	late := web.slice(t, "a1web-worker-2-ipv4", hcp.VMSlices, "")
+	late := web.slice(t, "a1web-worker-2-ipv4", services.VMSlices, "")
 	ours := web.slice(t, "a1web-abcde", decide.SelectorSlices, wire.NameEdge+"-x-1-5f")
 	g.Eventually(h.gone(t, late)).WithTimeout(patience).Should(BeTrue(), "HyperShift was about to write it")
 	g.Expect(s.admin.Patch(t.Context(), live, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"selector":null}}`)))).To(Succeed())
@@ -187,7 +187,7 @@ func testLoadBalancers(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Eventually(h.gone(t, ours)).WithTimeout(patience).Should(BeTrue(), "Kubernetes leaves it")
 	g.Eventually(h.gone(t, left)).WithTimeout(patience).Should(BeTrue(), "Kubernetes leaves them")
 	again(t, r, h)
-	stays := web.slice(t, "a1web-worker-3-ipv4", hcp.VMSlices, "")
+	stays := web.slice(t, "a1web-worker-3-ipv4", services.VMSlices, "")
 	g.Consistently(h.gone(t, stays), "2s").Should(BeFalse(), "it is HyperShift's now")
 }
 
@@ -276,7 +276,7 @@ func testLoadBalancersAfterRestart(t *testing.T, s *apiServer) {
 	h.listens(t, 2, 31080)
 	g.Eventually(web.selector(t)).WithTimeout(patience).Should(Equal(h.edgesOfVLAN()))
 	stop()
-	vms := web.slice(t, "a1web-worker-1-ipv4", hcp.VMSlices, "")
+	vms := web.slice(t, "a1web-worker-1-ipv4", services.VMSlices, "")
 	_, _, stop = s.runAs(t, testOptions, time.Now)
 	g.Eventually(h.gone(t, vms)).WithTimeout(patience).Should(BeTrue())
 	stop()
@@ -334,7 +334,7 @@ func testThiefLeads(t *testing.T, s thief, h hosted) {
 		o  client.Object
 		ok bool
 	}{
-		"of VMs":           {web.slice(t, "thief-1", hcp.VMSlices, ""), true},
+		"of VMs":           {web.slice(t, "thief-1", services.VMSlices, ""), true},
 		"of edges":         {web.slice(t, "thief-2", decide.SelectorSlices, wire.NameEdge+"-x"), true},
 		"of other pods":    {web.slice(t, "thief-3", decide.SelectorSlices, "etcd-0"), false},
 		"of the API":       {copied{h, "kube-apiserver"}.slice(t, "thief-4", decide.SelectorSlices, "kube-apiserver-x"), false},

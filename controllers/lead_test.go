@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
@@ -100,7 +100,7 @@ func TestLeads(t *testing.T) {
 		return gather.Reported{Network: wire.NetworkLabel(n.Name), Report: network.Report{Edge: number, Balanced: ports}}
 	}
 	ours := wire.NetworkLabels(wire.NameEdge, n)
-	with := func(selector map[string]string, edges []gather.Edge, reports []gather.Reported, all ...hcp.ServiceSlice) decide.Leading {
+	with := func(selector map[string]string, edges []gather.Edge, reports []gather.Reported, all ...services.Slice) decide.Leading {
 		v := w
 		v.Services = nil
 		for _, s := range w.Services {
@@ -112,15 +112,15 @@ func TestLeads(t *testing.T) {
 		v.Edges, v.Reports, v.Slices = edges, reports, all
 		return decide.View{World: v}.Leads(plan)
 	}
-	vms := hcp.ServiceSlice{Name: "vms", Service: web, ManagedBy: hcp.VMSlices}
-	left := hcp.ServiceSlice{Name: "left", Service: web, ManagedBy: decide.SelectorSlices, OfEdges: true}
+	vms := services.Slice{Name: "vms", Service: web, ManagedBy: services.VMSlices}
+	left := services.Slice{Name: "left", Service: web, ManagedBy: decide.SelectorSlices, OfEdges: true}
 	both, said := []gather.Edge{edge(1, true), edge(2, true)}, []gather.Reported{report(1, 31080), report(2, 31080, 1)}
 	one := []decide.LedService{{Name: web, UID: ""}}
 
 	x := with(nil, both, said, vms)
 	g.Expect(x.Lead).To(Equal(one))
 	g.Expect(x.Selector).To(Equal(ours))
-	g.Expect(x.Slices).To(Equal([]hcp.ServiceSlice{vms}))
+	g.Expect(x.Slices).To(Equal([]services.Slice{vms}))
 	for what, c := range map[string]struct {
 		edges   []gather.Edge
 		reports []gather.Reported
@@ -140,12 +140,12 @@ func TestLeads(t *testing.T) {
 	x = with(ours, nil, nil, vms, left)
 	g.Expect(append(x.Lead, x.Back...)).To(BeEmpty(), "it leads there")
 	g.Expect(x.Problems).To(BeEmpty())
-	g.Expect(x.Slices).To(Equal([]hcp.ServiceSlice{vms}))
+	g.Expect(x.Slices).To(Equal([]services.Slice{vms}))
 	former := maps.Clone(ours)
 	former[wire.LabelNetwork] = "former"
 	x = with(former, both, said[:1], vms)
 	g.Expect(append(x.Lead, x.Back...)).To(BeEmpty(), "the network is another one, and an edge of it has not opened the port")
-	g.Expect(x.Slices).To(Equal([]hcp.ServiceSlice{vms}))
+	g.Expect(x.Slices).To(Equal([]services.Slice{vms}))
 	g.Expect(x.Problems).To(ConsistOf(HaveField("Cause", network.LoadBalancersNotLed)))
 	g.Expect(with(former, both, said).Lead).To(Equal(one), "the network is another one")
 	x = with(ours, both, said[:1])
@@ -155,12 +155,12 @@ func TestLeads(t *testing.T) {
 	x = with(ours, both, said, left, vms)
 	g.Expect(x.Back).To(Equal(one))
 	g.Expect(x.Endpoints).To(Equal([]string{web}))
-	g.Expect(x.Slices).To(Equal([]hcp.ServiceSlice{left}))
+	g.Expect(x.Slices).To(Equal([]services.Slice{left}))
 	g.Expect(x.Kept().Back).To(BeEmpty(), "an Error gives nothing back")
 	g.Expect(x.Kept().Slices).To(BeEmpty())
-	mirrored := hcp.ServiceSlice{Name: "left", Service: web, ManagedBy: decide.MirrorSlices, OfEdges: true}
+	mirrored := services.Slice{Name: "left", Service: web, ManagedBy: decide.MirrorSlices, OfEdges: true}
 	x = with(nil, both, said, left, mirrored)
-	g.Expect(x.Slices).To(Equal([]hcp.ServiceSlice{left}), "left from before")
+	g.Expect(x.Slices).To(Equal([]services.Slice{left}), "left from before")
 	g.Expect(x.Endpoints).To(Equal([]string{web}))
 	left.OfEdges = false
 	x = with(nil, both, said, left, vms)
@@ -200,8 +200,8 @@ func TestEndpointsOfEdges(t *testing.T) {
 		}
 		return &unstructured.Unstructured{Object: map[string]any{"subsets": []any{subset}}}
 	}
-	g.Expect(hcp.OfEdges(apply.References(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"oooi-edge-a-2-x"}})))).To(BeTrue())
-	g.Expect(hcp.OfEdges(apply.References(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"etcd-0"}})))).To(BeFalse())
-	g.Expect(hcp.OfEdges(apply.References(of(map[string][]string{"addresses": {""}})))).To(BeFalse(), "by hand")
-	g.Expect(hcp.OfEdges(apply.References(of(nil)))).To(BeFalse())
+	g.Expect(services.OfEdges(apply.References(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"oooi-edge-a-2-x"}})))).To(BeTrue())
+	g.Expect(services.OfEdges(apply.References(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"etcd-0"}})))).To(BeFalse())
+	g.Expect(services.OfEdges(apply.References(of(map[string][]string{"addresses": {""}})))).To(BeFalse(), "by hand")
+	g.Expect(services.OfEdges(apply.References(of(nil)))).To(BeFalse())
 }

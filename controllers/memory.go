@@ -11,6 +11,7 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 // A memory holds what is remembered of each hosted cluster. The zero value is empty.
@@ -46,6 +47,13 @@ func (m *memory) change(key types.NamespacedName, to func(*remembered)) {
 	now := m.all[key]
 	to(&now)
 	m.all[key] = now
+}
+
+// read remembers the Report that a process before this one stored, so that it is read once.
+func (m *memory) read(key types.NamespacedName, stored explain.Report) {
+	if m.of(key).reported == nil && stored.Cluster != "" {
+		m.change(key, func(x *remembered) { x.reported = &gather.LastReport{Report: stored} })
+	}
 }
 
 // fails adds a pass that failed with these problems at time now.

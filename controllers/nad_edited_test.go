@@ -21,6 +21,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/waves"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
@@ -171,9 +172,9 @@ func TestOthersSeeThePinnedNetwork(t *testing.T) {
 		other.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: "green/vlan100"}}
 		other.VMs = nil
 		editNAD(&other, t, `"vlan":100`, `"vlan":`+vlan)
-		seen, meets := hcp.NewNeighbor(w.Objects, plan).For(other.Objects.HostedCluster, hcp.NetworksOf(other.Objects, network.Plan{}))
+		seen, meets := hcp.NewNeighbor(w.Objects, plan).For(other.Objects.HostedCluster, networks.All(other.Objects, network.Plan{}))
 		g.Expect(meets).To(Equal(vlan != "300"), "VLAN %s", vlan)
-		back, meets := hcp.NewNeighbor(other.Objects, network.Plan{}).For(w.Objects.HostedCluster, hcp.NetworksOf(w.Objects, plan))
+		back, meets := hcp.NewNeighbor(other.Objects, network.Plan{}).For(w.Objects.HostedCluster, networks.All(w.Objects, plan))
 		g.Expect(meets).To(Equal(vlan != "300"), "VLAN %s, from the other side", vlan)
 		if vlan == "100" {
 			g.Expect(seen.Wants.Networks[0].Attachment.Layer2).To(HaveSuffix("vlan 100"))

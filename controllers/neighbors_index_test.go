@@ -37,6 +37,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -130,6 +131,7 @@ func TestNeighborsByIndex(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			w.Last = last
 			g.Expect(r.reader().ReadNeighbors(t.Context(), &w)).To(Succeed())
+			r.neighborhoods.replace(client.ObjectKeyFromObject(hc), w.Others)
 			want := r.everyNeighbor(t, gather.World{Objects: w.Objects, Last: last}, all.Items)
 			g.Expect(w.Others).To(Equal(want), "seed %d: neighbors of %s", seed, own.ClusterName(hc))
 			for _, o := range w.Others {
@@ -164,12 +166,12 @@ func (r *Reconciler) moves(t *testing.T, random *rand.Rand, all []lenient.Hosted
 	g.Expect(r.Client.List(t.Context(), nads)).To(Succeed())
 	nads.Items = slices.DeleteFunc(nads.Items, func(nad nadv1.NetworkAttachmentDefinition) bool { return own.Is(&nad) })
 	before := nads.Items[random.IntN(len(nads.Items))]
-	a := network.Attachment{Namespace: before.Namespace, Name: before.Name, Layer2: hcp.Layer2(before)}
+	a := network.Attachment{Namespace: before.Namespace, Name: before.Name, Layer2: networks.Layer2(before)}
 	want := r.everyClusterOn(t, []network.Attachment{a}, all)
 	after := *before.DeepCopy()
 	after.Spec.Config = bridge(random.IntN(4))
 	g.Expect(r.Client.Update(t.Context(), &after)).To(Succeed())
-	a.Layer2 = hcp.Layer2(after)
+	a.Layer2 = networks.Layer2(after)
 	for _, name := range r.everyClusterOn(t, []network.Attachment{a}, all) {
 		if !slices.Contains(want, name) {
 			want = append(want, name)
@@ -202,11 +204,11 @@ func (r *Reconciler) used(t *testing.T, o hcp.Objects) []network.Attachment {
 	t.Helper()
 	nads := &nadv1.NetworkAttachmentDefinitionList{}
 	NewWithT(t).Expect(r.Client.List(t.Context(), nads)).To(Succeed())
-	out := hcp.UsedNADs(o)
+	out := networks.UsedNADs(o)
 	for i, a := range out {
 		for _, nad := range nads.Items {
 			if nad.Namespace == a.Namespace && nad.Name == a.Name {
-				out[i].Layer2 = hcp.Layer2(nad)
+				out[i].Layer2 = networks.Layer2(nad)
 			}
 		}
 	}
@@ -248,7 +250,7 @@ func (r *Reconciler) everyNeighbor(t *testing.T, w gather.World, all []lenient.H
 		serves, _, _, err := r.reader().PlanInForce(t.Context(), hc)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(r.reader().ReadPublished(t.Context(), &o)).To(Succeed())
-		if n, ok := hcp.NewNeighbor(o, serves).For(w.Objects.HostedCluster, hcp.NetworksOf(w.Objects, w.Last)); ok {
+		if n, ok := hcp.NewNeighbor(o, serves).For(w.Objects.HostedCluster, networks.All(w.Objects, w.Last)); ok {
 			out = append(out, n)
 		}
 	}
@@ -312,7 +314,7 @@ func nadOn(ns, name string, i int) client.Object {
 func inForce(ns, nad, config string) []client.Object {
 	of, name, _ := strings.Cut(nad, "/")
 	found := nadv1.NetworkAttachmentDefinition{Spec: nadv1.NetworkAttachmentDefinitionSpec{Config: config}}
-	a := network.Attachment{Namespace: of, Name: name, Layer2: hcp.Layer2(found)}
+	a := network.Attachment{Namespace: of, Name: name, Layer2: networks.Layer2(found)}
 	edge := network.Network{Name: a.NetworkName(), Attachment: a}
 	plan := network.Plan{Networks: []network.Network{edge}}
 	return []client.Object{

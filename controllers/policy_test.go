@@ -21,7 +21,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -52,7 +52,7 @@ func surrounded(w gather.World) gather.World {
 			w.ByHand[desired.ServicePort{Service: svc.Name, Port: p.Name}] = []netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("192.0.2.40"), uint16(p.TargetPort.IntVal))}
 		}
 	}
-	w.Management = hcp.Management{Resolvers: []netip.Addr{netip.MustParseAddr("172.30.0.10")}, APIServers: []netip.Addr{netip.MustParseAddr("172.30.0.1")}}
+	w.Management = management.Cluster{Resolvers: []netip.Addr{netip.MustParseAddr("172.30.0.10")}, APIServers: []netip.Addr{netip.MustParseAddr("172.30.0.1")}}
 	return w
 }
 

@@ -31,6 +31,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/requests"
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -42,7 +43,7 @@ type Options struct {
 	// ServiceAccount is the operator's own, which it binds ControlPlaneRole to.
 	ServiceAccount types.NamespacedName
 	// Management is what the operator knows of the cluster that it runs on.
-	Management hcp.Management
+	Management management.Cluster
 	// Proxy is the HTTP proxy through which that cluster reaches external hosts.
 	Proxy httpproxy.Config
 	// Permissions are what its administrator permits HostedClusters to ask for.
@@ -118,11 +119,9 @@ func (r *Reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 		r.neighborhoods.replace(req.NamespacedName, nil)
 		return ctrl.Result{}, nil
 	}
+	r.memory.read(req.NamespacedName, w.Reported)
 	if err != nil {
 		return ctrl.Result{}, r.fail(ctx, w, decide.Decision{Action: decide.Leave, Plan: w.Last, Problems: w.Unread}, apply.Outcome{Edges: w.Edges}, err)
-	}
-	if last.reported == nil && w.Reported.Cluster != "" {
-		r.memory.change(req.NamespacedName, func(m *remembered) { m.reported = &gather.LastReport{Report: w.Reported} })
 	}
 	if hcp.OptedIn(w.HostedCluster) && w.HostedCluster.DeletionTimestamp.IsZero() {
 		r.neighborhoods.replace(req.NamespacedName, w.Others)

@@ -26,6 +26,9 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/networks"
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -79,7 +82,7 @@ func (r *Reconciler) ofNodePool(ctx context.Context, o client.Object) []reconcil
 		return nil
 	}
 	hc := &lenient.HostedCluster{}
-	if r.Client.Get(ctx, client.ObjectKey{Namespace: np.Namespace, Name: hcp.ClusterOf(np)}, hc) != nil || !own.Relevant(hc) {
+	if r.Client.Get(ctx, client.ObjectKey{Namespace: np.Namespace, Name: objects.ClusterOf(np)}, hc) != nil || !own.Relevant(hc) {
 		return nil // It is reconciled when it appears.
 	}
 	return itself(ctx, hc)
@@ -125,7 +128,7 @@ func (r *Reconciler) neighborsOfHostedCluster(ctx context.Context, o client.Obje
 	if err != nil {
 		return r.everyCluster(ctx, nil)
 	}
-	return r.neighborsOn(ctx, hcp.NetworksOf(objects, serves), client.ObjectKeyFromObject(o))
+	return r.neighborsOn(ctx, networks.All(objects, serves), client.ObjectKeyFromObject(o))
 }
 
 // neighborsOfNodePool uses o itself, as it may be deleted.
@@ -135,8 +138,8 @@ func (r *Reconciler) neighborsOfNodePool(ctx context.Context, o client.Object) [
 		return nil
 	}
 	hc := &hyperv1.HostedCluster{}
-	hc.Namespace, hc.Name = np.Namespace, hcp.ClusterOf(np)
-	used := hcp.UsedNADs(hcp.Objects{HostedCluster: hc, NodePools: []hyperv1.NodePool{*np.Fields}})
+	hc.Namespace, hc.Name = np.Namespace, objects.ClusterOf(np)
+	used := networks.UsedNADs(hcp.Objects{HostedCluster: hc, NodePools: []hyperv1.NodePool{*np.Fields}})
 	return r.neighborsOn(ctx, used, client.ObjectKeyFromObject(hc))
 }
 
@@ -159,7 +162,7 @@ func (r *Reconciler) ofDefinition(ctx context.Context, o client.Object) []reconc
 	}
 	a := network.Attachment{Namespace: o.GetNamespace(), Name: o.GetName()}
 	if nad, ok := o.(*lenient.NetworkAttachmentDefinition); ok {
-		a.Layer2 = hcp.Layer2(*nad.Fields)
+		a.Layer2 = networks.Layer2(*nad.Fields)
 	}
 	return r.neighborsOn(ctx, []network.Attachment{a})
 }
@@ -262,5 +265,5 @@ var ofLoadBalancer = predicate.Funcs{
 
 func isLoadBalancerSlice(o client.Object) bool {
 	s, ok := o.(*discoveryv1.EndpointSlice)
-	return ok && hcp.IsLoadBalancerSlice(s)
+	return ok && services.IsLoadBalancerSlice(s)
 }

@@ -21,6 +21,9 @@ import (
 	"github.com/cldmnky/oooi/controllers/waves"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
+	"github.com/cldmnky/oooi/hcp/networks"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
 )
@@ -37,7 +40,7 @@ var testNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // nothing of ours yet.
 func worldOf(t *testing.T, story golden.Story) gather.World {
 	t.Helper()
-	dump := &hcp.Dump{}
+	dump := &files.Dump{}
 	if err := dump.Add(story.Read(t, "objects.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +51,7 @@ func worldOf(t *testing.T, story golden.Story) gather.World {
 func worldOfClusters(clusters []hcp.Objects, at int) gather.World {
 	w := gather.World{Objects: clusters[at], Turn: waves.Turn{Now: true}, APIServers: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.11:6443"), netip.MustParseAddrPort("192.0.2.12:6443")}}
 	for i := range w.Services {
-		w.Services[i] = *hcp.CachedService(&w.Services[i]) // as the cache has it
+		w.Services[i] = *services.CachedService(&w.Services[i]) // as the cache has it
 	}
 	w.Partial, w.Management.PriorityClass = false, "hypershift-api-critical"
 	for i, other := range clusters {
@@ -56,7 +59,7 @@ func worldOfClusters(clusters []hcp.Objects, at int) gather.World {
 			continue
 		}
 		other.Partial = false
-		if n, ok := hcp.NewNeighbor(other, network.Plan{}).For(w.Objects.HostedCluster, hcp.NetworksOf(w.Objects, network.Plan{})); ok {
+		if n, ok := hcp.NewNeighbor(other, network.Plan{}).For(w.Objects.HostedCluster, networks.All(w.Objects, network.Plan{})); ok {
 			w.Others = append(w.Others, n)
 		}
 	}

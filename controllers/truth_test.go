@@ -109,7 +109,7 @@ func TestHashOfUnreadSettings(t *testing.T) {
 	w, _ := twoEdges(t)
 	w.NodePools[0].Annotations = map[string]string{settings.Prefix + "lease-time": "30m"}
 	before := report.Of(w, decide.About(w, testOptions.Release, testNow), apply.Outcome{Edges: w.Edges})
-	part := gather.World{Partial: true, Last: w.Last}
+	part := gather.World{Incomplete: true, Last: w.Last}
 	part.HostedCluster = w.HostedCluster
 	hash := func() string {
 		return report.Of(part, decide.Decision{Action: decide.Leave}, apply.Outcome{Edges: w.Edges}).Message()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/worlds"
 )
@@ -17,7 +18,7 @@ func TestPlanAndOperatorAgree(t *testing.T) {
 	stories, served := worlds.OfStories(t), 0
 	for seed := range worlds.Count(t, 200) {
 		w := worlds.Random(stories, seed, 4)
-		dump := &hcp.Dump{}
+		dump := &files.Dump{}
 		if dump.Add(w.Manifests()) != nil {
 			continue // no API server has such a Node or Service
 		}
@@ -35,7 +36,7 @@ func TestPlanAndOperatorAgree(t *testing.T) {
 }
 
 // agree returns how the operator and `oooi plan` differ on one cluster of dump. Empty: they agree.
-func agree(dump *hcp.Dump, at int) (served int, broken string) {
+func agree(dump *files.Dump, at int) (served int, broken string) {
 	w := worldOfClusters(dump.Clusters(), at)
 	if !hcp.OptedIn(w.HostedCluster) || !w.HostedCluster.DeletionTimestamp.IsZero() {
 		return 0, ""
@@ -78,7 +79,7 @@ func TestOperatorNeverMakesAnInvalidPlan(t *testing.T) {
 	for seed := range worlds.Count(t, 100) {
 		before := worlds.Random(stories, seed, 2)
 		later := before.Later(seed, 4)
-		was, now := &hcp.Dump{}, &hcp.Dump{}
+		was, now := &files.Dump{}, &files.Dump{}
 		if was.Add(before.Manifests()) != nil || now.Add(later.Manifests()) != nil {
 			continue // no API server has such a Node or Service
 		}

@@ -155,7 +155,7 @@ func TestStandstill(t *testing.T) {
 	g.Expect(server.Alive()).To(Succeed())
 	station.send(message(discover, mac1), everybody)
 	<-stands
-	g.Eventually(server.Alive).Should(MatchError(ContainSubstring("DHCP stands still")))
+	g.Eventually(server.Alive).Should(MatchError(ContainSubstring("DHCP is stuck")))
 	close(goesOn)
 	m, _ := station.hears(patience.Limit)
 	g.Expect(m).NotTo(BeNil())

@@ -9,6 +9,7 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/endpoints"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
@@ -31,11 +32,10 @@ func access(hc *hyperv1.HostedCluster, s settings.Values) network.AccessRequest 
 // appsNamed returns the name of the ingress of hc, with the addresses that s gives it. Zero: it has
 // no ingress, or its domain is not known yet.
 func appsNamed(hc *hyperv1.HostedCluster, s settings.Values) network.Record {
-	domain := appsDomain(hc)
-	if domain == "" || slices.Contains(disabled(hc), hyperv1.IngressCapability) {
-		return network.Record{}
+	r := network.Record{Name: endpoints.AppsName(hc)}
+	if r.Name == "" {
+		return r
 	}
-	r := network.Record{Name: "*." + domain}
 	if r.Addresses = recorded(s.Records, r.Name); s.AppsAddress.IsValid() {
 		r.Addresses = []netip.Addr{s.AppsAddress}
 	}

@@ -4,27 +4,11 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
-
-// TestRenderedClusterIsYoungest checks that a cluster which does not exist yet takes no
-// address from one that does, whatever their names are.
-func TestRenderedClusterIsYoungest(t *testing.T) {
-	g := NewWithT(t)
-	for _, names := range [][2]string{{"exists", "zz"}, {"exists", "aa"}} {
-		exists, rendered := &hyperv1.HostedCluster{}, &hyperv1.HostedCluster{}
-		exists.Name, rendered.Name = names[0], names[1]
-		exists.CreationTimestamp = metav1.Now()
-		g.Expect(hcp.Older(exists, rendered)).To(BeTrue(), "%v", names)
-		g.Expect(hcp.Older(rendered, exists)).To(BeFalse(), "%v", names)
-		g.Expect(hcp.SameAge(rendered, exists)).To(BeFalse())
-	}
-}
 
 // TestRenderedNodePoolIsYoungest checks that a NodePool which does not exist yet does not
 // take the CIDR of the HostedCluster from the network of one that does.

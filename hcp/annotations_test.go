@@ -10,6 +10,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
@@ -18,7 +19,7 @@ import (
 // served returns the objects of the story lb-ip. Tests can change them.
 func served(t testing.TB) hcp.Objects {
 	t.Helper()
-	dump := &hcp.Dump{}
+	dump := &files.Dump{}
 	if err := dump.Add(golden.Find(t, "lb-ip").Read(t, "objects.yaml")); err != nil {
 		t.Fatal(err)
 	}

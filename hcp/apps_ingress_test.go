@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
@@ -125,7 +126,7 @@ func annotate(o *hcp.Objects, key, value string) {
 // TestGuestIngress checks that the field is read from the object's text.
 func TestGuestIngress(t *testing.T) {
 	g := NewWithT(t)
-	d := &hcp.Dump{}
+	d := &files.Dump{}
 	g.Expect(d.Add([]byte("apiVersion: hypershift.openshift.io/v1beta1\nkind: HostedCluster\nmetadata: {name: b, namespace: a}\n---\napiVersion: hypershift.openshift.io/v1beta1\nkind: HostedCluster\nmetadata: {name: a, namespace: a}\nspec: {operatorConfiguration: {ingressOperator: {endpointPublishingStrategy: {type: HostNetwork}}}}"))).To(Succeed())
 	g.Expect(d.Clusters()[0].GuestIngress).To(HaveField("Type", operatorv1.HostNetworkStrategyType))
 	g.Expect(d.Clusters()[1].GuestIngress).To(BeNil())

@@ -6,6 +6,7 @@ package hcp
 import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -18,11 +19,11 @@ func KeepsControlPlane(a *hyperv1.HostedCluster, aServed bool, b *hyperv1.Hosted
 	case !OptedIn(a):
 		return false
 	}
-	return Older(a, b)
+	return objects.Older(a, b)
 }
 
 // ControlPlaneShared returns the problem that rival keeps the control plane namespace of hc.
 func ControlPlaneShared(hc *hyperv1.HostedCluster, rival string) network.Problem {
 	return network.NewProblem(network.ControlPlaneNamespaceShared, network.Subject{},
-		network.Args{"namespace": ControlPlaneNamespace(hc), "hostedCluster": rival})
+		network.Args{"namespace": objects.ControlPlaneNamespace(hc), "hostedCluster": rival})
 }

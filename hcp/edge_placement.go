@@ -5,10 +5,13 @@ package hcp
 
 import (
 	"maps"
+	"slices"
+	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
@@ -28,13 +31,13 @@ func edgeCount(hc *hyperv1.HostedCluster, s settings.Values) int {
 
 // EdgeNodeSelector returns the value of the annotation edge-node-selector. ok is
 // false if the annotation is missing or invalid; Translate reports invalid values.
-func EdgeNodeSelector(o Objects) (labels map[string]string, ok bool) {
+func EdgeNodeSelector(o objects.Objects) (labels map[string]string, ok bool) {
 	s, _ := clusterSettings(o.HostedCluster)
 	return maps.Clone(s.EdgeNodes), s.EdgeNodes != nil
 }
 
 // placement returns the node selectors, tolerations and priority class for edges.
-func placement(o Objects, s settings.Values) network.PlacementRequest {
+func placement(o objects.Objects, s settings.Values) network.PlacementRequest {
 	out := network.PlacementRequest{NodeSelector: maps.Clone(s.EdgeNodes), NodePools: map[string]map[string]string{}, PriorityClass: o.Management.PriorityClass}
 	for _, np := range o.NodePools {
 		if k := np.Spec.Platform.Kubevirt; k != nil {
@@ -44,7 +47,7 @@ func placement(o Objects, s settings.Values) network.PlacementRequest {
 		}
 	}
 	// The control plane pods of HyperShift have these two tolerations.
-	for _, t := range [][2]string{{"control-plane", "true"}, {"cluster", ControlPlaneNamespace(o.HostedCluster)}} {
+	for _, t := range [][2]string{{"control-plane", "true"}, {"cluster", objects.ControlPlaneNamespace(o.HostedCluster)}} {
 		out.Tolerations = append(out.Tolerations, network.Toleration{
 			Key: "hypershift.openshift.io/" + t[0], Operator: string(corev1.TolerationOpEqual), Value: t[1], Effect: string(corev1.TaintEffectNoSchedule)})
 	}
@@ -53,4 +56,17 @@ func placement(o Objects, s settings.Values) network.PlacementRequest {
 			Key: t.Key, Operator: string(t.Operator), Value: t.Value, Effect: string(t.Effect), Seconds: t.TolerationSeconds})
 	}
 	return out
+}
+
+// edgeNodesNotPermitted returns a problem if the annotation edge-node-selector has labels
+// that are not permitted. It is an Error: edges elsewhere may not reach the network.
+// HyperShift decides about the node selectors of NodePools, which place VMs, too.
+func edgeNodesNotPermitted(o objects.Objects, s settings.Values) network.Problems {
+	labels := slices.DeleteFunc(slices.Sorted(maps.Keys(s.EdgeNodes)), o.Permissions.NodeLabel)
+	if len(labels) == 0 {
+		return nil
+	}
+	on := network.Subject{Kind: "HostedCluster", Name: o.HostedCluster.Name}
+	return network.Problems{network.NewProblem(network.EdgeNodesNotPermitted, on,
+		network.Args{"labels": strings.Join(labels, ", ")}, settings.KeyEdgeNodeSelector)}
 }

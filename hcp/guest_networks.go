@@ -7,10 +7,10 @@ package hcp
 import (
 	"cmp"
 	"net/netip"
-	"slices"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -57,7 +57,7 @@ const defaultNodeAPI = "172.20.0.1"
 func nodeAPI(hc *hyperv1.HostedCluster) netip.Addr {
 	n := hc.Spec.Networking
 	if n.APIServer != nil && n.APIServer.AdvertiseAddress != nil {
-		if a := parsed(*n.APIServer.AdvertiseAddress); a.Is4() {
+		if a := services.Address(*n.APIServer.AdvertiseAddress); a.Is4() {
 			return a
 		}
 		return netip.Addr{}
@@ -67,7 +67,7 @@ func nodeAPI(hc *hyperv1.HostedCluster) netip.Addr {
 			return netip.Addr{}
 		}
 	}
-	return parsed(defaultNodeAPI)
+	return services.Address(defaultNodeAPI)
 }
 
 // ovnConfig returns hc's configuration of OVN-Kubernetes' internal networks. Empty
@@ -78,21 +78,4 @@ func ovnConfig(hc *hyperv1.HostedCluster) hyperv1.OVNIPv4Config {
 		return hyperv1.OVNIPv4Config{}
 	}
 	return *o.ClusterNetworkOperator.OVNKubernetesConfig.IPv4
-}
-
-// announcedAddresses returns the IPv4 addresses in spec.services at which HyperShift
-// will publish services. They are known before anything is published.
-func announcedAddresses(hc *hyperv1.HostedCluster) []netip.Addr {
-	var out []netip.Addr
-	for _, p := range publishedServices(hc) {
-		s := strategyOf(hc, p.service)
-		if s.Type != hyperv1.NodePort || s.NodePort == nil {
-			continue
-		}
-		if a := parsed(s.NodePort.Address); a.Is4() {
-			out = append(out, a)
-		}
-	}
-	slices.SortFunc(out, netip.Addr.Compare)
-	return slices.Compact(out)
 }

@@ -13,10 +13,11 @@ import (
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
+	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/worlds"
@@ -35,7 +36,7 @@ func storyObjects(t testing.TB) []hcp.Objects {
 // objectsOf returns the objects of each hosted cluster in w, all that there are. None: an object is as no
 // API server has it.
 func objectsOf(w worlds.World) []hcp.Objects {
-	dump := &hcp.Dump{}
+	dump := &files.Dump{}
 	if dump.Add(w.Manifests()) != nil {
 		return nil
 	}
@@ -280,7 +281,7 @@ func neighbouring(r *rand.Rand, o hcp.Objects) map[string]hcp.Objects {
 func oldest(o hcp.Objects) int {
 	i := 0
 	for j, np := range o.NodePools {
-		if hcp.Older(&np, &o.NodePools[i]) {
+		if objects.Older(&np, &o.NodePools[i]) {
 			i = j
 		}
 	}

@@ -19,6 +19,9 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/management"
+	"github.com/cldmnky/oooi/hcp/networks"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
@@ -29,7 +32,7 @@ func asCached(t testing.TB, o hcp.Objects) hcp.Objects {
 	out := hcp.Objects{Nodes: o.Nodes, Management: o.Management}
 	out.SetHostedCluster(&decode(t, []hyperv1.HostedCluster{*o.HostedCluster}, lenient.HostedCluster{})[0])
 	for i := range o.Services {
-		out.Services = append(out.Services, *hcp.CachedService(&o.Services[i]))
+		out.Services = append(out.Services, *services.CachedService(&o.Services[i]))
 	}
 	// The imported types lack this field, so the text does not have it.
 	out.GuestIngress = o.GuestIngress
@@ -61,11 +64,11 @@ func meaning(o hcp.Objects) string {
 	nodes, _ := hcp.EdgeNodeSelector(o)
 	sources := []map[string]string{}
 	for _, n := range request.Networks {
-		sources = append(sources, hcp.SettingSources(o, n))
+		sources = append(sources, networks.SettingSources(o, n))
 	}
-	other, _ := hcp.NewNeighbor(o, network.Plan{}).For(o.HostedCluster, hcp.NetworksOf(o, network.Plan{}))
-	text, err := json.Marshal([]any{request, facts, nodes, sources, other, hcp.NodePoolSizes(o), hcp.AttachedNetworks(o), hcp.OptedIn(o.HostedCluster),
-		hcp.Paused(o.HostedCluster, time.Unix(0, 0)), hcp.VMWithMAC(o, "02:00:00:00:00:01"), hcp.ServiceAddresses(o.Services, nil), o.HostedCluster.Status.Conditions})
+	other, _ := hcp.NewNeighbor(o, network.Plan{}).For(o.HostedCluster, networks.All(o, network.Plan{}))
+	text, err := json.Marshal([]any{request, facts, nodes, sources, other, networks.NodePoolSizes(o), networks.Attached(o), hcp.OptedIn(o.HostedCluster),
+		hcp.Paused(o.HostedCluster, time.Unix(0, 0)), networks.VMWithMAC(o, "02:00:00:00:00:01"), management.ServiceAddresses(o.Services, nil), o.HostedCluster.Status.Conditions})
 	if err != nil {
 		return err.Error()
 	}

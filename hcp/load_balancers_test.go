@@ -13,13 +13,15 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
 // TestLoadBalancerFacts: what is known of a copy of a load balancer, from the Service as the cache has it.
 func TestLoadBalancerFacts(t *testing.T) {
-	dump := &hcp.Dump{}
+	dump := &files.Dump{}
 	g := NewWithT(t)
 	for _, story := range golden.Stories(t) {
 		if story.Name == "lb-ip" {
@@ -27,14 +29,14 @@ func TestLoadBalancerFacts(t *testing.T) {
 		}
 	}
 	o := dump.Clusters()[0]
-	facts := func(change func(*corev1.Service), all ...hcp.ServiceSlice) []network.LoadBalancer {
+	facts := func(change func(*corev1.Service), all ...services.Slice) []network.LoadBalancer {
 		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "a1", UID: "u1", Labels: map[string]string{
 			"cluster.x-k8s.io/tenant-service-name": "web", "cluster.x-k8s.io/tenant-service-namespace": "shop", "cluster.x-k8s.io/cluster-name": "blue"}},
 			Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.9", Ports: []corev1.ServicePort{{Port: 443, TargetPort: intstr.FromInt32(31443)}, {Port: 80, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(31080)}}}}
 		change(s)
 		in := deepCopy(o)
-		cached := hcp.CachedService(s)
-		g.Expect(cached.UID == s.UID).To(Equal(hcp.IsLoadBalancer(s)), "no other one keeps it")
+		cached := services.CachedService(s)
+		g.Expect(cached.UID == s.UID).To(Equal(services.IsLoadBalancer(s)), "no other one keeps it")
 		in.Services, in.Slices = append(in.Services, *cached), all
 		_, f := hcp.Translate(in, network.Plan{})
 		return f.LoadBalancers
@@ -69,8 +71,8 @@ func TestLoadBalancerFacts(t *testing.T) {
 	} {
 		g.Expect(facts(c.change)).To(ConsistOf(c.want), what)
 	}
-	g.Expect(facts(func(*corev1.Service) {}, hcp.ServiceSlice{Service: "a1", ManagedBy: hcp.VMSlices})).To(ConsistOf(HaveField("Endpoints", true)))
-	g.Expect(facts(func(*corev1.Service) {}, hcp.ServiceSlice{Service: "a1", ManagedBy: "x"}, hcp.ServiceSlice{Service: "a2", ManagedBy: hcp.VMSlices})).To(ConsistOf(HaveField("Endpoints", false)))
+	g.Expect(facts(func(*corev1.Service) {}, services.Slice{Service: "a1", ManagedBy: services.VMSlices})).To(ConsistOf(HaveField("Endpoints", true)))
+	g.Expect(facts(func(*corev1.Service) {}, services.Slice{Service: "a1", ManagedBy: "x"}, services.Slice{Service: "a2", ManagedBy: services.VMSlices})).To(ConsistOf(HaveField("Endpoints", false)))
 	g.Expect(facts(func(s *corev1.Service) { s.Labels = nil })).To(BeEmpty(), "any other Service")
 }
 
@@ -103,20 +105,20 @@ func TestLoadBalancerSlices(t *testing.T) {
 	const service, manager, guest = discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy, "cluster.x-k8s.io/tenant-service-name"
 	for what, c := range map[string]struct {
 		slice discoveryv1.EndpointSlice
-		want  []hcp.ServiceSlice
+		want  []services.Slice
 	}{
-		"of VMs":        {slice(map[string]string{service: "a1", manager: hcp.VMSlices, "a": "b"}), []hcp.ServiceSlice{{Name: "a1-x", UID: "u1", Service: "a1", ManagedBy: hcp.VMSlices}}},
-		"of edges":      {slice(map[string]string{service: "a1", manager: "k", guest: "web"}, "oooi-edge-a-1-x", "oooi-edge-a-2-x"), []hcp.ServiceSlice{{Name: "a1-x", UID: "u1", Service: "a1", ManagedBy: "k", OfEdges: true}}},
-		"of some edges": {slice(map[string]string{service: "a1", manager: "k", guest: "web"}, "oooi-edge-a-1-x", "etcd-0"), []hcp.ServiceSlice{{Name: "a1-x", UID: "u1", Service: "a1", ManagedBy: "k"}}},
-		"of no pod":     {slice(map[string]string{service: "a1", manager: "k", guest: "web"}), []hcp.ServiceSlice{{Name: "a1-x", UID: "u1", Service: "a1", ManagedBy: "k"}}},
+		"of VMs":        {slice(map[string]string{service: "a1", manager: services.VMSlices, "a": "b"}), []services.Slice{{Name: "a1-x", UID: "u1", Service: "a1", ManagedBy: services.VMSlices}}},
+		"of edges":      {slice(map[string]string{service: "a1", manager: "k", guest: "web"}, "oooi-edge-a-1-x", "oooi-edge-a-2-x"), []services.Slice{{Name: "a1-x", UID: "u1", Service: "a1", ManagedBy: "k", OfEdges: true}}},
+		"of some edges": {slice(map[string]string{service: "a1", manager: "k", guest: "web"}, "oooi-edge-a-1-x", "etcd-0"), []services.Slice{{Name: "a1-x", UID: "u1", Service: "a1", ManagedBy: "k"}}},
+		"of no pod":     {slice(map[string]string{service: "a1", manager: "k", guest: "web"}), []services.Slice{{Name: "a1-x", UID: "u1", Service: "a1", ManagedBy: "k"}}},
 		"of the ingress": {slice(map[string]string{service: "default-ingress-passthrough-service-x", manager: "k"}, "oooi-edge-a-1-x"),
-			[]hcp.ServiceSlice{{Name: "a1-x", UID: "u1", Service: "default-ingress-passthrough-service-x", ManagedBy: "k", OfEdges: true}}},
+			[]services.Slice{{Name: "a1-x", UID: "u1", Service: "default-ingress-passthrough-service-x", ManagedBy: "k", OfEdges: true}}},
 		"of another Service": {slice(map[string]string{service: "oooi-access", manager: "k"}, "oooi-edge-a-1-x"), nil},
 	} {
-		g.Expect(hcp.LoadBalancerSlices([]discoveryv1.EndpointSlice{c.slice})).To(Equal(c.want), what)
-		cached := hcp.CachedSlice(&c.slice, pod)
-		g.Expect(hcp.CachedSlice(cached, pod)).To(Equal(cached), what)
-		g.Expect(hcp.LoadBalancerSlices([]discoveryv1.EndpointSlice{*cached})).To(Equal(c.want), what)
+		g.Expect(services.LoadBalancerSlices([]discoveryv1.EndpointSlice{c.slice})).To(Equal(c.want), what)
+		cached := services.CachedSlice(&c.slice, pod)
+		g.Expect(services.CachedSlice(cached, pod)).To(Equal(cached), what)
+		g.Expect(services.LoadBalancerSlices([]discoveryv1.EndpointSlice{*cached})).To(Equal(c.want), what)
 		if c.want == nil {
 			g.Expect(cached.Labels).To(BeEmpty())
 		}

@@ -9,6 +9,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -66,7 +67,7 @@ func (b *broken) timeOfNodes(plan network.Plan, problems network.Problems) {
 func sameLayer2(o hcp.Objects, n network.Network, name string) bool {
 	for _, d := range o.NetworkAttachmentDefinitions {
 		if d.Namespace+"/"+d.Name == name {
-			return n.Attachment.Layer2 != "" && hcp.Layer2(d) == n.Attachment.Layer2
+			return n.Attachment.Layer2 != "" && networks.Layer2(d) == n.Attachment.Layer2
 		}
 	}
 	return false

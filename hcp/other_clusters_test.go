@@ -10,6 +10,8 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
+	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/cost"
@@ -22,7 +24,7 @@ func TestOtherCluster(t *testing.T) {
 	two := func() (blue, green hcp.Objects) {
 		for _, s := range golden.Stories(t) {
 			if s.Name == "two-clusters-conflict" {
-				dump := &hcp.Dump{}
+				dump := &files.Dump{}
 				if err := dump.Add(s.Read(t, "objects.yaml")); err != nil {
 					t.Fatal(err)
 				}
@@ -33,33 +35,33 @@ func TestOtherCluster(t *testing.T) {
 	}
 	g := NewWithT(t)
 	blue, green := two()
-	n, ok := hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, hcp.NetworksOf(blue, network.Plan{}))
+	n, ok := hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, networks.All(blue, network.Plan{}))
 	g.Expect(ok).To(BeTrue())
 	g.Expect(n.Name).To(Equal("clusters/green"))
 	g.Expect(n.Older).To(BeTrue())
 	g.Expect(n.Wants.Networks).To(HaveLen(1))
-	back, _ := hcp.NewNeighbor(blue, network.Plan{}).For(green.HostedCluster, hcp.NetworksOf(green, network.Plan{}))
+	back, _ := hcp.NewNeighbor(blue, network.Plan{}).For(green.HostedCluster, networks.All(green, network.Plan{}))
 	g.Expect(back.Older).To(BeFalse())
 
 	green.HostedCluster.CreationTimestamp = blue.HostedCluster.CreationTimestamp
-	n, _ = hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, hcp.NetworksOf(blue, network.Plan{}))
+	n, _ = hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, networks.All(blue, network.Plan{}))
 	g.Expect(n.Older).To(BeFalse(), "the name decides between equal timestamps")
 	g.Expect(n.SameAge).To(BeTrue())
 
 	green.HostedCluster.Annotations[settings.Prefix+"cidr"] = "x"
-	n, ok = hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, hcp.NetworksOf(blue, network.Plan{}))
+	n, ok = hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, networks.All(blue, network.Plan{}))
 	g.Expect(ok).To(BeTrue(), "its VMs still use the network")
 	g.Expect(n.Wants.Networks).To(BeEmpty(), "an invalid request wants no addresses")
 
 	_, green = two()
 	green.NetworkAttachmentDefinitions = nil
-	_, ok = hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, hcp.NetworksOf(blue, network.Plan{}))
+	_, ok = hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, networks.All(blue, network.Plan{}))
 	g.Expect(ok).To(BeFalse(), "the layer-2 network is unknown")
 	now := metav1.Now()
 	_, green = two()
-	runs, _ := hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, hcp.NetworksOf(blue, network.Plan{}))
+	runs, _ := hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, networks.All(blue, network.Plan{}))
 	green.HostedCluster.DeletionTimestamp, green.NodePools = &now, nil
-	n, ok = hcp.NewNeighbor(green, runs.Wants).For(blue.HostedCluster, hcp.NetworksOf(blue, network.Plan{}))
+	n, ok = hcp.NewNeighbor(green, runs.Wants).For(blue.HostedCluster, networks.All(blue, network.Plan{}))
 	g.Expect(ok).To(BeTrue(), "a deleted cluster still uses its network")
 	g.Expect(n.Wants.Networks).To(BeEmpty())
 	g.Expect(n.Serves.Networks).To(HaveLen(1))
@@ -69,12 +71,12 @@ func TestOtherCluster(t *testing.T) {
 // exists and wants the same addresses.
 func TestRenderBesideADump(t *testing.T) {
 	g := NewWithT(t)
-	dump := &hcp.Dump{}
+	dump := &files.Dump{}
 	g.Expect(dump.Add(golden.Find(t, "two-clusters-conflict").Read(t, "objects.yaml"))).To(Succeed())
 	blue, green := dump.Clusters()[0], dump.Clusters()[1]
 	green.HostedCluster.CreationTimestamp = metav1.Time{}
-	ofBlue, _ := hcp.NewNeighbor(blue, network.Plan{}).For(green.HostedCluster, hcp.NetworksOf(green, network.Plan{}))
-	ofGreen, _ := hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, hcp.NetworksOf(blue, network.Plan{}))
+	ofBlue, _ := hcp.NewNeighbor(blue, network.Plan{}).For(green.HostedCluster, networks.All(green, network.Plan{}))
+	ofGreen, _ := hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, networks.All(blue, network.Plan{}))
 	request, facts := hcp.Translate(blue, network.Plan{})
 	g.Expect(network.Derive(request, facts, network.Plan{}, []network.OtherCluster{ofGreen}).Problems.Has(network.NetworkShared)).To(BeFalse())
 	request, facts = hcp.Translate(green, network.Plan{})

@@ -9,7 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
+	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
 )
@@ -19,7 +20,7 @@ import (
 func TestReservedDestinations(t *testing.T) {
 	g := NewWithT(t)
 	story := golden.Find(t, "lb-ip")
-	dump := &hcp.Dump{}
+	dump := &files.Dump{}
 	g.Expect(dump.Add(story.Read(t, "objects.yaml"))).To(Succeed())
 	o := dump.Clusters()[0]
 	node := func(name, address, annotation string, pods ...string) corev1.Node {
@@ -34,7 +35,7 @@ func TestReservedDestinations(t *testing.T) {
 		node("a", "10.0.0.1", "", "10.244.0.0/24", "fd02::/64"),
 	}
 	o.Nodes[1].Annotations["k8s.ovn.org/host-cidrs"] = `["10.0.0.3/24","198.51.100.3/28","fd00::3/64","x"]`
-	o.Management = hcp.Management{Resolvers: []netip.Addr{netip.MustParseAddr("172.30.0.10"), netip.MustParseAddr("fd00::a")}, APIServers: []netip.Addr{netip.MustParseAddr("172.30.0.1")}}
+	o.Management = management.Cluster{Resolvers: []netip.Addr{netip.MustParseAddr("172.30.0.10"), netip.MustParseAddr("fd00::a")}, APIServers: []netip.Addr{netip.MustParseAddr("172.30.0.1")}}
 	reserved := func() []string {
 		in, _ := translated(o)
 		var out []string
@@ -73,7 +74,7 @@ func TestPodsOfTheControlPlane(t *testing.T) {
 			"endpoints: [{addresses: [" + address + "], targetRef: {kind: " + kind + ", name: a}}]\n"
 	}
 	problems := func(more string) network.Problems {
-		dump := &hcp.Dump{}
+		dump := &files.Dump{}
 		g.Expect(dump.Add([]byte(objects + more))).To(Succeed())
 		_, problems := plan(dump.Clusters()[0])
 		return problems
@@ -89,7 +90,7 @@ func TestPodsOfTheControlPlane(t *testing.T) {
 // published at that address, while a CIDR over it is refused still.
 func TestPodOnTheHostNetwork(t *testing.T) {
 	g := NewWithT(t)
-	dump := &hcp.Dump{}
+	dump := &files.Dump{}
 	g.Expect(dump.Add(golden.Find(t, "nodeport").Read(t, "objects.yaml"))).To(Succeed())
 	o := dump.Clusters()[0]
 	address := netip.MustParseAddr(o.Nodes[0].Status.Addresses[0].Address)

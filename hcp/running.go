@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/cldmnky/oooi/hcp/objects"
 )
 
 // A Running is a hosted cluster as the API server has it.
@@ -43,13 +45,13 @@ func NewHostedClusters() *unstructured.UnstructuredList {
 // UnreadRunning is a HostedCluster of which only the name is known.
 func UnreadRunning(namespace, name string) Running {
 	hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	return Running{Namespace: namespace, Name: name, ControlPlane: ControlPlaneNamespace(hc)}
+	return Running{Namespace: namespace, Name: name, ControlPlane: objects.ControlPlaneNamespace(hc)}
 }
 
 // ReadRunning reads a HostedCluster.
 func ReadRunning(u *unstructured.Unstructured) (Running, error) {
 	hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), Annotations: u.GetAnnotations()}}
-	out := Running{Namespace: hc.Namespace, Name: hc.Name, ControlPlane: ControlPlaneNamespace(hc), OptedIn: OptedIn(hc), Generation: u.GetGeneration()}
+	out := Running{Namespace: hc.Namespace, Name: hc.Name, ControlPlane: objects.ControlPlaneNamespace(hc), OptedIn: OptedIn(hc), Generation: u.GetGeneration()}
 	all, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
 	if err != nil {
 		return out, fmt.Errorf("HostedCluster %s/%s: %w", hc.Namespace, hc.Name, err)

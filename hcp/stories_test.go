@@ -7,6 +7,8 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
+	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
 )
@@ -16,7 +18,7 @@ func TestStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {
 		t.Run(story.Name, func(t *testing.T) {
 			g := NewWithT(t)
-			dump := &hcp.Dump{}
+			dump := &files.Dump{}
 			g.Expect(dump.Add(story.Read(t, "objects.yaml"))).To(Succeed())
 			g.Expect(dump.Clusters()).NotTo(BeEmpty())
 			clusters := dump.Clusters()
@@ -28,7 +30,7 @@ func TestStories(t *testing.T) {
 			story.Check(t, "facts.json", indented(t, facts))
 			var others []byte
 			for _, other := range clusters[1:] {
-				if n, ok := hcp.NewNeighbor(other, network.Plan{}).For(clusters[0].HostedCluster, hcp.NetworksOf(clusters[0], network.Plan{})); ok {
+				if n, ok := hcp.NewNeighbor(other, network.Plan{}).For(clusters[0].HostedCluster, networks.All(clusters[0], network.Plan{})); ok {
 					others = indented(t, []network.OtherCluster{n})
 				}
 			}

@@ -8,6 +8,9 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/endpoints"
+	"github.com/cldmnky/oooi/hcp/networks"
+	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
@@ -15,39 +18,25 @@ import (
 // Translate returns the request of the user and the observed facts. Problems with the
 // objects of o are in Facts.Problems. The order of the objects does not matter. last is
 // the plan in force, zero if there is none: a network that runs keeps its CIDR.
-func Translate(o Objects, last network.Plan) (network.Request, network.Facts) {
+func Translate(o objects.Objects, last network.Plan) (network.Request, network.Facts) {
 	set, problems := clusterSettings(o.HostedCluster)
 	problems, ofNodePools := byNodePool(problems)
-	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: wanted(o), Unselected: unselected(o), Placement: placement(o, set), Permissions: o.Permissions, ManagementDNS: set.ManagementDNS, AccessLog: set.AccessLog}
-	f := network.Facts{InUse: NetworksInUse(o), BootedFrom: networkNames(bootedFrom(o)), VMAddresses: vmAddresses(o)}
+	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: networks.Wanted(o), Unselected: networks.Unselected(o), Placement: placement(o, set), Permissions: o.Permissions, ManagementDNS: set.ManagementDNS, AccessLog: set.AccessLog}
+	f := network.Facts{InUse: networks.NamesInUse(o), BootedFrom: networks.BootedFrom(o), VMAddresses: networks.VMAddresses(o)}
 	problems = slices.Concat(o.Unreadable, problems)
 	if ps := unsupported(o.HostedCluster, set); ps.Blocking() {
 		f.Problems = slices.Concat(o.Unreadable, ps)
 		return r, f
 	}
-	named := networks(o, set, ofNodePools, last)
-	r.Networks, f.Refused = withUnserved(o, named.networks), named.refused
-	problems = slices.Concat(problems, named.problems, edgeNodesNotPermitted(o, set))
-	for _, x := range allEndpoints(o, r, set, last) {
-		f.Endpoints = append(f.Endpoints, x.endpoints...)
-		f.Waiting = append(f.Waiting, x.waiting...)
-		problems = append(problems, x.problems...)
-		if x.apps.Name != "" {
-			r.Apps = x.apps
-		}
-	}
-	slices.Sort(f.Waiting)
-	r.Access = access(o.HostedCluster, set)
-	if usesNetworks(r) {
-		f.LoadBalancers = loadBalancers(o)
-	}
-	problems = append(problems, recordProblems(set.Records, f.Endpoints)...)
-	f.Reserved = reservedDestinations(o, f.Endpoints)
+	named := networks.Of(o, set, ofNodePools, last)
+	r.Networks, f.Refused = named.Networks, named.Refused
+	problems = slices.Concat(problems, named.Problems, edgeNodesNotPermitted(o, set))
+	reach := endpoints.Of(o, r, set, last)
+	f.Endpoints, f.Waiting, f.LoadBalancers, f.Announced = reach.Endpoints, reach.Waiting, reach.LoadBalancers, reach.Announced
+	r.Apps, r.Access = reach.Apps, access(o.HostedCluster, set)
+	f.Reserved = o.Management.Reserved(o.Nodes, o.Pods, f.Endpoints)
 	f.InHostedCluster, f.NodeAPI = guestNetworks(o.HostedCluster), nodeAPI(o.HostedCluster)
-	if usesNetworks(r) {
-		f.Announced = announcedAddresses(o.HostedCluster)
-	}
-	f.Problems = append(problems, limitations(o, r, f.Endpoints)...)
+	f.Problems = append(problems, reach.Problems...)
 	return r, f
 }
 
@@ -74,60 +63,13 @@ func byNodePool(ps network.Problems) (of network.Problems, ofNodePools map[strin
 	return of, ofNodePools
 }
 
-// allEndpoints returns the endpoints that VMs on the networks of in must reach. There
-// are none if no VM boots from a network: then VMs use the pod network. last is the plan in force.
-func allEndpoints(o Objects, in network.Request, s settings.Values, last network.Plan) []reachable {
-	if !usesNetworks(in) {
-		return nil
-	}
-	return []reachable{publishedEndpoints(o), publications(o), apps(o, in, s, last), registryEndpoints(o, in, s)}
-}
-
-// usesNetworks reports whether VMs reach their control plane through a network of in.
-// It is true for a cluster without networks, because it might get some.
-func usesNetworks(in network.Request) bool { return len(in.Networks) == 0 || hasPrimary(in) }
-
 func cluster(hc *hyperv1.HostedCluster) network.Cluster {
 	return network.Cluster{
 		Namespace:             hc.Namespace,
 		Name:                  hc.Name,
-		ControlPlaneNamespace: ControlPlaneNamespace(hc),
-		Domain:                domain(hc),
+		ControlPlaneNamespace: objects.ControlPlaneNamespace(hc),
+		Domain:                objects.Domain(hc),
 	}
-}
-
-// domain returns the domain of the hosted cluster, as HyperShift's
-// globalconfig.BaseDomain does. It is empty while spec.dns.baseDomain is empty.
-func domain(hc *hyperv1.HostedCluster) string {
-	base := hc.Spec.DNS.BaseDomain
-	if base == "" {
-		return ""
-	}
-	prefix := hc.Name
-	if p := hc.Spec.DNS.BaseDomainPrefix; p != nil {
-		prefix = *p
-	}
-	if prefix == "" {
-		return base
-	}
-	return prefix + "." + base
-}
-
-// appsDomain returns the ingress domain, as HyperShift's globalconfig.IngressDomain
-// does. It is empty while the base domain is unknown.
-func appsDomain(hc *hyperv1.HostedCluster) string {
-	if c := hc.Spec.Configuration; c != nil && c.Ingress != nil {
-		if c.Ingress.AppsDomain != "" {
-			return c.Ingress.AppsDomain
-		}
-		if c.Ingress.Domain != "" {
-			return c.Ingress.Domain
-		}
-	}
-	if d := domain(hc); d != "" {
-		return "apps." + d
-	}
-	return ""
 }
 
 // unsupported returns a problem if oooi does not support the platform of hc.
@@ -140,7 +82,7 @@ func unsupported(hc *hyperv1.HostedCluster, set settings.Values) network.Problem
 		return nil
 	}
 	const field = "spec.platform.kubevirt.credentials"
-	of, own := p.Kubevirt.Credentials.InfraNamespace, ControlPlaneNamespace(hc)
+	of, own := p.Kubevirt.Credentials.InfraNamespace, objects.ControlPlaneNamespace(hc)
 	switch {
 	case !set.VMsHere:
 		return network.Problems{network.NewProblem(network.VMsOnOtherCluster, network.Subject{}, nil, field, settings.KeyNetwork, settings.KeyInfra)}

@@ -72,7 +72,7 @@ var (
 		Effect: "Clients reach nothing at these ports. TCP ports are not affected.",
 		Fix:    "Use TCP, or a load balancer that has an address on the network itself."})
 	LoadBalancerPortInUse = declare("LoadBalancerPortInUse", Entry{Reason: AccessRefused, Severity: SeverityWarning,
-		What:   "Service {service} leads to port {port}, which edges use for {use}.",
+		What:   "Service {service} forwards to port {port}, which edges use for {use}.",
 		Effect: "Clients reach nothing at this port. Other ports and Services are not affected.",
 		Fix:    "Set another nodePort for the Service in the hosted cluster."})
 	LoadBalancerPortInvalid = declare("LoadBalancerPortInvalid", Entry{Reason: AccessRefused, Severity: SeverityWarning,
@@ -80,7 +80,7 @@ var (
 		Effect: "Edges do not open it, so clients reach nothing there. Other ports and Services are not affected.",
 		Fix:    "Set allocateLoadBalancerNodePorts of the Service in the hosted cluster to true, or its nodePort to a port from 30000 to 32767."})
 	LoadBalancerPortShared = declare("LoadBalancerPortShared", Entry{Reason: AccessRefused, Severity: SeverityWarning,
-		What:   "Service {service} leads to node port {port}, as Service {other} does.",
+		What:   "Service {service} forwards to node port {port}, as Service {other} does.",
 		Effect: "Clients reach nothing at this port of the first one. Other ports and Services are not affected.",
 		Fix:    "One of the two copies is stale, because its Service in the hosted cluster was deleted. Delete that copy."})
 	LoadBalancerOnlyIPv6 = declare("LoadBalancerOnlyIPv6", Entry{Reason: AccessRefused, Severity: SeverityWarning,
@@ -99,18 +99,18 @@ var (
 		Effect: notLed,
 		Fix:    "Create the Service again with externalTrafficPolicy: Local and at most {most} ranges, or remove its loadBalancerSourceRanges."})
 	LoadBalancersTooMany = declare("LoadBalancersTooMany", Entry{Reason: AccessRefused, Severity: SeverityWarning,
-		What:   "Load balancers of the hosted cluster ({services}) do not lead to edges, because the limit for all together is {most}.",
+		What:   "Load balancers of the hosted cluster ({services}) do not forward to edges, because the limit for all together is {most}.",
 		Effect: "Clients reach nothing through these. Other load balancers are not affected.",
 		Fix:    "Delete load balancers that are not needed, or publish several names through the ingress."})
 	LoadBalancersNotLed = declare("LoadBalancersNotLed", Entry{Reason: LoadBalancersUnreachable, Severity: SeverityInfo,
-		What:   "Load balancers of the hosted cluster ({services}) do not lead to edges of network {network} yet.",
+		What:   "Load balancers of the hosted cluster ({services}) do not forward to edges of network {network} yet.",
 		Effect: "They will once each edge that runs has opened their ports."})
 	LoadBalancersToNoRoute = declare("LoadBalancersToNoRoute", Entry{Reason: LoadBalancersUnreachable, Severity: SeverityInfo,
-		What:   "Load balancers of the hosted cluster ({services}) lead to addresses of VMs, and no router leads to the network of these VMs.",
+		What:   "Load balancers of the hosted cluster ({services}) forward to addresses of VMs, and no router has a route to the network of these VMs.",
 		Effect: "Clients reach nothing through the load balancers and the ingress of the hosted cluster.",
 		Fix:    "Set annotation management-access to loadbalancers,apps:443. Edges then carry their connections."})
 	IngressLoadBalancerToAdd = declare("IngressLoadBalancerToAdd", Entry{Reason: LoadBalancersUnreachable, Severity: SeverityInfo,
-		What:   "Service {service} of the ingress does not lead to edges.",
+		What:   "Service {service} of the ingress does not forward to edges.",
 		Effect: "Clients outside reach no name of the ingress through its Route. Other load balancers are not affected.",
 		Fix:    "Add apps:443 to annotation management-access."})
 )

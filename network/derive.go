@@ -226,14 +226,15 @@ func (in input) secondaryWithoutCIDR(s NetworkRequest) Problem {
 
 // problem returns a problem about s's network, which is named in its arguments.
 func (s NetworkRequest) problem(c Cause, args Args, keys ...string) Problem {
-	return s.Attachment.problem(c, args, keys...)
+	return s.Attachment.Problem(c, args, keys...)
 }
 
 func (n Network) problem(c Cause, args Args, keys ...string) Problem {
-	return n.Attachment.problem(c, args, keys...)
+	return n.Attachment.Problem(c, args, keys...)
 }
 
-func (a Attachment) problem(c Cause, args Args, keys ...string) Problem {
+// Problem returns a problem about the network of a, which is named in its arguments.
+func (a Attachment) Problem(c Cause, args Args, keys ...string) Problem {
 	all := Args{"network": a.String()}
 	maps.Copy(all, args)
 	return NewProblem(c, Subject{Kind: "Network", Namespace: a.Namespace, Name: a.Name}, all, keys...)

@@ -44,7 +44,7 @@ func (a Attachment) pinnedProblem(wanted Attachment) Problem {
 		cause = PinnedNADMoved
 	}
 	former, now := a.differences(wanted)
-	return a.problem(cause, Args{"former": former, "wanted": now}, "spec.config")
+	return a.Problem(cause, Args{"former": former, "wanted": now}, "spec.config")
 }
 
 // differences describe in which way a and b differ.

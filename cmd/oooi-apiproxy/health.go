@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
+	"github.com/cldmnky/oooi/hcp/apiproxy"
 )
 
 // metrics are few, so they are written without a library, which would be a tenth of the program.
@@ -75,7 +75,7 @@ func (s *seenStatus) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // serveHealth adds the server of probes and metrics to g, if there is one. It is ready if the API server is, and
 // until ctx ends. It serves until drained ends.
-func (o *options) serveHealth(ctx, drained context.Context, g *errgroup.Group, m *metrics, t *proxy.Transport, server *url.URL, logger *slog.Logger) error {
+func (o *options) serveHealth(ctx, drained context.Context, g *errgroup.Group, m *metrics, t *apiproxy.Transport, server *url.URL, logger *slog.Logger) error {
 	if o.health == "" {
 		return nil
 	}

@@ -20,9 +20,9 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
+	"github.com/cldmnky/oooi/hcp/apiproxy"
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 	"github.com/cldmnky/oooi/hcp/apirewrite/protobuf"
-	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
 )
 
 // run serves until ctx ends.
@@ -43,7 +43,7 @@ func (o *options) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	handler := proxy.Handler{Transport: transport, Server: server, Log: logger}
+	handler := apiproxy.Handler{Transport: transport, Server: server, Log: logger}
 	config, err := o.clientSide(&handler, listener.Addr().String(), logger)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (o *options) run(ctx context.Context, stderr io.Writer) error {
 }
 
 // transport reaches the API server. As a gateway, it has no credentials.
-func (o *options) transport(rules *apirewrite.Rules) (*proxy.Transport, *url.URL, error) {
+func (o *options) transport(rules *apirewrite.Rules) (*apiproxy.Transport, *url.URL, error) {
 	config, server, err := o.apiServer()
 	if err != nil {
 		return nil, nil, err
@@ -89,8 +89,8 @@ func (o *options) transport(rules *apirewrite.Rules) (*proxy.Transport, *url.URL
 	if err != nil {
 		return nil, nil, err
 	}
-	return &proxy.Transport{
-		Rules: rules, Base: base, Upgrade: upgrade, Prefix: proxy.Prefix(server), Largest: o.maxItem, JSON: converter.JSON, Bodies: proxy.NewBodies(o.maxItem),
+	return &apiproxy.Transport{
+		Rules: rules, Base: base, Upgrade: upgrade, Prefix: apiproxy.Prefix(server), Largest: o.maxItem, JSON: converter.JSON, Bodies: apiproxy.NewBodies(o.maxItem),
 	}, server, nil
 }
 
@@ -112,7 +112,7 @@ func small(t http.RoundTripper) http.RoundTripper {
 }
 
 // clientSide returns the certificate that clients see. As a sidecar, it writes the kubeconfig.
-func (o *options) clientSide(h *proxy.Handler, address string, logger *slog.Logger) (*tls.Config, error) {
+func (o *options) clientSide(h *apiproxy.Handler, address string, logger *slog.Logger) (*tls.Config, error) {
 	if o.cert != "" {
 		followed, err := follow(o.cert, o.key, logger)
 		if err != nil {
@@ -137,7 +137,7 @@ func (o *options) serve(ctx context.Context, g *errgroup.Group, l net.Listener, 
 		defer open.Done()
 		h.ServeHTTP(w, r)
 	})
-	s := &http.Server{Handler: counted, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: proxy.Lines(logger, "connection failed")}
+	s := &http.Server{Handler: counted, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: apiproxy.Lines(logger, "connection failed")}
 	g.Go(func() error {
 		var err error
 		if config == nil {

@@ -15,11 +15,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
+	"github.com/cldmnky/oooi/hcp/apiproxy"
 )
 
 // serveWebhooks adds the server to g, if there is one.
-func (o *options) serveWebhooks(ctx context.Context, g *errgroup.Group, t *proxy.Transport, logger *slog.Logger) error {
+func (o *options) serveWebhooks(ctx context.Context, g *errgroup.Group, t *apiproxy.Transport, logger *slog.Logger) error {
 	if o.webhookListen == "" {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (o *options) serveWebhooks(ctx context.Context, g *errgroup.Group, t *proxy
 		return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
 	}}
 	logger.Info("webhook proxy started", "address", l.Addr().String(), "target", target.String())
-	o.serve(ctx, g, l, proxy.Webhook{Rules: t.Rules, Bodies: t.Bodies, Target: target, Transport: transport, Largest: o.maxItem, Log: logger}, config, logger, func() {})
+	o.serve(ctx, g, l, apiproxy.Webhook{Rules: t.Rules, Bodies: t.Bodies, Target: target, Transport: transport, Largest: o.maxItem, Log: logger}, config, logger, func() {})
 	return nil
 }
 

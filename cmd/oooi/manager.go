@@ -25,7 +25,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
+	"github.com/cldmnky/oooi/hcp/apiproxy"
 	"github.com/cldmnky/oooi/version"
 )
 
@@ -75,7 +75,7 @@ Environment variables:
 			if err != nil {
 				return err
 			}
-			if config, err = proxy.Renamed(config, rules); err != nil {
+			if config, err = apiproxy.Renamed(config, rules); err != nil {
 				return err
 			}
 			o.controllers.VMResource = vmResource(rules)

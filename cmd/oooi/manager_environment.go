@@ -13,15 +13,15 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/apirewrite"
+	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/network/resolvconf"
 )
 
 // surroundings are the resolvers in file and the API server in the environment.
 // Outside of a cluster nothing is known of the latter.
-func surroundings(file string) (hcp.Management, error) {
-	var m hcp.Management
+func surroundings(file string) (management.Cluster, error) {
+	var m management.Cluster
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return m, fmt.Errorf("reading the resolver of edges: %w", err)

@@ -24,6 +24,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/requests"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
@@ -114,7 +115,7 @@ func (r Writer) removeEndpoints(ctx context.Context, ns, name string) error {
 	if err := r.Live.Get(ctx, types.NamespacedName{Namespace: ns, Name: name}, u); err != nil {
 		return requests.Present(client.IgnoreNotFound(err))
 	}
-	if !hcp.IsLoadBalancer(u) || !hcp.OfEdges(References(u)) {
+	if !services.IsLoadBalancer(u) || !services.OfEdges(References(u)) {
 		return nil
 	}
 	return r.removeLeft(ctx, own.MetadataOf(own.EndpointsKind, u))
@@ -162,13 +163,13 @@ func nameOf(kind schema.GroupVersionKind, ns, name string) metav1.PartialObjectM
 
 // giveAllBack gives back the load balancers of w's hosted cluster, as reader has them.
 func (r Writer) giveAllBack(ctx context.Context, reader client.Reader, w gather.World) error {
-	ns, services, found := hcp.ControlPlaneNamespace(w.HostedCluster), &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}
-	for _, list := range []client.ObjectList{services, found} {
+	ns, these, found := hcp.ControlPlaneNamespace(w.HostedCluster), &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}
+	for _, list := range []client.ObjectList{these, found} {
 		if err := requests.Present(reader.List(ctx, list, client.InNamespace(ns))); err != nil {
 			return err
 		}
 	}
-	return r.lead(ctx, w, decide.Leading{}.With(services.Items, hcp.LoadBalancerSlices(found.Items), nil))
+	return r.lead(ctx, w, decide.Leading{}.With(these.Items, services.LoadBalancerSlices(found.Items), nil))
 }
 
 // giveBackDeleted gives back the load balancers of a hosted cluster that is being deleted. What fails is tried again, until the

@@ -15,7 +15,7 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
@@ -41,7 +41,7 @@ type Leading struct {
 	// and does not watch the ingress.
 	Back []LedService
 	// Slices are EndpointSlices with addresses to which their Service does not lead.
-	Slices []hcp.ServiceSlice
+	Slices []services.Slice
 	// Endpoints are the names of Endpoints that may have edges, although their Service does not lead there.
 	Endpoints []string
 	Problems  network.Problems
@@ -60,11 +60,11 @@ func (w View) Leads(plan network.Plan) Leading {
 		x.Selector = wire.NetworkLabels(wire.NameEdge, n)
 		for _, s := range n.Access.LoadBalancers.Services {
 			i := slices.IndexFunc(w.Services, func(o corev1.Service) bool { return o.Name == s.Name })
-			if i < 0 || !hcp.IsLoadBalancer(&w.Services[i]) {
+			if i < 0 || !services.IsLoadBalancer(&w.Services[i]) {
 				continue // HyperShift makes it again.
 			}
 			live := &w.Services[i]
-			edges[s.Name] = hcp.LeadsToEdges(live) // Those of another network stay until these listen.
+			edges[s.Name] = services.LeadsToEdges(live) // Those of another network stay until these listen.
 			leadsThere := maps.Equal(live.Spec.Selector, x.Selector)
 			if !leadsThere && !w.edgesListen(n, s.Ports) {
 				pending = append(pending, s)
@@ -83,14 +83,14 @@ func (w View) Leads(plan network.Plan) Leading {
 
 // With adds what is given back, and what is left behind Services. Edges has those that are to lead to edges, and whether they do. What is
 // behind one that does not now stays: HyperShift writes the Service of the ingress without a selector at any time.
-func (x Leading) With(services []corev1.Service, all []hcp.ServiceSlice, edges map[string]bool) Leading {
-	for i := range services {
-		s := &services[i]
-		if !hcp.IsLoadBalancer(s) {
+func (x Leading) With(these []corev1.Service, all []services.Slice, edges map[string]bool) Leading {
+	for i := range these {
+		s := &these[i]
+		if !services.IsLoadBalancer(s) {
 			continue
 		}
 		leads, wanted := edges[s.Name]
-		back, none := hcp.LeadsToEdges(s) && !leads, len(s.Spec.Selector) == 0 && !wanted
+		back, none := services.LeadsToEdges(s) && !leads, len(s.Spec.Selector) == 0 && !wanted
 		if back {
 			at := len(x.Back)
 			if s.Labels[settings.LabelGuestService] == "" {
@@ -103,7 +103,7 @@ func (x Leading) With(services []corev1.Service, all []hcp.ServiceSlice, edges m
 				continue
 			}
 			switch {
-			case leads && slice.ManagedBy == hcp.VMSlices, (back || none) && slice.OfEdges && slice.ManagedBy == SelectorSlices:
+			case leads && slice.ManagedBy == services.VMSlices, (back || none) && slice.OfEdges && slice.ManagedBy == SelectorSlices:
 				x.Slices = append(x.Slices, slice)
 			case none && slice.OfEdges && slice.ManagedBy == MirrorSlices:
 				x.Endpoints = append(x.Endpoints, s.Name)
@@ -118,7 +118,7 @@ func (x Leading) With(services []corev1.Service, all []hcp.ServiceSlice, edges m
 // Kept is x without what is given back: the plan in force may be unreadable.
 func (x Leading) Kept() Leading {
 	x.Back, x.Endpoints = nil, nil
-	x.Slices = slices.DeleteFunc(slices.Clone(x.Slices), func(s hcp.ServiceSlice) bool { return s.ManagedBy != hcp.VMSlices })
+	x.Slices = slices.DeleteFunc(slices.Clone(x.Slices), func(s services.Slice) bool { return s.ManagedBy != services.VMSlices })
 	return x
 }
 

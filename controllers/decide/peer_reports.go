@@ -12,6 +12,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -30,7 +31,7 @@ func (w View) reportedByEdges(p network.Plan, all []Rolled) network.Problems {
 	var ps network.Problems
 	for i, n := range p.Networks {
 		current := current(all[i])
-		nameOf := func(mac string) string { return hcp.VMWithMAC(w.Objects, mac) }
+		nameOf := func(mac string) string { return networks.VMWithMAC(w.Objects, mac) }
 		hosts := w.reportedHosts(n)
 		ps = slices.Concat(ps, n.SharedVIPs(hosts.VIPHosts, nameOf), n.RogueDHCPServers(hosts.DHCPServers, nameOf), n.ForgedPeers(hosts.PeerHosts, nameOf), n.RefusedHosts(w.refusedHosts(n)))
 		ps = slices.Concat(ps, n.DHCPReported(w.running(n), nameOf, func(edge int) network.Subject { return w.subjectOf(n, edge) }))

@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/controllers/waves"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -199,7 +199,7 @@ func (w View) resync(d Decision, now time.Time) time.Duration {
 // of b's Service.
 func (w View) hasManualEndpoints(b network.Backend) bool {
 	return b.Kind == network.BackendPods && slices.ContainsFunc(w.Services, func(s corev1.Service) bool {
-		return s.Name == b.Service && hcp.HasManualEndpoints(s)
+		return s.Name == b.Service && services.HasManualEndpoints(s)
 	})
 }
 

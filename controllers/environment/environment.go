@@ -27,6 +27,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/requests"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/metrics"
 )
@@ -205,7 +206,7 @@ func (r Reader) read(ctx context.Context) error {
 	slices.SortFunc(e.Nodes, func(a, b corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	known := &r.sources
 	e.Networks = r.managementNetworks(ctx)
-	m := hcp.Management{Networks: e.Networks, Observed: used}
+	m := management.Cluster{Networks: e.Networks, Observed: used}
 	m.Observed = r.stillObserved(m.Unreserved(e.Nodes), r.Now())
 	e.Observed = m.Unreserved(e.Nodes)
 	e.MultusIsolates = known.multusIsolates.read(func() (bool, error) {
@@ -225,11 +226,11 @@ func (r Reader) addressesInUse(ctx context.Context, tenants map[string]bool) ([]
 	if err := r.Cached.List(ctx, services, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	out, pods := hcp.ServiceAddresses(services.Items, tenants), &discoveryv1.EndpointSliceList{}
+	out, pods := management.ServiceAddresses(services.Items, tenants), &discoveryv1.EndpointSliceList{}
 	if err := r.Cached.List(ctx, pods, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	return append(out, hcp.PodAddresses(pods.Items)...), nil
+	return append(out, management.PodAddresses(pods.Items)...), nil
 }
 
 // controlPlaneNamespaces are those of all hosted clusters, whether or not they opted in.

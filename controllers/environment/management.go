@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers/requests"
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -29,8 +29,8 @@ const serviceRangeWithin = 5 * time.Minute
 // no objects. While the network of Services is unknown, only the addresses of the Services that
 // exist are not dialed. The caller holds reading.
 func (r Reader) managementNetworks(ctx context.Context) []network.ReservedDestination {
-	m, known := &hcp.Management{}, &r.sources
-	for _, kind := range hcp.ManagementKinds() {
+	m, known := &management.Cluster{}, &r.sources
+	for _, kind := range management.Kinds() {
 		m.Networks = append(m.Networks, known.networks(kind).read(func() ([]network.ReservedDestination, error) { return r.networksOf(ctx, kind) })...)
 	}
 	if m.KnowsServices() {
@@ -68,7 +68,7 @@ func (r Reader) networksOf(ctx context.Context, kind schema.GroupVersionKind) (o
 		}
 	}
 	for _, o := range list.Items {
-		out = append(out, hcp.ManagementNetworks(kind, o.Object)...)
+		out = append(out, management.Networks(kind, o.Object)...)
 	}
 	return out, err
 }
@@ -78,15 +78,15 @@ func (r Reader) networksOf(ctx context.Context, kind schema.GroupVersionKind) (o
 func (r Reader) ServiceRange(ctx context.Context) (network.ReservedDestination, error) {
 	refused := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "oooi-service-range"},
-		Spec:       corev1.ServiceSpec{ClusterIP: hcp.ImpossibleClusterIP, Ports: []corev1.ServicePort{{Port: 1}}},
+		Spec:       corev1.ServiceSpec{ClusterIP: management.ImpossibleClusterIP, Ports: []corev1.ServicePort{{Port: 1}}},
 	}
 	ctx, cancel := context.WithTimeout(ctx, environmentReadWithin)
 	defer cancel()
 	err := r.Cached.Create(ctx, refused, client.DryRunAll)
 	if apierrors.IsInvalid(err) {
-		if known, ok := hcp.ServiceRange(err.Error()); ok {
+		if known, ok := management.ServiceRange(err.Error()); ok {
 			return known, nil
 		}
 	}
-	return network.ReservedDestination{}, fmt.Errorf("dry run of a Service with cluster IP %s returned no range: %v", hcp.ImpossibleClusterIP, err)
+	return network.ReservedDestination{}, fmt.Errorf("dry run of a Service with cluster IP %s returned no range: %v", management.ImpossibleClusterIP, err)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/watch"
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/services"
 )
 
 // gatherEndpoints reads where the API servers listen, and the endpoints of Services
@@ -41,7 +41,7 @@ func (r Reader) gatherEndpoints(ctx context.Context, w *World) error {
 	w.ByHand = map[desired.ServicePort][]netip.AddrPort{}
 	for _, svc := range w.Services {
 		// Without the operator's own rights there is nothing to apply either.
-		if w.Binding == nil || !hcp.HasManualEndpoints(svc) {
+		if w.Binding == nil || !services.HasManualEndpoints(svc) {
 			continue
 		}
 		list := &discoveryv1.EndpointSliceList{}

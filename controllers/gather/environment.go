@@ -6,7 +6,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/management"
 )
 
 // ReadEnvironment sets what all hosted clusters share. While a source
@@ -21,6 +21,6 @@ func (r Reader) ReadEnvironment(ctx context.Context, w *World) error {
 	w.Nodes, w.Management, w.Proxy, w.Permissions = e.Nodes, r.Management, r.Proxy, r.Permissions
 	w.Management.Networks = slices.Concat(w.Management.Networks, e.Networks)
 	w.Management.PriorityClass, w.MultusIsolates = e.PriorityClass, e.MultusIsolates
-	w.Management.Observed = slices.Concat(e.Observed, hcp.ServiceAddresses(w.Services, nil))
+	w.Management.Observed = slices.Concat(e.Observed, management.ServiceAddresses(w.Services, nil))
 	return nil
 }

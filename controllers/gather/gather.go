@@ -21,6 +21,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/waves"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 )
@@ -62,8 +63,8 @@ type World struct {
 	Others []network.OtherCluster
 	// APIServers are the addresses of the management cluster's API server. Empty: unknown.
 	APIServers []netip.AddrPort
-	// Partial says that a read failed, so there is more than w has.
-	Partial bool
+	// Incomplete says that a read failed, so there is more than w has.
+	Incomplete bool
 	// ByHand are the endpoints of Services that select no pods.
 	ByHand map[desired.ServicePort][]netip.AddrPort
 }
@@ -89,14 +90,14 @@ type Reader struct {
 	Observed *own.Observed
 	Shared   environment.Reader
 	// Management, proxy and permissions are set by the administrator.
-	Management  hcp.Management
+	Management  management.Cluster
 	Proxy       httpproxy.Config
 	Permissions network.Permissions
 }
 
 // World reads one world. A HostedCluster that is gone is ErrGone.
 func (r Reader) World(ctx context.Context, key types.NamespacedName, last Before) (w World, err error) {
-	defer func() { w.Partial = err != nil }()
+	defer func() { w.Incomplete = err != nil }()
 	hc := &lenient.HostedCluster{}
 	if err := r.Client.Get(ctx, key, hc); apierrors.IsNotFound(err) {
 		return w, ErrGone

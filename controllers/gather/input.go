@@ -16,6 +16,10 @@ import (
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/management"
+	"github.com/cldmnky/oooi/hcp/networks"
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -69,7 +73,7 @@ func (r Reader) ReadAttached(ctx context.Context, o *hcp.Objects) error {
 		return err
 	}
 	o.AddVMs(vms.Items)
-	return r.gatherDefinitions(ctx, o, hcp.NamedNADs(*o))
+	return r.gatherDefinitions(ctx, o, objects.NamedNADs(*o))
 }
 
 // gatherDefinitions reads those of these NADs that exist.
@@ -93,19 +97,19 @@ func (r Reader) gatherDefinitions(ctx context.Context, o *hcp.Objects, named []n
 // ReadPublished reads how o's control plane is published.
 func (r Reader) ReadPublished(ctx context.Context, o *hcp.Objects) error {
 	ns := client.InNamespace(hcp.ControlPlaneNamespace(o.HostedCluster))
-	routes, services := &lenient.RouteList{}, &corev1.ServiceList{}
-	for _, list := range []client.ObjectList{routes, services} {
+	routes, all := &lenient.RouteList{}, &corev1.ServiceList{}
+	for _, list := range []client.ObjectList{routes, all} {
 		if err := requests.Present(r.Client.List(ctx, list, ns, client.UnsafeDisableDeepCopy)); err != nil {
 			return err
 		}
 	}
 	o.AddRoutes(routes.Items)
-	o.Services = services.Items
+	o.Services = all.Items
 	pods := &discoveryv1.EndpointSliceList{}
 	if err := r.Client.List(ctx, pods, ns, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
-	o.Pods, o.Slices = hcp.PodAddresses(pods.Items), hcp.LoadBalancerSlices(pods.Items)
+	o.Pods, o.Slices = management.PodAddresses(pods.Items), services.LoadBalancerSlices(pods.Items)
 	return nil
 }
 
@@ -120,5 +124,5 @@ func (r Reader) gatherRemaining(ctx context.Context, w *World) error {
 	vms := &lenient.VirtualMachineInstanceList{}
 	w.VMsUnread = requests.Present(r.Client.List(ctx, vms, client.InNamespace(hcp.ControlPlaneNamespace(w.HostedCluster)), client.UnsafeDisableDeepCopy))
 	w.AddVMs(vms.Items)
-	return r.gatherDefinitions(ctx, &w.Objects, hcp.UsedNADs(w.Objects))
+	return r.gatherDefinitions(ctx, &w.Objects, networks.UsedNADs(w.Objects))
 }

@@ -20,6 +20,8 @@ import (
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/networks"
+	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -27,7 +29,7 @@ import (
 // networks. One that opted out or is being deleted counts while objects of oooi exist
 // there.
 func (r Reader) ReadNeighbors(ctx context.Context, w *World) error {
-	ours := hcp.NetworksOf(w.Objects, w.Last)
+	ours := networks.All(w.Objects, w.Last)
 	candidates, err := r.ClustersOn(ctx, ours)
 	if err != nil {
 		return err
@@ -74,7 +76,7 @@ func (r Reader) ClustersOn(ctx context.Context, on []network.Attachment) (map[ty
 		}
 		for i := range pools.Items {
 			np := &pools.Items[i]
-			if err := r.addCluster(ctx, out, types.NamespacedName{Namespace: np.Namespace, Name: hcp.ClusterOf(np)}); err != nil {
+			if err := r.addCluster(ctx, out, types.NamespacedName{Namespace: np.Namespace, Name: objects.ClusterOf(np)}); err != nil {
 				return nil, err
 			}
 		}
@@ -117,7 +119,7 @@ func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[s
 			nad := lenient.NetworkAttachmentDefinition{}
 			err := r.Client.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, &nad)
 			if err == nil {
-				a.Layer2 = hcp.Layer2(*nad.Fields)
+				a.Layer2 = networks.Layer2(*nad.Fields)
 			}
 			if err := requests.Present(client.IgnoreNotFound(err)); err != nil {
 				return nil, err

@@ -17,6 +17,8 @@ import (
 	"github.com/cldmnky/oooi/controllers/requests"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -88,7 +90,7 @@ func (r Reader) gatherServices(ctx context.Context, w *World) error {
 	}
 	keys := r.Writes.In(own.ServiceKind, ns)
 	for i := range list.Items {
-		w.Led = w.Led || hcp.IsLoadBalancer(&list.Items[i]) && hcp.LeadsToEdges(&list.Items[i])
+		w.Led = w.Led || services.IsLoadBalancer(&list.Items[i]) && services.LeadsToEdges(&list.Items[i])
 		if key := own.KeyOf(own.ServiceKind, &list.Items[i]); own.IsService(key.Name) && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
@@ -146,6 +148,6 @@ func (r Reader) PlanInForce(ctx context.Context, hc *hyperv1.HostedCluster) (p n
 		return p, "", nil, err
 	}
 	text = cm.Data[wire.PlanKey]
-	p, fault = hcp.ReadPlanInForce(ns, text)
+	p, fault = objects.ReadPlanInForce(ns, text)
 	return p, text, fault, nil
 }

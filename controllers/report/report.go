@@ -233,7 +233,7 @@ func logCondition(log logr.Logger, d decide.Decision, v Verdict, exists bool) {
 // settingsOf is the hash of the annotations that were read. If a read failed, it is the one that was
 // reported last: a new hash says that a change was seen. Empty: unknown.
 func settingsOf(w gather.World) string {
-	if w.Partial {
+	if w.Incomplete {
 		return w.Reported.Settings
 	}
 	return Settings(w.Objects)

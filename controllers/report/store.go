@@ -26,6 +26,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/requests"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 )
@@ -42,7 +43,7 @@ func storable(w gather.World, d decide.Decision, v Verdict, build string) (r exp
 	r = v.Report
 	r.Build = build
 	r.Cluster, r.Generation, r.Plan = own.ClusterName(w.HostedCluster), w.HostedCluster.Generation, explain.PlanHash(planAfter(w, d))
-	if !w.Partial && hcp.OptedIn(w.HostedCluster) {
+	if !w.Incomplete && hcp.OptedIn(w.HostedCluster) {
 		r.Inputs = Inputs(w.Objects)
 	}
 	return r, true
@@ -134,7 +135,7 @@ func Inputs(o hcp.Objects) string {
 		add(np, np.Spec.ClusterName, np.Spec.Replicas, maxOf(np.Spec.AutoScaling), on, np.DeletionTimestamp != nil)
 	}
 	for i := range o.Services {
-		if s := hcp.CachedService(&o.Services[i]); !own.IsService(s.Name) {
+		if s := services.CachedService(&o.Services[i]); !own.IsService(s.Name) {
 			add(s, s.Spec, s.Status.LoadBalancer, s.DeletionTimestamp != nil)
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/networks"
+	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -76,7 +78,7 @@ func clusterOf(o client.Object) []string {
 	if !ok {
 		return nil
 	}
-	return []string{hcp.ClusterOf(np)}
+	return []string{objects.ClusterOf(np)}
 }
 
 // nadsOf are the NADs that a NodePool or a VM uses.
@@ -84,11 +86,11 @@ func nadsOf(o client.Object) []string {
 	var used []network.Attachment
 	switch o := o.(type) {
 	case *lenient.NodePool:
-		hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: hcp.ClusterOf(o)}}
-		used = hcp.UsedNADs(hcp.Objects{HostedCluster: hc, NodePools: []hyperv1.NodePool{*o.Fields}})
+		hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: objects.ClusterOf(o)}}
+		used = networks.UsedNADs(hcp.Objects{HostedCluster: hc, NodePools: []hyperv1.NodePool{*o.Fields}})
 	case *lenient.VirtualMachineInstance:
 		if vm := o.Read(); vm != nil {
-			used = hcp.UsedNADs(hcp.Objects{VMs: []kubevirtv1.VirtualMachineInstance{*vm}})
+			used = networks.UsedNADs(hcp.Objects{VMs: []kubevirtv1.VirtualMachineInstance{*vm}})
 		}
 	}
 	var out []string
@@ -103,7 +105,7 @@ func layer2Of(o client.Object) []string {
 	if !ok || own.Is(nad) {
 		return nil
 	}
-	if layer2 := hcp.Layer2(*nad.Fields); layer2 != "" {
+	if layer2 := networks.Layer2(*nad.Fields); layer2 != "" {
 		return []string{Layer2Value(layer2)}
 	}
 	return nil

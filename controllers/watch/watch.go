@@ -28,8 +28,9 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/management"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -73,7 +74,7 @@ func Stripped(o any) (any, error) {
 		info := o.Status.NodeInfo
 		return &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{
-				Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion, Annotations: hcp.NodeAnnotations(o),
+				Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion, Annotations: management.NodeAnnotations(o),
 			},
 			Spec: corev1.NodeSpec{PodCIDR: o.Spec.PodCIDR, PodCIDRs: o.Spec.PodCIDRs},
 			Status: corev1.NodeStatus{
@@ -100,7 +101,7 @@ func strippedReport(o any) (any, error) {
 // strippedService keeps the fields of a Service that are read. There are very many. Those of oooi are whole.
 func strippedService(o any) (any, error) {
 	if s, ok := o.(*corev1.Service); ok && !own.IsService(s.Name) {
-		return hcp.CachedService(s), nil
+		return services.CachedService(s), nil
 	}
 	return Stripped(o)
 }
@@ -114,7 +115,7 @@ func sliceTransform() toolscache.TransformFunc {
 		if !ok || client.ObjectKeyFromObject(s) == APIServerSlice {
 			return o, nil
 		}
-		return hcp.CachedSlice(s, pod), nil
+		return services.CachedSlice(s, pod), nil
 	}
 }
 

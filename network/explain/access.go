@@ -75,7 +75,7 @@ func (v view) balanced() []row {
 	}
 	title := "loadbalancers"
 	if !balanced.Here {
-		return []row{{title, "lead to edges of another network" + v.from("management-access")}}
+		return []row{{title, "forward to edges of another network" + v.from("management-access")}}
 	}
 	rows := []row{{title, "anyone who reaches one of these Services reaches VMs with a DHCP lease" + v.from("management-access")}}
 	for _, s := range balanced.Services {

@@ -14,6 +14,8 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/config/admission/annotations"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
+	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -27,7 +29,7 @@ const spare = "spare-ntp-server"
 // setting has these values: on the HostedCluster, on each NodePool, and on the NetworkAttachmentDefinition.
 func decided(t *testing.T, ofCluster, ofFirst, ofSecond, ofNAD string) (network.Decision, map[string]string) {
 	t.Helper()
-	d := &hcp.Dump{}
+	d := &files.Dump{}
 	if err := d.Add(golden.Find(t, "lb-ip").Read(t, "objects.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,7 @@ func decided(t *testing.T, ofCluster, ofFirst, ofSecond, ofNAD string) (network.
 	request, facts := hcp.Translate(o, network.Plan{})
 	var sources map[string]string
 	if len(request.Networks) > 0 {
-		sources = hcp.SettingSources(o, request.Networks[0])
+		sources = networks.SettingSources(o, request.Networks[0])
 	}
 	return network.Derive(request, facts, network.Plan{}, nil), sources
 }

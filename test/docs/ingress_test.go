@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
 )
@@ -32,7 +33,7 @@ func TestDocumentedIngress(t *testing.T) {
 		}
 	}
 	for text, leads := range map[string]string{"": "", service: "vms:32443"} {
-		d := &hcp.Dump{}
+		d := &files.Dump{}
 		g.Expect(d.Add(world)).To(Succeed())
 		g.Expect(d.Add([]byte(text))).To(Succeed())
 		request, facts := hcp.Translate(d.Clusters()[0], network.Plan{})

@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
@@ -92,7 +93,7 @@ func planned(t *testing.T, annotations map[string]string) network.Decision {
 		if s.Name != "lb-ip" {
 			continue
 		}
-		d := &hcp.Dump{}
+		d := &files.Dump{}
 		g.Expect(d.Add(s.Read(t, "objects.yaml"))).To(Succeed())
 		o := d.Clusters()[0]
 		for key, value := range annotations {

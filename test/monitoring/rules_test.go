@@ -160,7 +160,7 @@ func TestAlertsReadKnownMetrics(t *testing.T) {
 	leads := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: upstream()[1], Help: "another"}, []string{"name"})
 	g.Expect(controllermetrics.Registry.Register(leads)).To(MatchError(ContainSubstring("previously registered")))
 	overflow := strings.TrimPrefix(upstream()[2], "envoy_listener_")
-	g.Expect(read(t, "edge", "agent", "envoy_metrics.go")).To(ContainSubstring(`"`+overflow+`"`), "edges pass it on")
+	g.Expect(read(t, "edge", "agent", "scrape", "envoy_metrics.go")).To(ContainSubstring(`"`+overflow+`"`), "edges pass it on")
 	g.Expect(read(t, "docs", "metrics.md")).To(ContainSubstring("`" + upstream()[2] + "`"))
 }
 

@@ -67,8 +67,14 @@ var mayImport = map[string][]string{
 	"hcp/manifest":                          {},
 	"hcp/apirewrite":                        {},
 	"hcp/apirewrite/protobuf":               {},
-	"hcp/apirewrite/proxy":                  {"hcp/apirewrite"},
-	"hcp":                                   {"edge/wire", "hcp/lenient", "hcp/manifest", "hcp/nad", "hcp/settings", "network"},
+	"hcp/apiproxy":                          {"hcp/apirewrite"},
+	"hcp/services":                          {"edge/wire", "hcp/settings", "network"},
+	"hcp/management":                        {"hcp/services", "network"},
+	"hcp/objects":                           {"edge/wire", "hcp/lenient", "hcp/management", "hcp/nad", "hcp/services", "hcp/settings", "network"},
+	"hcp/networks":                          {"edge/wire", "hcp/nad", "hcp/objects", "hcp/services", "hcp/settings", "network"},
+	"hcp/endpoints":                         {"edge/wire", "hcp/objects", "hcp/services", "hcp/settings", "network"},
+	"hcp/files":                             {"edge/wire", "hcp/lenient", "hcp/management", "hcp/manifest", "hcp/objects", "hcp/settings", "network"},
+	"hcp":                                   {"hcp/endpoints", "hcp/networks", "hcp/objects", "hcp/services", "hcp/settings", "network"},
 	"config/admission":                      {},
 	"config/admission/annotations":          {"config/admission", "edge/wire", "hcp/settings", "network", "network/explain"},
 	"config/admission/annotations/generate": {"config/admission/annotations"},
@@ -77,27 +83,27 @@ var mayImport = map[string][]string{
 	"controllers/desired":                   {"controllers/attachments", "controllers/rollout", "edge/wire", "envoy/resources", "network"},
 	"controllers/rollout":                   {},
 	"controllers/waves":                     {"controllers/rollout"},
-	"controllers":                           {"controllers/apply", "controllers/decide", "controllers/desired", "controllers/environment", "controllers/gather", "controllers/own", "controllers/policies", "controllers/report", "controllers/requests", "controllers/rollout", "controllers/watch", "controllers/waves", "edge/wire", "hcp", "hcp/lenient", "network", "network/metrics"},
-	"controllers/apply":                     {"controllers/decide", "controllers/desired", "controllers/gather", "controllers/own", "controllers/requests", "controllers/rollout", "controllers/watch", "edge/wire", "hcp", "hcp/lenient", "network", "network/explain", "network/metrics"},
-	"controllers/decide":                    {"controllers/attachments", "controllers/desired", "controllers/gather", "controllers/own", "controllers/requests", "controllers/rollout", "controllers/waves", "edge/wire", "hcp", "hcp/settings", "network", "network/explain"},
-	"controllers/environment":               {"controllers/requests", "hcp", "hcp/lenient", "network", "network/metrics"},
-	"controllers/gather":                    {"controllers/desired", "controllers/environment", "controllers/own", "controllers/requests", "controllers/rollout", "controllers/watch", "controllers/waves", "edge/wire", "hcp", "hcp/lenient", "network", "network/explain"},
+	"controllers":                           {"controllers/apply", "controllers/decide", "controllers/desired", "controllers/environment", "controllers/gather", "controllers/own", "controllers/policies", "controllers/report", "controllers/requests", "controllers/rollout", "controllers/watch", "controllers/waves", "edge/wire", "hcp", "hcp/lenient", "hcp/management", "hcp/networks", "hcp/objects", "hcp/services", "network", "network/metrics"},
+	"controllers/apply":                     {"controllers/decide", "controllers/desired", "controllers/gather", "controllers/own", "controllers/requests", "controllers/rollout", "controllers/watch", "edge/wire", "hcp", "hcp/lenient", "hcp/services", "network", "network/explain", "network/metrics"},
+	"controllers/decide":                    {"controllers/attachments", "controllers/desired", "controllers/gather", "controllers/own", "controllers/requests", "controllers/rollout", "controllers/waves", "edge/wire", "hcp", "hcp/networks", "hcp/services", "hcp/settings", "network", "network/explain"},
+	"controllers/environment":               {"controllers/requests", "hcp", "hcp/lenient", "hcp/management", "network", "network/metrics"},
+	"controllers/gather":                    {"controllers/desired", "controllers/environment", "controllers/own", "controllers/requests", "controllers/rollout", "controllers/watch", "controllers/waves", "edge/wire", "hcp", "hcp/lenient", "hcp/management", "hcp/networks", "hcp/objects", "hcp/services", "network", "network/explain"},
 	"controllers/own":                       {"controllers/desired", "controllers/requests", "edge/wire", "hcp", "hcp/lenient", "hcp/settings"},
 	"controllers/policies":                  {"config/admission", "config/rbac", "controllers/own", "edge/wire", "network/metrics"},
-	"controllers/report":                    {"controllers/apply", "controllers/decide", "controllers/gather", "controllers/own", "controllers/requests", "controllers/rollout", "edge/wire", "hcp", "hcp/settings", "network", "network/explain", "network/metrics"},
+	"controllers/report":                    {"controllers/apply", "controllers/decide", "controllers/gather", "controllers/own", "controllers/requests", "controllers/rollout", "edge/wire", "hcp", "hcp/services", "hcp/settings", "network", "network/explain", "network/metrics"},
 	"controllers/requests":                  {"network/explain"},
-	"controllers/watch":                     {"controllers/desired", "controllers/own", "controllers/requests", "edge/wire", "hcp", "hcp/lenient", "network", "network/metrics"},
+	"controllers/watch":                     {"controllers/desired", "controllers/own", "controllers/requests", "edge/wire", "hcp", "hcp/lenient", "hcp/management", "hcp/networks", "hcp/objects", "hcp/services", "network", "network/metrics"},
 	"version":                               {},
-	"cmd/oooi":                              {"cmd/oooi/access", "cmd/oooi/check", "cmd/oooi/command", "cmd/oooi/gather", "cmd/oooi/picture", "cmd/oooi/plan", "cmd/oooi/status", "controllers", "controllers/desired", "controllers/policies", "controllers/report", "edge/wire", "hcp", "hcp/apirewrite", "hcp/apirewrite/proxy", "network/resolvconf", "version"},
+	"cmd/oooi":                              {"cmd/oooi/access", "cmd/oooi/check", "cmd/oooi/command", "cmd/oooi/gather", "cmd/oooi/picture", "cmd/oooi/plan", "cmd/oooi/status", "controllers", "controllers/desired", "controllers/policies", "controllers/report", "edge/wire", "hcp/apiproxy", "hcp/apirewrite", "hcp/management", "network/resolvconf", "version"},
 	"cmd/oooi/access":                       {"cmd/oooi/command", "edge/wire", "hcp", "hcp/settings", "network", "network/access/dial"},
-	"cmd/oooi/check":                        {"cmd/oooi/command", "cmd/oooi/plan", "cmd/oooi/source", "cmd/oooi/status", "controllers/attachments", "controllers/desired", "edge/wire", "hcp", "hcp/settings", "network", "network/explain"},
-	"cmd/oooi/command":                      {"cmd/oooi/source", "hcp/apirewrite", "hcp/apirewrite/proxy", "hcp/manifest", "hcp/settings", "network", "version"},
+	"cmd/oooi/check":                        {"cmd/oooi/command", "cmd/oooi/plan", "cmd/oooi/source", "cmd/oooi/status", "controllers/attachments", "controllers/desired", "edge/wire", "hcp", "hcp/files", "hcp/settings", "network", "network/explain"},
+	"cmd/oooi/command":                      {"cmd/oooi/source", "hcp/apiproxy", "hcp/apirewrite", "hcp/manifest", "hcp/settings", "network", "version"},
 	"cmd/oooi/gather":                       {"cmd/oooi/command", "cmd/oooi/source", "edge/wire", "hcp", "version"},
-	"cmd/oooi/picture":                      {"cmd/oooi/command", "cmd/oooi/plan", "cmd/oooi/source", "cmd/oooi/status", "hcp", "network", "network/explain"},
-	"cmd/oooi/plan":                         {"cmd/oooi/command", "cmd/oooi/source", "hcp", "hcp/manifest", "hcp/settings", "network", "network/explain"},
-	"cmd/oooi/source":                       {"edge/wire", "hcp", "hcp/manifest", "hcp/settings"},
-	"cmd/oooi/status":                       {"cmd/oooi/command", "cmd/oooi/source", "controllers/gather", "controllers/own", "controllers/report", "edge/leaseobject", "edge/wire", "hcp", "hcp/settings", "network", "network/explain", "version"},
-	"cmd/oooi-apiproxy":                     {"hcp/apirewrite", "hcp/apirewrite/protobuf", "hcp/apirewrite/proxy", "version"},
+	"cmd/oooi/picture":                      {"cmd/oooi/command", "cmd/oooi/plan", "cmd/oooi/source", "cmd/oooi/status", "hcp", "hcp/files", "network", "network/explain"},
+	"cmd/oooi/plan":                         {"cmd/oooi/command", "cmd/oooi/source", "hcp", "hcp/files", "hcp/manifest", "hcp/networks", "hcp/settings", "network", "network/explain"},
+	"cmd/oooi/source":                       {"edge/wire", "hcp", "hcp/files", "hcp/management", "hcp/manifest", "hcp/objects", "hcp/settings"},
+	"cmd/oooi/status":                       {"cmd/oooi/command", "cmd/oooi/source", "controllers/gather", "controllers/own", "controllers/report", "edge/leaseobject", "edge/wire", "hcp", "hcp/files", "hcp/objects", "hcp/services", "hcp/settings", "network", "network/explain", "version"},
+	"cmd/oooi-apiproxy":                     {"hcp/apiproxy", "hcp/apirewrite", "hcp/apirewrite/protobuf", "version"},
 	"cmd/oooi-edge":                         {"dhcp", "dhcp/leasefile", "dhcp/reply", "dns", "edge/acd", "edge/agent", "edge/agent/connlog", "edge/agent/proxy", "edge/agent/scrape", "edge/agent/services", "edge/agent/serving", "edge/backends", "edge/device", "edge/files", "edge/health", "edge/kube", "edge/rundir", "edge/socket", "edge/source", "edge/trial", "edge/wire", "envoy/accesslog", "envoy/admin", "envoy/ads", "envoy/gate", "envoy/resources", "network", "network/access", "network/ntp", "network/resolvconf", "version"},
 	"dns":                                   {"dns/answers", "dns/shares", "network", "network/metrics", "network/resolvconf"},
 	"dns/answers":                           {"network", "network/resolvconf"},
@@ -205,11 +211,11 @@ func TestNetworkIsPure(t *testing.T) {
 	}
 }
 
-// TestOnlyHCPKnowsHyperShift: when HyperShift changes, one package changes. The
+// TestOnlyHCPKnowsHyperShift: when HyperShift changes, one folder changes. The
 // controllers fetch its objects and hand them over; the scheme needs its types.
 func TestOnlyHCPKnowsHyperShift(t *testing.T) {
 	for _, s := range sources(t) {
-		if !s.isProduct() || s.pkg() == "hcp" || s.pkg() == "hcp/lenient" || strings.HasPrefix(s.pkg()+"/", "controllers/") {
+		if !s.isProduct() || strings.HasPrefix(s.pkg()+"/", "hcp/") || strings.HasPrefix(s.pkg()+"/", "controllers/") {
 			continue
 		}
 		for _, i := range s.imports() {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
 )
 
 // readAtOnce is how many hosted clusters are read at the same time.
@@ -21,7 +22,7 @@ const readAtOnce = 8
 
 // A worldRead is what the operator would decide from, and by hosted cluster what of it could not be read.
 type worldRead struct {
-	dump   *hcp.Dump
+	dump   *files.Dump
 	unread map[client.ObjectKey][]string
 }
 
@@ -62,7 +63,7 @@ func readWorld(ctx context.Context, api client.Reader, all []source.HostedCluste
 		return nil
 	})
 	_ = g.Wait() // None returns an error.
-	w := worldRead{&hcp.Dump{}, map[client.ObjectKey][]string{}}
+	w := worldRead{&files.Dump{}, map[client.ObjectKey][]string{}}
 	for i, p := range parts {
 		for _, o := range p.objects {
 			text, err := json.Marshal(&o)

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/cmd/oooi/source"
-	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
+	"github.com/cldmnky/oooi/hcp/apiproxy"
 )
 
 // ClusterFlags are the flags that tell how a command reaches the management cluster.
@@ -54,7 +54,7 @@ func (f *ClusterFlags) Config() (*rest.Config, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	config.QPS = -1 // The API server limits clients fairly. What is read at once is limited where it is read.
-	return proxy.Renamed(config, rules)
+	return apiproxy.Renamed(config, rules)
 }
 
 // Open returns a client that reads from the API server.

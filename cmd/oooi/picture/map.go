@@ -15,6 +15,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -112,7 +113,7 @@ func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster
 
 // derived are the facts of a hosted cluster without a plan in force: the plan that the files of a lead to.
 func derived(a source.Archive, running hcp.Running) (status.Facts, error) {
-	dump := &hcp.Dump{}
+	dump := &files.Dump{}
 	for _, all := range a.Objects {
 		for _, o := range all {
 			if err := dump.AddObject(o); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/network"
 )
@@ -47,7 +47,7 @@ a file to apply. Its spec, annotations and labels count, with the status from th
 type input struct {
 	// objects are all objects that matter, each once.
 	objects []manifest.Object
-	dump    *hcp.Dump
+	dump    *files.Dump
 	// faults are what was not read, or not as it stands there. Those that are resolved come last.
 	faults []manifest.Fault
 	// permitted is what the administrator of the management cluster permits.
@@ -90,8 +90,8 @@ func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 }
 
 // readInput reads all files, each with read. An error is about a file that the user named: it cannot be read whole.
-func readInput(stdin io.Reader, files []string, read source.Reading) (input, error) {
-	in := input{dump: &hcp.Dump{}}
+func readInput(stdin io.Reader, paths []string, read source.Reading) (input, error) {
+	in := input{dump: &files.Dump{}}
 	found := map[string]bool{}
 	r := source.FileReader{Stdin: stdin,
 		Do: func(c source.Content) {
@@ -103,11 +103,11 @@ func readInput(stdin io.Reader, files []string, read source.Reading) (input, err
 			found[name] = true
 			in.faults = append(in.faults, manifest.Fault{File: name, Err: source.Plainly(err), Unread: true})
 		}}
-	if err := r.EachFile(files); err != nil {
+	if err := r.EachFile(paths); err != nil {
 		return in, err
 	}
 	var versions []manifest.Fault
-	in.objects, versions = manifest.Merge(slices.DeleteFunc(in.objects, func(o manifest.Object) bool { return !hcp.Matters(o) }))
+	in.objects, versions = manifest.Merge(slices.DeleteFunc(in.objects, func(o manifest.Object) bool { return !files.Matters(o) }))
 	in.faults = append(in.faults, versions...)
 	for _, o := range in.objects {
 		if err := in.dump.AddObject(o); err != nil {

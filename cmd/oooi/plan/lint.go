@@ -16,6 +16,7 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -121,7 +122,7 @@ func (a annotated) sets(key string) bool {
 func lint(in input) ([]finding, error) {
 	var all []annotated
 	for _, o := range in.objects {
-		if _, ok := hcp.PlaceOf(o); ok {
+		if _, ok := files.PlaceOf(o); ok {
 			all = append(all, annotated{o})
 		}
 	}
@@ -156,7 +157,7 @@ func alone(a annotated, clusters []hcp.Objects) network.Problems {
 	if _, copied := a.Labels[settings.LabelGuestService]; copied && place == settings.OnService {
 		return nil
 	}
-	name := hcp.NameOf(a.Object)
+	name := files.NameOf(a.Object)
 	return slices.Concat(settings.Check(a.Kind, name, a.Annotations), settings.Unquoted(place, name, a.Annotations, a.Unquoted),
 		settings.Labels(place, name, a.Labels), publishedElsewhere(a, clusters))
 }
@@ -211,7 +212,7 @@ func bestKey(p network.Problem) string {
 // NodePools, then NetworkAttachmentDefinitions and Services.
 func ofCluster(o hcp.Objects, all []annotated) []annotated {
 	order := []settings.Place{settings.OnHostedCluster, settings.OnNodePool, settings.OnNetworkAttachmentDefinition, settings.OnService}
-	its := slices.DeleteFunc(slices.Clone(all), func(a annotated) bool { return !o.Has(a.Object) })
+	its := slices.DeleteFunc(slices.Clone(all), func(a annotated) bool { return !files.Has(o, a.Object) })
 	at := func(x annotated) int { return slices.Index(order, settings.Place(x.Kind)) }
 	slices.SortStableFunc(its, func(a, b annotated) int { return at(a) - at(b) })
 	return its

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
+	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 )
@@ -63,14 +65,14 @@ type member struct {
 }
 
 // NewPlanner returns the planner of all clusters in dump.
-func NewPlanner(dump *hcp.Dump, all []hcp.Objects, permitted network.Permissions) planner {
+func NewPlanner(dump *files.Dump, all []hcp.Objects, permitted network.Permissions) planner {
 	var p planner
 	for _, o := range all {
 		o.Permissions = permitted
 		last, problems := dump.PlanInForce(o.HostedCluster)
 		assumed := !dump.HasVMs() && len(last.Networks) > 0
 		if assumed {
-			o = hcp.AssumingVMs(o, last)
+			o = files.AssumingVMs(o, last)
 		}
 		p.members = append(p.members, member{Objects: o, last: last, problems: problems, neighbor: hcp.NewNeighbor(o, last), assumed: assumed})
 	}
@@ -112,7 +114,7 @@ func (m member) name() string { return m.HostedCluster.Namespace + "/" + m.Hoste
 func (p planner) plan(m member) Planned {
 	var others []network.OtherCluster
 	facts := slices.Clone(m.problems)
-	ours := hcp.NetworksOf(m.Objects, m.last)
+	ours := networks.All(m.Objects, m.last)
 	for _, other := range p.members {
 		if other.HostedCluster == m.HostedCluster || !other.matters() {
 			continue
@@ -149,11 +151,11 @@ func preview(o hcp.Objects, p Planned) explain.Preview {
 	v := explain.Preview{
 		Cluster: p.Cluster, Plan: p.Plan, Problems: p.Problems, Remarks: remarks(o), EdgeNodes: nodes,
 		Created:   !reflect.ValueOf(o.HostedCluster.Status).IsZero(),
-		PoolSizes: hcp.NodePoolSizes(o), MaxVMs: map[string]int{}, Sources: map[string]map[string]string{},
+		PoolSizes: networks.NodePoolSizes(o), MaxVMs: map[string]int{}, Sources: map[string]map[string]string{},
 	}
 	for _, s := range p.Request.Networks {
 		v.MaxVMs[s.Attachment.NetworkName()] = s.VMs
-		v.Sources[s.Attachment.NetworkName()] = hcp.SettingSources(o, s)
+		v.Sources[s.Attachment.NetworkName()] = networks.SettingSources(o, s)
 	}
 	return v
 }

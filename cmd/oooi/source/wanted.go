@@ -13,7 +13,10 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
+	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/hcp/manifest"
+	"github.com/cldmnky/oooi/hcp/objects"
 )
 
 // A Wanted is objects of one kind: one by its name, or those with labels.
@@ -73,14 +76,14 @@ func DefinitionsOf(hc *unstructured.Unstructured, pools []unstructured.Unstructu
 	if hc == nil {
 		return nil
 	}
-	var dump hcp.Dump
+	var dump files.Dump
 	for _, o := range append([]unstructured.Unstructured{*hc}, pools...) {
 		if text, err := json.Marshal(&o); err == nil {
 			_ = dump.Add(text) // One that cannot be read names none.
 		}
 	}
 	for _, c := range dump.Clusters() {
-		for _, a := range hcp.NamedNADs(c) {
+		for _, a := range objects.NamedNADs(c) {
 			out = append(out, Wanted{Kind: hcp.NADKind(), Namespace: a.Namespace, name: a.Name})
 		}
 	}
@@ -96,7 +99,7 @@ func WantedOfAll() []Wanted {
 		{Kind: KindOf("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy"), labels: operator},
 		{Kind: KindOf("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding"), labels: operator},
 	}
-	for _, k := range hcp.ManagementKinds() {
+	for _, k := range management.Kinds() {
 		out = append(out, Wanted{Kind: k})
 	}
 	return out
@@ -154,5 +157,5 @@ func (w Wanted) String() string {
 // Matters reports whether plans are made from it.
 func (w Wanted) Matters() bool {
 	group, _, _ := strings.Cut(groupKind(w.Kind), " ")
-	return hcp.Matters(manifest.Object{Group: group, Kind: w.Kind.Kind, Name: w.name})
+	return files.Matters(manifest.Object{Group: group, Kind: w.Kind.Kind, Name: w.name})
 }

@@ -27,6 +27,9 @@ import (
 	"github.com/cldmnky/oooi/edge/leaseobject"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/files"
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 	"github.com/cldmnky/oooi/version"
@@ -228,7 +231,7 @@ func (r *Reader) ReadLeases(ctx context.Context) error {
 // readSettings reads all objects with annotations, as the operator does. Their hash tells whether a
 // condition is about those of now.
 func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured) error {
-	var dump hcp.Dump
+	var dump files.Dump
 	if !r.add(&dump, hc) {
 		return nil
 	}
@@ -249,12 +252,12 @@ func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured
 	}
 	r.Led = map[string]bool{}
 	for _, s := range dump.Clusters()[0].Services {
-		r.Led[s.Name] = hcp.LeadsToEdges(&s)
+		r.Led[s.Name] = services.LeadsToEdges(&s)
 	}
 	if err := r.readRoutes(ctx, &dump); err != nil {
 		return err
 	}
-	for _, a := range hcp.NamedNADs(dump.Clusters()[0]) {
+	for _, a := range objects.NamedNADs(dump.Clusters()[0]) {
 		nad := &unstructured.Unstructured{}
 		nad.SetGroupVersionKind(hcp.NADKind())
 		err := r.API.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: a.Name}, nad)
@@ -277,7 +280,7 @@ func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured
 }
 
 // readRoutes reads the Routes of the control plane, which only OpenShift has.
-func (r *Reader) readRoutes(ctx context.Context, dump *hcp.Dump) error {
+func (r *Reader) readRoutes(ctx context.Context, dump *files.Dump) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(source.KindOf("route.openshift.io", "v1", "RouteList"))
 	err := r.API.List(ctx, list, client.InNamespace(r.ControlPlane))
@@ -294,7 +297,7 @@ func (r *Reader) readRoutes(ctx context.Context, dump *hcp.Dump) error {
 }
 
 // add adds u to dump. If that fails, it notes why and returns false.
-func (r *Reader) add(dump *hcp.Dump, u *unstructured.Unstructured) bool {
+func (r *Reader) add(dump *files.Dump, u *unstructured.Unstructured) bool {
 	text, err := json.Marshal(u)
 	if err == nil {
 		err = dump.Add(text)

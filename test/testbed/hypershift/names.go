@@ -9,8 +9,8 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/cldmnky/oooi/hcp/apiproxy"
 	"github.com/cldmnky/oooi/hcp/apirewrite"
-	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
 )
 
 // rulesFile is a file of the state directory with the names that KubeVirt has here. A cluster where it has its own has no such file.
@@ -49,7 +49,7 @@ func (h *HyperShift) RESTConfig() (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return proxy.Renamed(config, h.rules)
+	return apiproxy.Renamed(config, h.rules)
 }
 
 // named is a manifest of YAML documents with the names that KubeVirt has here.

@@ -1,0 +1,102 @@
+package apiproxy
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+)
+
+// manyLarge is a list with objects that need much more memory when they are parsed.
+func manyLarge(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"apiVersion":"internal.virt.example/v1","kind":"InternalVirtualMachineList","items":[`)
+	item := `{"apiVersion":"internal.virt.example/v1","kind":"InternalVirtualMachine","spec":[` + strings.Repeat("0,", 700_000) + `0]}`
+	for range 20 {
+		if _, err := io.WriteString(w, item+","); err != nil {
+			return
+		}
+	}
+	_, _ = fmt.Fprint(w, item, "]}")
+}
+
+// TestUnreadAnswers: many lists that a caller asks for and does not read need memory with a limit. Another caller is served, and the memory
+// is given back when the caller has gone.
+func TestUnreadAnswers(t *testing.T) {
+	g := NewWithT(t)
+	limits := NewBodies(8 << 20)
+	all := limits.answers.free
+	s := limited(t, limits, manyLarge)
+	var before runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	client := from(t, s, "127.0.0.3")
+	own := client.Transport.(*http.Transport)
+	own.TLSClientConfig = own.TLSClientConfig.Clone()
+	own.TLSClientConfig.NextProtos = []string{"http/1.1"} // Over HTTP/2, the client itself would hold 4 MiB of each answer.
+	own.ForceAttemptHTTP2 = false
+	broken := 0
+	var open []io.Closer
+	for range 24 {
+		answer, err := client.Get(s.URL + "/apis/kubevirt.io/v1/virtualmachines")
+		g.Expect(err).NotTo(HaveOccurred())
+		if answer.StatusCode != http.StatusOK {
+			g.Expect(answer.StatusCode).To(Equal(http.StatusServiceUnavailable))
+			broken++
+		}
+		open = append(open, answer.Body)
+		defer answer.Body.Close()
+	}
+	g.Expect(broken).To(BeNumerically(">", 0), "the caller has its half of the memory")
+	g.Expect(broken).To(BeNumerically("<", 22), "it has some of it")
+	var now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&now)
+	g.Expect(int64(now.HeapAlloc) - int64(before.HeapAlloc)).To(BeNumerically("<", 150<<20))
+	answer, err := from(t, s, "127.0.0.4").Get(s.URL + "/apis/kubevirt.io/v1/virtualmachines")
+	g.Expect(err).NotTo(HaveOccurred())
+	text, err := io.ReadAll(answer.Body)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(answer.Body.Close()).To(Succeed())
+	g.Expect(strings.Count(string(text), `"kind":"VirtualMachine"`)).To(Equal(21))
+	for _, c := range open {
+		_ = c.Close()
+	}
+	g.Eventually(func() int64 { limits.answers.mu.Lock(); defer limits.answers.mu.Unlock(); return limits.answers.free }, "1m").Should(Equal(all))
+}
+
+// TestStall: an answer that its client does not read ends. Logs wait.
+func TestStall(t *testing.T) {
+	ended := make(chan string, 2)
+	limits := NewBodies(8 << 20)
+	limits.stall = 50 * time.Millisecond
+	s := limited(t, limits, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/log") {
+			w.Header().Set("Content-Type", "text/plain")
+			for range 200 {
+				_, _ = io.WriteString(w, strings.Repeat("line\n", 10_000))
+			}
+		} else {
+			for range 5 {
+				manyLarge(w, r)
+			}
+		}
+		ended <- r.URL.Path
+	})
+	g := NewWithT(t)
+	logs, err := s.Client().Get(s.URL + "/api/v1/namespaces/a/pods/b/log")
+	g.Expect(err).NotTo(HaveOccurred())
+	list, err := s.Client().Get(s.URL + "/apis/kubevirt.io/v1/virtualmachines")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Eventually(ended, "1m").Should(Receive(ContainSubstring("virtualmachines")), "the API server is done with it")
+	_, err = io.ReadAll(list.Body)
+	g.Expect(err).To(HaveOccurred(), "the list does not end well")
+	text, err := io.ReadAll(logs.Body)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(text).To(HaveLen(10_000_000))
+}

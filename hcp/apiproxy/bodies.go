@@ -1,0 +1,236 @@
+// This file limits what bodies cost. That of a request is read and parsed before the API server knows who sends it, and that of an
+// answer waits for a client that may not read it.
+
+package apiproxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/cldmnky/oooi/hcp/apirewrite"
+)
+
+const (
+	// heldBodies is the limit of all bodies of requests that are in memory at once, in bytes.
+	heldBodies = 64 << 20
+	// heldAnswers is how many of the largest objects the answers that are in memory at once may have. One object needs up to three times
+	// its size, and one caller has at most half.
+	heldAnswers = 8
+	// small is what an answer may hold without being counted: as much as it needs for objects of usual size.
+	small = 1 << 20
+	// parsedBodies is the limit of all bodies that are parsed at once, in bytes. A parsed body needs many times its size.
+	parsedBodies = 4 << 20
+	// yamlCost is what a byte of YAML counts among parsedBodies.
+	yamlCost = 4
+	// retryAfter is the header of an answer to a request without memory, in seconds.
+	retryAfter = "1"
+)
+
+// errBusy says that there was no memory for a request in time.
+var errBusy = errors.New("too many large requests at once")
+
+// Bodies limits the memory and the time of all requests that share it, and what one caller can take of both. Nil: there is no
+// limit.
+type Bodies struct {
+	parsed *semaphore.Weighted
+	// wait is how long a body waits to be parsed, send how long a client has to send it, and stall how long it may read nothing.
+	wait, send, stall time.Duration
+	requests, answers *memory
+}
+
+// A memory is shared by all bodies of requests, or of answers.
+type memory struct {
+	mu   sync.Mutex
+	free int64
+	// callers are those with a body now, by IP address: a caller has no name yet, and can invent tokens.
+	callers map[string]*caller
+}
+
+// A caller's bodies wait for each other before they wait for those of others. So one caller's bodies are never ahead of
+// another's by more than parsedBodies.
+type caller struct {
+	bodies int
+	held   int64 // by them
+	parsed *semaphore.Weighted
+}
+
+// NewBodies returns the limits of a process. largest is the limit of an answer's object in bytes.
+func NewBodies(largest int) *Bodies {
+	return &Bodies{
+		parsed: semaphore.NewWeighted(parsedBodies), wait: 10 * time.Second, send: 30 * time.Second, stall: time.Minute,
+		requests: newMemory(heldBodies), answers: newMemory(heldAnswers * int64(largest)),
+	}
+}
+
+func newMemory(size int64) *memory { return &memory{free: size, callers: map[string]*caller{}} }
+
+// A lease is the memory of one body.
+type lease struct {
+	*Bodies
+	r       *http.Request
+	of      *memory
+	address string
+	caller  *caller // nil: nothing is read yet
+	size    int64
+}
+
+// lease returns a lease of nothing for the body of a request. Its release is due when the body is sent.
+func (b *Bodies) lease(r *http.Request) *lease {
+	l := &lease{Bodies: b, r: r}
+	if b != nil {
+		l.of = b.requests
+	}
+	return l
+}
+
+// answer returns the limits of an answer to r. release is due when it is closed.
+func (b *Bodies) answer(r *http.Request) (limits apirewrite.Limits, release func()) {
+	if b == nil {
+		return apirewrite.Limits{}, func() {}
+	}
+	l := &lease{Bodies: b, r: r, of: b.answers}
+	l.begin()
+	return apirewrite.Limits{Hold: l.hold, Turn: l.parsing}, l.release
+}
+
+// begin counts a body among those of its caller.
+func (l *lease) begin() {
+	host, _, err := net.SplitHostPort(l.r.RemoteAddr)
+	if err != nil {
+		host = l.r.RemoteAddr
+	}
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	if l.of.callers[host] == nil {
+		l.of.callers[host] = &caller{parsed: semaphore.NewWeighted(parsedBodies)}
+	}
+	l.address, l.caller = host, l.of.callers[host]
+	l.caller.bodies++
+}
+
+func (l *lease) release() {
+	if l.caller == nil {
+		return
+	}
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	l.of.free += l.size
+	l.caller.held -= l.size
+	if l.caller.bodies--; l.caller.bodies == 0 {
+		delete(l.of.callers, l.address)
+	}
+	l.caller = nil
+}
+
+// take takes n bytes. No caller has more than what is still free: alone it has half at most, and a part is always left for
+// the others.
+func (l *lease) take(n int64) bool {
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	if n > 0 && l.caller.held+n > l.of.free-n {
+		return false
+	}
+	l.of.free -= n
+	l.caller.held += n
+	l.size += n
+	return true
+}
+
+// hold takes or gives back memory, so that the body has this much.
+func (l *lease) hold(bytes int) error {
+	if !l.take(int64(max(0, bytes-small)) - l.size) {
+		return errBusy
+	}
+	return nil
+}
+
+// reader returns a reader that takes memory for what it reads. It does not wait for memory: if many did with a part of their
+// body, none would have all of it.
+func (l *lease) reader(from io.Reader) io.Reader {
+	if l.Bodies == nil {
+		return from
+	}
+	l.begin()
+	return leased{from, l}
+}
+
+type leased struct {
+	from io.Reader
+	*lease
+}
+
+// Read is that of io.Reader.
+func (l leased) Read(p []byte) (int, error) {
+	n, err := l.from.Read(p)
+	if !l.take(int64(n)) {
+		return 0, errBusy
+	}
+	return n, err
+}
+
+// parsing waits until a body that was read can be parsed. cost is in bytes. done is due after that.
+func (l *lease) parsing(cost int) (done func(), err error) {
+	if l.Bodies == nil {
+		return func() {}, nil
+	}
+	n := min(int64(cost), parsedBodies)
+	ctx, cancel := context.WithTimeout(l.r.Context(), l.wait)
+	defer cancel()
+	if l.caller.parsed.Acquire(ctx, n) != nil {
+		return nil, errBusy
+	}
+	if l.parsed.Acquire(ctx, n) != nil {
+		l.caller.parsed.Release(n)
+		return nil, errBusy
+	}
+	return func() { l.parsed.Release(n); l.caller.parsed.Release(n) }, nil
+}
+
+// deadline gives a client its time to send a body. done lifts the limit. If it is not lifted, the connection ends.
+func (l *lease) deadline(c *http.ResponseController) (done func()) {
+	if c == nil || l.Bodies == nil || c.SetReadDeadline(time.Now().Add(l.send)) != nil {
+		return func() {}
+	}
+	return func() { _ = c.SetReadDeadline(time.Time{}) } // It was possible before.
+}
+
+// controllerKey is that of the controller of a request's answer in the request's context.
+type controllerKey struct{}
+
+func withController(w http.ResponseWriter, r *http.Request) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), controllerKey{}, http.NewResponseController(w)))
+}
+
+// controllerOf returns the controller of a request's answer. Nil: the request is not one of a server.
+func controllerOf(r *http.Request) *http.ResponseController {
+	c, _ := r.Context().Value(controllerKey{}).(*http.ResponseController)
+	return c
+}
+
+// unread returns the answer to a request whose body cannot be read or parsed.
+func unread(r *http.Request, err error) *http.Response {
+	code, reason := unreadCode(err)
+	answer := refuse(r, code, reason, "reading the body: "+err.Error())
+	if code == http.StatusServiceUnavailable {
+		answer.Header.Set("Retry-After", retryAfter)
+	}
+	return answer
+}
+
+func unreadCode(err error) (code int, reason string) {
+	switch {
+	case errors.Is(err, errBusy):
+		return http.StatusServiceUnavailable, "ServiceUnavailable"
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return http.StatusRequestTimeout, "Timeout"
+	}
+	return http.StatusBadRequest, "BadRequest"
+}

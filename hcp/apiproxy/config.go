@@ -1,0 +1,36 @@
+// This file puts the rules into a client of the same process.
+
+package apiproxy
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+
+	"github.com/cldmnky/oooi/hcp/apirewrite"
+)
+
+// Prefix returns the escaped path of an API server's URL, without a slash at its end.
+func Prefix(server *url.URL) string { return strings.TrimSuffix(server.EscapedPath(), "/") }
+
+// Renamed returns config for an API server with other names. Nil rules: config itself.
+func Renamed(config *rest.Config, rules *apirewrite.Rules) (*rest.Config, error) {
+	if rules == nil {
+		return config, nil
+	}
+	server, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("URL of the API server %q: %w", config.Host, err)
+	}
+	config = rest.CopyConfig(config)
+	// Clients that are not told send protobuf, which cannot be renamed.
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	config.Wrap(func(base http.RoundTripper) http.RoundTripper {
+		return &Transport{Rules: rules, Base: base, Upgrade: base, Prefix: Prefix(server), Largest: apirewrite.Largest}
+	})
+	return config, nil
+}

@@ -1,0 +1,47 @@
+// This file makes answers of the proxy itself, in the form that an API server gives them.
+
+package apiproxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+)
+
+// status is a Status of Kubernetes.
+type status struct {
+	Kind       string         `json:"kind"`
+	APIVersion string         `json:"apiVersion"`
+	Metadata   map[string]any `json:"metadata"`
+	Status     string         `json:"status"`
+	Message    string         `json:"message"`
+	Reason     string         `json:"reason"`
+	Code       int            `json:"code"`
+}
+
+func statusText(code int, reason, message string) []byte {
+	text, err := json.Marshal(status{Kind: "Status", APIVersion: "v1", Metadata: map[string]any{}, Status: "Failure", Message: message, Reason: reason, Code: code})
+	if err != nil {
+		panic(err) // It has strings and a number only.
+	}
+	return append(text, '\n')
+}
+
+// refuse returns an answer to a request that the API server does not give.
+func refuse(r *http.Request, code int, reason, message string) *http.Response {
+	text := statusText(code, reason, message)
+	return &http.Response{
+		Status: strconv.Itoa(code) + " " + http.StatusText(code), StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header:        http.Header{"Content-Type": {"application/json"}, "Content-Length": {strconv.Itoa(len(text))}},
+		ContentLength: int64(len(text)), Body: io.NopCloser(bytes.NewReader(text)),
+	}
+}
+
+// writeStatus answers a request with a Status.
+func writeStatus(w http.ResponseWriter, code int, reason, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(statusText(code, reason, message)) // The client is gone if it fails.
+}

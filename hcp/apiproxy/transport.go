@@ -1,0 +1,265 @@
+// Package apiproxy carries requests and answers between a client and an API server, each with its own names. What is renamed
+// is decided in package apirewrite. This file is the part that both the proxy and a client in the same process use.
+package apiproxy
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cldmnky/oooi/hcp/apirewrite"
+)
+
+// LargestRequest is the limit of a request's body in bytes, as in an API server. It is low, because a body is read and parsed
+// before the API server knows who sends it, and because a parsed body needs many times its size.
+const LargestRequest = 3 << 20
+
+// A Transport renames requests on their way to an API server, and answers on their way back.
+type Transport struct {
+	Rules *apirewrite.Rules
+	// Base sends requests. Upgrade sends those that become a stream of another protocol, over HTTP/1.1.
+	Base, Upgrade http.RoundTripper
+	// Prefix is that of the API server's URL. Empty for most.
+	Prefix string
+	// Largest is the limit of an answer's object, an item of a list and an event in bytes.
+	Largest int
+	// Bodies limits what all requests need together. Nil: there is no limit.
+	Bodies *Bodies
+	// JSON converts an object from protobuf. Nil: there is none, and such an object with a name to rename is refused.
+	JSON func([]byte) ([]byte, error)
+}
+
+// RoundTrip is that of http.RoundTripper.
+func (t *Transport) RoundTrip(in *http.Request) (*http.Response, error) {
+	base := t.Base
+	upgrade := in.Header.Get("Upgrade") != ""
+	if upgrade {
+		base = t.Upgrade
+	}
+	path, target := t.Rules.Path(strings.TrimPrefix(in.URL.EscapedPath(), t.Prefix))
+	if target.API && t.Rules.Hides(target.Object()) {
+		closeBody(in)
+		return refuse(in, http.StatusNotFound, "NotFound", fmt.Sprintf("%s %q not found", qualified(target), target.Name)), nil
+	}
+	out := in.Clone(in.Context())
+	if err := setPath(out.URL, t.Prefix+path); err != nil {
+		closeBody(in)
+		return refuse(in, http.StatusBadRequest, "BadRequest", err.Error()), nil
+	}
+	if target.Opaque() {
+		return base.RoundTrip(out)
+	}
+	query, watch := t.Rules.Query(in.URL.RawQuery, target)
+	out.URL.RawQuery, target.Watch = query, (target.Watch || watch && target.Name == "") && in.Method == http.MethodGet
+	if values := in.Header.Values("Accept"); len(values) > 0 { // A kubelet refuses exec with a type that it does not know.
+		out.Header.Set("Accept", accept(values))
+	}
+	out.Header.Del("Accept-Encoding")
+	out.Header.Del("If-None-Match") // The tag is of the answer with the server's names, which other rules rename otherwise.
+	l := t.Bodies.lease(in)
+	defer l.release()
+	if refused := t.body(out, target, l); refused != nil {
+		return refused, nil
+	}
+	answer, err := base.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	return t.answer(answer, in, target), nil
+}
+
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
+}
+
+func qualified(t apirewrite.Target) string {
+	if t.Group == "" {
+		return t.Resource
+	}
+	return t.Resource + "." + t.Group
+}
+
+// setPath keeps the spelling of an escaped path.
+func setPath(u *url.URL, escaped string) error {
+	path, err := url.PathUnescape(escaped)
+	if err != nil {
+		return fmt.Errorf("path %q: %w", escaped, err)
+	}
+	u.Path, u.RawPath = path, escaped
+	return nil
+}
+
+// accept returns what a client accepts without formats that are not renamed. An API server answers in JSON then.
+func accept(values []string) string {
+	var kept []string
+	for one := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		one = strings.TrimSpace(one)
+		if one != "" && !slices.ContainsFunc([]string{"protobuf", "cbor", "yaml"}, func(f string) bool { return strings.Contains(one, f) }) {
+			kept = append(kept, one)
+		}
+	}
+	if len(kept) == 0 {
+		return "application/json"
+	}
+	return strings.Join(kept, ",")
+}
+
+// mayHaveNames reports whether a body of this type may have names. Others pass as they are and at once.
+func mayHaveNames(contentType string) bool {
+	return contentType == "" || slices.ContainsFunc([]string{"json", "yaml", "protobuf", "cbor"}, func(f string) bool { return strings.Contains(contentType, f) })
+}
+
+// beginsAsObject reports whether a body without a type may be an object. An API server takes it as JSON, but for a few uploads.
+func beginsAsObject(r *http.Request) bool {
+	buffered := bufio.NewReader(r.Body)
+	r.Body = body{buffered, r.Body}
+	first, err := buffered.Peek(1)
+	return err != nil || strings.Contains("{[ \t\r\n", string(first))
+}
+
+// body renames the body of a request. It returns an answer if it cannot.
+func (t *Transport) body(r *http.Request, target apirewrite.Target, l *lease) *http.Response {
+	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if r.Body == nil || r.Body == http.NoBody || !mayHaveNames(contentType) {
+		return nil
+	}
+	done := l.deadline(controllerOf(r))
+	if contentType == "" && !beginsAsObject(r) {
+		done()
+		return nil
+	}
+	limit := min(t.Largest, LargestRequest)
+	body, err := io.ReadAll(io.LimitReader(l.reader(r.Body), int64(limit)+1))
+	closeBody(r)
+	if err != nil {
+		return unread(r, err)
+	}
+	done()
+	if len(body) > limit {
+		return refuse(r, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", fmt.Sprintf("the body has more than %d bytes", limit))
+	}
+	renamed, contentType, refused := t.renamed(r, contentType, body, target, l)
+	if refused != nil {
+		return refused
+	}
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(renamed)), int64(len(renamed)), nil
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(renamed)), nil }
+	if r.Header.Get("Content-Length") != "" {
+		r.Header.Set("Content-Length", strconv.Itoa(len(renamed)))
+	}
+	return nil
+}
+
+// renamed returns a body in the server's words with its type. An empty type: it is the former one.
+func (t *Transport) renamed(r *http.Request, contentType string, body []byte, target apirewrite.Target, l *lease) ([]byte, string, *http.Response) {
+	isYAML := strings.Contains(contentType, "yaml")
+	cost := len(body)
+	if isYAML {
+		cost *= yamlCost
+	}
+	done, err := l.parsing(cost)
+	if err != nil {
+		return nil, "", unread(r, err)
+	}
+	defer done()
+	binary, newType := strings.Contains(contentType, "protobuf") || strings.Contains(contentType, "cbor"), ""
+	if binary {
+		if !t.Rules.HasWord(body) {
+			return body, "", nil
+		}
+		if t.JSON == nil || strings.Contains(contentType, "cbor") {
+			return nil, "", refuse(r, http.StatusUnsupportedMediaType, "UnsupportedMediaType", "names in a body of type "+contentType+" cannot be renamed: send JSON")
+		}
+		if body, err = t.JSON(body); err != nil {
+			return nil, "", refuse(r, http.StatusUnsupportedMediaType, "UnsupportedMediaType", err.Error()+": send JSON")
+		}
+		contentType, newType = "application/json", "application/json"
+	}
+	renamed, err := t.Rules.Body(contentType, body, target, apirewrite.ToServer)
+	if err != nil {
+		return nil, "", refuse(r, http.StatusBadRequest, "BadRequest", err.Error())
+	}
+	if contentType == apirewrite.YAML && !bytes.Equal(renamed, body) {
+		newType = "application/json"
+	}
+	return renamed, newType, nil
+}
+
+// answer renames an answer while it is read. What is not JSON stays as it is.
+func (t *Transport) answer(a *http.Response, in *http.Request, target apirewrite.Target) *http.Response {
+	for i, w := range a.Header["Warning"] {
+		a.Header["Warning"][i] = t.Rules.Message(w)
+	}
+	contentType, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	if contentType != "application/json" || in.Method == http.MethodHead || a.StatusCode == http.StatusSwitchingProtocols || a.ContentLength == 0 {
+		return a
+	}
+	source := io.Reader(a.Body)
+	switch encoding := a.Header.Get("Content-Encoding"); encoding {
+	case "", "identity":
+	case "gzip":
+		unpacked, err := gzip.NewReader(a.Body)
+		if err != nil {
+			_ = a.Body.Close()
+			return refuse(in, http.StatusBadGateway, "InternalError", "the API server's answer is not valid gzip: "+err.Error())
+		}
+		source = unpacked
+	default:
+		_ = a.Body.Close()
+		return refuse(in, http.StatusBadGateway, "InternalError", "the API server's answer has the unknown encoding "+strconv.Quote(encoding))
+	}
+	target.Watch = target.Watch && a.StatusCode == http.StatusOK
+	renamed := t.Rules.Answer(source, target, t.Largest)
+	limits, release := t.Bodies.answer(in)
+	renamed.Limit(limits)
+	a.Body = &heldBody{Reader: renamed, Closer: a.Body, release: release}
+	if !target.Watch {
+		if err := renamed.Prime(); err != nil && !errors.Is(err, io.EOF) {
+			_ = a.Body.Close()
+			if errors.Is(err, errBusy) {
+				return unread(in, err)
+			}
+			if errors.Is(err, apirewrite.ErrTooLarge) {
+				return refuse(in, http.StatusInternalServerError, "InternalError", "the answer cannot be renamed: "+err.Error())
+			}
+			return refuse(in, http.StatusBadGateway, "InternalError", "reading the API server's answer: "+err.Error())
+		}
+	}
+	a.Header.Del("Content-Encoding")
+	a.Header.Del("Etag")
+	a.Header.Del("Content-Length")
+	a.ContentLength, a.Uncompressed = -1, true
+	return a
+}
+
+// A heldBody is the body of a renamed answer. Its memory is given back when it is closed, once.
+type heldBody struct {
+	io.Reader
+	io.Closer
+	release func()
+}
+
+// Close is that of io.Closer.
+func (b *heldBody) Close() error {
+	b.release()
+	return b.Closer.Close()
+}
+
+type body struct {
+	io.Reader
+	io.Closer
+}

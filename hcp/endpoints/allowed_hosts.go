@@ -1,0 +1,271 @@
+// This file decides which external hosts VMs can reach to pull images. A node needs
+// these images to become Ready. Edges forward by TLS server name, so VMs reach no
+// other host. A proxy that needs a password is never used.
+
+package endpoints
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/services"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// redirected returns the hosts to which a registry redirects clients for layers and
+// signatures. The sources are "Configuring your firewall" in OpenShift's documentation
+// (openshift-docs modules/configuring-firewall.adoc, 4.20), and for Red Hat's
+// registries https://access.redhat.com/node/7001746.
+func redirected(registry string) []string {
+	quay := []string{"cdn.quay.io", "cdn01.quay.io", "cdn02.quay.io", "cdn03.quay.io", "cdn04.quay.io", "cdn05.quay.io", "cdn06.quay.io"}
+	switch registry {
+	case "quay.io":
+		return quay
+	case "registry.redhat.io", "registry.access.redhat.com":
+		return append(quay, "access.redhat.com")
+	}
+	return nil
+}
+
+// An unreachable registry is one that edges cannot forward to. An empty cause means
+// that the user allows no external host.
+type unreachable struct {
+	registry string
+	cause    network.Cause
+}
+
+// maxRegistries limits the registries of one cluster. HyperShift's API allows 65,025 mirrors.
+const maxRegistries = 256
+
+// releaseImages returns the release images, sorted: those that are set, and those that the
+// control plane runs or is updated to.
+func releaseImages(o objects.Objects) []string {
+	images := []string{o.HostedCluster.Spec.Release.Image}
+	for _, np := range o.NodePools {
+		images = append(images, np.Spec.Release.Image)
+	}
+	if v := o.HostedCluster.Status.Version; v != nil {
+		for _, update := range v.History { // newest first
+			if images = append(images, update.Image); update.State == configv1.CompletedUpdate {
+				break
+			}
+		}
+	}
+	slices.Sort(images)
+	return images
+}
+
+// imageRegistries returns the registries of the release images, then their mirrors, without
+// duplicates. Left is how many exceed maxRegistries.
+func imageRegistries(o objects.Objects) (registries []string, left int) {
+	images := releaseImages(o)
+	for _, source := range o.HostedCluster.Spec.ImageContentSources {
+		images = append(images, source.Mirrors...)
+	}
+	seen := map[string]bool{"": true}
+	for _, image := range images {
+		registry := registryOf(image)
+		if seen[registry] {
+			continue
+		}
+		seen[registry] = true
+		registries = append(registries, registry)
+	}
+	most := min(len(registries), maxRegistries)
+	return registries[:most], len(registries) - most
+}
+
+// wantedHosts returns the hosts of registries, the hosts to which these redirect, and the
+// hosts that the user allows. Both results are sorted and have no duplicates.
+func wantedHosts(registries []string, in network.Request, s settings.Values) (hosts []settings.HostPort, cannot []unreachable) {
+	for _, registry := range registries {
+		h, cause := byServerName(registry)
+		switch {
+		case onNetwork(in, registry):
+		case cause != "":
+			cannot = append(cannot, unreachable{strings.TrimPrefix(registry, plainHTTP), cause})
+		default:
+			hosts = append(hosts, h)
+			for _, r := range redirected(h.Host) {
+				hosts = append(hosts, settings.HostPort{Host: r, Port: 443})
+			}
+		}
+	}
+	if s.AllowedHosts != nil {
+		hosts = append(hosts, s.AllowedHosts.Hosts...)
+	}
+	hosts = slices.DeleteFunc(hosts, func(h settings.HostPort) bool { return answeredByUser(s.Settings, h.Host) })
+	slices.SortFunc(hosts, func(a, b settings.HostPort) int {
+		return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
+	})
+	slices.SortFunc(cannot, func(a, b unreachable) int { return strings.Compare(a.registry, b.registry) })
+	return slices.Compact(hosts), slices.Compact(cannot)
+}
+
+// onNetwork reports whether registry is an address in the CIDR of one of the VMs'
+// networks.
+func onNetwork(in network.Request, registry string) bool {
+	registry = strings.TrimPrefix(registry, plainHTTP)
+	if host, _, err := net.SplitHostPort(registry); err == nil {
+		registry = host
+	}
+	return slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.CIDR.Contains(services.Address(registry)) })
+}
+
+const plainHTTP = "http://"
+
+// registryOf returns the registry of an image or mirror: host in lower case, optional port,
+// and plainHTTP if it is not TLS.
+func registryOf(image string) string {
+	image = strings.TrimPrefix(image, "https://")
+	rest, plain := strings.CutPrefix(image, plainHTTP)
+	registry, _, _ := strings.Cut(rest, "/")
+	registry = strings.ToLower(registry)
+	if plain {
+		return plainHTTP + registry
+	}
+	return registry
+}
+
+// byServerName returns the host and port of a registry that clients identify by TLS
+// server name. Otherwise it returns the cause.
+func byServerName(registry string) (h settings.HostPort, cause network.Cause) {
+	host, port, err := net.SplitHostPort(registry)
+	if err != nil {
+		host, port = strings.Trim(registry, "[]"), ""
+	}
+	switch _, err := netip.ParseAddr(host); {
+	case err == nil:
+		return h, network.RegistryIsAddress
+	case port == "80" || strings.HasPrefix(registry, plainHTTP):
+		return h, network.RegistryIsPlainHTTP
+	}
+	h, err = settings.ExternalHost(registry)
+	if m := (settings.ValueError{}); errors.As(err, &m) && m.Cause == network.HostInManagementCluster {
+		return h, network.RegistryInManagementCluster
+	}
+	if err != nil {
+		return h, network.RegistryNameInvalid
+	}
+	return h, ""
+}
+
+// registryEndpoints returns the endpoints of the allowed external hosts, and problems
+// for the hosts that VMs cannot reach.
+func registryEndpoints(o objects.Objects, in network.Request, s settings.Values) Reachable {
+	var r Reachable
+	isolated := slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
+	off := s.AllowedHosts != nil && s.AllowedHosts.None
+	if !hasPrimary(in) || s.AllowedHosts == nil && !isolated {
+		return r
+	}
+	registries, left := imageRegistries(o)
+	hosts, cannot := wantedHosts(registries, in, s)
+	hosts, refused, problems := permittedHosts(o, s, hosts)
+	cannot = append(cannot, refused...)
+	if off {
+		for _, h := range hosts {
+			cannot = append(cannot, unreachable{registry: h.Host})
+		}
+		hosts = nil
+	}
+	for _, h := range hosts {
+		proxy, cause := proxyFor(o.Proxy, h)
+		if cause != "" {
+			cannot = append(cannot, unreachable{h.Host, cause})
+			continue
+		}
+		r.Endpoints = append(r.Endpoints, externalHost(h, proxy))
+	}
+	if isolated {
+		r.Problems = imagesUnreachable(in, off, r.Endpoints, cannot)
+		r.Problems = append(r.Problems, furtherHosts(o, in, s, registries, r.Endpoints)...)
+	}
+	if isolated && !off && left > 0 {
+		r.Problems = append(r.Problems, network.NewProblem(network.TooManyRegistries, network.Subject{},
+			network.Args{"count": strconv.Itoa(left), "most": strconv.Itoa(maxRegistries)}, "spec.imageContentSources"))
+	}
+	r.Problems = append(r.Problems, problems...)
+	return r
+}
+
+// externalHost returns the endpoint of an allowed external host. proxy is the
+// "host:port" of an HTTP proxy, or empty.
+func externalHost(h settings.HostPort, proxy string) network.Endpoint {
+	at := fmt.Sprintf("%s:%d", h.Host, h.Port)
+	return network.Endpoint{
+		Name: at, Origin: network.OriginRegistry, Hosts: []string{h.Host}, Port: h.Port, Match: network.MatchServerName,
+		Backend: network.Backend{Kind: network.BackendExternal, Name: at, Host: h.Host, Port: h.Port, HTTPProxy: proxy},
+	}
+}
+
+// answeredByUser reports whether the annotation dns-records has a record for host,
+// such as for a mirror on the network.
+func answeredByUser(s network.Settings, host string) bool {
+	return slices.ContainsFunc(s.Records, func(r network.Record) bool {
+		suffix, wildcard := strings.CutPrefix(r.Name, "*")
+		return r.Name == host || wildcard && strings.HasSuffix(host, suffix)
+	})
+}
+
+// proxyFor returns the HTTP proxy for h as "host:port", or "" for a direct connection.
+// cause is set if the proxy cannot be used. Messages do not show the proxy, because
+// its URL can contain a password.
+func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy string, cause network.Cause) {
+	u, err := c.ProxyFunc()(&url.URL{Scheme: "https", Host: net.JoinHostPort(h.Host, strconv.Itoa(int(h.Port)))})
+	switch {
+	// httpproxy parses an invalid URL again with the prefix http://; the result has a path.
+	case err != nil || u != nil && (u.Hostname() == "" || len(u.Path) > 1):
+		return "", network.ManagementProxyUnreadable
+	case u == nil:
+		return "", ""
+	case u.User != nil:
+		return "", network.ManagementProxyNeedsPassword
+	case u.Scheme != "http":
+		return "", network.ManagementProxyNotHTTP
+	}
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")), ""
+}
+
+// imagesUnreachable returns the problems of registries that nodes cannot reach. There
+// is one problem for the cluster, or one for each cause.
+func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoint, cannot []unreachable) network.Problems {
+	var all []string
+	for _, e := range forwarded {
+		all = append(all, e.Hosts...)
+	}
+	byCause := map[network.Cause][]string{}
+	for _, m := range cannot {
+		all = append(all, m.registry)
+		byCause[m.cause] = append(byCause[m.cause], m.registry)
+	}
+	slices.Sort(all)
+	hosts := network.Args{"hosts": strings.Join(slices.Compact(all), ", ")}
+	for _, s := range in.Networks {
+		switch {
+		case !s.Primary || s.Gateway.IsValid() || len(all) == 0:
+		case off:
+			return network.Problems{s.Attachment.Problem(network.ExternalHostsOff, hosts, settings.KeyAllowedHosts, settings.KeyGateway)}
+		case !s.Settings.Selects(network.ServiceProxy) || !s.Settings.Selects(network.ServiceDNS):
+			return network.Problems{s.Attachment.Problem(network.ExternalHostsNotServed, hosts, settings.KeyServices, settings.KeyGateway)}
+		}
+	}
+	var ps network.Problems
+	for _, c := range slices.Sorted(maps.Keys(byCause)) {
+		ps = append(ps, network.NewProblem(c, network.Subject{}, network.Args{"hosts": strings.Join(byCause[c], ", ")}, "spec.release.image", "spec.imageContentSources"))
+	}
+	return ps
+}

@@ -1,0 +1,286 @@
+// This file decides which address or backend *.apps of the hosted cluster resolves
+// to. The ingress of the hosted cluster runs on the VMs. The first match wins:
+//
+//	annotation apps-address, or a record in dns-records   that address
+//	spec.platform.kubevirt.baseDomainPassthrough          the VMs, at the node port of HyperShift's passthrough Service
+//	guest ingress of type LoadBalancerService             the VMs, at the node ports in the cloud provider's copy of its
+//	                                                      Service
+//	guest ingress of type HostNetwork                     the VMs, at its ports
+//	Service <cluster>-apps of type LoadBalancer           the VMs, at its target ports
+//	otherwise                                             a problem
+//
+// A Service of these that has a load balancer with an address of the network leads there.
+//
+// Port 443 is served, and port 80 if one of these names its backend. A cluster without the
+// ingress capability has no *.apps and no problem.
+
+package endpoints
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+
+	operatorv1 "github.com/openshift/api/operator/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/services"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// routerNamespace and routerService are the Service of the hosted cluster's default
+	// ingress of type LoadBalancerService. OpenShift decides them. HyperShift writes the
+	// VMs' addresses to the EndpointSlices of the copy, too.
+	routerNamespace, routerService = "openshift-ingress", "router-default"
+	// appsService is the end of the name of the Service for *.apps that users of HyperShift
+	// create for a base domain of their own, as HyperShift's documentation has it. The
+	// cluster's name comes first.
+	appsService = "-apps"
+)
+
+// apps returns the record of *.apps if the user set its address, or the endpoints of
+// the ingress. last is the plan in force.
+func apps(o objects.Objects, in network.Request, s settings.Values, last network.Plan) Reachable {
+	var r Reachable
+	hc := o.HostedCluster
+	if !hasPrimary(in) || !hasIngress(hc) {
+		return r
+	}
+	e := network.Endpoint{Name: "apps", Origin: network.OriginApps, Port: network.PortHTTPS, Match: network.MatchServerName}
+	name := AppsName(hc)
+	switch {
+	case name == "" && passesThrough(hc):
+		r.add(e, problem(network.BaseDomainPending, endpoint(e.Name), network.Args{"object": "spec.dns.baseDomain"}))
+		return r
+	case name == "":
+		return r
+	}
+	e.Hosts = []string{name}
+	switch i, found := guestIngress(o); {
+	case s.AppsAddress.IsValid():
+		r.Apps = network.Record{Name: name, Addresses: []netip.Addr{s.AppsAddress}}
+	case slices.ContainsFunc(s.Records, func(r network.Record) bool { return strings.EqualFold(r.Name, name) }):
+	case found:
+		for _, e := range i.endpoints(e) {
+			r.add(e, nil)
+		}
+		if i.pending {
+			r.Waiting = append(r.Waiting, e.Name)
+		}
+	default:
+		r.add(e, ingressMissing(o, in, e, last))
+	}
+	return r
+}
+
+// ingressMissing returns the problem that nothing serves e, the ingress. It is waited for if
+// HyperShift or its cloud provider will create what serves it, or if a copy served it in last: the
+// guest's administrator can choose a load balancer, or make its Service again, at any time. It is a
+// hint if other DNS servers may know the name.
+func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, last network.Plan) *network.Problem {
+	subject, hc := endpoint(e.Name), o.HostedCluster
+	args := network.Args{"name": e.Hosts[0], "service": hc.Name + appsService}
+	switch {
+	case passesThrough(hc):
+		expected := "Service " + services.PassthroughService + hc.Spec.Platform.Kubevirt.GenerateID
+		return problem(network.IngressServicePending, subject, network.Args{"name": e.Hosts[0], "object": expected})
+	case o.GuestIngress != nil && o.GuestIngress.Type == operatorv1.LoadBalancerServiceStrategyType, slices.ContainsFunc(last.Endpoints, isCopy):
+		return problem(network.IngressCopyPending, subject, args, settings.KeyAppsAddress)
+	case !slices.ContainsFunc(in.Networks, ownNamesOnly):
+		return problem(network.IngressAddressUnknown, subject, args, settings.KeyAppsAddress)
+	}
+	return problem(network.IngressAddressMissing, subject, args, settings.KeyAppsAddress)
+}
+
+// isCopy reports whether e is the ingress as routerIngress returns it.
+func isCopy(e network.Endpoint) bool {
+	return e.Origin == network.OriginApps && e.Backend.Service != "" && !strings.HasPrefix(e.Backend.Service, services.PassthroughService)
+}
+
+// ownNamesOnly reports whether VMs boot from s and its edges refuse names that the plan does not have:
+// no other DNS server is asked. Then nothing else can resolve *.apps.
+func ownNamesOnly(s network.NetworkRequest) bool {
+	if !s.Primary || s.Settings.Services != nil && !slices.Contains(s.Settings.Services, network.ServiceDNS) {
+		return false
+	}
+	if up := s.Settings.Upstreams; up != nil {
+		return up.Mode == network.UpstreamNone
+	}
+	return !s.Gateway.IsValid()
+}
+
+// passesThrough reports whether hc has its names from the management cluster, which passes
+// connections on to its ingress.
+func passesThrough(hc *hyperv1.HostedCluster) bool {
+	k := hc.Spec.Platform.Kubevirt
+	return k != nil && k.BaseDomainPassthrough != nil && *k.BaseDomainPassthrough
+}
+
+// An ingress is where connections to the ingress of the hosted cluster lead.
+type ingress struct {
+	// https and http are the backends of ports 443 and 80. Zero: unknown.
+	https, http network.Backend
+	// loadBalancer is the address of its own load balancer. Zero: it has none.
+	loadBalancer netip.Addr
+	// pending is true while the load balancer has no address yet, or none at the moment.
+	pending bool
+}
+
+// endpoints returns the endpoints of i. https is that of port 443 without its backend. Clients
+// of port 80 send no TLS server name, so nothing else is served there.
+func (i ingress) endpoints(https network.Endpoint) []network.Endpoint {
+	https.Backend, https.LoadBalancer = i.https, i.loadBalancer
+	out := []network.Endpoint{https}
+	if i.http != (network.Backend{}) {
+		http := https
+		http.Port, http.Match, http.Backend = network.PortHTTP, network.MatchAny, i.http
+		out = append(out, http)
+	}
+	return out
+}
+
+// guestIngress returns the ingress of o's hosted cluster. ok is false if nothing says where it is.
+func guestIngress(o objects.Objects) (i ingress, ok bool) {
+	for _, x := range []ingress{passthroughIngress(o), routerIngress(o), hostNetworkIngress(o.GuestIngress), documentedIngress(o)} {
+		if i.https == (network.Backend{}) {
+			i.https, i.loadBalancer, i.pending = x.https, x.loadBalancer, x.pending
+		}
+		if i.http == (network.Backend{}) {
+			i.http = x.http
+		}
+	}
+	return i, i.https != (network.Backend{})
+}
+
+// passthroughIngress returns the VMs behind the passthrough Service. It has HTTPS only.
+func passthroughIngress(o objects.Objects) ingress {
+	k := o.HostedCluster.Spec.Platform.Kubevirt
+	if k == nil || k.GenerateID == "" {
+		return ingress{}
+	}
+	svc, ok := service(o, services.PassthroughService+k.GenerateID)
+	if !ok || len(svc.Spec.Ports) == 0 {
+		return ingress{}
+	}
+	return ingress{https: vmsBehind(svc, svc.Spec.Ports[0])}
+}
+
+// routerIngress returns the VMs behind the cloud provider's copy of the guest's Service
+// router-default.
+func routerIngress(o objects.Objects) ingress {
+	copies := slices.DeleteFunc(slices.Clone(o.Services), func(s corev1.Service) bool {
+		return s.Labels[settings.LabelGuestService] != routerService || s.Labels[services.GuestNamespaceLabel] != routerNamespace
+	})
+	if len(copies) == 0 {
+		return ingress{}
+	}
+	// The guest made the youngest one last. The copy of the one before goes later, and serves until then.
+	if stay := slices.DeleteFunc(slices.Clone(copies), func(s corev1.Service) bool { return s.DeletionTimestamp != nil }); len(stay) > 0 {
+		copies = stay
+	}
+	svc := slices.MaxFunc(copies, func(a, b corev1.Service) int { return objects.CompareAge(&a, &b) })
+	return ingressBehind(svc, vmsBehind)
+}
+
+// documentedIngress returns the VMs at the target ports of the Service <cluster>-apps. Its
+// EndpointSlices may have the pods of the VMs instead, as its selector is often theirs.
+func documentedIngress(o objects.Objects) ingress {
+	svc, ok := service(o, o.HostedCluster.Name+appsService)
+	if !ok || svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		return ingress{}
+	}
+	return ingressBehind(svc, func(_ corev1.Service, p corev1.ServicePort) network.Backend {
+		return allVMs(services.PortNumber(p.TargetPort.IntVal))
+	})
+}
+
+// ingressBehind returns the ingress at the ports of svc, with the backend that of returns for
+// each, and the address of its load balancer. A port without a number of its target is left out.
+func ingressBehind(svc corev1.Service, of func(corev1.Service, corev1.ServicePort) network.Backend) ingress {
+	address := loadBalancerAddress(svc)
+	out := ingress{pending: address == ""}
+	if a := services.Address(address); a.Is4() {
+		out.loadBalancer = a
+	}
+	for _, p := range svc.Spec.Ports {
+		switch {
+		case services.PortNumber(p.TargetPort.IntVal) == 0 || p.Protocol != corev1.ProtocolTCP && p.Protocol != "":
+		case p.Port == network.PortHTTPS:
+			out.https = of(svc, p)
+		case p.Port == network.PortHTTP:
+			out.http = of(svc, p)
+		}
+	}
+	return out
+}
+
+// vmsBehind returns the VMs in the EndpointSlices of svc, at the port that they have for p.
+func vmsBehind(svc corev1.Service, p corev1.ServicePort) network.Backend {
+	b := backendAt(svc, p)
+	b.Kind, b.ClusterIP = network.BackendVMs, netip.Addr{}
+	if port := p.TargetPort.IntVal; 0 < port && port <= math.MaxUint16 {
+		b.TargetPort = uint16(port)
+	}
+	return b
+}
+
+// allVMs returns all VMs of the cluster at port. Zero if port is 0.
+func allVMs(port uint16) network.Backend {
+	if port == 0 {
+		return network.Backend{}
+	}
+	return network.Backend{Kind: network.BackendVMs, Name: fmt.Sprintf("vms:%d", port), Port: port}
+}
+
+// hostNetworkIngress returns the VMs at the ports of a guest ingress of type HostNetwork.
+func hostNetworkIngress(s *operatorv1.EndpointPublishingStrategy) ingress {
+	if s == nil || s.Type != operatorv1.HostNetworkStrategyType {
+		return ingress{}
+	}
+	var ports operatorv1.HostNetworkStrategy
+	if s.HostNetwork != nil {
+		ports = *s.HostNetwork
+	}
+	return ingress{
+		https: allVMs(services.PortNumber(cmp.Or(ports.HTTPSPort, network.PortHTTPS))),
+		http:  allVMs(services.PortNumber(cmp.Or(ports.HTTPPort, network.PortHTTP))),
+	}
+}
+
+// hasIngress reports whether the ingress capability of hc is enabled.
+func hasIngress(hc *hyperv1.HostedCluster) bool {
+	return hc.Spec.Capabilities == nil || !slices.Contains(hc.Spec.Capabilities.Disabled, hyperv1.IngressCapability)
+}
+
+// AppsName returns the name of the ingress of hc. It is empty if hc has none, or if its domain is not known yet.
+func AppsName(hc *hyperv1.HostedCluster) string {
+	domain := appsDomain(hc)
+	if domain == "" || !hasIngress(hc) {
+		return ""
+	}
+	return "*." + domain
+}
+
+// appsDomain returns the ingress domain, as HyperShift's globalconfig.IngressDomain
+// does. It is empty while the base domain is unknown.
+func appsDomain(hc *hyperv1.HostedCluster) string {
+	if c := hc.Spec.Configuration; c != nil && c.Ingress != nil {
+		if c.Ingress.AppsDomain != "" {
+			return c.Ingress.AppsDomain
+		}
+		if c.Ingress.Domain != "" {
+			return c.Ingress.Domain
+		}
+	}
+	if d := objects.Domain(hc); d != "" {
+		return "apps." + d
+	}
+	return ""
+}

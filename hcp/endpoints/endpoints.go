@@ -1,0 +1,108 @@
+// Package endpoints decides what VMs must reach, and where connections to it lead: the endpoints that
+// HyperShift publishes, other Routes and Services, the ingress of the hosted cluster, and external hosts for
+// images. It reports what VMs cannot reach.
+package endpoints
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/services"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// Of returns what VMs on the networks of in must reach. Nothing is published for VMs if none boots
+// from a network: then VMs use the pod network. s are the annotations of the hosted cluster, and last is
+// the plan in force.
+func Of(o objects.Objects, in network.Request, s settings.Values, last network.Plan) Reachable {
+	var r Reachable
+	if usesNetworks(in) {
+		for _, x := range []Reachable{publishedEndpoints(o), publications(o), apps(o, in, s, last), registryEndpoints(o, in, s)} {
+			r.Endpoints, r.Waiting = append(r.Endpoints, x.Endpoints...), append(r.Waiting, x.Waiting...)
+			r.Problems = append(r.Problems, x.Problems...)
+			if x.Apps.Name != "" {
+				r.Apps = x.Apps
+			}
+		}
+		r.LoadBalancers, r.Announced = services.LoadBalancers(o.Services, o.Slices), announcedAddresses(o.HostedCluster)
+	}
+	slices.Sort(r.Waiting)
+	r.Problems = slices.Concat(r.Problems, recordProblems(s.Records, r.Endpoints), limitations(o, in, r.Endpoints))
+	return r
+}
+
+// usesNetworks reports whether VMs reach their control plane through a network of in.
+// It is true for a cluster without networks, because it might get some.
+func usesNetworks(in network.Request) bool { return len(in.Networks) == 0 || hasPrimary(in) }
+
+// hasPrimary reports whether VMs boot from some network of in.
+func hasPrimary(in network.Request) bool {
+	return slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary })
+}
+
+// Reachable is what VMs must reach.
+type Reachable struct {
+	Endpoints []network.Endpoint
+	// Waiting holds the names of the endpoints that are not published yet.
+	Waiting  []string
+	Problems network.Problems
+	// Apps is the record of *.apps if the user set its address.
+	Apps network.Record
+	// LoadBalancers are those of the hosted cluster.
+	LoadBalancers []network.LoadBalancer
+	// Announced are the addresses in spec.services.
+	Announced []netip.Addr
+}
+
+// add adds e, or the problem that prevents it from being served. e.Name must be set.
+func (r *Reachable) add(e network.Endpoint, problem *network.Problem) {
+	if problem == nil && (e.Port == 0 || e.Backend.Port == 0) {
+		problem = portInvalid(e)
+	}
+	if problem == nil {
+		r.Endpoints = append(r.Endpoints, e)
+		return
+	}
+	r.Problems = append(r.Problems, *problem)
+	if problem.Waits() {
+		r.Problems[len(r.Problems)-1].Subject = endpoint(e.Name)
+		r.Waiting = append(r.Waiting, e.Name)
+	}
+}
+
+// endpoint returns the subject of problems about an endpoint.
+func endpoint(name string) network.Subject { return network.Subject{Kind: "Endpoint", Name: name} }
+
+// problem returns a pointer to a new problem, for functions in which nil means none.
+func problem(c network.Cause, subject network.Subject, args network.Args, keys ...string) *network.Problem {
+	p := network.NewProblem(c, subject, args, keys...)
+	return &p
+}
+
+// problemOf returns a problem without a subject. Reachable.add sets the subject.
+func problemOf(c network.Cause, args network.Args) *network.Problem {
+	return problem(c, network.Subject{}, args)
+}
+
+// recordProblems returns a problem for each record of the user that overrides the name of
+// an endpoint, or that covers a top-level domain.
+func recordProblems(records []network.Record, endpoints []network.Endpoint) network.Problems {
+	var problems network.Problems
+	for _, r := range records {
+		published := func(e network.Endpoint) bool {
+			return slices.ContainsFunc(e.Hosts, func(host string) bool { return strings.EqualFold(host, r.Name) })
+		}
+		below, wildcard := strings.CutPrefix(r.Name, "*.")
+		args := network.Args{"name": r.Name, "addresses": network.AddressList(r.Addresses)}
+		switch {
+		case slices.ContainsFunc(endpoints, published):
+			problems = append(problems, network.NewProblem(network.RecordOverridesEndpoint, network.Subject{}, args, settings.KeyDNSRecords))
+		case wildcard && !strings.Contains(below, "."):
+			problems = append(problems, network.NewProblem(network.RecordCoversTopLevelDomain, network.Subject{}, args, settings.KeyDNSRecords))
+		}
+	}
+	return problems
+}

@@ -1,0 +1,61 @@
+// This file finds hosts that nodes might need for images, and that no object names: those that
+// a registry redirects to, and those of images that a release consists of. It only gives hints.
+
+package endpoints
+
+import (
+	"slices"
+	"strings"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// furtherHosts returns hints about hosts that nodes might need for images. A user who names
+// hosts has thought of them. registries are those of the cluster, and forwarded those that
+// edges forward to.
+func furtherHosts(o objects.Objects, in network.Request, s settings.Values, registries []string, forwarded []network.Endpoint) network.Problems {
+	if s.AllowedHosts != nil && (s.AllowedHosts.None || len(s.AllowedHosts.Hosts) > 0) {
+		return nil
+	}
+	carried := func(registry string) bool {
+		h, cause := byServerName(registry)
+		return cause == "" && slices.ContainsFunc(forwarded, func(e network.Endpoint) bool { return slices.Contains(e.Hosts, h.Host) && e.Port == h.Port })
+	}
+	// A registry that nodes do not reach has a problem of its own.
+	reached := func(registry string) bool {
+		h, _ := byServerName(registry)
+		return carried(registry) || onNetwork(in, registry) || answeredByUser(s.Settings, h.Host)
+	}
+	var releases []string
+	for _, image := range releaseImages(o) {
+		releases = append(releases, registryOf(image))
+	}
+	var ps network.Problems
+	hint := func(c network.Cause, hosts []string, keys ...string) {
+		if len(hosts) > 0 {
+			ps = append(ps, network.NewProblem(c, network.Subject{}, network.Args{"hosts": strings.Join(hosts, ", ")}, keys...))
+		}
+	}
+	hint(network.RegistryMayRedirect, unknownOf(registries, carried), settings.KeyAllowedHosts)
+	if !slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, func(x hyperv1.ImageContentSource) bool { return len(x.Mirrors) > 0 }) {
+		hint(network.ReleaseMayNameOthers, unknownOf(releases, reached), settings.KeyAllowedHosts, "spec.imageContentSources")
+	}
+	return ps
+}
+
+// unknownOf returns those of registries that are reached and whose further hosts are not
+// known, each once and sorted.
+func unknownOf(registries []string, reached func(string) bool) []string {
+	var out []string
+	for _, r := range registries {
+		if h, _ := byServerName(r); reached(r) && len(redirected(h.Host)) == 0 && !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,42 @@
+// This file compares what a HostedCluster asks for with what the administrator of the
+// management cluster permits.
+
+package endpoints
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// permittedHosts returns the hosts that the administrator permits. The problems are about
+// those of the annotation allowed-hosts, cannot has the registries.
+func permittedHosts(o objects.Objects, s settings.Values, hosts []settings.HostPort) (permitted []settings.HostPort, cannot []unreachable, problems network.Problems) {
+	named := map[network.Cause][]string{}
+	for _, h := range hosts {
+		byUser := s.AllowedHosts != nil && slices.Contains(s.AllowedHosts.Hosts, h)
+		at := fmt.Sprintf("%s:%d", h.Host, h.Port)
+		switch host, port := o.Permissions.Host(h.Host), o.Permissions.Port(h.Port); {
+		case host && port:
+			permitted = append(permitted, h)
+		case byUser && host:
+			named[network.HostPortNotPermitted] = append(named[network.HostPortNotPermitted], at)
+		case byUser:
+			named[network.HostNotPermitted] = append(named[network.HostNotPermitted], h.Host)
+		case host:
+			cannot = append(cannot, unreachable{at, network.RegistryPortNotPermitted})
+		default:
+			cannot = append(cannot, unreachable{h.Host, network.RegistryNotPermitted})
+		}
+	}
+	for _, c := range slices.Sorted(maps.Keys(named)) {
+		args := network.Args{"hosts": strings.Join(slices.Compact(named[c]), ", ")}
+		problems = append(problems, network.NewProblem(c, network.Subject{}, args, settings.KeyAllowedHosts))
+	}
+	return permitted, cannot, problems
+}

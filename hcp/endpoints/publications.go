@@ -1,0 +1,108 @@
+// This file reads which further Services of the control plane namespace VMs can reach:
+// those with the annotation publish that are not copies from the hosted cluster. Package
+// network resolves conflicts of names and ports.
+
+package endpoints
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/services"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// maxPublications limits the names and ports of all Services of one cluster.
+const maxPublications = 256
+
+// publications returns the endpoints of Services with the annotation publish. Older
+// Services have precedence if there are more than maxPublications.
+func publications(o objects.Objects) Reachable {
+	var r Reachable
+	var left []string
+	first := 0
+	oldest := func(a, b corev1.Service) int { return objects.CompareAge(&a, &b) }
+	for _, svc := range slices.SortedFunc(slices.Values(o.Services), oldest) {
+		if _, copied := svc.Labels[settings.LabelGuestService]; copied {
+			if _, publishes := svc.Annotations[settings.Prefix+settings.KeyPublish]; publishes {
+				r.Problems = append(r.Problems, network.NewProblem(network.PublishedByGuest, onService(svc.Name),
+					network.Args{"service": svc.Name, "guestService": svc.Labels[services.GuestNamespaceLabel] + "/" + svc.Labels[settings.LabelGuestService]}))
+			}
+			continue
+		}
+		if svc.Labels[wire.LabelManagedBy] == wire.Owner && svc.Labels[wire.LabelPartOf] == wire.Owner {
+			continue // Of oooi. Its annotations are not the user's.
+		}
+		asked, problems := settings.Overlay(settings.Values{}, settings.OnService, svc.Name, svc.Annotations)
+		for _, p := range problems {
+			if p.Blocks() {
+				// Only this Service is affected. Its last known good endpoints are served.
+				p.Severity = network.SeverityWarning
+				r.Waiting = append(r.Waiting, svc.Name+"/")
+			}
+			r.Problems = append(r.Problems, p)
+		}
+		at := asked.Publish
+		if first+len(at) > maxPublications {
+			at = at[:maxPublications-first]
+			left = append(left, svc.Name)
+		}
+		first += len(at)
+		for _, h := range at {
+			r.add(publication(svc, h))
+		}
+	}
+	if len(left) > 0 {
+		r.Problems = append(r.Problems, network.NewProblem(network.TooManyPublished, onService(left[0]), network.Args{
+			"service": left[0], "count": strconv.Itoa(len(left) - 1), "most": strconv.Itoa(maxPublications)}, settings.KeyPublish))
+	}
+	return r
+}
+
+// publication returns the endpoint of svc at one name and port. Clients of ports other
+// than 443 might not use TLS, so the endpoint matches all connections there.
+func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *network.Problem) {
+	e := network.Endpoint{
+		Name:   fmt.Sprintf("%s/%s:%d", svc.Name, h.Host, h.Port),
+		Origin: network.OriginService,
+		Hosts:  []string{h.Host},
+		Port:   h.Port,
+		Match:  network.MatchAny,
+	}
+	args := network.Args{"service": svc.Name, "at": fmt.Sprintf("%s:%d", h.Host, h.Port)}
+	if h.Port == 443 {
+		e.Match = network.MatchServerName
+	}
+	if strings.HasPrefix(svc.Name, services.PassthroughService) {
+		return e, problem(network.PublishedIsIngress, onService(svc.Name), args, settings.KeyPublish)
+	}
+	port, ok := tcpPort(svc, h.Port)
+	if !ok {
+		return e, problem(network.PublishedHasNoPort, onService(svc.Name), args, settings.KeyPublish)
+	}
+	e.Backend = backendAt(svc, port)
+	return e, nil
+}
+
+// onService returns the subject of problems about a Service of the control plane.
+func onService(name string) network.Subject { return network.Subject{Kind: "Service", Name: name} }
+
+// tcpPort returns the TCP port of svc with that number, or its first TCP port. ok is
+// false if svc has none or is of type ExternalName.
+func tcpPort(svc corev1.Service, number uint16) (port corev1.ServicePort, ok bool) {
+	tcp := slices.DeleteFunc(slices.Clone(svc.Spec.Ports), func(p corev1.ServicePort) bool {
+		return p.Protocol != corev1.ProtocolTCP && p.Protocol != ""
+	})
+	if len(tcp) == 0 || svc.Spec.Type == corev1.ServiceTypeExternalName {
+		return corev1.ServicePort{}, false
+	}
+	i := slices.IndexFunc(tcp, func(p corev1.ServicePort) bool { return p.Port == int32(number) })
+	return tcp[max(i, 0)], true
+}

@@ -1,0 +1,266 @@
+// This file decides which published endpoints VMs must reach, and the Service behind
+// each one. It implements this table of services and publishing strategies:
+//
+//	service        strategy            address and port                  read from
+//	APIServer      any                 status.controlPlaneEndpoint       HostedCluster
+//	Ignition       Route               status.ignitionEndpoint : 443     HostedCluster, else Route ignition-server
+//	               NodePort            status.ignitionEndpoint           HostedCluster
+//	OAuth          Route               .spec.host : 443                  Route oauth
+//	               NodePort            nodePort.address : its nodePort   spec, Service oauth-openshift
+//	Konnectivity   Route               .spec.host : 443                  Route konnectivity-server
+//	               NodePort            nodePort.address : its nodePort   spec, Service konnectivity-server
+//	               LoadBalancer        hostname or status : 8091         spec, Service konnectivity-server
+//	others         Route               .spec.host : 443                  every passthrough Route
+//
+// An endpoint that is not published yet is waited for.
+
+package endpoints
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	routev1 "github.com/openshift/api/route/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/services"
+	"github.com/cldmnky/oooi/network"
+)
+
+// A published service of the control plane: its type, the name of its Route under
+// strategy Route, and the name of its backend Service.
+type published struct {
+	service hyperv1.ServiceType
+	route   string
+	backend string
+	// strategies that HyperShift implements on KubeVirt.
+	strategies []hyperv1.PublishingStrategyType
+}
+
+// publishedServices returns the services of hc that VMs need. A cluster with OIDC has
+// no OAuth server.
+func publishedServices(hc *hyperv1.HostedCluster) []published {
+	all := []published{
+		{hyperv1.APIServer, "kube-apiserver", network.APIService, []hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}},
+		{hyperv1.Ignition, "ignition-server", network.IgnitionService, []hyperv1.PublishingStrategyType{hyperv1.NodePort, hyperv1.Route}},
+		{hyperv1.Konnectivity, "konnectivity-server", network.KonnectivityService, []hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}},
+		{hyperv1.OAuthServer, "oauth", network.OAuthService, []hyperv1.PublishingStrategyType{hyperv1.NodePort, hyperv1.Route}},
+	}
+	c := hc.Spec.Configuration
+	if c != nil && c.Authentication != nil && c.Authentication.Type == configv1.AuthenticationTypeOIDC {
+		return all[:3]
+	}
+	return all
+}
+
+// publishedEndpoints returns the endpoints that HyperShift publishes.
+func publishedEndpoints(o objects.Objects) Reachable {
+	var r Reachable
+	for _, p := range publishedServices(o.HostedCluster) {
+		strategy := strategyOf(o.HostedCluster, p.service)
+		if refused := unsupportedStrategy(p, strategy); refused != nil {
+			r.Problems = append(r.Problems, *refused)
+			continue
+		}
+		e, problem := publishedEndpoint(o, p, strategy)
+		e.Name = p.route
+		r.add(e, problem)
+	}
+	routeEndpoints(o, &r)
+	r.Problems = append(r.Problems, ignitionRoute(o)...)
+	return r
+}
+
+// strategyOf returns the strategy of s in spec.services. If s is missing, it returns
+// the default that HyperShift's webhook adds for KubeVirt.
+func strategyOf(hc *hyperv1.HostedCluster, s hyperv1.ServiceType) hyperv1.ServicePublishingStrategy {
+	for _, m := range hc.Spec.Services {
+		if m.Service == s {
+			return m.ServicePublishingStrategy
+		}
+	}
+	if s == hyperv1.APIServer {
+		return hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer}
+	}
+	return hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}
+}
+
+// publishedEndpoint returns the endpoint of p, or the problem that prevents it.
+func publishedEndpoint(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *network.Problem) {
+	var e network.Endpoint
+	var port *routev1.RoutePort
+	var problem *network.Problem
+	switch {
+	case s.Type == hyperv1.NodePort && services.Address(s.NodePort.Address).Is6():
+		return e, atIPv6(p)
+	case p.service == hyperv1.APIServer:
+		e, problem = apiServer(o)
+	case s.Type == hyperv1.Route:
+		e, port, problem = byRoute(o, p)
+	case p.service == hyperv1.Ignition:
+		e, problem = ignitionByNodePort(o)
+	case s.Type == hyperv1.LoadBalancer:
+		e, problem = byLoadBalancer(o, p, s)
+	default:
+		e, problem = byNodePort(o, p, s)
+	}
+	if problem != nil {
+		return e, problem
+	}
+	if len(e.Hosts) == 0 && len(e.Addresses) == 0 {
+		return e, atIPv6(p)
+	}
+	e.Backend, problem = backend(o, p.backend, port)
+	if problem != nil && p.service == hyperv1.APIServer {
+		return e, problemOf(network.APIServiceMissing, network.Args{"object": p.backend})
+	}
+	return e, problem
+}
+
+// atIPv6 returns the problem of an endpoint at an IPv6 address. It is an Error unless
+// nodes boot without the endpoint.
+func atIPv6(p published) *network.Problem {
+	at6 := problem(network.EndpointAtIPv6, endpoint(p.route), network.Args{"service": string(p.service)}, keyServices)
+	if !(network.Endpoint{Name: p.route}).NeededByNodes() {
+		at6.Severity = network.SeverityWarning
+	}
+	return at6
+}
+
+// apiServer returns the endpoint in status.controlPlaneEndpoint. All strategies
+// publish the address and port for nodes there. Clients send the host name, an
+// in-cluster name or no TLS server name, so the endpoint matches any.
+func apiServer(o objects.Objects) (network.Endpoint, *network.Problem) {
+	ep := o.HostedCluster.Status.ControlPlaneEndpoint
+	if ep.Host == "" || ep.Port == 0 {
+		return network.Endpoint{}, problemOf(network.APIEndpointUnknown, network.Args{"object": "status.controlPlaneEndpoint", "at": announced(strategyOf(o.HostedCluster, hyperv1.APIServer))})
+	}
+	e := endpointAt(ep.Host, services.PortNumber(ep.Port), network.MatchAny)
+	if name := o.HostedCluster.Spec.KubeAPIServerDNSName; name != "" {
+		e.Hosts = append(e.Hosts, name)
+	}
+	return e, nil
+}
+
+// announced describes where an endpoint will be published according to spec.services.
+// It is used in messages only.
+func announced(s hyperv1.ServicePublishingStrategy) string {
+	switch {
+	case s.Type == hyperv1.Route && s.Route != nil && s.Route.Hostname != "":
+		return s.Route.Hostname + ":443"
+	case s.Type == hyperv1.Route:
+		return "the host that its Route gets, port 443"
+	case s.Type == hyperv1.NodePort && s.NodePort != nil && s.NodePort.Port != 0:
+		return fmt.Sprintf("%s:%d", s.NodePort.Address, s.NodePort.Port)
+	case s.Type == hyperv1.NodePort && s.NodePort != nil:
+		return s.NodePort.Address + ", at the node port that its Service gets"
+	case s.LoadBalancer != nil && s.LoadBalancer.Hostname != "":
+		return s.LoadBalancer.Hostname + ", once its load balancer is provisioned"
+	}
+	return "the address that its load balancer gets"
+}
+
+// byRoute returns the endpoint at the host of p's Route. For Ignition,
+// status.ignitionEndpoint has precedence: HyperShift writes it to the VMs' user data.
+func byRoute(o objects.Objects, p published) (network.Endpoint, *routev1.RoutePort, *network.Problem) {
+	var host string
+	var port *routev1.RoutePort
+	for _, r := range o.Routes {
+		if r.Name == p.route {
+			host, port = r.Spec.Host, r.Spec.Port
+		}
+	}
+	if p.service == hyperv1.Ignition {
+		host = cmp.Or(o.HostedCluster.Status.IgnitionEndpoint, host)
+		if h, _, ok := cutPort(host); ok {
+			host = h
+		}
+	}
+	if host == "" {
+		return network.Endpoint{}, nil, pending(network.RouteHostPending, p.service, "Route "+p.route, strategyOf(o.HostedCluster, p.service))
+	}
+	return endpointAt(host, 443, network.MatchServerName), port, nil
+}
+
+// ignitionByNodePort returns the endpoint in status.ignitionEndpoint.
+func ignitionByNodePort(o objects.Objects) (network.Endpoint, *network.Problem) {
+	host, port, ok := cutPort(o.HostedCluster.Status.IgnitionEndpoint)
+	if !ok {
+		return network.Endpoint{}, pending(network.EndpointPending, hyperv1.Ignition, "status.ignitionEndpoint", strategyOf(o.HostedCluster, hyperv1.Ignition))
+	}
+	return endpointAt(host, port, network.MatchAny), nil
+}
+
+// byNodePort returns the endpoint at the address in s and the node port of p's Service.
+func byNodePort(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *network.Problem) {
+	svc, ok := service(o, p.backend)
+	if !ok || len(svc.Spec.Ports) == 0 || svc.Spec.Ports[0].NodePort == 0 {
+		return network.Endpoint{}, pending(network.NodePortPending, p.service, "Service "+p.backend, s)
+	}
+	return endpointAt(s.NodePort.Address, services.PortNumber(svc.Spec.Ports[0].NodePort), network.MatchAny), nil
+}
+
+// byLoadBalancer returns the endpoint at the load balancer of p's Service. A host name
+// in s replaces its address.
+func byLoadBalancer(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *network.Problem) {
+	svc, ok := service(o, p.backend)
+	host := loadBalancerAddress(svc)
+	if !ok || len(svc.Spec.Ports) == 0 || host == "" {
+		return network.Endpoint{}, pending(network.LoadBalancerPending, p.service, "Service "+p.backend, s)
+	}
+	if s.LoadBalancer != nil && s.LoadBalancer.Hostname != "" {
+		host = s.LoadBalancer.Hostname
+	}
+	return endpointAt(host, services.PortNumber(svc.Spec.Ports[0].Port), network.MatchAny), nil
+}
+
+// loadBalancerAddress returns a host name of svc's load balancer, or else an IPv4
+// address, or else an IPv6 address. A dual-stack load balancer has both in any order.
+func loadBalancerAddress(svc corev1.Service) string {
+	var name, four, six string
+	for _, i := range svc.Status.LoadBalancer.Ingress {
+		name = cmp.Or(name, i.Hostname)
+		if services.Address(i.IP).Is4() {
+			four = cmp.Or(four, i.IP)
+		} else {
+			six = cmp.Or(six, i.IP)
+		}
+	}
+	return cmp.Or(name, four, six)
+}
+
+// endpointAt returns an endpoint at a host name or an IPv4 address. For an IPv6 address,
+// the endpoint has neither Hosts nor Addresses.
+func endpointAt(host string, port uint16, m network.Match) network.Endpoint {
+	e := network.Endpoint{Port: port, Match: m}
+	a, err := netip.ParseAddr(host)
+	switch {
+	case err != nil:
+		e.Hosts = []string{strings.ToLower(strings.TrimSuffix(host, "."))}
+	case a.Unmap().Is4():
+		e.Addresses = []netip.Addr{a.Unmap()}
+	}
+	return e
+}
+
+// cutPort splits "host:port". It removes the brackets of an IPv6 address.
+func cutPort(s string) (host string, port uint16, ok bool) {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 {
+		return "", 0, false
+	}
+	if _, err := fmt.Sscanf(s[i+1:], "%d", &port); err != nil || port == 0 {
+		return "", 0, false
+	}
+	return strings.Trim(s[:i], "[]"), port, true
+}
+
+// pending returns the problem of a service that HyperShift has not published yet.
+func pending(c network.Cause, s hyperv1.ServiceType, object string, strategy hyperv1.ServicePublishingStrategy) *network.Problem {
+	return problemOf(c, network.Args{"service": string(s), "object": object, "at": announced(strategy)})
+}

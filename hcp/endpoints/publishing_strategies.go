@@ -1,0 +1,98 @@
+// This file refuses publishing strategies that HyperShift does not implement or that
+// VMs cannot reach. It reads only spec.services, so problems are found before the
+// cluster is created: spec.services is immutable afterwards.
+
+package endpoints
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/services"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// field returns the path of a field of the strategy of s.
+func field(s hyperv1.ServiceType, rest string) string {
+	return fmt.Sprintf("spec.services[%s].servicePublishingStrategy.%s", s, rest)
+}
+
+// unsupportedStrategy returns the problem of strategy s for p, or nil. HyperShift accepts
+// such a strategy in a HostedCluster, but does not implement it.
+func unsupportedStrategy(p published, s hyperv1.ServicePublishingStrategy) *network.Problem {
+	refused := func(c network.Cause, rest string, args network.Args) *network.Problem {
+		path := field(p.service, rest)
+		all := network.Args{"field": path}
+		if c != network.APIRouteHostMissing {
+			all["service"] = string(p.service)
+		}
+		maps.Copy(all, args)
+		return problem(c, endpoint(p.route), all, path)
+	}
+	switch {
+	case !slices.Contains(p.strategies, s.Type):
+		return refused(network.StrategyUnsupported, "type", network.Args{"strategy": string(s.Type), "strategies": strategyNames(p.strategies)})
+	case s.Type == hyperv1.NodePort && (s.NodePort == nil || s.NodePort.Address == ""):
+		return refused(network.NodePortAddressMissing, "nodePort.address", nil)
+	case s.Type == hyperv1.NodePort && s.NodePort.Address == "localhost":
+		return refused(network.NodePortAddressIsLocalhost, "nodePort.address", nil)
+	case invalidHost(s) != "":
+		return refused(network.PublishedHostInvalid, invalidHost(s), nil)
+	case p.service == hyperv1.APIServer && s.Type == hyperv1.Route && (s.Route == nil || s.Route.Hostname == ""):
+		return refused(network.APIRouteHostMissing, "route.hostname", nil)
+	}
+	return nil
+}
+
+// keyServices is the field with the publishing strategies.
+const keyServices = "spec.services"
+
+// strategyNames returns the names of all strategies, separated by commas.
+func strategyNames(all []hyperv1.PublishingStrategyType) string {
+	var names []string
+	for _, s := range all {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
+// invalidHost returns the field of s whose value is not a valid host, or "".
+func invalidHost(s hyperv1.ServicePublishingStrategy) string {
+	isName := func(host string) bool {
+		name, err := settings.DomainName(host)
+		last := name[strings.LastIndexByte(name, '.')+1:]
+		return err == nil && strings.Trim(last, "0123456789") != ""
+	}
+	switch {
+	case s.Type == hyperv1.NodePort && !isName(s.NodePort.Address) && !services.Address(s.NodePort.Address).IsValid():
+		return "nodePort.address"
+	case s.Type == hyperv1.Route && s.Route != nil && s.Route.Hostname != "" && !isName(s.Route.Hostname):
+		return "route.hostname"
+	case s.Type == hyperv1.LoadBalancer && s.LoadBalancer != nil && s.LoadBalancer.Hostname != "" && !isName(s.LoadBalancer.Hostname) && !services.Address(s.LoadBalancer.Hostname).IsValid():
+		return "loadBalancer.hostname"
+	}
+	return ""
+}
+
+// announcedAddresses returns the IPv4 addresses in spec.services at which HyperShift
+// will publish services. They are known before anything is published.
+func announcedAddresses(hc *hyperv1.HostedCluster) []netip.Addr {
+	var out []netip.Addr
+	for _, p := range publishedServices(hc) {
+		s := strategyOf(hc, p.service)
+		if s.Type != hyperv1.NodePort || s.NodePort == nil {
+			continue
+		}
+		if a := services.Address(s.NodePort.Address); a.Is4() {
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, netip.Addr.Compare)
+	return slices.Compact(out)
+}

@@ -1,0 +1,117 @@
+// This file decides which further passthrough Routes VMs can reach. Nodes need none of
+// them, so a Route that cannot be served is a hint.
+
+package endpoints
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	routev1 "github.com/openshift/api/route/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/network"
+)
+
+// routeEndpoints adds the passthrough Routes that belong to no published service.
+// HyperShift might add such Routes. It also adds problems of all Routes that are served.
+func routeEndpoints(o objects.Objects, r *Reachable) {
+	byName := func(a, b routev1.Route) int { return strings.Compare(a.Name, b.Name) }
+	for _, route := range slices.SortedFunc(slices.Values(o.Routes), byName) {
+		known := slices.IndexFunc(r.Endpoints, func(e network.Endpoint) bool {
+			return e.Name == route.Name || slices.Contains(e.Hosts, route.Spec.Host)
+		})
+		if known >= 0 && r.Endpoints[known].Name == route.Name {
+			r.alternates(route, r.Endpoints[known].Backend.Service)
+		}
+		if known < 0 && forVMs(route) {
+			r.addRoute(o, route)
+		}
+	}
+}
+
+// addRoute adds the endpoint of a further Route, or a hint why it is not served.
+func (r *Reachable) addRoute(o objects.Objects, route routev1.Route) {
+	e := endpointAt(route.Spec.Host, 443, network.MatchServerName)
+	e.Name = route.Name
+	if len(e.Hosts) == 0 {
+		r.add(e, problem(network.RouteHostIsAddress, network.Subject{Kind: "Route", Name: route.Name}, network.Args{"route": route.Name, "address": route.Spec.Host}))
+		return
+	}
+	target := routeTargets(route)[0]
+	b, missing := backend(o, target, route.Spec.Port)
+	if missing == nil {
+		e.Backend = b
+		r.add(e, nil)
+		r.alternates(route, target)
+		return
+	}
+	hint := network.RouteServiceMissing
+	if missing.Cause == network.EndpointPortMissing {
+		hint = network.RoutePortMissing
+	}
+	missing.Args["route"] = route.Name
+	r.Problems = append(r.Problems, network.NewProblem(hint, endpoint(e.Name), missing.Args))
+	// Its last known good state is served.
+	r.Waiting = append(r.Waiting, e.Name)
+}
+
+// alternates adds a hint if route has Services besides the one that is served.
+func (r *Reachable) alternates(route routev1.Route, served string) {
+	others := slices.DeleteFunc(routeTargets(route), func(s string) bool { return s == served })
+	if len(others) > 0 && len(route.Spec.AlternateBackends) > 0 {
+		args := network.Args{"route": route.Name, "object": "Service " + served, "services": strings.Join(others, ", ")}
+		r.Problems = append(r.Problems, network.NewProblem(network.RouteAlternatesUnused, endpoint(route.Name), args))
+	}
+}
+
+// routeTargets returns the Services of route that get connections, the greatest weight
+// first. If all weights are 0, it returns the main one.
+func routeTargets(route routev1.Route) []string {
+	weight := func(t routev1.RouteTargetReference) int32 {
+		if t.Weight == nil {
+			return 100
+		}
+		return *t.Weight
+	}
+	all := append([]routev1.RouteTargetReference{route.Spec.To}, route.Spec.AlternateBackends...)
+	all = slices.DeleteFunc(all, func(t routev1.RouteTargetReference) bool { return weight(t) <= 0 })
+	slices.SortStableFunc(all, func(a, b routev1.RouteTargetReference) int { return cmp.Compare(weight(b), weight(a)) })
+	var names []string
+	for _, t := range all {
+		if !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	if len(names) == 0 {
+		return []string{route.Spec.To.Name}
+	}
+	return names
+}
+
+// forVMs reports whether VMs can use r: a passthrough Route for one exact host. It is
+// false for HyperShift's internal Routes, and for the Routes of published services.
+func forVMs(r routev1.Route) bool {
+	if r.Spec.Host == "" || r.Spec.TLS == nil || r.Spec.TLS.Termination != routev1.TLSTerminationPassthrough {
+		return false
+	}
+	if r.Spec.WildcardPolicy == routev1.WildcardPolicySubdomain || r.Labels["hypershift.openshift.io/internal-route"] == "true" {
+		return false
+	}
+	return !slices.Contains([]string{"kube-apiserver", "ignition-server", "konnectivity-server", "oauth"}, r.Name)
+}
+
+// ignitionRoute returns a problem if Ignition is published by a Route that no router has
+// admitted. HyperShift takes the name in Ignition's certificate from the Route's status.
+func ignitionRoute(o objects.Objects) network.Problems {
+	if strategyOf(o.HostedCluster, hyperv1.Ignition).Type != hyperv1.Route {
+		return nil
+	}
+	i := slices.IndexFunc(o.Routes, func(r routev1.Route) bool { return r.Name == "ignition-server" && r.Spec.Host != "" })
+	if i < 0 || slices.ContainsFunc(o.Routes[i].Status.Ingress, func(x routev1.RouteIngress) bool { return x.Host != "" }) {
+		return nil
+	}
+	return network.Problems{network.NewProblem(network.IgnitionRouteNotAdmitted, endpoint("ignition-server"), network.Args{"object": "Route ignition-server"})}
+}

@@ -1,0 +1,89 @@
+// This file finds the Service and the port behind an endpoint.
+
+package endpoints
+
+import (
+	"fmt"
+	"slices"
+
+	routev1 "github.com/openshift/api/route/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/services"
+	"github.com/cldmnky/oooi/network"
+)
+
+// service returns the Service with that name. ok is false if there is none.
+func service(o objects.Objects, name string) (svc corev1.Service, ok bool) {
+	for _, s := range o.Services {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return corev1.Service{}, false
+}
+
+// backend returns the port of a Service that a Route names. A nil port means the first
+// port of the Service: HyperShift's own Routes name no port.
+func backend(o objects.Objects, name string, port *routev1.RoutePort) (network.Backend, *network.Problem) {
+	object := "Service " + name
+	svc, ok := service(o, name)
+	if !ok || len(svc.Spec.Ports) == 0 {
+		return network.Backend{}, problemOf(network.EndpointServiceMissing, network.Args{"object": object})
+	}
+	i := 0
+	if port != nil {
+		i = routeTo(svc.Spec.Ports, port.TargetPort)
+	}
+	if i < 0 {
+		return network.Backend{}, problemOf(network.EndpointPortMissing, network.Args{"object": object, "port": port.TargetPort.String()})
+	}
+	return backendAt(svc, svc.Spec.Ports[i]), nil
+}
+
+// routeTo returns the index of the port of ports that target, the target port of a Route,
+// selects, or -1. A number can be that of the pods' port behind a name. Its number is
+// known only if no other port has a name.
+func routeTo(ports []corev1.ServicePort, target intstr.IntOrString) int {
+	if i := slices.IndexFunc(ports, func(p corev1.ServicePort) bool { return routedTo(p, target) }); i >= 0 || target.Type == intstr.String {
+		return i
+	}
+	byName := func(p corev1.ServicePort) bool { return p.TargetPort.Type == intstr.String }
+	i := slices.IndexFunc(ports, byName)
+	if i >= 0 && slices.ContainsFunc(ports[i+1:], byName) {
+		return -1
+	}
+	return i
+}
+
+// routedTo reports whether target, the target port of a Route, selects p. Like
+// OpenShift's router, it compares the name of p or the port of its pods.
+func routedTo(p corev1.ServicePort, target intstr.IntOrString) bool {
+	if target.Type == intstr.String {
+		return p.Name == target.StrVal
+	}
+	return p.TargetPort.IntVal == target.IntVal || p.TargetPort == intstr.IntOrString{} && p.Port == target.IntVal
+}
+
+// backendAt returns the backend for one port of svc.
+func backendAt(svc corev1.Service, port corev1.ServicePort) network.Backend {
+	b := network.Backend{Name: fmt.Sprintf("%s:%d", svc.Name, port.Port), Service: svc.Name, Port: services.PortNumber(port.Port), PortName: port.Name}
+	for _, ip := range append([]string{svc.Spec.ClusterIP}, svc.Spec.ClusterIPs...) {
+		if a := services.Address(ip); a.Is4() && !b.ClusterIP.IsValid() {
+			b.ClusterIP = a
+		}
+	}
+	return b
+}
+
+// portInvalid returns the problem that a port of e is not from 1 to 65535. It is an Error unless
+// nodes boot without the endpoint.
+func portInvalid(e network.Endpoint) *network.Problem {
+	p := problem(network.EndpointPortInvalid, endpoint(e.Name), nil)
+	if !e.NeededByNodes() {
+		p.Severity = network.SeverityWarning
+	}
+	return p
+}

@@ -1,0 +1,36 @@
+// Package hcp translates HyperShift's objects into a network.Request and
+// network.Facts. Its rooms read a HostedCluster, its NodePools, Routes and Services, and
+// NetworkAttachmentDefinitions. No other folder interprets HyperShift's types.
+//
+// The folder is pure: objects in, values out. It reads values that HyperShift
+// publishes instead of computing them. Values that are not published yet are waited
+// for, not guessed.
+package hcp
+
+import (
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/settings"
+)
+
+// Objects holds all objects that are read about one hosted cluster.
+type Objects = objects.Objects
+
+// ControlPlaneNamespace returns the namespace of hc's control plane.
+func ControlPlaneNamespace(hc *hyperv1.HostedCluster) string {
+	return objects.ControlPlaneNamespace(hc)
+}
+
+// OptedIn reports whether the annotation network enables oooi for hc. An empty value
+// counts as enabled, and Translate refuses it. So a template that renders an empty
+// value cannot remove the networks in use.
+func OptedIn(hc *hyperv1.HostedCluster) bool {
+	_, ok := hc.Annotations[settings.Prefix+settings.KeyNetwork]
+	return ok && !OptedOut(hc)
+}
+
+// OptedOut reports whether hc says that it is not served. A cluster without the annotation does not.
+func OptedOut(hc *hyperv1.HostedCluster) bool {
+	return objects.Selected(hc) == "none"
+}

@@ -1,0 +1,228 @@
+// Package management reads the networks of the management cluster: of its Services and pods, and
+// the virtual addresses of its nodes. Edges never dial them for VMs.
+package management
+
+import (
+	"cmp"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/cldmnky/oooi/hcp/services"
+	"github.com/cldmnky/oooi/network"
+)
+
+// Cluster holds the known facts about the management cluster that are not among
+// its objects. Empty fields are unknown.
+type Cluster struct {
+	// Resolvers are the DNS servers of its pods.
+	Resolvers []netip.Addr
+	// APIServers are the addresses at which pods reach its API server.
+	APIServers []netip.Addr
+	// PriorityClass is HyperShift's priority class for pods that the hosted cluster's
+	// API depends on. Empty if it does not exist.
+	PriorityClass string
+	// Networks are the results of function Networks.
+	Networks []network.ReservedDestination
+	// Observed are the results of PodAddresses and ServiceAddresses: addresses in use,
+	// some of which may be in no known network.
+	Observed []netip.Addr
+}
+
+// ofServices describes the Service network, for messages.
+const ofServices = "the management cluster's Services"
+
+// A networkField is a field with addresses or CIDRs in the objects of a kind.
+type networkField struct {
+	kind schema.GroupVersionKind
+	what string
+	// path has the names of the fields. "*" is any name. Lists are searched through.
+	path []string
+}
+
+func networkFields() []networkField {
+	openshift := schema.GroupVersion{Group: "config.openshift.io", Version: "v1"}
+	ofServiceCIDRs := schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "ServiceCIDR"}
+	calico := schema.GroupVersionKind{Group: "crd.projectcalico.org", Version: "v1", Kind: "IPPool"}
+	networks, infrastructure := openshift.WithKind("Network"), openshift.WithKind("Infrastructure")
+	const ofPods, virtual = "the management cluster's pods", "a virtual IP of the management cluster"
+	out := []networkField{{ofServiceCIDRs, ofServices, []string{"spec", "cidrs"}}, {calico, ofPods, []string{"spec", "cidr"}}}
+	// Status is what is in use, spec what a migration leads to.
+	for _, part := range []string{"status", "spec"} {
+		out = append(out, networkField{networks, ofServices, []string{part, "serviceNetwork"}},
+			networkField{networks, ofPods, []string{part, "clusterNetwork", "cidr"}})
+	}
+	for _, name := range []string{"apiServerInternalIP", "apiServerInternalIPs", "ingressIP", "ingressIPs"} {
+		out = append(out, networkField{infrastructure, virtual, []string{"status", "platformStatus", "*", name}})
+	}
+	return out
+}
+
+// Kinds are the kinds that Networks reads. All are cluster-scoped,
+// and a cluster may lack each of them.
+func Kinds() []schema.GroupVersionKind {
+	var out []schema.GroupVersionKind
+	for _, f := range networkFields() {
+		if !slices.Contains(out, f.kind) {
+			out = append(out, f.kind)
+		}
+	}
+	return out
+}
+
+// Networks returns the networks that an object of one of Kinds has.
+// Values that are neither CIDR nor address are left out.
+func Networks(kind schema.GroupVersionKind, object map[string]any) []network.ReservedDestination {
+	var out []network.ReservedDestination
+	for _, f := range networkFields() {
+		if f.kind != kind {
+			continue
+		}
+		for _, text := range textsAt(object, f.path) {
+			p, err := netip.ParsePrefix(text)
+			if err != nil {
+				p = single(services.Address(text))
+			}
+			if p.IsValid() {
+				out = append(out, network.ReservedDestination{What: f.what, Prefix: p.Masked()})
+			}
+		}
+	}
+	return out
+}
+
+// textsAt returns all strings at path below value.
+func textsAt(value any, path []string) []string {
+	var out []string
+	switch v := value.(type) {
+	case []any:
+		for _, x := range v {
+			out = append(out, textsAt(x, path)...)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if len(path) > 0 && (path[0] == name || path[0] == "*") {
+				out = append(out, textsAt(v[name], path[1:])...)
+			}
+		}
+	case string:
+		if len(path) == 0 {
+			return []string{v}
+		}
+	}
+	return out
+}
+
+// PodAddresses returns the addresses of the pods behind these slices, sorted. It finds
+// pods of every IPAM.
+func PodAddresses(slicesOf []discoveryv1.EndpointSlice) []netip.Addr {
+	var out []netip.Addr
+	for _, s := range slicesOf {
+		for _, e := range s.Endpoints {
+			if !services.OfPod(e) {
+				continue
+			}
+			for _, text := range e.Addresses {
+				out = append(out, services.Address(text))
+			}
+		}
+	}
+	return sortedIPv4(out)
+}
+
+// ServiceAddresses returns the addresses of these Services, sorted: cluster IPs, external
+// IPs, and those of load balancers, which the cluster's nodes answer themselves. Users choose external
+// IPs: those in the namespaces of tenants are left out, where users of one hosted cluster may.
+func ServiceAddresses(all []corev1.Service, tenants map[string]bool) []netip.Addr {
+	var out []netip.Addr
+	for _, s := range all {
+		external := s.Spec.ExternalIPs
+		if tenants[s.Namespace] {
+			external = nil
+		}
+		for _, text := range slices.Concat([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs, external) {
+			out = append(out, services.Address(text))
+		}
+		for _, at := range s.Status.LoadBalancer.Ingress {
+			out = append(out, services.Address(at.IP))
+		}
+	}
+	return sortedIPv4(out)
+}
+
+// KnowsServices reports whether Networks has the network of Services.
+func (m Cluster) KnowsServices() bool {
+	return slices.ContainsFunc(m.Networks, func(r network.ReservedDestination) bool { return r.What == ofServices })
+}
+
+// ImpossibleClusterIP is an address that no API server assigns to a Service.
+const ImpossibleClusterIP = "0.0.0.1"
+
+// ServiceRange returns the network of Services that an API server names when it refuses a
+// Service with ImpossibleClusterIP. It is for clusters without objects of Kinds. ok
+// is false if the message names none.
+func ServiceRange(refusal string) (r network.ReservedDestination, ok bool) {
+	_, text, _ := strings.Cut(refusal, "range of valid IPs is ")
+	p, err := netip.ParsePrefix(strings.TrimSpace(text))
+	return network.ReservedDestination{What: ofServices, Prefix: p}, err == nil
+}
+
+func sortedIPv4(all []netip.Addr) []netip.Addr {
+	all = slices.DeleteFunc(all, func(a netip.Addr) bool { return !a.Is4() })
+	slices.SortFunc(all, netip.Addr.Compare)
+	return slices.Compact(all)
+}
+
+// maxSingle is how many observed addresses are reserved one by one. Plans and
+// NetworkPolicies have a size limit.
+const maxSingle = 256
+
+// outsideOf returns the observed addresses that are in none of known, merged. If there are
+// more than maxSingle, it returns their /24 networks, which may hold other hosts, too.
+func outsideOf(known map[netip.Prefix]network.ReservedDestination, observed []netip.Addr) []netip.Prefix {
+	var out []netip.Prefix
+	for _, a := range notIn(slices.Collect(maps.Keys(known)), observed) {
+		out = append(out, single(a))
+	}
+	if len(out) > maxSingle {
+		for i, p := range out {
+			out[i] = netip.PrefixFrom(p.Addr(), 24).Masked()
+		}
+	}
+	return network.MergedPrefixes(out)
+}
+
+// notIn returns the addresses that are in none of known, in their order.
+func notIn(known []netip.Prefix, addresses []netip.Addr) []netip.Addr {
+	all := network.MergedPrefixes(known)
+	var out []netip.Addr
+	for _, a := range addresses {
+		// The last one that begins before a: merged prefixes do not overlap.
+		i, _ := slices.BinarySearchFunc(all, a, func(p netip.Prefix, a netip.Addr) int {
+			return cmp.Or(p.Addr().Compare(a), -1)
+		})
+		if i == 0 || !all[i-1].Contains(a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Unreserved returns the addresses of m.Observed that are in no network of m and of nodes, sorted.
+// The others change no plan.
+func (m Cluster) Unreserved(nodes []corev1.Node) []netip.Addr {
+	var known []netip.Prefix
+	for _, n := range nodes {
+		known = append(known, podNetworks(n)...)
+	}
+	for _, r := range slices.Concat(m.Networks, hostAddresses(nodes)) {
+		known = append(known, r.Prefix)
+	}
+	known = slices.DeleteFunc(known, func(p netip.Prefix) bool { return !p.Addr().Is4() })
+	return notIn(known, sortedIPv4(slices.Clone(m.Observed)))
+}

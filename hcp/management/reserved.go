@@ -1,0 +1,147 @@
+// This file lists the destinations in the management cluster. Edges must reach some of
+// them through the pod network: backends and their pods, the resolver, the API server, nodes
+// and their pods. The CIDR of a network must not overlap those. Edges dial none of all for VMs.
+// Unknown destinations are left out, such as when only files are read.
+
+package management
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/hcp/services"
+	"github.com/cldmnky/oooi/network"
+)
+
+// nodeSubnetsAnnotation holds the pod subnets of a node in OVN-Kubernetes:
+// {"default":["10.128.0.0/23"]}. Older versions use a string instead of the list.
+const nodeSubnetsAnnotation = "k8s.ovn.org/node-subnets"
+
+// hostCIDRsAnnotation holds all addresses of a node's interfaces in OVN-Kubernetes:
+// ["192.0.2.11/24"]. Node ports are reached at each of them.
+const hostCIDRsAnnotation = "k8s.ovn.org/host-cidrs"
+
+// Reserved returns all destinations in the management cluster, among them those
+// that the edges need for endpoints. They are sorted by prefix and have no duplicates. A
+// prefix that has two names keeps the first.
+// nodes are the nodes of the cluster, and pods the addresses of control plane pods.
+func (m Cluster) Reserved(nodes []corev1.Node, pods []netip.Addr, endpoints []network.Endpoint) []network.ReservedDestination {
+	seen := map[netip.Prefix]network.ReservedDestination{}
+	add := func(what string, p netip.Prefix, node bool) {
+		if _, known := seen[p]; p.IsValid() && p.Addr().Is4() && !known {
+			seen[p] = network.ReservedDestination{What: what, Prefix: p, Node: node, Required: true}
+		}
+	}
+	for _, a := range m.Resolvers {
+		add("the management cluster's resolver", single(a), false)
+	}
+	for _, a := range m.APIServers {
+		add("the management cluster's API server", single(a), false)
+	}
+	for _, e := range endpoints {
+		if e.Backend.Kind == network.BackendPods {
+			add("Service "+e.Backend.Service, single(e.Backend.ClusterIP), false)
+		}
+		proxy, _ := netip.ParseAddrPort(e.Backend.HTTPProxy)
+		add("the management cluster's HTTP proxy", single(proxy.Addr()), false)
+	}
+	byName := func(a, b corev1.Node) int { return strings.Compare(a.Name, b.Name) }
+	for _, n := range slices.SortedFunc(slices.Values(nodes), byName) {
+		for _, a := range n.Status.Addresses {
+			if a.Type == corev1.NodeInternalIP || a.Type == corev1.NodeExternalIP {
+				add("node "+n.Name, single(services.Address(a.Address)), true)
+			}
+		}
+		for _, p := range podNetworks(n) {
+			add("the pods of node "+n.Name, p, false)
+		}
+	}
+	// After the nodes: the address of a pod on the host network stays its node's.
+	for _, a := range pods {
+		add("a pod of the control plane", single(a), false)
+	}
+	for _, r := range slices.Concat(m.Networks, hostAddresses(nodes)) {
+		if _, known := seen[r.Prefix]; r.Prefix.Addr().Is4() && !known {
+			seen[r.Prefix] = r
+		}
+	}
+	for _, p := range outsideOf(seen, m.Observed) {
+		seen[p] = network.ReservedDestination{What: "pods or Services of the management cluster", Prefix: p, Observed: true}
+	}
+	return slices.SortedFunc(maps.Values(seen), func(a, b network.ReservedDestination) int {
+		return cmp.Or(a.Prefix.Addr().Compare(b.Prefix.Addr()), cmp.Compare(a.Prefix.Bits(), b.Prefix.Bits()))
+	})
+}
+
+// hostAddresses returns the addresses of further interfaces of nodes. Edges need none.
+func hostAddresses(nodes []corev1.Node) []network.ReservedDestination {
+	var out []network.ReservedDestination
+	for _, n := range nodes {
+		var cidrs []string
+		if json.Unmarshal([]byte(n.Annotations[hostCIDRsAnnotation]), &cidrs) != nil {
+			continue
+		}
+		for _, text := range cidrs {
+			if p, err := netip.ParsePrefix(text); err == nil {
+				out = append(out, network.ReservedDestination{What: "node " + n.Name, Prefix: single(p.Addr()), Node: true})
+			}
+		}
+	}
+	return out
+}
+
+// podNetworks returns the subnets of n's pods.
+func podNetworks(n corev1.Node) []netip.Prefix {
+	subnets := slices.Concat(n.Spec.PodCIDRs, ovnSubnets(n.Annotations[nodeSubnetsAnnotation]))
+	if n.Spec.PodCIDR != "" {
+		subnets = append(subnets, n.Spec.PodCIDR)
+	}
+	var out []netip.Prefix
+	for _, s := range subnets {
+		if p, err := netip.ParsePrefix(s); err == nil {
+			out = append(out, p.Masked())
+		}
+	}
+	return out
+}
+
+// NodeAnnotations returns the annotations of n that Translate reads.
+func NodeAnnotations(n *corev1.Node) map[string]string {
+	var out map[string]string
+	for _, key := range []string{nodeSubnetsAnnotation, hostCIDRsAnnotation} {
+		if v, ok := n.Annotations[key]; ok {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[key] = v
+		}
+	}
+	return out
+}
+
+// ovnSubnets returns the subnets of the default network. An invalid annotation has
+// none.
+func ovnSubnets(annotation string) []string {
+	var networks map[string]json.RawMessage
+	if json.Unmarshal([]byte(annotation), &networks) != nil {
+		return nil
+	}
+	var list []string
+	if json.Unmarshal(networks["default"], &list) == nil {
+		return list
+	}
+	var one string
+	if json.Unmarshal(networks["default"], &one) == nil {
+		return []string{one}
+	}
+	return nil
+}
+
+// single returns the prefix that contains only a. It is invalid if a is invalid.
+func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }

@@ -1,0 +1,181 @@
+// This file decides the CIDR, the gateway and the other requested addresses of each
+// network. Package network decides the purpose of each address.
+
+package networks
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// fieldMachineNetwork is the field of the HostedCluster that has the VMs' CIDR.
+const fieldMachineNetwork = "spec.networking.machineNetwork"
+
+// setAddresses sets the CIDR and gateway of each network. The precedence is:
+//
+//  1. NodePools
+//  2. the HostedCluster: its CIDR applies to the network at index home only
+//  3. the NetworkAttachmentDefinition
+//
+// The other addresses of the HostedCluster apply to the network whose CIDR contains
+// them. home is -1 if there is no such network.
+func setAddresses(all []merged, home int, o objects.Objects, base settings.Values) {
+	if home >= 0 && !all[home].CIDR.IsValid() {
+		all[home].CIDR = clusterCIDR(o.HostedCluster, base)
+		all[home].CIDRField = "annotation " + settings.KeyCIDR + " or " + fieldMachineNetwork
+		all[home].CIDRKeys = []string{settings.KeyCIDR, fieldMachineNetwork}
+	} else if home >= 0 && base.CIDR.IsValid() {
+		h := &all[home]
+		h.problems = append(h.problems, h.overriding(settings.KeyCIDR, h.CIDR.String(), base.CIDR.String())...)
+	}
+	for i := range all {
+		s := &all[i]
+		own := s.ofNAD
+		s.problems = append(slices.Clone(s.problems), s.ofNADProblems...)
+		switch {
+		case s.CIDR.IsValid():
+		case own.CIDR.IsValid():
+			s.CIDR, s.CIDRField, s.CIDRKeys = own.CIDR, own.CIDRField, []string{own.CIDRKey}
+		case i != home:
+			s.CIDRField, s.CIDRKeys = cidrOptions(s.NetworkRequest, s.listedFirst)
+		}
+		if !s.CIDR.IsValid() {
+			s.CIDRUnused, s.CIDRFound = unusedMachineNetwork(o.HostedCluster, i == home, home >= 0)
+		}
+	}
+	setContained(all, home, base)
+	setClientNetworks(all, home, base)
+	for i := range all {
+		s := &all[i]
+		s.takeOfNAD()
+		s.problems = append(s.problems, unusedOfNAD(o, s.NetworkRequest, s.ofNAD)...)
+	}
+}
+
+// takeOfNAD sets the values of the NetworkAttachmentDefinition that no other object overrides.
+func (s *merged) takeOfNAD() {
+	all := values(s.NetworkRequest)
+	for _, k := range ofNetworkAttachmentDefinitions() {
+		overrides := k.NADFirst && !slices.Contains(s.ofNodePools, k.Name)
+		if k.IsSet(s.ofNAD) && (overrides || !k.IsSet(all)) {
+			k.Take(&all, s.ofNAD)
+		}
+	}
+	s.setValues(all)
+}
+
+// ofNetworkAttachmentDefinitions returns the keys of a network that its NetworkAttachmentDefinition can have.
+func ofNetworkAttachmentDefinitions() []settings.Key {
+	return slices.DeleteFunc(settings.Keys(), func(k settings.Key) bool {
+		return k.For == settings.WholeCluster || !slices.Contains(k.On, settings.OnNetworkAttachmentDefinition)
+	})
+}
+
+// setClientNetworks sets the client networks of each network without those of a NodePool. Those of
+// the HostedCluster apply to networks with a gateway that VMs boot from. Without any such network,
+// they are of the one at index home, where Derive says that it needs a gateway.
+func setClientNetworks(all []merged, home int, base settings.Values) {
+	answers := func(s merged) bool { return s.Primary && (s.Gateway.IsValid() || s.ofNAD.Gateway.IsValid()) }
+	gateway, k := slices.ContainsFunc(all, answers), settings.Named(settings.KeyClients)
+	for i := range all {
+		s := &all[i]
+		switch {
+		case len(base.ClientNetworks) == 0 || !answers(*s) && (gateway || i != home):
+		case len(s.Settings.ClientNetworks) == 0:
+			s.Settings.ClientNetworks = base.ClientNetworks
+		default:
+			s.problems = append(s.problems, s.overriding(k.Name, k.Text(values(s.NetworkRequest)), k.Text(base))...)
+		}
+	}
+}
+
+// clusterCIDR returns the CIDR that the HostedCluster sets, for one network. It is zero if
+// there is none.
+func clusterCIDR(hc *hyperv1.HostedCluster, base settings.Values) netip.Prefix {
+	if base.CIDR.IsValid() {
+		return base.CIDR
+	}
+	return machineNetwork(hc)
+}
+
+// cidrOptions returns where a user can set the CIDR of a further network, as text and
+// as annotation keys.
+func cidrOptions(s network.NetworkRequest, first bool) (field string, keys []string) {
+	own := fmt.Sprintf("%s on NetworkAttachmentDefinition %s", settings.KeyCIDR, s.Attachment)
+	if !first {
+		return "annotation " + own, []string{settings.KeyCIDR}
+	}
+	ofPool := settings.KeyCIDR + "." + s.NodePools[0]
+	return fmt.Sprintf("annotation %s on the HostedCluster or %s", ofPool, own), []string{ofPool, settings.KeyCIDR}
+}
+
+// setContained sets the addresses of base in the network whose CIDR contains them.
+// Addresses in no CIDR go to the network at index home, where Derive refuses them.
+// Values of a NodePool have precedence.
+func setContained(all []merged, home int, base settings.Values) {
+	for i := range all {
+		s := &all[i]
+		others := func(p settings.Part) bool {
+			return !p.Within(s.CIDR) && (i != home || within(all, p.Addresses))
+		}
+		own := values(s.NetworkRequest)
+		for _, k := range settings.Keys() {
+			parts := slices.DeleteFunc(k.Parts(base), others)
+			switch {
+			case len(parts) == 0:
+			case !k.IsSet(own):
+				k.SetParts(&own, parts)
+			default:
+				s.problems = append(s.problems, s.overriding(k.Name, k.Text(own), k.Text(base))...)
+			}
+		}
+		s.setValues(own)
+	}
+}
+
+// within reports whether some CIDR of all contains one of addresses.
+func within(all []merged, addresses []netip.Addr) bool {
+	return slices.ContainsFunc(all, func(s merged) bool { return slices.ContainsFunc(addresses, s.CIDR.Contains) })
+}
+
+// machineNetwork returns the first IPv4 entry of spec.networking.machineNetwork. On
+// KubeVirt, HyperShift validates this field but does not use it otherwise.
+func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
+	for _, m := range hc.Spec.Networking.MachineNetwork {
+		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && p.Addr().Is4() {
+			return p.Masked()
+		}
+	}
+	return netip.Prefix{}
+}
+
+// unusedMachineNetwork returns why spec.networking.machineNetwork is not the CIDR of a
+// network without one, and the unused entries. why is empty if there are none.
+func unusedMachineNetwork(hc *hyperv1.HostedCluster, isHome, hasHome bool) (why network.Cause, found string) {
+	var four, all []string
+	for _, m := range hc.Spec.Networking.MachineNetwork {
+		all = append(all, m.CIDR.String())
+		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && p.Addr().Is4() {
+			four = append(four, p.String())
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return "", ""
+	case len(four) == 0:
+		return network.NetworkCIDROnlyIPv6, strings.Join(all, ", ")
+	case !hasHome:
+		return network.SecondaryCIDRForBootOnly, four[0]
+	case !isHome && len(four) > 1:
+		return network.NetworkCIDRAmbiguous, four[1]
+	}
+	return "", ""
+}

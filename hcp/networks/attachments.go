@@ -1,0 +1,139 @@
+// This file decides whether edges can join the network that a NodePool names. Its
+// NetworkAttachmentDefinition must exist, VMs must be allowed to use it, and package
+// nad must support it.
+
+package networks
+
+import (
+	"slices"
+	"strings"
+
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/nad"
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// attachment returns the attachment of r with the details of its
+// NetworkAttachmentDefinition. A zero Attachment means that the network is left out.
+func attachment(o objects.Objects, r network.NetworkRequest) (network.Attachment, network.Problems) {
+	a, pools := r.Attachment, strings.Join(r.NodePools, ", ")
+	if part := nad.InvalidPart(a); part != "" {
+		return network.Attachment{}, network.Problems{nad.Problem(network.NADNameInvalid, a, network.Args{"part": part,
+			"nad": strings.TrimPrefix(a.String(), "/"), "nodePools": pools, "example": objects.ControlPlaneNamespace(o.HostedCluster) + "/vlan100"})}
+	}
+	found, ok := findNAD(o, a)
+	problems, forbidden := isolated(o, r, found)
+	if forbidden {
+		return network.Attachment{}, problems
+	}
+	if !ok && o.Partial {
+		return a, append(problems, nad.Problem(network.NADNotGiven, a, nil))
+	}
+	if !ok {
+		return network.Attachment{}, network.Problems{nad.Problem(network.NADNotFound, a, network.Args{"nodePools": pools, "types": nad.SupportedKinds})}
+	}
+	object := nadObject(found)
+	a, problem := nad.Attach(object, nodesForEdges(o))
+	if problem != nil {
+		return network.Attachment{}, network.Problems{*problem}
+	}
+	return a, append(problems, nad.Limits(object)...)
+}
+
+// nadObject returns the fields of n that package nad reads.
+func nadObject(n nadv1.NetworkAttachmentDefinition) nad.Object {
+	d := nad.Object{Namespace: n.Namespace, Name: n.Name, ResourceName: n.Annotations[wire.AnnotationResourceName], Config: n.Spec.Config}
+	for _, owner := range n.OwnerReferences {
+		if owner.Kind == "ClusterUserDefinedNetwork" || owner.Kind == "UserDefinedNetwork" {
+			d.UserDefined = nad.Owner{Kind: owner.Kind, Name: owner.Name}
+		}
+	}
+	return d
+}
+
+// nodesForEdges returns the facts about the management cluster's nodes that matter
+// to edges.
+func nodesForEdges(o objects.Objects) nad.Nodes {
+	nodes := nad.Nodes{ForwardByDefault: forwardByDefault(o)}
+	if o.Partial && len(o.Nodes) == 0 {
+		return nodes
+	}
+	nodes.Resources = map[string]bool{}
+	for _, n := range o.Nodes {
+		for name, q := range n.Status.Allocatable {
+			if !q.IsZero() {
+				nodes.Resources[string(name)] = true
+			}
+		}
+	}
+	return nodes
+}
+
+// forwardByDefault reports whether some Linux node has a container runtime other than
+// CRI-O. Such a runtime might leave IPv4 forwarding enabled in new pods. A node
+// that has not reported its runtime counts as CRI-O. A wrong result is safe: an edge
+// with forwarding enabled does not become ready.
+func forwardByDefault(o objects.Objects) bool {
+	for _, n := range o.Nodes {
+		info := n.Status.NodeInfo
+		if info.ContainerRuntimeVersion == "" {
+			continue
+		}
+		if info.OperatingSystem != "windows" && !strings.HasPrefix(info.ContainerRuntimeVersion, "cri-o://") {
+			return true
+		}
+	}
+	return false
+}
+
+// isolated returns a problem if nothing shows that VMs may use the
+// NetworkAttachmentDefinition of r, which is in another namespace. forbidden is true if
+// no edge may join its network: the edge NAD is a copy in the control plane namespace,
+// which Multus allows whatever the original is. found is zero if it is unknown. A VM that
+// is attached to the network proves that it is allowed.
+func isolated(o objects.Objects, r network.NetworkRequest, found nadv1.NetworkAttachmentDefinition) (ps network.Problems, forbidden bool) {
+	a, own := r.Attachment, objects.ControlPlaneNamespace(o.HostedCluster)
+	allowed := nad.AllowedNamespaces(own)
+	if slices.Contains(allowed, a.Namespace) || anyAttached(o.VMs, a) {
+		return nil, false
+	}
+	args := network.Args{"namespace": own, "nodePools": strings.Join(r.NodePools, ", ")}
+	// setAddresses reports invalid annotations.
+	granted, _ := nadValues(o, a)
+	switch {
+	case o.MultusIsolates:
+		args["allowed"] = strings.Join(allowed, ", ")
+		return network.Problems{nad.Problem(network.NADNamespaceIsolated, a, args)}, true
+	case slices.Contains(granted.Namespaces, own):
+		return nil, false
+	case found.Name == "":
+		return network.Problems{nad.Problem(network.NADNamespaceDiffers, a, args)}, false
+	}
+	args["annotation"] = settings.Prefix + settings.KeyNamespaces
+	return network.Problems{nad.Problem(network.NADNamespaceNotGranted, a, args)}, true
+}
+
+// anyAttached reports whether some VM has an interface on a.
+func anyAttached(vms []kubevirtv1.VirtualMachineInstance, a network.Attachment) bool {
+	return slices.ContainsFunc(vms, func(vm kubevirtv1.VirtualMachineInstance) bool {
+		return slices.ContainsFunc(vm.Spec.Networks, func(n kubevirtv1.Network) bool {
+			has := slices.ContainsFunc(vm.Status.Interfaces, func(i kubevirtv1.VirtualMachineInstanceNetworkInterface) bool { return i.Name == n.Name })
+			return has && n.Multus != nil && nad.ParseName(n.Multus.NetworkName, vm.Namespace) == a
+		})
+	})
+}
+
+// findNAD returns the NetworkAttachmentDefinition of a. ok is false if o has none.
+func findNAD(o objects.Objects, a network.Attachment) (found nadv1.NetworkAttachmentDefinition, ok bool) {
+	for _, n := range o.NetworkAttachmentDefinitions {
+		if n.Namespace == a.Namespace && n.Name == a.Name {
+			return n, true
+		}
+	}
+	return nadv1.NetworkAttachmentDefinition{}, false
+}

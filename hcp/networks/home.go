@@ -1,0 +1,98 @@
+// This file decides which network has the CIDR of the HostedCluster. A network that runs keeps
+// the CIDR that it has, whichever NodePools are created, deleted or recreated.
+
+package networks
+
+import (
+	"net/netip"
+	"slices"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// homeNetwork returns the index of the network that the HostedCluster's addresses apply to, or -1.
+// primary are the indexes of the networks that VMs boot from, by the age of the NodePools. last is
+// the plan in force. keepsOwn is true if the network keeps the CIDR of its NetworkAttachmentDefinition
+// instead of that of the HostedCluster. The first of these that exists:
+//
+//  1. the network that runs with the CIDR of the HostedCluster
+//  2. the network of the oldest NodePool, of those that do not run with the CIDR of their
+//     NetworkAttachmentDefinition
+//  3. the network of the oldest NodePool, which keeps its own
+func homeNetwork(all []merged, primary []int, o objects.Objects, base settings.Values, last network.Plan) (home int, keepsOwn bool) {
+	cidr := clusterCIDR(o.HostedCluster, base)
+	if len(primary) == 0 {
+		return -1, false
+	}
+	if !cidr.IsValid() {
+		return primary[0], false
+	}
+	running := func(i int, cidr netip.Prefix) bool {
+		return cidr.IsValid() && slices.ContainsFunc(last.Networks, func(n network.Network) bool {
+			return n.Primary && n.Name == all[i].Attachment.NetworkName() && n.CIDR == cidr.Masked()
+		})
+	}
+	runsWithOwn := func(i int) bool {
+		own := all[i].ofNAD.CIDR
+		return !all[i].CIDR.IsValid() && own != cidr && running(i, own)
+	}
+	for _, i := range primary {
+		if !all[i].CIDR.IsValid() && running(i, cidr) && all[i].ofNAD.CIDR != cidr {
+			return i, false
+		}
+	}
+	for _, i := range primary {
+		if !runsWithOwn(i) {
+			return i, false
+		}
+	}
+	return primary[0], true
+}
+
+// nadValues returns the values of the NetworkAttachmentDefinition of a, if o has it, and what is wrong
+// with them.
+func nadValues(o objects.Objects, a network.Attachment) (settings.Values, network.Problems) {
+	found, _ := findNAD(o, a)
+	return settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, a.String(), found.Annotations)
+}
+
+// keepOwnCIDR gives s, which runs, the CIDR of its NetworkAttachmentDefinition. If the HostedCluster
+// has annotation cidr, it is a problem that this has no effect.
+func (s *merged) keepOwnCIDR(base settings.Values) {
+	own := s.ofNAD
+	s.CIDR, s.CIDRField, s.CIDRKeys = own.CIDR, own.CIDRField, []string{own.CIDRKey}
+	delete(s.without, settings.KeyCIDR)
+	if base.CIDR.IsValid() {
+		s.problems = append(slices.Clone(s.problems), s.Attachment.Problem(network.ClusterCIDRNotTaken,
+			network.Args{"value": base.CIDR.String(), "cidr": own.CIDR.String()}, settings.KeyCIDR))
+	}
+}
+
+// cidrByName returns a hint if the CIDR of the HostedCluster applies to the network at
+// index home, and only the names of two NodePools say that it is this one.
+func cidrByName(o objects.Objects, all []merged, home int, base settings.Values) network.Problems {
+	cidr := clusterCIDR(o.HostedCluster, base)
+	if home < 0 || all[home].CIDR.IsValid() || !cidr.IsValid() {
+		return nil
+	}
+	bootsFrom := func(np hyperv1.NodePool) int {
+		from, boots := bootNetwork(o.HostedCluster, np)
+		return slices.IndexFunc(all, func(x merged) bool { return boots && x.Attachment == from })
+	}
+	pools := slices.DeleteFunc(oldestFirst(o.NodePools), func(np hyperv1.NodePool) bool { return bootsFrom(np) < 0 })
+	if bootsFrom(pools[0]) != home {
+		return nil // the plan in force decided
+	}
+	for _, np := range pools[1:] {
+		if objects.SameAge(&pools[0], &np) && bootsFrom(np) != home {
+			return network.Problems{all[home].Attachment.Problem(network.NetworkCIDRByName,
+				network.Args{"cidr": cidr.String(), "nodePool": pools[0].Name, "otherNodePool": np.Name},
+				settings.KeyCIDR+"."+pools[0].Name, settings.KeyCIDR+"."+np.Name)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,275 @@
+// Package networks decides which networks the VMs of a cluster use, which of them VMs
+// boot from, and which values each has. addresses.go decides their addresses, and
+// attachments.go reads their NetworkAttachmentDefinitions.
+package networks
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// A merged network request combines the requests of several NodePools.
+type merged struct {
+	network.NetworkRequest
+	// listedFirst is true if some NodePool lists the network first. Only then the
+	// annotations of NodePools apply to it.
+	listedFirst bool
+	// otherRoute holds the NodePools whose VMs have a default route on another network.
+	otherRoute []string
+	// without holds the NodePools that list the network first and have no value, by key.
+	without map[string][]string
+	// ofNodePools are the keys of the annotations that such NodePools have.
+	ofNodePools []string
+	// ofNAD are the values of its NetworkAttachmentDefinition, and what is wrong with them.
+	ofNAD         settings.Values
+	ofNADProblems network.Problems
+	// problems of this network only. With an Error among them, it is not requested.
+	problems network.Problems
+}
+
+// Requested are the networks that NodePools request, and what is wrong with them.
+type Requested struct {
+	Networks []network.NetworkRequest
+	// Refused are the Names of the networks that VMs boot from and that have an Error.
+	Refused  []string
+	Problems network.Problems
+}
+
+// Of returns the networks of all NodePools. The first network of a NodePool
+// without the default pod network is primary: VMs boot from it. Cluster-wide addresses
+// apply to one of these (homeNetwork). last is the plan in force.
+//
+// ofNodePools are the problems of the HostedCluster's annotations for one NodePool, by its
+// name.
+func Of(o objects.Objects, base settings.Values, ofNodePools map[string]network.Problems, last network.Plan) Requested {
+	var all []merged
+	var primary []int
+	problems := unknownNodePools(o)
+	for _, np := range oldestFirst(o.NodePools) {
+		s, ps := settings.ForNodePool(base, o.HostedCluster.Annotations, np.Name, np.Annotations)
+		ps = slices.Concat(ofNodePools[np.Name], ps)
+		for i, attachment := range objects.Attachments(o.HostedCluster, np) {
+			if !selects(base.Network, attachment) {
+				continue
+			}
+			one := networkRequest(attachment, np, s, base, i == 0)
+			if i == 0 {
+				one.problems, ps = ps, nil
+			}
+			at := slices.IndexFunc(all, func(x merged) bool { return x.Attachment == attachment })
+			if at < 0 {
+				at, all = len(all), append(all, one)
+			} else {
+				all[at] = merge(all[at], one)
+			}
+			if one.Primary {
+				primary = append(primary, at)
+			}
+		}
+		problems = append(problems, ps.NotBlocking()...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(ofNodePools)) {
+		if !hasNodePool(o, name) {
+			problems = append(problems, ofNodePools[name].NotBlocking()...)
+		}
+	}
+	problems = append(problems, noNetworks(o, base, len(all))...)
+	var refused []string
+	if len(all) > 0 {
+		var ps network.Problems
+		refused, ps = notSelected(o, base.Network)
+		problems = append(problems, ps...)
+	}
+	for i := range all {
+		all[i].ofNAD, all[i].ofNADProblems = nadValues(o, all[i].Attachment)
+	}
+	home, keepsOwn := homeNetwork(all, primary, o, base, last)
+	if keepsOwn {
+		all[home].keepOwnCIDR(base)
+	}
+	problems = append(problems, cidrByName(o, all, home, base)...)
+	setAddresses(all, home, o, base)
+	problems = append(problems, strayAddresses(all, home, o, base)...)
+	out := withAttachments(o, all)
+	out.Networks, out.Refused = withUnserved(o, out.Networks), append(refused, out.Refused...)
+	out.Problems = append(problems, out.Problems...)
+	return out
+}
+
+// withAttachments returns the networks that edges can join. A network with an Error is left
+// out. If no VM boots from it, its Errors become Warnings. Of several NADs of one layer-2
+// network, Derive chooses the one that is served.
+func withAttachments(o objects.Objects, all []merged) Requested {
+	out := Requested{Networks: []network.NetworkRequest{}}
+	for _, s := range all {
+		a, ps := attachment(o, s.NetworkRequest)
+		ps = append(s.problems, ps...)
+		if ps.Blocking() {
+			out.Problems = append(out.Problems, s.refusing(ps)...)
+			if s.Primary {
+				out.Refused = append(out.Refused, s.Attachment.NetworkName())
+			}
+			continue
+		}
+		out.Problems = append(out.Problems, ps...)
+		if s.Primary && len(s.otherRoute) > 0 {
+			out.Problems = append(out.Problems, a.Problem(network.VMsHaveOtherRoute, network.Args{"nodePools": strings.Join(s.otherRoute, ", ")}))
+		}
+		s.Attachment = a
+		for _, x := range out.Networks {
+			if x.Attachment.SameNetwork(a) {
+				s.OlderTwins = append(s.OlderTwins, x.Attachment.String())
+			}
+		}
+		out.Networks = append(out.Networks, s.NetworkRequest)
+	}
+	return out
+}
+
+// unknownNodePools returns problems for annotations that name a missing NodePool.
+func unknownNodePools(o objects.Objects) network.Problems {
+	var problems network.Problems
+	for _, full := range slices.Sorted(maps.Keys(o.HostedCluster.Annotations)) {
+		name, ok := settings.NodePoolOf(full)
+		if !ok || len(o.NodePools) == 0 || hasNodePool(o, name) {
+			continue
+		}
+		problems = append(problems, network.NewProblem(network.NodePoolNotFound, network.Subject{Kind: "HostedCluster", Name: o.HostedCluster.Name},
+			network.Args{"nodePool": name}, strings.TrimPrefix(full, settings.Prefix)))
+	}
+	return problems
+}
+
+func hasNodePool(o objects.Objects, name string) bool {
+	return slices.ContainsFunc(o.NodePools, func(np hyperv1.NodePool) bool { return np.Name == name })
+}
+
+// oldestFirst sorts NodePools by age. So a new NodePool never takes addresses of an
+// older one.
+func oldestFirst(in []hyperv1.NodePool) []hyperv1.NodePool {
+	out := slices.Clone(in)
+	slices.SortFunc(out, func(a, b hyperv1.NodePool) int { return objects.CompareAge(&a, &b) })
+	return out
+}
+
+// attachesDefault reports whether VMs of np have the default pod network.
+func attachesDefault(np hyperv1.NodePool) bool {
+	k := np.Spec.Platform.Kubevirt
+	return k == nil || k.AttachDefaultNetwork == nil || *k.AttachDefaultNetwork
+}
+
+// networkRequest returns the request of one NodePool for one network. s holds the
+// values of the NodePool, which apply only to the network that it lists first. base
+// holds the values of the HostedCluster.
+func networkRequest(a network.Attachment, np hyperv1.NodePool, s, base settings.Values, first bool) merged {
+	out := merged{listedFirst: first, NetworkRequest: network.NetworkRequest{
+		Attachment: a, NodePools: []string{np.Name}, Primary: first && !attachesDefault(np), VMs: maxVMs(np)}}
+	if !out.Primary {
+		out.otherRoute = []string{np.Name}
+	}
+	if !first {
+		var all settings.Values
+		for _, k := range settings.Keys() {
+			if k.For == settings.EachNetwork {
+				k.Take(&all, base)
+			}
+		}
+		out.setValues(all)
+		return out
+	}
+	out.setValues(s)
+	out.CIDRField = s.CIDRField
+	if s.CIDRKey != "" {
+		out.CIDRKeys = []string{s.CIDRKey}
+	}
+	out.without = map[string][]string{}
+	for _, k := range settings.Keys() {
+		if k.PerNodePool && !k.IsSet(s) {
+			out.without[k.Name] = []string{np.Name}
+		}
+		if _, own := np.Annotations[settings.Prefix+k.Name]; own {
+			out.ofNodePools = append(out.ofNodePools, k.Name)
+		}
+	}
+	return out
+}
+
+// values returns what the user sets for s.
+func values(s network.NetworkRequest) settings.Values {
+	return settings.Values{CIDR: s.CIDR, Gateway: s.Gateway, Settings: s.Settings}
+}
+
+// setValues sets what the user sets for s.
+func (s *merged) setValues(v settings.Values) {
+	s.CIDR, s.Gateway, s.Settings = v.CIDR, v.Gateway, v.Settings
+}
+
+// fieldAdditionalNetworks is the field of a NodePool that names its networks.
+const fieldAdditionalNetworks = "spec.platform.kubevirt.additionalNetworks"
+
+// noNetworks returns the reason why the cluster has no networks. found is the number
+// of networks; the result is empty if it is not 0.
+func noNetworks(o objects.Objects, base settings.Values, found int) network.Problems {
+	if found > 0 {
+		return nil
+	}
+	if len(o.NodePools) == 0 {
+		return network.Problems{network.NewProblem(network.NodePoolMissing, network.Subject{}, nil)}
+	}
+	if base.Network != "auto" && base.Network != "" {
+		return network.Problems{network.NewProblem(network.NetworkNotNamed, network.Subject{}, network.Args{"network": base.Network}, settings.KeyNetwork, fieldAdditionalNetworks)}
+	}
+	return network.Problems{network.NewProblem(network.NoNetworkNamed, network.Subject{}, nil, fieldAdditionalNetworks, settings.KeyNetwork)}
+}
+
+// Wanted returns the names of the networks that must not be removed: those that some
+// NodePool names, and those that some VM still uses. If annotation network selects one,
+// it is only that one of the first, and those that NodePools boot from.
+func Wanted(o objects.Objects) []string {
+	named := slices.DeleteFunc(objects.NamedNADs(o), func(a network.Attachment) bool {
+		boots := func(np hyperv1.NodePool) bool {
+			from, ok := bootNetwork(o.HostedCluster, np)
+			return ok && from == a
+		}
+		return !selects(objects.Selected(o.HostedCluster), a) && !slices.ContainsFunc(o.NodePools, boots)
+	})
+	return networkNames(append(named, vmAttachments(o)...))
+}
+
+// Unselected returns the names of the networks that VMs use and that annotation network does not
+// select.
+func Unselected(o objects.Objects) []string {
+	return networkNames(slices.DeleteFunc(vmAttachments(o), func(a network.Attachment) bool { return selects(objects.Selected(o.HostedCluster), a) }))
+}
+
+// NamesInUse returns the names of the networks that VMs of o are attached to, sorted and without
+// duplicates. Only o.VMs is read.
+func NamesInUse(o objects.Objects) []string { return networkNames(vmAttachments(o)) }
+
+// InUse reports whether a VM of o is attached to a, by its NetworkAttachmentDefinition or by another
+// one of the same layer-2 network. Only VMs and NetworkAttachmentDefinitions of o are read.
+func InUse(o objects.Objects, a network.Attachment) bool {
+	return slices.ContainsFunc(vmAttachments(o), func(used network.Attachment) bool {
+		if found, ok := findNAD(o, used); ok {
+			used.Layer2 = Layer2(found)
+		}
+		return used.SameNetwork(a)
+	})
+}
+
+// networkNames returns the names of all networks, sorted and without duplicates.
+func networkNames(all []network.Attachment) []string {
+	var out []string
+	for _, a := range all {
+		out = append(out, a.NetworkName())
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,57 @@
+// This file computes the largest number of VMs that a NodePool can have at once.
+
+package networks
+
+import (
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+)
+
+// NodePoolSizes returns the largest size of each of o's NodePools by name. The
+// additional VMs of a rolling update do not count.
+func NodePoolSizes(o objects.Objects) map[string]int {
+	out := map[string]int{}
+	for _, np := range o.NodePools {
+		out[np.Name] = size(np)
+	}
+	return out
+}
+
+// size returns the replicas of np, or the upper limit of its autoscaling.
+func size(np hyperv1.NodePool) int {
+	n := 0
+	if np.Spec.Replicas != nil {
+		n = int(*np.Spec.Replicas)
+	}
+	if a := np.Spec.AutoScaling; a != nil {
+		n = max(n, int(a.Max))
+	}
+	return max(n, 0)
+}
+
+// maxVMs returns the largest number of VMs of np: its size and the VMs that a rolling
+// update adds before it removes old ones (maxSurge of Cluster API, default 1).
+func maxVMs(np hyperv1.NodePool) int {
+	n := size(np)
+	if n == 0 {
+		return 0
+	}
+	return n + surge(np.Spec.Management, n)
+}
+
+// surge returns the number of VMs that an update adds to a NodePool of that size.
+func surge(m hyperv1.NodePoolManagement, size int) int {
+	if m.UpgradeType == hyperv1.UpgradeTypeInPlace || m.Replace != nil && m.Replace.Strategy == hyperv1.UpgradeStrategyOnDelete {
+		return 0
+	}
+	if m.Replace == nil || m.Replace.RollingUpdate == nil || m.Replace.RollingUpdate.MaxSurge == nil {
+		return 1
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(m.Replace.RollingUpdate.MaxSurge, size, true)
+	if err != nil {
+		return 1
+	}
+	return max(n, 0)
+}

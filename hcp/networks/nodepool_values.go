@@ -1,0 +1,89 @@
+// This file decides the values of a network that several NodePools use. No NodePool has
+// precedence over another one: what they have different values for is an Error.
+
+package networks
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// merge combines two requests for the same network. Different values are a problem:
+// neither NodePool has precedence.
+func merge(a, b merged) merged {
+	if slices.Contains(a.NodePools, b.NodePools[0]) { // the NodePool lists the network twice
+		a.VMs += b.VMs
+		return a
+	}
+	out, other := a, b
+	if b.listedFirst && !a.listedFirst {
+		out, other = b, a
+	}
+	out.NodePools = append(slices.Clone(a.NodePools), b.NodePools...)
+	out.otherRoute = append(slices.Clone(a.otherRoute), b.otherRoute...)
+	out.without = map[string][]string{}
+	for _, s := range []merged{a, b} {
+		for key, pools := range s.without {
+			out.without[key] = append(slices.Clone(out.without[key]), pools...)
+		}
+	}
+	out.ofNodePools = append(slices.Clone(a.ofNodePools), b.ofNodePools...)
+	if a.listedFirst == b.listedFirst && b.Settings.Selects(network.ServiceNTP) && !a.Settings.Selects(network.ServiceNTP) {
+		out.Settings.Services = b.Settings.Services
+	}
+	out.Primary, out.VMs = a.Primary || b.Primary, a.VMs+b.VMs
+	problems := slices.Concat(a.problems, b.problems)
+	disagree := func(c network.Cause, args network.Args, keys ...string) {
+		all := network.Args{"nodePools": strings.Join(a.NodePools, ", "), "otherNodePool": b.NodePools[0]}
+		maps.Copy(all, args)
+		problems = append(problems, a.Attachment.Problem(c, all, keys...))
+	}
+	if keys := differing(values(a.NetworkRequest), values(b.NetworkRequest)); a.listedFirst == b.listedFirst && len(keys) > 0 {
+		disagree(network.NodePoolSettingsDiffer, nil, keys...)
+		problems[len(problems)-1].Subject = network.Subject{Kind: string(settings.OnNodePool), Name: b.NodePools[0]}
+	}
+	if !out.CIDR.IsValid() {
+		out.CIDRField, out.CIDRKeys = other.CIDRField, other.CIDRKeys
+	}
+	own, others := values(out.NetworkRequest), values(other.NetworkRequest)
+	for _, k := range settings.Keys() {
+		switch {
+		case !k.PerNodePool || !k.IsSet(others):
+		case !k.IsSet(own):
+			k.Take(&own, others)
+		case !k.Same(own, others):
+			disagree(network.NodePoolValuesDiffer, network.Args{"value": k.Text(values(a.NetworkRequest)), "otherValue": k.Text(values(b.NetworkRequest))}, k.Name)
+		}
+	}
+	out.setValues(own)
+	out.problems = problems
+	return out
+}
+
+// overriding returns a problem if some NodePools on s have value own of the annotation key, and
+// others have none, so that the HostedCluster's value applies to these.
+func (s merged) overriding(key, own, ofCluster string) network.Problems {
+	without := s.without[key]
+	if len(without) == 0 || own == ofCluster {
+		return nil
+	}
+	with := slices.DeleteFunc(slices.Clone(s.NodePools), func(np string) bool { return slices.Contains(without, np) })
+	return network.Problems{s.Attachment.Problem(network.NodePoolOverridesOthers, network.Args{
+		"nodePools": strings.Join(with, ", "), "otherNodePool": strings.Join(without, ", "), "value": own, "otherValue": ofCluster}, key)}
+}
+
+// differing returns the keys that need one value on all NodePools of a network, and whose values have different meanings in
+// a and b.
+func differing(a, b settings.Values) []string {
+	var keys []string
+	for _, k := range settings.Keys() {
+		if k.For != settings.WholeCluster && !k.PerNodePool && !k.Same(a, b) {
+			keys = append(keys, k.Name)
+		}
+	}
+	return keys
+}

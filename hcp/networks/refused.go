@@ -1,0 +1,66 @@
+// This file decides which networks are refused: those that have an Error of their own. If VMs
+// boot from such a network, the Error is confined to it. Otherwise it is a Warning.
+
+package networks
+
+import (
+	"maps"
+	"slices"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// refusing returns ps, the problems of s, of which at least one is an Error.
+func (s merged) refusing(ps network.Problems) network.Problems {
+	if !s.Primary {
+		return ps.NotBlocking()
+	}
+	ps = slices.Clone(ps)
+	for i := range ps {
+		if ps[i].Severity != network.SeverityError {
+			continue
+		}
+		ps[i].Confined = true
+		if ps[i].Args["nad"] == "" && ps[i].Args["network"] == "" {
+			args := network.Args{"network": s.Attachment.String()}
+			maps.Copy(args, ps[i].Args)
+			ps[i].Args = args
+		}
+	}
+	return ps
+}
+
+// selects reports whether annotation network selects a.
+func selects(selected string, a network.Attachment) bool {
+	return selected == "auto" || selected == a.String()
+}
+
+// bootNetwork returns the network that VMs of np boot from. ok is false if it is the pod
+// network.
+func bootNetwork(hc *hyperv1.HostedCluster, np hyperv1.NodePool) (a network.Attachment, ok bool) {
+	all := objects.Attachments(hc, np)
+	if len(all) == 0 || attachesDefault(np) {
+		return network.Attachment{}, false
+	}
+	return all[0], true
+}
+
+// notSelected returns the networks that VMs boot from and that annotation network leaves out,
+// with an Error for each NodePool.
+func notSelected(o objects.Objects, selected string) (names []string, ps network.Problems) {
+	for _, np := range oldestFirst(o.NodePools) {
+		a, boots := bootNetwork(o.HostedCluster, np)
+		if !boots || selects(selected, a) {
+			continue
+		}
+		p := network.NewProblem(network.NetworkNotSelected, network.Subject{Kind: string(settings.OnNodePool), Name: np.Name},
+			network.Args{"network": a.String(), "selected": selected, "nodePools": np.Name}, settings.KeyNetwork, fieldAdditionalNetworks)
+		p.Confined = true
+		names, ps = append(names, a.NetworkName()), append(ps, p)
+	}
+	return names, ps
+}

@@ -1,0 +1,81 @@
+// This file finds where each setting of a network is set, and what is set on its
+// NetworkAttachmentDefinition without effect.
+
+package networks
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// SettingSources returns where each setting of s is set, without defaults. Keys are
+// annotation keys without prefix. A value is a text such as "annotation lease-time on
+// NodePool workers".
+func SettingSources(o objects.Objects, s network.NetworkRequest) map[string]string {
+	out := map[string]string{}
+	for _, k := range settings.Keys() {
+		if !slices.Contains(k.On, settings.OnHostedCluster) || k.For != settings.WholeCluster && !k.IsSet(values(s)) {
+			continue
+		}
+		if from := source(o, s, k); from != "" {
+			out[k.Name] = from
+		}
+	}
+	if out[settings.KeyCIDR] == "" && s.CIDR.IsValid() && machineNetwork(o.HostedCluster) == s.CIDR {
+		out[settings.KeyCIDR] = "spec.networking.machineNetwork"
+	}
+	return out
+}
+
+// unusedOfNAD returns a problem for each value of the NetworkAttachmentDefinition of s, own, that is not
+// used because another object sets a different one.
+func unusedOfNAD(o objects.Objects, s network.NetworkRequest, own settings.Values) network.Problems {
+	var out network.Problems
+	on := network.Subject{Kind: string(settings.OnNetworkAttachmentDefinition), Namespace: s.Attachment.Namespace, Name: s.Attachment.Name}
+	sources := SettingSources(o, s)
+	for _, k := range ofNetworkAttachmentDefinitions() {
+		if value, used := k.Text(own), k.Text(values(s)); k.IsSet(own) && value != used {
+			out = append(out, network.NewProblem(network.NADValueUnused, on,
+				network.Args{"network": s.Attachment.String(), "value": value, "otherValue": used, "source": sources[k.Name]}, k.Name))
+		}
+	}
+	return out
+}
+
+// source returns the annotation that sets key k for s, or "" if there is none. The
+// precedence is: a NodePool that lists the network first, the HostedCluster for that
+// NodePool, the HostedCluster, the NetworkAttachmentDefinition, unless k says that it comes before the HostedCluster.
+func source(o objects.Objects, s network.NetworkRequest, k settings.Key) string {
+	hc, key := o.HostedCluster, k.Name
+	for _, np := range o.NodePools {
+		if all := objects.Attachments(hc, np); len(all) == 0 || all[0].NetworkName() != s.Attachment.NetworkName() {
+			continue
+		}
+		if _, ok := np.Annotations[settings.Prefix+key]; ok {
+			return fmt.Sprintf("annotation %s on NodePool %s", key, np.Name)
+		}
+		if _, ok := hc.Annotations[settings.Prefix+key+"."+np.Name]; ok {
+			return fmt.Sprintf("annotation %s.%s on the HostedCluster", key, np.Name)
+		}
+	}
+	nad, _ := findNAD(o, s.Attachment)
+	value, onNAD := nad.Annotations[settings.Prefix+key]
+	onNAD = onNAD && applies(k, value, s)
+	if value, ok := hc.Annotations[settings.Prefix+key]; ok && applies(k, value, s) && !(onNAD && k.NADFirst) {
+		return fmt.Sprintf("annotation %s on the HostedCluster", key)
+	}
+	if onNAD {
+		return fmt.Sprintf("annotation %s on the NetworkAttachmentDefinition", key)
+	}
+	return ""
+}
+
+// applies reports whether value, of the HostedCluster or the NetworkAttachmentDefinition, is the one that s
+// has. If both can have a value that is for one network only, s has one of them.
+func applies(k settings.Key, value string, s network.NetworkRequest) bool {
+	return k.For != settings.OneNetwork || !slices.Contains(k.On, settings.OnNetworkAttachmentDefinition) || k.Says(value, values(s))
+}

@@ -1,0 +1,36 @@
+// This file decides which of two objects is older. Older HostedClusters, NodePools and
+// Services have precedence, so that a new one takes nothing of an older one.
+
+package objects
+
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Older reports whether a was created before b. An object without a creation time does
+// not exist yet, so it is the youngest. Namespace and name decide where SameAge is true.
+func Older(a, b metav1.Object) bool { return CompareAge(a, b) < 0 }
+
+// SameAge reports whether the creation times of a and b do not say which one is older.
+func SameAge(a, b metav1.Object) bool { return compareCreation(a, b) == 0 }
+
+// CompareAge is negative if a is older than b. It is 0 only if a and b have one name.
+func CompareAge(a, b metav1.Object) int {
+	return cmp.Or(compareCreation(a, b), cmp.Compare(a.GetNamespace()+"/"+a.GetName(), b.GetNamespace()+"/"+b.GetName()))
+}
+
+// compareCreation is negative if a has the earlier creation time.
+func compareCreation(a, b metav1.Object) int {
+	x, y := a.GetCreationTimestamp(), b.GetCreationTimestamp()
+	switch {
+	case x.IsZero() && y.IsZero():
+		return 0
+	case x.IsZero():
+		return 1
+	case y.IsZero():
+		return -1
+	}
+	return x.Compare(y.Time)
+}

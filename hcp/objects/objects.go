@@ -1,0 +1,112 @@
+// Package objects holds what is read about one hosted cluster: its objects, decoded leniently, which of them
+// are older, and what other objects they name.
+package objects
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	operatorv1 "github.com/openshift/api/operator/v1"
+	routev1 "github.com/openshift/api/route/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"golang.org/x/net/http/httpproxy"
+	corev1 "k8s.io/api/core/v1"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/hcp/management"
+	"github.com/cldmnky/oooi/hcp/nad"
+	"github.com/cldmnky/oooi/hcp/services"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// Objects holds all objects that are read about one hosted cluster.
+type Objects struct {
+	HostedCluster *hyperv1.HostedCluster
+	// GuestIngress is how HostedCluster publishes its ingress. Nil: the field is not set.
+	GuestIngress *operatorv1.EndpointPublishingStrategy
+	// NodePools of this cluster in any order, including those that are being deleted.
+	NodePools []hyperv1.NodePool
+	// NetworkAttachmentDefinitions that the NodePools name and that exist.
+	NetworkAttachmentDefinitions []nadv1.NetworkAttachmentDefinition
+	// Routes and Services of the control plane namespace.
+	Routes   []routev1.Route
+	Services []corev1.Service
+	// Slices are the EndpointSlices of load balancers there. Empty if they were not read.
+	Slices []services.Slice
+	// Pods are the addresses of the pods behind Services of the control plane namespace. Empty if
+	// they were not read.
+	Pods []netip.Addr
+	// VMs are the VirtualMachineInstances of the control plane namespace.
+	VMs []kubevirtv1.VirtualMachineInstance
+	// Nodes of the management cluster. Empty if they were not read.
+	Nodes []corev1.Node
+	// Management holds further facts about the management cluster.
+	Management management.Cluster
+	// MultusIsolates is true if Multus is known to isolate namespaces.
+	MultusIsolates bool
+	// Proxy is the HTTP proxy configuration of the management cluster.
+	Proxy httpproxy.Config
+	// Permissions are those of the management cluster's administrator.
+	Permissions network.Permissions
+	// Unreadable are problems of objects that cannot be decoded as a whole.
+	Unreadable network.Problems
+	// Partial is true if the objects were read from files. Then a missing object might
+	// exist in the cluster.
+	Partial bool
+}
+
+// ControlPlaneNamespace returns the namespace of hc's control plane. It is equal to
+// HyperShift's manifests.HostedControlPlaneNamespace.
+func ControlPlaneNamespace(hc *hyperv1.HostedCluster) string {
+	return hc.Namespace + "-" + strings.ReplaceAll(hc.Name, ".", "-")
+}
+
+// Domain returns the domain of the hosted cluster, as HyperShift's
+// globalconfig.BaseDomain does. It is empty while spec.dns.baseDomain is empty.
+func Domain(hc *hyperv1.HostedCluster) string {
+	base := hc.Spec.DNS.BaseDomain
+	if base == "" {
+		return ""
+	}
+	prefix := hc.Name
+	if p := hc.Spec.DNS.BaseDomainPrefix; p != nil {
+		prefix = *p
+	}
+	if prefix == "" {
+		return base
+	}
+	return prefix + "." + base
+}
+
+// Attachments returns the networks of np in the order of its VMs' interfaces.
+func Attachments(hc *hyperv1.HostedCluster, np hyperv1.NodePool) []network.Attachment {
+	if np.Spec.Platform.Kubevirt == nil {
+		return nil
+	}
+	var out []network.Attachment
+	for _, n := range np.Spec.Platform.Kubevirt.AdditionalNetworks {
+		out = append(out, nad.ParseName(n.Name, ControlPlaneNamespace(hc)))
+	}
+	return out
+}
+
+// NamedNADs returns the NetworkAttachmentDefinitions that o's NodePools name, sorted.
+// Translate needs these objects.
+func NamedNADs(o Objects) []network.Attachment {
+	seen := map[network.Attachment]bool{}
+	for _, np := range o.NodePools {
+		for _, a := range Attachments(o.HostedCluster, np) {
+			seen[a] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(seen), func(a, b network.Attachment) int { return strings.Compare(a.String(), b.String()) })
+}
+
+// Selected returns the value of annotation network.
+func Selected(hc *hyperv1.HostedCluster) string {
+	return strings.TrimSpace(hc.Annotations[settings.Prefix+settings.KeyNetwork])
+}

@@ -1,0 +1,110 @@
+// This file takes objects that were decoded leniently, and reports the fields of them that cannot
+// be decoded. Such fields are from another version of HyperShift or KubeVirt.
+
+package objects
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/network"
+)
+
+// SetHostedCluster sets the hosted cluster of o.
+func (o *Objects) SetHostedCluster(hc *lenient.HostedCluster) {
+	o.HostedCluster, o.GuestIngress = &hc.Fields.HostedCluster, hc.Fields.GuestIngress
+	o.Unreadable = append(o.Unreadable, unreadable(hc)...)
+}
+
+// AddNodePools adds those of all NodePools that belong to o's hosted cluster.
+func (o *Objects) AddNodePools(all []lenient.NodePool) {
+	for i := range all {
+		if np := &all[i]; np.Namespace == o.HostedCluster.Namespace && ClusterOf(np) == o.HostedCluster.Name {
+			take(o, &o.NodePools, np)
+		}
+	}
+}
+
+// AddRoutes adds the Routes of the control plane namespace.
+func (o *Objects) AddRoutes(all []lenient.Route) {
+	for i := range all {
+		take(o, &o.Routes, &all[i])
+	}
+}
+
+// AddVMs adds the VirtualMachineInstances of the control plane namespace.
+func (o *Objects) AddVMs(all []lenient.VirtualMachineInstance) {
+	for i := range all {
+		take(o, &o.VMs, &all[i])
+	}
+}
+
+// AddNADs adds NetworkAttachmentDefinitions. A problem of one that no NodePool of o names does not
+// count, so the NodePools must be added first.
+func (o *Objects) AddNADs(all []lenient.NetworkAttachmentDefinition) {
+	named := NamedNADs(*o)
+	for i := range all {
+		n := &all[i]
+		o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, *n.Fields)
+		if slices.ContainsFunc(named, func(a network.Attachment) bool { return a.Namespace == n.Namespace && a.Name == n.Name }) {
+			o.Unreadable = append(o.Unreadable, unreadable(n)...)
+		}
+	}
+}
+
+// take appends what is read of object to list.
+func take[T any, P lenient.Imported[T]](o *Objects, list *[]T, object *lenient.Object[T, P]) {
+	o.Unreadable = append(o.Unreadable, unreadable(object)...)
+	if fields := object.Read(); fields != nil {
+		*list = append(*list, *fields)
+	}
+}
+
+// ClusterOf returns the name of the hosted cluster that np belongs to. If spec.clusterName cannot be
+// decoded, it is the HostedCluster that owns np. Empty: unknown.
+func ClusterOf(np *lenient.NodePool) string {
+	if np.Fields.Spec.ClusterName != "" {
+		return np.Fields.Spec.ClusterName
+	}
+	i := slices.IndexFunc(np.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "HostedCluster" })
+	if i < 0 {
+		return ""
+	}
+	return np.OwnerReferences[i].Name
+}
+
+// maxUnreadable limits how many fields of an object a problem names.
+const maxUnreadable = 3
+
+// unreadable returns a problem if object has fields that cannot be decoded.
+func unreadable[T any, P lenient.Imported[T]](object *lenient.Object[T, P]) network.Problems {
+	if len(object.Unreadable) == 0 {
+		return nil
+	}
+	var fields, keys []string
+	for _, f := range object.Unreadable[:min(len(object.Unreadable), maxUnreadable)] {
+		fields = append(fields, fmt.Sprintf("%s: %s", f.Field, f.Err))
+		keys = append(keys, f.Field)
+	}
+	kind := object.GVK().Kind
+	on := network.Subject{Kind: kind, Namespace: object.Namespace, Name: object.Name}
+	name := strings.TrimPrefix(object.Namespace+"/"+object.Name, "/")
+	return network.Problems{network.NewProblem(network.FieldUnreadable, on,
+		network.Args{"kind": kind, "object": name, "fields": strings.Join(fields, "; ")}, keys...)}
+}
+
+// ReadPlanInForce reads the text of a plan that is stored in namespace ns. A plan that exists and
+// cannot be read is a problem, and not the same as no plan: VMs would lose their addresses.
+func ReadPlanInForce(ns, text string) (network.Plan, network.Problems) {
+	p, err := network.ReadPlan([]byte(text))
+	if err != nil {
+		stored := network.Subject{Kind: "ConfigMap", Namespace: ns, Name: wire.PlanConfigMap}
+		return p, network.Problems{network.NewProblem(network.PlanUnreadable, stored, network.Args{"namespace": ns, "error": err.Error()})}
+	}
+	return p, nil
+}

@@ -1,0 +1,98 @@
+// This file decides which fields of Services and EndpointSlices the operator's cache keeps. A management
+// cluster has tens of thousands of them, and most have nothing to do with oooi.
+
+package services
+
+import (
+	"slices"
+	"strings"
+	"unique"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/hcp/settings"
+)
+
+// CachedService returns s with the fields that are read.
+func CachedService(s *corev1.Service) *corev1.Service {
+	out := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: interned(s.Namespace), Name: s.Name, ResourceVersion: s.ResourceVersion,
+			CreationTimestamp: s.CreationTimestamp, DeletionTimestamp: s.DeletionTimestamp,
+			Labels:      keys(s.Labels, func(key string) bool { return key == settings.LabelGuestService || key == GuestNamespaceLabel }),
+			Annotations: keys(s.Annotations, func(key string) bool { return strings.HasPrefix(key, settings.Prefix) }),
+		},
+		Spec: corev1.ServiceSpec{
+			Type: interned(s.Spec.Type), Selector: keys(s.Spec.Selector, func(string) bool { return true }),
+			ClusterIP: s.Spec.ClusterIP, ExternalIPs: s.Spec.ExternalIPs,
+		},
+	}
+	if IsLoadBalancer(s) {
+		out.UID = s.UID // Writes about it have it as a precondition.
+		out.Spec.LoadBalancerSourceRanges, out.Spec.ExternalTrafficPolicy = s.Spec.LoadBalancerSourceRanges, interned(s.Spec.ExternalTrafficPolicy)
+	}
+	if !slices.Equal(s.Spec.ClusterIPs, []string{s.Spec.ClusterIP}) {
+		out.Spec.ClusterIPs = s.Spec.ClusterIPs
+	}
+	for _, p := range s.Spec.Ports {
+		p.TargetPort.StrVal = interned(p.TargetPort.StrVal)
+		out.Spec.Ports = append(out.Spec.Ports, corev1.ServicePort{
+			Name: interned(p.Name), Protocol: interned(p.Protocol), Port: p.Port, TargetPort: p.TargetPort, NodePort: p.NodePort})
+	}
+	for _, i := range s.Status.LoadBalancer.Ingress {
+		out.Status.LoadBalancer.Ingress = append(out.Status.LoadBalancer.Ingress, corev1.LoadBalancerIngress{IP: i.IP, Hostname: i.Hostname})
+	}
+	return out
+}
+
+// CachedSlice returns an EndpointSlice with the addresses of the pods in s, all in one endpoint. pod is what
+// all such endpoints refer to: an object of kind Pod. A slice of a load balancer keeps its UID and the labels that say so.
+func CachedSlice(s *discoveryv1.EndpointSlice, pod *corev1.ObjectReference) *discoveryv1.EndpointSlice {
+	out := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+		Namespace: interned(s.Namespace), Name: s.Name, ResourceVersion: s.ResourceVersion}}
+	if IsLoadBalancerSlice(s) {
+		out.UID, out.Labels = s.UID, keys(s.Labels, func(key string) bool {
+			return key == discoveryv1.LabelServiceName || key == discoveryv1.LabelManagedBy || key == settings.LabelGuestService
+		})
+		if ofEdges(s) {
+			out.Annotations = map[string]string{ofEdgesAnnotation: "true"}
+		}
+	}
+	count := 0
+	for _, e := range s.Endpoints {
+		if OfPod(e) {
+			count += len(e.Addresses)
+		}
+	}
+	if count == 0 {
+		return out
+	}
+	all := make([]string, 0, count)
+	for _, e := range s.Endpoints {
+		if OfPod(e) {
+			all = append(all, e.Addresses...)
+		}
+	}
+	out.Endpoints = []discoveryv1.Endpoint{{Addresses: all, TargetRef: pod}}
+	return out
+}
+
+// keys returns the entries of all whose key is kept, nil if there are none. Keys share their memory.
+func keys(all map[string]string, kept func(key string) bool) map[string]string {
+	var out map[string]string
+	for key, value := range all {
+		if !kept(key) {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[interned(key)] = value
+	}
+	return out
+}
+
+// interned returns text. Equal texts share their memory.
+func interned[T ~string](text T) T { return unique.Make(text).Value() }

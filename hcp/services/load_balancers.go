@@ -1,0 +1,158 @@
+// This file reads the Services of the control plane namespace that stand for Services of the hosted cluster: the copies that
+// KubeVirt's cloud provider makes of its load balancers, and HyperShift's Service for base domain passthrough.
+
+package services
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// VMSlices is who manages the EndpointSlices in which HyperShift's configuration operator writes the addresses of VMs. It writes
+// none for a Service with a selector, and leaves those that it wrote before.
+const VMSlices = "control-plane-operator.hypershift.openshift.io"
+
+// A Slice is one EndpointSlice of a Service for which IsLoadBalancer holds.
+type Slice struct {
+	Name string
+	UID  types.UID
+	// Service is the name of its Service, and ManagedBy the value of its label managed-by.
+	Service, ManagedBy string
+	// OfEdges: it has endpoints, and each is a pod of an edge.
+	OfEdges bool
+}
+
+// edgePods is the prefix of the names of edges' pods.
+const edgePods = wire.NameEdge + "-"
+
+// ofEdgesAnnotation of a cached EndpointSlice says that OfEdges holds.
+const ofEdgesAnnotation = wire.Prefix + "of-edges"
+
+// IsLoadBalancer reports whether o is a Service that stands for one of the hosted cluster, or Endpoints of its name, to which Kubernetes
+// copies its labels.
+func IsLoadBalancer(o metav1.Object) bool {
+	_, copied := o.GetLabels()[settings.LabelGuestService]
+	return copied || strings.HasPrefix(o.GetName(), PassthroughService)
+}
+
+// LeadsToEdges reports whether the selector of s is one of edges.
+func LeadsToEdges(s *corev1.Service) bool {
+	return s.Spec.Selector[wire.LabelName] == wire.NameEdge && s.Spec.Selector[wire.LabelPartOf] == wire.Owner
+}
+
+// LoadBalancerSlices returns those of all that may be of a load balancer, as CachedSlice keeps them.
+func LoadBalancerSlices(all []discoveryv1.EndpointSlice) []Slice {
+	var out []Slice
+	for i := range all {
+		if s := &all[i]; IsLoadBalancerSlice(s) {
+			out = append(out, Slice{s.Name, s.UID, s.Labels[discoveryv1.LabelServiceName], s.Labels[discoveryv1.LabelManagedBy], ofEdges(s)})
+		}
+	}
+	return out
+}
+
+// ofEdges returns Slice.OfEdges of a slice, cached or not.
+func ofEdges(s *discoveryv1.EndpointSlice) bool {
+	if _, known := s.Annotations[ofEdgesAnnotation]; known {
+		return true
+	}
+	var refs []*corev1.ObjectReference
+	for _, e := range s.Endpoints {
+		refs = append(refs, e.TargetRef)
+	}
+	return OfEdges(refs)
+}
+
+// OfEdges reports whether there are endpoints with these references, and each is a pod of an edge.
+func OfEdges(refs []*corev1.ObjectReference) bool {
+	return len(refs) > 0 && !slices.ContainsFunc(refs, func(r *corev1.ObjectReference) bool {
+		return !isPod(r) || !strings.HasPrefix(r.Name, edgePods)
+	})
+}
+
+// IsLoadBalancerSlice reports whether s may be of a Service for which IsLoadBalancer holds: HyperShift writes it, or Kubernetes gave it the
+// labels of its Service.
+func IsLoadBalancerSlice(s *discoveryv1.EndpointSlice) bool {
+	_, copied := s.Labels[settings.LabelGuestService]
+	return copied || s.Labels[discoveryv1.LabelManagedBy] == VMSlices || strings.HasPrefix(s.Labels[discoveryv1.LabelServiceName], PassthroughService)
+}
+
+// LoadBalancers returns what is known of the load balancers among all Services, by name. slicesOf are the
+// EndpointSlices of load balancers.
+func LoadBalancers(all []corev1.Service, slicesOf []Slice) []network.LoadBalancer {
+	var out []network.LoadBalancer
+	for i := range all {
+		if s := &all[i]; IsLoadBalancer(s) {
+			out = append(out, loadBalancer(s, slicesOf))
+		}
+	}
+	slices.SortFunc(out, func(a, b network.LoadBalancer) int { return cmp.Compare(a.Service, b.Service) })
+	return out
+}
+
+func loadBalancer(s *corev1.Service, all []Slice) network.LoadBalancer {
+	out := network.LoadBalancer{Service: s.Name, Endpoints: slices.ContainsFunc(all, func(x Slice) bool {
+		return x.Service == s.Name && x.ManagedBy == VMSlices
+	})}
+	if name := s.Labels[settings.LabelGuestService]; name != "" {
+		out.HostedService = s.Labels[GuestNamespaceLabel] + "/" + name
+	}
+	switch {
+	case LeadsToEdges(s):
+		out.Leads = network.LeadsToEdges
+	case len(s.Spec.Selector) > 0:
+		out.Leads = network.LeadsElsewhere
+	}
+	out.Sources, out.SourcesHidden = sources(s)
+	has4 := false
+	for _, ip := range append([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs...) {
+		a := Address(ip)
+		has4, out.IPv6 = has4 || a.Is4(), out.IPv6 || a.Is6()
+	}
+	out.NoIPv4 = out.IPv6 && !has4
+	for _, i := range s.Status.LoadBalancer.Ingress {
+		if a := Address(i.IP); a.IsValid() {
+			out.Addresses = append(out.Addresses, a)
+		}
+	}
+	slices.SortFunc(out.Addresses, netip.Addr.Compare)
+	for _, p := range s.Spec.Ports {
+		protocol := cmp.Or(p.Protocol, corev1.ProtocolTCP)
+		out.Ports = append(out.Ports, network.LoadBalancerPort{Protocol: string(protocol), Port: PortNumber(p.Port), Target: PortNumber(p.TargetPort.IntVal)})
+	}
+	slices.SortFunc(out.Ports, func(a, b network.LoadBalancerPort) int {
+		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Port, b.Port))
+	})
+	return out
+}
+
+// sources returns network.LoadBalancer.Sources and SourcesHidden of s.
+func sources(s *corev1.Service) (ranges []netip.Prefix, hidden bool) {
+	for _, text := range s.Spec.LoadBalancerSourceRanges {
+		p, err := netip.ParsePrefix(strings.TrimSpace(text))
+		if err == nil && p.Addr().Is4() && p.Bits() == 0 {
+			return nil, false
+		}
+		if err == nil {
+			ranges = append(ranges, p.Masked())
+		}
+	}
+	slices.SortFunc(ranges, netip.Prefix.Compare)
+	ranges = slices.Compact(ranges)
+	local := s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+	if len(s.Spec.LoadBalancerSourceRanges) > 0 && (!local || len(ranges) == 0 || len(ranges) > network.MaxLoadBalancerSources) {
+		return nil, true
+	}
+	return ranges, false
+}

@@ -1,0 +1,52 @@
+// Package services reads Services and EndpointSlices of the control plane namespace: which of them stand for
+// load balancers of the hosted cluster, and which fields of all the operator's cache keeps.
+package services
+
+import (
+	"math"
+	"net/netip"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/cldmnky/oooi/hcp/settings"
+)
+
+// PassthroughService is the name prefix of the Service that HyperShift creates for
+// base domain passthrough. The cluster's generateID follows. HyperShift writes the
+// VMs' addresses to its EndpointSlices.
+const PassthroughService = "default-ingress-passthrough-service-"
+
+// GuestNamespaceLabel is, besides settings.LabelGuestService, a label of the Services that KubeVirt's cloud
+// provider copies from the hosted cluster.
+const GuestNamespaceLabel = "cluster.x-k8s.io/tenant-service-namespace"
+
+// HasManualEndpoints reports whether something other than Kubernetes writes the
+// EndpointSlices of svc. It is false for the ingress of the hosted cluster, and for each copy of
+// a Service of it: their VMs are reached through the network.
+func HasManualEndpoints(svc corev1.Service) bool {
+	if _, copied := svc.Labels[settings.LabelGuestService]; copied {
+		return false
+	}
+	return len(svc.Spec.Selector) == 0 && svc.Spec.Type != corev1.ServiceTypeExternalName && !strings.HasPrefix(svc.Name, PassthroughService)
+}
+
+// PortNumber returns port if it is from 1 to 65535, else 0. Objects in files may have any number.
+func PortNumber(port int32) uint16 {
+	if port < 1 || port > math.MaxUint16 {
+		return 0
+	}
+	return uint16(port)
+}
+
+// Address returns the address in s, or a zero Addr if s is not an address.
+func Address(s string) netip.Addr {
+	a, _ := netip.ParseAddr(s)
+	return a.Unmap()
+}
+
+// OfPod reports whether e is a pod's.
+func OfPod(e discoveryv1.Endpoint) bool { return isPod(e.TargetRef) }
+
+func isPod(r *corev1.ObjectReference) bool { return r != nil && r.Kind == "Pod" }
