@@ -32,7 +32,7 @@ vet: ## formatting, and go vet in every module
 
 .PHONY: unit
 unit: vet ## the inner loop: everything that needs neither root nor a cluster
-	OOOI_UNIT=1 go test -vet=off ./cmd/... ./config/... ./controllers/... ./envoy/... ./edge/... ./hcp/... ./network/... ./test/rules/... ./test/docs/... ./test/golden/... ./test/monitoring/... ./test/formats/...
+	OOOI_UNIT=1 go test -vet=off ./cmd/... ./config/... ./controllers/... ./dhcp/... ./dns/... ./envoy/... ./edge/... ./hcp/... ./network/... ./test/rules/... ./test/docs/... ./test/golden/... ./test/monitoring/... ./test/formats/...
 	go -C config/bundle test ./...
 	go -C config/release test ./catalog ./image # the rest compiles opm
 	go -C config/release test -run TestDependencies ./supply
@@ -42,11 +42,11 @@ golden: ## accept the current output of the stories; read the difference before 
 	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./hcp/ 
 	go run ./config/admission/annotations/generate .
 	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/ ./config/admission/annotations
-	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./dhcp/reply ./dns ./envoy/resources ./controllers ./cmd/oooi/... ./test/docs ./test/rules ./test/monitoring
+	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./dhcp/... ./dns/... ./envoy/resources ./controllers ./cmd/oooi/... ./test/docs ./test/rules ./test/monitoring
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (5s)
-	@set -e; for f in $$(grep -rlE "^func Fuzz" --include=*_test.go hcp network edge envoy controllers); do \
+	@set -e; for f in $$(grep -rlE "^func Fuzz" --include=*_test.go controllers dhcp dns edge envoy hcp network); do \
 	  for name in $$(grep -oE '^func Fuzz[A-Za-z0-9]+' $$f | cut -c6-); do \
 	    echo "fuzz $$(dirname $$f) $$name"; run="go test -run ^$$ -fuzz ^$$name$$ -fuzztime $(FUZZTIME) ./$$(dirname $$f)"; \
 	    $$run || { [ -z "$$(git status --porcelain $$(dirname $$f))" ] && echo "no input failed: again" && $$run; }; done; done
@@ -142,7 +142,7 @@ bench-apiproxy: build ## lists, watches and objects of an API server through ooo
 bench-compile: ## what an empty Go cache has to compile for the test cluster, by module; fails if it grew
 	mkdir -p bin && rm -f bin/compile.md
 	@failed=0; \
-	OOOI_COMPILE=1 OOOI_COMPILE_TABLE=$(CURDIR)/bin/compile.md go -C test/testbed test -count=1 -v -timeout 30m -run TestCompileUnits . || failed=1; \
+	OOOI_COMPILE=1 OOOI_COMPILE_TABLE=$(CURDIR)/bin/compile.md go -C test/testbed test -count=1 -v -timeout 30m -run TestCompileUnits ./build || failed=1; \
 	cat bin/compile.md; exit $$failed
 
 .PHONY: bench-takeover

@@ -150,8 +150,8 @@ when a result changes. Accept a change with ~make golden~, after you read the di
 
 To see a whole file, or to try a story:
 
-    go run ./test/golden/show two-edges plan.json
-    go run ./test/golden/show two-edges | bin/oooi plan -f -
+    go run ./test/show two-edges plan.json
+    go run ./test/show two-edges | bin/oooi plan -f -
 
 To add a story, make a folder with a ~patch.yaml~. Begin it with a comment that says what the story shows, and run ~make golden~.
 

@@ -24,8 +24,8 @@ func TestProgramsAreBuiltAlike(t *testing.T) {
 	for path, settings := range map[string][]string{
 		"Makefile":                          {"GOFIPS140 ?= v1.0.0\n", "go -C config/release run . build\n"},
 		"config/release/program/program.go": {`Tags: "grpcnotrace", FIPS: true`, `module = "v1.0.0"`, `"-trimpath"`},
-		"test/testbed/images.go":            {`released.Own(root, "./cmd/"+name)`, `own(root, program, PlaysClock()).Compile(`},
-		"test/testbed/programs.go":          {`released.Opm("").Tags`},
+		"test/testbed/build/own.go":         {`released.Own(root, "./cmd/"+name)`, `own(root, program, PlaysClock()).Compile(`},
+		"test/testbed/build/programs.go":    {`released.Opm("").Tags`},
 	} {
 		for _, s := range settings {
 			if !strings.Contains(file(t, path), s) {
@@ -38,7 +38,7 @@ func TestProgramsAreBuiltAlike(t *testing.T) {
 // TestTestsRunTheEnvoyOfTheImage: the version in the tests is that of the image in config.
 func TestTestsRunTheEnvoyOfTheImage(t *testing.T) {
 	image := regexp.MustCompile(`envoyproxy/envoy:distroless-v([0-9.]+)@sha256:[0-9a-f]{64}\n`).FindStringSubmatch(file(t, "config/manager/deployment.yaml"))
-	tested := regexp.MustCompile(`envoyVersion = "([0-9.]+)"`).FindStringSubmatch(file(t, "test/testbed/envoy.go"))
+	tested := regexp.MustCompile(`envoyVersion = "([0-9.]+)"`).FindStringSubmatch(file(t, "test/testbed/build/envoy.go"))
 	if len(image) != 2 || len(tested) != 2 || image[1] != tested[1] {
 		t.Errorf("the image has Envoy %q, and tests run %q", image, tested)
 	}

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/build"
 	"github.com/cldmnky/oooi/test/testbed/e2e"
 	"github.com/cldmnky/oooi/test/testbed/olm"
 )
@@ -41,7 +41,7 @@ func installerNamed(name string) (installer, error) {
 
 // programs are those that this demo runs.
 func (d *demo) programs() []string {
-	return slices.DeleteFunc(testbed.All(), func(name string) bool {
+	return slices.DeleteFunc(build.All(), func(name string) bool {
 		return slices.Contains(olm.Programs(), name) && !slices.Contains(d.installer.programs, name)
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 )
 
@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return up(ctx, d)
 	case len(args) == 1 && args[0] == "down":
-		return testbed.Down(ctx, testbed.Options{Name: name, Log: out})
+		return cluster.Down(ctx, cluster.Options{Name: name, Log: out})
 	}
 	return fmt.Errorf("usage: demo up|down   (DEMO_STRATEGY is one of %v, DEMO_INSTALL one of %v)", hypershift.Strategies(), slices.Sorted(maps.Keys(installers())))
 }

@@ -15,11 +15,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/build"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
 	"github.com/cldmnky/oooi/test/testbed/e2e"
+	"github.com/cldmnky/oooi/test/testbed/host"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
+	"github.com/cldmnky/oooi/test/testbed/process"
 	"github.com/cldmnky/oooi/test/testbed/progress"
 	"github.com/cldmnky/oooi/test/testbed/worker"
+	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
 // vlan is the only network of the demo's workers: one for each strategy.
@@ -38,12 +42,12 @@ type demo struct {
 	// installer brings the operator onto the cluster.
 	installer installer
 
-	cluster    *testbed.Cluster
+	cluster    *cluster.Cluster
 	hypershift *hypershift.HyperShift
 	state      e2e.Hosted
 	workers    []*worker.Worker
 	router     e2e.GuestRouter // on the workers
-	console    worker.Answer   // of it, to the first worker
+	console    machine.Answer  // of it, to the first worker
 	outside    outside
 	annotated  time.Time // when the annotated HostedCluster was created
 }
@@ -63,7 +67,7 @@ type step struct {
 func steps() []step {
 	return []step{
 		{"install missing Debian packages", installPackages, nil},
-		{"compile", build, nil},
+		{"compile", compile, nil},
 		{"bring up Kubernetes", bringUp, nil},
 		{"install HyperShift", installHyperShift, showPods("hypershift")},
 		{"install the operator", installOperator, showPods(e2e.Namespace)},
@@ -103,7 +107,7 @@ const warm = 2 * time.Minute
 
 // forecast says how long the demo will take and how much disk it needs, and fails where there is too little.
 func (d *demo) forecast(ctx context.Context) error {
-	f, err := testbed.Foresee(ctx, d.programs()...)
+	f, err := build.Foresee(ctx, cluster.StateRoot(), d.programs()...)
 	if err != nil {
 		return err
 	}
@@ -131,17 +135,17 @@ func (d *demo) say(format string, args ...any) {
 func (d *demo) lines() io.Writer { return progress.Indent(d.out, "         | ") }
 
 func installPackages(ctx context.Context, d *demo) (string, error) {
-	packages := append(testbed.HostPackages(), worker.Packages()...)
-	return fmt.Sprintf("%d Debian packages are installed", len(packages)), testbed.EnsurePackages(ctx, d.lines(), packages...)
+	packages := append(cluster.HostPackages(), machine.Packages()...)
+	return fmt.Sprintf("%d Debian packages are installed", len(packages)), host.EnsurePackages(ctx, d.lines(), packages...)
 }
 
-func build(ctx context.Context, d *demo) (string, error) {
-	programs, err := testbed.Build(ctx, d.lines(), d.programs()...)
+func compile(ctx context.Context, d *demo) (string, error) {
+	programs, err := build.Programs(ctx, progress.New(d.lines()), d.programs()...)
 	return fmt.Sprintf("%d programs from Go modules", len(programs)), err
 }
 
 func bringUp(ctx context.Context, d *demo) (_ string, err error) {
-	d.cluster, err = testbed.Up(ctx, testbed.Options{Name: d.name, Log: d.lines()})
+	d.cluster, err = cluster.Up(ctx, cluster.Options{Name: d.name, Log: d.lines()})
 	if err != nil {
 		return "", err
 	}
@@ -259,7 +263,7 @@ func showEdge(ctx context.Context, d *demo) {
 	}
 	for _, m := range machines {
 		for _, service := range []string{"udhcpc", "haproxy", "kubelet"} {
-			fmt.Fprintf(d.lines(), "%s, %s:\n%s\n", m.Name, service, m.LogTail(service, 15))
+			fmt.Fprintf(d.lines(), "%s, %s:\n%s\n", m.Name, service, process.LogTail(m.Dir, service, 15))
 		}
 	}
 }

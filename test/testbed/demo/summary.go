@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/test/testbed"
-	"github.com/cldmnky/oooi/test/testbed/worker"
+	"github.com/cldmnky/oooi/test/testbed/build"
+	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
 // summary prints the table. An error means that something in it cannot be read.
@@ -73,11 +73,11 @@ func (d *demo) usersRows(t *tabwriter.Writer) {
 }
 
 // timeOf says what a worker was told about the time. Where the clock is played, that is no time to rely on.
-func timeOf(told worker.Time) string {
+func timeOf(told machine.Time) string {
 	switch {
 	case !told.Server.IsValid():
 		return "no time server"
-	case testbed.PlaysClock():
+	case build.PlaysClock():
 		return told.String() + " (the clock of this machine is not synchronized: the edge plays one that is)"
 	}
 	return told.String()

@@ -25,7 +25,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	_ "github.com/cldmnky/oooi/test/patience"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/host"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
 
@@ -88,7 +88,7 @@ type sshServer struct {
 func (b bed) sshd(t *testing.T, h Hosted, n network.Network, w *worker.Worker) sshServer {
 	t.Helper()
 	g := NewWithT(t)
-	g.Expect(testbed.EnsurePackages(t.Context(), t.Output(), "openssh-server", "openssh-client")).To(Succeed())
+	g.Expect(host.EnsurePackages(t.Context(), t.Output(), "openssh-server", "openssh-client")).To(Succeed())
 	leases, err := h.Leases(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	s := sshServer{address: network.HostAddress(n.CIDR, -5)}

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cldmnky/oooi/test/programs"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/host"
 )
 
 // minutesAsSeconds is how much shorter alerts wait than those that are shipped: a minute is a second.
@@ -79,7 +79,7 @@ func startPrometheus(t *testing.T, s *stage) prometheus {
 	pods := filepath.Join(dir, "pods.json")
 	followPods(t, s.hosted.Client, pods)
 	program := programs.RequireUnpacked(t, "prometheus", "usr/bin/prometheus")
-	root, err := testbed.ProjectDir()
+	root, err := host.ProjectDir()
 	g.Expect(err).NotTo(HaveOccurred())
 	shipped := func(name string, into any) {
 		text, err := os.ReadFile(filepath.Join(root, "config", "monitoring", name))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 	"github.com/cldmnky/oooi/test/testbed/worker"
+	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
 // testPassthroughApps plays the guest's router on each worker, at the node port that HyperShift passes
@@ -63,7 +64,7 @@ func testConsole(t *testing.T, h Hosted, router GuestRouter, w *worker.Worker, s
 	g := NewWithT(t)
 	plan, err := h.Plan(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Eventually(func() (worker.Answer, error) { return router.Ask(t.Context(), w.Machine, scheme) }).
+	g.Eventually(func() (machine.Answer, error) { return router.Ask(t.Context(), w.Machine, scheme) }).
 		WithPolling(time.Second).Should(And(
 		HaveField("Status", 200), HaveField("Body", w.VM.Name), HaveField("Server", networkOf(t, plan, w).ServiceVIP)), router.Console(scheme))
 }
@@ -105,7 +106,7 @@ func testPublish(t *testing.T, b bed, h Hosted, workers []*worker.Worker) {
 }
 
 // askAnyone gets url without asking whose certificate it is.
-func askAnyone(ctx context.Context, m *worker.Machine, url string, more ...string) (string, error) {
+func askAnyone(ctx context.Context, m *machine.Machine, url string, more ...string) (string, error) {
 	out, err := m.Output(ctx, "curl", append([]string{"--disable", "--silent", "--show-error", "--noproxy", "*", "--insecure", "--max-time", "10", url}, more...)...)
 	return string(out), err
 }
@@ -117,10 +118,10 @@ func testMirror(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	plan, err := h.Plan(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	service := networkOf(t, plan, w).ServiceVIP
-	g.Eventually(func() (worker.Answer, error) {
+	g.Eventually(func() (machine.Answer, error) {
 		return w.Machine.Ask(t.Context(), "https://"+hypershift.MirrorHost+"/v2/", nil, b.hypershift.CA())
 	}).WithPolling(time.Second).Should(And(HaveField("Status", 200), HaveField("Server", service)))
-	g.Expect(w.Machine.Pull(t.Context(), b.cluster, hypershift.MirrorImage, b.hypershift.CA())).To(Succeed(), "containerd, by the machine's own DNS")
+	g.Expect(w.Machine.Pull(t.Context(), b.cluster.Bin("ctr"), hypershift.MirrorImage, b.hypershift.CA())).To(Succeed(), "containerd, by the machine's own DNS")
 
 	_, err = w.Machine.Output(t.Context(), "getent", "ahostsv4", "quay.io")
 	g.Expect(err).To(HaveOccurred(), "a name that is not published")
@@ -157,7 +158,7 @@ func testManagementCluster(t *testing.T, h Hosted, w *worker.Worker) {
 
 // refused expects that a connection to the service address for name is closed before
 // TLS stands.
-func refused(t *testing.T, m *worker.Machine, service netip.Addr, name string) {
+func refused(t *testing.T, m *machine.Machine, service netip.Addr, name string) {
 	t.Helper()
 	g := NewWithT(t)
 	out, err := askAnyone(t.Context(), m, "https://"+name+"/", "--resolve", name+":443:"+service.String())

@@ -15,7 +15,9 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/build"
+	"github.com/cldmnky/oooi/test/testbed/host"
+	"github.com/cldmnky/oooi/test/testbed/progress"
 )
 
 // TestDocumentedCommandLines: each section of the page creates a cluster whose VMs
@@ -56,7 +58,7 @@ func TestDocumentedCommandLines(t *testing.T) {
 func document(t *testing.T, name string) string {
 	t.Helper()
 	g := NewWithT(t)
-	root, err := testbed.ProjectDir()
+	root, err := host.ProjectDir()
 	g.Expect(err).NotTo(HaveOccurred())
 	page, err := os.ReadFile(filepath.Join(root, "docs", name))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -133,7 +135,7 @@ type documentedTools struct{ dir string }
 func toolsFor(t *testing.T) documentedTools {
 	t.Helper()
 	g := NewWithT(t)
-	programs, err := testbed.Build(t.Context(), os.Stderr, "hcp", "hypershift", "kubelite")
+	programs, err := build.Programs(t.Context(), progress.New(os.Stderr), "hcp", "hypershift", "kubelite")
 	g.Expect(err).NotTo(HaveOccurred())
 	tools := documentedTools{dir: t.TempDir()}
 	g.Expect(os.Symlink(program(t), filepath.Join(tools.dir, "oooi"))).To(Succeed())

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
 // vlanDevice is the edge's card on the VLAN.
@@ -87,7 +87,7 @@ func (p edgePod) container(name string) (core.ContainerStatus, error) {
 
 // netNS is the path of the pod's network namespace, while it runs.
 func (p edgePod) netNS() (string, error) {
-	pids := testbed.ContainerProcesses(string(p.UID))
+	pids := process.ContainerProcesses(string(p.UID))
 	if len(pids) == 0 {
 		return "", fmt.Errorf("pod %s has no process", p.Name)
 	}

@@ -15,8 +15,10 @@ import (
 
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/test/measure"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
+	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
 // A fault is one thing that happens to an edge, or to what it depends on.
@@ -70,7 +72,7 @@ func killContainer(name string) func(*testing.T, *stage, *measure.Measurement, e
 		g := NewWithT(t)
 		before, err := edge.container(name)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(testbed.KillContainer(before.ContainerID)).To(Succeed())
+		g.Expect(process.KillContainer(before.ContainerID)).To(Succeed())
 		g.Eventually(func(g Gomega) {
 			i := slices.IndexFunc(s.pods(t), func(p edgePod) bool { return p.UID == edge.UID })
 			g.Expect(i).To(BeNumerically(">=", 0), "kubelet starts it again in the same pod")
@@ -86,7 +88,7 @@ func killContainer(name string) func(*testing.T, *stage, *measure.Measurement, e
 // killPod ends all processes of the edge's pod, its sandbox too.
 func killPod(t *testing.T, s *stage, _ *measure.Measurement, edge edgePod) {
 	g := NewWithT(t)
-	g.Expect(testbed.KillContainer(string(edge.UID))).To(Succeed())
+	g.Expect(process.KillContainer(string(edge.UID))).To(Succeed())
 	g.Eventually(func(g Gomega) {
 		i := slices.IndexFunc(s.pods(t), func(p edgePod) bool { return p.UID == edge.UID })
 		g.Expect(i).To(BeNumerically(">=", 0), "kubelet recreates its sandbox")
@@ -121,7 +123,7 @@ func drainNode(t *testing.T, s *stage, m *measure.Measurement, edge edgePod) {
 	node := edge.Spec.NodeName
 	defer func() { _, _ = s.cluster.Kubectl(s.ctx, "uncordon", node) }()
 	_, err := s.cluster.Kubectl(t.Context(), "drain", node, "--pod-selector=app.kubernetes.io/part-of=oooi,app.kubernetes.io/name=oooi-edge",
-		"--ignore-daemonsets", "--delete-emptydir-data", "--timeout="+testbed.Patience.String())
+		"--ignore-daemonsets", "--delete-emptydir-data", "--timeout="+await.Patience.String())
 	g.Expect(err).NotTo(HaveOccurred())
 	quiet(t, m, 3*time.Second)
 	_, err = s.cluster.Kubectl(t.Context(), "uncordon", node)
@@ -189,7 +191,7 @@ func (s *stage) setOperator(t *testing.T, change func(*apps.Deployment)) {
 	patch := client.MergeFrom(d.DeepCopy())
 	change(&d)
 	g.Expect(s.hosted.Client.Patch(t.Context(), &d, patch)).To(Succeed())
-	_, err := s.cluster.Kubectl(t.Context(), "-n", Namespace, "rollout", "status", "deployment/oooi", "--timeout="+testbed.Patience.String())
+	_, err := s.cluster.Kubectl(t.Context(), "-n", Namespace, "rollout", "status", "deployment/oooi", "--timeout="+await.Patience.String())
 	g.Expect(err).NotTo(HaveOccurred())
 }
 
@@ -222,7 +224,7 @@ func (s *stage) operated(t *testing.T) {
 func changeImage(t *testing.T, s *stage, _ *measure.Measurement, edge edgePod) {
 	g := NewWithT(t)
 	image := fmt.Sprintf("localhost/oooi-edge:at%d", time.Now().Unix())
-	g.Expect(s.cluster.TagImage(t.Context(), testbed.EdgeImage, image)).To(Succeed())
+	g.Expect(s.cluster.TagImage(t.Context(), cluster.EdgeImage, image)).To(Succeed())
 	s.setOperator(t, func(d *apps.Deployment) {
 		env := d.Spec.Template.Spec.Containers[0].Env
 		for i := range env {

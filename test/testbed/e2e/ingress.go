@@ -15,6 +15,7 @@ import (
 
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 	"github.com/cldmnky/oooi/test/testbed/worker"
+	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
 // A GuestRouter is the guest's: its node ports, its serving certificate, and who signed that.
@@ -82,7 +83,7 @@ func (r GuestRouter) Console(scheme string) string {
 }
 
 // Ask gets the console's page on a machine.
-func (r GuestRouter) Ask(ctx context.Context, m *worker.Machine, scheme string) (worker.Answer, error) {
+func (r GuestRouter) Ask(ctx context.Context, m *machine.Machine, scheme string) (machine.Answer, error) {
 	return m.Ask(ctx, r.Console(scheme), nil, r.ca)
 }
 

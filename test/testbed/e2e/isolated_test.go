@@ -23,8 +23,10 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/hostile"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
+	"github.com/cldmnky/oooi/test/testbed/lan"
 	"github.com/cldmnky/oooi/test/testbed/worker"
+	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
 // published are the TCP ports that the plan offers, by address; every address of
@@ -52,8 +54,8 @@ func testIsolated(t *testing.T, b bed, h Hosted, w *worker.Worker, ports []uint1
 	plan, err := h.Plan(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	n := plan.Networks[0]
-	inside := worker.Interface
-	route, err := w.Machine.Output(t.Context(), "ip", "route", "get", testbed.NodeIP)
+	inside := machine.Interface
+	route, err := w.Machine.Output(t.Context(), "ip", "route", "get", cluster.NodeIP)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(route)).To(ContainSubstring("via "+n.NextHopVIP.String()+" dev "+inside), "the edge is the router")
 
@@ -109,16 +111,16 @@ func testHostile(t *testing.T, h Hosted, n network.Network, vm string) {
 	const secret, control, last = "the payload of a VM", "sent by the edge", "the last one"
 	stranger, seq := netip.MustParseAddr("192.0.2.77"), uint32(0x5ec4e75e)
 	open := func(path, device string) (p *hostile.Port) {
-		g.Expect(testbed.InNetNS(path, func() (err error) { p, err = hostile.Open(device); return err })).To(Succeed())
+		g.Expect(lan.InNetNS(path, func() (err error) { p, err = hostile.Open(device); return err })).To(Succeed())
 		t.Cleanup(p.Close)
 		return p
 	}
 	pods, err := edgePods(t.Context(), h, n.Name)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(pods).NotTo(BeEmpty())
-	port, inside := open(vm, worker.Interface), netip.Addr{}
-	g.Expect(testbed.InNetNS(vm, func() error {
-		s, err := device.Read(worker.Interface)
+	port, inside := open(vm, machine.Interface), netip.Addr{}
+	g.Expect(lan.InNetNS(vm, func() error {
+		s, err := device.Read(machine.Interface)
 		inside = s.First()
 		return err
 	})).To(Succeed())
@@ -139,7 +141,7 @@ func testHostile(t *testing.T, h Hosted, n network.Network, vm string) {
 		send(hostile.IPv4, mac, hostile.Echo(inside, n.ServiceVIP, last))
 		_, err = port.Until(func(p []byte) bool { return bytes.HasSuffix(p, []byte(last)) })
 		g.Expect(err).NotTo(HaveOccurred(), "the edge answers a source of the network")
-		g.Expect(testbed.InNetNS(path, func() error {
+		g.Expect(lan.InNetNS(path, func() error {
 			seen, err := device.Read(vlanDevice)
 			if err != nil {
 				return err
@@ -219,9 +221,9 @@ func testPodAddresses(t *testing.T, h Hosted, n network.Network, v vantage) {
 // what they are.
 func hiddenTargets(ctx context.Context, b bed, h Hosted) (map[string]netip.AddrPort, error) {
 	targets := map[string]netip.AddrPort{
-		"the node's API server": netip.MustParseAddrPort(testbed.NodeIP + ":6443"),
-		"the node's kubelet":    netip.MustParseAddrPort(testbed.NodeIP + ":10250"),
-		"the cluster's DNS":     netip.MustParseAddrPort(testbed.ClusterDNS + ":53"),
+		"the node's API server": netip.MustParseAddrPort(cluster.NodeIP + ":6443"),
+		"the node's kubelet":    netip.MustParseAddrPort(cluster.NodeIP + ":10250"),
+		"the cluster's DNS":     netip.MustParseAddrPort(cluster.ClusterDNS + ":53"),
 		"the API's Service":     netip.MustParseAddrPort("10.96.0.1:443"),
 	}
 	var services core.ServiceList

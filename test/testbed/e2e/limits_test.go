@@ -17,7 +17,8 @@ import (
 	. "github.com/onsi/gomega"
 	"golang.org/x/sys/unix"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/lan"
+	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
 func testLimits(t *testing.T, s *stage) {
@@ -43,7 +44,7 @@ func testDialled(t *testing.T, s *stage) {
 		}
 		g.Expect(in("ip", "address", "add", source, "dev", bad.card)).To(Succeed())
 		g.Expect(bad.head(t.Context(), s.network.NextHopVIP, pods[1].mac)).To(Succeed())
-		_ = testbed.InNetNS(bad.netNS, func() error {
+		_ = lan.InNetNS(bad.netNS, func() error {
 			conn, err := net.DialTimeout("tcp4", net.JoinHostPort(s.network.NextHopVIP.String(), "9"), 500*time.Millisecond)
 			if err == nil {
 				conn.Close()
@@ -118,7 +119,7 @@ func holdMany(ctx context.Context, path, address string, most int) []net.Conn {
 	close(next)
 	for range 32 {
 		all.Go(func() {
-			_ = testbed.InNetNS(path, func() error {
+			_ = lan.InNetNS(path, func() error {
 				for range next {
 					d := net.Dialer{Timeout: 2 * time.Second}
 					conn, err := d.DialContext(ctx, "tcp4", address)
@@ -148,7 +149,7 @@ func holdMany(ctx context.Context, path, address string, most int) []net.Conn {
 
 // memory is what a container's first process has resident.
 func memory(id string) string {
-	pids := testbed.ContainerProcesses(id)
+	pids := process.ContainerProcesses(id)
 	if len(pids) == 0 {
 		return "it is gone"
 	}

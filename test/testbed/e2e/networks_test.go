@@ -21,6 +21,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 	"github.com/cldmnky/oooi/test/testbed/worker"
+	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
 // The VLAN of both clusters, and the elder's second one.
@@ -177,12 +178,12 @@ func testOwnMachines(t *testing.T, elder, younger Hosted, elders, youngers []*wo
 	for h, w := range map[Hosted]*worker.Worker{elder: shared, younger: youngers[0]} {
 		plan, err := h.Plan(t.Context())
 		g.Expect(err).NotTo(HaveOccurred())
-		servers, err := Offers(t.Context(), w.Machine.NetNS(), worker.Interface, w.VM.MAC, 3*time.Second)
+		servers, err := Offers(t.Context(), w.Machine.NetNS(), machine.Interface, w.VM.MAC, 3*time.Second)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(servers).To(Equal([]netip.Addr{networkOf(t, plan, w).ServiceVIP}), "who offers %s's machine an address", h.Name)
 	}
 	stranger := net.HardwareAddr{0x02, 0xff, 0, 0, 0, 1}
-	g.Expect(Offers(t.Context(), shared.Machine.NetNS(), worker.Interface, stranger, 3*time.Second)).To(BeEmpty(), "an unknown client on a shared VLAN")
+	g.Expect(Offers(t.Context(), shared.Machine.NetNS(), machine.Interface, stranger, 3*time.Second)).To(BeEmpty(), "an unknown client on a shared VLAN")
 }
 
 // testSteady takes the younger's own addresses away while a machine is on them:

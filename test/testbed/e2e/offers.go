@@ -16,7 +16,7 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	"golang.org/x/sys/unix"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/lan"
 )
 
 // Offers sends a DISCOVER for mac from the card ifname of the network namespace at
@@ -27,7 +27,7 @@ func Offers(ctx context.Context, path, ifname string, mac net.HardwareAddr, pati
 		return nil, err
 	}
 	var conn net.PacketConn
-	err = testbed.InNetNS(path, func() (err error) {
+	err = lan.InNetNS(path, func() (err error) {
 		conn, err = listenAsClient(ctx, ifname)
 		return err
 	})

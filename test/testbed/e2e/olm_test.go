@@ -22,7 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/test/measure"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
+	"github.com/cldmnky/oooi/test/testbed/host"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 	"github.com/cldmnky/oooi/test/testbed/olm"
 )
@@ -34,7 +35,7 @@ type subscribed struct {
 }
 
 // newSubscribed builds everything, so that nothing else is on the machine while gaps are measured.
-func newSubscribed(t *testing.T, c *testbed.Cluster) subscribed {
+func newSubscribed(t *testing.T, c *cluster.Cluster) subscribed {
 	t.Helper()
 	g := NewWithT(t)
 	var o subscribed
@@ -47,7 +48,7 @@ func newSubscribed(t *testing.T, c *testbed.Cluster) subscribed {
 }
 
 // newCatalog starts the Operator Lifecycle Manager, and builds a catalog with the version of this checkout.
-func newCatalog(t *testing.T, c *testbed.Cluster) (*olm.OLM, olm.Catalog) {
+func newCatalog(t *testing.T, c *cluster.Cluster) (*olm.OLM, olm.Catalog) {
 	t.Helper()
 	g := NewWithT(t)
 	first, err := olm.Version()
@@ -91,7 +92,7 @@ func testOLM(t *testing.T, s *stage) {
 }
 
 // testNothingLeft expects that no cluster-scoped object speaks of the operator any more.
-func testNothingLeft(t *testing.T, c *testbed.Cluster) {
+func testNothingLeft(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	NewWithT(t).Eventually(func() ([]string, error) { return clusterScoped(t.Context(), c) }).WithPolling(time.Second).
 		Should(ConsistOf("Operator/oooi."+Namespace), "only the record that the Operator Lifecycle Manager itself keeps")
@@ -133,7 +134,7 @@ func newcomer(t *testing.T, b bed) Hosted {
 func deleteOperator(t *testing.T, s *stage, m *measure.Measurement, _ edgePod) {
 	g := NewWithT(t)
 	before := s.pods(t)
-	root, err := testbed.ProjectDir()
+	root, err := host.ProjectDir()
 	g.Expect(err).NotTo(HaveOccurred())
 	manifest, err := Manifests(filepath.Join(root, "config", "default"))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -203,7 +204,7 @@ func (o subscribed) commands(t *testing.T) [][]string {
 }
 
 // uninstalled runs commands of docs/uninstall.md.
-func uninstalled(t *testing.T, c *testbed.Cluster, commands [][]string) {
+func uninstalled(t *testing.T, c *cluster.Cluster, commands [][]string) {
 	t.Helper()
 	for _, args := range commands {
 		_, err := c.Kubectl(t.Context(), args...)
@@ -221,7 +222,7 @@ func (s *stage) renewed(t *testing.T) {
 
 // clusterScoped are the cluster-scoped objects whose metadata speaks of the operator, as kind/name: their names, labels,
 // owners or who wrote them. Those of the testbed have the prefix testbed.oooi.
-func clusterScoped(ctx context.Context, c *testbed.Cluster) ([]string, error) {
+func clusterScoped(ctx context.Context, c *cluster.Cluster) ([]string, error) {
 	kinds, err := c.Kubectl(ctx, "api-resources", "--namespaced=false", "--verbs=list", "-o", "name")
 	if err != nil {
 		return nil, err

@@ -15,7 +15,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
+	"github.com/cldmnky/oooi/test/testbed/host"
 )
 
 // Namespace is where the operator runs.
@@ -23,8 +25,8 @@ const Namespace = "oooi-system"
 
 // InstallOperator builds the images of this checkout, applies config/default with
 // them and waits until the operator is ready.
-func InstallOperator(ctx context.Context, c *testbed.Cluster) error {
-	root, err := testbed.ProjectDir()
+func InstallOperator(ctx context.Context, c *cluster.Cluster) error {
+	root, err := host.ProjectDir()
 	if err != nil {
 		return err
 	}
@@ -32,7 +34,7 @@ func InstallOperator(ctx context.Context, c *testbed.Cluster) error {
 }
 
 // InstallFrom is InstallOperator with the kustomization of a user, which has config/default.
-func InstallFrom(ctx context.Context, c *testbed.Cluster, dir string) error {
+func InstallFrom(ctx context.Context, c *cluster.Cluster, dir string) error {
 	if err := c.LoadImages(ctx, "oooi", "oooi-edge", "envoy"); err != nil {
 		return err
 	}
@@ -50,7 +52,7 @@ func InstallFrom(ctx context.Context, c *testbed.Cluster, dir string) error {
 			return err
 		}
 	}
-	_, err = c.Kubectl(ctx, "-n", Namespace, "rollout", "status", "deployment/oooi", "--timeout="+testbed.Patience.String())
+	_, err = c.Kubectl(ctx, "-n", Namespace, "rollout", "status", "deployment/oooi", "--timeout="+await.Patience.String())
 	return err
 }
 
@@ -88,8 +90,8 @@ func runDevelopmentImages(manifest []byte) ([]byte, error) {
 		return nil, fmt.Errorf("the operator's Deployment has %d containers, not one", len(containers))
 	}
 	manager := &containers[0]
-	manager.Image, manager.ImagePullPolicy = testbed.OooiImage, core.PullIfNotPresent
-	images := map[string]string{"RELATED_IMAGE_EDGE": testbed.EdgeImage, "RELATED_IMAGE_ENVOY": testbed.EnvoyImage}
+	manager.Image, manager.ImagePullPolicy = cluster.OooiImage, core.PullIfNotPresent
+	images := map[string]string{"RELATED_IMAGE_EDGE": cluster.EdgeImage, "RELATED_IMAGE_ENVOY": cluster.EnvoyImage}
 	for i := range manager.Env {
 		if image, found := images[manager.Env[i].Name]; found {
 			manager.Env[i].Value = image

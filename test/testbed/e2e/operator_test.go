@@ -8,7 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
 )
 
 func TestManifestsRunThisCheckout(t *testing.T) {
@@ -17,7 +17,7 @@ func TestManifestsRunThisCheckout(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(manifest)).NotTo(ContainSubstring("ghcr.io/"), "an image of a registry that is not asked here")
 	g.Expect(string(manifest)).NotTo(ContainSubstring("docker.io/"))
-	g.Expect(bytes.Count(manifest, []byte(testbed.OooiImage))).To(Equal(1))
-	g.Expect(bytes.Count(manifest, []byte(testbed.EdgeImage))).To(Equal(1))
-	g.Expect(bytes.Count(manifest, []byte(testbed.EnvoyImage))).To(Equal(1))
+	g.Expect(bytes.Count(manifest, []byte(cluster.OooiImage))).To(Equal(1))
+	g.Expect(bytes.Count(manifest, []byte(cluster.EdgeImage))).To(Equal(1))
+	g.Expect(bytes.Count(manifest, []byte(cluster.EnvoyImage))).To(Equal(1))
 }

@@ -12,7 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/test/measure"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
 // outageVariable says for how long the API server is away: `make soak`.
@@ -49,7 +49,7 @@ func testOutage(t *testing.T, s *stage, long time.Duration) {
 	defer func() { _ = back() }()
 	over := time.After(long)
 	for _, c := range pods[first].Status.ContainerStatuses {
-		g.Expect(testbed.KillContainer(c.ContainerID)).To(Succeed(), c.Name)
+		g.Expect(process.KillContainer(c.ContainerID)).To(Succeed(), c.Name)
 	}
 	for _, name := range servers() {
 		g.Eventually(func() error { return pods[first].serves(t.Context(), name) }).WithPolling(200*time.Millisecond).

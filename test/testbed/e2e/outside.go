@@ -21,7 +21,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
+	"github.com/cldmnky/oooi/test/testbed/lan"
 )
 
 // OutsideHost is the address of the host behind the gateway, and its network.
@@ -29,21 +30,21 @@ func OutsideHost() netip.Prefix { return netip.MustParsePrefix("10.9.0.20/24") }
 
 // An Outsider asks from a host that is not on the network.
 type Outsider struct {
-	testbed.Router
+	lan.Router
 	// ServiceVIP is where it asks for names.
 	ServiceVIP netip.Addr
 }
 
 // PlugOutsider attaches a router to n, with the first address of its CIDR, and a host behind
 // it. The router leads the host to what is published at bare IPs, as DHCP leads VMs.
-func PlugOutsider(ctx context.Context, c *testbed.Cluster, name string, n network.Network) (Outsider, error) {
+func PlugOutsider(ctx context.Context, c *cluster.Cluster, name string, n network.Network) (Outsider, error) {
 	gateway := netip.PrefixFrom(n.CIDR.Masked().Addr().Next(), n.CIDR.Bits())
-	r, err := c.PlugRouter(ctx, name, n.Attachment.VLAN, gateway, OutsideHost())
+	r, err := c.LAN().PlugRouter(ctx, c.HostName(name), n.Attachment.VLAN, gateway, OutsideHost())
 	if err != nil {
 		return Outsider{}, err
 	}
 	for _, a := range n.PublishedAddresses {
-		if err := r.Route(netip.PrefixFrom(a, a.BitLen()), n.NextHopVIP); err != nil {
+		if err := lan.Route(r.NetNS, netip.PrefixFrom(a, a.BitLen()), n.NextHopVIP); err != nil {
 			return Outsider{}, err
 		}
 	}
@@ -57,7 +58,7 @@ func (o Outsider) Settings() map[string]string {
 
 // Ask asks the edges for the addresses of a name, and gives the answer's code (RFC 1035, 4.1.1) too.
 func (o Outsider) Ask(ctx context.Context, name string) (addresses []netip.Addr, code int, err error) {
-	conn, err := testbed.DialNetNS(o.HostNetNS)(ctx, "udp", netip.AddrPortFrom(o.ServiceVIP, 53).String())
+	conn, err := lan.DialNetNS(o.HostNetNS)(ctx, "udp", netip.AddrPortFrom(o.ServiceVIP, 53).String())
 	if err != nil {
 		return nil, 0, err
 	}
@@ -93,7 +94,7 @@ func (o Outsider) Dial(ctx context.Context, network, address string) (net.Conn, 
 		}
 		host = addresses[0].String()
 	}
-	return testbed.DialNetNS(o.HostNetNS)(ctx, network, net.JoinHostPort(host, port))
+	return lan.DialNetNS(o.HostNetNS)(ctx, network, net.JoinHostPort(host, port))
 }
 
 // Nodes lists the nodes of a hosted cluster from the host, as its administrator does with

@@ -15,7 +15,7 @@ import (
 	core "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/lan"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
 
@@ -28,7 +28,7 @@ func testOutside(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	n := networkOf(t, plan, w)
 	outside, err := PlugOutsider(t.Context(), b.cluster, "gateway"+h.Name, n)
 	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { _ = b.cluster.UnplugRouter("gateway" + h.Name) })
+	t.Cleanup(func() { _ = lan.UnplugRouter(b.cluster.HostName("gateway" + h.Name)) })
 	ask := func(name string) (addresses []netip.Addr, code int, err error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
@@ -84,12 +84,12 @@ func testScanned(t *testing.T, b bed, h Hosted, outside Outsider) {
 	n := plan.Networks[0]
 	v := vantage{
 		scan: Scan{NetNS: outside.HostNetNS, Patience: 2 * time.Second, Parallel: 256},
-		hop:  station{outside.NetNS, testbed.RouterInterface},
+		hop:  station{outside.NetNS, lan.RouterInterface},
 		udp:  []uint16{53}, // time is for the hosts of the network
 		tcp:  Every(),
 	}
 	testPublished(t, n, v)
-	g.Expect(outside.Route(netip.MustParsePrefix("0.0.0.0/0"), n.NextHopVIP)).To(Succeed())
+	g.Expect(lan.Route(outside.NetNS, netip.MustParsePrefix("0.0.0.0/0"), n.NextHopVIP)).To(Succeed())
 	testHidden(t, b, h, v.scan, published(n))
 	testPodAddresses(t, h, n, v)
 }

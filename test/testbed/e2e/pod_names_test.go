@@ -22,7 +22,8 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/lan"
+	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
 // testPodNames asks in a pod of another namespace.
@@ -96,7 +97,7 @@ func testNameInCluster(t *testing.T, b bed, h Hosted, api network.Record, kas co
 		if err != nil {
 			return nil, err
 		}
-		return testbed.DialNetNS(pod)(ctx, "tcp", net.JoinHostPort(addresses[0].String(), port))
+		return lan.DialNetNS(pod)(ctx, "tcp", net.JoinHostPort(addresses[0].String(), port))
 	})
 	g.Expect(err).NotTo(HaveOccurred(), "by its published name and port, with its own CA")
 	t.Logf("%s is %s in pods, and answers as %s", api.Name, api.Addresses, version)
@@ -132,7 +133,7 @@ func (b bed) asker(t *testing.T, namespace, name string) string {
 		err := h.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod)
 		return pod.Status.Phase, err
 	}).Should(Equal(core.PodRunning))
-	processes := testbed.ContainerProcesses(string(pod.UID))
+	processes := process.ContainerProcesses(string(pod.UID))
 	g.Expect(processes).NotTo(BeEmpty())
 	return fmt.Sprintf("/proc/%d/ns/net", processes[0])
 }
@@ -141,7 +142,7 @@ func (b bed) asker(t *testing.T, namespace, name string) string {
 func resolverIn(path, server string) func(protocol string) *net.Resolver {
 	return func(protocol string) *net.Resolver {
 		return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return testbed.DialNetNS(path)(ctx, protocol, net.JoinHostPort(server, "53"))
+			return lan.DialNetNS(path)(ctx, protocol, net.JoinHostPort(server, "53"))
 		}}
 	}
 }

@@ -28,8 +28,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
+	"github.com/cldmnky/oooi/test/testbed/host"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
+	"github.com/cldmnky/oooi/test/testbed/pki"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
 
@@ -73,7 +76,7 @@ func TestRenamedKubeVirt(t *testing.T) {
 func (p platform) kustomization(t *testing.T) string {
 	t.Helper()
 	g := NewWithT(t)
-	root, err := testbed.ProjectDir()
+	root, err := host.ProjectDir()
 	g.Expect(err).NotTo(HaveOccurred())
 	component := filepath.Join(p.dir, "api-rules")
 	g.Expect(os.CopyFS(component, os.DirFS(filepath.Join(root, "config", "api-rules")))).To(Succeed())
@@ -92,7 +95,7 @@ func (p platform) kustomization(t *testing.T) string {
 func (p platform) playServiceCA(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)
-	ca, err := testbed.NewAuthority("service-ca")
+	ca, err := pki.NewAuthority("service-ca")
 	g.Expect(err).NotTo(HaveOccurred())
 	at := func(name string) string { return filepath.Join(p.dir, name) }
 	g.Expect(ca.Write(at("service-ca"))).To(Succeed())
@@ -115,13 +118,13 @@ func (p platform) kubectl(t *testing.T, args ...string) string {
 func (p platform) run(t *testing.T, section, words string) {
 	t.Helper()
 	g := NewWithT(t)
-	root, err := testbed.ProjectDir()
+	root, err := host.ProjectDir()
 	g.Expect(err).NotTo(HaveOccurred())
 	script := blockOf(t, p.page[section], words)
 	if _, after, found := strings.Cut(script, "https://github.com/cldmnky/oooi//"); found {
 		dir, _, _ := strings.Cut(after, "?")
 		g.Expect(p.cluster.LoadImages(t.Context(), "oooi-apiproxy")).To(Succeed())
-		manifest := regexp.MustCompile(`ghcr\.io/cldmnky/oooi-apiproxy:\S+`).ReplaceAllString(p.kubectl(t, "kustomize", filepath.Join(root, dir)), testbed.APIProxyImage)
+		manifest := regexp.MustCompile(`ghcr\.io/cldmnky/oooi-apiproxy:\S+`).ReplaceAllString(p.kubectl(t, "kustomize", filepath.Join(root, dir)), cluster.APIProxyImage)
 		g.Expect(os.WriteFile(filepath.Join(p.dir, "gateway.yaml"), []byte(manifest), 0o600)).To(Succeed())
 		script = regexp.MustCompile(`-k https://\S+`).ReplaceAllString(script, "-f gateway.yaml")
 	}
@@ -205,7 +208,7 @@ func (p platform) testStreams(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(p.cluster.LoadImages(t.Context(), "busybox")).To(Succeed())
 	g.Expect(p.cluster.Apply(t.Context(), []byte(streams))).To(Succeed())
-	p.kubectl(t, "wait", "--for=condition=Ready", "--timeout="+testbed.Patience.String(), "pod/streams")
+	p.kubectl(t, "wait", "--for=condition=Ready", "--timeout="+await.Patience.String(), "pod/streams")
 	out, err := p.through(t, "", "logs", "streams")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(out)).To(Equal("served\n"))

@@ -14,7 +14,8 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/build"
+	"github.com/cldmnky/oooi/test/testbed/progress"
 )
 
 // A choice is what a user may say on HyperShift's command line about one thing, and
@@ -91,7 +92,7 @@ func TestPlanExplainsEveryRender(t *testing.T) {
 		t.Skip("builds HyperShift's command line")
 	}
 	g := NewWithT(t)
-	programs, err := testbed.Build(t.Context(), os.Stderr, "hypershift")
+	programs, err := build.Programs(t.Context(), progress.New(os.Stderr), "hypershift")
 	g.Expect(err).NotTo(HaveOccurred())
 	dir := t.TempDir()
 	oooi := program(t)

@@ -13,7 +13,9 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
+	"github.com/cldmnky/oooi/test/testbed/lan"
 )
 
 // testRouter expects that no edge passes on anything.
@@ -39,8 +41,8 @@ func (s *stage) passedOn(t *testing.T, by edgePod) (sources []string) {
 	g.Expect(bad.head(t.Context(), s.network.NextHopVIP, by.mac)).To(Succeed())
 
 	var node net.PacketConn
-	g.Expect(testbed.InNetNS(s.cluster.NetNS(), func() (err error) {
-		node, err = net.ListenPacket("udp4", net.JoinHostPort(testbed.NodeIP, "0"))
+	g.Expect(lan.InNetNS(s.cluster.NetNS(), func() (err error) {
+		node, err = net.ListenPacket("udp4", net.JoinHostPort(cluster.NodeIP, "0"))
 		return err
 	})).To(Succeed())
 	defer node.Close()
@@ -55,7 +57,7 @@ func (s *stage) passedOn(t *testing.T, by edgePod) (sources []string) {
 	}
 	const last = "from the second node"
 	g.Expect(send(s.cluster.Nodes()[1].Runtime.NetNS, s.cluster.Nodes()[1].IP, node.LocalAddr(), last)).To(Succeed())
-	g.Expect(node.SetReadDeadline(time.Now().Add(testbed.Patience))).To(Succeed())
+	g.Expect(node.SetReadDeadline(time.Now().Add(await.Patience))).To(Succeed())
 	reached := false
 	for text := make([]byte, 64); ; {
 		n, _, err := node.ReadFrom(text)
@@ -75,7 +77,7 @@ func (s *stage) passedOn(t *testing.T, by edgePod) (sources []string) {
 
 // send sends one datagram from a network namespace and a source address there.
 func send(netNS, source string, to net.Addr, text string) error {
-	return testbed.InNetNS(netNS, func() error {
+	return lan.InNetNS(netNS, func() error {
 		d := net.Dialer{LocalAddr: &net.UDPAddr{IP: net.ParseIP(source)}}
 		conn, err := d.Dial("udp4", to.String())
 		if err != nil {

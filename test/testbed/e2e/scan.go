@@ -16,7 +16,8 @@ import (
 	ntp "github.com/facebook/time/ntp/protocol"
 	"github.com/miekg/dns"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/lan"
 )
 
 // A Scan asks from the network namespace at NetNS.
@@ -24,7 +25,7 @@ type Scan struct {
 	NetNS string
 	// Patience with a port that says nothing.
 	Patience time.Duration
-	// Expected are ports that must answer: they get testbed.Patience.
+	// Expected are ports that must answer: they get await.Patience.
 	Expected []uint16
 	// Parallel questions, 1 or more.
 	Parallel int
@@ -78,7 +79,7 @@ func (s Scan) UDP(ctx context.Context, address netip.Addr, ports []uint16) ([]ui
 // patience is how long to wait for an answer of a port.
 func (s Scan) patience(port uint16) time.Duration {
 	if slices.Contains(s.Expected, port) {
-		return testbed.Patience
+		return await.Patience
 	}
 	return s.Patience
 }
@@ -101,7 +102,7 @@ func (s Scan) ask(ports []uint16, open func(uint16) bool) ([]uint16, error) {
 	)
 	for range max(s.Parallel, 1) {
 		all.Go(func() {
-			err := testbed.InNetNS(s.NetNS, func() error {
+			err := lan.InNetNS(s.NetNS, func() error {
 				for port := range next {
 					if open(port) {
 						lock.Lock()

@@ -13,7 +13,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/lan"
 )
 
 func needRoot(t *testing.T) {
@@ -31,11 +31,11 @@ func TestScanFindsWhatListensInTheNamespace(t *testing.T) {
 	needRoot(t)
 	g := NewWithT(t)
 	name := fmt.Sprintf("oooi-scan%d", os.Getpid())
-	g.Expect(testbed.NewNetNS(name)).To(Succeed())
-	t.Cleanup(func() { _ = testbed.DeleteNetNS(name) })
-	path := testbed.NetNSPath(name)
+	g.Expect(lan.NewNetNS(name)).To(Succeed())
+	t.Cleanup(func() { _ = lan.DeleteNetNS(name) })
+	path := lan.NetNSPath(name)
 	g.Expect(exec.Command("nsenter", "--net="+path, "ip", "link", "set", "lo", "up").Run()).To(Succeed())
-	g.Expect(testbed.InNetNS(path, func() error {
+	g.Expect(lan.InNetNS(path, func() error {
 		for _, a := range []string{"127.0.0.1:443", "127.0.0.1:65535"} {
 			l, err := net.Listen("tcp", a)
 			if err != nil {

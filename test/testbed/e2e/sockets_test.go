@@ -23,7 +23,8 @@ import (
 
 	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/lan"
+	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
 // testSockets asks the kernel of each edge for all sockets of TCP and UDP, and expects
@@ -35,7 +36,7 @@ func testSockets(t *testing.T, s *stage) {
 		path, err := pod.netNS()
 		g.Expect(err).NotTo(HaveOccurred())
 		devices := map[string]int{}
-		g.Expect(testbed.InNetNS(path, func() error {
+		g.Expect(lan.InNetNS(path, func() error {
 			sockets, err := inetSockets()
 			for _, socket := range sockets {
 				name := "none"
@@ -82,7 +83,7 @@ func servers() []string { return []string{"dhcp", "dns", "ntp", "proxy"} }
 
 // socket is where a server of the pod answers, for those who are not in the pod.
 func (p edgePod) socket(server string) (string, error) {
-	for _, pid := range testbed.ContainerProcesses(string(p.UID)) {
+	for _, pid := range process.ContainerProcesses(string(p.UID)) {
 		socket := wire.Socket(filepath.Join("/proc", strconv.Itoa(pid), "root", "run", "oooi"), server)
 		if _, err := os.Stat(socket); err == nil {
 			return socket, nil
@@ -119,7 +120,7 @@ func testForwarding(t *testing.T, s *stage) {
 	path, err := pod.netNS()
 	g.Expect(err).NotTo(HaveOccurred())
 	forward := func(value string) error {
-		return testbed.InNetNS(path, func() error {
+		return lan.InNetNS(path, func() error {
 			return os.WriteFile("/proc/sys/net/ipv4/conf/"+vlanDevice+"/forwarding", []byte(value), 0o644)
 		})
 	}
@@ -129,7 +130,7 @@ func testForwarding(t *testing.T, s *stage) {
 	for _, name := range append(servers(), "envoy") {
 		status, err := pod.container(name)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(testbed.KillContainer(status.ContainerID)).To(Succeed())
+		g.Expect(process.KillContainer(status.ContainerID)).To(Succeed())
 	}
 	for _, name := range servers() {
 		g.Eventually(func() error { return pod.probe(t.Context(), name) }).WithPolling(200*time.Millisecond).
@@ -147,7 +148,7 @@ func testForwarding(t *testing.T, s *stage) {
 // listening are the ports of TCP, and those of UDP that machines ask, on the card on
 // the VLAN.
 func listening(path string) (ports []uint16, err error) {
-	err = testbed.InNetNS(path, func() error {
+	err = lan.InNetNS(path, func() error {
 		card, err := net.InterfaceByName(vlanDevice)
 		if err != nil {
 			return err

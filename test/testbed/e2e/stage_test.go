@@ -26,10 +26,11 @@ import (
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/measure"
-	"github.com/cldmnky/oooi/test/testbed"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
+	"github.com/cldmnky/oooi/test/testbed/lan"
 	"github.com/cldmnky/oooi/test/testbed/lease"
 	"github.com/cldmnky/oooi/test/testbed/worker"
+	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
 // A stage is where edges fail.
@@ -94,7 +95,7 @@ func stageOf(t *testing.T, b bed, h Hosted, w *worker.Worker) *stage {
 	g.Expect(os.MkdirAll(dir, 0o755)).To(Succeed())
 	s.client, err = lease.NewClient(s.ctx, renewing.netNS, renewing.card, dir)
 	g.Expect(err).NotTo(HaveOccurred())
-	s.stations = []station{{s.worker.Machine.NetNS(), worker.Interface}, renewing}
+	s.stations = []station{{s.worker.Machine.NetNS(), machine.Interface}, renewing}
 	return s
 }
 
@@ -106,13 +107,13 @@ func (b bed) plug(t *testing.T, name string, vlan int) station {
 	name = b.cluster.HostName(name)
 	remove := func() error {
 		_ = exec.Command("ip", "-n", name, "link", "delete", card).Run() // now: with its namespace it goes some time later
-		return testbed.DeleteNetNS(name)
+		return lan.DeleteNetNS(name)
 	}
 	g.Expect(remove()).To(Succeed())
-	g.Expect(testbed.NewNetNS(name)).To(Succeed())
+	g.Expect(lan.NewNetNS(name)).To(Succeed())
 	t.Cleanup(func() { _ = remove() })
-	path := testbed.NetNSPath(name)
-	g.Expect(b.cluster.PlugVLAN(t.Context(), path, card, vlan, nil)).To(Succeed())
+	path := lan.NetNSPath(name)
+	g.Expect(b.cluster.LAN().PlugVLAN(t.Context(), path, card, vlan, nil)).To(Succeed())
 	return station{path, card}
 }
 
@@ -160,7 +161,7 @@ func (s *stage) start(t *testing.T) (m *measure.Measurement, stop func() measure
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	o := measure.Options{
-		Dial: testbed.DialNetNS(s.worker.Machine.NetNS()), API: s.api, Long: 4,
+		Dial: lan.DialNetNS(s.worker.Machine.NetNS()), API: s.api, Long: 4,
 		DNS: netip.AddrPortFrom(s.network.ServiceVIP, 53).String(), Question: s.name, Renew: s.client.Renew,
 	}
 	if tellsTime(s.network) {

@@ -21,7 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 )
 
@@ -42,13 +43,13 @@ func ourOwn(name string) client.MatchingLabels {
 
 // A Hosted is one hosted cluster, looked at from the management cluster.
 type Hosted struct {
-	Cluster *testbed.Cluster
+	Cluster *cluster.Cluster
 	Client  client.Client
 	Name    string
 }
 
 // NewHosted looks at the hosted cluster called name, whether it is there or not.
-func NewHosted(c *testbed.Cluster, name string) (Hosted, error) {
+func NewHosted(c *cluster.Cluster, name string) (Hosted, error) {
 	config, err := c.RESTConfig()
 	if err != nil {
 		return Hosted{}, err
@@ -164,7 +165,7 @@ func (h Hosted) WaitEdges(ctx context.Context) error {
 		return want > 0 && len(edges) == want && available == want, nil
 	})
 	if err != nil {
-		return fmt.Errorf("%s has not its edges after %s, %s: %w", h.Name, testbed.Patience, said, err)
+		return fmt.Errorf("%s has not its edges after %s, %s: %w", h.Name, await.Patience, said, err)
 	}
 	return nil
 }
@@ -183,7 +184,7 @@ func (h Hosted) WaitReady(ctx context.Context) error {
 		return c.Status == meta.ConditionTrue, err
 	})
 	if err != nil {
-		return fmt.Errorf("%s is not True after %s, but %q %s: %s: %w", Condition, testbed.Patience, c.Status, c.Reason, c.Message, err)
+		return fmt.Errorf("%s is not True after %s, but %q %s: %s: %w", Condition, await.Patience, c.Status, c.Reason, c.Message, err)
 	}
 	return nil
 }
@@ -196,14 +197,14 @@ func (h Hosted) WaitReason(ctx context.Context, status meta.ConditionStatus, rea
 		return c.Status == status && c.Reason == reason, err
 	})
 	if err != nil {
-		return fmt.Errorf("%s of %s is not %s %s after %s, but %q %s: %s: %w", Condition, h.Name, status, reason, testbed.Patience, c.Status, c.Reason, c.Message, err)
+		return fmt.Errorf("%s of %s is not %s %s after %s, but %q %s: %s: %w", Condition, h.Name, status, reason, await.Patience, c.Status, c.Reason, c.Message, err)
 	}
 	return nil
 }
 
-// Until asks done until it says yes, or testbed.Patience is over; the error is then the last.
+// Until asks done until it says yes, or await.Patience is over; the error is then the last.
 func Until(ctx context.Context, done func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, testbed.Patience)
+	ctx, cancel := context.WithTimeout(ctx, await.Patience)
 	defer cancel()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()

@@ -16,14 +16,14 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/build"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
 
 // program builds oooi, and returns its path.
 func program(t *testing.T) string {
 	t.Helper()
-	path, err := testbed.ProjectProgram(t.Context(), "oooi", "")
+	path, err := build.ProjectProgram(t.Context(), "oooi", "")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return path
 }

@@ -15,9 +15,12 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
+	"github.com/cldmnky/oooi/test/testbed/host"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 	"github.com/cldmnky/oooi/test/testbed/worker"
+	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
 // keepVariable names a testbed that is used as it is and stays: for those who work
@@ -26,7 +29,7 @@ const keepVariable = "OOOI_E2E_TESTBED"
 
 // bed is what all tests share.
 type bed struct {
-	cluster    *testbed.Cluster
+	cluster    *cluster.Cluster
 	hypershift *hypershift.HyperShift
 	// deletions run while the next tests do: HyperShift's takes a minute.
 	deletions *deletions
@@ -46,7 +49,7 @@ type deletion struct {
 }
 
 // A busy machine needs longer than Gomega's second.
-func init() { SetDefaultEventuallyTimeout(testbed.Patience) }
+func init() { SetDefaultEventuallyTimeout(await.Patience) }
 
 // bedOptions say what differs from one testbed to another.
 type bedOptions struct {
@@ -83,13 +86,13 @@ func newManagement(t *testing.T, apiRules string) bed {
 		name = fmt.Sprintf("e%d", os.Getpid())
 		t.Cleanup(func() {
 			explainPods(t, name)
-			if err := testbed.Down(context.WithoutCancel(t.Context()), testbed.Options{Name: name, Log: os.Stderr}); err != nil {
+			if err := cluster.Down(context.WithoutCancel(t.Context()), cluster.Options{Name: name, Log: os.Stderr}); err != nil {
 				t.Errorf("down: %v", err)
 			}
 		})
 	}
-	g.Expect(testbed.EnsurePackages(t.Context(), os.Stderr, append(testbed.HostPackages(), worker.Packages()...)...)).To(Succeed())
-	c, err := testbed.Up(t.Context(), testbed.Options{Name: name, Log: os.Stderr})
+	g.Expect(host.EnsurePackages(t.Context(), os.Stderr, append(cluster.HostPackages(), machine.Packages()...)...)).To(Succeed())
+	c, err := cluster.Up(t.Context(), cluster.Options{Name: name, Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
 	h, err := hypershift.Install(t.Context(), c, hypershift.Options{APIRules: apiRules, Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
@@ -98,7 +101,7 @@ func newManagement(t *testing.T, apiRules string) bed {
 
 // explainPods logs the pods of a testbed where a test failed.
 func explainPods(t *testing.T, name string) {
-	c, err := testbed.Attach(name)
+	c, err := cluster.Attach(name)
 	if err != nil || !t.Failed() {
 		return
 	}
@@ -109,7 +112,7 @@ func explainPods(t *testing.T, name string) {
 // addNodes has further nodes join, until there are so many.
 func (b bed) addNodes(t *testing.T, want int) {
 	t.Helper()
-	_, err := testbed.Up(t.Context(), testbed.Options{Name: b.cluster.Name, Nodes: want, Log: os.Stderr})
+	_, err := cluster.Up(t.Context(), cluster.Options{Name: b.cluster.Name, Nodes: want, Log: os.Stderr})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 }
 

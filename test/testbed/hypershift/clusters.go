@@ -16,7 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/lan"
 )
 
 // HostedClusterOptions say what is asked of `hypershift create cluster kubevirt`.
@@ -125,7 +126,7 @@ func (h *HyperShift) apply(ctx context.Context, objects ...any) error {
 // attachment is the NAD of a VLAN as an administrator writes it for VMs: a tagged bridge port, addresses left to the network.
 func attachment(namespace string, vlan int) any {
 	name := fmt.Sprintf("vlan%d", vlan)
-	config := fmt.Sprintf(`{"cniVersion": "0.3.1", "name": %q, "type": "bridge", "bridge": %q, "vlan": %d}`, name, testbed.LANBridge, vlan)
+	config := fmt.Sprintf(`{"cniVersion": "0.3.1", "name": %q, "type": "bridge", "bridge": %q, "vlan": %d}`, name, lan.Bridge, vlan)
 	return values{
 		"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
 		"metadata": values{"name": name, "namespace": namespace}, "spec": values{"config": config},
@@ -158,7 +159,7 @@ func (h *HyperShift) WaitAvailable(ctx context.Context, name string) error {
 // wait waits for a state of the HostedCluster; when it does not come, the error says what the conditions said last.
 func (h *HyperShift) wait(ctx context.Context, name string, what string, done func(*hyperv1.HostedCluster) bool) error {
 	var hc hyperv1.HostedCluster
-	err := poll(ctx, testbed.Patience, fmt.Sprintf("HostedCluster %s, %s", name, what), func(ctx context.Context) (bool, error) {
+	err := poll(ctx, await.Patience, fmt.Sprintf("HostedCluster %s, %s", name, what), func(ctx context.Context) (bool, error) {
 		if err := h.client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: name}, &hc); err != nil {
 			return false, err
 		}
@@ -200,14 +201,14 @@ func (h *HyperShift) Destroy(ctx context.Context, name string) error {
 	}
 	ns := ControlPlaneNamespace(name)
 	var namespace corev1.Namespace
-	err = poll(ctx, testbed.Patience, "namespace "+ns+" to go", func(ctx context.Context) (bool, error) {
+	err = poll(ctx, await.Patience, "namespace "+ns+" to go", func(ctx context.Context) (bool, error) {
 		err := h.client.Get(ctx, client.ObjectKey{Name: ns}, &namespace)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, remains(namespace))
 	}
-	err = poll(ctx, testbed.Patience, "volumes of "+ns+" to go", func(ctx context.Context) (bool, error) {
+	err = poll(ctx, await.Patience, "volumes of "+ns+" to go", func(ctx context.Context) (bool, error) {
 		var l corev1.PersistentVolumeList
 		if err := h.client.List(ctx, &l); err != nil {
 			return false, err

@@ -13,14 +13,14 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2/textlogger"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
 )
 
 // Command is `testbed hypershift`, for the cluster of that name.
 func Command(name *string) *cobra.Command {
 	cmd := &cobra.Command{Use: "hypershift", Short: "HyperShift: install it, make and destroy hosted clusters"}
 	attach := func(cmd *cobra.Command) (*HyperShift, error) {
-		c, err := testbed.Attach(*name)
+		c, err := cluster.Attach(*name)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +44,7 @@ func upCommand(name *string) *cobra.Command {
 			}
 		}
 		o.Log = cmd.ErrOrStderr()
-		c, err := testbed.Up(cmd.Context(), testbed.Options{Name: *name, Log: o.Log})
+		c, err := cluster.Up(cmd.Context(), cluster.Options{Name: *name, Log: o.Log})
 		if err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func worldCommand(name *string) *cobra.Command {
 	cmd := &cobra.Command{Use: "world", Short: "play cloud, router, KubeVirt and storage until ended (`up` starts this)", Args: cobra.NoArgs}
 	addresses := cmd.Flags().String("vm-addresses", "", "see up")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := testbed.Attach(*name)
+		c, err := cluster.Attach(*name)
 		if err != nil {
 			return err
 		}

@@ -25,7 +25,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/build"
+	"github.com/cldmnky/oooi/test/testbed/lan"
 )
 
 // guestCRDs lists the files of CRDs that a hosted OpenShift cluster has, one a line.
@@ -99,7 +101,7 @@ func (h *HyperShift) GuestRESTConfig(ctx context.Context, name string) (*rest.Co
 	if err != nil {
 		return nil, err
 	}
-	config.Dial = testbed.DialNetNS(h.cluster.NetNS())
+	config.Dial = lan.DialNetNS(h.cluster.NetNS())
 	config.QPS, config.Burst = 200, 400
 	return config, nil
 }
@@ -138,7 +140,7 @@ func (h *HyperShift) guestApply(ctx context.Context, name string, manifest []byt
 // BootstrapGuest plays the cluster version operator in a hosted cluster: CRDs, empty configuration, namespaces, and the router's Service. It returns when the hosted
 // cluster's configuration operator has made the konnectivity agent's DaemonSet, the last thing that a worker needs.
 func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
-	apis, err := testbed.ModuleSource(ctx, "hypershift", "github.com/openshift/api")
+	apis, err := build.ModuleSource(ctx, "hypershift", "github.com/openshift/api")
 	if err != nil {
 		return err
 	}
@@ -162,7 +164,7 @@ func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	err = poll(ctx, testbed.Patience, name+"'s API server", func(ctx context.Context) (bool, error) {
+	err = poll(ctx, await.Patience, name+"'s API server", func(ctx context.Context) (bool, error) {
 		return h.guestHas(ctx, name, "/apis/config.openshift.io/v1/featuregates") // made by the API server's bootstrap, its last step
 	})
 	if err != nil {
@@ -171,7 +173,7 @@ func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
 	h.say("%s: its API server serves", name)
 	for _, manifest := range [][]byte{first, bytes.Join([][]byte{crds, foreign}, []byte("\n---\n")), bytes.Join([][]byte{config, guestIngress}, []byte("\n---\n"))} {
 		var last error
-		err := wait.PollUntilContextTimeout(ctx, 3*time.Second, testbed.Patience, true, func(ctx context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(ctx, 3*time.Second, await.Patience, true, func(ctx context.Context) (bool, error) {
 			last = h.guestApply(ctx, name, manifest) // CRDs are not served at once
 			return last == nil, nil
 		})
@@ -180,7 +182,7 @@ func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
 		}
 	}
 	h.say("%s: OpenShift's CRDs and configuration", name)
-	err = poll(ctx, testbed.Patience, name+" to have a konnectivity agent", func(ctx context.Context) (bool, error) {
+	err = poll(ctx, await.Patience, name+" to have a konnectivity agent", func(ctx context.Context) (bool, error) {
 		return h.guestHas(ctx, name, "/apis/apps/v1/namespaces/kube-system/daemonsets/konnectivity-agent")
 	})
 	if err == nil {

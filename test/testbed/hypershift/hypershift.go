@@ -25,7 +25,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/hcp/apirewrite"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/build"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
+	"github.com/cldmnky/oooi/test/testbed/host"
 	"github.com/cldmnky/oooi/test/testbed/progress"
 )
 
@@ -53,7 +56,7 @@ func MiniKeep() []string { return []string{"control-plane-operator", "featuregat
 
 // HyperShift is an installed one.
 type HyperShift struct {
-	cluster *testbed.Cluster
+	cluster *cluster.Cluster
 	client  client.Client
 	pki     pki
 	rules   *apirewrite.Rules // the names that KubeVirt has here; nil means its own
@@ -62,7 +65,7 @@ type HyperShift struct {
 }
 
 // Install builds, packs and installs HyperShift, and returns when its operator leads. What is there already stays as it is.
-func Install(ctx context.Context, c *testbed.Cluster, o Options) (*HyperShift, error) {
+func Install(ctx context.Context, c *cluster.Cluster, o Options) (*HyperShift, error) {
 	h, err := open(c, o.Log)
 	if err != nil {
 		return nil, err
@@ -70,13 +73,13 @@ func Install(ctx context.Context, c *testbed.Cluster, o Options) (*HyperShift, e
 	if err := h.keepRules(o.APIRules); err != nil {
 		return nil, err
 	}
-	if err := testbed.EnsurePackages(ctx, o.Log, packages()...); err != nil {
+	if err := host.EnsurePackages(ctx, o.Log, packages()...); err != nil {
 		return nil, err
 	}
 	if err := c.Build(ctx, programs()...); err != nil {
 		return nil, err
 	}
-	apis, err := testbed.ModuleSource(ctx, "hypershift", "github.com/openshift/api")
+	apis, err := build.ModuleSource(ctx, "hypershift", "github.com/openshift/api")
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +107,7 @@ func Install(ctx context.Context, c *testbed.Cluster, o Options) (*HyperShift, e
 }
 
 // Attach is the HyperShift that Install put on c.
-func Attach(c *testbed.Cluster, log io.Writer) (*HyperShift, error) {
+func Attach(c *cluster.Cluster, log io.Writer) (*HyperShift, error) {
 	h, err := open(c, log)
 	if err != nil {
 		return nil, err
@@ -115,7 +118,7 @@ func Attach(c *testbed.Cluster, log io.Writer) (*HyperShift, error) {
 	return h, nil
 }
 
-func open(c *testbed.Cluster, log io.Writer) (*HyperShift, error) {
+func open(c *cluster.Cluster, log io.Writer) (*HyperShift, error) {
 	config, err := c.RESTConfig()
 	if err != nil {
 		return nil, err
@@ -166,7 +169,7 @@ func (h *HyperShift) prepare(ctx context.Context, apis string, o Options) error 
 			return err
 		}
 	}
-	if _, err := h.cluster.Kubectl(ctx, "wait", "--for=condition=established", "--timeout="+testbed.Patience.String(), "crd", "--all"); err != nil {
+	if _, err := h.cluster.Kubectl(ctx, "wait", "--for=condition=established", "--timeout="+await.Patience.String(), "crd", "--all"); err != nil {
 		return err
 	}
 	h.say("CRDs of HyperShift, OpenShift and KubeVirt")
@@ -174,7 +177,7 @@ func (h *HyperShift) prepare(ctx context.Context, apis string, o Options) error 
 		return err
 	}
 	for _, d := range []string{"virt-api", "pod-webhook"} {
-		if _, err := h.cluster.Kubectl(ctx, "-n", "kubevirt", "rollout", "status", "deployment/"+d, "--timeout="+testbed.Patience.String()); err != nil {
+		if _, err := h.cluster.Kubectl(ctx, "-n", "kubevirt", "rollout", "status", "deployment/"+d, "--timeout="+await.Patience.String()); err != nil {
 			return err
 		}
 	}
@@ -195,7 +198,7 @@ func (h *HyperShift) installOperator(ctx context.Context) error {
 	if err := h.cluster.Apply(ctx, append(append(manifest, "\n---\n"...), own...)); err != nil {
 		return err
 	}
-	err = poll(ctx, testbed.Patience, "HyperShift's operator to lead", func(ctx context.Context) (bool, error) {
+	err = poll(ctx, await.Patience, "HyperShift's operator to lead", func(ctx context.Context) (bool, error) {
 		var l coordinationv1.LeaseList
 		if err := h.client.List(ctx, &l, client.InNamespace("hypershift")); err != nil {
 			return false, err

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/image"
 )
 
 // programs are those of test/testbed/modules that the images and Install need, what takes longest to build first.
@@ -32,41 +32,41 @@ type sources struct {
 }
 
 // images are all images of HyperShift's and of the hosted control planes' pods.
-func images(s sources) ([]testbed.Image, error) {
+func images(s sources) ([]image.Image, error) {
 	labels := controlPlaneLabels()
 	all, err := payloadFiles(s)
 	if err != nil {
 		return nil, err
 	}
-	return []testbed.Image{
-		image(shimImage, "/usr/bin/shim", nil, program(s, "shim")),
-		image(operatorImage, "/usr/bin/hypershift", labels, program(s, "hypershift"), program(s, "hypershift-operator")),
-		image(controlPlaneImage, "/usr/bin/control-plane-operator", labels, append(shell(),
+	return []image.Image{
+		newImage(shimImage, "/usr/bin/shim", nil, program(s, "shim")),
+		newImage(operatorImage, "/usr/bin/hypershift", labels, program(s, "hypershift"), program(s, "hypershift-operator")),
+		newImage(controlPlaneImage, "/usr/bin/control-plane-operator", labels, append(shell(),
 			program(s, "control-plane-operator"), program(s, "control-plane-pki-operator"))...),
-		image(capkImage, "/manager", nil, testbed.File{Path: "/manager", Source: s.bin("capk-manager")}),
+		newImage(capkImage, "/manager", nil, image.File{Path: "/manager", Source: s.bin("capk-manager")}),
 		// Cluster API's Deployment starts its image's entrypoint, all others name their program
-		image(payloadImage, "/usr/bin/cluster-api-manager", nil, all...),
+		newImage(payloadImage, "/usr/bin/cluster-api-manager", nil, all...),
 	}, nil
 }
 
-func image(name, entrypoint string, labels map[string]string, files ...testbed.File) testbed.Image {
-	users := testbed.File{Path: "/etc/passwd", Data: []byte("root:x:0:0::/:/\nnonroot:x:1001:0::/:/\n")}
-	return testbed.Image{
+func newImage(name, entrypoint string, labels map[string]string, files ...image.File) image.Image {
+	users := image.File{Path: "/etc/passwd", Data: []byte("root:x:0:0::/:/\nnonroot:x:1001:0::/:/\n")}
+	return image.Image{
 		Names: []string{name}, Entrypoint: []string{entrypoint}, Labels: labels,
 		Env:   []string{"PATH=/usr/bin:/usr/sbin:/sbin:/bin"},
-		Files: append([]testbed.File{users, {Path: "/tmp/.keep", Data: []byte{}}}, files...),
+		Files: append([]image.File{users, {Path: "/tmp/.keep", Data: []byte{}}}, files...),
 	}
 }
 
-func program(s sources, name string) testbed.File {
-	return testbed.File{Path: "/usr/bin/" + name, Source: s.bin(name)}
+func program(s sources, name string) image.File {
+	return image.File{Path: "/usr/bin/" + name, Source: s.bin(name)}
 }
 
-func link(name, target string) testbed.File { return testbed.File{Path: name, Link: target} }
+func link(name, target string) image.File { return image.File{Path: name, Link: target} }
 
 // shell is what scripts in HyperShift's manifests call.
-func shell() []testbed.File {
-	files := []testbed.File{{Path: "/bin/bash", Source: "/bin/bash-static"}, {Path: "/bin/busybox", Source: "/bin/busybox"}, link("/usr/bin/tail", "/bin/busybox")}
+func shell() []image.File {
+	files := []image.File{{Path: "/bin/bash", Source: "/bin/bash-static"}, {Path: "/bin/busybox", Source: "/bin/busybox"}, link("/usr/bin/tail", "/bin/busybox")}
 	for _, name := range []string{"awk", "cat", "chmod", "cp", "date", "grep", "head", "id", "ls", "mkdir", "mv", "pkill", "ps", "rm", "sed", "sh", "sleep", "touch", "true", "wc"} {
 		files = append(files, link("/bin/"+name, "busybox"))
 	}
@@ -75,7 +75,7 @@ func shell() []testbed.File {
 
 // payloadFiles is one image for all parts of a release that run here: upstream's programs under OpenShift's names, stand-ins where upstream
 // has none, and the manifests that bootstrap takes from the release.
-func payloadFiles(s sources) ([]testbed.File, error) {
+func payloadFiles(s sources) ([]image.File, error) {
 	files := shell()
 	for _, name := range []string{"shim", "kubelite", "proxy-server", "proxy-agent", "render", "etcdctl", "cluster-api-manager"} {
 		files = append(files, program(s, name))
@@ -97,7 +97,7 @@ func payloadFiles(s sources) ([]testbed.File, error) {
 		}
 		for _, e := range entries {
 			for _, target := range targets {
-				files = append(files, testbed.File{Path: path.Join(target, e.Name()), Source: filepath.Join(s.apis, dir, e.Name())})
+				files = append(files, image.File{Path: path.Join(target, e.Name()), Source: filepath.Join(s.apis, dir, e.Name())})
 			}
 		}
 	}
@@ -107,9 +107,9 @@ func payloadFiles(s sources) ([]testbed.File, error) {
 		return nil, err
 	}
 	for _, f := range append([]string{haproxy}, libs...) {
-		files = append(files, testbed.File{Path: f, Source: f})
+		files = append(files, image.File{Path: f, Source: f})
 	}
-	slices.SortFunc(files, func(a, b testbed.File) int { return strings.Compare(a.Path, b.Path) }) // equal images have equal bytes
+	slices.SortFunc(files, func(a, b image.File) int { return strings.Compare(a.Path, b.Path) }) // equal images have equal bytes
 	return files, nil
 }
 

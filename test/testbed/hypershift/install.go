@@ -20,7 +20,10 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/build"
+	"github.com/cldmnky/oooi/test/testbed/host"
+	"github.com/cldmnky/oooi/test/testbed/image"
+	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
 var (
@@ -33,7 +36,7 @@ var (
 )
 
 // load imports the images that the node does not have as they are.
-func (h *HyperShift) load(ctx context.Context, images []testbed.Image) error {
+func (h *HyperShift) load(ctx context.Context, images []image.Image) error {
 	for _, i := range images {
 		tar, digest, err := i.Tar()
 		if err != nil {
@@ -57,7 +60,7 @@ func (h *HyperShift) load(ctx context.Context, images []testbed.Image) error {
 // PayloadTar is the path of the image that all parts of the release are, as an OCI tar: a worker's containerd needs it for the pods that the
 // hosted cluster's DaemonSets make. Its name there is PayloadImage.
 func (h *HyperShift) PayloadTar(ctx context.Context) (string, error) {
-	apis, err := testbed.ModuleSource(ctx, "hypershift", "github.com/openshift/api")
+	apis, err := build.ModuleSource(ctx, "hypershift", "github.com/openshift/api")
 	if err != nil {
 		return "", err
 	}
@@ -65,7 +68,7 @@ func (h *HyperShift) PayloadTar(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	i := slices.IndexFunc(imgs, func(i testbed.Image) bool { return i.Names[0] == payloadImage })
+	i := slices.IndexFunc(imgs, func(i image.Image) bool { return i.Names[0] == payloadImage })
 	tar, _, err := imgs[i].Tar()
 	return tar, err
 }
@@ -75,7 +78,7 @@ func PayloadImage() string { return payloadImage }
 
 // startRegistry starts the registry with the release, unless it runs. It listens when its content is there; who asks earlier asks again.
 func (h *HyperShift) startRegistry() error {
-	if testbed.Pid(h.cluster.Dir, "registry") != 0 {
+	if process.Pid(h.cluster.Dir, "registry") != 0 {
 		return nil
 	}
 	content, err := registryContent()
@@ -89,7 +92,7 @@ func (h *HyperShift) startRegistry() error {
 	if err := write(h.path("registry.json"), list); err != nil {
 		return err
 	}
-	_, err = h.cluster.Start(testbed.Daemon{Name: "registry", Dir: h.cluster.Dir, NetNS: h.cluster.NetNS(), Args: []string{
+	_, err = h.cluster.Start(process.Daemon{Name: "registry", Dir: h.cluster.Dir, NetNS: h.cluster.NetNS(), Args: []string{
 		h.cluster.Bin("registry"), "--listen", registryAddress, "--images", h.path("registry.json"),
 		"--tls-cert-file", h.path("pki", "registry.crt"), "--tls-private-key-file", h.path("pki", "registry.key"),
 	}})
@@ -99,10 +102,10 @@ func (h *HyperShift) startRegistry() error {
 // startWorld starts the played world as a daemon, unless it runs: the testbed's command, built for it. The
 // caller of Install can be another program, such as a test.
 func (h *HyperShift) startWorld(ctx context.Context, addresses netip.Prefix) error {
-	if testbed.Pid(h.cluster.Dir, "world") != 0 {
+	if process.Pid(h.cluster.Dir, "world") != 0 {
 		return nil
 	}
-	root, err := testbed.ProjectDir()
+	root, err := host.ProjectDir()
 	if err != nil {
 		return err
 	}
@@ -116,7 +119,7 @@ func (h *HyperShift) startWorld(ctx context.Context, addresses netip.Prefix) err
 	if addresses.IsValid() {
 		args = append(args, "--vm-addresses", addresses.String())
 	}
-	_, err = h.cluster.Start(testbed.Daemon{
+	_, err = h.cluster.Start(process.Daemon{
 		Name: "world", Dir: h.cluster.Dir, NetNS: h.cluster.NetNS(), Args: args,
 		Env: []string{"OOOI_TESTBED_DIR=" + filepath.Dir(h.cluster.Dir)},
 	})

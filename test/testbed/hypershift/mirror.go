@@ -1,5 +1,5 @@
 // A registry that is neither on the pod network nor on a VLAN: a machine of its own on the LAN, whose name the management cluster's resolver knows
-// (test/testbed/manifests/coredns.yaml). It decides what that registry holds; who reaches it is for others to say.
+// (test/testbed/cluster/manifests/coredns.yaml). It decides what that registry holds; who reaches it is for others to say.
 package hypershift
 
 import (
@@ -12,7 +12,9 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
+	"github.com/cldmnky/oooi/test/testbed/lan"
+	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
 // MirrorHost is the name of the registry that StartMirror starts; it serves on port 443.
@@ -28,11 +30,11 @@ func (h *HyperShift) CA() []byte { return h.pki.CA }
 
 // StartMirror starts the registry MirrorHost, unless it runs. It listens when its content is there.
 func (h *HyperShift) StartMirror(ctx context.Context) error {
-	if testbed.Pid(h.cluster.Dir, "mirror") != 0 {
+	if process.Pid(h.cluster.Dir, "mirror") != 0 {
 		return nil
 	}
 	name := h.cluster.HostName("mirror")
-	if _, err := os.Stat(testbed.NetNSPath(name)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(lan.NetNSPath(name)); errors.Is(err, os.ErrNotExist) {
 		if err := h.plugMirror(ctx, name); err != nil {
 			return fmt.Errorf("the mirror's machine: %w", err)
 		}
@@ -44,7 +46,7 @@ func (h *HyperShift) StartMirror(ctx context.Context) error {
 	if err := write(h.path("mirror.json"), list); err != nil {
 		return err
 	}
-	_, err = h.cluster.Start(testbed.Daemon{Name: "mirror", Dir: h.cluster.Dir, NetNS: testbed.NetNSPath(name), Args: []string{
+	_, err = h.cluster.Start(process.Daemon{Name: "mirror", Dir: h.cluster.Dir, NetNS: lan.NetNSPath(name), Args: []string{
 		h.cluster.Bin("registry"), "--listen", net.JoinHostPort(mirrorAddress, "443"), "--images", h.path("mirror.json"),
 		"--tls-cert-file", h.path("pki", "mirror.crt"), "--tls-private-key-file", h.path("pki", "mirror.key"),
 	}})
@@ -53,14 +55,14 @@ func (h *HyperShift) StartMirror(ctx context.Context) error {
 
 // plugMirror makes a machine on the untagged LAN that answers by way of the node.
 func (h *HyperShift) plugMirror(ctx context.Context, name string) error {
-	if err := testbed.NewNetNS(name); err != nil {
+	if err := lan.NewNetNS(name); err != nil {
 		return err
 	}
 	const card = "eth0"
-	if err := h.cluster.PlugVLAN(ctx, testbed.NetNSPath(name), card, 0, nil); err != nil {
+	if err := h.cluster.LAN().PlugVLAN(ctx, lan.NetNSPath(name), card, 0, nil); err != nil {
 		return err
 	}
-	return testbed.InNetNS(testbed.NetNSPath(name), func() error {
+	return lan.InNetNS(lan.NetNSPath(name), func() error {
 		link, err := netlink.LinkByName(card)
 		if err != nil {
 			return err
@@ -72,6 +74,6 @@ func (h *HyperShift) plugMirror(ctx context.Context, name string) error {
 		if err := netlink.AddrAdd(link, address); err != nil {
 			return err
 		}
-		return netlink.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Gw: net.ParseIP(testbed.NodeIP)})
+		return netlink.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Gw: net.ParseIP(cluster.NodeIP)})
 	})
 }

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
 )
 
 // Addresses of the load balancers: on the node's network, and routed by kube-proxy.
@@ -77,7 +77,7 @@ func PlayWorld(ctx context.Context, config *rest.Config, o WorldOptions) error {
 }
 
 // volumeDir is where the volumes of c are.
-func volumeDir(c *testbed.Cluster) string { return filepath.Join(c.Dir, "hypershift", "volumes") }
+func volumeDir(c *cluster.Cluster) string { return filepath.Join(c.Dir, "hypershift", "volumes") }
 
 type world struct {
 	client.Client

@@ -24,7 +24,7 @@ import (
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/lan"
 )
 
 //go:embed renew.sh
@@ -67,7 +67,7 @@ func NewClient(ctx context.Context, path, ifname, dir string) (*Client, error) {
 	if err != nil || !c.Address.IsValid() || !c.server.IsValid() {
 		return nil, fmt.Errorf("udhcpc has no lease: %w: %s", err, out)
 	}
-	err = testbed.InNetNS(path, func() error {
+	err = lan.InNetNS(path, func() error {
 		card, err := net.InterfaceByName(ifname)
 		if err != nil {
 			return err

@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/test/measure"
 	"github.com/cldmnky/oooi/test/netns"
 	_ "github.com/cldmnky/oooi/test/patience"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/lan"
 )
 
 const udhcpd = `
@@ -43,13 +43,13 @@ func TestRenewals(t *testing.T) {
 	g.Expect(os.WriteFile(config, fmt.Appendf(nil, udhcpd, dir), 0o644)).To(Succeed())
 	g.Expect(os.WriteFile(filepath.Join(dir, "leases"), nil, 0o644)).To(Succeed())
 	serve := func() *exec.Cmd {
-		cmd := exec.CommandContext(t.Context(), "nsenter", "--net="+testbed.NetNSPath(server.Name), "--", "busybox", "udhcpd", "-f", config)
+		cmd := exec.CommandContext(t.Context(), "nsenter", "--net="+lan.NetNSPath(server.Name), "--", "busybox", "udhcpd", "-f", config)
 		g.Expect(cmd.Start()).To(Succeed())
 		return cmd
 	}
 	d := serve()
 
-	client, err := NewClient(t.Context(), testbed.NetNSPath(machine.Name), "eth0", dir)
+	client, err := NewClient(t.Context(), lan.NetNSPath(machine.Name), "eth0", dir)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(client.Address.String()).To(HavePrefix("192.168.50."))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -13,7 +13,8 @@ import (
 
 	"github.com/cldmnky/oooi/config/release/catalog"
 	"github.com/cldmnky/oooi/config/release/image"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/host"
 )
 
 // The repositories of the images that hold no program.
@@ -29,7 +30,7 @@ func Version() (string, error) {
 }
 
 func readBundle() (catalog.Bundle, error) {
-	root, err := testbed.ProjectDir()
+	root, err := host.ProjectDir()
 	if err != nil {
 		return catalog.Bundle{}, err
 	}
@@ -98,7 +99,7 @@ func (o *OLM) publish(ctx context.Context, original catalog.Bundle, version stri
 // Subscribe applies config/samples/olm.yaml with that catalog, in place of the one before, and waits until its version is
 // installed, or has replaced an older one. namespace is the one in that file.
 func (o *OLM) Subscribe(ctx context.Context, from Catalog, namespace string) error {
-	root, err := testbed.ProjectDir()
+	root, err := host.ProjectDir()
 	if err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func (o *OLM) waitVersion(ctx context.Context, namespace, version string) error 
 		{"wait", "--for=jsonpath={.status.phase}=Succeeded", name},
 		{"wait", "--for=condition=Available", "deployment", "--all"},
 	} {
-		if err := o.kubectl(ctx, append(args, "-n", namespace, "--timeout="+testbed.Patience.String())...); err != nil {
+		if err := o.kubectl(ctx, append(args, "-n", namespace, "--timeout="+await.Patience.String())...); err != nil {
 			return o.explained(ctx, namespace, err)
 		}
 	}

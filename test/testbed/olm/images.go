@@ -11,7 +11,8 @@ import (
 	"strings"
 
 	"github.com/cldmnky/oooi/config/release/image"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/build"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
 )
 
 // program loads the image that is published at a repository, and gives its reference by digest. The programs of this
@@ -25,7 +26,7 @@ func (o *OLM) program(ctx context.Context, repository, version string) (referenc
 		}
 		return o.load(ctx, repository, envoy)
 	}
-	binary, err := testbed.ProjectProgram(ctx, name, version)
+	binary, err := build.ProjectProgram(ctx, name, version)
 	if err != nil {
 		return "", err
 	}
@@ -46,7 +47,7 @@ func (o *OLM) release(ctx context.Context, repository string, made image.Multi) 
 	}
 	defer os.RemoveAll(dir)
 	reference = repository + "@" + made.Digest
-	archive := testbed.Archive{
+	archive := cluster.Archive{
 		Path: filepath.Join(dir, "image.tar"), Digest: made.Digest,
 		Names: []string{repository + ":" + strings.TrimPrefix(made.Digest, "sha256:")[:12], reference},
 	}

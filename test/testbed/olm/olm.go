@@ -14,7 +14,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/build"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
+	"github.com/cldmnky/oooi/test/testbed/host"
+	"github.com/cldmnky/oooi/test/testbed/image"
 	"github.com/cldmnky/oooi/test/testbed/progress"
 )
 
@@ -26,7 +30,7 @@ var manifest []byte
 
 // OLM is the Operator Lifecycle Manager of a testbed.
 type OLM struct {
-	cluster *testbed.Cluster
+	cluster *cluster.Cluster
 	say     func(format string, args ...any)
 }
 
@@ -36,9 +40,9 @@ func Programs() []string {
 }
 
 // Install builds and starts the Operator Lifecycle Manager, and returns when it is ready. What runs already stays.
-func Install(ctx context.Context, c *testbed.Cluster, log io.Writer) (*OLM, error) {
+func Install(ctx context.Context, c *cluster.Cluster, log io.Writer) (*OLM, error) {
 	o := &OLM{cluster: c, say: progress.New(log).Say}
-	if err := testbed.EnsurePackages(ctx, log, "busybox-static"); err != nil {
+	if err := host.EnsurePackages(ctx, log, "busybox-static"); err != nil {
 		return nil, err
 	}
 	if err := c.Build(ctx, Programs()...); err != nil {
@@ -57,7 +61,7 @@ func Install(ctx context.Context, c *testbed.Cluster, log io.Writer) (*OLM, erro
 	}
 	// A filter needs a list, so the conditions must be there first.
 	for _, condition := range []string{`{.status.conditions}`, `{.status.conditions[?(@.type=="Established")].status}=True`} {
-		if err := o.kubectl(ctx, "wait", "--for=jsonpath="+condition, "--timeout="+testbed.Patience.String(), "crd", "--all"); err != nil {
+		if err := o.kubectl(ctx, "wait", "--for=jsonpath="+condition, "--timeout="+await.Patience.String(), "crd", "--all"); err != nil {
 			return nil, err
 		}
 	}
@@ -65,7 +69,7 @@ func Install(ctx context.Context, c *testbed.Cluster, log io.Writer) (*OLM, erro
 		return nil, err
 	}
 	for _, name := range []string{"olm-operator", "catalog-operator"} {
-		if err := o.kubectl(ctx, "-n", Namespace, "rollout", "status", "deployment/"+name, "--timeout="+testbed.Patience.String()); err != nil {
+		if err := o.kubectl(ctx, "-n", Namespace, "rollout", "status", "deployment/"+name, "--timeout="+await.Patience.String()); err != nil {
 			return nil, err
 		}
 	}
@@ -74,14 +78,14 @@ func Install(ctx context.Context, c *testbed.Cluster, log io.Writer) (*OLM, erro
 }
 
 // image holds all its programs, and cp, at the paths where pods of the Operator Lifecycle Manager look for them.
-func (o *OLM) image() testbed.Image {
-	image := testbed.Image{Entrypoint: []string{"/bin/olm"}, User: "1001", Files: []testbed.File{
+func (o *OLM) image() image.Image {
+	made := image.Image{Entrypoint: []string{"/bin/olm"}, User: "1001", Files: []image.File{
 		{Path: "/bin/busybox", Source: "/bin/busybox"}, {Path: "/bin/cp", Link: "busybox"},
 	}}
 	for _, name := range Programs() {
-		image.Files = append(image.Files, testbed.File{Path: "/bin/" + name, Source: o.cluster.Bin(name)})
+		made.Files = append(made.Files, image.File{Path: "/bin/" + name, Source: o.cluster.Bin(name)})
 	}
-	return image
+	return made
 }
 
 // definitions are the CRDs: its own, and those of OpenShift that it waits for where it finds others of OpenShift's, as
@@ -93,7 +97,7 @@ func definitions(ctx context.Context) ([]byte, error) {
 		{"github.com/openshift/api", "config/v1/zz_generated.crd-manifests/*_proxies.crd.yaml"},
 		{"github.com/openshift/api", "config/v1/zz_generated.crd-manifests/*_apiservers-Default.crd.yaml"},
 	} {
-		dir, err := testbed.ModuleSource(ctx, "olm", d.module)
+		dir, err := build.ModuleSource(ctx, "olm", d.module)
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +117,7 @@ func definitions(ctx context.Context) ([]byte, error) {
 }
 
 // load imports an image and gives its reference by digest: the Operator Lifecycle Manager always pulls tags.
-func (o *OLM) load(ctx context.Context, repository string, image testbed.Image) (reference string, err error) {
+func (o *OLM) load(ctx context.Context, repository string, image image.Image) (reference string, err error) {
 	packed, err := image.Pack()
 	if err != nil {
 		return "", err

@@ -18,6 +18,8 @@ import (
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/cldmnky/oooi/test/testbed/await"
 )
 
 // bootstrapper is the service account in HyperShift's bootstrap kubeconfig.
@@ -64,7 +66,7 @@ func Grants(csr certificates.CertificateSigningRequest, name string, address net
 func Admit(ctx context.Context, guest kubernetes.Interface, name string, address netip.Addr, since time.Time, limit time.Duration) (seen, ready time.Time, err error) {
 	var last error
 	state := "it has not registered"
-	err = poll(ctx, limit, func() (bool, error) {
+	err = await.Poll(ctx, limit, func() (bool, error) {
 		if last = grantAll(ctx, guest, name, address); last != nil {
 			return false, nil // the way there may be only just coming up
 		}

@@ -15,7 +15,7 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/await"
 )
 
 // AllowCalls lets the hosted API server call kubelets, as OpenShift's own API server
@@ -43,7 +43,7 @@ type Call struct {
 // until it says ok.
 func (c Call) Healthz(ctx context.Context) error {
 	var last error
-	err := poll(ctx, testbed.Patience, func() (bool, error) {
+	err := await.Poll(ctx, await.Patience, func() (bool, error) {
 		short, cancel := context.WithTimeout(ctx, 15*time.Second) // one that hangs is asked again
 		defer cancel()
 		body, err := c.Guest.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes", c.Node, "proxy/healthz").DoRaw(short)
@@ -54,7 +54,7 @@ func (c Call) Healthz(ctx context.Context) error {
 		return string(body) == "ok", nil
 	})
 	if err != nil {
-		return fmt.Errorf("nodes/%s/proxy/healthz is not ok in %s: %w", c.Node, testbed.Patience, last)
+		return fmt.Errorf("nodes/%s/proxy/healthz is not ok in %s: %w", c.Node, await.Patience, last)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (c Call) Healthz(ctx context.Context) error {
 // name and how many lines there were.
 func (c Call) Logs(ctx context.Context) (pod string, lines int, err error) {
 	var last error
-	err = poll(ctx, testbed.Patience, func() (bool, error) {
+	err = await.Poll(ctx, await.Patience, func() (bool, error) {
 		pods, err := c.Guest.CoreV1().Pods("kube-system").List(ctx, meta.ListOptions{
 			LabelSelector: "app=konnectivity-agent", FieldSelector: "spec.nodeName=" + c.Node})
 		if err != nil || len(pods.Items) == 0 {
@@ -76,7 +76,7 @@ func (c Call) Logs(ctx context.Context) (pod string, lines int, err error) {
 		return lines > 0, nil
 	})
 	if err != nil {
-		return pod, lines, fmt.Errorf("no logs of a konnectivity agent on %s in %s: %w", c.Node, testbed.Patience, last)
+		return pod, lines, fmt.Errorf("no logs of a konnectivity agent on %s in %s: %w", c.Node, await.Patience, last)
 	}
 	return pod, lines, nil
 }

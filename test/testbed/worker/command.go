@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 )
 
@@ -30,7 +30,7 @@ func Print(w io.Writer) func(Event) {
 }
 
 func options(ctx context.Context, name, hosted string, log io.Writer) (Options, error) {
-	c, err := testbed.Attach(name)
+	c, err := cluster.Attach(name)
 	if err != nil {
 		return Options{}, err
 	}
@@ -73,7 +73,7 @@ func downCommand(name *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "down [HOSTEDCLUSTER]", Short: "Switch off and remove all workers, or one cluster's", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := testbed.Attach(*name)
+			c, err := cluster.Attach(*name)
 			if err != nil {
 				return err
 			}
@@ -90,7 +90,7 @@ func statusCommand(name *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "List the workers that are on", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := testbed.Attach(*name)
+			c, err := cluster.Attach(*name)
 			if err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ func runCommand(name *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "run HOSTEDCLUSTER[/MACHINE] -- PROGRAM ARGUMENT...", Short: "Run a program inside a worker (its first, unless one is named)", Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := testbed.Attach(*name)
+			c, err := cluster.Attach(*name)
 			if err != nil {
 				return err
 			}

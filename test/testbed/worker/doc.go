@@ -1,7 +1,5 @@
-// Package worker plays one virtual machine of a hosted cluster: a machine on the
-// VLAN and nowhere else, with the parts of a HyperShift node that meet the
-// network. Its DHCP client, resolver, HTTPS client, proxy, container runtime and
-// kubelet are the real ones and none is ours.
+// Package worker plays the virtual machines of a hosted cluster, each by a machine of package machine, from power-on
+// to a node that is Ready.
 //
 // This file says what the package is; it does nothing. The package never talks to
 // what it tests except as a machine on the VLAN would.

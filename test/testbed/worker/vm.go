@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 	kubevirt "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
 // A VM is one virtual machine as its card and disk describe it.
@@ -153,14 +155,14 @@ func ReportAddress(ctx context.Context, c client.Client, vm VM, address netip.Ad
 
 // ReadCredentials are what the ignition payload of the hosted cluster whose control
 // plane is in namespace would bring to a node.
-func ReadCredentials(ctx context.Context, c client.Client, namespace string) (Credentials, error) {
+func ReadCredentials(ctx context.Context, c client.Client, namespace string) (machine.Credentials, error) {
 	var secret core.Secret
 	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "bootstrap-kubeconfig"}, &secret); err != nil {
-		return Credentials{}, err
+		return machine.Credentials{}, err
 	}
 	var ca core.ConfigMap
 	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "kubelet-client-ca"}, &ca); err != nil {
-		return Credentials{}, err
+		return machine.Credentials{}, err
 	}
-	return Credentials{BootstrapKubeconfig: secret.Data["kubeconfig"], ClientCA: []byte(ca.Data["ca.crt"])}, nil
+	return machine.Credentials{BootstrapKubeconfig: secret.Data["kubeconfig"], ClientCA: []byte(ca.Data["ca.crt"])}, nil
 }

@@ -13,12 +13,14 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
+	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
 // New gathers what workers of the hosted cluster called name need.
-func New(ctx context.Context, c *testbed.Cluster, h *hypershift.HyperShift, name string, report func(Event)) (Options, error) {
+func New(ctx context.Context, c *cluster.Cluster, h *hypershift.HyperShift, name string, report func(Event)) (Options, error) {
 	config, err := h.RESTConfig()
 	if err != nil {
 		return Options{}, err
@@ -60,12 +62,12 @@ func waitVMs(ctx context.Context, c client.Client, namespace string, want int) (
 	var vms []VM
 	var waiting []string
 	var last error
-	err := poll(ctx, testbed.Patience, func() (bool, error) {
+	err := await.Poll(ctx, await.Patience, func() (bool, error) {
 		vms, waiting, last = VMs(ctx, c, namespace)
 		return last == nil && len(vms) >= want, nil
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%d of %d virtual machines in %s after %s, waiting %q: %w", len(vms), want, namespace, testbed.Patience, waiting, err), last)
+		return nil, errors.Join(fmt.Errorf("%d of %d virtual machines in %s after %s, waiting %q: %w", len(vms), want, namespace, await.Patience, waiting, err), last)
 	}
 	return vms[:want], nil
 }
@@ -99,7 +101,7 @@ func Follow(ctx context.Context, o Options, namespace string, failed func(error)
 				if !there[name] && len(waiting) == 0 {
 					delete(on, name)
 					vm := VM{Namespace: namespace, Name: name}
-					if err := SwitchOff(ctx, machineName(o.Cluster, vm), stateDir(o.Cluster, vm)); err != nil {
+					if err := machine.SwitchOff(ctx, machineName(o.Cluster, vm), stateDir(o.Cluster, vm)); err != nil {
 						failed(err)
 					}
 				}

@@ -19,7 +19,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
+	"github.com/cldmnky/oooi/test/testbed/lan"
+	"github.com/cldmnky/oooi/test/testbed/process"
+	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
 // An Event is one step that is done.
@@ -34,7 +38,7 @@ type Event struct {
 
 // Options are what a worker is made with.
 type Options struct {
-	Cluster    *testbed.Cluster
+	Cluster    *cluster.Cluster
 	Management client.Client
 	// Guest is an administrator's way into the hosted cluster: for approvals and
 	// for asking whether the node is Ready. The machine itself never uses it.
@@ -48,26 +52,26 @@ type Options struct {
 // A Worker is a machine that has joined.
 type Worker struct {
 	VM      VM
-	Machine *Machine
-	Lease   Lease
+	Machine *machine.Machine
+	Lease   machine.Lease
 	// Time is what the first time server of the lease told; zero where it names none.
-	Time Time
+	Time machine.Time
 	// Token and NoToken are what the ignition server answered to the machine with
 	// its token and without.
-	Token, NoToken Answer
+	Token, NoToken machine.Answer
 	// API is where the node's kubelet finds its API server.
 	API *url.URL
 	// Ready is the time from power-on to the Ready condition.
 	Ready time.Duration
 }
 
-// Name of vm's machine on the host.
-func machineName(c *testbed.Cluster, vm VM) string {
+// machineName is the name of vm's machine on the host.
+func machineName(c *cluster.Cluster, vm VM) string {
 	return c.HostName("w." + vm.Namespace + "." + vm.Name)
 }
 
 // stateDir of vm's machine.
-func stateDir(c *testbed.Cluster, vm VM) string {
+func stateDir(c *cluster.Cluster, vm VM) string {
 	return filepath.Join(c.Dir, "w", vm.Namespace+"."+vm.Name)
 }
 
@@ -75,8 +79,8 @@ func stateDir(c *testbed.Cluster, vm VM) string {
 type boot struct {
 	Options
 	*Worker
-	data        UserData
-	credentials Credentials
+	data        machine.UserData
+	credentials machine.Credentials
 	ca          []byte // of the API server
 	begin       time.Time
 	guest       kubernetes.Interface
@@ -91,7 +95,7 @@ func Boot(ctx context.Context, o Options, vm VM) (*Worker, error) {
 		return nil, err
 	}
 	b := &boot{Options: o, Worker: &Worker{VM: vm}, guest: guest}
-	if b.data, err = ParseUserData(vm.UserData); err != nil {
+	if b.data, err = machine.ParseUserData(vm.UserData); err != nil {
 		return nil, err
 	}
 	if b.credentials, err = ReadCredentials(ctx, o.Management, vm.Namespace); err != nil {
@@ -140,22 +144,22 @@ func serverOf(kubeconfig []byte) (*url.URL, []byte, error) {
 
 func (b *boot) powerOn(ctx context.Context) (string, error) {
 	name := machineName(b.Cluster, b.VM)
-	m, err := SwitchOn(ctx, name, stateDir(b.Cluster, b.VM))
+	m, err := machine.SwitchOn(ctx, name, stateDir(b.Cluster, b.VM))
 	if err != nil {
 		return "", err
 	}
 	b.Machine = m
-	if err := b.Cluster.PlugVLAN(ctx, b.Machine.NetNS(), Interface, b.VM.VLAN, b.VM.MAC); err != nil {
+	if err := b.Cluster.LAN().PlugVLAN(ctx, b.Machine.NetNS(), machine.Interface, b.VM.VLAN, b.VM.MAC); err != nil {
 		return "", err
 	}
-	if err := m.waitCarrier(ctx); err != nil {
+	if err := m.WaitCarrier(ctx); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%s on VLAN %d (%s)", b.VM.MAC, b.VM.VLAN, b.VM.Network), nil
 }
 
 func (b *boot) askDHCP(ctx context.Context) (string, error) {
-	lease, err := b.Machine.AskDHCP(ctx, testbed.Patience)
+	lease, err := b.Machine.AskDHCP(ctx, await.Patience)
 	if err != nil {
 		return "", err
 	}
@@ -200,7 +204,7 @@ func (b *boot) askTime(ctx context.Context) (string, error) {
 
 func (b *boot) askIgnition(ctx context.Context) (string, error) {
 	var err error
-	if b.Token, b.NoToken, err = b.Machine.AskIgnition(ctx, b.data, testbed.Patience); err != nil {
+	if b.Token, b.NoToken, err = b.Machine.AskIgnition(ctx, b.data, await.Patience); err != nil {
 		return "", err
 	}
 	if b.Token.Status != 511 || b.NoToken.Status != 401 {
@@ -219,17 +223,17 @@ func (b *boot) reachAPI(ctx context.Context) (string, error) {
 	if err := b.Machine.StartProxy(b.API); err != nil {
 		return "", err
 	}
-	through, err := b.askVersion(ctx, "https://"+InternalAPI)
+	through, err := b.askVersion(ctx, "https://"+machine.InternalAPI)
 	if err != nil {
 		return "", fmt.Errorf("through HAProxy: %w", err)
 	}
-	return fmt.Sprintf("%s: %d by %s, %d by HAProxy on %s without a server name", b.API.Host, direct.Status, direct.Server, through.Status, InternalAPI), nil
+	return fmt.Sprintf("%s: %d by %s, %d by HAProxy on %s without a server name", b.API.Host, direct.Status, direct.Server, through.Status, machine.InternalAPI), nil
 }
 
 // askVersion asks an API server for its version until one answers, as a kubelet asks again.
-func (b *boot) askVersion(ctx context.Context, at string) (answer Answer, err error) {
+func (b *boot) askVersion(ctx context.Context, at string) (answer machine.Answer, err error) {
 	var last error
-	err = poll(ctx, testbed.Patience, func() (bool, error) {
+	err = await.Poll(ctx, await.Patience, func() (bool, error) {
 		answer, last = b.Machine.Ask(ctx, at+"/version", nil, b.ca)
 		return last == nil, nil
 	})
@@ -239,8 +243,8 @@ func (b *boot) askVersion(ctx context.Context, at string) (answer Answer, err er
 	return answer, nil
 }
 
-func (b *boot) programs() Programs {
-	return Programs{Dir: filepath.Dir(b.Cluster.Bin("containerd")), CNI: b.Cluster.CNIBin()}
+func (b *boot) programs() machine.Programs {
+	return machine.Programs{Dir: filepath.Dir(b.Cluster.Bin("containerd")), CNI: b.Cluster.CNIBin()}
 }
 
 func (b *boot) startRuntime(ctx context.Context) (string, error) {
@@ -254,9 +258,9 @@ func (b *boot) join(ctx context.Context) (string, error) {
 	if err := b.Machine.StartKubelet(b.programs(), b.credentials, b.Lease.Address.Addr(), "kubevirt://"+b.VM.Name); err != nil {
 		return "", err
 	}
-	seen, ready, err := Admit(ctx, b.guest, b.VM.Name, b.Lease.Address.Addr(), b.begin, testbed.Patience)
+	seen, ready, err := Admit(ctx, b.guest, b.VM.Name, b.Lease.Address.Addr(), b.begin, await.Patience)
 	if err != nil {
-		return "", fmt.Errorf("%w\n%s", err, b.Machine.LogTail("kubelet", 15))
+		return "", fmt.Errorf("%w\n%s", err, process.LogTail(b.Machine.Dir, "kubelet", 15))
 	}
 	b.Ready = ready.Sub(b.begin)
 	return fmt.Sprintf("registered %.1fs, Ready %.1fs after power-on", seen.Sub(b.begin).Seconds(), b.Ready.Seconds()), nil
@@ -272,7 +276,7 @@ func (b *boot) beCalled(ctx context.Context) (string, error) {
 	granting, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() { // a serving certificate is asked for after the node is there
-		_ = poll(granting, testbed.Patience, func() (bool, error) {
+		_ = await.Poll(granting, await.Patience, func() (bool, error) {
 			_ = grantAll(granting, b.guest, b.VM.Name, b.Lease.Address.Addr()) // asked again
 			return false, nil
 		})
@@ -290,7 +294,7 @@ func (b *boot) beCalled(ctx context.Context) (string, error) {
 
 // Running are the machines of a control plane namespace that are on; "" means all
 // of the cluster's.
-func Running(c *testbed.Cluster, namespace string) ([]*Machine, error) {
+func Running(c *cluster.Cluster, namespace string) ([]*machine.Machine, error) {
 	entries, err := os.ReadDir(filepath.Join(c.Dir, "w"))
 	if os.IsNotExist(err) {
 		return nil, nil
@@ -298,14 +302,14 @@ func Running(c *testbed.Cluster, namespace string) ([]*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	var on []*Machine
+	var on []*machine.Machine
 	for _, e := range entries {
 		ns, name, _ := strings.Cut(e.Name(), ".")
 		if namespace != "" && ns != namespace {
 			continue
 		}
 		vm := VM{Namespace: ns, Name: name}
-		if m, err := Attach(machineName(c, vm), stateDir(c, vm)); err == nil {
+		if m, err := machine.Attach(machineName(c, vm), stateDir(c, vm)); err == nil {
 			on = append(on, m)
 		}
 	}
@@ -314,7 +318,7 @@ func Running(c *testbed.Cluster, namespace string) ([]*Machine, error) {
 
 // Down switches off every machine of a control plane namespace, or of the cluster
 // where namespace is "", and removes what a start that was interrupted left.
-func Down(ctx context.Context, c *testbed.Cluster, namespace string) error {
+func Down(ctx context.Context, c *cluster.Cluster, namespace string) error {
 	found := map[string]bool{}
 	entries, err := os.ReadDir(filepath.Join(c.Dir, "w"))
 	if err != nil && !os.IsNotExist(err) {
@@ -324,12 +328,14 @@ func Down(ctx context.Context, c *testbed.Cluster, namespace string) error {
 		found[e.Name()] = true
 	}
 	prefix := c.HostName("w.")
-	names, err := Names(prefix)
+	names, err := lan.NetNSNames()
 	if err != nil {
 		return err
 	}
 	for _, n := range names {
-		found[strings.TrimPrefix(n, prefix)] = true
+		if key, ours := strings.CutPrefix(n, prefix); ours {
+			found[key] = true
+		}
 	}
 	for key := range found {
 		ns, name, _ := strings.Cut(key, ".")
@@ -337,7 +343,7 @@ func Down(ctx context.Context, c *testbed.Cluster, namespace string) error {
 			continue
 		}
 		vm := VM{Namespace: ns, Name: name}
-		if err := SwitchOff(ctx, machineName(c, vm), stateDir(c, vm)); err != nil {
+		if err := machine.SwitchOff(ctx, machineName(c, vm), stateDir(c, vm)); err != nil {
 			return err
 		}
 	}

@@ -15,8 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/build"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
+	"github.com/cldmnky/oooi/test/testbed/progress"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
 
@@ -50,9 +52,9 @@ func buildCommand() *cobra.Command {
 		Short: "Build programs into the cache: all of them, or those named",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if len(names) == 0 {
-				names = testbed.All()
+				names = build.All()
 			}
-			_, err := testbed.Build(cmd.Context(), os.Stderr, names...)
+			_, err := build.Programs(cmd.Context(), progress.New(os.Stderr), names...)
 			return err
 		},
 	}
@@ -64,7 +66,7 @@ func assetsCommand() *cobra.Command {
 		Short: "Print a directory with etcd, kube-apiserver and kubectl, for KUBEBUILDER_ASSETS",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := testbed.EnvtestAssets(cmd.Context(), os.Stderr)
+			dir, err := build.EnvtestAssets(cmd.Context(), progress.New(os.Stderr))
 			if err == nil {
 				fmt.Println(dir)
 			}
@@ -79,7 +81,7 @@ func envoyCommand() *cobra.Command {
 		Short: "Print the path of an Envoy that runs on this machine, fetched where there is none",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			path, err := testbed.Envoy(cmd.Context(), os.Stderr)
+			path, err := build.Envoy(cmd.Context(), progress.New(os.Stderr))
 			if err == nil {
 				fmt.Println(path)
 			}
@@ -94,7 +96,7 @@ func pluginsCommand() *cobra.Command {
 		Short: "Print a directory with the CNI plugins that edges use",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := testbed.CNIPlugins(cmd.Context(), os.Stderr)
+			dir, err := build.CNIPlugins(cmd.Context(), progress.New(os.Stderr))
 			if err == nil {
 				fmt.Println(dir)
 			}
@@ -109,7 +111,7 @@ func konnectivityCommand() *cobra.Command {
 		Short: "Print a directory with proxy-server and proxy-agent of apiserver-network-proxy",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := testbed.Konnectivity(cmd.Context(), os.Stderr)
+			dir, err := build.Konnectivity(cmd.Context(), progress.New(os.Stderr))
 			if err == nil {
 				fmt.Println(dir)
 			}
@@ -119,14 +121,14 @@ func konnectivityCommand() *cobra.Command {
 }
 
 func upCommand(name *string) *cobra.Command {
-	options := testbed.Options{Log: os.Stderr}
+	options := cluster.Options{Log: os.Stderr}
 	verb := &cobra.Command{
 		Use:   "up",
 		Short: "Bring the cluster up, unless it is; add nodes that are missing",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options.Name = *name
-			c, err := testbed.Up(cmd.Context(), options)
+			c, err := cluster.Up(cmd.Context(), options)
 			if err == nil {
 				fmt.Printf("try: go -C test/testbed run ./cmd/testbed --name %s kubectl get nodes,pods -A\n", c.Name)
 			}
@@ -143,7 +145,7 @@ func downCommand(name *string) *cobra.Command {
 		Short: "Remove the cluster and all it left on this machine",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return testbed.Down(cmd.Context(), testbed.Options{Name: *name, Log: os.Stderr})
+			return cluster.Down(cmd.Context(), cluster.Options{Name: *name, Log: os.Stderr})
 		},
 	}
 }
@@ -154,7 +156,7 @@ func statusCommand(name *string) *cobra.Command {
 		Short: "Say what runs; exit 1 when the cluster is not up and healthy",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			text, err := testbed.Status(cmd.Context(), *name)
+			text, err := cluster.Status(cmd.Context(), *name)
 			fmt.Print(text)
 			return err
 		},
@@ -167,7 +169,7 @@ func loadCommand(name *string) *cobra.Command {
 		Short: "Build images of this project and import them: oooi, envoy",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, images []string) error {
-			c, err := testbed.Attach(*name)
+			c, err := cluster.Attach(*name)
 			if err != nil {
 				return err
 			}
@@ -179,14 +181,14 @@ func loadCommand(name *string) *cobra.Command {
 
 func kubectlCommand(name *string) *cobra.Command {
 	return inside(name, &cobra.Command{Use: "kubectl ARGUMENT...", Short: "Run kubectl as the administrator"},
-		func(c *testbed.Cluster, ctx context.Context, args []string) *exec.Cmd {
+		func(c *cluster.Cluster, ctx context.Context, args []string) *exec.Cmd {
 			return c.Command(ctx, c.Bin("kubectl"), args...)
 		})
 }
 
 func runCommand(name *string) *cobra.Command {
 	return inside(name, &cobra.Command{Use: "run [@NUMBER] PROGRAM ARGUMENT...", Short: "Run a program in the namespaces of the first node, or of node NUMBER"},
-		func(c *testbed.Cluster, ctx context.Context, args []string) *exec.Cmd {
+		func(c *cluster.Cluster, ctx context.Context, args []string) *exec.Cmd {
 			for _, n := range c.Nodes() {
 				if len(args) > 1 && args[0] == "@"+strings.TrimPrefix(n.Name, "node") {
 					return n.Runtime.Command(ctx, args[1], args[2:]...)
@@ -197,20 +199,20 @@ func runCommand(name *string) *cobra.Command {
 }
 
 func nodeDownCommand(name *string) *cobra.Command {
-	return nodeVerb(name, "node-down", "Pull the network cable of a node, 2 or higher", (*testbed.Cluster).NodeDown)
+	return nodeVerb(name, "node-down", "Pull the network cable of a node, 2 or higher", (*cluster.Cluster).NodeDown)
 }
 
 func nodeUpCommand(name *string) *cobra.Command {
-	return nodeVerb(name, "node-up", "Plug the network cable of a node in again", (*testbed.Cluster).NodeUp)
+	return nodeVerb(name, "node-up", "Plug the network cable of a node in again", (*cluster.Cluster).NodeUp)
 }
 
-func nodeVerb(name *string, verb, short string, do func(*testbed.Cluster, int) error) *cobra.Command {
+func nodeVerb(name *string, verb, short string, do func(*cluster.Cluster, int) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   verb + " NUMBER",
 		Short: short,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			c, err := testbed.Attach(*name)
+			c, err := cluster.Attach(*name)
 			if err != nil {
 				return err
 			}
@@ -224,11 +226,11 @@ func nodeVerb(name *string, verb, short string, do func(*testbed.Cluster, int) e
 }
 
 // inside is a verb that runs a program with the terminal of the caller.
-func inside(name *string, verb *cobra.Command, command func(*testbed.Cluster, context.Context, []string) *exec.Cmd) *cobra.Command {
+func inside(name *string, verb *cobra.Command, command func(*cluster.Cluster, context.Context, []string) *exec.Cmd) *cobra.Command {
 	verb.DisableFlagParsing = true
 	verb.Args = cobra.MinimumNArgs(1)
 	verb.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := testbed.Attach(*name)
+		c, err := cluster.Attach(*name)
 		if err != nil {
 			return err
 		}

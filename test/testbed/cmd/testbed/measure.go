@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cldmnky/oooi/test/measure"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/lan"
 	"github.com/cldmnky/oooi/test/testbed/lease"
 )
 
@@ -35,7 +35,7 @@ func measureCommand() *cobra.Command {
 			if o.API == "" && o.DNS == "" && o.NTP == "" && renew == "" {
 				return fmt.Errorf("nothing to ask: want --api, --dns, --ntp or --renew")
 			}
-			o.Dial = testbed.DialNetNS(named(from))
+			o.Dial = lan.DialNetNS(named(from))
 			ctx, cancel := cmd.Context(), context.CancelFunc(func() {})
 			if length > 0 {
 				ctx, cancel = context.WithTimeout(ctx, length)
@@ -83,5 +83,5 @@ func named(netns string) string {
 	if filepath.IsAbs(netns) {
 		return netns
 	}
-	return testbed.NetNSPath(netns)
+	return lan.NetNSPath(netns)
 }

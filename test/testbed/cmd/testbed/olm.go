@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
 	"github.com/cldmnky/oooi/test/testbed/e2e"
 	"github.com/cldmnky/oooi/test/testbed/olm"
 )
@@ -19,7 +19,7 @@ func olmCommand(name *string) *cobra.Command {
 		Short: "Install the operator of this checkout with the Operator Lifecycle Manager as that version, which upgrades the replaced one",
 		Args:  cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, versions []string) error {
-			c, err := testbed.Attach(*name)
+			c, err := cluster.Attach(*name)
 			if err != nil {
 				return err
 			}

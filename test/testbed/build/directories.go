@@ -1,0 +1,74 @@
+// Directories of programs, as those who run them want them.
+
+package build
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/cldmnky/oooi/test/testbed/host"
+	"github.com/cldmnky/oooi/test/testbed/progress"
+)
+
+// Install builds programs and links them, under all their names, into bin; the CNI plugins into cni.
+func Install(ctx context.Context, log *progress.Log, bin, cni string, names ...string) error {
+	paths, err := Programs(ctx, log, names...)
+	if err != nil {
+		return err
+	}
+	for name, path := range paths {
+		p, _ := programNamed(name)
+		dir := bin
+		if p.plugin {
+			dir = cni
+		}
+		for _, link := range append([]string{name}, p.links...) {
+			if err := host.ReplaceLink(path, filepath.Join(dir, link)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// EnvtestAssets gives a directory with etcd, kube-apiserver and kubectl, as
+// KUBEBUILDER_ASSETS wants it.
+func EnvtestAssets(ctx context.Context, log *progress.Log) (string, error) {
+	paths, err := Programs(ctx, log, "kubelite")
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Dir(paths["kubelite"])
+	for _, name := range []string{"etcd", "kube-apiserver", "kubectl"} {
+		if err := host.ReplaceLink("kubelite", filepath.Join(dir, name)); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// CNIPlugins gives a directory with the CNI plugins that edges use on any kind of network.
+func CNIPlugins(ctx context.Context, log *progress.Log) (string, error) {
+	return directory(ctx, log, "cni", "bridge.real", "macvlan", "dummy", "static", "tuning")
+}
+
+// Konnectivity gives a directory with proxy-server and proxy-agent of apiserver-network-proxy.
+func Konnectivity(ctx context.Context, log *progress.Log) (string, error) {
+	return directory(ctx, log, "konnectivity", "proxy-server", "proxy-agent")
+}
+
+// directory is one of that name in the cache, with links to the programs. It builds those that are missing.
+func directory(ctx context.Context, log *progress.Log, name string, programs ...string) (string, error) {
+	paths, err := Programs(ctx, log, programs...)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(host.CacheDir(), name)
+	for _, p := range programs {
+		if err := host.ReplaceLink(paths[p], filepath.Join(dir, strings.TrimSuffix(p, ".real"))); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}

@@ -1,0 +1,103 @@
+// A router on a VLAN, and a host behind it: clients that are not on the VLAN. Which
+// addresses they have, and what they may reach, is the caller's.
+
+package lan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+)
+
+// RouterInterface is a router's interface on its VLAN.
+const RouterInterface = "vlan0"
+
+const routerInside, hostInterface = "inside0", "eth0"
+
+// A Router forwards between a VLAN and one host behind it, and translates no addresses. The
+// host is two hops from the hosts of the VLAN.
+type Router struct {
+	// NetNS and HostNetNS are the paths of the network namespaces of the router and of the host.
+	NetNS, HostNetNS string
+	// Address of the router on the VLAN, Host that of the host.
+	Address, Host netip.Addr
+}
+
+// PlugRouter attaches a router with that address and prefix length to a VLAN, and a host to
+// the router. The router has the first address of the host's network. A router of the same
+// name is removed first. Its network namespaces are called name and name.host.
+func (l LAN) PlugRouter(ctx context.Context, name string, vlan int, address, host netip.Prefix) (Router, error) {
+	if err := UnplugRouter(name); err != nil {
+		return Router{}, err
+	}
+	r := Router{
+		NetNS: NetNSPath(name), HostNetNS: NetNSPath(name + ".host"),
+		Address: address.Addr(), Host: host.Addr(),
+	}
+	for _, n := range []string{name, name + ".host"} {
+		if err := NewNetNS(n); err != nil {
+			return Router{}, err
+		}
+	}
+	if err := l.PlugVLAN(ctx, r.NetNS, RouterInterface, vlan, nil); err != nil {
+		return Router{}, err
+	}
+	if err := r.connect(address, host); err != nil {
+		return Router{}, fmt.Errorf("router %s: %w", name, err)
+	}
+	return r, nil
+}
+
+// connect gives router and host their addresses, and forwards between them.
+func (r Router) connect(address, host netip.Prefix) error {
+	behind, err := netns.GetFromPath(r.HostNetNS)
+	if err != nil {
+		return err
+	}
+	defer behind.Close()
+	first := netip.PrefixFrom(host.Masked().Addr().Next(), host.Bits())
+	err = links(r.NetNS, func(h *netlink.Handle) error {
+		veth := &netlink.Veth{LinkAttrs: named(routerInside), PeerName: hostInterface, PeerNamespace: netlink.NsFd(int(behind))}
+		return errors.Join(h.LinkAdd(veth), up(h, "lo", routerInside), assign(h, RouterInterface, address), assign(h, routerInside, first))
+	})
+	if err != nil {
+		return err
+	}
+	err = links(r.HostNetNS, func(h *netlink.Handle) error {
+		if err := errors.Join(up(h, "lo", hostInterface), assign(h, hostInterface, host)); err != nil {
+			return err
+		}
+		return h.RouteAdd(&netlink.Route{Gw: first.Addr().AsSlice()})
+	})
+	if err != nil {
+		return err
+	}
+	return InNetNS(r.NetNS, func() error { return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644) })
+}
+
+// UnplugRouter removes a router and the host behind it. None of that name is no error.
+func UnplugRouter(name string) error {
+	if _, err := os.Stat(NetNSPath(name)); err == nil {
+		// its port is free at once: a namespace goes some time after its name
+		_ = links(NetNSPath(name), func(h *netlink.Handle) error { return h.LinkDel(&netlink.Dummy{LinkAttrs: named(RouterInterface)}) })
+	}
+	return errors.Join(DeleteNetNS(name), DeleteNetNS(name+".host"))
+}
+
+func assign(h *netlink.Handle, name string, address netip.Prefix) error {
+	link, err := h.LinkByName(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	network := &net.IPNet{IP: address.Addr().AsSlice(), Mask: net.CIDRMask(address.Bits(), 32)}
+	if err := h.AddrAdd(link, &netlink.Addr{IPNet: network}); err != nil {
+		return fmt.Errorf("%s on %s: %w", address, name, err)
+	}
+	return nil
+}

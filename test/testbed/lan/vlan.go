@@ -1,0 +1,138 @@
+// Access ports of the LAN's VLANs. Addresses are the caller's.
+
+package lan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"os/exec"
+	"strconv"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+
+	"github.com/cldmnky/oooi/test/testbed/host"
+)
+
+// FiltersVLANs says whether the LAN's bridge itself knows VLANs.
+func (l LAN) FiltersVLANs() (yes bool, err error) {
+	err = links(l.NetNS, func(n *netlink.Handle) error {
+		link, err := n.LinkByName(Bridge)
+		if err != nil {
+			return err
+		}
+		bridge, ok := link.(*netlink.Bridge)
+		yes = ok && bridge.VlanFiltering != nil && *bridge.VlanFiltering
+		return nil
+	})
+	return yes, err
+}
+
+// PlugVLAN puts an interface into the network namespace at path netns whose other
+// end is an access port of the LAN: tagged with vlan there (1 to 4094; 0 means
+// untagged). The interface is up, without addresses. mac nil leaves it to the kernel.
+func (l LAN) PlugVLAN(ctx context.Context, path, ifname string, vlan int, mac net.HardwareAddr) error {
+	target, err := netns.GetFromPath(path)
+	if err != nil {
+		return fmt.Errorf("network namespace %s: %w", path, err)
+	}
+	defer target.Close()
+	port := portName(path, ifname)
+	err = links(l.NetNS, func(n *netlink.Handle) error {
+		attrs := named(port)
+		veth := &netlink.Veth{LinkAttrs: attrs, PeerName: ifname, PeerHardwareAddr: mac, PeerNamespace: netlink.NsFd(int(target))}
+		if err := n.LinkAdd(veth); err != nil {
+			return fmt.Errorf("%s into %s: %w", ifname, path, err)
+		}
+		return enslave(n, port)
+	})
+	if err != nil {
+		return err
+	}
+	if err := l.accessPort(ctx, port, vlan); err != nil {
+		return errors.Join(err, links(l.NetNS, func(n *netlink.Handle) error {
+			return n.LinkDel(&netlink.Dummy{LinkAttrs: named(port)})
+		}))
+	}
+	// up only now: nothing leaves untagged
+	if err := links(l.NetNS, func(n *netlink.Handle) error { return up(n, port) }); err != nil {
+		return err
+	}
+	inside, err := netlink.NewHandleAt(target)
+	if err != nil {
+		return err
+	}
+	defer inside.Close()
+	return up(inside, ifname)
+}
+
+// accessPort tags what enters the bridge by that port, and lets out of it, untagged,
+// that VLAN only.
+func (l LAN) accessPort(ctx context.Context, port string, vlan int) error {
+	if vlan == 0 {
+		return nil
+	}
+	filters, err := l.FiltersVLANs()
+	if err != nil {
+		return err
+	}
+	if !filters {
+		_, err := host.Output(exec.CommandContext(ctx, "nsenter", "--net="+l.NetNS, "--", l.Plugin, "access-port", port, strconv.Itoa(vlan)))
+		return err
+	}
+	return links(l.NetNS, func(n *netlink.Handle) error {
+		link, err := n.LinkByName(port)
+		if err != nil {
+			return err
+		}
+		const defaultVLAN = 1
+		if vlan != defaultVLAN {
+			if err := n.BridgeVlanDel(link, defaultVLAN, true, true, false, true); err != nil {
+				return err
+			}
+		}
+		return n.BridgeVlanAdd(link, uint16(vlan), true, true, false, true)
+	})
+}
+
+// portName is the bridge port's name: at most 15 bytes, the same for the same
+// interface, so that plugging twice is an error.
+func portName(path, ifname string) string {
+	h := fnv.New64a()
+	fmt.Fprint(h, path, " ", ifname)
+	return fmt.Sprintf("p%012x", h.Sum64()&0xffffffffffff)
+}
+
+func named(name string) netlink.LinkAttrs {
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name = name
+	return attrs
+}
+
+func up(n *netlink.Handle, names ...string) error {
+	for _, name := range names {
+		link, err := n.LinkByName(name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := n.LinkSetUp(link); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func enslave(n *netlink.Handle, name string) error {
+	port, err := n.LinkByName(name)
+	if err != nil {
+		return err
+	}
+	bridge, err := n.LinkByName(Bridge)
+	if err != nil {
+		return err
+	}
+	return n.LinkSetMaster(port, bridge)
+}

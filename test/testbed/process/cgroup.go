@@ -1,0 +1,133 @@
+// Cgroup roots for kubelets, on either version of cgroups: made, emptied, removed.
+// Limits are not set here.
+
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const cgroupRoot = "/sys/fs/cgroup"
+
+// hierarchies are the mount points of the cgroup hierarchies: one where it is
+// version 2 alone, else one for each set of controllers of version 1.
+func hierarchies() []string {
+	if _, err := os.Stat(filepath.Join(cgroupRoot, "cgroup.controllers")); err == nil {
+		return []string{cgroupRoot}
+	}
+	found, _ := filepath.Glob(filepath.Join(cgroupRoot, "*", "cgroup.procs")) // the pattern is well-formed
+	for i := range found {
+		found[i] = filepath.Dir(found[i])
+	}
+	return found
+}
+
+// MakeCgroup makes a cgroup of that name at the root of every hierarchy, for
+// kubelet's cgroupRoot: "/" + name. One that exists is used.
+func MakeCgroup(name string) error {
+	for _, h := range hierarchies() {
+		dir := filepath.Join(h, name)
+		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+		// a new cpuset of version 1 is empty, and an empty one takes no process
+		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+			all, err := os.ReadFile(filepath.Join(h, file))
+			if err != nil {
+				continue // not this hierarchy, or version 2
+			}
+			if err := os.WriteFile(filepath.Join(dir, file), all, 0o644); err != nil {
+				return err
+			}
+		}
+		if h == cgroupRoot {
+			if err := delegate(h, dir); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// delegate switches all controllers of version 2 on for what is beneath.
+func delegate(parent, dir string) error {
+	controllers, err := os.ReadFile(filepath.Join(parent, "cgroup.controllers"))
+	if err != nil {
+		return err
+	}
+	for _, c := range strings.Fields(string(controllers)) {
+		for _, d := range []string{parent, dir} {
+			if err := os.WriteFile(filepath.Join(d, "cgroup.subtree_control"), []byte("+"+c), 0o644); err != nil {
+				return fmt.Errorf("cgroup controller %s: %w", c, err)
+			}
+		}
+	}
+	return nil
+}
+
+// CgroupNames are those of the cgroups right below the root of any hierarchy.
+func CgroupNames() []string {
+	seen := map[string]bool{}
+	for _, h := range hierarchies() {
+		entries, _ := os.ReadDir(h)
+		for _, e := range entries {
+			seen[e.Name()] = true
+		}
+	}
+	var names []string
+	for name := range seen {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// RemoveCgroup kills every process in the cgroups of that name and removes them
+// with all beneath. None is no error.
+func RemoveCgroup(name string) error {
+	const patience = time.Minute // a killed process leaves its cgroup a little later
+	var err error
+	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
+		err = nil
+		for _, h := range hierarchies() {
+			err = errors.Join(err, clearCgroup(filepath.Join(h, name)))
+		}
+		if err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// clearCgroup kills what is in the cgroup and removes what is empty.
+func clearCgroup(root string) error {
+	var dirs []string
+	walk := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return nil // what vanishes meanwhile is what we want
+	})
+	sort.Sort(sort.Reverse(sort.StringSlice(dirs))) // children first
+	for _, dir := range dirs {
+		pids, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+		for _, p := range strings.Fields(string(pids)) {
+			if pid, err := strconv.Atoi(p); err == nil && pid > 0 {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+			walk = errors.Join(walk, err)
+		}
+	}
+	return walk
+}

@@ -1,0 +1,97 @@
+// This file decides how a machine asks for its configuration: curl, with the
+// machine's own resolver and routes. It never shows the token: headers go to curl
+// by its standard input.
+
+package machine
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cldmnky/oooi/test/testbed/await"
+)
+
+// An Answer is what an https server said.
+type Answer struct {
+	// Status of HTTP.
+	Status int
+	// Server is the address that the name led to.
+	Server netip.Addr
+	Body   string
+	// Connect is the time until TCP stood, TLS until the handshake was done, both
+	// from the start of the question, the name's resolution included.
+	Connect, TLS time.Duration
+}
+
+// curlReport are the values that curl prints after the body, each on a line.
+const curlReport = `\n%{http_code}\n%{remote_ip}\n%{time_connect}\n%{time_appconnect}`
+
+// Ask gets url, trusting ca (PEM) alone. It is an error if no HTTP answer comes:
+// the name does not exist, no host answers, or its certificate is another.
+func (m *Machine) Ask(ctx context.Context, url string, headers []Header, ca []byte) (Answer, error) {
+	digest := sha256.Sum256(ca)
+	pem, err := m.WriteFile(filepath.Join("ca", hex.EncodeToString(digest[:8])+".pem"), ca, 0o644)
+	if err != nil {
+		return Answer{}, err
+	}
+	var config strings.Builder
+	for _, h := range headers {
+		fmt.Fprintf(&config, "header = %s\n", strconv.Quote(h.Name+": "+h.Value))
+	}
+	cmd := m.Command(ctx, "curl", "--disable", "--silent", "--show-error", "--noproxy", "*", "--max-time", "60",
+		"--cacert", pem, "--write-out", curlReport, "--config", "-", url)
+	cmd.Stdin = strings.NewReader(config.String())
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	if err := cmd.Run(); err != nil {
+		return Answer{}, fmt.Errorf("GET %s: %w: %s", url, err, strings.TrimSpace(complaint.String()))
+	}
+	return parseAnswer(out.String())
+}
+
+func parseAnswer(text string) (Answer, error) {
+	lines := strings.Split(text, "\n")
+	if len(lines) < 5 {
+		return Answer{}, fmt.Errorf("curl said %q", text)
+	}
+	body, report := lines[:len(lines)-4], lines[len(lines)-4:]
+	a := Answer{Body: strings.Join(body, "\n")}
+	var err error
+	if a.Status, err = strconv.Atoi(report[0]); err != nil {
+		return Answer{}, fmt.Errorf("curl: status: %w", err)
+	}
+	if a.Server, err = netip.ParseAddr(report[1]); err != nil {
+		return Answer{}, fmt.Errorf("curl: server: %w", err)
+	}
+	if a.Connect, err = time.ParseDuration(report[2] + "s"); err != nil {
+		return Answer{}, fmt.Errorf("curl: %w", err)
+	}
+	if a.TLS, err = time.ParseDuration(report[3] + "s"); err != nil {
+		return Answer{}, fmt.Errorf("curl: %w", err)
+	}
+	return a, nil
+}
+
+// AskIgnition asks for the configuration as Ignition does: again and again until
+// a server answers, up to limit. The first result has the token, the second has
+// none.
+func (m *Machine) AskIgnition(ctx context.Context, data UserData, limit time.Duration) (with, without Answer, err error) {
+	var last error
+	err = await.Poll(ctx, limit, func() (bool, error) {
+		with, last = m.Ask(ctx, data.Source.String(), data.Headers, data.CA)
+		return last == nil && with.Status != 502 && with.Status != 503, nil // a proxy before a server that starts
+	})
+	if err != nil {
+		return with, without, fmt.Errorf("no ignition server in %s (last: %d, %w)", limit, with.Status, last)
+	}
+	without, err = m.Ask(ctx, data.Source.String(), data.Without("Authorization").Headers, data.CA)
+	return with, without, err
+}
