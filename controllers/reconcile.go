@@ -1,7 +1,7 @@
 // Package controllers connects HostedClusters with the API server. Reconcile gathers
-// what a cluster's network is derived from (gather*.go), decides (decide.go), applies
-// (apply.go) and reports (report.go). Packages hcp and network decide what is served,
-// package rollout which edges change now, and desired*.go what the objects look like.
+// what a cluster's network is derived from, decides, applies and reports: each is a package
+// of that name. Packages hcp and network decide what is served, package rollout which edges
+// change now, and package desired what the objects look like.
 //
 // It writes one condition of a HostedCluster and nothing else of it or of a NodePool.
 // It sets no finalizer, creates no Role and no Route, and reads no Secret.

@@ -34,7 +34,7 @@ type slowClusters struct {
 	running int
 }
 
-// enter reports whether a pass of this cluster may begin. The pass ends with leave, which is told how.
+// enter reports whether a pass of this cluster may begin. The pass ends with leave, which gets its error.
 func (s *slowClusters) enter(key types.NamespacedName) (leave func(error), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

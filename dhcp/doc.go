@@ -17,7 +17,7 @@
 // (RFC 3074). The other edge also replies if its peer does not serve, or if the client
 // asks again (reply.Defers).
 //
-// An edge may be cut off from the store, and is told late what its peer writes and
+// An edge may be cut off from the store, and hears late what its peer writes and
 // removes. These rules keep an address from being assigned twice, and a client from
 // losing the one it has:
 //

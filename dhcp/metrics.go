@@ -19,7 +19,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return &Metrics{metrics.Register(r, metrics.DHCP)}
 }
 
-// OtherServers sets how many other DHCP servers were seen of late.
+// OtherServers sets how many other DHCP servers were seen recently.
 func (m *Metrics) OtherServers(count int) {
 	m.set(metrics.DHCPOtherServers, count)
 }

@@ -28,7 +28,7 @@ const (
 	failsSince = 30 * time.Second
 )
 
-// A span is the first and the last time of something that goes on. Zero: it does not.
+// A span is the first and the last time of something that lasts. Zero: it has ended.
 type span struct{ first, last time.Time }
 
 // note extends the span to now, or begins one if the last is older than limit.
@@ -47,7 +47,7 @@ func (s span) since(now time.Time, limit time.Duration) time.Time {
 	return s.first
 }
 
-// A trouble is what clients and the store met of late. The zero value is none.
+// A trouble is what clients and the store met recently. The zero value is none.
 type trouble struct {
 	mu sync.Mutex
 	// exhausted: clients got no address, since none was free.
@@ -99,7 +99,7 @@ func (t *trouble) wrote(was network.Lease, err error, now time.Time) {
 }
 
 // exhaustion is the pool, as pool returns it, since a client got no address from it. Avoided addresses
-// are free, but other hosts answered for them. Zero: an address is free, or no client asked of late.
+// are free, but other hosts answered for them. Zero: an address is free, or no client asked recently.
 func (t *trouble) exhaustion(pool network.PoolUse, avoided int, now time.Time) network.PoolExhaustion {
 	t.mu.Lock()
 	defer t.mu.Unlock()

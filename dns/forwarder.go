@@ -196,7 +196,7 @@ func (s *forwarder) wait(ctx context.Context, k flightKey, c shares.Client, r *d
 	case <-slot.Done():
 		return failure(r), byUpstream
 	case <-late:
-		// The flight goes on, for the cache, until another client takes the slot.
+		// The flight continues, for the cache, until another client takes the slot.
 		stop()
 		stays = true
 		go func() {

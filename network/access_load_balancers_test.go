@@ -266,10 +266,10 @@ func TestLoadBalancersToNoRoute(t *testing.T) {
 		}
 		return out
 	}
-	g.Expect(said(hints(func(*given) {}))).To(ContainSubstring("(shop/a, shop/b) lead"))
+	g.Expect(said(hints(func(*given) {}))).To(ContainSubstring("(shop/a, shop/b) forward"))
 	g.Expect(hints(func(in *given) { in.Networks[0].Gateway = netip.MustParseAddr("10.1.0.1") })).To(BeEmpty())
 	g.Expect(hints(func(in *given) { in.Networks[0].Primary = false })).To(BeEmpty())
 	g.Expect(hints(func(in *given) { in.LoadBalancers = nil })).To(BeEmpty())
-	g.Expect(said(hints(func(in *given) { in.LoadBalancers[0].Addresses = addrs("10.1.0.40") }))).To(ContainSubstring("(shop/a) lead"))
+	g.Expect(said(hints(func(in *given) { in.LoadBalancers[0].Addresses = addrs("10.1.0.40") }))).To(ContainSubstring("(shop/a) forward"))
 	g.Expect(hints(func(in *given) { in.Access.Entries = []network.AccessEntry{{Destination: network.AccessLoadBalancers}} })).To(BeEmpty())
 }

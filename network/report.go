@@ -62,7 +62,7 @@ type Report struct {
 	// VIPHosts are the other hosts that answer for the addresses that edges share.
 	VIPHosts []UsedAddress `json:"vipHosts,omitempty"`
 	// DHCPServers are the addresses of other DHCP servers that answered the edge, or that VMs
-	// of the cluster chose, of late. The MAC is empty if it is unknown, as for an address
+	// of the cluster chose, recently. The MAC is empty if it is unknown, as for an address
 	// outside of the network.
 	DHCPServers []UsedAddress `json:"dhcpServers,omitempty"`
 	// DHCP is what the DHCP server of this edge observes.

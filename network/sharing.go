@@ -62,8 +62,8 @@ func (p Plan) answerOwnVMs(others []OtherCluster, last Plan) Plan {
 }
 
 // joins reports whether u was on n first, so that n answers only the VMs of its own
-// cluster. A cluster that is served there and answers all clients goes on to do so: no
-// other one can end that. Of two that do, the older one goes on.
+// cluster. A cluster that is served there and answers all clients continues to do so: no
+// other one can end that. Of two that do, the older one continues.
 func (n Network) joins(u OtherCluster, last Plan) bool {
 	if !slices.ContainsFunc(u.On, n.Attachment.SameNetwork) {
 		return false

@@ -64,7 +64,7 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 	var leases agent.Leases
 	a.Stale = leases.Stale
 	a.Metrics = agent.NewFailoverMetrics(registry, a.Ready)
-	// What the agent needs goes on until the peer has taken over.
+	// What the agent needs keeps running until the peer has taken over.
 	working, done := context.WithCancel(context.WithoutCancel(ctx))
 	defer done()
 	g, working := errgroup.WithContext(working)

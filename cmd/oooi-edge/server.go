@@ -160,12 +160,12 @@ func (f *serverFlags) health(ctx context.Context, ready func() error, metrics pr
 	return health.Serve(ctx, wire.Socket(dir, f.program), ready, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}), more...)
 }
 
-// apiServer is where the pod is told that it is.
+// apiServer is the address that the pod's environment names.
 func apiServer() []network.ReservedDestination {
 	return serving.APIServer(os.Getenv(wire.APIServerVariable))
 }
 
-// resolvers are those that the pod is told to ask. None where there is no such file.
+// resolvers are those in the pod's resolv.conf. None where there is no such file.
 func resolvers() []network.ReservedDestination {
 	text, err := os.ReadFile(wire.ResolvConf)
 	if err != nil {

@@ -97,7 +97,7 @@ func (o *Outcome) lacksFor(u *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(o.failed, func(e *WriteError) bool { return e.blocks(u) })
 }
 
-// keep adds the edge that want is for as it exists.
+// keep adds the existing edge for want.
 func (o *Outcome) keep(w gather.World, want *unstructured.Unstructured) {
 	if live, exists := w.Edge(want.GetName()); exists && want.GroupVersionKind() == own.DeploymentKind {
 		o.Edges = append(o.Edges, live)

@@ -1,5 +1,5 @@
 // This file leads load balancers of hosted clusters to edges, gives them back to HyperShift, and removes what is left behind them. It
-// decides nothing. Each write has the UID of what was read as a precondition: another object of that name stays as it is.
+// decides nothing. Each write has the UID of what was read as a precondition: another object of that name is not changed.
 
 package apply
 

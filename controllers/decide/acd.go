@@ -1,5 +1,5 @@
 // This file decides what follows from the reports of the address conflict detection
-// (ACD). It is pure, and probes nothing itself: a pod does (desired_acd.go). When that
+// (ACD). It is pure, and probes nothing itself: a pod does (desired/acd.go). When that
 // pod runs is decided in package rollout.
 //
 // Before the first edge of a network exists, a router or another cluster may use the

@@ -146,7 +146,7 @@ type observation struct {
 	// reports: Report is what the edge reported last. It outlives its pod.
 	reports bool
 	network.Report
-	// available: its pod runs, so the report is of now.
+	// available: its pod runs, so the report is current.
 	available bool
 }
 

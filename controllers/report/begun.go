@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/explain"
 )
 
-// A found identifies a problem that edges find for as long as it goes on, whatever its counts.
+// A found identifies a problem that edges find, as long as it lasts and whatever its counts.
 type found struct {
 	reason                  network.Reason
 	network, edge, mac, who string
@@ -34,7 +34,7 @@ func foundOf(p explain.ReportProblem) (out []found) {
 	return out
 }
 
-// begun are the problems of now that began after those of before: of edges that were lost, and what edges found. What an
+// begun are the current problems that began after those of before: of edges that were lost, and what edges found. What an
 // Event of reason told has said is left out.
 func begun(now, before explain.Report, told network.Reason) (out []explain.ReportProblem) {
 	var seen []found

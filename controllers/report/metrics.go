@@ -98,7 +98,7 @@ func (m *Metrics) written(key types.NamespacedName, yes bool) {
 	m.SetBool(metrics.HostedClusterConditionWritten, yes, key.Namespace, key.Name)
 }
 
-// ForgetCluster removes what is told about one cluster.
+// ForgetCluster removes the series of one cluster.
 func (m *Metrics) ForgetCluster(key types.NamespacedName) {
 	m.mu.Lock()
 	delete(m.observed, key)

@@ -75,7 +75,7 @@ func textOf(p network.Plan, text string) string {
 	return text
 }
 
-// Keep stores the Report unless it was stored of late, and returns it. That it cannot be stored is no fault of the hosted
+// Keep stores the Report unless it was stored recently, and returns it. That it cannot be stored is no fault of the hosted
 // cluster, so it is only logged: a reader notices that it is old.
 func (r Reporter) Keep(ctx context.Context, w gather.World, d decide.Decision, v Verdict) explain.Report {
 	report, ok := storable(w, d, v, r.Build)
@@ -116,7 +116,7 @@ func (r Reporter) writeStatus(ctx context.Context, w gather.World, s explain.Rep
 }
 
 // Inputs is a hash (16 hexadecimal digits) of the fields of o's NodePools, NADs, Services and Routes that plans are made from,
-// without annotations, which Settings covers. `oooi status` compares it with that of the objects of now.
+// without annotations, which Settings covers. `oooi status` compares it with that of the current objects.
 func Inputs(o hcp.Objects) string {
 	var all []string
 	add := func(of metav1.Object, fields ...any) {

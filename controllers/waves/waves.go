@@ -14,7 +14,7 @@
 // a new cluster counts, too.
 //
 // A cluster may fail by its own fault. So while the edges of one cluster fail with the
-// release, the update goes on with one cluster at a time, and while those of two fail it is
+// release, the update continues with one cluster at a time, and while those of two fail it is
 // stopped: no further cluster begins. Neither holds once ten times as many clusters have
 // proven the release. Clusters that have begun go on; package rollout keeps their other edge
 // serving. Where hosted clusters are in several namespaces, those of one namespace that fail

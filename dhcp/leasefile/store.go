@@ -32,7 +32,7 @@ type Store struct {
 	journal  journal
 
 	mu sync.Mutex
-	// changing has the addresses whose leases are being written. Changed is told when one is not any more.
+	// changing has the addresses whose leases are being written. Changed is notified when a write has ended.
 	changing map[netip.Addr]bool
 	changed  sync.Cond
 	// version is that of the change that was applied last. Equal leases have different ones.
@@ -160,7 +160,7 @@ func (f *Store) flush(b *batch) {
 		f.apply(c)
 	}
 	if f.journal.long() {
-		// All that is durable is in the table, so the journal may begin with that. Without a new one, it goes on.
+		// All that is durable is in the table, so the journal may begin with that. Without a new one, the old journal continues.
 		if next, err := newJournal(f.dir, f.All()); err == nil {
 			_ = f.journal.close()
 			f.journal = next

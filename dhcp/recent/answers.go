@@ -79,7 +79,7 @@ func (c *Answers) Known(a netip.Addr, now time.Time) bool {
 	return c.hosts[a].MAC != "" && c.hosts[a].counts(now) || c.silent[a].counts(now)
 }
 
-// InUse returns the MAC of the host that answered for an address of late, and whether the address is
+// InUse returns the MAC of the host that answered for an address recently, and whether the address is
 // spared: of all such addresses, at most so many are.
 func (c *Answers) InUse(a netip.Addr, now time.Time, limit func() int) (mac string, spared bool) {
 	x, ok := c.hosts[a]

@@ -76,7 +76,7 @@ type Known struct {
 	// It avoids equal offers to VMs that start together. The write before the ACK
 	// decides.
 	Offered func(netip.Addr) string
-	// InUse returns the MAC of a host that answered for an address of late. Empty: none. Spared:
+	// InUse returns the MAC of a host that answered for an address recently. Empty: none. Spared:
 	// the address is not offered even if no other one is free. Nil: no address was asked for. It
 	// affects offers only, and no client that has the address.
 	InUse func(netip.Addr) (mac string, spared bool)

@@ -87,7 +87,7 @@
 // mute or the VLAN is cut, such VMs wait for their own kernels, or until the kernel of the edge
 // has asked for their MAC again.
 //
-// An edge that drains says so. It keeps serving for 2 s if its peer announces, for 4 s if
+// An edge that drains announces that in its heartbeat. It keeps serving for 2 s if its peer announces, for 4 s if
 // not, and then closes.
 //
 // # Two pods of one edge
@@ -144,7 +144,7 @@
 //
 // A VM that reads the heartbeats may send "draining" or "starting" for one edge, and VMs go to
 // the other edge, which serves. It may do so for both, and connections are reset for as long
-// as it goes on, as with forged ARP. It may name a younger pod, so that an edge yields for as
+// as it lasts, as with forged ARP. It may name a younger pod, so that an edge yields for as
 // long, or name another pod of an edge as the peer's, which ends the second path. It may
 // send "serving" for an edge that is gone, and VMs notice by themselves after 40 to 50 s.
 //

@@ -17,7 +17,7 @@ const (
 	client = 4<<3 | 3
 	// unsynchronized is the first stratum that tells no time.
 	unsynchronized = 16
-	// worthSaying is the least difference to the clock of this node that is told.
+	// worthSaying is the least difference to the clock of this node that is reported.
 	worthSaying = time.Second
 )
 

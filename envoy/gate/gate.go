@@ -176,7 +176,7 @@ func (g *Gate) Counts() bool {
 // counted first. The caller locks.
 func (g *Gate) read(now time.Time) error {
 	g.shares.reset(now)
-	g.macs, g.known = map[netip.Addr]string{}, now // New connections are charged to the MAC of now.
+	g.macs, g.known = map[netip.Addr]string{}, now // New connections are charged to the current MAC.
 	owners, unknown := map[arrival]string{}, map[netip.Addr]bool{}
 	err := g.Each(func(local, remote netip.AddrPort) {
 		api, ok := g.ports[local]

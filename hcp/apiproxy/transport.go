@@ -199,7 +199,7 @@ func (t *Transport) renamed(r *http.Request, contentType string, body []byte, ta
 	return renamed, newType, nil
 }
 
-// answer renames an answer while it is read. What is not JSON stays as it is.
+// answer renames an answer while it is read. What is not JSON is not changed.
 func (t *Transport) answer(a *http.Response, in *http.Request, target apirewrite.Target) *http.Response {
 	for i, w := range a.Header["Warning"] {
 		a.Header["Warning"][i] = t.Rules.Message(w)

@@ -4,7 +4,7 @@ package apirewrite
 
 // Limits are what an answer asks before it takes more memory. A nil function: there is no limit.
 type Limits struct {
-	// Hold is told how many bytes the answer holds, when that has changed. It holds them while its reader waits. An error ends the answer.
+	// Hold is called with how many bytes the answer holds, when that has changed. It holds them while its reader waits. An error ends the answer.
 	Hold func(bytes int) error
 	// Turn waits until a large item of so many bytes may be parsed, which takes many times its size. done is due after that.
 	Turn func(bytes int) (done func(), err error)

@@ -196,7 +196,7 @@ func (r *Reader) begin() error {
 	}
 }
 
-// whole renames one document of n bytes. What is not JSON stays as it is.
+// whole renames one document of n bytes. What is not JSON is not changed.
 func (r *Reader) whole(n int) {
 	if err := r.rename(r.in[:n], func() { r.d.special(0, r.target.kind()) }); err != nil {
 		r.out = append(r.out, r.in[:n]...)

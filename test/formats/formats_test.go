@@ -36,7 +36,7 @@ func stored(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// TestStatuses: a status that the operator of each release stored is read with all that it says. The bytes of the format of now are
+// TestStatuses: a status that the operator of each release stored is read with all that it says. The bytes of the current format are
 // frozen: fields are only added to it.
 func TestStatuses(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)

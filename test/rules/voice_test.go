@@ -67,12 +67,13 @@ func notAnywhere() []word {
 		{"anew", "again, recreated"}, {"thereby", "so"}, {"whose each", "each of which"}, {"by which", "through which"}, {"made out", "found"},
 		{"mend(?:s|ed|ing)?", "fix"}, {"it is looked", "checks"}, {"beside", "next to, in addition to"}, {"let through", "allowed"},
 		{"siblings?", "peer"}, {"take-?overs?", "failover"}, {"strangers?", "unknown clients"}, {"lame", "unavailable"},
+		{"of now", "current"}, {"of late", "recently"},
 	}
 }
 
 func notInTexts() []word {
 	return []word{
-		{"of now", "current"}, {"go(?:es)? on", "continues"}, {"of late", "recently"}, {"for the sake", "for"}, {"(?:says?|said|tells?) so", "reports it"}, {"over and over", "repeatedly"},
+		{"go(?:es)? on", "continues"}, {"for the sake", "for"}, {"(?:says?|said|tells?) so", "reports it"}, {"over and over", "repeatedly"},
 		{"plays? a VM", "acts as a VM"}, {"leads? nowhere", "has no endpoint"}, {"gets? in", "has access"}, {"in the way of", "blocks"},
 		{`1 (?:\w+ )?(?:addresses|edges|leases|names|networks|nodes|problems)`, "the singular"},
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network/explain"
 )
 
-// edgeChecks are about the edges of n that are ready. Of others, it is not of now.
+// edgeChecks are about the edges of n that are ready. Reports of other edges may be old.
 func edgeChecks(n status.Network) (out []checked) {
 	for _, e := range n.Edges {
 		if e.Ready != explain.Yes {

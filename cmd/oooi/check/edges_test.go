@@ -9,7 +9,7 @@ import (
 	"github.com/cldmnky/oooi/network/explain"
 )
 
-// TestEdgeChecks: what an edge tries itself is a line, if it is of now.
+// TestEdgeChecks: what an edge tries itself is a line, if its report is current.
 func TestEdgeChecks(t *testing.T) {
 	for level, want := range map[string]outcome{"reaches": fine, "serves": warning, "nothing": warning, "": unsure} {
 		g := NewWithT(t)

@@ -1,4 +1,4 @@
-// This file checks that VMs are told an MTU that the network carries.
+// This file checks that VMs get an MTU that the network carries.
 
 package check
 
@@ -20,7 +20,7 @@ import (
 // mtuFacts are what is known of the MTU of one network, in bytes.
 type mtuFacts struct {
 	network network.Network
-	// nad is that of the NetworkAttachmentDefinition of now, and so of the next VM. 0: it sets none, or is not known.
+	// nad is that of the current NetworkAttachmentDefinition, and so of the next VM. 0: it sets none, or is not known.
 	nad int
 	// links are those of the edges that run, by edge, as Multus reports them. Not all releases of Multus do.
 	links map[int]int
@@ -57,8 +57,8 @@ func mtuCheck(f mtuFacts) (c checked, ok bool) {
 	return c, true
 }
 
-// mtuNetworks are the networks of the plan in force, else those of the plan of now, with the MTU of their NADs of now. Links are by
-// the network's label and the edge's number. If the plan of now has a problem of an MTU, there are none: a line has it already.
+// mtuNetworks are the networks of the plan in force, else those of the current plan, with the MTU of their current NADs. Links are by
+// the network's label and the edge's number. If the current plan has a problem about an MTU, there are none: a line has it already.
 func mtuNetworks(now *plan.Planned, inForce []network.Network, links map[string]map[int]int) (out []mtuFacts) {
 	var requested []network.NetworkRequest
 	networks := inForce

@@ -44,7 +44,7 @@ func TestMTU(t *testing.T) {
 	NewWithT(t).Expect(ok).To(BeFalse(), "the DHCP server of others tells the MTU")
 }
 
-// TestMTUNetworks: what is told is that of the plan in force, and the next VM gets the NAD of now.
+// TestMTUNetworks: VMs have the MTU of the plan in force, and the next VM gets that of the current NAD.
 func TestMTUNetworks(t *testing.T) {
 	g := NewWithT(t)
 	at := network.Attachment{Namespace: "clusters", Name: "vlan100", MTU: 1400}

@@ -243,7 +243,7 @@ func clusterChecks(f clusterFacts) checks {
 	return out
 }
 
-// plans reports whether the plan of now has a problem of a reason, so that it is told already.
+// plans reports whether the current plan has a problem with a reason, so that a line has it already.
 func (f clusterFacts) plans(r network.Reason) bool {
 	return f.planned != nil && f.planned.Problems.Has(r)
 }

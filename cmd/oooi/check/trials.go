@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A trialPage is what to do about a trial that is not ok, and where that is told in full.
+// A trialPage is what to do about a trial that is not ok, and the page that has it in full.
 type trialPage struct{ fix, page string }
 
 // trialsPage is about trials of an unknown kind.

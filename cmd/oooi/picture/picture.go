@@ -1,4 +1,4 @@
-// This file makes the picture of `oooi map` from what was read, as a value. It is pure. Files map_text.go and map_svg.go
+// This file makes the picture of `oooi map` from what was read, as a value. It is pure. Files text.go and svg.go
 // draw it.
 
 package picture

@@ -145,7 +145,7 @@ func (p planner) plan(m member) Planned {
 	return out
 }
 
-// preview is what people are told about o and its plan.
+// preview is what people see of o and its plan.
 func preview(o hcp.Objects, p Planned) explain.Preview {
 	nodes, _ := hcp.EdgeNodeSelector(o)
 	v := explain.Preview{

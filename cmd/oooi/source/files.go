@@ -34,7 +34,7 @@ type FileReader struct {
 	// roots are the real paths of the directories that the user named. No link leads out of them.
 	roots []string
 	Do    func(Content)
-	// Unread is told about what is found in directories and cannot be read.
+	// Unread is called for each file of a directory that cannot be read.
 	Unread func(name string, err error)
 }
 

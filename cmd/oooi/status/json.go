@@ -33,7 +33,7 @@ type Report struct {
 	Notes []string `json:"notes,omitempty"`
 	// Unread says what could not be read.
 	Unread []string `json:"unread,omitempty"`
-	// Blind: rights are missing to tell whether the condition is about the settings of now.
+	// Blind: rights are missing to tell whether the condition is about the current settings.
 	Blind bool `json:"-"`
 }
 
@@ -46,7 +46,7 @@ type statusCondition struct {
 	Status string    `json:"status"`
 	Reason string    `json:"reason"`
 	Since  time.Time `json:"since"`
-	// Current: the condition and the operator's status are about the objects of now.
+	// Current: the condition and the operator's status are about the current objects.
 	Current statusAnswer `json:"current"`
 	// Message has the lines of the condition's message if the operator's status does not count.
 	Message []string `json:"message,omitempty"`

@@ -229,7 +229,7 @@ func (r *Reader) ReadLeases(ctx context.Context) error {
 }
 
 // readSettings reads all objects with annotations, as the operator does. Their hash tells whether a
-// condition is about those of now.
+// condition is about the current ones.
 func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured) error {
 	var dump files.Dump
 	if !r.add(&dump, hc) {

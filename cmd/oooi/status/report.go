@@ -119,7 +119,7 @@ func ReportOf(f Facts, now time.Time) Report {
 const oldReport = 5 * time.Minute
 
 // WithoutOldReports is f without the reports that are old at now, but for the times of those. An edge that has lost the API
-// server, or whose failover agent hangs, says nothing of now.
+// server, or whose failover agent hangs, says nothing current.
 func (f Facts) WithoutOldReports(now time.Time) Facts {
 	reports, old := map[string]network.Report{}, map[string]time.Time{}
 	for name, r := range f.Reports {

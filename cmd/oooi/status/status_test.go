@@ -116,7 +116,7 @@ func TestStatusJSON(t *testing.T) {
 		"severity": "Warning", "reason": "EdgeUnavailable", "text": "Edge 2 is not ready. Check its node.", "page": "https://github.com/cldmnky/oooi/blob/main/docs/problems.md#edgeunavailable"}))
 }
 
-// TestStatusBoot: a condition counts only if it is about the settings of now, and what is not known is unknown.
+// TestStatusBoot: a condition counts only if it is about the current settings, and what is not known is unknown.
 func TestStatusBoot(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(f *Facts)

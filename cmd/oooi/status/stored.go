@@ -37,7 +37,7 @@ func (f Facts) counting(now time.Time) Facts {
 	return f
 }
 
-// current answers whether c and the Report are about the objects of now.
+// current answers whether c and the Report are about the current objects.
 func (f Facts) current(c metav1.Condition) statusAnswer {
 	not := func(what string, values ...any) statusAnswer {
 		return statusAnswer{explain.No, fmt.Sprintf(what, values...) + " The operator has not seen the change."}

@@ -108,7 +108,7 @@ func verdict(all []Report) error {
 	return nil
 }
 
-// settled reports whether NetworkReady of all is True for the settings of now, and nodes can boot.
+// settled reports whether NetworkReady of all is True for the current settings, and nodes can boot.
 func settled(all []Report) bool {
 	for _, r := range all {
 		c := r.Condition

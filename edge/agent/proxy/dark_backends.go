@@ -27,7 +27,7 @@ const (
 	darkUntil = time.Minute
 )
 
-// A DarkBackend is a backend of which no endpoint could be used of late.
+// A DarkBackend is a backend with no endpoint that could be used recently.
 type DarkBackend struct {
 	// Dark: no endpoint can be used. Since is when that became so, or ended.
 	Dark  bool

@@ -18,7 +18,7 @@ const (
 	// Max hosts are kept, of which MaxReported are reported: the others may turn out to
 	// be the true ones.
 	Max, MaxReported = 16, network.MaxDHCPServers
-	// maxWitnesses are told apart for each host.
+	// maxWitnesses are kept for each host.
 	maxWitnesses = 8
 )
 
