@@ -72,6 +72,7 @@ const (
 // SetupWithManager adds the controller to mgr. It works once HyperShift's kinds
 // exist, and watches further ones as they appear.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.Client = watch.PromptClient{Client: r.Client, Kinds: r.Kinds}
 	name := r.Options.ControllerName
 	if name == "" {
 		name = "hostedcluster"
@@ -102,7 +103,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err := mgr.Add(check); err != nil {
 		return err
 	}
-	r.Client = watch.PromptClient{Client: r.Client, Kinds: r.Kinds}
 	kinds := &watch.Keeper{
 		Kinds: r.Kinds, Mapper: mgr.GetRESTMapper(), Cache: mgr.GetCache(), Controller: c,
 		Metrics: r.Metrics.Set, Log: log.WithName("kinds"), Watches: r.watches(),

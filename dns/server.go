@@ -24,7 +24,7 @@ import (
 const (
 	// maxQuestion is the size of the longest question in octets. A longer one is dropped.
 	maxQuestion = 2048
-	// stopTime is how long questions under way are awaited at the end.
+	// stopTime is how long shutdown waits for questions in progress.
 	stopTime = 5 * time.Second
 	// leastWorkers answer questions by UDP. None of them waits for an upstream.
 	leastWorkers = 4

@@ -52,7 +52,7 @@ func (p Plan) openAccess(r Request) (Plan, Problems) {
 	for _, e := range r.accessEntries() {
 		problems = append(problems, step.open(e)...)
 	}
-	// A mistake in each entry is corrected later. It must not recreate edges, neither now nor then.
+	// If every entry is wrong, the user will correct it. That must not recreate edges, neither now nor then.
 	empty := len(step.opens) == 0 && r.Access.opens()
 	out := p.withEach(func(n *Network) {
 		n.Access = r.accessOf(step.opens[n.Name])

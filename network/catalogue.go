@@ -70,9 +70,13 @@ const (
 	SeverityInfo Severity = "Info"
 )
 
-// rank returns 0 for the highest severity.
+// rank returns 0 for the highest severity. An unknown one comes last.
 func (s Severity) rank() int {
-	return slices.Index([]Severity{SeverityError, SeverityWaiting, SeverityWarning, SeverityInfo}, s)
+	known := []Severity{SeverityError, SeverityWaiting, SeverityWarning, SeverityInfo}
+	if i := slices.Index(known, s); i >= 0 {
+		return i
+	}
+	return len(known)
 }
 
 // Compare is negative if s is higher than other.

@@ -51,8 +51,8 @@ func loadBalancerIsEdge(n Network, s NetworkRequest, endpoints []Endpoint) Probl
 	return ps
 }
 
-// leaveTakenLoadBalancers is in without the load balancers whose addresses another host of a
-// network has, and the problems that say so.
+// leaveTakenLoadBalancers returns in, but without the load balancers whose addresses another host of a
+// network has, and a problem for each.
 func (in input) leaveTakenLoadBalancers(others []OtherCluster) (input, Problems) {
 	out := in
 	out.Endpoints = slices.Clone(in.Endpoints)

@@ -1,5 +1,5 @@
 // This file decides the nodes on which the edges of a network may run, as labels and
-// tolerations. Package controllers makes pod fields of them.
+// tolerations. Package controllers/desired makes pod fields of them.
 
 package network
 

@@ -281,7 +281,7 @@ func (r Writer) announceRemoval(ctx context.Context, w gather.World, d decide.De
 	return nil
 }
 
-// actionServe and actionRemove are the actions that Events are about.
+// ActionServe and ActionRemove are the actions that Events are about.
 const (
 	ActionServe  = "Serve"
 	ActionRemove = "Remove"

@@ -36,7 +36,7 @@ func (e *WriteError) Error() string {
 // Unwrap is for errors.Is and errors.As.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// NotApplied is the writeError about u.
+// NotApplied is the WriteError about u.
 func NotApplied(u *unstructured.Unstructured, err error) *WriteError {
 	o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), Labels: u.GetLabels()}}
 	o.SetGroupVersionKind(u.GroupVersionKind())

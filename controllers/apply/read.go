@@ -64,7 +64,7 @@ func (r Writer) liveList(
 }
 
 // leasesToCheck are the leases of networks that d does not serve. No cache has them: an edge that a VM
-// took over could write very many. They are read if the networks changed, else once in resyncReady, and
+// took over could write very many. They are read if the networks changed, else once in each long interval, and
 // again until removed says that they were removed.
 func (r Writer) leasesToCheck(ctx context.Context, w gather.World, d decide.Decision) (found []metav1.PartialObjectMetadata, removed func(), err error) {
 	var served []string

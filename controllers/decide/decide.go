@@ -36,7 +36,7 @@ const (
 	Remove
 )
 
-// String is a for people.
+// String returns the action as a word.
 func (a Action) String() string { return [...]string{"ignore", "leave", "keep", "serve", "remove"}[a] }
 
 // A Decision is everything that follows from a world.

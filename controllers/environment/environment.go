@@ -152,7 +152,7 @@ func (e Environment) With(last network.Plan) Environment {
 // A Reader reads the environment of a store.
 type Reader struct {
 	*Store
-	// Cached reads from the cache, and refuses a Service in a dry run. live reads from the API server.
+	// Cached reads from the cache, and refuses a Service in a dry run. Live reads from the API server.
 	Cached client.Client
 	Live   client.Reader
 	// Namespace is the operator's.

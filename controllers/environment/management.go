@@ -1,5 +1,5 @@
 // This file reads the networks of the management cluster, which edges never dial for VMs:
-// of its Services and pods, and the virtual IPs of its nodes. Package hcp knows the fields.
+// of its Services and pods, and the virtual IPs of its nodes. Package hcp/management knows the fields.
 
 package environment
 

@@ -11,7 +11,7 @@ import (
 
 // ReadEnvironment sets what all hosted clusters share. While a source
 // was never read, what the plan in force knows of it counts. The addresses of the cluster's own Services
-// are added: gatherPublished read them.
+// are added: Endpoints read them.
 func (r Reader) ReadEnvironment(ctx context.Context, w *World) error {
 	e, err := r.Shared.Current(ctx)
 	if err != nil {

@@ -102,7 +102,7 @@ func (w *Writes) In(kind schema.GroupVersionKind, ns string) []Key {
 	})
 }
 
-// overdue are the objects in ns that were written longer than unseenFor ago.
+// overdue are the objects in ns that were written longer than UnseenFor ago.
 func (w *Writes) overdue(ns string, now time.Time) []Key {
 	return w.keys(func(key Key, write ownWrite) bool {
 		return key.Namespace == ns && now.Sub(write.at) >= UnseenFor

@@ -34,7 +34,7 @@ const (
 	// ByCluster finds a NodePool by the name of its HostedCluster.
 	ByCluster = "hostedCluster"
 	// ByNetwork finds NodePools and VMs by the NADs that they use, "namespace/name", NADs that
-	// are not oooi's by layer2Value, and plans in force by the networkValues of their networks.
+	// are not oooi's by layer2Value, and plans in force by the names and layer-2 networks of their networks.
 	ByNetwork = "network"
 )
 

@@ -45,7 +45,7 @@ type Keeper struct {
 	Watches []Watched
 	// Begun are the informers that exist.
 	Begun map[Informed]bool
-	// Every is how often the state of all kinds is looked at, and everyMissing those that the API server does not have yet.
+	// Every is how often the state of all kinds is looked at, and EveryMissing that of those that the API server does not have yet.
 	Every, EveryMissing time.Duration
 	// Clusters is how many hosted clusters opted in.
 	Clusters func(context.Context) int

@@ -22,7 +22,7 @@ func named(name string) cache.ByObject {
 	return cache.ByObject{Field: fields.OneTermEqualSelector(metav1.ObjectNameField, name)}
 }
 
-// cacheOwn makes o keep the objects of oooi, except those of secondNames: one cache holds one name of
+// cacheOwn makes o keep the objects of oooi, except those of SecondNames: one cache holds one name of
 // a kind.
 func cacheOwn(o *cache.Options) {
 	o.ByObject[&corev1.ConfigMap{}] = named(wire.PlanConfigMap)

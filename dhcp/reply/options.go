@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Offers are the options of the plan for one client, in the order of their codes, none without a value.
+// offers are the options of the plan for one client, in the order of their codes, none without a value.
 type offers []option
 
 // mostOffers is how many options a client may get.

@@ -45,7 +45,7 @@ type known struct {
 }
 
 // NewAsker returns an Asker for the named interface, in the network namespace of the calling thread.
-// Its ARP requests have the address that from returns. It must be one of the interface that moves no VM.
+// Its ARP requests use the sender address that function from returns: one of the interface that moves no VM.
 func NewAsker(name string, from func() netip.Addr) (*Asker, error) {
 	m, err := OpenMeter(name)
 	if err != nil {

@@ -1,5 +1,5 @@
-// This file takes in the peer's messages: which of them count, and which of two pods with
-// one edge number is the peer.
+// This file decides which messages of the peer count, and which of two pods with one edge
+// number is the peer.
 
 package failover
 

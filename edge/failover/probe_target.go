@@ -15,7 +15,7 @@ const probedAtOnce = 8
 
 // A census is the addresses on the network that this edge knows.
 type census struct {
-	// Leased are the addresses of DHCP leases, neighbors those of the kernel's table. A VM
+	// leased are the addresses of DHCP leases, neighbors those of the kernel's table. A VM
 	// can add to the neighbors as it likes, but not to the leases.
 	leased, neighbors []netip.Addr
 	// edges are the addresses of this edge and of its peer. They are never probed.

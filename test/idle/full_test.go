@@ -35,7 +35,7 @@ const (
 	machinesOfFull = 500
 	// clientsOfFull of them open connections.
 	clientsOfFull = 24
-	// connectionsOfAll are those that an Envoy accepts from all VMs; see package envoy.
+	// connectionsOfAll are those that an Envoy accepts from all VMs; see package envoy/resources.
 	connectionsOfAll = 20_000
 )
 

@@ -100,7 +100,7 @@ func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.Tria
 }
 
 // evict evicts the edge with a MAC by the Eviction API, which respects PodDisruptionBudgets. It reads immediately before
-// whether the other edge can take over. An API server that has not answered until before ends it.
+// whether the other edge can take over. It gives up at before.
 func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac string, before time.Time) (edgePod, error) {
 	ctx, cancel := context.WithDeadline(ctx, before)
 	defer cancel()

@@ -1,5 +1,5 @@
 // Package command has what the subcommands of oooi share: flags, the connection to the cluster, exit codes, text for terminals, and links
-// to the pages. This file makes the command of its subcommands.
+// to the pages. This file builds the root command.
 package command
 
 import (

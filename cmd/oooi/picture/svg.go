@@ -116,13 +116,13 @@ func (d *drawing) network(n pictured) {
 
 // A flow is one way through edges.
 type flow struct {
-	// From and asks are the titles of the first column and of the names.
+	// from and asks are the titles of the first column and of the names.
 	from, asks  string
 	left, edges []shown
 	ports       []port
-	// Serving is the row of the edge through which the way leads.
+	// serving is the row of the edge through which the way leads.
 	serving int
-	// VLAN is what the frame around the first two columns is. Empty: it has none.
+	// vlan is what the frame around the first two columns is. Empty: it has none.
 	vlan string
 }
 

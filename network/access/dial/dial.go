@@ -81,7 +81,7 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (net.C
 	if err != nil {
 		return nil, fmt.Errorf("access proxy: %w", err)
 	}
-	// The end of the context ends what is read and written below.
+	// When ctx ends, pending reads and writes fail.
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
 	out, err := d.open(c, head, address)
 	if !stop() && err == nil {
