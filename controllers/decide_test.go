@@ -71,7 +71,7 @@ func TestAnnotationWhileMachinesRun(t *testing.T) {
 	w.HostedCluster.Annotations[settings.Prefix+"cidr"] = "192.168.77.0/24"
 	machines := w.VMs
 	w.VMs = nil
-	g.Expect(decide.About(w, testOptions.Release, testNow).Plan.Networks[0].CIDR.String()).To(Equal("192.168.77.0/24"), "nobody is on it")
+	g.Expect(decide.About(w, testOptions.Release, testNow).Plan.Networks[0].CIDR.String()).To(Equal("192.168.77.0/24"), "no VM is on it")
 	w.VMs = machines
 	putVM(&w, plan.Networks[0])
 	d := decide.About(w, testOptions.Release, testNow)

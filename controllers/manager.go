@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
@@ -110,6 +111,16 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Clusters: func(ctx context.Context) int { return len(r.everyCluster(ctx, nil)) }, Changed: make(chan event.GenericEvent, 1),
 	}
 	return add(kinds.Changed, all, kinds)
+}
+
+// clusterLog is log with the cluster that a request is about.
+func clusterLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
+	return func(req *reconcile.Request) logr.Logger {
+		if req == nil {
+			return log
+		}
+		return log.WithValues("cluster", req.String())
+	}
 }
 
 // send sends an event about o, unless ctx ends before it is taken.

@@ -35,7 +35,7 @@ func testRemovalIsAnnouncedAgain(t *testing.T, s *apiServer) {
 	defer func() { stop() }()
 	h := s.served(t, "again")
 	h.used(t)
-	// announced expects a deadline removalDelay after a time that is not before since. Seconds are stored.
+	// announced expects a deadline of the removal's delay after a time that is not before since. Seconds are stored.
 	announced := func(since time.Time) {
 		t.Helper()
 		var at time.Time

@@ -7,9 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/cldmnky/oooi/controllers/requests"
 )
@@ -17,7 +15,7 @@ import (
 const (
 	// workers is how many clusters are reconciled at the same time.
 	workers = 8
-	// slowWorkers are how many of them may be clusters whose last pass ended by a timeout.
+	// slowWorkers are how many of them may be slow clusters.
 	slowWorkers = workers / 2
 	// slowAfter is how long a pass that failed may have taken until its cluster counts as slow.
 	slowAfter = 2 * time.Second
@@ -58,14 +56,4 @@ func (s *slowClusters) enter(key types.NamespacedName) (leave func(error), ok bo
 			s.all[key] = true
 		}
 	}, true
-}
-
-// clusterLog is log with the cluster that a request is about.
-func clusterLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
-	return func(req *reconcile.Request) logr.Logger {
-		if req == nil {
-			return log
-		}
-		return log.WithValues("cluster", req.String())
-	}
 }

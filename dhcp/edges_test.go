@@ -127,7 +127,7 @@ func TestOneEdgeAnswers(t *testing.T) {
 	e.ear.send(message(request, mac1, server("192.168.100.9"), asks("20")), everybody)
 	one(message(discover, mac1), offer)
 	for _, x := range []site{e.site, e.two} {
-		w.Expect(x.said(request, reply.OtherServer)).To(Equal(1), "what nobody answers is left to nobody")
+		w.Expect(x.said(request, reply.OtherServer)).To(Equal(1), "what no edge answers is left to no edge")
 	}
 
 	again := message(discover, mac2)
@@ -221,7 +221,7 @@ func TestPeerTakesOver(t *testing.T) {
 		return 1 + left() - before
 	}
 	w.Expect(tries(mac1, "-t", "1")).To(Equal(1), "its own edge is there")
-	w.Expect(tries(second, "-t", "3", "-T", "1")).To(Equal(2), "nobody has noticed yet")
+	w.Expect(tries(second, "-t", "3", "-T", "1")).To(Equal(2), "no edge has noticed yet")
 	e.sees.Store(false)
 	w.Expect(tries(second, "-t", "1")).To(Equal(1))
 }

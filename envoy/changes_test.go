@@ -46,7 +46,7 @@ func TestAPodMoves(t *testing.T) {
 	behind[api.Name] = []netip.AddrPort{}
 	w.serves(t, blue(), behind)
 	_, err = w.dial(t, onVLAN+":6443", "")
-	g.Expect(err).To(HaveOccurred(), "nobody is ready")
+	g.Expect(err).To(HaveOccurred(), "no pod is ready")
 	g.Expect(old.works()).To(Succeed())
 	g.Expect(w.counter(t, "listener_manager.lds.update_success")).To(Equal(listeners))
 }

@@ -110,7 +110,7 @@ func (r Reader) addCluster(ctx context.Context, all map[types.NamespacedName]len
 	return requests.Present(client.IgnoreNotFound(err))
 }
 
-// sameNetwork are the values of index byNetwork for these networks, and for all other NADs of the same
+// sameNetwork are the values of the index by network for these networks, and for all other NADs of the same
 // layer-2 networks.
 func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[string]bool, error) {
 	values := map[string]bool{}

@@ -149,7 +149,7 @@ func TestDiscover(t *testing.T) {
 		"DISCOVER: a machine of the cluster":                          {world{n: strict, vms: isMachine}, discover, nil, reply.Offered, offer, ofMAC1, "", "", false},
 		"DISCOVER: not all leases are known":                          {world{partial: true}, discover, nil, reply.NotReady, none, "", "", "", false},
 		"DISCOVER: cut off from the store":                            {world{cut: true, leases: mine}, discover, nil, reply.NotFresh, none, "", "", "", false},
-		"DISCOVER: relayed by nobody we know":                         {world{}, discover, with(dhcpv4.WithRelay(net.IP{192, 168, 100, 1})), reply.Relayed, none, "", "", "", false},
+		"DISCOVER: relayed by an unknown relay":                       {world{}, discover, with(dhcpv4.WithRelay(net.IP{192, 168, 100, 1})), reply.Relayed, none, "", "", "", false},
 		"DISCOVER: what was declined":                                 {world{leases: []network.Lease{held("47", "", hour)}}, discover, with(asks("47")), reply.Offered, offer, "48", "", "", false},
 		"BOOTP: no message type":                                      {world{}, none, nil, reply.Malformed, none, "", "", "", false},
 	})

@@ -39,7 +39,7 @@ func TestReportedAddresses(t *testing.T) {
 		"RENEWING: reported outside of the range":  {world{vms: reporting(mac1, "254")}, request, with(has("254")), reply.Granted, ack, "254", mac1, "", false},
 		"RENEWING: outside, leased when it was in": {world{vms: isMachine, leases: []network.Lease{machine("254", mac1, hour)}}, request, with(has("254")), reply.Granted, ack, "254", "", "", true},
 		"RENEWING: outside, by its own word":       {world{vms: isMachine}, request, with(has("254")), reply.UnknownAddress, none, "", "", "", false},
-		"RENEWING: outside, of nobody's machine":   {world{leases: []network.Lease{held("254", mac1, hour)}}, request, with(has("254")), reply.Refused, nak, "", "", "", false},
+		"RENEWING: outside, of an unknown client":  {world{leases: []network.Lease{held("254", mac1, hour)}}, request, with(has("254")), reply.Refused, nak, "", "", "", false},
 		"RENEWING: the broadcast address":          {world{vms: reporting(mac1, "255")}, request, with(has("255")), reply.UnknownAddress, none, "", "", "", false},
 		"RENEWING: reported, and an edge's":        {world{vms: reporting(mac1, "4")}, request, with(has("4")), reply.Refused, nak, "", "", "", false},
 		"RENEWING: reported, and published":        {world{n: published, vms: reporting(mac1, "66")}, request, with(has("66")), reply.Refused, nak, "", "", "", false},

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// FreeAfter is how long no host must answer until an address is free. See the
+	// freeAfter is how long no host must answer until an address is free. See the
 	// package documentation.
-	FreeAfter = 4 * time.Second
-	// AnswerWithin is how long the answer to the last probe may take.
-	AnswerWithin = time.Second
+	freeAfter = 4 * time.Second
+	// answerWithin is how long the answer to the last probe may take.
+	answerWithin = time.Second
 	// recheckInterval is how long after a verdict the check starts again: an address is
 	// released, or another host takes it. A kernel trusts an answer for up to 45 s, so a
 	// released address is noticed within a minute.
@@ -138,12 +138,12 @@ func (s State) verdict(n network.Network, l Look, now time.Time) *Verdict {
 		return &Verdict{Err: inUse(conflicts), Answers: answers, Probed: true}
 	}
 	for _, a := range n.ProbedAddresses() {
-		silent := s.failed[a] && now.Sub(s.probed[a]) >= AnswerWithin
+		silent := s.failed[a] && now.Sub(s.probed[a]) >= answerWithin
 		if l.Table[a].MAC == "" && !silent {
 			return nil
 		}
 	}
-	if now.Sub(s.since) < FreeAfter {
+	if now.Sub(s.since) < freeAfter {
 		return nil
 	}
 	return &Verdict{Answers: answers, Probed: true}

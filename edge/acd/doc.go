@@ -14,10 +14,10 @@
 //
 // An address is free when four conditions hold for it:
 //
-//   - the first probe was sent at least 4 s ago (FreeAfter),
+//   - the first probe was sent at least 4 s ago (freeAfter),
 //   - the kernel gave up once: the entry became FAILED,
 //   - it was probed again after that, and
-//   - that probe has been unanswered for 1 s (AnswerWithin).
+//   - that probe has been unanswered for 1 s (answerWithin).
 //
 // With default settings probes go out at 0, 1, 2 and 3 s, and the address is free after
 // 4.1 s. RFC 5227 section 1.1 sends three probes 1-2 s apart and then waits 2 s

@@ -70,7 +70,7 @@ func TestEndpoints(t *testing.T) {
 		want    []netip.AddrPort
 	}{
 		{"not known: the Service's address and port", api, nil, []netip.AddrPort{netip.MustParseAddrPort("10.96.0.1:6443")}},
-		{"known, and nobody is ready", api, []netip.AddrPort{}, nil},
+		{"known, and no pod is ready", api, []netip.AddrPort{}, nil},
 		{"pods, at their own port", api, []netip.AddrPort{pod, other, pod}, []netip.AddrPort{other, pod}},
 		{"headless and not known", network.Backend{Name: "x:1", Port: 1}, nil, nil},
 	} {

@@ -143,7 +143,7 @@ func sameness(p network.Problem) string {
 }
 
 // problemLines is a line for each problem, as far as they fit into room bytes. What
-// does not fit is counted with what was omitted before, and where to read it is said.
+// does not fit is counted with what was omitted before. The last line says where to read it.
 func problemLines(ps []ReportProblem, omitted, room int) []string {
 	const rest = "%d more problems are not shown. The operator's log has all. For those of the configuration, run: " +
 		"kubectl get hostedclusters,nodepools,net-attach-def -A -o yaml | oooi plan -f -"

@@ -55,7 +55,7 @@ func (d *DHCP) Run(ctx context.Context) error {
 	return serving.While(ctx, &d.Status, d.Log, triggers, admissible, func(ctx context.Context, ready func()) error {
 		ctx, stop, here := serving.UntilMoved(ctx, d.Source, d.at)
 		defer stop()
-		sockets, err := ListenDHCP(ctx, d.Interface.Name, here.Addr())
+		sockets, err := listenDHCP(ctx, d.Interface.Name, here.Addr())
 		if err != nil {
 			return err
 		}
@@ -65,8 +65,8 @@ func (d *DHCP) Run(ctx context.Context) error {
 	})
 }
 
-// ListenDHCP opens the sockets of a DHCP server on device. The service VIP must be an address of the device.
-func ListenDHCP(ctx context.Context, device string, serviceVIP netip.Addr) (udp.Sockets, error) {
+// listenDHCP opens the sockets of a DHCP server on device. The service VIP must be an address of the device.
+func listenDHCP(ctx context.Context, device string, serviceVIP netip.Addr) (udp.Sockets, error) {
 	at := []netip.AddrPort{netip.AddrPortFrom(serviceVIP, dhcpPort)}
 	for range broadcastSockets {
 		at = append(at, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpPort))

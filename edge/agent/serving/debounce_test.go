@@ -30,7 +30,7 @@ func TestSilence(t *testing.T) {
 	g.Expect(ask(late)).To(Succeed())
 	g.Expect(ask(late)).To(Succeed())
 	g.Expect(ask(nil)).To(Succeed())
-	g.Expect(ask(late)).To(Succeed(), "it begins anew")
+	g.Expect(ask(late)).To(Succeed(), "it begins again")
 	g.Expect(ask(late)).To(Succeed())
 	g.Expect(ask(late)).To(MatchError(late))
 	g.Expect(ask(late)).To(MatchError(late))

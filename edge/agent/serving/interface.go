@@ -119,7 +119,7 @@ func (i Interface) Believes(n network.Network) []network.Cause {
 	if len(s.IPv6Routes) > 0 {
 		out = append(out, network.EdgeHasAdvertisedRoute)
 	}
-	if len(Routes{Snapshot: s}.MissingClientRoutes(n, i.Name)) > 0 {
+	if len(Routes{Snapshot: s}.missingClientRoutes(n, i.Name)) > 0 {
 		out = append(out, network.EdgeLacksClientRoutes)
 	}
 	return out
@@ -134,7 +134,7 @@ func (i Interface) Lost(n network.Network) (servers []netip.AddrPort) {
 	}
 	missing := n.ClientNetworks
 	if r, err := i.Routes(); err == nil {
-		missing = r.MissingClientRoutes(n, i.Name)
+		missing = r.missingClientRoutes(n, i.Name)
 	}
 	for _, server := range n.DNS.Upstreams.Servers {
 		if slices.ContainsFunc(missing, func(p netip.Prefix) bool { return p.Contains(server.Addr()) }) {

@@ -19,9 +19,9 @@ import (
 // value cuts nothing off.
 type Routes struct{ device.Snapshot }
 
-// MissingClientRoutes returns the client networks of n to which the kernel has no route on device, in
+// missingClientRoutes returns the client networks of n to which the kernel has no route on device, in
 // their order. Packets for these take another way, or look for a host on the network itself.
-func (r Routes) MissingClientRoutes(n network.Network, on string) []netip.Prefix {
+func (r Routes) missingClientRoutes(n network.Network, on string) []netip.Prefix {
 	return slices.DeleteFunc(slices.Clone(n.ClientNetworks), func(p netip.Prefix) bool {
 		return slices.ContainsFunc(r.Snapshot.Routes, func(x device.Route) bool { return x.To == p && x.Device == on })
 	})
