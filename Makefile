@@ -39,10 +39,8 @@ unit: vet ## the inner loop: everything that needs neither root nor a cluster
 
 .PHONY: golden
 golden: ## accept the current output of the stories; read the difference before you commit it
-	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./hcp/ 
-	go run ./config/admission/annotations/generate .
-	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/ ./config/admission/annotations
-	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./dhcp/... ./dns/... ./envoy/resources ./controllers ./cmd/oooi/... ./test/docs ./test/rules ./test/monitoring
+	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./hcp/ ./config/annotations
+	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./derive ./dhcp/... ./dns/... ./envoy/resources ./controllers ./cmd/oooi/... ./test/docs ./test/rules ./test/monitoring
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (5s)
@@ -127,7 +125,7 @@ test-long: ## what takes too long for make test: all strategies and faults on th
 
 .PHONY: bench-servers
 bench-servers: ## what a DHCP renewal, a DNS answer and an NTP answer cost (root)
-	go test -run '^$$' -bench . -benchmem -count 3 ./dhcp/... ./dns/... ./network/ntp
+	go test -run '^$$' -bench . -benchmem -count 3 ./dhcp/... ./dns/... ./ntp
 	go test -run '^$$' -bench BenchmarkNTP -count 3 ./cmd/oooi-edge
 
 .PHONY: bench-apiproxy

@@ -16,8 +16,10 @@ import (
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestPodsThatGetIn: the namespaces that the user names reach the ports that are open, and no others.
@@ -110,8 +112,8 @@ func TestPortsOfEdgesAreRefused(t *testing.T) {
 		plan.Networks[0].Access.Destinations[0].Listen = uint16(port)
 		g.Expect(plan.Validate()).To(MatchError(ContainSubstring("is used")))
 		r := network.Request{Networks: []network.NetworkRequest{}, Access: network.AccessRequest{Entries: []network.AccessEntry{{Destination: "nodes", Port: 22, Listen: uint16(port)}}}}
-		ps := network.Derive(r, network.Facts{}, network.Plan{}, nil).Problems
-		g.Expect(ps).To(ContainElement(HaveField("Cause", network.AccessPortInUse)), "port %d", port)
+		ps := derive.Derive(r, network.Facts{}, network.Plan{}, nil).Problems
+		g.Expect(ps).To(ContainElement(HaveField("Cause", problem.AccessPortInUse)), "port %d", port)
 	}
 }
 

@@ -18,8 +18,10 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // askFirst is a story's world in which nothing of ours runs, and who asks was just
@@ -87,9 +89,9 @@ func TestDeletedEdgesComeBackAtOnce(t *testing.T) {
 	w, plan := served(t, "lb-ip")
 	w.Edges, w.VMs, w.Last = nil, nil, plan
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}))
-	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: network.Report{}}}
+	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: reported.Report{}}}
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "only who asks has reported")
-	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: network.Report{Edge: 1}}}
+	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: reported.Report{Edge: 1}}}
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameEdge: 1}))
 	w.HostedCluster.Annotations = annotated(w, "edge-addresses", "192.168.100.6-192.168.100.9")
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "addresses that they had not")
@@ -174,12 +176,12 @@ func field(t *testing.T, x any, name string) any {
 
 // TestTakenAddress: it is said, the network waits, and everything else goes on.
 func TestTakenAddress(t *testing.T) {
-	router := network.UsedAddress{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}
-	said := func(d decide.Decision) bool { return d.Problems.Has(network.AddressInUse) }
+	router := reported.UsedAddress{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}
+	said := func(d decide.Decision) bool { return d.Problems.Has(problem.AddressInUse) }
 	taken := func(t *testing.T) gather.World {
 		w := askFirst(t, "two-edges")
 		checkedFor(&w, 2*time.Minute)
-		w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: network.Report{AddressesInUse: []network.UsedAddress{router}}}}
+		w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: reported.Report{AddressesInUse: []reported.UsedAddress{router}}}}
 		return w
 	}
 	t.Run("said, and waited for", func(t *testing.T) {
@@ -193,7 +195,7 @@ func TestTakenAddress(t *testing.T) {
 		d = decide.About(w, testOptions.Release, testNow)
 		g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameACD: 1, wire.NameEdge: 2}), "the other network is served")
 		c, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: changed(w, t, d).Edges}), testNow)
-		g.Expect(c.Reason).To(Equal(string(network.AddressInUse)))
+		g.Expect(c.Reason).To(Equal(string(problem.AddressInUse)))
 		g.Expect(c.Message).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01"), ContainSubstring("edge-addresses")))
 	})
 	t.Run("edges of ours that still end are ignored", func(t *testing.T) {
@@ -229,15 +231,15 @@ func TestTakenAddress(t *testing.T) {
 func TestFailoverDegraded(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
-	degraded := network.Degradation{Cause: network.FailoverAnnouncementIgnored, ARPAnnounce: 2, Source: netip.MustParseAddr("192.168.100.5")}
+	degraded := reported.Degradation{Cause: problem.FailoverAnnouncementIgnored, ARPAnnounce: 2, Source: netip.MustParseAddr("192.168.100.5")}
 	w.Reports = []gather.Reported{
-		{Network: "clusters.vlan100", Report: network.Report{Edge: 2, Degraded: degraded}}, {Network: "clusters.vlan100", Report: network.Report{Edge: 1}},
-		{Network: "clusters.gone", Report: network.Report{Edge: 1, Degraded: degraded}},
+		{Network: "clusters.vlan100", Report: reported.Report{Edge: 2, Degraded: degraded}}, {Network: "clusters.vlan100", Report: reported.Report{Edge: 1}},
+		{Network: "clusters.gone", Report: reported.Report{Edge: 1, Degraded: degraded}},
 	}
 	d := decide.About(w, testOptions.Release, testNow)
-	var slow network.Problems
+	var slow problem.Problems
 	for _, p := range d.Problems {
-		if p.Reason == network.FailoverDegraded {
+		if p.Reason == problem.FailoverDegraded {
 			slow = append(slow, p)
 		}
 	}

@@ -13,9 +13,11 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // TestReportedClocks: the condition says whether another edge has the time, if that is known, how to find
@@ -60,7 +62,7 @@ func TestReportedClocks(t *testing.T) {
 			g := NewWithT(t)
 			w, _ := twoEdges(t)
 			for edge := 1; edge <= 2; edge++ {
-				r := network.Report{Edge: edge, Level: network.LevelReaches}
+				r := reported.Report{Edge: edge, Level: reported.LevelReaches}
 				for _, x := range c.without {
 					if x == edge {
 						r.ClockUnsynchronized = "no program synchronizes it"
@@ -73,7 +75,7 @@ func TestReportedClocks(t *testing.T) {
 			}
 			said := ""
 			for _, p := range decide.About(w, testOptions.Release, testNow).Problems {
-				if p.Reason == network.ClockUnsynchronized {
+				if p.Reason == problem.ClockUnsynchronized {
 					said += explain.Line(p)
 				}
 			}

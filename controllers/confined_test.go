@@ -7,9 +7,10 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // servedReport is the Report of d, while each network of its plan has a ready edge.
@@ -43,7 +44,7 @@ func TestFaultOfOneNodePoolIsConfined(t *testing.T) {
 	g.Expect(d.Plan.Networks[0].DHCP.LeaseTime).NotTo(Equal(plan.Networks[0].DHCP.LeaseTime), "the other network has the new lease time")
 	c := servedReport(d)
 	g.Expect(c.Ready).To(BeFalse())
-	g.Expect(c.Reason).To(Equal(network.AnnotationInvalid))
+	g.Expect(c.Reason).To(Equal(problem.AnnotationInvalid))
 	g.Expect(c.Message()).To(ContainSubstring("The new configuration of network " + second.Attachment.String() + " is not applied"))
 }
 

@@ -19,10 +19,11 @@ import (
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // putVM is a machine on a network of w, by its definition.
@@ -77,7 +78,7 @@ func TestAnnotationWhileMachinesRun(t *testing.T) {
 	d := decide.About(w, testOptions.Release, testNow)
 	g.Expect(d.Action).To(Equal(decide.Serve))
 	g.Expect(d.Plan.Networks[0].CIDR).To(Equal(plan.Networks[0].CIDR))
-	g.Expect(d.Problems).To(ContainElement(And(HaveField("Reason", network.AddressConflict), WithTransform(message, ContainSubstring("192.168.77.0/24")))))
+	g.Expect(d.Problems).To(ContainElement(And(HaveField("Reason", problem.AddressConflict), WithTransform(message, ContainSubstring("192.168.77.0/24")))))
 }
 
 // TestPlanTooLarge: it is refused in words before the API server does.
@@ -91,7 +92,7 @@ func TestPlanTooLarge(t *testing.T) {
 	}
 	w.HostedCluster.Annotations[settings.Prefix+"search-domains"] = strings.TrimSuffix(domains.String(), ",")
 	d := decide.About(w, testOptions.Release, testNow)
-	g.Expect(d.Problems).To(ContainElement(And(HaveField("Reason", network.NotApplied), WithTransform(message, ContainSubstring("ConfigMap")))))
+	g.Expect(d.Problems).To(ContainElement(And(HaveField("Reason", problem.NotApplied), WithTransform(message, ContainSubstring("ConfigMap")))))
 	g.Expect(d.Action).To(Equal(decide.Leave))
 }
 
@@ -112,7 +113,7 @@ func testUnreadablePlan(t *testing.T, s *apiServer, r *Reconciler) {
 		put(good[:len(good)/2])
 		before := h.snapshot(t)
 		again(t, r, h)
-		g.Expect(h.says(t)()).To(And(HavePrefix(string(network.NotApplied)), ContainSubstring("ConfigMap oooi-plan"), ContainSubstring(h.ns)))
+		g.Expect(h.says(t)()).To(And(HavePrefix(string(problem.NotApplied)), ContainSubstring("ConfigMap oooi-plan"), ContainSubstring(h.ns)))
 		g.Expect(h.snapshot(t)).To(Equal(before))
 	}).WithTimeout(patience).Should(Succeed())
 

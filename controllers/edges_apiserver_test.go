@@ -17,8 +17,10 @@ import (
 	"github.com/cldmnky/oooi/controllers/apply"
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // names of the Deployments on vlan100.
@@ -42,19 +44,19 @@ func testAddressCheck(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Eventually(h.names(t)).WithTimeout(patience).Should(Equal([]string{wire.ACDDeploymentName(n)}))
 	asked := h.deployments(t, "vlan100")[0]
 	report := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi-report." + wire.ACDDeploymentName(n), Labels: wire.NetworkLabels(wire.NameReport, n),
-		Annotations: map[string]string{wire.AnnotationReport: string(network.Report{
-			AddressesInUse: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}}}.JSON())}}}
+		Annotations: map[string]string{wire.AnnotationReport: string(reported.Report{
+			AddressesInUse: []reported.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}}}.JSON())}}}
 	report.Labels[wire.LabelEdge] = "0"
 	g.Expect(s.admin.Create(t.Context(), report)).To(Succeed())
 	later := &Reconciler{Client: r.Client, Live: r.Live, Events: r.Events, Metrics: r.Metrics, Options: r.Options, Now: r.Now}
 	later.Now = func() time.Time { return time.Now().Add(decide.EdgesEnd) }
 	g.Eventually(func() string { again(t, later, h); return h.says(t)() }).WithTimeout(patience).Should(And(
-		HavePrefix(string(network.AddressInUse)), ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01")))
+		HavePrefix(string(problem.AddressInUse)), ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01")))
 	g.Expect(h.names(t)()).To(Equal([]string{wire.ACDDeploymentName(n)}))
 
 	h.annotate(t, "edge-addresses", "192.168.100.6-192.168.100.9")
 	g.Eventually(func() int64 { return h.deployments(t, "vlan100")[0].Generation }).WithTimeout(patience).Should(BeNumerically(">", asked.Generation))
-	g.Eventually(func() string { again(t, later, h); return h.says(t)() }).WithTimeout(patience).Should(And(HavePrefix(string(network.AddressCheckPending)), ContainSubstring("checking for address conflicts")))
+	g.Eventually(func() string { again(t, later, h); return h.says(t)() }).WithTimeout(patience).Should(And(HavePrefix(string(problem.AddressCheckPending)), ContainSubstring("checking for address conflicts")))
 	h.edgeServes(t)
 	h.wellServed(t)
 	g.Expect(h.names(t)()).To(Equal([]string{wire.EdgeDeploymentName(n, network.Edge{Number: 1}), wire.EdgeDeploymentName(n, network.Edge{Number: 2})}))
@@ -99,7 +101,7 @@ func testReportsAreWatched(t *testing.T, s *apiServer, _ *Reconciler) {
 	before := generation()
 	lease := wire.EdgeReport(n, network.Edge{Number: 2})
 	report := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: lease.Name, Labels: lease.Labels}}
-	tells := func(r network.Report) {
+	tells := func(r reported.Report) {
 		report.Annotations = map[string]string{wire.AnnotationReport: string(r.JSON())}
 	}
 	allowed := func() int {
@@ -107,7 +109,7 @@ func testReportsAreWatched(t *testing.T, s *apiServer, _ *Reconciler) {
 		g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.BudgetName(n)}, budget)).To(Succeed())
 		return budget.Spec.MaxUnavailable.IntValue()
 	}
-	tells(network.Report{Edge: 2, Peer: network.PeerUnreachable, PeerSilent: true})
+	tells(reported.Report{Edge: 2, Peer: reported.PeerUnreachable, PeerSilent: true})
 	g.Expect(s.admin.Create(t.Context(), report)).To(Succeed())
 	g.Eventually(allowed).WithTimeout(patience).Should(BeZero())
 	hash := func() string { m := h.condition(t).Message; return m[len(m)-len("12345678)"):] }
@@ -116,7 +118,7 @@ func testReportsAreWatched(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Eventually(hash).WithTimeout(patience).ShouldNot(Equal(former))
 	g.Expect(generation()).To(Equal(before), "the annotation is in force, and no edge is recreated")
 
-	tells(network.Report{Edge: 2, Peer: network.PeerServing})
+	tells(reported.Report{Edge: 2, Peer: reported.PeerServing})
 	g.Expect(s.admin.Update(t.Context(), report)).To(Succeed())
 	g.Eventually(generation).WithTimeout(patience).Should(BeNumerically(">", before), "the roll goes on")
 	g.Eventually(allowed).WithTimeout(patience).Should(Equal(1))

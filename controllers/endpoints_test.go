@@ -16,6 +16,8 @@ import (
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // TestReports are read from Leases that are no DHCP leases, and only where an edge
@@ -30,7 +32,7 @@ func TestReports(t *testing.T) {
 		o.SetGroupVersionKind(own.LeaseKind)
 		return o
 	}
-	slow := network.Report{Edge: 2, Degraded: network.Degradation{Cause: network.FailoverTargetsAnswered}}
+	slow := reported.Report{Edge: 2, Degraded: reported.Degradation{Cause: problem.FailoverTargetsAnswered}}
 	other := lease(wire.NameReport, string(slow.JSON()))
 	other.SetGroupVersionKind(own.DeploymentKind)
 	former, first := lease(wire.NameReport, string(slow.JSON())), lease(wire.NameReport, string(slow.JSON()))

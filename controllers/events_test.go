@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/report"
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestConditionOfAStaleCache: the condition that was written last counts until the cache has it, or a
@@ -51,9 +51,9 @@ func TestConditionOfAStaleCache(t *testing.T) {
 func testEvents(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.newHosted(t, "events", nil)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.WaitingForControlPlane))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.WaitingForControlPlane))
 	h.publish(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.AddressCheckPending))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.AddressCheckPending))
 	h.edgeServes(t)
 	h.wellServed(t)
 	h.annotate(t, "network", "none")
@@ -63,7 +63,7 @@ func testEvents(t *testing.T, s *apiServer, r *Reconciler) {
 		out := map[string]int32{}
 		for _, e := range list.Items {
 			// The operator may see the HostedCluster before its NodePool.
-			early := e.Reason == string(network.WaitingForNetwork)
+			early := e.Reason == string(problem.WaitingForNetwork)
 			if e.Regarding.Name == h.key.Name && e.Regarding.Kind == "HostedCluster" && !early {
 				out[e.Reason]++
 				if e.Series != nil {
@@ -75,6 +75,6 @@ func testEvents(t *testing.T, s *apiServer, r *Reconciler) {
 	}
 	g.Eventually(count).WithTimeout(patience).Should(HaveKey(report.OptedOut))
 	again(t, r, h)
-	g.Expect(count()).To(And(HaveEach(int32(1)), HaveKey(string(network.WaitingForControlPlane)), HaveKey(string(network.AddressCheckPending)),
-		HaveKey(string(network.EdgeNotReady)), HaveKey(string(explain.ReadyWithWarnings))))
+	g.Expect(count()).To(And(HaveEach(int32(1)), HaveKey(string(problem.WaitingForControlPlane)), HaveKey(string(problem.AddressCheckPending)),
+		HaveKey(string(problem.EdgeNotReady)), HaveKey(string(explain.ReadyWithWarnings))))
 }

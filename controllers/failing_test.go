@@ -22,7 +22,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/controllers/requests"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // refuses is an API server that refuses writes of objects with this kind and part of their name.
@@ -123,7 +123,7 @@ func TestOneObjectDoesNotStopOthers(t *testing.T) {
 func TestFailingPasses(t *testing.T) {
 	g := NewWithT(t)
 	at := func(seconds float64) time.Time { return testNow.Add(time.Duration(seconds * float64(time.Second))) }
-	words := func(s string) network.Problems { return apply.Failures(errors.New(s)) }
+	words := func(s string) problem.Problems { return apply.Failures(errors.New(s)) }
 	f := failing{}.next(words("port 1"), at(0))
 	g.Expect(f.lasts(at(1))).To(BeFalse())
 	f = f.next(words("port 2"), at(2))

@@ -14,11 +14,13 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // faultsOfEdges are those of edges, as their Deployments and their reports show them.
 func faultsOfEdges() []fault {
-	rogue := []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.66"), MAC: "02:00:00:00:00:66"}}
+	rogue := []reported.UsedAddress{{Address: netip.MustParseAddr("192.168.100.66"), MAC: "02:00:00:00:00:66"}}
 	long := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	const other = "everything through the other edge"
 	return []fault{
@@ -29,41 +31,41 @@ func faultsOfEdges() []fault {
 		{name: "The pod of an edge is refused", sees: "Warning EdgeUnavailable", words: "cannot be created (no pods today)", keeps: other,
 			inject: edgesAre(1, unavailableStatus(appsv1.DeploymentCondition{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "no pods today"}))},
 		{name: "Another DHCP server answers on the network", sees: "Warning RogueDHCPServer", words: "192.168.100.66", keeps: "everything for VMs that take the edges' offer",
-			inject: reporting(network.Report{DHCPServers: rogue})},
+			inject: reporting(reported.Report{DHCPServers: rogue})},
 		{name: "A host answers for a VIP while both edges serve", sees: "Warning AddressInUse", words: "02:00:00:00:00:66", keeps: "everything for VMs that send to an edge",
-			inject: reporting(network.Report{VIPHosts: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:66"}}})},
+			inject: reporting(reported.Report{VIPHosts: []reported.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:66"}}})},
 		{name: "A host answers for an edge address", sees: "Warning AddressInUse", words: "02:00:00:00:00:66", keeps: "everything; failover may be slow",
-			inject: reporting(network.Report{PeerHosts: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.5"), MAC: "02:00:00:00:00:66"}}})},
-		{name: "Two pods run as one edge", sees: "Warning EdgeDuplicated", words: "Two pods", keeps: "everything", inject: reporting(network.Report{PeerDuplicated: true})},
+			inject: reporting(reported.Report{PeerHosts: []reported.UsedAddress{{Address: netip.MustParseAddr("192.168.100.5"), MAC: "02:00:00:00:00:66"}}})},
+		{name: "Two pods run as one edge", sees: "Warning EdgeDuplicated", words: "Two pods", keeps: "everything", inject: reporting(reported.Report{PeerDuplicated: true})},
 		{name: "The VLAN is cut between the edges", sees: "Warning EdgesPartitioned", words: "7788", keeps: "everything for VMs that reach an edge",
-			inject: reporting(network.Report{Peer: network.PeerUnreachable, PeerSilent: true})},
-		{name: "An edge receives nothing from the VLAN", sees: "Warning EdgeImpaired", words: "receives nothing", keeps: other, inject: reporting(network.Report{Deaf: true})},
+			inject: reporting(reported.Report{Peer: reported.PeerUnreachable, PeerSilent: true})},
+		{name: "An edge receives nothing from the VLAN", sees: "Warning EdgeImpaired", words: "receives nothing", keeps: other, inject: reporting(reported.Report{Deaf: true})},
 		{name: "The edges serve different plans", sees: "Warning EdgesServeDifferentPlans", words: "older plan", keeps: "everything; one edge has former names",
-			inject: reporting(network.Report{PlansDiffer: true})},
+			inject: reporting(reported.Report{PlansDiffer: true})},
 		{name: "Failover announcements have no effect", sees: "Warning FailoverDegraded", words: "proxy ARP", keeps: "everything; failover takes up to 50 s",
-			inject: reporting(network.Report{Degraded: network.Degradation{Cause: network.FailoverTargetsAnswered}})},
+			inject: reporting(reported.Report{Degraded: reported.Degradation{Cause: problem.FailoverTargetsAnswered}})},
 		{name: "A router advertises a route to an edge", sees: "Warning RogueRouter", words: "route", keeps: "everything",
-			inject: reporting(network.Report{Believes: []network.Cause{network.EdgeHasAdvertisedRoute}})},
+			inject: reporting(reported.Report{Believes: []problem.Cause{problem.EdgeHasAdvertisedRoute}})},
 		{name: "The kernel of an edge does not verify sources", sees: "Warning SourcesUnverified", words: "source", keeps: "everything",
-			inject: reporting(network.Report{Believes: []network.Cause{network.EdgeAnswersForgedSources}})},
+			inject: reporting(reported.Report{Believes: []problem.Cause{problem.EdgeAnswersForgedSources}})},
 		{name: "The clock of an edge's node is not synchronized", sees: "Warning ClockUnsynchronized", words: "edge 1", keeps: "everything but the time for VMs of that edge",
-			inject: reporting(network.Report{ClockUnsynchronized: "no program synchronizes it"})},
+			inject: reporting(reported.Report{ClockUnsynchronized: "no program synchronizes it"})},
 		{name: "An external host is inside the management cluster", sees: "Warning NotPermitted", words: "quay.io", keeps: "all but that host",
-			inject: reporting(network.Report{RefusedHosts: []string{"quay.io:443"}})},
+			inject: reporting(reported.Report{RefusedHosts: []string{"quay.io:443"}})},
 		{name: "No address is left in the DHCP pool", sees: "Warning AddressesExhausted", words: "2 declined and 0 used", keeps: "everything for VMs that have an address",
-			inject: reporting(network.Report{DHCP: network.DHCPReport{Exhausted: network.PoolExhaustion{Since: long, PoolUse: network.PoolUse{Size: 244, Assigned: 242, Declined: 2}}}})},
+			inject: reporting(reported.Report{DHCP: reported.DHCPReport{Exhausted: reported.PoolExhaustion{Since: long, PoolUse: reported.PoolUse{Size: 244, Assigned: 242, Declined: 2}}}})},
 		{name: "Another host has an address of the DHCP pool", sees: "Warning AddressInUse", words: "dhcp-exclude", keeps: "everything; VMs get other addresses",
-			inject: reporting(network.Report{DHCP: network.DHCPReport{InUse: rogue}})},
+			inject: reporting(reported.Report{DHCP: reported.DHCPReport{InUse: rogue}})},
 		{name: "Another client has a reserved address", sees: "Warning AddressInUse", words: "is reserved for MAC 02:00:00:00:00:01", keeps: "everything; that VM gets another address",
-			inject: reporting(network.Report{DHCP: network.DHCPReport{Reserved: []network.ReservationInUse{{UsedAddress: rogue[0], ReservedFor: "02:00:00:00:00:01"}}}})},
+			inject: reporting(reported.Report{DHCP: reported.DHCPReport{Reserved: []reported.ReservationInUse{{UsedAddress: rogue[0], ReservedFor: "02:00:00:00:00:01"}}}})},
 		{name: "The API server refuses the Leases of an edge", sees: "Warning LeasesNotWritten", words: "a ResourceQuota is exceeded", keeps: "everything for VMs that have an address",
-			inject: reporting(network.Report{DHCP: network.DHCPReport{NotWritten: network.LeasesUnwritten{Since: long, Error: "a ResourceQuota is exceeded"}}})},
+			inject: reporting(reported.Report{DHCP: reported.DHCPReport{NotWritten: reported.LeasesUnwritten{Since: long, Error: "a ResourceQuota is exceeded"}}})},
 		{name: "The API server refuses renewed Leases of both edges", sees: "Warning LeasesNotWritten", words: "keep it until", keeps: "the addresses of VMs for one lease time at least",
-			inject: reporting(network.Report{DHCP: network.DHCPReport{NotWritten: network.LeasesUnwritten{Since: long, RenewalsSince: long}}})},
+			inject: reporting(reported.Report{DHCP: reported.DHCPReport{NotWritten: reported.LeasesUnwritten{Since: long, RenewalsSince: long}}})},
 		{name: "Envoy rejects its configuration (NACK)", sees: "Warning EdgeImpaired", words: "duplicate matcher", keeps: "everything, with the previous listeners",
-			inject: reporting(network.Report{EnvoyRefuses: "listener 192.168.100.3:443: duplicate matcher"})},
+			inject: reporting(reported.Report{EnvoyRefuses: "listener 192.168.100.3:443: duplicate matcher"})},
 		{name: "No endpoint of a backend accepts connections of an edge", sees: "Warning EdgeImpaired", words: "no endpoint of kube-apiserver:6443 that answers", keeps: "everything else",
-			inject: reporting(network.Report{DarkBackends: []string{"kube-apiserver:6443", "in no plan:1"}})},
+			inject: reporting(reported.Report{DarkBackends: []string{"kube-apiserver:6443", "in no plan:1"}})},
 		{name: "The clock of a node is off", unreported: true, keeps: "everything; leases and the clocks of VMs follow that clock"},
 	}
 }
@@ -91,10 +93,10 @@ func edgesAre(count int, status appsv1.DeploymentStatus) func(t *testing.T, h ho
 }
 
 // reporting is the report of the first edge.
-func reporting(r network.Report) func(t *testing.T, h hosted) func() { return reportingAs(1, r) }
+func reporting(r reported.Report) func(t *testing.T, h hosted) func() { return reportingAs(1, r) }
 
 // reportingAs is the report of the edge with this number.
-func reportingAs(edge int, r network.Report) func(t *testing.T, h hosted) func() {
+func reportingAs(edge int, r reported.Report) func(t *testing.T, h hosted) func() {
 	return func(t *testing.T, h hosted) func() {
 		r.Edge = edge
 		lease := wire.EdgeReport(h.network("vlan100"), network.Edge{Number: edge})

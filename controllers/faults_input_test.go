@@ -16,7 +16,8 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/apiserver"
 )
 
@@ -82,7 +83,7 @@ func (h hosted) patched(t *testing.T, o client.Object, ns, name string, fields m
 func serviceWithoutEndpoints(t *testing.T, h hosted) func() {
 	var fixes []func()
 	for edge := range 2 {
-		fixes = append(fixes, reportingAs(edge+1, network.Report{DarkBackends: []string{"kube-apiserver:6443"}})(t, h))
+		fixes = append(fixes, reportingAs(edge+1, reported.Report{DarkBackends: []string{"kube-apiserver:6443"}})(t, h))
 	}
 	fixes = append(fixes, h.create(t, &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Namespace: h.ns, Name: "kube-apiserver-x", Labels: map[string]string{discoveryv1.LabelServiceName: "kube-apiserver"}},
@@ -154,10 +155,10 @@ func (h hosted) used(t *testing.T) *kubevirtv1.VirtualMachineInstance {
 	t.Helper()
 	g := NewWithT(t)
 	vm := h.vm(t, "worker", "192.168.100.4")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(string(network.AddressInUse)))
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(string(problem.AddressInUse)))
 	vm.Status.Interfaces[0].IP, vm.Status.Interfaces[0].IPs = "192.168.100.20", []string{"192.168.100.20"}
 	g.Expect(h.admin.Update(t.Context(), vm)).To(Succeed())
-	g.Eventually(h.says(t)).WithTimeout(patience).ShouldNot(ContainSubstring(string(network.AddressInUse)))
+	g.Eventually(h.says(t)).WithTimeout(patience).ShouldNot(ContainSubstring(string(problem.AddressInUse)))
 	return vm
 }
 

@@ -19,7 +19,7 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // faultsOfWrites are those of what the operator writes and of who may write.
@@ -316,7 +316,7 @@ func twinCluster(t *testing.T, h hosted) func() {
 	})
 	other.annotate(t, "network", "auto")
 	return func() {
-		g.Eventually(other.says(t)).WithTimeout(within()).Should(And(HavePrefix(string(network.NotApplied)), ContainSubstring(h.key.String())))
+		g.Eventually(other.says(t)).WithTimeout(within()).Should(And(HavePrefix(string(problem.NotApplied)), ContainSubstring(h.key.String())))
 		other.annotate(t, "network", "none")
 	}
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
 	"github.com/cldmnky/oooi/test/apiserver"
 )
 

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -52,21 +52,21 @@ func TestBeginsWhenKindsAppear(t *testing.T) {
 	appears("hostedclusters.hypershift.openshift.io", "HostedCluster")
 	appears("hostedcontrolplanes.hypershift.openshift.io", "HostedControlPlane")
 	h := s.bareHosted(t, "late")
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.WaitingForNetwork), "a kind that is missing has no objects")
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.WaitingForNetwork), "a kind that is missing has no objects")
 
 	appears("routes.route.openshift.io", "Route")
 	h.publish(t)
 	testVersionAppears(t, observed{h, r, registry}, definitions["nodepools.hypershift.openshift.io"])
 	h.createOf(t, "NodePool")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(HavePrefix(string(network.NetworkMissing)))
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(HavePrefix(string(problem.NetworkMissing)))
 
 	appears("network-attachment-definitions.k8s.cni.cncf.io", "NetworkAttachmentDefinition")
 	h.createOf(t, "NetworkAttachmentDefinition")
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)), "it is served")
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)), "it is served")
 
 	appears("virtualmachineinstances.kubevirt.io", "VirtualMachineInstance")
 	h.vm(t, "vm1", "192.168.100.2")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(string(network.AddressInUse)), "VMs are followed")
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(string(problem.AddressInUse)), "VMs are followed")
 	g.Eventually(logged("all kinds are watched")).WithTimeout(patience).Should(HaveLen(1))
 	g.Expect(ready()).To(Succeed())
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 	_ "github.com/cldmnky/oooi/test/patience"
 )
 
@@ -102,7 +103,7 @@ func (h hosted) listens(t *testing.T, number int, ports ...uint16) {
 	lease := wire.EdgeReport(h.network("vlan100"), network.Edge{Number: number})
 	o := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: lease.Name, Labels: lease.Labels}}
 	_ = client.IgnoreNotFound(h.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o))
-	o.Labels, o.Annotations = lease.Labels, map[string]string{wire.AnnotationReport: string(network.Report{Edge: number, Peer: network.PeerServing, Balanced: ports}.JSON())}
+	o.Labels, o.Annotations = lease.Labels, map[string]string{wire.AnnotationReport: string(reported.Report{Edge: number, Peer: reported.PeerServing, Balanced: ports}.JSON())}
 	if o.ResourceVersion == "" {
 		g.Expect(h.admin.Create(t.Context(), o)).To(Succeed())
 		return

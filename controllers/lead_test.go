@@ -18,6 +18,8 @@ import (
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // TestServicesRollNoEdge: with the word loadbalancers, edges have container access, and no Service that comes or goes changes their pods.
@@ -97,7 +99,7 @@ func TestLeads(t *testing.T) {
 		return gather.Edge{Role: gather.RoleEdge, Network: wire.NetworkLabel(n.Name), Number: number, Seen: rollout.Seen{Available: available}}
 	}
 	report := func(number int, ports ...uint16) gather.Reported {
-		return gather.Reported{Network: wire.NetworkLabel(n.Name), Report: network.Report{Edge: number, Balanced: ports}}
+		return gather.Reported{Network: wire.NetworkLabel(n.Name), Report: reported.Report{Edge: number, Balanced: ports}}
 	}
 	ours := wire.NetworkLabels(wire.NameEdge, n)
 	with := func(selector map[string]string, edges []gather.Edge, reports []gather.Reported, all ...services.Slice) decide.Leading {
@@ -127,12 +129,12 @@ func TestLeads(t *testing.T) {
 	}{
 		"an edge has not": {both, []gather.Reported{report(1, 31080), report(2)}}, "an edge is silent": {both, said[:1]},
 		"no edge runs": {[]gather.Edge{edge(1, false)}, said}, "no edge": {nil, said},
-		"an older pod says so": {both, []gather.Reported{report(1, 31080), {Network: wire.NetworkLabel(n.Name), Report: network.Report{Edge: 2, Yields: true, Balanced: []uint16{31080}}}}},
+		"an older pod says so": {both, []gather.Reported{report(1, 31080), {Network: wire.NetworkLabel(n.Name), Report: reported.Report{Edge: 2, Yields: true, Balanced: []uint16{31080}}}}},
 	} {
 		x = with(nil, c.edges, c.reports, vms)
 		g.Expect(x.Lead).To(BeEmpty(), what)
 		g.Expect(x.Slices).To(BeEmpty(), what)
-		g.Expect(x.Problems).To(ConsistOf(HaveField("Cause", network.LoadBalancersNotLed)), what)
+		g.Expect(x.Problems).To(ConsistOf(HaveField("Cause", problem.LoadBalancersNotLed)), what)
 	}
 	g.Expect(with(nil, nil, nil, left).Slices).To(BeEmpty(), "it leads to edges again in a moment")
 	g.Expect(with(nil, []gather.Edge{edge(1, true), edge(2, false)}, said[:1]).Lead).To(Equal(one), "an edge that does not run is not waited for")
@@ -146,7 +148,7 @@ func TestLeads(t *testing.T) {
 	x = with(former, both, said[:1], vms)
 	g.Expect(append(x.Lead, x.Back...)).To(BeEmpty(), "the network is another one, and an edge of it has not opened the port")
 	g.Expect(x.Slices).To(Equal([]services.Slice{vms}))
-	g.Expect(x.Problems).To(ConsistOf(HaveField("Cause", network.LoadBalancersNotLed)))
+	g.Expect(x.Problems).To(ConsistOf(HaveField("Cause", problem.LoadBalancersNotLed)))
 	g.Expect(with(former, both, said).Lead).To(Equal(one), "the network is another one")
 	x = with(ours, both, said[:1])
 	g.Expect(append(x.Lead, x.Back...)).To(BeEmpty(), "a port that edges open later")

@@ -14,6 +14,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/apiserver"
 )
 
@@ -80,7 +81,7 @@ func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 		ContainSubstring("evil.example.net:30443"), ContainSubstring("10.0.0.10:53"), ContainSubstring("NotPermitted")))
 
 	h.annotate(t, "cidr", "x")
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.AnnotationInvalid))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.AnnotationInvalid))
 	dialed := func() bool { return current().MayDial(netip.MustParseAddr("192.168.222.8")) }
 	g.Expect(dialed()).To(BeTrue(), "no pod has it")
 	pods.Endpoints[0].Addresses = []string{"192.168.222.8"}

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cldmnky/oooi/controllers/gather"
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A memory holds what is remembered of each hosted cluster. The zero value is empty.
@@ -57,7 +57,7 @@ func (m *memory) read(key types.NamespacedName, stored explain.Report) {
 }
 
 // fails adds a pass that failed with these problems at time now.
-func (m *memory) fails(key types.NamespacedName, problems network.Problems, now time.Time) (f failing) {
+func (m *memory) fails(key types.NamespacedName, problems problem.Problems, now time.Time) (f failing) {
 	m.change(key, func(x *remembered) {
 		f = x.failing.next(problems, now)
 		x.failing = f
@@ -85,12 +85,12 @@ type failing struct {
 	// since is the time of the first pass.
 	since time.Time
 	// said are the problems that the condition has or will have first, and saidAt is since when.
-	said   network.Problems
+	said   problem.Problems
 	saidAt time.Time
 }
 
 // next is f after a pass that failed with these problems at time now.
-func (f failing) next(problems network.Problems, now time.Time) failing {
+func (f failing) next(problems problem.Problems, now time.Time) failing {
 	if f.since.IsZero() {
 		f.since = now
 	}

@@ -1,9 +1,9 @@
 package controllers
 
 import (
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // message is what a person reads of p.
-func message(p network.Problem) string { return explain.Problem(p).String() }
+func message(p problem.Problem) string { return explain.Problem(p).String() }

@@ -24,6 +24,8 @@ import (
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -67,8 +69,8 @@ func TestNADEditedWhileVMsRun(t *testing.T) {
 	g.Expect(edgeNADOf(d)).To(And(ContainSubstring(`"vlan":100`), Not(ContainSubstring(`"vlan":200`))))
 	g.Expect(d.Plan.JSON()).To(Equal(plan.JSON()))
 	g.Expect(actions(d.Rollouts)).To(HaveEach(rollout.Apply))
-	g.Expect(d.Problems).To(ContainElement(And(HaveField("Reason", network.AddressConflict),
-		HaveField("Severity", network.SeverityWarning), WithTransform(message, And(ContainSubstring("vlan 100"), ContainSubstring("vlan 200"))))))
+	g.Expect(d.Problems).To(ContainElement(And(HaveField("Reason", problem.AddressConflict),
+		HaveField("Severity", problem.SeverityWarning), WithTransform(message, And(ContainSubstring("vlan 100"), ContainSubstring("vlan 200"))))))
 }
 
 // TestNADEditedWithoutVMs: the edges are recreated on the new network, one after the other, whatever the
@@ -82,7 +84,7 @@ func TestNADEditedWithoutVMs(t *testing.T) {
 	g.Expect(d.Action).To(Equal(decide.Serve), "%v", d.Problems)
 	g.Expect(edgeNADOf(d)).To(ContainSubstring(`"vlan":200`))
 	g.Expect(actions(d.Rollouts)).To(Equal([]rollout.Action{rollout.Hold, rollout.Recreate}))
-	g.Expect(d.Problems.Has(network.AddressConflict)).To(BeFalse())
+	g.Expect(d.Problems.Has(problem.AddressConflict)).To(BeFalse())
 }
 
 // TestNADEditedHarmlessly: what edges do not take changes no pod and no problem.
@@ -140,11 +142,11 @@ func TestEdgesThatMoveAreNotPartitioned(t *testing.T) {
 	for range 2 {
 		w.Reports = nil
 		for number := range 2 {
-			w.Reports = append(w.Reports, gather.Reported{Network: wire.NetworkLabel(plan.Networks[0].Name), Report: network.Report{Edge: number + 1, Peer: network.PeerUnreachable}})
+			w.Reports = append(w.Reports, gather.Reported{Network: wire.NetworkLabel(plan.Networks[0].Name), Report: reported.Report{Edge: number + 1, Peer: reported.PeerUnreachable}})
 		}
 		d := decide.About(w, testOptions.Release, testNow)
 		g.Expect(actions(d.Rollouts)).To(ContainElement(rollout.Recreate))
-		g.Expect(d.Problems.Has(network.EdgesPartitioned)).To(BeFalse())
+		g.Expect(d.Problems.Has(problem.EdgesPartitioned)).To(BeFalse())
 		w = changed(w, t, d)
 		w.Last = d.Plan
 		for _, e := range w.Edges {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/derive"
 )
 
 // neighborhoods remember which neighbors each hosted cluster had at its last pass. The zero value
@@ -21,7 +21,7 @@ type neighborhoods struct {
 }
 
 // replace sets the neighbors of key. None: it is forgotten.
-func (n *neighborhoods) replace(key types.NamespacedName, others []network.OtherCluster) {
+func (n *neighborhoods) replace(key types.NamespacedName, others []derive.OtherCluster) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.of == nil {

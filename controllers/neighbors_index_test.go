@@ -34,6 +34,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/controllers/watch"
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
@@ -237,7 +238,7 @@ func meet(a, b []network.Attachment) bool {
 }
 
 // everyNeighbor are the neighbors of w by a look at each cluster.
-func (r *Reconciler) everyNeighbor(t *testing.T, w gather.World, all []lenient.HostedCluster) (out []network.OtherCluster) {
+func (r *Reconciler) everyNeighbor(t *testing.T, w gather.World, all []lenient.HostedCluster) (out []derive.OtherCluster) {
 	t.Helper()
 	g := NewWithT(t)
 	for i := range all {
@@ -254,7 +255,7 @@ func (r *Reconciler) everyNeighbor(t *testing.T, w gather.World, all []lenient.H
 			out = append(out, n)
 		}
 	}
-	slices.SortFunc(out, func(a, b network.OtherCluster) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b derive.OtherCluster) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers/own"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp/lenient"
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // joins moves h's definition onto other's segment: the same bridge and VLAN by
@@ -73,7 +73,7 @@ func testConflictOnOneSegment(t *testing.T, s *apiServer, _ *Reconciler) {
 			}
 			second.joins(t, first)
 			second.publish(t) // the younger one's control plane is there first
-			g.Eventually(second.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.NetworkShared)), ContainSubstring("clusters/"+first.key.Name)))
+			g.Eventually(second.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.NetworkShared)), ContainSubstring("clusters/"+first.key.Name)))
 			g.Expect(second.says(t)()).To(And(ContainSubstring("edge-addresses"), ContainSubstring("dhcp-range"), ContainSubstring("Nothing is applied")))
 			first.publish(t)
 			first.edgeServes(t)
@@ -120,7 +120,7 @@ func testTwoOnOneSegment(t *testing.T, s *apiServer, r *Reconciler) {
 		"edge-addresses": "192.168.100.102-192.168.100.105", "dhcp-range": "192.168.100.110-192.168.100.199"})
 	second.joins(t, first)
 	second.publish(t)
-	g.Eventually(second.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.NetworkShared)), ContainSubstring("Set annotation unknown-clients to ignore on clusters/apart1")))
+	g.Eventually(second.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.NetworkShared)), ContainSubstring("Set annotation unknown-clients to ignore on clusters/apart1")))
 	g.Eventually(first.says(t)).WithTimeout(patience).Should(ContainSubstring("clusters/apart2"))
 	g.Expect(second.snapshot(t)).To(BeEmpty())
 	g.Expect(first.plan(t)).NotTo(ContainSubstring("ignoreUnknownClients"), "another cluster takes no client from it")
@@ -161,7 +161,7 @@ func testBrownfield(t *testing.T, s *apiServer, _ *Reconciler) {
 	}
 	g.Expect(s.admin.Create(t.Context(), vm)).To(Succeed())
 	h.publish(t)
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.AddressConflict)), ContainSubstring("old-worker already uses 192.168.100.3"), ContainSubstring("edge-addresses")))
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.AddressConflict)), ContainSubstring("old-worker already uses 192.168.100.3"), ContainSubstring("edge-addresses")))
 	g.Expect(h.says(t)()).NotTo(ContainSubstring("192.168.100.2 "))
 	vm.Status.Interfaces[0].IP, vm.Status.Interfaces[0].IPs = "192.168.100.77", []string{"192.168.100.77"}
 	g.Expect(s.admin.Update(t.Context(), vm)).To(Succeed())

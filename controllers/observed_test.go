@@ -9,14 +9,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers/own"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // testAnnotatedEdges: annotations of Deployments are no news of edges, also if the operator writes them.
 func testAnnotatedEdges(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "annotated")
-	said, told := h.says(t)(), len(h.told(t, string(network.EdgeNotReady))())
+	said, told := h.says(t)(), len(h.told(t, string(problem.EdgeNotReady))())
 	for _, annotation := range []string{"example.com/seen", own.DesiredAnnotation} {
 		for _, d := range h.deployments(t, "vlan100") {
 			before := d.DeepCopy()
@@ -36,7 +36,7 @@ func testAnnotatedEdges(t *testing.T, s *apiServer, r *Reconciler) {
 	for _, d := range h.deployments(t, "vlan100") {
 		g.Expect(d.Annotations[own.DesiredAnnotation]).NotTo(Equal("x"), "the operator wrote it, too")
 	}
-	g.Expect(h.told(t, string(network.EdgeNotReady))()).To(HaveLen(told))
+	g.Expect(h.told(t, string(problem.EdgeNotReady))()).To(HaveLen(told))
 
 	one := h.deployments(t, "vlan100")[0]
 	g.Expect(s.admin.Patch(t.Context(), &one, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"minReadySeconds":7}}`)))).To(Succeed())

@@ -33,8 +33,8 @@ import (
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
 	"github.com/cldmnky/oooi/test/golden"
 )
 

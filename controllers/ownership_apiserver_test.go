@@ -20,8 +20,9 @@ import (
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -194,14 +195,14 @@ func testForeignObject(t *testing.T, s *apiServer, _ *Reconciler) {
 		foreign.SetNamespace(h.ns)
 		g.Expect(s.admin.Create(t.Context(), foreign)).To(Succeed())
 		h.publish(t)
-		g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.NotApplied)),
+		g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.NotApplied)),
 			ContainSubstring(h.ns+"/"+foreign.GetName()), ContainSubstring("oooi did not create it")))
 		g.Expect(h.names(t)()).To(BeEmpty())
 		now, _ := foreign.DeepCopyObject().(client.Object)
 		g.Expect(s.admin.Get(t.Context(), client.ObjectKeyFromObject(foreign), now)).To(Succeed())
 		g.Expect(now.GetResourceVersion()).To(Equal(foreign.GetResourceVersion()))
 		g.Expect(s.admin.Delete(t.Context(), foreign)).To(Succeed())
-		g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
+		g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
 	}
 }
 
@@ -223,7 +224,7 @@ func testOneNamespaceOfTwo(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Consistently(unchanged).WithTimeout(2 * time.Second).Should(Equal(objects))
 	g.Expect(other.reason(t)()).To(BeEmpty(), "it never opted in")
 	other.annotate(t, "network", "auto")
-	g.Eventually(other.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.NotApplied)), ContainSubstring(h.key.String())))
+	g.Eventually(other.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.NotApplied)), ContainSubstring(h.key.String())))
 	other.annotate(t, "network", "none")
 	g.Eventually(other.reason(t)).WithTimeout(patience).Should(BeEmpty())
 	g.Consistently(unchanged).WithTimeout(2 * time.Second).Should(Equal(objects))

@@ -22,9 +22,10 @@ import (
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // readySince is d, whose pod became ready that long ago.
@@ -41,7 +42,7 @@ func readySince(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
 func TestEdgesPartitioned(t *testing.T) {
 	const label = "clusters.vlan100"
 	tells := func(edge int, peer string) gather.Reported {
-		return gather.Reported{Network: label, Report: network.Report{Edge: edge, Peer: peer}}
+		return gather.Reported{Network: label, Report: reported.Report{Edge: edge, Peer: peer}}
 	}
 	for name, c := range map[string]struct {
 		change func(*gather.World)
@@ -49,35 +50,35 @@ func TestEdgesPartitioned(t *testing.T) {
 		again  time.Duration
 	}{
 		"each hears the other": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, network.PeerServing), tells(2, network.PeerServing)}
+			w.Reports = []gather.Reported{tells(1, reported.PeerServing), tells(2, reported.PeerServing)}
 		}, "", decide.ResyncReady},
 		"neither does": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, network.PeerUnreachable), tells(2, network.PeerUnreachable)}
+			w.Reports = []gather.Reported{tells(1, reported.PeerUnreachable), tells(2, reported.PeerUnreachable)}
 		}, "edge 1", decide.ResyncReady},
 		"the second does not": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, network.PeerServing), tells(2, network.PeerUnreachable)}
+			w.Reports = []gather.Reported{tells(1, reported.PeerServing), tells(2, reported.PeerUnreachable)}
 		}, "edge 2", decide.ResyncReady},
 		"the second hears it over the cluster network only": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, network.PeerServing), {Network: label, Report: network.Report{Edge: 2, Peer: network.PeerServing, PeerSilent: true}}}
+			w.Reports = []gather.Reported{tells(1, reported.PeerServing), {Network: label, Report: reported.Report{Edge: 2, Peer: reported.PeerServing, PeerSilent: true}}}
 		}, "edge 2", decide.ResyncReady},
 		"on another network": {func(w *gather.World) {
-			w.Reports = []gather.Reported{{Network: "clusters.gone", Report: network.Report{Edge: 1, Peer: network.PeerUnreachable}}}
+			w.Reports = []gather.Reported{{Network: "clusters.gone", Report: reported.Report{Edge: 1, Peer: reported.PeerUnreachable}}}
 		}, "", decide.ResyncReady},
 		"one does not serve at all": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, network.PeerUnreachable)}
+			w.Reports = []gather.Reported{tells(1, reported.PeerUnreachable)}
 			setEdge(w, second, stopped)
 		}, "", decide.ResyncReady},
 		"one serves since a moment": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, network.PeerUnreachable)}
+			w.Reports = []gather.Reported{tells(1, reported.PeerUnreachable)}
 			setEdge(w, second, readySince(time.Second))
 		}, "", rollout.Settled - time.Second},
 		"both serve for long": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, network.PeerUnreachable)}
+			w.Reports = []gather.Reported{tells(1, reported.PeerUnreachable)}
 			setEdge(w, first, readySince(time.Hour))
 			setEdge(w, second, readySince(rollout.Settled))
 		}, "edge 1", decide.ResyncReady},
 		"the other edge is to go": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, network.PeerUnreachable)}
+			w.Reports = []gather.Reported{tells(1, reported.PeerUnreachable)}
 			w.HostedCluster.Annotations = annotated(*w, "edges", "1")
 		}, "", decide.ResyncReady},
 	} {
@@ -87,7 +88,7 @@ func TestEdgesPartitioned(t *testing.T) {
 			c.change(&w)
 			d := decide.About(w, testOptions.Release, testNow)
 			g.Expect(d.Again).To(Equal(c.again))
-			i := slices.IndexFunc(d.Problems, func(p network.Problem) bool { return p.Reason == network.EdgesPartitioned })
+			i := slices.IndexFunc(d.Problems, func(p problem.Problem) bool { return p.Reason == problem.EdgesPartitioned })
 			if c.edge == "" {
 				g.Expect(i).To(Equal(-1), "%v", d.Problems)
 				return
@@ -107,7 +108,7 @@ func TestEdgesPartitioned(t *testing.T) {
 func TestPartitionHoldsRollAndBudget(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
-	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: network.Report{Edge: 1, Peer: network.PeerServing, PeerSilent: true}}}
+	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: reported.Report{Edge: 1, Peer: reported.PeerServing, PeerSilent: true}}}
 	setEdge(&w, first, readySince(time.Hour))
 	setEdge(&w, second, readySince(2*time.Hour))
 	newer := testOptions
@@ -133,7 +134,7 @@ func TestPartitionHoldsRollAndBudget(t *testing.T) {
 		g.Expect(recreates(d)).To(Equal([]bool{false, false}), "after %v", after)
 		g.Expect(allowed).To(Equal("0"))
 		g.Expect(d.Again).To(BeNumerically("<=", rollout.Deadline-after))
-		held := slices.IndexFunc(d.Problems, func(p network.Problem) bool { return p.Cause == network.EdgesHeld })
+		held := slices.IndexFunc(d.Problems, func(p problem.Problem) bool { return p.Cause == problem.EdgesHeld })
 		g.Expect(held).To(BeNumerically(">=", 0))
 		g.Expect(message(d.Problems[held])).To(ContainSubstring("cannot be drained, because edge 1 cannot reach its peer. This ends when both edges reach each other, or after 10 minutes"))
 	}
@@ -148,29 +149,29 @@ func TestPartitionHoldsRollAndBudget(t *testing.T) {
 
 // TestReportedByEdges: what edges report about themselves and each other, in words.
 func TestReportedByEdges(t *testing.T) {
-	one := func(r network.Report) network.Report { r.Edge = 1; return r }
-	two := func(r network.Report) network.Report { r.Edge = 2; return r }
-	reaches, serves := network.Report{Level: network.LevelReaches}, network.Report{Level: network.LevelServes}
-	differ := network.Report{PlansDiffer: true}
-	rogue := network.Report{Level: network.LevelReaches, DHCPServers: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.66"), MAC: "02:00:00:00:00:0a"}}}
+	one := func(r reported.Report) reported.Report { r.Edge = 1; return r }
+	two := func(r reported.Report) reported.Report { r.Edge = 2; return r }
+	reaches, serves := reported.Report{Level: reported.LevelReaches}, reported.Report{Level: reported.LevelServes}
+	differ := reported.Report{PlansDiffer: true}
+	rogue := reported.Report{Level: reported.LevelReaches, DHCPServers: []reported.UsedAddress{{Address: netip.MustParseAddr("192.168.100.66"), MAC: "02:00:00:00:00:0a"}}}
 	for name, c := range map[string]struct {
-		reports []network.Report
+		reports []reported.Report
 		change  func(*gather.World)
 		says    []string
 	}{
-		"all is well":                 {[]network.Report{one(reaches), two(reaches)}, nil, nil},
-		"the API server is down":      {[]network.Report{one(serves), two(serves)}, nil, nil},
-		"of a former version":         {[]network.Report{one(network.Report{}), two(reaches)}, nil, nil},
-		"one reaches less":            {[]network.Report{one(reaches), two(serves)}, nil, []string{"Warning EdgeImpaired: Edge 2 of network clusters/vlan100 cannot connect VMs to the API server"}},
-		"one is cut and says nothing": {[]network.Report{one(network.Report{Peer: network.PeerImpaired, Level: network.LevelReaches}), two(reaches)}, nil, []string{"Edge 2 of network clusters/vlan100 cannot connect"}},
-		"its peer is gone since": {[]network.Report{one(network.Report{Peer: network.PeerImpaired}), two(reaches)},
+		"all is well":                 {[]reported.Report{one(reaches), two(reaches)}, nil, nil},
+		"the API server is down":      {[]reported.Report{one(serves), two(serves)}, nil, nil},
+		"of a former version":         {[]reported.Report{one(reported.Report{}), two(reaches)}, nil, nil},
+		"one reaches less":            {[]reported.Report{one(reaches), two(serves)}, nil, []string{"Warning EdgeImpaired: Edge 2 of network clusters/vlan100 cannot connect VMs to the API server"}},
+		"one is cut and says nothing": {[]reported.Report{one(reported.Report{Peer: reported.PeerImpaired, Level: reported.LevelReaches}), two(reaches)}, nil, []string{"Edge 2 of network clusters/vlan100 cannot connect"}},
+		"its peer is gone since": {[]reported.Report{one(reported.Report{Peer: reported.PeerImpaired}), two(reaches)},
 			func(w *gather.World) { setEdge(w, first, stopped) }, nil},
-		"one is deaf":           {[]network.Report{one(network.Report{Deaf: true, Level: network.LevelNothing}), two(reaches)}, nil, []string{"EdgeImpaired: Edge 1 of network clusters/vlan100 receives nothing from the VLAN"}},
-		"an old word of a twin": {[]network.Report{one(reaches), two(network.Report{Yields: true, PeerSilent: true})}, nil, nil},
-		"both tell of a twin":   {[]network.Report{one(network.Report{PeerDuplicated: true}), two(network.Report{Yields: true, Level: network.LevelNothing})}, nil, []string{"Warning EdgeDuplicated: Two pods run as edge 2 of"}},
-		"plans differ":          {[]network.Report{one(differ), two(differ)}, nil, []string{"Warning EdgesServeDifferentPlans: The edges of network clusters/vlan100 serve different plans, as edge 1 reports"}},
-		"the second tells":      {[]network.Report{two(differ)}, nil, []string{"as edge 2 reports"}},
-		"a VM runs a DHCP server": {[]network.Report{one(rogue), two(rogue)},
+		"one is deaf":           {[]reported.Report{one(reported.Report{Deaf: true, Level: reported.LevelNothing}), two(reaches)}, nil, []string{"EdgeImpaired: Edge 1 of network clusters/vlan100 receives nothing from the VLAN"}},
+		"an old word of a twin": {[]reported.Report{one(reaches), two(reported.Report{Yields: true, PeerSilent: true})}, nil, nil},
+		"both tell of a twin":   {[]reported.Report{one(reported.Report{PeerDuplicated: true}), two(reported.Report{Yields: true, Level: reported.LevelNothing})}, nil, []string{"Warning EdgeDuplicated: Two pods run as edge 2 of"}},
+		"plans differ":          {[]reported.Report{one(differ), two(differ)}, nil, []string{"Warning EdgesServeDifferentPlans: The edges of network clusters/vlan100 serve different plans, as edge 1 reports"}},
+		"the second tells":      {[]reported.Report{two(differ)}, nil, []string{"as edge 2 reports"}},
+		"a VM runs a DHCP server": {[]reported.Report{one(rogue), two(rogue)},
 			func(w *gather.World) {
 				m := kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: "blue-worker-9"}}
 				m.Spec.Networks = []kubevirtv1.Network{{Name: "default"}}
@@ -179,29 +180,29 @@ func TestReportedByEdges(t *testing.T) {
 				NewWithT(t).Expect(err).NotTo(HaveOccurred())
 				w.VMs = append(w.VMs, *kept.(*kubevirtv1.VirtualMachineInstance))
 			}, []string{"Warning RogueDHCPServer: Another DHCP server was active on network clusters/vlan100 at 192.168.100.66 within the last hour. VM blue-worker-9 (MAC 02:00:00:00:00:0a) is named as its host"}},
-		"a host answers for the peer": {[]network.Report{one(network.Report{Level: network.LevelReaches, PeerHosts: []network.UsedAddress{
-			{Address: netip.MustParseAddr("192.168.100.5"), MAC: "02:00:00:00:00:0a"}, {Address: netip.MustParseAddr("192.168.100.77"), MAC: "02:00:00:00:00:0b"}}, VIPHosts: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:0c"}}}), two(reaches)},
+		"a host answers for the peer": {[]reported.Report{one(reported.Report{Level: reported.LevelReaches, PeerHosts: []reported.UsedAddress{
+			{Address: netip.MustParseAddr("192.168.100.5"), MAC: "02:00:00:00:00:0a"}, {Address: netip.MustParseAddr("192.168.100.77"), MAC: "02:00:00:00:00:0b"}}, VIPHosts: []reported.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:0c"}}}), two(reaches)},
 			nil, []string{"Warning AddressInUse: A host that is no edge (MAC 02:00:00:00:00:0c) answers for the next-hop VIP 192.168.100.2", "Warning AddressInUse: Another host (MAC 02:00:00:00:00:0a) answers for edge address 192.168.100.5"}},
-		"the DHCP pool is empty": {[]network.Report{one(network.Report{Level: network.LevelReaches, DHCP: network.DHCPReport{
-			Exhausted: network.PoolExhaustion{Since: testNow, PoolUse: network.PoolUse{Size: 2, Assigned: 2}}}}), two(reaches)},
+		"the DHCP pool is empty": {[]reported.Report{one(reported.Report{Level: reported.LevelReaches, DHCP: reported.DHCPReport{
+			Exhausted: reported.PoolExhaustion{Since: testNow, PoolUse: reported.PoolUse{Size: 2, Assigned: 2}}}}), two(reaches)},
 			nil, []string{"Warning AddressesExhausted: DHCP on network clusters/vlan100 has had no free address since"}},
-		"leases are refused": {[]network.Report{one(reaches), two(network.Report{Level: network.LevelReaches, DHCP: network.DHCPReport{
-			NotWritten: network.LeasesUnwritten{Since: testNow, Error: "exceeded quota"}}})},
+		"leases are refused": {[]reported.Report{one(reaches), two(reported.Report{Level: reported.LevelReaches, DHCP: reported.DHCPReport{
+			NotWritten: reported.LeasesUnwritten{Since: testNow, Error: "exceeded quota"}}})},
 			nil, []string{"Warning LeasesNotWritten: Edge 2 of network clusters/vlan100 has failed to write new leases since"}},
-		"an edge whose pool was empty is gone": {[]network.Report{one(network.Report{Level: network.LevelReaches, DHCP: network.DHCPReport{
-			Exhausted: network.PoolExhaustion{Since: testNow}}}), two(reaches)},
+		"an edge whose pool was empty is gone": {[]reported.Report{one(reported.Report{Level: reported.LevelReaches, DHCP: reported.DHCPReport{
+			Exhausted: reported.PoolExhaustion{Since: testNow}}}), two(reaches)},
 			func(w *gather.World) { setEdge(w, first, stopped) }, nil},
-		"a host that leads to the management cluster": {[]network.Report{one(network.Report{Level: network.LevelReaches, RefusedHosts: []string{"mirror.example.com:443"}}), two(reaches)},
+		"a host that leads to the management cluster": {[]reported.Report{one(reported.Report{Level: reported.LevelReaches, RefusedHosts: []string{"mirror.example.com:443"}}), two(reaches)},
 			func(w *gather.World) {
 				metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+"allowed-hosts", "auto,mirror.example.com")
 			}, []string{"Warning NotPermitted: External hosts of network clusters/vlan100 have addresses inside the management cluster: mirror.example.com:443"}},
-		"a loose kernel": {[]network.Report{one(network.Report{Level: network.LevelReaches, Believes: network.KernelCauses()}), two(reaches)}, nil, []string{
+		"a loose kernel": {[]reported.Report{one(reported.Report{Level: reported.LevelReaches, Believes: reported.KernelCauses()}), two(reaches)}, nil, []string{
 			"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 does not verify source addresses",
 			"Warning SourcesUnverified: Edge 1 takes IPv6 packets from network clusters/vlan100",
 			"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 takes ICMP redirects",
 			"Warning RogueRouter: A host on network clusters/vlan100 acts as an IPv6 router",
 			"Warning EdgeImpaired: The kernel of edge 1 of network clusters/vlan100 lacks a route to a network of annotation client-networks"}},
-		"while edges are rolled": {[]network.Report{one(differ), two(differ)}, func(w *gather.World) { setEdge(w, first, older) }, nil},
+		"while edges are rolled": {[]reported.Report{one(differ), two(differ)}, func(w *gather.World) { setEdge(w, first, older) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -215,7 +216,7 @@ func TestReportedByEdges(t *testing.T) {
 			d := decide.About(w, testOptions.Release, testNow)
 			var lines []string
 			for _, p := range d.Problems {
-				if slices.Contains([]network.Reason{network.EdgeImpaired, network.EdgeDuplicated, network.EdgesServeDifferentPlans, network.SourcesUnverified, network.RogueRouter, network.RogueDHCPServer, network.AddressInUse, network.NotPermitted, network.AddressesExhausted, network.LeasesNotWritten}, p.Reason) {
+				if slices.Contains([]problem.Reason{problem.EdgeImpaired, problem.EdgeDuplicated, problem.EdgesServeDifferentPlans, problem.SourcesUnverified, problem.RogueRouter, problem.RogueDHCPServer, problem.AddressInUse, problem.NotPermitted, problem.AddressesExhausted, problem.LeasesNotWritten}, p.Reason) {
 					lines = append(lines, explain.Line(p))
 					g.Expect(p.Blocks()).To(BeFalse())
 				}
@@ -264,22 +265,22 @@ func TestEdgeSaysWhyItDoesNotServe(t *testing.T) {
 	g := NewWithT(t)
 	const why = "dns: CIDR 10.128.0.0/24 of network clusters.vlan100 on net1 contains 10.128.0.9 (a pod of Service kube-apiserver), which is unreachable"
 	w, _ := twoEdges(t)
-	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: network.Report{Edge: 1, Peer: network.PeerServing, NotServing: why}}}
-	says := func() (network.Problems, string) {
+	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: reported.Report{Edge: 1, Peer: reported.PeerServing, NotServing: why}}}
+	says := func() (problem.Problems, string) {
 		d := decide.About(w, testOptions.Release, testNow)
 		v := report.Of(w, d, apply.Outcome{Edges: w.Edges})
 		return v.AllProblems, v.Message()
 	}
 	problems, _ := says()
-	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", network.EdgeNotServing)), "its pod is ready, so the report is old")
+	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", problem.EdgeNotServing)), "its pod is ready, so the report is old")
 
 	setEdge(&w, first, stopped)
 	problems, text := says()
-	g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.EdgeNotServing), HaveField("Severity", network.SeverityWarning))))
+	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.EdgeNotServing), HaveField("Severity", problem.SeverityWarning))))
 	g.Expect(text).To(ContainSubstring(why))
 
 	setEdge(&w, second, stopped)
 	problems, text = says()
-	g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.NetworkEdgeNotServing), HaveField("Reason", network.EdgeNotReady))))
+	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.NetworkEdgeNotServing), HaveField("Reason", problem.EdgeNotReady))))
 	g.Expect(text).To(ContainSubstring(why))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
@@ -114,7 +115,7 @@ func TestErrorKeepsNoDestination(t *testing.T) {
 	g.Expect(kindsOf(d.Desired)).To(HaveExactElements("ConfigMap", "NetworkPolicy"))
 	got, err := network.ReadPlan([]byte(planOf(t, d.Desired)))
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(got).To(Equal(plan.Restricted(w.Management.Networks, w.Permissions)))
+	g.Expect(got).To(Equal(derive.Restricted(plan, w.Management.Networks, w.Permissions)))
 	g.Expect(got.Networks[0].Backends).NotTo(ContainElement(HaveField("Host", "evil.example.net")))
 	g.Expect(got.Networks[0].MayDial(netip.MustParseAddr("172.30.44.5"))).To(BeFalse())
 	w.Last = got

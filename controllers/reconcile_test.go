@@ -24,11 +24,12 @@ import (
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // patience is how long a test waits for what must happen.
@@ -125,7 +126,7 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.newHosted(t, "optin", nil)
 	h.publish(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
 	always := []string{"ServiceAccount oooi-edge", "Role oooi-edge", "RoleBinding oooi-edge", "RoleBinding oooi-controlplane", "ConfigMap oooi-plan", "ConfigMap oooi-status",
 		"NetworkPolicy " + desired.EdgePolicy, "NetworkAttachmentDefinition " + wire.EdgeNADName(h.network("vlan100"))}
 	names := func() []string { return slices.Sorted(maps.Keys(h.snapshot(t))) }
@@ -202,21 +203,21 @@ func testOptOut(t *testing.T, s *apiServer, _ *Reconciler) {
 func testWaits(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.newHosted(t, "waits", nil)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.WaitingForControlPlane))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.WaitingForControlPlane))
 	g.Expect(h.snapshot(t)).To(BeEmpty())
 	h.publish(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
 }
 
 func testWrongAnnotation(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.newHosted(t, "wrong", map[string]string{"cidr": "192.168.100.0/244"})
 	h.publish(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.AnnotationInvalid))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.AnnotationInvalid))
 	g.Eventually(func() string { return h.condition(t).Message }).WithTimeout(patience).Should(And(ContainSubstring("192.168.100.0/244"), ContainSubstring("Nothing is applied")))
 	g.Expect(h.snapshot(t)).To(BeEmpty())
 	h.annotate(t, "cidr", "192.168.101.0/24")
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
 	g.Expect(h.plan(t)).To(ContainSubstring("192.168.101.0/24"))
 }
 
@@ -226,7 +227,7 @@ func testLastGoodPlan(t *testing.T, s *apiServer, r *Reconciler) {
 	again(t, r, h)
 	before := h.snapshot(t)
 	h.annotate(t, "gateway", "10.0.0.1")
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.AddressConflict))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.AddressConflict))
 	g.Expect(h.condition(t).Message).To(ContainSubstring("Edges keep serving the previous one."))
 	g.Expect(h.snapshot(t)).To(Equal(before))
 }
@@ -292,7 +293,7 @@ func testForeignConditions(t *testing.T, s *apiServer, _ *Reconciler) {
 	}
 	theirs("Available")
 	h.annotate(t, "cidr", "x")
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.AnnotationInvalid))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.AnnotationInvalid))
 	theirs("Progressing")
 	g.Expect(types()).To(ConsistOf("Available", "Progressing", own.ConditionType))
 	h.annotate(t, "network", "")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // deadline is what is stored with the plan, "" where nothing is.
@@ -47,7 +47,7 @@ func testRemovalIsAnnouncedAgain(t *testing.T, s *apiServer) {
 			return err
 		}).WithTimeout(patience).Should(Succeed())
 		g.Expect(at).To(BeTemporally("<=", ahead.now().Add(decide.RemovalDelay+time.Second)))
-		g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring(string(network.RemovalScheduled)), ContainSubstring(h.deadline(t)())))
+		g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring(string(problem.RemovalScheduled)), ContainSubstring(h.deadline(t)())))
 		g.Expect(h.deployments(t, "vlan100")).To(HaveLen(2))
 	}
 	since := ahead.now()
@@ -56,7 +56,7 @@ func testRemovalIsAnnouncedAgain(t *testing.T, s *apiServer) {
 
 	h.annotate(t, "cidr", "rubbish")
 	h.annotate(t, "network", "auto")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(string(network.AnnotationInvalid)))
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(string(problem.AnnotationInvalid)))
 	g.Eventually(h.deadline(t)).WithTimeout(patience).Should(BeEmpty(), "it is put away although the cluster is not served")
 	ahead.add(72 * time.Hour)
 	since = ahead.now()
@@ -64,7 +64,7 @@ func testRemovalIsAnnouncedAgain(t *testing.T, s *apiServer) {
 	announced(since)
 
 	h.annotate(t, "paused", "true")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(string(network.Paused)))
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(string(problem.Paused)))
 	ahead.add(time.Hour)
 	since = ahead.now()
 	h.annotate(t, "paused", "")

@@ -18,6 +18,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestRemovalAfter: what follows from a lost annotation, the VMs, the stored deadline and the time.
@@ -102,7 +103,7 @@ func byAnotherNAD(w *gather.World) {
 
 // TestRemovalWithoutAPlan: which networks VMs use is unknown, so nothing is removed while there are VMs.
 func TestRemovalWithoutAPlan(t *testing.T) {
-	unreadable := network.Problems{network.NewProblem(network.PlanUnreadable, network.Subject{}, network.Args{"namespace": "x", "error": "y"})}
+	unreadable := problem.Problems{problem.New(problem.PlanUnreadable, problem.Subject{}, problem.Args{"namespace": "x", "error": "y"})}
 	for name, c := range map[string]struct {
 		change func(*gather.World)
 		want   decide.Action
@@ -131,7 +132,7 @@ func TestRemovalWithoutAPlan(t *testing.T) {
 			}
 			g.Expect(d.Desired).To(BeEmpty(), "the plan is not replaced by an empty one")
 			said, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: w.Edges}), testNow)
-			g.Expect(said.Reason).To(Equal(string(network.NotApplied)))
+			g.Expect(said.Reason).To(Equal(string(problem.NotApplied)))
 			g.Expect(said.Message).To(ContainSubstring("is missing on the HostedCluster"))
 		})
 	}

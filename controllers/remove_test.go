@@ -24,7 +24,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestPrune: one object that cannot be deleted stops no other, except what it depends on.
@@ -103,7 +103,7 @@ func testRemovalHeld(t *testing.T, s *apiServer, r *Reconciler) {
 	plan := ownObject{own.ConfigMapKind, wire.PlanConfigMap}
 	g.Expect(h.finalize(t, plan, "example.com/other")).To(Succeed())
 	h.annotate(t, "network", "none")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.Removing)),
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.Removing)),
 		ContainSubstring("ConfigMap oooi-plan"), ContainSubstring("example.com/other"), ContainSubstring("no edge exists")))
 	g.Expect(h.condition(t).Status).To(Equal(metav1.ConditionFalse))
 	g.Expect(h.names(t)()).To(BeEmpty())
@@ -111,7 +111,7 @@ func testRemovalHeld(t *testing.T, s *apiServer, r *Reconciler) {
 		again(t, r, h)
 	}
 	g.Expect(s.deletions(fmt.Sprintf("/api/v1/namespaces/%s/configmaps/%s", h.ns, plan.name))).To(Equal(1))
-	g.Eventually(h.told(t, string(network.Removing))).WithTimeout(patience).Should(HaveLen(1))
+	g.Eventually(h.told(t, string(problem.Removing))).WithTimeout(patience).Should(HaveLen(1))
 	g.Expect(h.finalize(t, plan)).To(Succeed())
 	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEmpty())
 	g.Expect(h.snapshot(t)).To(BeEmpty())
@@ -124,7 +124,7 @@ func testRemovalOfAnEdgeHeld(t *testing.T, s *apiServer, _ *Reconciler) {
 	edge := ownObject{own.DeploymentKind, h.edge()}
 	g.Expect(h.finalize(t, edge, "example.com/other")).To(Succeed())
 	h.annotate(t, "network", "none")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.Removing)),
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.Removing)),
 		ContainSubstring("Deployment "+edge.name), ContainSubstring("At least one edge still exists")))
 	g.Expect(h.names(t)()).To(ConsistOf(edge.name))
 	g.Expect(h.snapshot(t)).To(And(HaveKey("NetworkPolicy "+desired.EdgePolicy), HaveKey("ConfigMap "+wire.PlanConfigMap), HaveKey("RoleBinding "+wire.ServiceAccount)))

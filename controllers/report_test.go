@@ -22,10 +22,11 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 )
 
 func deployment(change func(*appsv1.Deployment)) appsv1.Deployment {
@@ -45,11 +46,11 @@ func lone(change func(*appsv1.Deployment)) apply.Outcome {
 // TestVerdict: which reason stands for what is known, and what users read first.
 func TestVerdict(t *testing.T) {
 	serving := edgesOf(deployment(func(*appsv1.Deployment) {}))
-	blocking := network.Problem{Reason: network.CIDRMissing, Severity: network.SeverityError, Args: network.Args{"detail": "No CIDR."}}
-	waiting := network.Problem{Reason: network.WaitingForEndpoint, Severity: network.SeverityWaiting, Args: network.Args{"detail": "OAuth is missing."}}
-	early := network.Problem{Reason: network.WaitingForControlPlane, Severity: network.SeverityWaiting, Args: network.Args{"detail": "No API yet."}}
-	inUse := network.Problem{Reason: network.AddressInUse, Severity: network.SeverityError, Args: network.Args{"detail": "By MAC x."}}
-	note := network.Problem{Reason: network.ImagesUnreachable, Severity: network.SeverityWarning, Args: network.Args{"detail": "no images."}}
+	blocking := problem.Problem{Reason: problem.CIDRMissing, Severity: problem.SeverityError, Args: problem.Args{"detail": "No CIDR."}}
+	waiting := problem.Problem{Reason: problem.WaitingForEndpoint, Severity: problem.SeverityWaiting, Args: problem.Args{"detail": "OAuth is missing."}}
+	early := problem.Problem{Reason: problem.WaitingForControlPlane, Severity: problem.SeverityWaiting, Args: problem.Args{"detail": "No API yet."}}
+	inUse := problem.Problem{Reason: problem.AddressInUse, Severity: problem.SeverityError, Args: problem.Args{"detail": "By MAC x."}}
+	note := problem.Problem{Reason: problem.ImagesUnreachable, Severity: problem.SeverityWarning, Args: problem.Args{"detail": "no images."}}
 	starts := func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 }
 	starting := gather.EdgeOf(deployment(func(d *appsv1.Deployment) { d.Name = "two"; starts(d) }))
 	lost := gather.EdgeOf(drained(time.Minute)(starting.Live))
@@ -67,32 +68,32 @@ func TestVerdict(t *testing.T) {
 	}))
 	for name, c := range map[string]struct {
 		action   decide.Action
-		problems network.Problems
+		problems problem.Problems
 		outcome  apply.Outcome
-		reason   network.Reason
-		severity network.Severity
+		reason   problem.Reason
+		severity problem.Severity
 		text     string
 	}{
-		"well":                   {decide.Serve, nil, apply.Outcome{Edges: serving}, explain.Ready, network.SeverityInfo, ""},
-		"well but":               {decide.Serve, network.Problems{note}, apply.Outcome{Edges: serving}, explain.ReadyWithWarnings, network.SeverityWarning, "No images."},
-		"a part is waited for":   {decide.Serve, network.Problems{note, waiting}, apply.Outcome{Edges: serving}, network.WaitingForEndpoint, network.SeverityWaiting, "OAuth is missing."},
-		"both wait":              {decide.Serve, network.Problems{waiting}, lone(starts), network.WaitingForEndpoint, network.SeverityWaiting, "is not ready"},
-		"refused, and only that": {decide.Leave, network.Problems{note, waiting, blocking}, apply.Outcome{}, network.CIDRMissing, network.SeverityError, "No CIDR."},
-		"refused while it runs":  {decide.Leave, network.Problems{blocking}, apply.Outcome{Edges: serving}, network.CIDRMissing, network.SeverityError, "No CIDR."},
-		"no control plane":       {decide.Leave, network.Problems{early}, apply.Outcome{}, network.WaitingForControlPlane, network.SeverityWaiting, "No API yet."},
-		"the first pod starts":   {decide.Serve, nil, lone(starts), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
-		"old pod still exists":   {decide.Serve, nil, lone(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 0 }), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
-		"not observed yet":       {decide.Serve, nil, lone(func(d *appsv1.Deployment) { d.Generation = 3 }), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
-		"just created":           {decide.Serve, nil, lone(func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
-		"one of two edges": {decide.Serve, network.Problems{note}, apply.Outcome{Edges: append(serving, starting)}, explain.ReadyWithWarnings, network.SeverityWarning,
+		"well":                   {decide.Serve, nil, apply.Outcome{Edges: serving}, explain.Ready, problem.SeverityInfo, ""},
+		"well but":               {decide.Serve, problem.Problems{note}, apply.Outcome{Edges: serving}, explain.ReadyWithWarnings, problem.SeverityWarning, "No images."},
+		"a part is waited for":   {decide.Serve, problem.Problems{note, waiting}, apply.Outcome{Edges: serving}, problem.WaitingForEndpoint, problem.SeverityWaiting, "OAuth is missing."},
+		"both wait":              {decide.Serve, problem.Problems{waiting}, lone(starts), problem.WaitingForEndpoint, problem.SeverityWaiting, "is not ready"},
+		"refused, and only that": {decide.Leave, problem.Problems{note, waiting, blocking}, apply.Outcome{}, problem.CIDRMissing, problem.SeverityError, "No CIDR."},
+		"refused while it runs":  {decide.Leave, problem.Problems{blocking}, apply.Outcome{Edges: serving}, problem.CIDRMissing, problem.SeverityError, "No CIDR."},
+		"no control plane":       {decide.Leave, problem.Problems{early}, apply.Outcome{}, problem.WaitingForControlPlane, problem.SeverityWaiting, "No API yet."},
+		"the first pod starts":   {decide.Serve, nil, lone(starts), problem.EdgeNotReady, problem.SeverityWaiting, "is not ready"},
+		"old pod still exists":   {decide.Serve, nil, lone(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 0 }), problem.EdgeNotReady, problem.SeverityWaiting, "is not ready"},
+		"not observed yet":       {decide.Serve, nil, lone(func(d *appsv1.Deployment) { d.Generation = 3 }), problem.EdgeNotReady, problem.SeverityWaiting, "is not ready"},
+		"just created":           {decide.Serve, nil, lone(func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }), problem.EdgeNotReady, problem.SeverityWaiting, "is not ready"},
+		"one of two edges": {decide.Serve, problem.Problems{note}, apply.Outcome{Edges: append(serving, starting)}, explain.ReadyWithWarnings, problem.SeverityWarning,
 			"Edge clusters-blue/two is not ready. If its peer also fails, network clusters/vlan100 has no DHCP, DNS, NTP, access to the control plane. Check its pod: kubectl -n clusters-blue describe pod -l hostedcluster.densityops.com/network=clusters.vlan100"},
-		"one of two, and a part is waited for": {decide.Serve, network.Problems{waiting}, apply.Outcome{Edges: append(serving, lost)}, network.WaitingForEndpoint, network.SeverityWaiting, "two is not ready"},
-		"neither of two edges":                 {decide.Serve, nil, apply.Outcome{Edges: []gather.Edge{starting, lost}}, network.EdgeNotReady, network.SeverityError, "no other edge"},
-		"an edge of another network":           {decide.Serve, nil, apply.Outcome{Edges: append(serving, other)}, network.EdgeNotReady, network.SeverityWaiting, "storage"},
-		"addresses are checked":                {decide.Serve, nil, apply.Outcome{Edges: []gather.Edge{checking}}, network.AddressCheckPending, network.SeverityWaiting, "checking for address conflicts (Deployment oooi-acd-clusters-vlan100)"},
-		"addresses are in use":                 {decide.Serve, network.Problems{waiting, inUse}, apply.Outcome{Edges: []gather.Edge{checking}}, network.AddressInUse, network.SeverityError, "By MAC x."},
-		"refused while addresses are checked":  {decide.Leave, network.Problems{blocking}, apply.Outcome{Edges: []gather.Edge{checking}}, network.CIDRMissing, network.SeverityError, "No CIDR."},
-		"pod refused, and why":                 {decide.Serve, network.Problems{note}, lone(refused), network.EdgeNotReady, network.SeverityError, "violates PodSecurity"},
+		"one of two, and a part is waited for": {decide.Serve, problem.Problems{waiting}, apply.Outcome{Edges: append(serving, lost)}, problem.WaitingForEndpoint, problem.SeverityWaiting, "two is not ready"},
+		"neither of two edges":                 {decide.Serve, nil, apply.Outcome{Edges: []gather.Edge{starting, lost}}, problem.EdgeNotReady, problem.SeverityError, "no other edge"},
+		"an edge of another network":           {decide.Serve, nil, apply.Outcome{Edges: append(serving, other)}, problem.EdgeNotReady, problem.SeverityWaiting, "storage"},
+		"addresses are checked":                {decide.Serve, nil, apply.Outcome{Edges: []gather.Edge{checking}}, problem.AddressCheckPending, problem.SeverityWaiting, "checking for address conflicts (Deployment oooi-acd-clusters-vlan100)"},
+		"addresses are in use":                 {decide.Serve, problem.Problems{waiting, inUse}, apply.Outcome{Edges: []gather.Edge{checking}}, problem.AddressInUse, problem.SeverityError, "By MAC x."},
+		"refused while addresses are checked":  {decide.Leave, problem.Problems{blocking}, apply.Outcome{Edges: []gather.Edge{checking}}, problem.CIDRMissing, problem.SeverityError, "No CIDR."},
+		"pod refused, and why":                 {decide.Serve, problem.Problems{note}, lone(refused), problem.EdgeNotReady, problem.SeverityError, "violates PodSecurity"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -182,9 +183,9 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 	lost := drained(time.Minute)
 	both, one, none := edgesOf(up, two), edgesOf(up, lost(two)), edgesOf(lost(up), lost(two))
 	serves := decide.Decision{Action: decide.Serve, Plan: plan}
-	warns, refused := serves, decide.Decision{Action: decide.Leave, Plan: plan, Problems: network.Problems{
-		{Reason: network.CIDRMissing, Severity: network.SeverityError, Args: network.Args{"detail": "No CIDR."}}}}
-	warns.Problems = network.Problems{{Reason: network.NTPMissing, Severity: network.SeverityWarning, Args: network.Args{"detail": "No time."}}}
+	warns, refused := serves, decide.Decision{Action: decide.Leave, Plan: plan, Problems: problem.Problems{
+		{Reason: problem.CIDRMissing, Severity: problem.SeverityError, Args: problem.Args{"detail": "No CIDR."}}}}
+	warns.Problems = problem.Problems{{Reason: problem.NTPMissing, Severity: problem.SeverityWarning, Args: problem.Args{"detail": "No time."}}}
 	type pass struct {
 		d     decide.Decision
 		edges []gather.Edge
@@ -239,7 +240,7 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 			g.Expect(restarted.report(t.Context(), w, last.d, apply.Outcome{Edges: last.edges})).To(Succeed())
 			g.Expect(recorder.Events).To(BeEmpty())
 			// A new release may say more.
-			last.d.Problems = append(slices.Clone(last.d.Problems), network.Problem{Reason: network.NTPMissing, Severity: network.SeverityWarning, Args: network.Args{"detail": "No clock."}})
+			last.d.Problems = append(slices.Clone(last.d.Problems), problem.Problem{Reason: problem.NTPMissing, Severity: problem.SeverityWarning, Args: problem.Args{"detail": "No clock."}})
 			restarted.memory = memory{}
 			g.Expect(restarted.report(t.Context(), w, last.d, apply.Outcome{Edges: last.edges})).To(Succeed())
 			g.Expect(recorder.Events).NotTo(Receive(ContainSubstring("Edge clusters-blue/")))
@@ -255,8 +256,8 @@ func TestEdgesReportWhileRefused(t *testing.T) {
 	w.Last = plan
 	w.HostedCluster.Annotations = annotated(w, "cidr", "x")
 	w.Reports = []gather.Reported{
-		{Network: "clusters.vlan100", Report: network.Report{Edge: 1, Peer: network.PeerUnreachable}},
-		{Network: "clusters.vlan100", Report: network.Report{Edge: 2, Degraded: network.Degradation{Cause: network.FailoverTargetsAnswered}}},
+		{Network: "clusters.vlan100", Report: reported.Report{Edge: 1, Peer: reported.PeerUnreachable}},
+		{Network: "clusters.vlan100", Report: reported.Report{Edge: 2, Degraded: reported.Degradation{Cause: problem.FailoverTargetsAnswered}}},
 	}
 	setEdge(&w, first, readySince(time.Hour))
 	setEdge(&w, second, readySince(time.Hour))
@@ -272,7 +273,7 @@ func TestTransitionTimeIsTheStatuss(t *testing.T) {
 	w, plan := served(t, "lb-ip")
 	earlier := metav1.NewTime(testNow.Add(-time.Hour))
 	w.HostedCluster.Status.Conditions = []metav1.Condition{{Type: own.ConditionType, Status: metav1.ConditionFalse, LastTransitionTime: earlier}}
-	waits := decide.Decision{Action: decide.Serve, Plan: plan, Problems: network.Problems{{Reason: network.WaitingForEndpoint, Severity: network.SeverityWaiting}}}
+	waits := decide.Decision{Action: decide.Serve, Plan: plan, Problems: problem.Problems{{Reason: problem.WaitingForEndpoint, Severity: problem.SeverityWaiting}}}
 	c, _ := report.Condition(w, waits, report.Of(w, waits, apply.Outcome{}), testNow)
 	g.Expect(c.LastTransitionTime).To(Equal(earlier), "False before and after")
 	ready := decide.Decision{Action: decide.Serve, Plan: plan}

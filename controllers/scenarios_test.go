@@ -25,6 +25,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -84,7 +85,7 @@ func TestStories(t *testing.T) {
 				d = decide.About(w, testOptions.Release, testNow)
 			}
 			text := story.Read(t, "plan.json")
-			if text == nil || d.Problems.Has(network.WaitingForControlPlane) {
+			if text == nil || d.Problems.Has(problem.WaitingForControlPlane) {
 				story.Check(t, "applied.yaml", nil)
 				g.Expect(d.Action).To(Equal(decide.Leave))
 				g.Expect(d.Desired).To(BeEmpty())

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -69,7 +69,7 @@ func (o observed) unwatched(t *testing.T, kind, words string) {
 	t.Helper()
 	g := NewWithT(t)
 	began := time.Now()
-	g.Eventually(o.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.NotApplied)),
+	g.Eventually(o.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.NotApplied)),
 		ContainSubstring("cannot watch objects of kind "+kind), ContainSubstring(words)))
 	t.Logf("reported after %s", time.Since(began).Round(time.Millisecond))
 	g.Expect(gauges(t, o.registry, "oooi_kind_watched")).To(And(HaveKeyWithValue(kind, 0.), HaveKeyWithValue("Service", 1.)))
@@ -82,7 +82,7 @@ func (o observed) watched(t *testing.T, kind, leaseTime string) {
 	t.Helper()
 	g := NewWithT(t)
 	began := time.Now()
-	g.Eventually(o.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
+	g.Eventually(o.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
 	t.Logf("gone after %s", time.Since(began).Round(time.Millisecond))
 	g.Eventually(func() error { return o.operator.Kinds.Ready(nil) }).WithTimeout(patience).Should(Succeed())
 	g.Eventually(func() map[string]float64 { return gauges(t, o.registry, "oooi_kind_watched") }).WithTimeout(patience).Should(HaveKeyWithValue(kind, 1.))
@@ -141,7 +141,7 @@ func testVersionNotServed(t *testing.T, o observed) {
 // testObjectsOfOthers: objects that the imported types refuse, of other clusters, change nothing.
 func testObjectsOfOthers(t *testing.T, h hosted) {
 	g := NewWithT(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
 	g.Expect(h.admin.Create(t.Context(), newer(t,
 		`{"apiVersion":"kubevirt.io/v1","kind":"VirtualMachineInstance","metadata":{"namespace":"others","name":"newest"},"spec":{"domain":7,"networks":["a"]}}`))).To(Succeed())
 	h.annotate(t, "lease-time", "31m")
@@ -175,7 +175,7 @@ func anyShape(version map[string]any) {
 func testOwnObjects(t *testing.T, h, neighbor hosted) {
 	g := NewWithT(t)
 	neighbor.publish(t)
-	g.Eventually(neighbor.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
+	g.Eventually(neighbor.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
 	h.define(t, "nodepools.hypershift.openshift.io", anyShape)
 	plan := h.plan(t)
 	replicas := func(value string) func() error {
@@ -185,15 +185,15 @@ func testOwnObjects(t *testing.T, h, neighbor hosted) {
 		}
 	}
 	g.Eventually(replicas(`"three"`)).WithTimeout(patience).Should(Succeed())
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.NotApplied)),
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.NotApplied)),
 		ContainSubstring("NodePool clusters/skew"), ContainSubstring("spec.replicas: want int32, not string")))
 	h.annotate(t, "lease-time", "32m")
 	neighbor.annotate(t, "lease-time", "33m")
 	g.Eventually(func() string { return neighbor.plan(t) }).WithTimeout(patience).Should(ContainSubstring(`"leaseTime": "33m0s"`))
 	g.Expect(h.plan(t)).To(Equal(plan))
-	g.Expect(neighbor.reason(t)()).To(Equal(string(network.AddressCheckPending)))
+	g.Expect(neighbor.reason(t)()).To(Equal(string(problem.AddressCheckPending)))
 
 	g.Expect(replicas(`3`)()).To(Succeed())
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
 	g.Eventually(func() string { return h.plan(t) }).WithTimeout(patience).Should(ContainSubstring(`"leaseTime": "32m0s"`))
 }

@@ -217,8 +217,8 @@ func valid(t *testing.T) []string {
 		`{"name":"x","type":"ovn-k8s-cni-overlay","topology":"layer2","netAttachDefName":"clusters/vlan100"}`,
 	} {
 		for _, forward := range []bool{false, true} {
-			a, problem := cni.Attach(cni.Object{Namespace: "clusters", Name: "vlan100", Config: config, ResourceName: "example.com/vf"}, cni.Nodes{ForwardByDefault: forward})
-			NewWithT(t).Expect(problem).To(BeNil(), config)
+			a, fault := cni.Attach(cni.Object{Namespace: "clusters", Name: "vlan100", Config: config, ResourceName: "example.com/vf"}, cni.Nodes{ForwardByDefault: forward})
+			NewWithT(t).Expect(fault).To(BeNil(), config)
 			route := network.Route{Destination: netip.MustParsePrefix("10.9.0.0/16"), Via: netip.MustParseAddr("192.168.100.1")}
 			out = append(out, a.EdgeNADConfig, cni.WithRoutes(a.EdgeNADConfig, []network.Route{route, route}))
 			if a.VIPNADConfig != "" {

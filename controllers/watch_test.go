@@ -23,7 +23,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // TestWhatTheCacheKeeps of nodes: what is read of them, and not what
@@ -88,7 +88,7 @@ func TestReportsInMemoryAreShort(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		return o.(*metav1.PartialObjectMetadata).Annotations
 	}
-	longest := strings.Repeat("x", network.MaxReportBytes)
+	longest := strings.Repeat("x", reported.MaxBytes)
 	g.Expect(kept(longest)).To(Equal(map[string]string{wire.AnnotationReport: longest}))
 	g.Expect(kept(longest + "x")).To(BeEmpty())
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/apiserver"
 )
 
@@ -126,6 +126,6 @@ func testWaves(t *testing.T, s *apiServer) {
 	g.Eventually(play).WithTimeout(patience).Should(Equal(4))
 	g.Eventually(func() float64 { play(); ahead.add(time.Minute); return counts("updated")() }).WithTimeout(patience).Should(BeEquivalentTo(2))
 	for _, name := range order[2:] {
-		g.Eventually(byName[name].says(t)).WithTimeout(patience).ShouldNot(ContainSubstring(string(network.UpdatePending)))
+		g.Eventually(byName[name].says(t)).WithTimeout(patience).ShouldNot(ContainSubstring(string(problem.UpdatePending)))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/waves"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestANewReleaseWaitsForItsWave: edges of a former release stay until it is their cluster's
@@ -27,18 +28,18 @@ func TestANewReleaseWaitsForItsWave(t *testing.T) {
 		change  func(*network.Plan)
 		edited  bool
 		want    []rollout.Action
-		cause   network.Cause
+		cause   problem.Cause
 	}{
-		"its turn is later":       {waves.Turn{Wave: 2}, newer, nil, false, []rollout.Action{rollout.Hold, rollout.Hold}, network.UpdateWaits},
-		"the update is stopped":   {waves.Turn{Wave: 2, Stopped: true}, newer, nil, false, []rollout.Action{rollout.Hold, rollout.Hold}, network.UpdateStopped},
+		"its turn is later":       {waves.Turn{Wave: 2}, newer, nil, false, []rollout.Action{rollout.Hold, rollout.Hold}, problem.UpdateWaits},
+		"the update is stopped":   {waves.Turn{Wave: 2, Stopped: true}, newer, nil, false, []rollout.Action{rollout.Hold, rollout.Hold}, problem.UpdateStopped},
 		"it is its turn":          {waves.Turn{Now: true}, newer, nil, false, []rollout.Action{rollout.Hold, rollout.Recreate}, ""},
 		"the release is the same": {waves.Turn{}, testOptions, nil, false, []rollout.Action{rollout.Apply, rollout.Apply}, ""},
 		"the plan needs other addresses on one of two networks": {waves.Turn{Wave: 1}, newer, func(p *network.Plan) {
 			p.Networks[0].ServiceVIP = p.Networks[0].ServiceVIP.Next().Next().Next().Next().Next()
-		}, false, []rollout.Action{rollout.Hold, rollout.Recreate}, network.UpdateWaits},
+		}, false, []rollout.Action{rollout.Hold, rollout.Recreate}, problem.UpdateWaits},
 		"the plan needs other routes": {waves.Turn{Wave: 1}, newer, func(p *network.Plan) {
 			p.Networks[0].ClientNetworks = []netip.Prefix{netip.MustParsePrefix("10.9.0.0/16")}
-		}, false, []rollout.Action{rollout.Hold, rollout.Recreate}, network.UpdateWaits},
+		}, false, []rollout.Action{rollout.Hold, rollout.Recreate}, problem.UpdateWaits},
 		"only the pod of this cluster changes": {waves.Turn{}, testOptions, nil, true, []rollout.Action{rollout.Hold, rollout.Recreate}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/worlds"
 )
 
@@ -46,7 +48,7 @@ func agree(dump *files.Dump, at int) (served int, broken string) {
 		return 0, "the plan is invalid: " + d.Err.Error()
 	}
 	request, facts := hcp.Translate(w.Objects, network.Plan{})
-	plan, ok := network.Derive(request, facts, network.Plan{}, w.Others).Plan()
+	plan, ok := derive.Derive(request, facts, network.Plan{}, w.Others).Plan()
 	if d.Action == decide.Serve && (!ok || string(plan.JSON()) != string(d.Plan.JSON())) {
 		return 0, "the operator serves what Derive does not plan"
 	}
@@ -55,14 +57,14 @@ func agree(dump *files.Dump, at int) (served int, broken string) {
 	}
 	inFiles := dump.Clusters()[at]
 	request, facts = hcp.Translate(inFiles, network.Plan{})
-	told := network.Derive(request, facts, network.Plan{}, w.Others).Problems
+	told := derive.Derive(request, facts, network.Plan{}, w.Others).Problems
 	for _, p := range d.Problems {
 		// In files, what is missing may exist in the cluster. Then the problem has another reason.
-		same := slices.ContainsFunc(told, func(x network.Problem) bool { return x.Reason == p.Reason || x.Subject == p.Subject })
-		if unknown := p.Cause == network.SRIOVResourceExhausted && len(inFiles.Nodes) == 0; unknown {
+		same := slices.ContainsFunc(told, func(x problem.Problem) bool { return x.Reason == p.Reason || x.Subject == p.Subject })
+		if unknown := p.Cause == problem.SRIOVResourceExhausted && len(inFiles.Nodes) == 0; unknown {
 			continue
 		}
-		if p.Level() == network.SeverityError && !same {
+		if p.Level() == problem.SeverityError && !same {
 			return 0, "only the operator has the Error " + string(p.Cause) + " about " + p.Subject.String()
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/patience"
 )
@@ -86,7 +87,7 @@ func TestStaticDeviceKeepsItsAddress(t *testing.T) {
 	}
 	w.Expect(offered(message(discover, mac2))).To(Equal(full("30")), "its lease")
 	report, _ := x.Report(time.Now())
-	w.Expect(report.InUse).To(Equal([]network.UsedAddress{{Address: at("20"), MAC: foreignMAC}}))
+	w.Expect(report.InUse).To(Equal([]reported.UsedAddress{{Address: at("20"), MAC: foreignMAC}}))
 }
 
 // TestNodeOfAnotherServerKeepsItsAddress: a node whose address comes from an earlier DHCP server, and that has
@@ -243,5 +244,5 @@ func TestHonestDecline(t *testing.T) {
 	l, _ := s.files.At(at("20"))
 	w.Expect(time.Until(l.Expires)).To(BeNumerically(">", 30*time.Minute))
 	report, _ := x.Report(time.Now())
-	w.Expect(report.InUse).To(ConsistOf(network.UsedAddress{Address: at("20"), MAC: foreignMAC}))
+	w.Expect(report.InUse).To(ConsistOf(reported.UsedAddress{Address: at("20"), MAC: foreignMAC}))
 }

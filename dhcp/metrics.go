@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/metrics"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // Metrics holds the metrics of one server.
@@ -25,7 +25,7 @@ func (m *Metrics) OtherServers(count int) {
 }
 
 // observe sets the gauges of the pool and of the leases that wait to be written.
-func (m *Metrics) observe(pool network.PoolUse, inUse, waiting int) {
+func (m *Metrics) observe(pool reported.PoolUse, inUse, waiting int) {
 	for state, count := range map[string]int{"assigned": pool.Assigned, "declined": pool.Declined, "free": pool.Free} {
 		m.set(metrics.DHCPAddresses, count, state)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 const (
@@ -100,30 +101,30 @@ func (t *trouble) wrote(was network.Lease, err error, now time.Time) {
 
 // exhaustion is the pool, as pool returns it, since a client got no address from it. Avoided addresses
 // are free, but other hosts answered for them. Zero: an address is free, or no client asked recently.
-func (t *trouble) exhaustion(pool network.PoolUse, avoided int, now time.Time) network.PoolExhaustion {
+func (t *trouble) exhaustion(pool reported.PoolUse, avoided int, now time.Time) reported.PoolExhaustion {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	since := t.exhausted.since(now, refusedFor)
 	if pool.Free > avoided || since.IsZero() {
 		t.exhausted = span{}
-		return network.PoolExhaustion{}
+		return reported.PoolExhaustion{}
 	}
-	return network.PoolExhaustion{Since: since, PoolUse: pool}
+	return reported.PoolExhaustion{Since: since, PoolUse: pool}
 }
 
 // unwritten returns why leases are not written. Zero: they are, or have not been for a short
 // time only.
-func (t *trouble) unwritten(now time.Time) network.LeasesUnwritten {
+func (t *trouble) unwritten(now time.Time) reported.LeasesUnwritten {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lasts := func(f failing) bool { return !f.since(now, failedFor).IsZero() && now.Sub(f.first) >= failsSince }
 	switch {
 	case lasts(t.changed): // It is worse, and what refuses these also refuses new leases.
-		return network.LeasesUnwritten{Since: t.changed.first, RenewalsSince: t.changed.first, Error: reason(t.changed.err)}
+		return reported.LeasesUnwritten{Since: t.changed.first, RenewalsSince: t.changed.first, Error: reason(t.changed.err)}
 	case lasts(t.created):
-		return network.LeasesUnwritten{Since: t.created.first, Error: reason(t.created.err)}
+		return reported.LeasesUnwritten{Since: t.created.first, Error: reason(t.created.err)}
 	}
-	return network.LeasesUnwritten{}
+	return reported.LeasesUnwritten{}
 }
 
 // reason is why a lease was not written, as the store says it without names. Empty: unknown.
@@ -135,13 +136,13 @@ func reason(err error) string {
 }
 
 // Report returns what operators must know at now, and the pool.
-func (s *Server) Report(now time.Time) (network.DHCPReport, network.PoolUse) {
+func (s *Server) Report(now time.Time) (reported.DHCPReport, reported.PoolUse) {
 	s.mu.Lock()
 	n := s.Network()
 	k := s.known(n, now)
 	pool, reserved, inUse := reply.PoolOf(n, k, now), reply.ReservationsInUse(n, k, now), s.conflicts.Conflicts(now, s.Store.At)
 	s.mu.Unlock()
-	return network.DHCPReport{
+	return reported.DHCPReport{
 		Exhausted:  s.trouble.exhaustion(pool, len(inUse), now),
 		NotWritten: s.trouble.unwritten(now),
 		InUse:      s.withDeclined(inUse, pool, now),
@@ -151,24 +152,24 @@ func (s *Server) Report(now time.Time) (network.DHCPReport, network.PoolUse) {
 
 // withDeclined returns out, the addresses that other hosts have, with those of the pool that clients
 // declined.
-func (s *Server) withDeclined(out []network.UsedAddress, pool network.PoolUse, now time.Time) []network.UsedAddress {
+func (s *Server) withDeclined(out []reported.UsedAddress, pool reported.PoolUse, now time.Time) []reported.UsedAddress {
 	if pool.Declined == 0 {
 		return out
 	}
 	ranges := reply.Ranges(s.Network())
 	for _, l := range s.Store.All() {
-		located := slices.ContainsFunc(out, func(u network.UsedAddress) bool { return u.Address == l.Address })
+		located := slices.ContainsFunc(out, func(u reported.UsedAddress) bool { return u.Address == l.Address })
 		if l.MAC == "" && !l.Blocked() && l.Held(now) && !located && slices.ContainsFunc(ranges, func(r network.Range) bool { return r.Contains(l.Address) }) {
-			out = append(out, network.UsedAddress{Address: l.Address})
+			out = append(out, reported.UsedAddress{Address: l.Address})
 		}
 	}
-	slices.SortFunc(out, network.UsedAddress.Compare)
+	slices.SortFunc(out, reported.UsedAddress.Compare)
 	return out
 }
 
 // Follow makes the report and the gauges until ctx ends. Report must return at once. Nil: only
 // the gauges are made.
-func (s *Server) Follow(ctx context.Context, report func(network.DHCPReport)) {
+func (s *Server) Follow(ctx context.Context, report func(reported.DHCPReport)) {
 	every(ctx, reportEvery, func() {
 		if s.Ready() != nil {
 			return // The report before a restart is better than one of a part.

@@ -15,6 +15,7 @@ import (
 	"github.com/cldmnky/oooi/dhcp/leasefile"
 	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -54,32 +55,32 @@ func TestExhaustedPool(t *testing.T) {
 	w.Expect(files.Replace(t.Context(), network.Lease{}, network.Lease{Address: at("21"), Expires: time.Now().Add(time.Hour).Truncate(time.Second)})).To(Succeed())
 	var server *dhcp.Server
 	s := serveFrom(t, n, files, func(d *dhcp.Server) { server = d })
-	report := func() network.DHCPReport { r, _ := server.Report(time.Now()); return r }
+	report := func() reported.DHCPReport { r, _ := server.Report(time.Now()); return r }
 	one := s.guest(mac1)
 	stop := one.start("udhcpc", one.udhcpc("-R")...)
 	w.Eventually(one.address).Should(Equal("192.168.100.20"))
 	w.Expect(report().Exhausted).To(BeZero(), "each client has an address")
-	w.Expect(report().InUse).To(ConsistOf(network.UsedAddress{Address: at("21")}))
+	w.Expect(report().InUse).To(ConsistOf(reported.UsedAddress{Address: at("21")}))
 
 	before := time.Now()
 	two := s.guest(mac2)
 	w.Expect(two.run("udhcpc", two.udhcpc("-n", "-q", "-t", "2", "-T", "1")...)).NotTo(Succeed())
 	x := report().Exhausted
-	w.Expect(x.PoolUse).To(Equal(network.PoolUse{Size: 2, Assigned: 1, Declined: 1}))
+	w.Expect(x.PoolUse).To(Equal(reported.PoolUse{Size: 2, Assigned: 1, Declined: 1}))
 	w.Expect(x.Since).To(BeTemporally("~", before, 5*time.Second))
 	later, _ := server.Report(time.Now().Add(time.Minute))
 	w.Expect(later.Exhausted).To(Equal(x), "since the first client")
 
-	reported := make(chan network.DHCPReport, 100)
+	reports := make(chan reported.DHCPReport, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	go server.Follow(ctx, func(r network.DHCPReport) { reported <- r })
-	w.Eventually(reported).Should(Receive(HaveField("Exhausted", x)))
+	go server.Follow(ctx, func(r reported.DHCPReport) { reports <- r })
+	w.Eventually(reports).Should(Receive(HaveField("Exhausted", x)))
 	w.Expect(gauges(t, s.counted, "oooi_dhcp_addresses")).To(Equal(map[string]float64{"assigned": 1, "declined": 1, "free": 0}))
 	w.Expect(gauges(t, s.counted, "oooi_dhcp_addresses_in_use")).To(HaveKeyWithValue("", 1.0))
 
 	stop(syscall.SIGTERM) // It releases its address.
-	w.Eventually(func() network.PoolExhaustion { return report().Exhausted }).Should(BeZero())
+	w.Eventually(func() reported.PoolExhaustion { return report().Exhausted }).Should(BeZero())
 }
 
 // A refusing store is files that cannot be written while it refuses.
@@ -108,7 +109,7 @@ func TestLeasesThatAreRefused(t *testing.T) {
 	store.why.Store(&quota)
 	var server *dhcp.Server
 	s := serveFrom(t, blue(), store, func(d *dhcp.Server) { server = d })
-	after := func(d time.Duration) network.LeasesUnwritten {
+	after := func(d time.Duration) reported.LeasesUnwritten {
 		r, _ := server.Report(time.Now().Add(d))
 		return r.NotWritten
 	}

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestRenderedNodePoolIsYoungest checks that a NodePool which does not exist yet does not
@@ -24,9 +24,9 @@ func TestRenderedNodePoolIsYoungest(t *testing.T) {
 }
 
 // hints returns the problems which say that names decided.
-func hints(all network.Problems) (out network.Problems) {
+func hints(all problem.Problems) (out problem.Problems) {
 	for _, p := range all {
-		if p.Cause == network.NetworkCIDRByName {
+		if p.Cause == problem.NetworkCIDRByName {
 			out = append(out, p)
 		}
 	}
@@ -44,7 +44,7 @@ func TestNamesDecideBetweenNodePools(t *testing.T) {
 		}
 		_, problems := translated(o)
 		found := hints(problems)
-		g.Expect(found).To(ConsistOf(HaveField("Severity", network.SeverityInfo)))
+		g.Expect(found).To(ConsistOf(HaveField("Severity", problem.SeverityInfo)))
 		g.Expect(message(found[0])).To(And(ContainSubstring("192.168.100.0/24"), ContainSubstring("NodePool "+o.NodePools[0].Name+" comes before zz")))
 	}
 	for _, np := range o.NodePools {

@@ -14,6 +14,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // pulling returns a cluster on an isolated network with that release image.
@@ -29,7 +30,7 @@ func pulling(t *testing.T, image string) hcp.Objects {
 
 // externalHosts returns the allowed external hosts as "host:port", or
 // "host:port by proxy", and the problems that are no hints.
-func externalHosts(o hcp.Objects) (hosts []string, problems network.Problems) {
+func externalHosts(o hcp.Objects) (hosts []string, problems problem.Problems) {
 	in, problems := translated(o)
 	for _, e := range in.Endpoints {
 		if e.Backend.Kind != network.BackendExternal {
@@ -41,12 +42,12 @@ func externalHosts(o hcp.Objects) (hosts []string, problems network.Problems) {
 		}
 		hosts = append(hosts, at)
 	}
-	return hosts, slices.DeleteFunc(problems, func(p network.Problem) bool { return p.Severity == network.SeverityInfo })
+	return hosts, slices.DeleteFunc(problems, func(p problem.Problem) bool { return p.Severity == problem.SeverityInfo })
 }
 
 // messageOf returns the message of the first problem with this reason, or "".
-func messageOf(ps network.Problems, r network.Reason) string {
-	i := slices.IndexFunc(ps, func(p network.Problem) bool { return p.Reason == r })
+func messageOf(ps problem.Problems, r problem.Reason) string {
+	i := slices.IndexFunc(ps, func(p problem.Problem) bool { return p.Reason == r })
 	if i < 0 {
 		return ""
 	}
@@ -64,7 +65,7 @@ func TestRegistriesOfTheCluster(t *testing.T) {
 	hosts, problems := externalHosts(o)
 	g.Expect(hosts).To(ConsistOf("quay.io:443", "cdn.quay.io:443", "cdn01.quay.io:443", "cdn02.quay.io:443", "cdn03.quay.io:443", "cdn04.quay.io:443", "cdn05.quay.io:443", "cdn06.quay.io:443",
 		"registry.example.com:8443", "mirror.example.com:443", "other.example.com:5000"))
-	g.Expect(messageOf(problems, network.ImagesUnreachable)).To(BeEmpty())
+	g.Expect(messageOf(problems, problem.ImagesUnreachable)).To(BeEmpty())
 
 	p, problems := plan(o)
 	g.Expect(problems.Blocking()).To(BeFalse())
@@ -100,8 +101,8 @@ func TestAllowedHosts(t *testing.T) {
 			}
 			hosts, problems := externalHosts(o)
 			g.Expect(hosts).To(Equal(c.hosts))
-			g.Expect(problems.Has(network.ImagesUnreachable)).To(Equal(c.problem != ""), "%v", problems)
-			g.Expect(messageOf(problems, network.ImagesUnreachable)).To(ContainSubstring(c.problem))
+			g.Expect(problems.Has(problem.ImagesUnreachable)).To(Equal(c.problem != ""), "%v", problems)
+			g.Expect(messageOf(problems, problem.ImagesUnreachable)).To(ContainSubstring(c.problem))
 			g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 		})
 	}
@@ -113,17 +114,17 @@ func TestHostsThatAreNotPermitted(t *testing.T) {
 	for name, c := range map[string]struct {
 		permitted network.Permissions
 		hosts     []string
-		reason    network.Reason
+		reason    problem.Reason
 		words     string
 	}{
-		"a node port, by default": {hosts: []string{"evil.example.net:443", "registry.example.com:8443"}, reason: network.NotPermitted, words: "--permit-ports does not permit: evil.example.net:30443"},
+		"a node port, by default": {hosts: []string{"evil.example.net:443", "registry.example.com:8443"}, reason: problem.NotPermitted, words: "--permit-ports does not permit: evil.example.net:30443"},
 		"a host": {permitted: network.Permissions{Hosts: []string{"*.example.com"}},
-			hosts: []string{"registry.example.com:8443"}, reason: network.NotPermitted, words: "--permit-hosts does not permit: evil.example.net."},
+			hosts: []string{"registry.example.com:8443"}, reason: problem.NotPermitted, words: "--permit-hosts does not permit: evil.example.net."},
 		"a release image": {permitted: network.Permissions{Hosts: []string{"*.example.net"}},
-			hosts: []string{"evil.example.net:443"}, reason: network.ImagesUnreachable, words: "registry.example.com, which the operator's flag --permit-hosts does not permit"},
+			hosts: []string{"evil.example.net:443"}, reason: problem.ImagesUnreachable, words: "registry.example.com, which the operator's flag --permit-hosts does not permit"},
 		"its port": {permitted: network.Permissions{Ports: []network.PortRange{{First: 443, Last: 443}}},
-			hosts: []string{"evil.example.net:443"}, reason: network.ImagesUnreachable, words: "registry.example.com:8443, but the operator's flag --permit-ports does not permit"},
-		"nothing": {permitted: network.Permissions{Hosts: []string{}}, reason: network.ImagesUnreachable, words: "registry.example.com"},
+			hosts: []string{"evil.example.net:443"}, reason: problem.ImagesUnreachable, words: "registry.example.com:8443, but the operator's flag --permit-ports does not permit"},
+		"nothing": {permitted: network.Permissions{Hosts: []string{}}, reason: problem.ImagesUnreachable, words: "registry.example.com"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -145,10 +146,10 @@ func TestEdgeNodesThatAreNotPermitted(t *testing.T) {
 	o.HostedCluster.Annotations[settings.Prefix+"edge-node-selector"] = "node-role.kubernetes.io/master=,vlan100=yes"
 	_, problems := translated(o)
 	g.Expect(problems.Blocking()).To(BeTrue())
-	g.Expect(messageOf(problems, network.NotPermitted)).To(ContainSubstring("--permit-edge-node-labels does not permit: node-role.kubernetes.io/master."))
+	g.Expect(messageOf(problems, problem.NotPermitted)).To(ContainSubstring("--permit-edge-node-labels does not permit: node-role.kubernetes.io/master."))
 	o.Permissions.NodeLabels = []string{"*"}
 	_, problems = translated(o)
-	g.Expect(problems.Has(network.NotPermitted)).To(BeFalse())
+	g.Expect(problems.Has(problem.NotPermitted)).To(BeFalse())
 }
 
 // TestRecordsThatOverride: the condition names a record that takes a published name away, or
@@ -162,8 +163,8 @@ func TestRecordsThatOverride(t *testing.T) {
 	_, problems := translated(o)
 	var told []string
 	for _, p := range problems {
-		if p.Reason == network.NamesOverridden {
-			g.Expect(p.Severity).To(Equal(network.SeverityWarning))
+		if p.Reason == problem.NamesOverridden {
+			g.Expect(p.Severity).To(Equal(problem.SeverityWarning))
 			told = append(told, p.Args["name"])
 		}
 	}
@@ -189,8 +190,8 @@ func TestRegistriesWithoutServerName(t *testing.T) {
 			o.HostedCluster.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: "x", Mirrors: []string{mirror}}}
 			hosts, problems := externalHosts(o)
 			g.Expect(hosts).To(HaveExactElements("registry.example.com:8443"))
-			g.Expect(problems.Has(network.ImagesUnreachable)).To(Equal(why != ""))
-			g.Expect(messageOf(problems, network.ImagesUnreachable)).To(ContainSubstring(why))
+			g.Expect(problems.Has(problem.ImagesUnreachable)).To(Equal(why != ""))
+			g.Expect(messageOf(problems, problem.ImagesUnreachable)).To(ContainSubstring(why))
 		})
 	}
 }
@@ -217,7 +218,7 @@ func TestManagementProxy(t *testing.T) {
 			o.Proxy = c.proxy
 			hosts, problems := externalHosts(o)
 			g.Expect(hosts).To(Equal(c.hosts))
-			detail := messageOf(problems, network.ImagesUnreachable)
+			detail := messageOf(problems, problem.ImagesUnreachable)
 			g.Expect(detail).To(ContainSubstring(c.why))
 			g.Expect(detail == "").To(Equal(c.why == ""))
 			g.Expect(strings.Contains(detail, "hunter2")).To(BeFalse(), "the message contains the password")
@@ -241,7 +242,7 @@ func TestManyMirrors(t *testing.T) {
 	}
 	hosts, problems := externalHosts(o)
 	g.Expect(hosts).To(And(HaveLen(257), ContainElements("registry.example.com:8443", "m0-0.example.com:443", "zz.example.com:443")))
-	g.Expect(problems).To(ContainElement(And(HaveField("Severity", network.SeverityWarning), WithTransform(message, ContainSubstring("cannot reach 64770 of the mirrors")))))
+	g.Expect(problems).To(ContainElement(And(HaveField("Severity", problem.SeverityWarning), WithTransform(message, ContainSubstring("cannot reach 64770 of the mirrors")))))
 }
 
 // TestHostsThatNoObjectNames: a registry that might redirect, or a release that might name images
@@ -276,15 +277,15 @@ func TestHostsThatNoObjectNames(t *testing.T) {
 				c.given(&o)
 			}
 			_, problems := translated(o)
-			told := map[network.Cause]string{}
+			told := map[problem.Cause]string{}
 			for _, p := range problems {
-				if p.Cause == network.RegistryMayRedirect || p.Cause == network.ReleaseMayNameOthers {
-					g.Expect(p.Severity).To(Equal(network.SeverityInfo))
+				if p.Cause == problem.RegistryMayRedirect || p.Cause == problem.ReleaseMayNameOthers {
+					g.Expect(p.Severity).To(Equal(problem.SeverityInfo))
 					told[p.Cause] = p.Args["hosts"]
 				}
 			}
-			g.Expect(told[network.RegistryMayRedirect]).To(Equal(c.redirect))
-			g.Expect(told[network.ReleaseMayNameOthers]).To(Equal(c.release))
+			g.Expect(told[problem.RegistryMayRedirect]).To(Equal(c.redirect))
+			g.Expect(told[problem.ReleaseMayNameOthers]).To(Equal(c.release))
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -63,7 +64,7 @@ func TestInvalidValues(t *testing.T) {
 				o := served(t)
 				o.HostedCluster.Annotations[settings.Prefix+key] = v
 				_, problems := translated(o)
-				i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Reason == network.AnnotationInvalid })
+				i := slices.IndexFunc(problems, func(p problem.Problem) bool { return p.Reason == problem.AnnotationInvalid })
 				g.Expect(i).To(BeNumerically(">=", 0), "accepted")
 				g.Expect(problems[i].Blocks()).To(BeTrue())
 				g.Expect(message(problems[i])).To(And(ContainSubstring(key), MatchRegexp(`\. (Set|Remove) `)))
@@ -94,7 +95,7 @@ func TestMisspelledKeys(t *testing.T) {
 			o := served(t)
 			o.HostedCluster.Annotations[settings.Prefix+key] = "1"
 			_, problems := translated(o)
-			i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Reason == network.AnnotationUnknown })
+			i := slices.IndexFunc(problems, func(p problem.Problem) bool { return p.Reason == problem.AnnotationUnknown })
 			g.Expect(i).To(BeNumerically(">=", 0))
 			g.Expect(problems[i].Blocks()).To(BeFalse())
 			if want != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 func passthrough(o *hcp.Objects, serviceExists bool) {
@@ -39,7 +40,7 @@ type appsCase struct {
 	backend *network.Backend
 	// record is the address that *.apps resolves to. Empty: none.
 	record  string
-	problem network.Reason
+	problem problem.Reason
 }
 
 func (c appsCase) run(t *testing.T) {
@@ -53,11 +54,11 @@ func (c appsCase) run(t *testing.T) {
 		g.Expect(request.Endpoints[i].Backend).To(Equal(*c.backend))
 		g.Expect(request.Endpoints[i].Hosts).To(HaveExactElements("*.apps.blue.example.com"))
 	}
-	for _, r := range []network.Reason{network.AppsUnreachable, network.WaitingForEndpoint} {
+	for _, r := range []problem.Reason{problem.AppsUnreachable, problem.WaitingForEndpoint} {
 		g.Expect(problems.Has(r)).To(Equal(r == c.problem), "%s: %v", r, problems)
 	}
 	if c.backend == nil {
-		g.Expect(slices.Contains(request.Waiting, "apps")).To(Equal(c.problem == network.WaitingForEndpoint))
+		g.Expect(slices.Contains(request.Waiting, "apps")).To(Equal(c.problem == problem.WaitingForEndpoint))
 	}
 	p, _ := derived(request)
 	var answered string
@@ -74,11 +75,11 @@ func TestAppsBackend(t *testing.T) {
 	viaService := network.Backend{Kind: network.BackendVMs, Name: "default-ingress-passthrough-service-plb4xffbdb:443", Service: "default-ingress-passthrough-service-plb4xffbdb", Port: 443, PortName: "https-443", TargetPort: 31443}
 	viaNodes := network.Backend{Kind: network.BackendVMs, Name: "vms:443", Port: 443}
 	for name, c := range map[string]appsCase{
-		"unreachable":                  {func(o *hcp.Objects) {}, nil, "", network.AppsUnreachable},
+		"unreachable":                  {func(o *hcp.Objects) {}, nil, "", problem.AppsUnreachable},
 		"an annotation":                {func(o *hcp.Objects) { annotate(o, "apps-address", "192.168.100.6") }, nil, "192.168.100.6", ""},
 		"a record":                     {func(o *hcp.Objects) { annotate(o, "dns-records", "*.Apps.blue.example.com=192.168.100.6") }, nil, "192.168.100.6", ""},
 		"passthrough":                  {func(o *hcp.Objects) { passthrough(o, true) }, &viaService, "192.168.100.3", ""},
-		"passthrough, Service missing": {func(o *hcp.Objects) { passthrough(o, false) }, nil, "", network.WaitingForEndpoint},
+		"passthrough, Service missing": {func(o *hcp.Objects) { passthrough(o, false) }, nil, "", problem.WaitingForEndpoint},
 		"the nodes' own port":          {func(o *hcp.Objects) { hostNetwork(o, 0) }, &viaNodes, "192.168.100.3", ""},
 		"the nodes' own port, chosen":  {func(o *hcp.Objects) { hostNetwork(o, 8443) }, &network.Backend{Kind: network.BackendVMs, Name: "vms:8443", Port: 8443}, "192.168.100.3", ""},
 		"an annotation wins": {func(o *hcp.Objects) {
@@ -92,7 +93,7 @@ func TestAppsBackend(t *testing.T) {
 			passthrough(o, true)
 		}, nil, "", ""},
 		"no base domain":      {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "" }, nil, "", ""},
-		"base domain pending": {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = ""; passthrough(o, true) }, nil, "", network.WaitingForEndpoint},
+		"base domain pending": {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = ""; passthrough(o, true) }, nil, "", problem.WaitingForEndpoint},
 	} {
 		t.Run(name, c.run)
 	}
@@ -102,19 +103,19 @@ func TestAppsBackend(t *testing.T) {
 func TestAppsOfOtherDNSServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		given func(*hcp.Objects)
-		want  network.Severity
+		want  problem.Severity
 	}{
-		"isolated":                       {func(o *hcp.Objects) {}, network.SeverityWarning},
-		"a gateway":                      {func(o *hcp.Objects) { annotate(o, "gateway", "192.168.100.1") }, network.SeverityInfo},
-		"a DNS server":                   {func(o *hcp.Objects) { annotate(o, "dns-upstreams", "192.168.100.53") }, network.SeverityInfo},
-		"a DNS server of others":         {func(o *hcp.Objects) { annotate(o, "services", "dhcp,proxy") }, network.SeverityInfo},
-		"a gateway, and no other server": {func(o *hcp.Objects) { annotate(o, "gateway", "192.168.100.1"); annotate(o, "dns-upstreams", "none") }, network.SeverityWarning},
+		"isolated":                       {func(o *hcp.Objects) {}, problem.SeverityWarning},
+		"a gateway":                      {func(o *hcp.Objects) { annotate(o, "gateway", "192.168.100.1") }, problem.SeverityInfo},
+		"a DNS server":                   {func(o *hcp.Objects) { annotate(o, "dns-upstreams", "192.168.100.53") }, problem.SeverityInfo},
+		"a DNS server of others":         {func(o *hcp.Objects) { annotate(o, "services", "dhcp,proxy") }, problem.SeverityInfo},
+		"a gateway, and no other server": {func(o *hcp.Objects) { annotate(o, "gateway", "192.168.100.1"); annotate(o, "dns-upstreams", "none") }, problem.SeverityWarning},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := served(t)
 			c.given(&o)
 			_, problems := plan(o)
-			NewWithT(t).Expect(problems).To(ContainElement(And(HaveField("Reason", network.AppsUnreachable), HaveField("Severity", c.want))))
+			NewWithT(t).Expect(problems).To(ContainElement(And(HaveField("Reason", problem.AppsUnreachable), HaveField("Severity", c.want))))
 		})
 	}
 }

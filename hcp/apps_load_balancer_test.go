@@ -13,6 +13,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // The labels that KubeVirt's cloud provider writes.
@@ -67,7 +68,7 @@ func TestAppsLoadBalancer(t *testing.T) {
 		"its address is IPv6":          {func(o *hcp.Objects) { withRouter(o, "fd00::1") }, &viaCopy, "192.168.100.3", ""},
 		"it is on the network":         {func(o *hcp.Objects) { withRouter(o, "192.168.100.80") }, &viaCopy, "192.168.100.80", ""},
 		"it has an edge's address":     {func(o *hcp.Objects) { withRouter(o, "192.168.100.4") }, &viaCopy, "192.168.100.3", ""},
-		"the copy is pending":          {ofLoadBalancer, nil, "", network.WaitingForEndpoint},
+		"the copy is pending":          {ofLoadBalancer, nil, "", problem.WaitingForEndpoint},
 		"the guest changed its type":   {func(o *hcp.Objects) { hostNetwork(o, 0); withRouter(o, "") }, &viaCopy, "192.168.100.3", ""},
 		"the copy of a former Service": {func(o *hcp.Objects) {
 			withRouter(o, "192.168.100.80").CreationTimestamp = metav1.Unix(1000, 0)
@@ -80,13 +81,13 @@ func TestAppsLoadBalancer(t *testing.T) {
 			younger := withRouter(o, "")
 			younger.Name, younger.CreationTimestamp, younger.DeletionTimestamp = "a0b0", metav1.Unix(2000, 0), &metav1.Time{}
 		}, &viaCopy, "192.168.100.3", ""},
-		"a Service of this name elsewhere": {func(o *hcp.Objects) { withRouter(o, "").Labels[guestNamespace] = "dev" }, nil, "", network.AppsUnreachable},
-		"another ingress":                  {func(o *hcp.Objects) { withRouter(o, "").Labels[guestService] = "router-shard" }, nil, "", network.AppsUnreachable},
+		"a Service of this name elsewhere": {func(o *hcp.Objects) { withRouter(o, "").Labels[guestNamespace] = "dev" }, nil, "", problem.AppsUnreachable},
+		"another ingress":                  {func(o *hcp.Objects) { withRouter(o, "").Labels[guestService] = "router-shard" }, nil, "", problem.AppsUnreachable},
 		"a Service as documented":          {withDocumented, &documented, "192.168.100.3", ""},
 		"the documented one, not published": {func(o *hcp.Objects) {
 			withDocumented(o)
 			o.Services[len(o.Services)-1].Spec.Type = corev1.ServiceTypeClusterIP
-		}, nil, "", network.AppsUnreachable},
+		}, nil, "", problem.AppsUnreachable},
 		"the copy wins": {func(o *hcp.Objects) { withDocumented(o); withRouter(o, "") }, &viaCopy, "192.168.100.3", ""},
 		"an annotation wins over the copy": {func(o *hcp.Objects) {
 			withRouter(o, "192.168.100.80")
@@ -124,7 +125,7 @@ func TestAppsPlainHTTP(t *testing.T) {
 			o := served(t)
 			c.given(&o)
 			p, problems := plan(o)
-			g.Expect(problems.Has(network.AppsUnreachable)).To(BeFalse())
+			g.Expect(problems.Has(problem.AppsUnreachable)).To(BeFalse())
 			var leads string
 			for _, l := range p.Networks[0].Listeners {
 				if l.Port == 80 {
@@ -171,7 +172,7 @@ func TestAppsLoadBalancerOnNetwork(t *testing.T) {
 	p, problems = plan(o)
 	g.Expect(p.Networks[0].DNS.Views[0].Records).To(ContainElement(HaveField("Name", "*.apps.blue.example.com")), "no edge is needed for it")
 	for _, x := range problems {
-		g.Expect(x.Cause == network.ProxyByOthers && x.Args["network"] == "clusters/vlan100" && strings.Contains(x.Args["endpoints"], "apps")).To(BeFalse(), "%v", x)
+		g.Expect(x.Cause == problem.ProxyByOthers && x.Args["network"] == "clusters/vlan100" && strings.Contains(x.Args["endpoints"], "apps")).To(BeFalse(), "%v", x)
 	}
 }
 
@@ -196,7 +197,7 @@ func TestAppsLoadBalancerInUse(t *testing.T) {
 			c.given(&o)
 			withRouter(&o, c.address)
 			p, problems := plan(o)
-			g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.AppsLoadBalancerInUse), HaveField("Severity", network.SeverityWarning),
+			g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.AppsLoadBalancerInUse), HaveField("Severity", problem.SeverityWarning),
 				WithTransform(message, And(ContainSubstring(c.address), ContainSubstring(by))))))
 			n := p.Networks[0]
 			g.Expect(n.DNS.Views[0].Records).To(ContainElement(And(HaveField("Name", "*.apps.blue.example.com"), HaveField("Addresses", HaveExactElements(n.ServiceVIP)))))
@@ -212,7 +213,7 @@ func TestAppsLoadBalancerIsPublished(t *testing.T) {
 	withRouter(&o, "10.240.0.200")
 	p, problems := plan(o)
 	g.Expect(p.Networks[0].PublishedAddresses).To(HaveExactElements(HaveField("String()", "10.240.0.200")), "a sharp test")
-	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", network.AppsLoadBalancerInUse)))
+	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", problem.AppsLoadBalancerInUse)))
 }
 
 // TestAppsYieldsPort80: a Service that the user publishes at port 80 keeps it, and *.apps has HTTPS.
@@ -228,7 +229,7 @@ func TestAppsYieldsPort80(t *testing.T) {
 			g.Expect(after.Networks[0].Listeners).To(ContainElement(l))
 		}
 	}
-	g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.ListenerInUse), HaveField("Severity", network.SeverityInfo))))
+	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.ListenerInUse), HaveField("Severity", problem.SeverityInfo))))
 	g.Expect(after.Networks[0].Backends).To(ContainElement(HaveField("Name", "a0c1:443")))
 }
 
@@ -245,13 +246,13 @@ func TestAppsLastKnownGood(t *testing.T) {
 		withRouter(&o, "192.168.100.80")
 		last, _ := plan(o)
 		o.Services = o.Services[:len(o.Services)-1]
-		replan := func() (network.Plan, network.Problems) {
+		replan := func() (network.Plan, problem.Problems) {
 			r, f := hcp.Translate(o, last)
 			return after(given{r, f}, last)
 		}
 		now, problems := replan()
 		g.Expect(now).To(Equal(last), chosenBy)
-		g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.LastGoodIngress), HaveField("Severity", network.SeverityWarning),
+		g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.LastGoodIngress), HaveField("Severity", problem.SeverityWarning),
 			WithTransform(message, ContainSubstring("blue-apps")))))
 		last = now
 		again, _ := replan()
@@ -260,7 +261,7 @@ func TestAppsLastKnownGood(t *testing.T) {
 		withDocumented(&o)
 		now, problems = replan()
 		g.Expect(now.Networks[0].Backends).To(ContainElement(HaveField("Name", "vms:32443")))
-		g.Expect(problems).NotTo(ContainElement(HaveField("Cause", network.LastGoodIngress)))
+		g.Expect(problems).NotTo(ContainElement(HaveField("Cause", problem.LastGoodIngress)))
 	}
 }
 
@@ -278,7 +279,7 @@ func TestAppsDocumentedLoadBalancer(t *testing.T) {
 	in, _ := translated(o)
 	now, problems := after(in, p)
 	g.Expect(now).To(Equal(p))
-	g.Expect(problems).To(ContainElement(HaveField("Cause", network.LastGoodEndpoint)))
+	g.Expect(problems).To(ContainElement(HaveField("Cause", problem.LastGoodEndpoint)))
 }
 
 // TestAppsLoadBalancerWithoutAddress: an address that is missing for a moment moves no connection, and no
@@ -293,10 +294,10 @@ func TestAppsLoadBalancerWithoutAddress(t *testing.T) {
 	now, problems := after(in, last)
 	g.Expect(now).To(Equal(last))
 	g.Expect(now.Networks[0].DHCP.Named).To(HaveLen(1))
-	g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.LastGoodEndpoint), WithTransform(message, ContainSubstring("the load balancer of *.apps.blue.example.com")))))
+	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.LastGoodEndpoint), WithTransform(message, ContainSubstring("the load balancer of *.apps.blue.example.com")))))
 	now, problems = derived(in)
 	g.Expect(now.Networks[0].DHCP.Named).To(BeEmpty(), "it has none yet")
-	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", network.LastGoodEndpoint)))
+	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", problem.LastGoodEndpoint)))
 
 	svc.Name = "a0b0"
 	in, _ = translated(o)

@@ -9,7 +9,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestClientNetworksPrecedence, lowest first. Those of the HostedCluster apply to networks with a gateway.
@@ -29,7 +29,7 @@ func TestClientNetworksPrecedence(t *testing.T) {
 	annotate(&o, "client-networks", "10.7.0.0/16,10.8.0.0/16")
 	g.Expect(now()).To(HaveExactElements("[]", "[10.7.0.0/16 10.8.0.0/16]"), "the first network has no gateway")
 	_, problems := translated(o)
-	g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.NADValueUnused),
+	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.NADValueUnused),
 		WithTransform(message, ContainSubstring("10.7.0.0/16,10.8.0.0/16 (annotation client-networks on the HostedCluster)")))))
 	annotate(&o, "gateway", "192.168.100.1")
 	g.Expect(now()[0]).To(Equal("[10.7.0.0/16 10.8.0.0/16]"))
@@ -49,7 +49,7 @@ func TestClientNetworksWithoutAnyGateway(t *testing.T) {
 	g.Expect(p.Networks[0].ClientNetworks).To(BeEmpty())
 	var about []string
 	for _, x := range problems {
-		if x.Cause == network.ClientNetworksWithoutGateway {
+		if x.Cause == problem.ClientNetworksWithoutGateway {
 			about = append(about, x.Args["network"])
 		}
 	}
@@ -81,7 +81,7 @@ func TestClientNetworksStayWithObservedAddresses(t *testing.T) {
 			o.Management.Observed = observed
 			now, problems := plan(o)
 			g.Expect(now.Networks[0].ClientNetworks).To(Equal(before.Networks[0].ClientNetworks))
-			g.Expect(problems).NotTo(ContainElement(HaveField("Cause", network.ClientNetworkOverlaps)))
+			g.Expect(problems).NotTo(ContainElement(HaveField("Cause", problem.ClientNetworkOverlaps)))
 		})
 	}
 }
@@ -102,7 +102,7 @@ func TestClientNetworksOfHostedClusterOnFurtherNetwork(t *testing.T) {
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 	g.Expect(p.Networks).To(HaveLen(2), "%v", problems)
 	g.Expect(p.Networks[0].ClientNetworks).To(HaveLen(1))
-	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", network.ClientNetworksOnSecondary)))
+	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", problem.ClientNetworksOnSecondary)))
 }
 
 // TestClientNetworksOfNodePoolsOnOneNetwork: see TestValuesOfNodePoolsOnOneNetwork.

@@ -7,7 +7,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp/objects"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // KeepsControlPlane reports whether a keeps the control plane namespace that is b's, too: the cluster that is
@@ -23,7 +23,7 @@ func KeepsControlPlane(a *hyperv1.HostedCluster, aServed bool, b *hyperv1.Hosted
 }
 
 // ControlPlaneShared returns the problem that rival keeps the control plane namespace of hc.
-func ControlPlaneShared(hc *hyperv1.HostedCluster, rival string) network.Problem {
-	return network.NewProblem(network.ControlPlaneNamespaceShared, network.Subject{},
-		network.Args{"namespace": objects.ControlPlaneNamespace(hc), "hostedCluster": rival})
+func ControlPlaneShared(hc *hyperv1.HostedCluster, rival string) problem.Problem {
+	return problem.New(problem.ControlPlaneNamespaceShared, problem.Subject{},
+		problem.Args{"namespace": objects.ControlPlaneNamespace(hc), "hostedCluster": rival})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // edgeCount returns the number of edges of each network, 1 or 2. The annotation edges
@@ -61,12 +62,12 @@ func placement(o objects.Objects, s settings.Values) network.PlacementRequest {
 // edgeNodesNotPermitted returns a problem if the annotation edge-node-selector has labels
 // that are not permitted. It is an Error: edges elsewhere may not reach the network.
 // HyperShift decides about the node selectors of NodePools, which place VMs, too.
-func edgeNodesNotPermitted(o objects.Objects, s settings.Values) network.Problems {
+func edgeNodesNotPermitted(o objects.Objects, s settings.Values) problem.Problems {
 	labels := slices.DeleteFunc(slices.Sorted(maps.Keys(s.EdgeNodes)), o.Permissions.NodeLabel)
 	if len(labels) == 0 {
 		return nil
 	}
-	on := network.Subject{Kind: "HostedCluster", Name: o.HostedCluster.Name}
-	return network.Problems{network.NewProblem(network.EdgeNodesNotPermitted, on,
-		network.Args{"labels": strings.Join(labels, ", ")}, settings.KeyEdgeNodeSelector)}
+	on := problem.Subject{Kind: "HostedCluster", Name: o.HostedCluster.Name}
+	return problem.Problems{problem.New(problem.EdgeNodesNotPermitted, on,
+		problem.Args{"labels": strings.Join(labels, ", ")}, settings.KeyEdgeNodeSelector)}
 }

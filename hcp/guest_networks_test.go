@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestGuestNetworks checks that a CIDR cannot overlap the networks inside the hosted
@@ -35,7 +35,7 @@ func TestGuestNetworks(t *testing.T) {
 				g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 				return
 			}
-			g.Expect(problems).To(ContainElement(And(HaveField("Reason", network.AddressConflict), HaveField("Blocks()", true),
+			g.Expect(problems).To(ContainElement(And(HaveField("Reason", problem.AddressConflict), HaveField("Blocks()", true),
 				WithTransform(message, ContainSubstring(words)))))
 		})
 	}
@@ -66,18 +66,18 @@ func TestServicesBeforePublishing(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		how    hyperv1.ServicePublishingStrategy
-		reason network.Reason
+		reason problem.Reason
 		words  string
 	}{
-		"in the VLAN's CIDR":              {at("192.168.100.77"), network.AddressConflict, "lies in CIDR 192.168.100.0/24"},
-		"in the pod network of the guest": {at("10.132.0.7"), network.AddressConflict, "which lies in the pod network"},
-		"IPv6":                            {at("fd00::7"), network.IPv6NotServed, "IPv6"},
-		"with a port":                     {at("10.0.0.7:30000"), network.PublishingUnsupported, "nodePort.address"},
-		"no address":                      {at("10.0.0.700"), network.PublishingUnsupported, "nodePort.address"},
+		"in the VLAN's CIDR":              {at("192.168.100.77"), problem.AddressConflict, "lies in CIDR 192.168.100.0/24"},
+		"in the pod network of the guest": {at("10.132.0.7"), problem.AddressConflict, "which lies in the pod network"},
+		"IPv6":                            {at("fd00::7"), problem.IPv6NotServed, "IPv6"},
+		"with a port":                     {at("10.0.0.7:30000"), problem.PublishingUnsupported, "nodePort.address"},
+		"no address":                      {at("10.0.0.700"), problem.PublishingUnsupported, "nodePort.address"},
 		"a URL": {hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer, LoadBalancer: &hyperv1.LoadBalancerPublishingStrategy{Hostname: "https://api.example.com"}},
-			network.PublishingUnsupported, "loadBalancer.hostname"},
+			problem.PublishingUnsupported, "loadBalancer.hostname"},
 		"a Route at an address": {hyperv1.ServicePublishingStrategy{Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "10.0.0.7"}},
-			network.PublishingUnsupported, "route.hostname"},
+			problem.PublishingUnsupported, "route.hostname"},
 		"of a node":      {at("10.240.0.1"), "", ""},
 		"a name":         {at("api.example.com"), "", ""},
 		"a single label": {at("api"), "", ""},
@@ -106,7 +106,7 @@ func TestNodeAPI(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	conflict := func(address string) types.GomegaMatcher {
-		return ContainElement(And(HaveField("Cause", network.AddressIsNodeAPI), HaveField("Blocks()", true), WithTransform(message, ContainSubstring(address))))
+		return ContainElement(And(HaveField("Cause", problem.AddressIsNodeAPI), HaveField("Blocks()", true), WithTransform(message, ContainSubstring(address))))
 	}
 	annotate(&o, "cidr", "172.20.0.0/24")
 	annotate(&o, "gateway", "172.20.0.1")
@@ -128,7 +128,7 @@ func TestPortsOutOfRange(t *testing.T) {
 	o := served(t)
 	o.HostedCluster.Status.ControlPlaneEndpoint.Port = 70000
 	p, problems := plan(o)
-	g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.EndpointPortInvalid), HaveField("Blocks()", true), HaveField("Subject.Name", "kube-apiserver"))))
+	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.EndpointPortInvalid), HaveField("Blocks()", true), HaveField("Subject.Name", "kube-apiserver"))))
 	for _, n := range p.Networks {
 		g.Expect(n.Listeners).NotTo(ContainElement(HaveField("Port", uint16(70000-65536))))
 	}
@@ -138,5 +138,5 @@ func TestPortsOutOfRange(t *testing.T) {
 	o.Services = slices.Clone(o.Services)
 	o.Services[i].Spec.Ports = []corev1.ServicePort{{Port: 70000}}
 	_, problems = plan(o)
-	g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.EndpointPortInvalid), HaveField("Severity", network.SeverityWarning), HaveField("Subject.Name", "oauth"))))
+	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.EndpointPortInvalid), HaveField("Severity", problem.SeverityWarning), HaveField("Subject.Name", "oauth"))))
 }

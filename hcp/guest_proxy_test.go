@@ -9,7 +9,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestGuestProxy checks that nodes can reach the proxy of the hosted cluster.
@@ -30,7 +30,7 @@ func TestGuestProxy(t *testing.T) {
 			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: c.proxy, HTTPSProxy: c.proxy}}
 			c.given(&o)
 			_, problems := translated(o)
-			i := slices.IndexFunc(problems, func(p network.Problem) bool { return slices.Contains(p.Keys, "spec.configuration.proxy") })
+			i := slices.IndexFunc(problems, func(p problem.Problem) bool { return slices.Contains(p.Keys, "spec.configuration.proxy") })
 			g.Expect(i >= 0).To(Equal(c.problem), "%v", problems)
 			if c.problem {
 				g.Expect(message(problems[i])).To(And(ContainSubstring("proxy.example.com"), Not(ContainSubstring("secret"))))

@@ -9,6 +9,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestInfrastructure: credentials for VMs lead to another cluster, unless the user says that they lead to this one. Then the
@@ -17,14 +18,14 @@ func TestInfrastructure(t *testing.T) {
 	plain, _ := hcp.Translate(served(t), network.Plan{})
 	for name, c := range map[string]struct {
 		annotation, namespace string
-		cause                 network.Cause // empty: served
+		cause                 problem.Cause // empty: served
 	}{
-		"nothing said":      {"", "clusters-blue", network.VMsOnOtherCluster},
-		"external":          {"external", "clusters-blue", network.VMsOnOtherCluster},
-		"no such word":      {"there", "clusters-blue", network.VMsOnOtherCluster},
+		"nothing said":      {"", "clusters-blue", problem.VMsOnOtherCluster},
+		"external":          {"external", "clusters-blue", problem.VMsOnOtherCluster},
+		"no such word":      {"there", "clusters-blue", problem.VMsOnOtherCluster},
 		"here":              {"here", "clusters-blue", ""},
-		"another namespace": {"here", "vms-blue", network.VMsInOtherNamespace},
-		"no namespace":      {"here", "", network.VMsInOtherNamespace},
+		"another namespace": {"here", "vms-blue", problem.VMsInOtherNamespace},
+		"no namespace":      {"here", "", problem.VMsInOtherNamespace},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -39,7 +40,7 @@ func TestInfrastructure(t *testing.T) {
 				g.Expect(r).To(Equal(plain))
 				return
 			}
-			g.Expect(f.Problems).To(ConsistOf(And(HaveField("Cause", c.cause), HaveField("Reason", network.ExternalInfrastructure))))
+			g.Expect(f.Problems).To(ConsistOf(And(HaveField("Cause", c.cause), HaveField("Reason", problem.ExternalInfrastructure))))
 			g.Expect(f.Problems[0].Keys).To(ContainElement("infrastructure"))
 			g.Expect(r.Networks).To(BeEmpty())
 		})

@@ -15,11 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/worlds"
 )
 
@@ -80,9 +82,9 @@ func another(o hcp.Objects, name string, ownNetwork bool) hyperv1.NodePool {
 
 // planned returns the plan that the operator would apply to o after last. ok is false
 // if it would keep last.
-func planned(o hcp.Objects, last network.Plan) (p network.Plan, problems network.Problems, ok bool) {
+func planned(o hcp.Objects, last network.Plan) (p network.Plan, problems problem.Problems, ok bool) {
 	request, facts := hcp.Translate(o, last)
-	d := network.Derive(request, facts, last, nil)
+	d := derive.Derive(request, facts, last, nil)
 	plan, ok := d.Plan()
 	if !ok {
 		plan = d.Draft()
@@ -146,7 +148,7 @@ func (b *broken) ofCluster(o, same hcp.Objects, seed uint64) (ok bool) {
 	if err := plan.Validate(); err != nil {
 		b.law("the plan has no errors but is invalid: %v", err)
 	}
-	if !problems.Waiting() && len(problems.Of(network.SeverityError)) == 0 {
+	if !problems.Waiting() && len(problems.Of(problem.SeverityError)) == 0 {
 		b.timeOfNodes(plan, problems)
 		b.needsOfNodes(o, plan)
 	}
@@ -193,7 +195,7 @@ func (b *broken) ofVMs(name string, o hcp.Objects, before, after network.Plan) {
 }
 
 // sortedTexts returns ps as text, with all their fields.
-func sortedTexts(ps network.Problems) []string {
+func sortedTexts(ps problem.Problems) []string {
 	var out []string
 	for _, p := range ps {
 		out = append(out, fmt.Sprintf("%+v", p))

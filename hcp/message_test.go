@@ -1,9 +1,9 @@
 package hcp_test
 
 import (
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // message returns the text that users read for p.
-func message(p network.Problem) string { return explain.Problem(p).String() }
+func message(p problem.Problem) string { return explain.Problem(p).String() }

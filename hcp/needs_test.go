@@ -11,6 +11,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A need is an address that a node dials to join, and the Service that must answer.
@@ -44,12 +45,12 @@ func (b *broken) needsOfNodes(o hcp.Objects, plan network.Plan) {
 }
 
 // timeOfNodes checks that VMs have a time server, or that a problem says that they have none.
-func (b *broken) timeOfNodes(plan network.Plan, problems network.Problems) {
+func (b *broken) timeOfNodes(plan network.Plan, problems problem.Problems) {
 	for _, n := range plan.Networks {
 		edges := slices.Contains(n.Services, network.ServiceNTP)
-		said := slices.ContainsFunc(problems, func(p network.Problem) bool {
+		said := slices.ContainsFunc(problems, func(p problem.Problem) bool {
 			about := p.Args["networks"] + ", " + p.Args["network"]
-			return p.Reason == network.NTPMissing && slices.Contains(strings.Split(about, ", "), n.Attachment.String())
+			return p.Reason == problem.NTPMissing && slices.Contains(strings.Split(about, ", "), n.Attachment.String())
 		})
 		lacks := len(n.TimeServers()) == 0 && n.DHCP.Router == n.NextHopVIP || slices.Contains(n.TimeServers(), n.ServiceVIP) && !edges
 		switch {

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 const resourceName = "k8s.v1.cni.cncf.io/resourceName"
@@ -37,7 +37,7 @@ func TestSRIOV(t *testing.T) {
 	for _, none := range []corev1.ResourceList{nil, {"openshift.io/vfs": resource.MustParse("0")}, {"openshift.io/other": resource.MustParse("4")}} {
 		o.Nodes[0].Status.Allocatable = none
 		_, problems := translated(o)
-		g.Expect(problems.Has(network.NetworkUnsupported)).To(BeTrue(), "%v", none)
+		g.Expect(problems.Has(problem.NetworkUnsupported)).To(BeTrue(), "%v", none)
 	}
 	o.Nodes[0].Status.Allocatable = corev1.ResourceList{"openshift.io/vfs": resource.MustParse("4")}
 	request, problems := translated(o)
@@ -83,7 +83,7 @@ func TestNADOfAnotherNamespace(t *testing.T) {
 			}
 			request, problems := translated(o)
 			refused := c.fix != ""
-			g.Expect(problems.Has(network.NADNamespaceNotAllowed)).To(Equal(refused), "%v", problems)
+			g.Expect(problems.Has(problem.NADNamespaceNotAllowed)).To(Equal(refused), "%v", problems)
 			g.Expect(hasError(problems)).To(Equal(refused))
 			g.Expect(len(request.Networks) == 0).To(Equal(refused))
 			if refused {
@@ -100,8 +100,8 @@ func TestInvalidNamespaces(t *testing.T) {
 	o.VMs = nil
 	o.NetworkAttachmentDefinitions[0].Annotations = map[string]string{settings.Prefix + settings.KeyNamespaces: "clusters_blue"}
 	_, problems := translated(o)
-	g.Expect(problems).To(ConsistOf(HaveField("Reason", network.NADNamespaceNotAllowed),
-		And(HaveField("Reason", network.AnnotationInvalid), WithTransform(message, ContainSubstring("clusters_blue")))))
+	g.Expect(problems).To(ConsistOf(HaveField("Reason", problem.NADNamespaceNotAllowed),
+		And(HaveField("Reason", problem.AnnotationInvalid), WithTransform(message, ContainSubstring("clusters_blue")))))
 }
 
 // TestUnknownNADOfAnotherNamespace checks that a user who gives no
@@ -111,7 +111,7 @@ func TestUnknownNADOfAnotherNamespace(t *testing.T) {
 	o := served(t)
 	o.Partial, o.NetworkAttachmentDefinitions, o.VMs = true, nil, nil
 	_, problems := translated(o)
-	g.Expect(problems.Has(network.NADNamespaceNotAllowed)).To(BeTrue())
+	g.Expect(problems.Has(problem.NADNamespaceNotAllowed)).To(BeTrue())
 	g.Expect(problems.Blocking()).To(BeFalse())
 }
 
@@ -129,7 +129,7 @@ func TestTwoNADsOfOneNetwork(t *testing.T) {
 	p, problems := plan(o)
 	g.Expect(p.Networks).To(HaveLen(1))
 	g.Expect(problems.Blocking()).To(BeFalse(), "VMs boot from the first")
-	i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Cause == network.NADsOnOneNetwork })
+	i := slices.IndexFunc(problems, func(p problem.Problem) bool { return p.Cause == problem.NADsOnOneNetwork })
 	g.Expect(i).To(BeNumerically(">=", 0), "%v", problems)
 	g.Expect(message(problems[i])).To(ContainSubstring("bridge br1 vlan 100"))
 }
@@ -151,6 +151,6 @@ func TestTwinOfARunningNetwork(t *testing.T) {
 	p, problems, ok := planned(o, last)
 	g.Expect(ok).To(BeTrue(), "%v", problems)
 	g.Expect(p.Networks).To(Equal(last.Networks))
-	g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.NADsOnOneNetwork),
-		HaveField("Severity", network.SeverityWarning), HaveField("Subject.Name", "vlan100b"))))
+	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.NADsOnOneNetwork),
+		HaveField("Severity", problem.SeverityWarning), HaveField("Subject.Name", "vlan100b"))))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestRunningNetworkKeepsItsCIDR: a network that runs keeps its CIDR, with VMs or without, when another
@@ -31,11 +32,11 @@ func TestRunningNetworkKeepsItsCIDR(t *testing.T) {
 		"an older NodePool moves to another network": {func(o *hcp.Objects) {
 			older := addNodePool(o, "alpha", "300")
 			older.CreationTimestamp = metav1.NewTime(o.NodePools[0].CreationTimestamp.Add(-time.Hour))
-		}, []string{first, second}, ContainElement(And(HaveField("Cause", network.NetworkCIDRNotSet), HaveField("Subject.Name", "vlan300")))},
+		}, []string{first, second}, ContainElement(And(HaveField("Cause", problem.NetworkCIDRNotSet), HaveField("Subject.Name", "vlan300")))},
 		"the HostedCluster has another CIDR": {func(o *hcp.Objects) {
 			remove(o)
 			annotate(o, "cidr", "10.1.0.0/24")
-		}, []string{second}, HaveExactElements(HaveField("Cause", network.ClusterCIDRNotTaken))},
+		}, []string{second}, HaveExactElements(HaveField("Cause", problem.ClusterCIDRNotTaken))},
 		"the HostedCluster's CIDR is edited": {func(o *hcp.Objects) { annotate(o, "cidr", "10.1.0.0/24") }, []string{"10.1.0.0/24", second}, BeEmpty()},
 		"the network's own CIDR is edited": {func(o *hcp.Objects) {
 			o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"cidr"] = "10.2.0.0/24"
@@ -55,7 +56,7 @@ func TestRunningNetworkKeepsItsCIDR(t *testing.T) {
 			p, problems, ok := planned(o, last)
 			g.Expect(ok).To(BeTrue(), "%v", problems)
 			g.Expect(cidrs(p)).To(Equal(c.want))
-			ofNetworks := slices.DeleteFunc(problems, func(p network.Problem) bool { return p.Args["network"] == "" })
+			ofNetworks := slices.DeleteFunc(problems, func(p problem.Problem) bool { return p.Args["network"] == "" })
 			g.Expect(ofNetworks).To(c.says)
 			again, _, _ := planned(o, p)
 			g.Expect(again).To(Equal(p))

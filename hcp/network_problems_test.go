@@ -10,6 +10,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestPodNetworkWaitsForNothing checks VMs with the default pod network. They reach their
@@ -40,7 +41,7 @@ func TestUnusedMachineNetwork(t *testing.T) {
 	detail := func(g *WithT, o hcp.Objects) string {
 		_, problems := plan(o)
 		for _, p := range problems {
-			if slices.Contains([]network.Reason{network.CIDRMissing, network.WaitingForNetwork, network.ServedByOthers}, p.Reason) {
+			if slices.Contains([]problem.Reason{problem.CIDRMissing, problem.WaitingForNetwork, problem.ServedByOthers}, p.Reason) {
 				return message(p)
 			}
 		}
@@ -88,7 +89,7 @@ func TestInvalidNetworkNames(t *testing.T) {
 			request, problems := translated(o)
 			g.Expect(request.Networks).To(BeEmpty())
 			g.Expect(hasError(problems)).To(BeTrue())
-			g.Expect(problems.BySeverity()[0].Reason).To(Equal(network.NetworkMissing))
+			g.Expect(problems.BySeverity()[0].Reason).To(Equal(problem.NetworkMissing))
 			g.Expect(message(problems.BySeverity()[0])).To(And(ContainSubstring(words), ContainSubstring("[namespace]/[name]")))
 		})
 	}

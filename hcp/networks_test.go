@@ -16,6 +16,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestWantedWhileVMUsesIt checks that a network is wanted while a VM uses it. A NodePool
@@ -67,7 +68,7 @@ func TestGatewayOfClusterAndCIDROfNodePool(t *testing.T) {
 	o.HostedCluster.Annotations[settings.Prefix+"gateway"] = "10.1.0.1"
 	request, problems := translated(o)
 	g.Expect(request.Networks[0].Gateway.String()).To(Equal("10.1.0.1"))
-	g.Expect(problems.Has(network.ImagesUnreachable)).To(BeFalse())
+	g.Expect(problems.Has(problem.ImagesUnreachable)).To(BeFalse())
 }
 
 // TestNodePoolsOfOneNetworkWithOtherSettings checks that different settings are an error.
@@ -94,7 +95,7 @@ func TestEmptyNetworkAnnotation(t *testing.T) {
 	g.Expect(hcp.OptedIn(o.HostedCluster)).To(BeTrue())
 	_, problems := translated(o)
 	g.Expect(problems.Blocking()).To(BeTrue())
-	g.Expect(problems[0].Reason).To(Equal(network.AnnotationInvalid))
+	g.Expect(problems[0].Reason).To(Equal(problem.AnnotationInvalid))
 	o.HostedCluster.Annotations[settings.Prefix+"network"] = " none "
 	g.Expect(hcp.OptedIn(o.HostedCluster)).To(BeFalse())
 }
@@ -168,7 +169,7 @@ func TestCIDRPrecedence(t *testing.T) {
 
 	o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"mtu"] = "9000"
 	_, problems := translated(o)
-	g.Expect(problems.Has(network.AnnotationUnknown)).To(BeTrue(), "the key has no effect on a NetworkAttachmentDefinition")
+	g.Expect(problems.Has(problem.AnnotationUnknown)).To(BeTrue(), "the key has no effect on a NetworkAttachmentDefinition")
 }
 
 // TestSecondNetworkOfANodePool checks that its CIDR comes from the
@@ -182,7 +183,7 @@ func TestSecondNetworkOfANodePool(t *testing.T) {
 	k.AdditionalNetworks = append(k.AdditionalNetworks, hyperv1.KubevirtNetwork{Name: "clusters/vlan200"})
 	p, problems := plan(o)
 	g.Expect(p.Networks).To(HaveLen(1))
-	g.Expect(problems).To(ContainElement(HaveField("Cause", network.SecondaryWithoutCIDR)))
+	g.Expect(problems).To(ContainElement(HaveField("Cause", problem.SecondaryWithoutCIDR)))
 	g.Expect(problems.Waiting()).To(BeFalse())
 
 	o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"cidr"] = "10.1.0.0/24"
@@ -253,7 +254,7 @@ func TestNodePoolsMoveNoAddress(t *testing.T) {
 	p, problems = plan(o)
 	g.Expect(p.Networks).To(HaveLen(2))
 	g.Expect(pinned(p.Networks[0])).To(Equal(pinned(alone.Networks[0])))
-	i := slices.IndexFunc(problems, func(x network.Problem) bool { return x.Reason == network.NetworkUnsupported })
+	i := slices.IndexFunc(problems, func(x problem.Problem) bool { return x.Reason == problem.NetworkUnsupported })
 	g.Expect(message(problems[i])).To(ContainSubstring("VMs of NodePool aged have a default route already"))
 
 	slices.Reverse(o.NodePools)
@@ -304,6 +305,6 @@ func TestSettingsOfMissingNodePool(t *testing.T) {
 	o := served(t)
 	o.HostedCluster.Annotations[settings.Prefix+"cidr.bleu"] = "10.1.0.0/24"
 	_, problems := translated(o)
-	g.Expect(problems[0].Reason).To(Equal(network.AnnotationUnknown))
+	g.Expect(problems[0].Reason).To(Equal(problem.AnnotationUnknown))
 	g.Expect(message(problems[0])).To(ContainSubstring("no NodePool bleu"))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestValuesOfNodePoolsOnOneNetwork checks that no NodePool's value becomes that of another
@@ -44,7 +45,7 @@ func TestValuesOfNodePoolsOnOneNetwork(t *testing.T) {
 			g.Expect(problems.Blocking()).To(Equal(c.want == ""), "%v", problems)
 			if c.want == "" {
 				g.Expect(message(problems.BySeverity()[0])).To(ContainSubstring("nnotation " + c.key))
-				g.Expect(problems.BySeverity()[0].Reason).To(Equal(network.AnnotationInvalid))
+				g.Expect(problems.BySeverity()[0].Reason).To(Equal(problem.AnnotationInvalid))
 				return
 			}
 			got := map[string]string{"cidr": p.Networks[0].CIDR.String(), "gateway": p.Networks[0].DHCP.Router.String()}
@@ -78,7 +79,7 @@ func TestSameMeaningOnOneNetwork(t *testing.T) {
 		differ := c.second == "2h" || c.key == "mtu"
 		g.Expect(problems.Blocking()).To(Equal(differ), "%s: %v", c.key, problems)
 		if differ {
-			g.Expect(problems.BySeverity()[0]).To(And(HaveField("Cause", network.NodePoolSettingsDiffer), HaveField("Keys", Equal([]string{c.key}))))
+			g.Expect(problems.BySeverity()[0]).To(And(HaveField("Cause", problem.NodePoolSettingsDiffer), HaveField("Keys", Equal([]string{c.key}))))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
@@ -30,16 +31,16 @@ func NewNeighbor(o objects.Objects, serves network.Plan) Neighbor {
 			return network.Plan{}
 		}
 		request, facts := Translate(o, serves)
-		wants, _ := network.Derive(request, facts, serves, nil).Plan()
+		wants, _ := derive.Derive(request, facts, serves, nil).Plan()
 		return wants
 	})}
 }
 
 // For describes n for hc, another hosted cluster that is on the networks ours. ok is false if n is on
 // none of them.
-func (n Neighbor) For(hc *hyperv1.HostedCluster, ours []network.Attachment) (described network.OtherCluster, ok bool) {
+func (n Neighbor) For(hc *hyperv1.HostedCluster, ours []network.Attachment) (described derive.OtherCluster, ok bool) {
 	its := n.hostedCluster
-	described = network.OtherCluster{Name: its.Namespace + "/" + its.Name, Older: objects.Older(its, hc), SameAge: objects.SameAge(its, hc), On: n.on, Serves: n.serves}
+	described = derive.OtherCluster{Name: its.Namespace + "/" + its.Name, Older: objects.Older(its, hc), SameAge: objects.SameAge(its, hc), On: n.on, Serves: n.serves}
 	if !slices.ContainsFunc(n.on, func(a network.Attachment) bool { return slices.ContainsFunc(ours, a.SameNetwork) }) {
 		return described, false
 	}

@@ -9,11 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/cost"
 	"github.com/cldmnky/oooi/test/golden"
 )
@@ -78,10 +80,10 @@ func TestRenderBesideADump(t *testing.T) {
 	ofBlue, _ := hcp.NewNeighbor(blue, network.Plan{}).For(green.HostedCluster, networks.All(green, network.Plan{}))
 	ofGreen, _ := hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, networks.All(blue, network.Plan{}))
 	request, facts := hcp.Translate(blue, network.Plan{})
-	g.Expect(network.Derive(request, facts, network.Plan{}, []network.OtherCluster{ofGreen}).Problems.Has(network.NetworkShared)).To(BeFalse())
+	g.Expect(derive.Derive(request, facts, network.Plan{}, []derive.OtherCluster{ofGreen}).Problems.Has(problem.NetworkShared)).To(BeFalse())
 	request, facts = hcp.Translate(green, network.Plan{})
-	g.Expect(network.Derive(request, facts, network.Plan{}, []network.OtherCluster{ofBlue}).Problems).To(
-		ContainElement(HaveField("Cause", network.SharedAddresses)))
+	g.Expect(derive.Derive(request, facts, network.Plan{}, []derive.OtherCluster{ofBlue}).Problems).To(
+		ContainElement(HaveField("Cause", problem.SharedAddresses)))
 }
 
 // TestManyAddressesOfAVM checks that a guest agent which reports very many addresses costs

@@ -14,6 +14,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestMissingObjectKeepsPlan checks that the plan in force stays the same, to the byte,
@@ -108,7 +109,7 @@ func TestRouteTargetPort(t *testing.T) {
 			if c.want == 0 {
 				in, problems := translated(o)
 				g.Expect(in.Waiting).To(HaveExactElements("metrics-proxy"))
-				g.Expect(messageOf(problems, network.PublishingUnsupported)).To(ContainSubstring("metrics-proxy has no port " + c.port.TargetPort.String()))
+				g.Expect(messageOf(problems, problem.PublishingUnsupported)).To(ContainSubstring("metrics-proxy has no port " + c.port.TargetPort.String()))
 				g.Expect(problems.Waiting()).To(BeFalse(), "nodes do not need it")
 				return
 			}
@@ -130,14 +131,14 @@ func TestStrayRoutes(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec    routev1.RouteSpec
 		backend string
-		cause   network.Cause
+		cause   problem.Cause
 		says    string
 	}{
-		"its Service is missing":        {routev1.RouteSpec{To: to("gone", nil)}, "", network.RouteServiceMissing, "Service gone does not exist"},
-		"its port is missing":           {routev1.RouteSpec{To: to("named", nil), Port: &routev1.RoutePort{TargetPort: intstr.FromString("http")}}, "", network.RoutePortMissing, "no port http"},
+		"its Service is missing":        {routev1.RouteSpec{To: to("gone", nil)}, "", problem.RouteServiceMissing, "Service gone does not exist"},
+		"its port is missing":           {routev1.RouteSpec{To: to("named", nil), Port: &routev1.RoutePort{TargetPort: intstr.FromString("http")}}, "", problem.RoutePortMissing, "no port http"},
 		"a number behind a port's name": {routev1.RouteSpec{To: to("named", nil), Port: &routev1.RoutePort{TargetPort: intstr.FromInt32(8443)}}, "named:443", "", ""},
-		"two Services":                  {routev1.RouteSpec{To: to("named", weight(80)), AlternateBackends: []routev1.RouteTargetReference{to("canary", weight(20))}}, "named:443", network.RouteAlternatesUnused, "Service named, and none to canary"},
-		"the other has more weight":     {routev1.RouteSpec{To: to("named", weight(20)), AlternateBackends: []routev1.RouteTargetReference{to("canary", nil)}}, "canary:443", network.RouteAlternatesUnused, "Service canary, and none to named"},
+		"two Services":                  {routev1.RouteSpec{To: to("named", weight(80)), AlternateBackends: []routev1.RouteTargetReference{to("canary", weight(20))}}, "named:443", problem.RouteAlternatesUnused, "Service named, and none to canary"},
+		"the other has more weight":     {routev1.RouteSpec{To: to("named", weight(20)), AlternateBackends: []routev1.RouteTargetReference{to("canary", nil)}}, "canary:443", problem.RouteAlternatesUnused, "Service canary, and none to named"},
 		"the other has no weight":       {routev1.RouteSpec{To: to("named", nil), AlternateBackends: []routev1.RouteTargetReference{to("canary", weight(0))}}, "named:443", "", ""},
 		"only the other has a weight":   {routev1.RouteSpec{To: to("named", weight(0)), AlternateBackends: []routev1.RouteTargetReference{to("canary", weight(1))}}, "canary:443", "", ""},
 	} {
@@ -155,10 +156,10 @@ func TestStrayRoutes(t *testing.T) {
 			p, problems := plan(asCached(t, o))
 			g.Expect(problems.Waiting()).To(BeFalse(), "%v", problems)
 			g.Expect(slices.ContainsFunc(p.Endpoints, func(e network.Endpoint) bool { return e.Name == "stray" })).To(Equal(c.backend != ""))
-			i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Subject.Name == "stray" })
+			i := slices.IndexFunc(problems, func(p problem.Problem) bool { return p.Subject.Name == "stray" })
 			g.Expect(i >= 0).To(Equal(c.cause != ""))
 			if i >= 0 {
-				g.Expect(problems[i]).To(And(HaveField("Cause", c.cause), HaveField("Severity", network.SeverityInfo)))
+				g.Expect(problems[i]).To(And(HaveField("Cause", c.cause), HaveField("Severity", problem.SeverityInfo)))
 				g.Expect(message(problems[i])).To(ContainSubstring(c.says))
 			}
 		})
@@ -183,7 +184,7 @@ func TestIgnitionRouteNotAdmitted(t *testing.T) {
 	o := at(served(t))
 	in, _ := translated(o)
 	p, problems := after(in, last)
-	g.Expect(problems.Of(network.SeverityWaiting)).To(ConsistOf(HaveField("Cause", network.IgnitionRouteNotAdmitted)))
+	g.Expect(problems.Of(problem.SeverityWaiting)).To(ConsistOf(HaveField("Cause", problem.IgnitionRouteNotAdmitted)))
 	g.Expect(string(p.JSON())).To(Equal(string(last.JSON())), "Ignition is served")
 	refused := routev1.RouteIngress{Host: "a.example.com", Conditions: []routev1.RouteIngressCondition{{Type: routev1.RouteAdmitted, Status: corev1.ConditionFalse}}}
 	_, problems = plan(at(served(t), refused))
@@ -201,7 +202,7 @@ func TestNodePorts(t *testing.T) {
 	publish(o, hyperv1.OAuthServer, hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: "Nodes.example.com", Port: 31000}})
 	in, problems := translated(o)
 	g.Expect(in.Waiting).To(HaveExactElements("oauth"))
-	g.Expect(messageOf(problems, network.WaitingForEndpoint)).To(ContainSubstring("It will be served at Nodes.example.com:31000"))
+	g.Expect(messageOf(problems, problem.WaitingForEndpoint)).To(ContainSubstring("It will be served at Nodes.example.com:31000"))
 
 	for i := range o.Services {
 		if o.Services[i].Name == "oauth-openshift" {
@@ -249,7 +250,7 @@ func TestNeededEndpointAtIPv6(t *testing.T) {
 			o := served(t)
 			c.given(&o)
 			_, problems := plan(o)
-			g.Expect(problems.Has(network.IPv6NotServed)).To(BeTrue())
+			g.Expect(problems.Has(problem.IPv6NotServed)).To(BeTrue())
 			g.Expect(problems.Blocking()).To(Equal(c.blocks), "%v", problems)
 		})
 	}
@@ -274,10 +275,10 @@ func TestOAuthBehindAGateway(t *testing.T) {
 		o.Services[i].Spec.Ports[0].NodePort = 31000
 	}
 	_, problems := translated(o)
-	g.Expect(problems.Has(network.OAuthUnreachable)).To(BeFalse(), "the next hop is the default route")
+	g.Expect(problems.Has(problem.OAuthUnreachable)).To(BeFalse(), "the next hop is the default route")
 	annotate(&o, "gateway", "192.168.100.1")
 	_, problems = translated(o)
-	g.Expect(messageOf(problems, network.OAuthUnreachable)).To(And(ContainSubstring("10.240.0.9"), ContainSubstring("192.168.100.1"), ContainSubstring("routingViaHost")))
+	g.Expect(messageOf(problems, problem.OAuthUnreachable)).To(And(ContainSubstring("10.240.0.9"), ContainSubstring("192.168.100.1"), ContainSubstring("routingViaHost")))
 	g.Expect(problems.Blocking()).To(BeFalse())
 }
 
@@ -286,15 +287,15 @@ func TestTimeServers(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	_, problems := translated(o)
-	g.Expect(problems.Has(network.NTPMissing)).To(BeFalse(), "edges serve it")
+	g.Expect(problems.Has(problem.NTPMissing)).To(BeFalse(), "edges serve it")
 	annotate(&o, "services", "dhcp,dns,proxy")
 	_, problems = translated(o)
-	g.Expect(messageOf(problems, network.NTPMissing)).To(ContainSubstring("clusters/vlan100"))
+	g.Expect(messageOf(problems, problem.NTPMissing)).To(ContainSubstring("clusters/vlan100"))
 	annotate(&o, "ntp-servers", "192.168.100.1")
 	_, problems = translated(o)
-	g.Expect(problems.Has(network.NTPMissing)).To(BeFalse())
+	g.Expect(problems.Has(problem.NTPMissing)).To(BeFalse())
 	delete(o.HostedCluster.Annotations, settings.Prefix+"ntp-servers")
 	annotate(&o, "gateway", "192.168.100.1")
 	_, problems = translated(o)
-	g.Expect(problems.Has(network.NTPMissing)).To(BeFalse())
+	g.Expect(problems.Has(problem.NTPMissing)).To(BeFalse())
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 func withService(o *hcp.Objects, name, publish string, spec corev1.ServiceSpec) {
@@ -45,14 +46,14 @@ func TestUnsupportedPublish(t *testing.T) {
 	for name, c := range map[string]struct {
 		at     string
 		spec   corev1.ServiceSpec
-		reason network.Reason
+		reason problem.Reason
 		field  string
 	}{
-		"no port":                {"x.example.com:443", corev1.ServiceSpec{ClusterIP: "None"}, network.PublishingUnsupported, "a"},
-		"no TCP port":            {"x.example.com:443", corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 53, Protocol: corev1.ProtocolUDP}}}, network.PublishingUnsupported, "a"},
-		"an external name":       {"x.example.com:443", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, Ports: port.Ports}, network.PublishingUnsupported, "a"},
-		"the name of a Route":    {"oauth-clusters-blue.apps.mgmt.example.com:443", port, network.AddressConflict, "a"},
-		"the second at one port": {"x.example.com:2222", port, network.AddressConflict, "b"},
+		"no port":                {"x.example.com:443", corev1.ServiceSpec{ClusterIP: "None"}, problem.PublishingUnsupported, "a"},
+		"no TCP port":            {"x.example.com:443", corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 53, Protocol: corev1.ProtocolUDP}}}, problem.PublishingUnsupported, "a"},
+		"an external name":       {"x.example.com:443", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, Ports: port.Ports}, problem.PublishingUnsupported, "a"},
+		"the name of a Route":    {"oauth-clusters-blue.apps.mgmt.example.com:443", port, problem.AddressConflict, "a"},
+		"the second at one port": {"x.example.com:2222", port, problem.AddressConflict, "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -80,7 +81,7 @@ func TestInvalidPublishKeepsEndpoints(t *testing.T) {
 	last, _ := plan(o)
 
 	in, problems := translated(bad)
-	g.Expect(problems).To(ContainElement(And(HaveField("Reason", network.AnnotationInvalid), HaveField("Blocks()", false))))
+	g.Expect(problems).To(ContainElement(And(HaveField("Reason", problem.AnnotationInvalid), HaveField("Blocks()", false))))
 	now, _ := after(in, last)
 	g.Expect(now).To(Equal(last))
 }
@@ -94,7 +95,7 @@ func TestPublishInClusterNames(t *testing.T) {
 			o := served(t)
 			withService(&o, "a", name+":443", corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}})
 			in, problems := translated(o)
-			g.Expect(problems).To(ContainElement(And(HaveField("Reason", network.AnnotationInvalid), WithTransform(message, ContainSubstring("Clients of its API server")))))
+			g.Expect(problems).To(ContainElement(And(HaveField("Reason", problem.AnnotationInvalid), WithTransform(message, ContainSubstring("Clients of its API server")))))
 			g.Expect(in.Endpoints).NotTo(ContainElement(HaveField("Origin", network.OriginService)))
 		})
 	}
@@ -154,7 +155,7 @@ func TestGuestServicesAreNotPublished(t *testing.T) {
 
 	after, problems := plan(o)
 	g.Expect(after).To(Equal(before))
-	g.Expect(problems).To(ContainElement(And(HaveField("Subject.Name", "a0b1c2"), HaveField("Severity", network.SeverityWarning),
+	g.Expect(problems).To(ContainElement(And(HaveField("Subject.Name", "a0b1c2"), HaveField("Severity", problem.SeverityWarning),
 		WithTransform(message, ContainSubstring("dev/trap")))))
 	delete(o.Services[len(o.Services)-1].Annotations, settings.Prefix+"publish")
 	_, problems = plan(o)

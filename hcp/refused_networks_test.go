@@ -9,37 +9,37 @@ import (
 
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestFaultsOfOneNodePool checks that a fault of the network of a second NodePool leaves the
 // first one's network as it is, whether the second one is new or runs already.
 func TestFaultsOfOneNodePool(t *testing.T) {
 	for name, c := range map[string]struct {
-		reason network.Reason
+		reason problem.Reason
 		fault  func(*hcp.Objects)
 	}{
-		"no NetworkAttachmentDefinition": {network.NetworkMissing, func(o *hcp.Objects) { o.NetworkAttachmentDefinitions = o.NetworkAttachmentDefinitions[:1] }},
-		"an unsupported type":            {network.NetworkUnsupported, func(o *hcp.Objects) { o.NetworkAttachmentDefinitions[1].Spec.Config = `{"name":"n","type":"ipvlan"}` }},
-		"a CIDR that is none":            {network.AnnotationInvalid, func(o *hcp.Objects) { annotate(o, "cidr.beta", "10.2.0.0/99") }},
-		"a lease time that is none": {network.AnnotationInvalid, func(o *hcp.Objects) {
+		"no NetworkAttachmentDefinition": {problem.NetworkMissing, func(o *hcp.Objects) { o.NetworkAttachmentDefinitions = o.NetworkAttachmentDefinitions[:1] }},
+		"an unsupported type":            {problem.NetworkUnsupported, func(o *hcp.Objects) { o.NetworkAttachmentDefinitions[1].Spec.Config = `{"name":"n","type":"ipvlan"}` }},
+		"a CIDR that is none":            {problem.AnnotationInvalid, func(o *hcp.Objects) { annotate(o, "cidr.beta", "10.2.0.0/99") }},
+		"a lease time that is none": {problem.AnnotationInvalid, func(o *hcp.Objects) {
 			o.NodePools[1].Annotations = map[string]string{settings.Prefix + "lease-time": "soon"}
 		}},
-		"a gateway that is none": {network.AnnotationInvalid, func(o *hcp.Objects) {
+		"a gateway that is none": {problem.AnnotationInvalid, func(o *hcp.Objects) {
 			o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"gateway"] = "router"
 		}},
-		"a gateway outside of the CIDR": {network.AddressConflict, func(o *hcp.Objects) { annotate(o, "gateway.beta", "10.9.0.1") }},
-		"a CIDR that is too small":      {network.CIDRTooSmall, func(o *hcp.Objects) { annotate(o, "cidr.beta", "10.2.0.0/30") }},
-		"a CIDR of the other network":   {network.AddressConflict, func(o *hcp.Objects) { annotate(o, "cidr.beta", "192.168.100.128/25") }},
-		"the layer-2 network of the other": {network.NetworkShared, func(o *hcp.Objects) {
+		"a gateway outside of the CIDR": {problem.AddressConflict, func(o *hcp.Objects) { annotate(o, "gateway.beta", "10.9.0.1") }},
+		"a CIDR that is too small":      {problem.CIDRTooSmall, func(o *hcp.Objects) { annotate(o, "cidr.beta", "10.2.0.0/30") }},
+		"a CIDR of the other network":   {problem.AddressConflict, func(o *hcp.Objects) { annotate(o, "cidr.beta", "192.168.100.128/25") }},
+		"the layer-2 network of the other": {problem.NetworkShared, func(o *hcp.Objects) {
 			o.NetworkAttachmentDefinitions[1].Spec.Config = o.NetworkAttachmentDefinitions[0].Spec.Config
 		}},
-		"another NodePool with other settings": {network.AnnotationInvalid, func(o *hcp.Objects) {
+		"another NodePool with other settings": {problem.AnnotationInvalid, func(o *hcp.Objects) {
 			third := *o.NodePools[1].DeepCopy()
 			third.Name, third.Annotations = "gamma", map[string]string{settings.Prefix + "mtu": "9000"}
 			o.NodePools = append(o.NodePools, third)
 		}},
-		"not selected": {network.NetworkMissing, func(o *hcp.Objects) { annotate(o, "network", "clusters/vlan100") }},
+		"not selected": {problem.NetworkMissing, func(o *hcp.Objects) { annotate(o, "network", "clusters/vlan100") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, o := NewWithT(t), served(t)
@@ -49,7 +49,7 @@ func TestFaultsOfOneNodePool(t *testing.T) {
 			both, problems := plan(o)
 			g.Expect(both.Networks).To(HaveLen(2), "%v", problems)
 			c.fault(&o)
-			confined := ContainElement(And(HaveField("Reason", c.reason), HaveField("Severity", network.SeverityError), HaveField("Confined", true)))
+			confined := ContainElement(And(HaveField("Reason", c.reason), HaveField("Severity", problem.SeverityError), HaveField("Confined", true)))
 
 			in, _ := translated(o)
 			p, problems := after(in, alone)
@@ -71,8 +71,8 @@ func TestNotSelectedNetworks(t *testing.T) {
 	addNodePool(&o, "beta", "200")
 	annotate(&o, "cidr.beta", "10.2.0.0/24")
 	both, _ := plan(o)
-	notSelected := func(ps network.Problems) network.Problems {
-		return slices.DeleteFunc(slices.Clone(ps), func(p network.Problem) bool { return p.Cause != network.NetworkNotSelected })
+	notSelected := func(ps problem.Problems) problem.Problems {
+		return slices.DeleteFunc(slices.Clone(ps), func(p problem.Problem) bool { return p.Cause != problem.NetworkNotSelected })
 	}
 
 	annotate(&o, "network", "clusters/vlan200")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/management"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -61,7 +61,7 @@ func TestReservedDestinations(t *testing.T) {
 	o.Nodes[0].Status.Addresses[1].Address = "192.168.100.77"
 	in, _ := translated(o)
 	_, problems := derived(in)
-	g.Expect(problems).To(ContainElement(And(HaveField("Reason", network.AddressConflict), WithTransform(message, ContainSubstring("node a (192.168.100.77)")))))
+	g.Expect(problems).To(ContainElement(And(HaveField("Reason", problem.AddressConflict), WithTransform(message, ContainSubstring("node a (192.168.100.77)")))))
 }
 
 // TestPodsOfTheControlPlane checks that a CIDR over pods behind the control plane's Services is refused,
@@ -73,16 +73,16 @@ func TestPodsOfTheControlPlane(t *testing.T) {
 		return "\n---\napiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: kube-apiserver-x, namespace: " + namespace + "}\naddressType: IPv4\n" +
 			"endpoints: [{addresses: [" + address + "], targetRef: {kind: " + kind + ", name: a}}]\n"
 	}
-	problems := func(more string) network.Problems {
+	problems := func(more string) problem.Problems {
 		dump := &files.Dump{}
 		g.Expect(dump.Add([]byte(objects + more))).To(Succeed())
 		_, problems := plan(dump.Clusters()[0])
 		return problems
 	}
-	g.Expect(problems(slice("clusters-blue", "Pod", "192.168.100.77"))).To(ContainElement(And(HaveField("Cause", network.CIDROverlapsManagement),
+	g.Expect(problems(slice("clusters-blue", "Pod", "192.168.100.77"))).To(ContainElement(And(HaveField("Cause", problem.CIDROverlapsManagement),
 		HaveField("Blocks()", true), WithTransform(message, ContainSubstring("a pod of the control plane (192.168.100.77)")))))
 	for _, more := range []string{"", slice("clusters-blue", "Pod", "10.128.0.9"), slice("clusters-green", "Pod", "192.168.100.77"), slice("clusters-blue", "VirtualMachineInstance", "192.168.100.77")} {
-		g.Expect(problems(more)).NotTo(ContainElement(HaveField("Cause", network.CIDROverlapsManagement)))
+		g.Expect(problems(more)).NotTo(ContainElement(HaveField("Cause", problem.CIDROverlapsManagement)))
 	}
 }
 
@@ -99,10 +99,10 @@ func TestPodOnTheHostNetwork(t *testing.T) {
 
 	o.Pods = []netip.Addr{address}
 	after, problems := plan(o)
-	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", network.PublishedInManagement)))
+	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", problem.PublishedInManagement)))
 	g.Expect(after).To(Equal(before))
 
 	o.Nodes[0].Status.Addresses[0].Address, o.Pods = "192.168.100.77", []netip.Addr{netip.MustParseAddr("192.168.100.77")}
 	_, problems = plan(o)
-	g.Expect(problems).To(ContainElement(HaveField("Cause", network.CIDROverlapsManagement)))
+	g.Expect(problems).To(ContainElement(HaveField("Cause", problem.CIDROverlapsManagement)))
 }

@@ -6,6 +6,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/networks"
@@ -31,7 +32,7 @@ func TestStories(t *testing.T) {
 			var others []byte
 			for _, other := range clusters[1:] {
 				if n, ok := hcp.NewNeighbor(other, network.Plan{}).For(clusters[0].HostedCluster, networks.All(clusters[0], network.Plan{})); ok {
-					others = indented(t, []network.OtherCluster{n})
+					others = indented(t, []derive.OtherCluster{n})
 				}
 			}
 			story.Check(t, "others.json", others)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestAddressesOfNoNetwork checks that addresses of the HostedCluster which apply to no network are
@@ -23,20 +23,20 @@ func TestAddressesOfNoNetwork(t *testing.T) {
 	} {
 		t.Run(key, func(t *testing.T) {
 			g := NewWithT(t)
-			of := func(value string) (found network.Problems) {
+			of := func(value string) (found problem.Problems) {
 				o := onPodNetwork(t)
 				o.HostedCluster.Annotations[settings.Prefix+key] = value
 				_, problems := translated(o)
 				g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 				for _, p := range problems {
-					if p.Reason == network.AnnotationUnknown {
+					if p.Reason == problem.AnnotationUnknown {
 						found = append(found, p)
 					}
 				}
 				return found
 			}
 			found := of(c.stray)
-			g.Expect(found).To(ConsistOf(And(HaveField("Severity", network.SeverityWarning), HaveField("Keys", []string{key}))))
+			g.Expect(found).To(ConsistOf(And(HaveField("Severity", problem.SeverityWarning), HaveField("Keys", []string{key}))))
 			g.Expect(message(found[0])).To(And(ContainSubstring("10.9.0."), ContainSubstring("It has no effect.")))
 			if c.inside != "" {
 				g.Expect(of(c.inside)).To(BeEmpty())

@@ -13,6 +13,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // Translate returns the request of the user and the observed facts. Problems with the
@@ -41,14 +42,14 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 }
 
 // clusterSettings reads the annotations of hc that apply to the whole cluster.
-func clusterSettings(hc *hyperv1.HostedCluster) (settings.Values, network.Problems) {
+func clusterSettings(hc *hyperv1.HostedCluster) (settings.Values, problem.Problems) {
 	return settings.Overlay(settings.Values{}, settings.OnHostedCluster, hc.Name, hc.Annotations)
 }
 
 // byNodePool returns the problems of the HostedCluster's annotations that apply to the whole
 // cluster, and those of annotations for one NodePool by its name.
-func byNodePool(ps network.Problems) (of network.Problems, ofNodePools map[string]network.Problems) {
-	ofNodePools = map[string]network.Problems{}
+func byNodePool(ps problem.Problems) (of problem.Problems, ofNodePools map[string]problem.Problems) {
+	ofNodePools = map[string]problem.Problems{}
 	for _, p := range ps {
 		name, ok := "", false
 		if len(p.Keys) > 0 {
@@ -73,10 +74,10 @@ func cluster(hc *hyperv1.HostedCluster) network.Cluster {
 }
 
 // unsupported returns a problem if oooi does not support the platform of hc.
-func unsupported(hc *hyperv1.HostedCluster, set settings.Values) network.Problems {
+func unsupported(hc *hyperv1.HostedCluster, set settings.Values) problem.Problems {
 	p := hc.Spec.Platform
 	if p.Type != hyperv1.KubevirtPlatform {
-		return network.Problems{network.NewProblem(network.NotKubeVirt, network.Subject{}, network.Args{"platform": string(p.Type)}, "spec.platform.type", settings.KeyNetwork)}
+		return problem.Problems{problem.New(problem.NotKubeVirt, problem.Subject{}, problem.Args{"platform": string(p.Type)}, "spec.platform.type", settings.KeyNetwork)}
 	}
 	if p.Kubevirt == nil || p.Kubevirt.Credentials == nil {
 		return nil
@@ -85,9 +86,9 @@ func unsupported(hc *hyperv1.HostedCluster, set settings.Values) network.Problem
 	of, own := p.Kubevirt.Credentials.InfraNamespace, objects.ControlPlaneNamespace(hc)
 	switch {
 	case !set.VMsHere:
-		return network.Problems{network.NewProblem(network.VMsOnOtherCluster, network.Subject{}, nil, field, settings.KeyNetwork, settings.KeyInfra)}
+		return problem.Problems{problem.New(problem.VMsOnOtherCluster, problem.Subject{}, nil, field, settings.KeyNetwork, settings.KeyInfra)}
 	case of != own:
-		return network.Problems{network.NewProblem(network.VMsInOtherNamespace, network.Subject{}, network.Args{"namespace": of, "controlPlane": own}, field+".infraNamespace", settings.KeyInfra)}
+		return problem.Problems{problem.New(problem.VMsInOtherNamespace, problem.Subject{}, problem.Args{"namespace": of, "controlPlane": own}, field+".infraNamespace", settings.KeyInfra)}
 	}
 	return nil
 }

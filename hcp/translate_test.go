@@ -12,9 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // publish sets the strategy of s.
@@ -49,7 +51,7 @@ func TestUnsupportedStrategies(t *testing.T) {
 			o := served(t)
 			publish(o, c.service, c.how)
 			_, problems := translated(o)
-			i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Reason == network.PublishingUnsupported })
+			i := slices.IndexFunc(problems, func(p problem.Problem) bool { return p.Reason == problem.PublishingUnsupported })
 			g.Expect(i).To(BeNumerically(">=", 0))
 			g.Expect(problems[i].Keys).To(ContainElement(c.field))
 			g.Expect(problems[i].Blocks()).To(BeTrue())
@@ -145,7 +147,7 @@ func TestFurtherPassthroughRoutes(t *testing.T) {
 func TestAttachments(t *testing.T) {
 	for name, c := range map[string]struct {
 		config  string
-		problem network.Reason
+		problem problem.Reason
 		vlan    int
 		edgeNAD string
 	}{
@@ -155,14 +157,14 @@ func TestAttachments(t *testing.T) {
 		"a list of plugins":  {config: `{"cniVersion":"0.4.0","name":"n","plugins":[{"type":"bridge","bridge":"br1"},{"type":"bandwidth"}]}`, edgeNAD: `"type":"bandwidth"`},
 		"OVN localnet":       {config: `{"name":"n","type":"ovn-k8s-cni-overlay","topology":"localnet","netAttachDefName":"clusters/vlan100","vlanID":10}`, vlan: 10, edgeNAD: `"master":"link1"`},
 		"OVN layer2":         {config: `{"name":"n","type":"ovn-k8s-cni-overlay","topology":"layer2","netAttachDefName":"clusters/vlan100"}`, edgeNAD: `"linkInContainer":true`},
-		"OVN with subnets":   {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, problem: network.NetworkUnsupported},
-		"OVN layer3":         {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer3"}`, problem: network.NetworkUnsupported},
-		"bridge with IPAM":   {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"whereabouts"}}`, problem: network.NetworkUnsupported},
-		"not JSON":           {config: `{`, problem: network.NetworkUnsupported},
-		"no type":            {config: `{}`, problem: network.NetworkUnsupported},
-		"a kind not served":  {config: `{"type":"ptp"}`, problem: network.NetworkUnsupported},
-		"an empty list":      {config: `{"plugins":[]}`, problem: network.NetworkUnsupported},
-		"a list of nonsense": {config: `{"plugins":[1]}`, problem: network.NetworkUnsupported},
+		"OVN with subnets":   {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, problem: problem.NetworkUnsupported},
+		"OVN layer3":         {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer3"}`, problem: problem.NetworkUnsupported},
+		"bridge with IPAM":   {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"whereabouts"}}`, problem: problem.NetworkUnsupported},
+		"not JSON":           {config: `{`, problem: problem.NetworkUnsupported},
+		"no type":            {config: `{}`, problem: problem.NetworkUnsupported},
+		"a kind not served":  {config: `{"type":"ptp"}`, problem: problem.NetworkUnsupported},
+		"an empty list":      {config: `{"plugins":[]}`, problem: problem.NetworkUnsupported},
+		"a list of nonsense": {config: `{"plugins":[1]}`, problem: problem.NetworkUnsupported},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -218,7 +220,7 @@ func TestSecondPrimaryNetworkWaits(t *testing.T) {
 	before, _ := plan(o)
 	waiting, problems := plan(o)
 	g.Expect(problems.Blocking()).To(BeFalse())
-	g.Expect(problems.Has(network.WaitingForNetwork)).To(BeTrue())
+	g.Expect(problems.Has(problem.WaitingForNetwork)).To(BeTrue())
 	g.Expect(waiting.Networks).To(HaveLen(1))
 	g.Expect(waiting.Networks[0].Name).To(Equal("clusters.vlan100"))
 
@@ -237,7 +239,7 @@ func TestPodNetworkFirst(t *testing.T) {
 	yes := true
 	o.NodePools[0].Spec.Platform.Kubevirt.AttachDefaultNetwork = &yes
 	p, problems := plan(o)
-	g.Expect(problems).To(ContainElement(HaveField("Cause", network.SecondaryCIDRForBootOnly)))
+	g.Expect(problems).To(ContainElement(HaveField("Cause", problem.SecondaryCIDRForBootOnly)))
 	g.Expect(problems.Waiting()).To(BeFalse())
 	g.Expect(p.Networks).To(BeEmpty())
 }
@@ -249,22 +251,22 @@ type given struct {
 }
 
 // translated returns the request and the facts of o, and the problems so far.
-func translated(o hcp.Objects) (given, network.Problems) {
+func translated(o hcp.Objects) (given, problem.Problems) {
 	r, f := hcp.Translate(o, network.Plan{})
 	return given{r, f}, f.Problems
 }
 
 // after derives the plan for in while last is in force.
-func after(in given, last network.Plan) (network.Plan, network.Problems) {
-	d := network.Derive(in.Request, in.Facts, last, nil)
+func after(in given, last network.Plan) (network.Plan, problem.Problems) {
+	d := derive.Derive(in.Request, in.Facts, last, nil)
 	return d.Draft(), d.Problems
 }
 
 // derived derives the plan for in without a plan in force.
-func derived(in given) (network.Plan, network.Problems) { return after(in, network.Plan{}) }
+func derived(in given) (network.Plan, problem.Problems) { return after(in, network.Plan{}) }
 
 // plan derives the plan for o without a plan in force.
-func plan(o hcp.Objects) (network.Plan, network.Problems) {
+func plan(o hcp.Objects) (network.Plan, problem.Problems) {
 	in, _ := translated(o)
 	return derived(in)
 }
@@ -282,4 +284,4 @@ func TestBareNetworkName(t *testing.T) {
 }
 
 // hasError reports whether ps has an Error, confined or not.
-func hasError(ps network.Problems) bool { return len(ps.Of(network.SeverityError)) > 0 }
+func hasError(ps problem.Problems) bool { return len(ps.Of(problem.SeverityError)) > 0 }

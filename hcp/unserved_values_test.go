@@ -8,7 +8,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestServicesNone checks that a storage network of the same VMs is left alone, whether the
@@ -19,8 +19,8 @@ func TestServicesNone(t *testing.T) {
 	o.NodePools = o.NodePools[:1]
 	k := o.NodePools[0].Spec.Platform.Kubevirt
 	k.AdditionalNetworks = append(k.AdditionalNetworks, hyperv1.KubevirtNetwork{Name: "clusters/vlan200"})
-	about := func() network.Problems {
-		var out network.Problems
+	about := func() problem.Problems {
+		var out problem.Problems
 		p, problems := plan(o)
 		g.Expect(p.Networks).To(HaveExactElements(HaveField("Name", "clusters.vlan100")))
 		for _, p := range problems {
@@ -30,7 +30,7 @@ func TestServicesNone(t *testing.T) {
 		}
 		return out
 	}
-	g.Expect(about()).To(HaveExactElements(HaveField("Severity", network.SeverityInfo)))
+	g.Expect(about()).To(HaveExactElements(HaveField("Severity", problem.SeverityInfo)))
 
 	o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"services"] = "none"
 	g.Expect(about()).To(BeEmpty())
@@ -49,38 +49,38 @@ func TestServicesNone(t *testing.T) {
 // without a word.
 func TestUnusedValuesOfNADs(t *testing.T) {
 	g, o := NewWithT(t), served(t)
-	only := func(c network.Cause) network.Problems {
+	only := func(c problem.Cause) problem.Problems {
 		_, problems := plan(o)
-		return slices.DeleteFunc(problems, func(p network.Problem) bool { return p.Cause != c })
+		return slices.DeleteFunc(problems, func(p problem.Problem) bool { return p.Cause != c })
 	}
 	annotations := o.NetworkAttachmentDefinitions[0].Annotations
 	annotations[settings.Prefix+"cidr"] = "10.1.0.0/24"
-	unused := only(network.NADValueUnused)
-	g.Expect(unused).To(HaveExactElements(HaveField("Severity", network.SeverityWarning)))
+	unused := only(problem.NADValueUnused)
+	g.Expect(unused).To(HaveExactElements(HaveField("Severity", problem.SeverityWarning)))
 	g.Expect(message(unused[0])).To(ContainSubstring("192.168.100.0/24 (spec.networking.machineNetwork)"))
 	annotations[settings.Prefix+"cidr"] = "192.168.100.0/24"
-	g.Expect(only(network.NADValueUnused)).To(BeEmpty(), "it is the same")
+	g.Expect(only(problem.NADValueUnused)).To(BeEmpty(), "it is the same")
 
 	annotate(&o, "cidr", "192.168.101.0/24")
-	g.Expect(message(only(network.NADValueUnused)[0])).To(ContainSubstring("192.168.101.0/24 (annotation cidr on the HostedCluster)"))
+	g.Expect(message(only(problem.NADValueUnused)[0])).To(ContainSubstring("192.168.101.0/24 (annotation cidr on the HostedCluster)"))
 	annotate(&o, "cidr."+o.NodePools[0].Name, "192.168.100.0/24")
-	g.Expect(only(network.NADValueUnused)).To(BeEmpty(), "it is the same")
+	g.Expect(only(problem.NADValueUnused)).To(BeEmpty(), "it is the same")
 
 	annotations[settings.Prefix+"gateway"] = "192.168.100.1"
-	g.Expect(only(network.GatewayOnSecondary)).To(BeEmpty(), "VMs boot from it")
+	g.Expect(only(problem.GatewayOnSecondary)).To(BeEmpty(), "VMs boot from it")
 	annotate(&o, "gateway", "192.168.100.9")
-	g.Expect(message(only(network.NADValueUnused)[0])).To(ContainSubstring("192.168.100.9 (annotation gateway on the HostedCluster)"))
+	g.Expect(message(only(problem.NADValueUnused)[0])).To(ContainSubstring("192.168.100.9 (annotation gateway on the HostedCluster)"))
 	annotate(&o, "gateway", "192.168.100.1")
 
 	annotations[settings.Prefix+"services"] = "dns,proxy"
 	annotate(&o, "services", "dhcp")
-	g.Expect(only(network.NADValueUnused)).To(BeEmpty(), "it overrides the HostedCluster")
+	g.Expect(only(problem.NADValueUnused)).To(BeEmpty(), "it overrides the HostedCluster")
 	o.NodePools[0].Annotations = map[string]string{settings.Prefix + "services": "dhcp,dns,proxy"}
-	g.Expect(message(only(network.NADValueUnused)[0])).To(And(ContainSubstring("services (dns,proxy)"), ContainSubstring("services on NodePool blue")))
+	g.Expect(message(only(problem.NADValueUnused)[0])).To(And(ContainSubstring("services (dns,proxy)"), ContainSubstring("services on NodePool blue")))
 	delete(o.NodePools[0].Annotations, settings.Prefix+"services")
 	delete(annotations, settings.Prefix+"services")
 	annotate(&o, "services", "dhcp,dns,proxy")
 	yes := true
 	o.NodePools[0].Spec.Platform.Kubevirt.AttachDefaultNetwork = &yes
-	g.Expect(only(network.GatewayOnSecondary)).To(HaveExactElements(HaveField("Severity", network.SeverityInfo)))
+	g.Expect(only(problem.GatewayOnSecondary)).To(HaveExactElements(HaveField("Severity", problem.SeverityInfo)))
 }

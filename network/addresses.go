@@ -1,80 +1,67 @@
-// This file assigns addresses in a network's CIDR. Each default is a fixed position
-// in the CIDR, so later additions move no address. A default that conflicts with
-// another address is a problem that names the key to set. No address is shifted.
-//
-//	position in the CIDR       in a /24  used for                   key
-//	2nd usable                 .2        next-hop VIP               edge-addresses
-//	3rd usable                 .3        service VIP                edge-addresses
-//	4th and 5th usable         .4 .5     edge 1 and edge 2          edge-addresses
-//	10th to last usable but 1  .10-.253  DHCP pool for VMs          dhcp-range
+// This file holds addresses: those that edges hold, and ranges and prefixes of them.
 
 package network
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"net/netip"
 	"slices"
-	"strconv"
+	"strings"
 )
 
-// The annotation keys that problems name.
-const (
-	keyEdgeAddresses = "edge-addresses"
-	keyDHCPRange     = "dhcp-range"
-	keyDHCPExclude   = "dhcp-exclude"
-	keyReservations  = "reservations"
-	keyCIDR          = "cidr"
-	keyGateway       = "gateway"
-	keyAppsAddress   = "apps-address"
-	keyMTU           = "mtu"
-)
-
-// addresses are the assigned addresses of one network.
-type addresses struct {
-	nextHopVIP, serviceVIP netip.Addr
-	edges                  []Edge
-	reserved               []netip.Addr
-	dhcpRange              Range
+// EdgeAddresses are the addresses of the running edges, then the reserved ones.
+func (n Network) EdgeAddresses() []netip.Addr {
+	var out []netip.Addr
+	for _, e := range n.Edges {
+		out = append(out, e.Address)
+	}
+	return append(out, n.ReservedAddresses...)
 }
 
-// maxEdges is the largest number of edges of a network. Each has a reserved address.
-const maxEdges = 2
+// SharedAddresses are the addresses in n's CIDR that each of its edges holds: the next-hop VIP, the service VIP, and
+// published ones. A published address outside of the CIDR is on no link.
+func (n Network) SharedAddresses() []netip.Addr {
+	out := []netip.Addr{n.NextHopVIP, n.ServiceVIP}
+	for _, a := range n.PublishedAddresses {
+		if n.CIDR.Contains(a) && !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
 
-// allocate assigns the addresses of one network. The number of edges is 1 or 2; less
-// than 1 counts as 1. With one edge, the address of the second is reserved.
-func allocate(s NetworkRequest, edges int) (addresses, Problems) {
-	own := s.Settings.EdgeAddresses
-	if len(own) == 0 {
-		for place := 2; place <= 5; place++ {
-			own = append(own, HostAddress(s.CIDR, place))
-		}
+// MaxEdges is the largest number of edges of a network. Each has a reserved address.
+const MaxEdges = 2
+
+// Roles name the addresses in edge-addresses, in order.
+func Roles() []string {
+	return []string{"next-hop VIP", "service VIP", "edge 1 address", "edge 2 address"}
+}
+
+// HeldAddresses are the addresses that n's edges hold in its CIDR, in the order of
+// edge-addresses: the next-hop VIP, the service VIP, and those of the edges by number, the
+// reserved ones included.
+func (n Network) HeldAddresses() []netip.Addr {
+	return append([]netip.Addr{n.NextHopVIP, n.ServiceVIP}, n.EdgeAddresses()...)
+}
+
+// InOrder returns addresses as annotation edge-addresses has them: in their order, with commas and no blanks.
+func InOrder(all []netip.Addr) string {
+	var out []string
+	for _, a := range all {
+		out = append(out, a.String())
 	}
-	var a addresses
-	gives := slices.Contains(services(s), ServiceDHCP)
-	if gives {
-		a.dhcpRange = s.Settings.DHCPRange
-		if !a.dhcpRange.First.IsValid() {
-			a.dhcpRange = Range{First: HostAddress(s.CIDR, 10), Last: HostAddress(s.CIDR, -2)}
-		}
+	return strings.Join(out, ",")
+}
+
+// RoleOf is the role of an address of n's edges, for messages.
+func (n Network) RoleOf(a netip.Addr) string {
+	if i := slices.Index(n.HeldAddresses(), a); i >= 0 && i < len(Roles()) {
+		return Roles()[i]
 	}
-	if p, bad := cidrTooSmall(s, own, a.dhcpRange, gives); bad {
-		return a, Problems{p}
-	}
-	own = own[:2+maxEdges]
-	a.nextHopVIP, a.serviceVIP = own[0], own[1]
-	for i, addr := range own[2:] {
-		if i < max(1, edges) {
-			a.edges = append(a.edges, Edge{Number: i + 1, Address: addr})
-		} else {
-			a.reserved = append(a.reserved, addr)
-		}
-	}
-	problems := checkEdgeAddresses(s, own, a.dhcpRange)
-	if gives {
-		problems = append(problems, checkReservations(s, own)...)
-	}
-	return a, append(problems, unusedSettings(s, a.dhcpRange, gives)...)
+	return "edge address"
 }
 
 // HostAddress returns the host address at a position in p: 1 is the first, -1 the last.
@@ -107,88 +94,22 @@ func AddressOf(n uint32) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
-// cidrTooSmall returns the problem of a CIDR without room for the default addresses,
-// or of an edge-addresses list that is too short.
-func cidrTooSmall(s NetworkRequest, own []netip.Addr, r Range, gives bool) (Problem, bool) {
-	switch {
-	case slices.ContainsFunc(own, func(a netip.Addr) bool { return !a.IsValid() }):
-		return s.problem(CIDRTooSmallForEdges, Args{"cidr": s.CIDR.String(), "where": s.CIDRField}, s.CIDRKeys...), true
-	case len(own) < 2+maxEdges:
-		return s.problem(EdgeAddressCount, Args{"count": strconv.Itoa(len(own))}, keyEdgeAddresses), true
-	case gives && (!r.First.IsValid() || !r.Last.IsValid() || r.Last.Less(r.First)):
-		keys := append(slices.Clone(s.CIDRKeys), keyDHCPRange)
-		return s.problem(CIDRTooSmallForVMs, Args{"cidr": s.CIDR.String(), "where": s.CIDRField}, keys...), true
-	}
-	return Problem{}, false
+// A Range is a sequence of addresses, first and last included.
+type Range struct {
+	First netip.Addr `json:"first"`
+	Last  netip.Addr `json:"last"`
 }
 
-// roles name the addresses in edge-addresses, in order.
-func roles() []string {
-	return []string{"next-hop VIP", "service VIP", "edge 1 address", "edge 2 address"}
+// Contains reports whether a is in r. An empty range contains nothing.
+func (r Range) Contains(a netip.Addr) bool {
+	return r.First.IsValid() && r.First.Compare(a) <= 0 && a.Compare(r.Last) <= 0
 }
 
-// checkEdgeAddresses compares own, the addresses in edge-addresses, with the CIDR, the
-// gateway and the DHCP pool.
-func checkEdgeAddresses(s NetworkRequest, own []netip.Addr, r Range) Problems {
-	var ps Problems
-	cidr := s.CIDR.String()
-	if s.Gateway.IsValid() && !inside(s.CIDR, s.Gateway) {
-		ps = append(ps, s.problem(GatewayOutsideCIDR, Args{"cidr": cidr, "gateway": s.Gateway.String()}, keyGateway))
-	}
-	for _, end := range []netip.Addr{r.First, r.Last} {
-		if end.IsValid() && !inside(s.CIDR, end) {
-			ps = append(ps, s.problem(DHCPRangeOutsideCIDR, Args{"cidr": cidr, "address": end.String()}, keyDHCPRange))
-		}
-	}
-	seen := map[netip.Addr]bool{}
-	for i, a := range own {
-		address, role := a.String(), roles()[i]
-		switch {
-		case !inside(s.CIDR, a):
-			ps = append(ps, s.problem(EdgeAddressOutsideCIDR, Args{"cidr": cidr, "role": role, "address": address}, keyEdgeAddresses))
-		case seen[a]:
-			ps = append(ps, s.problem(EdgeAddressRepeated, Args{"address": address}, keyEdgeAddresses))
-		case a == s.Gateway:
-			ps = append(ps, s.problem(EdgeAddressIsGateway, Args{"role": role, "address": address}, keyEdgeAddresses, keyGateway))
-		case r.Contains(a):
-			args := Args{"role": role, "address": address, "range": r.String()}
-			ps = append(ps, s.problem(EdgeAddressInDHCPRange, args, keyDHCPRange, keyEdgeAddresses))
-		}
-		for _, x := range s.Settings.DHCPExclude {
-			if x.Contains(a) {
-				args := Args{"role": role, "address": address, "range": x.short()}
-				ps = append(ps, s.problem(EdgeAddressExcluded, args, keyEdgeAddresses, keyDHCPExclude))
-			}
-		}
-		seen[a] = true
-	}
-	return ps
-}
+// String is "first-last".
+func (r Range) String() string { return r.First.String() + "-" + r.Last.String() }
 
-// checkReservations returns a problem for each reservation that cannot be granted.
-func checkReservations(s NetworkRequest, own []netip.Addr) Problems {
-	var ps Problems
-	byAddress, byMAC := map[netip.Addr]string{}, map[string]bool{}
-	for _, r := range sortedReservations(s.Settings.Reservations) {
-		address := r.Address.String()
-		add := func(c Cause, args Args) { ps = append(ps, s.problem(c, args, keyReservations)) }
-		switch other := byAddress[r.Address]; {
-		case !inside(s.CIDR, r.Address):
-			add(ReservationOutsideCIDR, Args{"cidr": s.CIDR.String(), "address": address, "mac": r.MAC})
-		case slices.Contains(own, r.Address) || r.Address == s.Gateway:
-			add(ReservationOfEdgeAddress, Args{"address": address, "mac": r.MAC})
-		case other != "":
-			add(ReservedAddressRepeated, Args{"address": address, "mac": r.MAC, "otherMAC": other})
-		case byMAC[r.MAC]:
-			add(ReservedMACRepeated, Args{"mac": r.MAC})
-		}
-		byAddress[r.Address], byMAC[r.MAC] = r.MAC, true
-	}
-	return ps
-}
-
-// short is String, or the address if there is only one.
-func (r Range) short() string {
+// Short is String, or the address if there is only one.
+func (r Range) Short() string {
 	if r.First == r.Last {
 		return r.First.String()
 	}
@@ -203,8 +124,118 @@ func (r Range) Size() int {
 	return int(min(int64(Number(r.Last))-int64(Number(r.First))+1, math.MaxInt32))
 }
 
-// inside reports whether a is a host address of p. The network and broadcast
+// Inside reports whether a is a host address of p. The network and broadcast
 // addresses are not.
-func inside(p netip.Prefix, a netip.Addr) bool {
+func Inside(p netip.Prefix, a netip.Addr) bool {
 	return p.Contains(a) && HostAddress(p, 1).Compare(a) <= 0 && a.Compare(HostAddress(p, -1)) <= 0
+}
+
+// Host is the prefix of the single address a.
+func Host(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
+
+// sizeWithout is the number of addresses in r that are in none of holes.
+func (r Range) sizeWithout(holes []Range) int {
+	n := 0
+	for _, part := range r.Without(holes) {
+		n += part.Size()
+	}
+	return n
+}
+
+// AnyContains reports whether one of all contains a.
+func AnyContains(all []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(all, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// MergedPrefixes returns the same addresses in the fewest prefixes, sorted. None: nil. One more
+// node mostly changes nothing.
+func MergedPrefixes(all []netip.Prefix) []netip.Prefix {
+	all = slices.SortedFunc(slices.Values(all), func(a, b netip.Prefix) int {
+		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
+	})
+	var out []netip.Prefix
+	for _, p := range all {
+		if len(out) > 0 && out[len(out)-1].Overlaps(p) {
+			continue
+		}
+		out = append(out, p)
+		for len(out) > 1 && p.Bits() > 0 {
+			both := netip.PrefixFrom(p.Addr(), p.Bits()-1).Masked()
+			if before := out[len(out)-2]; before.Bits() != p.Bits() || !both.Contains(before.Addr()) {
+				break
+			}
+			out, p = append(out[:len(out)-2], both), both
+		}
+	}
+	return out
+}
+
+// List is AddressList of sorted addresses.
+func List(addresses []netip.Addr) string {
+	return AddressList(slices.SortedFunc(slices.Values(addresses), netip.Addr.Compare))
+}
+
+// AddressList returns addresses for messages: in their order, with commas.
+func AddressList(addresses []netip.Addr) string {
+	var out []string
+	for _, a := range addresses {
+		out = append(out, a.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// Without returns the parts of r that are in none of holes, sorted.
+func (r Range) Without(holes []Range) []Range {
+	if !r.First.IsValid() {
+		return nil
+	}
+	var out []Range
+	for _, h := range Merged(holes) {
+		if h.Last.Less(r.First) || r.Last.Less(h.First) {
+			continue
+		}
+		if r.First.Less(h.First) {
+			out = append(out, Range{r.First, h.First.Prev()})
+		}
+		if !h.Last.Less(r.Last) {
+			return out
+		}
+		r.First = h.Last.Next()
+	}
+	return append(out, r)
+}
+
+// Merged are the same addresses in the fewest ranges, sorted.
+func Merged(in []Range) []Range {
+	var out []Range
+	byFirst := func(a, b Range) int { return cmp.Or(a.First.Compare(b.First), a.Last.Compare(b.Last)) }
+	for _, r := range slices.SortedFunc(slices.Values(in), byFirst) {
+		if i := len(out) - 1; i >= 0 && r.First.Compare(out[i].Last.Next()) <= 0 {
+			out[i].Last = Later(out[i].Last, r.Last)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// Later returns the higher address.
+func Later(a, b netip.Addr) netip.Addr {
+	if a.Less(b) {
+		return b
+	}
+	return a
+}
+
+// Earlier returns the lower address.
+func Earlier(a, b netip.Addr) netip.Addr {
+	if a.Less(b) {
+		return a
+	}
+	return b
+}
+
+// Overlaps reports whether r and other have an address in common.
+func (r Range) Overlaps(other Range) bool {
+	return r.First.IsValid() && other.First.IsValid() && r.First.Compare(other.Last) <= 0 && other.First.Compare(r.Last) <= 0
 }

@@ -3,9 +3,13 @@
 package network
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // A PlanVersion counts the formats of a plan.
@@ -54,4 +58,31 @@ func ReadPlan(b []byte) (Plan, error) {
 		return Plan{}, errors.New("not a plan: it has no networks")
 	}
 	return p, nil
+}
+
+// Dashed returns n's name as a DNS label of at most length characters. It ends with a hash if the
+// name is too long, or if another network could have the same label (a.b-c and a-b.c).
+func (n Network) Dashed(length int) string {
+	plain := strings.ReplaceAll(n.Name, ".", "-")
+	a := n.Attachment
+	if len(plain) <= length && !strings.Contains(a.Namespace, "-") && !strings.Contains(a.Name, ".") {
+		return plain
+	}
+	sum := sha256.Sum256([]byte(n.Name))
+	hash := hex.EncodeToString(sum[:4])
+	if limit := length - len(hash) - 1; len(plain) > limit {
+		plain = strings.TrimRight(plain[:limit], "-")
+	}
+	return plain + "-" + hash
+}
+
+// Hash returns a short name of what n serves. Two networks with one hash are equal, for one release of oooi: another one may
+// write a field that this one does not have. 0: n cannot be written.
+func (n Network) Hash() uint32 {
+	b, err := json.Marshal(n)
+	if err != nil {
+		return 0
+	}
+	sum := sha256.Sum256(b)
+	return binary.BigEndian.Uint32(sum[:4])
 }

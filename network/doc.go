@@ -1,18 +1,7 @@
-// Package network decides what is served to one hosted cluster on its isolated
-// networks. Derive takes a Request (what the user asks for), Facts (what is observed),
-// the plan in force, and the other hosted clusters on the same networks. It returns a
-// Plan (what is served) and Problems (why the plan differs from the request).
-//
-// It is pure: standard library only, no I/O, no clock, no Kubernetes. The laws
-// of Derive, each held by a test:
-//
-//   - total: all arguments give a Decision, never a panic
-//   - deterministic: equal arguments in any order give equal bytes
-//   - stable: later additions move no address, and addresses in use never move
-//   - idempotent: with its own plan in force, it decides the same plan
-//   - valid: without an Error, Plan.Validate finds nothing
-//   - the plan round-trips through JSON, and plans of earlier formats are read
-//   - self-contained: a server needs the plan and nothing else to start
+// Package network holds what is decided about one hosted cluster, as data: a Request
+// (what the user asks for), Facts (what is observed), and a Plan (what is served on its
+// isolated networks). What servers and the operator both compute from a Plan is here, too.
+// It uses the standard library only.
 //
 // # Words
 //

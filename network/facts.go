@@ -6,6 +6,8 @@ package network
 import (
 	"net/netip"
 	"slices"
+
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // Facts are the observed state. Order has no meaning.
@@ -43,7 +45,7 @@ type Facts struct {
 	LoadBalancers []LoadBalancer `json:"loadBalancers,omitempty"`
 	// Problems found while the objects were read, such as an invalid value or an
 	// endpoint that is not published yet.
-	Problems Problems `json:"problems,omitempty"`
+	Problems problem.Problems `json:"problems,omitempty"`
 }
 
 // A ReservedDestination is an address or CIDR outside the cluster's networks. It is
@@ -167,4 +169,26 @@ type Endpoint struct {
 // server, Ignition and konnectivity, as HyperShift publishes them.
 func (e Endpoint) NeededByNodes() bool {
 	return e.Origin == OriginHyperShift && slices.Contains([]string{APIService, "ignition-server", "konnectivity-server"}, e.Name)
+}
+
+// VmPort is the port at which VMs answer for e. 0: they do not, or it is unknown.
+func (e Endpoint) VmPort() uint16 {
+	switch {
+	case e.Backend.Kind != BackendVMs:
+		return 0
+	case e.Backend.Service != "":
+		return e.Backend.TargetPort
+	}
+	return e.Backend.Port
+}
+
+// Subject is the subject of problems about e.
+func (e Endpoint) Subject() problem.Subject { return problem.Subject{Kind: "Endpoint", Name: e.Name} }
+
+// ClusterIP is the address at which e's Service has e's own port. Zero: it has none, or another port.
+func (e Endpoint) ClusterIP() netip.Addr {
+	if e.Backend.Kind != BackendPods || e.Backend.Port != e.Port {
+		return netip.Addr{}
+	}
+	return e.Backend.ClusterIP
 }

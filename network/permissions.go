@@ -55,7 +55,7 @@ func (p Permissions) Port(port uint16) bool {
 
 // Upstream reports whether a may be an upstream DNS server.
 func (p Permissions) Upstream(a netip.Addr) bool {
-	return p.Upstreams == nil || anyContains(p.Upstreams, a)
+	return p.Upstreams == nil || AnyContains(p.Upstreams, a)
 }
 
 // NodeLabel reports whether edges may be placed by the node label key.
@@ -63,7 +63,7 @@ func (p Permissions) NodeLabel(key string) bool {
 	patterns := p.NodeLabels
 	if patterns == nil {
 		patterns = []string{"*"}
-		for _, role := range controlPlaneRoles() {
+		for _, role := range ControlPlaneRoles() {
 			patterns = append(patterns, "!"+role)
 		}
 	}
@@ -79,4 +79,9 @@ func (p Permissions) NodeLabel(key string) bool {
 		}
 	}
 	return permitted
+}
+
+// ControlPlaneRoles are the labels of control plane nodes, and the keys of their taints.
+func ControlPlaneRoles() []string {
+	return []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
 }

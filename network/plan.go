@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A Plan is everything that is served to one hosted cluster.
@@ -25,8 +26,8 @@ type Plan struct {
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
 }
 
-// withEach is p with a copy of each network, which change may change.
-func (p Plan) withEach(change func(n *Network)) Plan {
+// WithEach is p with a copy of each network, which change may change.
+func (p Plan) WithEach(change func(n *Network)) Plan {
 	out := p
 	out.Networks = slices.Clone(p.Networks)
 	for i := range out.Networks {
@@ -101,86 +102,6 @@ type Edge struct {
 	Number  int        `json:"number"`
 	Address netip.Addr `json:"address"`
 }
-
-// DHCP holds the pool and the options of a network (RFC 2131, RFC 2132). If edges do not
-// run DHCP, it holds the options that another server must send, and no pool.
-type DHCP struct {
-	// Range is the pool, first and last included. Zero if edges do not run DHCP.
-	Range Range `json:"range"`
-	// Exclude are addresses in Range that are never assigned.
-	Exclude []Range `json:"exclude,omitempty"`
-	// Named are addresses in Range that the user gave to a host, by a name or as a server,
-	// sorted. No new client gets them. One that has such an address keeps it: the name may be
-	// its own.
-	Named []netip.Addr `json:"named,omitempty"`
-	// Reservations are assigned to their MAC only, in or outside Range.
-	Reservations []Reservation `json:"reservations,omitempty"`
-	LeaseTime    Duration      `json:"leaseTime"`
-	// ServerID is option 54, the service VIP: to a client, every edge is the same
-	// server.
-	ServerID netip.Addr `json:"serverID"`
-	// Router is option 3. Zero on a secondary network.
-	Router netip.Addr `json:"router,omitzero"`
-	// Routes are option 121 (RFC 3442). They include the default route, since clients
-	// that support 121 ignore option 3. Empty on a secondary network.
-	Routes []Route `json:"routes,omitempty"`
-	// DNSServers is option 6.
-	DNSServers []netip.Addr `json:"dnsServers,omitempty"`
-	// DomainName is option 15, SearchDomains option 119 (RFC 3397).
-	DomainName    string   `json:"domainName,omitempty"`
-	SearchDomains []string `json:"searchDomains,omitempty"`
-	// MTU is option 26 in bytes, 0: not sent.
-	MTU int `json:"mtu,omitempty"`
-	// NTPServers are those that the user set. [Network.TimeServers] is option 42.
-	NTPServers []netip.Addr `json:"ntpServers,omitempty"`
-	// Relays are the giaddr addresses of the relay agents that are answered. Packets of
-	// other relay agents are dropped.
-	Relays []netip.Addr `json:"relays,omitempty"`
-	// IgnoreUnknownClients: only VMs of the cluster are answered.
-	IgnoreUnknownClients bool `json:"ignoreUnknownClients,omitempty"`
-	// ReservedForVMs is the number of addresses in Range that unknown clients never get:
-	// as many as the cluster's NodePools can need.
-	ReservedForVMs int `json:"reservedForVMs,omitempty"`
-}
-
-// A Reservation assigns one address to one MAC.
-type Reservation struct {
-	// MAC in lower case with colons.
-	MAC     string     `json:"mac"`
-	Address netip.Addr `json:"address"`
-}
-
-// A Route is one entry of option 121.
-type Route struct {
-	Destination netip.Prefix `json:"destination"`
-	Via         netip.Addr   `json:"via"`
-}
-
-// String is "destination via router".
-func (r Route) String() string { return r.Destination.String() + " via " + r.Via.String() }
-
-// RouteList returns routes for messages: in their order, with commas.
-func RouteList(routes []Route) string {
-	var out []string
-	for _, r := range routes {
-		out = append(out, r.String())
-	}
-	return strings.Join(out, ", ")
-}
-
-// A Range is a sequence of addresses, first and last included.
-type Range struct {
-	First netip.Addr `json:"first"`
-	Last  netip.Addr `json:"last"`
-}
-
-// Contains reports whether a is in r. An empty range contains nothing.
-func (r Range) Contains(a netip.Addr) bool {
-	return r.First.IsValid() && r.First.Compare(a) <= 0 && a.Compare(r.Last) <= 0
-}
-
-// String is "first-last".
-func (r Range) String() string { return r.First.String() + "-" + r.Last.String() }
 
 // DNS is the names that the DNS server answers on a network.
 type DNS struct {
@@ -364,3 +285,49 @@ func (p Plan) JSON() []byte {
 	}
 	return append(b, '\n')
 }
+
+// Problem returns a problem about n, which is named in its arguments.
+func (n Network) Problem(c problem.Cause, args problem.Args, keys ...string) problem.Problem {
+	return n.Attachment.Problem(c, args, keys...)
+}
+
+// A Placement is the nodes that the edges of one network may run on.
+type Placement struct {
+	// NodeSelectors are alternatives: a node must have all labels of one of them.
+	// Empty: every node.
+	NodeSelectors []map[string]string `json:"nodeSelectors,omitempty"`
+	// WithoutLabels are keys of labels that a node must not have.
+	WithoutLabels []string `json:"withoutLabels,omitempty"`
+	// Tolerations of the edges' pods.
+	Tolerations []Toleration `json:"tolerations,omitempty"`
+	// PriorityClass of the edges' pods. Empty: the management cluster's default.
+	PriorityClass string `json:"priorityClass,omitempty"`
+}
+
+// A Toleration allows a pod on nodes with a taint. Its fields are those of a
+// Kubernetes toleration, and empty fields have the same meaning there.
+type Toleration struct {
+	Key      string `json:"key,omitempty"`
+	Operator string `json:"operator,omitempty"`
+	Value    string `json:"value,omitempty"`
+	Effect   string `json:"effect,omitempty"`
+	// Seconds that a pod stays on a node that gets the taint. Nil: forever.
+	Seconds *int64 `json:"seconds,omitempty"`
+}
+
+// OfControlPlane reports whether pods with t may run on nodes with a taint of the control plane.
+func (t Toleration) OfControlPlane() bool {
+	return t.Key == "" || slices.Contains(ControlPlaneRoles(), t.Key)
+}
+
+// AnswersPods reports whether the edges of n answer DNS questions of pods.
+func (n Network) AnswersPods() bool { return n.DNS.Pods.Name != "" }
+
+// AnswersPods reports whether edges of p answer DNS questions of pods.
+func (p Plan) AnswersPods() bool { return slices.ContainsFunc(p.Networks, Network.AnswersPods) }
+
+// AllServices returns the servers of an edge, in the order in which a network lists them.
+func AllServices() []Service { return []Service{ServiceDHCP, ServiceDNS, ServiceNTP, ServiceProxy} }
+
+// Runs reports whether edges of n run this server.
+func (n Network) Runs(s Service) bool { return slices.Contains(n.Services, s) }

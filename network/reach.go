@@ -51,28 +51,9 @@ type Reach struct {
 
 // Reach returns what n's plan knows. It has no Links and no InHostedCluster.
 func (n Network) Reach() Reach {
-	r := Reach{CIDR: n.CIDR, Held: slices.Concat(n.heldAddresses(), n.PublishedAddresses), Clients: n.ClientNetworks}
+	r := Reach{CIDR: n.CIDR, Held: slices.Concat(n.HeldAddresses(), n.PublishedAddresses), Clients: n.ClientNetworks}
 	if n.Primary && n.DHCP.Router != n.NextHopVIP {
 		r.Gateway = n.DHCP.Router
-	}
-	return r
-}
-
-// reach returns how VMs and edges of n, the network of s, reach addresses.
-func (in input) reach(n Network, s NetworkRequest) Reach {
-	r := n.Reach()
-	r.Gateway = netip.Addr{}
-	if s.Primary {
-		r.Gateway = s.Gateway
-	}
-	for _, other := range in.Networks {
-		if other.Attachment != s.Attachment && other.CIDR.IsValid() && containsAll(other.NodePools, s.NodePools) {
-			r.Links = append(r.Links, other.CIDR.Masked())
-		}
-	}
-	r.Unserved, r.NodeAPI = s.UnservedNetworks, in.NodeAPI
-	for _, g := range in.InHostedCluster {
-		r.InHostedCluster = append(r.InHostedCluster, g.Prefix)
 	}
 	return r
 }
@@ -88,9 +69,9 @@ func (r Reach) FromVM(a netip.Addr) Way {
 		return AtEdges
 	case r.CIDR.Contains(a):
 		return hostOn(r.CIDR, a)
-	case anyContains(r.InHostedCluster, a):
+	case AnyContains(r.InHostedCluster, a):
 		return InCluster
-	case anyContains(r.Links, a):
+	case AnyContains(r.Links, a):
 		return hostOn(r.Links[slices.IndexFunc(r.Links, func(p netip.Prefix) bool { return p.Contains(a) })], a)
 	case r.Gateway.IsValid():
 		return ThroughGateway
@@ -108,7 +89,7 @@ func (r Reach) FromEdge(a netip.Addr) Way {
 		return Unreachable
 	case r.CIDR.Contains(a):
 		return hostOn(r.CIDR, a)
-	case anyContains(r.Clients, a):
+	case AnyContains(r.Clients, a):
 		return ThroughGateway
 	}
 	return ThroughPods
@@ -117,7 +98,7 @@ func (r Reach) FromEdge(a netip.Addr) Way {
 // hostOn is OnNetwork if a is a host address of p. No host has the network address or the
 // broadcast address.
 func hostOn(p netip.Prefix, a netip.Addr) Way {
-	if inside(p, a) {
+	if Inside(p, a) {
 		return OnNetwork
 	}
 	return Unreachable
@@ -130,7 +111,84 @@ func special(a netip.Addr) bool {
 	return ok && !block.IsSingleIP()
 }
 
-// containsAll reports whether all has every element of some.
-func containsAll(all, some []string) bool {
-	return !slices.ContainsFunc(some, func(x string) bool { return !slices.Contains(all, x) })
+// MinClientBits is the shortest prefix of a client network, in bits. A default route would take the
+// pod network from edges.
+const MinClientBits = 8
+
+// ClientRoutes returns the routes that edges of n have to client networks. Empty: none.
+func (n Network) ClientRoutes() []Route {
+	var out []Route
+	for _, p := range n.ClientNetworks {
+		out = append(out, Route{Destination: p, Via: n.DHCP.Router})
+	}
+	return out
 }
+
+// BehindGateway reports whether a is in a client network of n.
+func (n Network) BehindGateway(a netip.Addr) bool { return AnyContains(n.ClientNetworks, a) }
+
+// HasLoadBalancer reports whether a load balancer on the network answers for e: it has a host
+// address of the CIDR that edges do not hold.
+func (n Network) HasLoadBalancer(e Endpoint) bool {
+	return n.Primary && n.Reach().FromVM(e.LoadBalancer) == OnNetwork
+}
+
+// WithoutLoadBalancer returns those of endpoints for which only edges of n answer.
+func (n Network) WithoutLoadBalancer(endpoints []Endpoint) []Endpoint {
+	return slices.DeleteFunc(slices.Clone(endpoints), n.HasLoadBalancer)
+}
+
+// Resolved returns the address that the hosts of e have on n.
+func (n Network) Resolved(e Endpoint) netip.Addr {
+	if n.HasLoadBalancer(e) {
+		return e.LoadBalancer
+	}
+	return n.ServiceVIP
+}
+
+// portDNSOverTLS is, with portDNS, the other port of DNS servers (RFC 7858).
+const portDNSOverTLS = 853
+
+// NoDestinations are the IPv4 prefixes that edges never dial for VMs on any cluster: no host
+// has these addresses, the edge's own pod or node has them, or the cloud answers there.
+// 100.100.100.200 and 168.63.129.16 are the metadata services of Alibaba Cloud and Azure, as
+// 169.254.169.254 is on other clouds.
+func NoDestinations() []netip.Prefix {
+	all := [...]string{"0.0.0.0/8", "100.100.100.200/32", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16", "224.0.0.0/3"}
+	out := make([]netip.Prefix, 0, len(all))
+	for _, p := range all {
+		out = append(out, netip.MustParsePrefix(p))
+	}
+	return out
+}
+
+// SpecialBlock returns the block of NoDestinations that has a. ok is false if none has it.
+func SpecialBlock(a netip.Addr) (block netip.Prefix, ok bool) {
+	all := NoDestinations()
+	i := slices.IndexFunc(all, func(p netip.Prefix) bool { return p.Contains(a) })
+	if i < 0 {
+		return netip.Prefix{}, false
+	}
+	return all[i], true
+}
+
+// MayDial reports whether edges of n may dial a for VMs: it is an IPv4 address in no special
+// block, and outside the management cluster or permitted by its administrator.
+func (n Network) MayDial(a netip.Addr) bool {
+	_, special := SpecialBlock(a)
+	return a.Is4() && !special && (!AnyContains(n.ReservedDestinations, a) || AnyContains(n.PermittedDestinations, a))
+}
+
+// UpstreamServers returns the upstream DNS servers of n that edges may dial, in their order.
+// What is permitted may have changed since the plan was made. Edges dial each on the network or through the
+// pod network, see Reach.FromEdge.
+func (n Network) UpstreamServers() []netip.AddrPort {
+	reach := n.Reach()
+	return slices.DeleteFunc(slices.Clone(n.DNS.Upstreams.Servers), func(s netip.AddrPort) bool {
+		way := reach.FromEdge(s.Addr())
+		return !IsDNSPort(s.Port()) || way == Unreachable || way == ThroughPods && !n.MayDial(s.Addr())
+	})
+}
+
+// IsDNSPort reports whether DNS servers have this port: 53, or 853 over TLS.
+func IsDNSPort(port uint16) bool { return port == PortDNS || port == portDNSOverTLS }

@@ -4,7 +4,12 @@
 package network
 
 import (
+	"maps"
 	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A Cluster identifies a hosted cluster.
@@ -70,8 +75,8 @@ type NetworkRequest struct {
 	// CIDRUnused is why CIDRFound, from spec.networking.machineNetwork, is not used for a
 	// network without CIDR: NetworkCIDROnlyIPv6, SecondaryCIDRForBootOnly or
 	// NetworkCIDRAmbiguous. Empty: CIDRFound is empty too.
-	CIDRUnused Cause  `json:"cidrUnused,omitempty"`
-	CIDRFound  string `json:"cidrFound,omitempty"`
+	CIDRUnused problem.Cause `json:"cidrUnused,omitempty"`
+	CIDRFound  string        `json:"cidrFound,omitempty"`
 	// Gateway is a router that the user set. Zero: the network is isolated, and the
 	// next-hop VIP is the VMs' router.
 	Gateway netip.Addr `json:"gateway,omitzero"`
@@ -146,4 +151,51 @@ type Settings struct {
 	Records []Record `json:"records,omitempty"`
 	// IgnoreUnknownClients answers only the cluster's own VMs.
 	IgnoreUnknownClients bool `json:"ignoreUnknownClients,omitempty"`
+}
+
+// Problem returns a problem about s's network, which is named in its arguments.
+func (s NetworkRequest) Problem(c problem.Cause, args problem.Args, keys ...string) problem.Problem {
+	return s.Attachment.Problem(c, args, keys...)
+}
+
+// Problem returns a problem about the network of a, which is named in its arguments.
+func (a Attachment) Problem(c problem.Cause, args problem.Args, keys ...string) problem.Problem {
+	all := problem.Args{"network": a.String()}
+	maps.Copy(all, args)
+	return problem.New(c, problem.Subject{Kind: "Network", Namespace: a.Namespace, Name: a.Name}, all, keys...)
+}
+
+// DefaultLeaseTime is the lease time if the user sets none.
+const DefaultLeaseTime = Duration(time.Hour)
+
+// MinMTU and MaxMTU are the smallest and the largest MTU of a network, in bytes. Each IPv4 host
+// takes packets of MinMTU (RFC 1122).
+const (
+	MinMTU = 576
+	MaxMTU = 65535
+)
+
+// A PlacementRequest holds the placement settings in the objects of a hosted cluster.
+// Nodes are those of the management cluster.
+type PlacementRequest struct {
+	// NodeSelector is the labels that the user set for edges. Nil: not set; then the
+	// selectors of NodePools apply.
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// NodePools holds the node selector of each KubeVirt NodePool by the name of the
+	// NodePool. An empty selector allows every node.
+	NodePools map[string]map[string]string `json:"nodePools,omitempty"`
+	// Tolerations of the control plane's own pods.
+	Tolerations []Toleration `json:"tolerations,omitempty"`
+	// PriorityClass of the control plane's most important pods. Empty: the
+	// management cluster does not have it.
+	PriorityClass string `json:"priorityClass,omitempty"`
+}
+
+// Selects reports whether the user wants server x. It says nothing about secondary networks,
+// which run no other server than DHCP.
+func (s Settings) Selects(x Service) bool { return s.Services == nil || slices.Contains(s.Services, x) }
+
+// SameNetwork reports whether a and b are the same layer-2 network.
+func (a Attachment) SameNetwork(b Attachment) bool {
+	return a.Namespace == b.Namespace && a.Name == b.Name || a.Layer2 != "" && a.Layer2 == b.Layer2
 }

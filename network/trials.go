@@ -83,11 +83,11 @@ const (
 
 // Trials returns what a host with address from tries. It is empty for a network without servers.
 func (n Network) Trials(from netip.Addr) []Trial {
-	out := []Trial{{Kind: TrialDHCP, Optional: n.DHCP.IgnoreUnknownClients || !n.runs(ServiceDHCP)}}
-	if n.runs(ServiceDNS) {
+	out := []Trial{{Kind: TrialDHCP, Optional: n.DHCP.IgnoreUnknownClients || !n.Runs(ServiceDHCP)}}
+	if n.Runs(ServiceDNS) {
 		out = append(out, n.nameTrials(from)...)
 	}
-	if n.runs(ServiceNTP) {
+	if n.Runs(ServiceNTP) {
 		out = append(out, Trial{Kind: TrialTime, At: netip.AddrPortFrom(n.ServiceVIP, ntpPort), Optional: true})
 	}
 	for _, l := range n.Listeners {
@@ -142,4 +142,22 @@ func triedName(name string) string {
 		return triedLabel + "." + rest
 	}
 	return name
+}
+
+// NextHop returns the router to which VMs on n send what is for a. On a network that gives VMs no route, it is the
+// next-hop VIP: a VM that looks for another way finds the edges. Zero: a is on the link.
+func (n Network) NextHop(a netip.Addr) netip.Addr {
+	if n.CIDR.Contains(a) {
+		return netip.Addr{}
+	}
+	via, bits := n.NextHopVIP, -1
+	if n.DHCP.Router.IsValid() {
+		via = n.DHCP.Router
+	}
+	for _, r := range n.DHCP.Routes {
+		if r.Destination.Contains(a) && r.Destination.Bits() > bits {
+			via, bits = r.Via, r.Destination.Bits()
+		}
+	}
+	return via
 }

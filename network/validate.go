@@ -46,7 +46,7 @@ func (n Network) validate() error {
 		if other := held[a]; other != "" {
 			wrong("%s is both %s and %s", a, other, what)
 		}
-		if !inside(n.CIDR, a) {
+		if !Inside(n.CIDR, a) {
 			wrong("%s %s is not a host address of %s", what, a, n.CIDR)
 		}
 		if n.DHCP.Range.Contains(a) {
@@ -81,16 +81,16 @@ func (n Network) validate() error {
 // validateServices returns an error for each setting of a service that does not run.
 func (n Network) validateServices() []error {
 	var errs []error
-	if !n.runs(ServiceProxy) && len(n.Listeners)+len(n.Backends)+len(n.PublishedAddresses) > 0 {
+	if !n.Runs(ServiceProxy) && len(n.Listeners)+len(n.Backends)+len(n.PublishedAddresses) > 0 {
 		errs = append(errs, errors.New("listeners without service proxy"))
 	}
-	if !n.runs(ServiceDNS) && (len(n.DNS.Views) > 0 || n.AnswersPods() || slices.Contains(n.DHCP.DNSServers, n.ServiceVIP)) {
+	if !n.Runs(ServiceDNS) && (len(n.DNS.Views) > 0 || n.AnswersPods() || slices.Contains(n.DHCP.DNSServers, n.ServiceVIP)) {
 		errs = append(errs, errors.New("DNS views or DNS server address without service dns"))
 	}
-	if !n.runs(ServiceDHCP) && (n.DHCP.Range.First.IsValid() || len(n.DHCP.Reservations) > 0) {
+	if !n.Runs(ServiceDHCP) && (n.DHCP.Range.First.IsValid() || len(n.DHCP.Reservations) > 0) {
 		errs = append(errs, errors.New("DHCP range or reservations without service dhcp"))
 	}
-	if kept, all := n.DHCP.ReservedForVMs, n.DHCP.addresses(); kept < 0 || kept > all {
+	if kept, all := n.DHCP.ReservedForVMs, n.DHCP.Addresses(); kept < 0 || kept > all {
 		errs = append(errs, fmt.Errorf("%d of %d addresses are reserved for VMs", kept, all))
 	}
 	return errs
@@ -133,15 +133,15 @@ func (n Network) validateAccess() []error {
 	}
 	listens := map[uint16]bool{}
 	for _, port := range n.Access.Balanced() {
-		if listens[port] = true; port == 0 || portsOfEdges()[port] != "" || !n.Access.LoadBalancers.Here {
+		if listens[port] = true; port == 0 || PortsOfEdges()[port] != "" || !n.Access.LoadBalancers.Here {
 			errs = append(errs, fmt.Errorf("a load balancer forwards to port %d", port))
 		}
 	}
-	if n.Access.LoadBalancers != nil && !(n.Primary && n.runs(ServiceDHCP)) {
+	if n.Access.LoadBalancers != nil && !(n.Primary && n.Runs(ServiceDHCP)) {
 		errs = append(errs, errors.New("load balancers forward to no VMs"))
 	}
 	for _, d := range n.Access.Destinations {
-		if d.Listen != 0 && (listens[d.Listen] || len(n.Access.Accounts) > 0 || portsOfEdges()[d.Listen] != "") {
+		if d.Listen != 0 && (listens[d.Listen] || len(n.Access.Accounts) > 0 || PortsOfEdges()[d.Listen] != "") {
 			errs = append(errs, fmt.Errorf("access to %s: port %d is used, or carries no token", d, d.Listen))
 		}
 		listens[d.Listen] = true
@@ -150,7 +150,7 @@ func (n Network) validateAccess() []error {
 				errs = append(errs, fmt.Errorf("access to %s: %s is not a host of the network", d, a))
 			}
 		}
-		if onVMs := len(d.Addresses) == 0; onVMs && (d.Name != AccessNodes && d.TargetPort == 0 || !n.runs(ServiceDHCP)) {
+		if onVMs := len(d.Addresses) == 0; onVMs && (d.Name != AccessNodes && d.TargetPort == 0 || !n.Runs(ServiceDHCP)) {
 			errs = append(errs, fmt.Errorf("access to %s has no destination", d))
 		}
 	}

@@ -17,14 +17,14 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/cldmnky/oooi/access"
 	"github.com/cldmnky/oooi/edge/agent/connlog"
 	"github.com/cldmnky/oooi/edge/agent/services"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/access"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // accessCollectAt is how much the heap of the access proxy grows until garbage is collected, in percent of what is used. $GOGC overrides
@@ -91,7 +91,7 @@ func runAccess(ctx context.Context, f serverFlags, management string, log *slog.
 	}
 	if f.inPod() {
 		file := files.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
-		a.Report = func(balanced, closed []uint16) { file.Set(network.Report{Balanced: balanced, ClosedPorts: closed}) }
+		a.Report = func(balanced, closed []uint16) { file.Set(reported.Report{Balanced: balanced, ClosedPorts: closed}) }
 	}
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { keys.Run(ctx); return nil })

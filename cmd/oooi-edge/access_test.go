@@ -14,10 +14,10 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/access/dial"
 	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/access/dial"
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/patience"

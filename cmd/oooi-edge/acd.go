@@ -16,6 +16,7 @@ import (
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 func newACDCommand() *cobra.Command {
@@ -46,7 +47,7 @@ func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	report := func(network.Report) {}
+	report := func(reported.Report) {}
 	if kube != nil {
 		reporter := kube.Reporter(wire.ACDReport(source.Current().Network))
 		report = reporter.Set
@@ -62,7 +63,7 @@ func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
 			Network: func() network.Network { return source.Current().Network },
 			Verdict: func(v acd.Verdict) {
 				if v.Probed {
-					report(network.Report{AddressesInUse: v.Answers})
+					report(reported.Report{AddressesInUse: v.Answers})
 				}
 				switch changed := status.Set(v.Err); {
 				case !changed:

@@ -27,6 +27,7 @@ import (
 	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 func newDHCPCommand() *cobra.Command {
@@ -88,10 +89,10 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { cache(ctx); return nil })
 	f.tokenKeys(ctx, g, kube, source, log)
-	var report func(network.DHCPReport)
+	var report func(reported.DHCPReport)
 	if reporter := f.report(ctx, g, kube, source.Current(), log); reporter != nil {
 		report = reporter.SetDHCP
-		others := services.NewDHCPServers(d.Interface.Name, source.Current, func(all []network.UsedAddress) {
+		others := services.NewDHCPServers(d.Interface.Name, source.Current, func(all []reported.UsedAddress) {
 			metrics.OtherServers(len(all))
 			reporter.SetDHCPServers(all)
 		}, log)

@@ -20,6 +20,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 func newFailoverCommand() *cobra.Command {
@@ -77,15 +78,15 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 	if f.inPod() {
 		report := files.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		a.Report = report.Set
-		for program, add := range map[string]func(network.Report){
-			string(network.ServiceProxy): func(r network.Report) {
+		for program, add := range map[string]func(reported.Report){
+			string(network.ServiceProxy): func(r reported.Report) {
 				report.SetRefusedHosts(r.RefusedHosts)
 				report.SetEnvoyRefuses(r.EnvoyRefuses)
 				report.SetDarkBackends(r.DarkBackends)
 				report.SetConnected(r.Connected)
 			},
-			string(network.ServiceNTP): func(r network.Report) { report.SetClockUnsynchronized(r.ClockUnsynchronized) },
-			wire.Access:                func(r network.Report) { report.SetAccessPorts(r.Balanced, r.ClosedPorts) },
+			string(network.ServiceNTP): func(r reported.Report) { report.SetClockUnsynchronized(r.ClockUnsynchronized) },
+			wire.Access:                func(r reported.Report) { report.SetAccessPorts(r.Balanced, r.ClosedPorts) },
 		} {
 			g.Go(func() error {
 				files.FollowReport(working, wire.File(f.runDir, program, wire.ReportFile), add, log)

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network/ntp"
+	"github.com/cldmnky/oooi/ntp"
 	"github.com/cldmnky/oooi/version"
 )
 

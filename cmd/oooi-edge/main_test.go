@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cldmnky/oooi/network/ntp"
+	"github.com/cldmnky/oooi/ntp"
 	"github.com/cldmnky/oooi/test/programs"
 )
 

@@ -16,7 +16,8 @@ import (
 	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/ntp"
+	"github.com/cldmnky/oooi/ntp"
+	"github.com/cldmnky/oooi/reported"
 )
 
 func newNTPCommand(clock ntp.Clock) *cobra.Command {
@@ -61,7 +62,7 @@ func runNTP(ctx context.Context, f serverFlags, listen netip.AddrPort, clock ntp
 	if f.inPod() {
 		file := files.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		report = func(why error) {
-			r := network.Report{}
+			r := reported.Report{}
 			if why != nil {
 				r.ClockUnsynchronized = why.Error()
 			}

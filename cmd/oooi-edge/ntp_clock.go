@@ -4,7 +4,7 @@
 
 package main
 
-import "github.com/cldmnky/oooi/network/ntp"
+import "github.com/cldmnky/oooi/ntp"
 
 // clock is what `oooi-edge ntp` tells the time of.
 func clock() (ntp.State, error) { return ntp.Kernel() }

@@ -8,7 +8,7 @@ package main
 import (
 	"time"
 
-	"github.com/cldmnky/oooi/network/ntp"
+	"github.com/cldmnky/oooi/ntp"
 )
 
 // clock is the node's, which counts as synchronized. It is read, so the testbed shows that an edge

@@ -27,6 +27,7 @@ import (
 	"github.com/cldmnky/oooi/envoy/ads"
 	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 func newProxyCommand() *cobra.Command {
@@ -111,7 +112,7 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.L
 	if kube != nil {
 		report := files.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		g.Go(func() error {
-			p.Backends.FollowRefusedHosts(ctx, func(hosts []string) { report.Set(network.Report{RefusedHosts: hosts}) })
+			p.Backends.FollowRefusedHosts(ctx, func(hosts []string) { report.Set(reported.Report{RefusedHosts: hosts}) })
 			return nil
 		})
 		g.Go(func() error { p.FollowRefusals(ctx, report.SetEnvoyRefuses); return nil })

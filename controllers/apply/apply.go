@@ -26,10 +26,10 @@ import (
 	"github.com/cldmnky/oooi/controllers/requests"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp/lenient"
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
 	"github.com/cldmnky/oooi/network/metrics"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // An Outcome is how things are after a decision was carried out.
@@ -39,7 +39,7 @@ type Outcome struct {
 	// Unfinished says that the decision is not fully carried out yet, and nothing is reported.
 	Unfinished bool
 	// Problems are those of what remains of a hosted cluster that leaves.
-	Problems network.Problems
+	Problems problem.Problems
 	Again    time.Duration
 	// failed are the objects that the API server did not take.
 	failed []*WriteError
@@ -273,7 +273,7 @@ func (r Writer) announceRemoval(ctx context.Context, w gather.World, d decide.De
 		}
 		logr.FromContextOrDiscard(ctx).Info("removal announced", "after", want.GetAnnotations()[decide.RemovalAnnotation])
 		for _, p := range d.Problems {
-			if p.Reason == network.RemovalScheduled {
+			if p.Reason == problem.RemovalScheduled {
 				r.Events.Eventf(w.HostedCluster, nil, corev1.EventTypeWarning, string(p.Reason), ActionRemove, "%s", explain.Problem(p).String())
 			}
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/requests"
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A WriteError is one object that the API server did not take.
@@ -68,27 +68,27 @@ func WriteErrors(err error) []*WriteError { return requests.ErrorsOf[*WriteError
 
 // Failures are the problems of a pass that failed with err, one for each object. A request that
 // is about no object is a read.
-func Failures(err error) network.Problems {
-	var out network.Problems
+func Failures(err error) problem.Problems {
+	var out problem.Problems
 	for _, e := range WriteErrors(err) {
-		subject := network.Subject{Kind: e.Object.Kind, Namespace: e.Object.Namespace, Name: e.Object.Name}
+		subject := problem.Subject{Kind: e.Object.Kind, Namespace: e.Object.Namespace, Name: e.Object.Name}
 		switch {
 		case errors.Is(e.Err, own.ErrForeign):
-			out = append(out, network.NewProblem(network.ObjectNotOwned, subject, nil))
+			out = append(out, problem.New(problem.ObjectNotOwned, subject, nil))
 		case len(requests.ErrorsOf[*watch.NotWatched](e.Err)) > 0:
 		case e.Verb == "removing":
-			out = append(out, network.NewProblem(network.DeleteRefused, subject, network.Args{"error": requests.Sentence(e.Err)}))
+			out = append(out, problem.New(problem.DeleteRefused, subject, problem.Args{"error": requests.Sentence(e.Err)}))
 		default:
-			out = append(out, network.NewProblem(network.WriteRefused, subject, network.Args{"error": requests.Sentence(e.Err)}))
+			out = append(out, problem.New(problem.WriteRefused, subject, problem.Args{"error": requests.Sentence(e.Err)}))
 		}
 	}
 	for _, e := range requests.ErrorsOf[*watch.NotWatched](err) {
 		out = append(out, e.Problem())
 	}
 	if len(out) == 0 {
-		out = append(out, network.NewProblem(network.ReadFailed, network.Subject{}, network.Args{"error": requests.Sentence(err)}))
+		out = append(out, problem.New(problem.ReadFailed, problem.Subject{}, problem.Args{"error": requests.Sentence(err)}))
 	}
-	slices.SortStableFunc(out, func(a, b network.Problem) int { return cmp.Compare(a.Subject.String(), b.Subject.String()) })
+	slices.SortStableFunc(out, func(a, b problem.Problem) int { return cmp.Compare(a.Subject.String(), b.Subject.String()) })
 	return out
 }
 
@@ -122,12 +122,12 @@ func (o *Outcome) err() error {
 
 // Failed is d where the pass failed. Where the plan or what all edges need is not written, d is not applied.
 // A plan that is kept stays in force, but without a deadline if that could not be stored.
-func Failed(d decide.Decision, w gather.World, problems network.Problems, err error) decide.Decision {
+func Failed(d decide.Decision, w gather.World, problems problem.Problems, err error) decide.Decision {
 	errs := WriteErrors(err)
 	d.Problems = slices.Clone(d.Problems)
 	for i, p := range d.Problems {
-		if p.Reason == network.RemovalScheduled && len(d.Desired) > 0 {
-			d.Problems[i] = network.NewProblem(network.RemovalNotStored, p.Subject, network.Args{"network": p.Args["network"]}, p.Keys...)
+		if p.Reason == problem.RemovalScheduled && len(d.Desired) > 0 {
+			d.Problems[i] = problem.New(problem.RemovalNotStored, p.Subject, problem.Args{"network": p.Args["network"]}, p.Keys...)
 		}
 	}
 	if d.Action == decide.Keep {

@@ -21,7 +21,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/requests"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 const (
@@ -55,7 +55,7 @@ func (r Writer) remove(ctx context.Context, w gather.World) (Outcome, error) {
 			o.Edges = append(o.Edges, e)
 		}
 	}
-	o.Problems = network.Problems{removing(left)}
+	o.Problems = problem.Problems{removing(left)}
 	return o, errors.Join(err, back)
 }
 
@@ -74,7 +74,7 @@ func (r Writer) bindToRemove(ctx context.Context, w gather.World) (Outcome, erro
 }
 
 // removing is the problem of a hosted cluster that leaves, while objects of oooi are left.
-func removing(left []metav1.PartialObjectMetadata) network.Problem {
+func removing(left []metav1.PartialObjectMetadata) problem.Problem {
 	var objects, finalizers []string
 	for _, o := range left {
 		if terminates(o) {
@@ -82,11 +82,11 @@ func removing(left []metav1.PartialObjectMetadata) network.Problem {
 		}
 	}
 	if len(objects) == 0 {
-		return network.NewProblem(network.RemovalRunning, network.Subject{}, nil)
+		return problem.New(problem.RemovalRunning, problem.Subject{}, nil)
 	}
 	slices.Sort(finalizers)
-	return network.NewProblem(network.RemovalHeld, network.Subject{},
-		network.Args{"objects": strings.Join(objects, ", "), "finalizers": strings.Join(slices.Compact(finalizers), ", ")})
+	return problem.New(problem.RemovalHeld, problem.Subject{},
+		problem.Args{"objects": strings.Join(objects, ", "), "finalizers": strings.Join(slices.Compact(finalizers), ", ")})
 }
 
 // Prune deletes edges before what they depend on, then the rights to write leases, then the

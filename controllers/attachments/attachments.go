@@ -10,6 +10,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // A NAD is a NetworkAttachmentDefinition of n's edges.
@@ -52,7 +53,7 @@ func OfEdge(n network.Network, e network.Edge, ns string) string {
 // OfACD returns the value of wire.AnnotationNetworks of the pod that checks n's addresses for
 // conflicts. It has one address.
 func OfACD(n network.Network, ns string) string {
-	return annotation(n, []netip.Prefix{netip.PrefixFrom(n.ProbeAddress(), n.CIDR.Bits())}, nil, nil, ns)
+	return annotation(n, []netip.Prefix{netip.PrefixFrom(reported.ProbeAddress(n), n.CIDR.Bits())}, nil, nil, ns)
 }
 
 // OfVM returns the value of wire.AnnotationNetworks of a pod that plays a VM with address on n, and the NAD

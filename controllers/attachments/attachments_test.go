@@ -27,8 +27,8 @@ func TestOrderOfAddresses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "tenant", ResourceName: "x/y", Config: c.config}, nad.Nodes{})
-			g.Expect(problem).To(BeNil())
+			a, fault := nad.Attach(nad.Object{Namespace: "clusters", Name: "tenant", ResourceName: "x/y", Config: c.config}, nad.Nodes{})
+			g.Expect(fault).To(BeNil())
 			n := network.Network{
 				Name: a.NetworkName(), Attachment: a, CIDR: netip.MustParsePrefix("192.168.100.0/24"),
 				NextHopVIP: netip.MustParseAddr("192.168.100.2"), ServiceVIP: netip.MustParseAddr("192.168.100.3"),

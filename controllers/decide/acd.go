@@ -16,8 +16,10 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // EdgesEnd is how long edges of ours that were removed may still seem to answer:
@@ -30,19 +32,19 @@ const EdgesEnd = (desired.GraceSeconds + 60) * time.Second
 // check would find these edges, which may answer for some seconds more.
 func (w View) ownedUntilNow(n network.Network) bool {
 	return slices.ContainsFunc(w.Last.Networks, func(was network.Network) bool {
-		return was.Name == n.Name && network.SameConfig(was.Attachment.ConfigHash, n.Attachment.ConfigHash) &&
-			was.ProbeAddress() == n.ProbeAddress() && slices.Equal(was.ProbedAddresses(), n.ProbedAddresses())
+		return was.Name == n.Name && derive.SameConfig(was.Attachment.ConfigHash, n.Attachment.ConfigHash) &&
+			reported.ProbeAddress(was) == reported.ProbeAddress(n) && slices.Equal(reported.ProbedAddresses(was), reported.ProbedAddresses(n))
 	}) && slices.ContainsFunc(w.Reports, func(r gather.Reported) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge > 0 })
 }
 
 // inUse are the addresses that the address conflict detection of n found in use, now
 // or when it probed for others. Edges of ours that are still ending do not count.
-func (w View) inUse(n network.Network, now time.Time) []network.UsedAddress {
+func (w View) inUse(n network.Network, now time.Time) []reported.UsedAddress {
 	acd, exists := w.Edge(wire.ACDDeploymentName(n))
 	if !exists || len(w.EdgesOn(wire.NetworkLabel(n.Name))) > 0 || now.Before(acd.Seen.Created.Add(EdgesEnd)) {
 		return nil
 	}
-	var out []network.UsedAddress
+	var out []reported.UsedAddress
 	for _, r := range w.Reports {
 		if r.Network == wire.NetworkLabel(n.Name) && r.Edge == 0 {
 			out = append(out, r.AddressesInUse...)
@@ -56,7 +58,7 @@ func (w View) inUse(n network.Network, now time.Time) []network.UsedAddress {
 func (w View) inForce(now time.Time) network.Plan {
 	p := w.Last
 	p.Networks = slices.DeleteFunc(slices.Clone(p.Networks), func(n network.Network) bool {
-		return len(n.ConflictingWith(w.inUse(n, now))) > 0
+		return len(reported.ConflictingWith(n, w.inUse(n, now))) > 0
 	})
 	return p
 }

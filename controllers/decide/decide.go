@@ -13,9 +13,11 @@ import (
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/requests"
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // An Action is what is done with a cluster.
@@ -43,9 +45,9 @@ func (a Action) String() string { return [...]string{"ignore", "leave", "keep", 
 type Decision struct {
 	Action   Action
 	Plan     network.Plan
-	Problems network.Problems
+	Problems problem.Problems
 	// Others are the hosted clusters on the same networks.
-	Others []network.OtherCluster
+	Others []derive.OtherCluster
 	// Desired is applied in this order. With the action leave, it has what restricts the edges
 	// that run, and with keep the plan in force with the deadline of its removal. Empty with any other
 	// action but serve.
@@ -79,14 +81,14 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 	last := w.inForce(now)
 	request, facts := hcp.Translate(w.Objects, last)
 	facts.Problems = slices.Concat(w.rivalry(), w.Unread, facts.Problems)
-	derived := network.Derive(request, facts, last, w.Others)
-	if !w.HasControlPlane() && !derived.Problems.Has(network.WaitingForControlPlane) {
-		cause := network.ControlPlaneMissing
+	derived := derive.Derive(request, facts, last, w.Others)
+	if !w.HasControlPlane() && !derived.Problems.Has(problem.WaitingForControlPlane) {
+		cause := problem.ControlPlaneMissing
 		if len(w.Last.Networks) > 0 {
-			cause = network.ControlPlaneGone
+			cause = problem.ControlPlaneGone
 		}
-		derived = derived.With(network.NewProblem(cause, network.Subject{Kind: "HostedControlPlane", Name: hc.Name},
-			network.Args{"namespace": hcp.ControlPlaneNamespace(hc)}))
+		derived = derived.With(problem.New(cause, problem.Subject{Kind: "HostedControlPlane", Name: hc.Name},
+			problem.Args{"namespace": hcp.ControlPlaneNamespace(hc)}))
 	}
 	d := Decision{Action: Leave, Plan: derived.Draft(), Problems: derived.Problems, Others: w.Others, Again: ResyncReady}
 	plan, ok := derived.Plan()
@@ -100,7 +102,7 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 		return d
 	}
 	if d.Err = plan.Validate(); d.Err != nil {
-		d.Problems = append(slices.Clone(d.Problems), network.NewProblem(network.PlanInvalid, network.Subject{}, network.Args{"error": requests.Sentence(d.Err)}))
+		d.Problems = append(slices.Clone(d.Problems), problem.New(problem.PlanInvalid, problem.Subject{}, problem.Args{"error": requests.Sentence(d.Err)}))
 		return d
 	}
 	d.Action = Serve
@@ -121,11 +123,11 @@ func (w View) paused(release desired.Release, now time.Time) Decision {
 		return Decision{Action: Ignore, Again: whilePaused}
 	}
 	d := w.kept(release, now)
-	cause := network.ClusterPaused
+	cause := problem.ClusterPaused
 	if len(w.Last.Networks) == 0 {
-		cause = network.PausedUnserved
+		cause = problem.PausedUnserved
 	}
-	d.Problems = append(d.Problems, network.NewProblem(cause, network.Subject{}, nil, hcp.PausedBy(w.HostedCluster, now)))
+	d.Problems = append(d.Problems, problem.New(cause, problem.Subject{}, nil, hcp.PausedBy(w.HostedCluster, now)))
 	d.Again = whilePaused
 	return d
 }
@@ -137,7 +139,7 @@ func (w View) kept(release desired.Release, now time.Time) Decision {
 
 // problemsInForce are those of the edges of the plan in force. Without a control plane nothing is known
 // of what they would be now.
-func (w View) problemsInForce(release desired.Release, now time.Time) network.Problems {
+func (w View) problemsInForce(release desired.Release, now time.Time) problem.Problems {
 	if !w.HasControlPlane() {
 		return w.missingEdges()
 	}
@@ -147,7 +149,7 @@ func (w View) problemsInForce(release desired.Release, now time.Time) network.Pr
 // restricted are the plan in force and its NetworkPolicy, if the administrator permits less by now
 // or more destinations are reserved. None: nothing changes.
 func (w View) restricted(reserved []network.ReservedDestination, permitted network.Permissions) []*unstructured.Unstructured {
-	plan := w.Last.Restricted(reserved, permitted)
+	plan := derive.Restricted(w.Last, reserved, permitted)
 	if w.Binding == nil || len(plan.Networks) == 0 || string(plan.JSON()) == string(w.Last.JSON()) {
 		return nil
 	}
@@ -156,16 +158,16 @@ func (w View) restricted(reserved []network.ReservedDestination, permitted netwo
 
 // Servable reports whether anything is applied: nothing where a problem blocks, and
 // nothing while there is no control plane to reach.
-func Servable(ps network.Problems) bool {
-	return !ps.Blocking() && !ps.Has(network.WaitingForControlPlane)
+func Servable(ps problem.Problems) bool {
+	return !ps.Blocking() && !ps.Has(problem.WaitingForControlPlane)
 }
 
 // rivalry is the problem that another hosted cluster keeps w's control plane namespace.
-func (w View) rivalry() network.Problems {
+func (w View) rivalry() problem.Problems {
 	if w.Rival == (types.NamespacedName{}) {
 		return nil
 	}
-	return network.Problems{hcp.ControlPlaneShared(w.HostedCluster, w.Rival.String())}
+	return problem.Problems{hcp.ControlPlaneShared(w.HostedCluster, w.Rival.String())}
 }
 
 // ReportLeases are the names of the Leases that the Deployments d wants report to.

@@ -12,12 +12,13 @@ import (
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // EdgeProblems are those of all Deployments of ours that exist after d was carried out. Reports are
 // those of the edges.
-func EdgeProblems(d Decision, edges []gather.Edge, reports []gather.Reported) network.Problems {
-	var out network.Problems
+func EdgeProblems(d Decision, edges []gather.Edge, reports []gather.Reported) problem.Problems {
+	var out problem.Problems
 	for _, e := range edges {
 		switch {
 		case e.Role == gather.RoleACD:
@@ -31,38 +32,38 @@ func EdgeProblems(d Decision, edges []gather.Edge, reports []gather.Reported) ne
 }
 
 // checkProblem says that the network of acd has no edge yet.
-func checkProblem(p network.Plan, acd gather.Edge) network.Problem {
+func checkProblem(p network.Plan, acd gather.Edge) problem.Problem {
 	name := networkName(p, acd.Network)
-	args := network.Args{"network": name, "deployment": acd.Name, "command": acd.Command()}
-	cause := network.AddressCheckRunning
+	args := problem.Args{"network": name, "deployment": acd.Name, "command": acd.Command()}
+	cause := problem.AddressCheckRunning
 	if acd.Refused != "" {
-		cause, args["error"] = network.AddressCheckRefused, acd.Refused
+		cause, args["error"] = problem.AddressCheckRefused, acd.Refused
 	}
-	return network.NewProblem(cause, network.Subject{Kind: "Network", Name: name}, args)
+	return problem.New(cause, problem.Subject{Kind: "Network", Name: name}, args)
 }
 
 // unavailable is why e is. Where its network has no other edge, VMs are served
 // nothing: an error, or Waiting while a first pod starts. Why is what e reports. Empty: nothing.
-func unavailable(d Decision, e gather.Edge, edges []gather.Edge, why string) network.Problem {
-	type causes struct{ one, all network.Cause }
-	c, args := causes{network.EdgePodNotReady, network.NetworkEdgeNotReady}, network.Args{
+func unavailable(d Decision, e gather.Edge, edges []gather.Edge, why string) problem.Problem {
+	type causes struct{ one, all problem.Cause }
+	c, args := causes{problem.EdgePodNotReady, problem.NetworkEdgeNotReady}, problem.Args{
 		"network": networkName(d.Plan, e.Network), "services": servicesOf(d.Plan, e.Network), "command": e.Command()}
 	switch {
 	case e.Refused != "":
-		c = causes{network.EdgePodRefused, network.NetworkEdgeRefused}
+		c = causes{problem.EdgePodRefused, problem.NetworkEdgeRefused}
 		args["error"] = e.Refused
 	case e.Ending:
-		c = causes{network.EdgePodTerminating, network.NetworkEdgeTerminating}
+		c = causes{problem.EdgePodTerminating, problem.NetworkEdgeTerminating}
 	case why != "":
-		c = causes{network.EdgeNotServing, network.NetworkEdgeNotServing}
+		c = causes{problem.EdgeNotServing, problem.NetworkEdgeNotServing}
 		args["error"] = why
 	}
 	if len(gather.Available(edges, e.Network)) > 0 {
-		return network.NewProblem(c.one, e.Subject(), args)
+		return problem.New(c.one, e.Subject(), args)
 	}
-	p := network.NewProblem(c.all, e.Subject(), args)
+	p := problem.New(c.all, e.Subject(), args)
 	if e.Starting() {
-		p.Severity = network.SeverityWaiting
+		p.Severity = problem.SeverityWaiting
 	}
 	return p
 }
@@ -78,21 +79,21 @@ func notServing(reports []gather.Reported, e gather.Edge) string {
 
 // missingEdges are problems of edges of the plan in force that have no Deployment, while nothing creates
 // them.
-func (w View) missingEdges() network.Problems {
-	var out network.Problems
+func (w View) missingEdges() problem.Problems {
+	var out problem.Problems
 	for _, n := range w.Last.Networks {
 		label := wire.NetworkLabel(n.Name)
 		if _, checked := w.Edge(wire.ACDDeploymentName(n)); checked {
 			continue
 		}
-		args := network.Args{"network": n.Attachment.String(), "services": servicesOf(w.Last, label)}
+		args := problem.Args{"network": n.Attachment.String(), "services": servicesOf(w.Last, label)}
 		if len(w.EdgesOn(label)) == 0 {
-			out = append(out, network.NewProblem(network.NetworkEdgesMissing, network.Subject{Kind: "Network", Name: n.Attachment.String()}, args))
+			out = append(out, problem.New(problem.NetworkEdgesMissing, problem.Subject{Kind: "Network", Name: n.Attachment.String()}, args))
 			continue
 		}
 		for _, e := range n.Edges {
 			if _, exists := w.Edge(wire.EdgeDeploymentName(n, e)); !exists {
-				out = append(out, network.NewProblem(network.EdgeMissing, w.subject(n, e), args))
+				out = append(out, problem.New(problem.EdgeMissing, w.subject(n, e), args))
 			}
 		}
 	}
@@ -101,7 +102,7 @@ func (w View) missingEdges() network.Problems {
 
 // overdue says what follows where e is not waited for any more: nothing protects its
 // peer's node from a drain, and its peer may be on hold for it.
-func overdue(d Decision, e gather.Edge, edges []gather.Edge) network.Problems {
+func overdue(d Decision, e gather.Edge, edges []gather.Edge) problem.Problems {
 	s, ok := d.StepOf(e.Name)
 	peer := slices.IndexFunc(edges, func(x gather.Edge) bool {
 		return x.Role == gather.RoleEdge && x.Network == e.Network && x.Name != e.Name
@@ -109,11 +110,11 @@ func overdue(d Decision, e gather.Edge, edges []gather.Edge) network.Problems {
 	if !ok || peer < 0 || s.Health != rollout.Failed && s.Health != rollout.Stuck {
 		return nil
 	}
-	args := network.Args{"peer": edges[peer].Name, "minutes": strconv.Itoa(int(rollout.Deadline.Minutes()))}
-	out := network.Problems{network.NewProblem(network.EdgeOverdue, e.Subject(), args, "edges", "edge-node-selector")}
+	args := problem.Args{"peer": edges[peer].Name, "minutes": strconv.Itoa(int(rollout.Deadline.Minutes()))}
+	out := problem.Problems{problem.New(problem.EdgeOverdue, e.Subject(), args, "edges", "edge-node-selector")}
 	if s, _ := d.StepOf(edges[peer].Name); s.Action == rollout.Hold && s.Peer == e.Name {
-		held := network.Args{"peer": e.Name, "deployment": edges[peer].Name}
-		out = append(out, network.NewProblem(network.EdgeRolloutHeld, edges[peer].Subject(), held))
+		held := problem.Args{"peer": e.Name, "deployment": edges[peer].Name}
+		out = append(out, problem.New(problem.EdgeRolloutHeld, edges[peer].Subject(), held))
 	}
 	return out
 }

@@ -14,10 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/derive/opened"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // The managers of EndpointSlices that Kubernetes makes: of Services with a selector, and of Endpoints.
@@ -44,7 +46,7 @@ type Leading struct {
 	Slices []services.Slice
 	// Endpoints are the names of Endpoints that may have edges, although their Service does not lead there.
 	Endpoints []string
-	Problems  network.Problems
+	Problems  problem.Problems
 }
 
 // Leads returns what is done about the load balancers of w while plan is in force. A Service leads to edges of the plan's network once each
@@ -75,7 +77,7 @@ func (w View) Leads(plan network.Plan) Leading {
 			}
 		}
 		if len(pending) > 0 {
-			x.Problems = network.Problems{n.LoadBalancersPending(pending)}
+			x.Problems = problem.Problems{opened.LoadBalancersPending(n, pending)}
 		}
 	}
 	return x.With(w.Services, w.Slices, edges)

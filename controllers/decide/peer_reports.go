@@ -14,41 +14,43 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // reportedInUse are addresses of p that the address conflict detection found in use.
-func (w View) reportedInUse(p network.Plan, now time.Time) network.Problems {
-	var ps network.Problems
+func (w View) reportedInUse(p network.Plan, now time.Time) problem.Problems {
+	var ps problem.Problems
 	for _, n := range p.Networks {
-		ps = append(ps, n.InUseByOthers(w.inUse(n, now))...)
+		ps = append(ps, reported.InUseByOthers(n, w.inUse(n, now))...)
 	}
 	return ps
 }
 
 // reportedByEdges are problems of the edges that serve p. all are the rollouts of its
 // networks, in its order.
-func (w View) reportedByEdges(p network.Plan, all []Rolled) network.Problems {
-	var ps network.Problems
+func (w View) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
+	var ps problem.Problems
 	for i, n := range p.Networks {
 		current := current(all[i])
 		nameOf := func(mac string) string { return networks.VMWithMAC(w.Objects, mac) }
 		hosts := w.reportedHosts(n)
-		ps = slices.Concat(ps, n.SharedVIPs(hosts.VIPHosts, nameOf), n.RogueDHCPServers(hosts.DHCPServers, nameOf), n.ForgedPeers(hosts.PeerHosts, nameOf), n.RefusedHosts(w.refusedHosts(n)))
-		ps = slices.Concat(ps, n.DHCPReported(w.running(n), nameOf, func(edge int) network.Subject { return w.subjectOf(n, edge) }))
+		ps = slices.Concat(ps, reported.SharedVIPs(n, hosts.VIPHosts, nameOf), reported.RogueDHCPServers(n, hosts.DHCPServers, nameOf), reported.ForgedPeers(n, hosts.PeerHosts, nameOf), reported.RefusedHosts(n, w.refusedHosts(n)))
+		ps = slices.Concat(ps, reported.DHCP(n, w.running(n), nameOf, func(edge int) problem.Subject { return w.subjectOf(n, edge) }))
 		for _, e := range n.Edges {
 			of := w.observed(n, e)
 			if of.reports && of.Degraded.Cause != "" {
-				ps = append(ps, n.FailoverDegraded(e.Number, w.subject(n, e), of.Degraded))
+				ps = append(ps, reported.FailoverDegraded(n, e.Number, w.subject(n, e), of.Degraded))
 			}
 			for _, c := range of.causes(w.observedPeer(n, e), current) {
-				ps = append(ps, n.EdgeReported(c, e.Number, w.subject(n, e)))
+				ps = append(ps, reported.EdgeReported(n, c, e.Number, w.subject(n, e)))
 			}
 		}
 		ps = append(ps, w.partitioned(n, all[i].Decision)...)
 		if p, ok := w.clocksUnsynchronized(n); ok {
 			ps = append(ps, p)
 		}
-		ps = slices.Concat(ps, n.EdgesRefuseConfiguration(w.running(n)), n.EdgesOpenNoPort(w.running(n)), n.EdgesReachNoEndpoint(w.serving(n), w.running(n)))
+		ps = slices.Concat(ps, reported.EdgesRefuseConfiguration(n, w.running(n)), reported.EdgesOpenNoPort(n, w.running(n)), reported.EdgesReachNoEndpoint(n, w.serving(n), w.running(n)))
 	}
 	return ps
 }
@@ -56,9 +58,9 @@ func (w View) reportedByEdges(p network.Plan, all []Rolled) network.Problems {
 // clocksUnsynchronized is the problem of edges of n that run, and report that they have no time. An
 // edge counts as having the time if its own pod says so and runs the NTP server, which a former
 // release has not. The older one of two pods tells nothing about an edge.
-func (w View) clocksUnsynchronized(n network.Network) (network.Problem, bool) {
+func (w View) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 	var with []int
-	var without []network.Report
+	var without []reported.Report
 	serving := 0
 	for _, e := range n.Edges {
 		of := w.observed(n, e)
@@ -75,7 +77,7 @@ func (w View) clocksUnsynchronized(n network.Network) (network.Problem, bool) {
 			with = append(with, e.Number)
 		}
 	}
-	return n.ClocksUnsynchronized(with, without, serving, func(edge int) string {
+	return reported.ClocksUnsynchronized(n, with, without, serving, func(edge int) string {
 		selected := fmt.Sprintf("-n %s -l %s=%s", hcp.ControlPlaneNamespace(w.HostedCluster), wire.LabelNetwork, wire.NetworkLabel(n.Name))
 		if edge == 0 {
 			return selected
@@ -86,7 +88,7 @@ func (w View) clocksUnsynchronized(n network.Network) (network.Problem, bool) {
 
 // reportedHosts are the other DHCP servers, and the hosts that answer for VIPs and edge addresses, as the
 // edges of n that run report them. The report has nothing else.
-func (w View) reportedHosts(n network.Network) (out network.Report) {
+func (w View) reportedHosts(n network.Network) (out reported.Report) {
 	for _, e := range n.Edges {
 		if of := w.observed(n, e); of.available {
 			out.DHCPServers, out.PeerHosts = append(out.DHCPServers, of.DHCPServers...), append(out.PeerHosts, of.PeerHosts...)
@@ -97,7 +99,7 @@ func (w View) reportedHosts(n network.Network) (out network.Report) {
 }
 
 // running are the reports of the edges of n that run.
-func (w View) running(n network.Network) (all []network.Report) {
+func (w View) running(n network.Network) (all []reported.Report) {
 	for _, e := range n.Edges {
 		if of := w.observed(n, e); of.available && of.reports && !of.Yields {
 			all = append(all, of.Report)
@@ -128,15 +130,15 @@ func (w View) refusedHosts(n network.Network) []string {
 }
 
 // partitioned are the problems of edges of n that do not hear each other.
-func (w View) partitioned(n network.Network, d rollout.Decision) network.Problems {
+func (w View) partitioned(n network.Network, d rollout.Decision) problem.Problems {
 	i := slices.IndexFunc(n.Edges, func(e network.Edge) bool { return wire.EdgeDeploymentName(n, e) == d.Partitioned })
 	if i < 0 {
 		return nil
 	}
 	number, subject := n.Edges[i].Number, w.subject(n, n.Edges[i])
-	ps := network.Problems{n.EdgesPartitioned(number, subject)}
+	ps := problem.Problems{reported.EdgesPartitioned(n, number, subject)}
 	if d.Held {
-		ps = append(ps, n.EdgesHeld(number, int(rollout.Deadline.Minutes()), subject))
+		ps = append(ps, reported.EdgesHeld(n, number, int(rollout.Deadline.Minutes()), subject))
 	}
 	return ps
 }
@@ -145,7 +147,7 @@ func (w View) partitioned(n network.Network, d rollout.Decision) network.Problem
 type observation struct {
 	// reports: Report is what the edge reported last. It outlives its pod.
 	reports bool
-	network.Report
+	reported.Report
 	// available: its pod runs, so the report is current.
 	available bool
 }
@@ -174,14 +176,14 @@ func (w View) observedPeer(n network.Network, e network.Edge) observation {
 // edge whose cluster network is cut cannot report, so the peer's word is enough. Where
 // neither edge reaches the API server, no edge is at fault. Plans of edges that do not
 // both run the newest version differ for a while.
-func (o observation) causes(peer observation, current bool) []network.Cause {
-	var out []network.Cause
+func (o observation) causes(peer observation, current bool) []problem.Cause {
+	var out []problem.Cause
 	// The younger pod replaces what the older one reported only after some minutes.
 	if peer.available && peer.PeerDuplicated || !peer.available && o.available && o.Yields {
-		out = append(out, network.EdgeHasTwoPods)
+		out = append(out, problem.EdgeHasTwoPods)
 	}
 	if o.available && o.PlansDiffer && current && (o.Edge == 1 || !peer.PlansDiffer) {
-		out = append(out, network.PlansDiffer)
+		out = append(out, problem.PlansDiffer)
 	}
 	if o.available {
 		out = append(out, o.Believes...)
@@ -189,9 +191,9 @@ func (o observation) causes(peer observation, current bool) []network.Cause {
 	switch {
 	case !o.available || o.Yields:
 	case o.Deaf:
-		out = append(out, network.EdgeHearsNothing)
-	case peer.available && (peer.Peer == network.PeerImpaired || peer.Level == network.LevelReaches && o.Level == network.LevelServes):
-		out = append(out, network.EdgeReachesLess)
+		out = append(out, problem.EdgeHearsNothing)
+	case peer.available && (peer.Peer == reported.PeerImpaired || peer.Level == reported.LevelReaches && o.Level == reported.LevelServes):
+		out = append(out, problem.EdgeReachesLess)
 	}
 	return out
 }
@@ -202,16 +204,16 @@ func current(r Rolled) bool {
 }
 
 // subjectOf is what problems call the edge of n with this number. Zero: n has none.
-func (w View) subjectOf(n network.Network, edge int) network.Subject {
+func (w View) subjectOf(n network.Network, edge int) problem.Subject {
 	for _, e := range n.Edges {
 		if e.Number == edge {
 			return w.subject(n, e)
 		}
 	}
-	return network.Subject{}
+	return problem.Subject{}
 }
 
 // subject is what problems call edge e of n.
-func (w View) subject(n network.Network, e network.Edge) network.Subject {
+func (w View) subject(n network.Network, e network.Edge) problem.Subject {
 	return gather.EdgeSubject(hcp.ControlPlaneNamespace(w.HostedCluster), wire.EdgeDeploymentName(n, e))
 }

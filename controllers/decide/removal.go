@@ -19,7 +19,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 const (
@@ -42,7 +42,7 @@ func (w View) notOptedIn(release desired.Release, now time.Time) Decision {
 	}
 	d := w.kept(release, now)
 	if w.usesUnknown() {
-		d.Problems = append(d.Problems, network.NewProblem(network.RemovalUnsafe, network.Subject{}, nil, settings.KeyNetwork))
+		d.Problems = append(d.Problems, problem.New(problem.RemovalUnsafe, problem.Subject{}, nil, settings.KeyNetwork))
 		d.Again = ResyncReady
 		return d
 	}
@@ -51,12 +51,12 @@ func (w View) notOptedIn(release desired.Release, now time.Time) Decision {
 	if len(used) == 0 || announced && !now.Before(at) {
 		return Decision{Action: Remove}
 	}
-	args := network.Args{"network": strings.Join(used, ", "), "deadline": at.UTC().Format(time.RFC3339)}
-	cause := network.RemovalPending
+	args := problem.Args{"network": strings.Join(used, ", "), "deadline": at.UTC().Format(time.RFC3339)}
+	cause := problem.RemovalPending
 	if w.VMsUnread != nil {
-		cause, args["error"] = network.RemovalPendingVMsUnknown, requests.Sentence(w.VMsUnread)
+		cause, args["error"] = problem.RemovalPendingVMsUnknown, requests.Sentence(w.VMsUnread)
 	}
-	d.Problems = append(d.Problems, network.NewProblem(cause, network.Subject{}, args, settings.KeyNetwork))
+	d.Problems = append(d.Problems, problem.New(cause, problem.Subject{}, args, settings.KeyNetwork))
 	d.Again = at.Sub(now)
 	if !announced {
 		plan := PlanObject(w, w.Last)

@@ -17,9 +17,12 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/controllers/waves"
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // A Rolled is what is decided about the edges of one network.
@@ -101,7 +104,7 @@ func (w View) rolloutEdges(r Rolled) []rollout.Edge {
 func (w View) reportsOfPeer(e gather.Edge) (lost, impaired bool) {
 	for _, x := range w.Reports {
 		if x.Network == e.Network && x.Edge == e.Number && !x.Yields {
-			lost, impaired = x.MissesPeer(), x.Peer == network.PeerImpaired
+			lost, impaired = x.MissesPeer(), x.Peer == reported.PeerImpaired
 		}
 	}
 	return lost, impaired
@@ -224,18 +227,18 @@ func ContainerNames(t corev1.PodTemplateSpec) []string {
 // onFormer reports whether live is on a network of which the NAD was edited since. An operator that
 // takes other keys of a NAD, or knew no hashes, edited none.
 func onFormer(live gather.Edge, wanted corev1.PodTemplateSpec) bool {
-	return !network.SameConfig(live.Live.Spec.Template.Annotations[wire.AnnotationNetworkConfig], wanted.Annotations[wire.AnnotationNetworkConfig])
+	return !derive.SameConfig(live.Live.Spec.Template.Annotations[wire.AnnotationNetworkConfig], wanted.Annotations[wire.AnnotationNetworkConfig])
 }
 
 // UpdatePending says that edges keep an older release for now, once it is known why.
-func (w View) UpdatePending(all []Rolled) network.Problems {
+func (w View) UpdatePending(all []Rolled) problem.Problems {
 	if w.Turn.Wave == 0 || !slices.ContainsFunc(all, func(r Rolled) bool { return r.Postponed }) {
 		return nil
 	}
 	if w.Turn.Stopped {
-		return network.Problems{network.NewProblem(network.UpdateStopped, network.Subject{}, nil)}
+		return problem.Problems{problem.New(problem.UpdateStopped, problem.Subject{}, nil)}
 	}
-	return network.Problems{network.NewProblem(network.UpdateWaits, network.Subject{}, network.Args{
+	return problem.Problems{problem.New(problem.UpdateWaits, problem.Subject{}, problem.Args{
 		"wave": strconv.Itoa(w.Turn.Wave), "waves": strconv.Itoa(waves.Last)})}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/attachments"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // ACDDeployment has a pod with one address, which probes for the others. These are in an
@@ -20,7 +21,7 @@ import (
 func ACDDeployment(n network.Network, r Release, ns string, away Away) *appsv1ac.DeploymentApplyConfiguration {
 	annotations := podAnnotations(n, attachments.OfACD(n, ns), wire.ACD)
 	var asked []string
-	for _, a := range n.ProbedAddresses() {
+	for _, a := range reported.ProbedAddresses(n) {
 		asked = append(asked, a.String())
 	}
 	annotations[wire.AnnotationACDAddresses] = strings.Join(asked, ",")

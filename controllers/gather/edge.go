@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A Role is what a Deployment of ours is for.
@@ -141,11 +141,11 @@ func deploymentCondition(d appsv1.Deployment, of appsv1.DeploymentConditionType)
 }
 
 // Subject is what problems call e.
-func (e Edge) Subject() network.Subject { return EdgeSubject(e.Namespace, e.Name) }
+func (e Edge) Subject() problem.Subject { return EdgeSubject(e.Namespace, e.Name) }
 
 // EdgeSubject returns the subject of a problem of one edge, by its Deployment.
-func EdgeSubject(namespace, deployment string) network.Subject {
-	return network.Subject{Kind: "Edge", Namespace: namespace, Name: deployment}
+func EdgeSubject(namespace, deployment string) problem.Subject {
+	return problem.Subject{Kind: "Edge", Namespace: namespace, Name: deployment}
 }
 
 // Command shows its pods.

@@ -19,11 +19,13 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/controllers/waves"
+	"github.com/cldmnky/oooi/derive"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A World is the observed state of one hosted cluster.
@@ -58,9 +60,9 @@ type World struct {
 	// LastText is last as it is stored.
 	LastText string
 	// Unread are problems: plans in force that cannot be read, here or at a neighbor.
-	Unread network.Problems
+	Unread problem.Problems
 	// Others are the other hosted clusters on its networks, by name.
-	Others []network.OtherCluster
+	Others []derive.OtherCluster
 	// APIServers are the addresses of the management cluster's API server. Empty: unknown.
 	APIServers []netip.AddrPort
 	// Incomplete says that a read failed, so there is more than w has.

@@ -18,6 +18,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/requests"
 	"github.com/cldmnky/oooi/controllers/watch"
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/networks"
@@ -54,7 +55,7 @@ func (r Reader) ReadNeighbors(ctx context.Context, w *World) error {
 			w.Unread = append(w.Unread, unread...)
 		}
 	}
-	slices.SortFunc(w.Others, func(a, b network.OtherCluster) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(w.Others, func(a, b derive.OtherCluster) int { return strings.Compare(a.Name, b.Name) })
 	return nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // ReadOwned reads the objects of oooi for w's hosted cluster.
@@ -140,7 +141,7 @@ func (r Reader) gatherUnlabeled(ctx context.Context, w *World) error {
 
 // PlanInForce is what the edges of hc serve, also as the text that is stored. A plan that exists and cannot be read is a
 // fault.
-func (r Reader) PlanInForce(ctx context.Context, hc *hyperv1.HostedCluster) (p network.Plan, text string, fault network.Problems, err error) {
+func (r Reader) PlanInForce(ctx context.Context, hc *hyperv1.HostedCluster) (p network.Plan, text string, fault problem.Problems, err error) {
 	ns := hcp.ControlPlaneNamespace(hc)
 	o, err := r.Read(ctx, own.Key{Kind: own.ConfigMapKind, NamespacedName: types.NamespacedName{Namespace: ns, Name: wire.PlanConfigMap}})
 	cm, ok := o.(*corev1.ConfigMap)

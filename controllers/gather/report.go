@@ -16,8 +16,8 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/requests"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
-	"github.com/cldmnky/oooi/network/explain"
 )
 
 // A LastReport is what was last reported of one hosted cluster.

@@ -8,13 +8,14 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // A Reported is the report of one edge, or of the address conflict detection.
 type Reported struct {
 	// Network is the value of the network's label (wire.NetworkLabel).
 	Network string
-	network.Report
+	reported.Report
 }
 
 // Reports are those that the edges of p, and its address conflict detection, wrote, each
@@ -38,7 +39,7 @@ func Reports(owned []metav1.PartialObjectMetadata, p network.Plan) []Reported {
 		if !known || o.GroupVersionKind() != own.LeaseKind || o.Labels[wire.LabelName] != wire.NameReport {
 			continue
 		}
-		if r, err := network.ReadReport([]byte(o.Annotations[wire.AnnotationReport])); err == nil && r.Edge == by.edge {
+		if r, err := reported.Read([]byte(o.Annotations[wire.AnnotationReport])); err == nil && r.Edge == by.edge {
 			out = append(out, Reported{Network: by.network, Report: r})
 		}
 	}

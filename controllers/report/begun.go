@@ -7,20 +7,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A found identifies a problem that edges find, as long as it lasts and whatever its counts.
 type found struct {
-	reason                  network.Reason
+	reason                  problem.Reason
 	network, edge, mac, who string
 }
 
 // foundOf are what edges found on each network that p names. None: edges do not find such problems.
 func foundOf(p explain.ReportProblem) (out []found) {
 	switch p.Reason {
-	case network.AddressesExhausted, network.AddressInUse, network.LeasesNotWritten, network.RogueDHCPServer:
+	case problem.AddressesExhausted, problem.AddressInUse, problem.LeasesNotWritten, problem.RogueDHCPServer:
 	default:
 		return nil
 	}
@@ -36,7 +36,7 @@ func foundOf(p explain.ReportProblem) (out []found) {
 
 // begun are the current problems that began after those of before: of edges that were lost, and what edges found. What an
 // Event of reason told has said is left out.
-func begun(now, before explain.Report, told network.Reason) (out []explain.ReportProblem) {
+func begun(now, before explain.Report, told problem.Reason) (out []explain.ReportProblem) {
 	var seen []found
 	for _, p := range before.Problems {
 		seen = append(seen, foundOf(p)...)
@@ -53,10 +53,10 @@ func begun(now, before explain.Report, told network.Reason) (out []explain.Repor
 
 // isLoss reports whether p says that an edge was lost, and not what follows from that.
 func isLoss(p explain.ReportProblem, now explain.Report) bool {
-	unavailable := p.Reason == network.EdgeUnavailable || p.Reason == network.EdgeNotReady
-	return unavailable && p.Cause != network.EdgeOverdue && p.Cause != network.EdgeRolloutHeld && isUnavailable(p.Subject, now)
+	unavailable := p.Reason == problem.EdgeUnavailable || p.Reason == problem.EdgeNotReady
+	return unavailable && p.Cause != problem.EdgeOverdue && p.Cause != problem.EdgeRolloutHeld && isUnavailable(p.Subject, now)
 }
 
-func isUnavailable(edge network.Subject, in explain.Report) bool {
+func isUnavailable(edge problem.Subject, in explain.Report) bool {
 	return slices.ContainsFunc(in.UnavailableEdges, func(e explain.UnavailableEdge) bool { return e.Subject == edge })
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/metrics"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // Metrics of the controllers.
@@ -39,7 +40,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 // Observe replaces the metrics of one cluster.
 func (m *Metrics) Observe(w gather.World, d decide.Decision, v Verdict) {
 	key := types.NamespacedName{Namespace: w.HostedCluster.Namespace, Name: w.HostedCluster.Name}
-	if d.Action == decide.Remove && !v.AllProblems.Has(network.Removing) {
+	if d.Action == decide.Remove && !v.AllProblems.Has(problem.Removing) {
 		m.ForgetCluster(key)
 		return
 	}

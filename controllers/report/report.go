@@ -29,10 +29,10 @@ import (
 	"github.com/cldmnky/oooi/controllers/requests"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // OptedOut is the reason of the Event when everything was removed.
@@ -42,14 +42,14 @@ const OptedOut = "OptedOut"
 // made from it.
 type Verdict struct {
 	// AllProblems are all of them, also those that do not matter until the plan is applied.
-	AllProblems network.Problems
+	AllProblems problem.Problems
 	explain.Report
 }
 
 // Of is the result of d, the decision about w, as o has it.
 func Of(w gather.World, d decide.Decision, o apply.Outcome) Verdict {
 	problems := slices.Concat(d.Problems, o.Problems, decide.EdgeProblems(d, o.Edges, w.Reports))
-	running := problems.Has(network.EdgeNotReady) || slices.ContainsFunc(o.Edges, func(e gather.Edge) bool { return e.Role == gather.RoleEdge })
+	running := problems.Has(problem.EdgeNotReady) || slices.ContainsFunc(o.Edges, func(e gather.Edge) bool { return e.Role == gather.RoleEdge })
 	s := explain.Status{
 		Plan: d.Plan, Problems: problems, Applied: d.Memory(), Running: running,
 		ReadyEdges: map[string]int{}, OtherClusters: d.Others, Settings: settingsOf(w),
@@ -68,7 +68,7 @@ func Of(w gather.World, d decide.Decision, o apply.Outcome) Verdict {
 
 // Condition is the condition of the HostedCluster. ok is false if it should have none.
 func Condition(w gather.World, d decide.Decision, v Verdict, now time.Time) (c metav1.Condition, ok bool) {
-	if d.Action == decide.Remove && !v.AllProblems.Has(network.Removing) {
+	if d.Action == decide.Remove && !v.AllProblems.Has(problem.Removing) {
 		return c, false
 	}
 	c = metav1.Condition{
@@ -142,7 +142,7 @@ func (r Reporter) Report(ctx context.Context, w gather.World, d decide.Decision,
 	r.Metrics.Observe(w, d, v)
 	before, version := own.ConditionOf(hc), hc.ResourceVersion
 	want, exists := Condition(w, d, v, r.Now())
-	told := network.Reason("")
+	told := problem.Reason("")
 	changed := exists != (before != nil) || exists && *before != want
 	if changed {
 		var err error
@@ -194,7 +194,7 @@ func (r Reporter) writeCondition(ctx context.Context, hc *hyperv1.HostedCluster,
 
 // announce emits an Event where the condition's status or reason changed, not where
 // only words did. told is the reason of that Event, empty where there was none.
-func (r Reporter) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, v Verdict, exists bool) (told network.Reason) {
+func (r Reporter) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, v Verdict, exists bool) (told problem.Reason) {
 	if !exists {
 		r.Events.Eventf(hc, nil, corev1.EventTypeNormal, OptedOut, apply.ActionRemove, "%s", explain.OptedOut)
 		return OptedOut
@@ -204,7 +204,7 @@ func (r Reporter) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, 
 		return ""
 	}
 	kind := corev1.EventTypeNormal
-	if v.Severity() == network.SeverityError || wasReady && v.Reason == network.EdgeNotReady {
+	if v.Severity() == problem.SeverityError || wasReady && v.Reason == problem.EdgeNotReady {
 		kind = corev1.EventTypeWarning
 	}
 	r.Events.Eventf(hc, nil, kind, string(v.Reason), apply.ActionServe, "%s", v.Event())

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/cldmnky/oooi/controllers/requests"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // Kinds holds for each kind that networks are derived from whether it is watched. A nil Kinds
@@ -95,8 +95,8 @@ func (e *NotWatched) Error() string {
 }
 
 // Problem is e as a problem of a hosted cluster.
-func (e *NotWatched) Problem() network.Problem {
-	return network.NewProblem(network.KindNotWatched, network.Subject{Kind: e.GVK.Kind}, network.Args{"kind": e.GVK.Kind, "error": requests.Sentence(e.Err)})
+func (e *NotWatched) Problem() problem.Problem {
+	return problem.New(problem.KindNotWatched, problem.Subject{Kind: e.GVK.Kind}, problem.Args{"kind": e.GVK.Kind, "error": requests.Sentence(e.Err)})
 }
 
 // notListed is why a kind is not watched whose objects were not listed yet.

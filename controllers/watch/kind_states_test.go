@@ -19,8 +19,8 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/hcp/lenient"
-	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/metrics"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestKindStates: what a read, a plan and the readiness probe make of each state of a kind.
@@ -71,7 +71,7 @@ func TestKindStates(t *testing.T) {
 			g.Expect(k.Ready(nil) == nil).To(Equal(c.ready))
 			if !c.complete {
 				g.Expect(k.unwatched()).To(HaveLen(1))
-				g.Expect(k.unwatched()[0].Problem().Cause).To(Equal(network.KindNotWatched))
+				g.Expect(k.unwatched()[0].Problem().Cause).To(Equal(problem.KindNotWatched))
 			}
 		})
 	}

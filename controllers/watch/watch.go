@@ -31,7 +31,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/hcp/services"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // AddToScheme registers every kind that is read or written. Kinds of others are decoded leniently.
@@ -91,7 +91,7 @@ func strippedReport(o any) (any, error) {
 	if l, ok := o.(*metav1.PartialObjectMetadata); ok {
 		report, has := l.Annotations[wire.AnnotationReport]
 		l.Annotations = nil
-		if has && len(report) <= network.MaxReportBytes {
+		if has && len(report) <= reported.MaxBytes {
 			l.Annotations = map[string]string{wire.AnnotationReport: report}
 		}
 	}

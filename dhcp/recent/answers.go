@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 const (
@@ -103,8 +104,8 @@ func (c *Answers) InUse(a netip.Addr, now time.Time, limit func() int) (mac stri
 
 // Conflicts returns the addresses for which hosts without a lease answered in the last hour, with their MACs, sorted.
 // Lease returns the one on an address. A VM can make up any of them.
-func (c *Answers) Conflicts(now time.Time, lease func(netip.Addr) (network.Lease, bool)) []network.UsedAddress {
-	var out []network.UsedAddress
+func (c *Answers) Conflicts(now time.Time, lease func(netip.Addr) (network.Lease, bool)) []reported.UsedAddress {
+	var out []reported.UsedAddress
 	of := map[string]int{}
 	for _, x := range c.hosts {
 		of[x.MAC]++
@@ -112,9 +113,9 @@ func (c *Answers) Conflicts(now time.Time, lease func(netip.Addr) (network.Lease
 	for a, x := range c.hosts {
 		l, ok := lease(a)
 		if x.Proven && of[x.MAC] <= answersPerMAC && now.Sub(x.At) < shownFor && (!ok || l.MAC != x.MAC) {
-			out = append(out, network.UsedAddress{Address: a, MAC: x.MAC})
+			out = append(out, reported.UsedAddress{Address: a, MAC: x.MAC})
 		}
 	}
-	slices.SortFunc(out, network.UsedAddress.Compare)
+	slices.SortFunc(out, reported.UsedAddress.Compare)
 	return out
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 const mac3 = "02:00:00:00:00:03"
@@ -111,13 +112,13 @@ func TestReservationInUse(t *testing.T) {
 		"SELECTING: another's":       {kept(other), request, with(server(us), asks("7")), reply.Refused, nak, "", "", "", false},
 		"DISCOVER: of a former VM's": {kept(of("blue-gone", "7", mac2, hour)), discover, nil, reply.Offered, offer, ofMAC1, "", "", false},
 	})
-	told := func(l ...network.Lease) []network.ReservationInUse {
+	told := func(l ...network.Lease) []reported.ReservationInUse {
 		return reply.ReservationsInUse(reserved, kept(l...).known(), now)
 	}
 	g.Expect(told(other)).To(BeEmpty(), "its client is not there")
 	g.Expect(told(held("47", mac1, hour))).To(BeEmpty(), "it is free")
-	g.Expect(told(other, held("47", mac1, hour))).To(Equal([]network.ReservationInUse{
-		{UsedAddress: network.UsedAddress{Address: at("7"), MAC: mac2}, ReservedFor: mac1}}))
+	g.Expect(told(other, held("47", mac1, hour))).To(Equal([]reported.ReservationInUse{
+		{UsedAddress: reported.UsedAddress{Address: at("7"), MAC: mac2}, ReservedFor: mac1}}))
 }
 
 // TestPoolOf: the pool counts each address of the range once.
@@ -132,7 +133,7 @@ func TestPoolOf(t *testing.T) {
 		held("10", "02:00:00:00:00:0a", hour), held("12", "02:00:00:00:00:0b", hour), held("200", "02:00:00:00:00:0c", hour),
 		held("16", "", hour), held("17", "", -hour), of("blue-gone", "18", "02:00:00:00:00:0d", hour), held("21", mac2, hour),
 	}}
-	g.Expect(reply.PoolOf(n, w.known(), now)).To(Equal(network.PoolUse{Size: 16, Assigned: 3, Declined: 1, Free: 12}))
+	g.Expect(reply.PoolOf(n, w.known(), now)).To(Equal(reported.PoolUse{Size: 16, Assigned: 3, Declined: 1, Free: 12}))
 }
 
 // TestPoolIsWhatClientsGet: in any plan, an address is in the pool if a client without a reservation can get it.

@@ -11,15 +11,16 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // PoolOf returns the pool of n at now: the addresses that a client without a reservation can get.
-func PoolOf(n network.Network, k Known, now time.Time) network.PoolUse {
+func PoolOf(n network.Network, k Known, now time.Time) reported.PoolUse {
 	return poolUse(client{n: n, known: k, now: now, mac: "none"}, Ranges(n))
 }
 
-func poolUse(newcomer client, pool []network.Range) network.PoolUse {
-	var out network.PoolUse
+func poolUse(newcomer client, pool []network.Range) reported.PoolUse {
+	var out reported.PoolUse
 	k, free := newcomer.known, func(l network.Lease) bool { return l.Free(newcomer.now, newcomer.leaseTime(), false) }
 	for _, r := range pool {
 		taken, quarantined := k.Leases.Taken(r.First, r.Last, newcomer.now, newcomer.leaseTime())
@@ -44,8 +45,8 @@ func poolUse(newcomer client, pool []network.Range) network.PoolUse {
 // ReservationsInUse returns the reservations of n that other clients have at now, in the order of the
 // plan. The MAC of an address in quarantine is empty. A reservation whose own client has no lease is left
 // out.
-func ReservationsInUse(n network.Network, k Known, now time.Time) []network.ReservationInUse {
-	var out []network.ReservationInUse
+func ReservationsInUse(n network.Network, k Known, now time.Time) []reported.ReservationInUse {
+	var out []reported.ReservationInUse
 	for _, r := range n.DHCP.Reservations {
 		c := newClient(n, k, r.MAC, now)
 		if own, ok := k.Leases.Of(r.MAC); !ok || !own.Held(now) || own.Address == r.Address || c.available(r.Address) {
@@ -53,7 +54,7 @@ func ReservationsInUse(n network.Network, k Known, now time.Time) []network.Rese
 		}
 		l, _ := k.Leases.At(r.Address)
 		by := cmp.Or(k.VMs.Reporter(r.Address), l.MAC)
-		out = append(out, network.ReservationInUse{UsedAddress: network.UsedAddress{Address: r.Address, MAC: by}, ReservedFor: r.MAC})
+		out = append(out, reported.ReservationInUse{UsedAddress: reported.UsedAddress{Address: r.Address, MAC: by}, ReservedFor: r.MAC})
 	}
 	return out
 }

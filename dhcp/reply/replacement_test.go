@@ -14,9 +14,11 @@ import (
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
 
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/dhcp/leasefile"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 const (
@@ -219,7 +221,7 @@ func ranged(pools []nodePool, leaseTime time.Duration, addresses int) (n network
 	for _, p := range pools {
 		vms += p.nodes + p.surge
 	}
-	decision := network.Derive(network.Request{
+	decision := derive.Derive(network.Request{
 		Cluster: network.Cluster{Namespace: "clusters", Name: "blue", Domain: "blue.example.com"}, Edges: 1,
 		Networks: []network.NetworkRequest{{
 			Attachment: network.Attachment{Namespace: "clusters", Name: "vlan100"}, Primary: true, VMs: vms,
@@ -228,7 +230,7 @@ func ranged(pools []nodePool, leaseTime time.Duration, addresses int) (n network
 		}},
 	}, network.Facts{}, network.Plan{}, nil)
 	for _, p := range decision.Problems {
-		tooSmall = tooSmall || p.Reason == network.RangeTooSmall
+		tooSmall = tooSmall || p.Reason == problem.RangeTooSmall
 	}
 	plan, _ := decision.Plan()
 	return plan.Networks[0], tooSmall

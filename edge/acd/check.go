@@ -14,6 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 const (
@@ -68,14 +69,14 @@ type Verdict struct {
 	Err error
 	// Answers are all answers, those for controls included, for the operator. Empty where
 	// nothing could be probed.
-	Answers []network.UsedAddress
+	Answers []reported.UsedAddress
 	// Probed: the verdict comes from answers, or from their absence.
 	Probed bool
 }
 
 // Next is the state after a look, for the addresses that n's edges are to hold.
 func Next(s State, n network.Network, l Look, now time.Time) (State, Actions) {
-	all := slices.Concat(n.ProbedAddresses(), n.Controls())
+	all := slices.Concat(reported.ProbedAddresses(n), reported.Controls(n))
 	switch {
 	case l.Err != nil:
 		return State{}, Actions{Verdict: &Verdict{Err: l.Err}, Again: retryInterval}
@@ -123,21 +124,21 @@ func (s State) take(l Look, all []netip.Addr) State {
 
 // verdict is nil while something may still answer.
 func (s State) verdict(n network.Network, l Look, now time.Time) *Verdict {
-	var answers []network.UsedAddress
+	var answers []reported.UsedAddress
 	for _, a := range slices.SortedFunc(maps.Keys(l.Table), netip.Addr.Compare) {
 		if mac := l.Table[a].MAC; mac != "" && !s.probed[a].IsZero() {
-			answers = append(answers, network.UsedAddress{Address: a, MAC: mac})
+			answers = append(answers, reported.UsedAddress{Address: a, MAC: mac})
 		}
 	}
-	for _, a := range n.Controls() {
+	for _, a := range reported.Controls(n) {
 		if l.Table[a].MAC == "" && !s.failed[a] {
 			return nil
 		}
 	}
-	if conflicts := n.ConflictingWith(answers); len(conflicts) > 0 {
+	if conflicts := reported.ConflictingWith(n, answers); len(conflicts) > 0 {
 		return &Verdict{Err: inUse(conflicts), Answers: answers, Probed: true}
 	}
-	for _, a := range n.ProbedAddresses() {
+	for _, a := range reported.ProbedAddresses(n) {
 		silent := s.failed[a] && now.Sub(s.probed[a]) >= answerWithin
 		if l.Table[a].MAC == "" && !silent {
 			return nil
@@ -150,7 +151,7 @@ func (s State) verdict(n network.Network, l Look, now time.Time) *Verdict {
 }
 
 // inUse names each conflict.
-func inUse(all []network.UsedAddress) error {
+func inUse(all []reported.UsedAddress) error {
 	var out []string
 	for _, t := range all {
 		out = append(out, fmt.Sprintf("%s by MAC %s", t.Address, t.MAC))

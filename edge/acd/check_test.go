@@ -10,6 +10,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 const router = "02:00:00:00:00:aa"
@@ -112,14 +113,14 @@ func TestAnotherAddressIsNoConflict(t *testing.T) {
 func TestProxyARP(t *testing.T) {
 	g := NewWithT(t)
 	v, took := check(newKernel(func(a netip.Addr, now time.Time) string {
-		if a == blue().Controls()[0] && now.Sub(time.Unix(1000, 0)) < time.Second {
+		if a == reported.Controls(blue())[0] && now.Sub(time.Unix(1000, 0)) < time.Second {
 			return "" // proxy_delay
 		}
 		return router
 	}))
 	g.Expect(v.Err).NotTo(HaveOccurred())
 	g.Expect(took).To(BeNumerically(">=", freeAfter))
-	g.Expect(v.Answers).To(HaveLen(len(blue().ProbedAddresses()) + len(blue().Controls())))
+	g.Expect(v.Answers).To(HaveLen(len(reported.ProbedAddresses(blue())) + len(reported.Controls(blue()))))
 }
 
 // TestLostCarrier restarts the check, and a plan with other addresses too.

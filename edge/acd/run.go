@@ -12,6 +12,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // Options of a run.
@@ -58,7 +59,7 @@ func (o Options) look(n network.Network) Look {
 	if !slices.ContainsFunc(held, n.CIDR.Contains) {
 		return Look{Err: fmt.Errorf("waiting for an address of %s on interface %s", n.CIDR, o.Device)}
 	}
-	for _, a := range n.ProbedAddresses() {
+	for _, a := range reported.ProbedAddresses(n) {
 		if slices.Contains(held, a) {
 			return Look{Err: fmt.Errorf("interface %s has %s already, so other hosts with this address cannot be detected", o.Device, a)}
 		}

@@ -22,6 +22,8 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/metrics"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // degradedInterval is how often announcements are checked: an administrator may change the
@@ -41,7 +43,7 @@ type Failover struct {
 	// ReachCheck.
 	Reach func(ctx context.Context, report func(began time.Time))
 	// Report passes the report on to the operator. Nil outside of a cluster.
-	Report func(network.Report)
+	Report func(reported.Report)
 	Log    *slog.Logger
 
 	// Stale reports whether the DHCP server of this edge cannot read its leases. Nil: never.
@@ -270,15 +272,15 @@ func (f *Failover) degraded(err error) {
 }
 
 // degradationOf returns what the edge reports about err of failover.Degraded.
-func degradationOf(err error) network.Degradation {
+func degradationOf(err error) reported.Degradation {
 	ignored := &failover.IgnoredError{}
 	switch {
 	case err == nil:
-		return network.Degradation{}
+		return reported.Degradation{}
 	case errors.As(err, &ignored):
-		return network.Degradation{Cause: network.FailoverAnnouncementIgnored, ARPAnnounce: ignored.ARPAnnounce, Source: ignored.Source}
+		return reported.Degradation{Cause: problem.FailoverAnnouncementIgnored, ARPAnnounce: ignored.ARPAnnounce, Source: ignored.Source}
 	case errors.Is(err, failover.ErrAnswered):
-		return network.Degradation{Cause: network.FailoverTargetsAnswered}
+		return reported.Degradation{Cause: problem.FailoverTargetsAnswered}
 	}
-	return network.Degradation{Cause: network.FailoverCheckFailed, Error: err.Error()}
+	return reported.Degradation{Cause: problem.FailoverCheckFailed, Error: err.Error()}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/edge/health"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // errYields is why an edge is not ready that a younger pod replaces. It serves no new VM.
@@ -28,7 +28,7 @@ const lasting = 5 * time.Second
 // A view is what an edge reports, with the times that it depends on. The zero value has seen
 // nothing.
 type view struct {
-	report network.Report
+	report reported.Report
 	// latest is what was seen last, and changed when it became so.
 	latest  sight
 	changed time.Time
@@ -70,7 +70,7 @@ func (v view) next(s failover.State, now time.Time) view {
 	case v.differ.IsZero():
 		v.differ = now
 	}
-	r.PlansDiffer = !v.differ.IsZero() && now.Sub(v.differ) > network.PlansDifferAfter
+	r.PlansDiffer = !v.differ.IsZero() && now.Sub(v.differ) > reported.PlansDifferAfter
 	return v
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/fakes"
 )
 
@@ -67,7 +67,7 @@ func TestReportOfASilentPeer(t *testing.T) {
 	g, w := NewWithT(t), newWatchedEdge()
 	serves := failover.Message{Phase: failover.Serving, Plan: "a", Level: failover.LevelServes, Sees: true}
 	w.hears(5*time.Second, serves, failover.VLAN, failover.ClusterNetwork)
-	g.Expect(w.view.report).To(And(HaveField("Level", network.LevelServes), HaveField("Peer", network.PeerServing), HaveField("PeerSilent", false)))
+	g.Expect(w.view.report).To(And(HaveField("Level", reported.LevelServes), HaveField("Peer", reported.PeerServing), HaveField("PeerSilent", false)))
 	w.hears(5*time.Second, serves, failover.ClusterNetwork)
 	g.Expect(w.view.report.PeerSilent).To(BeTrue(), "it is heard over the cluster network only")
 	g.Expect(peerServes(w.state)).To(Succeed())
@@ -137,7 +137,7 @@ func TestYieldingEdge(t *testing.T) {
 	k.changed(w.state)
 	g.Eventually(dhcp.Yields, "1m").Should(BeTrue())
 	g.Expect(errors.Is(k.ready(), errYields)).To(BeTrue())
-	g.Expect(w.view.report).To(And(HaveField("Yields", true), HaveField("Level", network.LevelNothing)))
+	g.Expect(w.view.report).To(And(HaveField("Yields", true), HaveField("Level", reported.LevelNothing)))
 }
 
 // TestReportOfWhatLasts: a level or a state of the peer is reported once it lasts, so that a
@@ -150,7 +150,7 @@ func TestReportOfWhatLasts(t *testing.T) {
 	}
 	v := view{}.next(at(failover.LevelServes, failover.Unknown), now)
 	v = v.next(at(failover.LevelReaches, failover.PeerServing), now)
-	g.Expect(v.report).To(And(HaveField("Level", network.LevelReaches), HaveField("Peer", network.PeerServing)), "the first state is reported at once")
+	g.Expect(v.report).To(And(HaveField("Level", reported.LevelReaches), HaveField("Peer", reported.PeerServing)), "the first state is reported at once")
 	worse := at(failover.LevelServes, failover.PeerImpaired)
 	worse.Deaf = true
 	for after, state := range []failover.State{1: worse, 2: worse, 3: at(failover.LevelReaches, failover.PeerServing), 4: worse, 5: worse, 8: worse} {
@@ -158,9 +158,9 @@ func TestReportOfWhatLasts(t *testing.T) {
 			v = v.next(state, now.Add(time.Duration(after)*time.Second))
 		}
 	}
-	g.Expect(v.report).To(And(HaveField("Level", network.LevelReaches), HaveField("Deaf", false), HaveField("Peer", network.PeerServing)), "it goes back and forth")
+	g.Expect(v.report).To(And(HaveField("Level", reported.LevelReaches), HaveField("Deaf", false), HaveField("Peer", reported.PeerServing)), "it goes back and forth")
 	v = v.next(worse, now.Add(9*time.Second))
-	g.Expect(v.report).To(And(HaveField("Level", network.LevelServes), HaveField("Deaf", true), HaveField("Peer", network.PeerImpaired)))
+	g.Expect(v.report).To(And(HaveField("Level", reported.LevelServes), HaveField("Deaf", true), HaveField("Peer", reported.PeerImpaired)))
 }
 
 // TestReportOfServersThatDoNotServe: the reason is reported once it lasts, and no longer than that.

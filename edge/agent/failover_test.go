@@ -20,7 +20,8 @@ import (
 	"github.com/cldmnky/oooi/edge/kube"
 	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/fakes"
 )
 
@@ -52,7 +53,7 @@ func TestFailoverReports(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	// The agent has no token: another container writes what it stores.
 	between := filepath.Join(t.TempDir(), wire.ReportFile)
-	k := &Failover{Source: source, Log: log, view: view{report: network.Report{Edge: 2}}, Report: files.NewReportFile(between, log).Set}
+	k := &Failover{Source: source, Log: log, view: view{report: reported.Report{Edge: 2}}, Report: files.NewReportFile(between, log).Set}
 	k.Metrics = NewFailoverMetrics(prometheus.NewRegistry(), k.Ready)
 	reporter := kube.Reporter(wire.ReportLease{Name: "oooi-report.x", Edge: 2})
 	go reporter.Run(t.Context())
@@ -76,13 +77,13 @@ func TestWhatTheKernelBelieves(t *testing.T) {
 	source, err := source.New(file, source.Selection{Edge: 2}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
 	f := &Failover{Interface: serving.Interface{Name: "net1", InPod: true}, Source: source, Servers: NewServers(t.TempDir()), Log: slog.New(slog.DiscardHandler)}
-	forged, redirects := network.EdgeAnswersForgedSources, network.EdgeTakesForgedRedirects
+	forged, redirects := problem.EdgeAnswersForgedSources, problem.EdgeTakesForgedRedirects
 	for _, x := range []struct {
 		rpFilter, all, own string
-		believes           []network.Cause
+		believes           []problem.Cause
 	}{
-		{"0", "0", "0", []network.Cause{forged}}, {"1", "1", "1", nil}, {"2", "0", "0", []network.Cause{forged}},
-		{"2", "1", "0", []network.Cause{forged, redirects}}, {"2", "0", "1", []network.Cause{forged, redirects}},
+		{"0", "0", "0", []problem.Cause{forged}}, {"1", "1", "1", nil}, {"2", "0", "0", []problem.Cause{forged}},
+		{"2", "1", "0", []problem.Cause{forged, redirects}}, {"2", "0", "1", []problem.Cause{forged, redirects}},
 	} {
 		e.Sysctl(t, "net/ipv4/conf/net1/rp_filter", x.rpFilter)
 		e.Sysctl(t, "net/ipv4/conf/all/accept_redirects", x.all)
@@ -97,7 +98,7 @@ func TestWhatTheKernelBelieves(t *testing.T) {
 		f.look()
 		g.Expect(f.Interface.Admissible(netip.IPv4Unspecified())).To(Succeed(), "a VM can't end service")
 	})
-	g.Expect(f.view.report.Believes).To(Equal([]network.Cause{network.EdgeAnswersForgedIPv6Sources, network.EdgeHasAdvertisedRoute}))
+	g.Expect(f.view.report.Believes).To(Equal([]problem.Cause{problem.EdgeAnswersForgedIPv6Sources, problem.EdgeHasAdvertisedRoute}))
 	f.Interface.InPod = false
 	e.Do(t, f.look)
 	g.Expect(f.view.report.Believes).To(BeEmpty(), "a host's settings are not ours")

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/edge/agent/sightings"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // maxPeerMACs of the peer's former pods are known.
@@ -44,7 +44,7 @@ func (p peerAddress) next(a netip.Addr, named, used string, now time.Time) peerA
 		p.mac, p.since = used, now
 	}
 	if now.Sub(p.since) >= lasting {
-		p.found, _ = p.found.Note(network.UsedAddress{Address: a, MAC: used}, "", now)
+		p.found, _ = p.found.Note(reported.UsedAddress{Address: a, MAC: used}, "", now)
 	}
 	return p
 }

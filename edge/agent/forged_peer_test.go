@@ -10,7 +10,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/agent/sightings"
 	"github.com/cldmnky/oooi/edge/device"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/hostile"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -55,7 +55,7 @@ func TestForgedPeer(t *testing.T) {
 	p = p.next(other, named, used(), now.Add(2*time.Minute))
 	g.Expect(p.found.List()).To(BeEmpty(), "a new pod of the peer may name this MAC soon")
 	p = p.next(other, named, used(), now.Add(2*time.Minute+lasting))
-	g.Expect(p.found.List()).To(Equal([]network.UsedAddress{{Address: other, MAC: port.MAC().String()}}))
+	g.Expect(p.found.List()).To(Equal([]reported.UsedAddress{{Address: other, MAC: port.MAC().String()}}))
 	p = p.next(other, named, named, now.Add(2*time.Minute+sightings.Kept))
 	g.Expect(p.found.List()).To(HaveLen(1), "it may come again")
 	p = p.next(other, named, named, now.Add(3*time.Minute+sightings.Kept))
@@ -76,7 +76,7 @@ func TestForgedPeersAreFew(t *testing.T) {
 	g.Expect(p.found.List()).To(HaveLen(sightings.MaxReported))
 	own := p.found.List()[0].MAC
 	p = p.next(other, own, own, now)
-	g.Expect(p.found.List()).NotTo(ContainElement(network.UsedAddress{Address: other, MAC: own}), "a MAC that the peer names is its own after all")
+	g.Expect(p.found.List()).NotTo(ContainElement(reported.UsedAddress{Address: other, MAC: own}), "a MAC that the peer names is its own after all")
 }
 
 // TestNewPodOfThePeer: its MAC is in the neighbor table before it names it, and then is its own.

@@ -19,6 +19,7 @@ import (
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 const (
@@ -41,7 +42,7 @@ type vipHosts struct {
 
 // A vipHost is one host that answered for one address.
 type vipHost struct {
-	network.UsedAddress
+	reported.UsedAddress
 	answers int
 	last    time.Time
 }
@@ -55,7 +56,7 @@ func (v vipHosts) next(table []device.Neighbor, addresses []netip.Addr, edges []
 		if n.MAC == "" || n.Confirmed > vipAnswerCounts || slices.Contains(edges, n.MAC) || !slices.Contains(addresses, n.Address) {
 			continue
 		}
-		u, at := network.UsedAddress{Address: n.Address, MAC: n.MAC}, now.Add(-n.Confirmed)
+		u, at := reported.UsedAddress{Address: n.Address, MAC: n.MAC}, now.Add(-n.Confirmed)
 		i := slices.IndexFunc(v.all, func(h vipHost) bool { return h.UsedAddress == u })
 		if i < 0 {
 			// The least credible one gives way: with few answers, then with old ones.
@@ -73,14 +74,14 @@ func (v vipHosts) next(table []device.Neighbor, addresses []netip.Addr, edges []
 
 // list returns the hosts that answered often enough, sorted. A host with proxy ARP, which answers for controls of n, too,
 // is none of them.
-func (v vipHosts) list(n network.Network) []network.UsedAddress {
-	var all []network.UsedAddress
+func (v vipHosts) list(n network.Network) []reported.UsedAddress {
+	var all []reported.UsedAddress
 	for _, h := range v.all {
-		if h.answers >= vipAnswers || slices.Contains(n.Controls(), h.Address) {
+		if h.answers >= vipAnswers || slices.Contains(reported.Controls(n), h.Address) {
 			all = append(all, h.UsedAddress)
 		}
 	}
-	all = n.SharedByOthers(all, nil)
+	all = reported.SharedByOthers(n, all, nil)
 	return all[:min(len(all), sightings.MaxReported)]
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/cldmnky/oooi/edge/agent/sightings"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/source"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -50,7 +50,7 @@ func newSharedVIP(t *testing.T) sharedVIP {
 }
 
 // look lets the agent look and ask at a time, and returns what it reports.
-func (w sharedVIP) look(t *testing.T, known bool, now time.Time) []network.UsedAddress {
+func (w sharedVIP) look(t *testing.T, known bool, now time.Time) []reported.UsedAddress {
 	t.Helper()
 	var err error
 	w.edge.Do(t, func() {
@@ -96,7 +96,7 @@ func TestHostWithAVIP(t *testing.T) {
 		g.Expect(w.look(t, false, now)).To(BeEmpty(), "it may be a new pod of the peer")
 		w.look(t, true, now)
 	}
-	g.Expect(w.look(t, true, now)).To(Equal([]network.UsedAddress{{Address: netip.MustParseAddr(blueHop), MAC: mac}}))
+	g.Expect(w.look(t, true, now)).To(Equal([]reported.UsedAddress{{Address: netip.MustParseAddr(blueHop), MAC: mac}}))
 	for _, vip := range []string{blueHop, fakes.BlueService} {
 		g.Expect(w.vm.Neighbour(t, "eth0", vip)).To(Equal(peer), "no VM moves")
 	}
@@ -126,7 +126,7 @@ func TestAskable(t *testing.T) {
 		return all, from
 	}
 	all, from := asks()
-	g.Expect(all).To(Equal(append(fakes.Blue().SharedAddresses(), fakes.Blue().Controls()...)))
+	g.Expect(all).To(Equal(append(fakes.Blue().SharedAddresses(), reported.Controls(fakes.Blue())...)))
 	g.Expect(from.String()).To(Equal("10.128.0.4"))
 	for path, value := range map[string]string{"rp_filter": "2", "arp_announce": "2"} {
 		file := "net/ipv4/conf/net1/" + path
@@ -145,7 +145,7 @@ func TestAskable(t *testing.T) {
 // TestVIPHostsAreFew: one VM can use any number of MACs, and a router can answer for every address.
 func TestVIPHostsAreFew(t *testing.T) {
 	g, now, n := NewWithT(t), time.Unix(1000, 0), fakes.Blue()
-	addresses := append(n.SharedAddresses(), n.Controls()...)
+	addresses := append(n.SharedAddresses(), reported.Controls(n)...)
 	answers := func(mac string, confirmed time.Duration) (out []device.Neighbor) {
 		for _, a := range addresses {
 			out = append(out, device.Neighbor{Address: a, MAC: mac, Confirmed: confirmed})
@@ -167,7 +167,7 @@ func TestVIPHostsAreFew(t *testing.T) {
 		v = v.next(answers(router, 0), addresses, nil, at).next(answers(router, vipAnswerCounts+1), addresses, nil, at.Add(time.Minute/2))
 		g.Expect(v.list(n)).To(HaveLen(i/(vipAnswers-1)), "the same answer counts once")
 	}
-	g.Expect(v.list(n)).To(Equal([]network.UsedAddress{{Address: n.NextHopVIP, MAC: one}}), "proxy ARP has no address")
+	g.Expect(v.list(n)).To(Equal([]reported.UsedAddress{{Address: n.NextHopVIP, MAC: one}}), "proxy ARP has no address")
 	g.Expect(v.next(nil, addresses, []string{one}, now.Add(2*time.Minute)).list(n)).To(BeEmpty(), "it is an edge after all")
 	g.Expect(v.next(nil, addresses[1:], nil, now.Add(2*time.Minute)).list(n)).To(BeEmpty(), "the plan has changed")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/miekg/dns"
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/edge/backends"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
@@ -35,7 +36,7 @@ const imagesName = "images.example.com."
 
 // networkWith returns a network with these backends.
 func networkWith(all ...network.Backend) network.Network {
-	d := network.Derive(network.Request{Cluster: network.Cluster{Namespace: "clusters", Name: "blue", ControlPlaneNamespace: "clusters-blue"}, Edges: 1,
+	d := derive.Derive(network.Request{Cluster: network.Cluster{Namespace: "clusters", Name: "blue", ControlPlaneNamespace: "clusters-blue"}, Edges: 1,
 		Networks: []network.NetworkRequest{{
 			Attachment: network.Attachment{Namespace: "clusters", Name: "vlan100"}, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24"),
 		}},

@@ -8,7 +8,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // A Phase is an edge's own state.
@@ -31,11 +31,11 @@ type Level string
 const (
 	// LevelNothing: VMs that send to the edge get no answer. It does not serve, it receives
 	// nothing, or it yields to a younger pod.
-	LevelNothing Level = network.LevelNothing
+	LevelNothing Level = reported.LevelNothing
 	// LevelServes: its servers answer.
-	LevelServes Level = network.LevelServes
+	LevelServes Level = reported.LevelServes
 	// LevelReaches: its servers answer, and the API server answers through its Envoy.
-	LevelReaches Level = network.LevelReaches
+	LevelReaches Level = reported.LevelReaches
 )
 
 // below reports whether both levels are known and l is the lower one.

@@ -9,7 +9,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // Interval is how often an edge sends a heartbeat, and counts those that it missed.
@@ -36,15 +36,15 @@ const (
 	// Unknown: the edge has not listened for long enough.
 	Unknown PeerState = "unknown"
 	// PeerServing: the peer reports that it serves, at no lower level than this edge.
-	PeerServing PeerState = network.PeerServing
+	PeerServing PeerState = reported.PeerServing
 	// PeerImpaired: the peer reports that it serves, at a lower level than this edge.
-	PeerImpaired PeerState = network.PeerImpaired
+	PeerImpaired PeerState = reported.PeerImpaired
 	// PeerIdle: the peer's kernel answers ARP for the next-hop VIP, but the peer does not
 	// serve. It starts, it drains, or its failover agent does not run.
 	PeerIdle PeerState = "idle"
 	// PeerUnreachable: no message arrives over the VLAN, and the peer is not known to be
 	// there.
-	PeerUnreachable PeerState = network.PeerUnreachable
+	PeerUnreachable PeerState = reported.PeerUnreachable
 )
 
 // A Path is a network between the two edges.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // A ReportFile stores one report in a file.
@@ -21,9 +21,9 @@ type ReportFile struct {
 
 	mu sync.Mutex
 	// report is the writer's own, once known. The proxy, the NTP server and the access proxy add the fields of added.
-	report  network.Report
+	report  reported.Report
 	known   bool
-	added   network.Report
+	added   reported.Report
 	written string
 	// at is when written was stored.
 	at time.Time
@@ -39,7 +39,7 @@ func NewReportFile(name string, log *slog.Logger) *ReportFile {
 
 // Set replaces the report, except for what the other methods add. A failed write is retried at the next call. An equal
 // report is stored again after 20 s.
-func (f *ReportFile) Set(r network.Report) {
+func (f *ReportFile) Set(r reported.Report) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.report, f.known = r, true
@@ -51,36 +51,36 @@ func (f *ReportFile) Set(r network.Report) {
 
 // SetRefusedHosts replaces the refused hosts of the report.
 func (f *ReportFile) SetRefusedHosts(hosts []string) {
-	f.add(func(r *network.Report) { r.RefusedHosts = hosts })
+	f.add(func(r *reported.Report) { r.RefusedHosts = hosts })
 }
 
 // SetEnvoyRefuses replaces what Envoy refuses of its configuration. Empty: nothing.
 func (f *ReportFile) SetEnvoyRefuses(what string) {
-	f.add(func(r *network.Report) { r.EnvoyRefuses = what })
+	f.add(func(r *reported.Report) { r.EnvoyRefuses = what })
 }
 
 // SetDarkBackends replaces the backends of which no endpoint can be used.
 func (f *ReportFile) SetDarkBackends(names []string) {
-	f.add(func(r *network.Report) { r.DarkBackends = names })
+	f.add(func(r *reported.Report) { r.DarkBackends = names })
 }
 
-// SetConnected replaces whether hosts on the network have connections, as in network.Report.
+// SetConnected replaces whether hosts on the network have connections, as in reported.Report.
 func (f *ReportFile) SetConnected(connected string) {
-	f.add(func(r *network.Report) { r.Connected = connected })
+	f.add(func(r *reported.Report) { r.Connected = connected })
 }
 
 // SetClockUnsynchronized replaces why clients do not follow the clock of the node. Empty: they do.
 func (f *ReportFile) SetClockUnsynchronized(why string) {
-	f.add(func(r *network.Report) { r.ClockUnsynchronized = why })
+	f.add(func(r *reported.Report) { r.ClockUnsynchronized = why })
 }
 
 // SetAccessPorts replaces the ports at which the edge stands behind load balancers, and those for callers that it cannot open.
 func (f *ReportFile) SetAccessPorts(balanced, closed []uint16) {
-	f.add(func(r *network.Report) { r.Balanced, r.ClosedPorts = balanced, closed })
+	f.add(func(r *reported.Report) { r.Balanced, r.ClosedPorts = balanced, closed })
 }
 
 // add replaces fields that the writer's own report gets.
-func (f *ReportFile) add(set func(*network.Report)) {
+func (f *ReportFile) add(set func(*reported.Report)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	set(&f.added)
@@ -113,10 +113,10 @@ func (f *ReportFile) write() {
 
 // FollowReport passes each report in the named file to set until ctx ends, an equal one, too, if it was stored again. A file that holds no
 // report changes nothing.
-func FollowReport(ctx context.Context, name string, set func(network.Report), log *slog.Logger) {
+func FollowReport(ctx context.Context, name string, set func(reported.Report), log *slog.Logger) {
 	file := Shared{Name: name, Limit: maxReportFile, Log: log, Unread: "report not read"}
 	file.followUntil(ctx, func(b []byte) error {
-		r, err := network.ReadReport(b)
+		r, err := reported.Read(b)
 		if err == nil {
 			set(r)
 		}

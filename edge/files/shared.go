@@ -16,14 +16,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // The limits for files of another container, in bytes. A reader has several times as much in memory
 // for a moment.
 const (
 	// maxReportFile: ReadReport refuses more.
-	maxReportFile = network.MaxReportBytes
+	maxReportFile = reported.MaxBytes
 	// maxLeaseFile is enough for the leases of a /16.
 	maxLeaseFile = 32 << 20
 )

@@ -15,7 +15,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 	_ "github.com/cldmnky/oooi/test/patience"
 )
 
@@ -77,7 +77,7 @@ func TestAddressesOfVMs(t *testing.T) {
 // TestHostileReportFile: the failover agent's container gets nothing read that only the reader may
 // read, and cannot make the reader wait.
 func TestHostileReportFile(t *testing.T) {
-	report := network.Report{Edge: 1, Peer: network.PeerServing}
+	report := reported.Report{Edge: 1, Peer: reported.PeerServing}
 	for name, plant := range map[string]func(file, secret string) error{
 		"a link to a report that only the reader has": func(file, secret string) error { return os.Symlink(secret, file) },
 		"a pipe":      func(file, _ string) error { return syscall.Mkfifo(file, 0o600) },
@@ -96,8 +96,8 @@ func TestHostileReportFile(t *testing.T) {
 			file := filepath.Join(dir, wire.ReportFile)
 			g.Expect(os.WriteFile(secret, report.JSON(), 0o600)).To(Succeed())
 			g.Expect(plant(file, secret)).To(Succeed())
-			got, said := make(chan network.Report, 10), gbytes.NewBuffer()
-			go files.FollowReport(t.Context(), file, func(r network.Report) { got <- r }, slog.New(slog.NewTextHandler(said, nil)))
+			got, said := make(chan reported.Report, 10), gbytes.NewBuffer()
+			go files.FollowReport(t.Context(), file, func(r reported.Report) { got <- r }, slog.New(slog.NewTextHandler(said, nil)))
 			g.Eventually(said, "1m").Should(gbytes.Say("report not read"))
 			g.Expect(got).NotTo(Receive())
 			g.Expect(os.RemoveAll(file)).To(Succeed())
@@ -116,7 +116,7 @@ func TestHostileReportFileCostsNoMemory(t *testing.T) {
 	g.Expect(os.Truncate(file, 32<<20)).To(Succeed())
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	go files.FollowReport(t.Context(), file, func(network.Report) {}, slog.New(slog.NewTextHandler(said, nil)))
+	go files.FollowReport(t.Context(), file, func(reported.Report) {}, slog.New(slog.NewTextHandler(said, nil)))
 	g.Eventually(said, "1m").Should(gbytes.Say("report not read"))
 	runtime.ReadMemStats(&after)
 	g.Expect(after.TotalAlloc-before.TotalAlloc).To(BeNumerically("<", 8<<20), "bytes")
@@ -127,10 +127,10 @@ func TestReportFileIsWrittenOnce(t *testing.T) {
 	g := NewWithT(t)
 	file := filepath.Join(t.TempDir(), wire.ReportFile)
 	f := files.NewReportFile(file, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	f.Set(network.Report{Edge: 1})
+	f.Set(reported.Report{Edge: 1})
 	before, err := os.Stat(file)
 	g.Expect(err).NotTo(HaveOccurred())
-	f.Set(network.Report{Edge: 1})
+	f.Set(reported.Report{Edge: 1})
 	after, err := os.Stat(file)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(os.SameFile(before, after)).To(BeTrue())
@@ -142,26 +142,26 @@ func TestReportOfSeveralContainers(t *testing.T) {
 	g := NewWithT(t)
 	file := filepath.Join(t.TempDir(), wire.ReportFile)
 	f := files.NewReportFile(file, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	stored := func() network.Report {
+	stored := func() reported.Report {
 		text, err := os.ReadFile(file)
 		g.Expect(err).NotTo(HaveOccurred())
-		r, err := network.ReadReport(text)
+		r, err := reported.Read(text)
 		g.Expect(err).NotTo(HaveOccurred())
 		return r
 	}
 	f.SetRefusedHosts([]string{"b:443", "a:443", "b:443"})
 	g.Expect(file).NotTo(BeAnExistingFile(), "nothing is known of the edge")
-	f.Set(network.Report{Edge: 1, Deaf: true})
-	g.Expect(stored()).To(Equal(network.Report{Edge: 1, Deaf: true, RefusedHosts: []string{"a:443", "b:443"}}))
+	f.Set(reported.Report{Edge: 1, Deaf: true})
+	g.Expect(stored()).To(Equal(reported.Report{Edge: 1, Deaf: true, RefusedHosts: []string{"a:443", "b:443"}}))
 	f.SetRefusedHosts(nil)
-	g.Expect(stored()).To(Equal(network.Report{Edge: 1, Deaf: true}))
+	g.Expect(stored()).To(Equal(reported.Report{Edge: 1, Deaf: true}))
 	f.SetClockUnsynchronized("adjtimex: not\npermitted")
-	g.Expect(stored()).To(Equal(network.Report{Edge: 1, Deaf: true, ClockUnsynchronized: "adjtimex: not permitted"}))
-	f.Set(network.Report{Edge: 1})
-	g.Expect(stored()).To(Equal(network.Report{Edge: 1, ClockUnsynchronized: "adjtimex: not permitted"}), "each keeps its part")
+	g.Expect(stored()).To(Equal(reported.Report{Edge: 1, Deaf: true, ClockUnsynchronized: "adjtimex: not permitted"}))
+	f.Set(reported.Report{Edge: 1})
+	g.Expect(stored()).To(Equal(reported.Report{Edge: 1, ClockUnsynchronized: "adjtimex: not permitted"}), "each keeps its part")
 	f.SetEnvoyRefuses("listener x:\tsaid\n twice")
 	g.Expect(stored().EnvoyRefuses).To(Equal("listener x: said twice"))
 	f.SetEnvoyRefuses("")
 	f.SetClockUnsynchronized("")
-	g.Expect(stored()).To(Equal(network.Report{Edge: 1}))
+	g.Expect(stored()).To(Equal(reported.Report{Edge: 1}))
 }

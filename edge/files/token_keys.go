@@ -1,5 +1,5 @@
 // This file passes the published keys of the API server from the watcher to the access proxy, which has no token. The file stays
-// when a container restarts, so the last good keys are known without the API server. Package network/access verifies tokens.
+// when a container restarts, so the last good keys are known without the API server. Package access verifies tokens.
 
 package files
 
@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cldmnky/oooi/network/access"
+	"github.com/cldmnky/oooi/access"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/signal"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 const (
@@ -50,12 +50,12 @@ type Reporter struct {
 	mu sync.Mutex
 	// failover is the failover agent's report, once known. Servers and dhcp are what the DHCP
 	// server adds to it, once it has something to report. The agent may never report.
-	failover network.Report
+	failover reported.Report
 	known    bool
 	// heard is when the failover agent reported last.
 	heard   time.Time
-	servers []network.UsedAddress
-	dhcp    network.DHCPReport
+	servers []reported.UsedAddress
+	dhcp    reported.DHCPReport
 	hasDHCP bool
 	report  string
 }
@@ -67,7 +67,7 @@ func (k *Kube) Reporter(lease wire.ReportLease) *Reporter {
 
 // Set replaces the report, except for its edge and what the DHCP server adds. It returns at once. Without a call for
 // Renew, the renewTime of the Lease stays: readers learn that the report is old.
-func (r *Reporter) Set(x network.Report) {
+func (r *Reporter) Set(x reported.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failover, r.known, r.heard = x, true, time.Now()
@@ -75,7 +75,7 @@ func (r *Reporter) Set(x network.Report) {
 }
 
 // SetDHCPServers replaces the DHCP servers of the report. It returns at once.
-func (r *Reporter) SetDHCPServers(all []network.UsedAddress) {
+func (r *Reporter) SetDHCPServers(all []reported.UsedAddress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.servers = all
@@ -83,7 +83,7 @@ func (r *Reporter) SetDHCPServers(all []network.UsedAddress) {
 }
 
 // SetDHCP replaces what the DHCP server of the edge observes. It returns at once.
-func (r *Reporter) SetDHCP(x network.DHCPReport) {
+func (r *Reporter) SetDHCP(x reported.DHCPReport) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.dhcp, r.hasDHCP = x, r.hasDHCP || !x.IsZero()

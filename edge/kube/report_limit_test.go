@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // TestReportsOfAFloodAreFew: a VM that makes up DHCP servers causes few writes, and the last
@@ -23,11 +23,11 @@ func TestReportsOfAFloodAreFew(t *testing.T) {
 		k := &Kube{leases: client.CoordinationV1().Leases("clusters-blue"), log: slog.New(slog.DiscardHandler)}
 		r := k.Reporter(wire.ReportLease{Name: "oooi-report.x"})
 		go r.Run(t.Context())
-		r.Set(network.Report{Edge: 1})
+		r.Set(reported.Report{Edge: 1})
 		second := time.NewTicker(time.Second) // of the bubble's clock
 		for i := range 600 {
 			<-second.C
-			r.SetDHCPServers([]network.UsedAddress{{Address: netip.MustParseAddr(fmt.Sprintf("10.0.%d.%d", i/250, i%250))}})
+			r.SetDHCPServers([]reported.UsedAddress{{Address: netip.MustParseAddr(fmt.Sprintf("10.0.%d.%d", i/250, i%250))}})
 		}
 		for range 60 {
 			<-second.C

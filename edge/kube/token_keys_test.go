@@ -11,10 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/access"
 	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/kube"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network/access"
 	"github.com/cldmnky/oooi/test/apiserver"
 )
 

@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
 )
@@ -22,7 +23,7 @@ func plan(cluster string, edges int, vlans ...string) network.Plan {
 			CIDR: netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, byte(100 + i), 0}), 24),
 		})
 	}
-	d := network.Derive(r, network.Facts{}, network.Plan{}, nil)
+	d := derive.Derive(r, network.Facts{}, network.Plan{}, nil)
 	if len(d.Problems) > 0 {
 		panic(d.Problems)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // othersAnswer is how long other hosts have to answer. The kernel asks once in it.
@@ -22,7 +23,7 @@ const othersAnswer = 900 * time.Millisecond
 // asks from an address that edges do not answer, see device.Snapshot.AddressOutside. A host that verifies source addresses,
 // and has no route to that address by the network, does not answer either. Ask before the kernel knows the edges. It
 // then sends to the host that it found. Nothing is asked while the MACs of the edges are unknown, or without such an address.
-func otherHosts(ctx context.Context, o Options) ([]network.UsedAddress, error) {
+func otherHosts(ctx context.Context, o Options) ([]reported.UsedAddress, error) {
 	if len(o.EdgeMACs) == 0 {
 		return nil, nil
 	}
@@ -34,7 +35,7 @@ func otherHosts(ctx context.Context, o Options) ([]network.UsedAddress, error) {
 	if !from.IsValid() {
 		return nil, nil
 	}
-	all := slices.Concat(o.Network.SharedAddresses(), o.Network.Controls())
+	all := slices.Concat(o.Network.SharedAddresses(), reported.Controls(o.Network))
 	if err := device.SolicitFrom(o.Device, from, all...); err != nil {
 		return nil, err
 	}
@@ -43,21 +44,21 @@ func otherHosts(ctx context.Context, o Options) ([]network.UsedAddress, error) {
 	case <-time.After(othersAnswer):
 	}
 	table, err := device.Neighbors(o.Device)
-	var answers []network.UsedAddress
+	var answers []reported.UsedAddress
 	for _, x := range table {
 		if x.MAC != "" && slices.Contains(all, x.Address) {
-			answers = append(answers, network.UsedAddress{Address: x.Address, MAC: x.MAC})
+			answers = append(answers, reported.UsedAddress{Address: x.Address, MAC: x.MAC})
 		}
 	}
-	return o.Network.SharedByOthers(answers, o.EdgeMACs), err
+	return reported.SharedByOthers(o.Network, answers, o.EdgeMACs), err
 }
 
 // owners tells which hosts have each shared address that was used. The kernel keeps the first answer to its ARP request.
-func owners(o Options, otherHosts []network.UsedAddress, macOf func(netip.Addr) string) (out []network.TrialResult) {
+func owners(o Options, otherHosts []reported.UsedAddress, macOf func(netip.Addr) string) (out []network.TrialResult) {
 	for _, a := range o.Network.SharedAddresses() {
 		r := network.TrialResult{Kind: network.TrialOwner, Name: "an edge has " + a.String(), Verdict: network.TrialOK}
 		mac := macOf(a)
-		other := slices.IndexFunc(otherHosts, func(u network.UsedAddress) bool { return u.Address == a })
+		other := slices.IndexFunc(otherHosts, func(u reported.UsedAddress) bool { return u.Address == a })
 		switch {
 		case other >= 0:
 			r.Verdict, r.Why = network.TrialFailure, fmt.Sprintf("Two hosts have it: an edge (MAC %s), and a host with MAC %s, which is not an edge. "+

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -35,7 +36,7 @@ func TestTwoHostsWithAVIP(t *testing.T) {
 	host.Route(t, "0.0.0.0/0", hop)
 	looks := 0
 	// look is what a new pod finds: a kernel that has asked before may not ask again in time.
-	look := func() (found []network.UsedAddress, results []network.TrialResult) {
+	look := func() (found []reported.UsedAddress, results []network.TrialResult) {
 		looks++
 		pod := netns.New(t)
 		vlan.Attach(t, pod, "net1", "", fmt.Sprintf("192.168.100.%d/24", 20+looks))
@@ -62,7 +63,7 @@ func TestTwoHostsWithAVIP(t *testing.T) {
 	host.Address(t, "eth0", published+"/32")
 	mac := host.MAC(t, "eth0")
 	found, results = look()
-	g.Expect(found).To(Equal([]network.UsedAddress{{Address: netip.MustParseAddr(hop), MAC: mac}, {Address: netip.MustParseAddr(published), MAC: mac}}))
+	g.Expect(found).To(Equal([]reported.UsedAddress{{Address: netip.MustParseAddr(hop), MAC: mac}, {Address: netip.MustParseAddr(published), MAC: mac}}))
 	g.Expect(results).To(HaveLen(2))
 	g.Expect(results[0].Verdict).To(Equal(network.TrialFailure))
 	g.Expect(results[0].Name).To(Equal("an edge has " + hop))
@@ -80,10 +81,10 @@ func TestTwoHostsWithAVIP(t *testing.T) {
 // TestProxyARPIsNoOwner: a router that answers for every address has none of them.
 func TestProxyARPIsNoOwner(t *testing.T) {
 	n := network.Network{CIDR: netip.MustParsePrefix("192.168.100.0/24"), NextHopVIP: netip.MustParseAddr("192.168.100.2"), ServiceVIP: netip.MustParseAddr("192.168.100.3")}
-	var answers []network.UsedAddress
-	for _, a := range append(n.SharedAddresses(), n.Controls()...) {
-		answers = append(answers, network.UsedAddress{Address: a, MAC: "02:00:00:00:00:aa"})
+	var answers []reported.UsedAddress
+	for _, a := range append(n.SharedAddresses(), reported.Controls(n)...) {
+		answers = append(answers, reported.UsedAddress{Address: a, MAC: "02:00:00:00:00:aa"})
 	}
-	other := network.UsedAddress{Address: n.ServiceVIP, MAC: "02:00:00:00:00:bb"}
-	NewWithT(t).Expect(n.SharedByOthers(append(answers, other), nil)).To(Equal([]network.UsedAddress{other}))
+	other := reported.UsedAddress{Address: n.ServiceVIP, MAC: "02:00:00:00:00:bb"}
+	NewWithT(t).Expect(reported.SharedByOthers(n, append(answers, other), nil)).To(Equal([]reported.UsedAddress{other}))
 }

@@ -42,7 +42,7 @@ const (
 
 // Keys of annotations.
 const (
-	// AnnotationReport of a report Lease holds a network.Report.
+	// AnnotationReport of a report Lease holds a reported.Report.
 	AnnotationReport = Prefix + "report"
 	// AnnotationTemplate of a Deployment is a hash of the pod that it was applied with.
 	AnnotationTemplate = Prefix + "template"

@@ -23,6 +23,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // redirected returns the hosts to which a registry redirects clients for layers and
@@ -44,7 +45,7 @@ func redirected(registry string) []string {
 // that the user allows no external host.
 type unreachable struct {
 	registry string
-	cause    network.Cause
+	cause    problem.Cause
 }
 
 // maxRegistries limits the registries of one cluster. HyperShift's API allows 65,025 mirrors.
@@ -142,23 +143,23 @@ func registryOf(image string) string {
 
 // byServerName returns the host and port of a registry that clients identify by TLS
 // server name. Otherwise it returns the cause.
-func byServerName(registry string) (h settings.HostPort, cause network.Cause) {
+func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 	host, port, err := net.SplitHostPort(registry)
 	if err != nil {
 		host, port = strings.Trim(registry, "[]"), ""
 	}
 	switch _, err := netip.ParseAddr(host); {
 	case err == nil:
-		return h, network.RegistryIsAddress
+		return h, problem.RegistryIsAddress
 	case port == "80" || strings.HasPrefix(registry, plainHTTP):
-		return h, network.RegistryIsPlainHTTP
+		return h, problem.RegistryIsPlainHTTP
 	}
 	h, err = settings.ExternalHost(registry)
-	if m := (settings.ValueError{}); errors.As(err, &m) && m.Cause == network.HostInManagementCluster {
-		return h, network.RegistryInManagementCluster
+	if m := (settings.ValueError{}); errors.As(err, &m) && m.Cause == problem.HostInManagementCluster {
+		return h, problem.RegistryInManagementCluster
 	}
 	if err != nil {
-		return h, network.RegistryNameInvalid
+		return h, problem.RegistryNameInvalid
 	}
 	return h, ""
 }
@@ -195,8 +196,8 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values)
 		r.Problems = append(r.Problems, furtherHosts(o, in, s, registries, r.Endpoints)...)
 	}
 	if isolated && !off && left > 0 {
-		r.Problems = append(r.Problems, network.NewProblem(network.TooManyRegistries, network.Subject{},
-			network.Args{"count": strconv.Itoa(left), "most": strconv.Itoa(maxRegistries)}, "spec.imageContentSources"))
+		r.Problems = append(r.Problems, problem.New(problem.TooManyRegistries, problem.Subject{},
+			problem.Args{"count": strconv.Itoa(left), "most": strconv.Itoa(maxRegistries)}, "spec.imageContentSources"))
 	}
 	r.Problems = append(r.Problems, problems...)
 	return r
@@ -224,48 +225,48 @@ func answeredByUser(s network.Settings, host string) bool {
 // proxyFor returns the HTTP proxy for h as "host:port", or "" for a direct connection.
 // cause is set if the proxy cannot be used. Messages do not show the proxy, because
 // its URL can contain a password.
-func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy string, cause network.Cause) {
+func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy string, cause problem.Cause) {
 	u, err := c.ProxyFunc()(&url.URL{Scheme: "https", Host: net.JoinHostPort(h.Host, strconv.Itoa(int(h.Port)))})
 	switch {
 	// httpproxy parses an invalid URL again with the prefix http://; the result has a path.
 	case err != nil || u != nil && (u.Hostname() == "" || len(u.Path) > 1):
-		return "", network.ManagementProxyUnreadable
+		return "", problem.ManagementProxyUnreadable
 	case u == nil:
 		return "", ""
 	case u.User != nil:
-		return "", network.ManagementProxyNeedsPassword
+		return "", problem.ManagementProxyNeedsPassword
 	case u.Scheme != "http":
-		return "", network.ManagementProxyNotHTTP
+		return "", problem.ManagementProxyNotHTTP
 	}
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")), ""
 }
 
 // imagesUnreachable returns the problems of registries that nodes cannot reach. There
 // is one problem for the cluster, or one for each cause.
-func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoint, cannot []unreachable) network.Problems {
+func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoint, cannot []unreachable) problem.Problems {
 	var all []string
 	for _, e := range forwarded {
 		all = append(all, e.Hosts...)
 	}
-	byCause := map[network.Cause][]string{}
+	byCause := map[problem.Cause][]string{}
 	for _, m := range cannot {
 		all = append(all, m.registry)
 		byCause[m.cause] = append(byCause[m.cause], m.registry)
 	}
 	slices.Sort(all)
-	hosts := network.Args{"hosts": strings.Join(slices.Compact(all), ", ")}
+	hosts := problem.Args{"hosts": strings.Join(slices.Compact(all), ", ")}
 	for _, s := range in.Networks {
 		switch {
 		case !s.Primary || s.Gateway.IsValid() || len(all) == 0:
 		case off:
-			return network.Problems{s.Attachment.Problem(network.ExternalHostsOff, hosts, settings.KeyAllowedHosts, settings.KeyGateway)}
+			return problem.Problems{s.Attachment.Problem(problem.ExternalHostsOff, hosts, settings.KeyAllowedHosts, settings.KeyGateway)}
 		case !s.Settings.Selects(network.ServiceProxy) || !s.Settings.Selects(network.ServiceDNS):
-			return network.Problems{s.Attachment.Problem(network.ExternalHostsNotServed, hosts, settings.KeyServices, settings.KeyGateway)}
+			return problem.Problems{s.Attachment.Problem(problem.ExternalHostsNotServed, hosts, settings.KeyServices, settings.KeyGateway)}
 		}
 	}
-	var ps network.Problems
+	var ps problem.Problems
 	for _, c := range slices.Sorted(maps.Keys(byCause)) {
-		ps = append(ps, network.NewProblem(c, network.Subject{}, network.Args{"hosts": strings.Join(byCause[c], ", ")}, "spec.release.image", "spec.imageContentSources"))
+		ps = append(ps, problem.New(c, problem.Subject{}, problem.Args{"hosts": strings.Join(byCause[c], ", ")}, "spec.release.image", "spec.imageContentSources"))
 	}
 	return ps
 }

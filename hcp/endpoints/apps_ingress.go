@@ -32,6 +32,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 const (
@@ -57,7 +58,7 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 	name := AppsName(hc)
 	switch {
 	case name == "" && passesThrough(hc):
-		r.add(e, problem(network.BaseDomainPending, endpoint(e.Name), network.Args{"object": "spec.dns.baseDomain"}))
+		r.add(e, newProblem(problem.BaseDomainPending, endpoint(e.Name), problem.Args{"object": "spec.dns.baseDomain"}))
 		return r
 	case name == "":
 		return r
@@ -84,19 +85,19 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 // HyperShift or its cloud provider will create what serves it, or if a copy served it in last: the
 // guest's administrator can choose a load balancer, or make its Service again, at any time. It is a
 // hint if other DNS servers may know the name.
-func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, last network.Plan) *network.Problem {
+func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, last network.Plan) *problem.Problem {
 	subject, hc := endpoint(e.Name), o.HostedCluster
-	args := network.Args{"name": e.Hosts[0], "service": hc.Name + appsService}
+	args := problem.Args{"name": e.Hosts[0], "service": hc.Name + appsService}
 	switch {
 	case passesThrough(hc):
 		expected := "Service " + services.PassthroughService + hc.Spec.Platform.Kubevirt.GenerateID
-		return problem(network.IngressServicePending, subject, network.Args{"name": e.Hosts[0], "object": expected})
+		return newProblem(problem.IngressServicePending, subject, problem.Args{"name": e.Hosts[0], "object": expected})
 	case o.GuestIngress != nil && o.GuestIngress.Type == operatorv1.LoadBalancerServiceStrategyType, slices.ContainsFunc(last.Endpoints, isCopy):
-		return problem(network.IngressCopyPending, subject, args, settings.KeyAppsAddress)
+		return newProblem(problem.IngressCopyPending, subject, args, settings.KeyAppsAddress)
 	case !slices.ContainsFunc(in.Networks, ownNamesOnly):
-		return problem(network.IngressAddressUnknown, subject, args, settings.KeyAppsAddress)
+		return newProblem(problem.IngressAddressUnknown, subject, args, settings.KeyAppsAddress)
 	}
-	return problem(network.IngressAddressMissing, subject, args, settings.KeyAppsAddress)
+	return newProblem(problem.IngressAddressMissing, subject, args, settings.KeyAppsAddress)
 }
 
 // isCopy reports whether e is the ingress as routerIngress returns it.

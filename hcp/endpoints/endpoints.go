@@ -12,6 +12,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // Of returns what VMs on the networks of in must reach. Nothing is published for VMs if none boots
@@ -48,7 +49,7 @@ type Reachable struct {
 	Endpoints []network.Endpoint
 	// Waiting holds the names of the endpoints that are not published yet.
 	Waiting  []string
-	Problems network.Problems
+	Problems problem.Problems
 	// Apps is the record of *.apps if the user set its address.
 	Apps network.Record
 	// LoadBalancers are those of the hosted cluster.
@@ -58,50 +59,50 @@ type Reachable struct {
 }
 
 // add adds e, or the problem that prevents it from being served. e.Name must be set.
-func (r *Reachable) add(e network.Endpoint, problem *network.Problem) {
-	if problem == nil && (e.Port == 0 || e.Backend.Port == 0) {
-		problem = portInvalid(e)
+func (r *Reachable) add(e network.Endpoint, fault *problem.Problem) {
+	if fault == nil && (e.Port == 0 || e.Backend.Port == 0) {
+		fault = portInvalid(e)
 	}
-	if problem == nil {
+	if fault == nil {
 		r.Endpoints = append(r.Endpoints, e)
 		return
 	}
-	r.Problems = append(r.Problems, *problem)
-	if problem.Waits() {
+	r.Problems = append(r.Problems, *fault)
+	if fault.Waits() {
 		r.Problems[len(r.Problems)-1].Subject = endpoint(e.Name)
 		r.Waiting = append(r.Waiting, e.Name)
 	}
 }
 
 // endpoint returns the subject of problems about an endpoint.
-func endpoint(name string) network.Subject { return network.Subject{Kind: "Endpoint", Name: name} }
+func endpoint(name string) problem.Subject { return problem.Subject{Kind: "Endpoint", Name: name} }
 
-// problem returns a pointer to a new problem, for functions in which nil means none.
-func problem(c network.Cause, subject network.Subject, args network.Args, keys ...string) *network.Problem {
-	p := network.NewProblem(c, subject, args, keys...)
+// newProblem returns a pointer to a new problem, for functions in which nil means none.
+func newProblem(c problem.Cause, subject problem.Subject, args problem.Args, keys ...string) *problem.Problem {
+	p := problem.New(c, subject, args, keys...)
 	return &p
 }
 
 // problemOf returns a problem without a subject. Reachable.add sets the subject.
-func problemOf(c network.Cause, args network.Args) *network.Problem {
-	return problem(c, network.Subject{}, args)
+func problemOf(c problem.Cause, args problem.Args) *problem.Problem {
+	return newProblem(c, problem.Subject{}, args)
 }
 
 // recordProblems returns a problem for each record of the user that overrides the name of
 // an endpoint, or that covers a top-level domain.
-func recordProblems(records []network.Record, endpoints []network.Endpoint) network.Problems {
-	var problems network.Problems
+func recordProblems(records []network.Record, endpoints []network.Endpoint) problem.Problems {
+	var problems problem.Problems
 	for _, r := range records {
 		published := func(e network.Endpoint) bool {
 			return slices.ContainsFunc(e.Hosts, func(host string) bool { return strings.EqualFold(host, r.Name) })
 		}
 		below, wildcard := strings.CutPrefix(r.Name, "*.")
-		args := network.Args{"name": r.Name, "addresses": network.AddressList(r.Addresses)}
+		args := problem.Args{"name": r.Name, "addresses": network.AddressList(r.Addresses)}
 		switch {
 		case slices.ContainsFunc(endpoints, published):
-			problems = append(problems, network.NewProblem(network.RecordOverridesEndpoint, network.Subject{}, args, settings.KeyDNSRecords))
+			problems = append(problems, problem.New(problem.RecordOverridesEndpoint, problem.Subject{}, args, settings.KeyDNSRecords))
 		case wildcard && !strings.Contains(below, "."):
-			problems = append(problems, network.NewProblem(network.RecordCoversTopLevelDomain, network.Subject{}, args, settings.KeyDNSRecords))
+			problems = append(problems, problem.New(problem.RecordCoversTopLevelDomain, problem.Subject{}, args, settings.KeyDNSRecords))
 		}
 	}
 	return problems

@@ -12,12 +12,13 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // furtherHosts returns hints about hosts that nodes might need for images. A user who names
 // hosts has thought of them. registries are those of the cluster, and forwarded those that
 // edges forward to.
-func furtherHosts(o objects.Objects, in network.Request, s settings.Values, registries []string, forwarded []network.Endpoint) network.Problems {
+func furtherHosts(o objects.Objects, in network.Request, s settings.Values, registries []string, forwarded []network.Endpoint) problem.Problems {
 	if s.AllowedHosts != nil && (s.AllowedHosts.None || len(s.AllowedHosts.Hosts) > 0) {
 		return nil
 	}
@@ -34,15 +35,15 @@ func furtherHosts(o objects.Objects, in network.Request, s settings.Values, regi
 	for _, image := range releaseImages(o) {
 		releases = append(releases, registryOf(image))
 	}
-	var ps network.Problems
-	hint := func(c network.Cause, hosts []string, keys ...string) {
+	var ps problem.Problems
+	hint := func(c problem.Cause, hosts []string, keys ...string) {
 		if len(hosts) > 0 {
-			ps = append(ps, network.NewProblem(c, network.Subject{}, network.Args{"hosts": strings.Join(hosts, ", ")}, keys...))
+			ps = append(ps, problem.New(c, problem.Subject{}, problem.Args{"hosts": strings.Join(hosts, ", ")}, keys...))
 		}
 	}
-	hint(network.RegistryMayRedirect, unknownOf(registries, carried), settings.KeyAllowedHosts)
+	hint(problem.RegistryMayRedirect, unknownOf(registries, carried), settings.KeyAllowedHosts)
 	if !slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, func(x hyperv1.ImageContentSource) bool { return len(x.Mirrors) > 0 }) {
-		hint(network.ReleaseMayNameOthers, unknownOf(releases, reached), settings.KeyAllowedHosts, "spec.imageContentSources")
+		hint(problem.ReleaseMayNameOthers, unknownOf(releases, reached), settings.KeyAllowedHosts, "spec.imageContentSources")
 	}
 	return ps
 }

@@ -16,12 +16,13 @@ import (
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // guestProxy returns a problem for the first proxy that nodes cannot reach. A proxy is
 // reachable on the network, through a gateway, through a record in dns-records, or as one of
 // endpoints.
-func guestProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint) network.Problems {
+func guestProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint) problem.Problems {
 	c := hc.Spec.Configuration
 	if c == nil || c.Proxy == nil {
 		return nil
@@ -38,7 +39,7 @@ func guestProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []netwo
 			if !s.Primary || s.Gateway.IsValid() || s.CIDR.Contains(services.Address(host)) || answeredByUser(s.Settings, strings.ToLower(host)) {
 				continue
 			}
-			return network.Problems{s.Attachment.Problem(network.GuestProxyUnreachable, network.Args{"proxy": host},
+			return problem.Problems{s.Attachment.Problem(problem.GuestProxyUnreachable, problem.Args{"proxy": host},
 				"spec.configuration.proxy", "dns-records", settings.KeyGateway)}
 		}
 	}

@@ -14,23 +14,24 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // limitations returns the problems that VMs on the networks of in will have. *.apps
 // and images are checked in other files.
-func limitations(o objects.Objects, in network.Request, endpoints []network.Endpoint) network.Problems {
+func limitations(o objects.Objects, in network.Request, endpoints []network.Endpoint) problem.Problems {
 	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o.HostedCluster), guestProxy(o.HostedCluster, in, endpoints))
 }
 
 // oauth returns a problem if OAuth is published at an IP address and the network has a
 // gateway. VMs route that address to the next-hop VIP (DHCP option 121), but
 // OVN-Kubernetes sends the traffic of pods to the node's default gateway.
-func oauth(in network.Request, endpoints []network.Endpoint) network.Problems {
+func oauth(in network.Request, endpoints []network.Endpoint) problem.Problems {
 	i := slices.IndexFunc(endpoints, func(e network.Endpoint) bool { return e.Name == "oauth" && len(e.Addresses) > 0 })
 	for _, s := range in.Networks {
 		if i >= 0 && s.Primary && s.Gateway.IsValid() {
-			args := network.Args{"address": endpoints[i].Addresses[0].String(), "gateway": s.Gateway.String()}
-			return network.Problems{s.Attachment.Problem(network.OAuthBehindGateway, args, keyServices)}
+			args := problem.Args{"address": endpoints[i].Addresses[0].String(), "gateway": s.Gateway.String()}
+			return problem.Problems{s.Attachment.Problem(problem.OAuthBehindGateway, args, keyServices)}
 		}
 	}
 	return nil
@@ -38,7 +39,7 @@ func oauth(in network.Request, endpoints []network.Endpoint) network.Problems {
 
 // timeServers returns a problem for the networks without a gateway on which neither edges nor
 // others serve the time. Clocks drift there until TLS certificates are rejected.
-func timeServers(in network.Request) network.Problems {
+func timeServers(in network.Request) problem.Problems {
 	var alone []string
 	for _, s := range in.Networks {
 		if s.Primary && !s.Gateway.IsValid() && len(s.Settings.NTPServers) == 0 && !s.Settings.Selects(network.ServiceNTP) {
@@ -48,11 +49,11 @@ func timeServers(in network.Request) network.Problems {
 	if len(alone) == 0 {
 		return nil
 	}
-	return network.Problems{network.NewProblem(network.TimeServersMissing, network.Subject{}, network.Args{"networks": strings.Join(alone, ", ")}, settings.KeyServices, settings.KeyNTPServers)}
+	return problem.Problems{problem.New(problem.TimeServersMissing, problem.Subject{}, problem.Args{"networks": strings.Join(alone, ", ")}, settings.KeyServices, settings.KeyNTPServers)}
 }
 
 // ipv6 returns a problem if spec.networking has IPv6 networks.
-func ipv6(hc *hyperv1.HostedCluster) network.Problems {
+func ipv6(hc *hyperv1.HostedCluster) problem.Problems {
 	var networks []string
 	add := func(n ipnet.IPNet) {
 		if p, err := netip.ParsePrefix(n.String()); err == nil && p.Addr().Is6() {
@@ -71,5 +72,5 @@ func ipv6(hc *hyperv1.HostedCluster) network.Problems {
 	if len(networks) == 0 {
 		return nil
 	}
-	return network.Problems{network.NewProblem(network.IPv6Networks, network.Subject{}, network.Args{"networks": strings.Join(networks, ", ")}, "spec.networking")}
+	return problem.Problems{problem.New(problem.IPv6Networks, problem.Subject{}, problem.Args{"networks": strings.Join(networks, ", ")}, "spec.networking")}
 }

@@ -11,13 +11,13 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // permittedHosts returns the hosts that the administrator permits. The problems are about
 // those of the annotation allowed-hosts, cannot has the registries.
-func permittedHosts(o objects.Objects, s settings.Values, hosts []settings.HostPort) (permitted []settings.HostPort, cannot []unreachable, problems network.Problems) {
-	named := map[network.Cause][]string{}
+func permittedHosts(o objects.Objects, s settings.Values, hosts []settings.HostPort) (permitted []settings.HostPort, cannot []unreachable, problems problem.Problems) {
+	named := map[problem.Cause][]string{}
 	for _, h := range hosts {
 		byUser := s.AllowedHosts != nil && slices.Contains(s.AllowedHosts.Hosts, h)
 		at := fmt.Sprintf("%s:%d", h.Host, h.Port)
@@ -25,18 +25,18 @@ func permittedHosts(o objects.Objects, s settings.Values, hosts []settings.HostP
 		case host && port:
 			permitted = append(permitted, h)
 		case byUser && host:
-			named[network.HostPortNotPermitted] = append(named[network.HostPortNotPermitted], at)
+			named[problem.HostPortNotPermitted] = append(named[problem.HostPortNotPermitted], at)
 		case byUser:
-			named[network.HostNotPermitted] = append(named[network.HostNotPermitted], h.Host)
+			named[problem.HostNotPermitted] = append(named[problem.HostNotPermitted], h.Host)
 		case host:
-			cannot = append(cannot, unreachable{at, network.RegistryPortNotPermitted})
+			cannot = append(cannot, unreachable{at, problem.RegistryPortNotPermitted})
 		default:
-			cannot = append(cannot, unreachable{h.Host, network.RegistryNotPermitted})
+			cannot = append(cannot, unreachable{h.Host, problem.RegistryNotPermitted})
 		}
 	}
 	for _, c := range slices.Sorted(maps.Keys(named)) {
-		args := network.Args{"hosts": strings.Join(slices.Compact(named[c]), ", ")}
-		problems = append(problems, network.NewProblem(c, network.Subject{}, args, settings.KeyAllowedHosts))
+		args := problem.Args{"hosts": strings.Join(slices.Compact(named[c]), ", ")}
+		problems = append(problems, problem.New(c, problem.Subject{}, args, settings.KeyAllowedHosts))
 	}
 	return permitted, cannot, problems
 }

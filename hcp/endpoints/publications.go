@@ -17,6 +17,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // maxPublications limits the names and ports of all Services of one cluster.
@@ -32,8 +33,8 @@ func publications(o objects.Objects) Reachable {
 	for _, svc := range slices.SortedFunc(slices.Values(o.Services), oldest) {
 		if _, copied := svc.Labels[settings.LabelGuestService]; copied {
 			if _, publishes := svc.Annotations[settings.Prefix+settings.KeyPublish]; publishes {
-				r.Problems = append(r.Problems, network.NewProblem(network.PublishedByGuest, onService(svc.Name),
-					network.Args{"service": svc.Name, "guestService": svc.Labels[services.GuestNamespaceLabel] + "/" + svc.Labels[settings.LabelGuestService]}))
+				r.Problems = append(r.Problems, problem.New(problem.PublishedByGuest, onService(svc.Name),
+					problem.Args{"service": svc.Name, "guestService": svc.Labels[services.GuestNamespaceLabel] + "/" + svc.Labels[settings.LabelGuestService]}))
 			}
 			continue
 		}
@@ -44,7 +45,7 @@ func publications(o objects.Objects) Reachable {
 		for _, p := range problems {
 			if p.Blocks() {
 				// Only this Service is affected. Its last known good endpoints are served.
-				p.Severity = network.SeverityWarning
+				p.Severity = problem.SeverityWarning
 				r.Waiting = append(r.Waiting, svc.Name+"/")
 			}
 			r.Problems = append(r.Problems, p)
@@ -60,7 +61,7 @@ func publications(o objects.Objects) Reachable {
 		}
 	}
 	if len(left) > 0 {
-		r.Problems = append(r.Problems, network.NewProblem(network.TooManyPublished, onService(left[0]), network.Args{
+		r.Problems = append(r.Problems, problem.New(problem.TooManyPublished, onService(left[0]), problem.Args{
 			"service": left[0], "count": strconv.Itoa(len(left) - 1), "most": strconv.Itoa(maxPublications)}, settings.KeyPublish))
 	}
 	return r
@@ -68,7 +69,7 @@ func publications(o objects.Objects) Reachable {
 
 // publication returns the endpoint of svc at one name and port. Clients of ports other
 // than 443 might not use TLS, so the endpoint matches all connections there.
-func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *network.Problem) {
+func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *problem.Problem) {
 	e := network.Endpoint{
 		Name:   fmt.Sprintf("%s/%s:%d", svc.Name, h.Host, h.Port),
 		Origin: network.OriginService,
@@ -76,23 +77,23 @@ func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *ne
 		Port:   h.Port,
 		Match:  network.MatchAny,
 	}
-	args := network.Args{"service": svc.Name, "at": fmt.Sprintf("%s:%d", h.Host, h.Port)}
+	args := problem.Args{"service": svc.Name, "at": fmt.Sprintf("%s:%d", h.Host, h.Port)}
 	if h.Port == 443 {
 		e.Match = network.MatchServerName
 	}
 	if strings.HasPrefix(svc.Name, services.PassthroughService) {
-		return e, problem(network.PublishedIsIngress, onService(svc.Name), args, settings.KeyPublish)
+		return e, newProblem(problem.PublishedIsIngress, onService(svc.Name), args, settings.KeyPublish)
 	}
 	port, ok := tcpPort(svc, h.Port)
 	if !ok {
-		return e, problem(network.PublishedHasNoPort, onService(svc.Name), args, settings.KeyPublish)
+		return e, newProblem(problem.PublishedHasNoPort, onService(svc.Name), args, settings.KeyPublish)
 	}
 	e.Backend = backendAt(svc, port)
 	return e, nil
 }
 
 // onService returns the subject of problems about a Service of the control plane.
-func onService(name string) network.Subject { return network.Subject{Kind: "Service", Name: name} }
+func onService(name string) problem.Subject { return problem.Subject{Kind: "Service", Name: name} }
 
 // tcpPort returns the TCP port of svc with that number, or its first TCP port. ok is
 // false if svc has none or is of type ExternalName.

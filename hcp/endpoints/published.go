@@ -30,6 +30,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A published service of the control plane: its type, the name of its Route under
@@ -67,9 +68,9 @@ func publishedEndpoints(o objects.Objects) Reachable {
 			r.Problems = append(r.Problems, *refused)
 			continue
 		}
-		e, problem := publishedEndpoint(o, p, strategy)
+		e, fault := publishedEndpoint(o, p, strategy)
 		e.Name = p.route
-		r.add(e, problem)
+		r.add(e, fault)
 	}
 	routeEndpoints(o, &r)
 	r.Problems = append(r.Problems, ignitionRoute(o)...)
@@ -91,43 +92,43 @@ func strategyOf(hc *hyperv1.HostedCluster, s hyperv1.ServiceType) hyperv1.Servic
 }
 
 // publishedEndpoint returns the endpoint of p, or the problem that prevents it.
-func publishedEndpoint(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *network.Problem) {
+func publishedEndpoint(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
 	var e network.Endpoint
 	var port *routev1.RoutePort
-	var problem *network.Problem
+	var fault *problem.Problem
 	switch {
 	case s.Type == hyperv1.NodePort && services.Address(s.NodePort.Address).Is6():
 		return e, atIPv6(p)
 	case p.service == hyperv1.APIServer:
-		e, problem = apiServer(o)
+		e, fault = apiServer(o)
 	case s.Type == hyperv1.Route:
-		e, port, problem = byRoute(o, p)
+		e, port, fault = byRoute(o, p)
 	case p.service == hyperv1.Ignition:
-		e, problem = ignitionByNodePort(o)
+		e, fault = ignitionByNodePort(o)
 	case s.Type == hyperv1.LoadBalancer:
-		e, problem = byLoadBalancer(o, p, s)
+		e, fault = byLoadBalancer(o, p, s)
 	default:
-		e, problem = byNodePort(o, p, s)
+		e, fault = byNodePort(o, p, s)
 	}
-	if problem != nil {
-		return e, problem
+	if fault != nil {
+		return e, fault
 	}
 	if len(e.Hosts) == 0 && len(e.Addresses) == 0 {
 		return e, atIPv6(p)
 	}
-	e.Backend, problem = backend(o, p.backend, port)
-	if problem != nil && p.service == hyperv1.APIServer {
-		return e, problemOf(network.APIServiceMissing, network.Args{"object": p.backend})
+	e.Backend, fault = backend(o, p.backend, port)
+	if fault != nil && p.service == hyperv1.APIServer {
+		return e, problemOf(problem.APIServiceMissing, problem.Args{"object": p.backend})
 	}
-	return e, problem
+	return e, fault
 }
 
 // atIPv6 returns the problem of an endpoint at an IPv6 address. It is an Error unless
 // nodes boot without the endpoint.
-func atIPv6(p published) *network.Problem {
-	at6 := problem(network.EndpointAtIPv6, endpoint(p.route), network.Args{"service": string(p.service)}, keyServices)
+func atIPv6(p published) *problem.Problem {
+	at6 := newProblem(problem.EndpointAtIPv6, endpoint(p.route), problem.Args{"service": string(p.service)}, keyServices)
 	if !(network.Endpoint{Name: p.route}).NeededByNodes() {
-		at6.Severity = network.SeverityWarning
+		at6.Severity = problem.SeverityWarning
 	}
 	return at6
 }
@@ -135,10 +136,10 @@ func atIPv6(p published) *network.Problem {
 // apiServer returns the endpoint in status.controlPlaneEndpoint. All strategies
 // publish the address and port for nodes there. Clients send the host name, an
 // in-cluster name or no TLS server name, so the endpoint matches any.
-func apiServer(o objects.Objects) (network.Endpoint, *network.Problem) {
+func apiServer(o objects.Objects) (network.Endpoint, *problem.Problem) {
 	ep := o.HostedCluster.Status.ControlPlaneEndpoint
 	if ep.Host == "" || ep.Port == 0 {
-		return network.Endpoint{}, problemOf(network.APIEndpointUnknown, network.Args{"object": "status.controlPlaneEndpoint", "at": announced(strategyOf(o.HostedCluster, hyperv1.APIServer))})
+		return network.Endpoint{}, problemOf(problem.APIEndpointUnknown, problem.Args{"object": "status.controlPlaneEndpoint", "at": announced(strategyOf(o.HostedCluster, hyperv1.APIServer))})
 	}
 	e := endpointAt(ep.Host, services.PortNumber(ep.Port), network.MatchAny)
 	if name := o.HostedCluster.Spec.KubeAPIServerDNSName; name != "" {
@@ -167,7 +168,7 @@ func announced(s hyperv1.ServicePublishingStrategy) string {
 
 // byRoute returns the endpoint at the host of p's Route. For Ignition,
 // status.ignitionEndpoint has precedence: HyperShift writes it to the VMs' user data.
-func byRoute(o objects.Objects, p published) (network.Endpoint, *routev1.RoutePort, *network.Problem) {
+func byRoute(o objects.Objects, p published) (network.Endpoint, *routev1.RoutePort, *problem.Problem) {
 	var host string
 	var port *routev1.RoutePort
 	for _, r := range o.Routes {
@@ -182,36 +183,36 @@ func byRoute(o objects.Objects, p published) (network.Endpoint, *routev1.RoutePo
 		}
 	}
 	if host == "" {
-		return network.Endpoint{}, nil, pending(network.RouteHostPending, p.service, "Route "+p.route, strategyOf(o.HostedCluster, p.service))
+		return network.Endpoint{}, nil, pending(problem.RouteHostPending, p.service, "Route "+p.route, strategyOf(o.HostedCluster, p.service))
 	}
 	return endpointAt(host, 443, network.MatchServerName), port, nil
 }
 
 // ignitionByNodePort returns the endpoint in status.ignitionEndpoint.
-func ignitionByNodePort(o objects.Objects) (network.Endpoint, *network.Problem) {
+func ignitionByNodePort(o objects.Objects) (network.Endpoint, *problem.Problem) {
 	host, port, ok := cutPort(o.HostedCluster.Status.IgnitionEndpoint)
 	if !ok {
-		return network.Endpoint{}, pending(network.EndpointPending, hyperv1.Ignition, "status.ignitionEndpoint", strategyOf(o.HostedCluster, hyperv1.Ignition))
+		return network.Endpoint{}, pending(problem.EndpointPending, hyperv1.Ignition, "status.ignitionEndpoint", strategyOf(o.HostedCluster, hyperv1.Ignition))
 	}
 	return endpointAt(host, port, network.MatchAny), nil
 }
 
 // byNodePort returns the endpoint at the address in s and the node port of p's Service.
-func byNodePort(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *network.Problem) {
+func byNodePort(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
 	svc, ok := service(o, p.backend)
 	if !ok || len(svc.Spec.Ports) == 0 || svc.Spec.Ports[0].NodePort == 0 {
-		return network.Endpoint{}, pending(network.NodePortPending, p.service, "Service "+p.backend, s)
+		return network.Endpoint{}, pending(problem.NodePortPending, p.service, "Service "+p.backend, s)
 	}
 	return endpointAt(s.NodePort.Address, services.PortNumber(svc.Spec.Ports[0].NodePort), network.MatchAny), nil
 }
 
 // byLoadBalancer returns the endpoint at the load balancer of p's Service. A host name
 // in s replaces its address.
-func byLoadBalancer(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *network.Problem) {
+func byLoadBalancer(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
 	svc, ok := service(o, p.backend)
 	host := loadBalancerAddress(svc)
 	if !ok || len(svc.Spec.Ports) == 0 || host == "" {
-		return network.Endpoint{}, pending(network.LoadBalancerPending, p.service, "Service "+p.backend, s)
+		return network.Endpoint{}, pending(problem.LoadBalancerPending, p.service, "Service "+p.backend, s)
 	}
 	if s.LoadBalancer != nil && s.LoadBalancer.Hostname != "" {
 		host = s.LoadBalancer.Hostname
@@ -261,6 +262,6 @@ func cutPort(s string) (host string, port uint16, ok bool) {
 }
 
 // pending returns the problem of a service that HyperShift has not published yet.
-func pending(c network.Cause, s hyperv1.ServiceType, object string, strategy hyperv1.ServicePublishingStrategy) *network.Problem {
-	return problemOf(c, network.Args{"service": string(s), "object": object, "at": announced(strategy)})
+func pending(c problem.Cause, s hyperv1.ServiceType, object string, strategy hyperv1.ServicePublishingStrategy) *problem.Problem {
+	return problemOf(c, problem.Args{"service": string(s), "object": object, "at": announced(strategy)})
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // field returns the path of a field of the strategy of s.
@@ -25,27 +25,27 @@ func field(s hyperv1.ServiceType, rest string) string {
 
 // unsupportedStrategy returns the problem of strategy s for p, or nil. HyperShift accepts
 // such a strategy in a HostedCluster, but does not implement it.
-func unsupportedStrategy(p published, s hyperv1.ServicePublishingStrategy) *network.Problem {
-	refused := func(c network.Cause, rest string, args network.Args) *network.Problem {
+func unsupportedStrategy(p published, s hyperv1.ServicePublishingStrategy) *problem.Problem {
+	refused := func(c problem.Cause, rest string, args problem.Args) *problem.Problem {
 		path := field(p.service, rest)
-		all := network.Args{"field": path}
-		if c != network.APIRouteHostMissing {
+		all := problem.Args{"field": path}
+		if c != problem.APIRouteHostMissing {
 			all["service"] = string(p.service)
 		}
 		maps.Copy(all, args)
-		return problem(c, endpoint(p.route), all, path)
+		return newProblem(c, endpoint(p.route), all, path)
 	}
 	switch {
 	case !slices.Contains(p.strategies, s.Type):
-		return refused(network.StrategyUnsupported, "type", network.Args{"strategy": string(s.Type), "strategies": strategyNames(p.strategies)})
+		return refused(problem.StrategyUnsupported, "type", problem.Args{"strategy": string(s.Type), "strategies": strategyNames(p.strategies)})
 	case s.Type == hyperv1.NodePort && (s.NodePort == nil || s.NodePort.Address == ""):
-		return refused(network.NodePortAddressMissing, "nodePort.address", nil)
+		return refused(problem.NodePortAddressMissing, "nodePort.address", nil)
 	case s.Type == hyperv1.NodePort && s.NodePort.Address == "localhost":
-		return refused(network.NodePortAddressIsLocalhost, "nodePort.address", nil)
+		return refused(problem.NodePortAddressIsLocalhost, "nodePort.address", nil)
 	case invalidHost(s) != "":
-		return refused(network.PublishedHostInvalid, invalidHost(s), nil)
+		return refused(problem.PublishedHostInvalid, invalidHost(s), nil)
 	case p.service == hyperv1.APIServer && s.Type == hyperv1.Route && (s.Route == nil || s.Route.Hostname == ""):
-		return refused(network.APIRouteHostMissing, "route.hostname", nil)
+		return refused(problem.APIRouteHostMissing, "route.hostname", nil)
 	}
 	return nil
 }

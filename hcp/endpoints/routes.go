@@ -13,6 +13,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // routeEndpoints adds the passthrough Routes that belong to no published service.
@@ -37,7 +38,7 @@ func (r *Reachable) addRoute(o objects.Objects, route routev1.Route) {
 	e := endpointAt(route.Spec.Host, 443, network.MatchServerName)
 	e.Name = route.Name
 	if len(e.Hosts) == 0 {
-		r.add(e, problem(network.RouteHostIsAddress, network.Subject{Kind: "Route", Name: route.Name}, network.Args{"route": route.Name, "address": route.Spec.Host}))
+		r.add(e, newProblem(problem.RouteHostIsAddress, problem.Subject{Kind: "Route", Name: route.Name}, problem.Args{"route": route.Name, "address": route.Spec.Host}))
 		return
 	}
 	target := routeTargets(route)[0]
@@ -48,12 +49,12 @@ func (r *Reachable) addRoute(o objects.Objects, route routev1.Route) {
 		r.alternates(route, target)
 		return
 	}
-	hint := network.RouteServiceMissing
-	if missing.Cause == network.EndpointPortMissing {
-		hint = network.RoutePortMissing
+	hint := problem.RouteServiceMissing
+	if missing.Cause == problem.EndpointPortMissing {
+		hint = problem.RoutePortMissing
 	}
 	missing.Args["route"] = route.Name
-	r.Problems = append(r.Problems, network.NewProblem(hint, endpoint(e.Name), missing.Args))
+	r.Problems = append(r.Problems, problem.New(hint, endpoint(e.Name), missing.Args))
 	// Its last known good state is served.
 	r.Waiting = append(r.Waiting, e.Name)
 }
@@ -62,8 +63,8 @@ func (r *Reachable) addRoute(o objects.Objects, route routev1.Route) {
 func (r *Reachable) alternates(route routev1.Route, served string) {
 	others := slices.DeleteFunc(routeTargets(route), func(s string) bool { return s == served })
 	if len(others) > 0 && len(route.Spec.AlternateBackends) > 0 {
-		args := network.Args{"route": route.Name, "object": "Service " + served, "services": strings.Join(others, ", ")}
-		r.Problems = append(r.Problems, network.NewProblem(network.RouteAlternatesUnused, endpoint(route.Name), args))
+		args := problem.Args{"route": route.Name, "object": "Service " + served, "services": strings.Join(others, ", ")}
+		r.Problems = append(r.Problems, problem.New(problem.RouteAlternatesUnused, endpoint(route.Name), args))
 	}
 }
 
@@ -105,7 +106,7 @@ func forVMs(r routev1.Route) bool {
 
 // ignitionRoute returns a problem if Ignition is published by a Route that no router has
 // admitted. HyperShift takes the name in Ignition's certificate from the Route's status.
-func ignitionRoute(o objects.Objects) network.Problems {
+func ignitionRoute(o objects.Objects) problem.Problems {
 	if strategyOf(o.HostedCluster, hyperv1.Ignition).Type != hyperv1.Route {
 		return nil
 	}
@@ -113,5 +114,5 @@ func ignitionRoute(o objects.Objects) network.Problems {
 	if i < 0 || slices.ContainsFunc(o.Routes[i].Status.Ingress, func(x routev1.RouteIngress) bool { return x.Host != "" }) {
 		return nil
 	}
-	return network.Problems{network.NewProblem(network.IgnitionRouteNotAdmitted, endpoint("ignition-server"), network.Args{"object": "Route ignition-server"})}
+	return problem.Problems{problem.New(problem.IgnitionRouteNotAdmitted, endpoint("ignition-server"), problem.Args{"object": "Route ignition-server"})}
 }

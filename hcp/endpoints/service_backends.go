@@ -13,6 +13,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // service returns the Service with that name. ok is false if there is none.
@@ -27,18 +28,18 @@ func service(o objects.Objects, name string) (svc corev1.Service, ok bool) {
 
 // backend returns the port of a Service that a Route names. A nil port means the first
 // port of the Service: HyperShift's own Routes name no port.
-func backend(o objects.Objects, name string, port *routev1.RoutePort) (network.Backend, *network.Problem) {
+func backend(o objects.Objects, name string, port *routev1.RoutePort) (network.Backend, *problem.Problem) {
 	object := "Service " + name
 	svc, ok := service(o, name)
 	if !ok || len(svc.Spec.Ports) == 0 {
-		return network.Backend{}, problemOf(network.EndpointServiceMissing, network.Args{"object": object})
+		return network.Backend{}, problemOf(problem.EndpointServiceMissing, problem.Args{"object": object})
 	}
 	i := 0
 	if port != nil {
 		i = routeTo(svc.Spec.Ports, port.TargetPort)
 	}
 	if i < 0 {
-		return network.Backend{}, problemOf(network.EndpointPortMissing, network.Args{"object": object, "port": port.TargetPort.String()})
+		return network.Backend{}, problemOf(problem.EndpointPortMissing, problem.Args{"object": object, "port": port.TargetPort.String()})
 	}
 	return backendAt(svc, svc.Spec.Ports[i]), nil
 }
@@ -80,10 +81,10 @@ func backendAt(svc corev1.Service, port corev1.ServicePort) network.Backend {
 
 // portInvalid returns the problem that a port of e is not from 1 to 65535. It is an Error unless
 // nodes boot without the endpoint.
-func portInvalid(e network.Endpoint) *network.Problem {
-	p := problem(network.EndpointPortInvalid, endpoint(e.Name), nil)
+func portInvalid(e network.Endpoint) *problem.Problem {
+	p := newProblem(problem.EndpointPortInvalid, endpoint(e.Name), nil)
 	if !e.NeededByNodes() {
-		p.Severity = network.SeverityWarning
+		p.Severity = problem.SeverityWarning
 	}
 	return p
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // Clusters returns the objects of each hosted cluster, sorted by namespace and name.
@@ -58,7 +59,7 @@ func filter[T any](list []T, match func(*T) bool) []T {
 
 // PlanInForce returns the plan that the edges of hc serve, if a ConfigMap in the files has it. A plan that
 // cannot be read is a problem.
-func (d *Dump) PlanInForce(hc *hyperv1.HostedCluster) (network.Plan, network.Problems) {
+func (d *Dump) PlanInForce(hc *hyperv1.HostedCluster) (network.Plan, problem.Problems) {
 	ns := objects.ControlPlaneNamespace(hc)
 	i := slices.IndexFunc(d.plans, func(c corev1.ConfigMap) bool { return c.Namespace == ns && isFor(c, hc.Name) })
 	if i < 0 {
@@ -113,8 +114,8 @@ func NameOf(o manifest.Object) string {
 }
 
 // unquotedOf returns the problems of annotations that are not strings, on all objects of o.
-func (d *Dump) unquotedOf(o objects.Objects) network.Problems {
-	var out network.Problems
+func (d *Dump) unquotedOf(o objects.Objects) problem.Problems {
+	var out problem.Problems
 	for _, x := range d.unquoted {
 		at, ok := PlaceOf(x)
 		if ok && Has(o, x) {

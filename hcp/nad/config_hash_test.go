@@ -6,15 +6,15 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp/nad"
-	"github.com/cldmnky/oooi/network"
 )
 
 // hashOf returns what identifies a configuration.
 func hashOf(t *testing.T, config string, nodes nad.Nodes) string {
 	t.Helper()
-	a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", ResourceName: "x/y", Config: config}, nodes)
-	NewWithT(t).Expect(problem).To(BeNil(), config)
+	a, fault := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", ResourceName: "x/y", Config: config}, nodes)
+	NewWithT(t).Expect(fault).To(BeNil(), config)
 	return a.ConfigHash
 }
 
@@ -43,7 +43,7 @@ func TestHarmlessEdits(t *testing.T) {
 		"bandwidth":   `{"plugins":[{"type":"bridge","bridge":"br1","vlan":100,"mtu":1400},{"type":"bandwidth","ingressRate":1000}]}`,
 		"localnet":    `{"name":"n","type":"ovn-k8s-cni-overlay","topology":"localnet","netAttachDefName":"clusters/vlan100","vlanID":100,"mtu":1400}`,
 	} {
-		NewWithT(t).Expect(network.SameConfig(hashOf(t, edited, nad.Nodes{}), was)).To(BeFalse(), name)
+		NewWithT(t).Expect(derive.SameConfig(hashOf(t, edited, nad.Nodes{}), was)).To(BeFalse(), name)
 	}
 }
 

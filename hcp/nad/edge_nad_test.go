@@ -21,13 +21,13 @@ import (
 // whatever the VMs' NAD does, and however its keys are written.
 func TestEdgesTakeWhatTheyNeed(t *testing.T) {
 	g := NewWithT(t)
-	a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan9", Config: `{"name":"net.9","description":"VLAN für \"VMs\"","plugins":[
+	a, fault := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan9", Config: `{"name":"net.9","description":"VLAN für \"VMs\"","plugins":[
 		{"type":"bridge","Bridge":"a&b","isgateway":true,"IPMASQ":true,"logFile":"/etc/cron.d/x","args":{"cni":{"logFile":"/x"}},"vlanTrunk":[{"id":7}]},
 		{"type":"tuning","mtu":1400,"dataDir":"/etc","mac":"02:00:00:00:00:01","promisc":true,"sysctl":{"kernel.x":"1"}},
 		{"type":"firewall","iptablesAdminChainName":"x"},
 		{"type":"portmap","runtimeConfig":{"portMappings":[{"hostPort":6443}]}},
 		{"type":"bandwidth","ingressRate":1000,"owner":{"type":"team"}}]}`}, nad.Nodes{})
-	g.Expect(problem).To(BeNil())
+	g.Expect(fault).To(BeNil())
 	var conf struct {
 		Name    string
 		Plugins []map[string]any
@@ -55,8 +55,8 @@ func clientRoutes() []network.Route {
 func TestEdgesRouteToClients(t *testing.T) {
 	g := NewWithT(t)
 	for _, config := range append(everyNAD(t), layer2) {
-		a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config, ResourceName: "x/y"}, nad.Nodes{ForwardByDefault: true})
-		g.Expect(problem).To(BeNil())
+		a, fault := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config, ResourceName: "x/y"}, nad.Nodes{ForwardByDefault: true})
+		g.Expect(fault).To(BeNil())
 		g.Expect(nad.WithRoutes(a.EdgeNADConfig, nil)).To(Equal(a.EdgeNADConfig))
 		const routes = `"ipam":{"routes":[{"dst":"10.9.0.0/16","gw":"192.168.100.1"},{"dst":"198.51.100.7/32","gw":"192.168.100.1"}],"type":"static"}`
 		with := nad.WithRoutes(a.EdgeNADConfig, clientRoutes())
@@ -73,8 +73,8 @@ const layer2 = `{"cniVersion":"1.0.0","name":"tenant","type":"ovn-k8s-cni-overla
 func TestOVNKnowsNoAddress(t *testing.T) {
 	g := NewWithT(t)
 	attach := func(config string, forward bool) network.Attachment {
-		a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config}, nad.Nodes{ForwardByDefault: forward})
-		g.Expect(problem).To(BeNil())
+		a, fault := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config}, nad.Nodes{ForwardByDefault: forward})
+		g.Expect(fault).To(BeNil())
 		return a
 	}
 	a := attach(layer2, true)
@@ -92,8 +92,8 @@ func TestOVNKnowsNoAddress(t *testing.T) {
 func TestLocalnetWithoutCRIO(t *testing.T) {
 	g := NewWithT(t)
 	attach := func(config string, forward bool) network.Attachment {
-		a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config}, nad.Nodes{ForwardByDefault: forward})
-		g.Expect(problem).To(BeNil())
+		a, fault := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config}, nad.Nodes{ForwardByDefault: forward})
+		g.Expect(fault).To(BeNil())
 		return a
 	}
 	localnet := strings.Replace(layer2, "layer2", "localnet", 1)
@@ -149,8 +149,8 @@ func everyConfig(t *testing.T) []string {
 	var out []string
 	for _, config := range append(everyNAD(t), layer2) {
 		for _, forward := range []bool{false, true} {
-			a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config, ResourceName: "x/y"}, nad.Nodes{ForwardByDefault: forward})
-			NewWithT(t).Expect(problem).To(BeNil(), fmt.Sprint(config, problem))
+			a, fault := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config, ResourceName: "x/y"}, nad.Nodes{ForwardByDefault: forward})
+			NewWithT(t).Expect(fault).To(BeNil(), fmt.Sprint(config, fault))
 			out = append(out, a.EdgeNADConfig, a.VIPNADConfig, nad.WithRoutes(a.EdgeNADConfig, clientRoutes()))
 		}
 	}

@@ -192,8 +192,8 @@ func attacks() map[string]func(s siege) bool {
 // written returns the sysctls of the edge NAD for VMs' NAD config.
 func written(t *testing.T, nodes nad.Nodes, config string) map[string]string {
 	t.Helper()
-	a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan9", Config: config}, nodes)
-	NewWithT(t).Expect(problem).To(BeNil())
+	a, fault := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan9", Config: config}, nodes)
+	NewWithT(t).Expect(fault).To(BeNil())
 	var conf struct {
 		Plugins []struct {
 			Sysctl map[string]string

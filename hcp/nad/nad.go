@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // SupportedKinds lists the supported kinds of NetworkAttachmentDefinitions, as
@@ -42,10 +43,10 @@ type Nodes struct {
 
 // Attach returns the network of o and how an edge joins it. If no edge can join it,
 // Attach returns a zero Attachment and a problem of severity Error.
-func Attach(o Object, nodes Nodes) (network.Attachment, *network.Problem) {
+func Attach(o Object, nodes Nodes) (network.Attachment, *problem.Problem) {
 	plugins, conf, err := parse(o.Config)
 	if err != nil {
-		return network.Attachment{}, o.problem(network.NADConfigInvalid, network.Args{"error": err.Error()})
+		return network.Attachment{}, o.problem(problem.NADConfigInvalid, problem.Args{"error": err.Error()})
 	}
 	if p := unsupported(o, nodes, conf, plugins); p != nil {
 		return network.Attachment{}, p
@@ -74,17 +75,17 @@ func attached(o Object, plugins []map[string]any, conf map[string]any) network.A
 }
 
 // problem returns a problem that prevents edges from joining the network of o.
-func (o Object) problem(c network.Cause, args network.Args) *network.Problem {
+func (o Object) problem(c problem.Cause, args problem.Args) *problem.Problem {
 	p := Problem(c, network.Attachment{Namespace: o.Namespace, Name: o.Name}, args)
 	return &p
 }
 
 // Problem returns a problem about NetworkAttachmentDefinition a. It adds the
 // argument "nad" to args.
-func Problem(c network.Cause, a network.Attachment, args network.Args) network.Problem {
-	all := network.Args{"nad": a.String()}
+func Problem(c problem.Cause, a network.Attachment, args problem.Args) problem.Problem {
+	all := problem.Args{"nad": a.String()}
 	maps.Copy(all, args)
-	return network.NewProblem(c, network.Subject{Kind: "NetworkAttachmentDefinition", Namespace: a.Namespace, Name: a.Name}, all)
+	return problem.New(c, problem.Subject{Kind: "NetworkAttachmentDefinition", Namespace: a.Namespace, Name: a.Name}, all)
 }
 
 // ParseName parses "<namespace>/<name>". A name without a namespace is in namespace

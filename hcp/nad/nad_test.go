@@ -9,6 +9,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestAttachReadsNetwork checks the MTU, the VLAN and the layer-2 network.
@@ -29,8 +30,8 @@ func TestAttachReadsNetwork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: c.config}, nad.Nodes{})
-			g.Expect(problem).To(BeNil())
+			a, fault := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: c.config}, nad.Nodes{})
+			g.Expect(fault).To(BeNil())
 			g.Expect(a.String()).To(Equal("clusters/vlan100"))
 			g.Expect(a.Layer2).To(Equal(c.layer2))
 			g.Expect(a.VLAN).To(Equal(c.vlan))
@@ -44,8 +45,8 @@ func TestAttachReadsNetwork(t *testing.T) {
 func TestVIPsAreNotAnnounced(t *testing.T) {
 	g := NewWithT(t)
 	attach := func(config string, forward bool) network.Attachment {
-		a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan9", ResourceName: "intel.com/vf", Config: config}, nad.Nodes{ForwardByDefault: forward})
-		g.Expect(problem).To(BeNil())
+		a, fault := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan9", ResourceName: "intel.com/vf", Config: config}, nad.Nodes{ForwardByDefault: forward})
+		g.Expect(fault).To(BeNil())
 		return a
 	}
 	const macvlan = `{"cniVersion":"1.0.0","name":"vlan9","type":"macvlan","master":"bond0.9"}`
@@ -73,15 +74,15 @@ func TestSysctlsThatOpenShiftAllows(t *testing.T) {
 	for key := range all {
 		g.Expect(key).To(MatchRegexp(allowed.String()))
 	}
-	a, problem := nad.Attach(nad.Object{Config: `{"type":"macvlan","master":"eth1"}`}, nad.Nodes{})
-	g.Expect(problem).To(BeNil())
+	a, fault := nad.Attach(nad.Object{Config: `{"type":"macvlan","master":"eth1"}`}, nad.Nodes{})
+	g.Expect(fault).To(BeNil())
 	g.Expect(a.VIPNADConfig).NotTo(ContainSubstring("tuning"))
 }
 
 // TestVIPsWithoutAName: Multus names a network that has no name, and CNI plugins refuse "-vips".
 func TestVIPsWithoutAName(t *testing.T) {
-	a, problem := nad.Attach(nad.Object{Config: `{"type":"macvlan","master":"eth1"}`}, nad.Nodes{})
-	NewWithT(t).Expect(problem).To(BeNil())
+	a, fault := nad.Attach(nad.Object{Config: `{"type":"macvlan","master":"eth1"}`}, nad.Nodes{})
+	NewWithT(t).Expect(fault).To(BeNil())
 	NewWithT(t).Expect(a.VIPNADConfig).To(ContainSubstring(`"name":""`))
 }
 
@@ -95,8 +96,8 @@ func ovn(more string) string {
 func TestPortIsolationIsNotTaken(t *testing.T) {
 	g := NewWithT(t)
 	for _, config := range []string{`{"type":"bridge","bridge":"br1","portIsolation":true}`, `{"type":"macvlan","master":"eth1","mode":""}`} {
-		a, problem := nad.Attach(nad.Object{Config: config}, nad.Nodes{})
-		g.Expect(problem).To(BeNil())
+		a, fault := nad.Attach(nad.Object{Config: config}, nad.Nodes{})
+		g.Expect(fault).To(BeNil())
 		g.Expect(a.EdgeNADConfig).NotTo(Or(ContainSubstring("solation"), ContainSubstring("mode")))
 	}
 }
@@ -148,12 +149,12 @@ func TestAttachRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: c.config, UserDefined: c.owner, ResourceName: c.resource}, nad.Nodes{})
+			a, fault := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: c.config, UserDefined: c.owner, ResourceName: c.resource}, nad.Nodes{})
 			g.Expect(a).To(BeZero())
-			g.Expect(problem).NotTo(BeNil())
-			g.Expect(problem.Reason).To(Equal(network.NetworkUnsupported))
-			g.Expect(problem.Blocks()).To(BeTrue())
-			g.Expect(message(*problem)).To(And(ContainSubstring("clusters/vlan100"), ContainSubstring(c.want)))
+			g.Expect(fault).NotTo(BeNil())
+			g.Expect(fault.Reason).To(Equal(problem.NetworkUnsupported))
+			g.Expect(fault.Blocks()).To(BeTrue())
+			g.Expect(message(*fault)).To(And(ContainSubstring("clusters/vlan100"), ContainSubstring(c.want)))
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A form is what the value of a key may be.
@@ -124,7 +125,7 @@ func valueOf(plugin map[string]any, key string) any {
 }
 
 // unusable returns a problem if a value that edges need has another form, or nil.
-func unusable(o Object, conf map[string]any, plugins []map[string]any) *network.Problem {
+func unusable(o Object, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	if p := malformed(o, conf, headForms()); p != nil {
 		return p
 	}
@@ -139,7 +140,7 @@ func unusable(o Object, conf map[string]any, plugins []map[string]any) *network.
 }
 
 // malformed is unusable for one set of keys.
-func malformed(o Object, values map[string]any, allowed map[string]form) *network.Problem {
+func malformed(o Object, values map[string]any, allowed map[string]form) *problem.Problem {
 	for _, key := range slices.Sorted(maps.Keys(allowed)) {
 		if v := valueOf(values, key); v != nil && !allowed[key].matches(v) {
 			return o.wrong(key, v, allowed[key].allowed)
@@ -149,6 +150,6 @@ func malformed(o Object, values map[string]any, allowed map[string]form) *networ
 }
 
 // wrong returns the problem that a key of o has value v, where only what allowed describes works.
-func (o Object) wrong(key string, v any, allowed string) *network.Problem {
-	return o.problem(network.NADValueUnsupported, network.Args{"setting": key, "value": encoded(v), "values": allowed})
+func (o Object) wrong(key string, v any, allowed string) *problem.Problem {
+	return o.problem(problem.NADValueUnsupported, problem.Args{"setting": key, "value": encoded(v), "values": allowed})
 }

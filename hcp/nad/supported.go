@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // The supported CNI plugin types.
@@ -36,7 +36,7 @@ const (
 
 // unsupported returns the problem that prevents edges from joining the network of
 // o, or nil if they can join it.
-func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[string]any) *network.Problem {
+func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	first := plugins[0]
 	switch kind := text(first["type"]); kind {
 	case typeOVN:
@@ -44,14 +44,14 @@ func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[strin
 	case typeBridge, typeCNVBridge:
 	case typeMacvlan:
 		if mode := text(valueOf(first, "mode")); mode != "" && mode != "bridge" {
-			return o.problem(network.MacvlanModeUnsupported, network.Args{"mode": mode})
+			return o.problem(problem.MacvlanModeUnsupported, problem.Args{"mode": mode})
 		}
 	case typeSRIOV:
 		if p := unsupportedSRIOV(o, nodes); p != nil {
 			return p
 		}
 	default:
-		return o.problem(network.NADTypeUnsupported, network.Args{"type": kind, "types": SupportedKinds})
+		return o.problem(problem.NADTypeUnsupported, problem.Args{"type": kind, "types": SupportedKinds})
 	}
 	if p := assigning(o, plugins); p != nil {
 		return p
@@ -60,23 +60,23 @@ func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[strin
 }
 
 // Limits returns what VMs on the network of o lack. It is for an o that Attach accepts.
-func Limits(o Object) network.Problems {
+func Limits(o Object) problem.Problems {
 	plugins, _, err := parse(o.Config)
 	if err != nil {
 		return nil
 	}
 	kind := text(plugins[0]["type"])
 	if (kind == typeBridge || kind == typeCNVBridge) && valueOf(plugins[0], "portIsolation") == true {
-		return network.Problems{*o.problem(network.NADPortsIsolated, nil)}
+		return problem.Problems{*o.problem(problem.NADPortsIsolated, nil)}
 	}
 	return nil
 }
 
 // assigning returns the problem that a plugin assigns addresses, or nil.
-func assigning(o Object, plugins []map[string]any) *network.Problem {
+func assigning(o Object, plugins []map[string]any) *problem.Problem {
 	for _, p := range plugins {
 		if kind, ok := ipam(p); ok {
-			return o.problem(network.NADHasIPAM, network.Args{"ipam": kind})
+			return o.problem(problem.NADHasIPAM, problem.Args{"ipam": kind})
 		}
 	}
 	return nil
@@ -97,19 +97,19 @@ func ipam(plugin map[string]any) (kind string, ok bool) {
 }
 
 // unsupportedOVN is unsupported for networks of OVN-Kubernetes.
-func unsupportedOVN(o Object, conf map[string]any, plugins []map[string]any) *network.Problem {
+func unsupportedOVN(o Object, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	plugin := plugins[0]
 	if text(valueOf(plugin, "role")) == "primary" {
-		return o.problem(network.OVNPrimaryNetwork, nil)
+		return o.problem(problem.OVNPrimaryNetwork, nil)
 	}
 	if s := text(valueOf(plugin, "subnets")); s != "" {
 		if o.UserDefined != (Owner{}) {
-			return o.problem(network.OVNOwnerHasSubnets, network.Args{"subnets": s, "owner": o.UserDefined.Kind + " " + o.UserDefined.Name})
+			return o.problem(problem.OVNOwnerHasSubnets, problem.Args{"subnets": s, "owner": o.UserDefined.Kind + " " + o.UserDefined.Name})
 		}
-		return o.problem(network.OVNHasSubnets, network.Args{"subnets": s})
+		return o.problem(problem.OVNHasSubnets, problem.Args{"subnets": s})
 	}
 	if t := text(valueOf(plugin, "topology")); t != topologyLocalnet && t != topologyLayer2 {
-		return o.problem(network.OVNTopologyUnsupported, network.Args{"topology": t})
+		return o.problem(problem.OVNTopologyUnsupported, problem.Args{"topology": t})
 	}
 	if p := assigning(o, plugins); p != nil {
 		return p
@@ -119,10 +119,10 @@ func unsupportedOVN(o Object, conf map[string]any, plugins []map[string]any) *ne
 
 // ignoredByOVN returns the problem that OVN-Kubernetes would ignore o, so that no pod starts on
 // its network, or nil.
-func ignoredByOVN(o Object, conf map[string]any, plugins []map[string]any) *network.Problem {
+func ignoredByOVN(o Object, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	plugin := plugins[0]
 	if len(plugins) > 1 {
-		return o.problem(network.NADValueUnsupported, network.Args{"setting": "plugins", "value": strconv.Itoa(len(plugins)) + " entries", "values": "one entry"})
+		return o.problem(problem.NADValueUnsupported, problem.Args{"setting": "plugins", "value": strconv.Itoa(len(plugins)) + " entries", "values": "one entry"})
 	}
 	if p := malformed(o, plugin, ovnForms()); p != nil {
 		return p
@@ -138,12 +138,12 @@ func ignoredByOVN(o Object, conf map[string]any, plugins []map[string]any) *netw
 
 // unsupportedSRIOV is unsupported for SR-IOV: some node must have a virtual
 // function for an edge.
-func unsupportedSRIOV(o Object, nodes Nodes) *network.Problem {
+func unsupportedSRIOV(o Object, nodes Nodes) *problem.Problem {
 	switch {
 	case o.ResourceName == "":
-		return o.problem(network.SRIOVResourceMissing, network.Args{"annotation": wire.AnnotationResourceName})
+		return o.problem(problem.SRIOVResourceMissing, problem.Args{"annotation": wire.AnnotationResourceName})
 	case nodes.Resources == nil || nodes.Resources[o.ResourceName]:
 		return nil
 	}
-	return o.problem(network.SRIOVResourceExhausted, network.Args{"resource": o.ResourceName})
+	return o.problem(problem.SRIOVResourceExhausted, problem.Args{"resource": o.ResourceName})
 }

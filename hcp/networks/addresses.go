@@ -14,6 +14,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // fieldMachineNetwork is the field of the HostedCluster that has the VMs' CIDR.
@@ -159,7 +160,7 @@ func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
 
 // unusedMachineNetwork returns why spec.networking.machineNetwork is not the CIDR of a
 // network without one, and the unused entries. why is empty if there are none.
-func unusedMachineNetwork(hc *hyperv1.HostedCluster, isHome, hasHome bool) (why network.Cause, found string) {
+func unusedMachineNetwork(hc *hyperv1.HostedCluster, isHome, hasHome bool) (why problem.Cause, found string) {
 	var four, all []string
 	for _, m := range hc.Spec.Networking.MachineNetwork {
 		all = append(all, m.CIDR.String())
@@ -171,11 +172,11 @@ func unusedMachineNetwork(hc *hyperv1.HostedCluster, isHome, hasHome bool) (why 
 	case len(all) == 0:
 		return "", ""
 	case len(four) == 0:
-		return network.NetworkCIDROnlyIPv6, strings.Join(all, ", ")
+		return problem.NetworkCIDROnlyIPv6, strings.Join(all, ", ")
 	case !hasHome:
-		return network.SecondaryCIDRForBootOnly, four[0]
+		return problem.SecondaryCIDRForBootOnly, four[0]
 	case !isHome && len(four) > 1:
-		return network.NetworkCIDRAmbiguous, four[1]
+		return problem.NetworkCIDRAmbiguous, four[1]
 	}
 	return "", ""
 }

@@ -16,14 +16,15 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // attachment returns the attachment of r with the details of its
 // NetworkAttachmentDefinition. A zero Attachment means that the network is left out.
-func attachment(o objects.Objects, r network.NetworkRequest) (network.Attachment, network.Problems) {
+func attachment(o objects.Objects, r network.NetworkRequest) (network.Attachment, problem.Problems) {
 	a, pools := r.Attachment, strings.Join(r.NodePools, ", ")
 	if part := nad.InvalidPart(a); part != "" {
-		return network.Attachment{}, network.Problems{nad.Problem(network.NADNameInvalid, a, network.Args{"part": part,
+		return network.Attachment{}, problem.Problems{nad.Problem(problem.NADNameInvalid, a, problem.Args{"part": part,
 			"nad": strings.TrimPrefix(a.String(), "/"), "nodePools": pools, "example": objects.ControlPlaneNamespace(o.HostedCluster) + "/vlan100"})}
 	}
 	found, ok := findNAD(o, a)
@@ -32,15 +33,15 @@ func attachment(o objects.Objects, r network.NetworkRequest) (network.Attachment
 		return network.Attachment{}, problems
 	}
 	if !ok && o.Partial {
-		return a, append(problems, nad.Problem(network.NADNotGiven, a, nil))
+		return a, append(problems, nad.Problem(problem.NADNotGiven, a, nil))
 	}
 	if !ok {
-		return network.Attachment{}, network.Problems{nad.Problem(network.NADNotFound, a, network.Args{"nodePools": pools, "types": nad.SupportedKinds})}
+		return network.Attachment{}, problem.Problems{nad.Problem(problem.NADNotFound, a, problem.Args{"nodePools": pools, "types": nad.SupportedKinds})}
 	}
 	object := nadObject(found)
-	a, problem := nad.Attach(object, nodesForEdges(o))
-	if problem != nil {
-		return network.Attachment{}, network.Problems{*problem}
+	a, fault := nad.Attach(object, nodesForEdges(o))
+	if fault != nil {
+		return network.Attachment{}, problem.Problems{*fault}
 	}
 	return a, append(problems, nad.Limits(object)...)
 }
@@ -96,26 +97,26 @@ func forwardByDefault(o objects.Objects) bool {
 // no edge may join its network: the edge NAD is a copy in the control plane namespace,
 // which Multus allows whatever the original is. found is zero if it is unknown. A VM that
 // is attached to the network proves that it is allowed.
-func isolated(o objects.Objects, r network.NetworkRequest, found nadv1.NetworkAttachmentDefinition) (ps network.Problems, forbidden bool) {
+func isolated(o objects.Objects, r network.NetworkRequest, found nadv1.NetworkAttachmentDefinition) (ps problem.Problems, forbidden bool) {
 	a, own := r.Attachment, objects.ControlPlaneNamespace(o.HostedCluster)
 	allowed := nad.AllowedNamespaces(own)
 	if slices.Contains(allowed, a.Namespace) || anyAttached(o.VMs, a) {
 		return nil, false
 	}
-	args := network.Args{"namespace": own, "nodePools": strings.Join(r.NodePools, ", ")}
+	args := problem.Args{"namespace": own, "nodePools": strings.Join(r.NodePools, ", ")}
 	// setAddresses reports invalid annotations.
 	granted, _ := nadValues(o, a)
 	switch {
 	case o.MultusIsolates:
 		args["allowed"] = strings.Join(allowed, ", ")
-		return network.Problems{nad.Problem(network.NADNamespaceIsolated, a, args)}, true
+		return problem.Problems{nad.Problem(problem.NADNamespaceIsolated, a, args)}, true
 	case slices.Contains(granted.Namespaces, own):
 		return nil, false
 	case found.Name == "":
-		return network.Problems{nad.Problem(network.NADNamespaceDiffers, a, args)}, false
+		return problem.Problems{nad.Problem(problem.NADNamespaceDiffers, a, args)}, false
 	}
 	args["annotation"] = settings.Prefix + settings.KeyNamespaces
-	return network.Problems{nad.Problem(network.NADNamespaceNotGranted, a, args)}, true
+	return problem.Problems{nad.Problem(problem.NADNamespaceNotGranted, a, args)}, true
 }
 
 // anyAttached reports whether some VM has an interface on a.

@@ -12,6 +12,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // homeNetwork returns the index of the network that the HostedCluster's addresses apply to, or -1.
@@ -55,7 +56,7 @@ func homeNetwork(all []merged, primary []int, o objects.Objects, base settings.V
 
 // nadValues returns the values of the NetworkAttachmentDefinition of a, if o has it, and what is wrong
 // with them.
-func nadValues(o objects.Objects, a network.Attachment) (settings.Values, network.Problems) {
+func nadValues(o objects.Objects, a network.Attachment) (settings.Values, problem.Problems) {
 	found, _ := findNAD(o, a)
 	return settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, a.String(), found.Annotations)
 }
@@ -67,14 +68,14 @@ func (s *merged) keepOwnCIDR(base settings.Values) {
 	s.CIDR, s.CIDRField, s.CIDRKeys = own.CIDR, own.CIDRField, []string{own.CIDRKey}
 	delete(s.without, settings.KeyCIDR)
 	if base.CIDR.IsValid() {
-		s.problems = append(slices.Clone(s.problems), s.Attachment.Problem(network.ClusterCIDRNotTaken,
-			network.Args{"value": base.CIDR.String(), "cidr": own.CIDR.String()}, settings.KeyCIDR))
+		s.problems = append(slices.Clone(s.problems), s.Attachment.Problem(problem.ClusterCIDRNotTaken,
+			problem.Args{"value": base.CIDR.String(), "cidr": own.CIDR.String()}, settings.KeyCIDR))
 	}
 }
 
 // cidrByName returns a hint if the CIDR of the HostedCluster applies to the network at
 // index home, and only the names of two NodePools say that it is this one.
-func cidrByName(o objects.Objects, all []merged, home int, base settings.Values) network.Problems {
+func cidrByName(o objects.Objects, all []merged, home int, base settings.Values) problem.Problems {
 	cidr := clusterCIDR(o.HostedCluster, base)
 	if home < 0 || all[home].CIDR.IsValid() || !cidr.IsValid() {
 		return nil
@@ -89,8 +90,8 @@ func cidrByName(o objects.Objects, all []merged, home int, base settings.Values)
 	}
 	for _, np := range pools[1:] {
 		if objects.SameAge(&pools[0], &np) && bootsFrom(np) != home {
-			return network.Problems{all[home].Attachment.Problem(network.NetworkCIDRByName,
-				network.Args{"cidr": cidr.String(), "nodePool": pools[0].Name, "otherNodePool": np.Name},
+			return problem.Problems{all[home].Attachment.Problem(problem.NetworkCIDRByName,
+				problem.Args{"cidr": cidr.String(), "nodePool": pools[0].Name, "otherNodePool": np.Name},
 				settings.KeyCIDR+"."+pools[0].Name, settings.KeyCIDR+"."+np.Name)}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A merged network request combines the requests of several NodePools.
@@ -29,9 +30,9 @@ type merged struct {
 	ofNodePools []string
 	// ofNAD are the values of its NetworkAttachmentDefinition, and what is wrong with them.
 	ofNAD         settings.Values
-	ofNADProblems network.Problems
+	ofNADProblems problem.Problems
 	// problems of this network only. With an Error among them, it is not requested.
-	problems network.Problems
+	problems problem.Problems
 }
 
 // Requested are the networks that NodePools request, and what is wrong with them.
@@ -39,7 +40,7 @@ type Requested struct {
 	Networks []network.NetworkRequest
 	// Refused are the Names of the networks that VMs boot from and that have an Error.
 	Refused  []string
-	Problems network.Problems
+	Problems problem.Problems
 }
 
 // Of returns the networks of all NodePools. The first network of a NodePool
@@ -48,7 +49,7 @@ type Requested struct {
 //
 // ofNodePools are the problems of the HostedCluster's annotations for one NodePool, by its
 // name.
-func Of(o objects.Objects, base settings.Values, ofNodePools map[string]network.Problems, last network.Plan) Requested {
+func Of(o objects.Objects, base settings.Values, ofNodePools map[string]problem.Problems, last network.Plan) Requested {
 	var all []merged
 	var primary []int
 	problems := unknownNodePools(o)
@@ -83,7 +84,7 @@ func Of(o objects.Objects, base settings.Values, ofNodePools map[string]network.
 	problems = append(problems, noNetworks(o, base, len(all))...)
 	var refused []string
 	if len(all) > 0 {
-		var ps network.Problems
+		var ps problem.Problems
 		refused, ps = notSelected(o, base.Network)
 		problems = append(problems, ps...)
 	}
@@ -120,7 +121,7 @@ func withAttachments(o objects.Objects, all []merged) Requested {
 		}
 		out.Problems = append(out.Problems, ps...)
 		if s.Primary && len(s.otherRoute) > 0 {
-			out.Problems = append(out.Problems, a.Problem(network.VMsHaveOtherRoute, network.Args{"nodePools": strings.Join(s.otherRoute, ", ")}))
+			out.Problems = append(out.Problems, a.Problem(problem.VMsHaveOtherRoute, problem.Args{"nodePools": strings.Join(s.otherRoute, ", ")}))
 		}
 		s.Attachment = a
 		for _, x := range out.Networks {
@@ -134,15 +135,15 @@ func withAttachments(o objects.Objects, all []merged) Requested {
 }
 
 // unknownNodePools returns problems for annotations that name a missing NodePool.
-func unknownNodePools(o objects.Objects) network.Problems {
-	var problems network.Problems
+func unknownNodePools(o objects.Objects) problem.Problems {
+	var problems problem.Problems
 	for _, full := range slices.Sorted(maps.Keys(o.HostedCluster.Annotations)) {
 		name, ok := settings.NodePoolOf(full)
 		if !ok || len(o.NodePools) == 0 || hasNodePool(o, name) {
 			continue
 		}
-		problems = append(problems, network.NewProblem(network.NodePoolNotFound, network.Subject{Kind: "HostedCluster", Name: o.HostedCluster.Name},
-			network.Args{"nodePool": name}, strings.TrimPrefix(full, settings.Prefix)))
+		problems = append(problems, problem.New(problem.NodePoolNotFound, problem.Subject{Kind: "HostedCluster", Name: o.HostedCluster.Name},
+			problem.Args{"nodePool": name}, strings.TrimPrefix(full, settings.Prefix)))
 	}
 	return problems
 }
@@ -216,17 +217,17 @@ const fieldAdditionalNetworks = "spec.platform.kubevirt.additionalNetworks"
 
 // noNetworks returns the reason why the cluster has no networks. found is the number
 // of networks; the result is empty if it is not 0.
-func noNetworks(o objects.Objects, base settings.Values, found int) network.Problems {
+func noNetworks(o objects.Objects, base settings.Values, found int) problem.Problems {
 	if found > 0 {
 		return nil
 	}
 	if len(o.NodePools) == 0 {
-		return network.Problems{network.NewProblem(network.NodePoolMissing, network.Subject{}, nil)}
+		return problem.Problems{problem.New(problem.NodePoolMissing, problem.Subject{}, nil)}
 	}
 	if base.Network != "auto" && base.Network != "" {
-		return network.Problems{network.NewProblem(network.NetworkNotNamed, network.Subject{}, network.Args{"network": base.Network}, settings.KeyNetwork, fieldAdditionalNetworks)}
+		return problem.Problems{problem.New(problem.NetworkNotNamed, problem.Subject{}, problem.Args{"network": base.Network}, settings.KeyNetwork, fieldAdditionalNetworks)}
 	}
-	return network.Problems{network.NewProblem(network.NoNetworkNamed, network.Subject{}, nil, fieldAdditionalNetworks, settings.KeyNetwork)}
+	return problem.Problems{problem.New(problem.NoNetworkNamed, problem.Subject{}, nil, fieldAdditionalNetworks, settings.KeyNetwork)}
 }
 
 // Wanted returns the names of the networks that must not be removed: those that some

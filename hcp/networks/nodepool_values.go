@@ -10,6 +10,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // merge combines two requests for the same network. Different values are a problem:
@@ -37,14 +38,14 @@ func merge(a, b merged) merged {
 	}
 	out.Primary, out.VMs = a.Primary || b.Primary, a.VMs+b.VMs
 	problems := slices.Concat(a.problems, b.problems)
-	disagree := func(c network.Cause, args network.Args, keys ...string) {
-		all := network.Args{"nodePools": strings.Join(a.NodePools, ", "), "otherNodePool": b.NodePools[0]}
+	disagree := func(c problem.Cause, args problem.Args, keys ...string) {
+		all := problem.Args{"nodePools": strings.Join(a.NodePools, ", "), "otherNodePool": b.NodePools[0]}
 		maps.Copy(all, args)
 		problems = append(problems, a.Attachment.Problem(c, all, keys...))
 	}
 	if keys := differing(values(a.NetworkRequest), values(b.NetworkRequest)); a.listedFirst == b.listedFirst && len(keys) > 0 {
-		disagree(network.NodePoolSettingsDiffer, nil, keys...)
-		problems[len(problems)-1].Subject = network.Subject{Kind: string(settings.OnNodePool), Name: b.NodePools[0]}
+		disagree(problem.NodePoolSettingsDiffer, nil, keys...)
+		problems[len(problems)-1].Subject = problem.Subject{Kind: string(settings.OnNodePool), Name: b.NodePools[0]}
 	}
 	if !out.CIDR.IsValid() {
 		out.CIDRField, out.CIDRKeys = other.CIDRField, other.CIDRKeys
@@ -56,7 +57,7 @@ func merge(a, b merged) merged {
 		case !k.IsSet(own):
 			k.Take(&own, others)
 		case !k.Same(own, others):
-			disagree(network.NodePoolValuesDiffer, network.Args{"value": k.Text(values(a.NetworkRequest)), "otherValue": k.Text(values(b.NetworkRequest))}, k.Name)
+			disagree(problem.NodePoolValuesDiffer, problem.Args{"value": k.Text(values(a.NetworkRequest)), "otherValue": k.Text(values(b.NetworkRequest))}, k.Name)
 		}
 	}
 	out.setValues(own)
@@ -66,13 +67,13 @@ func merge(a, b merged) merged {
 
 // overriding returns a problem if some NodePools on s have value own of the annotation key, and
 // others have none, so that the HostedCluster's value applies to these.
-func (s merged) overriding(key, own, ofCluster string) network.Problems {
+func (s merged) overriding(key, own, ofCluster string) problem.Problems {
 	without := s.without[key]
 	if len(without) == 0 || own == ofCluster {
 		return nil
 	}
 	with := slices.DeleteFunc(slices.Clone(s.NodePools), func(np string) bool { return slices.Contains(without, np) })
-	return network.Problems{s.Attachment.Problem(network.NodePoolOverridesOthers, network.Args{
+	return problem.Problems{s.Attachment.Problem(problem.NodePoolOverridesOthers, problem.Args{
 		"nodePools": strings.Join(with, ", "), "otherNodePool": strings.Join(without, ", "), "value": own, "otherValue": ofCluster}, key)}
 }
 

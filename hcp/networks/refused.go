@@ -12,21 +12,22 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // refusing returns ps, the problems of s, of which at least one is an Error.
-func (s merged) refusing(ps network.Problems) network.Problems {
+func (s merged) refusing(ps problem.Problems) problem.Problems {
 	if !s.Primary {
 		return ps.NotBlocking()
 	}
 	ps = slices.Clone(ps)
 	for i := range ps {
-		if ps[i].Severity != network.SeverityError {
+		if ps[i].Severity != problem.SeverityError {
 			continue
 		}
 		ps[i].Confined = true
 		if ps[i].Args["nad"] == "" && ps[i].Args["network"] == "" {
-			args := network.Args{"network": s.Attachment.String()}
+			args := problem.Args{"network": s.Attachment.String()}
 			maps.Copy(args, ps[i].Args)
 			ps[i].Args = args
 		}
@@ -51,14 +52,14 @@ func bootNetwork(hc *hyperv1.HostedCluster, np hyperv1.NodePool) (a network.Atta
 
 // notSelected returns the networks that VMs boot from and that annotation network leaves out,
 // with an Error for each NodePool.
-func notSelected(o objects.Objects, selected string) (names []string, ps network.Problems) {
+func notSelected(o objects.Objects, selected string) (names []string, ps problem.Problems) {
 	for _, np := range oldestFirst(o.NodePools) {
 		a, boots := bootNetwork(o.HostedCluster, np)
 		if !boots || selects(selected, a) {
 			continue
 		}
-		p := network.NewProblem(network.NetworkNotSelected, network.Subject{Kind: string(settings.OnNodePool), Name: np.Name},
-			network.Args{"network": a.String(), "selected": selected, "nodePools": np.Name}, settings.KeyNetwork, fieldAdditionalNetworks)
+		p := problem.New(problem.NetworkNotSelected, problem.Subject{Kind: string(settings.OnNodePool), Name: np.Name},
+			problem.Args{"network": a.String(), "selected": selected, "nodePools": np.Name}, settings.KeyNetwork, fieldAdditionalNetworks)
 		p.Confined = true
 		names, ps = append(names, a.NetworkName()), append(ps, p)
 	}

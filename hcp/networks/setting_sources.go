@@ -10,6 +10,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // SettingSources returns where each setting of s is set, without defaults. Keys are
@@ -33,14 +34,14 @@ func SettingSources(o objects.Objects, s network.NetworkRequest) map[string]stri
 
 // unusedOfNAD returns a problem for each value of the NetworkAttachmentDefinition of s, own, that is not
 // used because another object sets a different one.
-func unusedOfNAD(o objects.Objects, s network.NetworkRequest, own settings.Values) network.Problems {
-	var out network.Problems
-	on := network.Subject{Kind: string(settings.OnNetworkAttachmentDefinition), Namespace: s.Attachment.Namespace, Name: s.Attachment.Name}
+func unusedOfNAD(o objects.Objects, s network.NetworkRequest, own settings.Values) problem.Problems {
+	var out problem.Problems
+	on := problem.Subject{Kind: string(settings.OnNetworkAttachmentDefinition), Namespace: s.Attachment.Namespace, Name: s.Attachment.Name}
 	sources := SettingSources(o, s)
 	for _, k := range ofNetworkAttachmentDefinitions() {
 		if value, used := k.Text(own), k.Text(values(s)); k.IsSet(own) && value != used {
-			out = append(out, network.NewProblem(network.NADValueUnused, on,
-				network.Args{"network": s.Attachment.String(), "value": value, "otherValue": used, "source": sources[k.Name]}, k.Name))
+			out = append(out, problem.New(problem.NADValueUnused, on,
+				problem.Args{"network": s.Attachment.String(), "value": value, "otherValue": used, "source": sources[k.Name]}, k.Name))
 		}
 	}
 	return out

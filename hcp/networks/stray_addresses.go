@@ -7,21 +7,21 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // strayAddresses returns a problem for each address of base that no network of all has, though
 // setAddresses has set them. home is as there.
-func strayAddresses(all []merged, home int, o objects.Objects, base settings.Values) network.Problems {
+func strayAddresses(all []merged, home int, o objects.Objects, base settings.Values) problem.Problems {
 	if len(all) == 0 || slices.ContainsFunc(all, func(s merged) bool { return !s.CIDR.IsValid() }) {
 		return nil // A CIDR that is set later may contain them.
 	}
-	var problems network.Problems
-	report := func(c network.Cause, key, value string) {
-		problems = append(problems, network.NewProblem(c, network.Subject{Kind: string(settings.OnHostedCluster), Name: o.HostedCluster.Name}, network.Args{"value": value}, key))
+	var problems problem.Problems
+	report := func(c problem.Cause, key, value string) {
+		problems = append(problems, problem.New(c, problem.Subject{Kind: string(settings.OnHostedCluster), Name: o.HostedCluster.Name}, problem.Args{"value": value}, key))
 	}
 	if base.CIDR.IsValid() && home < 0 {
-		report(network.ClusterCIDRUnused, settings.KeyCIDR, base.CIDR.String())
+		report(problem.ClusterCIDRUnused, settings.KeyCIDR, base.CIDR.String())
 	}
 	for _, k := range settings.Keys() {
 		for _, p := range k.Parts(base) {
@@ -29,7 +29,7 @@ func strayAddresses(all []merged, home int, o objects.Objects, base settings.Val
 				return slices.ContainsFunc(k.Parts(values(s.NetworkRequest)), p.Equal)
 			})
 			if !used && !within(all, p.Addresses) {
-				report(network.ClusterAddressesUnused, k.Name, p.Text)
+				report(problem.ClusterAddressesUnused, k.Name, p.Text)
 			}
 		}
 	}

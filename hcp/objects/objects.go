@@ -21,6 +21,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // Objects holds all objects that are read about one hosted cluster.
@@ -53,7 +54,7 @@ type Objects struct {
 	// Permissions are those of the management cluster's administrator.
 	Permissions network.Permissions
 	// Unreadable are problems of objects that cannot be decoded as a whole.
-	Unreadable network.Problems
+	Unreadable problem.Problems
 	// Partial is true if the objects were read from files. Then a missing object might
 	// exist in the cluster.
 	Partial bool

@@ -13,6 +13,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // SetHostedCluster sets the hosted cluster of o.
@@ -82,7 +83,7 @@ func ClusterOf(np *lenient.NodePool) string {
 const maxUnreadable = 3
 
 // unreadable returns a problem if object has fields that cannot be decoded.
-func unreadable[T any, P lenient.Imported[T]](object *lenient.Object[T, P]) network.Problems {
+func unreadable[T any, P lenient.Imported[T]](object *lenient.Object[T, P]) problem.Problems {
 	if len(object.Unreadable) == 0 {
 		return nil
 	}
@@ -92,19 +93,19 @@ func unreadable[T any, P lenient.Imported[T]](object *lenient.Object[T, P]) netw
 		keys = append(keys, f.Field)
 	}
 	kind := object.GVK().Kind
-	on := network.Subject{Kind: kind, Namespace: object.Namespace, Name: object.Name}
+	on := problem.Subject{Kind: kind, Namespace: object.Namespace, Name: object.Name}
 	name := strings.TrimPrefix(object.Namespace+"/"+object.Name, "/")
-	return network.Problems{network.NewProblem(network.FieldUnreadable, on,
-		network.Args{"kind": kind, "object": name, "fields": strings.Join(fields, "; ")}, keys...)}
+	return problem.Problems{problem.New(problem.FieldUnreadable, on,
+		problem.Args{"kind": kind, "object": name, "fields": strings.Join(fields, "; ")}, keys...)}
 }
 
 // ReadPlanInForce reads the text of a plan that is stored in namespace ns. A plan that exists and
 // cannot be read is a problem, and not the same as no plan: VMs would lose their addresses.
-func ReadPlanInForce(ns, text string) (network.Plan, network.Problems) {
+func ReadPlanInForce(ns, text string) (network.Plan, problem.Problems) {
 	p, err := network.ReadPlan([]byte(text))
 	if err != nil {
-		stored := network.Subject{Kind: "ConfigMap", Namespace: ns, Name: wire.PlanConfigMap}
-		return p, network.Problems{network.NewProblem(network.PlanUnreadable, stored, network.Args{"namespace": ns, "error": err.Error()})}
+		stored := problem.Subject{Kind: "ConfigMap", Namespace: ns, Name: wire.PlanConfigMap}
+		return p, problem.Problems{problem.New(problem.PlanUnreadable, stored, problem.Args{"namespace": ns, "error": err.Error()})}
 	}
 	return p, nil
 }

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"strconv"
 
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A format is one way to write a value: its parser, and what the API server checks at admission.
@@ -26,10 +26,10 @@ type Requirement struct {
 	// Valid is an expression that is true for a valid entry v, which has no spaces around it.
 	// It may assume that the requirements before it hold for this entry.
 	Valid string
-	Cause network.Cause
+	Cause problem.Cause
 	// Args are arguments of the message. The argument value is the entry, or the whole
 	// annotation if the cause is AnnotationUnreadable.
-	Args network.Args
+	Args problem.Args
 	// Computed are further arguments, as expressions about the entry v.
 	Computed map[string]string
 }
@@ -85,13 +85,13 @@ func forEach(of string, requirements []Requirement) []Requirement {
 // tooLong refuses a list of more than maxListEntries entries.
 func tooLong(of string) Requirement {
 	most := strconv.Itoa(maxListEntries)
-	return Requirement{Valid: "(" + of + ").size() <= " + most, Cause: network.ListTooLong,
-		Args: network.Args{"most": most}, Computed: map[string]string{"count": "string((" + of + ").size())"}}
+	return Requirement{Valid: "(" + of + ").size() <= " + most, Cause: problem.ListTooLong,
+		Args: problem.Args{"most": most}, Computed: map[string]string{"count": "string((" + of + ").size())"}}
 }
 
 // wanted returns the requirement that is behind an error of want.
 func wanted(what, valid string) Requirement {
-	return Requirement{Valid: valid, Cause: network.AnnotationUnreadable, Args: network.Args{"want": what}}
+	return Requirement{Valid: valid, Cause: problem.AnnotationUnreadable, Args: problem.Args{"want": what}}
 }
 
 // Requirements returns what the API server checks of the key's value, in order.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 const longestAddressList = 16
 
 func cidrs() format[netip.Prefix] {
-	masked := Requirement{Valid: "cidr(v) == cidr(v).masked()", Cause: network.CIDRHasHostBits,
+	masked := Requirement{Valid: "cidr(v) == cidr(v).masked()", Cause: problem.CIDRHasHostBits,
 		Computed: map[string]string{"want": "string(cidr(v).masked())"}}
 	return format[netip.Prefix]{cidr, []Requirement{wanted(wantCIDR, "isCIDR(v) && cidr(v).ip().family() == 4"), masked}}
 }
@@ -33,7 +34,7 @@ func cidr(v string) (netip.Prefix, error) {
 		return netip.Prefix{}, want(wantCIDR)
 	}
 	if p != p.Masked() {
-		return netip.Prefix{}, ValueError{network.CIDRHasHostBits, network.Args{"value": v, "want": p.Masked().String()}}
+		return netip.Prefix{}, ValueError{problem.CIDRHasHostBits, problem.Args{"value": v, "want": p.Masked().String()}}
 	}
 	return p, nil
 }
@@ -82,7 +83,7 @@ func addressRanges() format[network.Range] {
 
 // forward refuses a range that ends before it begins, if expression when is true.
 func forward(when string) Requirement {
-	return Requirement{Valid: fmt.Sprintf("!(%s) || [%s].all(n, n[0] <= n[n.size() - 1])", when, numbers), Cause: network.RangeReversed}
+	return Requirement{Valid: fmt.Sprintf("!(%s) || [%s].all(n, n[0] <= n[n.size() - 1])", when, numbers), Cause: problem.RangeReversed}
 }
 
 // addressRange parses "first-last". A single address is a range of one.
@@ -100,7 +101,7 @@ func addressRange(v string) (network.Range, error) {
 		return network.Range{}, err
 	}
 	if l.Less(f) {
-		return network.Range{}, bad(network.RangeReversed, v)
+		return network.Range{}, bad(problem.RangeReversed, v)
 	}
 	return network.Range{First: f, Last: l}, nil
 }
@@ -111,7 +112,7 @@ func addressLists() format[[]netip.Addr] {
 	return format[[]netip.Addr]{addressList, []Requirement{
 		wanted(wantAddress, fmt.Sprintf("%s ? %s : v.split(',').all(a, %s)", oneRange, isRange, isIPv4("a.trim()"))),
 		forward(oneRange),
-		{Valid: short, Cause: network.RangeTooLong, Args: network.Args{"most": fmt.Sprint(longestAddressList)}},
+		{Valid: short, Cause: problem.RangeTooLong, Args: problem.Args{"most": fmt.Sprint(longestAddressList)}},
 	}}
 }
 
@@ -127,7 +128,7 @@ func addressList(v string) ([]netip.Addr, error) {
 	var out []netip.Addr
 	for a := r.First; r.Contains(a); a = a.Next() {
 		if out = append(out, a); len(out) > longestAddressList {
-			return nil, ValueError{network.RangeTooLong, network.Args{"value": v, "most": fmt.Sprint(longestAddressList)}}
+			return nil, ValueError{problem.RangeTooLong, problem.Args{"value": v, "most": fmt.Sprint(longestAddressList)}}
 		}
 	}
 	return out, nil

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A HostPort is a lower-case DNS name and a TCP port that VMs connect to.
@@ -130,7 +131,7 @@ func record(v string) (network.Record, error) {
 func allowedHostLists() format[*AllowedHosts] {
 	const further = "v.contains(',') ? v.substring(v.indexOf(',') + 1).split(',') : []"
 	requirements := []Requirement{wanted(wantAuto, "v == 'none' || v.split(',')[0].trim() == 'auto'"), tooLong(further)}
-	return format[*AllowedHosts]{allowedHosts, append(requirements, forEach(further, hostPort(network.HostInManagementCluster))...)}
+	return format[*AllowedHosts]{allowedHosts, append(requirements, forEach(further, hostPort(problem.HostInManagementCluster))...)}
 }
 
 func allowedHosts(v string) (*AllowedHosts, error) {
@@ -156,26 +157,26 @@ func ExternalHost(v string) (HostPort, error) {
 		return HostPort{}, err
 	}
 	if inCluster(h.Host) {
-		return HostPort{}, bad(network.HostInManagementCluster, h.Host)
+		return HostPort{}, bad(problem.HostInManagementCluster, h.Host)
 	}
 	return h, nil
 }
 
 func publishedHosts() format[HostPort] {
 	port := wanted(wantHostPort, "v.contains(':')")
-	return format[HostPort]{publishedAt, append([]Requirement{port}, hostPort(network.HostInHostedCluster)...)}
+	return format[HostPort]{publishedAt, append([]Requirement{port}, hostPort(problem.HostInHostedCluster)...)}
 }
 
 // hostPort returns the requirements of "host" and "host:port". inside is the cause for names inside
 // a cluster.
-func hostPort(inside network.Cause) []Requirement {
+func hostPort(inside problem.Cause) []Requirement {
 	const host, port = "v.split(':', 2)[0]", "v.split(':', 2)[1]"
 	name := map[string]string{"value": "v.split(':', 2)[0].lowerAscii()"}
 	return []Requirement{
 		wanted(wantPort, "!v.contains(':') || "+port+".matches('^0*[1-9][0-9]{0,4}$') && int("+port+") <= 65535"),
-		{Valid: "!isIP(" + host + ".replace('[', '').replace(']', ''))", Cause: network.HostIsAddress},
+		{Valid: "!isIP(" + host + ".replace('[', '').replace(']', ''))", Cause: problem.HostIsAddress},
 		wanted(wantDomain, isDomain(host)),
-		{Valid: host + ".matches('[.][^.]')", Cause: network.HostHasOneLabel},
+		{Valid: host + ".matches('[.][^.]')", Cause: problem.HostHasOneLabel},
 		{Valid: "!" + host + ".lowerAscii().matches('[.](svc|cluster[.]local)[.]?$|^(kubernetes|openshift)[.]default[.]?$')",
 			Cause: inside, Computed: name},
 	}
@@ -186,7 +187,7 @@ func hostPort(inside network.Cause) []Requirement {
 func publishedAt(v string) (HostPort, error) {
 	h, err := readHostPort(v, 0)
 	if err == nil && inCluster(h.Host) {
-		return HostPort{}, bad(network.HostInHostedCluster, h.Host)
+		return HostPort{}, bad(problem.HostInHostedCluster, h.Host)
 	}
 	return h, err
 }
@@ -218,17 +219,17 @@ func readHostPort(v string, fallback uint16) (HostPort, error) {
 		return HostPort{}, want(wantHostPort)
 	}
 	if _, err := netip.ParseAddr(strings.Trim(v, "[]")); err == nil {
-		return HostPort{}, bad(network.HostIsAddress, v)
+		return HostPort{}, bad(problem.HostIsAddress, v)
 	}
 	if _, err := netip.ParseAddr(host); err == nil {
-		return HostPort{}, bad(network.HostIsAddress, v)
+		return HostPort{}, bad(problem.HostIsAddress, v)
 	}
 	name, err := DomainName(host)
 	if err != nil {
 		return HostPort{}, err
 	}
 	if !strings.Contains(name, ".") {
-		return HostPort{}, bad(network.HostHasOneLabel, v)
+		return HostPort{}, bad(problem.HostHasOneLabel, v)
 	}
 	return HostPort{Host: name, Port: port}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // maxListEntries limits the lists whose entries become DNS names and listeners,
@@ -23,7 +24,7 @@ const maxListEntries = 64
 // limitedList parses a comma-separated list of at most maxListEntries entries.
 func limitedList[T any](v string, read func(string) (T, error)) ([]T, error) {
 	if n := strings.Count(v, ",") + 1; n > maxListEntries {
-		return nil, ValueError{network.ListTooLong, network.Args{"count": strconv.Itoa(n), "most": strconv.Itoa(maxListEntries)}}
+		return nil, ValueError{problem.ListTooLong, problem.Args{"count": strconv.Itoa(n), "most": strconv.Itoa(maxListEntries)}}
 	}
 	return list(v, read)
 }
@@ -210,7 +211,7 @@ func nodeLabelLists() format[map[string]string] {
 	const keys = `v.split(',').map(e, e.trim().split('=')[0])`
 	once := Requirement{
 		Valid:    fmt.Sprintf("v.split(',').size() > %d || [%s].all(keys, keys.all(k, keys.exists_one(o, o == k)))", maxListEntries, keys),
-		Cause:    network.ListEntryRepeated,
+		Cause:    problem.ListEntryRepeated,
 		Computed: map[string]string{"value": "[" + keys + "].map(keys, keys.filter(k, !keys.exists_one(o, o == k))[0])[0]"},
 	}
 	return format[map[string]string]{nodeLabels, append(forEach(commaSeparated, []Requirement{wanted(wantLabels, label)}), once)}
@@ -226,7 +227,7 @@ func nodeLabels(v string) (map[string]string, error) {
 			return nil, want(wantLabels)
 		}
 		if _, twice := out[key]; twice {
-			return nil, bad(network.ListEntryRepeated, key)
+			return nil, bad(problem.ListEntryRepeated, key)
 		}
 		out[key] = value
 	}

@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestEveryExampleIsAccepted checks that each documented example is valid on the
@@ -24,7 +24,7 @@ func TestEveryExampleIsAccepted(t *testing.T) {
 					return
 				}
 				g.Expect(problems).To(HaveLen(1))
-				g.Expect(problems[0].Reason).To(Equal(network.AnnotationUnknown))
+				g.Expect(problems[0].Reason).To(Equal(problem.AnnotationUnknown))
 				g.Expect(message(problems[0])).To(ContainSubstring("Set it on one of: " + k.On.String()))
 			})
 		}

@@ -8,22 +8,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // unknown returns the problem of a key that has no effect on an object of kind at.
-func unknown(on network.Subject, name string, at Place) network.Problem {
+func unknown(on problem.Subject, name string, at Place) problem.Problem {
 	near, ok := nearest(name, at)
 	ofPool, nodePool, _ := strings.Cut(name, ".")
 	switch _, isKey := find(ofPool, OnNodePool); {
 	case isKey && nodePool != "" && at == OnHostedCluster:
-		return network.NewProblem(network.AnnotationNotPerNodePool, on, network.Args{"meant": ofPool, "nodePool": nodePool}, name)
+		return problem.New(problem.AnnotationNotPerNodePool, on, problem.Args{"meant": ofPool, "nodePool": nodePool}, name)
 	case ok && near.Name == name:
-		return network.NewProblem(network.AnnotationMisplaced, on, network.Args{"places": near.On.String()}, name)
+		return problem.New(problem.AnnotationMisplaced, on, problem.Args{"places": near.On.String()}, name)
 	case ok:
-		return network.NewProblem(network.AnnotationMisspelled, on, network.Args{"meant": near.Name}, name)
+		return problem.New(problem.AnnotationMisspelled, on, problem.Args{"meant": near.Name}, name)
 	}
-	return network.NewProblem(network.AnnotationNotKnown, on, nil, name)
+	return problem.New(problem.AnnotationNotKnown, on, nil, name)
 }
 
 // nearest returns the key with the smallest edit distance to name, at most three, and
@@ -74,12 +74,12 @@ func nearPrefix(full string) (meant string, ok bool) {
 
 // Labels returns a problem for each label that would have an effect as an annotation on an object of
 // kind at.
-func Labels(at Place, object string, labels map[string]string) network.Problems {
-	var out network.Problems
+func Labels(at Place, object string, labels map[string]string) problem.Problems {
+	var out problem.Problems
 	for _, full := range slices.Sorted(maps.Keys(labels)) {
 		name, ours := strings.CutPrefix(full, Prefix)
 		if _, known := find(name, at); ours && known {
-			out = append(out, network.NewProblem(network.LabelNotAnnotation, subject(at, object), nil, name))
+			out = append(out, problem.New(problem.LabelNotAnnotation, subject(at, object), nil, name))
 		}
 	}
 	return out

@@ -6,19 +6,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // Unquoted returns a problem for each annotation of oooi among keys, whose values in a file are not strings.
 // Keys may have any prefix. annotations has their values as text.
-func Unquoted(at Place, object string, annotations map[string]string, keys []string) network.Problems {
-	var out network.Problems
+func Unquoted(at Place, object string, annotations map[string]string, keys []string) problem.Problems {
+	var out problem.Problems
 	for _, full := range slices.Sorted(slices.Values(keys)) {
 		name, ours := strings.CutPrefix(full, Prefix)
 		if _, set := annotations[full]; !ours || !set {
 			continue
 		}
-		out = append(out, network.NewProblem(network.AnnotationNotString, subject(at, object), network.Args{"value": annotations[full]}, name))
+		out = append(out, problem.New(problem.AnnotationNotString, subject(at, object), problem.Args{"value": annotations[full]}, name))
 	}
 	return out
 }

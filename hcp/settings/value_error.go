@@ -5,14 +5,14 @@ package settings
 import (
 	"maps"
 
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A ValueError holds why an annotation's value is invalid. Args are arguments of
 // the problem's message. They may lack the annotation's key and value.
 type ValueError struct {
-	Cause network.Cause
-	Args  network.Args
+	Cause problem.Cause
+	Args  problem.Args
 }
 
 // Error returns the cause, for logs. Package explain renders the message for users.
@@ -20,23 +20,23 @@ func (m ValueError) Error() string { return string(m.Cause) }
 
 // want returns a ValueError that describes the accepted values.
 func want(what string) error {
-	return ValueError{network.AnnotationUnreadable, network.Args{"want": what}}
+	return ValueError{problem.AnnotationUnreadable, problem.Args{"want": what}}
 }
 
 // bad returns a ValueError about one part of the value.
-func bad(c network.Cause, part string) error { return ValueError{c, network.Args{"value": part}} }
+func bad(c problem.Cause, part string) error { return ValueError{c, problem.Args{"value": part}} }
 
 // invalid returns the problem of an annotation whose value could not be parsed.
 // name is the key without its prefix.
-func invalid(on network.Subject, name, value string, err error) network.Problem {
+func invalid(on problem.Subject, name, value string, err error) problem.Problem {
 	m, ok := err.(ValueError)
 	if !ok {
-		m = ValueError{Cause: network.AnnotationUnreadable, Args: network.Args{"want": err.Error()}}
+		m = ValueError{Cause: problem.AnnotationUnreadable, Args: problem.Args{"want": err.Error()}}
 	}
-	args := network.Args{}
-	if m.Cause == network.AnnotationUnreadable {
+	args := problem.Args{}
+	if m.Cause == problem.AnnotationUnreadable {
 		args["value"] = value
 	}
 	maps.Copy(args, m.Args)
-	return network.NewProblem(m.Cause, on, args, name)
+	return problem.New(m.Cause, on, args, name)
 }

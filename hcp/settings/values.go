@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // Values holds the values that annotations set. A zero field is not set.
@@ -49,7 +50,7 @@ type Values struct {
 
 // Check validates the annotations of one object against the table. It returns a
 // problem for each invalid value and for each key that has no effect on that kind.
-func Check(kind, name string, annotations map[string]string) network.Problems {
+func Check(kind, name string, annotations map[string]string) problem.Problems {
 	_, problems := Overlay(Values{}, Place(kind), name, annotations)
 	return problems
 }
@@ -57,14 +58,14 @@ func Check(kind, name string, annotations map[string]string) network.Problems {
 // Overlay returns base with the values of one object's annotations set. An invalid
 // value is a problem of severity Error: a partial configuration is never applied.
 // Values for one NodePool are validated but not set; see ForNodePool.
-func Overlay(base Values, at Place, object string, annotations map[string]string) (Values, network.Problems) {
+func Overlay(base Values, at Place, object string, annotations map[string]string) (Values, problem.Problems) {
 	s := base
 	on := subject(at, object)
-	var problems network.Problems
+	var problems problem.Problems
 	for _, full := range slices.Sorted(maps.Keys(annotations)) {
 		name, ours := strings.CutPrefix(full, Prefix)
 		if meant, misspelled := nearPrefix(full); misspelled {
-			problems = append(problems, network.NewProblem(network.AnnotationPrefixMisspelled, on, network.Args{"meant": meant}, full))
+			problems = append(problems, problem.New(problem.AnnotationPrefixMisspelled, on, problem.Args{"meant": meant}, full))
 		}
 		if !ours {
 			continue
@@ -89,7 +90,7 @@ func Overlay(base Values, at Place, object string, annotations map[string]string
 // override the HostedCluster's annotations for that NodePool, which override base.
 // Addresses of base are cleared, because they belong to one network only. Invalid
 // values on the HostedCluster are ignored here, because Overlay reports them.
-func ForNodePool(base Values, hostedCluster map[string]string, name string, own map[string]string) (Values, network.Problems) {
+func ForNodePool(base Values, hostedCluster map[string]string, name string, own map[string]string) (Values, problem.Problems) {
 	s := base
 	s.CIDRField, s.CIDRKey = "", ""
 	for _, k := range table() {
@@ -98,7 +99,7 @@ func ForNodePool(base Values, hostedCluster map[string]string, name string, own 
 		}
 		key := k.Name + "." + name
 		if v, ok := hostedCluster[Prefix+key]; ok && k.PerNodePool {
-			_ = s.apply(k, strings.TrimSpace(v), key, network.Subject{Kind: "the HostedCluster"})
+			_ = s.apply(k, strings.TrimSpace(v), key, problem.Subject{Kind: "the HostedCluster"})
 		}
 	}
 	return Overlay(s, OnNodePool, name, own)
@@ -114,7 +115,7 @@ func NodePoolOf(full string) (name string, ok bool) {
 }
 
 // apply sets one value in s, and records where a CIDR is set.
-func (s *Values) apply(k Key, value, name string, on network.Subject) error {
+func (s *Values) apply(k Key, value, name string, on problem.Subject) error {
 	err := k.value.set(s, value)
 	if err == nil && k.Name == KeyCIDR {
 		s.CIDRKey, s.CIDRField = name, "annotation "+name+" on "+on.String()
@@ -124,8 +125,8 @@ func (s *Values) apply(k Key, value, name string, on network.Subject) error {
 
 // subject returns the object that has the annotations. object is its name or
 // "<namespace>/<name>".
-func subject(at Place, object string) network.Subject {
-	s := network.Subject{Kind: string(at), Name: object}
+func subject(at Place, object string) problem.Subject {
+	s := problem.Subject{Kind: string(at), Name: object}
 	if namespace, name, ok := strings.Cut(object, "/"); ok {
 		s.Namespace, s.Name = namespace, name
 	}

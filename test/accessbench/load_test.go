@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cldmnky/oooi/network/access/dial"
+	"github.com/cldmnky/oooi/access/dial"
 	"github.com/cldmnky/oooi/test/programs"
 )
 

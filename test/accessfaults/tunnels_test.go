@@ -19,7 +19,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/network/access/dial"
+	"github.com/cldmnky/oooi/access/dial"
 )
 
 const (

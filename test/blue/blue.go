@@ -28,10 +28,12 @@ import (
 	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/leaseobject"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/version"
 )
@@ -66,11 +68,11 @@ func Plan() network.Plan {
 
 // Report is what the operator stores about it at that time.
 func Report() *explain.Report {
-	edge := network.Subject{Kind: "Edge", Namespace: "clusters-blue", Name: "oooi-edge-clusters-vlan100-2"}
+	edge := problem.Subject{Kind: "Edge", Namespace: "clusters-blue", Name: "oooi-edge-clusters-vlan100-2"}
 	return &explain.Report{
 		Version: explain.CurrentReportVersion, Cluster: Key.String(), Build: "v0.1.0", Written: At.Add(-9 * time.Minute), Generation: 3, Settings: "01234567", Inputs: "0123456789abcdef",
 		Plan: "fedcba9876543210", Ready: true, Reason: explain.ReadyWithWarnings, Boots: explain.Yes, Summary: "Nodes can boot: DHCP is ready.",
-		Problems: []explain.ReportProblem{{Problem: network.Problem{Severity: network.SeverityWarning, Reason: network.EdgeUnavailable, Subject: edge}, Text: "Edge 2 is not ready. Check its node."}},
+		Problems: []explain.ReportProblem{{Problem: problem.Problem{Severity: problem.SeverityWarning, Reason: problem.EdgeUnavailable, Subject: edge}, Text: "Edge 2 is not ready. Check its node."}},
 		Omitted:  3, UnavailableEdges: []explain.UnavailableEdge{{Subject: edge, Since: At.Add(-time.Hour)}}, Notes: []string{"Allowed external hosts: quay.io:443."},
 	}
 }
@@ -102,11 +104,11 @@ func Running() hcp.Running {
 }
 
 // Reports are those of the edges. That of edge 2 outlived its pod.
-func Reports() map[string]network.Report {
+func Reports() map[string]reported.Report {
 	n := Plan().Networks[0]
-	return map[string]network.Report{
-		wire.EdgeReport(n, n.Edges[0]).Name: {Edge: 1, Level: network.LevelReaches, Peer: network.PeerUnreachable, RefusedHosts: []string{"quay.io:443"}},
-		wire.EdgeReport(n, n.Edges[1]).Name: {Edge: 2, Level: network.LevelReaches, Peer: network.PeerServing, DarkBackends: []string{"ignition-server-proxy:443"}},
+	return map[string]reported.Report{
+		wire.EdgeReport(n, n.Edges[0]).Name: {Edge: 1, Level: reported.LevelReaches, Peer: reported.PeerUnreachable, RefusedHosts: []string{"quay.io:443"}},
+		wire.EdgeReport(n, n.Edges[1]).Name: {Edge: 2, Level: reported.LevelReaches, Peer: reported.PeerServing, DarkBackends: []string{"ignition-server-proxy:443"}},
 	}
 }
 
@@ -192,7 +194,7 @@ func Create(t *testing.T, c client.Client) {
 		apiserver.Serve(d)
 		g.Expect(c.Status().Update(t.Context(), d)).To(Succeed())
 		x := wire.EdgeReport(n, e)
-		report := network.Report{Edge: e.Number, Level: network.LevelReaches, Peer: network.PeerServing}
+		report := reported.Report{Edge: e.Number, Level: reported.LevelReaches, Peer: reported.PeerServing}
 		g.Expect(c.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: x.Name, Labels: x.Labels,
 			Annotations: map[string]string{wire.AnnotationReport: string(report.JSON())}}})).To(Succeed())
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
 
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -39,7 +40,7 @@ func Blue() network.Network {
 	}
 	seen := network.Facts{Endpoints: []network.Endpoint{{Name: "kube-apiserver", Addresses: []netip.Addr{netip.MustParseAddr("10.240.0.200")}, Port: 6443, Match: network.MatchAny,
 		Backend: network.Backend{Name: "kube-apiserver:6443", Service: "kube-apiserver", Port: 6443}}}}
-	decision := network.Derive(request, seen, network.Plan{}, nil)
+	decision := derive.Derive(request, seen, network.Plan{}, nil)
 	plan, ok := decision.Plan()
 	if !ok || plan.Validate() != nil {
 		panic(decision.Problems)

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/explain"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -42,7 +42,7 @@ func TestCauseThatWasAdded(t *testing.T) {
 		report.Cluster, report.Written = "clusters/blue", time.Unix(1, 0)
 		stored, err := explain.ReadReport(report.JSON())
 		read.Expect(err).NotTo(HaveOccurred())
-		read.Expect(stored.Problems).To(ContainElement(And(HaveField("Cause", network.Cause("CIDRIsAnExample")), HaveField("Text", text))))
+		read.Expect(stored.Problems).To(ContainElement(And(HaveField("Cause", problem.Cause("CIDRIsAnExample")), HaveField("Text", text))))
 	})
 	file := programs.WriteFile(t, t.TempDir(), "objects.yaml", string(golden.Find(t, "lb-ip").Read(t, "objects.yaml")))
 	for name, c := range map[string]*cobra.Command{"plan": plan.New(), "lint": plan.NewLint()} {

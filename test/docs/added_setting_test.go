@@ -12,13 +12,15 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
-	"github.com/cldmnky/oooi/config/admission/annotations"
+	"github.com/cldmnky/oooi/config/annotations"
+	"github.com/cldmnky/oooi/derive"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -27,7 +29,7 @@ const spare = "spare-ntp-server"
 
 // decided is what is derived of the cluster of story lb-ip with a second NodePool, and where its network's settings are set. The
 // setting has these values: on the HostedCluster, on each NodePool, and on the NetworkAttachmentDefinition.
-func decided(t *testing.T, ofCluster, ofFirst, ofSecond, ofNAD string) (network.Decision, map[string]string) {
+func decided(t *testing.T, ofCluster, ofFirst, ofSecond, ofNAD string) (derive.Decision, map[string]string) {
 	t.Helper()
 	d := &files.Dump{}
 	if err := d.Add(golden.Find(t, "lb-ip").Read(t, "objects.yaml")); err != nil {
@@ -53,7 +55,7 @@ func decided(t *testing.T, ofCluster, ofFirst, ofSecond, ofNAD string) (network.
 	if len(request.Networks) > 0 {
 		sources = networks.SettingSources(o, request.Networks[0])
 	}
-	return network.Derive(request, facts, network.Plan{}, nil), sources
+	return derive.Derive(request, facts, network.Plan{}, nil), sources
 }
 
 // TestSettingThatWasAdded: each place that knows settings knows it.
@@ -73,10 +75,10 @@ func TestSettingThatWasAdded(t *testing.T) {
 		}
 	})
 	t.Run("problems", func(t *testing.T) {
-		for cause, values := range map[network.Cause][4]string{
-			network.NodePoolSettingsDiffer: {"", "192.168.100.8", "192.168.100.9", ""},
-			network.NADValueUnused:         {"192.168.100.9", "", "", "192.168.100.8"},
-			network.AnnotationUnreadable:   {"x", "", "", ""},
+		for cause, values := range map[problem.Cause][4]string{
+			problem.NodePoolSettingsDiffer: {"", "192.168.100.8", "192.168.100.9", ""},
+			problem.NADValueUnused:         {"192.168.100.9", "", "", "192.168.100.8"},
+			problem.AnnotationUnreadable:   {"x", "", "", ""},
 		} {
 			decision, _ := decided(t, values[0], values[1], values[2], values[3])
 			NewWithT(t).Expect(decision.Problems).To(ContainElement(And(HaveField("Cause", cause), HaveField("Keys", ContainElement(spare)))))

@@ -13,7 +13,7 @@ import (
 
 	// What the tests with the build tag import, so that go test does not reuse an older result.
 	_ "github.com/cldmnky/oooi/cmd/oooi/plan"
-	_ "github.com/cldmnky/oooi/config/admission/annotations"
+	_ "github.com/cldmnky/oooi/config/annotations"
 	_ "github.com/cldmnky/oooi/dhcp"
 )
 
@@ -24,12 +24,12 @@ type edit struct{ file, before, text string }
 // have it then.
 func TestAddedCause(t *testing.T) {
 	added(t, "TestCauseThatWasAdded",
-		edit{"network/catalogue_addresses.go", "DHCPSettingsUnused = declare(", `CIDRIsAnExample = declare("CIDRIsAnExample", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
+		edit{"network/problem/catalogue_addresses.go", "DHCPSettingsUnused = declare(", `CIDRIsAnExample = declare("CIDRIsAnExample", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
 		What:   "CIDR {cidr} of network {network} is that of the examples.",
 		Effect: "Networks of two clusters may overlap.",
 		Fix:    "Set another one."})`},
-		edit{"network/unused_settings.go", "if !gives {", `if s.CIDR.String() == "192.168.100.0/24" {
-			ps = append(ps, s.problem(CIDRIsAnExample, Args{"cidr": s.CIDR.String()}, s.CIDRKeys...))
+		edit{"derive/served/unused_settings.go", "if !gives {", `if s.CIDR.String() == "192.168.100.0/24" {
+			ps = append(ps, s.Problem(problem.CIDRIsAnExample, problem.Args{"cidr": s.CIDR.String()}, s.CIDRKeys...))
 		}`},
 	)
 }
@@ -42,7 +42,7 @@ func TestAddedSetting(t *testing.T) {
 			Meaning: "An NTP server that VMs ask last.",
 			value:   into(addresses(), func(s *Values) *netip.Addr { return &s.SpareNTPServer })},`},
 		edit{"network/request.go", "DHCPRelays    []netip.Addr", "SpareNTPServer netip.Addr `json:\"spareNTPServer,omitzero\"`"},
-		edit{"network/dhcp_options.go", "if !n.Primary {", "if a := s.Settings.SpareNTPServer; a.IsValid() { d.NTPServers = append(slices.Clone(d.NTPServers), a) }"},
+		edit{"derive/served/dhcp_options.go", "if !n.Primary {", "if a := s.Settings.SpareNTPServer; a.IsValid() { d.NTPServers = append(slices.Clone(d.NTPServers), a) }"},
 	)
 }
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -161,7 +161,7 @@ To add a story, make a folder with a ~patch.yaml~. Begin it with a comment that 
 // the catalogue, and none for another.
 func TestEveryReasonIsExplained(t *testing.T) {
 	reasons := map[string]bool{}
-	for _, e := range network.Catalogue() {
+	for _, e := range problem.Catalogue() {
 		reasons[string(e.Reason)] = true
 	}
 	page, err := os.ReadFile(filepath.Join(root, "docs", "problems.md"))

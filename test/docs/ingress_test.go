@@ -11,9 +11,11 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -37,7 +39,7 @@ func TestDocumentedIngress(t *testing.T) {
 		g.Expect(d.Add(world)).To(Succeed())
 		g.Expect(d.Add([]byte(text))).To(Succeed())
 		request, facts := hcp.Translate(d.Clusters()[0], network.Plan{})
-		decision := network.Derive(request, facts, network.Plan{}, nil)
+		decision := derive.Derive(request, facts, network.Plan{}, nil)
 		plan, ok := decision.Plan()
 		g.Expect(ok).To(BeTrue())
 		var found string
@@ -49,6 +51,6 @@ func TestDocumentedIngress(t *testing.T) {
 			}
 		}
 		g.Expect(found).To(Equal(leads))
-		g.Expect(decision.Problems.Has(network.AppsUnreachable)).To(Equal(leads == ""))
+		g.Expect(decision.Problems.Has(problem.AppsUnreachable)).To(Equal(leads == ""))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -45,7 +45,7 @@ func TestEveryCauseIsListed(t *testing.T) {
 		}
 		texts[page[h[2]:h[3]]] = page[h[0]:end]
 	}
-	for _, c := range network.Catalogue() {
+	for _, c := range problem.Catalogue() {
 		row := regexp.MustCompile("(?m)^\\| `" + string(c.Cause) + "` \\| `" + string(c.Severity) + "` \\| \\S.* \\| \\S.* \\|$")
 		if n := len(row.FindAllString(texts[string(c.Reason)], -1)); n != 1 {
 			t.Errorf("docs/problems.md lists cause %s %d times below %s", c.Cause, n, c.Reason)
@@ -71,17 +71,17 @@ func problemsPage(text string) string {
 		before, marked := strings.CutSuffix(part, causesMark)
 		out.WriteString(before)
 		if heads := section.FindAllStringSubmatch(before, -1); marked && len(heads) > 0 {
-			out.WriteString(causesOf(network.Reason(heads[len(heads)-1][1])))
+			out.WriteString(causesOf(problem.Reason(heads[len(heads)-1][1])))
 		}
 	}
 	return out.String()
 }
 
 // causesOf returns the table of the causes of r.
-func causesOf(r network.Reason) string {
+func causesOf(r problem.Reason) string {
 	var out strings.Builder
 	out.WriteString("| cause | severity | message | fix |\n| --- | --- | --- | --- |\n")
-	for _, c := range network.Catalogue() {
+	for _, c := range problem.Catalogue() {
 		if c.Reason != r {
 			continue
 		}
@@ -99,7 +99,7 @@ var placeholder = regexp.MustCompile(`\{\w+\}`)
 
 // readable returns a template as Markdown, with a name between angle brackets for each
 // placeholder.
-func readable(template string, c network.Entry) string {
+func readable(template string, c problem.Entry) string {
 	escaped := strings.NewReplacer("*", `\*`, "|", `\|`).Replace(template)
 	return placeholder.ReplaceAllStringFunc(escaped, func(p string) string {
 		return "`<" + placeholderName(strings.Trim(p, "{}"), c) + ">`"
@@ -107,11 +107,11 @@ func readable(template string, c network.Entry) string {
 }
 
 // placeholderName returns what a reader calls an argument: "otherMAC" is "other MAC".
-func placeholderName(arg string, c network.Entry) string {
+func placeholderName(arg string, c problem.Entry) string {
 	switch {
 	case arg == "subject":
 		return c.Subject
-	case arg == "other" && c.Reason == network.AddressConflict:
+	case arg == "other" && c.Reason == problem.AddressConflict:
 		return "other destination"
 	case arg == "other":
 		return "other network"

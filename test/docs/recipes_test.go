@@ -11,10 +11,12 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -59,7 +61,7 @@ func TestRecipes(t *testing.T) {
 		d := planned(t, recipe)
 		_, ok := d.Plan()
 		g.Expect(ok).To(BeTrue(), "%v: %v", recipe, d.Problems)
-		for _, reason := range []network.Reason{network.AnnotationInvalid, network.AnnotationUnknown} {
+		for _, reason := range []problem.Reason{problem.AnnotationInvalid, problem.AnnotationUnknown} {
 			for _, p := range d.Problems {
 				g.Expect(p.Reason).NotTo(Equal(reason), "%v: %v", recipe, p)
 			}
@@ -86,7 +88,7 @@ func TestRecipeOfAnExistingVLAN(t *testing.T) {
 }
 
 // planned is the decision about the cluster of story lb-ip with these annotations.
-func planned(t *testing.T, annotations map[string]string) network.Decision {
+func planned(t *testing.T, annotations map[string]string) derive.Decision {
 	t.Helper()
 	g := NewWithT(t)
 	for _, s := range golden.Stories(t) {
@@ -100,8 +102,8 @@ func planned(t *testing.T, annotations map[string]string) network.Decision {
 			o.HostedCluster.Annotations[settings.Prefix+key] = value
 		}
 		request, facts := hcp.Translate(o, network.Plan{})
-		return network.Derive(request, facts, network.Plan{}, nil)
+		return derive.Derive(request, facts, network.Plan{}, nil)
 	}
 	t.Fatal("there is no story lb-ip")
-	return network.Decision{}
+	return derive.Decision{}
 }

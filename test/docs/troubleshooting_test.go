@@ -16,6 +16,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 const (
@@ -118,10 +119,10 @@ func TestTroubleshootingReasons(t *testing.T) {
 			g.Expect(alerts).To(ContainSubstring("\n## " + m[1] + "\n"))
 		}
 	}
-	for _, c := range network.Catalogue() {
+	for _, c := range problem.Catalogue() {
 		explained := named[string(c.Reason)] || strings.Contains(reasons, "\n## "+string(c.Reason)+"\n")
 		g.Expect(explained).To(BeTrue(), "%s is in no cause of troubleshooting.md and not in problems.md", c.Reason)
-		if c.Severity == network.SeverityError || c.Severity == network.SeverityWaiting {
+		if c.Severity == problem.SeverityError || c.Severity == problem.SeverityWaiting {
 			g.Expect(named[string(c.Reason)]).To(BeTrue(), "%s: nodes may not boot, and no cause of troubleshooting.md has the reason", c.Reason)
 		}
 	}

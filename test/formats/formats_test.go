@@ -14,8 +14,9 @@ import (
 
 	"github.com/cldmnky/oooi/edge/leaseobject"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // stored are the files of one format by their names.
@@ -40,15 +41,15 @@ func stored(t *testing.T, dir string) map[string]string {
 // frozen: fields are only added to it.
 func TestStatuses(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	edge := network.Subject{Kind: "Edge", Namespace: "clusters-blue", Name: "oooi-edge-clusters-vlan100-2"}
-	args := network.Args{"network": "clusters/vlan100", "services": "DHCP, DNS", "command": "kubectl -n clusters-blue describe pod -l hostedcluster.densityops.com/network=clusters.vlan100"}
+	edge := problem.Subject{Kind: "Edge", Namespace: "clusters-blue", Name: "oooi-edge-clusters-vlan100-2"}
+	args := problem.Args{"network": "clusters/vlan100", "services": "DHCP, DNS", "command": "kubectl -n clusters-blue describe pod -l hostedcluster.densityops.com/network=clusters.vlan100"}
 	want := explain.Report{
 		Version: 1, Cluster: "clusters/blue", Build: "v0.1.0", Written: at, Generation: 3,
 		Settings: "01234567", Inputs: "0123456789abcdef", Plan: "fedcba9876543210", Ready: true, Reason: explain.ReadyWithWarnings, Boots: explain.Yes,
 		Summary: "Nodes can boot: DHCP, DNS, NTP and proxy are ready on network clusters/vlan100 (192.168.100.0/24) (1 of 2 edges).",
 		Problems: []explain.ReportProblem{
-			{Problem: network.Problem{Severity: network.SeverityError, Reason: network.AnnotationInvalid, Cause: "ValueInvalid", Keys: []string{"gateway.b"}, Confined: true}, Text: "Annotation gateway.b is invalid."},
-			{Problem: network.NewProblem(network.EdgePodNotReady, edge, args), Text: "Edge 2 is not ready. Check its pod."},
+			{Problem: problem.Problem{Severity: problem.SeverityError, Reason: problem.AnnotationInvalid, Cause: "ValueInvalid", Keys: []string{"gateway.b"}, Confined: true}, Text: "Annotation gateway.b is invalid."},
+			{Problem: problem.New(problem.EdgePodNotReady, edge, args), Text: "Edge 2 is not ready. Check its pod."},
 		},
 		Omitted: 2, UnavailableEdges: []explain.UnavailableEdge{{Subject: edge, Since: at.Add(-time.Hour)}}, Notes: []string{"No external hosts are allowed."},
 	}

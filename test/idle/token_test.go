@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/netns"
 	_ "github.com/cldmnky/oooi/test/patience"
@@ -46,17 +46,17 @@ func TestServersWithoutAToken(t *testing.T) {
 
 	t.Run("reports", func(t *testing.T) {
 		g := NewWithT(t)
-		g.Eventually(func() (reports []network.Report) {
+		g.Eventually(func() (reports []reported.Report) {
 			var all coordinationv1.LeaseList
 			g.Expect(admin.List(t.Context(), &all, client.InNamespace(namespace), client.MatchingLabels{wire.LabelName: wire.NameReport})).To(Succeed())
 			for _, l := range all.Items {
-				r, err := network.ReadReport([]byte(l.Annotations[wire.AnnotationReport]))
+				r, err := reported.Read([]byte(l.Annotations[wire.AnnotationReport]))
 				g.Expect(err).NotTo(HaveOccurred())
 				reports = append(reports, r)
 			}
 			return reports
 		}, "1m", "200ms").Should(ConsistOf(
-			And(HaveField("Edge", 1), HaveField("Peer", network.PeerServing)), And(HaveField("Edge", 2), HaveField("Peer", network.PeerServing))))
+			And(HaveField("Edge", 1), HaveField("Peer", reported.PeerServing)), And(HaveField("Edge", 2), HaveField("Peer", reported.PeerServing))))
 	})
 	t.Run("a name of a VM", func(t *testing.T) {
 		g := NewWithT(t)

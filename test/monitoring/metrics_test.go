@@ -10,13 +10,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/cldmnky/oooi/access"
 	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/dhcp"
 	"github.com/cldmnky/oooi/dns"
 	"github.com/cldmnky/oooi/edge/agent"
-	"github.com/cldmnky/oooi/network/access"
 	"github.com/cldmnky/oooi/network/metrics"
-	"github.com/cldmnky/oooi/network/ntp"
+	"github.com/cldmnky/oooi/ntp"
 )
 
 // TestMetricsAreServed: the operator and the programs of an edge serve each metric of the table. Names and help texts keep to

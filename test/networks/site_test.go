@@ -68,8 +68,8 @@ func newSite(t *testing.T, b build, f fabric, forwards bool) *site {
 // plan is what the operator makes of the VMs' NetworkAttachmentDefinition.
 func (s *site) plan() network.Plan {
 	s.Helper()
-	attachment, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: s.fabric.config()}, nad.Nodes{ForwardByDefault: s.forwards})
-	s.g.Expect(problem).To(BeNil())
+	attachment, fault := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: s.fabric.config()}, nad.Nodes{ForwardByDefault: s.forwards})
+	s.g.Expect(fault).To(BeNil())
 	hop, vip := netip.MustParseAddr(nextHop), netip.MustParseAddr(service)
 	n := network.Network{
 		Name: attachment.NetworkName(), Attachment: attachment, Primary: true,

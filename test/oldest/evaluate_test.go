@@ -88,7 +88,7 @@ type verdict struct {
 
 func verdicts(t *testing.T) []verdict {
 	t.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "config", "admission", "annotations", "testdata", "verdicts.json"))
+	f, err := os.Open(filepath.Join("..", "..", "config", "annotations", "testdata", "verdicts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // The longest sentences, in words: of what operators read at 3 a.m., and of
@@ -166,7 +166,7 @@ func itself(where string) string { return where }
 // TestVoiceOfMessages: what the catalogue says of each cause is plain, short and standard.
 func TestVoiceOfMessages(t *testing.T) {
 	not := messageWords()
-	for _, e := range network.Catalogue() {
+	for _, e := range problem.Catalogue() {
 		for _, part := range []string{e.What, e.Effect, e.Fix} {
 			report(t, nil, itself, breaks(string(e.Cause), part, not, longestInMessages))
 		}

@@ -20,11 +20,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/access/dial"
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/access/dial"
 )
 
 const (

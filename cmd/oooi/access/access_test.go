@@ -21,7 +21,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/network/access/dial"
+	"github.com/cldmnky/oooi/access/dial"
 	_ "github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )

@@ -19,8 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/access/dial"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network/access/dial"
 )
 
 // TestAccessErrors: each names what the user can do.

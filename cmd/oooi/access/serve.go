@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cldmnky/oooi/access/dial"
 	"github.com/cldmnky/oooi/cmd/oooi/command"
-	"github.com/cldmnky/oooi/network/access/dial"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/network/access/dial"
+	"github.com/cldmnky/oooi/access/dial"
 )
 
 // serveLocally starts a proxy for programs, and returns where it listens.

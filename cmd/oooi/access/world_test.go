@@ -32,9 +32,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/cldmnky/oooi/access"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/access"
 )
 
 // An accessWorld is an API server that lists pods of edges, forwards their ports over WebSockets or SPDY, and gives tokens. The access

@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/explain"
 )
 
 // A preflight is what was read of how a cluster would run the edges of a hosted cluster.

@@ -26,8 +26,9 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/blue"
 	"github.com/cldmnky/oooi/test/facts"
@@ -265,7 +266,7 @@ func TestCheckOfACluster(t *testing.T) {
 			f.Ready, f.Pods = map[string]bool{}, map[string]string{"oooi-edge-clusters-vlan100-1": "0/3 nodes are available."}
 		}), []string{"  failure  edges of clusters/vlan100: None is ready. Edge 1: 0/3 nodes are available. See "}, ""},
 		"paused": {running(func(f *status.Facts) {
-			f.Stored.Problems = []explain.ReportProblem{{Problem: network.Problem{Severity: network.SeverityInfo, Reason: network.Paused}, Text: "The operator is paused."}}
+			f.Stored.Problems = []explain.ReportProblem{{Problem: problem.Problem{Severity: problem.SeverityInfo, Reason: problem.Paused}, Text: "The operator is paused."}}
 		}), []string{"  warning  Paused: The operator is paused. See "}, "failure"},
 		"DHCP of others": {running(func(f *status.Facts) { f.Plan.Networks[0].Services = []network.Service{network.ServiceDNS} }),
 			[]string{"  warning  DHCP of clusters/vlan100: Edges run no DHCP server (annotation services). "}, "failure"},
@@ -283,7 +284,7 @@ func TestCheckOfACluster(t *testing.T) {
 			f.Stored.Boots, f.Stored.Summary = explain.No, "Nodes cannot boot: x."
 		}), []string{"  failure  nodes boot: Nodes cannot boot: x. "}, ""},
 		"not opted in":    {clusterFacts{name: "clusters/blue", read: true}, []string{"  warning  opted in: It does not have the annotation hostedcluster.densityops.com/network"}, "running"},
-		"a plan of parts": {clusterFacts{name: "clusters/blue", read: true, optedIn: true, unread: []string{"Services: no right"}, planned: &plan.Planned{Problems: network.Problems{{Severity: network.SeverityError, Reason: network.NetworkMissing}}}}, []string{"  unknown  NetworkMissing", "  unknown  what is read: Services: no right.\n"}, "failure"},
+		"a plan of parts": {clusterFacts{name: "clusters/blue", read: true, optedIn: true, unread: []string{"Services: no right"}, planned: &plan.Planned{Problems: problem.Problems{{Severity: problem.SeverityError, Reason: problem.NetworkMissing}}}}, []string{"  unknown  NetworkMissing", "  unknown  what is read: Services: no right.\n"}, "failure"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/status"
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/explain"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // edgeChecks are about the edges of n that are ready. Reports of other edges may be old.
@@ -20,11 +20,11 @@ func edgeChecks(n status.Network) (out []checked) {
 		}
 		c := checked{Name: fmt.Sprintf("from edge %d of %s", e.Number, n.Name), Verdict: warning, Page: command.Docs + "check.md#from-an-edge"}
 		switch e.Level {
-		case network.LevelReaches:
+		case reported.LevelReaches:
 			c.Verdict, c.Page = fine, ""
-		case network.LevelServes:
+		case reported.LevelServes:
 			c.Why = "It serves, but no API server answers through its proxy. Look at the backends in oooi status, and at the pod network of its node."
-		case network.LevelNothing:
+		case reported.LevelNothing:
 			c.Why = strings.TrimSuffix("Its servers do not answer VMs. "+e.NotServing, " ") + " Look at the logs of its containers."
 		default:
 			c.Verdict, c.Why = unsure, "It has not reported recently what it reaches. Look at the log of its container failover."

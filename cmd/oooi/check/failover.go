@@ -20,8 +20,9 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/reported"
 )
 
 const (
@@ -134,7 +135,7 @@ func edgeToEvict(now status.Facts, n network.Network, pods []edgePod, mac string
 		if own < 0 || now.ReadyEdge(n, e) != explain.Yes {
 			return edgePod{}, fmt.Sprintf("edge %d is not ready now, so no edge is evicted", e.Number)
 		}
-		if level := now.Reports[wire.EdgeReport(n, e).Name].Level; pods[own].mac != mac && level != network.LevelReaches {
+		if level := now.Reports[wire.EdgeReport(n, e).Name].Level; pods[own].mac != mac && level != reported.LevelReaches {
 			return edgePod{}, fmt.Sprintf("edge %d does not report that it reaches the API server, so the other one is not evicted", e.Number)
 		}
 	}

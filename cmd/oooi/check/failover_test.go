@@ -20,6 +20,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/blue"
 )
@@ -31,10 +32,10 @@ func macOfEdge(number int) string { return fmt.Sprintf("02:00:00:00:00:%02x", nu
 func TestEdgeToEvict(t *testing.T) {
 	n := blue.Plan().Networks[0]
 	facts := func(ready [2]bool, levels [2]string) status.Facts {
-		f := status.Facts{Ready: map[string]bool{}, Reports: map[string]network.Report{}}
+		f := status.Facts{Ready: map[string]bool{}, Reports: map[string]reported.Report{}}
 		for i, e := range n.Edges {
 			f.Ready[wire.EdgeDeploymentName(n, e)] = ready[i]
-			f.Reports[wire.EdgeReport(n, e).Name] = network.Report{Edge: e.Number, Level: levels[i]}
+			f.Reports[wire.EdgeReport(n, e).Name] = reported.Report{Edge: e.Number, Level: levels[i]}
 		}
 		return f
 	}
@@ -44,7 +45,7 @@ func TestEdgeToEvict(t *testing.T) {
 		}
 		return out
 	}
-	both, reach := [2]bool{true, true}, [2]string{network.LevelReaches, network.LevelReaches}
+	both, reach := [2]bool{true, true}, [2]string{reported.LevelReaches, reported.LevelReaches}
 	for name, c := range map[string]struct {
 		f    status.Facts
 		pods []edgePod
@@ -59,8 +60,8 @@ func TestEdgeToEvict(t *testing.T) {
 		"a pod is not ready":        {facts(both, reach), pods([2]bool{false, true}), macOfEdge(2), 0, "edge 1 is not ready now, so no edge is evicted"},
 		"a pod is gone":             {facts(both, reach), pods(both)[:1], macOfEdge(1), 0, "edge 2 is not ready now, so no edge is evicted"},
 		"no right":                  {status.Facts{}, pods(both), macOfEdge(1), 0, "edge 1 is not ready now, so no edge is evicted"},
-		"the other reaches nothing": {facts(both, [2]string{network.LevelReaches, network.LevelServes}), pods(both), macOfEdge(1), 0, "edge 2 does not report that it reaches the API server, so the other one is not evicted"},
-		"the used reaches nothing":  {facts(both, [2]string{network.LevelReaches, network.LevelServes}), pods(both), macOfEdge(2), 2, ""},
+		"the other reaches nothing": {facts(both, [2]string{reported.LevelReaches, reported.LevelServes}), pods(both), macOfEdge(1), 0, "edge 2 does not report that it reaches the API server, so the other one is not evicted"},
+		"the used reaches nothing":  {facts(both, [2]string{reported.LevelReaches, reported.LevelServes}), pods(both), macOfEdge(2), 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -164,14 +165,14 @@ func checkFailover(t *testing.T, server *apiserver.Server) {
 	key := client.ObjectKey{Namespace: "clusters-blue", Name: wire.EdgeReport(*n, n.Edges[0]).Name}
 	told := func(level string) {
 		g.Expect(admin.Get(t.Context(), key, report)).To(Succeed())
-		report.Annotations[wire.AnnotationReport] = string(network.Report{Edge: 1, Level: level}.JSON())
+		report.Annotations[wire.AnnotationReport] = string(reported.Report{Edge: 1, Level: level}.JSON())
 		g.Expect(admin.Update(t.Context(), report)).To(Succeed())
 	}
-	told(network.LevelServes)
+	told(reported.LevelServes)
 	g.Expect(check()).To(And(HaveField("Verdict", unsure), HaveField("Why", "edge 1 does not report that it reaches the API server, so the other one is not evicted.")))
 	g.Expect(left()).To(Equal(2))
 
-	told(network.LevelReaches)
+	told(reported.LevelReaches)
 	budget := &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: wire.BudgetName(*n)},
 		Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: new(intstr.FromInt32(0)), Selector: &metav1.LabelSelector{MatchLabels: wire.EdgesOf(*n)}},

@@ -15,6 +15,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // mtuFacts are what is known of the MTU of one network, in bytes.
@@ -67,7 +68,7 @@ func mtuNetworks(now *plan.Planned, inForce []network.Network, links map[string]
 		if len(networks) == 0 && now.Plan != nil {
 			networks = now.Plan.Networks
 		}
-		if slices.ContainsFunc(now.Problems, func(p network.Problem) bool { return p.Cause == network.MTUExceedsNAD }) {
+		if slices.ContainsFunc(now.Problems, func(p problem.Problem) bool { return p.Cause == problem.MTUExceedsNAD }) {
 			return nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // TestMTU: VMs must not be told more than the network carries.
@@ -56,7 +57,7 @@ func TestMTUNetworks(t *testing.T) {
 	g.Expect(mtuNetworks(now, inForce, links)).To(Equal([]mtuFacts{{inForce[0], 1400, map[int]int{1: 1500}}}))
 	g.Expect(mtuNetworks(now, nil, nil)).To(Equal([]mtuFacts{{now.Plan.Networks[0], 1400, nil}}), "before it runs")
 	g.Expect(mtuNetworks(nil, inForce, nil)).To(Equal([]mtuFacts{{inForce[0], 0, nil}}))
-	now.Problems = network.Problems{network.NewProblem(network.MTUExceedsNAD, network.Subject{}, nil)}
+	now.Problems = problem.Problems{problem.New(problem.MTUExceedsNAD, problem.Subject{}, nil)}
 	g.Expect(mtuNetworks(now, inForce, nil)).To(BeEmpty(), "the problem of the plan has a line")
 }
 

@@ -16,12 +16,13 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // addressToTry returns the asked address, or the last of the pool that no host is known to have, if another one is left. The DHCP
 // server asks for the host of an address before it offers it, so no VM gets it meanwhile.
 func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (netip.Addr, error) {
-	held := append(n.ProbedAddresses(), n.ProbeAddress(), n.DHCP.Router)
+	held := append(reported.ProbedAddresses(n), reported.ProbeAddress(n), n.DHCP.Router)
 	switch {
 	case asked.IsValid() && !n.CIDR.Contains(asked):
 		return asked, fmt.Errorf("--address %s is not in %s, the CIDR of %s", asked, n.CIDR, n.Attachment)

@@ -19,10 +19,11 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/cmd/oooi/status"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // checkVersion is the version of the checks as JSON. Fields are only added within a version.
@@ -230,7 +231,7 @@ func clusterChecks(f clusterFacts) checks {
 	}
 	for _, p := range f.status.Problems {
 		v, counts := verdictOf(p.Severity)
-		if p.Reason == network.Paused { // It serves, and a change has no effect.
+		if p.Reason == problem.Paused { // It serves, and a change has no effect.
 			v, counts = warning, true
 		}
 		if counts && current && !f.plans(p.Reason) {
@@ -244,7 +245,7 @@ func clusterChecks(f clusterFacts) checks {
 }
 
 // plans reports whether the current plan has a problem with a reason, so that a line has it already.
-func (f clusterFacts) plans(r network.Reason) bool {
+func (f clusterFacts) plans(r problem.Reason) bool {
 	return f.planned != nil && f.planned.Problems.Has(r)
 }
 
@@ -267,11 +268,11 @@ func planChecks(p plan.Planned, partial bool) (out []checked) {
 }
 
 // verdictOf is what a problem of a severity means. Others are no findings: HyperShift publishes what a plan waits for.
-func verdictOf(s network.Severity) (v outcome, counts bool) {
+func verdictOf(s problem.Severity) (v outcome, counts bool) {
 	switch s {
-	case network.SeverityError:
+	case problem.SeverityError:
 		return failure, true
-	case network.SeverityWarning:
+	case problem.SeverityWarning:
 		return warning, true
 	}
 	return fine, false

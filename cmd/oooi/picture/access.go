@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/cldmnky/oooi/cmd/oooi/status"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/explain"
 )
 
 // callersOf are whom a lets in.

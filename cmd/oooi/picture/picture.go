@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/cldmnky/oooi/cmd/oooi/status"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
 )
 
 // mostVMs is how many VMs a picture has. It counts the others.

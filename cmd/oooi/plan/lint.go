@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // exitFindings is `oooi lint`'s where it has found something.
@@ -34,9 +34,9 @@ type finding struct {
 	Object string `json:"object"`
 	// Key is an annotation with its prefix, or a field path such as spec.services.
 	Key      string           `json:"key"`
-	Reason   network.Reason   `json:"reason"`
-	Cause    network.Cause    `json:"cause"`
-	Severity network.Severity `json:"severity"`
+	Reason   problem.Reason   `json:"reason"`
+	Cause    problem.Cause    `json:"cause"`
+	Severity problem.Severity `json:"severity"`
 	Detail   string           `json:"detail"`
 }
 
@@ -101,7 +101,7 @@ Exit codes:
 type annotated struct{ manifest.Object }
 
 // finds is p as a finding about key of a.
-func (a annotated) finds(p network.Problem, key string) finding {
+func (a annotated) finds(p problem.Problem, key string) finding {
 	if !strings.HasPrefix(key, "spec.") && !strings.HasPrefix(key, "status.") && !strings.Contains(key, "/") {
 		key = settings.Prefix + key
 	}
@@ -109,7 +109,7 @@ func (a annotated) finds(p network.Problem, key string) finding {
 }
 
 // named reports whether s has a's name, and its namespace where it says one.
-func (a annotated) named(s network.Subject) bool {
+func (a annotated) named(s problem.Subject) bool {
 	return a.Name == s.Name && (s.Namespace == "" || a.Namespace == s.Namespace)
 }
 
@@ -133,15 +133,15 @@ func lint(in input) ([]finding, error) {
 	found := findings{known: map[[3]string]bool{}}
 	for _, p := range NewPlanner(in.dump, clusters, in.permitted).Plans() {
 		its := ofCluster(p.objects, all)
-		for _, problem := range p.Problems {
-			if isFinding(problem, its) {
-				found.add(toChange(problem, its))
+		for _, fault := range p.Problems {
+			if isFinding(fault, its) {
+				found.add(toChange(fault, its))
 			}
 		}
 	}
 	for _, a := range all {
-		for _, problem := range alone(a, clusters) {
-			found.add(a.finds(problem, bestKey(problem)))
+		for _, fault := range alone(a, clusters) {
+			found.add(a.finds(fault, bestKey(fault)))
 		}
 	}
 	slices.SortStableFunc(found.all, func(a, b finding) int {
@@ -152,7 +152,7 @@ func lint(in input) ([]finding, error) {
 
 // alone are the problems of a that need no plan. A user of the hosted cluster set the annotations of
 // a copied Service.
-func alone(a annotated, clusters []hcp.Objects) network.Problems {
+func alone(a annotated, clusters []hcp.Objects) problem.Problems {
 	place := settings.Place(a.Kind)
 	if _, copied := a.Labels[settings.LabelGuestService]; copied && place == settings.OnService {
 		return nil
@@ -164,13 +164,13 @@ func alone(a annotated, clusters []hcp.Objects) network.Problems {
 
 // publishedElsewhere is the problem of a Service that would be published, if its namespace is the
 // control plane of no hosted cluster. Without any in the input, that is unknown.
-func publishedElsewhere(a annotated, clusters []hcp.Objects) network.Problems {
+func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 	inControlPlane := func(o hcp.Objects) bool { return hcp.ControlPlaneNamespace(o.HostedCluster) == a.Namespace }
 	if a.Kind != string(settings.OnService) || a.Namespace == "" || !a.sets(settings.KeyPublish) || len(clusters) == 0 || slices.ContainsFunc(clusters, inControlPlane) {
 		return nil
 	}
-	on := network.Subject{Kind: a.Kind, Name: a.Name}
-	return network.Problems{network.NewProblem(network.PublishedElsewhere, on, network.Args{"namespace": a.Namespace}, settings.KeyPublish)}
+	on := problem.Subject{Kind: a.Kind, Name: a.Name}
+	return problem.Problems{problem.New(problem.PublishedElsewhere, on, problem.Args{"namespace": a.Namespace}, settings.KeyPublish)}
 }
 
 // findings are without repetition. The plans of two clusters may find one fact.
@@ -190,18 +190,18 @@ func (fs *findings) add(f finding) {
 // isFinding reports whether p is about something in the input that would be refused or
 // ignored, or that has less effect than it says: each Error, each problem of annotations, and each
 // Warning about an annotation that one of the objects has.
-func isFinding(p network.Problem, objects []annotated) bool {
-	ofAnnotations := p.Reason == network.AnnotationInvalid || p.Reason == network.AnnotationUnknown
-	if ofAnnotations || p.Level() == network.SeverityError {
+func isFinding(p problem.Problem, objects []annotated) bool {
+	ofAnnotations := p.Reason == problem.AnnotationInvalid || p.Reason == problem.AnnotationUnknown
+	if ofAnnotations || p.Level() == problem.SeverityError {
 		return true
 	}
-	return p.Level() == network.SeverityWarning && slices.ContainsFunc(p.Keys, func(key string) bool {
+	return p.Level() == problem.SeverityWarning && slices.ContainsFunc(p.Keys, func(key string) bool {
 		return slices.ContainsFunc(objects, func(a annotated) bool { return a.sets(key) })
 	})
 }
 
 // bestKey is the best key of p to change, "*" where p is about all annotations.
-func bestKey(p network.Problem) string {
+func bestKey(p problem.Problem) string {
 	if len(p.Keys) == 0 {
 		return "*"
 	}
@@ -220,7 +220,7 @@ func ofCluster(o hcp.Objects, all []annotated) []annotated {
 
 // toChange is the finding about p: at the object that p is about, else where the best
 // of p's keys that is set is, else at the HostedCluster, the first of objects.
-func toChange(p network.Problem, objects []annotated) finding {
+func toChange(p problem.Problem, objects []annotated) finding {
 	if i := slices.IndexFunc(objects, func(a annotated) bool { return a.Kind == p.Subject.Kind && a.named(p.Subject) }); i >= 0 {
 		return objects[i].finds(p, bestKey(p))
 	}

@@ -11,10 +11,11 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/worlds"
 )
@@ -182,7 +183,7 @@ func TestLintExitCodes(t *testing.T) {
 }
 
 // lintOf is what both commands say of a text: the findings, and the problems of all plans.
-func lintOf(t *testing.T, text string) (found []finding, problems network.Problems) {
+func lintOf(t *testing.T, text string) (found []finding, problems problem.Problems) {
 	t.Helper()
 	in, err := readInput(strings.NewReader(text), []string{"-"}, manifest.Read)
 	if err != nil {
@@ -217,11 +218,11 @@ func TestLintStories(t *testing.T) {
 }
 
 // disagreement returns a problem that lint does not find although it must. Empty: there is none.
-func disagreement(found []finding, problems network.Problems) string {
+func disagreement(found []finding, problems problem.Problems) string {
 	for _, p := range problems {
 		text := explain.Problem(p).String()
 		finds := slices.ContainsFunc(found, func(f finding) bool { return f.Detail == text && f.Severity == p.Level() })
-		if (p.Level() == network.SeverityError || p.Reason == network.AnnotationUnknown) && !finds {
+		if (p.Level() == problem.SeverityError || p.Reason == problem.AnnotationUnknown) && !finds {
 			return text
 		}
 	}

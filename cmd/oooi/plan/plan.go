@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // Exit codes of `oooi plan`; scripts rely on them.
@@ -90,9 +90,9 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 }
 
 // codeOf is the one for a hosted cluster with these problems.
-func codeOf(ps network.Problems) int {
+func codeOf(ps problem.Problems) int {
 	switch {
-	case len(ps.Of(network.SeverityError)) > 0:
+	case len(ps.Of(problem.SeverityError)) > 0:
 		return exitRefused
 	case ps.Waiting():
 		return exitWaiting
@@ -119,7 +119,7 @@ func noneOptedIn(clusters []hcp.Objects) error {
 	for _, o := range clusters {
 		hc := o.HostedCluster
 		for _, p := range settings.Check(string(settings.OnHostedCluster), hc.Name, hc.Annotations) {
-			if p.Reason == network.AnnotationUnknown {
+			if p.Reason == problem.AnnotationUnknown {
 				return fmt.Errorf("no HostedCluster in the input has the annotation %snetwork: %s", settings.Prefix, explain.Problem(p))
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -44,12 +45,12 @@ func TestPlanStories(t *testing.T) {
 				var keys map[string]json.RawMessage
 				g.Expect(json.Unmarshal([]byte(line), &keys)).To(Succeed())
 				g.Expect(keys).To(And(HaveLen(5), HaveKey("cluster"), HaveKey("request"), HaveKey("facts"), HaveKey("plan"), HaveKey("problems")))
-				var problems network.Problems
+				var problems problem.Problems
 				g.Expect(json.Unmarshal(keys["problems"], &problems)).To(Succeed())
 				g.Expect(problems).NotTo(BeNil())
 				g.Expect(string(keys["plan"]) == "null").To(Equal(problems.Blocking()), "null where it is refused, what is known where it waits")
 				switch {
-				case len(problems.Of(network.SeverityError)) > 0:
+				case len(problems.Of(problem.SeverityError)) > 0:
 					want = 2
 				case problems.Waiting() && want == 0:
 					want = 3
@@ -266,7 +267,7 @@ func TestClustersOnOneNetwork(t *testing.T) {
 		allocations = testing.AllocsPerRun(1, func() { plans = NewPlanner(in.dump, all, network.Permissions{}).Plans() })
 		g.Expect(plans).To(HaveLen(clusters))
 		for _, p := range plans {
-			if p.Problems.Has(network.NetworkShared) {
+			if p.Problems.Has(problem.NetworkShared) {
 				shared++
 			}
 		}

@@ -11,11 +11,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cldmnky/oooi/derive"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A Planned is one line of `oooi plan -o json`: a promise to scripts.
@@ -26,7 +28,7 @@ type Planned struct {
 	// Plan is null where a problem blocks or the cluster is being deleted. It holds what is
 	// known where something is waited for.
 	Plan     *network.Plan    `json:"plan"`
-	Problems network.Problems `json:"-"`
+	Problems problem.Problems `json:"-"`
 	// Explained is Problems as scripts read them.
 	Explained []explain.JSONProblem `json:"problems"`
 	// preview is the same for people.
@@ -58,7 +60,7 @@ type planner struct{ members []member }
 type member struct {
 	hcp.Objects
 	last     network.Plan
-	problems network.Problems
+	problems problem.Problems
 	neighbor hcp.Neighbor
 	// assumed is true if the input has no VM, so that each network of last counts as in use.
 	assumed bool
@@ -112,7 +114,7 @@ func (m member) name() string { return m.HostedCluster.Namespace + "/" + m.Hoste
 
 // plan plans m next to all other clusters, as the operator does.
 func (p planner) plan(m member) Planned {
-	var others []network.OtherCluster
+	var others []derive.OtherCluster
 	facts := slices.Clone(m.problems)
 	ours := networks.All(m.Objects, m.last)
 	for _, other := range p.members {
@@ -128,9 +130,9 @@ func (p planner) plan(m member) Planned {
 	}
 	request, observed := hcp.Translate(m.Objects, m.last)
 	observed.Problems = slices.Concat(facts, observed.Problems)
-	derived := network.Decision{Problems: network.Problems{network.NewProblem(network.ClusterDeleting, network.Subject{}, nil)}}
+	derived := derive.Decision{Problems: problem.Problems{problem.New(problem.ClusterDeleting, problem.Subject{}, nil)}}
 	if !m.deleting() {
-		derived = network.Derive(request, observed, m.last, others)
+		derived = derive.Derive(request, observed, m.last, others)
 	}
 	out := Planned{Cluster: request.Cluster.String(), Request: request, Facts: observed, Problems: derived.Problems, Explained: explain.JSON(derived.Problems), objects: m.Objects}
 	out.Facts.Problems = nil // they are among all problems

@@ -12,8 +12,8 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
 )
 
 // An Access is what callers of the management cluster reach on a network.

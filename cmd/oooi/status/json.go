@@ -7,8 +7,9 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // statusVersion is the version of the report as JSON. Fields are only added within a version.
@@ -121,8 +122,8 @@ type statusEvent struct {
 }
 
 type statusProblem struct {
-	Severity network.Severity `json:"severity"`
-	Reason   network.Reason   `json:"reason"`
+	Severity problem.Severity `json:"severity"`
+	Reason   problem.Reason   `json:"reason"`
 	Text     string           `json:"text"`
 	// Page has the fix in full.
 	Page string `json:"page"`

@@ -26,12 +26,13 @@ import (
 	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/leaseobject"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/version"
 )
 
@@ -206,12 +207,12 @@ func (r *Reader) ReadLeases(ctx context.Context) error {
 	if err != nil {
 		return r.misses("Leases in namespace "+r.ControlPlane, err)
 	}
-	r.LeasesRead, r.Reports, r.reported = true, map[string]network.Report{}, map[string]time.Time{}
+	r.LeasesRead, r.Reports, r.reported = true, map[string]reported.Report{}, map[string]time.Time{}
 	for i := range list.Items {
 		o := &list.Items[i]
 		switch o.Labels[wire.LabelName] {
 		case wire.NameReport:
-			if report, err := network.ReadReport([]byte(o.Annotations[wire.AnnotationReport])); err == nil {
+			if report, err := reported.Read([]byte(o.Annotations[wire.AnnotationReport])); err == nil {
 				r.Reports[o.Name] = report
 				if o.Spec.RenewTime != nil {
 					r.reported[o.Name] = o.Spec.RenewTime.Time

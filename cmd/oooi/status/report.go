@@ -18,10 +18,11 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // Facts are what was read about one hosted cluster.
@@ -51,7 +52,7 @@ type Facts struct {
 	Ready map[string]bool
 	Pods  map[string]string
 	// Reports of edges by the name of their Lease.
-	Reports map[string]network.Report
+	Reports map[string]reported.Report
 	// reported is when each report was renewed. Zero: unknown.
 	reported map[string]time.Time
 	Leases   []Leased
@@ -121,7 +122,7 @@ const oldReport = 5 * time.Minute
 // WithoutOldReports is f without the reports that are old at now, but for the times of those. An edge that has lost the API
 // server, or whose failover agent hangs, says nothing current.
 func (f Facts) WithoutOldReports(now time.Time) Facts {
-	reports, old := map[string]network.Report{}, map[string]time.Time{}
+	reports, old := map[string]reported.Report{}, map[string]time.Time{}
 	for name, r := range f.Reports {
 		if at, timed := f.reported[name]; timed && now.Sub(at) > oldReport {
 			old[name] = at
@@ -193,7 +194,7 @@ func (f Facts) mayReach(n network.Network) bool {
 	return slices.ContainsFunc(n.Edges, func(e network.Edge) bool {
 		name := wire.EdgeReport(n, e).Name
 		level := f.Reports[name].Level
-		return f.ReadyEdge(n, e) != explain.No && f.reported[name].IsZero() && (level == "" || level == network.LevelReaches)
+		return f.ReadyEdge(n, e) != explain.No && f.reported[name].IsZero() && (level == "" || level == reported.LevelReaches)
 	})
 }
 
@@ -313,8 +314,8 @@ func (f Facts) carries(n network.Network, e network.Edge) explain.Answer {
 	}
 	alone := func(e network.Edge) bool {
 		r := f.Reports[wire.EdgeReport(n, e).Name]
-		serves := r.Level == network.LevelServes || r.Level == network.LevelReaches
-		return f.ReadyEdge(n, e) == explain.Yes && serves && !r.Deaf && !r.Yields && r.Peer == network.PeerUnreachable
+		serves := r.Level == reported.LevelServes || r.Level == reported.LevelReaches
+		return f.ReadyEdge(n, e) == explain.Yes && serves && !r.Deaf && !r.Yields && r.Peer == reported.PeerUnreachable
 	}
 	i := slices.IndexFunc(n.Edges, func(x network.Edge) bool { return x.Number != e.Number })
 	switch peer := n.Edges[max(i, 0)]; {
@@ -329,11 +330,11 @@ func (f Facts) carries(n network.Network, e network.Edge) explain.Answer {
 }
 
 // connected answers whether VMs have connections through the edge of r.
-func connected(r network.Report) explain.Answer {
+func connected(r reported.Report) explain.Answer {
 	switch r.Connected {
-	case network.ConnectedYes:
+	case reported.ConnectedYes:
 		return explain.Yes
-	case network.ConnectedNo:
+	case reported.ConnectedNo:
 		return explain.No
 	}
 	return explain.Unknown

@@ -12,9 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/blue"
 )
 
@@ -170,13 +171,13 @@ func TestStatusCarries(t *testing.T) {
 	carries := func() [2]explain.Answer { return [2]explain.Answer{f.carries(n, n.Edges[0]), f.carries(n, n.Edges[1])} }
 	g := NewWithT(t)
 	g.Expect(carries()).To(Equal([2]explain.Answer{explain.Yes, explain.No}))
-	f.Reports[one] = network.Report{Edge: 1, Level: network.LevelReaches, Peer: network.PeerServing}
+	f.Reports[one] = reported.Report{Edge: 1, Level: reported.LevelReaches, Peer: reported.PeerServing}
 	g.Expect(carries()).To(Equal([2]explain.Answer{explain.Unknown, explain.Unknown}))
 	f.Ready[wire.EdgeDeploymentName(n, n.Edges[1])] = true
-	f.Reports[two] = network.Report{Edge: 2, Level: network.LevelReaches, Peer: network.PeerUnreachable}
+	f.Reports[two] = reported.Report{Edge: 2, Level: reported.LevelReaches, Peer: reported.PeerUnreachable}
 	g.Expect(carries()).To(Equal([2]explain.Answer{explain.Unknown, explain.Unknown}))
-	f.Reports[one] = network.Report{Edge: 1, Level: network.LevelReaches, Peer: network.PeerServing, Connected: network.ConnectedNo}
-	f.Reports[two] = network.Report{Edge: 2, Level: network.LevelReaches, Peer: network.PeerServing, Connected: network.ConnectedYes}
+	f.Reports[one] = reported.Report{Edge: 1, Level: reported.LevelReaches, Peer: reported.PeerServing, Connected: reported.ConnectedNo}
+	f.Reports[two] = reported.Report{Edge: 2, Level: reported.LevelReaches, Peer: reported.PeerServing, Connected: reported.ConnectedYes}
 	g.Expect(carries()).To(Equal([2]explain.Answer{explain.No, explain.Yes}))
 	n.Edges = n.Edges[:1]
 	g.Expect(f.carries(n, n.Edges[0])).To(Equal(explain.Yes))
@@ -190,13 +191,13 @@ func TestStatusDarkControlPlane(t *testing.T) {
 	one, two := wire.EdgeReport(n, n.Edges[0]).Name, wire.EdgeReport(n, n.Edges[1]).Name
 	ignition := network.Backend{Name: "ignition-server-proxy:443", Service: network.IgnitionService, Port: 443}
 	f.Plan.Networks[0].Backends = []network.Backend{ignition}
-	dark := network.Report{Edge: 1, Level: network.LevelServes, DarkBackends: []string{ignition.Name}}
+	dark := reported.Report{Edge: 1, Level: reported.LevelServes, DarkBackends: []string{ignition.Name}}
 	answer := func() statusAnswer { return ReportOf(f, blue.At).Boot }
 	g.Expect(answer().Answer).To(Equal(explain.Yes))
 	f.Reports[one] = dark
 	g.Expect(answer()).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now: no edge of network clusters/vlan100 reaches ignition-server-proxy:443. Check the pods of Service ignition-server-proxy."}))
 	f.Ready[wire.EdgeDeploymentName(n, n.Edges[1])] = true
-	f.Reports[two] = network.Report{Edge: 2, Level: network.LevelReaches}
+	f.Reports[two] = reported.Report{Edge: 2, Level: reported.LevelReaches}
 	g.Expect(answer().Answer).To(Equal(explain.Yes), "the other edge reaches it")
 }
 
@@ -224,11 +225,11 @@ func TestStatusWithoutReach(t *testing.T) {
 	f.Plan.Networks[0].Backends = []network.Backend{api}
 	one := wire.EdgeReport(f.Plan.Networks[0], f.Plan.Networks[0].Edges[0]).Name
 	for level, want := range map[string]explain.Answer{
-		network.LevelReaches: explain.Yes, network.LevelServes: explain.Unknown, network.LevelNothing: explain.Unknown,
+		reported.LevelReaches: explain.Yes, reported.LevelServes: explain.Unknown, reported.LevelNothing: explain.Unknown,
 		"": explain.Yes, // It does not report yet.
 	} {
 		g := NewWithT(t)
-		f.Reports[one] = network.Report{Edge: 1, Level: level}
+		f.Reports[one] = reported.Report{Edge: 1, Level: level}
 		boot := ReportOf(f, blue.At).Boot
 		g.Expect(boot.Answer).To(Equal(want), level+": "+boot.Why)
 		if want == explain.Unknown {
@@ -249,7 +250,7 @@ func TestStatusOldReport(t *testing.T) {
 	g := NewWithT(t)
 	r := at(4 * time.Minute)
 	g.Expect(r.Boot.Answer).To(Equal(explain.Yes), r.Boot.Why)
-	g.Expect(r.Networks[0].Edges[0].Level).To(Equal(network.LevelReaches))
+	g.Expect(r.Networks[0].Edges[0].Level).To(Equal(reported.LevelReaches))
 	r = at(6 * time.Minute)
 	edge := r.Networks[0].Edges[0]
 	g.Expect(r.Boot.Answer).To(Equal(explain.Unknown), r.Boot.Why)

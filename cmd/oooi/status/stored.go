@@ -12,7 +12,7 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/report"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/explain"
 )
 
 // oldStatus is the age from which a stored Report counts for nothing: the operator stores it every ten minutes, and may be a

@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/test/blue"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/explain"
 )
 
 // follow reads the reports, and with wait at each tick again until all are ready. The error decides the exit

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
-	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/explain"
 )
 
 // manyRows is how many leases or names of a network are shown one by one without --all.

@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/blue"
 )
 
@@ -24,9 +25,9 @@ const hostile = "a\x1b[2J\x1b]0;x\x07b\u009b2J\nHostedCluster clusters/blue: wil
 func hostileReport() Report {
 	f := blueFacts()
 	f.Leases[0].VM, f.Leases[0].MAC, f.Leases[3].VM = hostile, hostile, hostile
-	f.Conditions[0].Reason, f.Stored.Reason = hostile, network.Reason(hostile)
+	f.Conditions[0].Reason, f.Stored.Reason = hostile, problem.Reason(hostile)
 	f.Stored.Summary, f.Stored.Notes = hostile, []string{hostile}
-	f.Stored.Problems[0].Reason, f.Stored.Problems[0].Text = network.Reason(hostile), hostile
+	f.Stored.Problems[0].Reason, f.Stored.Problems[0].Text = problem.Reason(hostile), hostile
 	f.Plan.Networks[0].Listeners[0].Forwards[0].ServerNames = []string{hostile}
 	f.Plan.Networks[0].Attachment.Name = hostile
 	for name, r := range f.Reports {

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cldmnky/oooi/access"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/access"
 )
 
 // A TunnelLog logs tunnels and refused callers of the access proxy. Create it with NewTunnelLog.

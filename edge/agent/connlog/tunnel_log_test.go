@@ -10,8 +10,8 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/access"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/access"
 )
 
 // TestTunnelLogIsLimited: a caller that floods neither fills the log nor takes the lines of another one. What is left out is counted, and

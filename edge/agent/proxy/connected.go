@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // connectedInterval is how often connections are looked at. A look at 20,000 takes some 20 ms.
 const connectedInterval = 10 * time.Second
 
-// FollowConnected passes network.Report's Connected to set, until ctx ends. If the kernel does not list connections,
+// FollowConnected passes reported.Report's Connected to set, until ctx ends. If the kernel does not list connections,
 // it is unknown.
 func (p *Proxy) FollowConnected(ctx context.Context, set func(connected string)) {
 	for ctx.Err() == nil {
@@ -29,10 +30,10 @@ func connectedOf(n network.Network, each func(func(local, remote netip.AddrPort)
 	for _, l := range n.Listeners {
 		listens[netip.AddrPortFrom(l.Address, l.Port)] = true
 	}
-	out := network.ConnectedNo
+	out := reported.ConnectedNo
 	err := each(func(local, _ netip.AddrPort) {
 		if listens[local] {
-			out = network.ConnectedYes
+			out = reported.ConnectedYes
 		}
 	})
 	if err != nil {

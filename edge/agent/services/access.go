@@ -1,5 +1,5 @@
 // This file opens the sockets of the access proxy while the plan has access and the kernel forwards nothing. Package
-// network/access decides what callers reach. A fault here changes neither readiness nor what VMs get.
+// access decides what callers reach. A fault here changes neither readiness nor what VMs get.
 
 package services
 
@@ -12,11 +12,11 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/cldmnky/oooi/access"
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/access"
 )
 
 // loopback is the device of callers in the pod itself: those of a forwarded port.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/edge/agent/serving"
-	"github.com/cldmnky/oooi/network/ntp"
+	"github.com/cldmnky/oooi/ntp"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/network/ntp"
+	"github.com/cldmnky/oooi/ntp"
 )
 
 // TestWhichClocksClientsFollow: the kernel counts a clock as synchronized for hours after clients

@@ -1,5 +1,5 @@
 // Package services runs the servers of an edge other than Envoy, while their interface and addresses are admissible.
-// Packages dhcp, dns, network/ntp and network/access decide what these answer. This file runs the DHCP
+// Packages dhcp, dns, ntp and access decide what these answer. This file runs the DHCP
 // server.
 package services
 

@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/edge/agent/sightings"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/source"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 const (
@@ -33,7 +33,7 @@ type DHCPServers struct {
 	// View returns the plan's network and this edge.
 	View func() source.View
 	// Report gets the servers at each change.
-	Report func([]network.UsedAddress)
+	Report func([]reported.UsedAddress)
 	Log    *slog.Logger
 
 	chosen chan choice
@@ -49,7 +49,7 @@ type choice struct {
 }
 
 // NewDHCPServers returns DHCPServers that saw none.
-func NewDHCPServers(device string, view func() source.View, report func([]network.UsedAddress), log *slog.Logger) *DHCPServers {
+func NewDHCPServers(device string, view func() source.View, report func([]reported.UsedAddress), log *slog.Logger) *DHCPServers {
 	return &DHCPServers{
 		Device: device, View: view, Report: report, Log: log,
 		chosen: make(chan choice, sightings.Max), found: rate.Sometimes{First: sightings.MaxReported, Interval: serverChecked},
@@ -67,7 +67,7 @@ func (d *DHCPServers) Chose(vm string, server netip.Addr) {
 
 // Run follows the servers until ctx ends.
 func (d *DHCPServers) Run(ctx context.Context) {
-	var reported []network.UsedAddress
+	var reported []reported.UsedAddress
 	check := time.NewTimer(serverChecked)
 	defer check.Stop()
 	for {
@@ -93,7 +93,7 @@ func (d *DHCPServers) saw(c choice, check *time.Timer) {
 		return
 	}
 	var isNew bool
-	if d.seen, isNew = d.seen.Note(network.UsedAddress{Address: c.server}, c.vm, time.Now()); isNew {
+	if d.seen, isNew = d.seen.Note(reported.UsedAddress{Address: c.server}, c.vm, time.Now()); isNew {
 		d.found.Do(func() {
 			d.Log.Warn("another DHCP server found", "address", c.server, "vm", c.vm)
 			d.solicit(c.server)

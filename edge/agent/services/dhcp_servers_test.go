@@ -13,7 +13,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/edge/source"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
 	_ "github.com/cldmnky/oooi/test/patience"
@@ -69,27 +69,27 @@ func TestDHCPServersOfOthers(t *testing.T) {
 	segment, e, rogue := netns.NewSegment(t), netns.New(t), netns.New(t)
 	segment.Attach(t, e, "net1", "", "192.168.100.4/24")
 	segment.Attach(t, rogue, "eth0", "", "192.168.100.66/24")
-	reports := make(chan []network.UsedAddress, 100)
-	d := NewDHCPServers("net1", blueView, func(all []network.UsedAddress) { reports <- all }, slog.New(slog.DiscardHandler))
+	reports := make(chan []reported.UsedAddress, 100)
+	d := NewDHCPServers("net1", blueView, func(all []reported.UsedAddress) { reports <- all }, slog.New(slog.DiscardHandler))
 	ended := make(chan struct{})
 	go func() { defer close(ended); e.Do(t, func() { d.Run(t.Context()) }) }()
 	t.Cleanup(func() { <-ended })
 
 	at, far := netip.MustParseAddr("192.168.100.66"), netip.MustParseAddr("10.9.9.9")
 	d.Chose("blue-1", at)
-	g.Eventually(reports, "1m").Should(Receive(Equal([]network.UsedAddress{{Address: at}})), "at once")
-	g.Eventually(reports, "1m").Should(Receive(Equal([]network.UsedAddress{{Address: at, MAC: rogue.MAC(t, "eth0")}})))
+	g.Eventually(reports, "1m").Should(Receive(Equal([]reported.UsedAddress{{Address: at}})), "at once")
+	g.Eventually(reports, "1m").Should(Receive(Equal([]reported.UsedAddress{{Address: at, MAC: rogue.MAC(t, "eth0")}})))
 	d.Chose("blue-1", far)
-	g.Eventually(reports, "1m").Should(Receive(ContainElement(network.UsedAddress{Address: far})))
+	g.Eventually(reports, "1m").Should(Receive(ContainElement(reported.UsedAddress{Address: far})))
 	for i := range 1000 {
 		d.Chose("evil", netip.MustParseAddr(fmt.Sprintf("10.9.%d.%d", i/250, i%250)))
 	}
-	var last []network.UsedAddress
-	g.Eventually(func() []network.UsedAddress {
+	var last []reported.UsedAddress
+	g.Eventually(func() []reported.UsedAddress {
 		for len(reports) > 0 {
 			last = <-reports
 		}
 		return last
-	}, "1m").Should(HaveLen(network.MaxDHCPServers))
-	g.Expect(slices.ContainsFunc(last, func(u network.UsedAddress) bool { return u.Address == at && u.MAC != "" })).To(BeTrue(), "one with a MAC stays")
+	}, "1m").Should(HaveLen(reported.MaxDHCPServers))
+	g.Expect(slices.ContainsFunc(last, func(u reported.UsedAddress) bool { return u.Address == at && u.MAC != "" })).To(BeTrue(), "one with a MAC stays")
 }

@@ -1,4 +1,4 @@
-// This file runs the NTP server of an edge while its address is admissible. Package network/ntp
+// This file runs the NTP server of an edge while its address is admissible. Package ntp
 // decides about answers. The server also serves while the clock is not synchronized: then it
 // tells clients so.
 
@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/edge/source"
-	"github.com/cldmnky/oooi/network/ntp"
+	"github.com/cldmnky/oooi/ntp"
 )
 
 const ntpPort = 123

@@ -11,7 +11,9 @@ import (
 
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/network/resolvconf"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // An Interface is the network interface that an edge serves on.
@@ -100,27 +102,27 @@ func (i Interface) answers(address netip.Addr) error {
 // Believes returns what the kernel believes VMs, as the causes of problems: forged source
 // addresses of the pod network, redirects and routers. Routes to client networks of n that it lacks
 // are among them. It is empty where nothing is known, and outside of a pod.
-func (i Interface) Believes(n network.Network) []network.Cause {
+func (i Interface) Believes(n network.Network) []problem.Cause {
 	s, err := i.snapshot()
 	if err != nil || !i.InPod {
 		return nil
 	}
-	var out []network.Cause
+	var out []problem.Cause
 	if !s.VerifiesSources {
-		out = append(out, network.EdgeAnswersForgedSources)
+		out = append(out, problem.EdgeAnswersForgedSources)
 		// A redirect counts if it comes from the router of the pod network.
 		if level, err := device.IPv4Setting("/", i.Name, "accept_redirects"); err == nil && level > 0 {
-			out = append(out, network.EdgeTakesForgedRedirects)
+			out = append(out, problem.EdgeTakesForgedRedirects)
 		}
 	}
 	if !s.VerifiesIPv6Sources {
-		out = append(out, network.EdgeAnswersForgedIPv6Sources)
+		out = append(out, problem.EdgeAnswersForgedIPv6Sources)
 	}
 	if len(s.IPv6Routes) > 0 {
-		out = append(out, network.EdgeHasAdvertisedRoute)
+		out = append(out, problem.EdgeHasAdvertisedRoute)
 	}
 	if len(Routes{Snapshot: s}.missingClientRoutes(n, i.Name)) > 0 {
-		out = append(out, network.EdgeLacksClientRoutes)
+		out = append(out, problem.EdgeLacksClientRoutes)
 	}
 	return out
 }
@@ -166,7 +168,7 @@ func (i Interface) Askable(n network.Network) (addresses []netip.Addr, from neti
 	if level, err := device.IPv4Setting("/", i.Name, "arp_announce"); err != nil || level > 0 {
 		return nil, from
 	}
-	return append(addresses, n.Controls()...), from
+	return append(addresses, reported.Controls(n)...), from
 }
 
 // Addresses returns the interface's addresses. It returns an error without a carrier.

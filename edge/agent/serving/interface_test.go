@@ -11,6 +11,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
 	_ "github.com/cldmnky/oooi/test/patience"
@@ -73,7 +74,7 @@ func TestRoutesToClientNetworks(t *testing.T) {
 	on := Interface{Name: "net1", InPod: true}
 	now := func() (lacks bool, lost []netip.AddrPort) {
 		e.Do(t, func() {
-			lacks = slices.Contains(on.Believes(n), network.EdgeLacksClientRoutes)
+			lacks = slices.Contains(on.Believes(n), problem.EdgeLacksClientRoutes)
 			lost = on.Lost(n)
 		})
 		return lacks, lost

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/edge/device"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 	Kept = time.Hour
 	// Max hosts are kept, of which MaxReported are reported: the others may turn out to
 	// be the true ones.
-	Max, MaxReported = 16, network.MaxDHCPServers
+	Max, MaxReported = 16, reported.MaxDHCPServers
 	// maxWitnesses are kept for each host.
 	maxWitnesses = 8
 )
@@ -27,7 +27,7 @@ type Hosts []Host
 
 // A Host is one host. Its MAC is empty until it is known.
 type Host struct {
-	network.UsedAddress
+	reported.UsedAddress
 	last time.Time
 	// by are the VMs that named the host. They differ for a host that serves many.
 	by []string
@@ -35,7 +35,7 @@ type Host struct {
 
 // Note takes in a host that a VM named, and reports whether it is new. An empty witness is the
 // edge itself. If there are too many hosts, the least credible one gives way.
-func (s Hosts) Note(u network.UsedAddress, witness string, now time.Time) (out Hosts, isNew bool) {
+func (s Hosts) Note(u reported.UsedAddress, witness string, now time.Time) (out Hosts, isNew bool) {
 	out = slices.Clone(s)
 	i := slices.IndexFunc(out, func(x Host) bool { return x.Address == u.Address && (u.MAC == "" || x.MAC == u.MAC) })
 	if isNew = i < 0; isNew {
@@ -75,12 +75,12 @@ func (s Hosts) Forget(now time.Time) Hosts {
 }
 
 // List returns the most credible hosts, sorted by their addresses.
-func (s Hosts) List() []network.UsedAddress {
-	var out []network.UsedAddress
+func (s Hosts) List() []reported.UsedAddress {
+	var out []reported.UsedAddress
 	all := slices.SortedStableFunc(slices.Values(s), Host.compare)
 	for _, x := range all[:min(len(all), MaxReported)] {
 		out = append(out, x.UsedAddress)
 	}
-	slices.SortFunc(out, network.UsedAddress.Compare)
+	slices.SortFunc(out, reported.UsedAddress.Compare)
 	return out
 }

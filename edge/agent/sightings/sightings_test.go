@@ -7,7 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // TestForgedSightingsGiveWay: a VM that names made-up hosts for days does not hide the one that
@@ -15,8 +15,8 @@ import (
 func TestForgedSightingsGiveWay(t *testing.T) {
 	g := NewWithT(t)
 	var s Hosts
-	at := func(last byte) network.UsedAddress {
-		return network.UsedAddress{Address: netip.AddrFrom4([4]byte{192, 168, 100, last})}
+	at := func(last byte) reported.UsedAddress {
+		return reported.UsedAddress{Address: netip.AddrFrom4([4]byte{192, 168, 100, last})}
 	}
 	now, isNew := time.Unix(1000, 0), false
 	for range 72 {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	released "github.com/cldmnky/oooi/config/release/program"
-	"github.com/cldmnky/oooi/network/ntp"
+	"github.com/cldmnky/oooi/ntp"
 	"github.com/cldmnky/oooi/test/testbed/host"
 )
 

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
@@ -125,17 +126,17 @@ func (p edgePod) nodeNumber() int {
 
 // reports are what the edges of the network called name tell the operator, by their
 // numbers.
-func reports(ctx context.Context, h Hosted, name string) (map[int]network.Report, error) {
+func reports(ctx context.Context, h Hosted, name string) (map[int]reported.Report, error) {
 	var list coordination.LeaseList
 	if err := h.Client.List(ctx, &list, client.InNamespace(h.Namespace()), ourOwn("oooi-report")); err != nil {
 		return nil, err
 	}
-	all := map[int]network.Report{}
+	all := map[int]reported.Report{}
 	for _, l := range list.Items {
 		if l.Labels[Prefix+"network"] != network.Shortened(name, 63) {
 			continue
 		}
-		r, err := network.ReadReport([]byte(l.Annotations[Prefix+"report"]))
+		r, err := reported.Read([]byte(l.Annotations[Prefix+"report"]))
 		if err != nil {
 			return nil, fmt.Errorf("lease %s: %w", l.Name, err)
 		}

@@ -1,0 +1,101 @@
+// This file decides what an Error of one network holds back: that network only, if VMs
+// boot from another one that has none. All other Errors refuse the whole plan.
+
+package derive
+
+import (
+	"slices"
+
+	"github.com/cldmnky/oooi/derive/served"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// An outcome is a plan, and what is wrong with the networks that it was made for.
+type outcome struct {
+	plan     network.Plan
+	problems problem.Problems
+	// refused are the Names of the networks that VMs boot from and that have an Error. They
+	// are still in plan, unless they could not be derived at all.
+	refused []string
+	// left are the Names of the secondary networks that checked has left out, and leftProblems
+	// the reasons.
+	left         []string
+	leftProblems problem.Problems
+}
+
+// adds notes the problems of one network, and reports whether it stays in the plan. A
+// secondary network with an Error is left out with Warnings: its VMs boot from another
+// network. A primary one stays, and is refused.
+func (o *outcome) adds(name string, primary bool, ps problem.Problems) bool {
+	switch {
+	case !ps.Blocking():
+		o.problems = append(o.problems, ps...)
+	case !primary:
+		o.problems = append(o.problems, ps.NotBlocking()...)
+		return false
+	default:
+		o.problems = append(o.problems, confined(ps)...)
+		o.refused = append(o.refused, name)
+	}
+	return true
+}
+
+// checked is o, with the problems that fault returns for each network of its plan.
+func (o outcome) checked(fault func(network.Network) problem.Problems) outcome {
+	out := o
+	out.problems, out.refused = slices.Clone(o.problems), slices.Clone(o.refused)
+	out.plan.Networks = []network.Network{}
+	for _, n := range o.plan.Networks {
+		ps := fault(n)
+		if out.adds(n.Name, n.Primary, ps) {
+			out.plan.Networks = append(out.plan.Networks, n)
+			continue
+		}
+		out.left = append(slices.Clone(out.left), n.Name)
+		out.leftProblems = append(slices.Clone(out.leftProblems), ps.NotBlocking()...)
+	}
+	return out
+}
+
+// decideNetworks decides in without the networks that have an Error of their own, and returns
+// those Errors. A refused network that runs stays as it is. If VMs boot from no other
+// network, all networks are decided, and boots is false: each Error refuses the plan.
+func decideNetworks(in served.Input, last network.Plan, others []OtherCluster) (p network.Plan, ps problem.Problems, boots bool) {
+	in.LeftOut = slices.Clone(in.Refused)
+	all := decideWanted(in, last, others)
+	rest, errors := all, problem.Problems(nil)
+	for len(rest.refused) > 0 {
+		errors = append(errors, onlyConfined(rest.problems)...)
+		in.LeftOut = append(in.LeftOut, rest.refused...)
+		rest = decideWanted(in, last, others)
+	}
+	from := func(n network.Network) bool { return n.Primary && !slices.Contains(in.LeftOut, n.Name) }
+	if !slices.ContainsFunc(rest.plan.Networks, from) {
+		return all.plan, unconfined(all.problems), false
+	}
+	return rest.plan, append(errors, rest.problems...), true
+}
+
+// confined returns ps with each Error as one that concerns one network only.
+func confined(ps problem.Problems) problem.Problems {
+	out := slices.Clone(ps)
+	for i := range out {
+		out[i].Confined = out[i].Severity == problem.SeverityError
+	}
+	return out
+}
+
+// unconfined returns ps with no Error confined: each refuses the plan.
+func unconfined(ps problem.Problems) problem.Problems {
+	out := slices.Clone(ps)
+	for i := range out {
+		out[i].Confined = false
+	}
+	return out
+}
+
+// onlyConfined are those of ps that are confined.
+func onlyConfined(ps problem.Problems) problem.Problems {
+	return slices.DeleteFunc(slices.Clone(ps), func(p problem.Problem) bool { return !p.Confined })
+}

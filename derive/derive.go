@@ -1,0 +1,227 @@
+// Package derive decides what is served to one hosted cluster on its isolated networks. Derive takes a Request, Facts,
+// the plan in force, and the other hosted clusters on the same networks. It returns a Plan and Problems: why the plan
+// differs from the request.
+//
+// It is pure: standard library only, no I/O, no clock, no Kubernetes. The laws
+// of Derive, each held by a test:
+//
+//   - total: all arguments give a Decision, never a panic
+//   - deterministic: equal arguments in any order give equal bytes
+//   - stable: later additions move no address, and addresses in use never move
+//   - idempotent: with its own plan in force, it decides the same plan
+//   - valid: without an Error, Plan.Validate finds nothing
+//   - the plan round-trips through JSON, and plans of earlier formats are read
+//   - self-contained: a server needs the plan and nothing else to start
+package derive
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cldmnky/oooi/derive/opened"
+	"github.com/cldmnky/oooi/derive/served"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// Derive decides what is served to a hosted cluster. It takes what the user requests, the
+// observed state, last (the plan in force; zero if there is none), and the other hosted
+// clusters on the same networks. The steps, one statement each:
+//
+//  1. An endpoint that is missing now keeps its last known good state, and one without
+//     the address of its load balancer keeps that address (lastgood.go).
+//  2. A network with VMs on it keeps its addresses (pinned.go), stays the same layer-2
+//     network (pinned_nad.go), and stays primary if VMs boot from it (pinned_role.go).
+//  3. A load balancer whose address another host has is not used (load_balancer.go).
+//  4. Networks are decided. One with an Error is left out, or stays as it runs, if VMs boot
+//     from another one, and the others are decided again without it (confined.go).
+//  5. On a network that another hosted cluster was on first, only own VMs get an address
+//     (sharing.go).
+//  6. Each network's edges are placed on nodes (placement.go).
+//  7. They get the list of destinations that they never dial for VMs (finish.go).
+//  8. They get the names that pods of the management cluster may ask (pod_names.go).
+//  9. They get which connections to log (finish.go).
+//  10. They get where they serve metrics (finish.go).
+//  11. The management cluster reaches what the user opens, and also through the hosted
+//     cluster's load balancers (package opened).
+//  12. A plan that a ConfigMap cannot hold is refused (finish.go).
+//
+// It is total and has no other inputs: equal arguments, in any order, give equal
+// decisions. With its own plan as last, it returns the same plan. It changes no argument.
+func Derive(r network.Request, f network.Facts, last network.Plan, others []OtherCluster) Decision {
+	in, kept := keepLastKnownGood(served.Input{Request: r, Facts: f}, last)
+	in, pinned := keepInUse(in, last)
+	in, taken := leaveTakenLoadBalancers(in, others)
+	draft, decided, boots := decideNetworks(in, last, others)
+	draft = answerOwnVMs(draft, others, last)
+	draft = placeEdges(draft, r.Placement, r.Permissions)
+	draft = reserve(draft, f.Reserved, r.Permissions.Destinations)
+	draft = answerPods(draft, r, f.Endpoints)
+	draft = logConnections(draft, r)
+	draft = serveMetrics(draft)
+	draft, open := opened.Access(draft, r)
+	draft, balanced := opened.LoadBalancers(draft, r, f, last)
+	large := tooLarge(draft)
+	if !boots {
+		kept = unconfined(kept)
+	}
+	return Decision{draft: draft, Problems: slices.Concat(kept, pinned, taken, decided, open, balanced, large)}
+}
+
+// decideWanted decides the networks of in that are not refused yet, and retains those in force
+// that can't be decided now and are still wanted (lastgood.go). A network that is left out for
+// its addresses may run, and then keeps its CIDR. So the others are decided again without it:
+// they may have got that CIDR.
+func decideWanted(in served.Input, last network.Plan, others []OtherCluster) outcome {
+	var left problem.Problems
+	out := decideOnce(in, last, others)
+	for len(out.left) > 0 {
+		in.LeftOut = slices.Concat(in.LeftOut, out.left)
+		left = append(left, out.leftProblems...)
+		out = decideOnce(in, last, others)
+	}
+	out.problems = append(left, out.problems...)
+	whole := retain(out.plan, Restricted(last, in.Reserved, in.Permissions), in.Wanted)
+	out.problems = append(out.problems, displacedBy(out.plan, whole)...)
+	out.plan = whole
+	return out
+}
+
+// decideOnce decides the networks of in that are not refused yet:
+//
+//  1. Each requested network gets addresses, servers, listeners, records and options
+//     (package served). It waits if its CIDR overlaps an older network (overlap.go). It gives way to another NAD
+//     of the same layer-2 network (twins.go). It must not hide a destination that edges or
+//     nodes use (reserved.go).
+//  2. A network whose addresses another hosted cluster has waits (sharing.go).
+//  3. A network of which a VM has an edge's address is refused (inuse.go).
+func decideOnce(in served.Input, last network.Plan, others []OtherCluster) outcome {
+	out := moveCIDRs(in)
+	out = out.yieldTo(others, last)
+	return out.refuseInUse(in.VMAddresses, last)
+}
+
+// A Decision is a plan, and the problems why it differs from the request.
+type Decision struct {
+	// Problems in the order of the steps. Those that block refuse the plan.
+	Problems problem.Problems
+	draft    network.Plan
+}
+
+// Plan returns the plan to apply. ok is false, and the plan empty, if a problem blocks;
+// then the plan in force is kept.
+func (d Decision) Plan() (p network.Plan, ok bool) {
+	if d.Problems.Blocking() {
+		return network.Plan{}, false
+	}
+	return d.draft, true
+}
+
+// Draft returns the plan as far as it could be decided, for display. It may be invalid:
+// apply only the result of Plan.
+func (d Decision) Draft() network.Plan { return d.draft }
+
+// With returns d with more problems.
+func (d Decision) With(further ...problem.Problem) Decision {
+	d.Problems = slices.Concat(d.Problems, further)
+	return d
+}
+
+// moveCIDRs makes the requested networks, after the networks that change their CIDR have
+// done so: their former CIDRs are free at once, not only in the next plan.
+func moveCIDRs(in served.Input) outcome {
+	out := newNetworks(in)
+	for range in.Running {
+		moved := slices.Clone(in.Running)
+		for i, n := range moved {
+			if at := slices.IndexFunc(out.plan.Networks, func(x network.Network) bool { return x.Name == n.Name }); at >= 0 {
+				moved[i] = out.plan.Networks[at]
+			}
+		}
+		if slices.EqualFunc(moved, in.Running, func(a, b network.Network) bool { return a.CIDR == b.CIDR }) {
+			break
+		}
+		in.Running = moved
+		out = newNetworks(in)
+	}
+	return out
+}
+
+// newNetworks makes the networks that in requests. A secondary network with an Error is left
+// out, and the others are served.
+func newNetworks(in served.Input) outcome {
+	out := outcome{plan: network.Plan{Version: network.CurrentPlanVersion, Cluster: in.Cluster, Endpoints: served.SortedEndpoints(in.Endpoints), Networks: []network.Network{}}}
+	for _, s := range sortedRequests(in.Networks) {
+		name := s.Attachment.NetworkName()
+		if slices.Contains(in.LeftOut, name) {
+			continue
+		}
+		if len(served.Services(s)) == 0 {
+			out.adds(name, s.Primary, in.NoServices(s))
+			continue
+		}
+		if twin, gives := givesWay(in, s); gives {
+			out.adds(name, s.Primary, problem.Problems{twinProblem(s, twin)})
+			continue
+		}
+		if !s.CIDR.IsValid() {
+			out.adds(name, s.Primary, problem.Problems{cidrMissing(in, s)})
+			continue
+		}
+		if other, met := overlaps(in, s, out.plan.Networks); met {
+			out.adds(name, s.Primary, problem.Problems{overlapProblem(in, s, other)})
+			if s.Primary && other.Primary && !in.IsRunning(other.Name) {
+				out.refused = append(out.refused, other.Name) // neither has precedence
+			}
+			continue
+		}
+		n, ps := served.Network(in, s)
+		if out.adds(name, s.Primary, ps) {
+			out.plan.Networks = append(out.plan.Networks, n)
+		}
+	}
+	return out
+}
+
+// sortedRequests orders primary networks first, then by attachment. The order in which
+// NodePools were listed has no effect.
+func sortedRequests(in []network.NetworkRequest) []network.NetworkRequest {
+	out := slices.Clone(in)
+	slices.SortFunc(out, func(a, b network.NetworkRequest) int {
+		return cmp.Or(served.TrueFirst(a.Primary, b.Primary), cmp.Compare(a.Attachment.String(), b.Attachment.String()))
+	})
+	return out
+}
+
+// cidrMissing returns the problem of a network without CIDR. It is an Error if VMs cannot
+// boot from any other network. The network is left out, and a CIDR that is set later
+// moves no address.
+func cidrMissing(in served.Input, s network.NetworkRequest) problem.Problem {
+	args := problem.Args{"where": s.CIDRField}
+	if s.CIDRUnused != "" {
+		args["found"] = s.CIDRFound
+	}
+	boots := slices.ContainsFunc(in.Networks, func(x network.NetworkRequest) bool { return x.Primary && x.CIDR.IsValid() })
+	switch {
+	case !s.Primary:
+		return secondaryWithoutCIDR(in, s)
+	case boots:
+		return s.Problem(cmp.Or(s.CIDRUnused, problem.NetworkCIDRNotSet), args, s.CIDRKeys...)
+	case s.CIDRUnused == problem.NetworkCIDROnlyIPv6:
+		return s.Problem(problem.CIDROnlyIPv6, args, s.CIDRKeys...)
+	}
+	return s.Problem(problem.CIDRNotSet, problem.Args{"where": s.CIDRField}, s.CIDRKeys...)
+}
+
+// secondaryWithoutCIDR returns the hint that s is left to others. If it runs, its CIDR was set
+// before, and it stays as it is.
+func secondaryWithoutCIDR(in served.Input, s network.NetworkRequest) problem.Problem {
+	i := slices.IndexFunc(in.Running, func(n network.Network) bool { return n.Name == s.Attachment.NetworkName() })
+	switch {
+	case i >= 0:
+		return s.Problem(problem.SecondaryCIDRRemoved, problem.Args{"cidr": in.Running[i].CIDR.String(), "where": s.CIDRField}, s.CIDRKeys...)
+	case s.CIDRUnused == problem.SecondaryCIDRForBootOnly:
+		return s.Problem(problem.SecondaryCIDRForBootOnly, problem.Args{"where": s.CIDRField, "found": s.CIDRFound}, s.CIDRKeys...)
+	}
+	return s.Problem(problem.SecondaryWithoutCIDR, problem.Args{"where": s.CIDRField}, s.CIDRKeys...)
+}

@@ -1,0 +1,51 @@
+// This file decides what happens if a VM already has an address that an edge would
+// get: the VM keeps it. If an edge already holds the address, the edge keeps it, since guests
+// are not trusted, and a Warning names the VM.
+
+package derive
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// refuseInUse is o without the secondary networks of which a VM has an edge's address. Such
+// a primary network is refused. Addresses that edges already hold in last, the plan in
+// force, stay with the edges.
+func (o outcome) refuseInUse(seen []network.VMAddress, last network.Plan) outcome {
+	out := o.checked(func(n network.Network) problem.Problems {
+		var ps problem.Problems
+		for _, h := range claimsOf(n, seen) {
+			if holds(last, n.Name, h.Address) {
+				continue
+			}
+			args := problem.Args{"vm": h.VM, "role": n.RoleOf(h.Address), "address": h.Address.String()}
+			ps = append(ps, n.Problem(problem.VMHasEdgeAddress, args, network.KeyEdgeAddresses))
+		}
+		return ps
+	})
+	for _, n := range out.plan.Networks {
+		for _, h := range claimsOf(n, seen) {
+			if holds(last, n.Name, h.Address) {
+				args := problem.Args{"vm": h.VM, "role": n.RoleOf(h.Address), "address": h.Address.String(), "mac": cmp.Or(h.MAC, "unknown")}
+				out.problems = append(out.problems, n.Problem(problem.AddressUsedByVM, args))
+			}
+		}
+	}
+	return out
+}
+
+// claimsOf are those of seen that are an address of n's edges.
+func claimsOf(n network.Network, seen []network.VMAddress) []network.VMAddress {
+	held := n.HeldAddresses()
+	return slices.DeleteFunc(slices.Clone(seen), func(h network.VMAddress) bool { return h.Network != n.Name || !slices.Contains(held, h.Address) })
+}
+
+// holds reports whether a is an address of the edges of p's network with this name.
+func holds(p network.Plan, name string, a netip.Addr) bool {
+	return slices.ContainsFunc(p.Networks, func(n network.Network) bool { return n.Name == name && slices.Contains(n.HeldAddresses(), a) })
+}

@@ -1,0 +1,129 @@
+// This file decides what is kept from the plan in force. A running network continues
+// to be served while the objects that it is derived from are missing or invalid.
+
+package derive
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/derive/served"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// keepLastKnownGood returns in with the wanted networks of last, the plan in force, and with
+// last's endpoints in place of the waiting ones. An address that is missing for a
+// moment does not change what is served. The problems are those of in, and what is kept.
+func keepLastKnownGood(in served.Input, last network.Plan) (served.Input, problem.Problems) {
+	out := in
+	out.Wanted = slices.DeleteFunc(slices.Clone(in.Wanted), in.LeavesAlone)
+	out.Running = slices.DeleteFunc(slices.Clone(last.Networks), func(n network.Network) bool { return !slices.Contains(out.Wanted, n.Name) })
+	out.Endpoints = slices.Clone(in.Endpoints)
+	for i, e := range out.Endpoints {
+		if was, kept := keepsLoadBalancer(in, e, last); kept {
+			out.Endpoints[i].LoadBalancer = was
+		}
+	}
+	for _, e := range last.Endpoints {
+		has := slices.ContainsFunc(in.Endpoints, func(x network.Endpoint) bool { return x.Name == e.Name && x.Origin == e.Origin })
+		if waitsFor(in, e.Name) && !has {
+			out.Endpoints = append(out.Endpoints, e)
+		}
+	}
+	problems := slices.Concat(stale(out, last), staleLoadBalancers(in, last), notSelected(out, last))
+	return leadIngress(out, last), problems
+}
+
+// keepsLoadBalancer returns the address that the load balancer of e has in last, if it has none now:
+// the same backend waits for it.
+func keepsLoadBalancer(in served.Input, e network.Endpoint, last network.Plan) (netip.Addr, bool) {
+	if e.LoadBalancer.IsValid() || e.Origin != network.OriginApps || !waitsFor(in, e.Name) {
+		return netip.Addr{}, false
+	}
+	i := slices.IndexFunc(last.Endpoints, func(x network.Endpoint) bool {
+		return x.Name == e.Name && x.Origin == e.Origin && x.Port == e.Port && x.Backend.Name == e.Backend.Name
+	})
+	if i < 0 || !last.Endpoints[i].LoadBalancer.IsValid() {
+		return netip.Addr{}, false
+	}
+	return last.Endpoints[i].LoadBalancer, true
+}
+
+// stale is the problems of in, without that an endpoint is missing which last has: it is
+// still served. That is a Warning, or a hint where the missing endpoint was one.
+func stale(in served.Input, last network.Plan) problem.Problems {
+	out := slices.Clone(in.Problems)
+	for i, p := range in.Problems {
+		has := slices.ContainsFunc(last.Endpoints, func(e network.Endpoint) bool { return p.Subject == e.Subject() })
+		if !has || !waitsFor(in, p.Subject.Name) || p.Reason != problem.WaitingForEndpoint && p.Cause != problem.RouteServiceMissing && p.Cause != problem.RoutePortMissing {
+			continue
+		}
+		if p.Cause == problem.IngressCopyPending {
+			out[i] = problem.New(problem.LastGoodIngress, p.Subject, p.Args, p.Keys...)
+			continue
+		}
+		out[i] = problem.New(problem.LastGoodEndpoint, p.Subject, problem.Args{"object": p.Args["object"]})
+		if p.Severity == problem.SeverityInfo {
+			out[i].Severity = problem.SeverityInfo
+		}
+	}
+	return out
+}
+
+// staleLoadBalancers are the problems that load balancers have no address now, but one in last: names
+// still resolve to it.
+func staleLoadBalancers(in served.Input, last network.Plan) problem.Problems {
+	var out problem.Problems
+	for _, e := range in.Endpoints {
+		if _, kept := keepsLoadBalancer(in, e, last); kept && e.Port == network.PortHTTPS && len(e.Hosts) > 0 {
+			out = append(out, problem.New(problem.LastGoodEndpoint, e.Subject(), problem.Args{"object": "the load balancer of " + e.Hosts[0]}))
+		}
+	}
+	return out
+}
+
+// waitsFor reports whether the endpoint of this name is waiting, by its name or by a
+// prefix of it.
+func waitsFor(in served.Input, name string) bool {
+	return slices.ContainsFunc(in.Waiting, func(w string) bool {
+		return w == name || strings.HasSuffix(w, "/") && strings.HasPrefix(name, w)
+	})
+}
+
+// retain is p with the networks of last that p lacks and whose Names are wanted.
+// Two NADs of one network would have the same addresses. The one in p waits until the
+// running one is removed, which meanwhile serves the VMs of both.
+func retain(p network.Plan, last network.Plan, wanted []string) network.Plan {
+	var kept []network.Network
+	for _, n := range last.Networks {
+		has := slices.ContainsFunc(p.Networks, func(x network.Network) bool { return x.Name == n.Name })
+		if slices.Contains(wanted, n.Name) && !has {
+			kept = append(kept, n)
+		}
+	}
+	out := p
+	out.Networks = slices.DeleteFunc(slices.Clone(p.Networks), func(x network.Network) bool {
+		return slices.ContainsFunc(kept, func(n network.Network) bool { return n.Attachment.SameNetwork(x.Attachment) })
+	})
+	out.Networks = append(out.Networks, kept...)
+	slices.SortFunc(out.Networks, func(a, b network.Network) int {
+		return cmp.Or(served.TrueFirst(a.Primary, b.Primary), cmp.Compare(a.Attachment.String(), b.Attachment.String()))
+	})
+	return out
+}
+
+// displacedBy returns a problem for each network of p that is left out of kept, the
+// result of p.retain, because another NAD of the same network runs.
+func displacedBy(p network.Plan, kept network.Plan) problem.Problems {
+	var ps problem.Problems
+	for _, x := range p.Networks {
+		i := slices.IndexFunc(kept.Networks, func(n network.Network) bool { return n.Attachment.SameNetwork(x.Attachment) })
+		if i >= 0 && !has(kept, x) {
+			ps = append(ps, x.Problem(problem.NADDuplicatesRunning, problem.Args{"other": kept.Networks[i].Attachment.String()}))
+		}
+	}
+	return ps
+}

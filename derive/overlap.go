@@ -1,0 +1,45 @@
+// This file decides what happens if the CIDRs of two networks of one cluster overlap,
+// so that two nodes could get the same address. The running network keeps its CIDR,
+// and the newer one waits. No address is moved.
+
+package derive
+
+import (
+	"slices"
+
+	"github.com/cldmnky/oooi/derive/served"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// overlaps returns a network, running or already planned, whose CIDR overlaps that of s
+// and that is not the same layer-2 network.
+func overlaps(in served.Input, s network.NetworkRequest, planned []network.Network) (network.Network, bool) {
+	meets := func(n network.Network) bool {
+		return n.Name != s.Attachment.NetworkName() && n.CIDR.Overlaps(s.CIDR) && !n.Attachment.SameNetwork(s.Attachment)
+	}
+	candidates := planned
+	if !in.Runs(s) {
+		candidates = slices.Concat(in.Running, planned)
+	}
+	if i := slices.IndexFunc(candidates, meets); i >= 0 {
+		return candidates[i], true
+	}
+	return network.Network{}, false
+}
+
+// overlapProblem returns the problem that s waits for other.
+func overlapProblem(in served.Input, s network.NetworkRequest, other network.Network) problem.Problem {
+	c := problem.NetworksOverlap
+	if !slices.ContainsFunc(in.Networks, func(x network.NetworkRequest) bool { return x.Attachment.NetworkName() == other.Name }) {
+		c = problem.NetworkOverlapsRemoved
+	}
+	keys, where := s.CIDRKeys, s.CIDRField
+	if s.Primary && len(s.NodePools) > 0 {
+		own := "cidr." + slices.Min(s.NodePools)
+		keys = slices.Compact(append([]string{own}, keys...))
+		where = "annotation " + own + " on the HostedCluster"
+	}
+	args := problem.Args{"cidr": s.CIDR.String(), "otherNetwork": other.Attachment.String(), "otherCIDR": other.CIDR.String(), "where": where}
+	return s.Problem(c, args, keys...)
+}

@@ -1,0 +1,78 @@
+package derive_test
+
+import (
+	"net/netip"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+func onVLAN(name, cidr, field string) network.NetworkRequest {
+	return network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: name}, NodePools: []string{"pool-" + name}, Primary: true, CIDR: netip.MustParsePrefix(cidr), CIDRField: field}
+}
+
+// served is what networks get where last is in force and wanted are still named.
+func served(last network.Plan, wanted []string, networks ...network.NetworkRequest) (network.Plan, problem.Problems) {
+	in := asking(1, networks...)
+	in.Wanted = wanted
+	return after(in, last)
+}
+
+// TestNetworksOverlap: two nodes of one cluster never get the same address, however the two
+// networks got their CIDRs.
+func TestNetworksOverlap(t *testing.T) {
+	all := []string{"a.old", "a.new"}
+	old := onVLAN("old", "10.1.0.0/24", "machineNetwork")
+	alone, _ := served(network.Plan{}, all, old)
+
+	t.Run("two at once", func(t *testing.T) {
+		g := NewWithT(t)
+		_, problems := served(network.Plan{}, all, old, onVLAN("new", "10.1.0.0/16", "cidr.pool-new"))
+		g.Expect(problems.Has(problem.AddressConflict)).To(BeTrue())
+		g.Expect(problems.Blocking()).To(BeTrue(), "nothing runs, so the user decides")
+	})
+	t.Run("one beside one that runs", func(t *testing.T) {
+		g := NewWithT(t)
+		p, problems := served(alone, all, old, onVLAN("new", "10.1.0.128/25", "cidr.pool-new"))
+		g.Expect(problems).To(HaveLen(1))
+		g.Expect(problems[0].Reason).To(Equal(problem.AddressConflict))
+		g.Expect(problems[0].Keys).To(ContainElement("cidr.pool-new"))
+		g.Expect(problems[0]).To(And(HaveField("Severity", problem.SeverityError), HaveField("Confined", true)), "nodes of its NodePool cannot boot")
+		g.Expect(problems.Blocking()).To(BeFalse(), "what runs goes on, and can be changed")
+		g.Expect(p.Networks).To(Equal(alone.Networks), "though the newer one comes first by name")
+	})
+	t.Run("a NodePool changes its network", func(t *testing.T) {
+		g := NewWithT(t)
+		p, problems := served(alone, all, onVLAN("new", "10.1.0.0/24", "machineNetwork"))
+		g.Expect(problems).To(HaveExactElements(HaveField("Confined", true)), "VMs that run are still served")
+		g.Expect(message(problems[0])).To(And(ContainSubstring("which VMs still use"), ContainSubstring("annotation cidr.pool-new on the HostedCluster")))
+		g.Expect(p.Networks).To(Equal(alone.Networks), "its machines go on")
+
+		p, problems = served(alone, all, onVLAN("new", "10.2.0.0/24", "cidr.pool-new"))
+		g.Expect(problems).To(BeEmpty())
+		g.Expect(p.Networks).To(HaveLen(2), "the cure")
+
+		p, problems = served(alone, []string{"a.new"}, onVLAN("new", "10.1.0.0/24", "machineNetwork"))
+		g.Expect(problems).To(BeEmpty(), "the last machine has gone")
+		g.Expect(p.Networks[0].Name).To(Equal("a.new"))
+	})
+	t.Run("what runs takes the other's", func(t *testing.T) {
+		g := NewWithT(t)
+		both, _ := served(network.Plan{}, all, old, onVLAN("new", "10.2.0.0/24", "cidr.pool-new"))
+		p, problems := served(both, all, old, onVLAN("new", "10.1.0.0/24", "cidr.pool-new"))
+		g.Expect(problems.Has(problem.AddressConflict)).To(BeTrue())
+		g.Expect(p).To(Equal(both), "nothing moves")
+	})
+	t.Run("an address only", func(t *testing.T) {
+		g := NewWithT(t)
+		beside := onVLAN("aaa", "10.1.0.0/24", "annotation cidr on NetworkAttachmentDefinition a/aaa")
+		beside.Primary = false
+		p, problems := served(network.Plan{}, all, old, beside)
+		g.Expect(problems.Blocking()).To(BeFalse())
+		g.Expect(message(problems[0])).To(ContainSubstring("(annotation cidr on NetworkAttachmentDefinition a/aaa"))
+		g.Expect(p.Networks).To(Equal(alone.Networks))
+	})
+}

@@ -1,0 +1,37 @@
+// This file decides that a network stays what it is for the VMs on it. A network that VMs boot
+// from does not become a secondary one, which has neither DNS nor a proxy. A network in use is
+// not removed because annotation network no longer selects it.
+
+package derive
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/derive/served"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// keepsRole reports whether VMs boot from n, which runs, while s requests it as a secondary
+// network. Then s has no effect, and n is retained. A secondary network can become primary.
+func keepsRole(in served.Input, n network.Network, s network.NetworkRequest) bool {
+	return n.Primary && !s.Primary && slices.Contains(in.BootedFrom, n.Name)
+}
+
+// pinnedRole returns the problem that n stays primary though s is secondary.
+func pinnedRole(n network.Network, s network.NetworkRequest) problem.Problem {
+	return n.Problem(problem.PinnedRole, problem.Args{"nodePools": strings.Join(slices.Sorted(slices.Values(s.NodePools)), ", ")}, network.FieldAdditionalNetworks)
+}
+
+// notSelected returns a problem for each network of last that VMs use, though annotation network
+// does not select it. NodePools that boot from one have an Error of their own.
+func notSelected(in served.Input, last network.Plan) problem.Problems {
+	var ps problem.Problems
+	for _, n := range last.Networks {
+		if slices.Contains(in.Unselected, n.Name) && !slices.Contains(in.Refused, n.Name) {
+			ps = append(ps, n.Problem(problem.NotSelectedInUse, nil, network.KeyNetwork))
+		}
+	}
+	return ps
+}

@@ -1,0 +1,45 @@
+// This file decides the nodes on which the edges of a network may run, as labels and
+// tolerations. Package controllers/desired makes pod fields of them.
+
+package derive
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// placeEdges is p with a Placement by r on each network, as far as permitted. The author of a
+// HostedCluster can set tolerations and name a node by any label, such as its host name. So
+// edges that tolerate the taints of control plane nodes stay away from them by their labels.
+func placeEdges(p network.Plan, r network.PlacementRequest, permitted network.Permissions) network.Plan {
+	var without []string
+	if slices.ContainsFunc(r.Tolerations, network.Toleration.OfControlPlane) && !slices.ContainsFunc(network.ControlPlaneRoles(), permitted.NodeLabel) {
+		without = network.ControlPlaneRoles()
+	}
+	return p.WithEach(func(n *network.Network) {
+		n.Placement = network.Placement{
+			NodeSelectors: nodeSelectors(r, n.NodePools), WithoutLabels: without, Tolerations: r.Tolerations, PriorityClass: r.PriorityClass}
+	})
+}
+
+// nodeSelectors are the user's, or else the distinct selectors of pools, ordered by
+// NodePool name. Only nodes on which VMs may run need the network. A NodePool without a
+// selector allows every node.
+func nodeSelectors(r network.PlacementRequest, pools []string) []map[string]string {
+	if r.NodeSelector != nil {
+		return []map[string]string{r.NodeSelector}
+	}
+	var out []map[string]string
+	for _, name := range slices.Sorted(slices.Values(pools)) {
+		labels, known := r.NodePools[name]
+		if known && len(labels) == 0 {
+			return nil
+		}
+		if known && !slices.ContainsFunc(out, func(x map[string]string) bool { return maps.Equal(x, labels) }) {
+			out = append(out, labels)
+		}
+	}
+	return out
+}

@@ -1,0 +1,76 @@
+// This file decides which names edges answer to pods of the management cluster. A pod that dials
+// such a name reaches the Service behind it, and no edge. So a name is among them only if that
+// Service has the port that is published.
+
+package derive
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/derive/served"
+	"github.com/cldmnky/oooi/network"
+)
+
+// podView is the Name of the view of pods, also in metrics.
+const podView = "pods"
+
+// answerPods is p with the view of pods on each network that runs DNS if r asks for it, else
+// without one. Retained networks are among them. Endpoints are those that exist now: the ClusterIP
+// of a Service that is gone may be another one's by then.
+func answerPods(p network.Plan, r network.Request, endpoints []network.Endpoint) network.Plan {
+	var view network.View
+	if r.ManagementDNS {
+		// The NetworkPolicy decides which pods may ask. Their addresses are not known.
+		everyone := []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0)}
+		view = network.View{Name: podView, Clients: everyone, Records: podRecords(endpoints, ownNames(r)), OwnNamesOnly: true}
+	}
+	return p.WithEach(func(n *network.Network) {
+		n.DNS.Pods = network.View{}
+		if n.Runs(network.ServiceDNS) {
+			n.DNS.Pods = view
+		}
+	})
+}
+
+// ownNames are the names whose addresses the user set.
+func ownNames(r network.Request) []string {
+	names := []string{r.Apps.Name}
+	for _, s := range r.Networks {
+		for _, record := range s.Settings.Records {
+			names = append(names, record.Name)
+		}
+	}
+	return served.Lowered(names)
+}
+
+// podRecords returns one record for each published name that leads to a ClusterIP at all its
+// published ports. Neither wildcards nor names in own are among them. A name that HyperShift
+// publishes is HyperShift's, as it is for VMs.
+func podRecords(endpoints []network.Endpoint, own []string) []network.Record {
+	at := map[string]netip.Addr{}
+	hyperShifts := map[string]bool{}
+	for _, e := range served.SortedEndpoints(endpoints) {
+		for _, name := range served.Lowered(e.Hosts) {
+			if e.Origin != network.OriginHyperShift && hyperShifts[name] {
+				continue
+			}
+			hyperShifts[name] = e.Origin == network.OriginHyperShift
+			address := e.ClusterIP()
+			if other, has := at[name]; has && other != address {
+				address = netip.Addr{}
+			}
+			at[name] = address
+		}
+	}
+	var out []network.Record
+	for name, address := range at {
+		if address.IsValid() && !strings.HasPrefix(name, "*.") && !slices.Contains(own, name) {
+			out = append(out, network.Record{Name: name, Addresses: []netip.Addr{address}})
+		}
+	}
+	slices.SortFunc(out, func(a, b network.Record) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}

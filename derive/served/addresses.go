@@ -1,0 +1,148 @@
+// This file assigns addresses in a network's CIDR. Each default is a fixed position
+// in the CIDR, so later additions move no address. A default that conflicts with
+// another address is a problem that names the key to set. No address is shifted.
+//
+//	position in the CIDR       in a /24  used for                   key
+//	2nd usable                 .2        next-hop VIP               edge-addresses
+//	3rd usable                 .3        service VIP                edge-addresses
+//	4th and 5th usable         .4 .5     edge 1 and edge 2          edge-addresses
+//	10th to last usable but 1  .10-.253  DHCP pool for VMs          dhcp-range
+
+package served
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// Addresses are the assigned addresses of one network.
+type Addresses struct {
+	nextHopVIP, serviceVIP netip.Addr
+	edges                  []network.Edge
+	reserved               []netip.Addr
+	dhcpRange              network.Range
+}
+
+// Allocate assigns the addresses of one network. The number of edges is 1 or 2; less
+// than 1 counts as 1. With one edge, the address of the second is reserved.
+func Allocate(s network.NetworkRequest, edges int) (Addresses, problem.Problems) {
+	own := s.Settings.EdgeAddresses
+	if len(own) == 0 {
+		for place := 2; place <= 5; place++ {
+			own = append(own, network.HostAddress(s.CIDR, place))
+		}
+	}
+	var a Addresses
+	gives := slices.Contains(Services(s), network.ServiceDHCP)
+	if gives {
+		a.dhcpRange = s.Settings.DHCPRange
+		if !a.dhcpRange.First.IsValid() {
+			a.dhcpRange = network.Range{First: network.HostAddress(s.CIDR, 10), Last: network.HostAddress(s.CIDR, -2)}
+		}
+	}
+	if p, bad := cidrTooSmall(s, own, a.dhcpRange, gives); bad {
+		return a, problem.Problems{p}
+	}
+	own = own[:2+network.MaxEdges]
+	a.nextHopVIP, a.serviceVIP = own[0], own[1]
+	for i, addr := range own[2:] {
+		if i < max(1, edges) {
+			a.edges = append(a.edges, network.Edge{Number: i + 1, Address: addr})
+		} else {
+			a.reserved = append(a.reserved, addr)
+		}
+	}
+	problems := checkEdgeAddresses(s, own, a.dhcpRange)
+	if gives {
+		problems = append(problems, checkReservations(s, own)...)
+	}
+	return a, append(problems, unusedSettings(s, a.dhcpRange, gives)...)
+}
+
+// cidrTooSmall returns the problem of a CIDR without room for the default addresses,
+// or of an edge-addresses list that is too short.
+func cidrTooSmall(s network.NetworkRequest, own []netip.Addr, r network.Range, gives bool) (problem.Problem, bool) {
+	switch {
+	case slices.ContainsFunc(own, func(a netip.Addr) bool { return !a.IsValid() }):
+		return s.Problem(problem.CIDRTooSmallForEdges, problem.Args{"cidr": s.CIDR.String(), "where": s.CIDRField}, s.CIDRKeys...), true
+	case len(own) < 2+network.MaxEdges:
+		return s.Problem(problem.EdgeAddressCount, problem.Args{"count": strconv.Itoa(len(own))}, network.KeyEdgeAddresses), true
+	case gives && (!r.First.IsValid() || !r.Last.IsValid() || r.Last.Less(r.First)):
+		keys := append(slices.Clone(s.CIDRKeys), network.KeyDHCPRange)
+		return s.Problem(problem.CIDRTooSmallForVMs, problem.Args{"cidr": s.CIDR.String(), "where": s.CIDRField}, keys...), true
+	}
+	return problem.Problem{}, false
+}
+
+// checkEdgeAddresses compares own, the addresses in edge-addresses, with the CIDR, the
+// gateway and the DHCP pool.
+func checkEdgeAddresses(s network.NetworkRequest, own []netip.Addr, r network.Range) problem.Problems {
+	var ps problem.Problems
+	cidr := s.CIDR.String()
+	if s.Gateway.IsValid() && !network.Inside(s.CIDR, s.Gateway) {
+		ps = append(ps, s.Problem(problem.GatewayOutsideCIDR, problem.Args{"cidr": cidr, "gateway": s.Gateway.String()}, network.KeyGateway))
+	}
+	for _, end := range []netip.Addr{r.First, r.Last} {
+		if end.IsValid() && !network.Inside(s.CIDR, end) {
+			ps = append(ps, s.Problem(problem.DHCPRangeOutsideCIDR, problem.Args{"cidr": cidr, "address": end.String()}, network.KeyDHCPRange))
+		}
+	}
+	seen := map[netip.Addr]bool{}
+	for i, a := range own {
+		address, role := a.String(), network.Roles()[i]
+		switch {
+		case !network.Inside(s.CIDR, a):
+			ps = append(ps, s.Problem(problem.EdgeAddressOutsideCIDR, problem.Args{"cidr": cidr, "role": role, "address": address}, network.KeyEdgeAddresses))
+		case seen[a]:
+			ps = append(ps, s.Problem(problem.EdgeAddressRepeated, problem.Args{"address": address}, network.KeyEdgeAddresses))
+		case a == s.Gateway:
+			ps = append(ps, s.Problem(problem.EdgeAddressIsGateway, problem.Args{"role": role, "address": address}, network.KeyEdgeAddresses, network.KeyGateway))
+		case r.Contains(a):
+			args := problem.Args{"role": role, "address": address, "range": r.String()}
+			ps = append(ps, s.Problem(problem.EdgeAddressInDHCPRange, args, network.KeyDHCPRange, network.KeyEdgeAddresses))
+		}
+		for _, x := range s.Settings.DHCPExclude {
+			if x.Contains(a) {
+				args := problem.Args{"role": role, "address": address, "range": x.Short()}
+				ps = append(ps, s.Problem(problem.EdgeAddressExcluded, args, network.KeyEdgeAddresses, network.KeyDHCPExclude))
+			}
+		}
+		seen[a] = true
+	}
+	return ps
+}
+
+// checkReservations returns a problem for each reservation that cannot be granted.
+func checkReservations(s network.NetworkRequest, own []netip.Addr) problem.Problems {
+	var ps problem.Problems
+	byAddress, byMAC := map[netip.Addr]string{}, map[string]bool{}
+	for _, r := range sortedReservations(s.Settings.Reservations) {
+		address := r.Address.String()
+		add := func(c problem.Cause, args problem.Args) { ps = append(ps, s.Problem(c, args, network.KeyReservations)) }
+		switch other := byAddress[r.Address]; {
+		case !network.Inside(s.CIDR, r.Address):
+			add(problem.ReservationOutsideCIDR, problem.Args{"cidr": s.CIDR.String(), "address": address, "mac": r.MAC})
+		case slices.Contains(own, r.Address) || r.Address == s.Gateway:
+			add(problem.ReservationOfEdgeAddress, problem.Args{"address": address, "mac": r.MAC})
+		case other != "":
+			add(problem.ReservedAddressRepeated, problem.Args{"address": address, "mac": r.MAC, "otherMAC": other})
+		case byMAC[r.MAC]:
+			add(problem.ReservedMACRepeated, problem.Args{"mac": r.MAC})
+		}
+		byAddress[r.Address], byMAC[r.MAC] = r.MAC, true
+	}
+	return ps
+}
+
+// ByRole are the addresses in the order of edge-addresses: the next-hop VIP, the service VIP, and those of the edges by number.
+func (a Addresses) ByRole() []netip.Addr {
+	out := []netip.Addr{a.nextHopVIP, a.serviceVIP}
+	for _, e := range a.edges {
+		out = append(out, e.Address)
+	}
+	return append(out, a.reserved...)
+}

@@ -1,0 +1,75 @@
+// This file decides which networks behind the gateway edges answer. Edges route them through the
+// gateway, so that strict reverse path filtering accepts their hosts on the network's device and
+// drops every other source. No destination of the pod network may be among them.
+
+package served
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// clientNetworks returns the client networks of n, the network of s, and a problem for those that
+// are left out.
+func clientNetworks(n network.Network, s network.NetworkRequest, in Input) ([]netip.Prefix, problem.Problems) {
+	wanted := withoutContained(s.Settings.ClientNetworks)
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	switch {
+	case !s.Primary:
+		return nil, problem.Problems{n.Problem(problem.ClientNetworksOnSecondary, nil, network.KeyClientNetworks)}
+	case !s.Gateway.IsValid():
+		return nil, problem.Problems{n.Problem(problem.ClientNetworksWithoutGateway, nil, network.KeyGateway, network.KeyClientNetworks)}
+	case n.Attachment.Kind != "" && n.Attachment.EdgeNADConfig == "":
+		return nil, problem.Problems{n.Problem(problem.ClientNetworksOnOVN, problem.Args{"gateway": s.Gateway.String()}, network.KeyClientNetworks)}
+	}
+	var problems problem.Problems
+	return Without(wanted, func(p netip.Prefix) bool {
+		other, met := hiddenBy(n, p, in)
+		if met {
+			args := problem.Args{"clientNetwork": p.String(), "other": other}
+			problems = append(problems, n.Problem(problem.ClientNetworkOverlaps, args, network.KeyClientNetworks))
+		}
+		return met
+	}), problems
+}
+
+// hiddenBy describes what edges of n, or its VMs, no longer reach if edges route p through the
+// gateway. ok is false if there is nothing. Neither a single address that nothing needs counts, nor
+// observed ones: users of other hosted clusters choose these. An address that edges hold is not
+// hidden: the kernel delivers it locally, whatever the routes are.
+func hiddenBy(n network.Network, p netip.Prefix, in Input) (what string, ok bool) {
+	if n.CIDR.Overlaps(p) {
+		return fmt.Sprintf("CIDR %s of the network", n.CIDR), true
+	}
+	for _, block := range network.NoDestinations() {
+		if !block.IsSingleIP() && block.Overlaps(p) {
+			return fmt.Sprintf("the special-purpose block %s", block), true
+		}
+	}
+	hidden := slices.Clone(in.Reserved)
+	for i, r := range hidden {
+		hidden[i].Required = r.Required || !r.Observed && !r.Prefix.IsSingleIP()
+	}
+	return overlaps(p, slices.Concat(hidden, in.InHostedCluster))
+}
+
+// withoutContained returns all prefixes that no other one contains, sorted.
+func withoutContained(all []netip.Prefix) []netip.Prefix {
+	var out []netip.Prefix
+	for _, p := range slices.SortedFunc(slices.Values(all), func(a, b netip.Prefix) int {
+		return cmp.Or(cmp.Compare(a.Bits(), b.Bits()), a.Addr().Compare(b.Addr()))
+	}) {
+		if !network.AnyContains(out, p.Addr()) {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b netip.Prefix) int { return a.Addr().Compare(b.Addr()) })
+	return out
+}

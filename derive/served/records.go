@@ -1,0 +1,84 @@
+// This file decides the DNS records of a network, and the upstream servers. Each host
+// name of an endpoint resolves to the service VIP, or to its own load balancer on the
+// network. Only these exact names are answered: other names in their domains are still
+// forwarded.
+
+package served
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// names returns the DNS views and upstreams of n.
+func names(n network.Network, s network.NetworkRequest, in Input) (network.DNS, problem.Problems) {
+	up, problems := upstreams(n, s, in)
+	own := s.Settings.Records
+	if _, ours := appsAddressIsEdge(n, in); !ours && in.Apps.Name != "" {
+		own = slices.Concat(own, []network.Record{in.Apps})
+	}
+	v := network.View{Name: "vms", Clients: []netip.Prefix{n.CIDR}, Records: records(n, in.Endpoints, own)}
+	if up.Mode == network.UpstreamNone && in.Cluster.Domain != "" {
+		v.Zones = []string{in.Cluster.Domain}
+	}
+	views := []network.View{v}
+	if s.Primary && s.Gateway.IsValid() {
+		views = append(views, viewBeyond(n, s.Gateway, v.Records, in.Cluster.Domain))
+	}
+	return network.DNS{Views: views, Upstreams: up}, problems
+}
+
+// viewBeyond is the view of hosts beyond n: those in client networks, and those that gateway
+// masquerades, which have its address. They get the names of VMs and no others: edges resolve names
+// for VMs only. Nothing in the cluster's domain is forwarded for them, so what is not there does not exist.
+func viewBeyond(n network.Network, gateway netip.Addr, records []network.Record, domain string) network.View {
+	v := network.View{Name: "clients", Clients: slices.Concat([]netip.Prefix{network.Host(gateway)}, n.ClientNetworks), Records: records, OwnNamesOnly: true}
+	if domain != "" {
+		v.Zones = []string{domain}
+	}
+	return v
+}
+
+// records returns one record per name of n. A record that the user set has precedence over a
+// derived one. Of endpoints with one name, the first by precedence decides.
+func records(n network.Network, endpoints []network.Endpoint, own []network.Record) []network.Record {
+	byName := map[string]network.Record{}
+	for _, e := range SortedEndpoints(endpoints) {
+		for _, h := range Lowered(e.Hosts) {
+			if _, has := byName[h]; !has {
+				byName[h] = network.Record{Name: h, Addresses: []netip.Addr{n.Resolved(e)}}
+			}
+		}
+	}
+	chosen := map[string]network.Record{}
+	for _, r := range own {
+		name := Lowered([]string{r.Name})[0]
+		chosen[name] = network.Record{Name: name, Addresses: append(chosen[name].Addresses, r.Addresses...)}
+	}
+	for name, r := range chosen {
+		slices.SortFunc(r.Addresses, netip.Addr.Compare)
+		r.Addresses = slices.Compact(r.Addresses)
+		byName[name] = r
+	}
+	var out []network.Record
+	for _, r := range byName {
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b network.Record) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// appsAddressIsEdge says that the address that the user gave the ingress is one of ours,
+// where nothing answers for it: the record is left out.
+func appsAddressIsEdge(n network.Network, in Input) (problem.Problem, bool) {
+	for _, a := range in.Apps.Addresses {
+		if n.Runs(network.ServiceDNS) && slices.Contains(slices.Concat(n.HeldAddresses(), n.PublishedAddresses), a) {
+			return n.Problem(problem.AppsAddressIsEdge, problem.Args{"name": in.Apps.Name, "address": a.String()}, network.KeyAppsAddress), true
+		}
+	}
+	return problem.Problem{}, false
+}

@@ -1,0 +1,116 @@
+// This file decides whether a network's CIDR, or an address published on it, conflicts
+// with a reserved destination. An edge sends packets for the CIDR to its interface on the
+// network, and packets for an address that it holds to itself. Destinations in the pod
+// network with the same addresses are then unreachable. Nodes use the hosted cluster's
+// pod and Service addresses inside that cluster. No address is moved.
+
+package served
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// published is the problem that an address which HyperShift published is also other's.
+func published(c problem.Cause, address netip.Addr, other string) problem.Problem {
+	return problem.New(c, problem.Subject{}, problem.Args{"address": address.String(), "other": other}, network.KeyPublishing)
+}
+
+// conflicts are the problems of n, the network of s, with addresses outside of it.
+func conflicts(n network.Network, s network.NetworkRequest, in Input) problem.Problems {
+	held := n.PublishedAddresses
+	if n.Primary {
+		held = slices.Concat(held, in.Announced)
+		slices.SortFunc(held, netip.Addr.Compare)
+		held = slices.Compact(held)
+	}
+	ps := checkPublished(n, held)
+	ps = append(ps, checkReserved(n, s, held, in.Reserved)...)
+	ps = append(ps, checkGuest(n, s, held, in.InHostedCluster)...)
+	return append(ps, checkNodeAPI(n, s, held, in.NodeAPI)...)
+}
+
+// checkPublished returns a problem for each published address in n's CIDR, where VMs would
+// expect a host of the network, and for each that no host can have.
+func checkPublished(n network.Network, held []netip.Addr) problem.Problems {
+	var ps problem.Problems
+	for _, a := range held {
+		if n.CIDR.Contains(a) {
+			ps = append(ps, n.Problem(problem.PublishedInCIDR, problem.Args{"cidr": n.CIDR.String(), "address": a.String()}, network.KeyPublishing))
+		}
+		if block, special := network.SpecialBlock(a); special {
+			ps = append(ps, published(problem.PublishedIsSpecial, a, block.String()))
+		}
+	}
+	return ps
+}
+
+// checkReserved compares n's CIDR and the published addresses that its edges hold with
+// the destinations that edges reach through the pod network. The address of a
+// management node may be published (node port). The CIDR must not overlap special-purpose
+// blocks: edges and nodes have addresses of these, such as 127.0.0.1.
+func checkReserved(n network.Network, s network.NetworkRequest, held []netip.Addr, reserved []network.ReservedDestination) problem.Problems {
+	var ps problem.Problems
+	special := network.NoDestinations()
+	if i := slices.IndexFunc(special, n.CIDR.Overlaps); i >= 0 {
+		args := problem.Args{"cidr": n.CIDR.String(), "other": special[i].String(), "where": s.CIDRField}
+		ps = append(ps, n.Problem(problem.CIDRIsSpecial, args, s.CIDRKeys...))
+	}
+	if what, bad := overlaps(n.CIDR, reserved); bad {
+		ps = append(ps, n.Problem(problem.CIDROverlapsManagement, problem.Args{"cidr": n.CIDR.String(), "other": what, "where": s.CIDRField}, s.CIDRKeys...))
+	}
+	for _, a := range held {
+		for _, p := range reserved {
+			if p.Node || !p.Required || !p.Prefix.Contains(a) {
+				continue
+			}
+			ps = append(ps, published(problem.PublishedInManagement, a, fmt.Sprintf("%s (%s)", p.What, place(p.Prefix))))
+			break
+		}
+	}
+	return ps
+}
+
+// checkGuest compares the same with destinations inside the hosted cluster.
+func checkGuest(n network.Network, s network.NetworkRequest, held []netip.Addr, guest []network.ReservedDestination) problem.Problems {
+	var ps problem.Problems
+	if what, bad := overlaps(n.CIDR, guest); bad {
+		ps = append(ps, n.Problem(problem.CIDROverlapsGuest, problem.Args{"cidr": n.CIDR.String(), "other": what, "where": s.CIDRField}, s.CIDRKeys...))
+	}
+	for _, a := range held {
+		if what, bad := overlaps(network.Host(a), guest); bad {
+			ps = append(ps, published(problem.PublishedInGuest, a, what))
+		}
+	}
+	return ps
+}
+
+// overlaps names the destinations that p overlaps, for messages. ok is false if none.
+func overlaps(p netip.Prefix, places []network.ReservedDestination) (string, bool) {
+	var met []network.ReservedDestination
+	for _, x := range places {
+		if x.Required && x.Prefix.Overlaps(p) {
+			met = append(met, x)
+		}
+	}
+	if len(met) == 0 {
+		return "", false
+	}
+	what := fmt.Sprintf("%s (%s)", met[0].What, place(met[0].Prefix))
+	if len(met) > 1 {
+		what += fmt.Sprintf(" and %d more", len(met)-1)
+	}
+	return what, true
+}
+
+// place is p in text form. A single address has no prefix length.
+func place(p netip.Prefix) string {
+	if p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return p.String()
+}

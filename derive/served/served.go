@@ -1,0 +1,171 @@
+// Package served decides what one network gets: addresses, servers, listeners, backends, records and options. It is pure.
+package served
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// Input is what the steps of Derive work on.
+type Input struct {
+	network.Request
+	network.Facts
+	// Running are the networks in force that are retained. No other network gets their
+	// addresses.
+	Running []network.Network
+	// LeftOut are the Names of the networks that are left out, because they have an Error.
+	LeftOut []string
+}
+
+// Network is what the network of s gets, and what is wrong with it.
+func Network(in Input, s network.NetworkRequest) (network.Network, problem.Problems) {
+	addresses, problems := Allocate(s, in.Edges)
+	n := network.Network{
+		Name:              s.Attachment.NetworkName(),
+		Attachment:        s.Attachment,
+		NodePools:         slices.Sorted(slices.Values(s.NodePools)),
+		Primary:           s.Primary,
+		Services:          Services(s),
+		CIDR:              s.CIDR.Masked(),
+		NextHopVIP:        addresses.nextHopVIP,
+		ServiceVIP:        addresses.serviceVIP,
+		Edges:             addresses.edges,
+		ReservedAddresses: addresses.reserved,
+	}
+	endpoints := in.Endpoints
+	var ps problem.Problems
+	switch {
+	case !n.Runs(network.ServiceProxy):
+		in.Endpoints, in.Announced = slices.DeleteFunc(slices.Clone(in.Endpoints), func(e network.Endpoint) bool { return !n.HasLoadBalancer(e) }), nil
+	case s.Primary:
+		n.PublishedAddresses = publishedAddresses(in.Endpoints)
+		n.Listeners, n.Backends, ps = connections(n.ServiceVIP, in.Endpoints)
+		problems = append(problems, ps...)
+	}
+	problems = append(problems, loadBalancerIsEdge(n, s, endpoints)...)
+	n.DNS.Upstreams.Mode = network.UpstreamNone
+	n.ClientNetworks, ps = clientNetworks(n, s, in)
+	problems = append(problems, ps...)
+	if n.Runs(network.ServiceDNS) {
+		n.DNS, ps = names(n, s, in)
+		problems = append(problems, ps...)
+		if p, ours := appsAddressIsEdge(n, in); ours && n.Primary {
+			problems = append(problems, p)
+		}
+	}
+	problems = append(problems, conflicts(n, s, in)...)
+	n.DHCP = dhcpOptions(n, s, addresses.dhcpRange, in.Cluster.Domain, in.NodeAPI)
+	n.DHCP.Named = named(n, in)
+	if p, large := mtuTooLarge(n, s); large {
+		problems = append(problems, p)
+	}
+	if p, small := rangeTooSmall(n, s, in.VMAddresses); small {
+		problems = append(problems, p)
+	}
+	if !s.Primary && s.Gateway.IsValid() {
+		problems = append(problems, n.Problem(problem.GatewayOnSecondary, problem.Args{"gateway": s.Gateway.String()}, network.KeyGateway))
+	}
+	problems = append(problems, unreached(n, s, in)...)
+	return n, append(problems, servedByOthers(n, n.WithoutLoadBalancer(endpoints))...)
+}
+
+func publishedAddresses(endpoints []network.Endpoint) []netip.Addr {
+	var out []netip.Addr
+	for _, e := range endpoints {
+		if e.Match == network.MatchAny {
+			out = append(out, e.Addresses...)
+		}
+	}
+	slices.SortFunc(out, netip.Addr.Compare)
+	return slices.Compact(out)
+}
+
+// TrueFirst compares a and b so that true comes before false.
+func TrueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// LoadBalancerInUse returns the problem that the load balancer of e has address a on s's network,
+// as by has.
+func LoadBalancerInUse(s network.NetworkRequest, e network.Endpoint, by string) problem.Problem {
+	return s.Problem(problem.AppsLoadBalancerInUse, problem.Args{"name": e.Hosts[0], "address": e.LoadBalancer.String(), "holder": by})
+}
+
+// loadBalancerIsEdge returns the problem that the load balancer of an endpoint has an address of
+// n's edges, n being the network of s. A published address is not one: a load balancer may have
+// the API at another port.
+func loadBalancerIsEdge(n network.Network, s network.NetworkRequest, endpoints []network.Endpoint) problem.Problems {
+	var ps problem.Problems
+	for _, e := range endpoints {
+		if n.Primary && e.Port == network.PortHTTPS && len(e.Hosts) > 0 && slices.Contains(n.HeldAddresses(), e.LoadBalancer) {
+			ps = append(ps, LoadBalancerInUse(s, e, "an edge"))
+		}
+	}
+	return ps
+}
+
+// Runs reports whether s is in force with its requested CIDR.
+func (in Input) Runs(s network.NetworkRequest) bool {
+	return slices.ContainsFunc(in.Running, func(n network.Network) bool {
+		return n.Name == s.Attachment.NetworkName() && n.CIDR == s.CIDR.Masked()
+	})
+}
+
+// IsRunning reports whether the network of this name runs, with any CIDR.
+func (in Input) IsRunning(name string) bool {
+	return slices.ContainsFunc(in.Running, func(n network.Network) bool { return n.Name == name })
+}
+
+// reach returns how VMs and edges of n, the network of s, reach addresses.
+func (in Input) reach(n network.Network, s network.NetworkRequest) network.Reach {
+	r := n.Reach()
+	r.Gateway = netip.Addr{}
+	if s.Primary {
+		r.Gateway = s.Gateway
+	}
+	for _, other := range in.Networks {
+		if other.Attachment != s.Attachment && other.CIDR.IsValid() && containsAll(other.NodePools, s.NodePools) {
+			r.Links = append(r.Links, other.CIDR.Masked())
+		}
+	}
+	r.Unserved, r.NodeAPI = s.UnservedNetworks, in.NodeAPI
+	for _, g := range in.InHostedCluster {
+		r.InHostedCluster = append(r.InHostedCluster, g.Prefix)
+	}
+	return r
+}
+
+// containsAll reports whether all has every element of some.
+func containsAll(all, some []string) bool {
+	return !slices.ContainsFunc(some, func(x string) bool { return !slices.Contains(all, x) })
+}
+
+// Without returns the elements of all that drop does not select. None: nil.
+func Without[T any](all []T, drop func(T) bool) []T {
+	var out []T
+	for _, x := range all {
+		if !drop(x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// Services are the servers that an edge on s runs: all, or those that the user set. On a
+// secondary network, it is DHCP at most.
+func Services(s network.NetworkRequest) []network.Service {
+	all := network.AllServices()
+	if !s.Primary {
+		all = []network.Service{network.ServiceDHCP}
+	}
+	return slices.DeleteFunc(all, func(x network.Service) bool { return !s.Settings.Selects(x) })
+}

@@ -1,0 +1,85 @@
+// This file decides the problems of addresses that the user set and that VMs or edges of a
+// network do not reach. The address is served as it was set, since a host that oooi does not
+// know may forward to it.
+
+package served
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// maxNamed is how many records a problem names.
+const maxNamed = 5
+
+// unreached returns the problems of n, the network of s.
+func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Problems {
+	if !n.ServiceVIP.IsValid() {
+		return nil // Its CIDR is too small, which is a problem of its own.
+	}
+	var ps problem.Problems
+	reach := in.reach(n, s)
+	note := func(c problem.Cause, args problem.Args, keys ...string) {
+		args["cidr"] = n.CIDR.String()
+		ps = append(ps, n.Problem(c, args, keys...))
+	}
+	if relays := Without(n.DHCP.Relays, func(a netip.Addr) bool { return reach.FromEdge(a) == network.OnNetwork }); len(relays) > 0 {
+		note(problem.RelaysUnreachable, problem.Args{"servers": network.AddressList(relays)}, network.KeyDHCPRelays)
+	}
+	serves := func(a netip.Addr) bool { // Edges serve the time at the service VIP only.
+		way := reach.FromVM(a)
+		return way != network.Unreachable && way != network.AtEdges || a == n.ServiceVIP && n.Runs(network.ServiceNTP)
+	}
+	if servers := Without(n.TimeServers(), serves); len(servers) > 0 {
+		cause, keys := problem.OnlyTimeServersUnreachable, []string{network.KeyNTPServers, network.KeyGateway, network.KeyServices}
+		if n.Runs(network.ServiceNTP) {
+			cause, keys = problem.TimeServersUnreachable, keys[:2]
+		}
+		note(cause, problem.Args{"servers": network.AddressList(servers)}, keys...)
+	}
+	if !n.Primary {
+		return ps
+	}
+	if servers := n.DHCP.DNSServers; n.Runs(network.ServiceDHCP) && len(servers) > 0 && len(missing(reach, servers)) == len(servers) {
+		note(problem.NameServersUnreachable, problem.Args{"servers": network.AddressList(servers)}, network.KeyUpstreams, network.KeyServices, network.KeyGateway)
+	}
+	if !n.Runs(network.ServiceDNS) {
+		return ps
+	}
+	for _, a := range missing(reach, in.Apps.Addresses) {
+		note(problem.AppsAddressUnreachable, problem.Args{"name": in.Apps.Name, "address": a.String()}, network.KeyAppsAddress, network.KeyGateway)
+	}
+	if records := missingRecords(reach, s.Settings.Records); len(records) > 0 {
+		note(problem.RecordsUnreachable, problem.Args{"records": strings.Join(records, ", ")}, network.KeyRecords, network.KeyGateway)
+	}
+	return ps
+}
+
+// missing returns those of all that VMs do not reach, in their order.
+func missing(r network.Reach, all []netip.Addr) []netip.Addr {
+	return Without(all, func(a netip.Addr) bool { return r.FromVM(a) != network.Unreachable })
+}
+
+// missingRecords returns the records, as "name=address", of which VMs reach no address. Sorted, at
+// most maxNamed of them, and then how many more there are. An address that no host has, 0.0.0.0 or
+// 127.0.0.1, is meant to block a name.
+func missingRecords(r network.Reach, records []network.Record) []string {
+	var out []string
+	for _, x := range records {
+		blocks := func(a netip.Addr) bool { return a.IsUnspecified() || a.IsLoopback() }
+		if len(x.Addresses) > 0 && len(missing(r, x.Addresses)) == len(x.Addresses) && !slices.ContainsFunc(x.Addresses, blocks) {
+			out = append(out, x.Name+"="+x.Addresses[0].String())
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	if more := len(out) - maxNamed; more > 0 {
+		out = append(out[:maxNamed], fmt.Sprintf("%d more", more))
+	}
+	return out
+}

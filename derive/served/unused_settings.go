@@ -1,0 +1,56 @@
+// This file finds addresses in the user's settings of a network that have no effect there.
+
+package served
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// unusedSettings returns the problems of s's addresses that have no effect. r is the DHCP
+// pool; gives reports whether edges run DHCP.
+func unusedSettings(s network.NetworkRequest, r network.Range, gives bool) problem.Problems {
+	var ps problem.Problems
+	if all := s.Settings.EdgeAddresses; len(all) > len(network.Roles()) {
+		args := problem.Args{"count": strconv.Itoa(len(all)), "addresses": network.InOrder(all[len(network.Roles()):])}
+		ps = append(ps, s.Problem(problem.EdgeAddressesUnused, args, network.KeyEdgeAddresses))
+	}
+	if !gives {
+		return append(ps, dhcpSettingsUnused(s)...)
+	}
+	whole := network.Range{First: s.CIDR.Masked().Addr(), Last: network.HostAddress(s.CIDR, -1).Next()}
+	for _, x := range sortedRanges(s.Settings.DHCPExclude) {
+		switch {
+		case !x.Overlaps(whole):
+			ps = append(ps, s.Problem(problem.ExclusionOutsideCIDR, problem.Args{"range": x.Short(), "cidr": s.CIDR.String()}, network.KeyDHCPExclude))
+		case !x.Overlaps(r):
+			ps = append(ps, s.Problem(problem.ExclusionOutsideRange, problem.Args{"range": x.Short(), "pool": r.String()}, network.KeyDHCPExclude))
+		}
+	}
+	return ps
+}
+
+// dhcpSettingsUnused returns the problem that s sets addresses for DHCP, which edges do not run.
+func dhcpSettingsUnused(s network.NetworkRequest) problem.Problems {
+	var keys []string
+	for _, set := range []struct {
+		key string
+		is  bool
+	}{
+		{network.KeyDHCPRange, s.Settings.DHCPRange.First.IsValid()},
+		{network.KeyDHCPExclude, len(s.Settings.DHCPExclude) > 0},
+		{network.KeyReservations, len(s.Settings.Reservations) > 0},
+	} {
+		if set.is {
+			keys = append(keys, set.key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return problem.Problems{s.Problem(problem.DHCPSettingsUnused, problem.Args{"annotations": strings.Join(keys, ", ")}, slices.Clone(keys)...)}
+}

@@ -1,0 +1,86 @@
+// This file decides the upstream DNS servers of a network. A server that the user sets and that
+// edges must not dial is left out, so that the rest of the network is served.
+
+package served
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// upstreams returns the upstreams of n, and a problem for each server that is left out. Without
+// any server left, other names are refused.
+func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.Upstreams, problem.Problems) {
+	up := network.Upstreams{Mode: network.UpstreamNone}
+	if s.Gateway.IsValid() {
+		up.Mode = network.UpstreamManagement
+	}
+	if s.Settings.Upstreams != nil {
+		up = *s.Settings.Upstreams
+	}
+	var problems problem.Problems
+	servers := up.Servers
+	up.Servers = slices.DeleteFunc(slices.Clone(servers), func(server netip.AddrPort) bool {
+		p, refused := upstreamRefused(n, server, in)
+		if refused {
+			problems = append(problems, p)
+		}
+		return refused
+	})
+	if len(servers) > 0 && len(up.Servers) == 0 {
+		up = network.Upstreams{Mode: network.UpstreamNone}
+	}
+	for _, server := range up.Servers {
+		i := slices.IndexFunc(in.VMAddresses, func(v network.VMAddress) bool {
+			return v.Address == server.Addr() && v.Network == s.Attachment.NetworkName()
+		})
+		if i >= 0 {
+			args := problem.Args{"server": server.String(), "vm": in.VMAddresses[i].VM}
+			problems = append(problems, n.Problem(problem.UpstreamIsVM, args, network.KeyUpstreams))
+		}
+	}
+	far := Without(up.Servers, func(server netip.AddrPort) bool { return n.Reach().FromEdge(server.Addr()) != network.ThroughPods })
+	if len(far) > 0 && s.Gateway.IsValid() {
+		var names []string
+		for _, server := range far {
+			names = append(names, server.String())
+		}
+		args := problem.Args{"servers": strings.Join(names, ", "), "gateway": s.Gateway.String()}
+		problems = append(problems, n.Problem(problem.UpstreamsNotByGateway, args, network.KeyUpstreams))
+	}
+	return up, problems
+}
+
+// upstreamRefused returns the problem of an upstream server that edges of n must not dial. One on
+// the network itself, or behind its gateway, is the user's, so that no permission is needed.
+func upstreamRefused(n network.Network, server netip.AddrPort, in Input) (problem.Problem, bool) {
+	a, args := server.Addr(), problem.Args{"server": server.String()}
+	permitted := network.AnyContains(in.Permissions.Destinations, a)
+	block, special := network.SpecialBlock(a)
+	reserved := slices.IndexFunc(in.Reserved, func(r network.ReservedDestination) bool { return r.Prefix.Contains(a) })
+	way := n.Reach().FromEdge(a)
+	switch {
+	case !network.IsDNSPort(server.Port()):
+		return n.Problem(problem.UpstreamPortRefused, args, network.KeyUpstreams), true
+	case special:
+		args["other"] = block.String()
+		return n.Problem(problem.UpstreamIsSpecial, args, network.KeyUpstreams), true
+	case way == network.Unreachable:
+		args["cidr"] = n.CIDR.String()
+		return n.Problem(problem.UpstreamUnreachable, args, network.KeyUpstreams), true
+	case way == network.OnNetwork || way == network.ThroughGateway:
+		return problem.Problem{}, false
+	case reserved >= 0 && !permitted:
+		r := in.Reserved[reserved]
+		args["other"] = fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))
+		return n.Problem(problem.UpstreamInManagement, args, network.KeyUpstreams), true
+	case !in.Permissions.Upstream(a):
+		return n.Problem(problem.UpstreamNotPermitted, args, network.KeyUpstreams), true
+	}
+	return problem.Problem{}, false
+}

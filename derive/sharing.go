@@ -1,0 +1,223 @@
+// This file decides how two hosted clusters share one network. They have no addresses in
+// common. A cluster that is served keeps its addresses; if neither is, the older one has
+// precedence. No address is moved: the other cluster gets a problem that names the keys to
+// set. The other cluster answers only its own VMs, and waits until the first one answers
+// only its own, too, as its annotation unknown-clients says: nothing that the other does
+// takes clients from the first.
+
+package derive
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// An OtherCluster is another hosted cluster on a network of this one.
+type OtherCluster struct {
+	// Name is "namespace/name".
+	Name string `json:"name"`
+	// Older than this cluster. If SameAge is true, the names decided it: creation times do
+	// not say which one is older.
+	Older   bool `json:"older"`
+	SameAge bool `json:"sameAge,omitempty"`
+	// On are the networks of its NodePools.
+	On []network.Attachment `json:"on"`
+	// Wants is the plan for its request. Empty: refused, or the cluster opted out.
+	Wants network.Plan `json:"wants"`
+	// Serves is its plan in force. Empty: no edges run.
+	Serves network.Plan `json:"serves"`
+}
+
+// yieldTo is o without the secondary networks that another cluster has precedence on. Such
+// a primary network is refused. last is this cluster's plan in force.
+func (o outcome) yieldTo(others []OtherCluster, last network.Plan) outcome {
+	return o.checked(func(n network.Network) problem.Problems {
+		var ps problem.Problems
+		for _, u := range others {
+			if theirs, cause := yieldsTo(n, u, last); cause != "" {
+				ps = append(ps, sharedAddresses(n, theirs, u, cause))
+			} else if !has(last, n) && getsOffersFrom(n, u) {
+				ps = append(ps, pendingOn(n, u))
+			}
+		}
+		return ps
+	})
+}
+
+// answerOwnVMs is p with unknown clients ignored on each network that another cluster
+// was on first. last is this cluster's plan in force.
+func answerOwnVMs(p network.Plan, others []OtherCluster, last network.Plan) network.Plan {
+	return p.WithEach(func(n *network.Network) {
+		if slices.ContainsFunc(others, func(u OtherCluster) bool { return joins(*n, u, last) }) {
+			n.DHCP.IgnoreUnknownClients = true
+		}
+	})
+}
+
+// joins reports whether u was on n first, so that n answers only the VMs of its own
+// cluster. A cluster that is served there and answers all clients continues to do so: no
+// other one can end that. Of two that do, the older one continues.
+func joins(n network.Network, u OtherCluster, last network.Plan) bool {
+	if !slices.ContainsFunc(u.On, n.Attachment.SameNetwork) {
+		return false
+	}
+	i := slices.IndexFunc(last.Networks, func(x network.Network) bool { return x.Name == n.Name })
+	return i < 0 || last.Networks[i].DHCP.IgnoreUnknownClients || u.Older && getsOffersFrom(n, u)
+}
+
+// OfferedBy are the names of the others whose plan in force answers all clients on n.
+func OfferedBy(n network.Network, others []OtherCluster) []string {
+	var out []string
+	for _, u := range others {
+		if getsOffersFrom(n, u) {
+			out = append(out, u.Name)
+		}
+	}
+	return out
+}
+
+// SharedWith are the names of the others that are on n.
+func SharedWith(n network.Network, others []OtherCluster) []string {
+	var out []string
+	for _, u := range others {
+		if slices.ContainsFunc(u.On, n.Attachment.SameNetwork) {
+			out = append(out, u.Name)
+		}
+	}
+	return out
+}
+
+// yieldsTo returns why u has precedence over n, and with which network. No cause: it has not.
+func yieldsTo(n network.Network, u OtherCluster, last network.Plan) (other network.Network, why problem.Cause) {
+	byAge := problem.SharedAddresses
+	if u.SameAge {
+		byAge = problem.SharedAddressesByName
+	}
+	weServe := func(theirs network.Network) bool {
+		return slices.ContainsFunc(last.Networks, func(x network.Network) bool { return x.Name == n.Name && conflictsWith(x, theirs) })
+	}
+	for _, theirs := range u.Serves.Networks {
+		switch serve := weServe(theirs); {
+		case !conflictsWith(n, theirs) || serve && !u.Older:
+		case serve:
+			return theirs, byAge
+		default:
+			return theirs, problem.SharedAddresses
+		}
+	}
+	for _, theirs := range u.Wants.Networks {
+		if u.Older && conflictsWith(n, theirs) && !weServe(theirs) {
+			return theirs, byAge
+		}
+	}
+	return network.Network{}, ""
+}
+
+func has(p network.Plan, n network.Network) bool {
+	return slices.ContainsFunc(p.Networks, func(x network.Network) bool { return x.Name == n.Name })
+}
+
+// getsOffersFrom reports whether u, by its plan in force, offers addresses to n's VMs.
+// A cluster without a plan in force does not, so two never wait for each other.
+func getsOffersFrom(n network.Network, u OtherCluster) bool {
+	return slices.ContainsFunc(u.Serves.Networks, func(x network.Network) bool {
+		return x.Attachment.SameNetwork(n.Attachment) && x.Runs(network.ServiceDHCP) && !x.DHCP.IgnoreUnknownClients
+	})
+}
+
+// pendingOn returns the problem that n waits until the user of u lets it answer only its
+// own VMs.
+func pendingOn(n network.Network, u OtherCluster) problem.Problem {
+	return n.Problem(problem.SharedNetworkPending, problem.Args{"hostedCluster": u.Name})
+}
+
+func conflictsWith(n network.Network, other network.Network) bool {
+	keys, _ := conflict(n, other)
+	return len(keys) > 0
+}
+
+// sharedAddresses returns the problem of addresses that n and theirs have in common.
+func sharedAddresses(n network.Network, theirs network.Network, u OtherCluster, c problem.Cause) problem.Problem {
+	keys, ranges := conflict(n, theirs)
+	return n.Problem(c, problem.Args{"hostedCluster": u.Name, "addresses": strings.Join(ranges, ", ")}, keys...)
+}
+
+// A usedRange is a range of addresses on a network, and the key that sets it.
+type usedRange struct {
+	network.Range
+	key string
+}
+
+// assigned are the addresses that n's edges hold, and those that DHCP assigns.
+func assigned(n network.Network) []usedRange {
+	var out []usedRange
+	for _, a := range n.HeldAddresses() {
+		out = append(out, usedRange{network.Range{First: a, Last: a}, network.KeyEdgeAddresses})
+	}
+	if !slices.Contains(n.Services, network.ServiceDHCP) {
+		return out
+	}
+	for _, r := range n.DHCP.Range.Without(n.DHCP.Exclude) {
+		out = append(out, usedRange{r, network.KeyDHCPRange})
+	}
+	for _, r := range n.DHCP.Reservations {
+		out = append(out, usedRange{network.Range{First: r.Address, Last: r.Address}, network.KeyReservations})
+	}
+	return out
+}
+
+// published are the published addresses. Edges of both clusters may answer for one.
+func published(n network.Network) []usedRange {
+	var out []usedRange
+	for _, a := range n.PublishedAddresses {
+		out = append(out, usedRange{network.Range{First: a, Last: a}, "spec.services"})
+	}
+	return out
+}
+
+// router is the gateway, unless edges are. Both clusters may use one, and neither may assign it.
+func router(n network.Network) []usedRange {
+	if r := n.DHCP.Router; r.IsValid() && r != n.NextHopVIP {
+		return []usedRange{{network.Range{First: r, Last: r}, network.KeyGateway}}
+	}
+	return nil
+}
+
+// hosts are all addresses of n's CIDR: the router, other hosts, and those that n assigns.
+// Another cluster must not publish there, because its edges would answer for these hosts.
+func hosts(n network.Network) []usedRange {
+	return []usedRange{{network.Range{First: n.CIDR.Addr(), Last: network.HostAddress(n.CIDR, -1).Next()}, network.KeyCIDR}}
+}
+
+// conflict returns the addresses that n and other both assign, or that one publishes in the
+// CIDR of the other, and the keys that set them on n. It is empty unless both are the same
+// layer-2 network.
+func conflict(n network.Network, other network.Network) (keys, ranges []string) {
+	if !n.Attachment.SameNetwork(other.Attachment) {
+		return nil, nil
+	}
+	var met []network.Range
+	compare := func(ours, theirs []usedRange) {
+		for _, x := range ours {
+			for _, y := range theirs {
+				if x.First.Compare(y.Last) <= 0 && y.First.Compare(x.Last) <= 0 {
+					met = append(met, network.Range{First: network.Later(x.First, y.First), Last: network.Earlier(x.Last, y.Last)})
+					keys = append(keys, x.key)
+				}
+			}
+		}
+	}
+	compare(assigned(n), assigned(other))
+	compare(assigned(n), router(other))
+	compare(router(n), assigned(other))
+	compare(hosts(n), published(other))
+	compare(published(n), hosts(other))
+	slices.Sort(keys)
+	for _, r := range network.Merged(met) {
+		ranges = append(ranges, r.Short())
+	}
+	return slices.Compact(keys), ranges
+}

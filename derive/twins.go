@@ -1,0 +1,53 @@
+// This file decides which of several NADs of one layer-2 network is served. VMs on it would
+// get offers for all of them. The one that runs stays, and the others are problems.
+
+package derive
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/derive/served"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// givesWay returns the requested network that is served in place of s, because both are the
+// same layer-2 network.
+func givesWay(in served.Input, s network.NetworkRequest) (twin network.NetworkRequest, gives bool) {
+	for _, x := range in.Networks {
+		isTwin := x.Attachment.String() != s.Attachment.String() && x.Attachment.SameNetwork(s.Attachment) && len(served.Services(x)) > 0
+		if isTwin && compareTwins(in, x, s) < 0 && (!gives || compareTwins(in, x, twin) < 0) {
+			twin, gives = x, true
+		}
+	}
+	return twin, gives
+}
+
+// compareTwins is negative if a, not b, is served. What runs comes first, then what VMs are
+// on, then what VMs boot from, then what has a CIDR, then the older one.
+func compareTwins(in served.Input, a, b network.NetworkRequest) int {
+	inUse := func(s network.NetworkRequest) bool { return slices.Contains(in.InUse, s.Attachment.NetworkName()) }
+	return cmp.Or(
+		served.TrueFirst(runsOn(in, a), runsOn(in, b)),
+		served.TrueFirst(inUse(a), inUse(b)),
+		served.TrueFirst(a.Primary, b.Primary),
+		served.TrueFirst(a.CIDR.IsValid(), b.CIDR.IsValid()),
+		served.TrueFirst(slices.Contains(b.OlderTwins, a.Attachment.String()), slices.Contains(a.OlderTwins, b.Attachment.String())),
+		strings.Compare(a.Attachment.String(), b.Attachment.String()))
+}
+
+// runsOn reports whether s is in force on the layer-2 network that it requests.
+func runsOn(in served.Input, s network.NetworkRequest) bool {
+	return slices.ContainsFunc(in.Running, func(n network.Network) bool {
+		return n.Name == s.Attachment.NetworkName() && !movedFrom(s.Attachment, n.Attachment)
+	})
+}
+
+// twinProblem returns the problem that other is served in place of s.
+func twinProblem(s, other network.NetworkRequest) problem.Problem {
+	a := s.Attachment
+	return problem.New(problem.NADsOnOneNetwork, problem.Subject{Kind: "NetworkAttachmentDefinition", Namespace: a.Namespace, Name: a.Name}, problem.Args{
+		"nad": a.String(), "otherNAD": other.Attachment.String(), "layer2": a.Layer2, "nodePools": strings.Join(slices.Sorted(slices.Values(s.NodePools)), ", ")})
+}

@@ -1,0 +1,136 @@
+package derive_test
+
+import (
+	"net/netip"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/derive"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// isolated is a network without a gateway, with these settings.
+func isolated(set network.Settings) given {
+	return asking(1, network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: "b"}, Primary: true,
+		NodePools: []string{"workers"}, CIDR: netip.MustParsePrefix("192.168.100.0/24"), Settings: set})
+}
+
+func addressesOf(all ...string) []netip.Addr {
+	var out []netip.Addr
+	for _, a := range all {
+		out = append(out, netip.MustParseAddr(a))
+	}
+	return out
+}
+
+// TestAddressesThatVMsDoNotReach: an address that the user sets does not hide that VMs lack what it is for.
+func TestAddressesThatVMsDoNotReach(t *testing.T) {
+	record := func(name string, at ...string) network.Settings {
+		return network.Settings{Records: []network.Record{{Name: name, Addresses: addressesOf(at...)}}}
+	}
+	servers := network.Settings{Services: []network.Service{network.ServiceDHCP, network.ServiceProxy},
+		Upstreams: &network.Upstreams{Mode: network.UpstreamServers, Servers: []netip.AddrPort{netip.MustParseAddrPort("8.8.8.8:53")}}}
+	withoutNTP := network.Settings{NTPServers: addressesOf("8.8.8.8"), Services: []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}}
+	apps := func(at string) given {
+		in := isolated(network.Settings{})
+		in.Apps = network.Record{Name: "*.apps.blue.example.com", Addresses: addressesOf(at)}
+		return in
+	}
+	for what, c := range map[string]struct {
+		in    given
+		cause problem.Cause
+		words string
+	}{
+		"public time server":    {isolated(network.Settings{NTPServers: addressesOf("8.8.8.8", "192.168.100.1")}), problem.TimeServersUnreachable, "time servers 8.8.8.8."},
+		"time server at edges":  {isolated(network.Settings{NTPServers: addressesOf("192.168.100.4")}), problem.TimeServersUnreachable, "192.168.100.4"},
+		"no time at edges":      {isolated(withoutNTP), problem.OnlyTimeServersUnreachable, "add ntp to annotation services"},
+		"edges could tell it":   {isolated(network.Settings{NTPServers: addressesOf("8.8.8.8")}), problem.TimeServersUnreachable, "Remove annotation ntp-servers: edges"},
+		"time by multicast":     {isolated(network.Settings{NTPServers: addressesOf("224.0.1.1")}), problem.TimeServersUnreachable, "224.0.1.1"},
+		"apps elsewhere":        {apps("10.9.9.9"), problem.AppsAddressUnreachable, "10.9.9.9"},
+		"apps at the broadcast": {apps("192.168.100.255"), problem.AppsAddressUnreachable, "192.168.100.255"},
+		"record elsewhere":      {isolated(record("registry.example.com", "10.9.9.9")), problem.RecordsUnreachable, "registry.example.com=10.9.9.9"},
+		"name server":           {isolated(servers), problem.NameServersUnreachable, "8.8.8.8"},
+		"relay":                 {isolated(network.Settings{DHCPRelays: addressesOf("10.9.9.9", "192.168.100.1")}), problem.RelaysUnreachable, ": 10.9.9.9."},
+	} {
+		t.Run(what, func(t *testing.T) {
+			g := NewWithT(t)
+			_, problems := derived(c.in)
+			g.Expect(problems).To(ContainElement(And(HaveField("Cause", c.cause), WithTransform(message, And(ContainSubstring(c.words), ContainSubstring("192.168.100.0/24"))))))
+			if c.cause == problem.RelaysUnreachable {
+				return // Edges have no route to a relay agent behind the gateway either.
+			}
+			c.in.Networks[0].Gateway = netip.MustParseAddr("192.168.100.1")
+			_, problems = derived(c.in)
+			if c.words != "192.168.100.4" && c.words != "192.168.100.255" && c.words != "224.0.1.1" {
+				g.Expect(problems).NotTo(ContainElement(HaveField("Cause", c.cause)), "the gateway leads there")
+			}
+		})
+	}
+}
+
+// TestAddressesThatVMsReach: on their network, on another one that all of them are on, or inside the hosted cluster.
+func TestAddressesThatVMsReach(t *testing.T) {
+	g := NewWithT(t)
+	in := isolated(network.Settings{NTPServers: addressesOf("192.168.100.1", "10.50.0.1"), DHCPRelays: addressesOf("192.168.100.1"), Records: []network.Record{
+		{Name: "registry.example.com", Addresses: addressesOf("10.50.0.2")}, {Name: "one.example.com", Addresses: addressesOf("172.31.0.1")},
+		{Name: "blocked.example.com", Addresses: addressesOf("0.0.0.0")}, {Name: "edge.example.com", Addresses: addressesOf("192.168.100.3")}}})
+	in.Networks = append(in.Networks, network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: "storage"},
+		NodePools: []string{"other", "workers"}, CIDR: netip.MustParsePrefix("10.50.0.0/24")})
+	in.InHostedCluster = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("172.31.0.0/16"), Required: true}}
+	_, problems := derived(in)
+	g.Expect(problems).To(BeEmpty())
+	in.Networks[1].NodePools = []string{"other"}
+	_, problems = derived(in)
+	g.Expect(problems).To(ConsistOf(HaveField("Cause", problem.TimeServersUnreachable), HaveField("Cause", problem.RecordsUnreachable)), "these VMs are not on it")
+	in.Networks[0].UnservedNetworks = true
+	_, problems = derived(in)
+	g.Expect(problems).To(BeEmpty(), "nothing is known of another network")
+}
+
+// TestUpstreamOnTheNetwork: a DNS server on the network is the user's own, so that neither the
+// administrator's permission nor what the management cluster has in the same block matters.
+func TestUpstreamOnTheNetwork(t *testing.T) {
+	g := NewWithT(t)
+	in := asksOf("192.168.100.1:53")
+	in.Permissions.Upstreams = []netip.Prefix{}
+	in.Reserved = []network.ReservedDestination{{What: "pods", Prefix: netip.MustParsePrefix("192.168.0.0/16")}}
+	plan, problems := derived(in)
+	g.Expect(problems).To(BeEmpty())
+	want := []netip.AddrPort{netip.MustParseAddrPort("192.168.100.1:53")}
+	g.Expect(plan.Networks[0].UpstreamServers()).To(Equal(want))
+	g.Expect(derive.Restricted(plan, in.Reserved, in.Permissions).Networks[0].UpstreamServers()).To(Equal(want))
+	for _, server := range []string{"192.168.100.3:53", "192.168.100.4:53", "192.168.100.0:53", "192.168.100.255:53"} {
+		plan, problems = derived(asksOf(server))
+		g.Expect(problems).To(HaveExactElements(And(HaveField("Cause", problem.UpstreamUnreachable), WithTransform(message, ContainSubstring(server)))))
+		g.Expect(plan.Networks[0].DNS.Upstreams.Mode).To(Equal(network.UpstreamNone))
+	}
+}
+
+// TestUpstreamIsVM: a VM that answers for other names is asked, as the user wants, and the user is warned.
+func TestUpstreamIsVM(t *testing.T) {
+	g := NewWithT(t)
+	in := asksOf("192.168.100.20:53", "192.168.100.9:53")
+	vm := netip.MustParseAddr("192.168.100.20")
+	in.VMAddresses = []network.VMAddress{{VM: "blue-1", Network: "a.b", Address: vm}, {VM: "blue-2", Network: "a.c", Address: netip.MustParseAddr("192.168.100.9")}}
+	plan, problems := derived(in)
+	g.Expect(problems).To(HaveExactElements(And(HaveField("Cause", problem.UpstreamIsVM), WithTransform(message, ContainSubstring("VM blue-1")))))
+	g.Expect(plan.Networks[0].UpstreamServers()).To(HaveLen(2))
+}
+
+// TestNamedAddressesInPool: no new VM gets an address that the user gave a name. One that is excluded
+// or outside of the pool needs no mention.
+func TestNamedAddressesInPool(t *testing.T) {
+	g := NewWithT(t)
+	in := isolated(network.Settings{Records: []network.Record{
+		{Name: "registry.example.com", Addresses: addressesOf("192.168.100.60", "192.168.100.1", "192.168.100.50")}, {Name: "b.example.com", Addresses: addressesOf("192.168.100.50", "192.168.100.70")}},
+		DHCPExclude: []network.Range{{First: netip.MustParseAddr("192.168.100.70"), Last: netip.MustParseAddr("192.168.100.79")}}})
+	in.Apps = network.Record{Name: "*.apps.blue.example.com", Addresses: addressesOf("192.168.100.40")}
+	plan, problems := derived(in)
+	g.Expect(problems).To(BeEmpty())
+	g.Expect(plan.Networks[0].DHCP.Named).To(Equal(addressesOf("192.168.100.40", "192.168.100.50", "192.168.100.60")))
+	in.Networks[0].VMs = 244 - 10 - 2
+	_, problems = derived(in)
+	g.Expect(problems).To(HaveExactElements(And(HaveField("Cause", problem.VMsExceedDHCPRange), HaveField("Args", HaveKeyWithValue("count", "231")))))
+}

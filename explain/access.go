@@ -1,0 +1,116 @@
+// This file renders what is open to pods of the management cluster, and to which. It decides nothing.
+
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// standing are the lines about what is open, at most maxOpen, and about other clusters, and the other problems. These lines
+// stand in a condition however many problems there are. What is open to anyone comes first.
+func (r Report) standing() (lines []string, others []ReportProblem) {
+	const maxOpen, maxOpenLine = 2, 600
+	var open []ReportProblem
+	var shared []string
+	for _, p := range r.Problems {
+		switch {
+		case p.Reason == problem.NetworkShared && p.Level() == problem.SeverityInfo:
+			shared = append(shared, p.line())
+		case p.Reason != problem.AccessOpened:
+			others = append(others, p)
+		case p.Cause == problem.LoadBalancersOpen:
+			open = slices.Insert(open, 0, p)
+		default:
+			open = append(open, p)
+		}
+	}
+	for _, p := range open {
+		if len(lines) == maxOpen {
+			lines[maxOpen-1] = "Info AccessOpened: Management access is open on further networks, too. oooi plan lists all of it."
+			break
+		}
+		lines = append(lines, Shorten(p.line(), maxOpenLine))
+	}
+	return append(lines, shared...), others
+}
+
+// opened are the rows about management access: each destination, how it is reached, and by whom.
+func (v view) opened() []row {
+	a := v.n.Access
+	if !a.Opens() {
+		return v.balanced()
+	}
+	ns := v.Plan.Cluster.ControlPlaneNamespace
+	service := v.accessService() + "." + ns + ".svc"
+	var rows []row
+	for _, d := range a.Destinations {
+		where := Destination(d)
+		if d.Listen != 0 {
+			where += fmt.Sprintf(", also plain TCP at %s:%d", service, d.Listen)
+		}
+		rows = append(rows, row{fmt.Sprintf("%s:%d", d.Name, d.Port), where})
+	}
+	callers := "pods of namespaces " + strings.Join(slices.Concat([]string{ns}, a.Namespaces), ", ") + v.from("management-access-from")
+	token := "not needed" + v.from("management-access-accounts")
+	if len(a.Accounts) > 0 {
+		token = fmt.Sprintf("of %s, for audience %s%s", strings.Join(a.Accounts, ", "), a.Audience, v.from("management-access-accounts"))
+	}
+	return append(append(rows,
+		row{"through", fmt.Sprintf("HTTP CONNECT at http://%s:%d%s", service, a.Port, v.from("management-access"))},
+		row{"callers", callers}, row{"", AlsoAdmitted},
+		row{"token", token}), v.balanced()...)
+}
+
+// balanced are the rows about load balancers.
+func (v view) balanced() []row {
+	balanced := v.n.Access.LoadBalancers
+	if balanced == nil {
+		return nil
+	}
+	title := "loadbalancers"
+	if !balanced.Here {
+		return []row{{title, "forward to edges of another network" + v.from("management-access")}}
+	}
+	rows := []row{{title, "anyone who reaches one of these Services reaches VMs with a DHCP lease" + v.from("management-access")}}
+	for _, s := range balanced.Services {
+		var ports []string
+		for _, p := range s.Ports {
+			ports = append(ports, strconv.Itoa(int(p)))
+		}
+		rows = append(rows, row{"", fmt.Sprintf("%s (%s) -> VMs, node port %s", cmp.Or(s.HostedService, "the ingress"), s.Name, strings.Join(ports, ", "))})
+	}
+	if len(balanced.Services) == 0 {
+		rows = append(rows, row{"", "none exists yet"})
+	}
+	return rows
+}
+
+// accessService is the name of the Service that leads to the access of v's network.
+func (v view) accessService() string {
+	return v.Plan.AccessService(slices.IndexFunc(v.Plan.Networks, func(n network.Network) bool { return n.Name == v.n.Name }))
+}
+
+// AlsoAdmitted are callers that are admitted besides those of management-access-from.
+const AlsoAdmitted = "and those of the ingress and of monitoring, which HyperShift's own policies admit"
+
+// Destination is what d leads to.
+func Destination(d network.AccessDestination) string {
+	names := ""
+	if len(d.Names) > 0 {
+		names = strings.Join(d.Names, ", ") + " -> "
+	}
+	switch {
+	case len(d.Addresses) > 0:
+		return names + network.AddressList(d.Addresses)
+	case d.TargetPort != 0:
+		return fmt.Sprintf("%sVMs with a DHCP lease, at port %d", names, d.TargetPort)
+	}
+	return "each VM of the cluster with a DHCP lease"
+}

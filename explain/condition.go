@@ -1,0 +1,193 @@
+// This file renders the HostedCluster's condition: one summary line, one line for each
+// problem, what VMs may reach outside, and the hash of the settings. It decides the
+// order of problems.
+
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/derive"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// Reasons of a condition that is True.
+const (
+	Ready             problem.Reason = "Ready"
+	ReadyWithWarnings problem.Reason = "ReadyWithWarnings"
+)
+
+// Limits of a message in bytes. A condition may have 32,768; a reader wants less.
+const (
+	maxMessage = 4 << 10
+	maxLine    = 900
+	maxEvent   = 1 << 10
+)
+
+// A Status is what is known of one hosted cluster's networks.
+type Status struct {
+	// Plan is in force where Applied is true, and otherwise what would be.
+	Plan network.Plan
+	// Problems in any order, all of them: a missing edge is a problem, too.
+	Problems problem.Problems
+	// Applied reports whether Plan was applied. Otherwise edges keep the plan before it.
+	Applied bool
+	// Running reports whether the cluster has an edge, whatever its state.
+	Running bool
+	// ReadyEdges counts a network's edges that serve, by Network.Name.
+	ReadyEdges map[string]int
+	// OtherClusters are hosted clusters that use the same networks.
+	OtherClusters []derive.OtherCluster
+	// Settings is the hash of the annotations that Plan was made from. Empty: unknown.
+	Settings string
+}
+
+// Message is the condition's message, at most 4 KiB. Its last line is "(settings <hash>)", for scripts.
+func (r Report) Message() string {
+	return strings.Join(append(r.lines(), r.hash()), "\n")
+}
+
+func (r Report) hash() string { return fmt.Sprintf("(settings %s)", cmp.Or(r.Settings, "unknown")) }
+
+// lines are those of the message without the hash.
+func (r Report) lines() []string {
+	standing, others := r.standing()
+	tail := append(standing, r.Notes...)
+	room := maxMessage - len(strings.Join(append([]string{r.Summary, r.hash()}, tail...), "\n")) - 1
+	return slices.Concat([]string{r.Summary}, problemLines(others, r.Omitted, room), tail)
+}
+
+// unapplied is ps without what does not matter until the plan is applied: all that is
+// less severe than the reason why it is not. Edges that run serve the plan before it,
+// so their problems stay.
+func (s Status) unapplied(ps problem.Problems) problem.Problems {
+	ofEdge := func(p problem.Problem) bool {
+		return s.Running && (p.Reason.Traits().AboutEdges || p.Reason == problem.AddressInUse && p.Level() == problem.SeverityWarning)
+	}
+	i := slices.IndexFunc(ps, func(p problem.Problem) bool { return !ofEdge(p) })
+	if i < 0 {
+		return ps
+	}
+	refusal := problem.SeverityWaiting
+	if ps.Blocking() || !ps.Waiting() {
+		refusal = ps[i].Level()
+	}
+	return slices.DeleteFunc(ps, func(p problem.Problem) bool { return !ofEdge(p) && p.Level().Compare(refusal) > 0 })
+}
+
+// Ordered is ps as a reader wants them: by severity, Errors that refuse the plan before
+// confined ones, then what keeps nodes from becoming Ready, then the rest; hints last. Of
+// equal ones, those that others may follow from come first. A problem that several networks share stands once.
+func Ordered(ps problem.Problems) problem.Problems {
+	out := merged(ps)
+	slices.SortStableFunc(out, func(a, b problem.Problem) int {
+		return cmp.Or(a.Level().Compare(b.Level()), confinedLast(a, b), byTraits(a.Reason.Traits(), b.Reason.Traits()))
+	})
+	return out
+}
+
+// byTraits is negative if problems with traits a come before those with b.
+func byTraits(a, b problem.Traits) int {
+	follows := 0
+	switch {
+	case a.Follows && !b.Follows:
+		follows = 1
+	case b.Follows && !a.Follows:
+		follows = -1
+	}
+	return cmp.Or(cmp.Compare(a.Rank, b.Rank), follows)
+}
+
+// mayPrevent reports whether p may keep nodes from becoming Ready although everything is
+// served.
+func mayPrevent(p problem.Problem) bool {
+	return p.Reason.Traits().Rank == problem.PreventsNodes && p.Level() != problem.SeverityInfo
+}
+
+// merged is ps without repetitions. Warnings and hints that differ only in their network
+// become one that names all of these networks.
+func merged(ps problem.Problems) problem.Problems {
+	var out problem.Problems
+	at := map[string]int{}
+	for _, p := range ps {
+		key := sameness(p)
+		i, seen := at[key]
+		if !seen {
+			at[key] = len(out)
+			out = append(out, p)
+			continue
+		}
+		if other := p.Args["network"]; other != "" && !slices.Contains(strings.Split(out[i].Args["network"], ", "), other) {
+			args := maps.Clone(out[i].Args)
+			args["network"] += ", " + other
+			out[i].Args = args
+		}
+	}
+	return out
+}
+
+// sameness is equal for problems that one line can tell.
+func sameness(p problem.Problem) string {
+	if p.Cause == "" {
+		return Problem(p).String()
+	}
+	args := maps.Clone(p.Args)
+	if p.Level() != problem.SeverityError && !p.Waits() && p.Subject.Kind == "Network" && args["network"] != "" {
+		delete(args, "network")
+		p.Subject = problem.Subject{}
+	}
+	return fmt.Sprint(p.Reason, p.Cause, p.Level(), p.Subject, p.Keys, args)
+}
+
+// problemLines is a line for each problem, as far as they fit into room bytes. What
+// does not fit is counted with what was omitted before. The last line says where to read it.
+func problemLines(ps []ReportProblem, omitted, room int) []string {
+	const rest = "%d more problems are not shown. The operator's log has all. For those of the configuration, run: " +
+		"kubectl get hostedclusters,nodepools,net-attach-def -A -o yaml | oooi plan -f -"
+	room -= len(rest)
+	var out []string
+	for i, p := range ps {
+		line := Shorten(p.line(), maxLine)
+		if room -= len(line) + 1; room < 0 {
+			return append(out, fmt.Sprintf(rest, len(ps)-i+omitted))
+		}
+		out = append(out, line)
+	}
+	if omitted > 0 {
+		out = append(out, fmt.Sprintf(rest, omitted))
+	}
+	return out
+}
+
+// reported is p with its text.
+func reported(p problem.Problem) ReportProblem {
+	return ReportProblem{p, Shorten(capital(Problem(p).String()), maxStoredText)}
+}
+
+// line is p in one line: "Error AddressConflict: what, effect, fix."
+func (p ReportProblem) line() string { return fmt.Sprintf("%s %s: %s", p.Level(), p.Reason, p.Text) }
+
+// Line is p in one line: "Error AddressConflict: what, effect, fix."
+func Line(p problem.Problem) string { return reported(p).line() }
+
+// capital is s with a capital where it begins with a plain word.
+func capital(s string) string {
+	first, _, _ := strings.Cut(s, " ")
+	if strings.Trim(strings.TrimRight(first, ".,:"), "abcdefghijklmnopqrstuvwxyz") != "" || s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// Shorten cuts s to at most limit bytes, at the end of a rune, and marks the cut.
+func Shorten(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit-3], "") + "..."
+}

@@ -1,0 +1,119 @@
+package explain_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/explain"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// verdicts are the first line of the condition and that of `oooi plan`.
+func verdicts(p network.Plan, problems problem.Problems) (condition, plan string) {
+	ready := map[string]int{}
+	for _, n := range p.Networks {
+		ready[n.Name] = len(n.Edges)
+	}
+	condition, _, _ = strings.Cut(explain.Status{Plan: p, Applied: true, Running: true, ReadyEdges: ready, Problems: problems}.Report().Message(), "\n")
+	var text strings.Builder
+	explain.WritePlan(&text, explain.Preview{Cluster: "clusters/blue", Plan: &p, Problems: problems, Created: true})
+	plan, _, _ = strings.Cut(text.String(), "\n")
+	return condition, strings.TrimPrefix(plan, "HostedCluster clusters/blue: ")
+}
+
+// TestVerdictsAgree: the condition and the plan say the same about nodes, and no problem
+// below them contradicts it.
+func TestVerdictsAgree(t *testing.T) {
+	boot, storage := served("vlan100", 1), served("storage", 1)
+	storage.Primary = false
+	one, both, pods := network.Plan{Networks: []network.Network{boot}}, network.Plan{Networks: []network.Network{boot, storage}}, network.Plan{Networks: []network.Network{storage}}
+	of := func(s problem.Severity, r problem.Reason, kind, name string) problem.Problem {
+		p := fault(s, r, string(r)+" "+name+".")
+		p.Subject = problem.Subject{Kind: kind, Name: name}
+		if kind == "Network" {
+			p.Args["network"] = name
+		}
+		return p
+	}
+	namespace := of(problem.SeverityWarning, problem.NADNamespaceNotAllowed, "NetworkAttachmentDefinition", "vlan100")
+	images := of(problem.SeverityWarning, problem.ImagesUnreachable, "", "")
+	range1, range2 := of(problem.SeverityWarning, problem.RangeTooSmall, "Network", "clusters/vlan100"), of(problem.SeverityWarning, problem.RangeTooSmall, "Network", "clusters/storage")
+	cidr := of(problem.SeverityWaiting, problem.WaitingForNetwork, "Network", "clusters/vlan303")
+	ignition, oauth := of(problem.SeverityWaiting, problem.WaitingForEndpoint, "Endpoint", "ignition-server"), of(problem.SeverityWaiting, problem.WaitingForEndpoint, "Endpoint", "oauth")
+	for name, c := range map[string]struct {
+		plan            network.Plan
+		problems        problem.Problems
+		condition, text string
+	}{
+		"well":                {one, nil, "Nodes can boot: DHCP", "nodes will become Ready."},
+		"namespace":           {one, problem.Problems{images, namespace}, "VMs may not start, so nodes may not become Ready. DHCP", "VMs may not start, so nodes may not become Ready."},
+		"images":              {one, problem.Problems{images}, "Nodes may not become Ready. DHCP", "nodes may not become Ready."},
+		"addresses":           {both, problem.Problems{range1}, "VMs may run out of addresses, so some nodes may not become Ready. DHCP", "VMs may run out of addresses, so some nodes may not become Ready."},
+		"secondary addresses": {both, problem.Problems{range2}, "Nodes can boot: DHCP", "nodes will become Ready, with warnings."},
+		"waits and images":    {one, problem.Problems{images, cidr}, "Nodes may not become Ready. Network clusters/vlan303 is not served yet: VMs cannot boot or get an address there. DHCP", "nodes may not become Ready, even when the items marked Waiting exist."},
+		"a network waits":     {one, problem.Problems{cidr}, "Nodes on other networks can boot. Network clusters/vlan303 is not served yet: ", "nodes will become Ready when the items marked Waiting exist."},
+		"Ignition waits":      {one, problem.Problems{oauth, ignition}, "Ignition and OAuth are not served yet: new nodes cannot boot. DHCP", "nodes will become Ready when the items marked Waiting exist."},
+		"OAuth waits":         {one, problem.Problems{oauth}, "Nodes can become Ready. OAuth is not served yet: logins fail. DHCP", "nodes will become Ready. OAuth is not served yet: logins fail."},
+		"secondary network fails": {both, problem.Problems{of(problem.SeverityWaiting, problem.AddressCheckPending, "Network", "clusters/storage")},
+			"Nodes can boot. Network clusters/storage is not served yet: VMs get no address there. DHCP", "nodes will become Ready when the items marked Waiting exist."},
+		"pod network":               {pods, nil, "DHCP, DNS and proxy are ready", "VMs boot from the pod network."},
+		"pod network and namespace": {pods, problem.Problems{namespace}, "VMs may not start, so nodes may not become Ready. DHCP", "VMs may not start, so nodes may not become Ready."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			condition, plan := verdicts(c.plan, c.problems)
+			g.Expect(condition).To(HavePrefix(c.condition))
+			g.Expect(plan).To(HavePrefix(c.text))
+		})
+	}
+}
+
+// TestNothingIsApplied: nodes that boot from the pod network are not called dead.
+func TestNothingIsApplied(t *testing.T) {
+	storage := served("storage", 1)
+	storage.Primary = false
+	refused := problem.Problems{fault(problem.SeverityError, problem.CIDRTooSmall, "too small.")}
+	waits := problem.Problems{fault(problem.SeverityWaiting, problem.WaitingForControlPlane, "no API.")}
+	for _, c := range []struct {
+		networks []network.Network
+		problems problem.Problems
+		want     string
+	}{
+		{[]network.Network{served("vlan100", 1)}, refused, "Nodes cannot boot.\n"},
+		{[]network.Network{storage}, refused, "VMs boot from the pod network, and get no address on other networks.\n"},
+		{[]network.Network{storage}, waits, "VMs boot from the pod network, and get no address on other networks until the items below exist.\n"},
+		{nil, refused, "Nodes that do not boot from the pod network cannot boot.\n"},
+	} {
+		NewWithT(t).Expect(explain.Status{Plan: network.Plan{Networks: c.networks}, Problems: c.problems}.Report().Message()).To(ContainSubstring(c.want))
+	}
+}
+
+// TestEdgesAreCountedByNetwork: two edges on two networks are no redundancy.
+func TestEdgesAreCountedByNetwork(t *testing.T) {
+	g := NewWithT(t)
+	condition, _ := verdicts(network.Plan{Networks: []network.Network{served("vlan100", 1), served("vlan200", 1)}}, nil)
+	g.Expect(condition).To(HaveSuffix(" (1 of 1 edge on each network)."))
+	condition, _ = verdicts(network.Plan{Networks: []network.Network{served("vlan100", 1), served("vlan200", 2)}}, nil)
+	g.Expect(condition).To(HaveSuffix(" (1 of 1 edge on network clusters/vlan100, 2 of 2 edges on network clusters/vlan200)."))
+}
+
+// TestGatewayCarriesTraffic: no external hosts does not mean no images where a gateway
+// carries them.
+func TestGatewayCarriesTraffic(t *testing.T) {
+	g := NewWithT(t)
+	isolated, routed := served("vlan100", 1), served("vlan200", 1)
+	routed.DHCP.Router = netip.MustParseAddr("192.168.100.1")
+	last := func(networks ...network.Network) string {
+		lines := strings.Split(explain.Status{Plan: network.Plan{Networks: networks}, Applied: true}.Report().Message(), "\n")
+		return lines[len(lines)-2]
+	}
+	g.Expect(last(isolated)).To(Equal("No external hosts are allowed."))
+	g.Expect(last(routed)).To(Equal("Edges allow no external hosts; gateway 192.168.100.1 carries that traffic."))
+	g.Expect(last(isolated, routed)).To(Equal("Edges allow no external hosts. On network clusters/vlan200, gateway 192.168.100.1 carries that traffic."))
+	isolated.Backends = []network.Backend{{Kind: network.BackendExternal, Name: "quay.io:443"}}
+	g.Expect(last(isolated, routed)).To(Equal("Allowed external hosts: quay.io:443. On network clusters/vlan200, gateway 192.168.100.1 carries other traffic."))
+}

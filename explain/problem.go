@@ -1,0 +1,92 @@
+// This file renders problems: a Message says what happened, what it means, and
+// what to do. The catalogue in package network has a template for each network.Cause.
+
+// Package explain has the words for people: what network decides is data, and
+// becomes text here, once, for conditions, events, plans and documentation.
+package explain
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// A Message tells a person about one problem. Each part is whole sentences.
+type Message struct {
+	// What happened.
+	What string
+	// Effect is what it means for VMs. Empty where What says it.
+	Effect string
+	// Fix is what to do. Empty: nothing.
+	Fix string
+}
+
+// String is the parts in a row.
+func (m Message) String() string {
+	var parts []string
+	for _, s := range []string{m.What, m.Effect, m.Fix} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// Problem is the message about p. Where there is none for its cause, it is its
+// arguments in the order of their names.
+func Problem(p problem.Problem) Message {
+	t, ok := Template(p.Cause)
+	if !ok {
+		var values []string
+		for _, name := range slices.Sorted(maps.Keys(p.Args)) {
+			values = append(values, p.Args[name])
+		}
+		return Message{What: strings.Join(values, " ")}
+	}
+	return t.with(p)
+}
+
+// Template is the message for a cause, with a {name} for each argument. ok is
+// false for an unknown cause.
+func Template(c problem.Cause) (m Message, ok bool) {
+	e, ok := c.Entry()
+	return Message{e.What, e.Effect, e.Fix}, ok
+}
+
+// with is m with p's values in place of {name}: an argument's, {subject}, {keys}
+// (all of them) or {key} (the first). "NodePool {nodePools}" becomes plural for several.
+func (m Message) with(p problem.Problem) Message {
+	pairs := []string{"{subject}", p.Subject.String(), "{keys}", strings.Join(p.Keys, " and ")}
+	if len(p.Keys) > 0 {
+		pairs = append(pairs, "{key}", p.Keys[0])
+	}
+	if pools := p.Args["nodePools"]; strings.Contains(pools, ", ") {
+		pairs = append(pairs, "NodePool {nodePools}", "NodePools "+pools)
+	}
+	for name, value := range p.Args {
+		pairs = append(pairs, "{"+name+"}", value)
+	}
+	r := strings.NewReplacer(pairs...)
+	return Message{What: r.Replace(m.What), Effect: r.Replace(m.Effect), Fix: r.Replace(m.Fix)}
+}
+
+// A JSONProblem is a problem as scripts read it: the data, and the message.
+type JSONProblem struct {
+	problem.Problem
+	// Detail is the message in one line.
+	Detail string `json:"detail"`
+	// Blocking says that nothing is applied because of it. It is false for an Error that is
+	// confined to one network.
+	Blocking bool `json:"blocking"`
+}
+
+// JSON is ps as scripts read them. Never nil, so that none is [].
+func JSON(ps problem.Problems) []JSONProblem {
+	out := []JSONProblem{}
+	for _, p := range ps {
+		out = append(out, JSONProblem{p, Problem(p).String(), p.Blocks()})
+	}
+	return out
+}

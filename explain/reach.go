@@ -1,0 +1,292 @@
+// This file renders what VMs reach through the edges of a network, and where each
+// connection leads, or why there is none. It decides nothing.
+
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// A purpose is one thing that nodes need: its name for people, the endpoint that
+// serves it, and what says that it is missing.
+type purpose struct {
+	title    string
+	endpoint string
+	// service is HyperShift's name for it.
+	service string
+	missing problem.Reason
+}
+
+func purposes() []purpose {
+	return []purpose{
+		{"API server", "kube-apiserver", "APIServer", problem.WaitingForControlPlane},
+		{"konnectivity", "konnectivity-server", "Konnectivity", ""},
+		{"Ignition", "ignition-server", "Ignition", ""},
+		{"OAuth", "oauth", "OAuthServer", problem.OAuthUnreachable},
+	}
+}
+
+// reaches are the rows about connections and names.
+func (v view) reaches() []row {
+	var rows []row
+	for _, p := range purposes() {
+		rows = append(rows, named(p.title, v.published(p))...)
+	}
+	rows = append(rows, named("*.apps", v.apps())...)
+	rows = append(rows, named("images", v.images())...)
+	rows = append(rows, named("time", []string{v.time()})...)
+	rows = append(rows, named("other endpoints", v.others())...)
+	rows = append(rows, named("DNS records", v.records())...)
+	return append(rows, row{"other names", v.upstream()}, row{"other hosts", v.external()})
+}
+
+// named are rows with a name on the first of them.
+func named(name string, values []string) []row {
+	var rows []row
+	for _, value := range values {
+		rows = append(rows, row{name, value})
+		name = ""
+	}
+	return rows
+}
+
+// published says where one of HyperShift's endpoints leads.
+func (v view) published(p purpose) []string {
+	var out []string
+	for _, e := range v.Plan.Endpoints {
+		if e.Name == p.endpoint && e.Origin == network.OriginHyperShift {
+			out = append(out, v.ways(e)...)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	if missing, ok := v.problem(func(x problem.Problem) bool { return v.about(x, p) }); ok {
+		return []string{no(missing)}
+	}
+	return []string{"not published by HyperShift"}
+}
+
+// about reports whether x tells why p is missing.
+func (v view) about(x problem.Problem, p purpose) bool {
+	return p.missing != "" && x.Reason == p.missing || slices.Contains([]string{p.endpoint, p.service}, x.Subject.Name)
+}
+
+func (v view) problem(is func(problem.Problem) bool) (problem.Problem, bool) {
+	problems := Ordered(v.Problems)
+	i := slices.IndexFunc(problems, is)
+	if i < 0 {
+		return problem.Problem{}, false
+	}
+	return problems[i], true
+}
+
+// no is the value of what VMs do not reach because of p.
+func no(p problem.Problem) string {
+	m := Problem(p)
+	if p.Waits() {
+		return "NOT YET. " + capital(Message{What: m.What, Effect: m.Effect}.String())
+	}
+	return "NO. " + capital(cmp.Or(m.Fix, m.What))
+}
+
+// ways are where connections to e lead from each address that VMs dial.
+func (v view) ways(e network.Endpoint) []string {
+	var out []string
+	for _, h := range e.Hosts {
+		out = append(out, v.way(h, v.n.ServiceVIP, e))
+	}
+	for _, a := range e.Addresses {
+		out = append(out, v.way(a.String(), a, e))
+	}
+	return out
+}
+
+// way is where a connection to dialed, which is at, ends.
+func (v view) way(dialed string, at netip.Addr, e network.Endpoint) string {
+	port := fmt.Sprintf("%s:%d", dialed, e.Port)
+	if v.n.HasLoadBalancer(e) {
+		return fmt.Sprintf("%s -> %s, its load balancer on the network", port, e.LoadBalancer)
+	}
+	if !slices.Contains(v.n.Services, network.ServiceProxy) {
+		return port + " -> not served by oooi" + v.from("services")
+	}
+	i := slices.IndexFunc(v.n.Listeners, func(l network.Listener) bool {
+		return l.Address == at && l.Port == e.Port && (l.Default == e.Backend.Name || slices.ContainsFunc(l.Forwards, func(f network.Forward) bool {
+			return f.Backend == e.Backend.Name && slices.Contains(f.ServerNames, strings.ToLower(dialed))
+		}))
+	})
+	if i < 0 {
+		return port + " -> NO. See the problems below"
+	}
+	return port + " -> " + target(e.Backend)
+}
+
+// target is where connections to a backend end.
+func target(b network.Backend) string {
+	switch {
+	case b.Kind == network.BackendVMs && b.TargetPort != 0:
+		return fmt.Sprintf("the VMs, node port %d", b.TargetPort)
+	case b.Kind == network.BackendVMs && b.Service != "":
+		return "the VMs in Service " + b.Service
+	case b.Kind == network.BackendVMs:
+		return fmt.Sprintf("the VMs, port %d", b.Port)
+	}
+	return "Service " + b.Name
+}
+
+// views are those of VMs. Hosts beyond the network get the same records.
+func (v view) views() []network.View {
+	return slices.DeleteFunc(slices.Clone(v.n.DNS.Views), func(d network.View) bool { return d.OwnNamesOnly })
+}
+
+func (v view) gateway() bool { return v.n.DHCP.Router.IsValid() && v.n.DHCP.Router != v.n.NextHopVIP }
+
+// images says where nodes pull from.
+func (v view) images() []string {
+	var out []string
+	if hosts := v.hosts(); len(hosts) > 0 {
+		out = append(out, strings.Join(hosts, ", ")+v.from("allowed-hosts"))
+		out = append(out, "by TLS server name, through "+v.httpProxy())
+	}
+	if v.gateway() {
+		return append(out, "through the gateway "+v.n.DHCP.Router.String())
+	}
+	if p, ok := v.problem(func(x problem.Problem) bool { return x.Reason == problem.ImagesUnreachable }); ok && !mayPrevent(p) {
+		out = append(out, "other hosts that a registry redirects to, or that a release names, only if allowed-hosts names them")
+	} else if ok {
+		missing := no(p)
+		if len(out) > 0 {
+			missing = "INCOMPLETE. " + strings.TrimPrefix(missing, "NO. ")
+		}
+		out = append(out, missing)
+	}
+	if len(out) == 0 {
+		return []string{"no external registry is needed"}
+	}
+	return out
+}
+
+// hosts are the external hosts that edges allow.
+func (v view) hosts() []string {
+	var out []string
+	for _, b := range v.n.Backends {
+		if b.Kind == network.BackendExternal {
+			out = append(out, b.Name)
+		}
+	}
+	return out
+}
+
+// httpProxy is how edges dial external hosts.
+func (v view) httpProxy() string {
+	for _, b := range v.n.Backends {
+		if b.Kind == network.BackendExternal && b.HTTPProxy != "" {
+			return "the management cluster's HTTP proxy " + b.HTTPProxy
+		}
+	}
+	return "the pod network, or the HTTP proxy that the operator's environment names"
+}
+
+// unreachable selects the problem of one of causes on this network.
+func (v view) unreachable(causes ...problem.Cause) func(problem.Problem) bool {
+	return func(x problem.Problem) bool {
+		return slices.Contains(causes, x.Cause) && x.Args["network"] == v.n.Attachment.String()
+	}
+}
+
+// time says where nodes get the time from.
+func (v view) time() string {
+	if p, ok := v.problem(v.unreachable(problem.TimeServersUnreachable, problem.OnlyTimeServersUnreachable)); ok {
+		return no(p)
+	}
+	if v.servesTime() {
+		return v.n.ServiceVIP.String() + ":123 -> the clocks of the edges' nodes" + v.from("ntp-servers")
+	}
+	if servers := v.n.TimeServers(); len(servers) > 0 {
+		return network.AddressList(servers) + v.from("ntp-servers")
+	}
+	if v.gateway() {
+		return "public time servers, through the gateway"
+	}
+	if p, ok := v.problem(func(x problem.Problem) bool { return x.Reason == problem.NTPMissing }); ok {
+		return no(p)
+	}
+	return "the time of the VMs' hosts"
+}
+
+// servesTime reports whether VMs take the time from the edges alone.
+func (v view) servesTime() bool {
+	return slices.Contains(v.n.Services, network.ServiceNTP) && slices.Equal(v.n.TimeServers(), []netip.Addr{v.n.ServiceVIP})
+}
+
+// others are endpoints that no purpose and no image needs.
+func (v view) others() []string {
+	var out []string
+	for _, e := range v.Plan.Endpoints {
+		known := slices.ContainsFunc(purposes(), func(p purpose) bool { return p.endpoint == e.Name })
+		if e.Origin == network.OriginService || e.Origin == network.OriginHyperShift && !known {
+			out = append(out, v.ways(e)...)
+		}
+	}
+	return out
+}
+
+// records are the names that the user set.
+func (v view) records() []string {
+	var out []string
+	for _, d := range v.views() {
+		for _, r := range d.Records {
+			if !strings.HasPrefix(r.Name, "*.apps.") && !v.resolves(r) {
+				out = append(out, r.Name+" -> "+network.AddressList(r.Addresses)+v.from("dns-records"))
+			}
+		}
+	}
+	return out
+}
+
+// upstream says who answers names that the plan does not have.
+func (v view) upstream() string {
+	if !slices.Contains(v.n.Services, network.ServiceDNS) {
+		return "not answered by oooi" + v.from("services")
+	}
+	from := v.from("dns-upstreams")
+	switch v.n.DNS.Upstreams.Mode {
+	case network.UpstreamManagement:
+		return "answered by the management cluster's resolver" + from
+	case network.UpstreamServers:
+		return "answered by " + v.upstreams() + from
+	}
+	return "refused" + from
+}
+
+// upstreams are the DNS servers that the user set, and how edges reach them.
+func (v view) upstreams() string {
+	var out []string
+	for _, server := range v.n.DNS.Upstreams.Servers {
+		where := "through the pod network"
+		switch v.n.Reach().FromEdge(server.Addr()) {
+		case network.OnNetwork:
+			where = "on the network"
+		case network.ThroughGateway:
+			where = "through the gateway"
+		}
+		out = append(out, fmt.Sprintf("%s %s", server, where))
+	}
+	return strings.Join(out, ", ")
+}
+
+// external says what happens to connections to other hosts.
+func (v view) external() string {
+	if v.gateway() {
+		return "edges allow no other external host; the gateway decides on its own"
+	}
+	return "edges allow no other external host; other connections are closed"
+}

@@ -1,0 +1,202 @@
+// This file holds the Report: what the operator says of one hosted cluster, as one value. The operator stores it for
+// `oooi status` and for the operator that runs next. The condition and Events are its text.
+
+package explain
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// CurrentReportVersion is the version of stored Reports. Fields are added without a new number.
+const CurrentReportVersion = 1
+
+// Limits of a stored Report in bytes. A ConfigMap has at most 1 MiB.
+const (
+	maxStoredProblems = 512 << 10
+	maxStoredText     = 2 << 10
+)
+
+// An Answer is what is known of a question.
+type Answer string
+
+// The answers.
+const (
+	Yes     Answer = "yes"
+	No      Answer = "no"
+	Unknown Answer = "unknown"
+)
+
+// A Report is what the operator says of one hosted cluster. It has no plan: edges watch the ConfigMap of the plan, and must not
+// wake at each Report.
+type Report struct {
+	Version int `json:"version"`
+	// Cluster is NAMESPACE/NAME of the HostedCluster.
+	Cluster string `json:"cluster"`
+	// Build is the version of the operator that stored it. Empty: unknown.
+	Build string `json:"build,omitempty"`
+	// Written is when the operator stored it. It stores an equal one again every ten minutes.
+	Written time.Time `json:"written"`
+	// Generation is that of the HostedCluster which it is about.
+	Generation int64 `json:"generation"`
+	// Settings is the hash of the annotations that it is about. Empty: not all were read.
+	Settings string `json:"settings,omitempty"`
+	// Inputs is the hash of the other fields that plans are made from. Empty: not all were read.
+	Inputs string `json:"inputs,omitempty"`
+	// Plan is the PlanHash of the plan in force, as it is stored. Empty: there is none.
+	Plan string `json:"plan,omitempty"`
+	// Ready and Reason are those of the condition.
+	Ready  bool           `json:"ready"`
+	Reason problem.Reason `json:"reason"`
+	// Boots is whether nodes can boot, and Summary why.
+	Boots   Answer `json:"boots"`
+	Summary string `json:"summary"`
+	// Problems, the most important first.
+	Problems []ReportProblem `json:"problems"`
+	// Omitted counts further problems.
+	Omitted int `json:"omitted,omitempty"`
+	// UnavailableEdges became unavailable without an act of the operator. Each had an Event.
+	UnavailableEdges []UnavailableEdge `json:"unavailableEdges,omitempty"`
+	// Notes are sentences about external hosts.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// A ReportProblem is one problem as a value, with its text for readers of another version. Without a Cause, only the
+// text tells what happened.
+type ReportProblem struct {
+	problem.Problem
+	// Text is what happened, what it means and what to do, at most 2 KiB.
+	Text string `json:"text"`
+}
+
+// An UnavailableEdge is one edge, as problems name it.
+type UnavailableEdge struct {
+	problem.Subject
+	// Since is when it became unavailable. Zero: unknown.
+	Since time.Time `json:"since,omitzero"`
+}
+
+// Report returns what s says. The caller adds what s does not know: the cluster, the build, the time, the generation, the other
+// hashes and the edges.
+func (s Status) Report() Report {
+	problems := Ordered(s.Problems)
+	if !s.Applied {
+		problems = s.unapplied(problems)
+	}
+	out := Report{
+		Version: CurrentReportVersion, Settings: s.Settings, Ready: true, Reason: Ready,
+		Boots: s.boots(problems), Summary: s.summary(problems), Problems: []ReportProblem{},
+	}
+	if s.Applied && boots(s.Plan.Networks) {
+		out.Notes = []string{allowed(s.Plan)}
+	}
+	all := s.withSharing(problems)
+	room := maxStoredProblems
+	for i, p := range all {
+		if room -= len(marshal(p)); room < 0 {
+			out.Omitted = len(all) - i
+			break
+		}
+		out.Problems = append(out.Problems, p)
+	}
+	switch out.Severity() {
+	case problem.SeverityError, problem.SeverityWaiting:
+		out.Ready, out.Reason = false, all[0].Reason
+	case problem.SeverityWarning:
+		out.Reason = ReadyWithWarnings
+	case problem.SeverityInfo:
+	}
+	return out
+}
+
+// Severity is that of the first problem, SeverityInfo without one.
+func (r Report) Severity() problem.Severity {
+	if len(r.Problems) == 0 {
+		return problem.SeverityInfo
+	}
+	return r.Problems[0].Level()
+}
+
+// boots answers whether nodes can boot. problems are ordered. The summary says the same.
+func (s Status) boots(problems problem.Problems) Answer {
+	first := problem.Problem{}
+	if len(problems) > 0 {
+		first = problems[0]
+	}
+	unread := first.Cause == problem.ReadFailed || first.Cause == problem.KindNotWatched
+	switch {
+	case unread, !s.Applied && s.Running, s.Problems.Has(problem.Removing) && s.Running:
+		return Unknown // Edges serve what they did before.
+	case !s.Applied || s.Problems.Has(problem.Removing) || first.Cause == problem.PausedUnserved:
+		if len(s.Plan.Networks) == 0 || boots(s.Plan.Networks) {
+			return No
+		}
+		return Unknown // VMs boot from the pod network.
+	}
+	for _, n := range s.Plan.Networks {
+		if n.Primary && s.ReadyEdges[n.Name] == 0 {
+			return No
+		}
+	}
+	_, refused := s.unchanged()
+	for _, p := range append(parts(s.Plan.Networks, refused), parts(s.Plan.Networks, s.Problems.Of(problem.SeverityWaiting))...) {
+		if p.need <= needOnNetwork {
+			return No
+		}
+	}
+	for _, p := range s.Problems {
+		if p.Reason == problem.AddressesExhausted && !onSecondary(s.Plan.Networks, p) {
+			return No
+		}
+	}
+	if outlook(s.Plan.Networks, s.Problems) != "" {
+		return Unknown
+	}
+	return Yes
+}
+
+// JSON returns r as it is stored.
+func (r Report) JSON() []byte { return marshal(r) }
+
+func marshal(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("explain: a report is always JSON: " + err.Error())
+	}
+	return b
+}
+
+// ReadReport reads the output of Report.JSON. It ignores unknown fields. A Report of a newer version is an error,
+// since the meaning of its fields is unknown.
+func ReadReport(b []byte) (Report, error) {
+	var r Report
+	if err := json.Unmarshal(b, &r); err != nil {
+		return Report{}, fmt.Errorf("not a status: %w", err)
+	}
+	switch {
+	case r.Version > CurrentReportVersion:
+		return Report{}, fmt.Errorf("the status has version %d of the format, and this version of oooi reads up to %d", r.Version, CurrentReportVersion)
+	case r.Version < 1 || r.Cluster == "" || r.Written.IsZero():
+		return Report{}, errors.New("not a status: version, cluster or written is missing")
+	}
+	if r.Boots != Yes && r.Boots != No {
+		r.Boots = Unknown
+	}
+	return r, nil
+}
+
+// PlanHash is a hash of the text of a stored plan, 16 hexadecimal digits. So it does not depend on the version of the program that reads
+// the plan. Empty: there is no text.
+func PlanHash(text string) string {
+	if text == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,340 @@
+// This file renders the summary and the notes of a Report: whether nodes can boot, which
+// networks serve, which clusters share them, and which external hosts are allowed.
+
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/derive"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// maxHosts is how many bytes of external hosts a condition names: some sixty.
+const maxHosts = 2 << 10
+
+// summary is the condition's first line. problems are ordered.
+func (s Status) summary(problems problem.Problems) string {
+	first := problem.Problem{}
+	if len(problems) > 0 {
+		first = problems[0]
+	}
+	switch {
+	case s.Problems.Has(problem.Removing) && s.Running:
+		return "The networks of this cluster are being removed. At least one edge still exists."
+	case s.Problems.Has(problem.Removing):
+		return "The networks of this cluster are being removed, and no edge exists. " + s.nothing(".")
+	case first.Cause == problem.PausedUnserved:
+		return "Nothing is applied: the cluster is paused. " + s.nothing(".")
+	case slices.Contains([]problem.Cause{problem.ReadFailed, problem.KindNotWatched}, first.Cause):
+		return "The state of this cluster cannot be read completely. Edges that run keep serving the previous configuration."
+	case s.Applied && first.Level() == problem.SeverityError && ofAPIServer(first.Cause):
+		return "The configuration is not fully applied. " + capital(s.serving())
+	case !s.Applied && s.Running && problems.Has(problem.EdgeNotReady):
+		return "The new configuration is not applied. At least one network has no ready edge."
+	case !s.Applied && first.Blocks() && s.Running:
+		return "The new configuration is not applied. Edges keep serving the previous one."
+	case !s.Applied && ofAPIServer(first.Cause):
+		return "Nothing is applied. " + s.nothing(".")
+	case !s.Applied && first.Blocks():
+		return "Nothing is applied: the configuration has an error. " + s.nothing(".")
+	case !s.Applied && s.Running:
+		return "The new configuration is not applied yet. Edges keep serving the previous one."
+	case !s.Applied:
+		return "Nothing is applied yet. " + s.nothing(" until the items below exist.")
+	}
+	return s.served(first)
+}
+
+// ofAPIServer reports whether c is about objects as the API server has them, not about the configuration.
+func ofAPIServer(c problem.Cause) bool {
+	switch c {
+	case problem.WriteRefused, problem.DeleteRefused, problem.ObjectNotOwned, problem.PlanUnreadable, problem.ControlPlaneNamespaceShared:
+		return true
+	}
+	return false
+}
+
+// nothing says what it means that nothing is applied. A plan without networks does not
+// tell what VMs boot from.
+func (s Status) nothing(until string) string {
+	switch {
+	case len(s.Plan.Networks) == 0:
+		return "Nodes that do not boot from the pod network cannot boot" + until
+	case !boots(s.Plan.Networks):
+		return "VMs boot from the pod network, and get no address on other networks" + until
+	}
+	return "Nodes cannot boot" + until
+}
+
+// served reports what is applied: whether nodes can boot, what they lack, and which
+// servers are ready.
+func (s Status) served(first problem.Problem) string {
+	down := slices.DeleteFunc(slices.Clone(s.Plan.Networks), func(n network.Network) bool { return !n.Primary || s.ReadyEdges[n.Name] > 0 })
+	up := slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return n.Primary && s.ReadyEdges[n.Name] > 0 })
+	yet := ""
+	if first.Waits() {
+		yet = " yet"
+	}
+	switch {
+	case len(down) > 0 && up:
+		return fmt.Sprintf("Nodes on %s cannot boot%s: %s", networkNames(down), yet, s.serving())
+	case len(down) > 0:
+		return fmt.Sprintf("Nodes cannot boot%s: %s", yet, s.serving())
+	}
+	if lead := s.lead(); lead != "" {
+		return lead + " " + capital(s.serving())
+	}
+	if !up {
+		return capital(s.serving())
+	}
+	return "Nodes can boot: " + s.serving()
+}
+
+// lead is what comes before the servers where every network that VMs boot from has an
+// edge: what nodes may lack, and what is not served. Empty: nothing.
+func (s Status) lead() string {
+	if len(s.Plan.Networks) == 0 {
+		return ""
+	}
+	unchanged, refused := s.unchanged()
+	failed := parts(s.Plan.Networks, refused)
+	waiting := parts(s.Plan.Networks, s.Problems.Of(problem.SeverityWaiting))
+	most := needNone
+	for _, p := range slices.Concat(failed, waiting) {
+		most = min(most, p.need)
+	}
+	var sentences []string
+	switch o := outlook(s.Plan.Networks, s.Problems); {
+	case o != "":
+		sentences = append(sentences, capital(o)+".")
+	case len(failed)+len(waiting)+len(unchanged) == 0:
+		return ""
+	case boots(s.Plan.Networks):
+		sentences = append(sentences, map[need]string{
+			needOnNetwork: "Nodes on other networks can boot.", needAddress: "Nodes can boot.", needNone: "Nodes can become Ready."}[most])
+	}
+	sentences = append(sentences, notServed(failed, ""), notChanged(unchanged), notServed(waiting, " yet"))
+	return strings.Join(slices.DeleteFunc(sentences, func(x string) bool { return x == "" }), " ")
+}
+
+// serving says which servers are ready where.
+func (s Status) serving() string {
+	var ready, down []network.Network
+	for _, n := range s.Plan.Networks {
+		if s.ReadyEdges[n.Name] > 0 {
+			ready = append(ready, n)
+		} else {
+			down = append(down, n)
+		}
+	}
+	switch {
+	case len(s.Plan.Networks) == 0:
+		return "no network is configured."
+	case len(ready) == 0:
+		return fmt.Sprintf("no edge is ready on %s (%s).", onNetworks(down), s.count())
+	case len(down) > 0:
+		return fmt.Sprintf("no edge is ready on %s; %s (%s).", onNetworks(down), servers(ready), s.count())
+	}
+	return fmt.Sprintf("%s (%s).", servers(ready), s.count())
+}
+
+// count says how many edges are ready. Each network is counted on its own, because an
+// edge of one does not replace an edge of another.
+func (s Status) count() string {
+	groups := map[string][]network.Network{}
+	var order []string
+	for _, n := range s.Plan.Networks {
+		words := fmt.Sprintf("%d of %d edges", min(s.ReadyEdges[n.Name], len(n.Edges)), len(n.Edges))
+		if len(n.Edges) == 1 {
+			words = strings.TrimSuffix(words, "s")
+		}
+		if groups[words] == nil {
+			order = append(order, words)
+		}
+		groups[words] = append(groups[words], n)
+	}
+	switch {
+	case len(s.Plan.Networks) == 1:
+		return order[0]
+	case len(order) == 1:
+		return order[0] + " on each network"
+	}
+	for i, words := range order {
+		order[i] = words + " on " + networkNames(groups[words])
+	}
+	return strings.Join(order, ", ")
+}
+
+// servers says which servers are ready on which of all networks.
+func servers(all []network.Network) string {
+	groups := map[string][]network.Network{}
+	var order []string
+	for _, n := range all {
+		words := sentenceList(names(n.Services))
+		if groups[words] == nil {
+			order = append(order, words)
+		}
+		groups[words] = append(groups[words], n)
+	}
+	var out []string
+	for i, words := range order {
+		verb := ""
+		if i == 0 {
+			verb = map[bool]string{true: " are ready", false: " is ready"}[len(groups[words][0].Services) > 1]
+		}
+		out = append(out, words+verb+" on "+onNetworks(groups[words]))
+	}
+	return strings.Join(out, ", ")
+}
+
+func names(services []network.Service) []string {
+	words := map[network.Service]string{network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceNTP: "NTP", network.ServiceProxy: "proxy"}
+	var out []string
+	for _, s := range network.AllServices() {
+		if slices.Contains(services, s) {
+			out = append(out, words[s])
+		}
+	}
+	return out
+}
+
+// sentenceList is "a, b and c".
+func sentenceList(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// onNetworks names one or two networks, and counts more.
+func onNetworks(all []network.Network) string {
+	if len(all) > 2 {
+		return fmt.Sprintf("%d networks", len(all))
+	}
+	var words []string
+	for _, n := range all {
+		words = append(words, fmt.Sprintf("%s (%s)", n.Attachment, n.CIDR))
+	}
+	if len(all) == 1 {
+		return "network " + words[0]
+	}
+	return "networks " + strings.Join(words, " and ")
+}
+
+// networkNames is onNetworks without CIDRs.
+func networkNames(all []network.Network) string {
+	var words []string
+	for _, n := range all {
+		words = append(words, n.Attachment.String())
+	}
+	switch {
+	case len(all) > 2:
+		return fmt.Sprintf("%d networks", len(all))
+	case len(all) == 2:
+		return "networks " + sentenceList(words)
+	}
+	return "network " + strings.Join(words, "")
+}
+
+// withSharing is ps with one problem for each network that another hosted cluster uses, too. It is the first Warning
+// if that cluster answers VMs of this one, else the last hint. A cluster that answers all clients keeps the other one waiting.
+func (s Status) withSharing(ps problem.Problems) (out []ReportProblem) {
+	for _, p := range ps {
+		out = append(out, reported(p))
+	}
+	if !s.Applied {
+		return out
+	}
+	warnings := slices.IndexFunc(out, func(p ReportProblem) bool { return p.Level().Compare(problem.SeverityWarning) >= 0 })
+	if warnings < 0 {
+		warnings = len(out)
+	}
+	for _, n := range s.Plan.Networks {
+		by, with := derive.OfferedBy(n, s.OtherClusters), derive.SharedWith(n, s.OtherClusters)
+		shared := func(severity problem.Severity, others []string, text string) ReportProblem {
+			name := n.Attachment.String()
+			return ReportProblem{
+				problem.Problem{Reason: problem.NetworkShared, Severity: severity, Subject: problem.Subject{Kind: "Network", Name: name}, Keys: []string{"unknown-clients"}},
+				fmt.Sprintf("HostedCluster %s uses network %s, too%s", strings.Join(others, ", "), name, text)}
+		}
+		switch {
+		case len(by) > 0:
+			out = slices.Insert(out, warnings, shared(problem.SeverityWarning, by, ", and answers every VM there. Set annotation unknown-clients to ignore on it."))
+			warnings++
+		case len(with) > 0 && n.DHCP.IgnoreUnknownClients:
+			out = append(out, shared(problem.SeverityInfo, with, ". Each answers the VMs of its own cluster only."))
+		case len(with) > 0:
+			out = append(out, shared(problem.SeverityInfo, with, ". This cluster answers all clients there. To let the other one be served, set annotation unknown-clients to ignore."))
+		}
+	}
+	return out
+}
+
+// allowed says which external hosts edges let VMs reach.
+func allowed(p network.Plan) string {
+	var hosts []string
+	for _, n := range p.Networks {
+		for _, b := range n.Backends {
+			if b.Kind == network.BackendExternal {
+				hosts = append(hosts, b.Name)
+			}
+		}
+	}
+	slices.Sort(hosts)
+	hosts = slices.Compact(hosts)
+	gateways, everywhere := gateways(p)
+	switch {
+	case len(hosts) == 0 && gateways == "":
+		return "No external hosts are allowed."
+	case len(hosts) == 0 && everywhere:
+		return fmt.Sprintf("Edges allow no external hosts; %s that traffic.", gateways)
+	case len(hosts) == 0:
+		return fmt.Sprintf("Edges allow no external hosts. %s that traffic.", capital(gateways))
+	case gateways != "":
+		gateways = fmt.Sprintf(" %s other traffic.", capital(gateways))
+	}
+	named, room := 0, maxHosts
+	for named < len(hosts) && room >= len(hosts[named]) {
+		room -= len(hosts[named]) + len(", ")
+		named++
+	}
+	more := ""
+	if named < len(hosts) {
+		more = fmt.Sprintf(" and %d more", len(hosts)-named)
+	}
+	return fmt.Sprintf("Allowed external hosts: %s%s.%s", strings.Join(hosts[:named], ", "), more, gateways)
+}
+
+// gateways is "gateway 192.168.100.1 carries", with the networks where other networks
+// that VMs boot from have none. everywhere reports whether each of them has one.
+func gateways(p network.Plan) (clause string, everywhere bool) {
+	var addresses []string
+	var on []network.Network
+	everywhere = true
+	for _, n := range p.Networks {
+		switch r := n.DHCP.Router; {
+		case !n.Primary:
+		case !r.IsValid() || r == n.NextHopVIP:
+			everywhere = false
+		default:
+			addresses, on = append(addresses, r.String()), append(on, n)
+		}
+	}
+	switch {
+	case len(on) == 0:
+		return "", false
+	case len(on) == 1:
+		clause = "gateway " + addresses[0] + " carries"
+	default:
+		clause = "gateways " + sentenceList(addresses) + " carry"
+	}
+	if !everywhere {
+		clause = fmt.Sprintf("on %s, %s", networkNames(on), clause)
+	}
+	return clause, everywhere
+}

@@ -1,0 +1,130 @@
+// This file holds DHCP: the pool and the options of a network.
+
+package network
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// DHCP holds the pool and the options of a network (RFC 2131, RFC 2132). If edges do not
+// run DHCP, it holds the options that another server must send, and no pool.
+type DHCP struct {
+	// Range is the pool, first and last included. Zero if edges do not run DHCP.
+	Range Range `json:"range"`
+	// Exclude are addresses in Range that are never assigned.
+	Exclude []Range `json:"exclude,omitempty"`
+	// Named are addresses in Range that the user gave to a host, by a name or as a server,
+	// sorted. No new client gets them. One that has such an address keeps it: the name may be
+	// its own.
+	Named []netip.Addr `json:"named,omitempty"`
+	// Reservations are assigned to their MAC only, in or outside Range.
+	Reservations []Reservation `json:"reservations,omitempty"`
+	LeaseTime    Duration      `json:"leaseTime"`
+	// ServerID is option 54, the service VIP: to a client, every edge is the same
+	// server.
+	ServerID netip.Addr `json:"serverID"`
+	// Router is option 3. Zero on a secondary network.
+	Router netip.Addr `json:"router,omitzero"`
+	// Routes are option 121 (RFC 3442). They include the default route, since clients
+	// that support 121 ignore option 3. Empty on a secondary network.
+	Routes []Route `json:"routes,omitempty"`
+	// DNSServers is option 6.
+	DNSServers []netip.Addr `json:"dnsServers,omitempty"`
+	// DomainName is option 15, SearchDomains option 119 (RFC 3397).
+	DomainName    string   `json:"domainName,omitempty"`
+	SearchDomains []string `json:"searchDomains,omitempty"`
+	// MTU is option 26 in bytes, 0: not sent.
+	MTU int `json:"mtu,omitempty"`
+	// NTPServers are those that the user set. [Network.TimeServers] is option 42.
+	NTPServers []netip.Addr `json:"ntpServers,omitempty"`
+	// Relays are the giaddr addresses of the relay agents that are answered. Packets of
+	// other relay agents are dropped.
+	Relays []netip.Addr `json:"relays,omitempty"`
+	// IgnoreUnknownClients: only VMs of the cluster are answered.
+	IgnoreUnknownClients bool `json:"ignoreUnknownClients,omitempty"`
+	// ReservedForVMs is the number of addresses in Range that unknown clients never get:
+	// as many as the cluster's NodePools can need.
+	ReservedForVMs int `json:"reservedForVMs,omitempty"`
+}
+
+// A Reservation assigns one address to one MAC.
+type Reservation struct {
+	// MAC in lower case with colons.
+	MAC     string     `json:"mac"`
+	Address netip.Addr `json:"address"`
+}
+
+// A Route is one entry of option 121.
+type Route struct {
+	Destination netip.Prefix `json:"destination"`
+	Via         netip.Addr   `json:"via"`
+}
+
+// String is "destination via router".
+func (r Route) String() string { return r.Destination.String() + " via " + r.Via.String() }
+
+// RouteList returns routes for messages: in their order, with commas.
+func RouteList(routes []Route) string {
+	var out []string
+	for _, r := range routes {
+		out = append(out, r.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// Addresses is the number of addresses that DHCP can assign, the reservations outside
+// Range not counted.
+func (d DHCP) Addresses() int { return d.Range.sizeWithout(d.Exclude) }
+
+// Unassigned is the number of addresses in Range that a VM without a reservation can get.
+func (d DHCP) Unassigned() int {
+	taken := slices.Clone(d.Exclude)
+	for _, a := range d.Named {
+		taken = append(taken, Range{First: a, Last: a})
+	}
+	for _, r := range d.Reservations {
+		taken = append(taken, Range{First: r.Address, Last: r.Address})
+	}
+	return d.Range.sizeWithout(taken)
+}
+
+// Assignable returns the addresses that VMs can have: the reservations, then those in Range,
+// at most that many.
+func (d DHCP) Assignable(most int) []netip.Addr {
+	var out []netip.Addr
+	for _, r := range d.Reservations {
+		out = append(out, r.Address)
+	}
+	for _, r := range d.Range.Without(d.Exclude) {
+		for a := r.First; len(out) < most && r.Contains(a); a = a.Next() {
+			if !slices.Contains(out[:min(len(out), len(d.Reservations))], a) {
+				out = append(out, a)
+			}
+		}
+	}
+	return out[:min(len(out), most)]
+}
+
+// PortDNS is the port of the DNS server, for UDP and TCP.
+const PortDNS = 53
+
+// PortHTTPS is the port on which endpoints are selected by server name.
+const PortHTTPS = 443
+
+// PortHTTP is the port of the hosted cluster's ingress for clients without TLS.
+const PortHTTP = 80
+
+// MetricsPort is the TCP port of the metrics of an edge, on the pod network's device.
+const MetricsPort = 9753
+
+// TimeServers are what DHCP sends as option 42: what the user set, otherwise the service VIP if edges
+// run NTP. The plan does not store that default: an edge of a release without NTP reads the plan, too,
+// and must not send VMs to a closed port.
+func (n Network) TimeServers() []netip.Addr {
+	if len(n.DHCP.NTPServers) == 0 && n.Runs(ServiceNTP) && n.ServiceVIP.IsValid() {
+		return []netip.Addr{n.ServiceVIP}
+	}
+	return n.DHCP.NTPServers
+}

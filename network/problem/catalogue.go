@@ -1,0 +1,83 @@
+// This file has the catalogue of problems. Each cause is declared once, in catalogue_*.go:
+// conditions, Events, plans, lint and docs/problems.md have it from there.
+
+package problem
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A Cause names the exact fact, in CamelCase.
+type Cause string
+
+// An Entry is what all problems of one Cause have in common. What, Effect and Fix are whole sentences, with a {name} for
+// each argument.
+type Entry struct {
+	Cause  Cause
+	Reason Reason
+	// Severity is the highest that a problem of this cause has. An Error becomes a
+	// Warning when it is about a part without which the rest can be served. An edge
+	// that starts is Waiting.
+	Severity Severity
+	// Subject is what {subject} stands for, in words.
+	Subject string
+	// What happened.
+	What string
+	// Effect is what it means for VMs. Empty where What says it.
+	Effect string
+	// Fix is what to do. Empty: nothing.
+	Fix string
+}
+
+// entries has all causes in the order of their declarations, and entryOf where each stands. They are not changed after that.
+var (
+	entries []Entry
+	entryOf = map[Cause]int{}
+)
+
+// Catalogue returns the entries of all causes.
+func Catalogue() []Entry { return slices.Clone(entries) }
+
+// Entry returns what is declared of c. ok is false for an unknown cause, as of another version.
+func (c Cause) Entry() (e Entry, ok bool) {
+	i, ok := entryOf[c]
+	if !ok {
+		return Entry{}, false
+	}
+	return entries[i], true
+}
+
+func declare(c Cause, e Entry) Cause {
+	e.Cause, entryOf[c] = c, len(entries)
+	entries = append(entries, e)
+	return c
+}
+
+// A Severity ranks problems.
+type Severity string
+
+// The severities, the highest first.
+const (
+	// SeverityError: the user must act. Nothing of the plan is applied, and running edges
+	// keep the previous plan. If the Error is confined, this is so for one network only.
+	SeverityError Severity = "Error"
+	// SeverityWaiting: a part is not served until something else exists.
+	SeverityWaiting Severity = "Waiting"
+	// SeverityWarning: VMs lack something, or will lack it when a part fails.
+	SeverityWarning Severity = "Warning"
+	// SeverityInfo: worth knowing; nothing is lost.
+	SeverityInfo Severity = "Info"
+)
+
+// rank returns 0 for the highest severity. An unknown one comes last.
+func (s Severity) rank() int {
+	known := []Severity{SeverityError, SeverityWaiting, SeverityWarning, SeverityInfo}
+	if i := slices.Index(known, s); i >= 0 {
+		return i
+	}
+	return len(known)
+}
+
+// Compare is negative if s is higher than other.
+func (s Severity) Compare(other Severity) int { return cmp.Compare(s.rank(), other.rank()) }

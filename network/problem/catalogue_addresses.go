@@ -1,0 +1,159 @@
+// This file declares the problems of one topic: the addresses of a network.
+
+package problem
+
+// The addresses of a network.
+var (
+	CIDRTooSmallForEdges = declare("CIDRTooSmallForEdges", Entry{Reason: CIDRTooSmall, Severity: SeverityError,
+		What:   "CIDR {cidr} of network {network} is too small for the edge addresses.",
+		Effect: "By default, these are its second to fifth usable addresses.",
+		Fix:    "Set a larger CIDR ({where}). A /28 is the smallest that needs no other annotation."})
+	CIDRTooSmallForVMs = declare("CIDRTooSmallForVMs", Entry{Reason: CIDRTooSmall, Severity: SeverityError,
+		What:   "CIDR {cidr} of network {network} has no addresses for VMs.",
+		Effect: "By default, VMs get the tenth usable address to the second-to-last.",
+		Fix:    "Set a larger CIDR ({where}), or set annotation dhcp-range."})
+	CIDRNotSet = declare("CIDRNotSet", Entry{Reason: CIDRMissing, Severity: SeverityError,
+		What:   "Network {network} has no CIDR.",
+		Effect: "VMs cannot boot from it.",
+		Fix:    "Set {where}."})
+	CIDROnlyIPv6 = declare("CIDROnlyIPv6", Entry{Reason: CIDRMissing, Severity: SeverityError,
+		What:   "Network {network} has no IPv4 CIDR: spec.networking.machineNetwork has only {found}.",
+		Effect: "VMs cannot boot from it, because only IPv4 is provided.",
+		Fix:    "Set {where}."})
+	NetworkCIDRNotSet = declare("NetworkCIDRNotSet", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting,
+		What:   "Network {network} has no CIDR.",
+		Effect: "It is not served.",
+		Fix:    "Set {where}."})
+	NetworkCIDROnlyIPv6 = declare("NetworkCIDROnlyIPv6", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting,
+		What:   "Network {network} has no IPv4 CIDR: spec.networking.machineNetwork has only {found}.",
+		Effect: "It is not served, because only IPv4 is provided.",
+		Fix:    "Set {where}."})
+	NetworkCIDRAmbiguous = declare("NetworkCIDRAmbiguous", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting,
+		What:   "Network {network} has no CIDR.",
+		Effect: "The second entry of spec.networking.machineNetwork ({found}) is not used, because it does not name a network.",
+		Fix:    "Set {where}."})
+	NetworkCIDRByName = declare("NetworkCIDRByName", Entry{Reason: CIDRMissing, Severity: SeverityInfo,
+		What: "CIDR {cidr} of the HostedCluster applies to network {network}, because NodePool {nodePool} comes before " +
+			"{otherNodePool} by its name.",
+		Effect: "Creation times do not say which of the two is older. The oldest NodePool's network gets that CIDR.",
+		Fix:    "To choose the network, set annotation {keys} on the HostedCluster."})
+	EdgeAddressCount = declare("EdgeAddressCount", Entry{Reason: AnnotationInvalid, Severity: SeverityError,
+		What:   "Annotation edge-addresses has {count} addresses, but network {network} needs four.",
+		Effect: "With one edge, the fourth address is reserved, so that a second edge changes no address.",
+		Fix:    "Set the next-hop VIP, the service VIP, and one address for each of two edges."})
+	EdgeAddressesUnused = declare("EdgeAddressesUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
+		What:   "Annotation edge-addresses has {count} addresses, but network {network} uses only the first four.",
+		Effect: "Edges do not hold {addresses}, so VMs or other hosts can get them.",
+		Fix:    "Remove them from the annotation, or exclude them with annotation dhcp-exclude."})
+	ExclusionOutsideCIDR = declare("ExclusionOutsideCIDR", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
+		What:   "Annotation dhcp-exclude has {range}, which is outside CIDR {cidr} of network {network}.",
+		Effect: "It has no effect. If it is misspelled, VMs can get addresses of other hosts.",
+		Fix:    "Set annotation dhcp-exclude to addresses in {cidr}."})
+	ExclusionOutsideRange = declare("ExclusionOutsideRange", Entry{Reason: AnnotationUnknown, Severity: SeverityInfo,
+		What:   "Annotation dhcp-exclude has {range}, which is outside the DHCP range {pool} of network {network}.",
+		Effect: "It has no effect, because VMs get no other addresses."})
+	DHCPSettingsUnused = declare("DHCPSettingsUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityInfo,
+		What:   "Edges do not run DHCP on network {network}, so these annotations have no effect there: {annotations}.",
+		Effect: "Your own DHCP server decides the addresses of VMs.",
+		Fix:    "Remove them, or add dhcp to annotation services."})
+	ClusterCIDRUnused = declare("ClusterCIDRUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
+		What:   "Annotation cidr of the HostedCluster ({value}) applies to a network that VMs boot from. These VMs boot from the pod network.",
+		Effect: "It has no effect.",
+		Fix:    "Set annotation cidr on the NodePool or on the NetworkAttachmentDefinition."})
+	ClusterAddressesUnused = declare("ClusterAddressesUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
+		What:   "Annotation {key} of the HostedCluster has {value}, which is in the CIDR of no network.",
+		Effect: "It has no effect.",
+		Fix:    "Set annotation {key} to addresses in the CIDR of a network."})
+	GatewayOutsideCIDR = declare("GatewayOutsideCIDR", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What:   "Gateway {gateway} is not a host address of {cidr} (network {network}).",
+		Effect: "VMs cannot reach it.",
+		Fix:    "Set annotation gateway to an address in {cidr}."})
+	DHCPRangeOutsideCIDR = declare("DHCPRangeOutsideCIDR", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What: "DHCP range address {address} is not a host address of {cidr} (network {network}).",
+		Fix:  "Set annotation dhcp-range to host addresses of {cidr}."})
+	EdgeAddressOutsideCIDR = declare("EdgeAddressOutsideCIDR", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What: "The {role} {address} is not a host address of {cidr} (network {network}).",
+		Fix:  "Set annotation edge-addresses to four host addresses of {cidr}."})
+	EdgeAddressRepeated = declare("EdgeAddressRepeated", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What: "Annotation edge-addresses contains {address} twice (network {network}).",
+		Fix:  "Set annotation edge-addresses to four different addresses."})
+	EdgeAddressIsGateway = declare("EdgeAddressIsGateway", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What:   "The {role} {address} of network {network} is also the gateway.",
+		Effect: "Two hosts cannot have one address.",
+		Fix:    "Set annotation edge-addresses to four other addresses."})
+	EdgeAddressInDHCPRange = declare("EdgeAddressInDHCPRange", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What:   "The DHCP range {range} of network {network} contains the {role} {address}.",
+		Effect: "A VM could get the address of an edge.",
+		Fix:    "Set annotation dhcp-range or edge-addresses so that they do not overlap."})
+	EdgeAddressExcluded = declare("EdgeAddressExcluded", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What:   "Annotation dhcp-exclude ({range}) contains the {role} {address} of network {network}.",
+		Effect: "Excluded addresses belong to other hosts.",
+		Fix:    "Set annotation edge-addresses to four other addresses."})
+	ReservationOutsideCIDR = declare("ReservationOutsideCIDR", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What: "Reserved address {address} (MAC {mac}) is not a host address of {cidr} (network {network}).",
+		Fix:  "Set the reservation to a host address of {cidr}."})
+	ReservationOfEdgeAddress = declare("ReservationOfEdgeAddress", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What: "Reserved address {address} (MAC {mac}) is an edge address or the gateway of network {network}.",
+		Fix:  "Set the reservation to another address."})
+	ReservedAddressRepeated = declare("ReservedAddressRepeated", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What: "Address {address} of network {network} is reserved for two MACs, {otherMAC} and {mac}.",
+		Fix:  "Remove one of the two reservations."})
+	ReservedMACRepeated = declare("ReservedMACRepeated", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What: "MAC {mac} has two reservations on network {network}.",
+		Fix:  "Remove one of the two reservations."})
+	VMsExceedDHCPRange = declare("VMsExceedDHCPRange", Entry{Reason: RangeTooSmall, Severity: SeverityWarning,
+		What: "Network {network} has {count} DHCP addresses, but NodePool {nodePools} may run {vms} VMs at once, " +
+			"counting those that an update adds.",
+		Effect: "The last VMs get no address.",
+		Fix:    "Set a larger annotation dhcp-range, or lower the limits of the NodePools."})
+	DHCPRangeEmpty = declare("DHCPRangeEmpty", Entry{Reason: RangeTooSmall, Severity: SeverityError,
+		What:   "All addresses of the DHCP range {range} of network {network} are excluded, reserved, or have a name.",
+		Effect: "No VM gets an address.",
+		Fix:    "Set a larger annotation dhcp-range, or take fewer addresses out of it ({keys})."})
+	MTUExceedsNAD = declare("MTUExceedsNAD", Entry{Reason: AnnotationInvalid, Severity: SeverityWarning,
+		What:   "Annotation mtu ({mtu}) is larger than the MTU of the NetworkAttachmentDefinition of network {network} ({ofNAD}).",
+		Effect: "VMs send packets that their own network interface drops.",
+		Fix:    "Set annotation mtu to {ofNAD} or less, or a larger mtu in spec.config."})
+	VMHasEdgeAddress = declare("VMHasEdgeAddress", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What:   "VM {vm} already uses {address}, which would be the {role} of network {network}.",
+		Effect: "Two hosts cannot have one address.",
+		Fix:    "Set annotation edge-addresses to four free addresses, or give the VM another address."})
+	AppsAddressIsEdge = declare("AppsAddressIsEdge", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "Annotation apps-address ({address}) is an edge address of network {network}, where no ingress listens.",
+		Effect: "{name} is not resolved.",
+		Fix:    "Set annotation apps-address to an address that serves {name} on port 443."})
+	AppsLoadBalancerInUse = declare("AppsLoadBalancerInUse", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "The load balancer of {name} has {address} on network {network}, and {holder} has that address, too.",
+		Effect: "Edges serve {name} at the service VIP. Other hosts may reach one or the other at {address}.",
+		Fix:    "Give the load balancer another address."})
+	RecordsUnreachable = declare("RecordsUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "Annotation {key} has records with addresses that VMs on network {network} ({cidr}) do not reach: {records}.",
+		Effect: "VMs resolve the names, but connections to them fail.",
+		Fix:    "Set addresses of hosts on the network, or set annotation gateway."})
+	RelaysUnreachable = declare("RelaysUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "Annotation {key} has addresses that are no hosts on network {network} ({cidr}): {servers}.",
+		Effect: "Edges have no route to these relay agents, so their VMs get no address.",
+		Fix:    "Set the addresses that the relay agents have on the network."})
+	NameServersUnreachable = declare("NameServersUnreachable", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What:   "DHCP sends the DNS servers in annotation {key} to VMs on network {network} ({cidr}), which reach none of them: {servers}.",
+		Effect: "VMs cannot resolve names, so nodes do not become Ready.",
+		Fix:    "Set the address of a DNS server on the network, add dns to annotation services, or set annotation gateway."})
+	UpstreamUnreachable = declare("UpstreamUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What: "Annotation {key} names {server}, which is no host of network {network} ({cidr}). It is an address of the edges, or the " +
+			"network or broadcast address.",
+		Effect: "Edges do not ask this server.",
+		Fix:    "Set the address of a DNS server."})
+	UpstreamsNotByGateway = declare("UpstreamsNotByGateway", Entry{Reason: AddressConflict, Severity: SeverityInfo,
+		What:   "Edges of network {network} ask the DNS servers {servers} through the pod network, not through gateway {gateway}.",
+		Effect: "If only the gateway leads to them, they do not answer.",
+		Fix: "No action is needed if the pod network reaches them. Otherwise name their networks in annotation client-networks, " +
+			"unless the network is of OVN-Kubernetes. Or set annotation {key} to a DNS server on the network."})
+	UpstreamIsVM = declare("UpstreamIsVM", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "Annotation {key} names {server}, which is the address of VM {vm} on network {network}.",
+		Effect: "That VM can give any answer to the other VMs. While it is down, names outside the plan do not resolve.",
+		Fix:    "Set the address of a DNS server that is no VM of this cluster."})
+	ClientNetworkOverlaps = declare("ClientNetworkOverlaps", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "Annotation {key} names {clientNetwork} (network {network}), which overlaps {other}.",
+		Effect: "Edges need their own way there, so hosts in {clientNetwork} reach nothing at the service VIP. Others are served.",
+		Fix:    "Set annotation {key} to the smaller networks that the clients are in."})
+)

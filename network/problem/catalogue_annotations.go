@@ -1,0 +1,96 @@
+// This file declares the problems of one topic: annotations whose values cannot be used, and keys that have no effect.
+
+package problem
+
+// Annotations whose values cannot be used, and keys that have no effect.
+var (
+	AnnotationUnreadable = declare("AnnotationUnreadable", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
+		What: "Annotation {key} of {subject} has the invalid value \"{value}\".",
+		Fix:  "Set {want}."})
+	AnnotationNotString = declare("AnnotationNotString", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
+		What:   "Annotation {key} of {subject} is {value} without quotes, which is not a string in YAML.",
+		Effect: "The API server refuses the object.",
+		Fix:    "Put the value in quotes."})
+	CIDRHasHostBits = declare("CIDRHasHostBits", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
+		What: "Annotation {key} of {subject} is {value}, which is the address of a host in {want}.",
+		Fix:  "Set {want}."})
+	RangeReversed = declare("RangeReversed", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
+		What: "Annotation {key} of {subject} has the range {value}, which ends before it begins.",
+		Fix:  "Set the lower address first."})
+	RangeTooLong = declare("RangeTooLong", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
+		What: "Annotation {key} of {subject} has the range {value}, which is too long.",
+		Fix:  "Set at most {most} addresses."})
+	ListTooLong = declare("ListTooLong", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
+		What: "Annotation {key} of {subject} has {count} entries.",
+		Fix:  "Set at most {most}."})
+	ListEntryRepeated = declare("ListEntryRepeated", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
+		What: "Annotation {key} of {subject} contains {value} twice.",
+		Fix:  "Remove one of the two entries."})
+	HostInManagementCluster = declare("HostInManagementCluster", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
+		What: "Annotation {key} of {subject} names {value}, which is inside the management cluster.",
+		Fix: "Set a host outside of it. A Service of the control plane namespace is published with annotation publish " +
+			"on the Service."})
+	HostInHostedCluster = declare("HostInHostedCluster", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
+		What:   "Annotation {key} of {subject} names {value}, which is a name inside the hosted cluster.",
+		Effect: "Clients of its API server send such names.",
+		Fix:    "Set another name, such as git.example.com:443."})
+	HostIsAddress = declare("HostIsAddress", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
+		What: "Annotation {key} of {subject} has the address {value} in place of a DNS name.",
+		Fix:  "Set a DNS name, such as registry.example.com."})
+	HostHasOneLabel = declare("HostHasOneLabel", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
+		What: "Annotation {key} of {subject} has {value}, which is not a full DNS name.",
+		Fix:  "Set a DNS name, such as registry.example.com."})
+	AnnotationMisplaced = declare("AnnotationMisplaced", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
+		What: "Annotation {key} has no effect on {subject}.",
+		Fix:  "Set it on one of: {places}."})
+	AnnotationMisspelled = declare("AnnotationMisspelled", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
+		What: "Annotation {key} of {subject} does not exist and has no effect.",
+		Fix:  "Did you mean {meant}?"})
+	AnnotationNotKnown = declare("AnnotationNotKnown", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
+		What: "Annotation {key} of {subject} does not exist and has no effect.",
+		Fix:  "Remove it."})
+	AnnotationPrefixMisspelled = declare("AnnotationPrefixMisspelled", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
+		What: "{subject} has an annotation {key} with a misspelled prefix, so it has no effect.",
+		Fix:  "Set {meant}."})
+	AnnotationNotPerNodePool = declare("AnnotationNotPerNodePool", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
+		What: "Annotation {key} of {subject} has no effect. Only cidr and gateway can name a NodePool.",
+		Fix:  "Set annotation {meant} on NodePool {nodePool}."})
+	LabelNotAnnotation = declare("LabelNotAnnotation", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
+		What: "Label {key} of {subject} has no effect.",
+		Fix:  "Set it as an annotation."})
+	PublishedElsewhere = declare("PublishedElsewhere", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
+		What: "Annotation {key} of {subject} has no effect, because namespace {namespace} is the control plane of no hosted cluster in the input.",
+		Fix:  "Set it on a Service of a control plane namespace."})
+	NodePoolNotFound = declare("NodePoolNotFound", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
+		What: "Annotation {key} has no effect, because the cluster has no NodePool {nodePool}.",
+		Fix:  "Correct or remove it."})
+	NADValueUnused = declare("NADValueUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
+		What:   "Annotation {key} ({value}) of {subject} is not used.",
+		Effect: "Network {network} has {otherValue} ({source}), which takes precedence.",
+		Fix:    "Set annotation {key} to the same value on {subject}, and on the HostedCluster or NodePool."})
+	ClusterCIDRNotTaken = declare("ClusterCIDRNotTaken", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
+		What:   "Annotation cidr ({value}) of the HostedCluster is not used.",
+		Effect: "Network {network} runs with {cidr} of its NetworkAttachmentDefinition, and keeps it.",
+		Fix:    "Remove the annotation. To change the CIDR, edit annotation cidr of the NetworkAttachmentDefinition instead."})
+	GatewayOnSecondary = declare("GatewayOnSecondary", Entry{Reason: AnnotationUnknown, Severity: SeverityInfo,
+		What:   "Annotation gateway ({gateway}) gives VMs no router on network {network}, because they do not boot from it.",
+		Effect: "DHCP does not assign the address."})
+	ClientNetworksOnSecondary = declare("ClientNetworksOnSecondary", Entry{Reason: AnnotationUnknown, Severity: SeverityInfo,
+		What: "Annotation {key} has no effect on network {network}, because VMs do not boot from it. Edges serve only DHCP there."})
+	ClientNetworksWithoutGateway = declare("ClientNetworksWithoutGateway", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
+		What:   "Annotation client-networks has no effect on network {network}, because it has no gateway.",
+		Effect: "Hosts beyond the network reach nothing at the service VIP.",
+		Fix:    "Set annotation {key} to the router that leads to them, or remove annotation client-networks."})
+	NodePoolSettingsDiffer = declare("NodePoolSettingsDiffer", Entry{Reason: AnnotationInvalid, Severity: SeverityError,
+		What: "NodePools {nodePools} and {otherNodePool} are on one network ({network}), but their annotations {keys} differ.",
+		Fix:  "Set the annotations on the HostedCluster, or set the same values on both NodePools."})
+	NodePoolValuesDiffer = declare("NodePoolValuesDiffer", Entry{Reason: AnnotationInvalid, Severity: SeverityError,
+		What: "NodePools {nodePools} and {otherNodePool} are on one network ({network}), but annotation {key} is " +
+			"{value} and {otherValue}.",
+		Fix: "Set annotation {key} on the HostedCluster, or set the same value on both NodePools."})
+	NodePoolOverridesOthers = declare("NodePoolOverridesOthers", Entry{Reason: AnnotationInvalid, Severity: SeverityError,
+		What: "Annotation {key} of network {network} is {value} for NodePool {nodePools}. For NodePool {otherNodePool} on the " +
+			"same network, {otherValue} of the HostedCluster applies.",
+		Effect: "A network has one value.",
+		Fix:    "Set the same value for all NodePools of the network, or set it on the HostedCluster only."})
+)

@@ -1,0 +1,146 @@
+// This file declares the problems of one topic: edges, and what the operator applies.
+
+package problem
+
+// Edges, and what the operator applies.
+var (
+	AddressCheckRunning = declare("AddressCheckRunning", Entry{Reason: AddressCheckPending, Severity: SeverityWaiting,
+		What:   "Network {network} is not ready: oooi is checking for address conflicts (Deployment {deployment}).",
+		Effect: "Edges are created when the check passes.",
+		Fix:    "If this takes longer than a minute, check its pod: {command}"})
+	AddressCheckRefused = declare("AddressCheckRefused", Entry{Reason: AddressCheckPending, Severity: SeverityWaiting,
+		What:   "Network {network} is not ready: the pod of Deployment {deployment} cannot be created ({error}).",
+		Effect: "Edges are created after that pod has checked for address conflicts.",
+		Fix:    "Check its pod: {command}"})
+	EdgeNotServing = declare("EdgeNotServing", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",
+		What:   "{subject} does not serve ({error}).",
+		Effect: "If its peer also fails, network {network} has no {services}.",
+		Fix:    "Correct what it reports. Its pod: {command}"})
+	EdgePodNotReady = declare("EdgePodNotReady", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",
+		What:   "{subject} is not ready.",
+		Effect: "If its peer also fails, network {network} has no {services}.",
+		Fix:    "Check its pod: {command}"})
+	EdgePodRefused = declare("EdgePodRefused", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",
+		What:   "The pod of {subject} cannot be created ({error}).",
+		Effect: "If its peer also fails, network {network} has no {services}.",
+		Fix:    "Check its pod: {command}"})
+	EdgePodTerminating = declare("EdgePodTerminating", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",
+		What:   "The previous pod of {subject} has not terminated.",
+		Effect: "If its peer also fails, network {network} has no {services}.",
+		Fix:    "If its node is lost, delete the Node or taint it node.kubernetes.io/out-of-service:NoExecute. Check its pod: {command}"})
+	NetworkEdgeNotServing = declare("NetworkEdgeNotServing", Entry{Reason: EdgeNotReady, Severity: SeverityError, Subject: "edge",
+		What:   "{subject} does not serve ({error}), and network {network} has no other ready edge.",
+		Effect: "VMs on the network have no {services}.",
+		Fix:    "Correct what it reports. Its pod: {command}"})
+	NetworkEdgeNotReady = declare("NetworkEdgeNotReady", Entry{Reason: EdgeNotReady, Severity: SeverityError, Subject: "edge",
+		What:   "{subject} is not ready, and no other edge of network {network} is.",
+		Effect: "VMs on the network have no {services}.",
+		Fix:    "Check its pod: {command}"})
+	NetworkEdgeRefused = declare("NetworkEdgeRefused", Entry{Reason: EdgeNotReady, Severity: SeverityError, Subject: "edge",
+		What:   "The pod of {subject} cannot be created ({error}), and network {network} has no other ready edge.",
+		Effect: "VMs on the network have no {services}.",
+		Fix:    "Check its pod: {command}"})
+	NetworkEdgeTerminating = declare("NetworkEdgeTerminating", Entry{Reason: EdgeNotReady, Severity: SeverityError, Subject: "edge",
+		What:   "The previous pod of {subject} has not terminated, and network {network} has no other ready edge.",
+		Effect: "VMs on the network have no {services}.",
+		Fix:    "If its node is lost, delete the Node or taint it node.kubernetes.io/out-of-service:NoExecute. Check its pod: {command}"})
+	EdgeOverdue = declare("EdgeOverdue", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",
+		What:   "{subject} has been unavailable for more than {minutes} minutes.",
+		Effect: "Its PodDisruptionBudget was removed, so the node of {peer} can be drained.",
+		Fix:    "If only one node can run edges, set annotation edges to 1. If other nodes can, set annotation edge-node-selector."})
+	EdgeRolloutHeld = declare("EdgeRolloutHeld", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",
+		What: "{subject} keeps its previous version until {peer} is ready.",
+		Fix:  "To replace it anyway, delete Deployment {deployment}."})
+	UpdateWaits = declare("UpdateWaits", Entry{Reason: UpdatePending, Severity: SeverityInfo,
+		What: "The edges run another release of oooi than the operator, which updates hosted clusters in waves. Wave {wave} of {waves} " +
+			"is in progress.",
+		Effect: "The edges serve as before until it is the turn of this cluster."})
+	UpdateStopped = declare("UpdateStopped", Entry{Reason: UpdatePending, Severity: SeverityWarning,
+		What:   "The edges run another release of oooi than the operator. The update is stopped, because edges of other clusters fail with it.",
+		Effect: "The edges serve as before.",
+		Fix: "Administrators: the operator's log names the clusters that fail. The update continues when their edges are ready, or when " +
+			"these clusters are paused."})
+	PlanTooLarge = declare("PlanTooLarge", Entry{Reason: NotApplied, Severity: SeverityError,
+		What: "The plan has {size} KiB, but a ConfigMap can hold only {most} KiB of it.",
+		Fix:  "Set fewer dns-records, reservations, published Services or external hosts, or use fewer networks."})
+	PlanUnreadable = declare("PlanUnreadable", Entry{Reason: NotApplied, Severity: SeverityError,
+		What: "ConfigMap oooi-plan in namespace {namespace} is unreadable ({error}), so the assigned addresses are unknown.",
+		Fix:  "Restore its previous content. Delete it only if no VM is running."})
+	ObjectNotOwned = declare("ObjectNotOwned", Entry{Reason: NotApplied, Severity: SeverityError, Subject: "kind and name of the object",
+		What:   "{subject} exists, and oooi did not create it for this hosted cluster.",
+		Effect: "oooi does not change it, and does not create edges that need it.",
+		Fix:    "If the object is not needed, delete it. Otherwise rename it. oooi then creates its own."})
+	ControlPlaneNamespaceShared = declare("ControlPlaneNamespaceShared", Entry{Reason: NotApplied, Severity: SeverityError,
+		What:   "Namespace {namespace} is the control plane namespace of hosted cluster {hostedCluster}, too.",
+		Effect: "oooi serves that cluster, and changes nothing for this one.",
+		Fix:    "A hosted cluster cannot be renamed. Create one of the two again with another name."})
+	FieldUnreadable = declare("FieldUnreadable", Entry{Reason: NotApplied, Severity: SeverityError,
+		What:   "{kind} {object} has fields that oooi cannot read ({fields}).",
+		Effect: "Edges keep the plan that they have.",
+		Fix:    "Correct the fields. If a newer version of the API changed them, update oooi."})
+	KindNotWatched = declare("KindNotWatched", Entry{Reason: NotApplied, Severity: SeverityError,
+		What:   "The operator cannot watch objects of kind {kind} ({error}).",
+		Effect: "Edges keep the plan that they have.",
+		Fix: "If a right is missing, restore ClusterRole oooi. If the kind or its version is missing, install what serves it. If the API " +
+			"server did not answer, the operator tries again."})
+	WriteRefused = declare("WriteRefused", Entry{Reason: NotApplied, Severity: SeverityError, Subject: "kind and name of the object",
+		What:   "The API server does not accept a write of {subject} ({error}).",
+		Effect: "If the object exists, it keeps its previous state. Edges that need it are not changed.",
+		Fix:    "Fix the cause that the error names, or remove the annotation that needs the object."})
+	DeleteRefused = declare("DeleteRefused", Entry{Reason: NotApplied, Severity: SeverityError, Subject: "kind and name of the object",
+		What:   "The API server does not let the operator delete {subject} ({error}).",
+		Effect: "The object stays.",
+		Fix:    "Fix the cause that the error names."})
+	ReadFailed = declare("ReadFailed", Entry{Reason: NotApplied, Severity: SeverityError,
+		What:   "The operator cannot read what the networks of this cluster are derived from ({error}).",
+		Effect: "Nothing changes until it can.",
+		Fix:    "Fix the cause that the error names. If a right is missing, apply the operator's manifests again."})
+	PlanInvalid = declare("PlanInvalid", Entry{Reason: NotApplied, Severity: SeverityError,
+		What:   "The plan breaks a rule of the operator ({error}). This is a bug of oooi.",
+		Effect: "Nothing of it is applied.",
+		Fix:    "Undo the last change of the annotations, and report the bug with the output of oooi plan."})
+	EdgeMissing = declare("EdgeMissing", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",
+		What:   "{subject} does not exist.",
+		Effect: "If its peer also fails, network {network} has no {services}.",
+		Fix:    "Another problem or line Paused says why the operator does not create it."})
+	NetworkEdgesMissing = declare("NetworkEdgesMissing", Entry{Reason: EdgeNotReady, Severity: SeverityError,
+		What:   "Network {network} has no edge.",
+		Effect: "VMs on the network have no {services}.",
+		Fix:    "Another problem or line Paused says why the operator creates none."})
+	ClusterPaused = declare("ClusterPaused", Entry{Reason: Paused, Severity: SeverityInfo,
+		What:   "The operator is paused for this cluster (see {key}).",
+		Effect: "Changes are not applied, and a deleted edge is not created again.",
+		Fix:    "To continue, remove {key} from the HostedCluster."})
+	PausedUnserved = declare("PausedUnserved", Entry{Reason: Paused, Severity: SeverityWaiting,
+		What:   "The operator is paused for this cluster (see {key}).",
+		Effect: "Nothing was applied before.",
+		Fix:    "To continue, remove {key} from the HostedCluster."})
+	RemovalPending = declare("RemovalPending", Entry{Reason: RemovalScheduled, Severity: SeverityWarning,
+		What:   "Annotation {key} is missing on the HostedCluster, but VMs use network {network}.",
+		Effect: "Edges keep serving until {deadline}, and no change is applied. Then they are removed.",
+		Fix:    "Set annotation {key} to its former value to keep them, or to none to remove them now."})
+	RemovalNotStored = declare("RemovalNotStored", Entry{Reason: RemovalScheduled, Severity: SeverityWarning,
+		What:   "Annotation {key} is missing on the HostedCluster, but VMs use network {network}.",
+		Effect: "Edges keep serving, and no change is applied. They are removed ten minutes after the operator can store the deadline.",
+		Fix:    "Set annotation {key} to its former value to keep them, or to none to remove them now."})
+	RemovalPendingVMsUnknown = declare("RemovalPendingVMsUnknown", Entry{Reason: RemovalScheduled, Severity: SeverityWarning,
+		What:   "Annotation {key} is missing on the HostedCluster, and VMs cannot be listed ({error}).",
+		Effect: "Edges of network {network} keep serving until {deadline}, and no change is applied. Then they are removed.",
+		Fix:    "Set annotation {key} to its former value to keep them, or to none to remove them now."})
+	ClusterDeleting = declare("ClusterDeleting", Entry{Reason: Removing, Severity: SeverityInfo,
+		What:   "The HostedCluster is being deleted.",
+		Effect: "The operator changes nothing. Kubernetes deletes the edges with the control plane namespace.",
+		Fix:    "No action is needed."})
+	RemovalRunning = declare("RemovalRunning", Entry{Reason: Removing, Severity: SeverityWaiting,
+		What:   "The operator is removing the edges and all other objects of oooi, as the annotations request.",
+		Effect: "The networks lose DHCP, DNS and access to the control plane.",
+		Fix:    "No action is needed. This condition is removed with the last object."})
+	RemovalHeld = declare("RemovalHeld", Entry{Reason: Removing, Severity: SeverityError,
+		What:   "Objects of oooi are deleted, but finalizers keep them: {objects} ({finalizers}).",
+		Effect: "An edge that is kept may still serve.",
+		Fix:    "Find out which software sets these finalizers, and let it finish. Otherwise remove them from the objects."})
+	RemovalUnsafe = declare("RemovalUnsafe", Entry{Reason: NotApplied, Severity: SeverityError,
+		What:   "Annotation {key} is missing on the HostedCluster, and the plan in force is missing or unreadable. VMs may use its networks.",
+		Effect: "Edges keep serving as they are.",
+		Fix:    "Set annotation {key} to auto to keep them, or to none to remove them now."})
+)

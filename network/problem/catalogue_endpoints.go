@@ -1,0 +1,119 @@
+// This file declares the problems of one topic: endpoints that HyperShift or Services publish.
+
+package problem
+
+// Endpoints that HyperShift or Services publish.
+var (
+	APIEndpointUnknown = declare("APIEndpointUnknown", Entry{Reason: WaitingForControlPlane, Severity: SeverityWaiting,
+		What:   "HyperShift has not yet published the API server ({object}).",
+		Effect: "Nothing is applied until it does. The API server will be at {at}."})
+	APIServiceMissing = declare("APIServiceMissing", Entry{Reason: WaitingForControlPlane, Severity: SeverityWaiting,
+		What:   "Service {object} of the API server does not exist yet.",
+		Effect: "Nothing is applied until it does."})
+	ControlPlaneMissing = declare("ControlPlaneMissing", Entry{Reason: WaitingForControlPlane, Severity: SeverityWaiting,
+		What:   "HyperShift has not yet created the control plane in namespace {namespace}.",
+		Effect: "Nothing is applied until it does."})
+	ControlPlaneGone = declare("ControlPlaneGone", Entry{Reason: WaitingForControlPlane, Severity: SeverityWaiting,
+		What:   "The HostedControlPlane in namespace {namespace} was deleted.",
+		Effect: "Edges keep serving until Kubernetes deletes them, too. No change is applied.",
+		Fix:    "If the hosted cluster is to stay, find out who deleted the HostedControlPlane. HyperShift creates it again."})
+	EndpointPending = declare("EndpointPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
+		What:   "{service} is not published yet ({object}).",
+		Effect: "It will be served at {at}."})
+	RouteHostPending = declare("RouteHostPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
+		What:   "{service} is not served yet, because {object} has no host.",
+		Effect: "It will be served at {at}."})
+	NodePortPending = declare("NodePortPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
+		What:   "{service} is not served yet, because {object} has no node port.",
+		Effect: "It will be served at {at}."})
+	LoadBalancerPending = declare("LoadBalancerPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
+		What:   "{service} is not served yet, because the load balancer of {object} is not provisioned.",
+		Effect: "It will be served at {at}."})
+	EndpointServiceMissing = declare("EndpointServiceMissing", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting, Subject: "endpoint",
+		What: "{subject} is not served yet, because {object} does not exist."})
+	EndpointPortMissing = declare("EndpointPortMissing", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting, Subject: "endpoint",
+		What: "{subject} is not served, because {object} has no port {port}, which its Route names."})
+	BaseDomainPending = declare("BaseDomainPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
+		What:   "*.apps is not served yet, because HyperShift has not set {object}.",
+		Effect: "With base domain passthrough, it takes the domain from the management cluster."})
+	IngressServicePending = declare("IngressServicePending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
+		What:   "{name} is not served yet, because {object} does not exist.",
+		Effect: "HyperShift creates it when the hosted cluster has an ingress."})
+	IngressCopyPending = declare("IngressCopyPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
+		What:   "{name} is not served yet, because the hosted cluster's Service openshift-ingress/router-default has no copy.",
+		Effect: "The cloud provider of the hosted cluster makes the copy when the ingress is of type LoadBalancerService.",
+		Fix: "If it is of another type, create Service {service} of type LoadBalancer with the node ports of the hosted cluster's router as " +
+			"target ports. Or set annotation apps-address to an address that serves {name} on port 443."})
+	IngressAddressMissing = declare("IngressAddressMissing", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
+		What:   "{name} is not resolved on the network.",
+		Effect: "The console and ingress operators of the hosted cluster stay degraded.",
+		Fix: "Create Service {service} of type LoadBalancer with the node ports of the hosted cluster's router as target ports. Or set " +
+			"annotation apps-address to an address that serves {name} on port 443."})
+	IngressAddressUnknown = declare("IngressAddressUnknown", Entry{Reason: AppsUnreachable, Severity: SeverityInfo,
+		What:   "No object of the management cluster has the address of {name}. Other DNS servers resolve it, or nothing does.",
+		Effect: "If VMs do not reach its address on port 443, the console and ingress operators of the hosted cluster stay degraded.",
+		Fix: "If so, create Service {service} of type LoadBalancer with the node ports of the hosted cluster's router as target ports. Or set " +
+			"annotation apps-address."})
+	EndpointAtIPv6 = declare("EndpointAtIPv6", Entry{Reason: IPv6NotServed, Severity: SeverityError,
+		What: "{service} is published at an IPv6 address, which is not served.",
+		Fix:  "Publish it at a host name or an IPv4 address."})
+	IPv6Networks = declare("IPv6Networks", Entry{Reason: IPv6NotServed, Severity: SeverityInfo,
+		What:   "The cluster has IPv6 networks ({networks}), but only IPv4 is provided.",
+		Effect: "IPv4 traffic is unaffected."})
+	RouteHostIsAddress = declare("RouteHostIsAddress", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
+		What:   "Route {route} has the address {address} as its host.",
+		Effect: "It is not served, because Routes are distinguished by their host name.",
+		Fix:    "Set a DNS name as its host."})
+	RouteServiceMissing = declare("RouteServiceMissing", Entry{Reason: PublishingUnsupported, Severity: SeverityInfo,
+		What: "Route {route} is not served, because {object} does not exist.",
+		Fix:  "Create it if VMs need the Route, or delete the Route."})
+	RoutePortMissing = declare("RoutePortMissing", Entry{Reason: PublishingUnsupported, Severity: SeverityInfo,
+		What: "Route {route} is not served, because {object} has no port {port}, which the Route names.",
+		Fix:  "Correct spec.port of the Route if VMs need it, or delete the Route."})
+	RouteAlternatesUnused = declare("RouteAlternatesUnused", Entry{Reason: PublishingUnsupported, Severity: SeverityInfo,
+		What: "Route {route} has several Services. Edges send all its connections to {object}, and none to {services}.",
+		Fix:  "Remove the others from spec.alternateBackends, or publish them with annotation publish."})
+	IgnitionRouteNotAdmitted = declare("IgnitionRouteNotAdmitted", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
+		What:   "No router has admitted {object}.",
+		Effect: "HyperShift creates Ignition's certificate only after that, so new nodes cannot boot.",
+		Fix:    "Check which routers select the Route. VMs do not use the router."})
+	TooManyPublished = declare("TooManyPublished", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
+		What:   "Services ask to be published at more than {most} places.",
+		Effect: "Service {service} is not fully published, nor are {count} newer Services.",
+		Fix:    "Remove annotation publish from some of them."})
+	PublishedIsIngress = declare("PublishedIsIngress", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
+		What: "Service {service} is not published at {at}, because it is the ingress of the hosted cluster, which is " +
+			"served as *.apps.",
+		Fix: "Remove annotation publish from it."})
+	PublishedByGuest = declare("PublishedByGuest", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
+		What:   "Service {service} is not published, because it is a copy of Service {guestService} of the hosted cluster.",
+		Effect: "Users of the hosted cluster cannot change where its nodes connect to.",
+		Fix:    "Remove annotation publish from both Services. Publish another Service of the control plane namespace."})
+	PublishedHasNoPort = declare("PublishedHasNoPort", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
+		What:   "Service {service} is not published at {at}.",
+		Effect: "It has no TCP port, or it is of type ExternalName.",
+		Fix:    "Publish a Service with a TCP port."})
+	StrategyUnsupported = declare("StrategyUnsupported", Entry{Reason: PublishingUnsupported, Severity: SeverityError,
+		What:   "On KubeVirt, HyperShift does not publish {service} with strategy {strategy} ({field}).",
+		Effect: "The strategy cannot be changed later.",
+		Fix:    "Create the cluster with one of: {strategies}."})
+	NodePortAddressMissing = declare("NodePortAddressMissing", Entry{Reason: PublishingUnsupported, Severity: SeverityError,
+		What:   "{service} is published with a NodePort without an address ({field}).",
+		Effect: "VMs have no address to connect to.",
+		Fix:    "Create the cluster with an address."})
+	EndpointPortInvalid = declare("EndpointPortInvalid", Entry{Reason: PublishingUnsupported, Severity: SeverityError, Subject: "endpoint",
+		What:   "{subject} has a port that is not from 1 to 65535.",
+		Effect: "It is not served.",
+		Fix:    "Correct the port in the object that publishes it."})
+	NodePortAddressIsLocalhost = declare("NodePortAddressIsLocalhost", Entry{Reason: PublishingUnsupported, Severity: SeverityError,
+		What:   "{service} is published at localhost ({field}).",
+		Effect: "Each VM would connect to itself.",
+		Fix:    "Create the cluster with an address or a DNS name."})
+	PublishedHostInvalid = declare("PublishedHostInvalid", Entry{Reason: PublishingUnsupported, Severity: SeverityError,
+		What:   "{service} is published at an invalid host name ({field}).",
+		Effect: "It cannot be changed later.",
+		Fix:    "Create the cluster with a DNS name such as blue.example.com."})
+	APIRouteHostMissing = declare("APIRouteHostMissing", Entry{Reason: PublishingUnsupported, Severity: SeverityError,
+		What: "The API server is published with a Route without a host name ({field}), which HyperShift refuses.",
+		Fix:  "Create the cluster with a host name. If its command line has no flag for it, edit the output of --render."})
+)

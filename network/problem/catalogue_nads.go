@@ -1,0 +1,112 @@
+// This file declares the problems of one topic: NodePools, and the NetworkAttachmentDefinitions that they name.
+
+package problem
+
+// NodePools, and the NetworkAttachmentDefinitions that they name.
+var (
+	NotKubeVirt = declare("NotKubeVirt", Entry{Reason: PlatformUnsupported, Severity: SeverityError,
+		What:   "The platform of the hosted cluster is {platform}.",
+		Effect: "Only VMs of KubeVirt hosted clusters can be served.",
+		Fix:    "Remove annotation network."})
+	VMsOnOtherCluster = declare("VMsOnOtherCluster", Entry{Reason: ExternalInfrastructure, Severity: SeverityError,
+		What:   "spec.platform.kubevirt.credentials places the VMs on another cluster.",
+		Effect: "Edges cannot attach to their networks.",
+		Fix:    "Provide DHCP, DNS and a proxy on that cluster, and remove annotation network. If the kubeconfig leads to this cluster, set annotation infrastructure to here."})
+	VMsInOtherNamespace = declare("VMsInOtherNamespace", Entry{Reason: ExternalInfrastructure, Severity: SeverityError,
+		What:   "spec.platform.kubevirt.credentials.infraNamespace is {namespace}, not the control plane namespace {controlPlane}.",
+		Effect: "Edges cannot find the VMs there.",
+		Fix:    "Create the HostedCluster again with infraNamespace {controlPlane}: the field cannot change."})
+	NodePoolMissing = declare("NodePoolMissing", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting,
+		What:   "The cluster has no NodePool yet.",
+		Effect: "There is no network to serve."})
+	NetworkNotNamed = declare("NetworkNotNamed", Entry{Reason: NetworkMissing, Severity: SeverityError,
+		What: "No NodePool of the cluster names network {network}.",
+		Fix:  "Name it in spec.platform.kubevirt.additionalNetworks of a NodePool, or set annotation network to auto."})
+	NetworkNotSelected = declare("NetworkNotSelected", Entry{Reason: NetworkMissing, Severity: SeverityError,
+		What:   "VMs of NodePool {nodePools} boot from network {network}, but annotation network selects only {selected}.",
+		Effect: "New nodes of the NodePool cannot boot.",
+		Fix:    "Set annotation network to auto, or name {selected} first in spec.platform.kubevirt.additionalNetworks of the NodePool."})
+	NotSelectedInUse = declare("NotSelectedInUse", Entry{Reason: NetworkMissing, Severity: SeverityWarning,
+		What:   "VMs use network {network}, but annotation network does not select it.",
+		Effect: "The network and its edges remain as they are until no VM uses it.",
+		Fix:    "Delete or replace the VMs that use it. To keep the network, set annotation network to auto."})
+	NoNetworkNamed = declare("NoNetworkNamed", Entry{Reason: NetworkMissing, Severity: SeverityError,
+		What:   "No NodePool of the cluster names a network.",
+		Effect: "Its VMs use only the pod network, which needs no edges.",
+		Fix:    "Create NodePools with --attach-default-network=false and --additional-network, or remove annotation network."})
+	NADNameInvalid = declare("NADNameInvalid", Entry{Reason: NetworkMissing, Severity: SeverityError,
+		What: "NodePool {nodePools} names network \"{nad}\", which has an invalid {part}.",
+		Fix: "Name a NetworkAttachmentDefinition as [namespace]/[name], such as {example}. Use lower case letters, " +
+			"digits and dashes."})
+	NADNotFound = declare("NADNotFound", Entry{Reason: NetworkMissing, Severity: SeverityError,
+		What: "NetworkAttachmentDefinition {nad} does not exist, but NodePool {nodePools} names it.",
+		Fix:  "Create it with a supported type: {types}."})
+	NADNotGiven = declare("NADNotGiven", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting,
+		What:   "NetworkAttachmentDefinition {nad} is not in the input.",
+		Effect: "Its type, VLAN and MTU are not known.",
+		Fix:    "Add it with another -f."})
+	NADConfigInvalid = declare("NADConfigInvalid", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What: "The spec.config of NetworkAttachmentDefinition {nad} is not a CNI configuration ({error}).",
+		Fix:  "Correct spec.config."})
+	NADTypeUnsupported = declare("NADTypeUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What: "NetworkAttachmentDefinition {nad} has the unsupported type \"{type}\".",
+		Fix:  "Use one of: {types}."})
+	NADValueUnsupported = declare("NADValueUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What: "NetworkAttachmentDefinition {nad} has \"{setting}\": {value}, which edges cannot use.",
+		Fix:  "Change it in spec.config. Allowed: {values}."})
+	NADHasIPAM = declare("NADHasIPAM", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What:   "NetworkAttachmentDefinition {nad} assigns addresses itself (ipam {ipam}).",
+		Effect: "KubeVirt would answer the DHCP requests of VMs.",
+		Fix:    "Set \"ipam\": {} in its spec.config."})
+	NADPortsIsolated = declare("NADPortsIsolated", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
+		What:   "NetworkAttachmentDefinition {nad} has portIsolation.",
+		Effect: "VMs on one node of the management cluster cannot reach each other. Edges are not isolated, so VMs reach them.",
+		Fix:    "Remove portIsolation from its spec.config."})
+	MacvlanModeUnsupported = declare("MacvlanModeUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What:   "NetworkAttachmentDefinition {nad} has the macvlan mode {mode}.",
+		Effect: "VMs and edges on one node cannot reach each other.",
+		Fix:    "Set \"mode\": \"bridge\" in its spec.config."})
+	OVNPrimaryNetwork = declare("OVNPrimaryNetwork", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What: "NetworkAttachmentDefinition {nad} is the primary network of its namespace, which all pods there join.",
+		Fix:  "Use a network with the role secondary."})
+	OVNHasSubnets = declare("OVNHasSubnets", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What: "NetworkAttachmentDefinition {nad} has subnets ({subnets}), so OVN-Kubernetes assigns addresses and answers DHCP.",
+		Fix:  "Remove subnets from its spec.config."})
+	OVNOwnerHasSubnets = declare("OVNOwnerHasSubnets", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What: "NetworkAttachmentDefinition {nad} has subnets ({subnets}), so OVN-Kubernetes assigns addresses and answers DHCP.",
+		Fix:  "Replace {owner} with one without subnets (ipam.mode: Disabled)."})
+	OVNTopologyUnsupported = declare("OVNTopologyUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What: "NetworkAttachmentDefinition {nad} has topology \"{topology}\", which VMs cannot share with an edge.",
+		Fix:  "Use topology localnet or layer2."})
+	SRIOVResourceMissing = declare("SRIOVResourceMissing", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What:   "NetworkAttachmentDefinition {nad} of type sriov has no annotation {annotation}.",
+		Effect: "Edges cannot get a virtual function.",
+		Fix:    "Set the annotation to the resource, or use type bridge, cnv-bridge or OVN localnet."})
+	SRIOVResourceExhausted = declare("SRIOVResourceExhausted", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What:   "No node has a virtual function {resource}, which NetworkAttachmentDefinition {nad} needs.",
+		Effect: "Each edge needs one, as each VM does.",
+		Fix:    "Add virtual functions with an SriovNetworkNodePolicy, or use type bridge, cnv-bridge or OVN localnet."})
+	ClientNetworksOnOVN = declare("ClientNetworksOnOVN", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
+		What:   "Annotation {key} has no effect on network {network}, because OVN-Kubernetes sets no routes of such a network in edges.",
+		Effect: "Hosts beyond the network reach nothing at the service VIP, unless the gateway translates their addresses.",
+		Fix: "Let gateway {gateway} masquerade these hosts, and remove annotation {key}. Or use a NetworkAttachmentDefinition of " +
+			"type bridge for the network."})
+	VMsHaveOtherRoute = declare("VMsHaveOtherRoute", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
+		What:   "VMs of NodePool {nodePools} have a default route already, but VMs of other NodePools boot from network {network}.",
+		Effect: "They get a second default route and DNS server there.",
+		Fix:    "Use a network of their own for {nodePools}."})
+	NADNamespaceIsolated = declare("NADNamespaceIsolated", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityError,
+		What: "VMs run in namespace {namespace}, where Multus does not allow NetworkAttachmentDefinition {nad}. It " +
+			"allows the namespaces {allowed}.",
+		Effect: "VMs cannot start.",
+		Fix:    "Create it in namespace {namespace} or default, and name that one in NodePool {nodePools}."})
+	NADNamespaceNotGranted = declare("NADNamespaceNotGranted", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityError,
+		What:   "NetworkAttachmentDefinition {nad} does not allow namespace {namespace}, where the VMs run.",
+		Effect: "No edge joins its network, which may belong to others.",
+		Fix:    "Add {namespace} to annotation {annotation} on {nad}, or name one in that namespace or default in NodePool {nodePools}."})
+	NADNamespaceDiffers = declare("NADNamespaceDiffers", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityWarning,
+		What: "NetworkAttachmentDefinition {nad} is not in namespace {namespace}, where the VMs run.",
+		Effect: "It is served if it allows that namespace. Where Multus isolates namespaces, as on OpenShift, VMs cannot " +
+			"start.",
+		Fix: "Create it in namespace {namespace} or default, and name that one in NodePool {nodePools}."})
+)

@@ -1,0 +1,92 @@
+// This file declares the problems of one topic: what VMs cannot reach on a network without a gateway.
+
+package problem
+
+// What VMs cannot reach on a network without a gateway.
+var (
+	OAuthBehindGateway = declare("OAuthBehindGateway", Entry{Reason: OAuthUnreachable, Severity: SeverityWarning,
+		What:   "OAuth is published at the address {address}, and network {network} has gateway {gateway}.",
+		Effect: "Pods of the hosted cluster send their traffic to the gateway, so logins to the console fail.",
+		Fix: "Publish OAuth with a host name, set routingViaHost in OVN-Kubernetes, or route {address} from the gateway " +
+			"to the next-hop VIP."})
+	TimeServersMissing = declare("TimeServersMissing", Entry{Reason: NTPMissing, Severity: SeverityWarning,
+		What:   "Annotation services leaves out ntp on networks without a gateway ({networks}), so VMs there have no time server.",
+		Effect: "If clocks drift, TLS fails.",
+		Fix: "Add ntp to annotation services, or set annotation ntp-servers to a time server on the network. " +
+			"If VMs use the time of their hosts, no action is needed."})
+	TimeServersUnreachable = declare("TimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning,
+		What:   "VMs on network {network} ({cidr}) do not reach the time servers {servers}.",
+		Effect: "If clocks drift, TLS fails.",
+		Fix: "Remove annotation {key}: edges then serve the time. Or set {key} to a time server on the network, " +
+			"or set annotation gateway."})
+	OnlyTimeServersUnreachable = declare("OnlyTimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning,
+		What:   "VMs on network {network} ({cidr}) do not reach the time servers {servers}, and edges run no NTP server there.",
+		Effect: "If clocks drift, TLS fails.",
+		Fix: "Set annotation {key} to a time server on the network, or set annotation gateway. If VMs boot from the network, " +
+			"you can also remove {key} and add ntp to annotation services."})
+	AppsAddressUnreachable = declare("AppsAddressUnreachable", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
+		What: "VMs on network {network} ({cidr}) do not reach annotation {key} ({address}).",
+		Effect: "Connections to {name} fail, so the console and ingress operators of the hosted cluster stay degraded. " +
+			"A load balancer of the hosted cluster with this address is not affected.",
+		Fix: "Set annotation {key} to an address on the network that serves {name} on port 443, or set annotation gateway."})
+	GuestProxyUnreachable = declare("GuestProxyUnreachable", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Nodes use the HTTP proxy {proxy} (spec.configuration.proxy), but network {network} has no gateway.",
+		Effect: "Nodes do not become Ready unless the network reaches the proxy.",
+		Fix:    "Give the proxy an address on the network (annotation dns-records), or set annotation gateway."})
+	ExternalHostsOff = declare("ExternalHostsOff", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Annotation {key} is none, and network {network} has no gateway.",
+		Effect: "Nodes do not become Ready unless another host on the network serves {hosts}.",
+		Fix:    "Set annotation {key} to auto, or set annotation gateway."})
+	ExternalHostsNotServed = declare("ExternalHostsNotServed", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Annotation services leaves out dns or proxy, and network {network} has no gateway.",
+		Effect: "Nodes do not become Ready unless your own servers serve {hosts}.",
+		Fix:    "Add dns and proxy to annotation services, or set annotation gateway."})
+	RegistryIsAddress = declare("RegistryIsAddress", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Images are pulled from an IP address ({hosts}), which clients do not send as TLS server name.",
+		Effect: "Nodes cannot pull these images.",
+		Fix:    "Give the registry a DNS name, or set annotation gateway."})
+	RegistryIsPlainHTTP = declare("RegistryIsPlainHTTP", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Images are pulled with plain HTTP ({hosts}), which has no TLS server name.",
+		Effect: "Nodes cannot pull these images.",
+		Fix:    "Serve the registry with HTTPS, or set annotation gateway."})
+	RegistryInManagementCluster = declare("RegistryInManagementCluster", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Images are pulled from inside the management cluster ({hosts}).",
+		Effect: "Nodes cannot pull these images.",
+		Fix:    "Use a registry outside of the management cluster, or publish its Service with annotation publish."})
+	RegistryNameInvalid = declare("RegistryNameInvalid", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Images are pulled from a host that is not a full DNS name ({hosts}).",
+		Effect: "Nodes cannot pull these images.",
+		Fix:    "Give the registry a DNS name, or set annotation gateway."})
+	TooManyRegistries = declare("TooManyRegistries", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Images are pulled from more than {most} registries.",
+		Effect: "Nodes cannot reach {count} of the mirrors.",
+		Fix:    "Remove mirrors from spec.imageContentSources, or set annotation gateway."})
+	RegistryMayRedirect = declare("RegistryMayRedirect", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
+		What:   "Images are pulled from {hosts}. oooi does not know whether these registries redirect to other hosts.",
+		Effect: "Nodes reach no host that is not named.",
+		Fix:    "If a registry redirects, name those hosts in annotation allowed-hosts. If none does, name the registries there."})
+	ReleaseMayNameOthers = declare("ReleaseMayNameOthers", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
+		What:   "A release image is on {hosts}, and spec.imageContentSources has no mirror.",
+		Effect: "If the release names images on other hosts, such as quay.io, nodes cannot pull these.",
+		Fix:    "Name those hosts in annotation allowed-hosts, or their mirror in spec.imageContentSources."})
+	ManagementProxyUnreadable = declare("ManagementProxyUnreadable", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "The operator's HTTPS_PROXY is not a valid URL.",
+		Effect: "Nodes cannot pull images from {hosts}.",
+		Fix:    "Correct HTTPS_PROXY of the operator, or name the hosts in NO_PROXY."})
+	ManagementProxyNeedsPassword = declare("ManagementProxyNeedsPassword", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "The HTTP proxy of the management cluster needs a password, which edges do not have.",
+		Effect: "Nodes cannot pull images from {hosts}.",
+		Fix:    "Name the hosts in NO_PROXY if they can be reached without the proxy."})
+	ManagementProxyNotHTTP = declare("ManagementProxyNotHTTP", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "The proxy of the management cluster is not an http:// proxy.",
+		Effect: "Nodes cannot pull images from {hosts}.",
+		Fix:    "Name the hosts in NO_PROXY if they can be reached without the proxy."})
+	RegistryNotPermitted = declare("RegistryNotPermitted", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Images are on {hosts}, which the operator's flag --permit-hosts does not permit.",
+		Effect: "Nodes cannot pull these images.",
+		Fix:    "Ask the administrator of the management cluster to permit the hosts, or use a registry that is permitted."})
+	RegistryPortNotPermitted = declare("RegistryPortNotPermitted", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Images are on {hosts}, but the operator's flag --permit-ports does not permit the ports.",
+		Effect: "Nodes cannot pull these images.",
+		Fix:    "Ask the administrator of the management cluster to permit the ports, or serve the registry on port 443."})
+)

@@ -1,0 +1,116 @@
+// Package problem holds problems: facts, as data, that a user must or may want to know. Each cause is one literal in
+// catalogue_*.go. Package explain makes text of them.
+package problem
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Subject is the object that a problem is about.
+type Subject struct {
+	// Kind in CamelCase: HostedCluster, NodePool, NetworkAttachmentDefinition,
+	// Service, Route, Network, Edge, Endpoint.
+	Kind string `json:"kind,omitempty"`
+	// Namespace is empty if Name identifies the object, or if it has none.
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+}
+
+// String returns "Kind namespace/name", or "Kind name" without a namespace.
+func (s Subject) String() string {
+	name := s.Name
+	if s.Namespace != "" {
+		name = s.Namespace + "/" + s.Name
+	}
+	return strings.TrimSpace(s.Kind + " " + name)
+}
+
+// Args are the values of a problem by name: addresses, names, counts. The entries of a
+// list are separated by ", ". No value is a sentence.
+type Args map[string]string
+
+// A Problem is one fact about how a network is served.
+type Problem struct {
+	// Reason is the condition's reason.
+	Reason   Reason   `json:"reason"`
+	Cause    Cause    `json:"cause"`
+	Severity Severity `json:"severity"`
+	Subject  Subject  `json:"subject,omitzero"`
+	// Keys are what the user can change, the best first. They are annotation keys
+	// without prefix ("dhcp-range") or field paths ("spec.services"). Empty: neither
+	// helps.
+	Keys []string `json:"keys,omitempty"`
+	Args Args     `json:"args,omitempty"`
+	// Confined is true for an Error of one network if VMs boot from another one. That network
+	// is left out, or stays as it runs; everything else is applied. In Facts, it is true for
+	// each Error of one network, since Derive decides whether VMs boot from another one.
+	Confined bool `json:"confined,omitempty"`
+}
+
+// New returns a problem with the Reason and Severity that the catalogue has for
+// cause c. keys are what the user can change, the best first.
+func New(c Cause, subject Subject, args Args, keys ...string) Problem {
+	e, _ := c.Entry()
+	return Problem{Reason: e.Reason, Cause: c, Severity: e.Severity, Subject: subject, Keys: keys, Args: args}
+}
+
+// Of returns p with another subject.
+func (p Problem) Of(subject Subject) Problem {
+	p.Subject = subject
+	return p
+}
+
+// Warning returns p with severity Warning if it was Error. It is for a part without
+// which the rest can be served.
+func (p Problem) Warning() Problem {
+	if p.Severity == SeverityError {
+		p.Severity, p.Confined = SeverityWarning, false
+	}
+	return p
+}
+
+// Level returns the severity of p.
+func (p Problem) Level() Severity { return p.Severity }
+
+// Blocks reports whether p prevents the plan from being applied.
+func (p Problem) Blocks() bool { return p.Level() == SeverityError && !p.Confined }
+
+// Waits reports whether p ends when another object exists.
+func (p Problem) Waits() bool { return p.Level() == SeverityWaiting }
+
+// Problems are in the order in which they were found.
+type Problems []Problem
+
+// BySeverity returns ps with the highest severity first. Equal ones keep their order.
+func (ps Problems) BySeverity() Problems {
+	out := slices.Clone(ps)
+	slices.SortStableFunc(out, func(a, b Problem) int { return a.Level().Compare(b.Level()) })
+	return out
+}
+
+// Of returns the problems with this severity.
+func (ps Problems) Of(s Severity) Problems {
+	return slices.DeleteFunc(slices.Clone(ps), func(p Problem) bool { return p.Level() != s })
+}
+
+// Blocking reports whether any problem prevents the plan from being applied.
+func (ps Problems) Blocking() bool { return slices.ContainsFunc(ps, Problem.Blocks) }
+
+// Waiting reports whether any problem ends when another object exists.
+func (ps Problems) Waiting() bool { return slices.ContainsFunc(ps, Problem.Waits) }
+
+// Has reports whether a problem has this reason.
+func (ps Problems) Has(r Reason) bool {
+	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Reason == r })
+}
+
+// NotBlocking returns ps with each Error as a Warning. It is for a part without which the rest can
+// be served, such as a network that no VM boots from.
+func (ps Problems) NotBlocking() Problems {
+	out := slices.Clone(ps)
+	for i := range out {
+		out[i] = out[i].Warning()
+	}
+	return out
+}

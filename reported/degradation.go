@@ -1,0 +1,73 @@
+// This file has Degradation: why a failover announcement of an edge has no effect. Edges
+// report it, and the operator makes a problem from it.
+
+package reported
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// A Degradation is why failover announcements of an edge have no effect, as data. The
+// zero value: they work.
+type Degradation struct {
+	// Cause is FailoverAnnouncementIgnored, FailoverTargetsAnswered or
+	// FailoverCheckFailed. Empty: announcements work.
+	Cause problem.Cause `json:"cause"`
+	// ARPAnnounce is the sysctl arp_announce of the edge, and Source the address from
+	// which its kernel sends ARP requests. FailoverAnnouncementIgnored has them. The edge
+	// can announce Source alone.
+	ARPAnnounce int        `json:"arpAnnounce,omitempty"`
+	Source      netip.Addr `json:"source,omitzero"`
+	// Error is why the edge could not check. FailoverCheckFailed has it.
+	Error string `json:"error,omitempty"`
+}
+
+// failedCheck returns a Degradation with an error only. Empty text: the zero value.
+func failedCheck(text string) Degradation {
+	if text = strings.TrimSuffix(oneLine(text), "."); text == "" {
+		return Degradation{}
+	}
+	return Degradation{Cause: problem.FailoverCheckFailed, Error: text}
+}
+
+// normalized returns d with only the values of its cause. An unknown cause, as of a
+// newer edge, and one without its values become a failed check.
+func (d Degradation) normalized() Degradation {
+	switch {
+	case d.Cause == "":
+		return Degradation{}
+	case d.Cause == problem.FailoverAnnouncementIgnored && d.Source.Is4():
+		return Degradation{Cause: d.Cause, ARPAnnounce: d.ARPAnnounce, Source: d.Source}
+	case d.Cause == problem.FailoverTargetsAnswered:
+		return Degradation{Cause: d.Cause}
+	case d.Cause == problem.FailoverCheckFailed && d.Error != "":
+		return failedCheck(d.Error)
+	}
+	return failedCheck(strings.Join(slices.DeleteFunc([]string{string(d.Cause), d.Error}, func(s string) bool { return s == "" }), ": "))
+}
+
+// FailoverDegraded returns the problem that VMs use this edge of n, which subject names,
+// only some time after a failover. It is never an Error, since everything is served. An edge
+// whose kernel sends ARP requests from the next-hop VIP moves VMs, but no client that has the
+// service VIP on its link.
+func FailoverDegraded(n network.Network, edge int, subject problem.Subject, d Degradation) problem.Problem {
+	args := problem.Args{"edge": strconv.Itoa(edge), "nextHop": n.NextHopVIP.String()}
+	d = d.normalized()
+	cause := d.Cause
+	switch {
+	case cause == problem.FailoverAnnouncementIgnored:
+		args["serviceVIP"], args["arpAnnounce"], args["source"] = n.ServiceVIP.String(), strconv.Itoa(d.ARPAnnounce), d.Source.String()
+		if d.Source == n.NextHopVIP {
+			cause = problem.FailoverServiceVIPIgnored
+		}
+	case cause == problem.FailoverCheckFailed:
+		args["error"] = d.Error
+	}
+	return n.Problem(cause, args).Of(subject)
+}

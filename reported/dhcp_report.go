@@ -1,0 +1,217 @@
+// This file holds DHCPReport, what the DHCP server of an edge observes, and the problems
+// that follow. VMs influence its content, so all of it is limited, and none is an Error.
+
+package reported
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// A DHCPReport is what users must know of the DHCP server of one edge. Zero: nothing, or
+// the edge has not reported it yet.
+type DHCPReport struct {
+	// Exhausted is the pool while a client gets no address because none is free. Zero: there
+	// is no such client.
+	Exhausted PoolExhaustion `json:"exhausted,omitzero"`
+	// NotWritten is why leases are not durable. Zero: they are.
+	NotWritten LeasesUnwritten `json:"notWritten,omitzero"`
+	// InUse are addresses in the pool that hosts have without a lease. The MAC is empty if it
+	// is unknown. At most 16.
+	InUse []UsedAddress `json:"inUse,omitempty"`
+	// Reserved are reserved addresses that other clients have while the client of the
+	// reservation has another address. At most 16.
+	Reserved []ReservationInUse `json:"reserved,omitempty"`
+}
+
+// PoolExhaustion is the state of a pool without an address that a client could get. What is Free is avoided,
+// since hosts without a lease answered for it.
+type PoolExhaustion struct {
+	// Since is when the first client got no address. Whole seconds, UTC.
+	Since time.Time `json:"since,omitzero"`
+	PoolUse
+}
+
+// PoolUse counts the addresses of a pool that DHCP may assign. Size is the sum of the others.
+type PoolUse struct {
+	Size int `json:"size"`
+	// Assigned addresses have a lease that is in force, or that ended so recently that a client
+	// may still use it.
+	Assigned int `json:"assigned"`
+	// Declined addresses are in quarantine, because another host has them.
+	Declined int `json:"declined"`
+	// Free addresses can be assigned to a VM.
+	Free int `json:"free"`
+}
+
+// LeasesUnwritten is why an edge cannot write leases.
+type LeasesUnwritten struct {
+	// Since is when the first write of a new lease failed, or of a renewed one if RenewalsSince
+	// is set. Whole seconds, UTC.
+	Since time.Time `json:"since,omitzero"`
+	// RenewalsSince is when the first write of a renewed lease failed. Zero: renewals are written,
+	// or none was due.
+	RenewalsSince time.Time `json:"renewalsSince,omitzero"`
+	// Error is the reason of the last failure, one line without names. Empty: unknown.
+	Error string `json:"error,omitempty"`
+}
+
+// A ReservationInUse is a reserved address that another client has.
+type ReservationInUse struct {
+	UsedAddress
+	// ReservedFor is the MAC of the reservation.
+	ReservedFor string `json:"reservedFor"`
+}
+
+// IsZero reports whether users need not know anything.
+func (r DHCPReport) IsZero() bool {
+	return r.Exhausted.Since.IsZero() && r.NotWritten.Since.IsZero() && len(r.InUse) == 0 && len(r.Reserved) == 0
+}
+
+// normalized is r as it is stored: sorted, limited, in whole seconds.
+func (r DHCPReport) normalized() DHCPReport {
+	for _, at := range []*time.Time{&r.Exhausted.Since, &r.NotWritten.Since, &r.NotWritten.RenewalsSince} {
+		*at = at.UTC().Truncate(time.Second)
+	}
+	r.NotWritten.Error = oneLine(r.NotWritten.Error)
+	if r.Exhausted.Since.IsZero() {
+		r.Exhausted = PoolExhaustion{}
+	}
+	if r.NotWritten.Since.IsZero() {
+		r.NotWritten = LeasesUnwritten{}
+	}
+	r.InUse = sortedInUse(r.InUse)
+	reserved := slices.Clone(r.Reserved)
+	slices.SortFunc(reserved, func(a, b ReservationInUse) int {
+		return cmp.Or(a.Compare(b.UsedAddress), strings.Compare(a.ReservedFor, b.ReservedFor))
+	})
+	reserved = slices.Compact(reserved)
+	r.Reserved = reserved[:min(len(reserved), maxInUse)]
+	return r
+}
+
+// validate returns an error if no edge could report r.
+func (r DHCPReport) validate() error {
+	all := slices.Clone(r.InUse)
+	for _, x := range r.Reserved {
+		if !isMAC(x.ReservedFor) {
+			return errors.New("not a report: dhcp.reserved has an invalid MAC")
+		}
+		all = append(all, x.UsedAddress)
+	}
+	for _, x := range all {
+		if !x.Address.Is4() || x.MAC != "" && !isMAC(x.MAC) {
+			return errors.New("not a report: dhcp has an invalid IPv4 address or MAC")
+		}
+	}
+	u := r.Exhausted.PoolUse
+	if min(u.Size, u.Assigned, u.Declined, u.Free) < 0 {
+		return errors.New("not a report: dhcp has a negative number")
+	}
+	return nil
+}
+
+// DHCP returns the problems that the DHCP servers of n's edges report. Edges has
+// the report of each edge that runs. nameOf returns the VM that has a MAC, empty if none
+// has. SubjectOf returns what problems call an edge.
+func DHCP(n network.Network, edges []Report, nameOf func(mac string) string, subjectOf func(edge int) problem.Subject) problem.Problems {
+	var ps problem.Problems
+	if x := exhaustion(edges); !x.Since.IsZero() {
+		ps = append(ps, n.Problem(problem.PoolExhausted, problem.Args{
+			"since": x.Since.Format(time.RFC3339), "size": strconv.Itoa(x.Size), "used": strconv.Itoa(x.Assigned),
+			"declined": strconv.Itoa(x.Declined), "avoided": strconv.Itoa(x.Free),
+		}, network.KeyDHCPRange))
+	}
+	for _, r := range edges {
+		if x := r.DHCP.NotWritten; !x.Since.IsZero() {
+			ps = append(ps, unwritten(n, r.Edge, x).Of(subjectOf(r.Edge)))
+		}
+	}
+	return slices.Concat(ps, poolInUse(n, edges, nameOf), reservationsInUse(n, edges, nameOf))
+}
+
+// unwritten is the problem that an edge cannot write leases. At each renewal before the first
+// failure, the written expiry was at least one lease time later. Renewals from memory go on for
+// most of a lease time after it. So clients, which renew before 7/8 of their lease time are over,
+// have their addresses for one lease time at least.
+func unwritten(n network.Network, edge int, x LeasesUnwritten) problem.Problem {
+	cause, args := problem.EdgeLeasesUnwritten, problem.Args{"edge": strconv.Itoa(edge), "since": x.Since.Format(time.RFC3339), "error": cmp.Or(x.Error, "unknown error")}
+	if !x.RenewalsSince.IsZero() {
+		cause = problem.EdgeRenewalsUnwritten
+		args["since"] = x.RenewalsSince.Format(time.RFC3339)
+		args["until"] = x.RenewalsSince.Add(time.Duration(n.DHCP.LeaseTime)).Format(time.RFC3339)
+	}
+	return n.Problem(cause, args)
+}
+
+// exhaustion is the one that began first. Zero: no edge reports one.
+func exhaustion(edges []Report) PoolExhaustion {
+	var first PoolExhaustion
+	for _, r := range edges {
+		if x := r.DHCP.Exhausted; !x.Since.IsZero() && (first.Since.IsZero() || x.Since.Before(first.Since)) {
+			first = x
+		}
+	}
+	return first
+}
+
+// poolInUse has a problem for each host with addresses of the pool.
+func poolInUse(n network.Network, edges []Report, nameOf func(mac string) string) problem.Problems {
+	var all []UsedAddress
+	for _, r := range edges {
+		all = append(all, r.DHCP.InUse...)
+	}
+	byMAC, located := map[string][]string{}, map[string]bool{}
+	all = sortedInUse(all)
+	for _, u := range all {
+		located[u.Address.String()] = located[u.Address.String()] || u.MAC != ""
+	}
+	for _, u := range all {
+		if a := u.Address.String(); u.MAC != "" || !located[a] {
+			byMAC[u.MAC] = append(byMAC[u.MAC], a)
+		}
+	}
+	var ps problem.Problems
+	for _, u := range all {
+		addresses := byMAC[u.MAC]
+		delete(byMAC, u.MAC)
+		if len(addresses) == 0 {
+			continue
+		}
+		cause, args := problem.PoolAddressDeclined, problem.Args{"addresses": strings.Join(addresses, ", ")}
+		if u.MAC != "" {
+			cause, args["mac"] = problem.PoolAddressOfHost, u.MAC
+		}
+		if vm := nameOf(u.MAC); u.MAC != "" && vm != "" {
+			cause, args["vm"] = problem.PoolAddressOfVM, vm
+		}
+		ps = append(ps, n.Problem(cause, args, network.KeyDHCPExclude))
+	}
+	return ps
+}
+
+// reservationsInUse has a problem for each reservation that another client uses.
+func reservationsInUse(n network.Network, edges []Report, nameOf func(mac string) string) problem.Problems {
+	var all []ReservationInUse
+	for _, r := range edges {
+		all = append(all, r.DHCP.Reserved...)
+	}
+	var ps problem.Problems
+	for _, x := range (DHCPReport{Reserved: all}).normalized().Reserved {
+		user := "an unknown host"
+		if vm := nameOf(x.MAC); x.MAC != "" && vm != "" {
+			user = "VM " + vm + " (MAC " + x.MAC + ")"
+		} else if x.MAC != "" {
+			user = "the host with MAC " + x.MAC
+		}
+		ps = append(ps, n.Problem(problem.ReservationUsed, problem.Args{"address": x.Address.String(), "reserved": x.ReservedFor, "user": user}, network.KeyReservations))
+	}
+	return ps
+}

@@ -1,0 +1,198 @@
+// This file decides the problems that follow from the reports of edges: an unreachable
+// peer, and addresses that another host has. It never decides what an edge does.
+
+package reported
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// States of the peer in a Report, as the failover agent names them.
+const (
+	// PeerServing: the peer reports that it serves.
+	PeerServing = "serving"
+	// PeerImpaired: the peer serves, but at a lower level than this edge.
+	PeerImpaired = "impaired"
+	// PeerUnreachable: no message from the peer arrives.
+	PeerUnreachable = "unreachable"
+)
+
+// Levels of an edge in a Report, as the failover agent names them, the lowest first.
+const (
+	// LevelNothing: the edge does not serve, or receives nothing from the network.
+	LevelNothing = "nothing"
+	// LevelServes: its servers answer.
+	LevelServes = "serves"
+	// LevelReaches: the API server of the hosted cluster also answers through it.
+	LevelReaches = "reaches"
+)
+
+// PlansDifferAfter is how long two edges that serve may have different plans until they
+// report it. A change reaches edges within seconds.
+const PlansDifferAfter = 30 * time.Second
+
+// EdgesPartitioned returns the problem that this edge of n, which subject names, receives
+// nothing from its peer, though both serve. It is never an Error, since each edge serves
+// the VMs that reach it.
+func EdgesPartitioned(n network.Network, edge int, subject problem.Subject) problem.Problem {
+	return n.Problem(problem.PeerNotHeard, problem.Args{"edge": strconv.Itoa(edge)}, "edge-node-selector").Of(subject)
+}
+
+// EdgesHeld returns the problem that neither edge of n is replaced or drained for up to
+// minutes, since this edge, which subject names, receives nothing from its peer.
+func EdgesHeld(n network.Network, edge, minutes int, subject problem.Subject) problem.Problem {
+	return n.Problem(problem.EdgesHeld, problem.Args{"edge": strconv.Itoa(edge), "minutes": strconv.Itoa(minutes)}).Of(subject)
+}
+
+// EdgeReported returns the problem of cause c, one of PlansDiffer, EdgeHasTwoPods,
+// EdgeHearsNothing, EdgeReachesLess and KernelCauses, of this edge of n, which subject names. It is never an Error, since VMs are served.
+func EdgeReported(n network.Network, c problem.Cause, edge int, subject problem.Subject) problem.Problem {
+	return n.Problem(c, problem.Args{"edge": strconv.Itoa(edge)}).Of(subject)
+}
+
+// EdgesRefuseConfiguration returns a problem for each of these reports of edges of n whose Envoy
+// refuses a part of its configuration. They are Warnings: Envoy serves what it has.
+func EdgesRefuseConfiguration(n network.Network, all []Report) problem.Problems {
+	var ps problem.Problems
+	for _, r := range all {
+		if r.EnvoyRefuses != "" {
+			ps = append(ps, n.Problem(problem.EdgeRefusesConfiguration, problem.Args{"edge": strconv.Itoa(r.Edge), "error": r.EnvoyRefuses}))
+		}
+	}
+	return ps
+}
+
+// EdgesOpenNoPort returns a problem for each of these reports of edges of n that cannot open ports for callers. They are Warnings: all else is
+// served.
+func EdgesOpenNoPort(n network.Network, all []Report) problem.Problems {
+	planned := append(n.Access.Balanced(), n.Access.PlainPorts()...)
+	planned = append(planned, n.Access.Port) // 0 if there is none, which no edge reports
+	var ps problem.Problems
+	for _, r := range all {
+		var closed []string
+		for _, port := range r.ClosedPorts {
+			if slices.Contains(planned, port) {
+				closed = append(closed, strconv.Itoa(int(port)))
+			}
+		}
+		if len(closed) > 0 {
+			ps = append(ps, n.Problem(problem.EdgeOpensNoPort, problem.Args{"edge": strconv.Itoa(r.Edge), "ports": strings.Join(closed, ", ")}))
+		}
+	}
+	return ps
+}
+
+// EdgesReachNoEndpoint returns a problem for each backend of n without which no node boots, and of which no edge can
+// use an endpoint: serving edges serve, and all are the reports of those that report. For each other backend
+// there is one for each report that names it. They are Warnings: everything else is served.
+func EdgesReachNoEndpoint(n network.Network, serving int, all []Report) problem.Problems {
+	var ps problem.Problems
+	missing := map[string]bool{}
+	for _, b := range n.NeededBackends() {
+		if n.Primary && serving > 0 && countDark(all, b) == serving {
+			missing[b.Name] = true
+			ps = append(ps, problem.New(problem.NoEdgeReachesEndpoint, problem.Subject{Kind: "Service", Name: b.Service}, problem.Args{"service": b.Service}))
+		}
+	}
+	for _, r := range all {
+		var dark []string
+		for _, name := range r.DarkBackends {
+			if !missing[name] && slices.ContainsFunc(n.Backends, func(b network.Backend) bool { return b.Name == name }) {
+				dark = append(dark, name)
+			}
+		}
+		if len(dark) > 0 {
+			ps = append(ps, n.Problem(problem.EdgeReachesNoEndpoint, problem.Args{"edge": strconv.Itoa(r.Edge), "backends": strings.Join(dark, ", ")}))
+		}
+	}
+	return ps
+}
+
+// countDark counts the reports that name b as dark. The API server may be too slow for health checks: an edge that reaches it
+// does not count.
+func countDark(all []Report, b network.Backend) (out int) {
+	for _, r := range all {
+		if slices.Contains(r.DarkBackends, b.Name) && (!b.IsAPI() || r.Level != LevelReaches) {
+			out++
+		}
+	}
+	return out
+}
+
+// KernelCauses returns the causes of problems that follow from what the kernel of an edge
+// believes VMs, and from routes that it lacks. A VM brings some of them about, so none of them
+// ends service.
+func KernelCauses() []problem.Cause {
+	return []problem.Cause{problem.EdgeAnswersForgedSources, problem.EdgeAnswersForgedIPv6Sources, problem.EdgeTakesForgedRedirects, problem.EdgeHasAdvertisedRoute, problem.EdgeLacksClientRoutes}
+}
+
+// maxControls is the number of control addresses. Other hosts have few addresses, and
+// those are not spread over the CIDR.
+const maxControls = 3
+
+// Controls are up to 3 addresses, spread over n's CIDR, that no edge will hold. A host
+// that answers for all of them uses proxy ARP, and its other answers show no conflict.
+// A small CIDR has fewer than two; then proxy ARP is not detected.
+func Controls(n network.Network) []netip.Addr {
+	var out []netip.Addr
+	for _, eighth := range []int{4, 6, 2, 5, 3, 7, 1} {
+		a := network.HostAddress(n.CIDR, eighth<<max(0, 32-n.CIDR.Bits())/8)
+		if a.IsValid() && !slices.Contains(n.HeldAddresses(), a) && !slices.Contains(out, a) && len(out) < maxControls {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// ConflictingWith returns those of ts that are addresses of n's edges, sorted, each once.
+// Answers of a host with proxy ARP are left out.
+func ConflictingWith(n network.Network, ts []UsedAddress) []UsedAddress {
+	all := answersForAll(n, ts)
+	return slices.DeleteFunc(sortedInUse(ts), func(t UsedAddress) bool {
+		return !slices.Contains(ProbedAddresses(n), t.Address) || slices.Contains(all, t.MAC)
+	})
+}
+
+// answersForAll are the MACs, sorted, that answer for all Controls (proxy ARP).
+func answersForAll(n network.Network, ts []UsedAddress) []string {
+	controls, answers := Controls(n), map[string]int{}
+	for _, t := range sortedInUse(ts) {
+		if slices.Contains(controls, t.Address) {
+			answers[t.MAC]++
+		}
+	}
+	var out []string
+	for mac, count := range answers {
+		if len(controls) > 1 && count == len(controls) {
+			out = append(out, mac)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// RefusedHosts returns a problem if external hosts of n have addresses that edges do not dial,
+// as the edges report. Names that n does not have are ignored.
+func RefusedHosts(n network.Network, names []string) problem.Problems {
+	var known []string
+	for _, b := range n.Backends {
+		if b.Kind == network.BackendExternal && slices.Contains(names, b.Name) {
+			known = append(known, b.Name)
+		}
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	cause := problem.HostInsideManagement
+	if len(n.ClientNetworks) > 0 {
+		cause = problem.HostInClientNetwork // or inside the management cluster: the edges do not tell
+	}
+	return problem.Problems{n.Problem(cause, problem.Args{"hosts": strings.Join(known, ", ")}, network.KeyAllowedHosts)}
+}

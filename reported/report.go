@@ -1,0 +1,252 @@
+// Package reported holds Report, which an edge writes for the operator, and decides the problems that follow from it. It
+// is pure, and never decides what an edge does.
+package reported
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// A Report is the state that one edge observes on its node.
+type Report struct {
+	// Edge is the number of the edge. 0: address conflict detection, before the first edge.
+	Edge int `json:"edge"`
+	// Level is what this edge is worth to VMs: LevelNothing, LevelServes or LevelReaches.
+	// Empty: unknown.
+	Level string `json:"level,omitempty"`
+	// Deaf: this edge receives nothing from the network, although it should.
+	Deaf bool `json:"deaf,omitempty"`
+	// Peer is the state of the other edge, as the failover agent names it: PeerServing,
+	// PeerImpaired, PeerUnreachable, or another one. Empty: unknown.
+	Peer string `json:"peer,omitempty"`
+	// PeerSilent: no message of the peer arrives on this network. Messages may still arrive
+	// on the cluster network. It is implied where Peer is PeerUnreachable.
+	PeerSilent bool `json:"peerSilent,omitempty"`
+	// PlansDiffer: both edges have served for more than PlansDifferAfter without a break,
+	// and their plans differed all that time.
+	PlansDiffer bool `json:"plansDiffer,omitempty"`
+	// PeerDuplicated: messages of two pods arrive that both have the peer's number.
+	PeerDuplicated bool `json:"peerDuplicated,omitempty"`
+	// Connected is whether hosts on the network have connections through the proxy of this edge: ConnectedYes or
+	// ConnectedNo. Empty: unknown, as without the proxy.
+	Connected string `json:"connected,omitempty"`
+	// NotServing is why the servers of this edge do not serve, one line. Empty: they do, or the edge
+	// has not reported it yet.
+	NotServing string `json:"notServing,omitempty"`
+	// Yields: a younger pod has the number of this edge, so this pod serves no new VM. The
+	// younger pod writes the same report, without Yields.
+	Yields bool `json:"yields,omitempty"`
+	// Degraded is why failover announcements have no effect. Zero: they take effect.
+	Degraded Degradation `json:"degraded,omitzero"`
+	// Believes is what the kernel of the edge believes VMs, and which routes it lacks, as the causes
+	// of problems. See KernelCauses.
+	Believes []problem.Cause `json:"believes,omitempty"`
+	// ClockUnsynchronized is why clients do not follow the NTP server of this edge, which tells the time
+	// of its node's clock, one line. Empty: they do, or the edge has not reported it yet.
+	ClockUnsynchronized string `json:"clockUnsynchronized,omitempty"`
+	// EnvoyRefuses is what Envoy refuses of its configuration, and Envoy's words, one line. Envoy keeps
+	// what it has. Empty: nothing, or the edge has not reported it yet.
+	EnvoyRefuses string `json:"envoyRefuses,omitempty"`
+	// AddressesInUse are addresses that another host on the network has, as found by
+	// address conflict detection.
+	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`
+	// PeerHosts are the other hosts that answer for the edge address of the peer.
+	PeerHosts []UsedAddress `json:"peerHosts,omitempty"`
+	// VIPHosts are the other hosts that answer for the addresses that edges share.
+	VIPHosts []UsedAddress `json:"vipHosts,omitempty"`
+	// DHCPServers are the addresses of other DHCP servers that answered the edge, or that VMs
+	// of the cluster chose, recently. The MAC is empty if it is unknown, as for an address
+	// outside of the network.
+	DHCPServers []UsedAddress `json:"dhcpServers,omitempty"`
+	// DHCP is what the DHCP server of this edge observes.
+	DHCP DHCPReport `json:"dhcp,omitzero"`
+	// RefusedHosts are Names of external backends of which an address is inside the
+	// management cluster or in a client network. Edges do not dial it.
+	RefusedHosts []string `json:"refusedHosts,omitempty"`
+	// DarkBackends are Names of backends of which no endpoint accepts connections of this edge's Envoy,
+	// or of which none is ready. It dials them all the same. Those without endpoints are among them if no node boots
+	// without them. VMs that run the ingress are not.
+	DarkBackends []string `json:"darkBackends,omitempty"`
+	// Balanced are the ports of load balancers that this edge has opened on the pod network, sorted.
+	Balanced []uint16 `json:"balanced,omitempty"`
+	// ClosedPorts are the ports of management access, of load balancers too, that this edge cannot open on the pod network. It tries again.
+	ClosedPorts []uint16 `json:"closedPorts,omitempty"`
+}
+
+// The values of Report.Connected.
+const (
+	ConnectedYes = "yes"
+	ConnectedNo  = "no"
+)
+
+// A UsedAddress is an address for which another host on the network answers.
+type UsedAddress struct {
+	Address netip.Addr `json:"address"`
+	// MAC in lower case with colons.
+	MAC string `json:"mac"`
+}
+
+// The limits of a report. It is stored in an annotation and shown in a condition, and
+// VMs influence its content.
+const (
+	// MaxBytes is the most that ReadReport reads.
+	MaxBytes = 8 << 10
+
+	maxInUse     = 16
+	maxRefused   = 8
+	maxDark      = 8
+	maxClosed    = 8
+	maxTextRunes = 400
+)
+
+// JSON returns the report as it is stored. It is equal for equal reports.
+func (r Report) JSON() []byte {
+	b, err := json.Marshal(r.normalized())
+	if err != nil {
+		panic("network: a report is always JSON: " + err.Error())
+	}
+	return b
+}
+
+// Read reads the output of Report.JSON. It ignores
+// unknown fields. A value that no edge could report is an error.
+func Read(b []byte) (Report, error) {
+	if len(b) > MaxBytes {
+		return Report{}, fmt.Errorf("not a report: it is longer than %d bytes", MaxBytes)
+	}
+	var r Report
+	if err := json.Unmarshal(b, &r); err != nil {
+		return Report{}, fmt.Errorf("not a report: %w", err)
+	}
+	if r.Edge < 0 || r.Edge > network.MaxEdges {
+		return Report{}, fmt.Errorf("not a report: no edge has the number %d", r.Edge)
+	}
+	for _, t := range slices.Concat(r.AddressesInUse, r.PeerHosts, r.VIPHosts) {
+		if !t.Address.Is4() || !isMAC(t.MAC) {
+			return Report{}, errors.New("not a report: addressesInUse, peerHosts or vipHosts has an invalid IPv4 address or MAC")
+		}
+	}
+	for _, t := range r.DHCPServers {
+		if !t.Address.Is4() || t.MAC != "" && !isMAC(t.MAC) {
+			return Report{}, errors.New("not a report: dhcpServers has an invalid IPv4 address or MAC")
+		}
+	}
+	if err := r.DHCP.validate(); err != nil {
+		return Report{}, err
+	}
+	return r.normalized(), nil
+}
+
+// normalized is r with sorted addresses, texts of one line, and known values only.
+func (r Report) normalized() Report {
+	r.Peer, r.NotServing, r.Degraded = oneLine(r.Peer), oneLine(r.NotServing), r.Degraded.normalized()
+	r.ClockUnsynchronized, r.EnvoyRefuses = oneLine(r.ClockUnsynchronized), oneLine(r.EnvoyRefuses)
+	if !slices.Contains([]string{LevelNothing, LevelServes, LevelReaches}, r.Level) {
+		r.Level = "" // Of a newer version, or of no edge.
+	}
+	if r.Connected != ConnectedYes && r.Connected != ConnectedNo {
+		r.Connected = ""
+	}
+	r.Believes = slices.DeleteFunc(KernelCauses(), func(c problem.Cause) bool { return !slices.Contains(r.Believes, c) })
+	if len(r.Believes) == 0 {
+		r.Believes = nil
+	}
+	r.AddressesInUse, r.DHCPServers = sortedInUse(r.AddressesInUse), sortedInUse(r.DHCPServers)
+	r.PeerHosts, r.VIPHosts, r.DHCP = sortedInUse(r.PeerHosts), sortedInUse(r.VIPHosts), r.DHCP.normalized()
+	r.DHCPServers = r.DHCPServers[:min(len(r.DHCPServers), MaxDHCPServers)]
+	r.RefusedHosts = slices.Compact(slices.Sorted(slices.Values(r.RefusedHosts)))
+	r.RefusedHosts = r.RefusedHosts[:min(len(r.RefusedHosts), maxRefused)]
+	r.DarkBackends = slices.Compact(slices.Sorted(slices.Values(r.DarkBackends)))
+	r.DarkBackends = r.DarkBackends[:min(len(r.DarkBackends), maxDark)]
+	r.Balanced = slices.Compact(slices.Sorted(slices.Values(r.Balanced)))
+	r.Balanced = r.Balanced[:min(len(r.Balanced), network.MaxBalancedPorts)]
+	r.ClosedPorts = slices.Compact(slices.Sorted(slices.Values(r.ClosedPorts)))
+	r.ClosedPorts = r.ClosedPorts[:min(len(r.ClosedPorts), maxClosed)]
+	return r
+}
+
+// MissesPeer reports whether no message of the peer arrives on this network.
+func (r Report) MissesPeer() bool { return r.PeerSilent || r.Peer == PeerUnreachable }
+
+// BackendFault returns what r says against a backend, empty if nothing. Known is false if r cannot tell:
+// the backend is VMs, or r has as many names as fit.
+func (r Report) BackendFault(b network.Backend) (fault string, known bool) {
+	switch {
+	case slices.Contains(r.DarkBackends, b.Name):
+		return "no endpoint answers and is ready", true
+	case slices.Contains(r.RefusedHosts, b.Name):
+		return "its address is refused", true
+	}
+	full := len(r.DarkBackends) >= maxDark || b.Kind == network.BackendExternal && len(r.RefusedHosts) >= maxRefused
+	return "", b.Kind != network.BackendVMs && !full
+}
+
+// sortedInUse is ts sorted, each once, at most maxInUse.
+func sortedInUse(ts []UsedAddress) []UsedAddress {
+	out := slices.Clone(ts)
+	slices.SortFunc(out, UsedAddress.Compare)
+	out = slices.Compact(out)
+	return out[:min(len(out), maxInUse)]
+}
+
+// Compare orders by address, then by MAC.
+func (u UsedAddress) Compare(other UsedAddress) int {
+	return cmp.Or(u.Address.Compare(other.Address), strings.Compare(u.MAC, other.MAC))
+}
+
+// oneLine is s on one line, cut after maxTextRunes.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > maxTextRunes {
+		return string(r[:maxTextRunes]) + "..."
+	}
+	return s
+}
+
+// isMAC reports whether s is a MAC of six bytes in lower case with colons.
+func isMAC(s string) bool {
+	if len(s) != len("02:00:00:00:00:01") {
+		return false
+	}
+	for i := range len(s) {
+		hex := s[i] >= '0' && s[i] <= '9' || s[i] >= 'a' && s[i] <= 'f'
+		if i%3 == 2 && s[i] != ':' || i%3 < 2 && !hex {
+			return false
+		}
+	}
+	return true
+}
+
+// InUseByOthers returns a problem for each address of n that another host has, and for
+// each host that uses proxy ARP. On a primary network, an address in use is an Error: the
+// network is not served until it is resolved. Addresses that n no longer needs are
+// ignored.
+func InUseByOthers(n network.Network, ts []UsedAddress) problem.Problems {
+	var ps problem.Problems
+	for _, t := range ConflictingWith(n, ts) {
+		p := n.Problem(problem.AddressUsedByOther, problem.Args{"role": n.RoleOf(t.Address), "address": t.Address.String(), "mac": t.MAC}, network.KeyEdgeAddresses)
+		if !n.Primary {
+			p = p.Warning()
+		}
+		ps = append(ps, p)
+	}
+	for _, mac := range answersForAll(n, ts) {
+		ps = append(ps, n.Problem(problem.ProxyARP, problem.Args{"mac": mac}))
+	}
+	return ps
+}

@@ -1,0 +1,75 @@
+// This file decides the problems of hosts that act as an edge: with another DHCP server, or with
+// the address of an edge. It never decides what an edge does, since VMs are not trusted in what
+// they say.
+
+package reported
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// MaxDHCPServers is how many other DHCP servers a report has. A VM can make them up.
+const MaxDHCPServers = 4
+
+// RogueDHCPServers returns a problem for each DHCP server on n other than the edges. nameOf
+// returns the VM that has a MAC, empty if none has. They are Warnings: edges serve everything.
+func RogueDHCPServers(n network.Network, all []UsedAddress, nameOf func(mac string) string) problem.Problems {
+	known := map[netip.Addr]bool{}
+	for _, s := range all {
+		known[s.Address] = known[s.Address] || s.MAC != ""
+	}
+	var ps problem.Problems
+	for _, s := range sortedInUse(all) {
+		switch {
+		case s.Address == n.DHCP.ServerID || s.MAC == "" && known[s.Address]:
+			// The plan has changed since, or the other edge knows more.
+		case s.MAC == "":
+			ps = append(ps, n.Problem(problem.DHCPServerUnlocated, problem.Args{"address": s.Address.String()}))
+		default:
+			ps = append(ps, ofVMOrHost(n, problem.DHCPServerOfVM, problem.DHCPServerOfHost, s, nameOf, problem.Args{}))
+		}
+	}
+	return ps
+}
+
+// SharedVIPs returns a problem for each other host that answers for an address that the edges of n share, as they
+// report. nameOf is that of RogueDHCPServers. They are Warnings: any VM can forge ARP.
+func SharedVIPs(n network.Network, all []UsedAddress, nameOf func(mac string) string) problem.Problems {
+	var ps problem.Problems
+	for _, u := range SharedByOthers(n, all, nil) {
+		role := "published address"
+		if !slices.Contains(n.PublishedAddresses, u.Address) {
+			role = n.RoleOf(u.Address)
+		}
+		ps = append(ps, ofVMOrHost(n, problem.VIPOfVM, problem.VIPOfHost, u, nameOf, problem.Args{"role": role}))
+	}
+	return ps
+}
+
+// ForgedPeers returns a problem for each host that answers for an edge address of n, as the
+// other edge reports. nameOf is that of RogueDHCPServers. They are Warnings: any VM can forge ARP.
+func ForgedPeers(n network.Network, all []UsedAddress, nameOf func(mac string) string) problem.Problems {
+	var ps problem.Problems
+	for _, u := range sortedInUse(all) {
+		if !slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return e.Address == u.Address }) {
+			continue
+		}
+		ps = append(ps, ofVMOrHost(n, problem.PeerAddressOfVM, problem.PeerAddressOfHost, u, nameOf, problem.Args{}))
+	}
+	return ps
+}
+
+// ofVMOrHost returns the problem that u is used: vm names the VM that has its MAC, and host is for a MAC that no VM has. It
+// adds to args.
+func ofVMOrHost(n network.Network, vm, host problem.Cause, u UsedAddress, nameOf func(mac string) string, args problem.Args) problem.Problem {
+	cause := host
+	args["address"], args["mac"] = u.Address.String(), u.MAC
+	if name := nameOf(u.MAC); name != "" {
+		cause, args["vm"] = vm, name
+	}
+	return n.Problem(cause, args)
+}
