@@ -69,5 +69,5 @@ func edgeNodesNotPermitted(o objects.Objects, s settings.Values) problem.Problem
 	}
 	on := problem.Subject{Kind: "HostedCluster", Name: o.HostedCluster.Name}
 	return problem.Problems{problem.New(problem.EdgeNodesNotPermitted, on,
-		problem.Args{"labels": strings.Join(labels, ", ")}, settings.KeyEdgeNodeSelector)}
+		problem.Args{"labels": strings.Join(labels, ", ")}, network.KeyEdgeNodeSelector)}
 }

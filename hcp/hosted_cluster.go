@@ -12,6 +12,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 )
 
 // Objects holds all objects that are read about one hosted cluster.
@@ -26,7 +27,7 @@ func ControlPlaneNamespace(hc *hyperv1.HostedCluster) string {
 // counts as enabled, and Translate refuses it. So a template that renders an empty
 // value cannot remove the networks in use.
 func OptedIn(hc *hyperv1.HostedCluster) bool {
-	_, ok := hc.Annotations[settings.Prefix+settings.KeyNetwork]
+	_, ok := hc.Annotations[settings.Prefix+network.KeyNetwork]
 	return ok && !OptedOut(hc)
 }
 

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -74,7 +75,7 @@ func TestNADOfAnotherNamespace(t *testing.T) {
 			o.NetworkAttachmentDefinitions[0].Namespace = c.namespace
 			o.NetworkAttachmentDefinitions[0].Annotations = nil
 			if c.annotation != "" {
-				o.NetworkAttachmentDefinitions[0].Annotations = map[string]string{settings.Prefix + settings.KeyNamespaces: c.annotation}
+				o.NetworkAttachmentDefinitions[0].Annotations = map[string]string{settings.Prefix + network.KeyNamespaces: c.annotation}
 			}
 			if !c.running {
 				for i := range o.VMs {
@@ -98,7 +99,7 @@ func TestInvalidNamespaces(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	o.VMs = nil
-	o.NetworkAttachmentDefinitions[0].Annotations = map[string]string{settings.Prefix + settings.KeyNamespaces: "clusters_blue"}
+	o.NetworkAttachmentDefinitions[0].Annotations = map[string]string{settings.Prefix + network.KeyNamespaces: "clusters_blue"}
 	_, problems := translated(o)
 	g.Expect(problems).To(ConsistOf(HaveField("Reason", problem.NADNamespaceNotAllowed),
 		And(HaveField("Reason", problem.AnnotationInvalid), WithTransform(message, ContainSubstring("clusters_blue")))))

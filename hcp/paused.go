@@ -10,6 +10,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 )
 
 // Paused reports whether hc is paused at time now, by the annotation paused or by
@@ -19,8 +20,8 @@ func Paused(hc *hyperv1.HostedCluster, now time.Time) bool { return PausedBy(hc,
 // PausedBy returns which annotation key (without prefix) or field pauses hc at time now. Empty: hc is
 // not paused.
 func PausedBy(hc *hyperv1.HostedCluster, now time.Time) string {
-	if pauses(hc.Annotations[settings.Prefix+settings.KeyPaused], now) {
-		return settings.KeyPaused
+	if pauses(hc.Annotations[settings.Prefix+network.KeyPaused], now) {
+		return network.KeyPaused
 	}
 	if p := hc.Spec.PausedUntil; p != nil && pauses(*p, now) {
 		return "spec.pausedUntil"

@@ -77,7 +77,7 @@ func cluster(hc *hyperv1.HostedCluster) network.Cluster {
 func unsupported(hc *hyperv1.HostedCluster, set settings.Values) problem.Problems {
 	p := hc.Spec.Platform
 	if p.Type != hyperv1.KubevirtPlatform {
-		return problem.Problems{problem.New(problem.NotKubeVirt, problem.Subject{}, problem.Args{"platform": string(p.Type)}, "spec.platform.type", settings.KeyNetwork)}
+		return problem.Problems{problem.New(problem.NotKubeVirt, problem.Subject{}, problem.Args{"platform": string(p.Type)}, "spec.platform.type", network.KeyNetwork)}
 	}
 	if p.Kubevirt == nil || p.Kubevirt.Credentials == nil {
 		return nil
@@ -86,9 +86,9 @@ func unsupported(hc *hyperv1.HostedCluster, set settings.Values) problem.Problem
 	of, own := p.Kubevirt.Credentials.InfraNamespace, objects.ControlPlaneNamespace(hc)
 	switch {
 	case !set.VMsHere:
-		return problem.Problems{problem.New(problem.VMsOnOtherCluster, problem.Subject{}, nil, field, settings.KeyNetwork, settings.KeyInfra)}
+		return problem.Problems{problem.New(problem.VMsOnOtherCluster, problem.Subject{}, nil, field, network.KeyNetwork, network.KeyInfra)}
 	case of != own:
-		return problem.Problems{problem.New(problem.VMsInOtherNamespace, problem.Subject{}, problem.Args{"namespace": of, "controlPlane": own}, field+".infraNamespace", settings.KeyInfra)}
+		return problem.Problems{problem.New(problem.VMsInOtherNamespace, problem.Subject{}, problem.Args{"namespace": of, "controlPlane": own}, field+".infraNamespace", network.KeyInfra)}
 	}
 	return nil
 }

@@ -1,29 +1,35 @@
-// This file holds the annotation keys and fields that problems name as what to change.
+// This file holds the annotation keys, and the fields of objects, that problems name as what to change.
 
 package network
 
-// Annotation keys, without prefix.
+// Annotation keys, without prefix. hcp/settings has the table of all.
 const (
-	KeyAccess         = "management-access"
-	KeyAccessFrom     = "management-access-from"
-	KeyAccessBy       = "management-access-accounts"
-	KeyAllowedHosts   = "allowed-hosts"
-	KeyAppsAddress    = "apps-address"
-	KeyCIDR           = "cidr"
-	KeyClientNetworks = "client-networks"
-	KeyDHCPExclude    = "dhcp-exclude"
-	KeyDHCPRange      = "dhcp-range"
-	KeyDHCPRelays     = "dhcp-relays"
-	KeyEdgeAddresses  = "edge-addresses"
-	KeyGateway        = "gateway"
-	KeyMTU            = "mtu"
-	KeyNetwork        = "network"
-	KeyNTPServers     = "ntp-servers"
-	KeyPublish        = "publish"
-	KeyRecords        = "dns-records"
-	KeyReservations   = "reservations"
-	KeyServices       = "services"
-	KeyUpstreams      = "dns-upstreams"
+	KeyAccessLog        = "access-log"
+	KeyAllowedHosts     = "allowed-hosts"
+	KeyNamespaces       = "allowed-namespaces"
+	KeyAppsAddress      = "apps-address"
+	KeyCIDR             = "cidr"
+	KeyClientNetworks   = "client-networks"
+	KeyDHCPExclude      = "dhcp-exclude"
+	KeyDHCPRange        = "dhcp-range"
+	KeyDHCPRelays       = "dhcp-relays"
+	KeyRecords          = "dns-records"
+	KeyUpstreams        = "dns-upstreams"
+	KeyEdgeAddresses    = "edge-addresses"
+	KeyEdgeNodeSelector = "edge-node-selector"
+	KeyGateway          = "gateway"
+	KeyInfra            = "infrastructure"
+	KeyAccess           = "management-access"
+	KeyAccessBy         = "management-access-accounts"
+	KeyAccessFrom       = "management-access-from"
+	KeyPodDNS           = "management-dns"
+	KeyMTU              = "mtu"
+	KeyNetwork          = "network"
+	KeyNTPServers       = "ntp-servers"
+	KeyPaused           = "paused"
+	KeyPublish          = "publish"
+	KeyReservations     = "reservations"
+	KeyServices         = "services"
 )
 
 // Fields of the HostedCluster and its NodePools.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cldmnky/oooi/config/annotations"
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -51,7 +52,7 @@ func TestGoldenVerdicts(t *testing.T) {
 		}
 	}
 	const cluster = string(settings.OnHostedCluster)
-	add(verdict{Kind: cluster, Key: settings.Prefix + settings.KeyCIDR, Value: "x", Denied: asks(cluster, "blue", settings.KeyCIDR, "x"),
+	add(verdict{Kind: cluster, Key: settings.Prefix + network.KeyCIDR, Value: "x", Denied: asks(cluster, "blue", network.KeyCIDR, "x"),
 		Labels: map[string]string{settings.LabelGuestService: "git"}})
 	golden.Check(t, filepath.Join("testdata", "verdicts.json"), []byte(b.String()))
 }

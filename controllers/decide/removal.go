@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/networks"
-	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -42,7 +42,7 @@ func (w View) notOptedIn(release desired.Release, now time.Time) Decision {
 	}
 	d := w.kept(release, now)
 	if w.usesUnknown() {
-		d.Problems = append(d.Problems, problem.New(problem.RemovalUnsafe, problem.Subject{}, nil, settings.KeyNetwork))
+		d.Problems = append(d.Problems, problem.New(problem.RemovalUnsafe, problem.Subject{}, nil, network.KeyNetwork))
 		d.Again = ResyncReady
 		return d
 	}
@@ -56,7 +56,7 @@ func (w View) notOptedIn(release desired.Release, now time.Time) Decision {
 	if w.VMsUnread != nil {
 		cause, args["error"] = problem.RemovalPendingVMsUnknown, requests.Sentence(w.VMsUnread)
 	}
-	d.Problems = append(d.Problems, problem.New(cause, problem.Subject{}, args, settings.KeyNetwork))
+	d.Problems = append(d.Problems, problem.New(cause, problem.Subject{}, args, network.KeyNetwork))
 	d.Again = at.Sub(now)
 	if !announced {
 		plan := PlanObject(w, w.Last)

@@ -259,9 +259,9 @@ func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoin
 		switch {
 		case !s.Primary || s.Gateway.IsValid() || len(all) == 0:
 		case off:
-			return problem.Problems{s.Attachment.Problem(problem.ExternalHostsOff, hosts, settings.KeyAllowedHosts, settings.KeyGateway)}
+			return problem.Problems{s.Attachment.Problem(problem.ExternalHostsOff, hosts, network.KeyAllowedHosts, network.KeyGateway)}
 		case !s.Settings.Selects(network.ServiceProxy) || !s.Settings.Selects(network.ServiceDNS):
-			return problem.Problems{s.Attachment.Problem(problem.ExternalHostsNotServed, hosts, settings.KeyServices, settings.KeyGateway)}
+			return problem.Problems{s.Attachment.Problem(problem.ExternalHostsNotServed, hosts, network.KeyServices, network.KeyGateway)}
 		}
 	}
 	var ps problem.Problems

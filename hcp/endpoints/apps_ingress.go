@@ -93,11 +93,11 @@ func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, l
 		expected := "Service " + services.PassthroughService + hc.Spec.Platform.Kubevirt.GenerateID
 		return newProblem(problem.IngressServicePending, subject, problem.Args{"name": e.Hosts[0], "object": expected})
 	case o.GuestIngress != nil && o.GuestIngress.Type == operatorv1.LoadBalancerServiceStrategyType, slices.ContainsFunc(last.Endpoints, isCopy):
-		return newProblem(problem.IngressCopyPending, subject, args, settings.KeyAppsAddress)
+		return newProblem(problem.IngressCopyPending, subject, args, network.KeyAppsAddress)
 	case !slices.ContainsFunc(in.Networks, ownNamesOnly):
-		return newProblem(problem.IngressAddressUnknown, subject, args, settings.KeyAppsAddress)
+		return newProblem(problem.IngressAddressUnknown, subject, args, network.KeyAppsAddress)
 	}
-	return newProblem(problem.IngressAddressMissing, subject, args, settings.KeyAppsAddress)
+	return newProblem(problem.IngressAddressMissing, subject, args, network.KeyAppsAddress)
 }
 
 // isCopy reports whether e is the ingress as routerIngress returns it.

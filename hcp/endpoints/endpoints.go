@@ -100,9 +100,9 @@ func recordProblems(records []network.Record, endpoints []network.Endpoint) prob
 		args := problem.Args{"name": r.Name, "addresses": network.AddressList(r.Addresses)}
 		switch {
 		case slices.ContainsFunc(endpoints, published):
-			problems = append(problems, problem.New(problem.RecordOverridesEndpoint, problem.Subject{}, args, settings.KeyDNSRecords))
+			problems = append(problems, problem.New(problem.RecordOverridesEndpoint, problem.Subject{}, args, network.KeyRecords))
 		case wildcard && !strings.Contains(below, "."):
-			problems = append(problems, problem.New(problem.RecordCoversTopLevelDomain, problem.Subject{}, args, settings.KeyDNSRecords))
+			problems = append(problems, problem.New(problem.RecordCoversTopLevelDomain, problem.Subject{}, args, network.KeyRecords))
 		}
 	}
 	return problems

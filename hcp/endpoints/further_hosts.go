@@ -41,9 +41,9 @@ func furtherHosts(o objects.Objects, in network.Request, s settings.Values, regi
 			ps = append(ps, problem.New(c, problem.Subject{}, problem.Args{"hosts": strings.Join(hosts, ", ")}, keys...))
 		}
 	}
-	hint(problem.RegistryMayRedirect, unknownOf(registries, carried), settings.KeyAllowedHosts)
+	hint(problem.RegistryMayRedirect, unknownOf(registries, carried), network.KeyAllowedHosts)
 	if !slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, func(x hyperv1.ImageContentSource) bool { return len(x.Mirrors) > 0 }) {
-		hint(problem.ReleaseMayNameOthers, unknownOf(releases, reached), settings.KeyAllowedHosts, "spec.imageContentSources")
+		hint(problem.ReleaseMayNameOthers, unknownOf(releases, reached), network.KeyAllowedHosts, "spec.imageContentSources")
 	}
 	return ps
 }

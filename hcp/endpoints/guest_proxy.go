@@ -14,7 +14,6 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp/services"
-	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -40,7 +39,7 @@ func guestProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []netwo
 				continue
 			}
 			return problem.Problems{s.Attachment.Problem(problem.GuestProxyUnreachable, problem.Args{"proxy": host},
-				"spec.configuration.proxy", "dns-records", settings.KeyGateway)}
+				"spec.configuration.proxy", "dns-records", network.KeyGateway)}
 		}
 	}
 	return nil

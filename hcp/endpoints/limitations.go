@@ -12,7 +12,6 @@ import (
 	"github.com/openshift/hypershift/api/util/ipnet"
 
 	"github.com/cldmnky/oooi/hcp/objects"
-	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -49,7 +48,7 @@ func timeServers(in network.Request) problem.Problems {
 	if len(alone) == 0 {
 		return nil
 	}
-	return problem.Problems{problem.New(problem.TimeServersMissing, problem.Subject{}, problem.Args{"networks": strings.Join(alone, ", ")}, settings.KeyServices, settings.KeyNTPServers)}
+	return problem.Problems{problem.New(problem.TimeServersMissing, problem.Subject{}, problem.Args{"networks": strings.Join(alone, ", ")}, network.KeyServices, network.KeyNTPServers)}
 }
 
 // ipv6 returns a problem if spec.networking has IPv6 networks.

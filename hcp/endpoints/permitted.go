@@ -11,6 +11,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -36,7 +37,7 @@ func permittedHosts(o objects.Objects, s settings.Values, hosts []settings.HostP
 	}
 	for _, c := range slices.Sorted(maps.Keys(named)) {
 		args := problem.Args{"hosts": strings.Join(slices.Compact(named[c]), ", ")}
-		problems = append(problems, problem.New(c, problem.Subject{}, args, settings.KeyAllowedHosts))
+		problems = append(problems, problem.New(c, problem.Subject{}, args, network.KeyAllowedHosts))
 	}
 	return permitted, cannot, problems
 }

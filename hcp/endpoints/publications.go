@@ -32,7 +32,7 @@ func publications(o objects.Objects) Reachable {
 	oldest := func(a, b corev1.Service) int { return objects.CompareAge(&a, &b) }
 	for _, svc := range slices.SortedFunc(slices.Values(o.Services), oldest) {
 		if _, copied := svc.Labels[settings.LabelGuestService]; copied {
-			if _, publishes := svc.Annotations[settings.Prefix+settings.KeyPublish]; publishes {
+			if _, publishes := svc.Annotations[settings.Prefix+network.KeyPublish]; publishes {
 				r.Problems = append(r.Problems, problem.New(problem.PublishedByGuest, onService(svc.Name),
 					problem.Args{"service": svc.Name, "guestService": svc.Labels[services.GuestNamespaceLabel] + "/" + svc.Labels[settings.LabelGuestService]}))
 			}
@@ -62,7 +62,7 @@ func publications(o objects.Objects) Reachable {
 	}
 	if len(left) > 0 {
 		r.Problems = append(r.Problems, problem.New(problem.TooManyPublished, onService(left[0]), problem.Args{
-			"service": left[0], "count": strconv.Itoa(len(left) - 1), "most": strconv.Itoa(maxPublications)}, settings.KeyPublish))
+			"service": left[0], "count": strconv.Itoa(len(left) - 1), "most": strconv.Itoa(maxPublications)}, network.KeyPublish))
 	}
 	return r
 }
@@ -82,11 +82,11 @@ func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *pr
 		e.Match = network.MatchServerName
 	}
 	if strings.HasPrefix(svc.Name, services.PassthroughService) {
-		return e, newProblem(problem.PublishedIsIngress, onService(svc.Name), args, settings.KeyPublish)
+		return e, newProblem(problem.PublishedIsIngress, onService(svc.Name), args, network.KeyPublish)
 	}
 	port, ok := tcpPort(svc, h.Port)
 	if !ok {
-		return e, newProblem(problem.PublishedHasNoPort, onService(svc.Name), args, settings.KeyPublish)
+		return e, newProblem(problem.PublishedHasNoPort, onService(svc.Name), args, network.KeyPublish)
 	}
 	e.Backend = backendAt(svc, port)
 	return e, nil

@@ -31,11 +31,11 @@ const fieldMachineNetwork = "spec.networking.machineNetwork"
 func setAddresses(all []merged, home int, o objects.Objects, base settings.Values) {
 	if home >= 0 && !all[home].CIDR.IsValid() {
 		all[home].CIDR = clusterCIDR(o.HostedCluster, base)
-		all[home].CIDRField = "annotation " + settings.KeyCIDR + " or " + fieldMachineNetwork
-		all[home].CIDRKeys = []string{settings.KeyCIDR, fieldMachineNetwork}
+		all[home].CIDRField = "annotation " + network.KeyCIDR + " or " + fieldMachineNetwork
+		all[home].CIDRKeys = []string{network.KeyCIDR, fieldMachineNetwork}
 	} else if home >= 0 && base.CIDR.IsValid() {
 		h := &all[home]
-		h.problems = append(h.problems, h.overriding(settings.KeyCIDR, h.CIDR.String(), base.CIDR.String())...)
+		h.problems = append(h.problems, h.overriding(network.KeyCIDR, h.CIDR.String(), base.CIDR.String())...)
 	}
 	for i := range all {
 		s := &all[i]
@@ -85,7 +85,7 @@ func ofNetworkAttachmentDefinitions() []settings.Key {
 // they are of the one at index home, where Derive says that it needs a gateway.
 func setClientNetworks(all []merged, home int, base settings.Values) {
 	answers := func(s merged) bool { return s.Primary && (s.Gateway.IsValid() || s.ofNAD.Gateway.IsValid()) }
-	gateway, k := slices.ContainsFunc(all, answers), settings.Named(settings.KeyClients)
+	gateway, k := slices.ContainsFunc(all, answers), settings.Named(network.KeyClientNetworks)
 	for i := range all {
 		s := &all[i]
 		switch {
@@ -110,12 +110,12 @@ func clusterCIDR(hc *hyperv1.HostedCluster, base settings.Values) netip.Prefix {
 // cidrOptions returns where a user can set the CIDR of a further network, as text and
 // as annotation keys.
 func cidrOptions(s network.NetworkRequest, first bool) (field string, keys []string) {
-	own := fmt.Sprintf("%s on NetworkAttachmentDefinition %s", settings.KeyCIDR, s.Attachment)
+	own := fmt.Sprintf("%s on NetworkAttachmentDefinition %s", network.KeyCIDR, s.Attachment)
 	if !first {
-		return "annotation " + own, []string{settings.KeyCIDR}
+		return "annotation " + own, []string{network.KeyCIDR}
 	}
-	ofPool := settings.KeyCIDR + "." + s.NodePools[0]
-	return fmt.Sprintf("annotation %s on the HostedCluster or %s", ofPool, own), []string{ofPool, settings.KeyCIDR}
+	ofPool := network.KeyCIDR + "." + s.NodePools[0]
+	return fmt.Sprintf("annotation %s on the HostedCluster or %s", ofPool, own), []string{ofPool, network.KeyCIDR}
 }
 
 // setContained sets the addresses of base in the network whose CIDR contains them.

@@ -115,7 +115,7 @@ func isolated(o objects.Objects, r network.NetworkRequest, found nadv1.NetworkAt
 	case found.Name == "":
 		return problem.Problems{nad.Problem(problem.NADNamespaceDiffers, a, args)}, false
 	}
-	args["annotation"] = settings.Prefix + settings.KeyNamespaces
+	args["annotation"] = settings.Prefix + network.KeyNamespaces
 	return problem.Problems{nad.Problem(problem.NADNamespaceNotGranted, a, args)}, true
 }
 

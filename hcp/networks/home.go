@@ -66,10 +66,10 @@ func nadValues(o objects.Objects, a network.Attachment) (settings.Values, proble
 func (s *merged) keepOwnCIDR(base settings.Values) {
 	own := s.ofNAD
 	s.CIDR, s.CIDRField, s.CIDRKeys = own.CIDR, own.CIDRField, []string{own.CIDRKey}
-	delete(s.without, settings.KeyCIDR)
+	delete(s.without, network.KeyCIDR)
 	if base.CIDR.IsValid() {
 		s.problems = append(slices.Clone(s.problems), s.Attachment.Problem(problem.ClusterCIDRNotTaken,
-			problem.Args{"value": base.CIDR.String(), "cidr": own.CIDR.String()}, settings.KeyCIDR))
+			problem.Args{"value": base.CIDR.String(), "cidr": own.CIDR.String()}, network.KeyCIDR))
 	}
 }
 
@@ -92,7 +92,7 @@ func cidrByName(o objects.Objects, all []merged, home int, base settings.Values)
 		if objects.SameAge(&pools[0], &np) && bootsFrom(np) != home {
 			return problem.Problems{all[home].Attachment.Problem(problem.NetworkCIDRByName,
 				problem.Args{"cidr": cidr.String(), "nodePool": pools[0].Name, "otherNodePool": np.Name},
-				settings.KeyCIDR+"."+pools[0].Name, settings.KeyCIDR+"."+np.Name)}
+				network.KeyCIDR+"."+pools[0].Name, network.KeyCIDR+"."+np.Name)}
 		}
 	}
 	return nil

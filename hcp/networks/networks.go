@@ -225,9 +225,9 @@ func noNetworks(o objects.Objects, base settings.Values, found int) problem.Prob
 		return problem.Problems{problem.New(problem.NodePoolMissing, problem.Subject{}, nil)}
 	}
 	if base.Network != "auto" && base.Network != "" {
-		return problem.Problems{problem.New(problem.NetworkNotNamed, problem.Subject{}, problem.Args{"network": base.Network}, settings.KeyNetwork, fieldAdditionalNetworks)}
+		return problem.Problems{problem.New(problem.NetworkNotNamed, problem.Subject{}, problem.Args{"network": base.Network}, network.KeyNetwork, fieldAdditionalNetworks)}
 	}
-	return problem.Problems{problem.New(problem.NoNetworkNamed, problem.Subject{}, nil, fieldAdditionalNetworks, settings.KeyNetwork)}
+	return problem.Problems{problem.New(problem.NoNetworkNamed, problem.Subject{}, nil, fieldAdditionalNetworks, network.KeyNetwork)}
 }
 
 // Wanted returns the names of the networks that must not be removed: those that some

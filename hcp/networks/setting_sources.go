@@ -26,8 +26,8 @@ func SettingSources(o objects.Objects, s network.NetworkRequest) map[string]stri
 			out[k.Name] = from
 		}
 	}
-	if out[settings.KeyCIDR] == "" && s.CIDR.IsValid() && machineNetwork(o.HostedCluster) == s.CIDR {
-		out[settings.KeyCIDR] = "spec.networking.machineNetwork"
+	if out[network.KeyCIDR] == "" && s.CIDR.IsValid() && machineNetwork(o.HostedCluster) == s.CIDR {
+		out[network.KeyCIDR] = "spec.networking.machineNetwork"
 	}
 	return out
 }

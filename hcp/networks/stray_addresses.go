@@ -7,6 +7,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -21,7 +22,7 @@ func strayAddresses(all []merged, home int, o objects.Objects, base settings.Val
 		problems = append(problems, problem.New(c, problem.Subject{Kind: string(settings.OnHostedCluster), Name: o.HostedCluster.Name}, problem.Args{"value": value}, key))
 	}
 	if base.CIDR.IsValid() && home < 0 {
-		report(problem.ClusterCIDRUnused, settings.KeyCIDR, base.CIDR.String())
+		report(problem.ClusterCIDRUnused, network.KeyCIDR, base.CIDR.String())
 	}
 	for _, k := range settings.Keys() {
 		for _, p := range k.Parts(base) {

@@ -109,5 +109,5 @@ func NamedNADs(o Objects) []network.Attachment {
 
 // Selected returns the value of annotation network.
 func Selected(hc *hyperv1.HostedCluster) string {
-	return strings.TrimSpace(hc.Annotations[settings.Prefix+settings.KeyNetwork])
+	return strings.TrimSpace(hc.Annotations[settings.Prefix+network.KeyNetwork])
 }

@@ -17,30 +17,6 @@ import (
 // Prefix is the prefix of every annotation key of oooi.
 const Prefix = wire.Prefix
 
-// Annotation keys without the prefix that other packages use.
-const (
-	KeyNetwork      = "network"
-	KeyCIDR         = "cidr"
-	KeyGateway      = "gateway"
-	KeyClients      = "client-networks"
-	KeyAppsAddress  = "apps-address"
-	KeyServices     = "services"
-	KeyAllowedHosts = "allowed-hosts"
-	KeyPublish      = "publish"
-	KeyNTPServers   = "ntp-servers"
-	KeyDNSRecords   = "dns-records"
-	KeyPodDNS       = "management-dns"
-	KeyAccessLog    = "access-log"
-	KeyAccess       = "management-access"
-	KeyAccessFrom   = "management-access-from"
-	KeyAccessBy     = "management-access-accounts"
-	KeyPaused       = "paused"
-	KeyNamespaces   = "allowed-namespaces"
-	KeyInfra        = "infrastructure"
-
-	KeyEdgeNodeSelector = "edge-node-selector"
-)
-
 // LabelGuestService is a label of the Services that KubeVirt's cloud provider copies from the hosted cluster
 // to the control plane namespace, with their annotations. A user of the hosted cluster set those, so
 // annotations of copies are neither read nor judged.
@@ -127,73 +103,73 @@ func rows() []Key {
 	cluster, both := Places{OnHostedCluster}, Places{OnHostedCluster, OnNodePool}
 	all := append(slices.Clip(both), OnNetworkAttachmentDefinition)
 	return append([]Key{
-		{Name: KeyNetwork, On: cluster, Default: "required", Example: "auto",
+		{Name: network.KeyNetwork, On: cluster, Default: "required", Example: "auto",
 			Meaning: "Enables oooi for this hosted cluster. `auto`: all networks that the NodePools name. `<namespace>/<name>`: only that NetworkAttachmentDefinition. Others that VMs use remain until no VM uses them. `none`: disables oooi and removes all its objects. Without the annotation they are removed, too, but after ten minutes of warning if VMs use a network.",
 			value:   into(networkNames(), func(s *Values) *string { return &s.Network })},
-		{Name: KeyCIDR, On: all, For: OneNetwork, PerNodePool: true, Default: "spec.networking.machineNetwork, for the network that VMs boot from", Example: "192.168.100.0/24",
+		{Name: network.KeyCIDR, On: all, For: OneNetwork, PerNodePool: true, Default: "spec.networking.machineNetwork, for the network that VMs boot from", Example: "192.168.100.0/24",
 			Meaning: "The IPv4 CIDR of the network. On a NodePool it applies to the first network that the NodePool lists. Set it on the NetworkAttachmentDefinition for any further network. The NetworkAttachmentDefinition has the lowest precedence.",
 			value:   into(cidrs(), func(s *Values) *netip.Prefix { return &s.CIDR })},
-		{Name: KeyGateway, On: all, For: OneNetwork, PerNodePool: true, Default: "none: the network is isolated", Example: "192.168.100.1",
+		{Name: network.KeyGateway, On: all, For: OneNetwork, PerNodePool: true, Default: "none: the network is isolated", Example: "192.168.100.1",
 			Meaning: "The address of a router on the network. DHCP sends it as the default route.",
 			value:   into(addresses(), func(s *Values) *netip.Addr { return &s.Gateway })},
-		{Name: KeyClients, On: all, For: OneNetwork, PerNodePool: true, Default: "none", Example: "10.9.0.0/16",
+		{Name: network.KeyClientNetworks, On: all, For: OneNetwork, PerNodePool: true, Default: "none", Example: "10.9.0.0/16",
 			Meaning: "IPv4 networks behind the gateway whose hosts can reach the service VIP: clients other than VMs, such as an office or a CI system. At most 64, each of 8 to 32 bits. Edges answer these hosts through the gateway, on the network's device. DNS answers them with the names of the hosted cluster, and refuses all others. It needs annotation `gateway`, and a network that OVN-Kubernetes does not provide.",
 			value:   into(limitedListOf(clientNetworks()), func(s *Values) *[]netip.Prefix { return &s.ClientNetworks })},
-		{Name: KeyServices, On: all, For: EachNetwork, NADFirst: true, Default: "all", Example: "dns,proxy",
+		{Name: network.KeyServices, On: all, For: EachNetwork, NADFirst: true, Default: "all", Example: "dns,proxy",
 			Meaning: "The servers that edges run: `dhcp`, `dns`, `ntp` and `proxy`. Leave out a server that the network already has. `none`: oooi does not serve the network, which is an error if VMs boot from it. On a NodePool it applies to the first network that the NodePool lists. On a NetworkAttachmentDefinition it overrides the HostedCluster.",
 			value:   into(serviceLists(), func(s *Values) *[]network.Service { return &s.Services }), means: servicesBesidesTime},
 		{Name: "edges", On: cluster, Default: "2, or 1 if spec.controllerAvailabilityPolicy is SingleReplica", Example: "2",
 			Meaning: "The number of edges of each network: `1` or `2`. With two edges, one keeps serving when the other fails. Changing the value does not change any address.",
 			value:   into(edgeCounts(), func(s *Values) *int { return &s.Edges })},
-		{Name: KeyEdgeNodeSelector, On: cluster, Default: "the node selectors of the network's NodePools", Example: "node-role.kubernetes.io/infra=,vlan100=yes",
+		{Name: network.KeyEdgeNodeSelector, On: cluster, Default: "the node selectors of the network's NodePools", Example: "node-role.kubernetes.io/infra=,vlan100=yes",
 			Meaning: "The labels of management cluster nodes that can run edges. A node needs all the labels, and access to the network. Overrides the node selectors of the NodePools. The operator's flag `--permit-edge-node-labels` limits the keys. Edges of a cluster whose `spec.tolerations` tolerate control plane nodes avoid these nodes, unless the flag permits their labels.",
 			value:   into(nodeLabelLists(), func(s *Values) *map[string]string { return &s.EdgeNodes })},
-		{Name: "edge-addresses", On: both, For: OneNetwork, Ordered: true, Default: "the second to fifth usable address", Example: "192.168.100.2-192.168.100.5",
+		{Name: network.KeyEdgeAddresses, On: both, For: OneNetwork, Ordered: true, Default: "the second to fifth usable address", Example: "192.168.100.2-192.168.100.5",
 			Meaning: "Four addresses for oooi, in this order: next-hop VIP, service VIP, and the two edge addresses.",
 			value:   into(addressLists(), func(s *Values) *[]netip.Addr { return &s.EdgeAddresses })},
-		{Name: "dhcp-range", On: both, For: OneNetwork, Default: "the tenth to the second-to-last usable address", Example: "192.168.100.10-192.168.100.253",
+		{Name: network.KeyDHCPRange, On: both, For: OneNetwork, Default: "the tenth to the second-to-last usable address", Example: "192.168.100.10-192.168.100.253",
 			Meaning: "The DHCP pool: addresses that VMs can get.",
 			value:   into(addressRanges(), func(s *Values) *network.Range { return &s.DHCPRange })},
-		{Name: "dhcp-exclude", On: both, For: OneNetwork, Default: "none", Example: "192.168.100.50-192.168.100.59",
+		{Name: network.KeyDHCPExclude, On: both, For: OneNetwork, Default: "none", Example: "192.168.100.50-192.168.100.59",
 			Meaning: "Addresses in the pool that DHCP never assigns.",
 			value:   into(listOf(addressRanges()), func(s *Values) *[]network.Range { return &s.DHCPExclude })},
-		{Name: "reservations", On: both, For: OneNetwork, Default: "none", Example: "02:00:00:00:00:01=192.168.100.20",
+		{Name: network.KeyReservations, On: both, For: OneNetwork, Default: "none", Example: "02:00:00:00:00:01=192.168.100.20",
 			Meaning: "Fixed addresses for MAC addresses.",
 			value:   into(listOf(reservations()), func(s *Values) *[]network.Reservation { return &s.Reservations })},
 		{Name: "lease-time", On: both, For: EachNetwork, Default: "1h", Example: "30m", value: into(leaseTimes(), func(s *Values) *network.Duration { return &s.LeaseTime }),
 			Meaning: "The DHCP lease time, from one minute to one week.",
 			means:   func(s Values) any { return cmp.Or(s.LeaseTime, network.DefaultLeaseTime) }},
-		{Name: "mtu", On: both, For: FirstNetworks, Default: "the NetworkAttachmentDefinition's", Example: "9000", value: into(mtus(), func(s *Values) *int { return &s.MTU }),
+		{Name: network.KeyMTU, On: both, For: FirstNetworks, Default: "the NetworkAttachmentDefinition's", Example: "9000", value: into(mtus(), func(s *Values) *int { return &s.MTU }),
 			Meaning: "The MTU in bytes (DHCP option 26), from 576 to 65535."},
-		{Name: KeyNTPServers, On: both, For: FirstNetworks, Default: "the service VIP, where edges answer NTP, if `services` has `ntp`", Example: "192.168.100.1",
+		{Name: network.KeyNTPServers, On: both, For: FirstNetworks, Default: "the service VIP, where edges answer NTP, if `services` has `ntp`", Example: "192.168.100.1",
 			Meaning: "NTP servers (DHCP option 42).",
 			value:   into(listOf(addresses()), func(s *Values) *[]netip.Addr { return &s.NTPServers })},
-		{Name: "dhcp-relays", On: both, For: FirstNetworks, Default: "none", Example: "192.168.100.1",
+		{Name: network.KeyDHCPRelays, On: both, For: FirstNetworks, Default: "none", Example: "192.168.100.1",
 			Meaning: "Addresses (`giaddr`) of the DHCP relays that edges answer, in the network's CIDR. Packets from other relays are dropped.",
 			value:   into(listOf(addresses()), func(s *Values) *[]netip.Addr { return &s.DHCPRelays })},
 		{Name: "search-domains", On: both, For: FirstNetworks, Ordered: true, Default: "the domain of the hosted cluster", Example: "blue.example.com",
 			Meaning: "DNS search domains (DHCP option 119).",
 			value:   into(listOf(domainNames()), func(s *Values) *[]string { return &s.SearchDomains })},
-		{Name: "dns-upstreams", On: both, For: FirstNetworks, Default: "`none` without a gateway, else `management`", Example: "192.168.100.1:53",
+		{Name: network.KeyUpstreams, On: both, For: FirstNetworks, Default: "`none` without a gateway, else `management`", Example: "192.168.100.1:53",
 			Meaning: "The DNS servers for names that edges do not answer. `none`: such queries are refused. `management`: the management cluster's resolver. Or a list of addresses on the network or outside the management cluster, at port 53 or 853. Edges reach those in the CIDR on the network, and all others through the pod network. Names of the management cluster are never forwarded. If `services` leaves out `dns`, DHCP sends these addresses to VMs.",
 			value:   into(upstreamLists(), func(s *Values) **network.Upstreams { return &s.Upstreams })},
-		{Name: KeyDNSRecords, On: cluster, For: FirstNetworks, Default: "none", Example: "registry.example.com=192.168.100.1",
+		{Name: network.KeyRecords, On: cluster, For: FirstNetworks, Default: "none", Example: "registry.example.com=192.168.100.1",
 			Meaning: "Additional DNS records, at most 64. A first label `*` is a wildcard. New VMs do not get these addresses.",
 			value:   into(limitedListOf(records()), func(s *Values) *[]network.Record { return &s.Records })},
-		{Name: KeyPodDNS, On: cluster, Default: "refuse", Example: "serve", value: into(oneOf("refuse", "serve"), func(s *Values) *bool { return &s.ManagementDNS }),
+		{Name: network.KeyPodDNS, On: cluster, Default: "refuse", Example: "serve", value: into(oneOf("refuse", "serve"), func(s *Values) *bool { return &s.ManagementDNS }),
 			Meaning: "Whether edges resolve published names for pods of the management cluster: `serve` or `refuse`. Such a name resolves to the ClusterIP of its Service. `serve` creates Service `oooi-dns`, and allows pods of the namespaces `kube-system` and `openshift-dns` to query it. The management cluster's DNS must forward the names to it."},
-		{Name: KeyAppsAddress, On: cluster, Default: "none", Example: "192.168.100.6", value: into(addresses(), func(s *Values) *netip.Addr { return &s.AppsAddress }),
+		{Name: network.KeyAppsAddress, On: cluster, Default: "none", Example: "192.168.100.6", value: into(addresses(), func(s *Values) *netip.Addr { return &s.AppsAddress }),
 			Meaning: "The address of `*.apps` of the hosted cluster. New VMs do not get this address."},
-		{Name: KeyAllowedHosts, On: cluster, Default: "`auto` without a gateway, else `none`", Example: "auto,registry.example.com",
+		{Name: network.KeyAllowedHosts, On: cluster, Default: "`auto` without a gateway, else `none`", Example: "auto,registry.example.com",
 			Meaning: "External hosts that VMs can reach without a gateway. Edges select them by TLS server name. `auto`: the registries of the release image and its mirrors. At most 64 further hosts can follow; the default port is 443. `none`: no external host. The operator's flags `--permit-hosts` and `--permit-ports` limit them.",
 			value:   into(allowedHostLists(), func(s *Values) **AllowedHosts { return &s.AllowedHosts })},
 		{Name: "unknown-clients", On: cluster, For: EachNetwork, Default: "serve", Example: "ignore", value: into(oneOf("serve", "ignore"), func(s *Values) *bool { return &s.IgnoreUnknownClients }),
 			Meaning: "Whether DHCP serves clients whose MAC address belongs to no VM of the cluster: `serve` or `ignore`."},
-		{Name: KeyAccessLog, On: cluster, Default: "failures", Example: "all", value: into(accessLogs(), func(s *Values) *network.AccessLog { return &s.AccessLog }),
+		{Name: network.KeyAccessLog, On: cluster, Default: "failures", Example: "all", value: into(accessLogs(), func(s *Values) *network.AccessLog { return &s.AccessLog }),
 			Meaning: "Which connections through the proxy edges log when they end: `none`, `failures` or `all`. `failures`: connections that fail, such as those with a refused server name. Changing the value disrupts no connection. Floods are logged only in part ([metrics.md](metrics.md#the-access-log))."},
-		{Name: KeyInfra, On: cluster, Default: "external", Example: "here", value: into(oneOf("external", "here"), func(s *Values) *bool { return &s.VMsHere }),
+		{Name: network.KeyInfra, On: cluster, Default: "external", Example: "here", value: into(oneOf("external", "here"), func(s *Values) *bool { return &s.VMsHere }),
 			Meaning: "Where the VMs of a HostedCluster with spec.platform.kubevirt.credentials run: `external` (another cluster) or `here`. `here`: the kubeconfig points to this management cluster, such as through [oooi-apiproxy](api-rewriting.md), and `infraNamespace` is the control plane namespace."},
-		{Name: KeyPaused, On: cluster, Default: "spec.pausedUntil", Example: "true",
+		{Name: network.KeyPaused, On: cluster, Default: "spec.pausedUntil", Example: "true",
 			Meaning: "Pauses oooi for this hosted cluster: nothing is changed but the condition. `true`, or an RFC 3339 time at which the pause ends.",
 			value:   into(pauses(), func(s *Values) *string { return &s.Paused })},
 	}, slices.Concat(keysOfOthers(), accessKeys())...)
@@ -202,10 +178,10 @@ func rows() []Key {
 // keysOfOthers are the rows of objects that are neither a HostedCluster nor a NodePool.
 func keysOfOthers() []Key {
 	return []Key{
-		{Name: KeyNamespaces, On: Places{OnNetworkAttachmentDefinition}, Default: "its own namespace; all for `default` and the global namespaces of OpenShift's Multus", Example: "clusters-blue",
+		{Name: network.KeyNamespaces, On: Places{OnNetworkAttachmentDefinition}, Default: "its own namespace; all for `default` and the global namespaces of OpenShift's Multus", Example: "clusters-blue",
 			Meaning: "The control plane namespaces of the hosted clusters whose edges can join this network.",
 			value:   into(listOf(namespaces()), func(s *Values) *[]string { return &s.Namespaces })},
-		{Name: KeyPublish, On: Places{OnService}, Default: "not published", Example: "git.example.com:443",
+		{Name: network.KeyPublish, On: Places{OnService}, Default: "not published", Example: "git.example.com:443",
 			Meaning: "Names and ports at which VMs reach the Service, at most 64. All Services of a cluster together can have 256. On port 443, edges select the Service by TLS server name. On any other port, all connections go to the Service. It has no effect on copies of the hosted cluster's own Services.",
 			value:   into(limitedListOf(publishedHosts()), func(s *Values) *[]HostPort { return &s.Publish })},
 	}

@@ -117,7 +117,7 @@ func NodePoolOf(full string) (name string, ok bool) {
 // apply sets one value in s, and records where a CIDR is set.
 func (s *Values) apply(k Key, value, name string, on problem.Subject) error {
 	err := k.value.set(s, value)
-	if err == nil && k.Name == KeyCIDR {
+	if err == nil && k.Name == network.KeyCIDR {
 		s.CIDRKey, s.CIDRField = name, "annotation "+name+" on "+on.String()
 	}
 	return err

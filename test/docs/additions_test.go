@@ -38,7 +38,7 @@ func TestAddedCause(t *testing.T) {
 // it then.
 func TestAddedSetting(t *testing.T) {
 	added(t, "TestSettingThatWasAdded",
-		edit{"hcp/settings/table.go", `{Name: "dhcp-relays",`, `{Name: "spare-ntp-server", On: all, For: FirstNetworks, Default: "no spare server", Example: "192.168.100.9",
+		edit{"hcp/settings/table.go", `{Name: network.KeyDHCPRelays,`, `{Name: "spare-ntp-server", On: all, For: FirstNetworks, Default: "no spare server", Example: "192.168.100.9",
 			Meaning: "An NTP server that VMs ask last.",
 			value:   into(addresses(), func(s *Values) *netip.Addr { return &s.SpareNTPServer })},`},
 		edit{"network/request.go", "DHCPRelays    []netip.Addr", "SpareNTPServer netip.Addr `json:\"spareNTPServer,omitzero\"`"},

@@ -48,7 +48,7 @@ func TestRecipes(t *testing.T) {
 	for line := range strings.Lines(string(page)) {
 		recipe := map[string]string{}
 		for _, a := range settingInTable.FindAllStringSubmatch(line, -1) {
-			if known[a[1]] && a[1] != settings.KeyPublish {
+			if known[a[1]] && a[1] != network.KeyPublish {
 				recipe[a[1]] = a[2]
 			}
 		}

@@ -97,7 +97,7 @@ var mayImport = map[string][]string{
 	"cmd/oooi/gather":         {"cmd/oooi/command", "cmd/oooi/source", "edge/wire", "hcp", "version"},
 	"cmd/oooi/picture":        {"cmd/oooi/command", "cmd/oooi/plan", "cmd/oooi/source", "cmd/oooi/status", "explain", "hcp", "hcp/files", "network"},
 	"cmd/oooi/plan":           {"cmd/oooi/command", "cmd/oooi/source", "derive", "explain", "hcp", "hcp/files", "hcp/manifest", "hcp/networks", "hcp/settings", "network", "network/problem"},
-	"cmd/oooi/source":         {"edge/wire", "hcp", "hcp/files", "hcp/management", "hcp/manifest", "hcp/objects", "hcp/settings"},
+	"cmd/oooi/source":         {"edge/wire", "hcp", "hcp/files", "hcp/management", "hcp/manifest", "hcp/objects", "hcp/settings", "network"},
 	"cmd/oooi/status":         {"cmd/oooi/command", "cmd/oooi/source", "controllers/gather", "controllers/own", "controllers/report", "edge/leaseobject", "edge/wire", "explain", "hcp", "hcp/files", "hcp/objects", "hcp/services", "hcp/settings", "network", "network/problem", "reported", "version"},
 	"cmd/oooi-apiproxy":       {"hcp/apiproxy", "hcp/apirewrite", "hcp/apirewrite/protobuf", "version"},
 	"cmd/oooi-edge":           {"access", "dhcp", "dhcp/leasefile", "dhcp/reply", "dns", "edge/acd", "edge/agent", "edge/agent/connlog", "edge/agent/proxy", "edge/agent/scrape", "edge/agent/services", "edge/agent/serving", "edge/backends", "edge/device", "edge/files", "edge/health", "edge/kube", "edge/rundir", "edge/socket", "edge/source", "edge/trial", "edge/wire", "envoy/accesslog", "envoy/admin", "envoy/ads", "envoy/gate", "envoy/resources", "network", "network/resolvconf", "ntp", "reported", "version"},

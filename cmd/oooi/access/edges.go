@@ -22,6 +22,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 )
 
 // accessPage describes management access, and has the Role that the command needs.
@@ -69,10 +70,10 @@ func accessEdges(pods []corev1.Pod) (out []accessEdge) {
 
 // usable returns the edges of all that are Ready, of one network or, if it is empty, of each. Pods is how many edges there are, also
 // without an access proxy. An error says what to do.
-func usable(name client.ObjectKey, pods int, all []accessEdge, network string) (out []accessEdge, err error) {
+func usable(name client.ObjectKey, pods int, all []accessEdge, on string) (out []accessEdge, err error) {
 	var networks []string
 	for _, e := range all {
-		if networks = append(networks, e.network); e.ready && (network == "" || network == e.network) {
+		if networks = append(networks, e.network); e.ready && (on == "" || on == e.network) {
 			out = append(out, e)
 		}
 	}
@@ -83,9 +84,9 @@ func usable(name client.ObjectKey, pods int, all []accessEdge, network string) (
 		return nil, fmt.Errorf("HostedCluster %s has no edges. oooi status %s shows why", name, name)
 	case len(all) == 0:
 		return nil, fmt.Errorf("HostedCluster %s opens no destination. Set its annotation %s%s, such as to nodes:22,nodes:10250. See %s",
-			name, settings.Prefix, settings.KeyAccess, accessPage)
-	case network != "" && !slices.Contains(networks, network):
-		return nil, fmt.Errorf("--network %s: no edge with an access proxy is on it. Networks with one: %s", network, strings.Join(networks, ", "))
+			name, settings.Prefix, network.KeyAccess, accessPage)
+	case on != "" && !slices.Contains(networks, on):
+		return nil, fmt.Errorf("--network %s: no edge with an access proxy is on it. Networks with one: %s", on, strings.Join(networks, ", "))
 	case len(out) == 0:
 		return nil, fmt.Errorf("no edge of HostedCluster %s is Ready. oooi status %s shows why", name, name)
 	}

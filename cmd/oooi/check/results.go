@@ -199,7 +199,7 @@ func clusterChecks(f clusterFacts) checks {
 		out.Checks = append(out.Checks, checked{Name: name, Verdict: v, Why: why, Page: page})
 	}
 	if f.read && !f.optedIn {
-		add("opted in", warning, "It does not have the annotation "+settings.Prefix+settings.KeyNetwork+", so oooi serves nothing. Set it to auto.", command.Docs+"annotations.md")
+		add("opted in", warning, "It does not have the annotation "+settings.Prefix+network.KeyNetwork+", so oooi serves nothing. Set it to auto.", command.Docs+"annotations.md")
 		return out
 	}
 	for _, u := range append(f.unread, f.status.Unread...) {

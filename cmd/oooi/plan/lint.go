@@ -20,6 +20,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -166,11 +167,11 @@ func alone(a annotated, clusters []hcp.Objects) problem.Problems {
 // control plane of no hosted cluster. Without any in the input, that is unknown.
 func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 	inControlPlane := func(o hcp.Objects) bool { return hcp.ControlPlaneNamespace(o.HostedCluster) == a.Namespace }
-	if a.Kind != string(settings.OnService) || a.Namespace == "" || !a.sets(settings.KeyPublish) || len(clusters) == 0 || slices.ContainsFunc(clusters, inControlPlane) {
+	if a.Kind != string(settings.OnService) || a.Namespace == "" || !a.sets(network.KeyPublish) || len(clusters) == 0 || slices.ContainsFunc(clusters, inControlPlane) {
 		return nil
 	}
 	on := problem.Subject{Kind: a.Kind, Name: a.Name}
-	return problem.Problems{problem.New(problem.PublishedElsewhere, on, problem.Args{"namespace": a.Namespace}, settings.KeyPublish)}
+	return problem.Problems{problem.New(problem.PublishedElsewhere, on, problem.Args{"namespace": a.Namespace}, network.KeyPublish)}
 }
 
 // findings are without repetition. The plans of two clusters may find one fact.

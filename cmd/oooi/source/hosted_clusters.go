@@ -14,6 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 )
 
 // A HostedCluster is one to report. Object is nil if the user may not read it.
@@ -28,7 +29,7 @@ func (hc HostedCluster) Key() client.ObjectKey {
 }
 
 // ErrNoneOptedIn is the error of a command without a name.
-var ErrNoneOptedIn = errors.New("no HostedCluster has the annotation " + settings.Prefix + settings.KeyNetwork)
+var ErrNoneOptedIn = errors.New("no HostedCluster has the annotation " + settings.Prefix + network.KeyNetwork)
 
 // Selected returns the named hosted cluster, or without a name each that opted in.
 func Selected(ctx context.Context, api client.Reader, name client.ObjectKey) ([]HostedCluster, error) {

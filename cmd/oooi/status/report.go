@@ -143,7 +143,7 @@ func (f Facts) boot(r Report) statusAnswer {
 	case !f.Read:
 		return unknown("The HostedCluster cannot be read, and the operator's status is unknown. " + f.noReport)
 	case r.Condition == nil && !f.OptedIn:
-		return unknown("The HostedCluster does not have the annotation " + settings.Prefix + settings.KeyNetwork + ", so oooi serves nothing.")
+		return unknown("The HostedCluster does not have the annotation " + settings.Prefix + network.KeyNetwork + ", so oooi serves nothing.")
 	case r.Condition == nil:
 		return unknown("The operator has not reported. Check that the operator runs.")
 	case r.Condition.Current.Answer != explain.Yes:
