@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// The destinations that are no name and no address. Their names are also possible names of VMs.
+// The destinations that are neither a name nor an address. Their names are also possible names of VMs.
 const (
 	nodes = "nodes"
 	apps  = "apps"
@@ -203,7 +203,7 @@ func matches(planned, name string) bool {
 }
 
 // Dials reports whether an edge may dial a for a caller, whatever names and leases lead to it. It must be an IPv4 address
-// of a host in the network's CIDR, which is no address of edges, none that is published, and in no special block.
+// of a host in the network's CIDR, if no edge has it, it is not published, and no special block has it.
 func (p Policy) Dials(a netip.Addr) bool {
 	n := p.Network
 	first, last := network.HostAddress(n.CIDR, 1), network.HostAddress(n.CIDR, -1)

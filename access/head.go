@@ -51,7 +51,7 @@ func ParseHead(b []byte) (r Request, length int, refused *Refusal) {
 // longestMethod is longer than each registered method of HTTP, in bytes.
 const longestMethod = 32
 
-// notHTTP refuses bytes that are no first line of a request: TLS, SSH, or the preface of HTTP/2. Unless it is whole, line is
+// notHTTP refuses bytes that do not begin a request: TLS, SSH, or the preface of HTTP/2. Unless it is whole, line is
 // its beginning.
 func notHTTP(line string, whole bool) *Refusal {
 	if !whole {

@@ -20,7 +20,7 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// TestReports are read from Leases that are no DHCP leases, and only where an edge
+// TestReports are read from Leases that are not DHCP leases, and only where an edge
 // could have written them.
 func TestReports(t *testing.T) {
 	_, plan := twoEdges(t)

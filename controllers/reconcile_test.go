@@ -379,7 +379,7 @@ func testNetworkRetired(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Eventually(func() int { return len(h.snapshot(t)) }).WithTimeout(patience).Should(Equal(9))
 }
 
-// testUntouched: who did not opt in is not written to, or said anything of.
+// testUntouched: nothing is written to a cluster that did not opt in, and nothing is said of it.
 func testUntouched(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.newHosted(t, "alone", map[string]string{"network": "none"})

@@ -255,7 +255,7 @@ func confine(c *exec.Cmd) {
 	c.WaitDelay = 5 * time.Second
 }
 
-// got is what the client's script was told, as variables.
+// got has the variables that the client's script was given.
 func (g guest) got(reason string) map[string]string {
 	out := map[string]string{}
 	b, _ := os.ReadFile(g.record + "." + reason)

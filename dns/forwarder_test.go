@@ -49,7 +49,7 @@ func ageBy(h *Handler, d time.Duration) {
 	f.now = func() time.Time { return time.Now().Add(d) }
 }
 
-// others are the questions that are no probes.
+// others are the questions that are not probes.
 func (r *resolver) others() (out []string) {
 	for _, q := range r.questions() {
 		if q.Question[0].Qtype != dns.TypeNS {

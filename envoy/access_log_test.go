@@ -194,7 +194,7 @@ func (w *world) resets(t *testing.T, at, answer string) netip.AddrPort {
 	return netip.MustParseAddrPort(at)
 }
 
-// TestAccessLogNamesAreHarmless: a VM sends names that are no text, end a line or are as long as Envoy
+// TestAccessLogNamesAreHarmless: a VM sends names that are not text, that end a line, or that are as long as Envoy
 // takes. Its reports, and those after them, arrive.
 func TestAccessLogNamesAreHarmless(t *testing.T) {
 	g := NewWithT(t)

@@ -29,7 +29,7 @@ func pulling(t *testing.T, image string) hcp.Objects {
 }
 
 // externalHosts returns the allowed external hosts as "host:port", or
-// "host:port by proxy", and the problems that are no hints.
+// "host:port by proxy", and the problems that are not hints.
 func externalHosts(o hcp.Objects) (hosts []string, problems problem.Problems) {
 	in, problems := translated(o)
 	for _, e := range in.Endpoints {

@@ -52,7 +52,7 @@ type sources struct {
 	said []string
 }
 
-// The names of sources that are no kind of networks.
+// The names of sources that are not kinds of networks.
 const (
 	serviceRangeSource  = "ServiceRange"
 	priorityClassSource = "PriorityClass"

@@ -10,7 +10,7 @@ import (
 	"github.com/cldmnky/oooi/config/rbac"
 )
 
-// TestRoleDiffers: the Operator Lifecycle Manager adds labels of its own, which are no difference.
+// TestRoleDiffers: the Operator Lifecycle Manager adds labels of its own, which make no difference.
 func TestRoleDiffers(t *testing.T) {
 	shipped, err := rbac.ControlPlane()
 	now := metav1.Now()

@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// BenchmarkRenewal measures one renewal of a known VM, from bytes to bytes, with 200 other
+// BenchmarkRenewal measures one renewal of a known VM, with decoding and encoding, with 200 other
 // VMs.
 func BenchmarkRenewal(b *testing.B) {
 	n := blue()

@@ -13,12 +13,10 @@ import (
 )
 
 const (
-	// macsEvery is how often the neighbor table is read while addresses are not in it, at most. macsFor is how old
-	// a reading may become.
+	// The neighbor table is read at most every macsEvery while addresses are missing in it. A reading is used for macsFor.
 	macsEvery, macsFor = time.Second, 10 * time.Second
 	// keptFor is how long a MAC is known after it left the kernel's table, which a VM can fill: it has 1,024 entries,
-	// for all pods of a node. kept addresses are known that way, at most, and keptOfOne of one MAC. They take
-	// about 1 MiB.
+	// for all pods of a node. At most kept addresses are known that way, and keptOfOne of one MAC. They take about 1 MiB.
 	keptFor         = 10 * time.Minute
 	kept, keptOfOne = 8192, 8
 )

@@ -142,7 +142,7 @@ func (s *leaseServer) confirms(t *testing.T, e *Leases, address string) (network
 	return l.AsWritten(), err
 }
 
-// tell tells an edge an event.
+// tell sends an event to an edge.
 func (e leaseEvent) tell(s *Leases) {
 	if o := newKeptLease(e.Lease); e.deleted {
 		s.observeDeletion(o)

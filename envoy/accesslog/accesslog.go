@@ -104,7 +104,7 @@ func connectionOf(e *accesslogdata.TCPAccessLogEntry) Connection {
 	return out
 }
 
-// addressOf returns the zero value for an address that is no IPv4 address. Others can be as long as a message.
+// addressOf returns the zero value for an address that is not an IPv4 address. Others can be as long as a message.
 func addressOf(a *corev3.Address) netip.AddrPort {
 	ip, err := netip.ParseAddr(a.GetSocketAddress().GetAddress())
 	if err != nil || !ip.Is4() {

@@ -40,7 +40,7 @@ func answer(r *discoveryv3.DeltaDiscoveryResponse, refused string) *discoveryv3.
 // A played Envoy has what it took. It leaves out connections, and that a cluster warms.
 type played struct {
 	byType map[string]map[string]*discoveryv3.Resource
-	// asked types, and the endpoints that were asked for.
+	// the types that were asked for, and the endpoints.
 	asked map[string]bool
 	wants map[string]bool
 	// had is which clusters that are not in the target had endpoints.

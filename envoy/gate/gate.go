@@ -44,9 +44,9 @@ type Gate struct {
 	// SetAsked is called with the percentage of connections that Envoy is to ask about, first in Run and then when it
 	// changes. While no source has half of its share it is a sample, so most connections wait for no answer.
 	SetAsked func(percent uint32)
-	// Reset, if set, is called with the sources that are full at some listeners. The kernel is to reset their new connections to
-	// these before Envoy has them, which asks only about those that have sent a ClientHello. It is called with nothing
-	// when nothing is to be reset at any listener. See CountReset.
+	// Reset, if set, is called with the sources that are full at some listeners. The kernel then resets their new connections to
+	// these listeners. Envoy asks only about connections that have sent a ClientHello, so it would be too late. Called with
+	// nothing, it resets none. See CountReset.
 	Reset func([]Senders) error
 	// Denied counts the connections that were closed, by reason: share or connections. Port is api or other.
 	Denied *prometheus.CounterVec

@@ -20,7 +20,7 @@ import (
 
 // VMs are checked by a TCP connection, since not every VM runs the server. A failed
 // connection is retried at other endpoints (connectAttempts), so the checks can be
-// slow. There may be hundreds of VMs.
+// rare. There may be hundreds of VMs.
 const (
 	checkInterval = 10 * time.Second
 	checkTimeout  = 2 * time.Second

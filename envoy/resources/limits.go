@@ -86,7 +86,7 @@ func (l Limits) Share(apart bool) uint32 {
 	return l.PerSource
 }
 
-// Enough is with how many connections a source is full: four fifths of its share. Then the kernel keeps new ones from Envoy.
+// Enough is the number of connections from which a source counts as full: four fifths of its share. Then the kernel keeps new ones from Envoy.
 // What opens until then is the rest, of which Envoy asks the gate.
 func Enough(share uint32) uint32 { return share - share/5 }
 

@@ -205,7 +205,7 @@ func TestRefusedUpgrade(t *testing.T) {
 	g.Expect(string(text)).To(Equal(`{"kind":"Status","apiVersion":"v1","message":"virtualmachines.kubevirt.io \"a\" not found"}`))
 }
 
-// TestUploads: a body that is no object has no limit, and arrives while it is sent.
+// TestUploads: a body that is not an object has no limit, and arrives while it is sent.
 func TestUploads(t *testing.T) {
 	for _, contentType := range []string{"application/octet-stream", ""} {
 		g := NewWithT(t)

@@ -20,7 +20,7 @@ var errSyntax = errors.New("the document is not valid JSON")
 // A node is one value. Nodes of a document stand in its order, so the values in an object follow the object.
 type node struct {
 	start, end       int32 // of the value in the text; of a string with its quotes
-	keyStart, keyEnd int32 // of the name within its quotes; equal for values that are no members, or have the name ""
+	keyStart, keyEnd int32 // of the name within its quotes; equal for values that are not members, or have the name ""
 	next             int32 // the first node after this value and all within it
 	kind             byte
 }

@@ -32,7 +32,7 @@ func separates(c byte) bool {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ',' || c == ':'
 }
 
-// next returns the index of the first byte at or after i that is no space and no separator.
+// next returns the index of the first byte at or after i that is neither a space nor a separator.
 func next(b []byte, i int) int {
 	for i < len(b) && separates(b[i]) {
 		i++

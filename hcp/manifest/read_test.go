@@ -127,7 +127,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestUnquoted: values that are no strings are taken as they stand there, in JSON too.
+// TestUnquoted: values that are not strings are taken as they stand there, in JSON too.
 func TestUnquoted(t *testing.T) {
 	g := NewWithT(t)
 	objects, _ := manifest.Read("f.yaml", []byte("kind: A\nmetadata:\n  name: x\n  annotations: {edges: 2, paused: true, mtu: '9000', none: null}\n  labels: {a: 1}\nspec: {x: 1}\n"))

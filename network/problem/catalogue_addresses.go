@@ -131,7 +131,7 @@ var (
 		Effect: "VMs resolve the names, but connections to them fail.",
 		Fix:    "Set addresses of hosts on the network, or set annotation gateway."})
 	RelaysUnreachable = declare("RelaysUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning,
-		What:   "Annotation {key} has addresses that are no hosts on network {network} ({cidr}): {servers}.",
+		What:   "Annotation {key} has addresses that are not hosts on network {network} ({cidr}): {servers}.",
 		Effect: "Edges have no route to these relay agents, so their VMs get no address.",
 		Fix:    "Set the addresses that the relay agents have on the network."})
 	NameServersUnreachable = declare("NameServersUnreachable", Entry{Reason: AddressConflict, Severity: SeverityError,
@@ -139,7 +139,7 @@ var (
 		Effect: "VMs cannot resolve names, so nodes do not become Ready.",
 		Fix:    "Set the address of a DNS server on the network, add dns to annotation services, or set annotation gateway."})
 	UpstreamUnreachable = declare("UpstreamUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning,
-		What: "Annotation {key} names {server}, which is no host of network {network} ({cidr}). It is an address of the edges, or the " +
+		What: "Annotation {key} names {server}, which is not a host of network {network} ({cidr}). It is an address of the edges, or the " +
 			"network or broadcast address.",
 		Effect: "Edges do not ask this server.",
 		Fix:    "Set the address of a DNS server."})
@@ -151,9 +151,9 @@ var (
 	UpstreamIsVM = declare("UpstreamIsVM", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "Annotation {key} names {server}, which is the address of VM {vm} on network {network}.",
 		Effect: "That VM can give any answer to the other VMs. While it is down, names outside the plan do not resolve.",
-		Fix:    "Set the address of a DNS server that is no VM of this cluster."})
+		Fix:    "Set the address of a DNS server that is not a VM of this cluster."})
 	ClientNetworkOverlaps = declare("ClientNetworkOverlaps", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "Annotation {key} names {clientNetwork} (network {network}), which overlaps {other}.",
-		Effect: "Edges need their own way there, so hosts in {clientNetwork} reach nothing at the service VIP. Others are served.",
+		Effect: "Edges reach {other} through the pod network, so they do not answer hosts in {clientNetwork}. All others are served.",
 		Fix:    "Set annotation {key} to the smaller networks that the clients are in."})
 )

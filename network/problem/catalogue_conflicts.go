@@ -99,11 +99,11 @@ var (
 		Effect: "Edges keep the address. VMs that send to this VM instead lose their connection to the API server.",
 		Fix:    "Remove the address from the VM, or delete the VM."})
 	VIPOfVM = declare("VIPOfVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
-		What:   "A host that is no edge answers for the {role} {address} of network {network}. VM {vm} (MAC {mac}) is named as this host.",
+		What:   "A host that is not an edge answers for the {role} {address} of network {network}. VM {vm} (MAC {mac}) is named as this host.",
 		Effect: "VMs that send to it reach no server of the edges. The edges serve all others.",
 		Fix:    "Check VM {vm} first: another VM can forge this. Then remove the address from it, or delete it. Filter forged addresses on the network."})
 	VIPOfHost = declare("VIPOfHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
-		What:   "A host that is no edge (MAC {mac}) answers for the {role} {address} of network {network}. No VM of the cluster has this MAC.",
+		What:   "A host that is not an edge (MAC {mac}) answers for the {role} {address} of network {network}. No VM of the cluster has this MAC.",
 		Effect: "VMs that send to it reach no server of the edges. The edges serve all others.",
 		Fix:    "Find the host with this MAC on the VLAN, and remove the address from it. Filter forged addresses on the network."})
 	PeerAddressOfVM = declare("PeerAddressOfVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
@@ -167,7 +167,7 @@ var (
 	SharedNetworkPending = declare("SharedNetworkPending", Entry{Reason: NetworkShared, Severity: SeverityError,
 		What:   "Hosted cluster {hostedCluster} on network {network} answers all DHCP clients.",
 		Effect: "It would also answer the VMs of this cluster, so the network is not served.",
-		Fix:    "Set annotation unknown-clients to ignore on {hostedCluster}. Its clients that are no VMs then get no address."})
+		Fix:    "Set annotation unknown-clients to ignore on {hostedCluster}. Its clients that are not VMs then get no address."})
 	NADDuplicatesRunning = declare("NADDuplicatesRunning", Entry{Reason: NetworkShared, Severity: SeverityWarning,
 		What:   "Network {network} is the same layer-2 network as {other}, which is in use.",
 		Effect: "It is served as {other} until no NodePool and no VM uses that one."})

@@ -148,7 +148,7 @@ func (s Story) wrap(name string, err error) error {
 	return fmt.Errorf("story %s: %s: %w", s.Name, name, err)
 }
 
-// difference is got, the story's file of that name, as differences to its base's.
+// difference returns got, the story's file of that name, as its differences to the same file of the base.
 // Nil where got is to be stored whole: what a user reads, and what has more
 // differences than lines.
 func (s Story) difference(name string, got []byte) ([]byte, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/prometheus"
 )
 
-// strictly reads the panels of a dashboard that are no rows. A field that Grafana does not know, or of another type, one that it
+// strictly reads the panels of a dashboard that are not rows. A field that Grafana does not know, or of another type, one that it
 // requires and that is missing, and a value out of its range are errors.
 func strictly(text []byte) ([]dashboard.Panel, error) {
 	var whole dashboard.Dashboard

@@ -55,8 +55,8 @@ func (p *Port) Send(from, to net.HardwareAddr, kind uint16, packet []byte) error
 	return err
 }
 
-// Until returns the packets, without their Ethernet headers, that arrived until the last
-// one of which stop is true. It fails if none such arrives for a minute.
+// Until returns the packets that arrived, without their Ethernet headers, up to the
+// first one for which stop is true. It fails if none such arrives for a minute.
 func (p *Port) Until(stop func(packet []byte) bool) ([][]byte, error) {
 	var out [][]byte
 	frame := make([]byte, 1<<16)

@@ -95,7 +95,7 @@ func TestNamesOnTheWireExistOnce(t *testing.T) {
 	})
 }
 
-// each calls f with every string in product code that is no import and no tag.
+// each calls f with every string in product code that is neither an import nor a tag.
 func each(t *testing.T, f func(s source, literal string)) {
 	for _, s := range sources(t) {
 		if !s.isProduct() {

@@ -1,5 +1,5 @@
 // This file tells where the documentation of this program is: at the tag of its release, so that a page does not
-// describe what another release does. Programs that are no release link to the newest pages.
+// describe what another release does. Programs that were not released link to the newest pages.
 
 package command
 

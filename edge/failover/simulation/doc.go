@@ -22,7 +22,7 @@
 // The gap of a VM is the longest time during which no new connection works although an edge
 // could carry it. A VM tries all the time. The cuts of a VM are the resets of its long
 // connection: its packets reach a kernel that does not know it, or its Envoy ends. A
-// connection whose packets reach nothing stalls, which is no cut.
+// connection whose packets reach nothing stalls, which is not a cut.
 //
 // # What is left out
 //

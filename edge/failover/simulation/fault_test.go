@@ -6,7 +6,7 @@ import "time"
 
 // How soon an agent notices what its servers report.
 const (
-	// silence is how long a server may be silent until it does not serve.
+	// silence is how long a server may be silent before it counts as down.
 	silence = 3 * time.Second
 	// push is how long a server's report takes.
 	push = 50 * time.Millisecond

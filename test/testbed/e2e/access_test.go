@@ -77,7 +77,7 @@ func testAccess(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	g.Expect(h.WaitEdges(t.Context())).To(Succeed())
 }
 
-// An sshServer is OpenSSH's on a host of the network that is no VM.
+// An sshServer is OpenSSH's on a host of the network that is not a VM.
 type sshServer struct {
 	address netip.Addr
 	// key is the file with the key of its user.

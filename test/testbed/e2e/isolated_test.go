@@ -48,7 +48,7 @@ func published(n network.Network) map[netip.Addr][]uint16 {
 	return ports
 }
 
-// testIsolated scans these ports from a VM, and sends as a hostile one.
+// testIsolated scans these ports from a VM, and sends what a hostile VM sends.
 func testIsolated(t *testing.T, b bed, h Hosted, w *worker.Worker, ports []uint16) {
 	g := NewWithT(t)
 	plan, err := h.Plan(t.Context())
@@ -167,7 +167,7 @@ func testHostile(t *testing.T, h Hosted, n network.Network, vm string) {
 	}
 }
 
-// anything are ports as arguments.
+// anything returns ports as arguments.
 func anything(ports []uint16) []any {
 	out := make([]any, len(ports))
 	for i, p := range ports {

@@ -99,7 +99,7 @@ func stageOf(t *testing.T, b bed, h Hosted, w *worker.Worker) *stage {
 	return s
 }
 
-// plug attaches a client that is no VM to a VLAN: a network namespace with an interface.
+// plug attaches a client that is not a VM to a VLAN: a network namespace with an interface.
 func (b bed) plug(t *testing.T, name string, vlan int) station {
 	t.Helper()
 	g := NewWithT(t)

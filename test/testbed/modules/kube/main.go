@@ -1,6 +1,6 @@
 // kubelite is etcd, kube-apiserver, kube-controller-manager, kube-scheduler,
 // kube-proxy, kubelet and kubectl in one file: which of them it is, the name it is
-// called by says, or its first argument. One link step, and one file, for all.
+// called by says, or its first argument. All share one link step and one file.
 package main
 
 import (
