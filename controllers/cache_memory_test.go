@@ -36,8 +36,8 @@ func TestBytesInCache(t *testing.T) {
 	}{
 		{"Service of others", 1700, serviceOfOthers},
 		{"EndpointSlice of others", 850, sliceOfOthers},
-		{"VM of others, on the pod network", 660, func(i int) map[string]any { return vmOfOthers(i, "pod", map[string]any{}) }},
-		{"VM of others, on a NAD", 1150, func(i int) map[string]any { return vmOfOthers(i, "multus", map[string]any{"networkName": "vlan100"}) }},
+		{"VM of others, on the pod network", 580, func(i int) map[string]any { return vmOfOthers(i, "pod", map[string]any{}) }},
+		{"VM of others, on a NAD", 1000, func(i int) map[string]any { return vmOfOthers(i, "multus", map[string]any{"networkName": "vlan100"}) }},
 		{"Deployment of an edge", 9500, ofCluster(t, "Deployment")},
 		{"NetworkPolicy of edges", 7500, ofCluster(t, "NetworkPolicy")},
 		{"plan", 19000, ofCluster(t, "ConfigMap")},

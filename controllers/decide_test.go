@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers/decide"
@@ -21,6 +20,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -28,8 +28,8 @@ import (
 
 // putVM is a machine on a network of w, by its definition.
 func putVM(w *gather.World, n network.Network) {
-	m := kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: hcp.ControlPlaneNamespace(w.HostedCluster), Name: "on-" + n.Attachment.Name}}
-	m.Spec.Networks = []kubevirtv1.Network{{Name: "iface1", NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: n.Attachment.String()}}}}
+	m := lenient.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: hcp.ControlPlaneNamespace(w.HostedCluster), Name: "on-" + n.Attachment.Name}}
+	m.Spec.Networks = []lenient.VMNetwork{{Name: "iface1", Multus: &lenient.VMMultus{NetworkName: n.Attachment.String()}}}
 	w.VMs = append(w.VMs, m)
 }
 

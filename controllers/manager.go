@@ -107,7 +107,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	kinds := &watch.Keeper{
 		Kinds: r.Kinds, Mapper: mgr.GetRESTMapper(), Cache: mgr.GetCache(), Controller: c,
 		Metrics: r.Metrics.Set, Log: log.WithName("kinds"), Watches: r.watches(),
-		Indexer: mgr.GetFieldIndexer(), Begun: map[watch.Informed]bool{}, Every: every.kinds, EveryMissing: every.missingKinds,
+		Indexer: mgr.GetFieldIndexer(), Every: every.kinds, EveryMissing: every.missingKinds,
 		Clusters: func(ctx context.Context) int { return len(r.everyCluster(ctx, nil)) }, Changed: make(chan event.GenericEvent, 1),
 	}
 	return add(kinds.Changed, all, kinds)

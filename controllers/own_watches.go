@@ -8,9 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -25,18 +23,19 @@ const ownWithin = time.Second
 
 // ownWatches are the watches of what oooi writes, except those of NADs and Leases.
 func (r *Reconciler) ownWatches() []watch.Watched {
-	return []watch.Watched{
-		{Object: &corev1.ConfigMap{}, Clusters: r.ownOf(own.ConfigMapKind), Within: ownWithin},
+	out := []watch.Watched{
 		{Object: &corev1.ConfigMap{}, Clusters: r.neighborsOfPlan, Predicates: []predicate.Predicate{planChanges}},
-		{Object: &corev1.ServiceAccount{}, Clusters: r.ownOf(own.ServiceAccountKind), Within: ownWithin},
-		{Object: &rbacv1.Role{}, Clusters: r.ownOf(own.RoleKind), Within: ownWithin},
-		{Object: &rbacv1.RoleBinding{}, Clusters: r.ownOf(own.RoleBindingKind), Within: ownWithin},
-		{Object: &rbacv1.RoleBinding{}, Clusters: r.ownOf(own.RoleBindingKind), Within: ownWithin, Cache: r.SecondNames},
-		{Object: &networkingv1.NetworkPolicy{}, Clusters: r.ownOf(own.NetworkPolicyKind), Within: ownWithin},
-		{Object: &networkingv1.NetworkPolicy{}, Clusters: r.ownOf(own.NetworkPolicyKind), Within: ownWithin, Cache: r.SecondNames},
 		{Object: &policyv1.PodDisruptionBudget{}, Clusters: r.ownOf(own.BudgetKind), Within: ownWithin},
 		{Object: &appsv1.Deployment{}, Clusters: r.ownOf(own.DeploymentKind)},
 	}
+	for _, x := range own.Names() {
+		w := watch.Watched{Object: x.Object, Clusters: r.ownOf(x.Kind), Within: ownWithin}
+		if x.Second {
+			w.Cache = r.SecondNames
+		}
+		out = append(out, w)
+	}
+	return out
 }
 
 // ownOf returns the clusters that an object of kind in a control plane namespace is for. It notes that

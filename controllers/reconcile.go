@@ -58,8 +58,7 @@ type Reconciler struct {
 	Client client.Client
 	// Live reads what no cache holds, and what must not be older than the last write of another client.
 	Live client.Reader
-	// SecondNames has the RoleBindings of edges, and the NetworkPolicies of management access. Nil:
-	// Client reads them.
+	// SecondNames has the objects with second names (own.Name). Nil: Client reads them.
 	SecondNames cache.Cache
 	Events      events.EventRecorder
 	// Kinds says which kinds are watched. Nil: all are.

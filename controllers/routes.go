@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -229,25 +228,14 @@ var reportsOther = predicate.Funcs{
 // comesMovesOrGoes also passes VMs whose addresses changed.
 var comesMovesOrGoes = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		return comesOrGoes.Update(e) || !reflect.DeepEqual(vmFieldsOf(e.ObjectOld), vmFieldsOf(e.ObjectNew))
+		return comesOrGoes.Update(e) || !reflect.DeepEqual(vmFields(e.ObjectOld), vmFields(e.ObjectNew))
 	},
 }
 
-// A vmFields is what is read of a VM.
-type vmFields struct {
-	networks   []kubevirtv1.Network
-	interfaces []kubevirtv1.VirtualMachineInstanceNetworkInterface
-	unreadable []lenient.Unreadable
-}
-
-func vmFieldsOf(o client.Object) vmFields {
-	vm, ok := o.(*lenient.VirtualMachineInstance)
-	if !ok {
-		return vmFields{}
-	}
-	out := vmFields{unreadable: vm.Unreadable}
-	if fields := vm.Read(); fields != nil {
-		out.networks, out.interfaces = fields.Spec.Networks, fields.Status.Interfaces
+// vmFields is what is read of a VM, without metadata.
+func vmFields(o client.Object) (out lenient.VirtualMachineInstance) {
+	if vm, ok := o.(*lenient.VirtualMachineInstance); ok {
+		out.Spec, out.Status, out.Unreadable = vm.Spec, vm.Status, vm.Unreadable
 	}
 	return out
 }

@@ -13,11 +13,11 @@ import (
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/files"
+	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -302,13 +302,13 @@ func annotatedFor(o hcp.Objects, np hyperv1.NodePool) bool {
 
 // addVM adds a VM of np, attached to np's current networks.
 func addVM(o *hcp.Objects, np hyperv1.NodePool) {
-	m := kubevirtv1.VirtualMachineInstance{}
+	m := lenient.VirtualMachineInstance{}
 	m.Name, m.Namespace = "remaining", hcp.ControlPlaneNamespace(o.HostedCluster)
 	if attached := np.Spec.Platform.Kubevirt.AttachDefaultNetwork; attached == nil || *attached {
-		m.Spec.Networks = append(m.Spec.Networks, kubevirtv1.Network{Name: "default", NetworkSource: kubevirtv1.NetworkSource{Pod: &kubevirtv1.PodNetwork{}}})
+		m.Spec.Networks = append(m.Spec.Networks, lenient.VMNetwork{Name: "default"})
 	}
 	for _, n := range np.Spec.Platform.Kubevirt.AdditionalNetworks {
-		m.Spec.Networks = append(m.Spec.Networks, kubevirtv1.Network{Name: n.Name, NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: n.Name}}})
+		m.Spec.Networks = append(m.Spec.Networks, lenient.VMNetwork{Name: n.Name, Multus: &lenient.VMMultus{NetworkName: n.Name}})
 	}
 	o.VMs = append(o.VMs, m)
 }

@@ -11,9 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -32,9 +32,9 @@ func TestWantedWhileVMUsesIt(t *testing.T) {
 	o.VMs = nil
 	g.Expect(wanted()).To(Equal([]string{"clusters.vlan200"}))
 
-	o.VMs = []kubevirtv1.VirtualMachineInstance{{}}
+	o.VMs = []lenient.VirtualMachineInstance{{}}
 	o.VMs[0].Namespace = "clusters-blue"
-	o.VMs[0].Spec.Networks = []kubevirtv1.Network{{NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: "bare"}}}, *kubevirtv1.DefaultPodNetwork()}
+	o.VMs[0].Spec.Networks = []lenient.VMNetwork{{Multus: &lenient.VMMultus{NetworkName: "bare"}}, {Name: "default"}}
 	g.Expect(wanted()).To(ContainElement("clusters-blue.bare"))
 
 	o.HostedCluster.Annotations[settings.Prefix+"network"] = "clusters/vlan200"
@@ -53,9 +53,8 @@ func TestVMsBootFrom(t *testing.T) {
 	booted := func() []string { in, _ := translated(o); return in.BootedFrom }
 	g.Expect(booted()).To(Equal([]string{"clusters.vlan100"}))
 	for i := range o.VMs {
-		spec := o.VMs[i].Spec.DeepCopy()
-		spec.Networks = append([]kubevirtv1.Network{*kubevirtv1.DefaultPodNetwork()}, spec.Networks...)
-		o.VMs[i].Spec = *spec
+		spec := &o.VMs[i].Spec
+		spec.Networks = append([]lenient.VMNetwork{{Name: "default"}}, spec.Networks...)
 	}
 	g.Expect(booted()).To(BeEmpty())
 }

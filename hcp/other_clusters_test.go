@@ -7,11 +7,11 @@ import (
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/files"
+	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -91,7 +91,7 @@ func TestRenderBesideADump(t *testing.T) {
 func TestManyAddressesOfAVM(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
-	i := slices.IndexFunc(o.VMs[0].Status.Interfaces, func(i kubevirtv1.VirtualMachineInstanceNetworkInterface) bool { return i.Name != "" })
+	i := slices.IndexFunc(o.VMs[0].Status.Interfaces, func(i lenient.VMInterface) bool { return i.Name != "" })
 	hostile := &o.VMs[0].Status.Interfaces[i]
 	few, _ := translated(o)
 	reported := hostile.IPs
@@ -111,18 +111,18 @@ func TestManyAddressesOfAVM(t *testing.T) {
 
 // TestVMAddresses checks that interfaces which only the guest agent reports are ignored.
 func TestVMAddresses(t *testing.T) {
-	vm := kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "worker"}}
-	vm.Spec.Networks = []kubevirtv1.Network{
-		{Name: "default", NetworkSource: kubevirtv1.NetworkSource{Pod: &kubevirtv1.PodNetwork{}}},
-		{Name: "iface1", NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: "vlan100"}}},
+	vm := lenient.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "worker"}}
+	vm.Spec.Networks = []lenient.VMNetwork{
+		{Name: "default"},
+		{Name: "iface1", Multus: &lenient.VMMultus{NetworkName: "vlan100"}},
 	}
-	vm.Status.Interfaces = []kubevirtv1.VirtualMachineInstanceNetworkInterface{
+	vm.Status.Interfaces = []lenient.VMInterface{
 		{Name: "default", IP: "10.128.0.7"},
 		{Name: "iface1", IP: "192.168.100.20", IPs: []string{"192.168.100.20", "fe80::1", "192.168.100.21"}},
-		{InterfaceName: "br-ex", IP: "192.168.100.2"},
+		{IP: "192.168.100.2"},
 	}
 	o := served(t)
-	o.VMs = []kubevirtv1.VirtualMachineInstance{vm}
+	o.VMs = []lenient.VirtualMachineInstance{vm}
 	in, _ := translated(o)
 	NewWithT(t).Expect(in.VMAddresses).To(Equal([]network.VMAddress{
 		{VM: "worker", Network: "clusters-blue.vlan100", Address: netip.MustParseAddr("192.168.100.20")},

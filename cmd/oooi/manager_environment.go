@@ -10,7 +10,6 @@ import (
 	"os"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/apirewrite"
@@ -40,7 +39,7 @@ func vmResource(rules *apirewrite.Rules) string {
 	if rules == nil {
 		return ""
 	}
-	own := schema.GroupResource{Group: kubevirtv1.SchemeGroupVersion.Group, Resource: "virtualmachineinstances"}
+	own := schema.GroupResource{Group: wire.KubeVirtGroup, Resource: "virtualmachineinstances"}
 	group, plural := rules.Resource(own.Group, own.Resource)
 	if server := (schema.GroupResource{Group: group, Resource: plural}); server != own {
 		return server.String()

@@ -9,7 +9,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
-	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/edge/wire"
 )
@@ -24,7 +23,7 @@ func EdgeRole(ns string) *rbacv1ac.RoleApplyConfiguration {
 	return rbacv1ac.Role(wire.ServiceAccount, ns).WithRules(
 		rule(corev1.GroupName, "configmaps", "get", "list", "watch").WithResourceNames(wire.PlanConfigMap),
 		rule(discoveryv1.GroupName, "endpointslices", "list", "watch"),
-		rule(kubevirtv1.SchemeGroupVersion.Group, "virtualmachineinstances", "list", "watch"),
+		rule(wire.KubeVirtGroup, "virtualmachineinstances", "list", "watch"),
 		rule(coordinationv1.GroupName, "leases", "get", "list", "watch", "create", "update", "delete"),
 	)
 }

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -88,16 +89,13 @@ func nodeFacts(nodes []corev1.Node) map[string]corev1.Node {
 
 // A Store holds the environment that was read last. The zero value holds none.
 type Store struct {
-	// reading is held by the one that reads, and guards sources. mu guards the rest.
+	// reading is held by the one that reads, and guards sources and seen.
 	reading sync.Mutex
 	sources sources
-	mu      sync.Mutex
-	known   bool
-	last    Environment
-	// changed is true if last differs from what the keeper told all clusters.
-	changed bool
-	// seen are the addresses in use, and when each was seen last. reading guards it.
+	// seen are the addresses in use, and when each was seen last.
 	seen map[netip.Addr]time.Time
+	// last is what was read last. Nil: nothing was.
+	last atomic.Pointer[Environment]
 }
 
 // stillObserved are now and the addresses that were seen within observedFor. Its caller holds reading.
@@ -110,29 +108,6 @@ func (s *Store) stillObserved(now []netip.Addr, at time.Time) []netip.Addr {
 	}
 	maps.DeleteFunc(s.seen, func(_ netip.Addr, last time.Time) bool { return at.Sub(last) >= observedFor })
 	return slices.Collect(maps.Keys(s.seen))
-}
-
-// current returns what was read last. ok is false if nothing was.
-func (s *Store) current() (e Environment, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last, s.known
-}
-
-// replace stores e. What was read before may differ, if anything was.
-func (s *Store) replace(e Environment) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.changed = s.changed || s.known && !s.last.Equals(e)
-	s.last, s.known = e, true
-}
-
-// tell reports whether what was read changed since the last call.
-func (s *Store) tell() (changed bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	changed, s.changed = s.changed, false
-	return changed
 }
 
 // With is e with what the plan in force knows of the management cluster, while a source was never read.
@@ -163,61 +138,58 @@ type Reader struct {
 
 // Current is what was read last. The first caller of all reads it.
 func (r Reader) Current(ctx context.Context) (Environment, error) {
-	if e, ok := r.current(); ok {
-		return e, nil
+	if e := r.last.Load(); e != nil {
+		return *e, nil
 	}
 	r.reading.Lock()
 	defer r.reading.Unlock()
-	e, ok := r.current()
-	if ok {
-		return e, nil
+	if e := r.last.Load(); e != nil {
+		return *e, nil
 	}
-	if err := r.read(ctx); err != nil {
-		return e, err
-	}
-	e, _ = r.current()
-	return e, nil
+	return r.read(ctx)
 }
 
-// Look reads the environment, and reports whether it changed since the last call.
+// Look reads the environment, and reports whether it changed.
 func (r Reader) Look(ctx context.Context) (changed bool, err error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
-	err = r.read(ctx)
-	return r.tell(), err
+	before := r.last.Load()
+	e, err := r.read(ctx)
+	return err == nil && before != nil && !before.Equals(e), err
 }
 
 // read reads and stores the environment. Of a source that cannot be read, what was read last
 // counts. Its caller holds reading.
-func (r Reader) read(ctx context.Context) error {
+func (r Reader) read(ctx context.Context) (e Environment, err error) {
 	nodes := &corev1.NodeList{}
 	if err := r.Cached.List(ctx, nodes, client.UnsafeDisableDeepCopy); err != nil {
-		return err
+		return e, err
 	}
 	tenants, err := r.controlPlaneNamespaces(ctx)
 	if err != nil {
-		return err
+		return e, err
 	}
 	used, err := r.addressesInUse(ctx, tenants)
 	if err != nil {
-		return err
+		return e, err
 	}
-	e := Environment{Nodes: nodes.Items}
+	e.Nodes = nodes.Items
 	slices.SortFunc(e.Nodes, func(a, b corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	known := &r.sources
 	e.Networks = r.managementNetworks(ctx)
 	m := management.Cluster{Networks: e.Networks, Observed: used}
 	m.Observed = r.stillObserved(m.Unreserved(e.Nodes), r.Now())
 	e.Observed = m.Unreserved(e.Nodes)
-	e.MultusIsolates = known.multusIsolates.read(func() (bool, error) {
+	known.multusIsolates = read(known.state(networkOperatorKind.String()), known.multusIsolates, func() (bool, error) {
 		_, err := r.Cached.RESTMapper().RESTMapping(networkOperatorKind)
 		return err == nil, requests.Present(err)
 	})
-	e.PriorityClass = known.priorityClass.read(func() (string, error) { return r.readPriorityClass(ctx) })
+	known.priorityClass = read(known.state(priorityClassSource), known.priorityClass, func() (string, error) { return r.readPriorityClass(ctx) })
+	e.MultusIsolates, e.PriorityClass = known.multusIsolates, known.priorityClass
 	e.unread = known.never()
 	r.reportSources(ctx)
-	r.replace(e)
-	return nil
+	r.last.Store(&e)
+	return e, nil
 }
 
 // addressesInUse are those of all Services and pods. The lists are large: one is released before the next.

@@ -30,21 +30,26 @@ const serviceRangeWithin = 5 * time.Minute
 // exist are not dialed. The caller holds reading.
 func (r Reader) managementNetworks(ctx context.Context) []network.ReservedDestination {
 	m, known := &management.Cluster{}, &r.sources
-	for _, kind := range management.Kinds() {
-		m.Networks = append(m.Networks, known.networks(kind).read(func() ([]network.ReservedDestination, error) { return r.networksOf(ctx, kind) })...)
+	if known.networks == nil {
+		known.networks = map[schema.GroupVersionKind][]network.ReservedDestination{}
 	}
+	for _, kind := range management.Kinds() {
+		known.networks[kind] = read(known.state(kind.GroupKind().String()), known.networks[kind], func() ([]network.ReservedDestination, error) { return r.networksOf(ctx, kind) })
+		m.Networks = append(m.Networks, known.networks[kind]...)
+	}
+	services := known.state(serviceRangeSource)
 	if m.KnowsServices() {
-		known.services.err = nil
-	} else {
-		if known.services.at.IsZero() || r.Now().Sub(known.services.at) >= serviceRangeWithin {
-			known.services.read(func() (network.ReservedDestination, error) { return r.ServiceRange(ctx) })
-			if known.services.err == nil {
-				known.services.at = r.Now()
-			}
+		services.err = nil
+		return m.Networks
+	}
+	if r.Now().Sub(known.servicesAt) >= serviceRangeWithin {
+		known.services = read(services, known.services, func() (network.ReservedDestination, error) { return r.ServiceRange(ctx) })
+		if services.err == nil {
+			known.servicesAt = r.Now()
 		}
-		if known.services.ok {
-			m.Networks = append(m.Networks, known.services.last)
-		}
+	}
+	if services.ok {
+		m.Networks = append(m.Networks, known.services)
 	}
 	return m.Networks
 }
@@ -63,7 +68,7 @@ func (r Reader) networksOf(ctx context.Context, kind schema.GroupVersionKind) (o
 		}
 	}
 	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
-		if len(r.sources.networks(kind).last) == 0 {
+		if len(r.sources.networks[kind]) == 0 {
 			return nil, nil
 		}
 	}

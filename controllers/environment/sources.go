@@ -18,36 +18,24 @@ import (
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
-// A lastRead is one part of the environment. The zero value was never read.
-type lastRead[T any] struct {
-	// last is what was read last. ok is false if nothing ever was.
-	last T
-	ok   bool
+// A source is one part of the environment. The zero value was never read.
+type source struct {
+	// ok is true if it was ever read.
+	ok bool
 	// err is why it cannot be read at present.
 	err error
 }
 
-// read returns what get reads, or what was read last.
-func (s *lastRead[T]) read(get func() (T, error)) T {
-	value, err := get()
-	if s.err = err; err == nil {
-		s.last, s.ok = value, true
-	}
-	return s.last
-}
-
-// A serviceSource is the range of Services as the API server named it in a dry run, and when.
-type serviceSource struct {
-	lastRead[network.ReservedDestination]
-	at time.Time
-}
-
-// sources are all of them. The zero value knows nothing.
+// sources are what was read last of each. The zero value knows nothing.
 type sources struct {
-	of             map[schema.GroupVersionKind]*lastRead[[]network.ReservedDestination]
-	services       serviceSource
-	priorityClass  lastRead[string]
-	multusIsolates lastRead[bool]
+	states map[string]*source
+	// networks are those that objects of a kind name.
+	networks map[schema.GroupVersionKind][]network.ReservedDestination
+	// services is the range of Services as the API server named it in a dry run, and servicesAt when.
+	services       network.ReservedDestination
+	servicesAt     time.Time
+	priorityClass  string
+	multusIsolates bool
 	// said are the names of the sources that the log named last.
 	said []string
 }
@@ -58,63 +46,57 @@ const (
 	priorityClassSource = "PriorityClass"
 )
 
-// networks are those that objects of a kind name.
-func (s *sources) networks(kind schema.GroupVersionKind) *lastRead[[]network.ReservedDestination] {
-	if s.of == nil {
-		s.of = map[schema.GroupVersionKind]*lastRead[[]network.ReservedDestination]{}
+// state is that of the source with this name.
+func (s *sources) state(name string) *source {
+	if s.states == nil {
+		s.states = map[string]*source{}
 	}
-	if s.of[kind] == nil {
-		s.of[kind] = &lastRead[[]network.ReservedDestination]{}
+	if s.states[name] == nil {
+		s.states[name] = &source{}
 	}
-	return s.of[kind]
+	return s.states[name]
 }
 
-// errors are why sources cannot be read, by name. Nil: the source can be.
-func (s *sources) errors() map[string]error {
-	out := map[string]error{
-		serviceRangeSource: s.services.err, priorityClassSource: s.priorityClass.err, networkOperatorKind.String(): s.multusIsolates.err,
+// read is what get reads of a source, or last if that fails.
+func read[T any](s *source, last T, get func() (T, error)) T {
+	value, err := get()
+	if s.err = err; err != nil {
+		return last
 	}
-	for kind, one := range s.of {
-		out[kind.GroupKind().String()] = one.err
-	}
-	return out
+	s.ok = true
+	return value
 }
 
 // never are the names of the sources that were never read, sorted.
 func (s *sources) never() []string {
 	var out []string
-	for kind, one := range s.of {
-		if !one.ok {
-			out = append(out, kind.GroupKind().String())
+	for _, name := range slices.Sorted(maps.Keys(s.states)) {
+		if x := s.states[name]; x.err != nil && !x.ok {
+			out = append(out, name)
 		}
 	}
-	if s.services.err != nil && !s.services.ok {
-		out = append(out, serviceRangeSource)
-	}
-	if !s.priorityClass.ok {
-		out = append(out, priorityClassSource)
-	}
-	slices.Sort(out)
 	return out
 }
 
 // reportSources updates the metrics, and logs if other sources cannot be read than before.
 func (r Reader) reportSources(ctx context.Context) {
-	s, all := &r.sources, r.sources.errors()
+	s := &r.sources
 	var failing, words []string
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		r.Metrics.SetBool(metrics.EnvironmentRead, all[name] == nil, name)
-		if all[name] != nil {
-			failing, words = append(failing, name), append(words, name+": "+requests.Sentence(all[name]))
+	for _, name := range slices.Sorted(maps.Keys(s.states)) {
+		err := s.states[name].err
+		r.Metrics.SetBool(metrics.EnvironmentRead, err == nil, name)
+		if err != nil {
+			failing, words = append(failing, name), append(words, name+": "+requests.Sentence(err))
 		}
 	}
-	r.Metrics.SetBool(metrics.ServiceRangeKnown, s.services.err == nil)
+	services := s.state(serviceRangeSource)
+	r.Metrics.SetBool(metrics.ServiceRangeKnown, services.err == nil)
 	if !slices.Equal(failing, s.said) {
 		logger := log.FromContext(ctx).WithName("environment")
 		switch {
 		case len(failing) == 0:
 			logger.Info("shared cluster state reloaded")
-		case slices.Contains(failing, serviceRangeSource) && !s.services.ok:
+		case slices.Contains(failing, serviceRangeSource) && !services.ok:
 			logger.Error(nil, "the range of Services is unknown: edges can dial addresses that no Service has yet", "problems", strings.Join(words, "; "))
 		default:
 			logger.Error(nil, "parts of the shared cluster state cannot be read, keeping their last known state", "problems", strings.Join(words, "; "))

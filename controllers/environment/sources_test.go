@@ -65,9 +65,8 @@ func TestEnvironmentSources(t *testing.T) {
 	set := metrics.Register(prometheus.NewRegistry(), metrics.Operator)
 	r := Reader{Store: &Store{}, Cached: mapped{api, mapper}, Live: api, Metrics: set, Now: time.Now}
 	read := func() Environment {
-		g.Expect(r.read(t.Context())).To(Succeed())
-		e, ok := r.current()
-		g.Expect(ok).To(BeTrue())
+		e, err := r.read(t.Context())
+		g.Expect(err).NotTo(HaveOccurred())
 		return e
 	}
 	isRead := func(source string) float64 {

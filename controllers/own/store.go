@@ -6,10 +6,14 @@ package own
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,18 +41,37 @@ func KeyOf(kind schema.GroupVersionKind, o metav1.Object) Key {
 	return Key{kind, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}
 }
 
-// Named are the objects of oooi that have one name in each control plane namespace.
+// A Name is the name that a kind of objects of oooi has in each control plane namespace.
+type Name struct {
+	Kind schema.GroupVersionKind
+	// Object is of the type that is cached.
+	Object client.Object
+	Name   string
+	// Second is true if another row has the kind, too. One cache holds one name of a kind, so that RBAC can
+	// allow no others.
+	Second bool
+}
+
+// Names are all of them.
+func Names() []Name {
+	return []Name{
+		{ConfigMapKind, &corev1.ConfigMap{}, wire.PlanConfigMap, false},
+		{ServiceAccountKind, &corev1.ServiceAccount{}, wire.ServiceAccount, false},
+		{RoleKind, &rbacv1.Role{}, wire.ServiceAccount, false},
+		{RoleBindingKind, &rbacv1.RoleBinding{}, ControlPlaneRole, false},
+		{RoleBindingKind, &rbacv1.RoleBinding{}, wire.ServiceAccount, true},
+		{NetworkPolicyKind, &networkingv1.NetworkPolicy{}, desired.EdgePolicy, false},
+		{NetworkPolicyKind, &networkingv1.NetworkPolicy{}, wire.AccessObject, true},
+	}
+}
+
+// Named are the objects of oooi with such names in ns, except its rights.
 func Named(ns string) []Key {
 	var out []Key
-	for _, x := range []struct {
-		kind schema.GroupVersionKind
-		name string
-	}{
-		{ConfigMapKind, wire.PlanConfigMap}, {ServiceAccountKind, wire.ServiceAccount},
-		{RoleKind, wire.ServiceAccount}, {RoleBindingKind, wire.ServiceAccount}, {NetworkPolicyKind, desired.EdgePolicy},
-		{NetworkPolicyKind, wire.AccessObject},
-	} {
-		out = append(out, Key{x.kind, types.NamespacedName{Namespace: ns, Name: x.name}})
+	for _, x := range Names() {
+		if key := (Key{x.Kind, types.NamespacedName{Namespace: ns, Name: x.Name}}); key != BindingKey(ns) {
+			out = append(out, key)
+		}
 	}
 	return out
 }
@@ -63,7 +86,7 @@ type Store struct {
 	// Client reads from the cache, live from the API server.
 	Client client.Client
 	Live   client.Reader
-	// SecondNames has the RoleBindings of edges, and the NetworkPolicies of management access. Nil: cached reads them.
+	// SecondNames has the objects with second names. Nil: Client reads them.
 	SecondNames cache.Cache
 	Writes      *Writes
 	Now         func() time.Time
@@ -72,8 +95,8 @@ type Store struct {
 // Cached is the object as the cache has it, and must not be changed. Nil: it has none.
 func (s Store) Cached(ctx context.Context, key Key) (client.Object, error) {
 	var reader client.Reader = s.Client
-	isSecond := key.Kind == RoleBindingKind && key.Name == wire.ServiceAccount || key.Kind == NetworkPolicyKind && key.Name == wire.AccessObject
-	if isSecond && s.SecondNames != nil {
+	isSecond := func(x Name) bool { return x.Second && x.Kind == key.Kind && x.Name == key.Name }
+	if s.SecondNames != nil && slices.ContainsFunc(Names(), isSecond) {
 		reader = s.SecondNames
 	}
 	o, err := s.newOwn(key.Kind)
@@ -205,13 +228,9 @@ func (s Store) Verify(ctx context.Context, ns string) {
 
 // MetadataOf is o's metadata, as an object of this kind.
 func MetadataOf(kind schema.GroupVersionKind, o client.Object) metav1.PartialObjectMetadata {
-	out := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(),
-		Labels: o.GetLabels(), Annotations: o.GetAnnotations(), OwnerReferences: o.GetOwnerReferences(), Finalizers: o.GetFinalizers(),
-		DeletionTimestamp: o.GetDeletionTimestamp(), CreationTimestamp: o.GetCreationTimestamp(),
-	}}
+	out := meta.AsPartialObjectMetadata(o)
 	out.SetGroupVersionKind(kind)
-	return out
+	return *out
 }
 
 // Learn reads an object live that no cache shows, and remembers it. Nil: there is none.

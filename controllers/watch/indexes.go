@@ -9,7 +9,6 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers/own"
@@ -89,9 +88,7 @@ func nadsOf(o client.Object) []string {
 		hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: objects.ClusterOf(o)}}
 		used = networks.UsedNADs(hcp.Objects{HostedCluster: hc, NodePools: []hyperv1.NodePool{*o.Fields}})
 	case *lenient.VirtualMachineInstance:
-		if vm := o.Read(); vm != nil {
-			used = networks.UsedNADs(hcp.Objects{VMs: []kubevirtv1.VirtualMachineInstance{*vm}})
-		}
+		used = networks.UsedNADs(hcp.Objects{VMs: []lenient.VirtualMachineInstance{*o}})
 	}
 	var out []string
 	for _, a := range used {

@@ -43,18 +43,18 @@ type Keeper struct {
 	Indexer    client.FieldIndexer
 	// Watches whose events are not handled yet.
 	Watches []Watched
-	// Begun are the informers that exist.
-	Begun map[Informed]bool
 	// Every is how often the state of all kinds is looked at, and EveryMissing that of those that the API server does not have yet.
 	Every, EveryMissing time.Duration
 	// Clusters is how many hosted clusters opted in.
 	Clusters func(context.Context) int
 	// Changed receives an event if another set of kinds is watched.
 	Changed chan event.GenericEvent
+	// begun are the informers that exist.
+	begun map[informed]bool
 }
 
-// An Informed is one informer: a cache has one for each kind and Go type.
-type Informed struct {
+// An informed is one informer: a cache has one for each kind and Go type.
+type informed struct {
 	cache  cache.Cache
 	gvk    schema.GroupVersionKind
 	object reflect.Type
@@ -65,6 +65,7 @@ func (k *Keeper) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
 func (k *Keeper) Start(ctx context.Context) error {
+	k.begun = map[informed]bool{}
 	all := append(slices.Clone(k.Watches), Watched{Object: &corev1.Node{}})
 	tick := time.NewTicker(k.Every)
 	defer tick.Stop()
@@ -95,8 +96,8 @@ func (k *Keeper) beginAll(ctx context.Context, all []Watched) error {
 		if err != nil {
 			return err
 		}
-		of := Informed{cmp.Or(w.Cache, k.Cache), gvk, reflect.TypeOf(w.Object)}
-		if k.Begun[of] {
+		of := informed{cmp.Or(w.Cache, k.Cache), gvk, reflect.TypeOf(w.Object)}
+		if k.begun[of] {
 			continue
 		}
 		there, err := requests.Exists(k.Mapper, gvk)
@@ -112,7 +113,7 @@ func (k *Keeper) beginAll(ctx context.Context, all []Watched) error {
 }
 
 // begin begins one informer. Its indexes come first, so no read lacks them.
-func (k *Keeper) begin(ctx context.Context, of Informed, object client.Object) error {
+func (k *Keeper) begin(ctx context.Context, of informed, object client.Object) error {
 	if of.cache == k.Cache {
 		if err := addIndexes(ctx, k.Indexer, object); err != nil {
 			return err
@@ -122,7 +123,7 @@ func (k *Keeper) begin(ctx context.Context, of Informed, object client.Object) e
 	if err != nil {
 		return err
 	}
-	k.Begun[of] = true
+	k.begun[of] = true
 	k.at(of.gvk, func(s *kindState) { s.synced, s.begun, s.err = append(s.synced, informer.HasSynced), time.Now(), nil })
 	return nil
 }

@@ -6,6 +6,7 @@ package watch
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"unique"
@@ -26,68 +27,60 @@ type sharedParts struct {
 	all map[string]any
 }
 
-// share replaces *part by an equal one that is remembered, or remembers it.
-func share[T any](s *sharedParts, part *T) {
-	text, err := json.Marshal(part)
+// share replaces a field by an equal one that is remembered, or remembers it.
+func (s *sharedParts) share(part reflect.Value) {
+	if kind := part.Kind(); kind != reflect.Pointer && kind != reflect.Slice && kind != reflect.Map && kind != reflect.Struct {
+		return
+	}
+	text, err := json.Marshal(part.Interface())
 	if err != nil || string(text) == "null" || string(text) == "{}" {
 		return
 	}
-	key := fmt.Sprintf("%T %s", part, text)
+	key := fmt.Sprintf("%s %s", part.Type(), text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known, ok := s.all[key].(T); ok {
-		*part = known
+	if known, ok := s.all[key]; ok {
+		part.Set(reflect.ValueOf(known))
 		return
 	}
 	if s.all == nil || len(s.all) >= maxParts {
 		s.all = map[string]any{}
 	}
-	s.all[key] = *part
+	s.all[key] = part.Interface()
 }
 
-// DeploymentTransform keeps what strippedDeployment does, with shared parts.
+// shareFields shares the fields of the struct that of points to, except one.
+func (s *sharedParts) shareFields(of any, except string) {
+	v := reflect.ValueOf(of).Elem()
+	for i := range v.NumField() {
+		if v.Type().Field(i).Name != except {
+			s.share(v.Field(i))
+		}
+	}
+}
+
+// DeploymentTransform shares the parts of Deployments, and keeps the managed fields of others, which tell drift.
 func DeploymentTransform() toolscache.TransformFunc {
 	parts := &sharedParts{}
 	return func(o any) (any, error) {
 		if d, ok := o.(*appsv1.Deployment); ok {
-			parts.shareTemplate(d)
+			parts.shareDeployment(d)
+			d.ManagedFields = slices.DeleteFunc(d.ManagedFields, func(m metav1.ManagedFieldsEntry) bool { return !own.IsForeign(m) })
 		}
-		return strippedDeployment(o)
+		return o, nil
 	}
 }
 
-// strippedDeployment keeps the managed fields of others, which tell drift.
-func strippedDeployment(o any) (any, error) {
-	if d, ok := o.(*appsv1.Deployment); ok {
-		d.ManagedFields = slices.DeleteFunc(d.ManagedFields, func(m metav1.ManagedFieldsEntry) bool { return !own.IsForeign(m) })
-	}
-	return o, nil
-}
-
-// shareTemplate shares the parts of d's pod template.
-func (s *sharedParts) shareTemplate(d *appsv1.Deployment) {
-	spec := &d.Spec.Template.Spec
-	share(s, &d.Spec.Selector)
-	share(s, &d.Spec.Template.Labels)
-	share(s, &spec.Volumes)
-	share(s, &spec.Affinity)
-	share(s, &spec.Tolerations)
-	share(s, &spec.TopologySpreadConstraints)
-	share(s, &spec.SecurityContext)
-	share(s, &spec.NodeSelector)
-	spec.Containers = slices.Clip(slices.Clone(spec.Containers))
-	for i := range spec.Containers {
-		c := &spec.Containers[i]
-		share(s, &c.Command)
-		share(s, &c.Env)
-		share(s, &c.Ports)
-		share(s, &c.Resources)
-		share(s, &c.VolumeMounts)
-		share(s, &c.LivenessProbe)
-		share(s, &c.ReadinessProbe)
-		share(s, &c.StartupProbe)
-		share(s, &c.Lifecycle)
-		share(s, &c.SecurityContext)
+// shareDeployment shares all parts of d but arguments, images and annotations of pods.
+func (s *sharedParts) shareDeployment(d *appsv1.Deployment) {
+	s.shareFields(&d.Spec, "Template")
+	s.share(reflect.ValueOf(&d.Spec.Template.Labels).Elem())
+	pod := &d.Spec.Template.Spec
+	s.shareFields(pod, "Containers")
+	pod.Containers = slices.Clip(slices.Clone(pod.Containers))
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		s.shareFields(c, "Args")
 		c.Image = unique.Make(c.Image).Value()
 		c.Args = slices.Clip(slices.Clone(c.Args))
 		for j := range c.Args {

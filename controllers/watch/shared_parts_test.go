@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"reflect"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -11,7 +12,7 @@ func TestPartsThatAreRememberedAreFew(t *testing.T) {
 	s := &sharedParts{}
 	for i := range 2 * maxParts {
 		part := []int{i}
-		share(s, &part)
+		s.share(reflect.ValueOf(&part).Elem())
 		NewWithT(t).Expect(part).To(Equal([]int{i}))
 	}
 	NewWithT(t).Expect(len(s.all)).To(BeNumerically("<=", maxParts))

@@ -79,7 +79,7 @@ func New(config *rest.Config, namespace, device string, log *slog.Logger) (*Kube
 }
 
 // VMResource is KubeVirt's name of VirtualMachineInstances: "plural.group".
-const VMResource = "virtualmachineinstances.kubevirt.io"
+const VMResource = "virtualmachineinstances." + wire.KubeVirtGroup
 
 // NameVMs sets the name that the API server has for VMResource. Version and fields are KubeVirt's.
 func (k *Kube) NameVMs(resource string) error {

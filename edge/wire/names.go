@@ -19,6 +19,9 @@ const (
 	// everything that oooi writes.
 	Owner = "oooi"
 
+	// KubeVirtGroup is KubeVirt's API group.
+	KubeVirtGroup = "kubevirt.io"
+
 	// PlanConfigMap holds the plan under PlanKey, in each control plane namespace.
 	PlanConfigMap = "oooi-plan"
 	PlanKey       = "plan.json"

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/lenient"
@@ -76,13 +75,12 @@ func (d *Dump) HasVMs() bool { return len(d.vms) > 0 }
 func AssumingVMs(o objects.Objects, last network.Plan) objects.Objects {
 	o.VMs = slices.Clone(o.VMs)
 	for _, n := range last.Networks {
-		var vm kubevirtv1.VirtualMachineInstance
+		var vm lenient.VirtualMachineInstance
 		vm.Namespace = objects.ControlPlaneNamespace(o.HostedCluster)
 		if !n.Primary {
-			vm.Spec.Networks = []kubevirtv1.Network{*kubevirtv1.DefaultPodNetwork()}
+			vm.Spec.Networks = []lenient.VMNetwork{{Name: "default"}}
 		}
-		on := kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: n.Attachment.String()}}
-		vm.Spec.Networks = append(vm.Spec.Networks, kubevirtv1.Network{Name: n.Name, NetworkSource: on})
+		vm.Spec.Networks = append(vm.Spec.Networks, lenient.VMNetwork{Name: n.Name, Multus: &lenient.VMMultus{NetworkName: n.Attachment.String()}})
 		o.VMs = append(o.VMs, vm)
 	}
 	return o

@@ -20,35 +20,16 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// The namespaced kinds that a Dump reads, as "<group> <Kind>".
+// The kinds that have annotations of oooi, and Routes, as "<group> <Kind>".
 const (
 	kindHostedCluster = "hypershift.openshift.io HostedCluster"
 	kindNodePool      = "hypershift.openshift.io NodePool"
 	kindNAD           = "k8s.cni.cncf.io NetworkAttachmentDefinition"
-	kindVM            = "kubevirt.io VirtualMachineInstance"
 	kindService       = "v1 Service"
 	kindRoute         = "route.openshift.io Route"
-	kindSlice         = "discovery.k8s.io EndpointSlice"
-	kindConfigMap     = "v1 ConfigMap"
-	// kindNode has no namespace.
-	kindNode = "v1 Node"
 	// kindLegacyRoute is how early versions of OpenShift wrote a Route.
 	kindLegacyRoute = "v1 Route"
 )
-
-// namespacedKinds are the kinds with a namespace that a Dump reads.
-func namespacedKinds() []string {
-	return []string{kindHostedCluster, kindNodePool, kindNAD, kindVM, kindService, kindRoute, kindSlice, kindConfigMap}
-}
-
-// dumpKinds are all kinds that a Dump reads.
-func dumpKinds() []string {
-	out := append(namespacedKinds(), kindNode)
-	for _, k := range management.Kinds() {
-		out = append(out, k.Group+" "+k.Kind)
-	}
-	return out
-}
 
 // A Dump collects the objects that matter to hosted clusters. The zero value is empty.
 type Dump struct {
@@ -66,6 +47,51 @@ type Dump struct {
 	unquoted []manifest.Object
 	// management are the networks of the management cluster.
 	management []network.ReservedDestination
+}
+
+// A kind is one that a Dump reads.
+type kind struct {
+	// name is "<group> <Kind>".
+	name       string
+	namespaced bool
+	// add adds an object in JSON.
+	add func([]byte) error
+}
+
+// kinds are all of them.
+func (d *Dump) kinds() []kind {
+	out := []kind{
+		{kindHostedCluster, true, addTo(&d.hostedClusters)},
+		{kindNodePool, true, addTo(&d.nodePools)},
+		{kindNAD, true, addTo(&d.nads)},
+		{wire.KubeVirtGroup + " VirtualMachineInstance", true, addTo(&d.vms)},
+		{kindService, true, addTo(&d.services)},
+		{kindRoute, true, addTo(&d.routes)},
+		{"discovery.k8s.io EndpointSlice", true, addTo(&d.pods)},
+		{"v1 ConfigMap", true, addTo(&d.plans)},
+		{"v1 Node", false, addTo(&d.nodes)},
+	}
+	for _, k := range management.Kinds() {
+		out = append(out, kind{k.Group + " " + k.Kind, false, func(object []byte) error {
+			var fields map[string]any
+			err := json.Unmarshal(object, &fields)
+			d.management = append(d.management, management.Networks(k, fields)...)
+			return err
+		}})
+	}
+	return out
+}
+
+// addTo returns a function that appends an object in JSON to list.
+func addTo[T any](list *[]T) func([]byte) error {
+	return func(object []byte) error {
+		var t T
+		if err := json.Unmarshal(object, &t); err != nil {
+			return err
+		}
+		*list = append(*list, t)
+		return nil
+	}
 }
 
 // Add reads all objects of one file, and skips objects of other kinds. The error names the first fault
@@ -88,24 +114,21 @@ func (d *Dump) Add(file []byte) error {
 
 // Matters reports whether AddObject reads o, or refuses it.
 func Matters(o manifest.Object) bool {
-	kind, err := kindOf(o)
-	return kind != "" || err != nil
+	k, err := (&Dump{}).kindOf(o)
+	return k != nil || err != nil
 }
 
 // AddObject adds an object, unless it is of a kind that does not matter. An error says why it cannot
 // be read; then it is not added.
 func (d *Dump) AddObject(o manifest.Object) error {
-	kind, err := kindOf(o)
-	if err == nil && kind != "" {
-		err = complete(o, kind)
-	}
-	if err == nil {
-		err = d.addObject(kind, o.JSON)
+	k, err := d.kindOf(o)
+	if err == nil && k != nil {
+		err = k.addComplete(o)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", o, err)
 	}
-	if kind != "" && len(o.Unquoted) > 0 {
+	if k != nil && len(o.Unquoted) > 0 {
 		d.unquoted = append(d.unquoted, o)
 	}
 	return nil
@@ -114,86 +137,36 @@ func (d *Dump) AddObject(o manifest.Object) error {
 // maxGroupTypos is how many characters of a mistyped API group differ at most.
 const maxGroupTypos = 3
 
-// kindOf returns which of dumpKinds o is of, or "". An error means that o looks like one of them and is not:
+// kindOf returns the kind of o, or nil. An error means that o looks like one of kinds and is not:
 // its group is missing or mistyped, or its kind is in another case or a plural. Of ConfigMaps, only plans matter.
-func kindOf(o manifest.Object) (string, error) {
+func (d *Dump) kindOf(o manifest.Object) (*kind, error) {
 	if strings.EqualFold(o.Kind, "ConfigMap") && o.Name != wire.PlanConfigMap {
-		return "", nil
+		return nil, nil
 	}
-	known := dumpKinds()
-	switch own := o.GroupKind(); {
-	case own == kindLegacyRoute:
-		return kindRoute, nil
-	case slices.Contains(known, own):
-		return own, nil
+	own, all := o.GroupKind(), d.kinds()
+	if own == kindLegacyRoute {
+		own = kindRoute
 	}
-	for _, k := range known {
-		group, kind, _ := strings.Cut(k, " ")
-		alike := strings.EqualFold(o.Kind, kind) || strings.EqualFold(o.Kind, kind+"s")
+	if i := slices.IndexFunc(all, func(k kind) bool { return k.name == own }); i >= 0 {
+		return &all[i], nil
+	}
+	for _, k := range all {
+		group, name, _ := strings.Cut(k.name, " ")
+		alike := strings.EqualFold(o.Kind, name) || strings.EqualFold(o.Kind, name+"s")
 		if alike && (!strings.Contains(o.Group, ".") || settings.Distance(strings.ToLower(o.Group), group) <= maxGroupTypos) {
-			return "", fmt.Errorf("want kind %s of group %s, not kind %s of group %q", kind, group, o.Kind, o.Group)
+			return nil, fmt.Errorf("want kind %s of group %s, not kind %s of group %q", name, group, o.Kind, o.Group)
 		}
 	}
-	return "", nil
+	return nil, nil
 }
 
-// complete returns an error if o does not say which object of its kind it is.
-func complete(o manifest.Object, kind string) error {
+// addComplete adds o if it says which object of its kind it is.
+func (k *kind) addComplete(o manifest.Object) error {
 	switch {
 	case o.Name == "":
 		return errors.New("it has no metadata.name")
-	case o.Namespace == "" && slices.Contains(namespacedKinds(), kind):
+	case o.Namespace == "" && k.namespaced:
 		return errors.New("it has no metadata.namespace, so it belongs to no hosted cluster. Set metadata.namespace")
 	}
-	return nil
-}
-
-func (d *Dump) addObject(kind string, object []byte) (err error) {
-	switch kind {
-	case kindHostedCluster:
-		d.hostedClusters, err = add(d.hostedClusters, object)
-	case kindNodePool:
-		d.nodePools, err = add(d.nodePools, object)
-	case kindNAD:
-		d.nads, err = add(d.nads, object)
-	case kindRoute:
-		d.routes, err = add(d.routes, object)
-	case kindService:
-		d.services, err = add(d.services, object)
-	case kindSlice:
-		d.pods, err = add(d.pods, object)
-	case kindNode:
-		d.nodes, err = add(d.nodes, object)
-	case kindVM:
-		d.vms, err = add(d.vms, object)
-	case kindConfigMap:
-		d.plans, err = add(d.plans, object)
-	default:
-		return d.addManagement(kind, object)
-	}
-	return err
-}
-
-// addManagement adds the networks of the management cluster that an object has.
-func (d *Dump) addManagement(kind string, object []byte) error {
-	for _, k := range management.Kinds() {
-		if k.Group+" "+k.Kind != kind {
-			continue
-		}
-		var fields map[string]any
-		if err := json.Unmarshal(object, &fields); err != nil {
-			return err
-		}
-		d.management = append(d.management, management.Networks(k, fields)...)
-	}
-	return nil
-}
-
-// add appends the object in JSON to list.
-func add[T any](list []T, object []byte) ([]T, error) {
-	var t T
-	if err := json.Unmarshal(object, &t); err != nil {
-		return nil, err
-	}
-	return append(list, t), nil
+	return k.add(o.JSON)
 }

@@ -4,8 +4,7 @@
 package lenient
 
 import (
-	"encoding/json"
-	"slices"
+	"reflect"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	operatorv1 "github.com/openshift/api/operator/v1"
@@ -13,14 +12,15 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kubevirtv1 "kubevirt.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // A HostedClusterFields has the fields of a HostedCluster, and one that the imported types lack.
 type HostedClusterFields struct {
 	hyperv1.HostedCluster
 	// GuestIngress is how the hosted cluster publishes its ingress. Nil: not set.
-	GuestIngress *operatorv1.EndpointPublishingStrategy `json:"-"`
+	GuestIngress *operatorv1.EndpointPublishingStrategy `path:"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy"`
 }
 
 // DeepCopyObject returns a copy of f.
@@ -28,31 +28,17 @@ func (f *HostedClusterFields) DeepCopyObject() runtime.Object {
 	return &HostedClusterFields{HostedCluster: *f.DeepCopy(), GuestIngress: f.GuestIngress.DeepCopy()}
 }
 
-// UnmarshalJSON decodes f. It returns the error of encoding/json.
-func (f *HostedClusterFields) UnmarshalJSON(b []byte) error {
-	var further struct {
-		Spec struct {
-			OperatorConfiguration struct {
-				IngressOperator struct {
-					EndpointPublishingStrategy *operatorv1.EndpointPublishingStrategy `json:"endpointPublishingStrategy"`
-				} `json:"ingressOperator"`
-			} `json:"operatorConfiguration"`
-		} `json:"spec"`
-	}
-	if err := json.Unmarshal(b, &further); err != nil {
-		return err
-	}
-	f.GuestIngress = further.Spec.OperatorConfiguration.IngressOperator.EndpointPublishingStrategy
-	return json.Unmarshal(b, &f.HostedCluster)
+// A kind is what is read of the objects of one kind. It is a schema.ObjectKind.
+type kind struct {
+	gvk    schema.GroupVersionKind
+	fields *projection
 }
 
-// A kind is what is read of the objects of one kind.
-type kind struct {
-	schema.GroupVersionKind
-	fields *projection
-	// reduce returns the small form of an object, nil if only metadata is read. Nil: the kind has none.
-	reduce func(any) smallForm
-}
+// GroupVersionKind implements schema.ObjectKind.
+func (k kind) GroupVersionKind() schema.GroupVersionKind { return k.gvk }
+
+// SetGroupVersionKind implements schema.ObjectKind. Clients that remove the kind change nothing.
+func (k kind) SetGroupVersionKind(schema.GroupVersionKind) {}
 
 // metadata are the fields that every kind needs.
 func metadata(further ...string) []string {
@@ -64,7 +50,7 @@ func metadata(further ...string) []string {
 }
 
 func hostedClusterKind() kind {
-	return kind{GroupVersionKind: hyperv1.GroupVersion.WithKind("HostedCluster"), fields: project(append(metadata("annotations"),
+	return kind{gvk: hyperv1.GroupVersion.WithKind("HostedCluster"), fields: project(reflect.TypeFor[HostedClusterFields](), append(metadata("annotations"),
 		"spec.pausedUntil",
 		"spec.controllerAvailabilityPolicy",
 		"spec.capabilities.disabled",
@@ -114,7 +100,7 @@ func hostedClusterKind() kind {
 }
 
 func nodePoolKind() kind {
-	return kind{GroupVersionKind: hyperv1.GroupVersion.WithKind("NodePool"), fields: project(append(metadata("annotations", "ownerReferences"),
+	return kind{gvk: hyperv1.GroupVersion.WithKind("NodePool"), fields: project(reflect.TypeFor[hyperv1.NodePool](), append(metadata("annotations", "ownerReferences"),
 		"spec.clusterName",
 		"spec.platform.kubevirt.additionalNetworks[].name",
 		"spec.platform.kubevirt.attachDefaultNetwork",
@@ -129,7 +115,7 @@ func nodePoolKind() kind {
 }
 
 func routeKind() kind {
-	return kind{GroupVersionKind: routev1.GroupVersion.WithKind("Route"), fields: project(append(metadata("labels"),
+	return kind{gvk: routev1.GroupVersion.WithKind("Route"), fields: project(reflect.TypeFor[routev1.Route](), append(metadata("labels"),
 		"spec.host",
 		"spec.port.targetPort",
 		"spec.tls.termination",
@@ -143,27 +129,18 @@ func routeKind() kind {
 }
 
 func nadKind() kind {
-	return kind{GroupVersionKind: nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"),
-		fields: project(append(metadata("labels", "annotations", "ownerReferences"), "spec.config")...)}
+	return kind{gvk: nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"),
+		fields: project(reflect.TypeFor[nadv1.NetworkAttachmentDefinition](), append(metadata("labels", "annotations", "ownerReferences"), "spec.config")...)}
 }
 
-// vmiKind keeps nothing but metadata of a VM that has no network of Multus, and little of others:
-// there are many in other namespaces.
 func vmiKind() kind {
-	return kind{GroupVersionKind: kubevirtv1.VirtualMachineInstanceGroupVersionKind,
-		fields: project(append(metadata(),
+	return kind{gvk: schema.GroupVersionKind{Group: wire.KubeVirtGroup, Version: "v1", Kind: "VirtualMachineInstance"},
+		fields: project(reflect.TypeFor[VirtualMachineInstance](), append(metadata(),
 			"spec.networks[].name",
 			"spec.networks[].multus.networkName",
 			"status.interfaces[].name",
 			"status.interfaces[].mac",
 			"status.interfaces[].ipAddress",
 			"status.interfaces[].ipAddresses",
-		)...),
-		reduce: func(o any) smallForm {
-			vm, ok := o.(*kubevirtv1.VirtualMachineInstance)
-			if !ok || !slices.ContainsFunc(vm.Spec.Networks, func(n kubevirtv1.Network) bool { return n.Multus != nil }) {
-				return nil
-			}
-			return smallVMOf(vm)
-		}}
+		)...)}
 }

@@ -8,10 +8,10 @@ import (
 )
 
 // members calls do with each member of the JSON object b. b must be valid JSON.
-func members(b []byte, do func(name string, value []byte)) {
+func members(b []byte, do func(name, value []byte)) {
 	for i := next(b, 1); i < len(b) && b[i] == '"'; i = next(b, i) {
 		nameEnd := end(b, i)
-		name := nameOf(b[i:nameEnd])
+		name := textOf(b[i:nameEnd])
 		start := next(b, nameEnd)
 		i = end(b, start)
 		do(name, b[start:i])
@@ -87,14 +87,14 @@ func endOfString(b []byte, i int) int {
 	return len(b)
 }
 
-// nameOf returns the name that the JSON string quoted stands for.
-func nameOf(quoted []byte) string {
+// textOf returns what the JSON string quoted stands for.
+func textOf(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 && len(quoted) >= 2 {
-		return string(quoted[1 : len(quoted)-1])
+		return quoted[1 : len(quoted)-1]
 	}
-	var name string
-	if json.Unmarshal(quoted, &name) != nil {
-		return ""
+	var text string
+	if json.Unmarshal(quoted, &text) != nil {
+		return nil
 	}
-	return name
+	return []byte(text)
 }

@@ -4,12 +4,7 @@
 package lenient
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"unique"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
@@ -19,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kubevirtv1 "kubevirt.io/api/core/v1"
 )
 
 // The kinds. Each is registered for the GroupVersionKind of the imported type (AddToScheme).
@@ -28,13 +22,12 @@ type (
 	NodePool                    = Object[hyperv1.NodePool, *hyperv1.NodePool]
 	Route                       = Object[routev1.Route, *routev1.Route]
 	NetworkAttachmentDefinition = Object[nadv1.NetworkAttachmentDefinition, *nadv1.NetworkAttachmentDefinition]
-	VirtualMachineInstance      = Object[kubevirtv1.VirtualMachineInstance, *kubevirtv1.VirtualMachineInstance]
 
-	HostedClusterList               = List[HostedClusterFields, *HostedClusterFields]
-	NodePoolList                    = List[hyperv1.NodePool, *hyperv1.NodePool]
-	RouteList                       = List[routev1.Route, *routev1.Route]
-	NetworkAttachmentDefinitionList = List[nadv1.NetworkAttachmentDefinition, *nadv1.NetworkAttachmentDefinition]
-	VirtualMachineInstanceList      = List[kubevirtv1.VirtualMachineInstance, *kubevirtv1.VirtualMachineInstance]
+	HostedClusterList               = List[HostedCluster, *HostedCluster]
+	NodePoolList                    = List[NodePool, *NodePool]
+	RouteList                       = List[Route, *Route]
+	NetworkAttachmentDefinitionList = List[NetworkAttachmentDefinition, *NetworkAttachmentDefinition]
+	VirtualMachineInstanceList      = List[VirtualMachineInstance, *VirtualMachineInstance]
 )
 
 // Imported is a pointer to an imported type, or to a struct that embeds one.
@@ -47,15 +40,10 @@ type Imported[T any] interface {
 
 // An Object holds one object of an imported type.
 type Object[T any, P Imported[T]] struct {
-	metav1.TypeMeta
-	// ObjectMeta has the metadata that is read. Annotations of kubectl are left out, and the UID where the
-	// kind has a small form.
+	// ObjectMeta has the metadata that is read. Annotations of kubectl are left out.
 	metav1.ObjectMeta
-	// Fields are the fields that are read, metadata included. Nil: only metadata is read, or the
-	// kind has a small form.
+	// Fields are the fields that are read, metadata included.
 	Fields P
-	// small is the form of Fields that is kept of kinds with very many objects. Nil: Fields is.
-	small smallForm
 	// Unreadable are the fields that are read and cannot be decoded. They are empty in Fields.
 	Unreadable []Unreadable
 }
@@ -71,126 +59,49 @@ type Unreadable struct {
 // UnmarshalJSON decodes what can be decoded. It never fails.
 func (o *Object[T, P]) UnmarshalJSON(b []byte) error {
 	k := kindOf[T]()
-	o.Fields, o.Unreadable = decode[T, P](k.fields, b)
+	o.Fields = new(T)
+	o.Unreadable = decode(k.fields, b, o.Fields)
 	if meta, ok := o.Fields.GetObjectMeta().(*metav1.ObjectMeta); ok {
 		delete(meta.Annotations, corev1.LastAppliedConfigAnnotation)
 		o.ObjectMeta = *meta
 	}
-	o.SetGroupVersionKind(k.GroupVersionKind)
-	o.Fields.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
+	o.Fields.GetObjectKind().SetGroupVersionKind(k.gvk)
 	o.Namespace = interned(o.Namespace)
-	if k.reduce != nil {
-		o.small = k.reduce(o.Fields)
-		o.Fields, o.UID, o.Annotations = nil, "", bookmark(o.Annotations)
-	}
 	return nil
-}
-
-// bookmark is annotations, or nil if there are none.
-func bookmark(annotations map[string]string) map[string]string {
-	if len(annotations) == 0 {
-		return nil
-	}
-	return annotations
 }
 
 // interned is text. Equal texts share their memory.
 func interned(text string) string { return unique.Make(text).Value() }
 
-// A smallForm needs less memory than the imported type. It is never changed.
-type smallForm interface {
-	// expand returns the object of the imported type, without metadata.
-	expand() metav1.Object
-}
-
-// Read returns the fields that are read, metadata included. Nil: only metadata is read. They must
-// not be changed.
-func (o *Object[T, P]) Read() P {
-	if o.small == nil {
-		return o.Fields
-	}
-	out, ok := o.small.expand().(P)
-	if !ok {
-		return nil
-	}
-	if meta, ok := out.GetObjectMeta().(*metav1.ObjectMeta); ok {
-		*meta = o.ObjectMeta
-	}
-	out.GetObjectKind().SetGroupVersionKind(o.GVK())
-	return out
-}
-
-// GVK returns the kind of o. Clients may remove it from TypeMeta.
-func (o *Object[T, P]) GVK() schema.GroupVersionKind { return kindOf[T]().GroupVersionKind }
-
-// decode decodes the fields of b that p keeps.
-func decode[T any, P Imported[T]](p *projection, b []byte) (P, []Unreadable) {
-	var bad []Unreadable
-	text := &bytes.Buffer{}
-	p.keep(text, b, "", &bad)
-	out := P(new(T))
-	if text.String() == "null" || json.Unmarshal(text.Bytes(), out) == nil {
-		return out, bad
-	}
-	rest := p
-	p.leaves(func(path string, alone *projection) {
-		text.Reset()
-		alone.keep(text, b, "", &[]Unreadable{})
-		if err := json.Unmarshal(text.Bytes(), P(new(T))); err != nil {
-			bad = append(bad, Unreadable{Field: path, Err: explain(err)})
-			rest = rest.without(path)
-		}
-	})
-	slices.SortFunc(bad, func(a, b Unreadable) int { return strings.Compare(a.Field, b.Field) })
-	text.Reset()
-	rest.keep(text, b, "", &[]Unreadable{})
-	out = P(new(T))
-	if err := json.Unmarshal(text.Bytes(), out); err != nil {
-		return P(new(T)), append(bad, Unreadable{Field: "spec", Err: explain(err)})
-	}
-	return out, bad
-}
-
-// maxErr limits Unreadable.Err in bytes: a library's error may contain the value.
-const maxErr = 200
-
-// explain returns what is wrong with a value.
-func explain(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		got, _, _ := strings.Cut(wrong.Value, " ")
-		return fmt.Sprintf("want %s, not %s", wrong.Type, got)
-	}
-	text := err.Error()
-	return text[:min(len(text), maxErr)]
-}
+// GetObjectKind implements runtime.Object. The kind is always the same.
+func (o *Object[T, P]) GetObjectKind() schema.ObjectKind { return kindOf[T]() }
 
 // DeepCopyObject returns a copy of o.
 func (o *Object[T, P]) DeepCopyObject() runtime.Object {
-	out := o.deepCopy()
-	return &out
-}
-
-func (o *Object[T, P]) deepCopy() Object[T, P] {
-	out := Object[T, P]{TypeMeta: o.TypeMeta, ObjectMeta: *o.ObjectMeta.DeepCopy(), small: o.small, Unreadable: slices.Clone(o.Unreadable)}
+	out := &Object[T, P]{ObjectMeta: *o.ObjectMeta.DeepCopy(), Unreadable: slices.Clone(o.Unreadable)}
 	if o.Fields != nil {
 		out.Fields, _ = o.Fields.DeepCopyObject().(P)
 	}
 	return out
 }
 
-// A List is a list of objects of an imported type.
-type List[T any, P Imported[T]] struct {
+// A List is a list of objects of one of the kinds.
+type List[E any, P interface {
+	*E
+	runtime.Object
+}] struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata"`
-	Items           []Object[T, P] `json:"items"`
+	Items           []E `json:"items"`
 }
 
 // DeepCopyObject returns a copy of l.
-func (l *List[T, P]) DeepCopyObject() runtime.Object {
-	out := &List[T, P]{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
+func (l *List[E, P]) DeepCopyObject() runtime.Object {
+	out := &List[E, P]{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
 	for i := range l.Items {
-		out.Items = append(out.Items, l.Items[i].deepCopy())
+		if item, ok := P(&l.Items[i]).DeepCopyObject().(P); ok {
+			out.Items = append(out.Items, *item)
+		}
 	}
 	return out
 }

@@ -5,20 +5,21 @@ import (
 	"strings"
 	"testing"
 
-	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	. "github.com/onsi/gomega"
-	routev1 "github.com/openshift/api/route/v1"
-	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp/lenient"
 )
 
 // decoded decodes the items as a list of the API server.
-func decoded[T any, P lenient.Imported[T]](t testing.TB, items ...string) lenient.List[T, P] {
+func decoded[E any, P interface {
+	*E
+	runtime.Object
+}](t testing.TB, items ...string) lenient.List[E, P] {
 	t.Helper()
-	var out lenient.List[T, P]
+	var out lenient.List[E, P]
 	if err := json.Unmarshal([]byte(`{"items":[`+strings.Join(items, ",")+`]}`), &out); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func TestOneBadObjectInAList(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			g := NewWithT(t)
-			list := decoded[hyperv1.NodePool](t, good, c.object, good)
+			list := decoded[lenient.NodePool](t, good, c.object, good)
 			g.Expect(list.Items).To(HaveLen(3))
 			for _, i := range []int{0, 2} {
 				g.Expect(list.Items[i].Fields.Spec.Replicas).To(HaveValue(Equal(int32(3))))
@@ -61,17 +62,18 @@ func TestOneBadObjectInAList(t *testing.T) {
 // interfaces that its guest agent reports are not kept of any VM.
 func TestVMsWithoutANetworkAreSmall(t *testing.T) {
 	g := NewWithT(t)
-	list := decoded[kubevirtv1.VirtualMachineInstance](t,
+	list := decoded[lenient.VirtualMachineInstance](t,
 		`{"metadata":{"name":"a","namespace":"other","labels":{"x":"y"},"annotations":{"x":"y"}},"spec":{"networks":[{"name":"default","pod":{}}],"domain":{"cpu":"new"}}}`,
 		`{"metadata":{"name":"b"},"spec":{"networks":[{"name":"n","multus":{"networkName":"vlan100","future":1}}]},
 		  "status":{"interfaces":[{"name":"n","mac":"02:00:00:00:00:01","ipAddress":"192.168.100.20","infoSource":"domain"},{"interfaceName":"br-ex","ipAddress":"192.168.100.2"}]}}`)
 	a, b := list.Items[0], list.Items[1]
-	g.Expect(a.Read()).To(BeNil())
+	g.Expect(a.Spec).To(BeZero())
+	g.Expect(a.Status).To(BeZero())
 	g.Expect(a.Name + a.Namespace).To(Equal("aother"))
 	g.Expect(a.Labels).To(BeEmpty())
 	g.Expect(a.Unreadable).To(BeEmpty())
-	g.Expect(b.Read().Spec.Networks[0].Multus.NetworkName).To(Equal("vlan100"))
-	g.Expect(b.Read().Status.Interfaces).To(Equal([]kubevirtv1.VirtualMachineInstanceNetworkInterface{{Name: "n", MAC: "02:00:00:00:00:01", IP: "192.168.100.20"}}))
+	g.Expect(b.Spec.Networks[0].Multus.NetworkName).To(Equal("vlan100"))
+	g.Expect(b.Status.Interfaces).To(Equal([]lenient.VMInterface{{Name: "n", MAC: "02:00:00:00:00:01", IP: "192.168.100.20"}}))
 	g.Expect(b.GetObjectKind().GroupVersionKind()).To(Equal(kubevirtv1.VirtualMachineInstanceGroupVersionKind), "events need it")
 }
 
@@ -80,9 +82,9 @@ func TestBookmarks(t *testing.T) {
 	g := NewWithT(t)
 	const bookmark = `{"metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true","other":"x"}}}`
 	ended := HaveKeyWithValue(metav1.InitialEventsAnnotationKey, "true")
-	g.Expect(decoded[kubevirtv1.VirtualMachineInstance](t, bookmark).Items[0].Annotations).To(And(ended, HaveLen(1)))
-	g.Expect(decoded[routev1.Route](t, bookmark).Items[0].Annotations).To(ended)
-	g.Expect(decoded[hyperv1.NodePool](t, bookmark).Items[0].Annotations).To(ended)
+	g.Expect(decoded[lenient.VirtualMachineInstance](t, bookmark).Items[0].Annotations).To(And(ended, HaveLen(1)))
+	g.Expect(decoded[lenient.Route](t, bookmark).Items[0].Annotations).To(ended)
+	g.Expect(decoded[lenient.NodePool](t, bookmark).Items[0].Annotations).To(ended)
 }
 
 // FuzzObject: no JSON value prevents the decoding of the other objects of a list.
@@ -101,15 +103,15 @@ func FuzzObject(f *testing.F) {
 			return
 		}
 		g := NewWithT(t)
-		pools := decoded[hyperv1.NodePool](t, good, object, good)
+		pools := decoded[lenient.NodePool](t, good, object, good)
 		g.Expect(pools.Items).To(HaveLen(3))
 		g.Expect(pools.Items[1].Fields).NotTo(BeNil())
 		g.Expect(pools.Items[2].Fields.Spec.ClusterName).To(Equal("blue"))
-		vms := decoded[kubevirtv1.VirtualMachineInstance](t, good, object, good)
-		g.Expect(vms.Items[2].Read().Spec.Networks[0].Multus.NetworkName).To(Equal("vlan100"))
-		g.Expect(decoded[routev1.Route](t, object, good).Items[1].Fields.Spec.Host).To(Equal("h"))
-		g.Expect(decoded[nadv1.NetworkAttachmentDefinition](t, object, good).Items[1].Fields.Spec.Config).To(Equal("{}"))
-		clusters := decoded[lenient.HostedClusterFields](t, object, good)
+		vms := decoded[lenient.VirtualMachineInstance](t, good, object, good)
+		g.Expect(vms.Items[2].Spec.Networks[0].Multus.NetworkName).To(Equal("vlan100"))
+		g.Expect(decoded[lenient.Route](t, object, good).Items[1].Fields.Spec.Host).To(Equal("h"))
+		g.Expect(decoded[lenient.NetworkAttachmentDefinition](t, object, good).Items[1].Fields.Spec.Config).To(Equal("{}"))
+		clusters := decoded[lenient.HostedCluster](t, object, good)
 		g.Expect(clusters.Items[0].Fields).NotTo(BeNil())
 		g.Expect(clusters.Items[1].Name).To(Equal("good"))
 		again := clusters.DeepCopyObject().(*lenient.HostedClusterList)
@@ -131,7 +133,7 @@ func TestWhatIsReadOfABadObject(t *testing.T) {
 			text, err := json.Marshal(whole)
 			g.Expect(err).NotTo(HaveOccurred())
 			parent[path[1]] = before
-			np := decoded[hyperv1.NodePool](t, string(text)).Items[0]
+			np := decoded[lenient.NodePool](t, string(text)).Items[0]
 			for _, u := range np.Unreadable {
 				g.Expect(u.Field).To(HavePrefix(strings.Join(path, ".")), "%v", value)
 			}

@@ -10,7 +10,6 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	kubevirtv1 "kubevirt.io/api/core/v1"
 )
 
 // kinds is made once and never changes.
@@ -19,7 +18,7 @@ var kinds = map[reflect.Type]kind{
 	reflect.TypeFor[hyperv1.NodePool]():                  nodePoolKind(),
 	reflect.TypeFor[routev1.Route]():                     routeKind(),
 	reflect.TypeFor[nadv1.NetworkAttachmentDefinition](): nadKind(),
-	reflect.TypeFor[kubevirtv1.VirtualMachineInstance](): vmiKind(),
+	reflect.TypeFor[VirtualMachineInstance]():            vmiKind(),
 }
 
 func kindOf[T any]() kind { return kinds[reflect.TypeFor[T]()] }
@@ -27,17 +26,21 @@ func kindOf[T any]() kind { return kinds[reflect.TypeFor[T]()] }
 // AddToScheme registers the kinds of this package in s. The imported types must not be in s. The
 // error is always nil.
 func AddToScheme(s *runtime.Scheme) error {
-	register[HostedClusterFields](s)
-	register[hyperv1.NodePool](s)
-	register[routev1.Route](s)
-	register[nadv1.NetworkAttachmentDefinition](s)
-	register[kubevirtv1.VirtualMachineInstance](s)
+	register[HostedCluster](s)
+	register[NodePool](s)
+	register[Route](s)
+	register[NetworkAttachmentDefinition](s)
+	register[VirtualMachineInstance](s)
 	return nil
 }
 
-func register[T any, P Imported[T]](s *runtime.Scheme) {
-	gvk := kindOf[T]().GroupVersionKind
-	s.AddKnownTypeWithName(gvk, &Object[T, P]{})
-	s.AddKnownTypeWithName(gvk.GroupVersion().WithKind(gvk.Kind+"List"), &List[T, P]{})
+func register[E any, P interface {
+	*E
+	runtime.Object
+}](s *runtime.Scheme) {
+	o := P(new(E))
+	gvk := o.GetObjectKind().GroupVersionKind()
+	s.AddKnownTypeWithName(gvk, o)
+	s.AddKnownTypeWithName(gvk.GroupVersion().WithKind(gvk.Kind+"List"), &List[E, P]{})
 	metav1.AddToGroupVersion(s, gvk.GroupVersion())
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
-	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -120,10 +120,10 @@ func isolated(o objects.Objects, r network.NetworkRequest, found nadv1.NetworkAt
 }
 
 // anyAttached reports whether some VM has an interface on a.
-func anyAttached(vms []kubevirtv1.VirtualMachineInstance, a network.Attachment) bool {
-	return slices.ContainsFunc(vms, func(vm kubevirtv1.VirtualMachineInstance) bool {
-		return slices.ContainsFunc(vm.Spec.Networks, func(n kubevirtv1.Network) bool {
-			has := slices.ContainsFunc(vm.Status.Interfaces, func(i kubevirtv1.VirtualMachineInstanceNetworkInterface) bool { return i.Name == n.Name })
+func anyAttached(vms []lenient.VirtualMachineInstance, a network.Attachment) bool {
+	return slices.ContainsFunc(vms, func(vm lenient.VirtualMachineInstance) bool {
+		return slices.ContainsFunc(vm.Spec.Networks, func(n lenient.VMNetwork) bool {
+			has := slices.ContainsFunc(vm.Status.Interfaces, func(i lenient.VMInterface) bool { return i.Name == n.Name })
 			return has && n.Multus != nil && nad.ParseName(n.Multus.NetworkName, vm.Namespace) == a
 		})
 	})

@@ -14,8 +14,8 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"golang.org/x/net/http/httpproxy"
 	corev1 "k8s.io/api/core/v1"
-	kubevirtv1 "kubevirt.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/hcp/services"
@@ -42,7 +42,7 @@ type Objects struct {
 	// they were not read.
 	Pods []netip.Addr
 	// VMs are the VirtualMachineInstances of the control plane namespace.
-	VMs []kubevirtv1.VirtualMachineInstance
+	VMs []lenient.VirtualMachineInstance
 	// Nodes of the management cluster. Empty if they were not read.
 	Nodes []corev1.Node
 	// Management holds further facts about the management cluster.

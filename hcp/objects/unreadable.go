@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/lenient"
@@ -19,7 +20,7 @@ import (
 // SetHostedCluster sets the hosted cluster of o.
 func (o *Objects) SetHostedCluster(hc *lenient.HostedCluster) {
 	o.HostedCluster, o.GuestIngress = &hc.Fields.HostedCluster, hc.Fields.GuestIngress
-	o.Unreadable = append(o.Unreadable, unreadable(hc)...)
+	o.Unreadable = append(o.Unreadable, unreadable(hc, hc.Unreadable)...)
 }
 
 // AddNodePools adds those of all NodePools that belong to o's hosted cluster.
@@ -40,8 +41,9 @@ func (o *Objects) AddRoutes(all []lenient.Route) {
 
 // AddVMs adds the VirtualMachineInstances of the control plane namespace.
 func (o *Objects) AddVMs(all []lenient.VirtualMachineInstance) {
+	o.VMs = append(o.VMs, all...)
 	for i := range all {
-		take(o, &o.VMs, &all[i])
+		o.Unreadable = append(o.Unreadable, unreadable(&all[i], all[i].Unreadable)...)
 	}
 }
 
@@ -53,17 +55,15 @@ func (o *Objects) AddNADs(all []lenient.NetworkAttachmentDefinition) {
 		n := &all[i]
 		o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, *n.Fields)
 		if slices.ContainsFunc(named, func(a network.Attachment) bool { return a.Namespace == n.Namespace && a.Name == n.Name }) {
-			o.Unreadable = append(o.Unreadable, unreadable(n)...)
+			o.Unreadable = append(o.Unreadable, unreadable(n, n.Unreadable)...)
 		}
 	}
 }
 
 // take appends what is read of object to list.
 func take[T any, P lenient.Imported[T]](o *Objects, list *[]T, object *lenient.Object[T, P]) {
-	o.Unreadable = append(o.Unreadable, unreadable(object)...)
-	if fields := object.Read(); fields != nil {
-		*list = append(*list, *fields)
-	}
+	o.Unreadable = append(o.Unreadable, unreadable(object, object.Unreadable)...)
+	*list = append(*list, *object.Fields)
 }
 
 // ClusterOf returns the name of the hosted cluster that np belongs to. If spec.clusterName cannot be
@@ -82,19 +82,19 @@ func ClusterOf(np *lenient.NodePool) string {
 // maxUnreadable limits how many fields of an object a problem names.
 const maxUnreadable = 3
 
-// unreadable returns a problem if object has fields that cannot be decoded.
-func unreadable[T any, P lenient.Imported[T]](object *lenient.Object[T, P]) problem.Problems {
-	if len(object.Unreadable) == 0 {
+// unreadable returns a problem if object has fields that cannot be decoded: all.
+func unreadable(object client.Object, all []lenient.Unreadable) problem.Problems {
+	if len(all) == 0 {
 		return nil
 	}
 	var fields, keys []string
-	for _, f := range object.Unreadable[:min(len(object.Unreadable), maxUnreadable)] {
+	for _, f := range all[:min(len(all), maxUnreadable)] {
 		fields = append(fields, fmt.Sprintf("%s: %s", f.Field, f.Err))
 		keys = append(keys, f.Field)
 	}
-	kind := object.GVK().Kind
-	on := problem.Subject{Kind: kind, Namespace: object.Namespace, Name: object.Name}
-	name := strings.TrimPrefix(object.Namespace+"/"+object.Name, "/")
+	kind := object.GetObjectKind().GroupVersionKind().Kind
+	on := problem.Subject{Kind: kind, Namespace: object.GetNamespace(), Name: object.GetName()}
+	name := strings.TrimPrefix(object.GetNamespace()+"/"+object.GetName(), "/")
 	return problem.Problems{problem.New(problem.FieldUnreadable, on,
 		problem.Args{"kind": kind, "object": name, "fields": strings.Join(fields, "; ")}, keys...)}
 }

@@ -14,7 +14,7 @@ import (
 
 // testTools are the modules that the operator's go.mod lists for its tests alone.
 func testTools() []string {
-	return []string{"github.com/google/go-cmp", "github.com/onsi/gomega", "sigs.k8s.io/randfill"}
+	return []string{"github.com/google/go-cmp", "github.com/onsi/gomega", "kubevirt.io/api", "sigs.k8s.io/randfill"}
 }
 
 // A requirement is one line of a go.mod.

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // operatorFacts are what was read of the one Deployment of the operator.
@@ -40,7 +41,7 @@ func neededRights() []authorizationv1.ResourceAttributes {
 		{Verb: "list", Group: "hypershift.openshift.io", Resource: "nodepools"},
 		{Verb: "patch", Group: "hypershift.openshift.io", Resource: "hostedclusters", Subresource: "status"},
 		{Verb: "list", Group: "k8s.cni.cncf.io", Resource: "network-attachment-definitions"},
-		{Verb: "list", Group: "kubevirt.io", Resource: "virtualmachineinstances"},
+		{Verb: "list", Group: wire.KubeVirtGroup, Resource: "virtualmachineinstances"},
 		{Verb: "list", Resource: "services"},
 		{Verb: "list", Resource: "nodes"},
 		{Verb: "list", Group: "apps", Resource: "deployments"},

@@ -19,6 +19,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/cmd/oooi/status"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -90,7 +91,7 @@ func neededKinds() []neededKind {
 		{kind: hcp.NewHostedCluster().GroupVersionKind(), of: "HyperShift", absent: "Install HyperShift or multicluster engine first."},
 		{kind: hcp.NodePoolKind(), of: "HyperShift", absent: "Install HyperShift or multicluster engine first."},
 		{kind: hcp.NADKind(), of: "Multus", absent: "Install Multus: it attaches edges and VMs to networks."},
-		{kind: source.KindOf("kubevirt.io", "v1", "VirtualMachineInstance"), of: "KubeVirt", absent: "Install KubeVirt or OpenShift Virtualization: nodes run in its VMs. If the API server has other names for its kinds, set --api-rules. If it is set, compare the rules with kubectl api-resources."},
+		{kind: source.KindOf(wire.KubeVirtGroup, "v1", "VirtualMachineInstance"), of: "KubeVirt", absent: "Install KubeVirt or OpenShift Virtualization: nodes run in its VMs. If the API server has other names for its kinds, set --api-rules. If it is set, compare the rules with kubectl api-resources."},
 		{kind: source.KindOf("route.openshift.io", "v1", "Route"), of: "OpenShift", absent: "Routes are unavailable. Publish the control plane by load balancers or node ports.", optional: true},
 	}
 }

@@ -51,7 +51,7 @@ func WantedOf(namespace, controlPlane string) []Wanted {
 		KindOf("", "v1", "Service"),
 		KindOf("route.openshift.io", "v1", "Route"),
 		KindOf("discovery.k8s.io", "v1", "EndpointSlice"),
-		KindOf("kubevirt.io", "v1", "VirtualMachineInstance"),
+		KindOf(wire.KubeVirtGroup, "v1", "VirtualMachineInstance"),
 		KindOf("", "v1", "Event"),
 	} {
 		out = append(out, Wanted{Kind: k, Namespace: controlPlane})

@@ -1,0 +1,89 @@
+// This file has what is read of VMs. A management cluster has tens of thousands, and most have nothing
+// to do with oooi.
+
+package lenient
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// A VirtualMachineInstance is what is read of a VM. Of one without a network of Multus, it has only metadata.
+type VirtualMachineInstance struct {
+	// ObjectMeta has neither UID nor annotations.
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              VMSpec   `json:"spec"`
+	Status            VMStatus `json:"status"`
+	// Unreadable are the fields that are read and cannot be decoded. They are empty.
+	Unreadable []Unreadable `json:"-"`
+}
+
+// A VMSpec is the spec of a VM. It is never changed.
+type VMSpec struct {
+	Networks []VMNetwork `json:"networks"`
+}
+
+// A VMNetwork is a network that a VM attaches to.
+type VMNetwork struct {
+	Name string `json:"name"`
+	// Multus is nil if it is the pod network.
+	Multus *VMMultus `json:"multus,omitempty"`
+}
+
+// A VMMultus names a NAD, with or without its namespace.
+type VMMultus struct {
+	NetworkName string `json:"networkName"`
+}
+
+// A VMStatus is the status of a VM. It is never changed.
+type VMStatus struct {
+	Interfaces []VMInterface `json:"interfaces"`
+}
+
+// A VMInterface is an interface of a VM, as KubeVirt reports it. Those that only the guest agent reports are
+// left out. They have no name.
+type VMInterface struct {
+	Name string   `json:"name"`
+	MAC  string   `json:"mac"`
+	IP   string   `json:"ipAddress"`
+	IPs  []string `json:"ipAddresses"`
+}
+
+// UnmarshalJSON decodes what can be decoded. It never fails.
+func (v *VirtualMachineInstance) UnmarshalJSON(b []byte) error {
+	*v = VirtualMachineInstance{}
+	v.Unreadable = decode(kindOf[VirtualMachineInstance]().fields, b, v)
+	v.Namespace, v.UID = interned(v.Namespace), ""
+	if !slices.ContainsFunc(v.Spec.Networks, func(n VMNetwork) bool { return n.Multus != nil }) {
+		v.Spec, v.Status = VMSpec{}, VMStatus{}
+		return nil
+	}
+	for i := range v.Spec.Networks {
+		n := &v.Spec.Networks[i]
+		if n.Name = interned(n.Name); n.Multus != nil {
+			n.Multus.NetworkName = interned(n.Multus.NetworkName)
+		}
+	}
+	named := slices.DeleteFunc(v.Status.Interfaces, func(i VMInterface) bool { return i.Name == "" })
+	v.Status.Interfaces = slices.Clone(named)
+	for i := range named {
+		x := &v.Status.Interfaces[i]
+		if x.Name = interned(x.Name); len(x.IPs) > 0 && x.IPs[0] == x.IP {
+			x.IP = x.IPs[0]
+		}
+	}
+	return nil
+}
+
+// GetObjectKind implements runtime.Object. The kind is always the same.
+func (v *VirtualMachineInstance) GetObjectKind() schema.ObjectKind {
+	return kindOf[VirtualMachineInstance]()
+}
+
+// DeepCopyObject returns a copy of v.
+func (v *VirtualMachineInstance) DeepCopyObject() runtime.Object {
+	return &VirtualMachineInstance{ObjectMeta: *v.ObjectMeta.DeepCopy(), Spec: v.Spec, Status: v.Status, Unreadable: v.Unreadable}
+}
