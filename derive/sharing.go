@@ -173,7 +173,7 @@ func assigned(n network.Network) []usedRange {
 func published(n network.Network) []usedRange {
 	var out []usedRange
 	for _, a := range n.PublishedAddresses {
-		out = append(out, usedRange{network.Range{First: a, Last: a}, "spec.services"})
+		out = append(out, usedRange{network.Range{First: a, Last: a}, network.KeyPublishing})
 	}
 	return out
 }

@@ -57,13 +57,13 @@ func (v view) opened() []row {
 		}
 		rows = append(rows, row{fmt.Sprintf("%s:%d", d.Name, d.Port), where})
 	}
-	callers := "pods of namespaces " + strings.Join(slices.Concat([]string{ns}, a.Namespaces), ", ") + v.from("management-access-from")
-	token := "not needed" + v.from("management-access-accounts")
+	callers := "pods of namespaces " + strings.Join(slices.Concat([]string{ns}, a.Namespaces), ", ") + v.from(network.KeyAccessFrom)
+	token := "not needed" + v.from(network.KeyAccessBy)
 	if len(a.Accounts) > 0 {
-		token = fmt.Sprintf("of %s, for audience %s%s", strings.Join(a.Accounts, ", "), a.Audience, v.from("management-access-accounts"))
+		token = fmt.Sprintf("of %s, for audience %s%s", strings.Join(a.Accounts, ", "), a.Audience, v.from(network.KeyAccessBy))
 	}
 	return append(append(rows,
-		row{"through", fmt.Sprintf("HTTP CONNECT at http://%s:%d%s", service, a.Port, v.from("management-access"))},
+		row{"through", fmt.Sprintf("HTTP CONNECT at http://%s:%d%s", service, a.Port, v.from(network.KeyAccess))},
 		row{"callers", callers}, row{"", AlsoAdmitted},
 		row{"token", token}), v.balanced()...)
 }
@@ -76,9 +76,9 @@ func (v view) balanced() []row {
 	}
 	title := "loadbalancers"
 	if !balanced.Here {
-		return []row{{title, "forward to edges of another network" + v.from("management-access")}}
+		return []row{{title, "forward to edges of another network" + v.from(network.KeyAccess)}}
 	}
-	rows := []row{{title, "anyone who reaches one of these Services reaches VMs with a DHCP lease" + v.from("management-access")}}
+	rows := []row{{title, "anyone who reaches one of these Services reaches VMs with a DHCP lease" + v.from(network.KeyAccess)}}
 	for _, s := range balanced.Services {
 		var ports []string
 		for _, p := range s.Ports {

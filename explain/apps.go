@@ -24,7 +24,7 @@ func (v view) apps() []string {
 	if p, ok := v.problem(v.unreachable(problem.AppsAddressUnreachable)); ok {
 		out = append(out, no(p))
 	} else if r, ok := v.appsRecord(); ok {
-		out = append(out, r.Name+" -> "+network.AddressList(r.Addresses)+v.from("apps-address"))
+		out = append(out, r.Name+" -> "+network.AddressList(r.Addresses)+v.from(network.KeyAppsAddress))
 	}
 	if len(out) > 0 {
 		return out

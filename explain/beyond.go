@@ -20,7 +20,7 @@ func (v view) beyond() []row {
 	for _, p := range v.n.ClientNetworks {
 		from = append(from, p.String())
 	}
-	rows := []row{{"from", fmt.Sprintf("%s, answered through the gateway %s%s", strings.Join(from, ", "), v.n.DHCP.Router, v.from("client-networks"))}}
+	rows := []row{{"from", fmt.Sprintf("%s, answered through the gateway %s%s", strings.Join(from, ", "), v.n.DHCP.Router, v.from(network.KeyClientNetworks))}}
 	if ports := v.portsAt(v.n.ServiceVIP); ports != "" {
 		rows = append(rows, row{"connections", fmt.Sprintf("%s at the service VIP %s, as VMs", ports, v.n.ServiceVIP)})
 	}

@@ -187,9 +187,9 @@ func kind(a network.Attachment) string {
 func (v view) gets() []row {
 	d := v.n.DHCP
 	if !slices.Contains(v.n.Services, network.ServiceDHCP) {
-		return []row{{"DHCP", "not served by oooi" + v.from("services")}}
+		return []row{{"DHCP", "not served by oooi" + v.from(network.KeyServices)}}
 	}
-	rows := []row{{"address", fmt.Sprintf("%s%s", d.Range, v.from("dhcp-range"))}}
+	rows := []row{{"address", fmt.Sprintf("%s%s", d.Range, v.from(network.KeyDHCPRange))}}
 	for _, x := range d.Exclude {
 		rows = append(rows, row{"", x.String() + " excluded"})
 	}
@@ -200,7 +200,7 @@ func (v view) gets() []row {
 	if d.Router.IsValid() {
 		router := d.Router.String() + ", the next-hop VIP: the network is isolated (default)"
 		if d.Router != v.n.NextHopVIP {
-			router = d.Router.String() + v.from("gateway")
+			router = d.Router.String() + v.from(network.KeyGateway)
 		}
 		rows = append(rows, row{"router", router})
 	}
@@ -219,7 +219,7 @@ func (v view) options() []row {
 	if len(d.DNSServers) > 0 {
 		server := network.AddressList(d.DNSServers) + ", the service VIP"
 		if !slices.Contains(d.DNSServers, v.n.ServiceVIP) {
-			server = network.AddressList(d.DNSServers) + v.from("dns-upstreams")
+			server = network.AddressList(d.DNSServers) + v.from(network.KeyUpstreams)
 		}
 		rows = append(rows, row{"DNS server", server})
 	}
@@ -227,21 +227,21 @@ func (v view) options() []row {
 		rows = append(rows, row{"search domains", strings.Join(d.SearchDomains, ", ") + v.from("search-domains")})
 	}
 	if d.MTU != 0 {
-		from := v.from("mtu")
+		from := v.from(network.KeyMTU)
 		if d.MTU == v.n.Attachment.MTU {
 			from = " (NetworkAttachmentDefinition)"
 		}
 		rows = append(rows, row{"MTU", fmt.Sprintf("%d%s", d.MTU, from)})
 	}
 	if servers := v.n.TimeServers(); len(servers) > 0 {
-		from := v.from("ntp-servers")
+		from := v.from(network.KeyNTPServers)
 		if v.servesTime() {
 			from = ", the service VIP"
 		}
 		rows = append(rows, row{"NTP servers", network.AddressList(servers) + from})
 	}
 	if len(d.Relays) > 0 {
-		rows = append(rows, row{"relays", "requests through " + network.AddressList(d.Relays) + " only" + v.from("dhcp-relays")})
+		rows = append(rows, row{"relays", "requests through " + network.AddressList(d.Relays) + " only" + v.from(network.KeyDHCPRelays)})
 	}
 	return rows
 }
@@ -270,8 +270,8 @@ func (v view) unknownClients() string {
 // reserves are the rows about addresses that nothing else on the network may have.
 func (v view) reserves() []row {
 	n := v.n
-	from := v.from("edge-addresses")
-	rows := []row{{n.CIDR.String(), "CIDR of the network" + v.from("cidr")}, {n.NextHopVIP.String(), "next-hop VIP" + from}, {n.ServiceVIP.String(), "service VIP" + from}}
+	from := v.from(network.KeyEdgeAddresses)
+	rows := []row{{n.CIDR.String(), "CIDR of the network" + v.from(network.KeyCIDR)}, {n.NextHopVIP.String(), "next-hop VIP" + from}, {n.ServiceVIP.String(), "service VIP" + from}}
 	for _, e := range n.Edges {
 		rows = append(rows, row{e.Address.String(), fmt.Sprintf("edge %d%s", e.Number, from)})
 	}
@@ -279,7 +279,7 @@ func (v view) reserves() []row {
 		rows = append(rows, row{a.String(), "a second edge, if annotation edges is set to 2" + from})
 	}
 	if n.DHCP.Range.First.IsValid() {
-		rows = append(rows, row{n.DHCP.Range.String(), "addresses for VMs" + v.from("dhcp-range")})
+		rows = append(rows, row{n.DHCP.Range.String(), "addresses for VMs" + v.from(network.KeyDHCPRange)})
 	}
 	for _, a := range n.DHCP.Named {
 		rows = append(rows, row{a.String(), "not for new VMs: an annotation or a load balancer gives it to another host"})
@@ -298,21 +298,21 @@ func (v view) runs() []row {
 	}
 	rows := []row{
 		{"edges", fmt.Sprintf("%d%s, %s in namespace %s", len(v.n.Edges), v.from("edges"), deployments, v.Plan.Cluster.ControlPlaneNamespace)},
-		{"services", sentenceList(names(v.n.Services)) + v.from("services")},
+		{"services", sentenceList(names(v.n.Services)) + v.from(network.KeyServices)},
 	}
 	if v.n.AnswersPods() {
 		rows = append(rows, row{"names for pods", v.podNames()})
 	}
 	if v.n.AccessLog != "" {
 		what := map[network.AccessLog]string{network.AccessLogNone: "no connections", network.AccessLogFailures: "connections that fail", network.AccessLogAll: "all connections"}
-		rows = append(rows, row{"access log", what[v.n.AccessLog.Level()] + v.from("access-log")})
+		rows = append(rows, row{"access log", what[v.n.AccessLog.Level()] + v.from(network.KeyAccessLog)})
 	}
 	if len(v.EdgeNodes) > 0 {
 		var labels []string
 		for _, key := range slices.Sorted(maps.Keys(v.EdgeNodes)) {
 			labels = append(labels, key+"="+v.EdgeNodes[key])
 		}
-		rows = append(rows, row{"nodes", strings.Join(labels, ", ") + v.from("edge-node-selector")})
+		rows = append(rows, row{"nodes", strings.Join(labels, ", ") + v.from(network.KeyEdgeNodeSelector)})
 	}
 	return rows
 }

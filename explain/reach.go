@@ -116,7 +116,7 @@ func (v view) way(dialed string, at netip.Addr, e network.Endpoint) string {
 		return fmt.Sprintf("%s -> %s, its load balancer on the network", port, e.LoadBalancer)
 	}
 	if !slices.Contains(v.n.Services, network.ServiceProxy) {
-		return port + " -> not served by oooi" + v.from("services")
+		return port + " -> not served by oooi" + v.from(network.KeyServices)
 	}
 	i := slices.IndexFunc(v.n.Listeners, func(l network.Listener) bool {
 		return l.Address == at && l.Port == e.Port && (l.Default == e.Backend.Name || slices.ContainsFunc(l.Forwards, func(f network.Forward) bool {
@@ -153,7 +153,7 @@ func (v view) gateway() bool { return v.n.DHCP.Router.IsValid() && v.n.DHCP.Rout
 func (v view) images() []string {
 	var out []string
 	if hosts := v.hosts(); len(hosts) > 0 {
-		out = append(out, strings.Join(hosts, ", ")+v.from("allowed-hosts"))
+		out = append(out, strings.Join(hosts, ", ")+v.from(network.KeyAllowedHosts))
 		out = append(out, "by TLS server name, through "+v.httpProxy())
 	}
 	if v.gateway() {
@@ -208,10 +208,10 @@ func (v view) time() string {
 		return no(p)
 	}
 	if v.servesTime() {
-		return v.n.ServiceVIP.String() + ":123 -> the clocks of the edges' nodes" + v.from("ntp-servers")
+		return v.n.ServiceVIP.String() + ":123 -> the clocks of the edges' nodes" + v.from(network.KeyNTPServers)
 	}
 	if servers := v.n.TimeServers(); len(servers) > 0 {
-		return network.AddressList(servers) + v.from("ntp-servers")
+		return network.AddressList(servers) + v.from(network.KeyNTPServers)
 	}
 	if v.gateway() {
 		return "public time servers, through the gateway"
@@ -245,7 +245,7 @@ func (v view) records() []string {
 	for _, d := range v.views() {
 		for _, r := range d.Records {
 			if !strings.HasPrefix(r.Name, "*.apps.") && !v.resolves(r) {
-				out = append(out, r.Name+" -> "+network.AddressList(r.Addresses)+v.from("dns-records"))
+				out = append(out, r.Name+" -> "+network.AddressList(r.Addresses)+v.from(network.KeyRecords))
 			}
 		}
 	}
@@ -255,9 +255,9 @@ func (v view) records() []string {
 // upstream says who answers names that the plan does not have.
 func (v view) upstream() string {
 	if !slices.Contains(v.n.Services, network.ServiceDNS) {
-		return "not answered by oooi" + v.from("services")
+		return "not answered by oooi" + v.from(network.KeyServices)
 	}
-	from := v.from("dns-upstreams")
+	from := v.from(network.KeyUpstreams)
 	switch v.n.DNS.Upstreams.Mode {
 	case network.UpstreamManagement:
 		return "answered by the management cluster's resolver" + from

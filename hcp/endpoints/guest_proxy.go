@@ -39,7 +39,7 @@ func guestProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []netwo
 				continue
 			}
 			return problem.Problems{s.Attachment.Problem(problem.GuestProxyUnreachable, problem.Args{"proxy": host},
-				"spec.configuration.proxy", "dns-records", network.KeyGateway)}
+				"spec.configuration.proxy", network.KeyRecords, network.KeyGateway)}
 		}
 	}
 	return nil
