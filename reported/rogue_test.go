@@ -56,7 +56,7 @@ func TestSharedVIPs(t *testing.T) {
 		says     []string
 	}{
 		"a VM":                 {[]reported.UsedAddress{{Address: n.NextHopVIP, MAC: ofVM}}, []string{"answers for the next-hop VIP " + n.NextHopVIP.String() + " of network clusters/vlan100. VM blue-worker-9 (MAC " + ofVM + ") is named as this host"}},
-		"another host":         {[]reported.UsedAddress{{Address: n.ServiceVIP, MAC: ofHost}}, []string{"A host that is no edge (MAC " + ofHost + ") answers for the service VIP " + n.ServiceVIP.String()}},
+		"another host":         {[]reported.UsedAddress{{Address: n.ServiceVIP, MAC: ofHost}}, []string{"A host that is not an edge (MAC " + ofHost + ") answers for the service VIP " + n.ServiceVIP.String()}},
 		"a published address":  {[]reported.UsedAddress{{Address: published, MAC: ofHost}}, []string{"answers for the published address " + published.String()}},
 		"both edges report it": {[]reported.UsedAddress{{Address: n.NextHopVIP, MAC: ofVM}, {Address: n.NextHopVIP, MAC: ofVM}}, []string{"blue-worker-9"}},
 		"no shared address":    {[]reported.UsedAddress{{Address: n.Edges[0].Address, MAC: ofVM}, {Address: netip.MustParseAddr("10.9.9.9"), MAC: ofVM}}, nil},

@@ -44,7 +44,7 @@ func NotApplied(u *unstructured.Unstructured, err error) *WriteError {
 }
 
 // blocks reports whether an object of this kind and network needs e's object: edges need their
-// plan, account, rights and egress policy, and the NADs of their network. What is no edge needs nothing.
+// plan, account, rights and egress policy, and the NADs of their network. An object that is not part of an edge needs nothing.
 func (e *WriteError) blocks(u *unstructured.Unstructured) bool {
 	switch {
 	case u.GroupVersionKind() != own.DeploymentKind:
