@@ -145,18 +145,13 @@ func (s Status) serving() string {
 // count says how many edges are ready. Each network is counted on its own, because an
 // edge of one does not replace an edge of another.
 func (s Status) count() string {
-	groups := map[string][]network.Network{}
-	var order []string
-	for _, n := range s.Plan.Networks {
+	order, groups := byWords(s.Plan.Networks, func(n network.Network) string {
 		words := fmt.Sprintf("%d of %d edges", min(s.ReadyEdges[n.Name], len(n.Edges)), len(n.Edges))
 		if len(n.Edges) == 1 {
 			words = strings.TrimSuffix(words, "s")
 		}
-		if groups[words] == nil {
-			order = append(order, words)
-		}
-		groups[words] = append(groups[words], n)
-	}
+		return words
+	})
 	switch {
 	case len(s.Plan.Networks) == 1:
 		return order[0]
@@ -169,17 +164,22 @@ func (s Status) count() string {
 	return strings.Join(order, ", ")
 }
 
-// servers says which servers are ready on which of all networks.
-func servers(all []network.Network) string {
-	groups := map[string][]network.Network{}
-	var order []string
+// byWords are networks by what is said of them, and the order of that.
+func byWords(all []network.Network, say func(network.Network) string) (order []string, groups map[string][]network.Network) {
+	groups = map[string][]network.Network{}
 	for _, n := range all {
-		words := sentenceList(names(n.Services))
+		words := say(n)
 		if groups[words] == nil {
 			order = append(order, words)
 		}
 		groups[words] = append(groups[words], n)
 	}
+	return order, groups
+}
+
+// servers says which servers are ready on which of all networks.
+func servers(all []network.Network) string {
+	order, groups := byWords(all, func(n network.Network) string { return sentenceList(names(n.Services)) })
 	var out []string
 	for i, words := range order {
 		verb := ""
@@ -211,34 +211,24 @@ func sentenceList(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// onNetworks names one or two networks, and counts more.
+// onNetworks names one or two networks with their CIDRs, and counts more.
 func onNetworks(all []network.Network) string {
-	if len(all) > 2 {
-		return fmt.Sprintf("%d networks", len(all))
-	}
-	var words []string
-	for _, n := range all {
-		words = append(words, fmt.Sprintf("%s (%s)", n.Attachment, n.CIDR))
-	}
-	if len(all) == 1 {
-		return "network " + words[0]
-	}
-	return "networks " + strings.Join(words, " and ")
+	return namesOf(all, func(n network.Network) string { return fmt.Sprintf("%s (%s)", n.Attachment, n.CIDR) })
 }
 
 // networkNames is onNetworks without CIDRs.
 func networkNames(all []network.Network) string {
-	var words []string
-	for _, n := range all {
-		words = append(words, n.Attachment.String())
+	return namesOf(all, func(n network.Network) string { return n.Attachment.String() })
+}
+
+func namesOf(all []network.Network, name func(network.Network) string) string {
+	switch len(all) {
+	case 1:
+		return "network " + name(all[0])
+	case 2:
+		return "networks " + name(all[0]) + " and " + name(all[1])
 	}
-	switch {
-	case len(all) > 2:
-		return fmt.Sprintf("%d networks", len(all))
-	case len(all) == 2:
-		return "networks " + sentenceList(words)
-	}
-	return "network " + strings.Join(words, "")
+	return fmt.Sprintf("%d networks", len(all))
 }
 
 // withSharing is ps with one problem for each network that another hosted cluster uses, too. It is the first Warning

@@ -33,8 +33,8 @@ const (
 	edgeReachedWithin = 5 * time.Second
 	// edgeAnswersWithin is how long an edge may take for its answer. It dials a destination for 3 seconds at most.
 	edgeAnswersWithin = 5 * time.Second
-	// silentFor is how long an edge that did not answer is tried after the others, unless it answers before.
-	silentFor = time.Minute
+	// failedFor is how long an edge that failed is tried after the others, unless it answers before.
+	failedFor = time.Minute
 )
 
 // An accessEdge is the pod of an edge with an access proxy.
@@ -103,10 +103,10 @@ type edgePool struct {
 	left func(failed []accessEdge, why error, used accessEdge)
 
 	mu sync.Mutex
-	// edges of the last find. Those that failed come last.
+	// edges of the last find.
 	edges []accessEdge
-	// silent is when each edge of edges did not answer, by pod. One that has answered since is not in it.
-	silent map[string]time.Time
+	// failed is when each edge failed last, by pod. One that has answered since is not in it.
+	failed map[string]time.Time
 }
 
 // load finds the edges.
@@ -117,38 +117,29 @@ func (p *edgePool) load(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	maps.DeleteFunc(p.silent, func(pod string, _ time.Time) bool { return !hasEdge(edges, accessEdge{pod: pod}) })
-	answering, silent := p.partition(edges)
-	p.edges = slices.Concat(answering, silent)
+	p.edges = edges
 	return nil
 }
 
-// partition returns the edges of all that may answer, and those that did not a short time ago. The caller has p.mu.
-func (p *edgePool) partition(all []accessEdge) (answering, silent []accessEdge) {
-	for _, e := range all {
-		if at, ok := p.silent[e.pod]; ok && time.Since(at) < silentFor {
-			silent = append(silent, e)
-			continue
-		}
-		answering = append(answering, e)
-	}
-	return answering, silent
-}
-
-// networks are those of the edges, in order. Those of which no edge may answer come last.
-func (p *edgePool) networks() (out []string) {
+// inOrder returns the edges as they are tried: those that failed a short time ago come last, the one that failed first before the
+// others.
+func (p *edgePool) inOrder() []accessEdge {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	answering, silent := p.partition(p.edges)
-	for _, edges := range [][]accessEdge{answering, silent} {
-		var names []string
-		for _, e := range edges {
-			if !slices.Contains(out, e.network) {
-				names = append(names, e.network)
-			}
+	maps.DeleteFunc(p.failed, func(_ string, at time.Time) bool { return time.Since(at) >= failedFor })
+	out := slices.Clone(p.edges)
+	slices.SortStableFunc(out, func(a, b accessEdge) int {
+		return cmp.Or(p.failed[a.pod].Compare(p.failed[b.pod]), cmp.Compare(a.network, b.network))
+	})
+	return out
+}
+
+// networks are those of the edges, in their order.
+func (p *edgePool) networks() (out []string) {
+	for _, e := range p.inOrder() {
+		if !slices.Contains(out, e.network) {
+			out = append(out, e.network)
 		}
-		slices.Sort(names)
-		out = append(out, slices.Compact(names)...)
 	}
 	return out
 }
@@ -157,44 +148,23 @@ func (p *edgePool) networks() (out []string) {
 func (p *edgePool) answers(e accessEdge, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.failed == nil {
+		p.failed = map[string]time.Time{}
+	}
+	p.failed[e.pod] = time.Now()
 	if ok {
-		delete(p.silent, e.pod)
-		return
+		delete(p.failed, e.pod)
 	}
-	if p.silent == nil {
-		p.silent = map[string]time.Time{}
-	}
-	p.silent[e.pod] = time.Now()
 }
 
 // next returns the first edge of a network that is not among tried.
 func (p *edgePool) next(network string, tried []accessEdge) (accessEdge, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	i := slices.IndexFunc(p.edges, func(e accessEdge) bool { return e.network == network && !hasEdge(tried, e) })
-	if i < 0 {
-		return accessEdge{}, false
-	}
-	return p.edges[i], true
-}
-
-func hasEdge(all []accessEdge, e accessEdge) bool {
-	return slices.ContainsFunc(all, func(x accessEdge) bool { return x.pod == e.pod })
-}
-
-// failed moves an edge to the end.
-func (p *edgePool) failed(e accessEdge) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var out, last []accessEdge
-	for _, x := range p.edges {
-		if x.pod == e.pod {
-			last = append(last, x)
-			continue
+	for _, e := range p.inOrder() {
+		if e.network == network && !slices.ContainsFunc(tried, func(x accessEdge) bool { return x.pod == e.pod }) {
+			return e, true
 		}
-		out = append(out, x)
 	}
-	p.edges = append(out, last...)
+	return accessEdge{}, false
 }
 
 // errNoEdge is the error of a tunnel on a network that has lost its edges.
@@ -243,21 +213,21 @@ func (p *edgePool) openOn(ctx context.Context, network string, d dial.Dialer, ad
 			continue
 		}
 		t, err := p.through(ctx, e, d, address)
-		var refused *dial.RefusedError
-		if ok := err == nil || errors.As(err, &refused); ok || ctx.Err() == nil && anotherMayDo(err) {
-			p.answers(e, ok)
-		}
 		if err == nil {
+			p.answers(e, true)
 			if len(tried) > 0 && p.left != nil {
 				p.left(tried, why, e)
 			}
 			return t, nil
 		}
-		if ctx.Err() != nil || !anotherMayDo(err) {
+		another := anotherMayDo(err)
+		if ctx.Err() == nil {
+			p.answers(e, !another)
+		}
+		if ctx.Err() != nil || !another {
 			return tunnel{}, err
 		}
 		tried, why = append(tried, e), err
-		p.failed(e)
 	}
 }
 

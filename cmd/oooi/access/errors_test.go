@@ -329,11 +329,11 @@ func TestNetworkHangs(t *testing.T) {
 		opens("b-1", 0)
 		g.Expect(p.load(t.Context())).To(Succeed())
 		opens("b-1", 0)
-		<-time.After(silentFor)
+		<-time.After(failedFor)
 		opens("b-1", edgeReachedWithin)
 		hangs = false
 		opens("b-1", 0)
-		<-time.After(silentFor)
+		<-time.After(failedFor)
 		opens("a-1", 0)
 		opens("a-1", 0)
 	})

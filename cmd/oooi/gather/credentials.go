@@ -8,10 +8,14 @@ import (
 	"strings"
 )
 
+// user is what comes first in a URL with a user: its name, up to what follows it. A password may have any character, also those that
+// must be escaped. In JSON, a quotation mark before a comma or a bracket ends the URL.
+const user, inWord = `(//)[^:@/?#\[\s"']*`, `(?:\\.|[^\s"\\]|"[^,}\]\s])*`
+
 var (
-	wordEnd    = regexp.MustCompile(`\s|[^\\]"[,}\]]|",?$`)
-	hostEnd    = regexp.MustCompile(`[/?#\s"']`)
-	portOnly   = regexp.MustCompile(`^:\d*([^\w@~!$&*+=%.-]|$)`)
+	userOnly   = regexp.MustCompile(user + `@(?:[^@/?#\s"']*@)*`)
+	password   = regexp.MustCompile(user + `:` + inWord + `[\\"]*@`)
+	apart      = regexp.MustCompile(user + `:\d*[A-Za-z_~!$&*+=%.-](?:[^:@]|:[^/]|:/[^/])*?:?@`) // It is no port, and has spaces.
 	header     = regexp.MustCompile(`(?i)\b(authorization["']?[:=]\s*["']?[a-z]+) [^\s"',]+`)
 	bearer     = regexp.MustCompile(`(Bearer) [^\s"',]+`)
 	parameter  = regexp.MustCompile(`(?i)\b((?:access|id|refresh)_token|client_secret|password|passwd)=[^\s&"',]+`)
@@ -23,58 +27,12 @@ var (
 func withoutCredentials(text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
-		out.WriteString(withoutTokens(withoutUsers(line)))
+		for _, r := range []*regexp.Regexp{userOnly, password, apart} {
+			line = r.ReplaceAllString(line, "${1}"+leftOut+"@")
+		}
+		out.WriteString(withoutTokens(line))
 	}
 	return out.String()
-}
-
-// withoutUsers leaves out the user and the password before the host of each URL in a line.
-func withoutUsers(line string) string {
-	var out strings.Builder
-	for {
-		before, rest, found := strings.Cut(line, "//")
-		out.WriteString(before)
-		if !found {
-			return out.String()
-		}
-		out.WriteString("//")
-		one := rest // what belongs to this URL at most
-		if next := strings.Index(rest, "://"); next >= 0 {
-			one = rest[:next]
-		}
-		if end := userEnd(one); end >= 0 {
-			out.WriteString(leftOut)
-			rest = rest[end:]
-		}
-		line = rest
-	}
-}
-
-// userEnd returns where the @ after the user and the password is, in a URL without its scheme and what follows it. -1: it
-// has none. A password may have any character, also those that must be escaped.
-func userEnd(url string) int {
-	user := strings.IndexAny(url, ":@/?#[ \t\r\n\"'")
-	if user < 0 {
-		return -1
-	}
-	word := url
-	if end := wordEnd.FindStringIndex(url); end != nil {
-		word = url[:end[0]+1]
-	}
-	switch url[user] {
-	case '@':
-		host := hostEnd.Split(word, 2)[0]
-		return strings.LastIndexByte(host, '@')
-	case ':':
-		if at := strings.LastIndexByte(word, '@'); at >= 0 {
-			return at
-		}
-		if portOnly.MatchString(url[user:]) {
-			return -1 // It is a port.
-		}
-		return strings.IndexByte(url, '@')
-	}
-	return -1
 }
 
 // withoutTokens leaves out what follows the words of headers and parameters for tokens, tokens of OpenShift and JWTs, and

@@ -70,16 +70,6 @@ func commandsIn(config *rest.Config, set kubernetes.Interface) commandRunner {
 	}
 }
 
-// edgePods are the edges among pods.
-func edgePods(pods []unstructured.Unstructured) (out []unstructured.Unstructured) {
-	for _, o := range pods {
-		if o.GetLabels()[wire.LabelName] == wire.NameEdge {
-			out = append(out, o)
-		}
-	}
-	return out
-}
-
 // askEdges writes what each edge tells. Edges are asked side by side, so one that does not answer delays the others by no more than
 // askedWithin. An error is about the directory, or the end of ctx.
 func (g *Gatherer) askEdges(ctx context.Context) error {

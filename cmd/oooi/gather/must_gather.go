@@ -25,6 +25,7 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/version"
 )
@@ -170,11 +171,8 @@ func (g *Gatherer) cluster(ctx context.Context, hc source.HostedCluster) error {
 		if err != nil {
 			return err
 		}
-		switch w.Kind {
-		case hcp.NodePoolKind():
+		if w.Kind == hcp.NodePoolKind() {
 			pools = found
-		case source.PodKind():
-			g.edges = append(g.edges, edgePods(found)...)
 		}
 	}
 	for _, w := range source.DefinitionsOf(hc.Object, pools, running) {
@@ -231,11 +229,15 @@ func (g *Gatherer) collect(ctx context.Context, w source.Wanted) ([]unstructured
 			return nil, err
 		}
 	}
-	if w.Kind == source.PodKind() {
-		for _, o := range found {
-			if err := g.podLogs(ctx, o); err != nil {
-				return nil, err
-			}
+	if w.Kind != source.PodKind() {
+		return found, nil
+	}
+	for _, o := range found {
+		if o.GetLabels()[wire.LabelName] == wire.NameEdge {
+			g.edges = append(g.edges, o)
+		}
+		if err := g.podLogs(ctx, o); err != nil {
+			return nil, err
 		}
 	}
 	return found, nil

@@ -35,7 +35,7 @@ With -f it reads files as oooi plan does, or a directory of oooi must-gather, an
 files have no plan in force, it draws the plan that the operator would derive. Leases, edges and health
 are then unknown.
 
-Text has at most 100 columns. The page of -o html has no script, and loads nothing. Hover over a shape
+Text has at most 100 columns. The page of -o html has no script, and loads nothing. Hover over a line
 for details.
 
 Exit codes:

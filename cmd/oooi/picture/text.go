@@ -1,4 +1,4 @@
-// This file draws a picture as text of at most 100 columns.
+// This file draws a picture as lines of text, each of at most 100 columns. Text, SVG and the page have the same lines.
 
 package picture
 
@@ -11,80 +11,105 @@ import (
 // columns is how wide the text is, at most.
 const columns = 100
 
+// A line is one line of a drawing, in printable ASCII.
+type line struct {
+	text string
+	// of is what the line shows. Zero: it is a title, or only a part of the way.
+	of shown
+	// class is how SVG shows the line, besides the state.
+	class string
+}
+
+// A drawing is a picture from top to bottom.
+type drawing []line
+
 // writeText draws p.
 func (p picture) writeText(w io.Writer) error {
 	var out strings.Builder
-	line := func(format string, args ...any) {
-		text := ascii(fmt.Sprintf(format, args...))
-		for _, l := range broken(text, columns) {
-			fmt.Fprintln(&out, strings.TrimRight(l, " "))
-		}
-	}
-	line("HostedCluster %s", p.Cluster)
-	for _, n := range p.Networks {
-		line("")
-		line("Network %s, %s", n.Name, n.CIDR)
-		line("")
-		line("  VMs")
-		for _, x := range n.VMs {
-			line("    %-18s %s", x.Name, x.Note)
-		}
-		line("     |")
-		for _, x := range n.Serves {
-			line("     |  %-12s %s", x.Name, x.Note)
-		}
-		line("     v")
-		line("  Edges")
-		for _, x := range n.Edges {
-			line("    %-8s %s", x.Name, x.Note)
-		}
-		writePorts(line, n.Ports, n.Refused)
-		if len(n.Callers) == 0 {
-			continue
-		}
-		line("")
-		line("  Callers in the management cluster")
-		for _, x := range n.Callers {
-			line("    %-20s %s", x.Name, x.Note)
-		}
-		writePorts(line, n.Opens, n.RefusedToCaller)
+	for _, l := range p.drawing() {
+		fmt.Fprintln(&out, l.text)
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
 }
 
-// writePorts draws where addresses lead, and what is refused.
-func writePorts(line func(string, ...any), ports []port, refused []string) {
+// drawing is p as lines.
+func (p picture) drawing() (d drawing) {
+	d.title("title", "HostedCluster "+p.Cluster)
+	for _, n := range p.Networks {
+		d.title("", "")
+		d.title("head", "Network "+n.Name+", "+n.CIDR)
+		d.title("", "")
+		d.title("head", "  VMs")
+		d.rows("    %-18s %s", n.VMs)
+		d.title("", "     |")
+		d.rows("     |  %-12s %s", n.Serves)
+		d.title("", "     v")
+		d.title("head", "  Edges")
+		d.rows("    %-8s %s", n.Edges)
+		d.ports(n.Ports, n.Refused)
+		if len(n.Callers) == 0 {
+			continue
+		}
+		d.title("", "")
+		d.title("head", "  Callers in the management cluster")
+		d.rows("    %-20s %s", n.Callers)
+		d.ports(n.Opens, n.RefusedToCaller)
+	}
+	return d
+}
+
+// add draws text about one thing.
+func (d *drawing) add(of shown, class, text string) {
+	for _, l := range broken(ascii(text), columns) {
+		*d = append(*d, line{strings.TrimRight(l, " "), of, class})
+	}
+}
+
+func (d *drawing) title(class, text string) { d.add(shown{}, class, text) }
+
+// rows draws each thing in one row. Format has its name and its note.
+func (d *drawing) rows(format string, all []shown) {
+	for _, x := range all {
+		d.add(x, "", fmt.Sprintf(format, x.Name, x.Note))
+	}
+}
+
+// ports draws where addresses lead, and what is refused.
+func (d *drawing) ports(ports []port, refused []string) {
 	width := nameWidth(ports)
 	for _, p := range ports {
-		line("     |")
-		line("     +-- %s", p.Address)
+		d.title("", "     |")
+		d.title("head", "     +-- "+p.Address)
 		for _, x := range p.Paths {
-			names := x.names()
-			for _, name := range names[:len(names)-1] {
-				line("     |     %s", name)
-			}
-			last, target := names[len(names)-1], x.target()
-			if len("     |      --> ")+max(width, len(last))+len(target) > columns {
-				line("     |     %s", last)
-				last = ""
-			}
-			line("     |     %-*s --> %s", max(0, min(width, columns-len("     |      --> ")-len(target))), last, target)
+			d.path(x, width)
 		}
 	}
 	if len(refused) > 0 {
-		line("     |")
+		d.title("", "     |")
 	}
-	for i, r := range refused {
-		lead := "     x     "
-		if i > 0 {
-			lead = "           "
-		}
-		for _, l := range wrapped(r, columns-len(lead)) {
-			line("%s%s", lead, l)
-			lead = "           "
-		}
+	sign := "x"
+	for _, r := range refused {
+		d.title("refused", "     "+sign+"     "+r)
+		sign = " "
 	}
+}
+
+// path draws each name of x in a line of its own. The last one, if there is room, is next to where they lead.
+func (d *drawing) path(x path, width int) {
+	class, names, target := "", x.names(), x.target()
+	if x.Outside || x.Direct {
+		class = "outside"
+	}
+	of := shown{Why: strings.Join(names, ", ") + ": " + x.Backend.Why, State: x.Backend.State}
+	last, room := names[len(names)-1], columns-len("     |      --> ")-len(target)
+	if names = names[:len(names)-1]; max(width, len(last)) > room {
+		names, last = append(names, last), ""
+	}
+	for _, name := range names {
+		d.add(of, class, "     |     "+name)
+	}
+	d.add(of, class, fmt.Sprintf("     |     %-*s --> %s", max(0, min(width, room)), last, target))
 }
 
 // target is where a path leads, in words.
@@ -121,8 +146,8 @@ func ascii(text string) string {
 	}, text)
 }
 
-// broken is a line as lines of at most so many characters. Those that follow have the indentation of the first, or the
-// line of the drawing.
+// broken is a line as lines of at most so many characters: between words, else after a sign in a word, else anywhere. Those that
+// follow have the indentation of the first, or the line of the drawing.
 func broken(text string, most int) (out []string) {
 	lead := "           "
 	if strings.HasPrefix(text, "     |") {
@@ -130,29 +155,12 @@ func broken(text string, most int) (out []string) {
 	}
 	for len(text) > most {
 		at := most
-		if i := strings.LastIndexAny(text[:most], " ,/.-"); i > most/2 {
-			at = i + 1
+		for _, signs := range []string{",/.-", " "} {
+			if i := strings.LastIndexAny(text[:most], signs); i > most/2 {
+				at = i + 1
+			}
 		}
 		out, text = append(out, text[:at]), lead+text[at:]
 	}
 	return append(out, text)
-}
-
-// wrapped breaks text into lines of at most so many characters: between words, or within a word that is longer.
-func wrapped(text string, most int) (out []string) {
-	line := []rune{}
-	for _, field := range strings.Fields(text) {
-		word := []rune(field)
-		if len(line) > 0 && len(line)+1+len(word) > most {
-			out, line = append(out, string(line)), nil
-		}
-		for ; len(word) > most; word = word[most:] {
-			out = append(out, string(word[:most]))
-		}
-		if len(line) > 0 {
-			line = append(line, ' ')
-		}
-		line = append(line, word...)
-	}
-	return append(out, string(line))
 }

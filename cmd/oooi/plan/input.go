@@ -91,24 +91,12 @@ func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 
 // readInput reads all files, each with read. An error is about a file that the user named: it cannot be read whole.
 func readInput(stdin io.Reader, paths []string, read source.Reading) (input, error) {
-	in := input{dump: &files.Dump{}}
-	found := map[string]bool{}
-	r := source.FileReader{Stdin: stdin,
-		Do: func(c source.Content) {
-			objects, faults := read(c.Name, c.Data)
-			in.objects, in.faults = append(in.objects, objects...), append(in.faults, faults...)
-			found[c.Name] = c.Found
-		},
-		Unread: func(name string, err error) {
-			found[name] = true
-			in.faults = append(in.faults, manifest.Fault{File: name, Err: source.Plainly(err), Unread: true})
-		}}
-	if err := r.EachFile(paths); err != nil {
-		return in, err
+	all, err := source.ReadFiles(stdin, paths, read)
+	if err != nil {
+		return input{}, err
 	}
-	var versions []manifest.Fault
-	in.objects, versions = manifest.Merge(slices.DeleteFunc(in.objects, func(o manifest.Object) bool { return !files.Matters(o) }))
-	in.faults = append(in.faults, versions...)
+	objects, versions := manifest.Merge(slices.DeleteFunc(all.Objects, func(o manifest.Object) bool { return !files.Matters(o) }))
+	in := input{dump: &files.Dump{}, objects: objects, faults: append(all.Faults, versions...)}
 	for _, o := range in.objects {
 		if err := in.dump.AddObject(o); err != nil {
 			in.faults = append(in.faults, manifest.Fault{File: o.File, Err: err, Unread: true})
@@ -116,7 +104,7 @@ func readInput(stdin io.Reader, paths []string, read source.Reading) (input, err
 	}
 	slices.SortStableFunc(in.faults, func(a, b manifest.Fault) int { return last(a) - last(b) })
 	for _, f := range in.faults {
-		if f.Unread && !found[f.File] {
+		if f.Unread && all.Named(f) {
 			return in, f
 		}
 	}

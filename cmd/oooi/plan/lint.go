@@ -131,24 +131,30 @@ func lint(in input) ([]finding, error) {
 		return nil, errors.New("there is no HostedCluster, NodePool, NetworkAttachmentDefinition or Service in the input")
 	}
 	clusters := in.dump.Clusters()
-	found := findings{known: map[[3]string]bool{}}
+	var found []finding
+	known := map[[3]string]bool{} // The plans of two clusters may find one fact.
+	add := func(f finding) {
+		if place := [3]string{f.Object, f.Key, f.Detail}; !known[place] {
+			known[place], found = true, append(found, f)
+		}
+	}
 	for _, p := range NewPlanner(in.dump, clusters, in.permitted).Plans() {
 		its := ofCluster(p.objects, all)
 		for _, fault := range p.Problems {
 			if isFinding(fault, its) {
-				found.add(toChange(fault, its))
+				add(toChange(fault, its))
 			}
 		}
 	}
 	for _, a := range all {
 		for _, fault := range alone(a, clusters) {
-			found.add(a.finds(fault, bestKey(fault)))
+			add(a.finds(fault, bestKey(fault)))
 		}
 	}
-	slices.SortStableFunc(found.all, func(a, b finding) int {
+	slices.SortStableFunc(found, func(a, b finding) int {
 		return cmp.Or(strings.Compare(a.File, b.File), strings.Compare(a.Object, b.Object), strings.Compare(a.Key, b.Key))
 	})
-	return found.all, nil
+	return found, nil
 }
 
 // alone are the problems of a that need no plan. A user of the hosted cluster set the annotations of
@@ -172,20 +178,6 @@ func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 	}
 	on := problem.Subject{Kind: a.Kind, Name: a.Name}
 	return problem.Problems{problem.New(problem.PublishedElsewhere, on, problem.Args{"namespace": a.Namespace}, network.KeyPublish)}
-}
-
-// findings are without repetition. The plans of two clusters may find one fact.
-type findings struct {
-	all   []finding
-	known map[[3]string]bool
-}
-
-// add appends f, unless it is known.
-func (fs *findings) add(f finding) {
-	place := [3]string{f.Object, f.Key, f.Detail}
-	if !fs.known[place] {
-		fs.known[place], fs.all = true, append(fs.all, f)
-	}
 }
 
 // isFinding reports whether p is about something in the input that would be refused or

@@ -96,24 +96,15 @@ func ReadArchive(stdin io.Reader, files []string, read Reading, scheme *runtime.
 			return a, nil, fmt.Errorf("%s: %w", filepath.Join(f, IndexFile), err)
 		}
 	}
-	var objects []manifest.Object
-	var faults []manifest.Fault
-	r := FileReader{Stdin: stdin,
-		Do: func(c Content) {
-			found, bad := read(c.Name, c.Data)
-			objects, faults = append(objects, found...), append(faults, bad...)
-		},
-		Unread: func(name string, err error) {
-			faults = append(faults, manifest.Fault{File: name, Err: Plainly(err), Unread: true})
-		}}
-	if err := r.EachFile(files); err != nil {
+	all, err := ReadFiles(stdin, files, read)
+	if err != nil {
 		return a, nil, err
 	}
-	objects, versions := manifest.Merge(objects)
+	objects, versions := manifest.Merge(all.Objects)
 	for _, o := range objects {
 		a.Objects[o.GroupKind()] = append(a.Objects[o.GroupKind()], o)
 	}
-	return a, append(faults, versions...), nil
+	return a, append(all.Faults, versions...), nil
 }
 
 func isDirectory(path string) bool {

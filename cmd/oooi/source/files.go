@@ -1,4 +1,4 @@
-// Package source reads what commands work on: objects of a cluster with the rights of the user, of files, and of what
+// Package source has what commands work on: objects of a cluster with the rights of the user, of files, and of what
 // `oooi must-gather` wrote. This file reads files, directories and standard input. It decides nothing about their content.
 package source
 
@@ -18,94 +18,118 @@ import (
 // A Reading returns the objects in the content of a file. manifest.Read is one.
 type Reading func(file string, content []byte) ([]manifest.Object, []manifest.Fault)
 
-// A Content is what was read of one file.
-type Content struct {
-	Name string
-	Data []byte
-	// Found is true for a file in a directory. The user named all others.
-	Found bool
-}
+// A Files is what was read of files. An object may occur several times.
+type Files struct {
+	Objects []manifest.Object
+	Faults  []manifest.Fault
 
-// A FileReader reads each file once, also if links lead to it several times.
-type FileReader struct {
-	Stdin io.Reader
-	// seen are real paths.
+	read Reading
+	// seen are the real paths that were read.
 	seen map[string]bool
-	// roots are the real paths of the directories that the user named. No link leads out of them.
+	// roots are the real paths of what the user named. No link leads out of them.
 	roots []string
-	Do    func(Content)
-	// Unread is called for each file of a directory that cannot be read.
-	Unread func(name string, err error)
+	// named are the files that the user named. All others are in directories.
+	named map[string]bool
 }
 
 // maxFile is the size of the largest file that is read, in bytes.
 const maxFile = 1 << 30
 
-// EachFile calls Do with the content of files, and of every YAML or JSON file below directories. Links
-// are followed, unless they lead out of all named directories. An error is about a file or directory
-// that the user named.
-func (r FileReader) EachFile(files []string) error {
-	if len(files) == 0 {
-		return errors.New("name a file or a directory with -f (- is standard input)")
+// ReadFiles reads files, and every YAML or JSON file below directories, each once. File - is stdin. Links in
+// directories are followed, unless they lead out of all that is named. An error is about what the user named.
+func ReadFiles(stdin io.Reader, paths []string, read Reading) (Files, error) {
+	f := Files{read: read, seen: map[string]bool{}, named: map[string]bool{}}
+	if len(paths) == 0 {
+		return f, errors.New("name a file or a directory with -f (- is standard input)")
 	}
-	r.seen = map[string]bool{}
-	for _, f := range files {
-		if root, err := realPath(f); err == nil {
-			r.roots = append(r.roots, root)
+	for _, path := range paths {
+		if root, err := realPath(path); err == nil {
+			f.roots = append(f.roots, root)
 		}
 	}
-	for _, f := range files {
-		if err := r.named(f); err != nil {
-			return err
+	for _, path := range paths {
+		if err := f.argument(stdin, path); err != nil {
+			return f, err
 		}
 	}
-	return nil
+	return f, nil
 }
 
-// named reads a file or directory that the user named.
-func (r FileReader) named(file string) error {
-	if file == "-" {
-		data, err := io.ReadAll(r.Stdin)
+// Named reports whether the user named the file of a fault.
+func (f *Files) Named(fault manifest.Fault) bool { return f.named[fault.File] }
+
+// argument reads what the user named.
+func (f *Files) argument(stdin io.Reader, path string) error {
+	if path == "-" {
+		data, err := io.ReadAll(stdin)
 		if err != nil {
 			return fmt.Errorf("standard input: %w", err)
 		}
-		r.Do(Content{Name: "standard input", Data: data})
+		f.named["standard input"] = true
+		f.add("standard input", data)
 		return nil
 	}
-	info, err := os.Stat(file)
-	if err != nil {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
 		return err
+	case !info.IsDir():
+		f.named[path] = true
+		return f.file(path)
 	}
-	if info.IsDir() {
-		return r.directory(file)
-	}
-	return r.file(file, false)
+	root := path + string(filepath.Separator) // also of a link
+	return filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == root:
+			return err
+		case err == nil && e.IsDir():
+			if f.again(path) {
+				return fs.SkipDir
+			}
+			return nil
+		case err == nil:
+			err = f.entry(path, e)
+		}
+		if err != nil {
+			var inPath *fs.PathError // The path is said already.
+			if errors.As(err, &inPath) {
+				err = inPath.Err
+			}
+			f.Faults = append(f.Faults, manifest.Fault{File: path, Err: err, Unread: true})
+		}
+		return nil
+	})
+}
+
+// add reads the content of a file.
+func (f *Files) add(name string, content []byte) {
+	objects, faults := f.read(name, content)
+	f.Objects, f.Faults = append(f.Objects, objects...), append(f.Faults, faults...)
 }
 
 // file reads one file, unless it was read before.
-func (r FileReader) file(path string, found bool) error {
-	if r.again(path) {
+func (f *Files) file(path string) error {
+	if f.again(path) {
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil && info.Size() > maxFile {
-		return &fs.PathError{Op: "read", Path: path, Err: errors.New("larger than 1 GiB")}
+		return errors.New(path + ": larger than 1 GiB")
 	}
 	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
+	if err == nil {
+		f.add(path, data)
 	}
-	r.Do(Content{Name: path, Data: data, Found: found})
-	return nil
+	return err
 }
 
 // again reports whether path was read before, and remembers it. A pipe has no real path.
-func (r FileReader) again(path string) bool {
+func (f *Files) again(path string) bool {
 	at, err := realPath(path)
 	if err != nil {
 		return false
 	}
-	before := r.seen[at]
-	r.seen[at] = true
+	before := f.seen[at]
+	f.seen[at] = true
 	return before
 }
 
@@ -118,61 +142,31 @@ func realPath(path string) (string, error) {
 	return filepath.Abs(at)
 }
 
-// outside returns where the link at path leads to, if that is in no directory that the user named. A
+// entry reads a file of a directory, or what a link there leads to. A directory in what the user named is read anyway. A
 // collected directory must not make other files of this host count.
-func (r FileReader) outside(path string) (target string, ok bool) {
-	target, err := realPath(path)
-	return target, err == nil && !slices.ContainsFunc(r.roots, func(root string) bool {
-		below, err := filepath.Rel(root, target)
-		return err == nil && filepath.IsLocal(below)
-	})
-}
-
-// directory reads the YAML and JSON files in a directory and below.
-func (r FileReader) directory(dir string) error {
-	if r.again(dir) {
+func (f *Files) entry(path string, e fs.DirEntry) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() && !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl", ".ndjson"}, strings.ToLower(filepath.Ext(path))) {
 		return nil
 	}
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		if err := r.entry(path, e); err != nil {
-			r.Unread(path, err)
+	if e.Type()&fs.ModeSymlink != 0 {
+		target, err := realPath(path)
+		inside := func(root string) bool {
+			below, err := filepath.Rel(root, target)
+			return err == nil && filepath.IsLocal(below)
 		}
-	}
-	return err
-}
-
-// entry reads one entry of a directory.
-func (r FileReader) entry(path string, e fs.DirEntry) error {
-	mode, link := e.Type(), e.Type()&fs.ModeSymlink != 0
-	if link {
-		info, err := os.Stat(path)
-		if err != nil {
+		if err == nil && !slices.ContainsFunc(f.roots, inside) {
+			err = fmt.Errorf("a link to %s, outside the directories that -f names. To read it, name it with -f", target)
+		}
+		if err != nil || info.IsDir() {
 			return err
 		}
-		mode = info.Mode()
 	}
-	if !mode.IsDir() && !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl", ".ndjson"}, strings.ToLower(filepath.Ext(path))) {
-		return nil
-	}
-	if target, outside := r.outside(path); link && outside {
-		return fmt.Errorf("a link to %s, outside the directories that -f names. To read it, name it with -f", target)
-	}
-	switch {
-	case mode.IsDir():
-		return r.directory(path)
-	case !mode.IsRegular():
+	if !info.Mode().IsRegular() {
 		return errors.New("not a regular file")
 	}
-	return r.file(path, true)
-}
-
-// Plainly is err without the path, which is said already.
-func Plainly(err error) error {
-	var inPath *fs.PathError
-	if errors.As(err, &inPath) {
-		return inPath.Err
-	}
-	return err
+	return f.file(path)
 }

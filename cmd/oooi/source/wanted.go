@@ -40,35 +40,27 @@ func KindOf(group, version, kind string) schema.GroupVersionKind {
 
 // WantedOf are the objects of one hosted cluster. Of ConfigMaps, the plan and the status.
 func WantedOf(namespace, controlPlane string) []Wanted {
-	out := []Wanted{
+	owned := wire.OwnedLabels()
+	return []Wanted{
 		{Kind: hcp.NodePoolKind(), Namespace: namespace},
 		{Kind: KindOf("", "v1", "Event"), Namespace: namespace},
 		{Kind: KindOf("", "v1", "ConfigMap"), Namespace: controlPlane, name: wire.PlanConfigMap},
 		{Kind: KindOf("", "v1", "ConfigMap"), Namespace: controlPlane, name: wire.StatusConfigMap},
+		{Kind: KindOf("hypershift.openshift.io", "v1beta1", "HostedControlPlane"), Namespace: controlPlane},
+		{Kind: KindOf("", "v1", "Service"), Namespace: controlPlane},
+		{Kind: KindOf("route.openshift.io", "v1", "Route"), Namespace: controlPlane},
+		{Kind: KindOf("discovery.k8s.io", "v1", "EndpointSlice"), Namespace: controlPlane},
+		{Kind: KindOf(wire.KubeVirtGroup, "v1", "VirtualMachineInstance"), Namespace: controlPlane},
+		{Kind: KindOf("", "v1", "Event"), Namespace: controlPlane},
+		{Kind: hcp.NADKind(), Namespace: controlPlane, labels: owned},
+		{Kind: DeploymentKind(), Namespace: controlPlane, labels: owned},
+		{Kind: KindOf("apps", "v1", "ReplicaSet"), Namespace: controlPlane, labels: owned},
+		{Kind: PodKind(), Namespace: controlPlane, labels: owned},
+		{Kind: KindOf("coordination.k8s.io", "v1", "Lease"), Namespace: controlPlane, labels: owned},
+		{Kind: KindOf("networking.k8s.io", "v1", "NetworkPolicy"), Namespace: controlPlane, labels: owned},
+		{Kind: KindOf("policy", "v1", "PodDisruptionBudget"), Namespace: controlPlane, labels: owned},
+		{Kind: KindOf("rbac.authorization.k8s.io", "v1", "RoleBinding"), Namespace: controlPlane, labels: owned},
 	}
-	for _, k := range []schema.GroupVersionKind{
-		KindOf("hypershift.openshift.io", "v1beta1", "HostedControlPlane"),
-		KindOf("", "v1", "Service"),
-		KindOf("route.openshift.io", "v1", "Route"),
-		KindOf("discovery.k8s.io", "v1", "EndpointSlice"),
-		KindOf(wire.KubeVirtGroup, "v1", "VirtualMachineInstance"),
-		KindOf("", "v1", "Event"),
-	} {
-		out = append(out, Wanted{Kind: k, Namespace: controlPlane})
-	}
-	for _, k := range []schema.GroupVersionKind{
-		hcp.NADKind(),
-		DeploymentKind(),
-		KindOf("apps", "v1", "ReplicaSet"),
-		PodKind(),
-		KindOf("coordination.k8s.io", "v1", "Lease"),
-		KindOf("networking.k8s.io", "v1", "NetworkPolicy"),
-		KindOf("policy", "v1", "PodDisruptionBudget"),
-		KindOf("rbac.authorization.k8s.io", "v1", "RoleBinding"),
-	} {
-		out = append(out, Wanted{Kind: k, Namespace: controlPlane, labels: wire.OwnedLabels()})
-	}
-	return out
 }
 
 // DefinitionsOf are the NetworkAttachmentDefinitions that the NodePools of hc name. Without hc none is known.
@@ -144,14 +136,22 @@ func (w Wanted) Read(ctx context.Context, api client.Reader) ([]unstructured.Uns
 
 // String tells what is wanted.
 func (w Wanted) String() string {
-	out := w.Kind.Kind
-	if w.name != "" {
-		out += " " + w.name
+	out := w.Kind.Kind + " " + w.name
+	if w.name == "" {
+		out = plural(w.Kind.Kind)
 	}
 	if w.Namespace != "" {
 		out += " in namespace " + w.Namespace
 	}
 	return out
+}
+
+// plural is several objects of a kind.
+func plural(kind string) string {
+	if stem, ok := strings.CutSuffix(kind, "y"); ok {
+		return stem + "ies"
+	}
+	return kind + "s"
 }
 
 // Matters reports whether plans are made from it.

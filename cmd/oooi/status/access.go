@@ -129,13 +129,8 @@ func (a *Access) text(w io.Writer, all bool) {
 			pending = append(pending, row)
 		}
 	}
-	const head = "LOAD BALANCER\tSERVICE\tNODE PORTS\tLEADS TO EDGES\tOPEN AT EDGES"
-	if all || len(rows) <= manyRows {
-		table(w, head, rows)
-	} else {
-		table(w, head, pending[:min(len(pending), manyRows)])
-		command.Line(w, "  %d load balancers: %d are not known to forward to edges. --all shows each.", len(rows), len(pending))
-	}
+	longTable(w, "LOAD BALANCER\tSERVICE\tNODE PORTS\tLEADS TO EDGES\tOPEN AT EDGES", all, rows, pending,
+		fmt.Sprintf("%d load balancers: %d are not known to forward to edges", len(rows), len(pending)))
 	command.Line(w, "  %s", a.Balanced())
 }
 

@@ -170,7 +170,7 @@ func mustGather(t *testing.T, server *apiserver.Server) {
 	t.Run("of one who reads one namespace", func(t *testing.T) {
 		g := NewWithT(t)
 		dir, index := gatherBlue(t, reader)
-		g.Expect(index.Unread).To(ContainElement(HaveField("What", "Service in namespace clusters-blue")))
+		g.Expect(index.Unread).To(ContainElement(HaveField("What", "Services in namespace clusters-blue")))
 		cluster, archived := bothStatus(t, reader, dir)
 		g.Expect(archived).To(Equal(cluster))
 		g.Expect(archived).To(ContainSubstring("You have no right to read HostedCluster clusters/blue."))

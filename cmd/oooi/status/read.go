@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/cmd/oooi/source"
@@ -29,7 +28,6 @@ import (
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/files"
-	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/reported"
@@ -46,8 +44,6 @@ type Leased struct {
 type Reader struct {
 	API client.Reader
 	Facts
-	// routesRead: all Routes are known.
-	routesRead bool
 }
 
 // Read reads what is known of a HostedCluster.
@@ -229,82 +225,63 @@ func (r *Reader) ReadLeases(ctx context.Context) error {
 	return nil
 }
 
-// readSettings reads all objects with annotations, as the operator does. Their hash tells whether a
-// condition is about the current ones.
+// readSettings reads all objects that plans are made from, as the operator does. Their hashes tell whether a condition is about the
+// current ones.
 func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured) error {
 	var dump files.Dump
-	if !r.add(&dump, hc) {
+	if !r.add(&dump, *hc) {
 		return nil
 	}
-	for _, x := range []struct {
-		kind      schema.GroupVersionKind
-		namespace string
-	}{{hcp.NodePoolKind(), r.Namespace}, {corev1.SchemeGroupVersion.WithKind("Service"), r.ControlPlane}} {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(x.kind.GroupVersion().WithKind(x.kind.Kind + "List"))
-		if err := r.API.List(ctx, list, client.InNamespace(x.namespace)); err != nil {
-			return r.misses(x.kind.Kind+"s in namespace "+x.namespace, err)
-		}
-		for i := range list.Items {
-			if !r.add(&dump, &list.Items[i]) {
-				return nil
-			}
-		}
+	pools, whole, err := r.into(ctx, &dump, source.Wanted{Kind: hcp.NodePoolKind(), Namespace: r.Namespace})
+	if !whole {
+		return err
+	}
+	if _, whole, err = r.into(ctx, &dump, source.Wanted{Kind: source.KindOf("", "v1", "Service"), Namespace: r.ControlPlane}); !whole {
+		return err
 	}
 	r.Led = map[string]bool{}
 	for _, s := range dump.Clusters()[0].Services {
 		r.Led[s.Name] = services.LeadsToEdges(&s)
 	}
-	if err := r.readRoutes(ctx, &dump); err != nil {
+	_, routes, err := r.into(ctx, &dump, source.Wanted{Kind: source.KindOf("route.openshift.io", "v1", "Route"), Namespace: r.ControlPlane})
+	if err != nil {
 		return err
 	}
-	for _, a := range objects.NamedNADs(dump.Clusters()[0]) {
-		nad := &unstructured.Unstructured{}
-		nad.SetGroupVersionKind(hcp.NADKind())
-		err := r.API.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: a.Name}, nad)
-		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
-			continue
-		}
-		if err != nil {
-			return r.misses("NetworkAttachmentDefinition "+a.String(), err)
-		}
-		if !r.add(&dump, nad) {
-			return nil
+	for _, w := range source.DefinitionsOf(hc, pools, r.Running) {
+		if _, whole, err := r.into(ctx, &dump, w); !whole {
+			return err
 		}
 	}
 	o := dump.Clusters()[0]
-	r.Settings = report.Settings(o)
-	if r.routesRead {
+	if r.Settings = report.Settings(o); routes {
 		r.Inputs = report.Inputs(o)
 	}
 	return nil
 }
 
-// readRoutes reads the Routes of the control plane, which only OpenShift has.
-func (r *Reader) readRoutes(ctx context.Context, dump *files.Dump) error {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(source.KindOf("route.openshift.io", "v1", "RouteList"))
-	err := r.API.List(ctx, list, client.InNamespace(r.ControlPlane))
-	if err != nil && !meta.IsNoMatchError(err) {
-		return r.misses("Routes in namespace "+r.ControlPlane, err)
+// into adds the objects that w asks for to dump, and returns them. Whole: none is missing, as far as the cluster has them.
+func (r *Reader) into(ctx context.Context, dump *files.Dump, w source.Wanted) (found []unstructured.Unstructured, whole bool, err error) {
+	found, err = w.Read(ctx, r.API)
+	switch {
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		return nil, true, nil
+	case err != nil:
+		return nil, false, r.misses(w.String(), err)
 	}
-	r.routesRead = true
-	for i := range list.Items {
-		if !r.add(dump, &list.Items[i]) {
-			r.routesRead = false
-		}
-	}
-	return nil
+	return found, r.add(dump, found...), nil
 }
 
-// add adds u to dump. If that fails, it notes why and returns false.
-func (r *Reader) add(dump *files.Dump, u *unstructured.Unstructured) bool {
-	text, err := json.Marshal(u)
-	if err == nil {
-		err = dump.Add(text)
+// add adds objects to dump. It returns false if one cannot be read, and notes why.
+func (r *Reader) add(dump *files.Dump, all ...unstructured.Unstructured) bool {
+	for _, u := range all {
+		text, err := json.Marshal(&u)
+		if err == nil {
+			err = dump.Add(text)
+		}
+		if err != nil {
+			r.unread = append(r.unread, fmt.Sprintf("%s %s/%s cannot be read: %v.", u.GetKind(), u.GetNamespace(), u.GetName(), err))
+			return false
+		}
 	}
-	if err != nil {
-		r.unread = append(r.unread, fmt.Sprintf("%s %s/%s cannot be read: %v.", u.GetKind(), u.GetNamespace(), u.GetName(), err))
-	}
-	return err == nil
+	return true
 }

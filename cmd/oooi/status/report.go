@@ -22,6 +22,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
 )
 
@@ -171,12 +172,13 @@ func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 	}
 	for _, n := range f.Plan.Networks {
 		for _, b := range n.NeededBackends() {
-			switch {
-			case !n.Primary:
-			case f.endpoint(b) == explain.No:
+			if n.Primary && f.endpoint(b) == explain.No {
 				return statusAnswer{explain.No, "Nodes cannot boot now: Service " + b.Service + " of the control plane has no endpoint. Check its pods."}, true
-			case f.isDark(n, b):
-				return statusAnswer{explain.No, "Nodes cannot boot now: no edge of network " + n.Attachment.String() + " reaches " + b.Name + ". Check the pods of Service " + b.Service + "."}, true
+			}
+		}
+		for _, p := range f.dark(n) {
+			if p.Cause == problem.NoEdgeReachesEndpoint {
+				return statusAnswer{explain.No, "Nodes cannot boot now. " + explain.Problem(p).String()}, true
 			}
 		}
 	}
@@ -198,19 +200,15 @@ func (f Facts) mayReach(n network.Network) bool {
 	})
 }
 
-// isDark reports whether each edge of n that is ready reports that no endpoint of b accepts connections.
-func (f Facts) isDark(n network.Network, b network.Backend) bool {
-	dark := 0
+// dark are the problems of backends of n with which no edge that may be ready finds an endpoint, as the operator has them.
+func (f Facts) dark(n network.Network) problem.Problems {
+	var reports []reported.Report
 	for _, e := range n.Edges {
-		if f.ReadyEdge(n, e) == explain.No {
-			continue
+		if f.ReadyEdge(n, e) != explain.No {
+			reports = append(reports, f.Reports[wire.EdgeReport(n, e).Name])
 		}
-		if !slices.Contains(f.Reports[wire.EdgeReport(n, e).Name].DarkBackends, b.Name) {
-			return false
-		}
-		dark++
 	}
-	return dark > 0
+	return reported.EdgesReachNoEndpoint(n, len(reports), reports)
 }
 
 // lacksPlan reports whether edges have no plan although they need one: the operator stored that there is one, or it is

@@ -15,6 +15,7 @@ import (
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/blue"
 )
@@ -195,7 +196,7 @@ func TestStatusDarkControlPlane(t *testing.T) {
 	answer := func() statusAnswer { return ReportOf(f, blue.At).Boot }
 	g.Expect(answer().Answer).To(Equal(explain.Yes))
 	f.Reports[one] = dark
-	g.Expect(answer()).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now: no edge of network clusters/vlan100 reaches ignition-server-proxy:443. Check the pods of Service ignition-server-proxy."}))
+	g.Expect(answer()).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now. " + explain.Problem(problem.New(problem.NoEdgeReachesEndpoint, problem.Subject{}, problem.Args{"service": ignition.Service})).String()}))
 	f.Ready[wire.EdgeDeploymentName(n, n.Edges[1])] = true
 	f.Reports[two] = reported.Report{Edge: 2, Level: reported.LevelReaches}
 	g.Expect(answer().Answer).To(Equal(explain.Yes), "the other edge reaches it")

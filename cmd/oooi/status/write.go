@@ -119,13 +119,17 @@ func targetTable(w io.Writer, head, what string, targets []Target, all bool) {
 			faulty = append(faulty, t.row())
 		}
 	}
-	head += "\tADDRESS\tBACKEND\tHEALTH"
+	longTable(w, head+"\tADDRESS\tBACKEND\tHEALTH", all, rows, faulty, fmt.Sprintf("%d %s: %d with a fault, %d unknown", len(rows), what, len(faulty), unknown))
+}
+
+// longTable shows each of many rows only with all: else the important ones, and what the sentence says of all.
+func longTable(w io.Writer, head string, all bool, rows, important [][]string, sentence string) {
 	if all || len(rows) <= manyRows {
 		table(w, head, rows)
 		return
 	}
-	table(w, head, faulty[:min(len(faulty), manyRows)])
-	command.Line(w, "  %d %s: %d with a fault, %d unknown. --all shows each.", len(rows), what, len(faulty), unknown)
+	table(w, head, important[:min(len(important), manyRows)])
+	command.Line(w, "  %s. --all shows each.", sentence)
 }
 
 // silence tells since when an edge has not reported, or is unavailable. Empty: it has reported, or it is unknown.
@@ -139,25 +143,19 @@ func (e Edge) silence() string {
 	return ""
 }
 
-// leaseTable shows each of many leases only with all: else how many have each state.
+// leaseTable shows leases. Of many, how many have each state.
 func leaseTable(w io.Writer, leases []statusLease, all bool) {
-	if !all && len(leases) > manyRows {
-		states := map[string]int{}
-		for _, l := range leases {
-			states[l.State]++
-		}
-		var words []string
-		for _, state := range slices.Sorted(maps.Keys(states)) {
-			words = append(words, fmt.Sprintf("%d %s", states[state], state))
-		}
-		command.Line(w, "  %d DHCP leases: %s. --all shows each.", len(leases), strings.Join(words, ", "))
-		return
-	}
+	states := map[string]int{}
 	var rows [][]string
 	for _, l := range leases {
+		states[l.State]++
 		rows = append(rows, []string{l.Address.String(), cmp.Or(l.VM, "-"), cmp.Or(l.MAC, "-"), l.Until.Format(time.RFC3339), l.State})
 	}
-	table(w, "LEASE\tVM\tMAC\tUNTIL\tSTATE", rows)
+	var words []string
+	for _, state := range slices.Sorted(maps.Keys(states)) {
+		words = append(words, fmt.Sprintf("%d %s", states[state], state))
+	}
+	longTable(w, "LEASE\tVM\tMAC\tUNTIL\tSTATE", all, rows, nil, fmt.Sprintf("%d DHCP leases: %s", len(leases), strings.Join(words, ", ")))
 }
 
 func (t Target) row() []string {
