@@ -1,4 +1,4 @@
-// This file parses one JSON document into a flat list of values with their places, and writes it with some of them
+// This file parses one valid JSON document into a flat list of values with their places, and writes it with some of them
 // replaced. Every other byte is copied.
 
 package apirewrite
@@ -9,10 +9,12 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// deepest is how many levels of arrays and objects a document may have, as in an API server.
-const deepest = 10_000
+// anyJSON allows what API servers allow.
+var anyJSON = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // errSyntax says that a document is not JSON.
 var errSyntax = errors.New("the document is not valid JSON")
@@ -42,24 +44,17 @@ type doc struct {
 
 // read parses src. It reuses the memory of a former document.
 func (d *doc) read(src []byte) error {
-	end, err := d.first(src)
-	if err != nil {
-		return err
-	}
-	if space(src, end) != len(src) {
+	if !jsontext.Value(src).IsValid(anyJSON...) {
 		return errSyntax
 	}
-	d.src = src
+	d.parse(src)
 	return nil
 }
 
-// first parses the value that src begins with, and returns where it ends.
-func (d *doc) first(src []byte) (end int, err error) {
+// parse finds the values in src, which is valid.
+func (d *doc) parse(src []byte) {
 	d.src, d.nodes, d.edits = src, d.nodes[:0], d.edits[:0]
-	if end, err = d.parse(space(src, 0), 0, 0, 0); err == nil {
-		d.src = src[:end]
-	}
-	return end, err
+	d.add(space(src, 0), 0, 0)
 }
 
 func space(src []byte, i int) int {
@@ -69,104 +64,50 @@ func space(src []byte, i int) int {
 	return i
 }
 
-// parse reads the value at i, and returns where it ends.
-func (d *doc) parse(i, keyStart, keyEnd, depth int) (int, error) {
-	if i >= len(d.src) || depth > deepest {
-		return i, errSyntax
-	}
+// add adds the value at i, and returns where it ends.
+func (d *doc) add(i, keyStart, keyEnd int) int {
 	at := len(d.nodes)
 	d.nodes = append(d.nodes, node{start: int32(i), keyStart: int32(keyStart), keyEnd: int32(keyEnd), kind: d.src[i]})
-	var err error
-	end := i
-	switch c := d.src[i]; {
-	case c == '"':
-		end, err = stringEnd(d.src, i)
-	case c == '{' || c == '[':
-		end, err = d.parseMembers(i, depth)
+	switch d.src[i] {
+	case '"':
+		i = stringEnd(d.src, i)
+	case '{':
+		for i = space(d.src, i+1); d.src[i] != '}'; {
+			keyStart, keyEnd = i+1, stringEnd(d.src, i)-1
+			colon := space(d.src, keyEnd+1)
+			i = d.next(d.add(space(d.src, colon+1), keyStart, keyEnd))
+		}
+		i++
+	case '[':
+		for i = space(d.src, i+1); d.src[i] != ']'; {
+			i = d.next(d.add(i, 0, 0))
+		}
+		i++
 	default:
-		end, err = scalarEnd(d.src, i)
+		for i < len(d.src) && !strings.ContainsRune(" \n\r\t,]}", rune(d.src[i])) {
+			i++
+		}
 	}
-	d.nodes[at].end, d.nodes[at].next = int32(end), int32(len(d.nodes))
-	return end, err
+	d.nodes[at].end, d.nodes[at].next = int32(i), int32(len(d.nodes))
+	return i
 }
 
-// parseMembers reads an object or an array.
-func (d *doc) parseMembers(i, depth int) (int, error) {
-	open := d.src[i]
-	closing := open + 2 // as in ASCII, for both kinds
-	if i = space(d.src, i+1); i < len(d.src) && d.src[i] == closing {
-		return i + 1, nil
+// next returns where the value or the bracket after a value that ends at i begins.
+func (d *doc) next(i int) int {
+	if i = space(d.src, i); d.src[i] == ',' {
+		return space(d.src, i+1)
 	}
-	for {
-		if i >= len(d.src) {
-			return i, errSyntax
-		}
-		keyStart, keyEnd := 0, 0
-		var err error
-		if open == '{' {
-			if d.src[i] != '"' {
-				return i, errSyntax
-			}
-			end, err := stringEnd(d.src, i)
-			if err != nil {
-				return i, err
-			}
-			keyStart, keyEnd = i+1, end-1
-			if i = space(d.src, end); i >= len(d.src) || d.src[i] != ':' {
-				return i, errSyntax
-			}
-			i = space(d.src, i+1)
-		}
-		if i, err = d.parse(i, keyStart, keyEnd, depth+1); err != nil {
-			return i, err
-		}
-		if i = space(d.src, i); i >= len(d.src) {
-			return i, errSyntax
-		}
-		if d.src[i] == closing {
-			return i + 1, nil
-		}
-		if d.src[i] != ',' {
-			return i, errSyntax
-		}
-		if i = space(d.src, i+1); i < len(d.src) && d.src[i] == closing {
-			return i, errSyntax
-		}
-	}
+	return i
 }
 
-// stringEnd returns the place after the string that begins at i. It looks at each byte once or twice, whatever the number of escapes.
-func stringEnd(src []byte, i int) (int, error) {
-	for i, quote := i+1, 0; ; {
-		if quote < i { // It was escaped.
-			j := bytes.IndexByte(src[i:], '"')
-			if j < 0 {
-				return i, errSyntax
-			}
-			quote = i + j
-		}
-		k := bytes.IndexByte(src[i:quote], '\\')
-		if k < 0 {
-			return quote + 1, nil
-		}
-		if i += k + 2; i > len(src) {
-			return i, errSyntax
+// stringEnd returns the place after the string that begins at i.
+func stringEnd(src []byte, i int) int {
+	for i++; src[i] != '"'; i++ {
+		if src[i] == '\\' {
+			i++
 		}
 	}
-}
-
-// scalarEnd returns the place after the number or the word that begins at i.
-func scalarEnd(src []byte, i int) (int, error) {
-	j := i
-	for j < len(src) && !strings.ContainsRune(" \n\r\t,]}:", rune(src[j])) {
-		j++
-	}
-	switch text := src[i:j]; {
-	case string(text) == "true", string(text) == "false", string(text) == "null":
-	case len(text) == 0, text[0] != '-' && (text[0] < '0' || text[0] > '9'), !json.Valid(text):
-		return j, errSyntax
-	}
-	return j, nil
+	return i + 1
 }
 
 // write appends the document with its edits to out.
@@ -195,16 +136,27 @@ func plain(raw []byte) []byte {
 	return []byte(s)
 }
 
-// quoted returns text as the inside of a JSON string.
+// quoted returns text as the inside of a JSON string, with the escapes of an API server.
 func quoted(text string) string {
-	if strings.IndexFunc(text, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) < 0 {
+	if strings.IndexFunc(text, func(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }) < 0 {
 		return text
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // Text has no error.
-	return b.String()[1 : b.Len()-2]
+	quotes, _ := json.Marshal(text) // Text has no error.
+	return string(quotes[1 : len(quotes)-1])
+}
+
+// inner returns the document in a string of d. False: it is none.
+func (d *doc) inner(text []byte) (doc, bool) {
+	out := doc{r: d.r, direction: d.direction}
+	err := out.read(text)
+	return out, err == nil
+}
+
+// nest makes the edits of the document in the string at start..end, within its quotes.
+func (d *doc) nest(start, end int, inner *doc) {
+	if len(inner.edits) > 0 {
+		d.edits = append(d.edits, edit{start, end, quoted(string(inner.write(nil)))})
+	}
 }
 
 // name is the name of a member.

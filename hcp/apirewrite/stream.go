@@ -10,6 +10,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
@@ -41,23 +43,24 @@ type Reader struct {
 	limits  Limits
 	told    int // to limits.Hold
 
-	buffer []byte
-	in     []byte // read and not consumed: a part of buffer
-	filled bool   // the last read filled buffer
-	ended  error  // what the source ended with
-	out    []byte // to be read
-	given  int    // of out
-	err    error  // after out
-	step   func() error
+	buffer  []byte // of what is read at once
+	left    []byte // read, and not yet seen by the decoder
+	filled  bool   // the last read filled buffer
+	ended   error  // what the source ended with
+	decoder *jsontext.Decoder
+	fed     int64  // to the decoder
+	most    int    // that the decoder had of one value
+	spaced  int64  // where the whitespace that is passed on ends, in what the decoder read
+	out     []byte // to be read
+	given   int    // of out
+	err     error  // after out
+	step    func() error
 
-	find    finder
-	item    scanner
-	scanned int    // of in, by item
-	parsed  bool   // d has what was scanned
+	rows    bool   // the list is a Table
 	kind    Kind   // of items
 	version []byte // the list's apiVersion with quotes
-	before  []byte // renamed, and not to be read before an item is: the first may be too large
-	gap     []byte // between the last item and the next
+	before  []byte // what is before the items, and not to be read before an item is: the first may be too large
+	between []byte // what is before the next item
 	written int    // items or events
 }
 
@@ -74,6 +77,7 @@ func (r *Rules) Answer(source io.Reader, target Target, largest int) *Reader {
 	if target.Watch {
 		out.step = out.event
 	}
+	out.restart(nil)
 	return out
 }
 
@@ -108,273 +112,193 @@ func (r *Reader) Prime() error {
 	return r.err
 }
 
-// more reads on. It returns the source's error once there is nothing more.
-func (r *Reader) more() error {
-	if r.ended != nil {
-		return r.ended
+// begin finds out whether the answer is a list that can be renamed item by item. Any other answer is one document.
+func (r *Reader) begin() error {
+	if r.decoder.PeekKind() != '{' {
+		return r.pass()
 	}
-	if len(r.buffer) > large && len(r.in) < piece {
-		r.buffer = make([]byte, piece)
-	}
-	used := copy(r.buffer, r.in)
-	if free := len(r.buffer) - used; free < len(r.buffer)/4 || r.filled && len(r.buffer) < piece {
-		r.buffer = append(r.buffer, make([]byte, len(r.buffer))...)
-		if err := r.hold(); err != nil {
+	r.before = append(bytes.Clone(r.gap()), '{')
+	_, err := r.decoder.ReadToken()
+	for err == nil && len(r.before) <= r.largest && r.decoder.PeekKind() == '"' {
+		var quoted []byte
+		if quoted, err = r.copied(); err != nil {
+			break
+		}
+		name := string(plain(quoted[1 : len(quoted)-1]))
+		if r.decoder.PeekKind() == '[' && r.isList(name, slices.Concat(r.before, r.gap(), []byte("["))) {
+			r.step = r.list
+			_, err = r.decoder.ReadToken()
 			return err
 		}
+		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "columnDefinitions"}, name) {
+			break // No list has it before its items.
+		}
+		_, err = r.copied()
 	}
-	n, err := r.source.Read(r.buffer[used:])
-	r.in, r.ended, r.filled = r.buffer[:used+n], err, used+n == len(r.buffer)
-	if n == 0 && err != nil {
+	r.restart(r.before)
+	r.before, r.step = nil, r.whole
+	return nil
+}
+
+// copied reads a name or a value, and adds it to what is before the items, with the gap.
+func (r *Reader) copied() ([]byte, error) {
+	r.decoder.PeekKind()
+	with := append(r.before, r.gap()...)
+	start := len(with)
+	read, err := r.decoder.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	r.before = append(with, read...)
+	return r.before[start:], nil
+}
+
+// whole renames one document. What is not JSON is not changed.
+func (r *Reader) whole() error {
+	r.decoder.PeekKind()
+	gap := bytes.Clone(r.gap())
+	text, err := r.decoder.ReadValue()
+	switch err = r.failed(err); {
+	case errors.Is(err, errSyntax):
+		return r.pass()
+	case err != nil:
+		return err
+	case len(text) > r.largest:
+		return fmt.Errorf("document of more than %d bytes: %w", r.largest, ErrTooLarge)
+	}
+	r.out = append(r.out, gap...)
+	if err := r.inTurn(len(text), func() { r.rename(text, func() { r.d.special(0, r.target.kind()) }) }); err != nil {
 		return err
 	}
-	return nil
-}
-
-// cut is the error of an answer that ended within a value.
-func cut(err error) error {
-	if errors.Is(err, io.EOF) {
-		return fmt.Errorf("the answer is incomplete: %w", io.ErrUnexpectedEOF)
-	}
-	return err
-}
-
-// take consumes n bytes.
-func (r *Reader) take(n int) { r.in = r.in[n:] }
-
-// pass passes on n bytes as they are.
-func (r *Reader) pass(n int) {
-	r.out = append(r.out, r.in[:n]...)
-	r.take(n)
-}
-
-// passing passes the rest on as it is.
-func (r *Reader) passing() error {
-	if len(r.in) == 0 {
-		if err := r.more(); err != nil {
-			return err
-		}
-	}
-	r.pass(len(r.in))
-	return nil
-}
-
-// begin finds out whether the answer is an object, and a list.
-func (r *Reader) begin() error {
-	start := space(r.in, 0)
-	for ; start == len(r.in); start = space(r.in, 0) {
-		if start > r.largest {
-			return fmt.Errorf("whitespace of more than %d bytes: %w", r.largest, ErrTooLarge)
-		}
-		if err := r.more(); err != nil {
-			r.pass(len(r.in))
-			return err
-		}
-	}
-	if r.in[start] != '{' {
-		r.step = r.passing
-		return nil
-	}
-	for {
-		array, done := r.find.find(r.in)
-		switch {
-		case r.find.at > r.largest:
-			return fmt.Errorf("document of more than %d bytes: %w", r.largest, ErrTooLarge)
-		case done:
-			return r.inTurn(r.find.at, func() error { r.whole(r.find.at); return nil })
-		case array:
-			err := r.inTurn(r.find.at, func() error { r.find.passed = !r.head(r.find.at); return nil })
-			if err == nil && r.find.passed {
-				continue
-			}
-			r.step = r.list
-			return err
-		}
-		if err := r.more(); err != nil {
-			return cut(err)
-		}
-	}
-}
-
-// whole renames one document of n bytes. What is not JSON is not changed.
-func (r *Reader) whole(n int) {
-	if err := r.rename(r.in[:n], func() { r.d.special(0, r.target.kind()) }); err != nil {
-		r.out = append(r.out, r.in[:n]...)
-	}
-	r.take(n)
-	r.step = r.passing
+	return r.pass()
 }
 
 // rename appends a document to what is read. special renames in it what no shape covers.
-func (r *Reader) rename(text []byte, special func()) error {
-	if !r.d.r.mayRename(text) && !(r.target.kind().namesOthers() && bytes.Contains(text, []byte(`"cells"`))) {
+func (r *Reader) rename(text []byte, special func()) {
+	if !r.rows && !r.d.r.mayRename(text) && !(r.target.kind().namesOthers() && bytes.Contains(text, []byte(`"cells"`))) {
 		r.out = append(r.out, text...)
-		return nil
+		return
 	}
-	if err := r.parse(text); err != nil {
-		return err
-	}
+	r.d.parse(text)
 	r.d.value(0, plainRole)
 	special()
 	r.out = r.d.write(r.out)
-	return nil
 }
 
-// head renames what is before the items of a list. It reports whether the list can be renamed item by item: if not, it is
-// one document.
-func (r *Reader) head(n int) bool {
-	d := doc{r: r.d.r, direction: ToClient}
-	if d.read(append(bytes.Clone(r.in[:n]), "]}"...)) != nil {
+// isList reports whether the array with this name is one of items, which are renamed one by one. head is what stands before
+// them, and is renamed then.
+func (r *Reader) isList(name string, head []byte) bool {
+	if name != "items" && name != "rows" {
 		return false
 	}
+	d := doc{r: r.d.r, direction: ToClient}
+	d.parse(append(head, "]}"...))
 	version, kind := d.member(0, "apiVersion"), d.member(0, "kind")
 	if version == 0 {
 		return false
 	}
-	r.version = d.src[d.nodes[version].start:d.nodes[version].end]
 	r.kind = r.target.kind()
 	list := string(d.text(kind))
-	switch {
-	case r.find.name == "rows" && list == "Table":
-	case r.find.name == "items" && kind == 0: // It follows.
-	case r.find.name == "items" && list == "PartialObjectMetadataList":
-	case r.find.name == "items" && strings.HasSuffix(list, "List"):
+	switch r.rows = name == "rows"; {
+	case r.rows && list == "Table":
+	case !r.rows && kind == 0: // It follows.
+	case !r.rows && list == "PartialObjectMetadataList":
+	case !r.rows && strings.HasSuffix(list, "List"):
 		r.kind = itemKind(d.kindOf(0, Kind{}))
 	default:
+		r.rows = false
 		return false
 	}
+	r.version = d.src[d.nodes[version].start:d.nodes[version].end]
 	d.value(0, plainRole)
 	renamed := d.write(nil)
 	r.before = renamed[:len(renamed)-2]
-	r.take(n)
 	return true
 }
 
 // list renames items until there is something to be read and the next item is not complete.
 func (r *Reader) list() error {
 	for len(r.out) < piece {
-		if r.scanned == 0 {
-			n := 0
-			for n < len(r.in) && (r.in[n] == ',' || r.in[n] <= ' ') {
-				n++
-			}
-			r.gap = append(r.gap, r.in[:n]...)
-			r.take(n)
-			if len(r.gap) > r.largest {
-				return fmt.Errorf("more than %d bytes before item %d of the list: %w", r.largest, r.written, ErrTooLarge)
-			}
-			if len(r.in) > 0 && r.in[0] == ']' {
-				r.out = append(append(r.out, r.before...), bytes.Trim(r.gap, ",")...)
-				r.pass(1)
-				r.item, r.step = scanner{depth: 1, begun: true}, r.tail
-				return nil
-			}
+		kind := r.decoder.PeekKind()
+		r.between = append(r.between[:0], r.gap()...)
+		if kind == ']' {
+			_, err := r.decoder.ReadToken()
+			r.out = append(append(append(r.out, r.before...), bytes.Trim(r.between, ",")...), ']')
+			r.restart(append([]byte(`{"apiVersion":`), r.version...))
+			r.step = r.tail
+			return err
 		}
-		done := r.complete()
+		text, err := r.decoder.ReadValue()
 		switch {
-		case r.scanned > r.largest:
-			return fmt.Errorf("item %d of the list has more than %d bytes: %w", r.written, r.largest, ErrTooLarge)
-		case done && r.scanned == 0:
-			return fmt.Errorf("item %d of the list: %w", r.written, errSyntax)
-		case done:
-			if err := r.inTurn(r.scanned, func() error { return r.one(r.in[:r.scanned]) }); err != nil {
-				return fmt.Errorf("item %d of the list: %w", r.written, err)
-			}
-			r.take(r.scanned)
-			r.item, r.scanned, r.parsed, r.gap = scanner{}, 0, false, r.gap[:0]
-			continue
-		case len(r.out) > 0:
+		case errors.Is(err, errPause):
 			return nil
+		case err != nil:
+			return fmt.Errorf("item %d of the list: %w", r.written+1, r.failed(err))
+		case len(text) > r.largest:
+			return fmt.Errorf("item %d of the list has more than %d bytes: %w", r.written+1, r.largest, ErrTooLarge)
 		}
-		if err := r.more(); err != nil {
-			return cut(err)
+		if err := r.inTurn(len(text), func() { r.one(text) }); err != nil {
+			return fmt.Errorf("item %d of the list: %w", r.written+1, err)
+		}
+		if r.most > large {
+			r.restart([]byte("[{}")) // The next item follows this one.
+			_, _ = r.decoder.ReadToken()
+			_, _ = r.decoder.ReadValue()
 		}
 	}
 	return nil
-}
-
-// complete reports whether all of the value that is next has been read. One that came as a whole, as most do, is parsed at
-// once. What cannot be parsed is scanned.
-func (r *Reader) complete() bool {
-	if r.scanned == 0 && len(r.in) > 0 && len(r.in) <= large && r.in[0] == '{' {
-		if end, err := r.d.first(r.in); err == nil {
-			r.scanned, r.parsed = end, true
-			return true
-		}
-	}
-	n, done := r.item.scan(r.in[r.scanned:])
-	r.scanned += n
-	return done
-}
-
-// parse parses an item or a document, unless d has it.
-func (r *Reader) parse(text []byte) error {
-	if r.parsed {
-		return nil
-	}
-	return r.d.read(text)
 }
 
 // one writes an item, unless it is hidden.
-func (r *Reader) one(text []byte) error {
+func (r *Reader) one(text []byte) {
 	if r.hides(text) {
-		return nil
+		return
 	}
 	if r.written == 0 {
-		r.gap = bytes.ReplaceAll(r.gap, []byte{','}, nil)
+		r.between = bytes.ReplaceAll(r.between, []byte{','}, nil)
 	}
-	r.out = append(append(r.out, r.before...), r.gap...)
+	r.out = append(append(r.out, r.before...), r.between...)
 	r.before = nil
 	r.written++
-	if r.find.name != "rows" {
-		return r.rename(text, func() { r.d.special(0, r.kind) })
-	}
-	if err := r.parse(text); err != nil {
-		return err
-	}
-	r.d.value(0, plainRole)
-	r.d.row(0, r.kind)
-	r.out = r.d.write(r.out)
-	return nil
+	r.rename(text, func() {
+		if r.rows {
+			r.d.row(0, r.kind)
+		} else {
+			r.d.special(0, r.kind)
+		}
+	})
 }
 
 // hides reports whether an item, a row or an event is of a hidden object.
 func (r *Reader) hides(text []byte) bool {
-	if !slices.ContainsFunc(r.hidden, func(name []byte) bool { return bytes.Contains(text, name) }) || r.parse(text) != nil {
+	if !slices.ContainsFunc(r.hidden, func(name []byte) bool { return bytes.Contains(text, name) }) {
 		return false
 	}
+	r.d.parse(text)
 	return r.d.hidden(0, r.target.Group, r.target.Resource)
 }
 
-// tail renames what is after the items of a list, which may be its kind.
+// tail renames what is after the items of a list, which may be its kind. It is read as an object with the apiVersion.
 func (r *Reader) tail() error {
-	for {
-		n, done := r.item.scan(r.in[r.scanned:])
-		if r.scanned += n; r.scanned > r.largest {
-			return fmt.Errorf("content after the items has more than %d bytes: %w", r.largest, ErrTooLarge)
-		}
-		if done {
-			break
-		}
-		if err := r.more(); err != nil {
-			return cut(err)
-		}
+	text, err := r.decoder.ReadValue()
+	before := len(`{"apiVersion":`) + len(r.version)
+	switch {
+	case errors.Is(err, errPause):
+		return nil
+	case err != nil:
+		return fmt.Errorf("content after the items: %w", r.failed(err))
+	case len(text)-before > r.largest:
+		return fmt.Errorf("content after the items has more than %d bytes: %w", r.largest, ErrTooLarge)
 	}
-	return r.inTurn(r.scanned, r.end)
-}
-
-// end renames what is after the items, once it is complete.
-func (r *Reader) end() error {
-	before := append([]byte(`{"apiVersion":`), r.version...)
-	d := doc{r: r.d.r, direction: ToClient}
-	if err := d.read(append(before, r.in[:r.scanned]...)); err != nil {
-		return fmt.Errorf("content after the items: %w", err)
+	err = r.inTurn(len(text), func() {
+		r.d.parse(text)
+		r.d.value(0, plainRole)
+		r.d.edits = slices.DeleteFunc(r.d.edits, func(e edit) bool { return e.start < before })
+		r.d.edits = append(r.d.edits, edit{0, before, ""})
+		r.out = r.d.write(r.out)
+	})
+	if err != nil {
+		return err
 	}
-	d.value(0, plainRole)
-	d.edits = slices.DeleteFunc(d.edits, func(e edit) bool { return e.start < len(before) })
-	d.edits = append(d.edits, edit{0, len(before), ""})
-	r.out = d.write(r.out)
-	r.take(r.scanned)
-	r.step = r.passing
-	return nil
+	return r.pass()
 }
