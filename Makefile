@@ -71,11 +71,11 @@ calm = export OOOI_CALM=1 OOOI_GREEDY=1 OOOI_DARK=10s OOOI_ACCESS_FAULTS=1 && $(
   -run 'TestFlood|TestRepliesToAbsentHosts|TestAgainstAnAPIServer|TestOneVM|TestABurst|TestConnectionsThatSendNothing|TestADarkEndpoint|TestFaults' \
   ./cmd/oooi-edge ./dhcp ./edge/kube ./envoy ./test/accessfaults)
 
-# begin starts the clock of a long target, and step tells when a part of it begins.
+# begin starts the clock of a long target, and step prints when a part of it begins.
 begin = @mkdir -p bin; date +%s >bin/$@.begun
 step = @echo "== after $$(( $$(date +%s) - $$(cat bin/$@.begun) )) s: $(1)"
 
-# What only test-long runs on the test cluster.
+# Tests that only test-long runs on the test cluster.
 long_cluster := ^(TestHostedClusters|TestTakeOver|TestRenamedKubeVirt|TestCluster|TestTwoNodes|TestDownAfterUpWasKilled)$$
 
 .PHONY: gotestsum
@@ -102,7 +102,7 @@ test: ## everything that CI runs: unit tests, real clients in namespaces, a real
 	$(call step,done)
 
 .PHONY: test-long
-test-long: ## what takes too long for make test: all strategies and faults on the cluster, half-dead edges, a full edge, a release, fuzzing, whole tables
+test-long: ## tests that take too long for make test: all strategies and faults on the cluster, half-dead edges, a full edge, a release, fuzzing, whole tables
 	$(begin)
 	$(call step,the programs and the test cluster's parts)
 	$(MAKE) test-deps build gotestsum testbed-build
@@ -129,7 +129,7 @@ bench-servers: ## what a DHCP renewal, a DNS answer and an NTP answer cost (root
 	go test -run '^$$' -bench BenchmarkNTP -count 3 ./cmd/oooi-edge
 
 .PHONY: bench-apiproxy
-bench-apiproxy: build ## lists, watches and objects of an API server through oooi-apiproxy, first byte and memory, against no proxy and one that renames nothing, in ROUNDS (9); fails if a goal is missed
+bench-apiproxy: build ## lists, watches and objects of an API server through oooi-apiproxy, first byte and memory, compared with no proxy and with a plain one, in ROUNDS (9); fails if a goal is missed
 	mkdir -p bin && rm -f bin/apiproxy.md
 	@failed=0; \
 	OOOI_APIPROXY_BINARY=$(CURDIR)/bin/oooi-apiproxy OOOI_APIPROXY_ROUNDS=$(or $(ROUNDS),9) OOOI_APIPROXY_TABLE=$(CURDIR)/bin/apiproxy.md \
@@ -153,7 +153,7 @@ bench-takeover: build test-deps ## what VMs notice when an edge fails, changes o
 	cat bin/takeover.md; exit $$failed
 
 .PHONY: bench-idle
-bench-idle: build test-deps ## CPU time and memory of an edge that nothing uses; BEFORE=path compares with an older oooi-edge (root)
+bench-idle: build test-deps ## CPU time and memory of an idle edge; BEFORE=path compares with an older oooi-edge (root)
 	rm -f bin/idle.md
 	OOOI_IDLE=60s OOOI_IDLE_TABLE=$(CURDIR)/bin/idle.md OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge OOOI_EDGE_BINARY_BEFORE=$(abspath $(BEFORE)) go test -count=1 -v -run TestIdle ./test/idle
 	cat bin/idle.md
@@ -183,7 +183,7 @@ bench-proxy: test-deps ## CPU time of a connection and of a GB through Envoy as 
 	cat bin/proxy.md; exit $$failed
 
 .PHONY: bench-access
-bench-access: build test-deps ## the way in to a VM: rate, round trip, dial and memory of the access proxy, against the kernel, Envoy and konnectivity, and what a stream takes from VMs, in ROUNDS (9); fails if a goal is missed (root)
+bench-access: build test-deps ## management access to a VM: rate, round trip, dial and memory of the access proxy, against the kernel, Envoy and konnectivity, and how much a stream slows VMs, in ROUNDS (9); fails if a goal is missed (root)
 	mkdir -p bin && rm -f bin/access.md
 	@failed=0; \
 	ENVOY=$$($(testbed) envoy) KONNECTIVITY=$$($(testbed) konnectivity) OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge OOOI_ACCESS_ROUNDS=$(or $(ROUNDS),9) OOOI_ACCESS_TABLE=$(CURDIR)/bin/access.md \
@@ -207,7 +207,7 @@ bench-full: build test-deps ## memory of an edge with 3,000 leases and 4,000 con
 	cat bin/full.md
 
 .PHONY: bench-operator
-bench-operator: build ## the operator with CLUSTERS (500) hosted clusters, OTHERS (10) times as many objects of others, QUIET (10m) without a change
+bench-operator: build ## the operator with CLUSTERS (500) hosted clusters, OTHERS (10) times as many unrelated objects, QUIET (10m) without a change
 	mkdir -p bin && rm -f bin/operator.md
 	KUBEBUILDER_ASSETS=$$($(testbed) assets) OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_OPERATOR_TABLE=$(CURDIR)/bin/operator.md \
 	  OOOI_CLUSTERS=$(or $(CLUSTERS),500) OOOI_OTHERS=$(or $(OTHERS),10) OOOI_QUIET=$(or $(QUIET),10m) \
@@ -215,7 +215,7 @@ bench-operator: build ## the operator with CLUSTERS (500) hosted clusters, OTHER
 	cat bin/operator.md
 
 .PHONY: soak
-soak: ## the long versions: ten minutes for each fuzz target, a million random worlds, every package with the race detector, every failover fault with 2,500 seeds, 5,000 histories of two DHCP servers, 200,000 questions to knot, BIND and our DNS server, floods of DNS on a calm machine, 10,000 flaps of a name, of a listener, and of a name between two backends, 1,000 changes with 100 long connections, ten minutes without an API server, ten minutes of killing the operator
+soak: ## the long versions: ten minutes for each fuzz target, a million random worlds, every package with the race detector, every failover fault with 2,500 seeds, 5,000 histories of two DHCP servers, 200,000 queries to knot, BIND and our DNS server, floods of DNS on a calm machine, 10,000 flaps of a name, of a listener, and of a name between two backends, 1,000 changes with 100 long connections, ten minutes without an API server, ten minutes of killing the operator
 	$(MAKE) fuzz FUZZTIME=10m
 	OOOI_WORLDS=1000000 go test -count=1 -timeout 10h -run TestLaws ./hcp
 	OOOI_WORLDS=100000 go test -count=1 -timeout 5h -run TestPlanAndOperatorAgree ./controllers
@@ -267,7 +267,7 @@ release: ## make a release and push its images to REGISTRY, where container tool
 	$(releaser) publish
 
 .PHONY: release-check
-release-check: ## tell whether this commit can be published
+release-check: ## check whether this commit can be published
 	$(releaser) check
 
 .PHONY: release-push
@@ -283,6 +283,6 @@ sbom: build ## the SBOMs of the programs in SPDX 2.3: bin/oooi.spdx.json and so 
 	@set -e; for p in oooi oooi-edge oooi-apiproxy; do go -C config/release run . sbom $(CURDIR)/bin/$$p > bin/$$p.spdx.json; done
 
 .PHONY: vulncheck
-vulncheck: ## known vulnerabilities in what the programs link; VULNDB=URL asks another database (a copy: file:///path)
+vulncheck: ## known vulnerabilities in what the programs link; VULNDB=URL uses another database (a copy: file:///path)
 	go -C config/release run . symbols # without symbols, every part of a module would count
 	@set -e; for p in oooi oooi-edge oooi-apiproxy; do go -C config/release tool govulncheck $(if $(VULNDB),-db $(VULNDB)) -mode binary $(CURDIR)/bin/symbols/$$p; done

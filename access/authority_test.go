@@ -111,7 +111,7 @@ func TestAuthority(t *testing.T) {
 		"0x7f.1:10250": "malformed", "127.1:10250": "malformed", "2130706433:10250": "malformed", "0x7f000001:10250": "malformed", "0x:10250": "malformed", "0177.0.0.1:10250": "malformed",
 		"192.168.100.050:10250": "malformed", "192.168.100.0x32:10250": "malformed", "192.168.25650:10250": "malformed", "192.168.100.50.:10250": "malformed", "192.168.100.256:10250": "malformed",
 		"1.2.3.4.5:10250": "malformed", "worker-1.1:10250": "malformed", "１92.168.100.50:10250": "malformed",
-		// What is no host and port.
+		// What is not a host and port.
 		"": "malformed", ":": "malformed", "worker-1": "malformed", ":10250": "malformed", "worker-1:": "malformed", "worker-1:0": "malformed", "worker-1:00": "malformed",
 		"worker-1:010250": "malformed", "worker-1:65536": "malformed", "worker-1:75786": "malformed", "worker-1:-1": "malformed", "worker-1:+10250": "malformed", "worker-1:1e4": "malformed",
 		"worker-1:https": "malformed", "worker-1:10250:10250": "malformed", "worker-1: 10250": "malformed", " worker-1:10250": "malformed", "worker-1 :10250": "malformed", "worker-1:10250 ": "malformed",

@@ -46,7 +46,7 @@ type Target struct {
 	Host string
 	// VMs: Addresses are those of leases, so only the VM with the lease may answer. Otherwise they are the plan's.
 	VMs bool
-	// Addresses that may be dialed, each of which leads there. Empty: no VM is there now.
+	// Addresses that may be dialed. Each of them is the destination. Empty: no VM is there now.
 	Addresses []netip.AddrPort
 }
 
@@ -202,8 +202,8 @@ func matches(planned, name string) bool {
 	return planned == name
 }
 
-// Dials reports whether an edge may dial a for a caller, whatever names and leases lead to it. It must be an IPv4 address
-// of a host in the network's CIDR, if no edge has it, it is not published, and no special block has it.
+// Dials reports whether an edge may dial a for a caller, whatever names and leases lead to it. It must be an IPv4
+// address of a host in the network's CIDR, which is not an address of edges, not published, and in no special block.
 func (p Policy) Dials(a netip.Addr) bool {
 	n := p.Network
 	first, last := network.HostAddress(n.CIDR, 1), network.HostAddress(n.CIDR, -1)

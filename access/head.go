@@ -19,9 +19,9 @@ type Request struct {
 	Token string
 }
 
-// ParseHead reads a request from the bytes that a caller has sent so far. Length is the number of bytes of the head: those
-// behind it are for the destination. 0 without a Refusal: the head is not complete. What can be no request is refused before it
-// is complete.
+// ParseHead reads a request from the bytes that a caller has sent so far. Length is the number of bytes of the head:
+// those behind it are for the destination. 0 without a Refusal: the head is not complete. Bytes that cannot be a
+// request are refused before they are complete.
 func ParseHead(b []byte) (r Request, length int, refused *Refusal) {
 	head, _, complete := bytes.Cut(b, []byte("\r\n\r\n"))
 	length = len(head) + len("\r\n\r\n")
@@ -95,7 +95,7 @@ type headers struct {
 	hosts         int
 }
 
-// parseHeaders reads the lines behind the first one.
+// parseHeaders reads the lines after the first one.
 func parseHeaders(text string) (h headers, refused *Refusal) {
 	authorizations := 0
 	for text != "" {

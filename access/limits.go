@@ -24,8 +24,9 @@ type waiting struct {
 	count int
 }
 
-// add adds c. If there are most already, it evicts the oldest connection of the caller that has most of them. Of two such callers
-// it is the one whose connection is older. Not ok: that one came after young, so c must wait. A burst of requests evicts none.
+// add adds c. If there are most already, it evicts the oldest connection of the caller that has most of them. Among two
+// such callers, it is the one whose connection is older. Not ok: that one came after young, so c must wait. A burst of
+// requests evicts none.
 func (w *waiting) add(c *call, most int, young time.Time) (evicted *call, ok bool) {
 	if w.by == nil {
 		w.by = map[netip.Addr][]*call{}

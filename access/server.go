@@ -97,7 +97,7 @@ func NewServer(o Options) *Server {
 	return s
 }
 
-// Set replaces what is open, and cuts the tunnels that are not any more.
+// Set replaces what is open, and cuts the tunnels that are no longer open.
 func (s *Server) Set(p Policy) {
 	s.policy.Store(&p)
 	s.cut(func(t *tunnel) End {
@@ -254,7 +254,7 @@ func answer(c *call, why *Refusal) {
 	}
 }
 
-// open makes t a tunnel to what c asks for. First are bytes behind the request.
+// open makes t a tunnel to what c asks for. First are bytes after the request.
 func (s *Server) open(c *call, t *tunnel) (first []byte, refused *Refusal) {
 	var r Request
 	if c.listen == 0 {
@@ -383,7 +383,7 @@ func (s *Server) connect(ctx context.Context, p Policy, c *call, t *tunnel, addr
 
 var errNotKept = errors.New("not open any more")
 
-// keep counts t among the tunnels, unless it is not open any more, or gave room to another one.
+// keep counts t among the tunnels, unless it is no longer open, or gave room to another one.
 func (s *Server) keep(t *tunnel) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

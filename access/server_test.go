@@ -73,7 +73,7 @@ func TestBulk(t *testing.T) {
 	g.Expect([]int64{s.tunnelsEnded()[0].Sent, s.tunnelsEnded()[0].Received}).To(Equal([]int64{8 << 20, 8 << 20}))
 }
 
-// TestRefusals: each has its status, tells why, and dials nothing.
+// TestRefusals: each has its status, says why, and dials nothing.
 func TestRefusals(t *testing.T) {
 	g, s := NewWithT(t), newSite(t, nil)
 	for authority, want := range map[string]int{"worker-3:10250": 403, "worker-1:23": 403, "127.0.0.1:10250": 502, "[::1]:10250": 403, "a@worker-1:10250": 400, "empty.example.com:10250": 502} {

@@ -55,7 +55,7 @@ func quiet(i *unix.TCPInfo, limit time.Duration) bool {
 }
 
 // lost reports whether i's peer has acknowledged nothing for limit: neither data that was sent since, nor two questions about its full
-// window. The kernel asks such a peer again after as long as two minutes, so its latest acknowledgment alone tells nothing.
+// window. The kernel asks such a peer again after as long as two minutes, so its latest acknowledgment alone proves nothing.
 func lost(i *unix.TCPInfo, limit time.Duration) bool {
 	acknowledged, sent := time.Duration(i.Last_ack_recv)*time.Millisecond, time.Duration(i.Last_data_sent)*time.Millisecond
 	unanswered := i.Unacked > 0 && acknowledged > sent && sent >= limit/8

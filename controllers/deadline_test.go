@@ -208,7 +208,7 @@ func TestNoBudgetOverALateEdge(t *testing.T) {
 	g.Expect(budgets(w)).To(Equal([]string{"oooi-edge-clusters-storage"}))
 }
 
-// TestAnHeirThatCantCome: who is not desired any more may have its place. But what
+// TestAnHeirThatCantCome: who is no longer desired may have its place. But what
 // serves is not given for what fails.
 func TestAnHeirThatCantCome(t *testing.T) {
 	for name, c := range map[string]struct {

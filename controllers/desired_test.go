@@ -290,7 +290,7 @@ func TestEdgeRunsTheNetworksServers(t *testing.T) {
 	}
 }
 
-// TestHandover: each server goes on for longer than the failover agent needs to hand its
+// TestHandover: each server continues for longer than the failover agent needs to hand its
 // machines over, and the pod outlives both.
 func TestHandover(t *testing.T) {
 	g := NewWithT(t)

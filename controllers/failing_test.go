@@ -48,7 +48,7 @@ func (c *refuses) Apply(_ context.Context, o runtime.ApplyConfiguration, _ ...cl
 	return nil
 }
 
-// hides is an API server that does not tell whether objects of a kind exist.
+// hides is an API server that does not show whether objects of a kind exist.
 type hides struct {
 	*takes
 	kind string

@@ -84,7 +84,7 @@ func faultsOfWrites() []fault {
 			name: "Certificates of the control plane are rotated", keeps: "everything: edges end no TLS", inject: certificatesRotated,
 		},
 		{
-			name: "The annotation network is gone while VMs run", sees: "Warning RemovalScheduled", words: "network to its former value",
+			name: "The annotation network is gone while VMs run", sees: "Warning RemovalScheduled", words: "network to its previous value",
 			keeps: "everything for ten minutes", inject: annotationLost,
 		},
 		{

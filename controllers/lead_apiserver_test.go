@@ -130,7 +130,7 @@ func (h hosted) opensLoadBalancers(t *testing.T, value string) {
 	h.edgeServes(t)
 }
 
-// testLoadBalancers: a copy leads to the edges once both have opened its ports, and not before. HyperShift's endpoints are removed,
+// testLoadBalancers: a copy forwards to the edges once both have opened its ports, and not before. HyperShift's endpoints are removed,
 // also those that come later. A Service that appears recreates no edge. All is given back with the annotation.
 func testLoadBalancers(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)

@@ -178,7 +178,7 @@ func TestIngressIsGivenBackFirst(t *testing.T) {
 		s.Name, s.Labels = name, labels
 		return s
 	}
-	copied := map[string]string{settings.LabelGuestService: "web"}
+	copied := map[string]string{settings.LabelHostedService: "web"}
 	const ingress = "default-ingress-passthrough-service-x"
 	x := decide.Leading{}.With([]corev1.Service{service("a1", copied), service(ingress, nil), service("z1", copied)}, nil, nil)
 	g.Expect(x.Back).To(Equal([]decide.LedService{{Name: ingress}, {Name: "a1"}, {Name: "z1"}}))

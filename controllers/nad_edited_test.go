@@ -132,7 +132,7 @@ func TestNADEditedDuringAnUpdate(t *testing.T) {
 	}
 }
 
-// TestEdgesThatMoveAreNotPartitioned: the edge on the new network does not hear the one on the former, which
+// TestEdgesThatMoveAreNotPartitioned: the edge on the new network does not hear the one on the previous, which
 // moves next and does not wait until the partition ends.
 func TestEdgesThatMoveAreNotPartitioned(t *testing.T) {
 	g := NewWithT(t)
@@ -157,7 +157,7 @@ func TestEdgesThatMoveAreNotPartitioned(t *testing.T) {
 	g.Expect(actions(decide.About(w, testOptions.Release, testNow).Rollouts)).To(HaveEach(rollout.Apply))
 }
 
-// TestOthersSeeThePinnedNetwork: while VMs pin the former network, a hosted cluster that uses it by another NAD
+// TestOthersSeeThePinnedNetwork: while VMs pin the previous network, a hosted cluster that uses it by another NAD
 // has this one as a neighbor there. One on the new network has it, too: VMs may start there.
 func TestOthersSeeThePinnedNetwork(t *testing.T) {
 	g := NewWithT(t)

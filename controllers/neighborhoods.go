@@ -1,5 +1,5 @@
 // This file remembers the neighbors of each hosted cluster. They are reconciled when it leaves a network, which
-// nothing else tells then.
+// nothing else reports then.
 
 package controllers
 

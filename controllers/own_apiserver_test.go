@@ -78,7 +78,7 @@ func testQuietPass(t *testing.T, s *apiServer, r *Reconciler) {
 		Should(Or(BeEmpty(), ConsistOf(HavePrefix("GET /apis/discovery.k8s.io/v1/namespaces/"+h.ns+"/endpointslices"))))
 }
 
-// testFormerLeases: leases of a network that is not served any more are removed, and no pass after that
+// testFormerLeases: leases of a network that is no longer served are removed, and no pass after that
 // fails for it, whatever the caches show.
 func testFormerLeases(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)

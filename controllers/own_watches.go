@@ -1,4 +1,4 @@
-// This file decides which changes of objects of oooi lead to which HostedCluster.
+// This file decides which HostedClusters are reconciled after changes of objects of oooi.
 
 package controllers
 

@@ -103,7 +103,7 @@ func TestEdgesPartitioned(t *testing.T) {
 
 // TestPartitionHoldsRollAndBudget: while two edges serve and one hears nothing of the other,
 // a new image replaces neither and the budget allows no drain. Ten minutes after it was
-// first seen both go on, whatever edges report, and after a restart of the operator too.
+// first seen both continue, whatever edges report, and after a restart of the operator too.
 func TestPartitionHoldsRollAndBudget(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
@@ -176,7 +176,7 @@ func TestReportedByEdges(t *testing.T) {
 				m.Spec.Networks = []lenient.VMNetwork{{Name: "default"}}
 				m.Status.Interfaces = []lenient.VMInterface{{Name: "default", MAC: "02:00:00:00:00:0A"}}
 				w.VMs = append(w.VMs, m)
-			}, []string{"Warning RogueDHCPServer: Another DHCP server was active on network clusters/vlan100 at 192.168.100.66 within the last hour. VM blue-worker-9 (MAC 02:00:00:00:00:0a) is named as its host"}},
+			}, []string{"Warning RogueDHCPServer: Another DHCP server was active on network clusters/vlan100 at 192.168.100.66 within the last hour. Its MAC 02:00:00:00:00:0a is that of VM blue-worker-9"}},
 		"a host answers for the peer": {[]reported.Report{one(reported.Report{Level: reported.LevelReaches, PeerHosts: []reported.UsedAddress{
 			{Address: netip.MustParseAddr("192.168.100.5"), MAC: "02:00:00:00:00:0a"}, {Address: netip.MustParseAddr("192.168.100.77"), MAC: "02:00:00:00:00:0b"}}, VIPHosts: []reported.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:0c"}}}), two(reaches)},
 			nil, []string{"Warning AddressInUse: A host that is not an edge (MAC 02:00:00:00:00:0c) answers for the next-hop VIP 192.168.100.2", "Warning AddressInUse: Another host (MAC 02:00:00:00:00:0a) answers for edge address 192.168.100.5"}},
@@ -195,7 +195,7 @@ func TestReportedByEdges(t *testing.T) {
 			}, []string{"Warning NotPermitted: External hosts of network clusters/vlan100 have addresses inside the management cluster: mirror.example.com:443"}},
 		"a loose kernel": {[]reported.Report{one(reported.Report{Level: reported.LevelReaches, Believes: reported.KernelCauses()}), two(reaches)}, nil, []string{
 			"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 does not verify source addresses",
-			"Warning SourcesUnverified: Edge 1 takes IPv6 packets from network clusters/vlan100",
+			"Warning SourcesUnverified: Edge 1 accepts IPv6 packets from network clusters/vlan100",
 			"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 takes ICMP redirects",
 			"Warning RogueRouter: A host on network clusters/vlan100 acts as an IPv6 router",
 			"Warning EdgeImpaired: The kernel of edge 1 of network clusters/vlan100 lacks a route to a network of annotation client-networks"}},

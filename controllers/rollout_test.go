@@ -107,7 +107,7 @@ func older(d appsv1.Deployment) appsv1.Deployment {
 	return d
 }
 
-// ending is d while its former pod ends, before it has another one.
+// ending is d while its previous pod ends, before it has another one.
 func terminating(d appsv1.Deployment) appsv1.Deployment {
 	one := int32(1)
 	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, TerminatingReplicas: &one}

@@ -1,4 +1,4 @@
-// This file decides which changes lead to which HostedCluster. It reads from the cache only.
+// This file decides which HostedClusters are reconciled after changes. It reads from the cache only.
 
 package controllers
 
@@ -152,9 +152,9 @@ func (r *Reconciler) neighborsOfPlan(ctx context.Context, o client.Object) []rec
 	return slices.DeleteFunc(r.neighborsOn(ctx, watch.StoredPlan(o).Attachments(), of...), func(req reconcile.Request) bool { return slices.Contains(its, req) })
 }
 
-// ofDefinition: an edge NAD is for the cluster of its control plane namespace. Any other NAD
-// is for the clusters that use it, and for their neighbors on its network. Of a NAD that changed,
-// the network before and the network after count.
+// ofDefinition: an edge NAD is for the cluster of its control plane namespace. Any other NAD is for the
+// clusters that use it, and for their neighbors on its network. For a NAD that changed, both the previous
+// and the new network count.
 func (r *Reconciler) ofDefinition(ctx context.Context, o client.Object) []reconcile.Request {
 	if own.Is(o) {
 		return r.ownOf(own.DefinitionKind)(ctx, o)

@@ -64,7 +64,7 @@ func refusedWrite(verb, name string) *apply.WriteError {
 	return &apply.WriteError{Verb: verb, Object: o, Err: forbidden()}
 }
 
-// TestWordsOfFailures: what the API server refuses is no error of the configuration, and what was not
+// TestWordsOfFailures: what the API server refuses is not an error of the configuration, and what was not
 // read is not said to be absent.
 func TestWordsOfFailures(t *testing.T) {
 	lost := func(w *gather.World) { delete(w.HostedCluster.Annotations, settings.Prefix+"network") }
@@ -141,7 +141,7 @@ func (unreadable) Get(_ context.Context, _ client.ObjectKey, _ client.Object, _ 
 	return errors.New("the cache is not in sync")
 }
 
-// TestUnreadHostedCluster: nothing is known of a HostedCluster that cannot be read, and the error tells why.
+// TestUnreadHostedCluster: nothing is known of a HostedCluster that cannot be read, and the error says why.
 func TestUnreadHostedCluster(t *testing.T) {
 	r := &Reconciler{Client: unreadable{newTakes(t, 0)}, Events: events.NewFakeRecorder(9), Metrics: report.NewMetrics(prometheus.NewRegistry()), Now: time.Now}
 	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "blue"}})

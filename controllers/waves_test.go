@@ -17,7 +17,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestANewReleaseWaitsForItsWave: edges of a former release stay until it is their cluster's
+// TestANewReleaseWaitsForItsWave: edges of a previous release stay until it is their cluster's
 // turn, unless the plan needs other addresses. The condition says so.
 func TestANewReleaseWaitsForItsWave(t *testing.T) {
 	newer := testOptions
@@ -74,7 +74,7 @@ func TestANewReleaseWaitsForItsWave(t *testing.T) {
 	}
 }
 
-// TestServersDoNotWaitForTheWave: edges of a former release wait for their turn. A server that the user adds or leaves out
+// TestServersDoNotWaitForTheWave: edges of a previous release wait for their turn. A server that the user adds or leaves out
 // does not.
 func TestServersDoNotWaitForTheWave(t *testing.T) {
 	newer := testOptions

@@ -28,7 +28,7 @@ func web(name string, targets ...uint16) network.LoadBalancer {
 	return s
 }
 
-// led are the Services of a plan that lead to edges, with their ports, by network.
+// led are the Services of a plan that forward to edges, with their ports, by network.
 func led(p network.Plan) map[string]map[string][]uint16 {
 	out := map[string]map[string][]uint16{}
 	for _, n := range p.Networks {
@@ -140,7 +140,7 @@ func TestLoadBalancersTooMany(t *testing.T) {
 	_, limits = left(slices.Concat(several("a", 1, 200, 30000), several("b", 1, 400, 31000), several("c", 300, 1, 32000))...)
 	g.Expect(limits).To(ConsistOf("shop/b001: 512 node ports", MatchRegexp(`^shop/c256, .*, 33 more: 256 Services$`)))
 	_, problems := derived(balancing(several("a", 257, 1, 30000)))
-	g.Expect(said(problems)).To(And(ContainSubstring("(shop/a257) do not forward to edges, because the limit for all together is 256 Services"), Not(ContainSubstring("0 more"))))
+	g.Expect(said(problems)).To(And(ContainSubstring("(shop/a257) do not forward to edges, because the limit for all load balancers together is 256 Services"), Not(ContainSubstring("0 more"))))
 }
 
 // TestLoadBalancerSources: the plan has the ranges of clients of each load balancer.

@@ -1,5 +1,5 @@
 // This file decides what an Error of one network holds back: that network only, if VMs
-// boot from another one that has none. All other Errors refuse the whole plan.
+// boot from another network without one. All other Errors refuse the whole plan.
 
 package derive
 

@@ -94,7 +94,7 @@ func decideWanted(in served.Input, last network.Plan, others []OtherCluster) out
 //     of the same layer-2 network (twins.go). It must not hide a destination that edges or
 //     nodes use (reserved.go).
 //  2. A network whose addresses another hosted cluster has waits (sharing.go).
-//  3. A network of which a VM has an edge's address is refused (inuse.go).
+//  3. A network on which a VM has an edge's address is refused (inuse.go).
 func decideOnce(in served.Input, last network.Plan, others []OtherCluster) outcome {
 	out := moveCIDRs(in)
 	out = out.yieldTo(others, last)
@@ -128,7 +128,7 @@ func (d Decision) With(further ...problem.Problem) Decision {
 }
 
 // moveCIDRs makes the requested networks, after the networks that change their CIDR have
-// done so: their former CIDRs are free at once, not only in the next plan.
+// done so: their previous CIDRs are free at once, not only in the next plan.
 func moveCIDRs(in served.Input) outcome {
 	out := newNetworks(in)
 	for range in.Running {

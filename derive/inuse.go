@@ -1,5 +1,5 @@
 // This file decides what happens if a VM already has an address that an edge would
-// get: the VM keeps it. If an edge already holds the address, the edge keeps it, since guests
+// get: the VM keeps it. If an edge already holds the address, the edge keeps it, since VMs
 // are not trusted, and a Warning names the VM.
 
 package derive
@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// refuseInUse is o without the secondary networks of which a VM has an edge's address. Such
+// refuseInUse is o without the secondary networks on which a VM has an edge's address. Such
 // a primary network is refused. Addresses that edges already hold in last, the plan in
 // force, stay with the edges.
 func (o outcome) refuseInUse(seen []network.VMAddress, last network.Plan) outcome {

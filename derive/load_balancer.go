@@ -2,7 +2,7 @@
 // ingress. There its names resolve to it. Edges listen for the ingress at the service VIP on
 // every network, so that clients that know that address keep it.
 //
-// The guest's user may choose the address of the load balancer. An address that another host
+// A user of the hosted cluster may choose the address of the load balancer. An address that another host
 // has is not used: names resolve to the service VIP.
 
 package derive

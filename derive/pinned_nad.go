@@ -1,5 +1,5 @@
 // This file decides that a layer-2 network in use stays the same. While VMs are on it, its
-// edges keep the former CNI configuration, whatever is made of the
+// edges keep the previous CNI configuration, whatever is made of the
 // NetworkAttachmentDefinition. A VM that runs stays on its network until it restarts or
 // migrates to another node.
 

@@ -208,7 +208,7 @@ func answeringOwn(p network.Plan) network.Plan {
 }
 
 // TestNewcomerAnswersItsOwn: a cluster that comes to a network which another one is on
-// answers only its own VMs, even if the other is not served. It goes on while they share.
+// answers only its own VMs, even if the other is not served. It continues while they share.
 func TestNewcomerAnswersItsOwn(t *testing.T) {
 	g := NewWithT(t)
 	plan := tenant(2, 10, 99)
@@ -227,7 +227,7 @@ func TestNewcomerAnswersItsOwn(t *testing.T) {
 }
 
 // TestNewcomerTakesNoClients: nothing that a second cluster on the network does ends what a
-// served cluster does for all its clients. Only where both answer all, the older goes on.
+// served cluster does for all its clients. Only where both answer all, the older continues.
 func TestNewcomerTakesNoClients(t *testing.T) {
 	first, second := tenant(2, 10, 99), tenant(102, 110, 199)
 	for name, u := range map[string]derive.OtherCluster{
@@ -289,7 +289,7 @@ func TestWaitsForConsent(t *testing.T) {
 
 // TestPublishedAddressOfTheOthersHost: spec.services[].nodePort.address is the author's choice.
 // Edges answer for it, so it must not be the router of another cluster on the network, nor
-// any other host in its CIDR. The cluster that is served goes on.
+// any other host in its CIDR. The cluster that is served continues.
 func TestPublishedAddressOfTheOthersHost(t *testing.T) {
 	victim := tenant(2, 10, 99, segment(func(s *network.NetworkRequest) { s.Gateway = netip.MustParseAddr("192.168.100.1") }))
 	for name, address := range map[string]string{"the router": "192.168.100.1", "a host that no DHCP server knows": "192.168.100.200"} {

@@ -25,8 +25,8 @@ func givesWay(in served.Input, s network.NetworkRequest) (twin network.NetworkRe
 	return twin, gives
 }
 
-// compareTwins is negative if a, not b, is served. What runs comes first, then what VMs are
-// on, then what VMs boot from, then what has a CIDR, then the older one.
+// compareTwins is negative if a, not b, is served. A network that runs comes first, then
+// one that VMs are on, one that VMs boot from, one with a CIDR, and the older one.
 func compareTwins(in served.Input, a, b network.NetworkRequest) int {
 	inUse := func(s network.NetworkRequest) bool { return slices.Contains(in.InUse, s.Attachment.NetworkName()) }
 	return cmp.Or(

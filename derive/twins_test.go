@@ -70,7 +70,7 @@ func TestTwins(t *testing.T) {
 }
 
 // TestNADMovedOntoAnother: a NAD that is edited onto the layer-2 network of another one, which
-// runs, is the newcomer there. It goes on as it runs.
+// runs, is the newcomer there. It continues as it runs.
 func TestNADMovedOntoAnother(t *testing.T) {
 	for _, inUse := range [][]string{nil, {"a.other"}, {"a.edited", "a.other"}} {
 		g := NewWithT(t)

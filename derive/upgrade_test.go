@@ -9,7 +9,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestAddressesAfterUpgrade: a plan that the former release stored keeps its addresses.
+// TestAddressesAfterUpgrade: a plan that the previous release stored keeps its addresses.
 func TestAddressesAfterUpgrade(t *testing.T) {
 	g := NewWithT(t)
 	stored, err := os.ReadFile("../network/testdata/plans/1.json")

@@ -27,8 +27,8 @@ const (
 	brief = 5 * time.Minute
 )
 
-// The limits of questions, of those for VMs of the cluster and of those for unknown clients: each
-// makes an entry in the kernel's neighbor table, which all pods of a node share.
+// The limits of probes, for VMs of the cluster and for unknown clients. Each probe makes an entry in the
+// kernel's neighbor table, which all pods of a node share.
 const (
 	asksPerSecond, asksAtOnce               = 32, 256
 	asksPerSecondUnknown, asksAtOnceUnknown = 4, 32

@@ -33,8 +33,8 @@ const (
 // The budgets of a server. The mutex of the server guards them.
 type budgets struct {
 	writes, declines, informs recent.Budget
-	// reads are those before a refusal, of each MAC. What unknown clients spend of them together takes
-	// nothing from the leases of other clients.
+	// reads are those before a refusal, of each MAC. Unknown clients together have their own part, which takes
+	// nothing from other clients.
 	reads   recent.Budget
 	unknown recent.Allowance
 	lines   recent.Lines
@@ -64,7 +64,7 @@ func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdi
 		return v.Instead(reply.DeclineIgnored), ""
 	case cost == 0 || holds && reply.Uses(request):
 		return v, ""
-	// Adopting the address that a VM uses is no new lease: another message released it, and paid.
+	// Adopting the address that a VM uses is not a new lease: another message released it, and paid.
 	case v.VM != "" && v.Outcome == reply.Granted && reply.Uses(request):
 		return v, ""
 	case newcomer && s.UnknownClients.TokensAt(now) < 1:

@@ -182,7 +182,7 @@ func (s *cutStore) hears(atMost int) {
 	}
 }
 
-// hearsUntil takes in the changes before a time, unless it is cut off.
+// hearsUntil records the changes before a time, unless it is cut off.
 func (s *cutStore) hearsUntil(t time.Time) {
 	for s.told < len(s.api.changes) && s.api.changes[s.told].at.Before(t) && !s.cut && s.complete {
 		s.hears(1)

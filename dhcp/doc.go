@@ -40,7 +40,7 @@
 // clients get the addresses that are not reserved for VMs (reply.PoolRemaining). A lease is
 // deleted one day after its address became free. The address of a VM is free once it
 // has been gone for five minutes (reply.VMs.Gone), but is assigned only if no other address of the range is. A VM with a
-// new MAC inherits the address of its former one.
+// new MAC inherits the address of its previous one.
 //
 // # Limits
 //

@@ -85,7 +85,7 @@ func informs(i int) []byte {
 }
 
 // TestRepliesToAbsentHosts: replies that wait for hosts which do not exist hold up no other client: each of 100 gets its offer while
-// the flood goes on. Where OOOI_CALM says that nothing else runs, offers take at most three times as long as without it, or 50 ms.
+// the flood continues. Where OOOI_CALM says that nothing else runs, offers take at most three times as long as without it, or 50 ms.
 func TestRepliesToAbsentHosts(t *testing.T) {
 	t.Parallel()
 	quick := func(t *testing.T, s site, station station) {
@@ -137,7 +137,7 @@ func TestStartInOneInstant(t *testing.T) {
 	}
 }
 
-// TestStandstill: a server that needs a second for one message says so, until it goes on.
+// TestStandstill: a server that needs a second for one message says so, until it continues.
 func TestStandstill(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

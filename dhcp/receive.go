@@ -1,4 +1,4 @@
-// This file takes in messages: which packets count, and what becomes of each.
+// This file receives messages: which packets count, and what becomes of each.
 
 package dhcp
 
@@ -156,7 +156,7 @@ func (s *Server) share(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr
 func accepted(n network.Network, p udp.Packet) (request *dhcpv4.DHCPv4, why drop) {
 	switch {
 	case n.BehindGateway(p.From.Addr()):
-		// A host in a client network is no client of DHCP: it could release the leases of VMs, and
+		// A host in a client network is not a client of DHCP: it could release the leases of VMs, and
 		// take addresses.
 		return nil, dropBeyondGateway
 	case !addressedTo(n, p.To):

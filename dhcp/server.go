@@ -176,7 +176,7 @@ func (s *Server) known(n network.Network, now time.Time) reply.Known {
 // lease are served.
 func (s *Server) Ready() error { return cmp.Or(s.Store.Ready(), s.VMs.Ready()) }
 
-// Alive returns nil unless the server stands still: then VMs need the peer.
+// Alive returns an error while the server hangs: then VMs need the peer.
 func (s *Server) Alive() error {
 	if w := s.watch.Load(); w != nil {
 		return w.err()

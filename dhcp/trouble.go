@@ -23,7 +23,7 @@ const (
 	// refusedFor is how long a client without an address counts. Clients ask again within
 	// minutes.
 	refusedFor = 10 * time.Minute
-	// failedFor is how long a failed write counts if no other write shows that it is over.
+	// failedFor is how long a failed write is reported, unless a later write succeeds.
 	failedFor = 10 * time.Minute
 	// failsSince is how long writes fail before that is reported. API servers restart.
 	failsSince = 30 * time.Second
@@ -64,7 +64,7 @@ type failing struct {
 	err error
 }
 
-// decided takes in the outcome of a message.
+// decided records the outcome of a message.
 func (t *trouble) decided(o reply.Outcome, now time.Time) {
 	if o != reply.Exhausted {
 		return
@@ -83,7 +83,7 @@ func (s *Server) replace(ctx context.Context, was, next network.Lease) error {
 	return err
 }
 
-// wrote takes in the result of a write of a lease in place of was.
+// wrote records the result of a write of a lease in place of was.
 func (t *trouble) wrote(was network.Lease, err error, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,4 +1,4 @@
-// This file notices when the server stands still.
+// This file notices when the server hangs.
 
 package dhcp
 

@@ -1,5 +1,5 @@
 // This file holds the answers of upstream resolvers for one view: how long each counts, and which one goes when
-// the memory is full. It is pure: the caller tells the time and guards it with a lock.
+// the memory is full. It is pure: the caller gives the time and guards it with a lock.
 
 package dns
 

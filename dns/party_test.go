@@ -1,4 +1,4 @@
-// This file asks a server, and tells what clients see of its answers.
+// This file asks a server, and says what clients see of its answers.
 
 package dns
 

@@ -38,7 +38,7 @@ type server struct {
 	handler *Handler
 	metrics *Metrics
 	core    *dnsserver.Server
-	// unproven send to hosts of which the kernel has no MAC, one for each group.
+	// unproven send to hosts without a MAC in the kernel, one for each group.
 	unproven []socket
 
 	mu          sync.Mutex

@@ -317,7 +317,7 @@ func (u *Upstream) misses(server int, before *question) {
 	}
 }
 
-// set replaces what is known of a server, and logs when it starts or stops to live. The caller holds the lock.
+// set replaces what is known of a server, and logs when it starts or stops answering. The caller holds the lock.
 func (u *Upstream) set(server int, now health) {
 	before := u.health[server]
 	u.health[server] = now

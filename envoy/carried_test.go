@@ -25,7 +25,7 @@ func counting(t *testing.T, n *netns.Namespace, at netip.AddrPort) {
 }
 
 // TestBytesAreCarriedAsTheyAre: a server that speaks first is heard, more than
-// any buffer goes through, and one side may end while the other goes on.
+// any buffer goes through, and one side may end while the other continues.
 func TestBytesAreCarriedAsTheyAre(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

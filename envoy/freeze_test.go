@@ -9,7 +9,7 @@ import (
 )
 
 // TestEnvoyIsReadyWhileItsWorkersHang: the admin interface runs in another thread. So it
-// does not tell whether Envoy carries connections.
+// does not show whether Envoy carries connections.
 func TestEnvoyIsReadyWhileItsWorkersHang(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

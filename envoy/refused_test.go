@@ -25,7 +25,7 @@ func moved() network.Network {
 }
 
 // TestWhatEnvoyRefusesBreaksNothing: Envoy refuses a listener or a cluster of a change. New
-// connections to the former names still work, and Envoy takes the next good change.
+// connections to the previous names still work, and Envoy takes the next good change.
 func TestWhatEnvoyRefusesBreaksNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(resources.Resources)

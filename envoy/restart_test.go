@@ -8,7 +8,7 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 )
 
-// TestANewServerStartsInSteps: a name moves to another backend, and its former one is gone, while no server
+// TestANewServerStartsInSteps: a name moves to another backend, and its previous one is gone, while no server
 // runs. Connections that VMs open while the new server tells it to Envoy all work.
 func TestANewServerStartsInSteps(t *testing.T) {
 	g := NewWithT(t)

@@ -80,9 +80,9 @@ func (s Status) unapplied(ps problem.Problems) problem.Problems {
 	return slices.DeleteFunc(ps, func(p problem.Problem) bool { return !ofEdge(p) && p.Level().Compare(refusal) > 0 })
 }
 
-// Ordered is ps as a reader wants them: by severity, Errors that refuse the plan before
-// confined ones, then what keeps nodes from becoming Ready, then the rest; hints last. Of
-// equal ones, those that others may follow from come first. A problem that several networks share stands once.
+// Ordered is ps as a reader wants them: by severity, Errors that refuse the plan before confined ones, then
+// what keeps nodes from becoming Ready, then the rest; hints last. Among equals, problems that may be the
+// cause of others come first. A problem that several networks share stands once.
 func Ordered(ps problem.Problems) problem.Problems {
 	out := merged(ps)
 	slices.SortStableFunc(out, func(a, b problem.Problem) int {
@@ -131,7 +131,7 @@ func merged(ps problem.Problems) problem.Problems {
 	return out
 }
 
-// sameness is equal for problems that one line can tell.
+// sameness is equal for problems that fit into one line.
 func sameness(p problem.Problem) string {
 	if p.Cause == "" {
 		return Problem(p).String()

@@ -29,7 +29,7 @@ type Preview struct {
 	Created bool
 	// Running reports whether edges serve a plan in force.
 	Running bool
-	// Remarks are whole sentences about the objects that no problem tells.
+	// Remarks are whole sentences about the objects, for facts without a problem.
 	Remarks []string
 	// PoolSizes are the NodePools' sizes without what an update adds.
 	PoolSizes map[string]int

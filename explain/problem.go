@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A Message tells a person about one problem. Each part is whole sentences.
+// A Message explains one problem to a person. Each part is whole sentences.
 type Message struct {
 	// What happened.
 	What string

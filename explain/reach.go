@@ -74,7 +74,7 @@ func (v view) published(p purpose) []string {
 	return []string{"not published by HyperShift"}
 }
 
-// about reports whether x tells why p is missing.
+// about reports whether x says why p is missing.
 func (v view) about(x problem.Problem, p purpose) bool {
 	return p.missing != "" && x.Reason == p.missing || slices.Contains([]string{p.endpoint, p.service}, x.Subject.Name)
 }

@@ -68,7 +68,7 @@ type Report struct {
 }
 
 // A ReportProblem is one problem as a value, with its text for readers of another version. Without a Cause, only the
-// text tells what happened.
+// text says what happened.
 type ReportProblem struct {
 	problem.Problem
 	// Text is what happened, what it means and what to do, at most 2 KiB.

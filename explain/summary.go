@@ -58,8 +58,7 @@ func ofAPIServer(c problem.Cause) bool {
 	return false
 }
 
-// nothing says what it means that nothing is applied. A plan without networks does not
-// tell what VMs boot from.
+// nothing says what it means that nothing is applied. A plan without networks does not show what VMs boot from.
 func (s Status) nothing(until string) string {
 	switch {
 	case len(s.Plan.Networks) == 0:

@@ -30,7 +30,7 @@ func passthrough(o *hcp.Objects, serviceExists bool) {
 }
 
 func hostNetwork(o *hcp.Objects, port int32) {
-	o.GuestIngress = &operatorv1.EndpointPublishingStrategy{Type: operatorv1.HostNetworkStrategyType, HostNetwork: &operatorv1.HostNetworkStrategy{HTTPSPort: port}}
+	o.HostedIngress = &operatorv1.EndpointPublishingStrategy{Type: operatorv1.HostNetworkStrategyType, HostNetwork: &operatorv1.HostNetworkStrategy{HTTPSPort: port}}
 }
 
 // An appsCase is a cluster and where its *.apps leads.
@@ -124,11 +124,11 @@ func annotate(o *hcp.Objects, key, value string) {
 	o.HostedCluster.Annotations[settings.Prefix+key] = value
 }
 
-// TestGuestIngress checks that the field is read from the object's text.
-func TestGuestIngress(t *testing.T) {
+// TestHostedIngress checks that the field is read from the object's text.
+func TestHostedIngress(t *testing.T) {
 	g := NewWithT(t)
 	d := &files.Dump{}
 	g.Expect(d.Add([]byte("apiVersion: hypershift.openshift.io/v1beta1\nkind: HostedCluster\nmetadata: {name: b, namespace: a}\n---\napiVersion: hypershift.openshift.io/v1beta1\nkind: HostedCluster\nmetadata: {name: a, namespace: a}\nspec: {operatorConfiguration: {ingressOperator: {endpointPublishingStrategy: {type: HostNetwork}}}}"))).To(Succeed())
-	g.Expect(d.Clusters()[0].GuestIngress).To(HaveField("Type", operatorv1.HostNetworkStrategyType))
-	g.Expect(d.Clusters()[1].GuestIngress).To(BeNil())
+	g.Expect(d.Clusters()[0].HostedIngress).To(HaveField("Type", operatorv1.HostNetworkStrategyType))
+	g.Expect(d.Clusters()[1].HostedIngress).To(BeNil())
 }

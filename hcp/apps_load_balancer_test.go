@@ -18,7 +18,7 @@ import (
 
 // The labels that KubeVirt's cloud provider writes.
 const (
-	guestService   = "cluster.x-k8s.io/tenant-service-name"
+	hostedService  = "cluster.x-k8s.io/tenant-service-name"
 	guestNamespace = "cluster.x-k8s.io/tenant-service-namespace"
 )
 
@@ -27,7 +27,7 @@ const (
 func withRouter(o *hcp.Objects, address string) *corev1.Service {
 	svc := corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "a0c1", Labels: map[string]string{
-			guestService: "router-default", guestNamespace: "openshift-ingress", "cluster.x-k8s.io/cluster-name": o.HostedCluster.Spec.InfraID}},
+			hostedService: "router-default", guestNamespace: "openshift-ingress", "cluster.x-k8s.io/cluster-name": o.HostedCluster.Spec.InfraID}},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, ClusterIP: "10.96.1.9",
 			ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
 			Ports: []corev1.ServicePort{
@@ -53,7 +53,7 @@ func withDocumented(o *hcp.Objects) {
 }
 
 func ofLoadBalancer(o *hcp.Objects) {
-	o.GuestIngress = &operatorv1.EndpointPublishingStrategy{Type: operatorv1.LoadBalancerServiceStrategyType}
+	o.HostedIngress = &operatorv1.EndpointPublishingStrategy{Type: operatorv1.LoadBalancerServiceStrategyType}
 }
 
 // TestAppsLoadBalancer checks the Services with a load balancer that lead to the ingress.
@@ -82,7 +82,7 @@ func TestAppsLoadBalancer(t *testing.T) {
 			younger.Name, younger.CreationTimestamp, younger.DeletionTimestamp = "a0b0", metav1.Unix(2000, 0), &metav1.Time{}
 		}, &viaCopy, "192.168.100.3", ""},
 		"a Service of this name elsewhere": {func(o *hcp.Objects) { withRouter(o, "").Labels[guestNamespace] = "dev" }, nil, "", problem.AppsUnreachable},
-		"another ingress":                  {func(o *hcp.Objects) { withRouter(o, "").Labels[guestService] = "router-shard" }, nil, "", problem.AppsUnreachable},
+		"another ingress":                  {func(o *hcp.Objects) { withRouter(o, "").Labels[hostedService] = "router-shard" }, nil, "", problem.AppsUnreachable},
 		"a Service as documented":          {withDocumented, &documented, "192.168.100.3", ""},
 		"the documented one, not published": {func(o *hcp.Objects) {
 			withDocumented(o)
@@ -112,7 +112,7 @@ func TestAppsPlainHTTP(t *testing.T) {
 		"on the network":                  {func(o *hcp.Objects) { withRouter(o, "192.168.100.80") }, "a0c1:80"},
 		"a Service as documented":         {withDocumented, "vms:32080"},
 		"the nodes' own port":             {func(o *hcp.Objects) { hostNetwork(o, 0) }, "vms:80"},
-		"the nodes' own port, chosen":     {func(o *hcp.Objects) { hostNetwork(o, 0); o.GuestIngress.HostNetwork.HTTPPort = 8080 }, "vms:8080"},
+		"the nodes' own port, chosen":     {func(o *hcp.Objects) { hostNetwork(o, 0); o.HostedIngress.HostNetwork.HTTPPort = 8080 }, "vms:8080"},
 		"passthrough":                     {func(o *hcp.Objects) { passthrough(o, true) }, ""},
 		"passthrough of the nodes' ports": {func(o *hcp.Objects) { passthrough(o, true); hostNetwork(o, 0) }, "vms:80"},
 		"HTTPS only": {func(o *hcp.Objects) {

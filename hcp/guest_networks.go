@@ -24,8 +24,8 @@ const (
 	ovnMasquerade = "169.254.0.0/17"
 )
 
-// guestNetworks returns the IPv4 networks inside the hosted cluster.
-func guestNetworks(hc *hyperv1.HostedCluster) []network.ReservedDestination {
+// hostedNetworks returns the IPv4 networks inside the hosted cluster.
+func hostedNetworks(hc *hyperv1.HostedCluster) []network.ReservedDestination {
 	var out []network.ReservedDestination
 	add := func(what, cidr string) {
 		if p, err := netip.ParsePrefix(cidr); err == nil && p.Addr().Is4() {

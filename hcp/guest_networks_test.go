@@ -14,9 +14,9 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestGuestNetworks checks that a CIDR cannot overlap the networks inside the hosted
+// TestHostedNetworks checks that a CIDR cannot overlap the networks inside the hosted
 // cluster.
-func TestGuestNetworks(t *testing.T) {
+func TestHostedNetworks(t *testing.T) {
 	for cidr, words := range map[string]string{
 		"10.133.0.0/24":    "the pod network (spec.networking.clusterNetwork) (10.132.0.0/14)",
 		"172.31.0.0/20":    "the Service network",

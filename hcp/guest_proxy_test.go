@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestGuestProxy checks that nodes can reach the proxy of the hosted cluster.
-func TestGuestProxy(t *testing.T) {
+// TestHostedProxy checks that nodes can reach the proxy of the hosted cluster.
+func TestHostedProxy(t *testing.T) {
 	for name, c := range map[string]struct {
 		proxy   string
 		given   func(*hcp.Objects)

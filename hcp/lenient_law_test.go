@@ -34,7 +34,7 @@ func asCached(t testing.TB, o hcp.Objects) hcp.Objects {
 		out.Services = append(out.Services, *services.CachedService(&o.Services[i]))
 	}
 	// The imported types lack this field, so the text does not have it.
-	out.GuestIngress = o.GuestIngress
+	out.HostedIngress = o.HostedIngress
 	for _, np := range decode(t, o.NodePools, lenient.NodePool{}) {
 		out.NodePools = append(out.NodePools, *np.Fields)
 	}

@@ -141,10 +141,10 @@ func TestPublishLimit(t *testing.T) {
 	g.Expect(problems).To(ContainElement(And(HaveField("Subject.Name", "too-many"), WithTransform(message, ContainSubstring("Set at most 64")), HaveField("Blocks()", false))))
 }
 
-// TestGuestServicesAreNotPublished: a user of the hosted cluster creates a Service of type
+// TestHostedServicesAreNotPublished: a user of the hosted cluster creates a Service of type
 // LoadBalancer with the annotation publish, which the cloud provider copies with its
 // annotations. Nodes connect where they did before.
-func TestGuestServicesAreNotPublished(t *testing.T) {
+func TestHostedServicesAreNotPublished(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	before, _ := plan(o)

@@ -42,7 +42,7 @@ func NewHostedClusters() *unstructured.UnstructuredList {
 	return u
 }
 
-// UnreadRunning is a HostedCluster of which only the name is known.
+// UnreadRunning is a HostedCluster whose name alone is known.
 func UnreadRunning(namespace, name string) Running {
 	hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	return Running{Namespace: namespace, Name: name, ControlPlane: objects.ControlPlaneNamespace(hc)}

@@ -36,7 +36,7 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 	f.Endpoints, f.Waiting, f.LoadBalancers, f.Announced = reach.Endpoints, reach.Waiting, reach.LoadBalancers, reach.Announced
 	r.Apps, r.Access = reach.Apps, access(o.HostedCluster, set)
 	f.Reserved = o.Management.Reserved(o.Nodes, o.Pods, f.Endpoints)
-	f.InHostedCluster, f.NodeAPI = guestNetworks(o.HostedCluster), nodeAPI(o.HostedCluster)
+	f.InHostedCluster, f.NodeAPI = hostedNetworks(o.HostedCluster), nodeAPI(o.HostedCluster)
 	f.Problems = append(problems, reach.Problems...)
 	return r, f
 }

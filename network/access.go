@@ -40,7 +40,7 @@ func (a Access) PlainPorts() []uint16 {
 	return slices.Compact(out)
 }
 
-// BalancedAccess has the load balancers of the hosted cluster that lead to edges. Anyone who reaches one
+// BalancedAccess has the load balancers of the hosted cluster that forward to edges. Anyone who reaches one
 // gets in: neither Namespaces nor Accounts apply.
 type BalancedAccess struct {
 	// Here is true on the one network of a plan whose edges the Services lead to.

@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestStoredPlan: a plan that the former release stored is read after an upgrade. A new number of the format
+// TestStoredPlan: a plan that the previous release stored is read after an upgrade. A new number of the format
 // gets a file of its own, and the file of the number before it stays.
 func TestStoredPlan(t *testing.T) {
 	g := NewWithT(t)

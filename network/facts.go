@@ -104,9 +104,9 @@ type Lead string
 const (
 	// LeadsToVMs: it has no selector, so it leads to the addresses that HyperShift writes.
 	LeadsToVMs Lead = ""
-	// LeadsToEdges: its selector is of edges.
+	// LeadsToEdges: it selects edges.
 	LeadsToEdges Lead = "edges"
-	// LeadsElsewhere: it has a selector of others.
+	// LeadsElsewhere: neither HyperShift nor oooi set its selector.
 	LeadsElsewhere Lead = "others"
 )
 

@@ -1,5 +1,5 @@
-// This file decides what to try on a network as a VM does, and what must not answer there. What tries it
-// is package edge/trial.
+// This file decides what to try on a network as a VM does, and what must not answer there. Package edge/trial runs
+// them.
 
 package network
 
@@ -27,7 +27,7 @@ const (
 	TrialIsolated TrialKind = "isolated"
 	// TrialOwner looks which host has a VIP.
 	TrialOwner TrialKind = "owner"
-	// TrialFailover connects over and over while an edge is taken away.
+	// TrialFailover connects repeatedly while an edge is taken away.
 	TrialFailover TrialKind = "failover"
 )
 

@@ -25,7 +25,7 @@ type Metrics struct {
 	questions map[outcome]prometheus.Counter
 }
 
-// NewMetrics creates the metrics of a server that tells the time of clock, and registers them
+// NewMetrics creates the metrics of a server that gives the time of clock, and registers them
 // with r.
 func NewMetrics(r prometheus.Registerer, clock Clock) *Metrics {
 	set := metrics.Register(r, metrics.NTP)

@@ -23,7 +23,7 @@ const (
 	reference = 0x7f7f0101
 	// precision is that of the clock as log2 seconds: a microsecond.
 	precision = -20
-	// notSynchronized is the kiss code that tells why the server does not tell the time: the clock
+	// notSynchronized is the kiss code that says why the server does not tell the time: the clock
 	// of the node is not synchronized yet, "INIT" (RFC 5905, section 7.4).
 	notSynchronized = 0x494e4954
 	// longestError is the largest root dispersion: 16 s (RFC 5905, MAXDISP).
@@ -45,7 +45,7 @@ func Client(datagram []byte) (protocol.Packet, bool) {
 	return q, q.Settings&7 == modeClient && version >= 1 && version <= newest
 }
 
-// Reply returns the packet that tells the time of a synchronized clock in state s. The question
+// Reply returns the packet that gives the time of a synchronized clock in state s. The question
 // arrived at received, and the packet is sent at sent.
 func Reply(q protocol.Packet, s State, received, sent time.Time) protocol.Packet {
 	p := header(q, s.Leap)
@@ -59,7 +59,7 @@ func Reply(q protocol.Packet, s State, received, sent time.Time) protocol.Packet
 	return p
 }
 
-// Kiss returns the packet that tells no time, since the clock of the node is not synchronized.
+// Kiss returns the packet that gives no time, since the clock of the node is not synchronized.
 func Kiss(q protocol.Packet) protocol.Packet {
 	p := header(q, Unknown)
 	p.ReferenceID = notSynchronized

@@ -22,7 +22,7 @@ import (
 // largest is the largest datagram that is read whole. What a longer one has above it is ignored.
 const largest = 1500
 
-// A Server tells the time of a clock to the hosts of one network.
+// A Server gives the time of a clock to the hosts of one network.
 type Server struct {
 	clock   Clock
 	metrics *Metrics
@@ -110,7 +110,7 @@ func stampReceived(c *net.UDPConn) error {
 }
 
 // receivedAt returns the time of receipt in control messages. Without one, or if the clock was
-// set back since, it is now. So the time that an answer waits for a busy processor is no error
+// set back since, it is now. So the time that an answer waits for a busy processor is not an error
 // of the client's clock.
 func receivedAt(control []byte, now time.Time) time.Time {
 	for len(control) >= unix.CmsgLen(0) {

@@ -31,8 +31,8 @@ type DHCPReport struct {
 	Reserved []ReservationInUse `json:"reserved,omitempty"`
 }
 
-// PoolExhaustion is the state of a pool without an address that a client could get. What is Free is avoided,
-// since hosts without a lease answered for it.
+// PoolExhaustion is the state of a pool without an address that a client could get. Free addresses are
+// avoided, since hosts without a lease answered for them.
 type PoolExhaustion struct {
 	// Since is when the first client got no address. Whole seconds, UTC.
 	Since time.Time `json:"since,omitzero"`
@@ -70,7 +70,7 @@ type ReservationInUse struct {
 	ReservedFor string `json:"reservedFor"`
 }
 
-// IsZero reports whether users need not know anything.
+// IsZero reports whether there is nothing to report.
 func (r DHCPReport) IsZero() bool {
 	return r.Exhausted.Since.IsZero() && r.NotWritten.Since.IsZero() && len(r.InUse) == 0 && len(r.Reserved) == 0
 }
@@ -138,7 +138,7 @@ func DHCP(n network.Network, edges []Report, nameOf func(mac string) string, sub
 }
 
 // unwritten is the problem that an edge cannot write leases. At each renewal before the first
-// failure, the written expiry was at least one lease time later. Renewals from memory go on for
+// failure, the written expiry was at least one lease time later. Renewals from memory continue for
 // most of a lease time after it. So clients, which renew before 7/8 of their lease time are over,
 // have their addresses for one lease time at least.
 func unwritten(n network.Network, edge int, x LeasesUnwritten) problem.Problem {

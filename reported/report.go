@@ -36,7 +36,7 @@ type Report struct {
 	PlansDiffer bool `json:"plansDiffer,omitempty"`
 	// PeerDuplicated: messages of two pods arrive that both have the peer's number.
 	PeerDuplicated bool `json:"peerDuplicated,omitempty"`
-	// Connected is whether hosts on the network have connections through the proxy of this edge: ConnectedYes or
+	// Connected: hosts on the network have connections through the proxy of this edge: ConnectedYes or
 	// ConnectedNo. Empty: unknown, as without the proxy.
 	Connected string `json:"connected,omitempty"`
 	// NotServing is why the servers of this edge do not serve, one line. Empty: they do, or the edge
@@ -50,7 +50,7 @@ type Report struct {
 	// Believes is what the kernel of the edge believes VMs, and which routes it lacks, as the causes
 	// of problems. See KernelCauses.
 	Believes []problem.Cause `json:"believes,omitempty"`
-	// ClockUnsynchronized is why clients do not follow the NTP server of this edge, which tells the time
+	// ClockUnsynchronized is why clients do not follow the NTP server of this edge, which gives the time
 	// of its node's clock, one line. Empty: they do, or the edge has not reported it yet.
 	ClockUnsynchronized string `json:"clockUnsynchronized,omitempty"`
 	// EnvoyRefuses is what Envoy refuses of its configuration, and Envoy's words, one line. Envoy keeps
@@ -69,12 +69,12 @@ type Report struct {
 	DHCPServers []UsedAddress `json:"dhcpServers,omitempty"`
 	// DHCP is what the DHCP server of this edge observes.
 	DHCP DHCPReport `json:"dhcp,omitzero"`
-	// RefusedHosts are Names of external backends of which an address is inside the
-	// management cluster or in a client network. Edges do not dial it.
+	// RefusedHosts are Names of external backends with an address inside the management cluster or in a client network.
+	// Edges do not dial it.
 	RefusedHosts []string `json:"refusedHosts,omitempty"`
-	// DarkBackends are Names of backends of which no endpoint accepts connections of this edge's Envoy,
-	// or of which none is ready. It dials them all the same. Those without endpoints are among them if no node boots
-	// without them. VMs that run the ingress are not.
+	// DarkBackends are Names of backends without an endpoint that is ready and accepts connections of this edge's Envoy.
+	// It dials them all the same. Those without endpoints are among them if no node boots without them. VMs that run the
+	// ingress are not.
 	DarkBackends []string `json:"darkBackends,omitempty"`
 	// Balanced are the ports of load balancers that this edge has opened on the pod network, sorted.
 	Balanced []uint16 `json:"balanced,omitempty"`

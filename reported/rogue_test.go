@@ -23,9 +23,9 @@ func TestRogueDHCPServers(t *testing.T) {
 		reported []reported.UsedAddress
 		says     []string
 	}{
-		"a VM":                    {[]reported.UsedAddress{at("192.168.100.66", ofVM)}, []string{"at 192.168.100.66 within the last hour. VM blue-worker-9 (MAC " + ofVM + ") is named as its host"}},
-		"another host":            {[]reported.UsedAddress{at("192.168.100.66", ofHost)}, []string{"Its MAC " + ofHost + " is that of no VM"}},
-		"elsewhere":               {[]reported.UsedAddress{at("10.9.9.9", "")}, []string{"names itself 10.9.9.9. Its MAC is unknown"}},
+		"a VM":                    {[]reported.UsedAddress{at("192.168.100.66", ofVM)}, []string{"at 192.168.100.66 within the last hour. Its MAC " + ofVM + " is that of VM blue-worker-9."}},
+		"another host":            {[]reported.UsedAddress{at("192.168.100.66", ofHost)}, []string{"No VM of the cluster has its MAC " + ofHost}},
+		"elsewhere":               {[]reported.UsedAddress{at("10.9.9.9", "")}, []string{"gives its address as 10.9.9.9. Its MAC is unknown"}},
 		"one edge knows its MAC":  {[]reported.UsedAddress{at("192.168.100.66", ""), at("192.168.100.66", ofVM)}, []string{"blue-worker-9"}},
 		"both edges report it":    {[]reported.UsedAddress{at("192.168.100.66", ofVM), at("192.168.100.66", ofVM)}, []string{"blue-worker-9"}},
 		"the edges' own, by name": {[]reported.UsedAddress{at(n.DHCP.ServerID.String(), ofVM)}, nil},
@@ -55,7 +55,7 @@ func TestSharedVIPs(t *testing.T) {
 		reported []reported.UsedAddress
 		says     []string
 	}{
-		"a VM":                 {[]reported.UsedAddress{{Address: n.NextHopVIP, MAC: ofVM}}, []string{"answers for the next-hop VIP " + n.NextHopVIP.String() + " of network clusters/vlan100. VM blue-worker-9 (MAC " + ofVM + ") is named as this host"}},
+		"a VM":                 {[]reported.UsedAddress{{Address: n.NextHopVIP, MAC: ofVM}}, []string{"answers for the next-hop VIP " + n.NextHopVIP.String() + " of network clusters/vlan100. Its MAC " + ofVM + " is that of VM blue-worker-9."}},
 		"another host":         {[]reported.UsedAddress{{Address: n.ServiceVIP, MAC: ofHost}}, []string{"A host that is not an edge (MAC " + ofHost + ") answers for the service VIP " + n.ServiceVIP.String()}},
 		"a published address":  {[]reported.UsedAddress{{Address: published, MAC: ofHost}}, []string{"answers for the published address " + published.String()}},
 		"both edges report it": {[]reported.UsedAddress{{Address: n.NextHopVIP, MAC: ofVM}, {Address: n.NextHopVIP, MAC: ofVM}}, []string{"blue-worker-9"}},

@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 )
 
-// built is the version that the linker was told (-X github.com/cldmnky/oooi/version.built=v1.2.3).
+// built is the version that the linker sets (-X github.com/cldmnky/oooi/version.built=v1.2.3).
 var built string
 
 // Of returns the version of the running program, and whether it is in FIPS 140-3 mode.
@@ -20,7 +20,7 @@ func Of() string {
 	return fmt.Sprintf("%s (FIPS 140-3 mode %s, module %s)", Number(), mode, fips140.Version())
 }
 
-// Tag returns the tag in git of the release that the running program is. Empty: it is no release.
+// Tag returns the tag in git of the release that the running program is. Empty: it is not a release.
 func Tag() string { return tagOf(Number()) }
 
 func tagOf(n string) string {
@@ -30,8 +30,8 @@ func tagOf(n string) string {
 	return n
 }
 
-// Number returns the version of the running program alone, as of a tag in git, or its revision. What the linker was told comes
-// first, then the version of the module. It is never empty.
+// Number returns the version of the running program alone, as of a tag in git, or its revision. The linker's value
+// comes first, then the version of the module. It is never empty.
 func Number() string {
 	if built != "" {
 		return built

@@ -34,7 +34,7 @@ type identity struct {
 // keyFile is where the key of a kubeconfig's certificate is. Only the proxy needs it.
 func keyFile(kubeconfig string) string { return kubeconfig + ".key" }
 
-// identityOf returns the identity that was written to path, so that clients go on after a restart. It returns a new one if
+// identityOf returns the identity that was written to path, so that clients continue after a restart. It returns a new one if
 // there is none that can be trusted.
 func identityOf(path, address string, now time.Time) (own *identity, kept bool, err error) {
 	if own, err := readIdentity(path, address, now); err == nil {
@@ -129,7 +129,7 @@ func newIdentity(address string, now time.Time) (*identity, error) {
 	}, nil
 }
 
-// write writes a kubeconfig and its key, which only the owner can read. A client sees the former file or all of the new one.
+// write writes a kubeconfig and its key, which only the owner can read. A client sees the previous file or all of the new one.
 func (i *identity) write(path string) error {
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config

@@ -80,7 +80,7 @@ func (o *options) transport(rules *apirewrite.Rules) (*apiproxy.Transport, *url.
 		return nil, nil, fmt.Errorf("reaching the API server: %w", err)
 	}
 	one := rest.CopyConfig(config)
-	one.NextProtos = []string{"http/1.1"} // Of HTTP/2, no connection becomes a stream of another protocol.
+	one.NextProtos = []string{"http/1.1"} // No HTTP/2 connection becomes a stream of another protocol.
 	upgrade, err := rest.TransportFor(one)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reaching the API server: %w", err)

@@ -68,7 +68,7 @@ func trusting(pool *x509.CertPool, own ...tls.Certificate) *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: "localhost", Certificates: own}, DisableKeepAlives: true}}
 }
 
-// TestGateway: the caller's credentials go on, and a new certificate is followed.
+// TestGateway: the caller's credentials are forwarded, and a new certificate is followed.
 func TestGateway(t *testing.T) {
 	g := NewWithT(t)
 	upstream := listen(t, func(w http.ResponseWriter, r *http.Request) {
@@ -140,7 +140,7 @@ func TestWebhook(t *testing.T) {
 	g.Expect(<-seen).To(Equal(`/validate-vm?timeout=10s {"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"kind":{"group":"kubevirt.io","version":"v1","kind":"VirtualMachine"}}}`))
 	g.Expect(post(trusting(pool), review)).To(ContainSubstring("certificate required"), "a caller without a certificate")
 	g.Expect(post(trusting(pool, own), strings.Replace(review, "k8s.io/v1", "k8s.io/v1beta1", 1))).To(HavePrefix("400 want an AdmissionReview of admission.k8s.io/v1"))
-	_, _, renewed := certificate(t, dir, "tls") // The webhook server still has the former one.
+	_, _, renewed := certificate(t, dir, "tls") // The webhook server still has the previous one.
 	hook.CloseClientConnections()
 	g.Expect(post(trusting(renewed, own), review)).To(HavePrefix("502 the webhook cannot be reached"), "a certificate that is not trusted")
 }

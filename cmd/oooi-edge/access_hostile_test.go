@@ -99,7 +99,7 @@ func from(t *testing.T, n *netns.Namespace, address string) func(context.Context
 	}
 }
 
-// offend sends what is no request, and returns the first line of the answer, empty if there is none, once the connection ended.
+// offend sends what is not a request, and returns the first line of the answer, empty if there is none, once the connection ended.
 func offend(c net.Conn, sends string, slowly bool) string {
 	_ = c.SetDeadline(time.Now().Add(patience.Limit))
 	if slowly {

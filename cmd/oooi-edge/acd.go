@@ -1,6 +1,6 @@
 // This file holds `oooi-edge acd`, the first pod of a network: it checks the addresses
-// that the edges are to hold for conflicts. What a conflict is decides edge/acd, what
-// follows the operator.
+// that the edges are to hold for conflicts. Package edge/acd decides what a conflict
+// is; the operator decides what follows.
 
 package main
 

@@ -89,7 +89,7 @@ func collect(ctx context.Context, lists ...[]partSource) []wire.DiagnosticsPart 
 	return parts
 }
 
-// part is what s tells.
+// part is what s reports.
 func (s partSource) part(ctx context.Context) wire.DiagnosticsPart {
 	items, cut, err := s.read(ctx, s.most)
 	fitting := fit(items, s.most)
@@ -123,7 +123,7 @@ func listOf(items []json.RawMessage) json.RawMessage {
 	return rawOf(items)
 }
 
-// rawOf is v as JSON. What sources tell is always JSON.
+// rawOf is v as JSON. What sources report is always JSON.
 func rawOf(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -163,7 +163,7 @@ func ofKernel[T any](read func(*device.Dump) ([]T, error)) func(context.Context,
 	}
 }
 
-// envoySources tell of the Envoy that uses runDir. An edge without the proxy has none.
+// envoySources report about the Envoy that uses runDir. An edge without the proxy has none.
 func envoySources(runDir string) []partSource {
 	if _, err := os.Stat(wire.Dir(runDir, wire.Envoy)); errors.Is(err, fs.ErrNotExist) {
 		return []partSource{{"envoy", 1 << 10, func(context.Context, int) ([]json.RawMessage, bool, error) {

@@ -85,7 +85,7 @@ func dialDNS(t *testing.T, from *netns.Namespace, transport string) (c *dns.Conn
 	return c, err
 }
 
-// othersAreAnswered asks 300 questions of each kind while the flood goes on. Each is answered in the end, and nine of ten at once. A
+// othersAreAnswered asks 300 questions of each kind while the flood continues. Each is answered in the end, and nine of ten at once. A
 // question for the upstream may have to wait each time that the server takes the upstream for dead, for which a busy machine is enough. Where
 // OOOI_CALM says that nothing else runs, there is no such excuse, and 99 % are answered within 50 ms.
 func (w hostileWorld) othersAreAnswered(t *testing.T, flooded *atomic.Int64) {

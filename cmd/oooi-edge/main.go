@@ -19,7 +19,7 @@ import (
 
 func main() { run(clock) }
 
-// run runs the program, which tells the time of clock.
+// run runs the program, which gives the time of clock.
 func run(clock ntp.Clock) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := newRootCommand(clock).ExecuteContext(ctx)

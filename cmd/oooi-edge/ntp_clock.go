@@ -6,7 +6,7 @@ package main
 
 import "github.com/cldmnky/oooi/ntp"
 
-// clock is what `oooi-edge ntp` tells the time of.
+// clock is what `oooi-edge ntp` gives the time of.
 func clock() (ntp.State, error) { return ntp.Kernel() }
 
 // clockNote is what the version says about the clock.

@@ -1,6 +1,6 @@
 //go:build oooi_played_clock
 
-// This file plays a clock that is synchronized, for a testbed on a machine whose clock no program
+// This file simulates a clock that is synchronized, for a testbed on a machine whose clock no program
 // synchronizes. No release has it.
 
 package main

@@ -95,7 +95,7 @@ func TestClockThatIsNotSynchronized(t *testing.T) {
 	g.Eventually(p.String).Should(ContainSubstring("clock of the node synchronized"))
 }
 
-// TestTimeClientsThroughAFailover: chronyd, ntpd and systemd-timesyncd follow one edge, and go on
+// TestTimeClientsThroughAFailover: chronyd, ntpd and systemd-timesyncd follow one edge, and continue
 // with the other when that one is unreachable.
 func TestTimeClientsThroughAFailover(t *testing.T) {
 	t.Parallel()

@@ -43,7 +43,7 @@ const (
 // replaces it. Nearly all that is used are caches, which live long.
 const collectAt = 30
 
-// managerOptions are the flags, and the environment laid under them.
+// managerOptions are the flags, with the environment as their defaults.
 type managerOptions struct {
 	metrics, health string
 	leaderElect     bool

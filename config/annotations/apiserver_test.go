@@ -346,7 +346,7 @@ func testInTheWayOfNothing(t *testing.T, s *server) {
 	}
 	guests := service("clusters-blue")
 	guests.SetName("guests")
-	guests.SetLabels(map[string]string{settings.LabelGuestService: "git"})
+	guests.SetLabels(map[string]string{settings.LabelHostedService: "git"})
 	guests.SetAnnotations(map[string]string{prefix + "publish": "git", prefix + "publsh": "x"})
 	g.Expect(c.Create(t.Context(), guests)).To(Succeed(), "a user of the hosted cluster set the annotations")
 	g.Expect(w.take()).To(BeEmpty(), "the cloud provider can do nothing about them")

@@ -47,12 +47,12 @@ func TestGoldenVerdicts(t *testing.T) {
 		for _, value := range v.bad {
 			add(verdict{Kind: kind, Key: settings.Prefix + k.Name, Value: value, Denied: asks(kind, "blue", k.Name, value)})
 			if kind == string(settings.OnService) {
-				add(verdict{Kind: kind, Key: settings.Prefix + k.Name, Value: value, Labels: map[string]string{settings.LabelGuestService: "git"}})
+				add(verdict{Kind: kind, Key: settings.Prefix + k.Name, Value: value, Labels: map[string]string{settings.LabelHostedService: "git"}})
 			}
 		}
 	}
 	const cluster = string(settings.OnHostedCluster)
 	add(verdict{Kind: cluster, Key: settings.Prefix + network.KeyCIDR, Value: "x", Denied: asks(cluster, "blue", network.KeyCIDR, "x"),
-		Labels: map[string]string{settings.LabelGuestService: "git"}})
+		Labels: map[string]string{settings.LabelHostedService: "git"}})
 	golden.Check(t, filepath.Join("testdata", "verdicts.json"), []byte(b.String()))
 }

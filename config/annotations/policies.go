@@ -37,7 +37,7 @@ type policy struct {
 // Files returns the policies as YAML, by their paths below the root of the project.
 func Files() map[string]string {
 	return map[string]string{
-		"config/admission/annotations.yaml":               denials(),
+		"config/admission/annotations.yaml":     denials(),
 		"config/admission/annotation_keys.yaml": warnings(),
 	}
 }
@@ -85,7 +85,7 @@ func variables() []named {
 	}
 }
 
-// changed returns the expression that annotation k is of oooi, and was set or changed.
+// changed returns the expression that annotation k belongs to oooi, and was set or changed.
 func changed(k string) string {
 	return fmt.Sprintf("%s.startsWith(%s) &&\n(oldObject == null || oldObject.metadata.?annotations[?%[1]s] != optional.of(object.metadata.annotations[%[1]s]))",
 		k, quote(settings.Prefix))
@@ -139,5 +139,5 @@ func own() string {
 // copied is the expression that the object is a copy of a Service of the hosted cluster. To deny a copy would keep
 // its load balancer from the user of the hosted cluster, for an annotation that the operator does not read.
 func copied() string {
-	return fmt.Sprintf("request.kind.kind == %s && object.metadata.?labels[?%s].hasValue()", quote(string(settings.OnService)), quote(settings.LabelGuestService))
+	return fmt.Sprintf("request.kind.kind == %s && object.metadata.?labels[?%s].hasValue()", quote(string(settings.OnService)), quote(settings.LabelHostedService))
 }

@@ -36,7 +36,7 @@ type krewSelector struct {
 	MatchLabels map[string]string `json:"matchLabels"`
 }
 
-// addKrew adds the manifest for the archives on the release's page. Who publishes to a registry of their own has no such page.
+// addKrew adds the manifest for the archives on the release's page. A registry of your own has no such page.
 func (r *release) addKrew() error {
 	if r.registry != namespace {
 		return nil

@@ -174,7 +174,7 @@ func makeRelease(ctx context.Context, registry string) error {
 	return out.table(os.Stdout)
 }
 
-// mayPublish tells why the checkout must not be published in registry.
+// mayPublish says why the checkout must not be published in registry.
 func mayPublish(ctx context.Context, registry string) error {
 	bundle, state, err := readSource(ctx)
 	if err != nil {

@@ -111,7 +111,7 @@ type checkout struct {
 	revision string
 	// tag is the one that names revision. Empty: none.
 	tag string
-	// changed tells whether files differ from revision.
+	// changed reports whether files differ from revision.
 	changed bool
 }
 
@@ -149,7 +149,7 @@ func (c checkout) identity(version string, created time.Time) identity {
 	return out
 }
 
-// mayPublish tells why a checkout must not be published as version. Nil: it can be. In a registry of your own, each
+// mayPublish says why a checkout must not be published as version. Nil: it can be. In a registry of your own, each
 // commit can.
 func (c checkout) mayPublish(version, registry string) error {
 	switch {

@@ -1,5 +1,5 @@
-// Package apply carries out what is decided: every write except that of the condition and of the stored Report, with one field
-// owner. It decides only the order, and never changes an object of others.
+// Package apply carries out what is decided: every write except that of the condition and of the stored Report, with
+// one field owner. It decides only the order, and never changes an object that is not oooi's.
 package apply
 
 import (

@@ -107,8 +107,8 @@ func (r Writer) giveBack(ctx context.Context, key types.NamespacedName, ns strin
 // replaced reports whether the object of a write with a UID as a precondition is gone. Another one may have its name.
 func replaced(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
 
-// removeEndpoints deletes the Endpoints of this name if they have edges only. Kubernetes leaves them when a Service has no selector any
-// more, and mirrors them in EndpointSlices.
+// removeEndpoints deletes the Endpoints of this name if they have edges only. Kubernetes leaves them when a Service
+// loses its selector, and mirrors them in EndpointSlices.
 func (r Writer) removeEndpoints(ctx context.Context, ns, name string) error {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(own.EndpointsKind)

@@ -49,7 +49,7 @@ func (a *Memory) leasesRemoved(key types.NamespacedName, served []string, now ti
 	a.leases[key] = leaseCheck{served, now}
 }
 
-// leads remembers whether a load balancer of a cluster was led to edges by this process, and returns whether it was before.
+// leads remembers whether this process pointed a load balancer of a cluster at edges, and returns the previous value.
 func (a *Memory) leads(key types.NamespacedName, service string, now bool) (before bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -56,7 +56,7 @@ func OfACD(n network.Network, ns string) string {
 	return annotation(n, []netip.Prefix{netip.PrefixFrom(reported.ProbeAddress(n), n.CIDR.Bits())}, nil, nil, ns)
 }
 
-// OfVM returns the value of wire.AnnotationNetworks of a pod that plays a VM with address on n, and the NAD
+// OfVM returns the value of wire.AnnotationNetworks of a pod that acts as a VM with address on n, and the NAD
 // of wire.TryNADName that it needs. It sends to the routers of the VMs, except to its own pods. Not ok: it joins the NAD
 // of the VMs, and sends to the next-hop VIP. Multus then sets its route; some releases do not.
 func OfVM(n network.Network, address netip.Addr, ns string) (networks string, own NAD, ok bool) {

@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestRoutesOfVM: a pod that plays a VM has the routes of VMs. Where they have a gateway, it is the only one that could lead
+// TestRoutesOfVM: a pod that acts as a VM has the routes of VMs. Where they have a gateway, it is the only one that could lead
 // into the management cluster.
 func TestRoutesOfVM(t *testing.T) {
 	const hop, gateway = "192.168.100.2", "192.168.100.1"

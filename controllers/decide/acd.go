@@ -53,8 +53,8 @@ func (w View) inUse(n network.Network, now time.Time) []reported.UsedAddress {
 	return out
 }
 
-// inForce is the last plan without the networks of which an address is in use by
-// others. No VM was ever served there by our edges, so the user may change them.
+// inForce is the last plan without the networks with an address that other hosts use.
+// No VM was ever served there by our edges, so the user may change them.
 func (w View) inForce(now time.Time) network.Plan {
 	p := w.Last
 	p.Networks = slices.DeleteFunc(slices.Clone(p.Networks), func(n network.Network) bool {

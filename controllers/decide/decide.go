@@ -116,8 +116,8 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 	return d
 }
 
-// paused is what is done with a cluster that is paused: nothing. A cluster of which nothing is served
-// has no condition, unless it opts in.
+// paused is what is done with a cluster that is paused: nothing. A cluster without served networks has
+// no condition, unless it opts in.
 func (w View) paused(release desired.Release, now time.Time) Decision {
 	if !hcp.OptedIn(w.HostedCluster) && len(w.Last.Networks) == 0 {
 		return Decision{Action: Ignore, Again: whilePaused}

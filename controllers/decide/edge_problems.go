@@ -100,7 +100,7 @@ func (w View) missingEdges() problem.Problems {
 	return out
 }
 
-// overdue says what follows where e is not waited for any more: nothing protects its
+// overdue says what follows when nothing waits for e any longer: nothing protects its
 // peer's node from a drain, and its peer may be on hold for it.
 func overdue(d Decision, e gather.Edge, edges []gather.Edge) problem.Problems {
 	s, ok := d.StepOf(e.Name)

@@ -1,4 +1,4 @@
-// This file decides which load balancers of a hosted cluster lead to edges, and what was left behind them. It is pure.
+// This file decides which load balancers of a hosted cluster forward to edges, and what was left behind them. It is pure.
 //
 // HyperShift's cloud controller copies each load balancer of the hosted cluster to the control plane namespace, without a selector.
 // HyperShift then writes the addresses of VMs in EndpointSlices, unless the Service has a selector. What was written before stays,
@@ -28,7 +28,7 @@ const (
 	MirrorSlices   = "endpointslicemirroring-controller.k8s.io"
 )
 
-// A LedService is a load balancer that leads to edges, or will.
+// A LedService is a load balancer that forwards to edges, or will.
 type LedService struct {
 	Name string
 	UID  types.UID
@@ -44,16 +44,16 @@ type Leading struct {
 	Back []LedService
 	// Slices are EndpointSlices with addresses to which their Service does not lead.
 	Slices []services.Slice
-	// Endpoints are the names of Endpoints that may have edges, although their Service does not lead there.
+	// Endpoints are the names of Endpoints that may have edges, although their Service does not forward there.
 	Endpoints []string
 	Problems  problem.Problems
 }
 
-// Leads returns what is done about the load balancers of w while plan is in force. A Service leads to edges of the plan's network once each
+// Leads returns what is done about the load balancers of w while plan is in force. A Service forwards to edges of the plan's network once each
 // edge that runs has opened its ports. It stays with these edges when it gets new ports.
 func (w View) Leads(plan network.Plan) Leading {
 	var x Leading
-	edges := map[string]bool{} // By Service in the plan: whether it leads to edges.
+	edges := map[string]bool{} // By Service in the plan: whether it forwards to edges.
 	for _, n := range plan.Networks {
 		if n.Access.LoadBalancers == nil || !n.Access.LoadBalancers.Here {
 			continue
@@ -83,7 +83,7 @@ func (w View) Leads(plan network.Plan) Leading {
 	return x.With(w.Services, w.Slices, edges)
 }
 
-// With adds what is given back, and what is left behind Services. Edges has those that are to lead to edges, and whether they do. What is
+// With adds what is given back, and what is left behind Services. Edges has those that are to forward to edges, and whether they do. What is
 // behind one that does not now stays: HyperShift writes the Service of the ingress without a selector at any time.
 func (x Leading) With(these []corev1.Service, all []services.Slice, edges map[string]bool) Leading {
 	for i := range these {
@@ -95,7 +95,7 @@ func (x Leading) With(these []corev1.Service, all []services.Slice, edges map[st
 		back, none := services.LeadsToEdges(s) && !leads, len(s.Spec.Selector) == 0 && !wanted
 		if back {
 			at := len(x.Back)
-			if s.Labels[settings.LabelGuestService] == "" {
+			if s.Labels[settings.LabelHostedService] == "" {
 				at = 0
 			}
 			x.Back, x.Endpoints = slices.Insert(x.Back, at, LedService{s.Name, s.UID}), append(x.Endpoints, s.Name)

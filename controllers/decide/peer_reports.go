@@ -56,8 +56,8 @@ func (w View) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
 }
 
 // clocksUnsynchronized is the problem of edges of n that run, and report that they have no time. An
-// edge counts as having the time if its own pod says so and runs the NTP server, which a former
-// release has not. The older one of two pods tells nothing about an edge.
+// edge counts as having the time if its own pod says so and runs the NTP server, which a previous
+// release has not. The older one of two pods proves nothing about an edge.
 func (w View) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 	var with []int
 	var without []reported.Report

@@ -99,8 +99,8 @@ func (w View) withoutRemoval(objects []*unstructured.Unstructured) []*unstructur
 	return append([]*unstructured.Unstructured{PlanObject(w, w.Last)}, objects...)
 }
 
-// networksInUse are the networks of the plan in force that VMs use, as users call them. All, if the
-// VMs cannot be listed.
+// networksInUse are the networks of the plan in force that VMs use, as users call them. If the VMs cannot be
+// listed, all networks count.
 func (w View) networksInUse() []string {
 	var out []string
 	for _, n := range w.Last.Networks {

@@ -86,7 +86,7 @@ func (w View) rolloutEdges(r Rolled) []rollout.Edge {
 		out = append(out, e)
 	}
 	if moves {
-		// An edge on the network of a former NAD and one on the new network do not hear each other, and no
+		// An edge on the network of a previous NAD and one on the new network do not hear each other, and no
 		// fault is the cause.
 		for i := range out {
 			out[i].Seen.PeerLost, out[i].Seen.PeerImpaired = false, false
@@ -224,7 +224,7 @@ func ContainerNames(t corev1.PodTemplateSpec) []string {
 	return out
 }
 
-// onFormer reports whether live is on a network of which the NAD was edited since. An operator that
+// onFormer reports whether live is on a network whose NAD was edited since. An operator that
 // takes other keys of a NAD, or knew no hashes, edited none.
 func onFormer(live gather.Edge, wanted corev1.PodTemplateSpec) bool {
 	return !derive.SameConfig(live.Live.Spec.Template.Annotations[wire.AnnotationNetworkConfig], wanted.Annotations[wire.AnnotationNetworkConfig])

@@ -21,14 +21,14 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// accessContainer has no probes: a fault of it is no reason to recreate an edge, or to take it from VMs. It
+// accessContainer has no probes: a fault of it is not a reason to recreate an edge, or to take it from VMs. It
 // follows the plan, so a change of what is open recreates no pod.
 func accessContainer(n network.Network, e network.Edge, r Release) *corev1ac.ContainerApplyConfiguration {
 	return unprobed(wire.Access, n, e.Number, r, "--management-interface", wire.ManagementDevice).
 		WithPorts(corev1ac.ContainerPort().WithName(wire.AccessPortName).WithContainerPort(network.AccessPort).WithProtocol(corev1.ProtocolTCP))
 }
 
-// AccessService leads to the edges of n, at the port of HTTP CONNECT and at those of entries that have one.
+// AccessService forwards to the edges of n, at the port of HTTP CONNECT and at those of entries that have one.
 func AccessService(name string, n network.Network, ns string) *corev1ac.ServiceApplyConfiguration {
 	var ports []*corev1ac.ServicePortApplyConfiguration
 	for _, port := range accessPorts(n) {
@@ -117,7 +117,7 @@ func balancedRules(plan network.Plan) []*networkingv1ac.NetworkPolicyIngressRule
 	return rules
 }
 
-// ingressAt is a rule for these TCP ports. It admits everyone as it is.
+// ingressAt is a rule for these TCP ports. Without other rules, it admits everyone.
 func ingressAt(ports map[uint16]bool) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
 	rule := networkingv1ac.NetworkPolicyIngressRule()
 	for _, port := range slices.Sorted(maps.Keys(ports)) {

@@ -38,7 +38,7 @@ const (
 	acdGraceSeconds = 5
 )
 
-// EdgeDeployment has a hash of its pod template in an annotation. The hash tells whether
+// EdgeDeployment has a hash of its pod template in an annotation. The hash reports whether
 // applying the Deployment recreates the pod.
 func EdgeDeployment(n network.Network, e network.Edge, r Release, ns string, away Away) *appsv1ac.DeploymentApplyConfiguration {
 	name, labels := wire.EdgeDeploymentName(n, e), wire.EdgeLabels(n, e)

@@ -15,7 +15,7 @@ import (
 
 type ingressRule = networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration
 
-// PodService leads to the edges of all networks. Its ports have the names of those in a pod, so edges without DNS, or of
+// PodService forwards to the edges of all networks. Its ports have the names of those in a pod, so edges without DNS, or of
 // a release that does not answer pods, are not behind it. It is one object for as long as the annotation is set, so its
 // ClusterIP stays.
 func PodService(ns string) *corev1ac.ServiceApplyConfiguration {

@@ -140,13 +140,12 @@ func to(all []netip.AddrPort) []*egressRule {
 }
 
 // toPods are the pods that b's Service selects, at the port that they have for it;
-// where it selects none, who was written behind it by hand. A port's name is
+// or, without a selector, the endpoints that a user wrote. A port's name is
 // left to the pods, as each may have another number for it. (OVN-Kubernetes takes
 // a name as every port of these pods.)
 //
-// A Service or a port of it that is gone for a moment is served on, so its way stays
-// open as far as is known: by the port's name, then at the plan's port, to its pods,
-// then to all of the namespace.
+// Edges still serve a Service or port that is missing for a moment. So egress to it stays open as far as it is
+// known: by the port's name, then at the plan's port, to its pods, then to all of the namespace.
 func toPods(r Reach, b network.Backend) []*egressRule {
 	at, pods := intstr.FromInt32(int32(b.Port)), metav1ac.LabelSelector()
 	if i := slices.IndexFunc(r.Services, func(s corev1.Service) bool { return s.Name == b.Service }); i >= 0 {

@@ -50,7 +50,7 @@ var networkOperatorKind = schema.GroupKind{Group: "operator.openshift.io", Kind:
 
 // An Environment is what all hosted clusters share.
 type Environment struct {
-	// Nodes are shared with the cache: they are not to be changed.
+	// Nodes are shared with the cache: they must not be changed.
 	Nodes []corev1.Node
 	// Networks of the management cluster.
 	Networks []network.ReservedDestination

@@ -54,8 +54,8 @@ func (r Reader) managementNetworks(ctx context.Context) []network.ReservedDestin
 	return m.Networks
 }
 
-// networksOf reads the networks that objects of a kind name. A kind of which networks are known is not
-// expected to go away: that is an error.
+// networksOf reads the networks that objects of a kind name. A kind with known networks is not
+// expected to disappear: that is an error.
 func (r Reader) networksOf(ctx context.Context, kind schema.GroupVersionKind) (out []network.ReservedDestination, err error) {
 	ctx, cancel := context.WithTimeout(ctx, environmentReadWithin)
 	defer cancel()

@@ -1,5 +1,5 @@
-// This file holds what was read last of each source of the environment, so that one that cannot be
-// read changes no plan. The log and a metric name it.
+// This file holds the last state of each source of the environment, so that a source that cannot
+// be read changes no plan. The log and a metric name it.
 
 package environment
 

@@ -46,7 +46,7 @@ type Edge struct {
 	Seen rollout.Seen
 	// Refused is the API server's message where it refuses the pod. Empty: it does not.
 	Refused string
-	// Ending says that there is no pod because the former one has not ended yet.
+	// Ending says that there is no pod because the previous one has not ended yet.
 	Ending bool
 	// Avoided are the nodes that its pod prefers not to run on.
 	Avoided []string
@@ -117,7 +117,7 @@ func refusedOf(d appsv1.Deployment) string {
 	return ""
 }
 
-// ending reports whether d has no pod because a former one must end first. Not every
+// ending reports whether d has no pod because a previous one must end first. Not every
 // cluster counts pods that terminate.
 func ending(d appsv1.Deployment) bool {
 	s := d.Status
@@ -153,8 +153,7 @@ func (e Edge) Command() string {
 	return fmt.Sprintf("kubectl -n %s describe pod -l %s=%s", e.Namespace, wire.LabelNetwork, e.Network)
 }
 
-// Starting reports whether e was given what it is to run a short while ago, and nothing
-// is known to be wrong.
+// Starting reports whether e got its version a short while ago, and has no known fault.
 func (e Edge) Starting() bool {
 	return e.Refused == "" && e.Seen.Progress == rollout.Unknown
 }

@@ -43,7 +43,7 @@ type World struct {
 	Rival types.NamespacedName
 	// Owned are all other objects of oooi for this hosted cluster.
 	Owned []metav1.PartialObjectMetadata
-	// Led: a load balancer of the hosted cluster leads to edges.
+	// Led: a load balancer of the hosted cluster forwards to edges.
 	Led bool
 	// Edges are the Deployments among it.
 	Edges []Edge

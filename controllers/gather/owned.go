@@ -62,7 +62,7 @@ func (r Reader) ReadOwned(ctx context.Context, w *World) error {
 	if err := r.gatherUnlabeled(ctx, w); err != nil || w.Binding == nil && len(w.Owned) == 0 {
 		return err
 	}
-	// Edges write Leases, which have no owner: they are of the cluster that has the edges.
+	// Edges write Leases, which have no owner: they belong to the cluster that has the edges.
 	leases, err := r.List(ctx, own.LeaseKind, ns)
 	for _, o := range leases {
 		r.addOwned(w, own.LeaseKind, o)

@@ -15,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// DesiredAnnotation of an object of oooi is a hash of all that the operator applied. It tells that a
-// field is not desired any more.
+// DesiredAnnotation of an object of oooi is a hash of all that the operator applied. It shows that a field is no
+// longer desired.
 const DesiredAnnotation = wire.Prefix + "desired"
 
 // WithHash is u with desiredAnnotation.
@@ -65,8 +65,8 @@ func BindsOtherRole(live, desired *unstructured.Unstructured) bool {
 	return live != nil && live.GroupVersionKind() == RoleBindingKind && !reflect.DeepEqual(live.Object["roleRef"], desired.Object["roleRef"])
 }
 
-// contains reports whether live has every field of desired with its value. Further fields, and
-// further elements of a list of objects, are those of others. A field that is empty may be absent.
+// contains reports whether live has every field of desired with its value. Other fields, and other elements of a
+// list of objects, belong to other managers. A field that is empty may be absent.
 func contains(live, desired any) bool {
 	switch desired := desired.(type) {
 	case map[string]any:

@@ -209,7 +209,7 @@ func (s Store) newOwnList(kind schema.GroupVersionKind) (client.ObjectList, erro
 }
 
 // Verify reads live what this process wrote in ns long ago and no cache has shown since: the
-// object may be gone. What cannot be read stays remembered, and is read at a later pass.
+// object may be gone. An object that cannot be read stays remembered, and is read in a later pass.
 func (s Store) Verify(ctx context.Context, ns string) {
 	for _, key := range s.Writes.overdue(ns, s.Now()) {
 		u := &unstructured.Unstructured{}

@@ -84,8 +84,8 @@ func (x ownWrite) shownBy(o metav1.Object) bool {
 	return err != nil || order >= 0
 }
 
-// Seen forgets the last write of an object once an event shows it. gone says that the cache has no
-// such object any more.
+// Seen forgets the last write of an object once an event shows it. gone says that the cache no
+// longer has such an object.
 func (w *Writes) Seen(key Key, o metav1.Object, gone bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,7 +126,7 @@ func (w *Writes) keys(match func(Key, ownWrite) bool) []Key {
 	return out
 }
 
-// Forget lets caches tell of the object again.
+// Forget lets caches report the object again.
 func (w *Writes) Forget(key Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

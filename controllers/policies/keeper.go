@@ -146,8 +146,8 @@ func (k *Keeper) ownRole(ctx context.Context, shipped *rbacv1.ClusterRole, owner
 // aggregation is the prefix of labels with which a ClusterRole gives its rules to another one.
 const aggregation = "rbac.authorization.k8s.io/"
 
-// roleDiffers returns why live is not the ClusterRole that is shipped, or nil. Of labels, only those of the
-// API server count: the Operator Lifecycle Manager adds its own.
+// roleDiffers returns why live is not the ClusterRole that is shipped, or nil. Only labels of the API server
+// count: the Operator Lifecycle Manager adds its own.
 func roleDiffers(shipped, live *rbacv1.ClusterRole) error {
 	why := ""
 	switch {

@@ -34,8 +34,8 @@ func foundOf(p explain.ReportProblem) (out []found) {
 	return out
 }
 
-// begun are the current problems that began after those of before: of edges that were lost, and what edges found. What an
-// Event of reason told has said is left out.
+// begun are the current problems that began after those of before: of edges that were lost, and what edges found.
+// Problems that an Event of reason told has named are left out.
 func begun(now, before explain.Report, told problem.Reason) (out []explain.ReportProblem) {
 	var seen []found
 	for _, p := range before.Problems {

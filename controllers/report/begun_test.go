@@ -10,7 +10,7 @@ import (
 )
 
 // TestBegun: what edges find has an Event when it begins, although the condition's reason
-// stays, and none while it goes on.
+// stays, and none while it continues.
 func TestBegun(t *testing.T) {
 	of := func(c problem.Cause, args problem.Args) problem.Problem {
 		args["network"] = "clusters/vlan100"

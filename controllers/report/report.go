@@ -159,7 +159,7 @@ func (r Reporter) Report(ctx context.Context, w gather.World, d decide.Decision,
 		logCondition(logr.FromContextOrDiscard(ctx), d, v, exists)
 		told = r.announce(hc, before, v, exists)
 	} else if exists {
-		r.Metrics.written(key, true) // A write that failed may have had an effect, or is not needed any more.
+		r.Metrics.written(key, true) // A write that failed may have had an effect, or is no longer needed.
 	}
 	now := &gather.LastReport{Report: r.Keep(ctx, w, d, v), Version: version}
 	if exists {

@@ -75,8 +75,8 @@ func textOf(p network.Plan, text string) string {
 	return text
 }
 
-// Keep stores the Report unless it was stored recently, and returns it. That it cannot be stored is no fault of the hosted
-// cluster, so it is only logged: a reader notices that it is old.
+// Keep stores the Report unless it was stored recently, and returns it. A failure to store it is not a fault of the
+// hosted cluster, so it is only logged: a reader notices that it is old.
 func (r Reporter) Keep(ctx context.Context, w gather.World, d decide.Decision, v Verdict) explain.Report {
 	report, ok := storable(w, d, v, r.Build)
 	if !ok {
@@ -94,7 +94,7 @@ func (r Reporter) Keep(ctx context.Context, w gather.World, d decide.Decision, v
 	return report
 }
 
-// writeStatus writes s. An object of others with that name stays.
+// writeStatus writes s. An object with that name that is not oooi's is not changed.
 func (r Reporter) writeStatus(ctx context.Context, w gather.World, s explain.Report) error {
 	key := own.StatusKey(w.ControlPlane.Namespace)
 	live := &metav1.PartialObjectMetadata{}

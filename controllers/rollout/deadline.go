@@ -1,26 +1,25 @@
-// This file decides how long an edge that is unavailable is waited for, and whether
-// its version may be why.
+// This file decides how long to wait for an unavailable edge, and whether its version may be the cause.
 
 package rollout
 
 import "time"
 
 const (
-	// Deadline is how long an edge may be unavailable until nothing waits for it any
-	// more. It equals a Deployment's default progressDeadlineSeconds.
+	// Deadline is how long the operator waits for an unavailable edge. It equals a Deployment's default
+	// progressDeadlineSeconds.
 	Deadline = 10 * time.Minute
 	// ending is how long after a new version was applied an edge may be seen to become
-	// unavailable by it: the former pod has to end first.
+	// unavailable by it: the previous pod has to end first.
 	ending = 2 * time.Minute
 )
 
-// Health is how an edge is.
+// Health is the state of an edge.
 type Health string
 
-// Starting is unavailable, and waited for. Failed and Stuck are unavailable and
-// overdue. Failed may be the fault of the version, so the peer is not given the same.
-// Stuck is not: the edge never was available, or ran this version before, or was
-// unavailable already when it was given it.
+// Starting is unavailable, and waited for. Failed and Stuck are unavailable and overdue.
+// Failed may be the fault of the version, so the peer does not get it. Stuck is not: the
+// edge was never available, or ran this version before, or was already unavailable when
+// the version came.
 const (
 	Absent   Health = "Absent"
 	Serving  Health = "Serving"
@@ -44,9 +43,9 @@ func HealthOf(s Seen, now time.Time) Health {
 	return Stuck
 }
 
-// suspect reports whether the version of s, which is not available, may be why. Where
-// one faulty version replaced another, the edge was unavailable already when it was
-// given the second one: Unproven remembers that this proves nothing.
+// suspect reports whether the version of s, which is not available, may be why. If one
+// faulty version replaces another, the edge was already unavailable, which proves
+// nothing about the second: Unproven remembers that.
 func (s Seen) suspect() bool {
 	given := s.Progressed
 	if s.Progress == Exceeded {

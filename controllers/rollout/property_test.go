@@ -28,7 +28,7 @@ type deployment struct {
 	observed          bool
 	podRuns           string // "": no pod
 	podSince          time.Time
-	endsAt            time.Time // of a former pod. Zero: none ends
+	endsAt            time.Time // of a previous pod. Zero: none ends
 	ready             bool
 	since             time.Time
 	unavailable       bool
@@ -197,7 +197,7 @@ func (s *simulation) control(edge int, d *deployment) {
 	if !d.observed {
 		d.observed, d.progress, d.progressed = true, Unknown, s.now
 	}
-	if d.podRuns != "" && d.podRuns != d.runs { // The former pod ends first.
+	if d.podRuns != "" && d.podRuns != d.runs { // The previous pod ends first.
 		d.podRuns, d.endsAt = "", s.now.Add(podEnds)
 	}
 	if !d.endsAt.IsZero() && !s.now.Before(d.endsAt) && !s.lost[edge] {

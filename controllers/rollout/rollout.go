@@ -25,7 +25,7 @@
 // Turn gives the order among edges that are due. An edge that is postponed is not due while
 // it exists.
 //
-// An edge that is not wanted any more is removed, except while it serves and no
+// An edge that is no longer wanted is removed, except while it serves and no
 // wanted edge of the network can replace it:
 //
 //	a wanted edge is        |  an unwanted edge that serves is
@@ -35,11 +35,11 @@
 //	anything else           |  kept
 //	(no edge is wanted)     |  removed: the network is retired
 //
-// Where two edges serve and one hears nothing of the other, the network is partitioned.
-// Each edge may serve VMs that do not reach the other one. So neither is recreated, and
-// neither can be drained, until they hear each other or Deadline is over. Where one reports
-// that its peer is impaired, that one is not recreated, for as long at most. The next such
-// hold begins ten minutes after Deadline at the earliest, so reports cannot stop a change.
+// Where two edges serve and one hears nothing of the other, the network is partitioned. Each
+// edge may serve VMs that do not reach the other one. So neither is recreated, and neither
+// can be drained, until they hear each other or Deadline is over. An edge that reports an
+// impaired peer is not recreated for the same time. The next such hold begins ten minutes
+// after Deadline at the earliest, so reports cannot stop a change.
 //
 // Before the first edge of a network exists, an address conflict detection (ACD)
 // runs, and no edge is created until it has passed.
@@ -150,8 +150,8 @@ type Decision struct {
 // An Action is what happens to one edge.
 type Action string
 
-// The actions. Apply leaves the pod as it is. Hold leaves the edge at its former
-// version, or absent, for now. Keep leaves an edge that is not wanted any more.
+// The actions. Apply leaves the pod as it is. Hold leaves the edge at its previous
+// version, or absent, for now. Keep leaves an edge that is no longer wanted.
 const (
 	Create   Action = "Create"
 	Recreate Action = "Recreate"
@@ -171,7 +171,7 @@ type Step struct {
 	// Peer is the edge that Hold waits for. Empty: none.
 	Peer string
 	// Unproven is to be stored with the edge: it was given its version while it was
-	// unavailable and a former version may have been why.
+	// unavailable and a previous version may have been why.
 	Unproven bool
 }
 
@@ -274,7 +274,7 @@ func budgeted(all []edge) bool {
 }
 
 // disruptions are the pods that serve and that steps end. On a network that is
-// retired nothing takes over, which is no news of one edge.
+// retired nothing takes over, which is not news of one edge.
 func disruptions(found []edge, steps []Step) []Disruption {
 	wanted := slices.ContainsFunc(found, func(e edge) bool { return e.version != Unwanted })
 	var out []Disruption

@@ -12,7 +12,7 @@ import (
 // A Version is what an edge runs, compared with what is wanted.
 type Version string
 
-// The versions. Of an edge that does not exist the version is Outdated.
+// The versions. The version of an edge that does not exist is Outdated.
 const (
 	Current  Version = "Current"
 	Outdated Version = "Outdated"

@@ -125,7 +125,7 @@ func NetworkValues(a network.Attachment) []string {
 	return []string{a.String(), Layer2Value(a.Layer2)}
 }
 
-// Layer2Value is no name of a NAD.
+// Layer2Value is not a name of a NAD.
 func Layer2Value(layer2 string) string { return "layer2:" + layer2 }
 
 // StoredPlan is the plan in a ConfigMap. Zero: there is none that can be read.

@@ -1,4 +1,4 @@
-// This file holds which kinds are watched, and makes that no read waits for one that is not.
+// This file holds which kinds are watched. No read waits for a kind that is not.
 
 package watch
 
@@ -24,7 +24,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// Kinds holds for each kind that networks are derived from whether it is watched. A nil Kinds
+// Kinds holds whether each kind that networks are derived from is watched. A nil Kinds
 // counts every kind as watched.
 type Kinds struct {
 	scheme *runtime.Scheme
@@ -99,7 +99,7 @@ func (e *NotWatched) Problem() problem.Problem {
 	return problem.New(problem.KindNotWatched, problem.Subject{Kind: e.GVK.Kind}, problem.Args{"kind": e.GVK.Kind, "error": requests.Sentence(e.Err)})
 }
 
-// notListed is why a kind is not watched whose objects were not listed yet.
+// notListed is why a kind is not watched: its objects were not listed yet.
 var notListed = errors.New("its objects are not listed yet")
 
 // at changes the state of a kind.

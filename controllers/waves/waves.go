@@ -16,7 +16,7 @@
 // A cluster may fail by its own fault. So while the edges of one cluster fail with the
 // release, the update continues with one cluster at a time, and while those of two fail it is
 // stopped: no further cluster begins. Neither holds once ten times as many clusters have
-// proven the release. Clusters that have begun go on; package rollout keeps their other edge
+// proven the release. Clusters that have begun continue; package rollout keeps their other edge
 // serving. Where hosted clusters are in several namespaces, those of one namespace that fail
 // count as one, so that one tenant cannot stop the others.
 //
@@ -38,7 +38,7 @@ const (
 	// Proof is how long edges must have served with a release until further clusters get it.
 	Proof = 2 * time.Minute
 	// Begin is how long a cluster whose turn it is may take until its first edge changes. An error
-	// in an annotation can prevent that. Then it is the turn of others first.
+	// in an annotation can prevent that. Then other clusters take their turn first.
 	Begin = time.Minute
 	// Finish is how long a cluster that changes takes a place from others.
 	Finish = 2 * rollout.Deadline
@@ -237,9 +237,9 @@ func (d Decision) failing(all []Cluster) int {
 	return failing
 }
 
-// first orders clusters. Those that did not begin when it was their turn are last, the one
-// that waits longest first. Of the others, those go first that lose least where the release is
-// faulty: they have a second edge, and all serve. Of these the youngest goes first.
+// first orders clusters. Those that did not begin when it was their turn are last, the one that waits
+// longest first. Of the others, the clusters that lose least with a faulty release go first: they have
+// a second edge, and all serve. Of these the youngest goes first.
 func (d Decision) first(a, b Cluster) int {
 	risk := func(c Cluster) int {
 		if len(c.Edges) > 1 && !slices.ContainsFunc(c.Edges, func(e Edge) bool { return e.Health != rollout.Serving }) {

@@ -89,7 +89,7 @@ func TestOneThenFiveThenTheRest(t *testing.T) {
 	g.Expect(f.now.Sub(start)).To(BeNumerically("<", 20*time.Minute))
 }
 
-// TestFailuresStopTheUpdate: one failure makes it slow, a second one stops it, and pausing both lets it go on.
+// TestFailuresStopTheUpdate: one failure makes it slow, a second one stops it, and pausing both lets it continue.
 func TestFailuresStopTheUpdate(t *testing.T) {
 	g := NewWithT(t)
 	f := newFleet(50)

@@ -69,7 +69,7 @@ func accessEntries(r network.Request) []network.AccessEntry {
 	return slices.CompactFunc(all, func(a, b network.AccessEntry) bool { return a.String() == b.String() })
 }
 
-// accessUnused says that annotations tell who gets in where nothing is open.
+// accessUnused reports annotations that limit access where nothing is open.
 func accessUnused(r network.Request) problem.Problems {
 	var problems problem.Problems
 	if len(r.Access.Entries) > 0 {
@@ -122,7 +122,7 @@ func (x accessStep) open(e network.AccessEntry) problem.Problems {
 	return x.at(e, network.AccessDestination{}, e.Addresses)
 }
 
-// port says why e cannot have a port of its own. Of two entries with one port, none is better.
+// port says why e cannot have a port of its own. Two entries with one port are both refused.
 func (x accessStep) port(e network.AccessEntry) problem.Problems {
 	if e.Listen == 0 {
 		return nil
@@ -196,8 +196,8 @@ func (x accessStep) apps(e network.AccessEntry) problem.Problems {
 	return x.onVMs(e, d)
 }
 
-// at opens d for e at those of addresses that hosts of a network can have, each on its network. If
-// there is none, it says why the first one is none.
+// at opens d for e at those of addresses that hosts of a network can have, each on its network. If there
+// is none, it says why the first one cannot be used.
 func (x accessStep) at(e network.AccessEntry, d network.AccessDestination, addresses []netip.Addr) problem.Problems {
 	var problems problem.Problems
 	var found bool

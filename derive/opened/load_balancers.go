@@ -1,4 +1,4 @@
-// This file decides which load balancers of the hosted cluster lead to edges: to those of which network, and at
+// This file decides which load balancers of the hosted cluster forward to edges: to those of which network, and at
 // which ports. A Service that cannot is left out with a problem of its own, and the others stay.
 
 package opened
@@ -20,7 +20,7 @@ import (
 // its copy has target port 0, for which the API server writes the port of the Service.
 const firstNodePort, lastNodePort = 30000, 32767
 
-// LoadBalancers returns p with the load balancers that lead to edges, and why others are left out. last is the plan in force.
+// LoadBalancers returns p with the load balancers that forward to edges, and why others are left out. last is the plan in force.
 func LoadBalancers(p network.Plan, r network.Request, f network.Facts, last network.Plan) (network.Plan, problem.Problems) {
 	if !r.Access.Balances() {
 		return p, unreachedLoadBalancers(f, r)
@@ -74,7 +74,7 @@ func loadBalancersOpen(n network.Network, services []network.BalancedService) pr
 	return n.Problem(problem.LoadBalancersOpen, problem.Args{"services": cmp.Or(namesOf(services), "none yet")}, network.KeyAccess)
 }
 
-// LoadBalancersPending says that services do not lead to edges of n yet.
+// LoadBalancersPending says that services do not forward to edges of n yet.
 func LoadBalancersPending(n network.Network, services []network.BalancedService) problem.Problem {
 	return n.Problem(problem.LoadBalancersNotLed, problem.Args{"services": namesOf(services)})
 }
@@ -104,7 +104,7 @@ type balancer struct {
 	last  network.Plan
 }
 
-// services returns the Services that lead to edges, by name, and the problems of all.
+// services returns the Services that forward to edges, by name, and the problems of all.
 func (x balancer) services() ([]network.BalancedService, problem.Problems) {
 	var out []network.BalancedService
 	var problems problem.Problems
@@ -150,7 +150,7 @@ func balancedLimit(services, ports int) string {
 	return ""
 }
 
-// inOrder returns the load balancers: those first that lead to edges, so that another one takes no port of theirs.
+// inOrder returns the load balancers: those first that forward to edges, so that another one takes no port of theirs.
 func (x balancer) inOrder() []network.LoadBalancer {
 	return slices.SortedFunc(slices.Values(x.facts.LoadBalancers), func(a, b network.LoadBalancer) int {
 		return cmp.Or(served.TrueFirst(a.Leads == network.LeadsToEdges, b.Leads == network.LeadsToEdges), cmp.Compare(a.Service, b.Service))
@@ -158,7 +158,7 @@ func (x balancer) inOrder() []network.LoadBalancer {
 }
 
 // lastGood returns the Services of the ingress in the plan in force that are missing now, while the endpoint of the ingress keeps
-// its last known good state: HyperShift makes such a Service again, and then it leads to edges at once.
+// its last known good state: HyperShift makes such a Service again, and then it forwards to edges at once.
 func (x balancer) lastGood(have []network.BalancedService) []network.BalancedService {
 	var out []network.BalancedService
 	for _, n := range x.last.Networks {
@@ -243,8 +243,8 @@ func balancerProblem(s network.LoadBalancer, c problem.Cause, args problem.Args)
 	return problem.New(c, problem.Subject{Kind: "Service", Name: s.Service}, all, network.KeyAccess)
 }
 
-// unreachedLoadBalancers is the hint that load balancers lead to addresses of networks that no router leads to. With a gateway
-// there may be a route. One whose address is on a network is reached there.
+// unreachedLoadBalancers is the hint that load balancers forward to addresses of networks without a route. With a
+// gateway there may be a route. One whose address is on a network is reached there.
 func unreachedLoadBalancers(f network.Facts, r network.Request) problem.Problems {
 	boots := slices.DeleteFunc(slices.Clone(r.Networks), func(s network.NetworkRequest) bool { return !s.Primary })
 	if len(boots) == 0 || slices.ContainsFunc(boots, func(s network.NetworkRequest) bool { return s.Gateway.IsValid() || s.UnservedNetworks }) {

@@ -10,8 +10,8 @@
 // reads the server name, and on port 443 no other endpoint gets those names. An exact
 // name has precedence over a wildcard that matches it.
 //
-// Two endpoints can request the same listener or name. What HyperShift published has
-// precedence, and of it what every node needs. Then come a Service's annotation, the
+// Two endpoints can request the same listener or name. Endpoints of HyperShift take
+// precedence, first those that every node needs. Then come a Service's annotation, the
 // ingress, a registry, then the first by name. The other endpoint is left out with a
 // problem. That is an Error if every node needs the endpoint.
 

@@ -30,7 +30,7 @@ func conflicts(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 	}
 	ps := checkPublished(n, held)
 	ps = append(ps, checkReserved(n, s, held, in.Reserved)...)
-	ps = append(ps, checkGuest(n, s, held, in.InHostedCluster)...)
+	ps = append(ps, checkHosted(n, s, held, in.InHostedCluster)...)
 	return append(ps, checkNodeAPI(n, s, held, in.NodeAPI)...)
 }
 
@@ -75,15 +75,15 @@ func checkReserved(n network.Network, s network.NetworkRequest, held []netip.Add
 	return ps
 }
 
-// checkGuest compares the same with destinations inside the hosted cluster.
-func checkGuest(n network.Network, s network.NetworkRequest, held []netip.Addr, guest []network.ReservedDestination) problem.Problems {
+// checkHosted compares the same with destinations inside the hosted cluster.
+func checkHosted(n network.Network, s network.NetworkRequest, held []netip.Addr, hosted []network.ReservedDestination) problem.Problems {
 	var ps problem.Problems
-	if what, bad := overlaps(n.CIDR, guest); bad {
-		ps = append(ps, n.Problem(problem.CIDROverlapsGuest, problem.Args{"cidr": n.CIDR.String(), "other": what, "where": s.CIDRField}, s.CIDRKeys...))
+	if what, bad := overlaps(n.CIDR, hosted); bad {
+		ps = append(ps, n.Problem(problem.CIDROverlapsHostedCluster, problem.Args{"cidr": n.CIDR.String(), "other": what, "where": s.CIDRField}, s.CIDRKeys...))
 	}
 	for _, a := range held {
-		if what, bad := overlaps(network.Host(a), guest); bad {
-			ps = append(ps, published(problem.PublishedInGuest, a, what))
+		if what, bad := overlaps(network.Host(a), hosted); bad {
+			ps = append(ps, published(problem.PublishedInHostedCluster, a, what))
 		}
 	}
 	return ps

@@ -65,7 +65,7 @@ func missing(r network.Reach, all []netip.Addr) []netip.Addr {
 	return Without(all, func(a netip.Addr) bool { return r.FromVM(a) != network.Unreachable })
 }
 
-// missingRecords returns the records, as "name=address", of which VMs reach no address. Sorted, at
+// missingRecords returns the records, as "name=address", whose addresses VMs cannot reach. Sorted, at
 // most maxNamed of them, and then how many more there are. An address that no host has, 0.0.0.0 or
 // 127.0.0.1, is meant to block a name.
 func missingRecords(r network.Reach, records []network.Record) []string {

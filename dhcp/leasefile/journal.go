@@ -24,7 +24,7 @@ const (
 	shortJournal = 1 << 20
 )
 
-// A change is the new lease on an address. The zero Lease: it has none any more.
+// A change is the new lease on an address. The zero Lease: it no longer has one.
 type change struct {
 	address netip.Addr
 	lease   network.Lease
@@ -108,7 +108,7 @@ func (j *journal) write(changes []change) error {
 	return err
 }
 
-// long reports whether most lines are of former changes.
+// long reports whether most lines are of previous changes.
 func (j *journal) long() bool { return j.size > shortJournal+2*j.first }
 
 func (j *journal) close() error {

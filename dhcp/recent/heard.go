@@ -27,7 +27,7 @@ type question struct {
 	kind dhcpv4.MessageType
 }
 
-// A series is the tries of one question, none of them more than seriesGap after the former.
+// A series is the tries of one question, none of them more than seriesGap after the previous.
 type series struct {
 	xid         dhcpv4.TransactionID // Of the last try
 	first, last time.Time

@@ -80,7 +80,7 @@ func (c client) address(hint netip.Addr) (netip.Addr, bool) {
 }
 
 // own returns the address that the client has, from a lease or from KubeVirt's report.
-// A report wins over an expired lease. A VM that has neither inherits the address of its former
+// A report takes precedence over an expired lease. A VM that has neither inherits the address of its previous
 // MAC. Zero: none that it may keep.
 func (c client) own() netip.Addr {
 	l, ok := c.known.Leases.Of(c.mac)
@@ -111,7 +111,7 @@ func (c client) inherited() netip.Addr {
 	return last.Address
 }
 
-// inherits reports whether l is of this VM, with a MAC that no VM has any more.
+// inherits reports whether l belongs to this VM, with a MAC that VMs no longer have.
 func (c client) inherits(l network.Lease) bool {
 	if c.vm == "" || l.VM != c.vm || l.MAC == "" || !c.known.Complete {
 		return false
@@ -200,7 +200,7 @@ func (c client) inUse(a netip.Addr) bool {
 	return mac != "" && mac != c.mac && (spared || !c.scarce)
 }
 
-// gone reports whether l is of a VM that is gone, with a MAC that no other VM has.
+// gone reports whether l belongs to a VM that is gone, with a MAC that no other VM has.
 func (c client) gone(l network.Lease) bool {
 	if l.VM == "" || !c.known.VMs.Gone(l.VM) {
 		return false

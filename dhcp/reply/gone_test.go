@@ -98,7 +98,7 @@ func TestNewMACInherits(t *testing.T) {
 }
 
 // TestReservationInUse: while another client has its reservation, a client gets an address like others.
-// Later it gets its reservation. The server tells which reservations are in use.
+// Later it gets its reservation. The server says which reservations are in use.
 func TestReservationInUse(t *testing.T) {
 	g := NewWithT(t)
 	kept := func(l ...network.Lease) world { return world{n: reserved, leases: l} }

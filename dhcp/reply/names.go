@@ -90,7 +90,7 @@ func searchList(domains []string) []byte {
 	return out
 }
 
-// A start is the offset at which a domain begins that has no pointer.
+// A start is the offset of a domain without a pointer.
 type start struct {
 	domain string
 	at     int

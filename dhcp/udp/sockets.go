@@ -61,7 +61,7 @@ func (s Sockets) Close() {
 func (s Sockets) all() []*net.UDPConn { return append([]*net.UDPConn{s.direct}, s.broadcast...) }
 
 // share returns a filter that accepts the messages of every client whose MAC ends with i, modulo
-// all. Of messages that are too short to have a MAC, socket 0 gets all.
+// all. Socket 0 gets all messages that are too short to have a MAC.
 func share(i, all int) []bpf.Instruction {
 	const (
 		udpHeader = 8

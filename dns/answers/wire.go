@@ -102,7 +102,7 @@ func Parse(b []byte) (p Packet, s Shape) {
 	return p, WellFormed
 }
 
-// readName returns the name of the question in lower case, and the offset behind it. The offset is 0 if the name is
+// readName returns the name of the question in lower case, and the offset after it. The offset is 0 if the name is
 // malformed; a question has nothing to point to. Plain: the name needs no escapes.
 func readName(b []byte) (name string, plain bool, end int) {
 	var text [longestName]byte
@@ -138,7 +138,7 @@ func readName(b []byte) (name string, plain bool, end int) {
 	return string(out), plain, at
 }
 
-// skipName returns the offset behind the name at an offset, 0 if it is malformed.
+// skipName returns the offset after the name at an offset, 0 if it is malformed.
 func skipName(b []byte, at int) int {
 	for start := at; at < len(b); {
 		switch n := int(b[at]); {

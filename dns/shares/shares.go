@@ -8,8 +8,8 @@ import (
 	"net/netip"
 )
 
-// A Client is what the server counts by: a MAC, or an address of which no MAC is known. One with neither stands for
-// hosts on the network of which no MAC is known: a VM can invent their addresses.
+// A Client is what the server counts by: a MAC, or an address without a known MAC. One with neither stands for hosts on
+// the network without a known MAC: a VM can invent their addresses.
 type Client struct {
 	MAC     string
 	Address netip.Addr
@@ -98,8 +98,8 @@ func (s *Shares[T]) class(c Client) *class[T] {
 	return &s.others
 }
 
-// loser returns the share that loses next: the largest one. Of equal ones, those of known clients lose last, and that of
-// the client that came first loses first: it has had the most time. It is nil if nothing is held.
+// loser returns the share that loses next: the largest one. Among equals, known clients lose last, and the client that
+// came first loses first: it has had the most time. It is nil if nothing is held.
 func (s *Shares[T]) loser() *share[T] {
 	known, other := s.known.first(), s.others.first()
 	switch {

@@ -20,9 +20,9 @@ var errYields = errors.New("a younger pod has the number of this edge, so this p
 // errStale is why a peer that serves answers no new client of DHCP.
 var errStale = errors.New("it cannot read its leases")
 
-// lasting is how long a state lasts until it is reported: a restart of the hosted API server
-// or a lost heartbeat is no news. That the peer is not heard is reported at once, since it
-// keeps the operator from replacing the peer. So is a duplicated edge.
+// lasting is how long a state lasts until it is reported: a restart of the hosted API server or a
+// lost heartbeat is not news. A peer that is not heard is reported at once, so that the operator
+// does not replace it. So is a duplicated edge.
 const lasting = 5 * time.Second
 
 // A view is what an edge reports, with the times that it depends on. The zero value has seen
@@ -32,13 +32,13 @@ type view struct {
 	// latest is what was seen last, and changed when it became so.
 	latest  sight
 	changed time.Time
-	// differ is since when both edges serve different plans. Zero: they do not.
+	// differ is when both edges began to serve different plans. Zero: they do not.
 	differ time.Time
-	// failing is since when this edge does not serve. Zero: it serves.
+	// failing is when this edge stopped serving. Zero: it serves.
 	failing time.Time
-	// peerAddress is which hosts answer for the peer's edge address.
+	// peerAddress is the hosts that answer for the peer's edge address.
 	peerAddress peerAddress
-	// vipHosts are which hosts answer for the addresses that edges share.
+	// vipHosts are the hosts that answer for the addresses that edges share.
 	vipHosts vipHosts
 }
 

@@ -35,7 +35,7 @@ func (w *watchedEdge) event(e failover.Event) {
 	w.view = w.view.next(w.state, w.now)
 }
 
-// hears takes in a message of the peer over each path, and a tick, as often as they fit into d.
+// hears handles a message of the peer over each path, and a tick, as often as they fit into d.
 func (w *watchedEdge) hears(d time.Duration, m failover.Message, paths ...failover.Path) {
 	m.Edge, m.Instance, m.Peer = 1, "peer", "this"
 	for end := w.now.Add(d); w.now.Before(end); w.now = w.now.Add(failover.Interval) {

@@ -26,7 +26,7 @@ type peerAddress struct {
 	found sightings.Hosts
 }
 
-// next takes in the MAC that the peer names, and the one that the kernel has for its address
+// next records the MAC that the peer names, and the one that the kernel has for its address
 // a. A host counts after lasting: a new pod of the peer may not have named its MAC yet. While
 // the peer names none, no host counts.
 func (p peerAddress) next(a netip.Addr, named, used string, now time.Time) peerAddress {

@@ -47,7 +47,7 @@ func partitioned(s failover.State) bool {
 		s.Peer.Phase == failover.Serving && s.Peer.Generation <= s.Self.Generation
 }
 
-// Next takes in why the edge does not serve, nil if it does, and the state of its failover
+// Next records why the edge does not serve, nil if it does, and the state of its failover
 // agent. The error is why the edge is not ready at now, nil if it is.
 func (r Readiness) Next(serves error, state failover.State, now time.Time) (Readiness, error) {
 	if serves != nil {

@@ -33,7 +33,7 @@ type Health struct {
 	failing time.Time
 }
 
-// Next takes in an answer that was due at due. The error is why the server does not serve
+// Next records an answer that was due at due. The error is why the server does not serve
 // at now. A server that has served before has grace to recover.
 func (h Health) Next(err error, due, now time.Time, grace time.Duration) (Health, error) {
 	h.answer, err = h.answer.Next(err, due, now)
@@ -146,7 +146,7 @@ type answer struct {
 	due time.Time
 }
 
-// judge takes in each answer of one server until ctx ends. It takes an answer again when
+// judge records each answer of one server until ctx ends. It takes an answer again when
 // the verdict on it may have changed.
 func (s *Servers) judge(ctx context.Context, x network.Service, current func() network.Network) {
 	answers := make(chan answer)
@@ -174,7 +174,7 @@ func (s *Servers) judge(ctx context.Context, x network.Service, current func() n
 	}
 }
 
-// take takes in an answer. It returns when to take it in again, zero for never. Envoy
+// take records an answer. It returns when to take it in again, zero for never. Envoy
 // keeps serving without `oooi-edge proxy`, so take asks Envoy while that is away or silent, or
 // has not checked Envoy itself.
 func (s *Servers) take(ctx context.Context, n network.Network, x network.Service, a answer) (again time.Duration) {

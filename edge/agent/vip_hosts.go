@@ -47,7 +47,7 @@ type vipHost struct {
 	last    time.Time
 }
 
-// next takes in the neighbor table for addresses. Edges have these MACs.
+// next records the neighbor table for addresses. Edges have these MACs.
 func (v vipHosts) next(table []device.Neighbor, addresses []netip.Addr, edges []string, now time.Time) vipHosts {
 	v.all = slices.DeleteFunc(slices.Clone(v.all), func(h vipHost) bool {
 		return now.Sub(h.last) > vipHostKept || slices.Contains(edges, h.MAC) || !slices.Contains(addresses, h.Address)
@@ -89,7 +89,7 @@ func (v vipHosts) list(n network.Network) []reported.UsedAddress {
 // MAC may be that of an edge.
 func edgesKnown(s failover.State) bool { return s.PeerMAC() != "" && !s.Yields && !s.Duplicated() }
 
-// lookForVIPHosts takes in what the kernel was answered, and makes it ask again. Unless the edges are known, no answer
+// lookForVIPHosts records what the kernel was answered, and makes it ask again. Unless the edges are known, no answer
 // counts.
 func (f *Failover) lookForVIPHosts(table []device.Neighbor, known bool, now time.Time) {
 	n := f.Source.Current().Network

@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// RefusedHosts returns the Names of the external backends of which an address is inside the
-// management cluster or in a client network, sorted. The DNS servers of these names decide when it changes.
+// RefusedHosts returns the Names of the external backends with an address inside the management cluster or
+// in a client network, sorted. The DNS servers of these names decide when it changes.
 func (b *Backends) RefusedHosts() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What linux/inet_diag.h has and no library exports.
+// Constants of linux/inet_diag.h that no library exports.
 const (
 	diagRequest = 56
 	diagAnswer  = 72

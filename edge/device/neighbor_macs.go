@@ -90,7 +90,7 @@ func (n *NeighborMACs) Run(ctx context.Context) {
 	}
 }
 
-// read replaces the table. If the kernel does not answer, the former one stays.
+// read replaces the table. If the kernel does not answer, the previous one stays.
 func (n *NeighborMACs) read() {
 	if now, err := macs(n.meter); err == nil {
 		table := withKept(*n.table.Load(), now, time.Now(), n.vms)

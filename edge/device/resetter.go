@@ -72,8 +72,8 @@ func NewResetter(c *Clients, wasReset func(listener netip.AddrPort, client netip
 	return &Resetter{clients: c, wasReset: wasReset, open: map[netip.AddrPort]*joined{}}
 }
 
-// Set replaces whose connections are reset. No listener is in two Senders. What the kernel does not permit is not reset, and
-// an error.
+// Set replaces whose connections are reset. No listener is in two Senders. If the kernel does not permit it, the socket
+// is not reset, and the error is returned.
 func (r *Resetter) Set(all ...Senders) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +134,7 @@ func (r *Resetter) leave(at netip.AddrPort) {
 	}
 }
 
-// Close resets nothing any more.
+// After Close, nothing is reset.
 func (r *Resetter) Close() { _ = r.Set() }
 
 // join listens at an address where other programs listen, as the last one. Nil: there is none.

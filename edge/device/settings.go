@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What linux/netconf.h and linux/ipv6.h have and no library.
+// Constants of linux/netconf.h and linux/ipv6.h that no library has.
 const (
 	netconfIfindex      = 1
 	netconfForwarding   = 2

@@ -1,4 +1,4 @@
-// This file reads settings of the kernel of which netlink has no attribute. Unlike a snapshot, they are those of the
+// This file reads settings of the kernel without an attribute in netlink. Unlike a snapshot, they are those of the
 // network namespace of the calling thread.
 
 package device

@@ -16,7 +16,7 @@
 // router answers for every address (proxy ARP) the kernel asks once, and each announcement
 // uses another address.
 //
-// Some clients send to the service VIP directly: static hosts in the CIDR, and guest pods
+// Some clients send to the service VIP directly: static hosts in the CIDR, and pods of the hosted cluster
 // behind OVN's shared gateway. So an announcement also names the service VIP and the
 // published addresses in the CIDR, each with a datagram of its own.
 //
@@ -75,9 +75,9 @@
 // last for one second longer, at most three times. Each minute of heartbeats takes one back. A
 // silence that a stall of the peer explains, which its heartbeats count, does not count.
 //
-// Without a second path, such as while the peer's address there is unknown, nothing tells a hung peer
-// from lost heartbeats. The edge with the higher number then waits half a second longer if
-// the peer's kernel answers. Each bad silence doubles the next one, up to 24 s.
+// Without a second path, such as while the peer's address there is unknown, a hung peer cannot be distinguished
+// from lost heartbeats. The edge with the higher number then waits half a second longer if the peer's kernel
+// answers. Each bad silence doubles the next one, up to 24 s.
 //
 // A frozen peer whose kernel answers is announced against once, since two edges that serve and
 // do not hear each other must not move VMs in turns. A VM that boots later may get the frozen
@@ -133,7 +133,7 @@
 // heartbeats to edges alone.
 //
 // A VM can answer probes that no other VM answers, and forge answers in the name of the peer or
-// of VMs. So it can make an edge announce that receives broadcasts only, or keep an edge from
+// of VMs. So it can make an edge that receives only broadcasts announce, or keep an edge from
 // announcing while the peer is silent. Forged ARP does both at once. It cannot
 // turn probes into load: an edge probes eight VMs in half a second while its peer is
 // silent, and reads 64 answers in that time. Half of the probed VMs have a DHCP lease, so a VM

@@ -13,7 +13,7 @@ const (
 	maxDoubts = 4
 	// forgiven is how long a peer must be heard until one doubt is undone.
 	forgiven = time.Minute
-	// followed is how many Intervals a silent pod is followed, although a former pod with
+	// followed is how many Intervals a silent pod is followed, although a previous pod with
 	// its number is heard.
 	followed = 20
 )
@@ -34,14 +34,14 @@ func (s State) PeerMAC() string {
 	return s.peerMAC
 }
 
-// Duplicated reports whether two pods have the peer's edge number: a former pod was heard
+// Duplicated reports whether two pods have the peer's edge number: a previous pod was heard
 // within the last two seconds.
 func (s State) Duplicated() bool { return s.elder <= missable }
 
-// hear takes in a message. A message counts only if its sender has received this edge's
+// hear handles a message. A message counts only if its sender has received this edge's
 // messages: a host that does not see what is sent to the peer cannot forge the peer's
 // messages. An unknown instance gets an answer, so that a new peer can prove that it hears.
-// So does a former pod of the peer, which learns that it has to yield.
+// So does a previous pod of the peer, which learns that it has to yield.
 func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	switch {
 	case s.PeerState == Alone || m.Instance == s.Self.Instance:
@@ -91,7 +91,7 @@ func (s State) answer(a Answer) (State, Answer) {
 	return s, a
 }
 
-// follow forgets the former instance of the peer.
+// follow forgets the previous instance of the peer.
 func (s State) follow(m Message, p Path) State {
 	s.Peer = Message{Instance: m.Instance}
 	s.paths[1-p] = path{silent: unbounded}
@@ -99,7 +99,7 @@ func (s State) follow(m Message, p Path) State {
 	return s
 }
 
-// isElder reports whether m is of a former pod with the peer's number, while the younger
+// isElder reports whether m comes from a previous pod with the peer's number, while the younger
 // pod is heard.
 func (s State) isElder(m Message) bool {
 	silent := min(s.paths[VLAN].silent, s.paths[ClusterNetwork].silent)

@@ -64,7 +64,7 @@ func (s State) wake(now time.Time) State {
 	return s
 }
 
-// tick takes in that an Interval has passed.
+// tick records that an Interval has passed.
 func (s State) tick(o Observation, now time.Time) State {
 	s.clock = clock{ticks: s.clock.ticks + 1, last: now, held: max(0, s.clock.held-1)}
 	s.answers = 0
@@ -127,7 +127,7 @@ func (r reception) next(o Observation, silent int, now time.Time) reception {
 }
 
 // probedEvery is how many Intervals lie between two probes in peace. An edge without any answer yet
-// does not expect frames, so it cannot tell that it is isolated.
+// does not expect frames, so it cannot know that it is isolated.
 func (r reception) probedEvery() int {
 	if r.answer.IsZero() {
 		return 3
@@ -164,9 +164,9 @@ func (r reception) peerAnswered(now time.Time) bool {
 	return !r.peerAnswer.IsZero() && now.Sub(r.peerAnswer) <= answering
 }
 
-// deaf reports whether this edge receives nothing although it should: VMs that answered
-// probes do not any more, and no frame arrives, or the peer says that it sees this edge. A
-// peer that is lost in any case leaves no better edge.
+// deaf reports whether this edge receives nothing although it should: VMs that answered probes no
+// longer do, and no frame arrives, or the peer says that it sees this edge. A peer that is lost in
+// any case leaves no better edge.
 func (s State) deaf(now time.Time) bool {
 	silent := s.paths[VLAN].silent
 	switch {
@@ -197,7 +197,7 @@ func (s State) level() Level {
 }
 
 // calls reports whether to call the peer: it is silent over the VLAN, and may send to
-// another pod with this edge's address. A new edge takes over the address of a former one.
+// another pod with this edge's address. A new edge takes over the address of a previous one.
 func (s State) calls() bool {
 	silent, first := s.paths[VLAN].silent, 2
 	if s.Peer.Instance == "" {
@@ -206,10 +206,10 @@ func (s State) calls() bool {
 	return s.PeerState != Alone && !s.Yields && !s.seen.last.NoLink && (silent >= first && silent <= callsInARow || silent > 0 && silent%20 == 0)
 }
 
-// probes reports whether to probe over the VLAN: only answers tell a peer that is gone from
-// a device that receives nothing. A long silence is probed less often. At a tick the last
-// message of a peer that is heard is one Interval old. In peace, probes find the VMs that
-// answer; until one did, they are sent more often.
+// probes reports whether to probe over the VLAN: only answers distinguish a peer that is gone from
+// a device that receives nothing. A long silence is probed less often. At a tick the last message
+// of a peer that is heard is one Interval old. In peace, probes find the VMs that answer; until one
+// did, they are sent more often.
 func (s State) probes() bool {
 	silent := s.paths[VLAN].silent
 	switch {

@@ -41,7 +41,7 @@ func (a advantage) heard(was, is Level, now time.Time) advantage {
 	return a
 }
 
-// proven takes in that a check which began at a time was answered. Slow answers prove
+// proven records that a check which began at a time was answered. Slow answers prove
 // nothing: where the API server is slow, either edge may be lucky.
 func (s State) proven(began, now time.Time) State {
 	s.reached = true

@@ -100,7 +100,7 @@ func Run(ctx context.Context, o Options) error {
 			leave, e.Kind = nil, Drain
 		case e = <-g.events:
 		case <-tick.C:
-			// What arrived before a tick that comes late counts before it.
+			// Messages that arrived before a late tick are handled before it.
 			if g.handleQueued() {
 				return nil
 			}

@@ -14,7 +14,7 @@ const (
 	// servingRecheck is how often Serving is called if changes are pushed.
 	servingRecheck = time.Second
 	// answerWithin limits one call of Serving. After it the edge does not serve. A
-	// failover resets connections, so one slow answer is no reason for it.
+	// failover resets connections, so one slow answer is not a reason for it.
 	answerWithin = 3 * time.Second
 )
 

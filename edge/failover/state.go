@@ -94,7 +94,7 @@ type State struct {
 	paths   [2]path
 	peerMAC string    // as named over the cluster network
 	heardAt time.Time // when a message of the peer arrived last
-	// refused, elder and sighted count Intervals: since a refusal, since a message of a former
+	// refused, elder and sighted count Intervals: since a refusal, since a message of a previous
 	// pod of the peer, and of a peer that is heard over the cluster network only and sees this
 	// edge.
 	refused, elder, sighted int
@@ -232,7 +232,7 @@ func Next(s State, e Event, now time.Time) (State, Actions) {
 	return s, a
 }
 
-// take takes in what happened. The answer has no message yet, and no instance if none is
+// take records what happened. The answer has no message yet, and no instance if none is
 // due.
 func (s State) take(e Event, now time.Time) (State, Answer) {
 	switch e.Kind {

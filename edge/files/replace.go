@@ -5,7 +5,7 @@ package files
 
 import "os"
 
-// Replace writes b to file. A reader sees the former content or b, and never a part. It
+// Replace writes b to file. A reader sees the previous content or b, and never a part. It
 // needs a second file with the suffix ".new".
 func Replace(file string, b []byte) error {
 	if err := os.WriteFile(file+".new", b, 0o600); err != nil {

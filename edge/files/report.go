@@ -59,12 +59,12 @@ func (f *ReportFile) SetEnvoyRefuses(what string) {
 	f.add(func(r *reported.Report) { r.EnvoyRefuses = what })
 }
 
-// SetDarkBackends replaces the backends of which no endpoint can be used.
+// SetDarkBackends replaces the backends without a usable endpoint.
 func (f *ReportFile) SetDarkBackends(names []string) {
 	f.add(func(r *reported.Report) { r.DarkBackends = names })
 }
 
-// SetConnected replaces whether hosts on the network have connections, as in reported.Report.
+// SetConnected sets whether hosts on the network have connections, as in reported.Report.
 func (f *ReportFile) SetConnected(connected string) {
 	f.add(func(r *reported.Report) { r.Connected = connected })
 }

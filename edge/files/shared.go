@@ -62,7 +62,7 @@ func (f *Shared) read() ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > f.Limit {
-		return nil, fmt.Errorf("%s is no file of at most %d bytes", f.Name, f.Limit)
+		return nil, fmt.Errorf("%s is not a regular file of at most %d bytes", f.Name, f.Limit)
 	}
 	b := make([]byte, info.Size())
 	if _, err = io.ReadFull(o, b); err != nil {
@@ -92,7 +92,7 @@ func Same(a, b os.FileInfo) bool {
 }
 
 // Follow passes the content to use if it has changed. It logs each error once, until the file has
-// been used. A missing file is no error.
+// been used. A missing file is not an error.
 func (f *Shared) Follow(use func([]byte) error) {
 	b, err := f.read()
 	switch {

@@ -26,7 +26,7 @@ type keptLease struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
 	lease network.Lease
-	// err is why the object is no lease.
+	// err is why the object is not a lease.
 	err error
 }
 

@@ -24,7 +24,7 @@ const (
 	longestPause  = 2 * time.Second
 )
 
-// LoadCache loads the leases in file. A missing file is no error. Call it before the
+// LoadCache loads the leases in file. A missing file is not an error. Call it before the
 // leases are used.
 func (s *Leases) LoadCache(file string) error {
 	all, err := files.ReadLeases(file)

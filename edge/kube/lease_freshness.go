@@ -1,4 +1,4 @@
-// This file tells whether the leases are fresh: whether the API server answers this edge. It asks
+// This file reports whether the leases are fresh: whether the API server answers this edge. It asks
 // while no other request does, and one request without an answer ends it. It also reads single leases again, since a watch may be late.
 
 package kube
@@ -38,7 +38,7 @@ type freshness struct {
 	err      error     // of that request; nil if the latest one was answered
 }
 
-// wrote takes in the error of a write that ended at now. A write that the API server refused was
+// wrote records the error of a write that ended at now. A write that the API server refused was
 // answered, unless it could not process the request or does not know this edge.
 func (f *freshness) wrote(err error, now time.Time) {
 	f.mu.Lock()
@@ -50,7 +50,7 @@ func (f *freshness) wrote(err error, now time.Time) {
 	f.failed, f.err = now, err
 }
 
-// read takes in the error of a read that ended at now. A read that is forbidden tells nothing.
+// read records the error of a read that ended at now. A read that is forbidden proves nothing.
 func (f *freshness) read(err error, now time.Time) {
 	if apierrors.IsForbidden(err) {
 		err = errors.New(err.Error())
@@ -58,7 +58,7 @@ func (f *freshness) read(err error, now time.Time) {
 	f.wrote(err, now)
 }
 
-// answers reports whether the API server processed the request that err is of.
+// answers reports whether the API server processed the request that err belongs to.
 func answers(err error) bool {
 	var status apierrors.APIStatus
 	if err == nil || !errors.As(err, &status) {
@@ -160,7 +160,7 @@ func (s *Leases) Confirm(ctx context.Context, mac string, a netip.Addr) error {
 	return nil
 }
 
-// read takes in the lease on a as the API server has it, or that there is none.
+// read records the lease on a as the API server has it, or that there is none.
 func (s *Leases) read(ctx context.Context, a netip.Addr) error {
 	_, before, _ := s.stored(a)
 	o, err := s.objects.Get(ctx, wire.LeaseName(s.network, a), metav1.GetOptions{})

@@ -143,10 +143,10 @@ func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
 	return nil
 }
 
-// observe takes in an object that was read or written.
+// observe records an object that was read or written.
 func (s *Leases) observe(o *coordinationv1.Lease) { s.take(newKeptLease(o)) }
 
-// take takes in a lease, unless a newer version is known: a watch lags behind the edge's own
+// take records a lease, unless a newer version is known: a watch lags behind the edge's own
 // writes.
 func (s *Leases) take(o *keptLease) {
 	if o.err != nil {
@@ -164,7 +164,7 @@ func (s *Leases) take(o *keptLease) {
 	s.signal.Notify()
 }
 
-// observeDeletion takes in that o was deleted.
+// observeDeletion records that o was deleted.
 func (s *Leases) observeDeletion(o *keptLease) {
 	if o.err == nil {
 		s.forget(o.lease.Address, o.ResourceVersion)

@@ -32,7 +32,7 @@ type deletions struct {
 	settled time.Time
 }
 
-// deleted takes in that a VM was deleted.
+// deleted records that a VM was deleted.
 func (d *deletions) deleted(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -48,14 +48,14 @@ func (d *deletions) deleted(name string) {
 	d.at[name] = now
 }
 
-// created takes in that a VM exists.
+// created records that a VM exists.
 func (d *deletions) created(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.at, name)
 }
 
-// listed takes in that all VMs were read.
+// listed records that all VMs were read.
 func (d *deletions) listed() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,7 +64,7 @@ func (d *deletions) listed() {
 	}
 }
 
-// answered takes in the result of a request to list or to watch VMs.
+// answered records the result of a request to list or to watch VMs.
 func (d *deletions) answered(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

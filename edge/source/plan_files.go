@@ -43,8 +43,7 @@ type planFiles struct {
 	// copy is the watcher's. Without a name there is none. Published: this container writes it.
 	copy      files.Shared
 	published bool
-	// away reports whether the watcher, another container, has stopped. Gone is since when that
-	// matters.
+	// away reports whether the watcher, another container, has stopped. Gone is the time from which that matters.
 	away func() bool
 	gone time.Time
 }

@@ -112,7 +112,7 @@ func (s *Source) Run(ctx context.Context) error {
 	}
 }
 
-// poll takes in the files.
+// poll reads the files.
 func (s *Source) poll() { s.files.poll(s.inForce, func(data string) { s.observe(data, false) }) }
 
 // inForce returns the plan that was taken in last.
@@ -139,7 +139,7 @@ func (s *Source) publish(data string) {
 	}
 }
 
-// observe takes in a plan: of the ConfigMap if watched, else of a file.
+// observe records a plan: of the ConfigMap if watched, else of a file.
 func (s *Source) observe(data string, watched bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -63,7 +63,7 @@ func (w tool) handshake(ctx context.Context, t network.Trial) (tls.ConnectionSta
 	return u.ConnectionState(), nil
 }
 
-// ended tells in words how a connection ended.
+// ended says in words how a connection ended.
 func ended(err error) error {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):

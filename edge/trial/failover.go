@@ -22,7 +22,7 @@ const (
 	failoverLimit = 5 * time.Second
 )
 
-// Failover connects to the first endpoint that nodes need, over and over for a time, and judges the longest gap. Once it
+// Failover connects to the first endpoint that nodes need, repeatedly for a time, and judges the longest gap. Once it
 // is connected, it tells start which host it uses.
 func Failover(ctx context.Context, o Options, last time.Duration, start func(network.TrialStart)) ([]network.TrialResult, error) {
 	w, err := newTool(o)

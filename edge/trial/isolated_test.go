@@ -14,7 +14,7 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// An island is a host that plays a VM at 192.168.100.20, a router with 192.168.100.1 and 192.168.100.2, and 10.128.0.1 behind it.
+// An island is a host that acts as a VM at 192.168.100.20, a router with 192.168.100.1 and 192.168.100.2, and 10.128.0.1 behind it.
 type island struct{ machine, router, host *netns.Namespace }
 
 func newIsland(t *testing.T) island {

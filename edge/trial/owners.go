@@ -53,7 +53,7 @@ func otherHosts(ctx context.Context, o Options) ([]reported.UsedAddress, error) 
 	return reported.SharedByOthers(o.Network, answers, o.EdgeMACs), err
 }
 
-// owners tells which hosts have each shared address that was used. The kernel keeps the first answer to its ARP request.
+// owners says which hosts have each shared address that was used. The kernel keeps the first answer to its ARP request.
 func owners(o Options, otherHosts []reported.UsedAddress, macOf func(netip.Addr) string) (out []network.TrialResult) {
 	for _, a := range o.Network.SharedAddresses() {
 		r := network.TrialResult{Kind: network.TrialOwner, Name: "an edge has " + a.String(), Verdict: network.TrialOK}

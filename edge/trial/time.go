@@ -15,13 +15,13 @@ import (
 const (
 	// client is leap 0, version 4, mode 3: a question.
 	client = 4<<3 | 3
-	// unsynchronized is the first stratum that tells no time.
+	// unsynchronized is the first stratum that gives no time.
 	unsynchronized = 16
 	// worthSaying is the least difference to the clock of this node that is reported.
 	worthSaying = time.Second
 )
 
-// time returns what is to say about a server that tells the time.
+// time returns what is to say about a server that gives the time.
 func (w tool) time(ctx context.Context, at netip.AddrPort) (string, error) {
 	c, err := w.dialer.DialContext(ctx, "udp4", at.String())
 	if err != nil {

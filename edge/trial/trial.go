@@ -1,5 +1,5 @@
 // Package trial tries on a network what its VMs need to become nodes, and what must not answer there.
-// Its host plays a VM: it has an address of the network, and routes by the next-hop VIP. It uses no
+// Its host acts as a VM: it has an address of the network, and routes by the next-hop VIP. It uses no
 // privilege. This file lists the trials and runs them; each protocol has a file of its own.
 package trial
 
@@ -140,7 +140,7 @@ func (w tool) try(ctx context.Context, t network.Trial, n network.Network) netwo
 	return out
 }
 
-// leads reports whether the kernel's route to a leads to the network. By any other, it drops the answers.
+// leads reports whether the kernel's route to a goes through the network. By any other, it drops the answers.
 func (w tool) leads(a netip.Addr) bool {
 	c, err := net.Dial("udp4", netip.AddrPortFrom(a, 9).String()) // It sends nothing.
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // DiagnosticsVersion is the version of Diagnostics. Fields and parts are added without a new number.
 const DiagnosticsVersion = 1
 
-// The limits of Diagnostics: an edge stops to collect after DiagnosticsTimeout, and its document has at most DiagnosticsBytes.
+// The limits of Diagnostics: an edge stops collecting after DiagnosticsTimeout, and its document has at most DiagnosticsBytes.
 const (
 	DiagnosticsTimeout = 5 * time.Second
 	DiagnosticsBytes   = 4 << 20
@@ -23,7 +23,7 @@ const (
 // the others, and has no token.
 func DiagnosticsCommand() []string { return []string{Program, "diagnostics", "--run-dir", RunDir} }
 
-// Diagnostics is what an edge tells about its data plane.
+// Diagnostics is what an edge reports about its data plane.
 type Diagnostics struct {
 	Version int `json:"version"`
 	// Program is the version of the edge's program.

@@ -9,7 +9,7 @@ const (
 	Failover = "failover"
 	// ACD is the address conflict detection.
 	ACD = "acd"
-	// Try plays a VM (NameTry).
+	// Try acts as a VM (NameTry).
 	Try = "try"
 	// Access lets pods of the management cluster in, on a network that opens something
 	// (network.Access). It holds no token.

@@ -77,7 +77,7 @@ type reports struct {
 	ended func(Connection)
 }
 
-// StreamAccessLogs takes in what one thread of Envoy reports.
+// StreamAccessLogs receives what one thread of Envoy reports.
 func (r reports) StreamAccessLogs(stream accesslogv3.AccessLogService_StreamAccessLogsServer) error {
 	for {
 		m, err := stream.Recv()

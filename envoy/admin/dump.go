@@ -26,23 +26,23 @@ const (
 	ConfigEndpoints = "dynamic_endpoint_configs"
 )
 
-// Stats returns a line for each counter and gauge that Envoy has used, of at most most bytes in all. Cut: there are more.
+// Stats returns a line for each counter and gauge that Envoy has used, of up to most bytes in total. Cut: there are more.
 func (c *Client) Stats(ctx context.Context, most int) (lines []string, cut bool, err error) {
 	return c.lines(ctx, "/stats?usedonly", most)
 }
 
-// Clusters returns lines about each cluster and its endpoints, of at most most bytes in all. Cut: there are more.
+// Clusters returns lines about each cluster and its endpoints, of up to most bytes in total. Cut: there are more.
 func (c *Client) Clusters(ctx context.Context, most int) (lines []string, cut bool, err error) {
 	return c.lines(ctx, "/clusters", most)
 }
 
-// Config returns the resources of one kind that Envoy has, of at most most bytes in all. Cut: there are more. Envoy itself leaves
+// Config returns the resources of one kind that Envoy has, of up to most bytes in total. Cut: there are more. Envoy itself leaves
 // out what its API marks as sensitive, such as private keys.
 func (c *Client) Config(ctx context.Context, kind string, most int) (resources []json.RawMessage, cut bool, err error) {
 	return c.configs(ctx, "/config_dump?include_eds&resource="+url.QueryEscape(kind), most)
 }
 
-// Bootstrap returns the configuration with which Envoy was started, of at most most bytes, without the list of all extensions that
+// Bootstrap returns the configuration with which Envoy was started, of up to most bytes, without the list of all extensions that
 // Envoy is built with. Cut: it is longer.
 func (c *Client) Bootstrap(ctx context.Context, most int) (resources []json.RawMessage, cut bool, err error) {
 	const fields = "bootstrap.admin,bootstrap.dynamic_resources,bootstrap.static_resources,bootstrap.layered_runtime,bootstrap.overload_manager,bootstrap.stats_config"

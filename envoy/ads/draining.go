@@ -8,7 +8,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// What a former listener takes of Envoy's memory for the drain time, as measured with Envoy 1.39 and rounded up.
+// What a previous listener takes of Envoy's memory for the drain time, as measured with Envoy 1.39 and rounded up.
 const (
 	formerListener = 16 << 10
 	formerChain    = 4 << 10
@@ -26,7 +26,7 @@ func newDraining() *draining {
 	return &draining{rate.NewLimiter(formerPerMinute/rate.Limit(time.Minute.Seconds()), formerAtOnce)}
 }
 
-// add counts a listener that Envoy has no longer. A listener of a former release does not tell its chains.
+// add counts a listener that Envoy has no longer. A listener of a previous release does not tell its chains.
 func (d *draining) add(former held, now time.Time) {
 	cost := formerListener
 	for _, version := range former.maybe {

@@ -19,7 +19,7 @@ func withoutOAuth() network.Network {
 	return n
 }
 
-// TestChangesThatRepeatAreHeldOff: a name comes and goes for an hour. In no drain time do its former listeners take more than is
+// TestChangesThatRepeatAreHeldOff: a name comes and goes for an hour. In no drain time do its previous listeners take more than is
 // granted. While changes are held off, what is withdrawn has no endpoints, what is back has them, and a listener that goes does
 // not wait. All that is wanted comes soon.
 func TestChangesThatRepeatAreHeldOff(t *testing.T) {

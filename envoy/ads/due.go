@@ -136,8 +136,8 @@ func (k *known) again() time.Time {
 	return out
 }
 
-// accepted returns nil if Envoy has taken all of the target, else what is missing. A runtime value that is under way is not
-// missing: no connection depends on it. While listeners are held off, neither are these, nor the end of clusters.
+// accepted returns nil if Envoy has taken all of the target, else what is missing. A runtime value that is under way is
+// not missing: no connection depends on it. While listeners are held off, these and the end of clusters are too.
 func (k *known) accepted(to target, now time.Time) error {
 	var errs []error
 	whole, heldOff := true, !k.draining.until(now).IsZero()
@@ -177,7 +177,7 @@ func (k *known) accepted(to target, now time.Time) error {
 	return errors.Join(errs...)
 }
 
-// A Refusal is one resource that Envoy did not take. Envoy keeps its former version.
+// A Refusal is one resource that Envoy did not take. Envoy keeps its previous version.
 type Refusal struct {
 	// Type is "cluster", "endpoints" or "listener".
 	Type, Name string

@@ -50,7 +50,7 @@ type known struct {
 // A collection is what Envoy has of one type.
 type collection struct {
 	has map[string]held
-	// wants are the names of endpoints that Envoy needs. Of other types it needs all.
+	// wants are the names of endpoints that Envoy needs. It needs all resources of other types.
 	wants map[string]struct{}
 	// refused by name: what Envoy did not take.
 	refused map[string]refusal
@@ -88,7 +88,7 @@ func newKnown(d *draining) *known {
 	return &known{byType: map[string]*collection{}, names: map[string]struct{}{}, draining: d}
 }
 
-// requested takes in a request, which may take or refuse a response. It returns an error for what
+// requested handles a request, which may take or refuse a response. It returns an error for what
 // only an Envoy that a VM took over sends.
 func (k *known) requested(r *discoveryv3.DeltaDiscoveryRequest, now time.Time) error {
 	if !slices.Contains(served(), r.GetTypeUrl()) {
@@ -126,7 +126,7 @@ func (k *known) refuses(r *discoveryv3.DeltaDiscoveryRequest) bool {
 	return c != nil && c.pending != nil && c.pending.nonce == r.GetResponseNonce() && r.GetErrorDetail() != nil
 }
 
-// subscribe takes in which endpoints Envoy needs. It gets again what it subscribes to again: a
+// subscribe records which endpoints Envoy needs. It gets again what it subscribes to again: a
 // cluster that was replaced waits for them.
 func (c *collection) subscribe(r *discoveryv3.DeltaDiscoveryRequest, first bool) {
 	for _, name := range r.GetResourceNamesSubscribe() {
@@ -142,7 +142,7 @@ func (c *collection) subscribe(r *discoveryv3.DeltaDiscoveryRequest, first bool)
 	}
 }
 
-// take takes in that Envoy has all of p. A cluster that was replaced needs its endpoints again, and a listener drains.
+// take records that Envoy has all of p. A cluster that was replaced needs its endpoints again, and a listener drains.
 func (k *known) take(typeURL string, c *collection, p *pending, now time.Time) {
 	for name, version := range p.versions {
 		delete(c.refused, name)
@@ -163,7 +163,7 @@ func (k *known) take(typeURL string, c *collection, p *pending, now time.Time) {
 	}
 }
 
-// refuse takes in that Envoy refused p. It may have taken a part, so each resource is sent alone next.
+// refuse records that Envoy refused p. It may have taken a part, so each resource is sent alone next.
 func (c *collection) refuse(p *pending, why string, now time.Time) {
 	x := refusal{why: why, again: now, alone: len(p.versions) == 1}
 	if x.alone {

@@ -217,7 +217,7 @@ var never = func(*discoveryv3.Resource) bool { return false }
 // TestNoStepLeavesAListenerWithoutItsCluster: through any changes, refusals, silences and restarts
 // of either side, each listener in force has its clusters and their endpoints. Once nothing is
 // refused, Envoy gets all that it shall have. Until then, what is withdrawn has no endpoints, and a name that
-// moves has those of its former cluster.
+// moves has those of its previous cluster.
 func TestNoStepLeavesAListenerWithoutItsCluster(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	looked := 0

@@ -1,4 +1,4 @@
-// This file tells where the names of Envoy's listeners lead, from the versions of these. Envoy reports the
+// This file says where the names of Envoy's listeners lead, from the versions of these. Envoy reports the
 // versions when it connects, so a server that starts knows it, too. It is pure.
 
 package ads
@@ -52,7 +52,7 @@ func leadsOf(version string) (out []lead, known bool) {
 
 // closing is the target with no endpoints for each cluster that Envoy has and the target has not. So a backend that is
 // withdrawn gets no connection, even if Envoy refuses the listener without it. A cluster keeps its endpoints while a
-// name leads to it that the target leads elsewhere.
+// name still uses it that has another cluster in the target.
 func (k *known) closing(to target) target {
 	clusters, listeners := k.byType[clusterType], k.byType[listenerType]
 	if clusters == nil || listeners == nil || k.moved(to) {

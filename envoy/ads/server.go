@@ -40,7 +40,7 @@ type Server struct {
 	target *target
 	// percent of connections that Envoy asks its gate about. Zero: all.
 	percent uint32
-	// draining is what former listeners take, on all streams: they are of one Envoy.
+	// draining is what former listeners take, on all streams: they belong to one Envoy.
 	draining *draining
 	// streams of connected Envoys: one, or two for a moment.
 	streams map[*known]struct{}
@@ -104,7 +104,7 @@ func (s *Server) Accepted() error {
 }
 
 // Refusals returns what Envoy refuses of the target configuration, sorted by type and name.
-// It keeps the former version of each, and the clusters that these name.
+// It keeps the previous version of each, and the clusters that these name.
 func (s *Server) Refusals() []Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,7 +203,7 @@ func (s *Server) due(k *known) (responses []*discoveryv3.DeltaDiscoveryResponse,
 	return responses, s.change, rest
 }
 
-// requested takes in a request.
+// requested handles a request.
 func (s *Server) requested(k *known, r *discoveryv3.DeltaDiscoveryRequest) error {
 	var err error
 	refuses := false

@@ -62,7 +62,7 @@ type Gate struct {
 	cidr  netip.Prefix
 	// owners are the sources of the connections of the last count. An address may get another MAC later.
 	owners map[arrival]string
-	// ports are the listeners, and whether each leads to the API server alone.
+	// ports are the listeners, and whether each is for the API server alone.
 	ports map[netip.AddrPort]bool
 	// failed is why the last count failed, and when. Empty: it did not.
 	failed   string
@@ -84,8 +84,8 @@ func (g *Gate) Serve(n network.Network) {
 	g.ports, g.cidr, g.shares.apart = ports, n.CIDR, len(api) > 0
 }
 
-// source returns whom an address belongs to. All addresses of a VM have its MAC, which tells more than each. Addresses of the
-// network without a MAC are one source, and each host beyond the gateway is one. The caller locks.
+// source returns whom an address belongs to. All addresses of a VM have its MAC, which says more than each address.
+// Addresses of the network without a MAC are one source, and each host beyond the gateway is one. The caller locks.
 func (g *Gate) source(a netip.Addr, now time.Time) string {
 	if !g.cidr.Contains(a) {
 		return a.String()
@@ -137,7 +137,7 @@ func (g *Gate) admit(c arrival, now time.Time) verdict {
 	return why
 }
 
-// setAsked tells Envoy what it asks about, if that is not percent any more. The caller locks.
+// setAsked tells Envoy what it asks about, if that is no longer percent. The caller locks.
 func (g *Gate) setAsked(percent uint32) {
 	if now := g.shares.percent(); now != percent {
 		g.SetAsked(now)

@@ -19,7 +19,7 @@ const (
 	lookEvery = 250 * time.Millisecond
 	// calmEvery is how often sockets are counted while they are few. That takes some 10 µs.
 	calmEvery = 50 * time.Millisecond
-	// lookPart is which part of the time counts may take, unless that is a pause of more than longestPause.
+	// lookPart is the part of the time that counts may take, unless that is a pause of more than longestPause.
 	lookPart     = 10
 	longestPause = time.Second
 	// sayEvery is how often full sources of one kind of ports are logged, at most, and sayMost how many of them.
@@ -47,7 +47,7 @@ func (g *Gate) CountReset(listener netip.AddrPort, client netip.Addr) {
 	}
 }
 
-// reset calls Reset until ctx ends. Then nothing is reset any more.
+// reset calls Reset until ctx ends. Then nothing is reset.
 func (g *Gate) reset(ctx context.Context) {
 	failed := ""
 	set := func(s []Senders) {
@@ -135,8 +135,8 @@ func (g *Gate) calm() bool {
 	return err == nil && uint32(n) <= g.shares.share()/2
 }
 
-// sendersOf returns what tells the packets of sources to one kind of ports, sorted: for a MAC, also the addresses that it has
-// now. The caller locks.
+// sendersOf returns what identifies the packets of sources to one kind of ports, sorted: for a MAC, also the addresses
+// that it has now. The caller locks.
 func (g *Gate) sendersOf(sources []string, api bool, now time.Time) Senders {
 	out := Senders{Network: g.cidr}
 	for at, leadsToAPI := range g.ports {

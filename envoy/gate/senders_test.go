@@ -93,7 +93,7 @@ func TestFullSources(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	g.Expect(err).NotTo(HaveOccurred())
 	go func() { ended <- gate.Run(ctx, l) }()
-	for range 2 { // It goes on after an error.
+	for range 2 { // It continues after an error.
 		g.Eventually(fulls, patient).Should(Receive(ContainElement(HaveField("Addresses", HaveLen(3)))))
 	}
 	cancel()

@@ -55,7 +55,7 @@ const (
 // asked only when a limit may be reached. While no source has half of its share, questions are a sample.
 type shares struct {
 	limits resources.Limits
-	// apart is whether some ports lead to the API server alone.
+	// apart: some ports are for the API server alone.
 	apart bool
 	// watched is whether every connection is asked about, since then.
 	watched bool
@@ -80,8 +80,8 @@ func (s *shares) percent() uint32 {
 // share is that of each holder.
 func (s *shares) share() uint32 { return s.limits.Share(s.apart) }
 
-// admit decides about c, a connection of h. Count is whether to call reset, count and settle first, and then admit again: the
-// limits may not be reached any more.
+// admit decides about c, a connection of h. Count is whether to call reset, count and settle first, and then admit
+// again: the limits may no longer be reached.
 func (s *shares) admit(c arrival, h holder, now time.Time) (why verdict, count bool) {
 	age, fresh := now.Sub(s.counted), recountEvery
 	if s.counted.Sub(s.since) < countEvery || len(s.of) > resources.MaxConnections {

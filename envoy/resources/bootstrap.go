@@ -106,7 +106,7 @@ func newBootstrap(dirs Dirs, node string, limits Limits) *bootstrapv3.Bootstrap 
 }
 
 // newOverloadManager closes connections above the limit of all ports but those of the API server, which
-// have a limit of their own (see newListener). Near the limit of memory, these ports accept no connection any more.
+// have a limit of their own (see newListener). Near the limit of memory, these ports no longer accept connections.
 func newOverloadManager(limits Limits) *overloadv3.OverloadManager {
 	out := &overloadv3.OverloadManager{ResourceMonitors: []*overloadv3.ResourceMonitor{{
 		Name: "envoy.resource_monitors.global_downstream_max_connections",

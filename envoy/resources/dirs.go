@@ -19,7 +19,7 @@ func NewDirs(server, envoy string) Dirs { return Dirs{Server: server, Envoy: env
 // XDS is the socket of the resources, of package ads.
 func (d Dirs) XDS() string { return filepath.Join(d.Server, "xds.sock") }
 
-// AccessLog is the socket at which Envoy reports connections, of package accesslog.
+// AccessLog is the socket of package accesslog, at which Envoy reports connections.
 func (d Dirs) AccessLog() string { return filepath.Join(d.Server, "access-log.sock") }
 
 // Gate is the socket at which Envoy asks about new connections, of package gate.

@@ -17,7 +17,7 @@
 //
 // Envoy reports each connection that ends, over a second socket of ours, if the level of the
 // plan includes it. The level is a runtime value (RTDS). As a part of a listener, a change of it
-// would replace the listener, and reset all connections of the former one after the drain time.
+// would replace the listener, and reset all connections of the previous one after the drain time.
 //
 // # External hosts
 //

@@ -72,13 +72,13 @@ func (l Limits) API() uint32 { return l.Connections / 2 }
 // Others is how many connections all other ports have, together.
 func (l Limits) Others() uint32 { return l.Connections - l.API() }
 
-// Share returns how many connections one source has at most to the ports of the API server, and to all other ports. A node whose
-// pods fill one share keeps the other. Apart is whether some ports lead to the API server alone. Without them, the share of
-// the others is all of PerSource.
+// Share returns how many connections one source has at most to the ports of the API server, and to all other ports. A
+// node whose pods fill one share keeps the other. Apart: some ports are for the API server alone. Without them, the
+// share of the others is all of PerSource.
 //
 // Both shares together are PerSource, so fullSources that fill both keep to the memory. With 2,560 MiB, 2 sources * 2 shares *
 // 287 connections * 1,600 KiB are 1,794 MiB, next to 664 MiB of idle connections and 100 MiB of Envoy's own. The shares are
-// equal, as the halves of Connections are: nothing tells which one the pods of a node need more.
+// equal, as the halves of Connections are: nothing says which one the pods of a node need more.
 func (l Limits) Share(apart bool) uint32 {
 	if apart {
 		return l.PerSource / 2
@@ -86,8 +86,8 @@ func (l Limits) Share(apart bool) uint32 {
 	return l.PerSource
 }
 
-// Enough is the number of connections from which a source counts as full: four fifths of its share. Then the kernel keeps new ones from Envoy.
-// What opens until then is the rest, of which Envoy asks the gate.
+// Enough is the number of connections from which a source counts as full: four fifths of its share. Then the kernel
+// keeps new ones from Envoy. The rest can open until then; Envoy asks the gate about it.
 func Enough(share uint32) uint32 { return share - share/5 }
 
 // questions is about how many of the connections that fill a share Envoy asks about, if it asks about a sample.

@@ -62,7 +62,7 @@ func newListener(l network.Listener, backends map[string]network.Backend, o Opti
 		ConnectionBalanceConfig: exactBalance(),
 		FilterChains:            serverNameChains(l.Forwards, backends),
 		AccessLog:               newAccessLog(),
-		// Between two connections, the worker takes what was decided about the former ones. By default it first accepts
+		// Between two connections, the worker takes what was decided about the previous ones. By default it first accepts
 		// all that wait, and a burst is past the Gate before its first answer.
 		MaxConnectionsToAcceptPerSocketEvent: wrapperspb.UInt32(1),
 	}

@@ -119,7 +119,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestSlowBodies: a client that does not send its body in time gets an answer, and its connection ends. Uploads go on.
+// TestSlowBodies: a client that does not send its body in time gets an answer, and its connection ends. Uploads continue.
 func TestSlowBodies(t *testing.T) {
 	limits := NewBodies(apirewrite.Largest)
 	limits.send = 50 * time.Millisecond

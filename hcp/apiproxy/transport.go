@@ -164,7 +164,7 @@ func (t *Transport) body(r *http.Request, target apirewrite.Target, l *lease) *h
 	return nil
 }
 
-// renamed returns a body in the server's words with its type. An empty type: it is the former one.
+// renamed returns a body in the server's words with its type. An empty type: it is the previous one.
 func (t *Transport) renamed(r *http.Request, contentType string, body []byte, target apirewrite.Target, l *lease) ([]byte, string, *http.Response) {
 	isYAML := strings.Contains(contentType, "yaml")
 	cost := len(body)

@@ -42,7 +42,7 @@ type doc struct {
 	edits     []edit
 }
 
-// read parses src. It reuses the memory of a former document.
+// read parses src. It reuses the memory of a previous document.
 func (d *doc) read(src []byte) error {
 	if !jsontext.Value(src).IsValid(anyJSON...) {
 		return errSyntax
@@ -124,7 +124,7 @@ func (d *doc) write(out []byte) []byte {
 	return append(out, d.src[at:]...)
 }
 
-// plain returns a string without escapes. What no word of a rule has, such as a lone surrogate, may change.
+// plain returns a string without escapes. Text that is in no rule, such as a lone surrogate, may change.
 func plain(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw
@@ -162,7 +162,7 @@ func (d *doc) nest(start, end int, inner *doc) {
 // name is the name of a member.
 func (d *doc) name(i int) []byte { return plain(d.src[d.nodes[i].keyStart:d.nodes[i].keyEnd]) }
 
-// text is a string value. Empty: the value is no string, or i is 0, which stands for a member that is not there.
+// text is a string value. Empty: the value is not a string, or i is 0, which stands for a member that is not there.
 func (d *doc) text(i int) []byte {
 	if i == 0 || d.nodes[i].kind != '"' {
 		return nil

@@ -186,7 +186,7 @@ func TestDeepAnswers(t *testing.T) {
 	g.Expect(err).To(MatchError(ContainSubstring("item 1 of the list: the document is not valid JSON")))
 }
 
-// TestLargeAnswers: a list of 30 MB is renamed while it is read, also if its kind is at the end. One that tells nothing before
+// TestLargeAnswers: a list of 30 MB is renamed while it is read, also if its kind is at the end. One that proves nothing before
 // its items is one document.
 func TestLargeAnswers(t *testing.T) {
 	item := func(group, prefix string) string {

@@ -121,7 +121,7 @@ func (r *Rules) Query(query string, t Target) (string, bool) {
 	return values.Encode(), watch
 }
 
-// labelSelector renames the keys in a label selector. What is not renamed keeps its spelling.
+// labelSelector renames the keys in a label selector. Parts that are not renamed keep their spelling.
 func (r *Rules) labelSelector(text string, _ Target) string {
 	d := doc{src: []byte(text), edits: r.keysOf(text)}
 	return string(d.write(nil))

@@ -1,5 +1,5 @@
-// Package apirewrite gives a Kubernetes client and an API server that use different names for some groups, kinds and
-// resources each its own names. It decides over bytes: what it does not rename, it copies. It opens no connection.
+// Package apirewrite translates between a Kubernetes client and an API server that use different names for some
+// groups, kinds and resources. It decides over bytes: what it does not rename, it copies. It opens no connection.
 //
 // A name of the client and its name at the server are exchanged in both directions. So an object that has both names
 // keeps both apart, and a document that goes to the server and comes back is the same document.

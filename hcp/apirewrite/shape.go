@@ -156,7 +156,7 @@ func (s *shape) see(name []byte, m int, kind byte) {
 	}
 }
 
-// alone renames a member whose name tells what it is.
+// alone renames a member whose name says what it is.
 func (d *doc) alone(name []byte, m int, kind byte) {
 	if kind != '"' {
 		return

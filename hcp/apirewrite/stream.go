@@ -269,7 +269,7 @@ func (r *Reader) one(text []byte) {
 	})
 }
 
-// hides reports whether an item, a row or an event is of a hidden object.
+// hides reports whether an item, a row or an event belongs to a hidden object.
 func (r *Reader) hides(text []byte) bool {
 	if !slices.ContainsFunc(r.hidden, func(name []byte) bool { return bytes.Contains(text, name) }) {
 		return false

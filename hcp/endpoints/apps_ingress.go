@@ -3,9 +3,9 @@
 //
 //	annotation apps-address, or a record in dns-records   that address
 //	spec.platform.kubevirt.baseDomainPassthrough          the VMs, at the node port of HyperShift's passthrough Service
-//	guest ingress of type LoadBalancerService             the VMs, at the node ports in the cloud provider's copy of its
+//	the cluster's ingress, type LoadBalancerService       the VMs, at the node ports in the cloud provider's copy of its
 //	                                                      Service
-//	guest ingress of type HostNetwork                     the VMs, at its ports
+//	the cluster's ingress, type HostNetwork               the VMs, at its ports
 //	Service <cluster>-apps of type LoadBalancer           the VMs, at its target ports
 //	otherwise                                             a problem
 //
@@ -64,7 +64,7 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 		return r
 	}
 	e.Hosts = []string{name}
-	switch i, found := guestIngress(o); {
+	switch i, found := hostedIngress(o); {
 	case s.AppsAddress.IsValid():
 		r.Apps = network.Record{Name: name, Addresses: []netip.Addr{s.AppsAddress}}
 	case slices.ContainsFunc(s.Records, func(r network.Record) bool { return strings.EqualFold(r.Name, name) }):
@@ -83,7 +83,7 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 
 // ingressMissing returns the problem that nothing serves e, the ingress. It is waited for if
 // HyperShift or its cloud provider will create what serves it, or if a copy served it in last: the
-// guest's administrator can choose a load balancer, or make its Service again, at any time. It is a
+// administrator of the hosted cluster can choose a load balancer, or make its Service again, at any time. It is a
 // hint if other DNS servers may know the name.
 func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, last network.Plan) *problem.Problem {
 	subject, hc := endpoint(e.Name), o.HostedCluster
@@ -92,7 +92,7 @@ func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, l
 	case passesThrough(hc):
 		expected := "Service " + services.PassthroughService + hc.Spec.Platform.Kubevirt.GenerateID
 		return newProblem(problem.IngressServicePending, subject, problem.Args{"name": e.Hosts[0], "object": expected})
-	case o.GuestIngress != nil && o.GuestIngress.Type == operatorv1.LoadBalancerServiceStrategyType, slices.ContainsFunc(last.Endpoints, isCopy):
+	case o.HostedIngress != nil && o.HostedIngress.Type == operatorv1.LoadBalancerServiceStrategyType, slices.ContainsFunc(last.Endpoints, isCopy):
 		return newProblem(problem.IngressCopyPending, subject, args, network.KeyAppsAddress)
 	case !slices.ContainsFunc(in.Networks, ownNamesOnly):
 		return newProblem(problem.IngressAddressUnknown, subject, args, network.KeyAppsAddress)
@@ -147,9 +147,9 @@ func (i ingress) endpoints(https network.Endpoint) []network.Endpoint {
 	return out
 }
 
-// guestIngress returns the ingress of o's hosted cluster. ok is false if nothing says where it is.
-func guestIngress(o objects.Objects) (i ingress, ok bool) {
-	for _, x := range []ingress{passthroughIngress(o), routerIngress(o), hostNetworkIngress(o.GuestIngress), documentedIngress(o)} {
+// hostedIngress returns the ingress of o's hosted cluster. ok is false if nothing says where it is.
+func hostedIngress(o objects.Objects) (i ingress, ok bool) {
+	for _, x := range []ingress{passthroughIngress(o), routerIngress(o), hostNetworkIngress(o.HostedIngress), documentedIngress(o)} {
 		if i.https == (network.Backend{}) {
 			i.https, i.loadBalancer, i.pending = x.https, x.loadBalancer, x.pending
 		}
@@ -173,16 +173,16 @@ func passthroughIngress(o objects.Objects) ingress {
 	return ingress{https: vmsBehind(svc, svc.Spec.Ports[0])}
 }
 
-// routerIngress returns the VMs behind the cloud provider's copy of the guest's Service
+// routerIngress returns the VMs behind the cloud provider's copy of the hosted cluster's Service
 // router-default.
 func routerIngress(o objects.Objects) ingress {
 	copies := slices.DeleteFunc(slices.Clone(o.Services), func(s corev1.Service) bool {
-		return s.Labels[settings.LabelGuestService] != routerService || s.Labels[services.GuestNamespaceLabel] != routerNamespace
+		return s.Labels[settings.LabelHostedService] != routerService || s.Labels[services.HostedNamespaceLabel] != routerNamespace
 	})
 	if len(copies) == 0 {
 		return ingress{}
 	}
-	// The guest made the youngest one last. The copy of the one before goes later, and serves until then.
+	// The hosted cluster made the youngest one last. The copy of the one before is removed later, and serves until then.
 	if stay := slices.DeleteFunc(slices.Clone(copies), func(s corev1.Service) bool { return s.DeletionTimestamp != nil }); len(stay) > 0 {
 		copies = stay
 	}
@@ -240,7 +240,7 @@ func allVMs(port uint16) network.Backend {
 	return network.Backend{Kind: network.BackendVMs, Name: fmt.Sprintf("vms:%d", port), Port: port}
 }
 
-// hostNetworkIngress returns the VMs at the ports of a guest ingress of type HostNetwork.
+// hostNetworkIngress returns the VMs at the ports of an ingress of type HostNetwork.
 func hostNetworkIngress(s *operatorv1.EndpointPublishingStrategy) ingress {
 	if s == nil || s.Type != operatorv1.HostNetworkStrategyType {
 		return ingress{}

@@ -18,10 +18,10 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// guestProxy returns a problem for the first proxy that nodes cannot reach. A proxy is
+// hostedProxy returns a problem for the first proxy that nodes cannot reach. A proxy is
 // reachable on the network, through a gateway, through a record in dns-records, or as one of
 // endpoints.
-func guestProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint) problem.Problems {
+func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint) problem.Problems {
 	c := hc.Spec.Configuration
 	if c == nil || c.Proxy == nil {
 		return nil
@@ -38,7 +38,7 @@ func guestProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []netwo
 			if !s.Primary || s.Gateway.IsValid() || s.CIDR.Contains(services.Address(host)) || answeredByUser(s.Settings, strings.ToLower(host)) {
 				continue
 			}
-			return problem.Problems{s.Attachment.Problem(problem.GuestProxyUnreachable, problem.Args{"proxy": host},
+			return problem.Problems{s.Attachment.Problem(problem.HostedProxyUnreachable, problem.Args{"proxy": host},
 				"spec.configuration.proxy", network.KeyRecords, network.KeyGateway)}
 		}
 	}

@@ -31,10 +31,10 @@ func publications(o objects.Objects) Reachable {
 	first := 0
 	oldest := func(a, b corev1.Service) int { return objects.CompareAge(&a, &b) }
 	for _, svc := range slices.SortedFunc(slices.Values(o.Services), oldest) {
-		if _, copied := svc.Labels[settings.LabelGuestService]; copied {
+		if _, copied := svc.Labels[settings.LabelHostedService]; copied {
 			if _, publishes := svc.Annotations[settings.Prefix+network.KeyPublish]; publishes {
-				r.Problems = append(r.Problems, problem.New(problem.PublishedByGuest, onService(svc.Name),
-					problem.Args{"service": svc.Name, "guestService": svc.Labels[services.GuestNamespaceLabel] + "/" + svc.Labels[settings.LabelGuestService]}))
+				r.Problems = append(r.Problems, problem.New(problem.PublishedByHostedCluster, onService(svc.Name),
+					problem.Args{"service": svc.Name, "hostedService": svc.Labels[services.HostedNamespaceLabel] + "/" + svc.Labels[settings.LabelHostedService]}))
 			}
 			continue
 		}

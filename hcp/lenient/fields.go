@@ -19,13 +19,13 @@ import (
 // A HostedClusterFields has the fields of a HostedCluster, and one that the imported types lack.
 type HostedClusterFields struct {
 	hyperv1.HostedCluster
-	// GuestIngress is how the hosted cluster publishes its ingress. Nil: not set.
-	GuestIngress *operatorv1.EndpointPublishingStrategy `path:"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy"`
+	// HostedIngress is how the hosted cluster publishes its ingress. Nil: not set.
+	HostedIngress *operatorv1.EndpointPublishingStrategy `path:"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy"`
 }
 
 // DeepCopyObject returns a copy of f.
 func (f *HostedClusterFields) DeepCopyObject() runtime.Object {
-	return &HostedClusterFields{HostedCluster: *f.DeepCopy(), GuestIngress: f.GuestIngress.DeepCopy()}
+	return &HostedClusterFields{HostedCluster: *f.DeepCopy(), HostedIngress: f.HostedIngress.DeepCopy()}
 }
 
 // A kind is what is read of the objects of one kind. It is a schema.ObjectKind.

@@ -52,7 +52,7 @@ func networkFields() []networkField {
 	networks, infrastructure := openshift.WithKind("Network"), openshift.WithKind("Infrastructure")
 	const ofPods, virtual = "the management cluster's pods", "a virtual IP of the management cluster"
 	out := []networkField{{ofServiceCIDRs, ofServices, []string{"spec", "cidrs"}}, {calico, ofPods, []string{"spec", "cidr"}}}
-	// Status is what is in use, spec what a migration leads to.
+	// Status has what is in use, spec the result of a migration.
 	for _, part := range []string{"status", "spec"} {
 		out = append(out, networkField{networks, ofServices, []string{part, "serviceNetwork"}},
 			networkField{networks, ofPods, []string{part, "clusterNetwork", "cidr"}})

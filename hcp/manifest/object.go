@@ -80,7 +80,7 @@ type head struct {
 // values are annotations or labels, each in JSON.
 type values map[string]json.RawMessage
 
-// strings returns v as strings, and the keys of those that are none.
+// strings returns v as strings, and the keys of those that are not.
 func (v values) strings() (all map[string]string, unquoted []string) {
 	if v == nil {
 		return nil, nil

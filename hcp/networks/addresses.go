@@ -82,7 +82,7 @@ func ofNetworkAttachmentDefinitions() []settings.Key {
 
 // setClientNetworks sets the client networks of each network without those of a NodePool. Those of
 // the HostedCluster apply to networks with a gateway that VMs boot from. Without any such network,
-// they are of the one at index home, where Derive says that it needs a gateway.
+// they belong to the one at index home, where Derive says that it needs a gateway.
 func setClientNetworks(all []merged, home int, base settings.Values) {
 	answers := func(s merged) bool { return s.Primary && (s.Gateway.IsValid() || s.ofNAD.Gateway.IsValid()) }
 	gateway, k := slices.ContainsFunc(all, answers), settings.Named(network.KeyClientNetworks)

@@ -42,7 +42,7 @@ func Layer2(n nadv1.NetworkAttachmentDefinition) string {
 }
 
 // All returns the networks of o's NodePools and VMs, and those that its edges are on by last,
-// its plan in force. One network is listed twice if its NAD was edited and VMs pin the former one.
+// its plan in force. One network is listed twice if its NAD was edited and VMs pin the previous one.
 func All(o objects.Objects, last network.Plan) []network.Attachment {
 	return append(Attached(o), last.Attachments()...)
 }

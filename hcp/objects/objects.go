@@ -27,8 +27,8 @@ import (
 // Objects holds all objects that are read about one hosted cluster.
 type Objects struct {
 	HostedCluster *hyperv1.HostedCluster
-	// GuestIngress is how HostedCluster publishes its ingress. Nil: the field is not set.
-	GuestIngress *operatorv1.EndpointPublishingStrategy
+	// HostedIngress is how HostedCluster publishes its ingress. Nil: the field is not set.
+	HostedIngress *operatorv1.EndpointPublishingStrategy
 	// NodePools of this cluster in any order, including those that are being deleted.
 	NodePools []hyperv1.NodePool
 	// NetworkAttachmentDefinitions that the NodePools name and that exist.

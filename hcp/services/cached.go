@@ -21,7 +21,7 @@ func CachedService(s *corev1.Service) *corev1.Service {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: interned(s.Namespace), Name: s.Name, ResourceVersion: s.ResourceVersion,
 			CreationTimestamp: s.CreationTimestamp, DeletionTimestamp: s.DeletionTimestamp,
-			Labels:      keys(s.Labels, func(key string) bool { return key == settings.LabelGuestService || key == GuestNamespaceLabel }),
+			Labels:      keys(s.Labels, func(key string) bool { return key == settings.LabelHostedService || key == HostedNamespaceLabel }),
 			Annotations: keys(s.Annotations, func(key string) bool { return strings.HasPrefix(key, settings.Prefix) }),
 		},
 		Spec: corev1.ServiceSpec{
@@ -54,7 +54,7 @@ func CachedSlice(s *discoveryv1.EndpointSlice, pod *corev1.ObjectReference) *dis
 		Namespace: interned(s.Namespace), Name: s.Name, ResourceVersion: s.ResourceVersion}}
 	if IsLoadBalancerSlice(s) {
 		out.UID, out.Labels = s.UID, keys(s.Labels, func(key string) bool {
-			return key == discoveryv1.LabelServiceName || key == discoveryv1.LabelManagedBy || key == settings.LabelGuestService
+			return key == discoveryv1.LabelServiceName || key == discoveryv1.LabelManagedBy || key == settings.LabelHostedService
 		})
 		if ofEdges(s) {
 			out.Annotations = map[string]string{ofEdgesAnnotation: "true"}

@@ -42,7 +42,7 @@ const ofEdgesAnnotation = wire.Prefix + "of-edges"
 // IsLoadBalancer reports whether o is a Service that stands for one of the hosted cluster, or Endpoints of its name, to which Kubernetes
 // copies its labels.
 func IsLoadBalancer(o metav1.Object) bool {
-	_, copied := o.GetLabels()[settings.LabelGuestService]
+	_, copied := o.GetLabels()[settings.LabelHostedService]
 	return copied || strings.HasPrefix(o.GetName(), PassthroughService)
 }
 
@@ -84,7 +84,7 @@ func OfEdges(refs []*corev1.ObjectReference) bool {
 // IsLoadBalancerSlice reports whether s may be of a Service for which IsLoadBalancer holds: HyperShift writes it, or Kubernetes gave it the
 // labels of its Service.
 func IsLoadBalancerSlice(s *discoveryv1.EndpointSlice) bool {
-	_, copied := s.Labels[settings.LabelGuestService]
+	_, copied := s.Labels[settings.LabelHostedService]
 	return copied || s.Labels[discoveryv1.LabelManagedBy] == VMSlices || strings.HasPrefix(s.Labels[discoveryv1.LabelServiceName], PassthroughService)
 }
 
@@ -105,8 +105,8 @@ func loadBalancer(s *corev1.Service, all []Slice) network.LoadBalancer {
 	out := network.LoadBalancer{Service: s.Name, Endpoints: slices.ContainsFunc(all, func(x Slice) bool {
 		return x.Service == s.Name && x.ManagedBy == VMSlices
 	})}
-	if name := s.Labels[settings.LabelGuestService]; name != "" {
-		out.HostedService = s.Labels[GuestNamespaceLabel] + "/" + name
+	if name := s.Labels[settings.LabelHostedService]; name != "" {
+		out.HostedService = s.Labels[HostedNamespaceLabel] + "/" + name
 	}
 	switch {
 	case LeadsToEdges(s):

@@ -18,15 +18,15 @@ import (
 // VMs' addresses to its EndpointSlices.
 const PassthroughService = "default-ingress-passthrough-service-"
 
-// GuestNamespaceLabel is, besides settings.LabelGuestService, a label of the Services that KubeVirt's cloud
+// HostedNamespaceLabel is, besides settings.LabelHostedService, a label of the Services that KubeVirt's cloud
 // provider copies from the hosted cluster.
-const GuestNamespaceLabel = "cluster.x-k8s.io/tenant-service-namespace"
+const HostedNamespaceLabel = "cluster.x-k8s.io/tenant-service-namespace"
 
 // HasManualEndpoints reports whether something other than Kubernetes writes the
 // EndpointSlices of svc. It is false for the ingress of the hosted cluster, and for each copy of
 // a Service of it: their VMs are reached through the network.
 func HasManualEndpoints(svc corev1.Service) bool {
-	if _, copied := svc.Labels[settings.LabelGuestService]; copied {
+	if _, copied := svc.Labels[settings.LabelHostedService]; copied {
 		return false
 	}
 	return len(svc.Spec.Selector) == 0 && svc.Spec.Type != corev1.ServiceTypeExternalName && !strings.HasPrefix(svc.Name, PassthroughService)

@@ -17,10 +17,10 @@ import (
 // Prefix is the prefix of every annotation key of oooi.
 const Prefix = wire.Prefix
 
-// LabelGuestService is a label of the Services that KubeVirt's cloud provider copies from the hosted cluster
+// LabelHostedService is a label of the Services that KubeVirt's cloud provider copies from the hosted cluster
 // to the control plane namespace, with their annotations. A user of the hosted cluster set those, so
 // annotations of copies are neither read nor judged.
-const LabelGuestService = "cluster.x-k8s.io/tenant-service-name"
+const LabelHostedService = "cluster.x-k8s.io/tenant-service-name"
 
 // A Place is the kind of an object that can have annotations of oooi.
 type Place string

@@ -79,11 +79,11 @@ var (
 // Metrics of the DNS server.
 var (
 	DNSQuestions = counter(DNS, "oooi_dns_questions_total",
-		"Answered questions. View pods: from pods of the management cluster. Label by is the source of the answer: plan, cache, upstream, stale (an answer that expired) or none (refused).", "view", "by", "rcode")
+		"Answered queries. View pods: from pods of the management cluster. Label by is the source of the answer: plan, cache, upstream, stale (an answer that expired) or none (refused).", "view", "by", "rcode")
 	DNSAnswerSeconds = histogram(DNS, "oooi_dns_answer_seconds",
-		"Time from a question to its answer, as a histogram.", []float64{.00001, .0001, .001, .01, .05, .1, .5, 1, 2, 5}, "by")
+		"Time from a query to its answer, as a histogram.", []float64{.00001, .0001, .001, .01, .05, .1, .5, 1, 2, 5}, "by")
 	DNSUpstreamQuestions = counter(DNS, "oooi_dns_upstream_questions_total",
-		"Questions to upstream servers. The outcome is a response code, failed, or canceled if another server was faster.", "server", "outcome")
+		"Queries to upstream servers. The outcome is a response code, failed, or canceled if another server was faster.", "server", "outcome")
 	DNSUpstreamUp = gauge(DNS, "oooi_dns_upstream_up",
 		"1 if the server answers; 0 if it is dead, and only probed, or if the edge has no route to it.", "server")
 	DNSCacheBytes = gauge(DNS, "oooi_dns_cache_bytes",
@@ -91,9 +91,9 @@ var (
 	DNSCacheEvicted = counter(DNS, "oooi_dns_cache_evicted_total",
 		"Answers that were evicted from the full cache.", "view")
 	DNSShed = counter(DNS, "oooi_dns_shed_total",
-		"Questions, answers and connections that were dropped because a resource was full.", "reason")
+		"Queries, answers and connections that were dropped because a resource was full.", "reason")
 	DNSPanics = counter(DNS, "oooi_dns_panics_total",
-		"Questions that caused a panic. The client gets SERVFAIL. The log has one each minute.")
+		"Queries that caused a panic. The client gets SERVFAIL. The log has one each minute.")
 )
 
 // Metrics of the proxy, besides those of its Envoy.
@@ -133,7 +133,7 @@ var (
 // Metrics of the NTP server.
 var (
 	NTPQuestions = counter(NTP, "oooi_ntp_questions_total",
-		"Questions. Outcomes: answered, unsynchronized (answered without a time), dropped (above a limit), invalid (no question), foreign (not a client) or failed (not sent).", "outcome")
+		"Queries. Outcomes: answered, unsynchronized (answered without a time), dropped (above a limit), invalid (not a query), foreign (not a client) or failed (not sent).", "outcome")
 	NTPClockSynchronized = function(NTP, "oooi_ntp_clock_synchronized",
 		"1 if the kernel says that the clock of the node is synchronized.")
 	NTPClockMaxErrorSeconds = function(NTP, "oooi_ntp_clock_max_error_seconds",

@@ -57,7 +57,7 @@ var (
 		Effect: "Your own DHCP server decides the addresses of VMs.",
 		Fix:    "Remove them, or add dhcp to annotation services."})
 	ClusterCIDRUnused = declare("ClusterCIDRUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
-		What:   "Annotation cidr of the HostedCluster ({value}) applies to a network that VMs boot from. These VMs boot from the pod network.",
+		What:   "Annotation cidr of the HostedCluster ({value}) applies only to a network that VMs boot from. These VMs boot from the pod network.",
 		Effect: "It has no effect.",
 		Fix:    "Set annotation cidr on the NodePool or on the NetworkAttachmentDefinition."})
 	ClusterAddressesUnused = declare("ClusterAddressesUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
@@ -127,15 +127,15 @@ var (
 		Effect: "Edges serve {name} at the service VIP. Other hosts may reach one or the other at {address}.",
 		Fix:    "Give the load balancer another address."})
 	RecordsUnreachable = declare("RecordsUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning,
-		What:   "Annotation {key} has records with addresses that VMs on network {network} ({cidr}) do not reach: {records}.",
+		What:   "Annotation {key} has records with addresses that VMs on network {network} ({cidr}) cannot reach: {records}.",
 		Effect: "VMs resolve the names, but connections to them fail.",
 		Fix:    "Set addresses of hosts on the network, or set annotation gateway."})
 	RelaysUnreachable = declare("RelaysUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning,
-		What:   "Annotation {key} has addresses that are not hosts on network {network} ({cidr}): {servers}.",
+		What:   "Annotation {key} has addresses that are not host addresses of network {network} ({cidr}): {servers}.",
 		Effect: "Edges have no route to these relay agents, so their VMs get no address.",
 		Fix:    "Set the addresses that the relay agents have on the network."})
 	NameServersUnreachable = declare("NameServersUnreachable", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What:   "DHCP sends the DNS servers in annotation {key} to VMs on network {network} ({cidr}), which reach none of them: {servers}.",
+		What:   "VMs on network {network} ({cidr}) cannot reach any DNS server of annotation {key}, which DHCP advertises: {servers}.",
 		Effect: "VMs cannot resolve names, so nodes do not become Ready.",
 		Fix:    "Set the address of a DNS server on the network, add dns to annotation services, or set annotation gateway."})
 	UpstreamUnreachable = declare("UpstreamUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning,
@@ -145,9 +145,9 @@ var (
 		Fix:    "Set the address of a DNS server."})
 	UpstreamsNotByGateway = declare("UpstreamsNotByGateway", Entry{Reason: AddressConflict, Severity: SeverityInfo,
 		What:   "Edges of network {network} ask the DNS servers {servers} through the pod network, not through gateway {gateway}.",
-		Effect: "If only the gateway leads to them, they do not answer.",
+		Effect: "If they can be reached only through the gateway, they do not answer.",
 		Fix: "No action is needed if the pod network reaches them. Otherwise name their networks in annotation client-networks, " +
-			"unless the network is of OVN-Kubernetes. Or set annotation {key} to a DNS server on the network."})
+			"unless OVN-Kubernetes provides the network. Or set annotation {key} to a DNS server on the network."})
 	UpstreamIsVM = declare("UpstreamIsVM", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "Annotation {key} names {server}, which is the address of VM {vm} on network {network}.",
 		Effect: "That VM can give any answer to the other VMs. While it is down, names outside the plan do not resolve.",

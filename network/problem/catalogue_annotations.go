@@ -59,7 +59,7 @@ var (
 		What: "Label {key} of {subject} has no effect.",
 		Fix:  "Set it as an annotation."})
 	PublishedElsewhere = declare("PublishedElsewhere", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
-		What: "Annotation {key} of {subject} has no effect, because namespace {namespace} is the control plane of no hosted cluster in the input.",
+		What: "Annotation {key} of {subject} has no effect, because {namespace} is not the control plane namespace of a hosted cluster in the input.",
 		Fix:  "Set it on a Service of a control plane namespace."})
 	NodePoolNotFound = declare("NodePoolNotFound", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
 		What: "Annotation {key} has no effect, because the cluster has no NodePool {nodePool}.",
@@ -79,8 +79,8 @@ var (
 		What: "Annotation {key} has no effect on network {network}, because VMs do not boot from it. Edges serve only DHCP there."})
 	ClientNetworksWithoutGateway = declare("ClientNetworksWithoutGateway", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
 		What:   "Annotation client-networks has no effect on network {network}, because it has no gateway.",
-		Effect: "Hosts beyond the network reach nothing at the service VIP.",
-		Fix:    "Set annotation {key} to the router that leads to them, or remove annotation client-networks."})
+		Effect: "Hosts beyond the network cannot use the service VIP.",
+		Fix:    "Set annotation {key} to the router to these hosts, or remove annotation client-networks."})
 	NodePoolSettingsDiffer = declare("NodePoolSettingsDiffer", Entry{Reason: AnnotationInvalid, Severity: SeverityError,
 		What: "NodePools {nodePools} and {otherNodePool} are on one network ({network}), but their annotations {keys} differ.",
 		Fix:  "Set the annotations on the HostedCluster, or set the same values on both NodePools."})

@@ -15,7 +15,7 @@ var (
 	CIDRHasNodeAPI = declare("CIDRHasNodeAPI", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What: "CIDR {cidr} of network {network} contains {address}, which each node has on its loopback interface. There it " +
 			"reaches the hosted API server (spec.networking.apiServer.advertiseAddress).",
-		Effect: "Nodes reach no host of the network at {address}. DHCP does not assign it.",
+		Effect: "Nodes cannot reach a host of the network at {address}. DHCP does not assign it.",
 		Fix:    "Set another CIDR for the network ({where}), unless no host has this address."})
 	AddressIsNodeAPI = declare("AddressIsNodeAPI", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What: "The {role} {address} of network {network} is the address at which each node reaches the hosted API server " +
@@ -34,11 +34,11 @@ var (
 		What:   "HyperShift publishes a service at {address}, which belongs to {other}.",
 		Effect: "Edges would take over the address and lose their connection to it.",
 		Fix:    "Create the cluster with another address, or with a host name."})
-	CIDROverlapsGuest = declare("CIDROverlapsGuest", Entry{Reason: AddressConflict, Severity: SeverityError,
+	CIDROverlapsHostedCluster = declare("CIDROverlapsHostedCluster", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "CIDR {cidr} of network {network} overlaps {other} of the hosted cluster.",
 		Effect: "Its nodes could not reach each other.",
 		Fix:    "Set another CIDR for the network ({where}). The networks of the hosted cluster cannot be changed."})
-	PublishedInGuest = declare("PublishedInGuest", Entry{Reason: AddressConflict, Severity: SeverityError,
+	PublishedInHostedCluster = declare("PublishedInHostedCluster", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "HyperShift publishes a service at {address}, which lies in {other} of the hosted cluster.",
 		Effect: "Nodes would look for it inside the hosted cluster.",
 		Fix:    "Create the cluster with another address, or with a host name."})
@@ -68,11 +68,9 @@ var (
 		Effect: "CIDR {cidr} and edge addresses {addresses} remain.",
 		Fix:    "Correct the settings, or restore the previous values."})
 	PinnedRole = declare("PinnedRole", Entry{Reason: AddressConflict, Severity: SeverityWarning,
-		What: "VMs boot from network {network}, so its edges cannot stop DNS and the proxy. NodePool {nodePools} now has " +
-			"another network before it.",
-		Effect: "The network remains as it is until no VM boots from it. VMs that have it as a further network get its routes and " +
-			"DNS server, too.",
-		Fix: "Replace the VMs that boot from it. To cancel the change, restore additionalNetworks and attachDefaultNetwork of the NodePool."})
+		What:   "VMs boot from network {network}, so its edges cannot stop DNS and the proxy. NodePool {nodePools} now " + "lists another network first.",
+		Effect: "The network remains as it is until no VM boots from it. VMs that have it as an additional network get its routes and " + "DNS server, too.",
+		Fix:    "Replace the VMs that boot from it. To cancel the change, restore additionalNetworks and attachDefaultNetwork of the NodePool."})
 	PinnedNADMoved = declare("PinnedNADMoved", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "Network {network} is in use, so its edges cannot move. Its NetworkAttachmentDefinition was edited and now means {wanted}.",
 		Effect: "Edges and running VMs remain on {former}. VMs that start or migrate come up on {wanted}, where no edge serves them.",
@@ -82,10 +80,9 @@ var (
 		Effect: "VMs that start or migrate have {wanted}. Edges may not reach them, or lose large packets.",
 		Fix:    "Change spec.config back to {former}. Or delete all VMs on the network: the edges then get {wanted}."})
 	PinnedOVNChanged = declare("PinnedOVNChanged", Entry{Reason: AddressConflict, Severity: SeverityWarning,
-		What: "Network {network} is in use, and its NetworkAttachmentDefinition was edited from {former} to {wanted}.",
-		Effect: "Edges and VMs that run keep {former}. Edges use the same NetworkAttachmentDefinition, so each edge or VM that " +
-			"starts or migrates has {wanted} and loses the others.",
-		Fix: "Change spec.config back to {former}. Or delete all VMs on the network: the edges are then recreated with {wanted}."})
+		What:   "Network {network} is in use, and its NetworkAttachmentDefinition was edited from {former} to {wanted}.",
+		Effect: "Running edges and VMs keep {former}. Each edge or VM that starts or migrates gets {wanted}, and loses its " + "connection to the others.",
+		Fix:    "Change spec.config back to {former}. Or delete all VMs on the network: the edges are then recreated with {wanted}."})
 	AddressUsedByOther = declare("AddressUsedByOther", Entry{Reason: AddressInUse, Severity: SeverityError,
 		What:   "The {role} {address} of network {network} is already in use by MAC {mac}.",
 		Effect: "Two hosts with one address interrupt each other's connections.",
@@ -99,15 +96,15 @@ var (
 		Effect: "Edges keep the address. VMs that send to this VM instead lose their connection to the API server.",
 		Fix:    "Remove the address from the VM, or delete the VM."})
 	VIPOfVM = declare("VIPOfVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
-		What:   "A host that is not an edge answers for the {role} {address} of network {network}. VM {vm} (MAC {mac}) is named as this host.",
-		Effect: "VMs that send to it reach no server of the edges. The edges serve all others.",
+		What:   "A host that is not an edge answers for the {role} {address} of network {network}. Its MAC {mac} is that of VM {vm}.",
+		Effect: "VMs that send to that host cannot reach the edges. Other VMs are not affected.",
 		Fix:    "Check VM {vm} first: another VM can forge this. Then remove the address from it, or delete it. Filter forged addresses on the network."})
 	VIPOfHost = declare("VIPOfHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "A host that is not an edge (MAC {mac}) answers for the {role} {address} of network {network}. No VM of the cluster has this MAC.",
-		Effect: "VMs that send to it reach no server of the edges. The edges serve all others.",
+		Effect: "VMs that send to that host cannot reach the edges. Other VMs are not affected.",
 		Fix:    "Find the host with this MAC on the VLAN, and remove the address from it. Filter forged addresses on the network."})
 	PeerAddressOfVM = declare("PeerAddressOfVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
-		What:   "A host answers for edge address {address} of network {network}. VM {vm} (MAC {mac}) is named as this host.",
+		What:   "Another host answers for edge address {address} of network {network}. Its MAC {mac} is that of VM {vm}.",
 		Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
 		Fix:    "Check VM {vm} first: another VM can forge this. Then delete it. Filter forged MACs and addresses on the network."})
 	PeerAddressOfHost = declare("PeerAddressOfHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
@@ -115,16 +112,16 @@ var (
 		Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
 		Fix:    "Find the host with this MAC on the VLAN. Filter forged MACs and addresses on the network."})
 	PoolAddressOfVM = declare("PoolAddressOfVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
-		What:   "VM {vm} (MAC {mac}) is named as the host of {addresses} in the DHCP range of network {network}. It has no lease for that.",
+		What:   "{addresses} in the DHCP range of network {network} are used without a lease. The MAC {mac} of the host is that of VM {vm}.",
 		Effect: "DHCP avoids these addresses while others are free.",
 		Fix:    "Check VM {vm} first: another VM can forge this. Then remove the addresses from it, or delete it."})
 	PoolAddressOfHost = declare("PoolAddressOfHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
-		What:   "Another host (MAC {mac}) has {addresses} in the DHCP range of network {network}. It has no lease for that.",
+		What:   "Another host (MAC {mac}) uses {addresses} in the DHCP range of network {network} without a lease.",
 		Effect: "DHCP avoids these addresses while others are free.",
 		Fix:    "Remove the addresses from the host, or add them to annotation dhcp-exclude."})
 	PoolAddressDeclined = declare("PoolAddressDeclined", Entry{Reason: AddressInUse, Severity: SeverityWarning,
-		What:   "A VM on network {network} declined {addresses} of the DHCP range. The edge knows no host that answers for these addresses.",
-		Effect: "DHCP assigns them to no VM for five minutes, or for one hour if a host answered.",
+		What:   "A VM on network {network} declined {addresses} of the DHCP range. The edge found no host that answers for these addresses.",
+		Effect: "DHCP does not assign them for five minutes, or for one hour if a host answered.",
 		Fix:    "Check that VM first: it may be wrong. If hosts on the VLAN have these addresses, add them to annotation dhcp-exclude."})
 	ReservationUsed = declare("ReservationUsed", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "Address {address} of network {network} is reserved for MAC {reserved}, but {user} has it.",
@@ -145,15 +142,15 @@ var (
 			"This edge gives new VMs no address.",
 		Fix: "Before {until}, check policies and rights for Leases in the namespace of the hosted control plane, and the API server."})
 	DHCPServerOfVM = declare("DHCPServerOfVM", Entry{Reason: RogueDHCPServer, Severity: SeverityWarning,
-		What:   "Another DHCP server was active on network {network} at {address} within the last hour. VM {vm} (MAC {mac}) is named as its host.",
+		What:   "Another DHCP server was active on network {network} at {address} within the last hour. Its MAC {mac} is that of VM {vm}.",
 		Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
 		Fix:    "Check VM {vm} first: another VM can forge this. Then stop its DHCP server, or delete it."})
 	DHCPServerOfHost = declare("DHCPServerOfHost", Entry{Reason: RogueDHCPServer, Severity: SeverityWarning,
-		What:   "Another DHCP server was active on network {network} at {address} within the last hour. Its MAC {mac} is that of no VM of the cluster.",
+		What:   "Another DHCP server was active on network {network} at {address} within the last hour. No VM of the cluster has its MAC {mac}.",
 		Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
 		Fix:    "Stop that DHCP server. To use it instead of oooi, remove dhcp from annotation services."})
 	DHCPServerUnlocated = declare("DHCPServerUnlocated", Entry{Reason: RogueDHCPServer, Severity: SeverityWarning,
-		What:   "VMs on network {network} chose another DHCP server that names itself {address}. Its MAC is unknown.",
+		What:   "VMs on network {network} chose another DHCP server, which gives its address as {address}. Its MAC is unknown.",
 		Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
 		Fix:    "Find the host with this address on the VLAN, and stop its DHCP server."})
 	SharedAddresses = declare("SharedAddresses", Entry{Reason: NetworkShared, Severity: SeverityError,
@@ -167,10 +164,10 @@ var (
 	SharedNetworkPending = declare("SharedNetworkPending", Entry{Reason: NetworkShared, Severity: SeverityError,
 		What:   "Hosted cluster {hostedCluster} on network {network} answers all DHCP clients.",
 		Effect: "It would also answer the VMs of this cluster, so the network is not served.",
-		Fix:    "Set annotation unknown-clients to ignore on {hostedCluster}. Its clients that are not VMs then get no address."})
+		Fix:    "Set annotation unknown-clients to ignore on {hostedCluster}. Clients that are not VMs then get no address from it."})
 	NADDuplicatesRunning = declare("NADDuplicatesRunning", Entry{Reason: NetworkShared, Severity: SeverityWarning,
 		What:   "Network {network} is the same layer-2 network as {other}, which is in use.",
-		Effect: "It is served as {other} until no NodePool and no VM uses that one."})
+		Effect: "Edges serve it as {other} until no NodePool and no VM uses {other}."})
 	NADsOnOneNetwork = declare("NADsOnOneNetwork", Entry{Reason: NetworkShared, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinitions {otherNAD} and {nad} are the same layer-2 network ({layer2}).",
 		Effect: "Only {otherNAD} is served, so that VMs do not get offers for both.",

@@ -61,7 +61,7 @@ var (
 		Fix: "Administrators: the operator's log names the clusters that fail. The update continues when their edges are ready, or when " +
 			"these clusters are paused."})
 	PlanTooLarge = declare("PlanTooLarge", Entry{Reason: NotApplied, Severity: SeverityError,
-		What: "The plan has {size} KiB, but a ConfigMap can hold only {most} KiB of it.",
+		What: "The plan has {size} KiB, but at most {most} KiB fit in its ConfigMap.",
 		Fix:  "Set fewer dns-records, reservations, published Services or external hosts, or use fewer networks."})
 	PlanUnreadable = declare("PlanUnreadable", Entry{Reason: NotApplied, Severity: SeverityError,
 		What: "ConfigMap oooi-plan in namespace {namespace} is unreadable ({error}), so the assigned addresses are unknown.",
@@ -81,7 +81,7 @@ var (
 	KindNotWatched = declare("KindNotWatched", Entry{Reason: NotApplied, Severity: SeverityError,
 		What:   "The operator cannot watch objects of kind {kind} ({error}).",
 		Effect: "Edges keep the plan that they have.",
-		Fix: "If a right is missing, restore ClusterRole oooi. If the kind or its version is missing, install what serves it. If the API " +
+		Fix: "If a right is missing, restore ClusterRole oooi. If the kind or its version is missing, install the software that serves it. If the API " +
 			"server did not answer, the operator tries again."})
 	WriteRefused = declare("WriteRefused", Entry{Reason: NotApplied, Severity: SeverityError, Subject: "kind and name of the object",
 		What:   "The API server does not accept a write of {subject} ({error}).",
@@ -92,21 +92,21 @@ var (
 		Effect: "The object stays.",
 		Fix:    "Fix the cause that the error names."})
 	ReadFailed = declare("ReadFailed", Entry{Reason: NotApplied, Severity: SeverityError,
-		What:   "The operator cannot read what the networks of this cluster are derived from ({error}).",
+		What:   "The operator cannot read the objects that define the networks of this cluster ({error}).",
 		Effect: "Nothing changes until it can.",
 		Fix:    "Fix the cause that the error names. If a right is missing, apply the operator's manifests again."})
 	PlanInvalid = declare("PlanInvalid", Entry{Reason: NotApplied, Severity: SeverityError,
 		What:   "The plan breaks a rule of the operator ({error}). This is a bug of oooi.",
-		Effect: "Nothing of it is applied.",
+		Effect: "The plan is not applied.",
 		Fix:    "Undo the last change of the annotations, and report the bug with the output of oooi plan."})
 	EdgeMissing = declare("EdgeMissing", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",
 		What:   "{subject} does not exist.",
 		Effect: "If its peer also fails, network {network} has no {services}.",
-		Fix:    "Another problem or line Paused says why the operator does not create it."})
+		Fix:    "Another problem, or the line Paused, says why the operator does not create it."})
 	NetworkEdgesMissing = declare("NetworkEdgesMissing", Entry{Reason: EdgeNotReady, Severity: SeverityError,
 		What:   "Network {network} has no edge.",
 		Effect: "VMs on the network have no {services}.",
-		Fix:    "Another problem or line Paused says why the operator creates none."})
+		Fix:    "Another problem, or the line Paused, says why the operator creates none."})
 	ClusterPaused = declare("ClusterPaused", Entry{Reason: Paused, Severity: SeverityInfo,
 		What:   "The operator is paused for this cluster (see {key}).",
 		Effect: "Changes are not applied, and a deleted edge is not created again.",
@@ -118,15 +118,15 @@ var (
 	RemovalPending = declare("RemovalPending", Entry{Reason: RemovalScheduled, Severity: SeverityWarning,
 		What:   "Annotation {key} is missing on the HostedCluster, but VMs use network {network}.",
 		Effect: "Edges keep serving until {deadline}, and no change is applied. Then they are removed.",
-		Fix:    "Set annotation {key} to its former value to keep them, or to none to remove them now."})
+		Fix:    "Set annotation {key} to its previous value to keep them, or to none to remove them now."})
 	RemovalNotStored = declare("RemovalNotStored", Entry{Reason: RemovalScheduled, Severity: SeverityWarning,
 		What:   "Annotation {key} is missing on the HostedCluster, but VMs use network {network}.",
 		Effect: "Edges keep serving, and no change is applied. They are removed ten minutes after the operator can store the deadline.",
-		Fix:    "Set annotation {key} to its former value to keep them, or to none to remove them now."})
+		Fix:    "Set annotation {key} to its previous value to keep them, or to none to remove them now."})
 	RemovalPendingVMsUnknown = declare("RemovalPendingVMsUnknown", Entry{Reason: RemovalScheduled, Severity: SeverityWarning,
 		What:   "Annotation {key} is missing on the HostedCluster, and VMs cannot be listed ({error}).",
 		Effect: "Edges of network {network} keep serving until {deadline}, and no change is applied. Then they are removed.",
-		Fix:    "Set annotation {key} to its former value to keep them, or to none to remove them now."})
+		Fix:    "Set annotation {key} to its previous value to keep them, or to none to remove them now."})
 	ClusterDeleting = declare("ClusterDeleting", Entry{Reason: Removing, Severity: SeverityInfo,
 		What:   "The HostedCluster is being deleted.",
 		Effect: "The operator changes nothing. Kubernetes deletes the edges with the control plane namespace.",
@@ -137,7 +137,7 @@ var (
 		Fix:    "No action is needed. This condition is removed with the last object."})
 	RemovalHeld = declare("RemovalHeld", Entry{Reason: Removing, Severity: SeverityError,
 		What:   "Objects of oooi are deleted, but finalizers keep them: {objects} ({finalizers}).",
-		Effect: "An edge that is kept may still serve.",
+		Effect: "An edge among them may still serve.",
 		Fix:    "Find out which software sets these finalizers, and let it finish. Otherwise remove them from the objects."})
 	RemovalUnsafe = declare("RemovalUnsafe", Entry{Reason: NotApplied, Severity: SeverityError,
 		What:   "Annotation {key} is missing on the HostedCluster, and the plan in force is missing or unreadable. VMs may use its networks.",

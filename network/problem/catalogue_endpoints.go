@@ -16,7 +16,7 @@ var (
 	ControlPlaneGone = declare("ControlPlaneGone", Entry{Reason: WaitingForControlPlane, Severity: SeverityWaiting,
 		What:   "The HostedControlPlane in namespace {namespace} was deleted.",
 		Effect: "Edges keep serving until Kubernetes deletes them, too. No change is applied.",
-		Fix:    "If the hosted cluster is to stay, find out who deleted the HostedControlPlane. HyperShift creates it again."})
+		Fix:    "To keep the hosted cluster, find out what deleted the HostedControlPlane. HyperShift creates it again."})
 	EndpointPending = declare("EndpointPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
 		What:   "{service} is not published yet ({object}).",
 		Effect: "It will be served at {at}."})
@@ -35,7 +35,7 @@ var (
 		What: "{subject} is not served, because {object} has no port {port}, which its Route names."})
 	BaseDomainPending = declare("BaseDomainPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
 		What:   "*.apps is not served yet, because HyperShift has not set {object}.",
-		Effect: "With base domain passthrough, it takes the domain from the management cluster."})
+		Effect: "With base domain passthrough, HyperShift takes the domain from the management cluster."})
 	IngressServicePending = declare("IngressServicePending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
 		What:   "{name} is not served yet, because {object} does not exist.",
 		Effect: "HyperShift creates it when the hosted cluster has an ingress."})
@@ -50,7 +50,7 @@ var (
 		Fix: "Create Service {service} of type LoadBalancer with the node ports of the hosted cluster's router as target ports. Or set " +
 			"annotation apps-address to an address that serves {name} on port 443."})
 	IngressAddressUnknown = declare("IngressAddressUnknown", Entry{Reason: AppsUnreachable, Severity: SeverityInfo,
-		What:   "No object of the management cluster has the address of {name}. Other DNS servers resolve it, or nothing does.",
+		What:   "No object of the management cluster has the address of {name}, so edges leave the name to other DNS servers.",
 		Effect: "If VMs do not reach its address on port 443, the console and ingress operators of the hosted cluster stay degraded.",
 		Fix: "If so, create Service {service} of type LoadBalancer with the node ports of the hosted cluster's router as target ports. Or set " +
 			"annotation apps-address."})
@@ -78,16 +78,16 @@ var (
 		Effect: "HyperShift creates Ignition's certificate only after that, so new nodes cannot boot.",
 		Fix:    "Check which routers select the Route. VMs do not use the router."})
 	TooManyPublished = declare("TooManyPublished", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
-		What:   "Services ask to be published at more than {most} places.",
+		What:   "Services with annotation publish request more than {most} endpoints.",
 		Effect: "Service {service} is not fully published, nor are {count} newer Services.",
 		Fix:    "Remove annotation publish from some of them."})
 	PublishedIsIngress = declare("PublishedIsIngress", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
 		What: "Service {service} is not published at {at}, because it is the ingress of the hosted cluster, which is " +
 			"served as *.apps.",
 		Fix: "Remove annotation publish from it."})
-	PublishedByGuest = declare("PublishedByGuest", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
-		What:   "Service {service} is not published, because it is a copy of Service {guestService} of the hosted cluster.",
-		Effect: "Users of the hosted cluster cannot change where its nodes connect to.",
+	PublishedByHostedCluster = declare("PublishedByHostedCluster", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
+		What:   "Service {service} is not published, because it is a copy of Service {hostedService} of the hosted cluster.",
+		Effect: "Users of the hosted cluster cannot publish endpoints to its nodes.",
 		Fix:    "Remove annotation publish from both Services. Publish another Service of the control plane namespace."})
 	PublishedHasNoPort = declare("PublishedHasNoPort", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
 		What:   "Service {service} is not published at {at}.",
@@ -110,9 +110,8 @@ var (
 		Effect: "Each VM would connect to itself.",
 		Fix:    "Create the cluster with an address or a DNS name."})
 	PublishedHostInvalid = declare("PublishedHostInvalid", Entry{Reason: PublishingUnsupported, Severity: SeverityError,
-		What:   "{service} is published at an invalid host name ({field}).",
-		Effect: "It cannot be changed later.",
-		Fix:    "Create the cluster with a DNS name such as blue.example.com."})
+		What: "{service} is published at an invalid host name ({field}).", Effect: "The host name cannot be changed later.",
+		Fix: "Create the cluster with a DNS name such as blue.example.com."})
 	APIRouteHostMissing = declare("APIRouteHostMissing", Entry{Reason: PublishingUnsupported, Severity: SeverityError,
 		What: "The API server is published with a Route without a host name ({field}), which HyperShift refuses.",
 		Fix:  "Create the cluster with a host name. If its command line has no flag for it, edit the output of --render."})

@@ -11,7 +11,7 @@ var (
 	VMsOnOtherCluster = declare("VMsOnOtherCluster", Entry{Reason: ExternalInfrastructure, Severity: SeverityError,
 		What:   "spec.platform.kubevirt.credentials places the VMs on another cluster.",
 		Effect: "Edges cannot attach to their networks.",
-		Fix:    "Provide DHCP, DNS and a proxy on that cluster, and remove annotation network. If the kubeconfig leads to this cluster, set annotation infrastructure to here."})
+		Fix:    "Provide DHCP, DNS and a proxy on that cluster, and remove annotation network. If the kubeconfig is for this cluster, set annotation infrastructure to here."})
 	VMsInOtherNamespace = declare("VMsInOtherNamespace", Entry{Reason: ExternalInfrastructure, Severity: SeverityError,
 		What:   "spec.platform.kubevirt.credentials.infraNamespace is {namespace}, not the control plane namespace {controlPlane}.",
 		Effect: "Edges cannot find the VMs there.",
@@ -88,18 +88,18 @@ var (
 		Fix:    "Add virtual functions with an SriovNetworkNodePolicy, or use type bridge, cnv-bridge or OVN localnet."})
 	ClientNetworksOnOVN = declare("ClientNetworksOnOVN", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
 		What:   "Annotation {key} has no effect on network {network}, because OVN-Kubernetes sets no routes of such a network in edges.",
-		Effect: "Hosts beyond the network reach nothing at the service VIP, unless the gateway translates their addresses.",
+		Effect: "Hosts beyond the network cannot use the service VIP, unless the gateway translates their addresses.",
 		Fix: "Let gateway {gateway} masquerade these hosts, and remove annotation {key}. Or use a NetworkAttachmentDefinition of " +
 			"type bridge for the network."})
 	VMsHaveOtherRoute = declare("VMsHaveOtherRoute", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
 		What:   "VMs of NodePool {nodePools} have a default route already, but VMs of other NodePools boot from network {network}.",
 		Effect: "They get a second default route and DNS server there.",
-		Fix:    "Use a network of their own for {nodePools}."})
+		Fix:    "Use a separate network for {nodePools}."})
 	NADNamespaceIsolated = declare("NADNamespaceIsolated", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityError,
 		What: "VMs run in namespace {namespace}, where Multus does not allow NetworkAttachmentDefinition {nad}. It " +
 			"allows the namespaces {allowed}.",
 		Effect: "VMs cannot start.",
-		Fix:    "Create it in namespace {namespace} or default, and name that one in NodePool {nodePools}."})
+		Fix:    "Create one in namespace {namespace} or default, and name it in NodePool {nodePools}."})
 	NADNamespaceNotGranted = declare("NADNamespaceNotGranted", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} does not allow namespace {namespace}, where the VMs run.",
 		Effect: "No edge joins its network, which may belong to others.",
@@ -108,5 +108,5 @@ var (
 		What: "NetworkAttachmentDefinition {nad} is not in namespace {namespace}, where the VMs run.",
 		Effect: "It is served if it allows that namespace. Where Multus isolates namespaces, as on OpenShift, VMs cannot " +
 			"start.",
-		Fix: "Create it in namespace {namespace} or default, and name that one in NodePool {nodePools}."})
+		Fix: "Create one in namespace {namespace} or default, and name it in NodePool {nodePools}."})
 )

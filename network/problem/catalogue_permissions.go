@@ -23,7 +23,7 @@ var (
 		Fix: "Remove hosts in a client network from annotation {key}: nodes then reach them through the gateway. The cluster's administrator " +
 			"can permit addresses inside the management cluster with the operator's flag --permit-destinations."})
 	UpstreamPortRefused = declare("UpstreamPortRefused", Entry{Reason: NotPermitted, Severity: SeverityWarning,
-		What:   "Annotation {key} names {server} (network {network}), but DNS servers are only reached at ports 53 and 853.",
+		What:   "Annotation {key} names {server} (network {network}), but edges reach DNS servers only at ports 53 and 853.",
 		Effect: "Edges do not ask this server.",
 		Fix:    "Set a server at port 53."})
 	UpstreamIsSpecial = declare("UpstreamIsSpecial", Entry{Reason: NotPermitted, Severity: SeverityWarning,
@@ -32,7 +32,7 @@ var (
 		Fix:    "Set the address of a DNS server."})
 	UpstreamInManagement = declare("UpstreamInManagement", Entry{Reason: NotPermitted, Severity: SeverityWarning,
 		What:   "Annotation {key} names {server} (network {network}), which is inside the management cluster: {other}.",
-		Effect: "Edges do not ask this server. It could tell VMs the names of other tenants.",
+		Effect: "Edges do not ask this server. It could reveal names of other tenants to VMs.",
 		Fix: "Set a server outside of it, or set {key} to management. The administrator of the management cluster can permit " +
 			"the address with the operator's flag --permit-destinations."})
 	UpstreamNotPermitted = declare("UpstreamNotPermitted", Entry{Reason: NotPermitted, Severity: SeverityWarning,

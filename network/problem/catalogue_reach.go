@@ -15,21 +15,21 @@ var (
 		Fix: "Add ntp to annotation services, or set annotation ntp-servers to a time server on the network. " +
 			"If VMs use the time of their hosts, no action is needed."})
 	TimeServersUnreachable = declare("TimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning,
-		What:   "VMs on network {network} ({cidr}) do not reach the time servers {servers}.",
+		What:   "VMs on network {network} ({cidr}) cannot reach the time servers {servers}.",
 		Effect: "If clocks drift, TLS fails.",
 		Fix: "Remove annotation {key}: edges then serve the time. Or set {key} to a time server on the network, " +
 			"or set annotation gateway."})
 	OnlyTimeServersUnreachable = declare("OnlyTimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning,
-		What:   "VMs on network {network} ({cidr}) do not reach the time servers {servers}, and edges run no NTP server there.",
+		What:   "VMs on network {network} ({cidr}) cannot reach the time servers {servers}, and edges run no NTP server there.",
 		Effect: "If clocks drift, TLS fails.",
 		Fix: "Set annotation {key} to a time server on the network, or set annotation gateway. If VMs boot from the network, " +
 			"you can also remove {key} and add ntp to annotation services."})
 	AppsAddressUnreachable = declare("AppsAddressUnreachable", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
-		What: "VMs on network {network} ({cidr}) do not reach annotation {key} ({address}).",
+		What: "VMs on network {network} ({cidr}) cannot reach annotation {key} ({address}).",
 		Effect: "Connections to {name} fail, so the console and ingress operators of the hosted cluster stay degraded. " +
 			"A load balancer of the hosted cluster with this address is not affected.",
 		Fix: "Set annotation {key} to an address on the network that serves {name} on port 443, or set annotation gateway."})
-	GuestProxyUnreachable = declare("GuestProxyUnreachable", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+	HostedProxyUnreachable = declare("HostedProxyUnreachable", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Nodes use the HTTP proxy {proxy} (spec.configuration.proxy), but network {network} has no gateway.",
 		Effect: "Nodes do not become Ready unless the network reaches the proxy.",
 		Fix:    "Give the proxy an address on the network (annotation dns-records), or set annotation gateway."})
@@ -63,7 +63,7 @@ var (
 		Fix:    "Remove mirrors from spec.imageContentSources, or set annotation gateway."})
 	RegistryMayRedirect = declare("RegistryMayRedirect", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "Images are pulled from {hosts}. oooi does not know whether these registries redirect to other hosts.",
-		Effect: "Nodes reach no host that is not named.",
+		Effect: "Nodes reach only hosts that are named.",
 		Fix:    "If a registry redirects, name those hosts in annotation allowed-hosts. If none does, name the registries there."})
 	ReleaseMayNameOthers = declare("ReleaseMayNameOthers", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "A release image is on {hosts}, and spec.imageContentSources has no mirror.",

@@ -55,7 +55,7 @@ var (
 		Fix:  "Give the Service another name."})
 	ServerNameMissing = declare("ServerNameMissing", Entry{Reason: PublishingUnsupported, Severity: SeverityError, Subject: "endpoint",
 		What:   "{subject} is not served at {at}.",
-		Effect: "Connections to that port are distinguished by their TLS server name, and it has none.",
+		Effect: "Connections to that port are distinguished by their TLS server name, and {subject} has none.",
 		Fix:    "Publish it with a host name."})
 	RegistryNotServed = declare("RegistryNotServed", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Edges cannot carry connections to {registry}.",
@@ -66,8 +66,8 @@ var (
 		Effect: "Its last known address is still served.",
 		Fix:    "If this persists, check {object}."})
 	LastGoodIngress = declare("LastGoodIngress", Entry{Reason: EndpointStale, Severity: SeverityWarning,
-		What:   "The hosted cluster's Service openshift-ingress/router-default has no copy now.",
-		Effect: "{name} still leads to the VMs as the last copy did.",
+		What:   "The hosted cluster's Service openshift-ingress/router-default no longer has a copy.",
+		Effect: "Edges still forward {name} to the VMs, as the last copy defined.",
 		Fix: "If the ingress has another type now, create Service {service} of type LoadBalancer with the node ports of the hosted cluster's " +
 			"router as target ports. Or set annotation apps-address to an address that serves {name} on port 443."})
 	FailoverAnnouncementIgnored = declare("FailoverAnnouncementIgnored", Entry{Reason: FailoverDegraded, Severity: SeverityWarning,
@@ -93,18 +93,18 @@ var (
 	PeerNotHeard = declare("PeerNotHeard", Entry{Reason: EdgesPartitioned, Severity: SeverityWarning,
 		What:   "Both edges of network {network} serve, but edge {edge} cannot reach its peer on the VLAN (UDP port 7788).",
 		Effect: "VMs may notice only after 40 to 50 s that an edge has failed, and VMs that reach only that edge lose service.",
-		Fix:    "Check the VLAN on the switch ports of both nodes. Annotation edge-node-selector keeps edges on nodes that have it."})
+		Fix:    "Check the VLAN on the switch ports of both nodes. Annotation edge-node-selector keeps edges on nodes with the VLAN."})
 	EdgesHeld = declare("EdgesHeld", Entry{Reason: EdgesPartitioned, Severity: SeverityWarning,
 		What:   "The edges of network {network} are not replaced, and cannot be drained, because edge {edge} cannot reach its peer.",
 		Effect: "This ends when both edges reach each other, or after {minutes} minutes.",
 		Fix:    "To drain a node at once, delete its edge pod: open connections through it are reset, and its VMs may lose service."})
 	PlansDiffer = declare("PlansDiffer", Entry{Reason: EdgesServeDifferentPlans, Severity: SeverityWarning,
 		What:   "The edges of network {network} serve different plans, as edge {edge} reports.",
-		Effect: "The edge with the older plan serves former names, addresses and endpoints.",
+		Effect: "The edge with the older plan serves previous names, addresses and endpoints.",
 		Fix:    "Check that both edge pods reach the API server of the management cluster. Otherwise delete the pod that logs errors."})
 	EdgeHasTwoPods = declare("EdgeHasTwoPods", Entry{Reason: EdgeDuplicated, Severity: SeverityWarning,
 		What:   "Two pods run as edge {edge} of network {network}.",
-		Effect: "The older pod leaves VMs to the younger one.",
+		Effect: "Only the younger pod serves VMs.",
 		Fix:    "If the node of the older pod is lost, delete the Node or taint it node.kubernetes.io/out-of-service:NoExecute."})
 	EdgeHearsNothing = declare("EdgeHearsNothing", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
 		What:   "Edge {edge} of network {network} receives nothing from the VLAN.",
@@ -116,17 +116,17 @@ var (
 		Fix:    "Check the cluster network of its node, and container envoy of its pod."})
 	EdgeLacksClientRoutes = declare("EdgeLacksClientRoutes", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
 		What:   "The kernel of edge {edge} of network {network} lacks a route to a network of annotation client-networks.",
-		Effect: "The edge does not answer hosts there, nor ask DNS servers there. VMs are served.",
+		Effect: "The edge neither answers hosts there nor asks DNS servers there. VMs are served.",
 		Fix: "If the annotation has just changed, wait until the edge is recreated. Otherwise delete the edge's pod. If that does not help, " +
 			"the CNI plugin ignores ipam.routes: use a NetworkAttachmentDefinition of type bridge for the network."})
 	EdgeRefusesConfiguration = declare("EdgeRefusesConfiguration", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
 		What:   "Envoy in edge {edge} of network {network} refuses a part of its configuration ({error}).",
-		Effect: "It keeps the former part, so VMs do not get what changed there. It tries again every 10 s.",
-		Fix:    "Correct what the error names. If nothing outside the edge is the cause, report the error as a defect of oooi."})
+		Effect: "Envoy keeps the previous part, so the change does not take effect for VMs. It tries again every 10 s.",
+		Fix:    "Correct what the error names. If nothing outside the edge is the cause, report the error as a bug of oooi."})
 	EdgeOpensNoPort = declare("EdgeOpensNoPort", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
 		What:   "Edge {edge} of network {network} cannot open ports {ports} for callers.",
 		Effect: "It refuses connections to Service oooi-access and to load balancers there. Its other ports and VMs are not affected. It keeps trying.",
-		Fix:    "Find in the log of its container access what prevents that. For a port that is in use, name another one in annotation management-access, or set another nodePort for the Service."})
+		Fix:    "The log of its container access has the cause. If a port is in use, choose another one in annotation management-access, or set another nodePort for the Service."})
 	EdgeReachesNoEndpoint = declare("EdgeReachesNoEndpoint", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
 		What:   "Edge {edge} of network {network} finds no endpoint of {backends} that answers and is ready.",
 		Effect: "It still dials them, and connections of VMs to them probably fail. Everything else is served.",
@@ -141,13 +141,13 @@ var (
 		Fix: "On the management nodes, set the sysctl net.ipv4.conf.default.rp_filter to 1, and net.ipv4.conf.all.rp_filter " +
 			"to 0 or 1. Then restart the edge's pod."})
 	EdgeAnswersForgedIPv6Sources = declare("EdgeAnswersForgedIPv6Sources", Entry{Reason: SourcesUnverified, Severity: SeverityWarning,
-		What: "Edge {edge} takes IPv6 packets from network {network}, and the pod network has IPv6. The kernel does not verify " +
+		What: "Edge {edge} accepts IPv6 packets from network {network}, and the pod network has IPv6. The kernel does not verify " +
 			"IPv6 source addresses.",
 		Effect: "A VM that forges addresses can make the edge send ICMPv6 replies and TCP resets into the pod network.",
 		Fix:    "On the management nodes, filter IPv6 on the bridge or the virtual functions of the VLAN."})
 	EdgeTakesForgedRedirects = declare("EdgeTakesForgedRedirects", Entry{Reason: SourcesUnverified, Severity: SeverityWarning,
-		What:   "The kernel of edge {edge} of network {network} takes ICMP redirects with forged source addresses.",
-		Effect: "A VM can make the edge send packets for the API server through another host of the pod network, for five minutes each.",
+		What:   "The kernel of edge {edge} of network {network} accepts ICMP redirects with forged source addresses.",
+		Effect: "A VM can make the edge send packets for the API server through another host of the pod network, for five minutes each time.",
 		Fix: "On the management nodes, set the sysctl net.ipv4.conf.default.rp_filter to 1, and net.ipv4.conf.all.rp_filter " +
 			"to 0 or 1. Then restart the edge's pod."})
 	EdgeHasAdvertisedRoute = declare("EdgeHasAdvertisedRoute", Entry{Reason: RogueRouter, Severity: SeverityWarning,

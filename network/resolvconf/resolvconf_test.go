@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// TestParse: a resolver's file as a kubelet writes it. What is no address is ignored.
+// TestParse: a resolver's file as a kubelet writes it. What is not an address is ignored.
 func TestParse(t *testing.T) {
 	got := Parse(`# made by kubelet
 search clusters-blue.svc.cluster.local svc.cluster.local Cluster.Local. corp.example

@@ -207,7 +207,7 @@ func Create(t *testing.T, c client.Client) {
 
 // balanced is a Service that stands for one of the hosted cluster.
 func balanced(name string, selector map[string]string) *corev1.Service {
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: name, Labels: map[string]string{settings.LabelGuestService: name}},
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: name, Labels: map[string]string{settings.LabelHostedService: name}},
 		Spec: corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{{Port: 80}}}}
 }
 

@@ -90,7 +90,7 @@ type change struct {
 	lines    []string
 }
 
-// hunks are the changes from base to got, each with the context that tells where
+// hunks are the changes from base to got, each with the context that says where
 // it stands.
 func hunks(base, got []string) string {
 	out := &strings.Builder{}

@@ -38,7 +38,7 @@ func strictly(text []byte) ([]dashboard.Panel, error) {
 	return out, errors.Join(slices.DeleteFunc(errs, isEmpty)...)
 }
 
-// isEmpty tells whether err is none. The types return an empty list of errors for options without a fault.
+// isEmpty reports whether err is none. The types return an empty list of errors for options without a fault.
 func isEmpty(err error) bool { return err == nil || err.Error() == "" }
 
 // shipped is the dashboard of config/monitoring.

@@ -51,7 +51,7 @@ const heartbeats = "udp dport 7788"
 // lossy matches 30 % of them.
 const lossy = heartbeats + " numgen random mod 100 < 30"
 
-// quiet is no fault.
+// quiet is not a fault.
 func quiet() row {
 	return row{lasts: 5 * time.Second, brief: 3 * time.Second, on: []int{1, 2}, begin: func(*site) func() { return func() {} }}
 }

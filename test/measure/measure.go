@@ -1,4 +1,4 @@
-// Package measure tells what a machine notices of a change: for how long new TLS
+// Package measure says what a machine notices of a change: for how long new TLS
 // connections, DNS and NTP questions and DHCP renewals failed, and how often connections that
 // stay were cut. It asks at a steady rate whatever became of the last question, and judges
 // nothing: how long is too long is for others to say.
@@ -48,7 +48,7 @@ type Options struct {
 	Silence time.Duration
 }
 
-// Measurement is one that goes on until its context ends.
+// Measurement is one that continues until its context ends.
 type Measurement struct {
 	options Options
 	begin   time.Time
@@ -103,7 +103,7 @@ func (m *Measurement) Wait() Report {
 	return m.Report()
 }
 
-// Report tells what is known so far.
+// Report says what is known so far.
 func (m *Measurement) Report() Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()

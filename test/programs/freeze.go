@@ -20,7 +20,7 @@ import (
 func EnvoyWorker(i int) string { return "wrk:worker_" + strconv.Itoa(i) }
 
 // Freeze stops the threads of process pid with these names, as a debugger does, while its
-// other threads run. They go on after thaw, or when the test ends. It needs root.
+// other threads run. They continue after thaw, or when the test ends. It needs root.
 func Freeze(t testing.TB, pid int, threads ...string) (thaw func()) {
 	t.Helper()
 	var ids []int

@@ -1,4 +1,4 @@
-// This file tells which rows of a test run.
+// This file says which rows of a test run.
 
 package programs
 

@@ -67,14 +67,19 @@ func notAnywhere() []word {
 		{"anew", "again, recreated"}, {"thereby", "so"}, {"whose each", "each of which"}, {"by which", "through which"}, {"made out", "found"},
 		{"mend(?:s|ed|ing)?", "fix"}, {"it is looked", "checks"}, {"beside", "next to, in addition to"}, {"let through", "allowed"},
 		{"siblings?", "peer"}, {"take-?overs?", "failover"}, {"strangers?", "unknown clients"}, {"lame", "unavailable"},
-		{"of now", "current"}, {"of late", "recently"},
+		{"of now", "current"}, {"of late", "recently"}, {"in sum", "in total"}, {"go(?:es)? on", "continues"}, {"over and over", "repeatedly"},
+		{"plays? a VM", "acts as a VM"}, {"tells (?:how|what|where|whether|which|why)", "reports whether, says why"}, {"wins? over", "takes precedence over"},
+		{`(?:is|are|be|does|do) not(?: \w+)? any ?more`, "no longer"}, {"guest (?:clusters?|ingress|networks?|services?|users?)", "hosted cluster"},
+		{"(?:it|that|which|one|file|restart|answer) (?:is|was) no (?:cause|client|edge|error|failure|fault|finding|host|news|reason|VM)", "is not a"},
 	}
 }
 
 func notInTexts() []word {
 	return []word{
-		{"go(?:es)? on", "continues"}, {"for the sake", "for"}, {"(?:says?|said|tells?) so", "reports it"}, {"over and over", "repeatedly"},
-		{"plays? a VM", "acts as a VM"}, {"leads? nowhere", "has no endpoint"}, {"gets? in", "has access"}, {"in the way of", "blocks"},
+		{"for the sake", "for"}, {"(?:says?|said|tells?) so", "reports it"}, {"leads? nowhere", "has no endpoint"}, {"gets? in", "has access"},
+		{"in the way of", "blocks"}, {"leads? to (?:the )?edges", "forwards to edges"}, {"by (?:TCP|UDP)", "over TCP"}, {"questions by", "queries over"},
+		{"of these writes", "requests (writes)"}, {"are no (?:clients|hosts|VMs)", "are not"}, {"(?:networks?|objects?|selectors?) of others", "of other owners"},
+		{"some [0-9]+", "about"}, {"is named as", "name what identifies it"}, {"for all together", "in total"},
 		{`1 (?:\w+ )?(?:addresses|edges|leases|names|networks|nodes|problems)`, "the singular"},
 	}
 }

@@ -90,7 +90,7 @@ func carry(ctx context.Context, t tunnel, local localEnd) error {
 			if r.read != nil {
 				return nil // The local end has closed its connection.
 			}
-			// What a tunnel does not take any more is lost. Its other direction still has the reason, or an answer.
+			// Bytes that the tunnel no longer takes are lost. Its other direction still has the reason, or an answer.
 			if up = nil; received {
 				return nil
 			}
@@ -113,7 +113,7 @@ func carry(ctx context.Context, t tunnel, local localEnd) error {
 	}
 }
 
-// pump copies until from ends, and tells which side fails.
+// pump copies until from ends, and says which side fails.
 func pump(to io.Writer, from io.Reader) (read, write error) {
 	b := make([]byte, 32<<10)
 	for {

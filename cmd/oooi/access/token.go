@@ -29,7 +29,7 @@ type accountTokens struct {
 	renews, expires time.Time
 }
 
-// get returns a token. After half of its lifetime it is renewed. If that fails, the former one is used until it expires.
+// get returns a token. After half of its lifetime it is renewed. If that fails, the previous one is used until it expires.
 func (a *accountTokens) get(ctx context.Context) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -41,7 +41,7 @@ func newAdmitter(config *rest.Config) (admitter, error) {
 	return func(ctx context.Context, pod *corev1.Pod) ([]string, error) {
 		deployment := deploymentOf(pod)
 		err := api.Create(ctx, pod, client.DryRunAll)
-		if err == nil { // Who may create pods only learns about pods only.
+		if err == nil { // A user who may create only pods learns only about pods.
 			if refused := api.Create(ctx, deployment, client.DryRunAll); refusalOf(refused) != refusedNoRight {
 				err = refused
 			}
@@ -170,7 +170,7 @@ func admissionCheck(a podAdmission) (c checked, ok bool) {
 	return c, true
 }
 
-// A refusal is which part of the API server refused a pod.
+// A refusal is the part of the API server that refused a pod.
 type refusal int
 
 const (

@@ -155,7 +155,7 @@ func TestEdgesThatFreeQuota(t *testing.T) {
 	}
 }
 
-// admissionOfEdges: a real API server takes the pods of edges at Pod Security level restricted, tells what it has against others,
+// admissionOfEdges: a real API server takes the pods of edges at Pod Security level restricted, says what it has against others,
 // and stores none.
 func admissionOfEdges(t *testing.T, server *apiserver.Server) {
 	g := NewWithT(t)

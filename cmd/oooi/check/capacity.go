@@ -104,7 +104,7 @@ func (f installation) edgeImages() (r desired.Release, unknown bool) {
 	return desired.Release{Image: wire.NameEdge, EnvoyImage: wire.Envoy}, true
 }
 
-// readCapacity reads nodes and pods, page by page. Of a pod it keeps its requests only.
+// readCapacity reads nodes and pods, page by page. It keeps only the requests of a pod.
 func readCapacity(ctx context.Context, api client.Reader) (c capacity) {
 	c.nodesErr = eachPage(ctx, api, func(list *corev1.NodeList) {
 		for _, n := range list.Items {

@@ -1,4 +1,4 @@
-// This file tries failover: it evicts the edge to which a pod that plays a VM connects over and over.
+// This file tries failover: it evicts the edge to which a pod that acts as a VM connects repeatedly.
 
 package check
 
@@ -82,7 +82,7 @@ func (t trier) failsOver(ctx context.Context, s status.Facts, n network.Network,
 	return all[0]
 }
 
-// startOf waits until the pod tells which host its connections go to.
+// startOf waits until the pod reports which host its connections go to.
 func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.TrialStart, err error) {
 	err = wait.PollUntilContextTimeout(ctx, looksEach, t.evicts.until, true, func(ctx context.Context) (bool, error) {
 		text, err := t.logOf(ctx, pod)

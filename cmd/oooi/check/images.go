@@ -81,7 +81,7 @@ func (u unpulled) Error() string {
 	return fmt.Sprintf("node %s cannot pull image %s: %s", u.node, u.image, u.why)
 }
 
-// notPulled tells why the node does not have the image of a pod, in the kubelet's words. Empty: it has, or it still pulls.
+// notPulled says why the node does not have the image of a pod, in the kubelet's words. Empty: it has, or it still pulls.
 func notPulled(pod *corev1.Pod) string {
 	for _, s := range pod.Status.ContainerStatuses {
 		if w := s.State.Waiting; w != nil && (strings.Contains(w.Reason, "Image") || w.Reason == "RegistryUnavailable" || w.Reason == "SignatureValidationFailed") {
@@ -127,7 +127,7 @@ func waitsFor(pod *corev1.Pod, reasons ...string) bool {
 	})
 }
 
-// pullCheck is the line about the image of the pod that plays a VM.
+// pullCheck is the line about the image of the pod that acts as a VM.
 func pullCheck(pod *corev1.Pod) checked {
 	return checked{Name: imageOn(pod.Spec.NodeName), Verdict: fine}
 }

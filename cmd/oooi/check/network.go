@@ -1,4 +1,4 @@
-// This file tries the networks of a hosted cluster from a pod that plays a VM. It is the only thing of
+// This file tests the networks of a hosted cluster from a pod that acts as a VM. It is the only thing of
 // `oooi check` that writes: it creates the pod and its NetworkAttachmentDefinition, and deletes them.
 
 package check
@@ -255,7 +255,7 @@ func (t trier) until(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase
 	return nil
 }
 
-// podState tells why a pod has not ended well.
+// podState says why a pod has not ended well.
 func podState(pod *corev1.Pod) string {
 	for _, c := range pod.Status.ContainerStatuses {
 		switch s := c.State; {
@@ -288,7 +288,7 @@ func (t trier) replace(ctx context.Context, o client.Object) error {
 	return err
 }
 
-// remove deletes objects. What it cannot delete ends by itself, and goes with the plan.
+// remove deletes objects. What it cannot delete ends by itself, and is deleted with the plan.
 func (t trier) remove(ctx context.Context, objects []client.Object) {
 	ctx, cancel := context.WithTimeout(ctx, deletedWithin)
 	defer cancel()

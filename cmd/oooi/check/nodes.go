@@ -240,7 +240,7 @@ func selects(a *corev1.Affinity, n corev1.Node) bool {
 	})
 }
 
-// countsOf tells how many nodes there are of each reason, most first.
+// countsOf says how many nodes there are of each reason, most first.
 func countsOf(why map[string]int) string {
 	reasons := slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(why[b]-why[a], cmp.Compare(a, b)) })
 	var out []string
@@ -256,7 +256,7 @@ func countsOf(why map[string]int) string {
 // namedNodes is how many nodes a line names.
 const namedNodes = 3
 
-// lackOf tells what rooms lack.
+// lackOf says what rooms lack.
 func lackOf(rooms []nodeRoom) string {
 	var out []string
 	for _, r := range rooms {

@@ -1,4 +1,4 @@
-// This file decides the pod that plays a VM, and its address. It is pure.
+// This file decides the pod that acts as a VM, and its address. It is pure.
 
 package check
 
@@ -67,7 +67,7 @@ func onNode(node string) *corev1.Affinity {
 	}}}
 }
 
-// tryObjects returns the pod that plays a VM on network n with address, after what it needs. Their owner is the
+// tryObjects returns the pod that acts as a VM on network n with address, after what it needs. Their owner is the
 // plan. Edge has a container that isFailover. More are further arguments of the pod.
 func tryObjects(n network.Network, address netip.Addr, plan *corev1.ConfigMap, edge corev1.PodSpec, more ...string) (out []client.Object) {
 	networks, own, ok := attachments.OfVM(n, address, plan.Namespace)

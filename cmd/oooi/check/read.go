@@ -32,7 +32,7 @@ type readPart struct {
 	unread  []string
 }
 
-// read reads more. What does not exist is missing, and no fault.
+// read reads more. An object that does not exist is missing, which is not a fault.
 func (p *readPart) read(ctx context.Context, api client.Reader, what source.Wanted) []unstructured.Unstructured {
 	found, err := what.Read(ctx, api)
 	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {

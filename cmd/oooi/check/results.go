@@ -80,7 +80,7 @@ type neededKind struct {
 	kind schema.GroupVersionKind
 	// of is what has it, and absent what is missing without it.
 	of, absent string
-	// optional: it is no failure without.
+	// optional: it is not a failure without.
 	optional bool
 	err      error
 }
@@ -258,7 +258,7 @@ func planChecks(p plan.Planned, partial bool) (out []checked) {
 			continue
 		}
 		if partial && v == failure {
-			v = unsure // What could not be read may be what it misses.
+			v = unsure // An object that could not be read may be the one that is missing.
 		}
 		out = append(out, checked{Name: string(x.Reason), Verdict: v, Why: x.Detail, Page: command.ProblemsPage + "#" + strings.ToLower(string(x.Reason))})
 	}
@@ -279,7 +279,7 @@ func verdictOf(s problem.Severity) (v outcome, counts bool) {
 	return fine, false
 }
 
-// whyNotReady tells what is known of the edges that are not ready, as further sentences.
+// whyNotReady says what is known of the edges that are not ready, as further sentences.
 func whyNotReady(n status.Network) (out string) {
 	for _, e := range n.Edges {
 		if e.NotServing != "" {

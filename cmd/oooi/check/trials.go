@@ -1,4 +1,4 @@
-// This file decides what is said about the results of the pod that plays a VM: what to do, and where that is explained.
+// This file decides what is said about the results of the pod that acts as a VM: what to do, and where that is explained.
 
 package check
 

@@ -17,7 +17,7 @@ import (
 // EnvAPIRules sets flag --api-rules: an OLM Subscription can set no flags.
 const EnvAPIRules = "OOOI_API_RULES"
 
-// A RulesFlag is the flag --api-rules, and what it leads to.
+// A RulesFlag is the flag --api-rules, and its result.
 type RulesFlag struct{ file string }
 
 // Add gives a command the flag.

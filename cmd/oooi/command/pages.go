@@ -1,4 +1,4 @@
-// This file tells where the documentation of this program is: at the tag of its release, so that a page does not
+// This file says where the documentation of this program is: at the tag of its release, so that a page does not
 // describe what another release does. Programs that were not released link to the newest pages.
 
 package command

@@ -32,7 +32,7 @@ import (
 )
 
 const (
-	// edgesDir is the part of an archive with what edges tell.
+	// edgesDir is the part of an archive with what edges report.
 	edgesDir = "edges"
 	// diagnosticsFile has no ending, so no command takes it for an object.
 	diagnosticsFile = "diagnostics"
@@ -100,7 +100,7 @@ func (g *Gatherer) askEdges(ctx context.Context) error {
 	return nil
 }
 
-// askEdge returns what an edge tells, without secrets. Nil: nothing. Fault is what is missing, and why.
+// askEdge returns what an edge reports, without secrets. Nil: nothing. Fault is what is missing, and why.
 func askEdge(ctx context.Context, run commandRunner, pod unstructured.Unstructured) (text []byte, fault string) {
 	if !runs(pod, wire.Failover) {
 		return nil, "container " + wire.Failover + " is not running"

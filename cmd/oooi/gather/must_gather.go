@@ -306,7 +306,7 @@ func readLog(ctx context.Context, logs source.LogReader, pod client.ObjectKey, c
 	return []byte(withoutCredentials(text)), err
 }
 
-// lastLines returns the whole lines at the end of r, of at most most bytes. A first line says if others are left out.
+// lastLines returns the whole lines at the end of r, of up to most bytes. A first line says if others are left out.
 func lastLines(r io.Reader, most int) (string, error) {
 	var text []byte
 	whole, part := true, make([]byte, 64<<10)

@@ -42,7 +42,7 @@ func opensOf(a *status.Access) (out []port) {
 	if a.Proxy != "" {
 		p := port{Address: a.Proxy}
 		for _, d := range a.Destinations {
-			x := path{Names: []string{d.Name}, Backend: shown{Name: d.LeadsTo, Why: "The edge dials it from its edge address.", State: unknown}}
+			x := path{Names: []string{d.Name}, Backend: shown{Name: d.Target, Why: "The edge dials it from its edge address.", State: unknown}}
 			if d.PlainTCP != "" {
 				x.Names = append(x.Names, "plain TCP "+d.PlainTCP[strings.LastIndex(d.PlainTCP, ":"):])
 			}
@@ -51,12 +51,12 @@ func opensOf(a *status.Access) (out []port) {
 		out = append(out, p)
 	}
 	for _, b := range a.LoadBalancers {
-		target := shown{Name: "VMs with a DHCP lease", Why: "Edges dial the same port of a VM that accepts.", State: stateOfAnswer(b.LeadsToEdges)}
-		if b.LeadsToEdges == explain.No {
+		target := shown{Name: "VMs with a DHCP lease", Why: "Edges dial the same port of a VM that accepts.", State: stateOfAnswer(b.ForwardsToEdges)}
+		if b.ForwardsToEdges == explain.No {
 			target.Note = "NOT YET"
 			target.Why = "The Service does not forward to edges yet."
 		}
-		out = append(out, port{Address: "load balancer " + b.GuestName() + ", Service " + b.Service,
+		out = append(out, port{Address: "load balancer " + b.HostedName() + ", Service " + b.Service,
 			Paths: []path{{Names: []string{"node port " + status.Joined(b.Ports)}, Backend: target}}})
 	}
 	return out

@@ -44,7 +44,7 @@ type pictured struct {
 type shown struct {
 	// Name and Note are short.
 	Name, Note string
-	// Why tells what it is.
+	// Why says what it is.
 	Why   string
 	State state
 }
@@ -58,13 +58,13 @@ const (
 	unknown state = "unknown"
 )
 
-// A port is an address that VMs connect to, with all that it leads to.
+// A port is an address that VMs connect to, with all its targets.
 type port struct {
 	Address string
 	Paths   []path
 }
 
-// A path leads from names to a backend.
+// A path connects names to a backend.
 type path struct {
 	// Names that VMs ask for. Empty: any, except those of the other paths of the port.
 	Names   []string
@@ -176,7 +176,7 @@ func servesOf(n network.Network) []shown {
 	return out
 }
 
-// upstreamOf tells what answers other names.
+// upstreamOf says what answers other names.
 func upstreamOf(n network.Network) string {
 	switch n.DNS.Upstreams.Mode {
 	case network.UpstreamManagement:

@@ -48,7 +48,7 @@ type input struct {
 	// objects are all objects that matter, each once.
 	objects []manifest.Object
 	dump    *files.Dump
-	// faults are what was not read, or not as it stands there. Those that are resolved come last.
+	// faults are parts that were not read, or were read differently. Those that are resolved come last.
 	faults []manifest.Fault
 	// permitted is what the administrator of the management cluster permits.
 	permitted network.Permissions

@@ -161,7 +161,7 @@ func lint(in input) ([]finding, error) {
 // a copied Service.
 func alone(a annotated, clusters []hcp.Objects) problem.Problems {
 	place := settings.Place(a.Kind)
-	if _, copied := a.Labels[settings.LabelGuestService]; copied && place == settings.OnService {
+	if _, copied := a.Labels[settings.LabelHostedService]; copied && place == settings.OnService {
 		return nil
 	}
 	name := files.NameOf(a.Object)

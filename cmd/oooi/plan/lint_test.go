@@ -115,7 +115,7 @@ func TestLintTypos(t *testing.T) {
 		"a label": {map[string]string{"a.yaml": strings.Replace(object("HostedCluster", "blue"), "  annotations:\n", "  labels:\n    "+settings.Prefix+"network: auto\n    "+settings.Prefix+"edge: x\n  annotations:\n", 1)}, []string{
 			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + "network: Label network of HostedCluster blue has no effect. Set it as an annotation."}},
 		"a Service of another namespace": {map[string]string{"a.yaml": object("HostedCluster", "blue") + object("Service", "git", "publish: git.example.com:443")}, []string{
-			"a.yaml: Service clusters/git: " + settings.Prefix + "publish: Annotation publish of Service git has no effect, because namespace clusters is the control plane of no hosted cluster in the input."}},
+			"a.yaml: Service clusters/git: " + settings.Prefix + "publish: Annotation publish of Service git has no effect, because clusters is not the control plane namespace of a hosted cluster in the input."}},
 		"a Service alone": {map[string]string{"a.yaml": object("Service", "git", "publish: git.example.com:443")}, nil},
 		"a key in capitals": {map[string]string{"a.yaml": object("HostedCluster", "blue", "CIDR: 192.168.100.0/24")}, []string{
 			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + "CIDR: Annotation CIDR of HostedCluster blue does not exist and has no effect. Did you mean cidr?"}},

@@ -213,7 +213,7 @@ func TestPlanIsWhatTheOperatorDoes(t *testing.T) {
 	}{
 		"being deleted":              {stdin: deleted, code: 2, want: []string{"HostedCluster clusters/blue: is being deleted, so nothing is applied.", "Info Removing"}, not: "Network "},
 		"being deleted, and another": {stdin: deleted + "\n---\n" + other, code: 0, want: []string{"clusters/blue: is being deleted", "clusters/green: nodes may not become Ready."}},
-		"too large":                  {stdin: strings.Replace(served, settings.Prefix+"network: auto\n", settings.Prefix+"network: auto\n    "+settings.Prefix+"search-domains: "+strings.TrimSuffix(domains.String(), ",")+"\n", 1), code: 2, want: []string{"nothing is applied", "but a ConfigMap can hold only 900 KiB of it"}},
+		"too large":                  {stdin: strings.Replace(served, settings.Prefix+"network: auto\n", settings.Prefix+"network: auto\n    "+settings.Prefix+"search-domains: "+strings.TrimSuffix(domains.String(), ",")+"\n", 1), code: 2, want: []string{"nothing is applied", "but at most 900 KiB fit in its ConfigMap"}},
 		"a new CIDR":                 {stdin: moved, code: 0, want: []string{"192.168.77.0/24"}},
 		"a new CIDR for what runs":   {stdin: moved + inForce(string(running)), code: 0, want: []string{"192.168.100.10-192.168.100.253", "Network clusters/vlan100 is in use"}},
 		"an error for what runs":     {stdin: strings.Replace(served, settings.Prefix+"network: auto\n", settings.Prefix+"network: auto\n    "+settings.Prefix+"edges: two\n", 1) + inForce(string(running)), code: 2, want: []string{"clusters/blue: no change is applied. Edges keep serving the plan in force."}},

@@ -29,7 +29,7 @@ import (
 const (
 	// ArchiveFormat is the version of the format of archives. A newer one is not read.
 	ArchiveFormat = 1
-	// IndexFile is the file of an archive that tells what it is.
+	// IndexFile is the file of an archive that says what it is.
 	IndexFile = "index"
 )
 

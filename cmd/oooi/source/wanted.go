@@ -134,7 +134,7 @@ func (w Wanted) Read(ctx context.Context, api client.Reader) ([]unstructured.Uns
 	}
 }
 
-// String tells what is wanted.
+// String says what is wanted.
 func (w Wanted) String() string {
 	out := w.Kind.Kind + " " + w.name
 	if w.name == "" {

@@ -34,8 +34,8 @@ type Access struct {
 
 type statusDestination struct {
 	// Name is host and port, as a caller names them.
-	Name    string `json:"name"`
-	LeadsTo string `json:"leadsTo"`
+	Name   string `json:"name"`
+	Target string `json:"target"`
 	// PlainTCP is host and port of a Service for clients without HTTP CONNECT. Empty: there is none.
 	PlainTCP string `json:"plainTCP,omitempty"`
 }
@@ -46,8 +46,8 @@ type statusBalanced struct {
 	// HostedService is NAMESPACE/NAME in the hosted cluster. Empty: the ingress, by base domain passthrough.
 	HostedService string `json:"hostedService,omitempty"`
 	// Ports are the node ports.
-	Ports        []uint16       `json:"ports"`
-	LeadsToEdges explain.Answer `json:"leadsToEdges"`
+	Ports           []uint16       `json:"ports"`
+	ForwardsToEdges explain.Answer `json:"forwardsToEdges"`
 	// Edges that are ready and report that all ports are open there.
 	Edges []int `json:"edges"`
 }
@@ -64,7 +64,7 @@ func (f Facts) access(i int, n network.Network) *Access {
 		out.Proxy = fmt.Sprintf("http://%s:%d", service, a.Port)
 		out.Namespaces = append([]string{f.ControlPlane}, a.Namespaces...)
 		for _, d := range a.Destinations {
-			x := statusDestination{Name: fmt.Sprintf("%s:%d", d.Name, d.Port), LeadsTo: explain.Destination(d)}
+			x := statusDestination{Name: fmt.Sprintf("%s:%d", d.Name, d.Port), Target: explain.Destination(d)}
 			if d.Listen != 0 {
 				x.PlainTCP = fmt.Sprintf("%s:%d", service, d.Listen)
 			}
@@ -81,7 +81,7 @@ func (f Facts) access(i int, n network.Network) *Access {
 	return out
 }
 
-// leads answers whether a Service leads to edges.
+// leads answers whether a Service forwards to edges.
 func (f Facts) leads(service string) explain.Answer {
 	switch {
 	case f.Led == nil:
@@ -113,9 +113,9 @@ func (a *Access) text(w io.Writer, all bool) {
 	if a.Proxy != "" {
 		var rows [][]string
 		for _, d := range a.Destinations {
-			rows = append(rows, []string{d.Name, d.LeadsTo, cmp.Or(d.PlainTCP, "-")})
+			rows = append(rows, []string{d.Name, d.Target, cmp.Or(d.PlainTCP, "-")})
 		}
-		table(w, "OPEN TO CALLERS\tLEADS TO\tPLAIN TCP", rows)
+		table(w, "OPEN TO CALLERS\tTARGET\tPLAIN TCP", rows)
 		command.Line(w, "  Callers use %s. %s", a.Proxy, a.callers())
 		command.Line(w, "  %s", a.Token())
 	}
@@ -124,22 +124,22 @@ func (a *Access) text(w io.Writer, all bool) {
 	}
 	var rows, pending [][]string
 	for _, b := range a.LoadBalancers {
-		row := []string{b.GuestName(), b.Service, Joined(b.Ports), string(b.LeadsToEdges), cmp.Or(Joined(b.Edges), "none")}
-		if rows = append(rows, row); b.LeadsToEdges != explain.Yes {
+		row := []string{b.HostedName(), b.Service, Joined(b.Ports), string(b.ForwardsToEdges), cmp.Or(Joined(b.Edges), "none")}
+		if rows = append(rows, row); b.ForwardsToEdges != explain.Yes {
 			pending = append(pending, row)
 		}
 	}
-	longTable(w, "LOAD BALANCER\tSERVICE\tNODE PORTS\tLEADS TO EDGES\tOPEN AT EDGES", all, rows, pending,
+	longTable(w, "LOAD BALANCER\tSERVICE\tNODE PORTS\tFORWARDS TO EDGES\tOPEN AT EDGES", all, rows, pending,
 		fmt.Sprintf("%d load balancers: %d are not known to forward to edges", len(rows), len(pending)))
 	command.Line(w, "  %s", a.Balanced())
 }
 
-// callers tells which pods are admitted, in whole sentences.
+// callers says which pods are admitted, in whole sentences.
 func (a *Access) callers() string {
 	return "Pods of these namespaces are admitted: " + strings.Join(a.Namespaces, ", ") + ", " + explain.AlsoAdmitted + "."
 }
 
-// Token tells whether callers need one, a whole sentence.
+// Token reports whether callers need one, a whole sentence.
 func (a *Access) Token() string {
 	if len(a.Accounts) == 0 {
 		return "Callers need no token."
@@ -147,7 +147,7 @@ func (a *Access) Token() string {
 	return "Callers need a token of " + strings.Join(a.Accounts, ", ") + " for audience " + a.Audience + "."
 }
 
-// Balanced tells who reaches what through load balancers, a whole sentence.
+// Balanced says who reaches what through load balancers, a whole sentence.
 func (a *Access) Balanced() string {
 	switch {
 	case a.LoadBalancersElsewhere:
@@ -158,8 +158,8 @@ func (a *Access) Balanced() string {
 	return "Anyone who reaches a load balancer reaches VMs with a DHCP lease."
 }
 
-// GuestName is what the hosted cluster calls b.
-func (b statusBalanced) GuestName() string { return cmp.Or(b.HostedService, "the ingress") }
+// HostedName is what the hosted cluster calls b.
+func (b statusBalanced) HostedName() string { return cmp.Or(b.HostedService, "the ingress") }
 
 // Joined is numbers with commas.
 func Joined[T int | uint16](all []T) string {

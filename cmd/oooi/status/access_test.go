@@ -63,7 +63,7 @@ func TestStatusAccess(t *testing.T) {
 	g.Expect(accessText(t, blueFacts(), false)).To(BeEmpty())
 }
 
-// TestStatusOfManyLoadBalancers: those that do not lead to edges are shown, and all are counted.
+// TestStatusOfManyLoadBalancers: those that do not forward to edges are shown, and all are counted.
 func TestStatusOfManyLoadBalancers(t *testing.T) {
 	g, f := NewWithT(t), openFacts()
 	for i := range 20 {
@@ -91,9 +91,9 @@ func TestStatusAccessJSON(t *testing.T) {
 	a := got(openFacts()).(map[string]any)
 	g.Expect(a).To(And(HaveLen(5), HaveKeyWithValue("proxy", "http://oooi-access.clusters-blue.svc:3128"), HaveKeyWithValue("accounts", []any{}),
 		HaveKeyWithValue("namespaces", []any{"clusters-blue", "backup", "openshift-monitoring"})))
-	g.Expect(a["destinations"].([]any)[0]).To(Equal(map[string]any{"name": "db.example.com:5432", "leadsTo": "192.168.100.60", "plainTCP": "oooi-access.clusters-blue.svc:5432"}))
+	g.Expect(a["destinations"].([]any)[0]).To(Equal(map[string]any{"name": "db.example.com:5432", "target": "192.168.100.60", "plainTCP": "oooi-access.clusters-blue.svc:5432"}))
 	g.Expect(a["loadBalancers"].([]any)).To(Equal([]any{
-		map[string]any{"service": "a1", "hostedService": "shop/web", "ports": []any{31080.0, 31443.0}, "leadsToEdges": "yes", "edges": []any{1.0}},
-		map[string]any{"service": "a2", "hostedService": "shop/new", "ports": []any{31999.0}, "leadsToEdges": "no", "edges": []any{}},
+		map[string]any{"service": "a1", "hostedService": "shop/web", "ports": []any{31080.0, 31443.0}, "forwardsToEdges": "yes", "edges": []any{1.0}},
+		map[string]any{"service": "a2", "hostedService": "shop/new", "ports": []any{31999.0}, "forwardsToEdges": "no", "edges": []any{}},
 	}))
 }

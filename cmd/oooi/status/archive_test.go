@@ -69,7 +69,7 @@ func saidSecrets(_ context.Context, pod client.ObjectKey, container string, prev
 	return io.NopCloser(strings.NewReader("log of " + pod.Name + " " + container + ": https://user:" + password + "@registry.example.com\n")), nil
 }
 
-// toldSecrets is what an edge tells, with a secret.
+// toldSecrets is what an edge reports, with a secret.
 func toldSecrets(_ context.Context, _ client.ObjectKey, _ string, _ []string, out, _ io.Writer) error {
 	_, err := io.WriteString(out, `{"version": 1, "parts": [{"name": "envoyStats", "content": ["https://user:`+password+`@registry.example.com"]}]}`)
 	return err

@@ -34,7 +34,7 @@ type Report struct {
 	Notes []string `json:"notes,omitempty"`
 	// Unread says what could not be read.
 	Unread []string `json:"unread,omitempty"`
-	// Blind: rights are missing to tell whether the condition is about the current settings.
+	// Blind: rights are missing to show whether the condition is about the current settings.
 	Blind bool `json:"-"`
 }
 
@@ -88,7 +88,7 @@ type Edge struct {
 	ReportedLast *time.Time `json:"reportedLast,omitempty"`
 }
 
-// A Target is what a name leads to.
+// A Target is where connections to a name go.
 type Target struct {
 	// Names that VMs ask for. Empty: each name that leads to the address.
 	Names   []string       `json:"names"`

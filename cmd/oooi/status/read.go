@@ -1,5 +1,5 @@
 // This file reads what `oooi status` shows from the API server, with the rights of the user. It writes
-// nothing. What the user may not read is left out and named. Any other error ends the report of its cluster.
+// nothing. Objects that the user may not read are left out and named. Any other error ends the report of its cluster.
 
 package status
 
@@ -173,7 +173,7 @@ func (r *Reader) readPods(ctx context.Context) error {
 	return nil
 }
 
-// notRunning tells why a pod does not run. Empty: it does, though it may not be ready.
+// notRunning says why a pod does not run. Empty: it does, though it may not be ready.
 func notRunning(p *corev1.Pod) string {
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if w := c.State.Waiting; w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
@@ -215,7 +215,7 @@ func (r *Reader) ReadLeases(ctx context.Context) error {
 				}
 			}
 		case wire.NameDHCP:
-			// Another name is no lease of an address.
+			// Another name is not a lease of an address.
 			if l, err := leaseobject.Read(o); err == nil {
 				r.Leases = append(r.Leases, Leased{o.Labels[wire.LabelNetwork], l})
 			}

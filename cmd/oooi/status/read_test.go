@@ -86,7 +86,7 @@ func statusReads(t *testing.T, server *apiserver.Server) {
 		g.Expect(r.Networks[0].Endpoints[0].Health).To(Equal(NoFault))
 		g.Expect(r.Networks[0].Leases[0].VM).To(Equal("blue-1"))
 		both := r.Networks[0].Access.LoadBalancers
-		g.Expect([]explain.Answer{both[0].LeadsToEdges, both[1].LeadsToEdges}).To(Equal([]explain.Answer{explain.Yes, explain.No}))
+		g.Expect([]explain.Answer{both[0].ForwardsToEdges, both[1].ForwardsToEdges}).To(Equal([]explain.Answer{explain.Yes, explain.No}))
 	})
 	for name, o := range map[string]client.Object{
 		"HostedCluster": &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "blue"}},

@@ -61,7 +61,7 @@ type Facts struct {
 	LeasesRead bool
 	// Slices are the EndpointSlices of the control plane. Empty: unknown.
 	Slices []discoveryv1.EndpointSlice
-	// Led are the Services of the control plane that lead to edges, by name. Nil: unknown.
+	// Led are the Services of the control plane that forward to edges, by name. Nil: unknown.
 	Led map[string]bool
 	// events are Warning events of both namespaces, and others. eventsUnread says which are missing, in whole sentences.
 	events       []corev1.Event
@@ -279,7 +279,7 @@ func (f Facts) edge(n network.Network, e network.Edge) Edge {
 	return out
 }
 
-// unavailableSince is since when an edge is unavailable, as the operator saw it. Nil: unknown.
+// unavailableSince is when an edge became unavailable, as the operator saw it. Nil: unknown.
 func (f Facts) unavailableSince(deployment string) *time.Time {
 	if f.Stored == nil {
 		return nil

@@ -239,7 +239,7 @@ func TestStatusWithoutReach(t *testing.T) {
 	}
 }
 
-// TestStatusOldReport: what an edge reported that does not report any more is unknown, and so is a yes that rests on it.
+// TestStatusOldReport: the last state of an edge that no longer reports is unknown, and so is a yes that rests on it.
 func TestStatusOldReport(t *testing.T) {
 	at := func(age time.Duration) Report {
 		f := blueFacts()

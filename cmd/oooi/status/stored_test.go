@@ -80,7 +80,7 @@ func TestStatusWithoutReport(t *testing.T) {
 	}
 }
 
-// TestStatusOfOneNamespace: without the HostedCluster, what the operator stored tells whether nodes boot.
+// TestStatusOfOneNamespace: without the HostedCluster, what the operator stored reports whether nodes boot.
 func TestStatusOfOneNamespace(t *testing.T) {
 	at := func(change func(*Facts, *explain.Report)) Report {
 		f := blueFacts()

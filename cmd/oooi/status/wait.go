@@ -36,7 +36,7 @@ func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan t
 	for {
 		all, err := ask.read(limited, api)
 		if err == nil || limited.Err() == nil || failed == nil && last == nil {
-			failed = err // That the time is over is no cause, unless there is no other.
+			failed = err // The end of the time is a cause only if there is no other.
 		}
 		if err == nil || len(all) > 0 && limited.Err() == nil {
 			last, at = all, time.Now()
@@ -98,7 +98,7 @@ func (ask Request) read(ctx context.Context, api client.Reader) ([]Report, error
 	return all, failed
 }
 
-// verdict is the error that leads to the exit code: nil if nodes of all can boot.
+// verdict is the error that decides the exit code: nil if nodes of all can boot.
 func verdict(all []Report) error {
 	for _, r := range all {
 		if r.Boot.Answer != explain.Yes {

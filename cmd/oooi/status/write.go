@@ -132,7 +132,7 @@ func longTable(w io.Writer, head string, all bool, rows, important [][]string, s
 	command.Line(w, "  %s. --all shows each.", sentence)
 }
 
-// silence tells since when an edge has not reported, or is unavailable. Empty: it has reported, or it is unknown.
+// silence says since when an edge has not reported, or is unavailable. Empty: it has reported, or it is unknown.
 func (e Edge) silence() string {
 	switch {
 	case e.ReportedLast != nil:

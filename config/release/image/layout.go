@@ -83,7 +83,7 @@ func Load(dir string) (m Multi, ref name.Tag, err error) {
 // It is an error if it names another one: a released tag never changes.
 func (m Multi) Push(ctx context.Context, ref name.Tag, options ...remote.Option) error {
 	options = append(options, remote.WithContext(ctx))
-	// Who asks a registry for an image of a repository that the first push makes can be told that this is denied.
+	// A registry may answer "denied" for an image of a repository that the first push creates.
 	if err := m.unmoved(ref, options); err != nil && !answered(err, http.StatusUnauthorized, http.StatusForbidden) {
 		return err
 	}
@@ -108,7 +108,7 @@ func (m Multi) Push(ctx context.Context, ref name.Tag, options ...remote.Option)
 	return nil
 }
 
-// unmoved tells whether ref can name this image: a registry has no such tag, or it names this image.
+// unmoved reports whether ref can name this image: a registry has no such tag, or it names this image.
 func (m Multi) unmoved(ref name.Tag, options []remote.Option) error {
 	switch there, err := remote.Head(ref, options...); {
 	case err == nil && there.Digest.String() != m.Digest:
@@ -119,7 +119,7 @@ func (m Multi) unmoved(ref name.Tag, options []remote.Option) error {
 	return nil
 }
 
-// answered tells whether a registry refused a request with one of those codes.
+// answered reports whether a registry refused a request with one of those codes.
 func answered(err error, codes ...int) bool {
 	var answer *transport.Error
 	return errors.As(err, &answer) && slices.Contains(codes, answer.StatusCode)

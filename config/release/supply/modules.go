@@ -1,4 +1,4 @@
-// Package supply tells what a program of the project is made of: the modules that are linked into it, with their
+// Package supply says what a program of the project is made of: the modules that are linked into it, with their
 // licenses, and its SBOM. This file finds the modules.
 package supply
 
@@ -101,7 +101,7 @@ func licensesIn(dir string) (licenses, texts []string, err error) {
 	return licenses, texts, nil
 }
 
-// isLegal tells whether a file of this name, in capitals, must go with copies of its module.
+// isLegal reports whether a file of this name, in capitals, must go with copies of its module.
 func isLegal(name string) bool {
 	return slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE"}, func(p string) bool { return strings.HasPrefix(name, p) })
 }

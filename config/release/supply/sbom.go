@@ -49,7 +49,7 @@ func WriteSBOM(w io.Writer, file string, known []Module, version string, created
 const (
 	// tool is the creator of SBOMs.
 	tool = "https://github.com/cldmnky/oooi/config/release"
-	// supplier publishes the programs. Who supplies a module is not known.
+	// supplier publishes the programs. The supplier of a module is not known.
 	supplier = "cldmnky"
 )
 

@@ -83,7 +83,7 @@ func callerOf(caller netip.AddrPort, account, asked string, listen uint16) []any
 	return out
 }
 
-// take reports whether a line of source may be logged. It logs how many lines the former period missed.
+// take reports whether a line of source may be logged. It logs how many lines the previous period missed.
 func (l *TunnelLog) take(limit *namedLimit, most int, source netip.Addr, now time.Time) bool {
 	l.mu.Lock()
 	missed := limit.turn(now)

@@ -24,7 +24,7 @@ type Admission struct {
 	CutOff CutOff
 	// Missing is why the edge does not serve the whole plan, nil if it does.
 	Missing error
-	// Read: the kernel told what it has, now or before. Otherwise nothing is decided: an Envoy that runs
+	// Read: the kernel reported what it has, now or before. Otherwise nothing is decided: an Envoy that runs
 	// must keep what it has.
 	Read bool
 	// Open are the plan's addresses that may be served, sorted.
@@ -95,7 +95,7 @@ func Refuse(v source.View, err error) Admission {
 	return Admission{Network: v.Network, Missing: err, Read: true}
 }
 
-// Keep admits of a view what last admitted, because of err: the kernel does not tell what it has. It
+// Keep admits of a view what last admitted, because of err: the kernel does not report what it has. It
 // admits no address that last did not.
 func Keep(last Admission, v source.View, err error) Admission {
 	out := Admit(v, last.CutOff, func(a netip.Addr) error {
@@ -152,9 +152,8 @@ func listenerNames(n network.Network) []string {
 // CutOff maps each unreachable backend to the reason.
 type CutOff map[string]error
 
-// CutOffBackends returns n's backends in the control plane that the pod network does not
-// lead to: neither to their Service nor to any of their pods. Endpoints returns the pods
-// of a backend.
+// CutOffBackends returns n's backends in the control plane without a route through the pod network:
+// neither to their Service nor to any of their pods. Endpoints returns the pods of a backend.
 func CutOffBackends(routes serving.Routes, device string, n network.Network, endpoints func(network.Backend) []netip.AddrPort) CutOff {
 	at := func(what string, a netip.Addr) error { return routes.CutOff(n, device, serving.PlaceOf(what, a)) }
 	out := CutOff{}

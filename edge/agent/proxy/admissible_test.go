@@ -183,8 +183,8 @@ func TestProxyBearsASlowEnvoy(t *testing.T) {
 	g.Expect(serves()).To(MatchError(ContainSubstring("Envoy does not answer")))
 }
 
-// TestWhatCannotBeReadClosesNothing: the kernel does not tell its routes or addresses for a moment. What is
-// served goes on, an address that was not served waits, and the edge says why it is not ready.
+// TestWhatCannotBeReadClosesNothing: the kernel does not report its routes or addresses for a moment. What is
+// served continues, an address that was not served waits, and the edge says why it is not ready.
 func TestWhatCannotBeReadClosesNothing(t *testing.T) {
 	g := NewWithT(t)
 	unread := serving.Unread{Err: errors.New("netlink: no buffer space available")}

@@ -19,8 +19,7 @@ import (
 const (
 	// darkInterval is how often Envoy is asked for the health of backends.
 	darkInterval = 5 * time.Second
-	// darkAfter is how long no endpoint of a backend can be used until that is reported: a restart is
-	// no news.
+	// darkAfter is how long no endpoint of a backend can be used until that is reported: a restart is not news.
 	darkAfter = 10 * time.Second
 	// darkUntil is how long one can be used until the backend is no longer reported. Envoy tries an
 	// endpoint of which it only knows that it failed after 30 s at most.
@@ -39,7 +38,7 @@ type DarkBackend struct {
 // DarkBackends are those of an edge, by name. The zero value has seen nothing.
 type DarkBackends map[string]DarkBackend
 
-// dark tells which of the backends of n that Envoy has cannot be used, by name. One without endpoints counts if no
+// dark says which of the backends of n that Envoy has cannot be used, by name. One without endpoints counts if no
 // node boots without it: others may have no pods on purpose, and names of external hosts need not resolve.
 func dark(n network.Network, seen map[string]admin.BackendHealth) map[string]bool {
 	out := map[string]bool{}

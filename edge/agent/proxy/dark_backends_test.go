@@ -57,7 +57,7 @@ func TestDark(t *testing.T) {
 	g.Expect(dark(n, seen)).NotTo(HaveKey("kube-apiserver:6443"), "Envoy does not have it yet")
 }
 
-// TestHealthOfBackends: a real Envoy tells which endpoints of the API server answer. The metric is as docs/metrics.md has
+// TestHealthOfBackends: a real Envoy says which endpoints of the API server answer. The metric is as docs/metrics.md has
 // it, and a backend without an endpoint that answers is reported.
 func TestHealthOfBackends(t *testing.T) {
 	g := NewWithT(t)

@@ -74,7 +74,7 @@ type Proxy struct {
 	envoy serving.Debounce
 }
 
-// admit returns what may be served now. What the kernel does not tell changes nothing.
+// admit returns what may be served now. What the kernel does not report changes nothing.
 func (p *Proxy) admit() Admission {
 	v := p.Source.Current()
 	routes, err := p.Interface.Routes()
@@ -105,7 +105,7 @@ func (p *Proxy) admit() Admission {
 // admissible listeners. It requires less than follows. A plan change, a refused listener
 // or an address that only the next pod has must not make both edges unserving: then
 // neither takes over. For the same reason Envoy may be slow for a moment. While the kernel has
-// told nothing yet, an Envoy serves that has a listener of the plan: a former proxy configured it.
+// told nothing yet, an Envoy serves that has a listener of the plan: a previous proxy configured it.
 func (p *Proxy) serves(a Admission, some error, asked, now time.Time) (err error) {
 	if a.Read && a.Missing != nil && len(a.Network.Listeners) == 0 {
 		return a.Missing
@@ -138,7 +138,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 				p.Log.Warn("backends unreachable, closing their connections", "err", cutOff)
 			}
 		}
-		// Connections of listeners that are not admissible any more live on.
+		// Connections of listeners that are no longer admissible live on.
 		p.Gate.Serve(p.Source.Current().Network)
 		if a.Read {
 			p.Server.Serve(resources.New(a.Network, p.Options, a.CutOff.Close(resources.EndpointsOf(a.Network, p.Backends))))

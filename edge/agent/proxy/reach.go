@@ -26,7 +26,7 @@ const (
 // hangs keeps the connections that it was given, and if the others have fewer, they get
 // all further ones. Checks would be good and prove nothing. So all connections of a check
 // stay open until each is answered. And while a check that was answered is not
-// closed, no later check is a proof. Nor is one while an older check is open for hungTicks:
+// closed, no later check is a proof. The same is true while an older check is open for hungTicks:
 // the other workers have closed their connections of that one, and so have fewer. One case
 // is not seen: a worker hangs after it closed a connection, and before it counts that.
 type Reach struct {
@@ -41,7 +41,7 @@ type Reach struct {
 	good int
 }
 
-// Tick takes in that failover.Interval has passed. Missed ticks are not repeated, so an
+// Tick records that failover.Interval has passed. Missed ticks are not repeated, so an
 // edge that was suspended loses nothing. Begin: a check is due, and begins at this tick.
 func (r Reach) Tick() (next Reach, begin bool) {
 	r.tick++
@@ -57,10 +57,10 @@ func (r Reach) Tick() (next Reach, begin bool) {
 // Now returns the number of the last tick.
 func (r Reach) Now() int { return r.tick }
 
-// Answered takes in that each connection of the check that began at a tick was answered.
+// Answered records that each connection of the check that began at a tick was answered.
 func (r Reach) Answered(began int) Reach { return r.with(began, true) }
 
-// Closed takes in that Envoy has closed each connection of the check that began at a tick.
+// Closed records that Envoy has closed each connection of the check that began at a tick.
 // Proof: the check proves that the API server is reached. A lost API server is reached again
 // with a check of less than one tick: slow answers must not make the edge's level go up and
 // down.

@@ -53,7 +53,7 @@ func (k *unreadKernel) reads() {
 	k.changed = make(chan struct{})
 }
 
-// TestAProxyThatStartsClosesNothingUnread: an Envoy serves when its proxy starts again, and the kernel does not tell what it
+// TestAProxyThatStartsClosesNothingUnread: an Envoy serves when its proxy starts again, and the kernel does not report what it
 // has at first. Envoy keeps its listeners, so VMs are served. The edge is not ready, and says why.
 func TestAProxyThatStartsClosesNothingUnread(t *testing.T) {
 	g := NewWithT(t)

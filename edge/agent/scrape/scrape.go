@@ -36,7 +36,7 @@ const (
 	scrapeAgain = time.Second
 )
 
-// programLabel is the label of the program that a metric is of.
+// programLabel is the label of the program that a metric belongs to.
 const programLabel = "program"
 
 // A Scrape gathers the metrics of an edge.

@@ -26,7 +26,7 @@ const (
 var (
 	// ErrUnsynchronized is why an edge has no time to tell.
 	ErrUnsynchronized = errors.New("no program on the node synchronizes its clock, or it is not synchronized yet")
-	// ErrInaccurate is why clients refuse the time that an edge tells.
+	// ErrInaccurate is why clients refuse the time that an edge reports.
 	ErrInaccurate = errors.New("clients refuse the clock: it may be wrong by more than 1s, since no program has corrected it for half an hour")
 )
 
@@ -46,13 +46,13 @@ func whyNot(s ntp.State, err error) error {
 
 // A ClockWatch is what is known about the clock. The zero value has never seen it.
 type ClockWatch struct {
-	// wrong is since when the clock is not right, with breaks below clockSteadyFor. Zero: it is right.
-	// right is since when it is right again. Zero: it is not.
+	// wrong is when the clock became wrong, ignoring breaks below clockSteadyFor. Zero: it is right.
+	// right is when it became right again. Zero: it is not.
 	wrong, right time.Time
 }
 
-// Next takes in whether the clock is right at now: why is why not. Steady: the operator must know
-// so from now on. Otherwise what the operator knows still counts.
+// Next records whether the clock is right at now; why is the reason if it is not. Steady: report this state to the
+// operator. Otherwise the last report still holds.
 func (w ClockWatch) Next(why error, now time.Time) (next ClockWatch, steady bool) {
 	if now.Before(w.wrong) || now.Before(w.right) {
 		w = ClockWatch{wrong: now} // The clock was set back.
@@ -76,7 +76,7 @@ func (w ClockWatch) Next(why error, now time.Time) (next ClockWatch, steady bool
 
 // FollowClock reads the clock every few seconds until ctx ends. It calls report at each change of what the operator
 // must know: why clients do not follow the clock, nil if they do. A clock that is right is reported
-// at once, another one when that lasts. Until then a former report counts.
+// at once, another one when that lasts. Until then a previous report counts.
 func FollowClock(ctx context.Context, clock ntp.Clock, log *slog.Logger, report func(why error)) {
 	tick := time.NewTicker(serving.RecheckInterval)
 	defer tick.Stop()

@@ -29,7 +29,7 @@ func TestWhichClocksClientsFollow(t *testing.T) {
 	g.Expect(whyNot(ntp.State{Synchronized: true}, unread)).To(MatchError(unread))
 }
 
-// TestAClockIsReportedOnceItLasts: a restart of the program that synchronizes the clock is no news.
+// TestAClockIsReportedOnceItLasts: a restart of the program that synchronizes the clock is not news.
 func TestAClockIsReportedOnceItLasts(t *testing.T) {
 	// What the operator must know after each second: (r)ight, (w)rong, or what was known before (-).
 	type seen struct {
@@ -65,7 +65,7 @@ func TestAClockIsReportedOnceItLasts(t *testing.T) {
 	}
 }
 
-// TestFollowClock: until something is certain, what a former container stored counts. So a restart
+// TestFollowClock: until something is certain, what a previous container stored counts. So a restart
 // on a node whose clock is not synchronized does not withdraw the Warning.
 func TestFollowClock(t *testing.T) {
 	type report struct {

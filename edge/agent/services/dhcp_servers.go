@@ -87,7 +87,7 @@ func (d *DHCPServers) Run(ctx context.Context) {
 	}
 }
 
-// saw takes in a choice. A new server's MAC is looked up soon.
+// saw records a choice. A new server's MAC is looked up soon.
 func (d *DHCPServers) saw(c choice, check *time.Timer) {
 	if !c.server.Is4() {
 		return

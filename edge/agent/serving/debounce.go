@@ -22,7 +22,7 @@ type Debounce struct {
 	Silent time.Time
 }
 
-// Next takes in the result of a question that was asked at asked. The error is why the
+// Next records the result of a question that was asked at asked. The error is why the
 // server does not serve at now, nil if it does.
 func (d Debounce) Next(err error, asked, now time.Time) (Debounce, error) {
 	if !health.Unanswered(err) {

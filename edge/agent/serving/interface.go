@@ -41,7 +41,7 @@ func (i Interface) Changed() <-chan struct{} {
 	return i.Watcher.Changed()
 }
 
-// An Unread is why the kernel did not tell what it has. It is no reason to end what is served.
+// An Unread is why the kernel did not report what it has. It is not a reason to end what is served.
 type Unread struct{ Err error }
 
 // Error implements error.
@@ -50,7 +50,7 @@ func (u Unread) Error() string { return u.Err.Error() }
 // Unwrap returns the reason.
 func (u Unread) Unwrap() error { return u.Err }
 
-// snapshot returns an Unread if the kernel does not tell. That the interface is gone is known.
+// snapshot returns an Unread if the kernel does not report. A missing interface is not Unread.
 func (i Interface) snapshot() (s device.Snapshot, err error) {
 	if i.Watcher == nil {
 		s, err = device.Read(i.Name)

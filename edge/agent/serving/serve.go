@@ -149,7 +149,7 @@ func While(ctx context.Context, s *Status, log *slog.Logger, triggers Triggers, 
 }
 
 // serveOnce runs serve until it ends or admissible returns an error. It returns the
-// reason. What the kernel does not tell is no reason.
+// reason. A value that the kernel does not report is not a reason.
 func serveOnce(ctx context.Context, s *Status, triggers Triggers, admissible func() error, serve func(context.Context, func()) error) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()

@@ -33,7 +33,7 @@ type Host struct {
 	by []string
 }
 
-// Note takes in a host that a VM named, and reports whether it is new. An empty witness is the
+// Note records a host that a VM named, and reports whether it is new. An empty witness is the
 // edge itself. If there are too many hosts, the least credible one gives way.
 func (s Hosts) Note(u reported.UsedAddress, witness string, now time.Time) (out Hosts, isNew bool) {
 	out = slices.Clone(s)
@@ -56,7 +56,7 @@ func (x Host) compare(y Host) int {
 	return cmp.Or(len(y.by)-len(x.by), known(y)-known(x), y.last.Compare(x.last))
 }
 
-// Learn takes in the MACs that the kernel has.
+// Learn records the MACs that the kernel has.
 func (s Hosts) Learn(table []device.Neighbor) Hosts {
 	out := slices.Clone(s)
 	for i := range out {

@@ -1,4 +1,4 @@
-// Package simulation plays faults against the decisions of edge/failover. It has no
+// Package simulation runs the decisions of edge/failover against simulated faults. It has no
 // product code. Its tests run two edges of one network, and the VMs that route through
 // them, on a clock of its own: a minute takes some milliseconds.
 //

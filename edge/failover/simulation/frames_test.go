@@ -31,7 +31,7 @@ func (p *pod) broadcast(times int, vms func(*vm), pods func(*pod)) {
 	p.w.after(time.Second, func() { p.broadcast(times-1, vms, pods) })
 }
 
-// hears takes in a request that names the sender's edge address.
+// hears handles a request that names the sender's edge address.
 func (p *pod) hears(by *pod) { p.hearsFrom(by, (*neighbor).named) }
 
 func (p *pod) hearsFrom(by *pod, as func(*neighbor, *pod)) {

@@ -161,7 +161,7 @@ func (n *neighbor) again() {
 	}
 }
 
-// answered takes in an answer that was sent to this host.
+// answered records an answer that was sent to this host.
 func (n *neighbor) answered(by *pod) {
 	known := n.to()
 	if n.state == none || known != nil && known != by && n.w.now-n.updated <= lockTime {
@@ -173,7 +173,7 @@ func (n *neighbor) answered(by *pod) {
 	}
 }
 
-// named takes in a request whose sender names the address: an announcement, if it is the
+// named handles a request whose sender names the address: an announcement, if it is the
 // next-hop VIP.
 func (n *neighbor) named(by *pod) {
 	known := n.to()

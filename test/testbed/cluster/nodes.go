@@ -155,7 +155,7 @@ func (r Runtime) copyImages(ctx context.Context, from Runtime) error {
 	in.Close()
 	if err == nil {
 		_, err = host.Output(load)
-		out.Close() // ends an export that has no reader any more
+		out.Close() // ends an export that no longer has a reader
 		if failed := export.Wait(); failed != nil {
 			err = errors.Join(err, fmt.Errorf("export: %w: %s", failed, complaint.String()))
 		}
@@ -164,7 +164,7 @@ func (r Runtime) copyImages(ctx context.Context, from Runtime) error {
 }
 
 // NodeDown pulls the network cable of the node of that number, 2 or higher: what runs
-// on it continues, but is unreachable. A node that is down already is no error.
+// on it continues, but is unreachable. A node that is down already is not an error.
 func (c *Cluster) NodeDown(number int) error { return c.plug(number, false) }
 
 // NodeUp plugs the cable in again. It does not wait until the node is Ready, which

@@ -15,7 +15,7 @@ import (
 
 const apiServer = "kube-apiserver"
 
-// StopAPIServer ends the API server as a crash does. None that runs is no error.
+// StopAPIServer ends the API server as a crash does. None that runs is not an error.
 func (c *Cluster) StopAPIServer(ctx context.Context) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

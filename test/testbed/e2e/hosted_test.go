@@ -1,6 +1,6 @@
 // This file shows the main job for every publishing strategy: a worker on the VLAN
 // joins through the edge, finds what is published and nothing else, and all of it
-// goes when it is not wanted any more.
+// goes when it is no longer wanted.
 
 package e2e
 

@@ -78,7 +78,7 @@ func (o Outsider) Ask(ctx context.Context, name string) (addresses []netip.Addr,
 	return addresses, answer.Rcode, nil
 }
 
-// Dial dials as the host does: names are those that the edges tell.
+// Dial dials as the host does: names are those that the edges report.
 func (o Outsider) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -39,7 +39,7 @@ func (b bed) oooi(t *testing.T) func(code int, args ...string) string {
 	}
 }
 
-// testWhoCarries: status tells which of two edges VMs use. Check evicts the edge that its own pod uses, which may be the other
+// testWhoCarries: status says which of two edges VMs use. Check evicts the edge that its own pod uses, which may be the other
 // one. Then VMs use the one that is left.
 func testWhoCarries(t *testing.T, s *stage) {
 	g, oooi := NewWithT(t), s.oooi(t)
@@ -73,7 +73,7 @@ func testWhoCarries(t *testing.T, s *stage) {
 	g.Eventually(carries).WithPolling(time.Second).Should(Equal(now))
 }
 
-// testTried: a pod of the management cluster plays a VM, and leaves nothing behind. The OAuth server of a test
+// testTried: a pod of the management cluster acts as a VM, and leaves nothing behind. The OAuth server of a test
 // cluster does not run. flags are further ones of the command.
 func testTried(t *testing.T, b bed, h Hosted, flags ...string) {
 	g := NewWithT(t)

@@ -35,11 +35,11 @@ import (
 //go:embed guest-crds.txt
 var guestCRDs string
 
-// guestIngress is what the ingress operator makes where its router is published at node ports, as on KubeVirt: the Service, without a router behind
+// hostedIngress is what the ingress operator makes where its router is published at node ports, as on KubeVirt: the Service, without a router behind
 // it. HyperShift reads the port from it.
 //
 //go:embed manifests/guest-ingress.yaml
-var guestIngress []byte
+var hostedIngress []byte
 
 // guestNamespaces are made by the cluster version operator; the hosted cluster's configuration operator writes into them.
 //
@@ -171,7 +171,7 @@ func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
 		return err
 	}
 	h.say("%s: its API server serves", name)
-	for _, manifest := range [][]byte{first, bytes.Join([][]byte{crds, foreign}, []byte("\n---\n")), bytes.Join([][]byte{config, guestIngress}, []byte("\n---\n"))} {
+	for _, manifest := range [][]byte{first, bytes.Join([][]byte{crds, foreign}, []byte("\n---\n")), bytes.Join([][]byte{config, hostedIngress}, []byte("\n---\n"))} {
 		var last error
 		err := wait.PollUntilContextTimeout(ctx, 3*time.Second, await.Patience, true, func(ctx context.Context) (bool, error) {
 			last = h.guestApply(ctx, name, manifest) // CRDs are not served at once

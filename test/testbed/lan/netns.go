@@ -66,7 +66,7 @@ func shareNetNSDir() error {
 }
 
 // DeleteNetNS removes the name; the namespace goes with its last process. None of
-// that name is no error.
+// that name is not an error.
 func DeleteNetNS(name string) error {
 	if err := netns.DeleteNamed(name); err != nil && !errors.Is(err, os.ErrNotExist) {
 		// a file that was made but never mounted upon, by one who was killed between the two

@@ -81,7 +81,7 @@ func (r Router) connect(address, host netip.Prefix) error {
 	return InNetNS(r.NetNS, func() error { return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644) })
 }
 
-// UnplugRouter removes a router and the host behind it. None of that name is no error.
+// UnplugRouter removes a router and the host behind it. None of that name is not an error.
 func UnplugRouter(name string) error {
 	if _, err := os.Stat(NetNSPath(name)); err == nil {
 		// its port is free at once: a namespace goes some time after its name

@@ -92,7 +92,7 @@ func CgroupNames() []string {
 }
 
 // RemoveCgroup kills every process in the cgroups of that name and removes them
-// with all beneath. None is no error.
+// with all beneath. None is not an error.
 func RemoveCgroup(name string) error {
 	const patience = time.Minute // a killed process leaves its cgroup a little later
 	var err error

@@ -22,7 +22,7 @@ import (
 
 // SwitchOff ends every process of the machine and removes its namespaces, its
 // interfaces, its cgroups (all called name) and dir. A machine that is not there
-// is no error.
+// is not an error.
 func SwitchOff(ctx context.Context, name, dir string) error {
 	path := lan.NetNSPath(name)
 	gone := func() (bool, error) {
