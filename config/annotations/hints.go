@@ -15,8 +15,7 @@ import (
 
 // warnings returns the policy that warns about keys, as YAML.
 func warnings() string {
-	p := policy{name: admission.AnnotationKeys, action: "Warn", variables: variables(), comment: `
-# Warns about annotations of oooi that have no effect. The write succeeds.`}
+	p := policy{Name: admission.AnnotationKeys, Action: "Warn", Variables: variables(), Comment: `# Warns about annotations of oooi that have no effect. The write succeeds.`}
 	places := map[string]string{}
 	for _, k := range settings.Keys() {
 		places[k.Name] = k.On.String()
@@ -25,7 +24,7 @@ func warnings() string {
 	for _, name := range slices.Sorted(maps.Keys(places)) {
 		pairs = append(pairs, quote(name)+": "+quote(places[name]))
 	}
-	p.variables = append(p.variables,
+	p.Variables = append(p.Variables,
 		named{"unknown", "variables.changed.filter(k, !(k in variables.judged))"},
 		named{"places", "{" + strings.Join(pairs, ",\n") + "}"},
 		named{"misplaced", "variables.unknown.filter(k, k in variables.places)"},
@@ -47,9 +46,9 @@ const similar = "k.size() <= n.size() + 1 && k.size() >= n.size() - 1 &&\n" +
 // warn adds a warning for the keys in a variable.
 func (p *policy) warn(variable string, cause problem.Cause, args map[string]string) {
 	m := message{key: "k", args: args}
-	p.validations = append(p.validations, validation{
-		expression: "variables." + variable + ".size() == 0",
-		message:    fmt.Sprintf("variables.%s.map(k, %s).join(' ')", variable, m.text(cause)),
-		fallback:   "an annotation of oooi has no effect",
+	p.Validations = append(p.Validations, validation{
+		Expression: "variables." + variable + ".size() == 0",
+		Message:    fmt.Sprintf("variables.%s.map(k, %s).join(' ')", variable, m.text(cause)),
+		Fallback:   "an annotation of oooi has no effect",
 	})
 }

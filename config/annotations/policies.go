@@ -21,17 +21,17 @@ const (
 )
 
 // A named is a CEL expression with a name.
-type named struct{ name, expression string }
+type named struct{ Name, Expression string }
 
-// A validation is a rule that is violated if expression is false. message is an expression for the
-// text, and fallback is the text if message cannot be evaluated.
-type validation struct{ expression, message, fallback string }
+// A validation is a rule that is violated if Expression is false. Message is an expression for the
+// text, and Fallback is the text if Message cannot be evaluated.
+type validation struct{ Expression, Message, Fallback string }
 
 // A policy is one ValidatingAdmissionPolicy, and its binding.
 type policy struct {
-	comment, name, action string
-	variables             []named
-	validations           []validation
+	Comment, Name, Action string
+	Variables             []named
+	Validations           []validation
 }
 
 // Files returns the policies as YAML, by their paths below the root of the project.
@@ -44,8 +44,7 @@ func Files() map[string]string {
 
 // denials returns the policy that denies values, as YAML.
 func denials() string {
-	p := policy{name: admission.Annotations, action: "Deny", variables: variables(), comment: `
-# Denies values of annotations that oooi would refuse, with the message of its condition. It checks a
+	p := policy{Name: admission.Annotations, Action: "Deny", Variables: variables(), Comment: `# Denies values of annotations that oooi would refuse, with the message of its condition. It checks a
 # value only when it is set or changed, so it blocks no other update.`}
 	for _, k := range settings.Keys() {
 		p.judge(k.Name, k, fmt.Sprintf("%s in variables.judged", quote(k.Name)))
@@ -112,13 +111,13 @@ func (p *policy) judge(name string, k settings.Key, when string) {
 		messages = append(messages, fmt.Sprintf("[%s].filter(l, l.size() <= %d)\n.map(l, l.filter(e, [e.trim()].exists(v, %s)))\n"+
 			".filter(f, f.size() > 0).map(f, f[0].trim()).map(v, %s)", entries, longestList, violated, message{key: "k"}.denial(r)))
 	}
-	p.variables = append(p.variables, named{variable, fmt.Sprintf(
+	p.Variables = append(p.Variables, named{variable, fmt.Sprintf(
 		"variables.judged.filter(k, %s).map(k, [variables.annotations[%s + k].trim()].map(v,\n%s)[0])\n.filter(l, l.size() > 0)",
 		concerns, quote(settings.Prefix), strings.Join(messages, " +\n"))})
-	p.validations = append(p.validations, validation{
-		expression: fmt.Sprintf("!(%s) || variables.%s.size() == 0", when, variable),
-		message:    fmt.Sprintf("%s ? variables.%s[0][0] : ''", when, variable),
-		fallback:   "annotation " + name + " has an invalid value",
+	p.Validations = append(p.Validations, validation{
+		Expression: fmt.Sprintf("!(%s) || variables.%s.size() == 0", when, variable),
+		Message:    fmt.Sprintf("%s ? variables.%s[0][0] : ''", when, variable),
+		Fallback:   "annotation " + name + " has an invalid value",
 	})
 }
 

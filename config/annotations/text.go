@@ -4,10 +4,12 @@
 package annotations
 
 import (
+	_ "embed"
 	"fmt"
 	"maps"
 	"regexp"
 	"strings"
+	"text/template"
 
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -99,82 +101,29 @@ func (m message) argument(name string) string {
 	return text
 }
 
-const head = `# Generated from the table in hcp/settings by make golden. DO NOT EDIT.
-#%s
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata:
-  name: %s
-  labels:
-    app.kubernetes.io/name: oooi
-spec:
-  # Without a verdict the write succeeds, and the condition reports what is invalid.
-  failurePolicy: Ignore
-  matchConstraints:
-    matchPolicy: Equivalent
-    namespaceSelector: {}
-    objectSelector: {}
-    resourceRules:
-    - apiGroups: [hypershift.openshift.io]
-      apiVersions: ["*"]
-      resources: [hostedclusters, nodepools]
-      operations: [CREATE, UPDATE]
-      scope: "*"
-    - apiGroups: [k8s.cni.cncf.io]
-      apiVersions: ["*"]
-      resources: [network-attachment-definitions]
-      operations: [CREATE, UPDATE]
-      scope: "*"
-    - apiGroups: [""]
-      apiVersions: ["*"]
-      resources: [services]
-      operations: [CREATE, UPDATE]
-      scope: "*"
-`
-
-const binding = `---
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata:
-  name: %s
-  labels:
-    app.kubernetes.io/name: oooi
-spec:
-  policyName: %[1]s
-  validationActions: [%[2]s]
-`
+//go:embed policy.tmpl
+var policyText string
 
 // yaml returns the policy and its binding.
 func (p policy) yaml() string {
+	t := template.Must(template.New("policy").Funcs(template.FuncMap{
+		"quote":  func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" },
+		"indent": func(s string) string { return "      " + strings.ReplaceAll(s, "\n", "\n      ") },
+	}).Parse(policyText))
 	var b strings.Builder
-	fmt.Fprintf(&b, head, strings.ReplaceAll(p.comment, "\n#\n", "\n"), p.name)
-	section := func(title string, all []named) {
-		fmt.Fprintf(&b, "  %s:\n", title)
-		for _, n := range all {
-			fmt.Fprintf(&b, "  - name: %s\n    expression: |-\n%s", n.name, indent(n.expression))
-		}
+	if err := t.Execute(&b, p); err != nil {
+		panic("annotations: a policy is always text: " + err.Error())
 	}
-	section("matchConditions", []named{
+	return b.String()
+}
+
+// Conditions are those of every policy.
+func (policy) Conditions() []named {
+	return []named{
 		{"not-deleted", "!has(object.metadata.deletionTimestamp)"},
 		{"not-written-by-oooi", "!(" + own() + ")"},
 		{"not-copied-from-a-hosted-cluster", "!(" + copied() + ")"},
 		{"not-too-many-annotations", fmt.Sprintf("object.metadata.?annotations.orValue({}).size() <= %d", mostAnnotations)},
 		{"sets-an-annotation", "object.metadata.?annotations.orValue({}).exists(k, " + changed("k") + ")"},
-	})
-	section("variables", p.variables)
-	b.WriteString("  validations:\n")
-	for _, v := range p.validations {
-		fmt.Fprintf(&b, "  - expression: |-\n%s    message: %s\n    messageExpression: |-\n%s",
-			indent(v.expression), yamlQuote(v.fallback), indent(v.message))
 	}
-	fmt.Fprintf(&b, binding, p.name, p.action)
-	return b.String()
-}
-
-// yamlQuote returns s as a YAML string.
-func yamlQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
-
-// indent returns lines as the text of a YAML block.
-func indent(text string) string {
-	return "      " + strings.ReplaceAll(text, "\n", "\n      ") + "\n"
 }

@@ -1,177 +1,136 @@
-// This file decides which files the bundle has, from what kustomize makes of
-// config/olm. It never writes.
+// This file fills in the templates of the bundle, and of the sample for OLM v1. It never writes.
 
 package main
 
 import (
+	"bytes"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
+	"text/template"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
+
+	"github.com/cldmnky/oooi/hcp/settings"
 )
 
-// The package as a catalog knows it.
-const (
-	packageName = "oooi"
-	channel     = "candidate"
-	// operator and keeper are the programs in the CSV: the names of their Deployments and
-	// ServiceAccounts, and of the ClusterRoles that are bound to these.
-	operator = "oooi"
-	keeper   = "oooi-admission"
-)
+//go:embed *.tmpl icon.svg all:constant
+var sources embed.FS
 
-// An installation is config/olm, by what the bundle does with it.
-type installation struct {
-	// namespace is the operator's.
-	namespace corev1.Namespace
-	// deployments are those of operator and keeper, in this order.
-	deployments []appsv1.Deployment
-	// clusterRules are what each ServiceAccount may do everywhere, by its name.
-	clusterRules map[string][]rbacv1.PolicyRule
-	// rules are what each ServiceAccount may do in the operator's namespace, by its name.
-	rules map[string][]rbacv1.PolicyRule
-	// shipped are the ClusterRoles that the operator binds at run time.
-	shipped []rbacv1.ClusterRole
-	// budgets are the PodDisruptionBudgets. The Operator Lifecycle Manager chooses their namespace.
-	budgets []policyv1.PodDisruptionBudget
-}
+// extensionFile is the sample for OLM v1 below the root of the project.
+const extensionFile = "config/samples/clusterextension.yaml"
 
-// generate is every file of the bundle, by its path below bundle/.
+// generate is every file that this program writes, by its path below root.
 func generate(root string) (map[string][]byte, error) {
 	in, err := read(filepath.Join(root, "config", "olm"))
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{
-		"metadata/annotations.yaml":   marshal(map[string]any{"annotations": labels()}),
-		"tests/scorecard/config.yaml": []byte(scorecard),
+	files := map[string][]byte{}
+	for name, source := range map[string]string{
+		"bundle/manifests/oooi.clusterserviceversion.yaml": "clusterserviceversion.tmpl", extensionFile: "clusterextension.tmpl",
+	} {
+		if files[name], err = fill(source, in); err != nil {
+			return nil, err
+		}
 	}
-	icon, err := filepath.Abs(filepath.Join(root, "config", "bundle", "icon.svg"))
-	if err != nil {
-		return nil, err
+	for _, role := range in.Shipped {
+		files["bundle/manifests/"+role.Name+".clusterrole.yaml"] = marshal(role)
 	}
-	csv, err := serviceVersion(in, icon)
-	if err != nil {
-		return nil, err
-	}
-	files["manifests/"+packageName+".clusterserviceversion.yaml"] = marshal(csv)
-	for _, role := range in.shipped {
-		files["manifests/"+role.Name+".clusterrole.yaml"] = marshal(role)
-	}
-	for _, b := range in.budgets {
+	for _, b := range in.Budgets {
 		b.Namespace = ""
-		files["manifests/"+b.Name+".poddisruptionbudget.yaml"] = marshal(b)
+		files["bundle/manifests/"+b.Name+".poddisruptionbudget.yaml"] = marshal(b)
 	}
-	return files, nil
-}
-
-// version is that of the operator's image, such as "0.1.0". Everything else has it from there.
-func (in installation) version() string {
-	image := in.deployments[0].Spec.Template.Spec.Containers[0].Image
-	return strings.TrimPrefix(image[strings.LastIndex(image, ":")+1:], "v")
-}
-
-// read builds dir and sorts what it holds. Something the bundle has no place
-// for is an error, so that it is not left out unseen.
-func read(dir string) (installation, error) {
-	in := installation{clusterRules: map[string][]rbacv1.PolicyRule{}, rules: map[string][]rbacv1.PolicyRule{}}
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
-	if err != nil {
-		return in, err
-	}
-	for _, r := range built.Resources() {
-		text, err := r.AsYAML()
-		if err != nil {
-			return in, err
-		}
-		if err := in.add(r.GetKind(), r.GetName(), text); err != nil {
-			return in, fmt.Errorf("%s %s: %w", r.GetKind(), r.GetName(), err)
-		}
-	}
-	slices.SortFunc(in.deployments, func(a, b appsv1.Deployment) int { return strings.Compare(a.Name, b.Name) })
-	return in, nil
-}
-
-func (in *installation) add(kind, name string, text []byte) error {
-	switch kind {
-	case "Namespace":
-		// The console creates it as the CSV suggests.
-		return yaml.UnmarshalStrict(text, &in.namespace)
-	case "ServiceAccount", "ClusterRoleBinding", "RoleBinding":
-		// The Operator Lifecycle Manager makes these from the CSV.
-		return nil
-	case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
-		// The keeper applies them.
-		return nil
-	case "Deployment":
-		d := appsv1.Deployment{}
-		err := yaml.UnmarshalStrict(text, &d)
-		in.deployments = append(in.deployments, d)
-		return err
-	case "PodDisruptionBudget":
-		b := policyv1.PodDisruptionBudget{}
-		err := yaml.UnmarshalStrict(text, &b)
-		in.budgets = append(in.budgets, b)
-		return err
-	case "Role":
-		role := rbacv1.Role{}
-		err := yaml.UnmarshalStrict(text, &role)
-		account := operator
-		if name == keeper {
-			account = keeper
-		}
-		in.rules[account] = append(in.rules[account], role.Rules...)
-		return err
-	case "ClusterRole":
-		role := rbacv1.ClusterRole{}
-		if err := yaml.UnmarshalStrict(text, &role); err != nil {
+	return files, fs.WalkDir(sources, "constant", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
 			return err
 		}
-		if name == operator || name == keeper {
-			in.clusterRules[name] = role.Rules
-		} else {
-			in.shipped = append(in.shipped, role)
+		files["bundle"+strings.TrimPrefix(path, "constant")], err = sources.ReadFile(path)
+		return err
+	})
+}
+
+// Icon is the icon in a catalog, in base64.
+func (installation) Icon() (string, error) {
+	icon, err := sources.ReadFile("icon.svg")
+	return base64.StdEncoding.EncodeToString(icon), err
+}
+
+// Prefix is that of the keys of annotations.
+func (installation) Prefix() string { return settings.Prefix }
+
+// Keys are the annotations.
+func (installation) Keys() []settings.Key { return settings.Keys() }
+
+// fill returns the objects of a template as YAML. The comment before the first of several objects stays.
+func fill(name string, in installation) ([]byte, error) {
+	t, err := template.New(name).Option("missingkey=error").Funcs(template.FuncMap{"json": func(v any) (string, error) {
+		text, err := yaml.YAMLToJSON(marshal(v))
+		return string(text), err
+	}}).ParseFS(sources, name)
+	if err != nil {
+		return nil, err
+	}
+	var text, out bytes.Buffer
+	if err := t.Execute(&text, in); err != nil {
+		return nil, err
+	}
+	head, objects, several := strings.Cut(text.String(), "\n---\n")
+	if !several {
+		head, objects = "", text.String()
+	} else {
+		out.WriteString(head + "\n")
+	}
+	for object := range strings.SplitSeq(objects, "\n---\n") {
+		tree, err := yaml.YAMLToJSON([]byte(object))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		return nil
+		if several {
+			out.WriteString("---\n")
+		}
+		out.Write(marshal(json.RawMessage(tree)))
 	}
-	return fmt.Errorf("the bundle has no place for this kind")
+	return out.Bytes(), nil
 }
 
-// labels are the bundle image's, which metadata/annotations.yaml repeats.
-func labels() map[string]string {
-	return map[string]string{
-		"operators.operatorframework.io.bundle.mediatype.v1":       "registry+v1",
-		"operators.operatorframework.io.bundle.manifests.v1":       "manifests/",
-		"operators.operatorframework.io.bundle.metadata.v1":        "metadata/",
-		"operators.operatorframework.io.bundle.package.v1":         packageName,
-		"operators.operatorframework.io.bundle.channels.v1":        channel,
-		"operators.operatorframework.io.bundle.channel.default.v1": channel,
-		"operators.operatorframework.io.test.mediatype.v1":         "scorecard+v1",
-		"operators.operatorframework.io.test.config.v1":            "tests/scorecard/",
-		// 4.18 is Kubernetes 1.31: minKubeVersion says the same.
-		"com.redhat.openshift.versions": "v4.18",
+// marshal is v as YAML without what is null or a status.
+func marshal(v any) []byte {
+	text, err := json.Marshal(v)
+	var tree any
+	if err == nil {
+		err = json.Unmarshal(text, &tree)
 	}
+	if m, ok := tree.(map[string]any); ok {
+		// Typed objects carry a status that a manifest must not.
+		delete(m, "status")
+	}
+	var out []byte
+	if err == nil {
+		out, err = yaml.Marshal(withoutNulls(tree))
+	}
+	if err != nil {
+		panic("bundle: what we build is always YAML: " + err.Error())
+	}
+	return out
 }
 
-// scorecard selects the one test that has something to look at without a CRD.
-const scorecard = `apiVersion: scorecard.operatorframework.io/v1alpha3
-kind: Configuration
-metadata:
-  name: config
-stages:
-- parallel: true
-  tests:
-  - entrypoint: [scorecard-test, olm-bundle-validation]
-    image: quay.io/operator-framework/scorecard-test:v1.42.2
-    labels:
-      suite: olm
-      test: olm-bundle-validation-test
-`
+func withoutNulls(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, x any) bool { return x == nil })
+		for k, x := range v {
+			v[k] = withoutNulls(x)
+		}
+	case []any:
+		for i, x := range v {
+			v[i] = withoutNulls(x)
+		}
+	}
+	return v
+}

@@ -3,12 +3,12 @@ module github.com/cldmnky/oooi/config/bundle
 go 1.26.3
 
 require (
-	github.com/blang/semver/v4 v4.0.0
+	github.com/blang/semver/v4 v4.0.0 // indirect
 	github.com/google/go-cmp v0.7.0
 	github.com/onsi/gomega v1.39.0
 	github.com/operator-framework/api v0.44.0
 	k8s.io/api v0.37.2
-	k8s.io/apimachinery v0.37.2
+	k8s.io/apimachinery v0.37.2 // indirect
 	sigs.k8s.io/kustomize/api v0.21.1
 	sigs.k8s.io/kustomize/kyaml v0.21.1
 	sigs.k8s.io/yaml v1.6.0

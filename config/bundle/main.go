@@ -1,5 +1,5 @@
 // Command bundle writes bundle/, the operator's package for the Operator Lifecycle Manager
-// (registry+v1), from config/ and the texts in this directory, and the sample that installs it with
+// (registry+v1), from config/ and the templates in this directory, and the sample that installs it with
 // OLM v1. Neither is edited by hand; a test checks that they are current. It runs in this directory (`make
 // bundle`), which is a Go module of its own, so that the operator does not depend on its
 // dependencies.
@@ -24,12 +24,11 @@ func write(root string) error {
 	if err != nil {
 		return err
 	}
-	out := filepath.Join(root, "bundle")
-	if err := os.RemoveAll(out); err != nil {
+	if err := os.RemoveAll(filepath.Join(root, "bundle")); err != nil {
 		return err
 	}
 	for name, text := range files {
-		path := filepath.Join(out, name)
+		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
@@ -37,9 +36,5 @@ func write(root string) error {
 			return err
 		}
 	}
-	in, err := read(filepath.Join(root, "config", "olm"))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(root, extensionFile), extension(in), 0o644)
+	return nil
 }

@@ -20,7 +20,17 @@ func TestKrew(t *testing.T) {
 	in := fixture(t)
 	out, err := assemble(t.Context(), in)
 	g.Expect(err).NotTo(HaveOccurred())
-	var p krewPlugin
+	var p struct {
+		APIVersion, Kind string
+		Metadata         map[string]string
+		Spec             struct {
+			Version, Homepage, ShortDescription, Description string
+			Platforms                                        []struct {
+				Selector         struct{ MatchLabels map[string]string }
+				URI, SHA256, Bin string
+			}
+		}
+	}
 	g.Expect(yaml.UnmarshalStrict(out.files["assets/oooi.krew.yaml"], &p)).To(Succeed())
 	g.Expect(p.Spec.Version).To(MatchRegexp(`^v\d+\.\d+\.\d+`))
 	g.Expect(p.Spec.Platforms).To(HaveLen(5))

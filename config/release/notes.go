@@ -3,12 +3,15 @@
 package main
 
 import (
+	"bytes"
+	"embed"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"text/template"
 )
 
 // section returns the text of a version's section in changelog, and what follows it. Its heading begins with the version.
@@ -43,21 +46,27 @@ func (r *release) notes(changelog, goVersion string) ([]byte, error) {
 	}
 	// Links of CHANGELOG.md are relative to the root of the repository. The release's page is elsewhere.
 	changes = strings.ReplaceAll(changes, "](docs/", "]("+repository+"/blob/"+r.version+"/docs/")
-	var b strings.Builder
-	fmt.Fprintf(&b, "# oooi %s\n\n%s\n\n## Install\n\n", r.build, strings.TrimSpace(changes))
 	page := repository + "/releases/download/" + r.version + "/"
 	if r.registry != namespace {
 		page = assets
 	}
-	fmt.Fprintf(&b, "    kubectl apply -f %sinstall.yaml\n\n", page)
-	fmt.Fprintf(&b, "With the Operator Lifecycle Manager, apply `olm.yaml` in its place. All ways to install: [docs/install.md](%s/blob/%s/docs/install.md).\n\n", repository, r.version)
-	b.WriteString("## Images\n\nEach image is for amd64 and arm64. The SBOM of a program is a referrer of its image.\n\n| image | digest |\n| --- | --- |\n")
-	for _, p := range r.images {
-		fmt.Fprintf(&b, "| `%s:%s` | `%s` |\n", p.repository, r.tag(), p.Digest)
+	return fill("notes.tmpl", map[string]any{
+		"build": r.build, "version": r.version, "tag": r.tag(), "go": goVersion, "changes": strings.TrimSpace(changes), "page": page, "images": r.images,
+	})
+}
+
+//go:embed *.tmpl
+var templates embed.FS
+
+// fill returns the text of a template with values.
+func fill(name string, values map[string]any) ([]byte, error) {
+	t, err := template.New(name).Option("missingkey=error").ParseFS(templates, name)
+	if err != nil {
+		return nil, err
 	}
-	b.WriteString("\n## Check\n\n    sha256sum --check --ignore-missing SHA256SUMS\n\n")
-	fmt.Fprintf(&b, "Compiled with Go %s. With that version, `make release-dry-run` at this commit gives the same digests.\n", goVersion)
-	return []byte(b.String()), nil
+	var out bytes.Buffer
+	err = t.Execute(&out, values)
+	return out.Bytes(), err
 }
 
 // table writes what is published, where, and how large it is. Images are as a node pulls them, for one platform.
@@ -75,7 +84,7 @@ func (r *release) table(w io.Writer) error {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "image %s, %s\t%s\t%s\n", p.name, d.Platform.Architecture, p.repository+":"+r.tag(), megabytes(size))
+			fmt.Fprintf(out, "image %s, %s\t%s\t%s\n", p.name, d.Platform.Architecture, p.Repository+":"+r.tag(), megabytes(size))
 		}
 	}
 	page := "page of the release " + r.version

@@ -58,7 +58,7 @@ func (r release) store(dir string) error {
 
 // storeImage writes an image of the release to a directory below dir.
 func (r release) storeImage(p publication, dir string) error {
-	ref, err := name.NewTag(p.repository + ":" + r.tag())
+	ref, err := name.NewTag(p.Repository + ":" + r.tag())
 	if err == nil {
 		err = p.Store(filepath.Join(dir, p.name), ref)
 	}

@@ -41,12 +41,12 @@ type input struct {
 // A publication is an image and the place that it is published at.
 type publication struct {
 	image.Multi
-	// name such as "oooi", and repository, such as "ghcr.io/cldmnky/oooi".
-	name, repository string
+	// name such as "oooi", and Repository, such as "ghcr.io/cldmnky/oooi".
+	name, Repository string
 }
 
 // reference is what users name.
-func (p publication) reference() string { return p.repository + "@" + p.Digest }
+func (p publication) reference() string { return p.Repository + "@" + p.Digest }
 
 // A release is everything that is published. Paths are those in the directory of the release.
 type release struct {
@@ -58,7 +58,7 @@ type release struct {
 
 // add adds an image.
 func (r *release) add(name string, multi image.Multi) publication {
-	p := publication{Multi: multi, name: name, repository: r.registry + "/" + name}
+	p := publication{Multi: multi, name: name, Repository: r.registry + "/" + name}
 	r.images = append(r.images, p)
 	return p
 }
@@ -159,12 +159,8 @@ func (r *release) addManifests(ctx context.Context, in input) error {
 	}
 	pinned.Replaces = strings.TrimPrefix(before(in.changelog, in.version), "v")
 	var install bytes.Buffer
-	for _, text := range in.install {
-		object, err := catalog.Pin(text, refs)
-		if err != nil {
-			return err
-		}
-		install.WriteString("---\n" + string(object))
+	for _, object := range in.install {
+		install.WriteString("---\n" + catalog.Pin(string(object), refs))
 	}
 	r.files[assets+"install.yaml"] = install.Bytes()
 	r.put("bundle/", pinned.Files)
@@ -224,7 +220,7 @@ func (r *release) addNotes(in input) error {
 	}
 	r.files[assets+"SHA256SUMS"] = []byte(sums.String())
 	for _, p := range r.images {
-		fmt.Fprintf(&sums, "%s  %s\n", strings.TrimPrefix(p.Digest, "sha256:"), p.repository)
+		fmt.Fprintf(&sums, "%s  %s\n", strings.TrimPrefix(p.Digest, "sha256:"), p.Repository)
 	}
 	r.files[subjects] = []byte(sums.String())
 	notes, err := r.notes(in.changelog, in.std.Version)

@@ -185,7 +185,7 @@ func TestPublish(t *testing.T) {
 	g.Expect(publish(t.Context(), dir, io.Discard)).To(Succeed())
 	g.Expect(out.images).To(HaveLen(5), "three programs, the bundle and the catalog")
 	for _, p := range out.images {
-		ref, err := name.ParseReference(p.repository + ":" + in.version)
+		ref, err := name.ParseReference(p.Repository + ":" + in.version)
 		g.Expect(err).NotTo(HaveOccurred())
 		index, err := remote.Index(ref)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -234,7 +234,7 @@ func catalogFromRegistry(t *testing.T, opm catalog.Opm, out release) {
 	g.Expect(cmp.Diff(want, of(render("oooi-catalog")))).To(BeEmpty())
 	rendered := string(render("oooi-bundle", "--migrate-level", "bundle-object-to-csv-metadata"))
 	bundle := out.images[slices.IndexFunc(out.images, func(p publication) bool { return p.name == "oooi-bundle" })]
-	rendered = strings.ReplaceAll(rendered, bundle.repository+":"+out.version, bundle.reference())
+	rendered = strings.ReplaceAll(rendered, bundle.Repository+":"+out.version, bundle.reference())
 	sorted := cmpopts.SortSlices(func(a, b any) bool { return fmt.Sprint(a) < fmt.Sprint(b) }) // opm sorts images by their registry
 	g.Expect(cmp.Diff(want[2:], of([]byte(rendered)), sorted)).To(BeEmpty())
 }

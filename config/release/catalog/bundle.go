@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ type Bundle struct {
 	Icon Icon
 	// Labels are those of the bundle's image.
 	Labels map[string]string
-	// Images are the references to container images: of the Deployments, and relatedImages.
+	// Images are the references to container images, as relatedImages lists them.
 	Images []string
 }
 
@@ -52,17 +53,6 @@ type serviceVersion struct {
 		Version       string                   `json:"version"`
 		Icon          []Icon                   `json:"icon"`
 		RelatedImages []struct{ Image string } `json:"relatedImages"`
-		Install       struct {
-			Spec struct {
-				Deployments []struct {
-					Spec struct {
-						Template struct {
-							Spec struct{ Containers []struct{ Image string } }
-						}
-					}
-				}
-			}
-		}
 	} `json:"spec"`
 }
 
@@ -100,11 +90,6 @@ func (b *Bundle) parse() error {
 		return fmt.Errorf("%s: the package, its version or its icon is missing", name)
 	}
 	b.Version, b.Icon, b.Description = csv.Spec.Version, csv.Spec.Icon[0], csv.Metadata.Annotations["description"]
-	for _, d := range csv.Spec.Install.Spec.Deployments {
-		for _, c := range d.Spec.Template.Spec.Containers {
-			b.Images = append(b.Images, c.Image)
-		}
-	}
 	for _, r := range csv.Spec.RelatedImages {
 		b.Images = append(b.Images, r.Image)
 	}
@@ -122,24 +107,20 @@ func (b Bundle) versionName(version string) string { return b.Name + ".v" + vers
 
 // At returns the bundle as that of another version: a test of upgrades needs one.
 func (b Bundle) At(version string) (Bundle, error) {
-	var tree map[string]any
-	if err := yaml.Unmarshal(b.Files[b.serviceVersionPath()], &tree); err != nil {
-		return Bundle{}, err
-	}
-	for section, fields := range map[string]map[string]any{"metadata": {"name": b.versionName(version)}, "spec": {"version": version}} {
-		found, ok := tree[section].(map[string]any)
-		if !ok {
-			return Bundle{}, fmt.Errorf("%s: no %s", b.serviceVersionPath(), section)
-		}
-		maps.Copy(found, fields)
-	}
-	text, err := yaml.Marshal(tree)
-	if err != nil {
-		return Bundle{}, err
-	}
+	return b.rewritten(strings.NewReplacer(
+		"\n  name: "+b.versionName(b.Version)+"\n", "\n  name: "+b.versionName(version)+"\n",
+		"\n  version: "+b.Version+"\n", "\n  version: "+version+"\n"))
+}
+
+// rewritten returns the bundle with its manifests rewritten.
+func (b Bundle) rewritten(by *strings.Replacer) (Bundle, error) {
 	out := b
 	out.Files, out.Images = maps.Clone(b.Files), nil
-	out.Files[b.serviceVersionPath()] = text
+	for name, text := range b.Files {
+		if strings.HasPrefix(name, "manifests/") {
+			out.Files[name] = []byte(by.Replace(string(text)))
+		}
+	}
 	return out, out.parse()
 }
 
@@ -173,45 +154,15 @@ func (b Bundle) Digests(built map[string]string) (map[string]string, error) {
 }
 
 // Pin returns the bundle with each image by the reference that refs has for it.
-func (b Bundle) Pin(refs map[string]string) (Bundle, error) {
-	out := b
-	out.Files, out.Images = maps.Clone(b.Files), nil
-	for name, text := range b.Files {
-		if !strings.HasPrefix(name, "manifests/") {
-			continue
-		}
-		pinned, err := Pin(text, refs)
-		if err != nil {
-			return Bundle{}, fmt.Errorf("%s: %w", name, err)
-		}
-		out.Files[name] = pinned
-	}
-	return out, out.parse()
-}
+func (b Bundle) Pin(refs map[string]string) (Bundle, error) { return b.rewritten(replacer(refs)) }
 
-// Pin returns the object in text, as YAML, with each string that is a key of refs replaced.
-func Pin(text []byte, refs map[string]string) ([]byte, error) {
-	var tree any
-	if err := yaml.Unmarshal(text, &tree); err != nil {
-		return nil, err
-	}
-	return yaml.Marshal(replaced(tree, refs))
-}
+// Pin returns a manifest with each image by the reference that refs has for it.
+func Pin(text string, refs map[string]string) string { return replacer(refs).Replace(text) }
 
-func replaced(v any, refs map[string]string) any {
-	switch v := v.(type) {
-	case string:
-		if ref, ok := refs[v]; ok {
-			return ref
-		}
-	case map[string]any:
-		for k, x := range v {
-			v[k] = replaced(x, refs)
-		}
-	case []any:
-		for i, x := range v {
-			v[i] = replaced(x, refs)
-		}
+func replacer(refs map[string]string) *strings.Replacer {
+	var pairs []string
+	for _, from := range slices.Backward(slices.Sorted(maps.Keys(refs))) { // of two that begin alike, the longer is first
+		pairs = append(pairs, from, refs[from])
 	}
-	return v
+	return strings.NewReplacer(pairs...)
 }

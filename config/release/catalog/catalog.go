@@ -6,6 +6,7 @@ package catalog
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"fmt"
 	"maps"
 	"os"
@@ -19,8 +20,10 @@ import (
 // template is the name of the catalog's template, which opm calls a basic one.
 const template = "basic.yaml"
 
-// openShift are the versions whose catalogs get the operator. The first is Kubernetes 1.31, as minKubeVersion.
-func openShift() []string { return []string{"v4.18", "v4.19", "v4.20", "v4.21"} }
+// ci tells the community catalog's pipeline what to do with the operator.
+//
+//go:embed ci.yaml
+var ci []byte
 
 // An object is an entry of a catalog or of its template.
 type object map[string]any
@@ -125,10 +128,8 @@ func (b Bundle) Community() (Files, error) {
 	if out[dir+"catalog-templates/"+template], err = b.Template(""); err != nil {
 		return nil, err
 	}
-	out[dir+"ci.yaml"], err = yaml.Marshal(object{"reviewers": []string{"cldmnky"}, "fbc": object{
-		"enabled": true, "version_promotion_strategy": "review-needed",
-		"catalog_mapping": []object{{"template_name": template, "type": "olm.template.basic", "catalog_names": openShift()}}}})
-	return out, err
+	out[dir+"ci.yaml"] = ci
+	return out, nil
 }
 
 // WriteTo writes the files to dir.

@@ -1,0 +1,142 @@
+// This file reads what kustomize makes of config/olm.
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+// The programs in the ClusterServiceVersion: the names of their Deployments and ServiceAccounts, and of the ClusterRoles
+// that are bound to these.
+const (
+	operator = "oooi"
+	keeper   = "oooi-admission"
+)
+
+// An installation is config/olm, by what the bundle does with it. The templates use its fields and methods.
+type installation struct {
+	// Namespace is the operator's.
+	Namespace corev1.Namespace
+	// Deployments are those of operator and keeper, in this order.
+	Deployments []appsv1.Deployment
+	// ClusterRules are what each ServiceAccount may do everywhere, by its name.
+	ClusterRules map[string][]rbacv1.PolicyRule
+	// Rules are what each ServiceAccount may do in the operator's namespace, by its name.
+	Rules map[string][]rbacv1.PolicyRule
+	// Shipped are the ClusterRoles that the operator binds at run time.
+	Shipped []rbacv1.ClusterRole
+	// Budgets are the PodDisruptionBudgets. The Operator Lifecycle Manager chooses their namespace.
+	Budgets []policyv1.PodDisruptionBudget
+}
+
+// Version is that of the operator's image, such as "0.1.0". Everything else has it from there.
+func (in installation) Version() string {
+	image := in.Deployments[0].Spec.Template.Spec.Containers[0].Image
+	return strings.TrimPrefix(image[strings.LastIndex(image, ":")+1:], "v")
+}
+
+// An image is one that a mirror must hold.
+type image struct {
+	Name  string `json:"name"`
+	Image string `json:"image"`
+}
+
+// Images are the operator's own image, and then every RELATED_IMAGE_ of the operator.
+func (in installation) Images() ([]image, error) {
+	manager := in.Deployments[0].Spec.Template.Spec.Containers[0]
+	out := []image{{operator, manager.Image}}
+	for _, e := range manager.Env {
+		if name, ok := strings.CutPrefix(e.Name, "RELATED_IMAGE_"); ok {
+			out = append(out, image{strings.ToLower(name), e.Value})
+		}
+	}
+	if len(out) == 1 {
+		return nil, fmt.Errorf("the operator names no RELATED_IMAGE_")
+	}
+	return out, nil
+}
+
+// Granted are all rights that the bundle gives.
+func (in installation) Granted() []rbacv1.PolicyRule {
+	var rules []rbacv1.PolicyRule
+	for _, name := range []string{operator, keeper} {
+		rules = slices.Concat(rules, in.Rules[name], in.ClusterRules[name])
+	}
+	for _, role := range in.Shipped {
+		rules = append(rules, role.Rules...)
+	}
+	return slices.CompactFunc(rules, func(a, b rbacv1.PolicyRule) bool { return a.String() == b.String() })
+}
+
+// read builds dir and sorts what it holds. Something the bundle has no place
+// for is an error, so that it is not left out unseen.
+func read(dir string) (installation, error) {
+	in := installation{ClusterRules: map[string][]rbacv1.PolicyRule{}, Rules: map[string][]rbacv1.PolicyRule{}}
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		return in, err
+	}
+	for _, r := range built.Resources() {
+		text, err := r.AsYAML()
+		if err != nil {
+			return in, err
+		}
+		if err := in.add(r.GetKind(), text); err != nil {
+			return in, fmt.Errorf("%s %s: %w", r.GetKind(), r.GetName(), err)
+		}
+	}
+	slices.SortFunc(in.Deployments, func(a, b appsv1.Deployment) int { return strings.Compare(a.Name, b.Name) })
+	return in, nil
+}
+
+func (in *installation) add(kind string, text []byte) error {
+	switch kind {
+	case "Namespace": // The console creates it as the CSV suggests.
+		return yaml.UnmarshalStrict(text, &in.Namespace)
+	case "ServiceAccount", "ClusterRoleBinding", "RoleBinding": // The Operator Lifecycle Manager makes these from the CSV.
+		return nil
+	case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding": // The keeper applies them.
+		return nil
+	case "Deployment":
+		return appendTo(&in.Deployments, text)
+	case "PodDisruptionBudget":
+		return appendTo(&in.Budgets, text)
+	case "Role":
+		var role rbacv1.Role
+		err := yaml.UnmarshalStrict(text, &role)
+		account := operator
+		if role.Name == keeper {
+			account = keeper
+		}
+		in.Rules[account] = append(in.Rules[account], role.Rules...)
+		return err
+	case "ClusterRole":
+		var role rbacv1.ClusterRole
+		err := yaml.UnmarshalStrict(text, &role)
+		if role.Name == operator || role.Name == keeper {
+			in.ClusterRules[role.Name] = role.Rules
+		} else {
+			in.Shipped = append(in.Shipped, role)
+		}
+		return err
+	}
+	return fmt.Errorf("the bundle has no place for this kind")
+}
+
+// appendTo appends the object in text to all.
+func appendTo[T any](all *[]T, text []byte) error {
+	var object T
+	err := yaml.UnmarshalStrict(text, &object)
+	*all = append(*all, object)
+	return err
+}
