@@ -137,7 +137,7 @@ func testAccess(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Expect(none).NotTo(Or(HaveKey("Service "+wire.AccessObject), HaveKey("NetworkPolicy "+wire.AccessObject)))
 
 	h.annotate(t, "management-access", "nodes:10250")
-	g.Eventually(func() any { return h.get(t, service) }).WithTimeout(patience).ShouldNot(BeNil())
+	g.Eventually(func() any { return h.get(t, service) }).ShouldNot(BeNil())
 	has := func() []string {
 		d, names := &appsv1.Deployment{}, []string{}
 		g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: h.edge()}, d)).To(Succeed())
@@ -149,19 +149,19 @@ func testAccess(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Eventually(func() []string {
 		g.Expect(h.allServe(t, h.deployments(t, "vlan100"))).To(Succeed(), "one edge at a time gets it")
 		return has()
-	}).WithTimeout(patience).Should(ContainElement(wire.Access))
+	}).Should(ContainElement(wire.Access))
 	h.edgeServes(t)
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring("AccessOpened"), ContainSubstring("nodes:10250"), Not(ContainSubstring("AnnotationUnknown"))))
+	g.Eventually(h.says(t)).Should(And(ContainSubstring("AccessOpened"), ContainSubstring("nodes:10250"), Not(ContainSubstring("AnnotationUnknown"))))
 	h.wellServed(t)
 	g.Expect(h.get(t, policy)).To(BeNil(), "no namespace is named")
 	edge := h.snapshot(t)["Deployment "+h.edge()]
 
 	h.annotate(t, "management-access", "nodes:10250,22=192.168.100.20:22")
 	h.annotate(t, "management-access-from", "backup,tools")
-	g.Eventually(func() []corev1.ServicePort { return spec().Ports }).WithTimeout(patience).Should(ConsistOf(
+	g.Eventually(func() []corev1.ServicePort { return spec().Ports }).Should(ConsistOf(
 		And(HaveField("Port", int32(3128)), HaveField("TargetPort", intstr.FromInt32(3128))), And(HaveField("Port", int32(22)), HaveField("TargetPort", intstr.FromInt32(22)))))
-	g.Eventually(func() any { return h.get(t, policy) }).WithTimeout(patience).ShouldNot(BeNil())
-	g.Eventually(func() int { return len(lets().Ingress[0].Ports) }).WithTimeout(patience).Should(Equal(2))
+	g.Eventually(func() any { return h.get(t, policy) }).ShouldNot(BeNil())
+	g.Eventually(func() int { return len(lets().Ingress[0].Ports) }).Should(Equal(2))
 	g.Expect(lets().Ingress[0].From[0].NamespaceSelector.MatchExpressions[0].Values).To(Equal([]string{"backup", "tools"}))
 	h.wellServed(t)
 	g.Expect(h.snapshot(t)).To(HaveKeyWithValue("Deployment "+h.edge(), edge), "another value recreates no edge")
@@ -174,29 +174,29 @@ func testAccess(t *testing.T, s *apiServer, r *Reconciler) {
 	was, let := spec(), lets()
 	live := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: wire.AccessObject}}
 	g.Expect(s.admin.Patch(t.Context(), live, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"selector":{"app":"etcd"}}}`)))).To(Succeed())
-	g.Eventually(spec).WithTimeout(patience).Should(Equal(was), "it leads to edges again")
+	g.Eventually(spec).Should(Equal(was), "it leads to edges again")
 	opened := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: wire.AccessObject}}
 	g.Expect(s.admin.Patch(t.Context(), opened, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"ingress":[{}]}}`)))).To(Succeed())
-	g.Eventually(lets).WithTimeout(patience).Should(Equal(let), "it admits only whom the user named again")
+	g.Eventually(lets).Should(Equal(let), "it admits only whom the user named again")
 	g.Expect(s.admin.Delete(t.Context(), opened)).To(Succeed())
-	g.Eventually(lets).WithTimeout(patience).Should(Equal(let))
+	g.Eventually(lets).Should(Equal(let))
 
 	g.Expect(s.admin.Patch(t.Context(), live, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":null}}`)))).To(Succeed())
 	h.annotate(t, "management-access", "")
-	g.Eventually(func() any { return h.get(t, service) }).WithTimeout(patience).Should(BeNil(), "with its labels or without")
-	g.Eventually(func() any { return h.get(t, policy) }).WithTimeout(patience).Should(BeNil())
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring("management-access-from has no effect"), Not(ContainSubstring("AccessOpened"))))
+	g.Eventually(func() any { return h.get(t, service) }).Should(BeNil(), "with its labels or without")
+	g.Eventually(func() any { return h.get(t, policy) }).Should(BeNil())
+	g.Eventually(h.says(t)).Should(And(ContainSubstring("management-access-from has no effect"), Not(ContainSubstring("AccessOpened"))))
 	g.Expect(h.plan(t)).NotTo(ContainSubstring(`"access": {`))
 
 	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: wire.AccessObject}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 53}}}}
 	g.Expect(s.admin.Create(t.Context(), foreign)).To(Succeed())
 	h.annotate(t, "management-access", "nodes:22")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring("NotApplied"), "a Service of others is not taken")
+	g.Eventually(h.says(t)).Should(ContainSubstring("NotApplied"), "a Service of others is not taken")
 	g.Expect(spec().Selector).To(BeEmpty())
 	g.Expect(s.admin.Delete(t.Context(), foreign)).To(Succeed())
-	g.Eventually(func() map[string]string { return spec().Selector }).WithTimeout(patience).Should(Equal(was.Selector))
+	g.Eventually(func() map[string]string { return spec().Selector }).Should(Equal(was.Selector))
 	h.annotate(t, "network", "none")
-	g.Eventually(func() map[string]string { return h.snapshot(t) }).WithTimeout(patience).Should(BeEmpty())
+	g.Eventually(func() map[string]string { return h.snapshot(t) }).Should(BeEmpty())
 }
 
 // testThiefOpens makes the Service and the NetworkPolicy of management access lead elsewhere, or other Services.
@@ -204,8 +204,8 @@ func testThiefOpens(t *testing.T, s thief, h hosted) {
 	g := NewWithT(t)
 	h.annotate(t, "management-access", "nodes:10250")
 	h.annotate(t, "management-access-from", "backup")
-	g.Eventually(func() any { return h.get(t, ownObject{own.ServiceKind, wire.AccessObject}) }).WithTimeout(patience).ShouldNot(BeNil())
-	g.Eventually(func() any { return h.get(t, ownObject{own.NetworkPolicyKind, wire.AccessObject}) }).WithTimeout(patience).ShouldNot(BeNil())
+	g.Eventually(func() any { return h.get(t, ownObject{own.ServiceKind, wire.AccessObject}) }).ShouldNot(BeNil())
+	g.Eventually(func() any { return h.get(t, ownObject{own.NetworkPolicyKind, wire.AccessObject}) }).ShouldNot(BeNil())
 	ofEdges := wire.NetworkLabels(wire.NameEdge, h.network("vlan100"))
 	at := func(port int32) corev1.ServiceSpec {
 		return corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: ofEdges, Ports: []corev1.ServicePort{{Protocol: corev1.ProtocolTCP, Port: port, TargetPort: intstr.FromInt32(port)}}}
@@ -272,5 +272,5 @@ func testThiefOpens(t *testing.T, s thief, h hosted) {
 	}
 	h.annotate(t, "management-access", "")
 	h.annotate(t, "management-access-from", "")
-	g.Eventually(func() any { return h.get(t, ownObject{own.ServiceKind, wire.AccessObject}) }).WithTimeout(patience).Should(BeNil())
+	g.Eventually(func() any { return h.get(t, ownObject{own.ServiceKind, wire.AccessObject}) }).Should(BeNil())
 }

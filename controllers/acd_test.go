@@ -65,7 +65,7 @@ func TestAddressesAreAskedForFirst(t *testing.T) {
 	g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameACD: 1}))
 	g.Expect(kindsOf(d.Desired)).To(ContainElements("ConfigMap", "ServiceAccount", "NetworkAttachmentDefinition"), "who asks needs them")
 	g.Expect(kindsOf(d.Desired)).NotTo(ContainElement("PodDisruptionBudget"))
-	g.Expect(d.Again).To(BeNumerically("<=", decide.EdgesEnd))
+	g.Expect(d.Again).To(BeNumerically("<=", 75*time.Second))
 	ask := w.Edges[0].Name
 
 	setEdge(&w, ask, running)

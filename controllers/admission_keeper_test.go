@@ -142,10 +142,10 @@ func testKeeperIsReady(t *testing.T, s *apiServer) {
 	ended := make(chan error, 1)
 	go func() { ended <- k.Run(ctx) }()
 	ready := func() error { return k.Ready(nil) }
-	g.Eventually(ready).WithTimeout(patience).Should(MatchError(ContainSubstring("forbidden")))
+	g.Eventually(ready).Should(MatchError(ContainSubstring("forbidden")))
 	rights.ResourceVersion = ""
 	g.Expect(s.admin.Create(t.Context(), rights)).To(Succeed())
-	g.Eventually(ready).WithTimeout(patience).Should(Succeed())
+	g.Eventually(ready).Should(Succeed())
 	stop()
 	g.Expect(<-ended).To(Succeed())
 }

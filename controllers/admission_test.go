@@ -78,7 +78,7 @@ func testEdgesKeepToTheirLeases(t *testing.T, s *apiServer) {
 		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: labels}}
 	}
 	leader := lease("kube-controller-manager", nil)
-	g.Eventually(func() error { return edge.Create(t.Context(), leader.DeepCopy(), client.DryRunAll) }).WithTimeout(patience).
+	g.Eventually(func() error { return edge.Create(t.Context(), leader.DeepCopy(), client.DryRunAll) }).
 		Should(MatchError(ContainSubstring("begins with oooi.")), "RBAC allows it, the policy does not")
 
 	for _, name := range []string{"oooi.clusters.vlan100.192.168.100.10", "oooi-report.oooi-edge-clusters-vlan100-1"} {
@@ -305,9 +305,9 @@ func testPolicyCheck(t *testing.T, s *apiServer) {
 		})
 	}
 	run(c.Start)
-	g.Eventually(inForce).WithTimeout(patience).Should(Equal(each(0)))
+	g.Eventually(inForce).Should(Equal(each(0)))
 	run(k.Run)
-	g.Eventually(inForce).WithTimeout(patience).Should(Equal(each(1)))
+	g.Eventually(inForce).Should(Equal(each(1)))
 
 	renamed := *c
 	renamed.Account.Name = "renamed"

@@ -78,5 +78,5 @@ func (s *apiServer) removeHosted(t *testing.T) {
 			g.Expect(client.IgnoreAlreadyExists(s.admin.Create(ctx, p.Binding.DeepCopy()))).To(Succeed())
 		}
 	}
-	g.Eventually(s.invalidAnnotation).WithTimeout(patience).Should(MatchError(ContainSubstring("ValidatingAdmissionPolicy '" + admission.Annotations + "'")))
+	g.Eventually(s.invalidAnnotation).Should(MatchError(ContainSubstring("ValidatingAdmissionPolicy '" + admission.Annotations + "'")))
 }

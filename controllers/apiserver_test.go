@@ -86,7 +86,7 @@ func (s *apiServer) awaitPolicies(t *testing.T) {
 	s.bindEdges(t, "oooi-system")
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "oooi-system", Name: "foreign"}}
 	for who, c := range map[string]client.Client{admission.Operator: s.asOperator(t), admission.EdgeLeases: edge} {
-		g.Eventually(func() error { return c.Create(t.Context(), lease.DeepCopy(), client.DryRunAll) }).WithTimeout(patience).
+		g.Eventually(func() error { return c.Create(t.Context(), lease.DeepCopy(), client.DryRunAll) }).
 			Should(MatchError(ContainSubstring("ValidatingAdmissionPolicy '" + who + "'")))
 	}
 	for _, o := range []client.Object{&rbacv1.RoleBinding{}, &rbacv1.Role{}} {
@@ -111,7 +111,7 @@ func (s *apiServer) acceptInvalidAnnotations(t *testing.T) {
 	g := NewWithT(t)
 	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: admission.Annotations}}
 	g.Expect(client.IgnoreNotFound(s.admin.Delete(t.Context(), binding))).To(Succeed())
-	g.Eventually(s.invalidAnnotation).WithTimeout(patience).Should(Succeed())
+	g.Eventually(s.invalidAnnotation).Should(Succeed())
 }
 
 // invalidAnnotation is a dry run of an object with an invalid annotation.
@@ -165,7 +165,7 @@ func (s *apiServer) awaitRight(t *testing.T, has bool, right authorizationv1.Res
 		}}
 		err := s.admin.Create(t.Context(), review)
 		return review.Status.Allowed, err
-	}).WithTimeout(patience).Should(Equal(has))
+	}).Should(Equal(has))
 }
 
 // addNode adds a node with CRI-O.

@@ -115,10 +115,10 @@ func testUnreadablePlan(t *testing.T, s *apiServer, r *Reconciler) {
 		again(t, r, h)
 		g.Expect(h.says(t)()).To(And(HavePrefix(string(problem.NotApplied)), ContainSubstring("ConfigMap oooi-plan"), ContainSubstring(h.ns)))
 		g.Expect(h.snapshot(t)).To(Equal(before))
-	}).WithTimeout(patience).Should(Succeed())
+	}).Should(Succeed())
 
 	put(good)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(explain.ReadyWithWarnings)))
+	g.Eventually(h.reason(t)).Should(Equal(string(explain.ReadyWithWarnings)))
 }
 
 // TestOneMoreNodePoolRollsNoEdge: one that selects the same nodes changes

@@ -66,12 +66,12 @@ func testEgressPolicy(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Expect(blocks()).To(ContainElement("192.0.2.11/32"))
 
 	change(as.Endpoints[0], discoveryv1.Endpoint{Addresses: []string{"192.0.2.12"}})
-	g.Eventually(blocks).WithTimeout(patience).Should(ContainElement("192.0.2.12/32"))
+	g.Eventually(blocks).Should(ContainElement("192.0.2.12/32"))
 
 	p := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: desired.EdgePolicy}}
 	g.Expect(s.admin.Delete(t.Context(), p)).To(Succeed())
 	again(t, r, h)
-	g.Eventually(blocks).WithTimeout(patience).Should(ContainElement("192.0.2.12/32"), "the cache may show the deletion later")
+	g.Eventually(blocks).Should(ContainElement("192.0.2.12/32"), "the cache may show the deletion later")
 
 	change()
 	g.Eventually(func() int {
@@ -80,7 +80,7 @@ func testEgressPolicy(t *testing.T, s *apiServer, r *Reconciler) {
 			return -1
 		}
 		return len(cached.Endpoints)
-	}).WithTimeout(patience).Should(BeZero())
+	}).Should(BeZero())
 	again(t, r, h)
 	g.Expect(blocks()).To(ContainElement("192.0.2.12/32"), "what was made stays")
 }

@@ -135,7 +135,7 @@ func definePools(t *testing.T, s *apiServer) (definition client.Object) {
 	definition = apiserver.Objects(t, []byte(poolDefinition))[0]
 	g.Expect(s.admin.Create(t.Context(), definition)).To(Succeed())
 	pool := newer(t, `{"apiVersion":"crd.projectcalico.org/v1","kind":"IPPool","metadata":{"name":"pods"},"spec":{"cidr":"10.77.0.0/16"}}`)
-	g.Eventually(func() error { return s.admin.Create(t.Context(), pool.DeepCopy()) }).WithTimeout(patience).Should(Succeed())
+	g.Eventually(func() error { return s.admin.Create(t.Context(), pool.DeepCopy()) }).Should(Succeed())
 	return definition
 }
 
@@ -149,18 +149,17 @@ func testManagementKindVanishes(t *testing.T, o observed, definition client.Obje
 		return plan.Networks[0].MayDial(netip.MustParseAddr("10.77.1.1"))
 	}
 	o.annotate(t, "allowed-hosts", "auto,registry.example.net")
-	g.Eventually(func() string { return o.plan(t) }).WithTimeout(patience).Should(ContainSubstring("registry.example.net"))
+	g.Eventually(func() string { return o.plan(t) }).Should(ContainSubstring("registry.example.net"))
 	g.Expect(dials()).To(BeFalse())
 	g.Expect(o.admin.Delete(t.Context(), definition)).To(Succeed())
 	// The API server deletes the pools before the kind: in between, it lists none.
-	g.Eventually(func() error { return o.admin.Get(t.Context(), client.ObjectKeyFromObject(definition), definition) }).
-		WithTimeout(patience).Should(Satisfy(apierrors.IsNotFound))
+	g.Eventually(func() error { return o.admin.Get(t.Context(), client.ObjectKeyFromObject(definition), definition) }).Should(Satisfy(apierrors.IsNotFound))
 	g.Eventually(func() map[string]float64 {
 		_, err := o.operator.environmentReader().Look(t.Context())
 		g.Expect(err).NotTo(HaveOccurred())
 		return gauges(t, o.registry, "oooi_environment_read")
-	}).WithTimeout(patience).Should(HaveKeyWithValue("IPPool.crd.projectcalico.org", 0.))
+	}).Should(HaveKeyWithValue("IPPool.crd.projectcalico.org", 0.))
 	o.annotate(t, "lease-time", "39m")
-	g.Eventually(func() string { return o.plan(t) }).WithTimeout(patience).Should(ContainSubstring(`"leaseTime": "39m0s"`))
+	g.Eventually(func() string { return o.plan(t) }).Should(ContainSubstring(`"leaseTime": "39m0s"`))
 	g.Expect(dials()).To(BeFalse())
 }

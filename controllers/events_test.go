@@ -11,7 +11,6 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
-	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -51,9 +50,9 @@ func TestConditionOfAStaleCache(t *testing.T) {
 func testEvents(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.newHosted(t, "events", nil)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.WaitingForControlPlane))
+	g.Eventually(h.reason(t)).Should(BeEquivalentTo(problem.WaitingForControlPlane))
 	h.publish(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.AddressCheckPending))
+	g.Eventually(h.reason(t)).Should(BeEquivalentTo(problem.AddressCheckPending))
 	h.edgeServes(t)
 	h.wellServed(t)
 	h.annotate(t, "network", "none")
@@ -73,7 +72,7 @@ func testEvents(t *testing.T, s *apiServer, r *Reconciler) {
 		}
 		return out
 	}
-	g.Eventually(count).WithTimeout(patience).Should(HaveKey(report.OptedOut))
+	g.Eventually(count).Should(HaveKey("OptedOut"))
 	again(t, r, h)
 	g.Expect(count()).To(And(HaveEach(int32(1)), HaveKey(string(problem.WaitingForControlPlane)), HaveKey(string(problem.AddressCheckPending)),
 		HaveKey(string(problem.EdgeNotReady)), HaveKey(string(explain.ReadyWithWarnings))))

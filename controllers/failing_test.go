@@ -152,7 +152,7 @@ func TestFailureIsReported(t *testing.T) {
 	}{
 		"a conflict":       {apierrors.NewConflict(schema.GroupResource{}, "edge", nil), 0, ""},
 		"still a conflict": {apierrors.NewConflict(schema.GroupResource{}, "edge", nil), failsAfter, "Operation cannot be fulfilled"},
-		"invalid":          {apply.NotApplied(decide.PlanObject(decide.View{World: w}, w.Last), invalid), 0, "is invalid"},
+		"invalid":          {&apply.WriteError{Verb: "applying", Object: refusedWrite("", wire.PlanConfigMap).Object, Err: invalid}, 0, "is invalid"},
 		"a read":           {forbidden(), failsAfter, "cannot read"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,10 +161,13 @@ func TestFailureIsReported(t *testing.T) {
 			recorder := events.NewFakeRecorder(9)
 			api := newTakes(t, 9)
 			r := &Reconciler{Client: api, Live: api, Events: recorder, Metrics: report.NewMetrics(prometheus.NewRegistry()), Now: func() time.Time { return now }}
-			d := decide.Decision{Action: decide.Leave, Plan: w.Last}
-			g.Expect(r.fail(t.Context(), w, d, apply.Outcome{}, c.err)).To(MatchError(c.err))
+			finish := func() error {
+				_, err := r.finish(t.Context(), w, decide.Decision{Action: decide.Leave, Plan: w.Last}, apply.Outcome{}, c.err)
+				return err
+			}
+			g.Expect(finish()).To(MatchError(c.err))
 			now = now.Add(c.after)
-			g.Expect(r.fail(t.Context(), w, d, apply.Outcome{}, c.err)).To(MatchError(c.err))
+			g.Expect(finish()).To(MatchError(c.err))
 			close(recorder.Events)
 			event, said := <-recorder.Events
 			g.Expect(said).To(Equal(c.words != ""))

@@ -155,10 +155,10 @@ func (h hosted) used(t *testing.T) *kubevirtv1.VirtualMachineInstance {
 	t.Helper()
 	g := NewWithT(t)
 	vm := h.vm(t, "worker", "192.168.100.4")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(string(problem.AddressInUse)))
+	g.Eventually(h.says(t)).Should(ContainSubstring(string(problem.AddressInUse)))
 	vm.Status.Interfaces[0].IP, vm.Status.Interfaces[0].IPs = "192.168.100.20", []string{"192.168.100.20"}
 	g.Expect(h.admin.Update(t.Context(), vm)).To(Succeed())
-	g.Eventually(h.says(t)).WithTimeout(patience).ShouldNot(ContainSubstring(string(problem.AddressInUse)))
+	g.Eventually(h.says(t)).ShouldNot(ContainSubstring(string(problem.AddressInUse)))
 	return vm
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/test/golden"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -26,7 +27,7 @@ func within() time.Duration {
 	if programs.Long() {
 		return 10 * time.Second
 	}
-	return patience
+	return patience.Limit
 }
 
 // A fault is a row of docs/faults.md.

@@ -113,7 +113,7 @@ func quotaOfNone(t *testing.T, h hosted) func() {
 	g.Expect(h.admin.Status().Update(t.Context(), q)).To(Succeed())
 	try := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "try"}}
 	try.Spec = *h.deployments(t, "vlan100")[0].Spec.DeepCopy()
-	g.Eventually(func() error { return h.admin.Create(t.Context(), try.DeepCopy(), client.DryRunAll) }).WithTimeout(patience).Should(MatchError(ContainSubstring("exceeded quota")))
+	g.Eventually(func() error { return h.admin.Create(t.Context(), try.DeepCopy(), client.DryRunAll) }).Should(MatchError(ContainSubstring("exceeded quota")))
 	g.Expect(h.admin.Delete(t.Context(), &h.deployments(t, "vlan100")[1])).To(Succeed())
 	return fix
 }
@@ -145,7 +145,7 @@ func policyRefuses(group, resource string) func(t *testing.T, h hosted) func() {
 			Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: name,
 				ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny}},
 		})
-		g.Eventually(func() error { return h.rewrite(t, resource) }).WithTimeout(patience).Should(MatchError(ContainSubstring("Fridays")))
+		g.Eventually(func() error { return h.rewrite(t, resource) }).Should(MatchError(ContainSubstring("Fridays")))
 		h.touch(t)
 		h.annotate(t, "lease-time", "30m")
 		return func() { unbind(); unpolicy() }
@@ -183,7 +183,7 @@ func webhookIsDown(t *testing.T, h hosted) func() {
 			}},
 		}},
 	})
-	g.Eventually(func() error { return h.rewrite(t, "configmaps") }).WithTimeout(patience).Should(MatchError(ContainSubstring("webhook")))
+	g.Eventually(func() error { return h.rewrite(t, "configmaps") }).Should(MatchError(ContainSubstring("webhook")))
 	h.annotate(t, "lease-time", "30m")
 	return fix
 }
@@ -207,7 +207,7 @@ func annotationLost(t *testing.T, h hosted) func() {
 // write it again.
 func annotationAndPlanLost(t *testing.T, h hosted) func() {
 	fix := annotationLost(t, h)
-	NewWithT(t).Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring("Edges keep serving until"))
+	NewWithT(t).Eventually(h.says(t)).Should(ContainSubstring("Edges keep serving until"))
 	NewWithT(t).Expect(h.admin.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: wire.PlanConfigMap}})).To(Succeed())
 	return fix
 }
@@ -260,7 +260,7 @@ func planUnreadable(t *testing.T, h hosted) func() {
 	NewWithT(t).Eventually(func() string { // Until no pass that read the valid plan writes it again.
 		put(good[:len(good)/2])
 		return h.says(t)()
-	}).WithTimeout(patience).Should(ContainSubstring("ConfigMap " + wire.PlanConfigMap))
+	}).Should(ContainSubstring("ConfigMap " + wire.PlanConfigMap))
 	h.annotate(t, "lease-time", "30m")
 	return func() { put(good); h.annotate(t, "lease-time", "") }
 }
@@ -299,7 +299,7 @@ func foreignAccount(t *testing.T, h hosted) func() {
 	NewWithT(t).Eventually(func() error { // The operator may be faster.
 		NewWithT(t).Expect(client.IgnoreNotFound(h.admin.Delete(t.Context(), account()))).To(Succeed())
 		return h.admin.Create(t.Context(), account())
-	}).WithTimeout(patience).Should(Succeed())
+	}).Should(Succeed())
 	return func() { NewWithT(t).Expect(h.admin.Delete(t.Context(), account())).To(Succeed()) }
 }
 

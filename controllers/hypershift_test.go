@@ -79,7 +79,7 @@ func (h hosted) status(t *testing.T, change func(*hyperv1.HostedClusterStatus)) 
 		}
 		change(&hc.Status)
 		return h.admin.Status().Update(t.Context(), hc)
-	}).WithTimeout(patience).Should(Succeed())
+	}).Should(Succeed())
 }
 
 // annotate sets one annotation of ours; "" removes it.
@@ -156,7 +156,7 @@ func (h hosted) edgeOfServes(t *testing.T, definition string) {
 			}
 		}
 		return nil
-	}).WithTimeout(patience).Should(Succeed())
+	}).Should(Succeed())
 }
 
 // allServe plays the Deployments' controller once for all of these.
@@ -172,7 +172,7 @@ func (h hosted) allServe(t *testing.T, all []appsv1.Deployment) error {
 // wellServed waits until all edges are said to serve.
 func (h hosted) wellServed(t *testing.T) {
 	t.Helper()
-	NewWithT(t).Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(explain.ReadyWithWarnings)), Not(ContainSubstring("is not ready"))))
+	NewWithT(t).Eventually(h.says(t)).Should(And(HavePrefix(string(explain.ReadyWithWarnings)), Not(ContainSubstring("is not ready"))))
 }
 
 // serves plays the Deployment's controller: the pod is there as it is wished, and

@@ -38,36 +38,36 @@ func TestBeginsWhenKindsAppear(t *testing.T) {
 	r, registry := s.run(t)
 	watched := func() map[string]float64 { return gauges(t, registry, "oooi_kind_watched") }
 	ready := func() error { return r.Kinds.Ready(nil) }
-	g.Eventually(watched).WithTimeout(patience).Should(And(HaveKeyWithValue("HostedCluster", 0.), HaveKeyWithValue("Route", 0.), HaveKeyWithValue("Service", 1.)))
-	g.Eventually(ready).WithTimeout(patience).Should(Succeed(), "an installation waits for it")
-	g.Eventually(logged("kinds do not exist yet")).WithTimeout(patience).Should(ConsistOf(And(ContainSubstring("HostedCluster"), ContainSubstring("NodePool"),
+	g.Eventually(watched).Should(And(HaveKeyWithValue("HostedCluster", 0.), HaveKeyWithValue("Route", 0.), HaveKeyWithValue("Service", 1.)))
+	g.Eventually(ready).Should(Succeed(), "an installation waits for it")
+	g.Eventually(logged("kinds do not exist yet")).Should(ConsistOf(And(ContainSubstring("HostedCluster"), ContainSubstring("NodePool"),
 		ContainSubstring("NetworkAttachmentDefinition"), ContainSubstring("VirtualMachineInstance"), ContainSubstring("Route"))))
 
 	definitions := apiserver.Definitions(t)
 	appears := func(name, kind string) {
 		t.Helper()
 		g.Expect(s.admin.Create(t.Context(), definitions[name])).To(Succeed())
-		g.Eventually(watched).WithTimeout(patience).Should(HaveKeyWithValue(kind, 1.))
+		g.Eventually(watched).Should(HaveKeyWithValue(kind, 1.))
 	}
 	appears("hostedclusters.hypershift.openshift.io", "HostedCluster")
 	appears("hostedcontrolplanes.hypershift.openshift.io", "HostedControlPlane")
 	h := s.bareHosted(t, "late")
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.WaitingForNetwork), "a kind that is missing has no objects")
+	g.Eventually(h.reason(t)).Should(BeEquivalentTo(problem.WaitingForNetwork), "a kind that is missing has no objects")
 
 	appears("routes.route.openshift.io", "Route")
 	h.publish(t)
 	testVersionAppears(t, observed{h, r, registry}, definitions["nodepools.hypershift.openshift.io"])
 	h.createOf(t, "NodePool")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(HavePrefix(string(problem.NetworkMissing)))
+	g.Eventually(h.says(t)).Should(HavePrefix(string(problem.NetworkMissing)))
 
 	appears("network-attachment-definitions.k8s.cni.cncf.io", "NetworkAttachmentDefinition")
 	h.createOf(t, "NetworkAttachmentDefinition")
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)), "it is served")
+	g.Eventually(h.reason(t)).Should(Equal(string(problem.AddressCheckPending)), "it is served")
 
 	appears("virtualmachineinstances.kubevirt.io", "VirtualMachineInstance")
 	h.vm(t, "vm1", "192.168.100.2")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(string(problem.AddressInUse)), "VMs are followed")
-	g.Eventually(logged("all kinds are watched")).WithTimeout(patience).Should(HaveLen(1))
+	g.Eventually(h.says(t)).Should(ContainSubstring(string(problem.AddressInUse)), "VMs are followed")
+	g.Eventually(logged("all kinds are watched")).Should(HaveLen(1))
 	g.Expect(ready()).To(Succeed())
 }
 
@@ -89,8 +89,8 @@ func testVersionAppears(t *testing.T, o observed, definition *unstructured.Unstr
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"versions": []any{former, known}}})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(o.admin.Patch(t.Context(), definition, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
-	g.Eventually(func() map[string]float64 { return gauges(t, o.registry, "oooi_kind_watched") }).WithTimeout(patience).Should(HaveKeyWithValue("NodePool", 1.))
-	g.Eventually(func() error { return o.operator.Kinds.Ready(nil) }).WithTimeout(patience).Should(Succeed())
+	g.Eventually(func() map[string]float64 { return gauges(t, o.registry, "oooi_kind_watched") }).Should(HaveKeyWithValue("NodePool", 1.))
+	g.Eventually(func() error { return o.operator.Kinds.Ready(nil) }).Should(Succeed())
 }
 
 // bareHosted creates the HostedCluster of newHosted, and nothing that it uses.
@@ -109,7 +109,7 @@ func (h hosted) createOf(t *testing.T, kind string) {
 	t.Helper()
 	for _, u := range apiserver.Sample(t, h.key.Name) {
 		if u.GetKind() == kind {
-			NewWithT(t).Eventually(func() error { return h.admin.Create(t.Context(), u.DeepCopy()) }).WithTimeout(patience).Should(Succeed())
+			NewWithT(t).Eventually(func() error { return h.admin.Create(t.Context(), u.DeepCopy()) }).Should(Succeed())
 		}
 	}
 }

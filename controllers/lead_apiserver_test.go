@@ -16,13 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/reported"
-	_ "github.com/cldmnky/oooi/test/patience"
 )
 
 // A copied is the copy of a load balancer, as HyperShift's cloud controller writes it.
@@ -124,9 +122,9 @@ func (h hosted) opensLoadBalancers(t *testing.T, value string) {
 		all := h.deployments(t, "vlan100")
 		g.Expect(h.allServe(t, all)).To(Succeed())
 		for _, d := range all {
-			g.Expect(decide.ContainerNames(d.Spec.Template)).To(ContainElement(wire.Access))
+			g.Expect(d.Spec.Template.Spec.Containers).To(ContainElement(HaveField("Name", wire.Access)))
 		}
-	}).WithTimeout(patience).Should(Succeed())
+	}).Should(Succeed())
 	h.edgeServes(t)
 }
 
@@ -137,11 +135,11 @@ func testLoadBalancers(t *testing.T, s *apiServer, r *Reconciler) {
 	h := s.served(t, "balanced")
 	web := h.balance(t, "a1web", "web", 31080, 31443)
 	vms := web.slice(t, "a1web-worker-1-ipv4", services.VMSlices, "")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring("LoadBalancersUnreachable"), ContainSubstring("shop/web")))
+	g.Eventually(h.says(t)).Should(And(ContainSubstring("LoadBalancersUnreachable"), ContainSubstring("shop/web")))
 	g.Expect(web.selector(t)()).To(BeEmpty())
 
 	h.opensLoadBalancers(t, "loadbalancers")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring("Anyone who reaches a load balancer"), ContainSubstring("shop/web"), ContainSubstring("do not forward to edges of network")))
+	g.Eventually(h.says(t)).Should(And(ContainSubstring("Anyone who reaches a load balancer"), ContainSubstring("shop/web"), ContainSubstring("do not forward to edges of network")))
 	h.listens(t, 1, 31080, 31443)
 	h.listens(t, 2, 31080)
 	again(t, r, h)
@@ -150,23 +148,23 @@ func testLoadBalancers(t *testing.T, s *apiServer, r *Reconciler) {
 	before := h.snapshot(t)
 
 	h.listens(t, 2, 31080, 31443)
-	g.Eventually(web.selector(t)).WithTimeout(patience).Should(Equal(h.edgesOfVLAN()))
-	g.Eventually(h.gone(t, vms)).WithTimeout(patience).Should(BeTrue(), "addresses of VMs")
+	g.Eventually(web.selector(t)).Should(Equal(h.edgesOfVLAN()))
+	g.Eventually(h.gone(t, vms)).Should(BeTrue(), "addresses of VMs")
 	live := web.live(t)
 	g.Expect(live.Spec.Ports).To(HaveLen(2))
 	g.Expect(live.Spec.ExternalTrafficPolicy).To(Equal(corev1.ServiceExternalTrafficPolicyLocal))
 	g.Expect(live.Labels).To(HaveLen(3))
 	g.Expect(live.OwnerReferences).To(BeEmpty())
-	g.Eventually(h.says(t)).WithTimeout(patience).ShouldNot(ContainSubstring("do not forward to edges of network"))
+	g.Eventually(h.says(t)).ShouldNot(ContainSubstring("do not forward to edges of network"))
 
 	late := web.slice(t, "a1web-worker-2-ipv4", services.VMSlices, "")
-	ours := web.slice(t, "a1web-abcde", decide.SelectorSlices, wire.NameEdge+"-x-1-5f")
-	g.Eventually(h.gone(t, late)).WithTimeout(patience).Should(BeTrue(), "HyperShift was about to write it")
+	ours := web.slice(t, "a1web-abcde", services.SelectorSlices, wire.NameEdge+"-x-1-5f")
+	g.Eventually(h.gone(t, late)).Should(BeTrue(), "HyperShift was about to write it")
 	g.Expect(s.admin.Patch(t.Context(), live, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"selector":null}}`)))).To(Succeed())
-	g.Eventually(web.selector(t)).WithTimeout(patience).Should(Equal(h.edgesOfVLAN()), "HyperShift writes it again without a selector")
+	g.Eventually(web.selector(t)).Should(Equal(h.edgesOfVLAN()), "HyperShift writes it again without a selector")
 
 	second := h.balance(t, "a2db", "db", 31432)
-	g.Eventually(func() string { return h.plan(t) }).WithTimeout(patience).Should(ContainSubstring("a2db"))
+	g.Eventually(func() string { return h.plan(t) }).Should(ContainSubstring("a2db"))
 	g.Consistently(second.selector(t), "1s").Should(BeEmpty())
 	for key, version := range h.snapshot(t) {
 		if _, was := before[key]; was && key[:3] == "Dep" {
@@ -175,18 +173,18 @@ func testLoadBalancers(t *testing.T, s *apiServer, r *Reconciler) {
 	}
 	h.listens(t, 1, 31080, 31432, 31443)
 	h.listens(t, 2, 31080, 31432, 31443)
-	g.Eventually(second.selector(t)).WithTimeout(patience).Should(Equal(h.edgesOfVLAN()))
+	g.Eventually(second.selector(t)).Should(Equal(h.edgesOfVLAN()))
 	h.wellServed(t)
-	g.Eventually(func() []string { return s.requests.during(func() { again(t, r, h) }) }).WithTimeout(patience).
+	g.Eventually(func() []string { return s.requests.during(func() { again(t, r, h) }) }).
 		Should(Or(BeEmpty(), ConsistOf(HavePrefix("GET /apis/discovery.k8s.io/v1/namespaces/"+h.ns+"/endpointslices"))), "a pass that changes nothing")
 
 	left := web.endpoints(t, wire.NameEdge+"-x-1-5f")
 	h.annotate(t, "management-access", "")
 	for _, c := range []copied{web, second} {
-		g.Eventually(c.selector(t)).WithTimeout(patience).Should(BeEmpty())
+		g.Eventually(c.selector(t)).Should(BeEmpty())
 	}
-	g.Eventually(h.gone(t, ours)).WithTimeout(patience).Should(BeTrue(), "Kubernetes leaves it")
-	g.Eventually(h.gone(t, left)).WithTimeout(patience).Should(BeTrue(), "Kubernetes leaves them")
+	g.Eventually(h.gone(t, ours)).Should(BeTrue(), "Kubernetes leaves it")
+	g.Eventually(h.gone(t, left)).Should(BeTrue(), "Kubernetes leaves them")
 	again(t, r, h)
 	stays := web.slice(t, "a1web-worker-3-ipv4", services.VMSlices, "")
 	g.Consistently(h.gone(t, stays), "2s").Should(BeFalse(), "it is HyperShift's now")
@@ -207,15 +205,15 @@ func testBadLoadBalancers(t *testing.T, s *apiServer, _ *Reconciler) {
 	h.listens(t, 1, 31080, 31432, 31500)
 	h.listens(t, 2, 31080, 31432, 31500)
 	for _, c := range []copied{good, unallocated} {
-		g.Eventually(c.selector(t)).WithTimeout(patience).Should(Equal(h.edgesOfVLAN()))
+		g.Eventually(c.selector(t)).Should(Equal(h.edgesOfVLAN()))
 	}
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring("AccessRefused"), ContainSubstring("a2metrics"), ContainSubstring("Port 80 of Service a4web")))
+	g.Eventually(h.says(t)).Should(And(ContainSubstring("AccessRefused"), ContainSubstring("a2metrics"), ContainSubstring("Port 80 of Service a4web")))
 	g.Expect(bad.selector(t)()).To(BeEmpty())
 	g.Expect(foreign.selector(t)()).To(Equal(labels))
 
 	h.annotate(t, "network", "none")
-	g.Eventually(good.selector(t)).WithTimeout(patience).Should(BeEmpty())
-	g.Eventually(func() map[string]string { return h.snapshot(t) }).WithTimeout(patience).Should(BeEmpty())
+	g.Eventually(good.selector(t)).Should(BeEmpty())
+	g.Eventually(func() map[string]string { return h.snapshot(t) }).Should(BeEmpty())
 	g.Expect(foreign.selector(t)()).To(Equal(labels))
 }
 
@@ -231,22 +229,22 @@ func testLoadBalancerSources(t *testing.T, s *apiServer, _ *Reconciler) {
 	h.opensLoadBalancers(t, "loadbalancers")
 	h.listens(t, 1, 31080)
 	h.listens(t, 2, 31080)
-	g.Eventually(web.selector(t)).WithTimeout(patience).Should(Equal(h.edgesOfVLAN()))
+	g.Eventually(web.selector(t)).Should(Equal(h.edgesOfVLAN()))
 	policy := &networkingv1.NetworkPolicy{}
 	admitted := func(g Gomega) []networkingv1.NetworkPolicyPeer {
 		g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.AccessObject}, policy)).To(Succeed())
 		g.Expect(policy.Spec.Ingress).To(HaveLen(1))
 		return policy.Spec.Ingress[0].From
 	}
-	g.Eventually(admitted).WithTimeout(patience).Should(ConsistOf(HaveField("IPBlock.CIDR", "192.0.2.0/24")))
+	g.Eventually(admitted).Should(ConsistOf(HaveField("IPBlock.CIDR", "192.0.2.0/24")))
 	restrict(`{"spec":{"loadBalancerSourceRanges":["198.51.100.0/24"]}}`)
-	g.Eventually(admitted).WithTimeout(patience).Should(ConsistOf(HaveField("IPBlock.CIDR", "198.51.100.0/24")))
+	g.Eventually(admitted).Should(ConsistOf(HaveField("IPBlock.CIDR", "198.51.100.0/24")))
 
 	restrict(`{"spec":{"externalTrafficPolicy":"Cluster"}}`)
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring("loadBalancerSourceRanges"))
-	g.Eventually(web.selector(t)).WithTimeout(patience).Should(BeEmpty())
+	g.Eventually(h.says(t)).Should(ContainSubstring("loadBalancerSourceRanges"))
+	g.Eventually(web.selector(t)).Should(BeEmpty())
 	restrict(`{"spec":{"loadBalancerSourceRanges":null}}`)
-	g.Eventually(admitted).WithTimeout(patience).Should(BeEmpty())
+	g.Eventually(admitted).Should(BeEmpty())
 }
 
 // testLoadBalancersOfDeleted: all are given back while the hosted cluster is being deleted.
@@ -257,9 +255,9 @@ func testLoadBalancersOfDeleted(t *testing.T, s *apiServer, _ *Reconciler) {
 	h.opensLoadBalancers(t, "loadbalancers")
 	h.listens(t, 1, 31080)
 	h.listens(t, 2, 31080)
-	g.Eventually(web.selector(t)).WithTimeout(patience).Should(Equal(h.edgesOfVLAN()))
+	g.Eventually(web.selector(t)).Should(Equal(h.edgesOfVLAN()))
 	g.Expect(s.admin.Delete(t.Context(), h.hostedCluster(t))).To(Succeed())
-	g.Eventually(web.selector(t)).WithTimeout(patience).Should(BeEmpty())
+	g.Eventually(web.selector(t)).Should(BeEmpty())
 	hc := h.hostedCluster(t)
 	hc.Finalizers = nil
 	g.Expect(s.admin.Update(t.Context(), hc)).To(Succeed())
@@ -275,28 +273,28 @@ func testLoadBalancersAfterRestart(t *testing.T, s *apiServer) {
 	h.opensLoadBalancers(t, "loadbalancers")
 	h.listens(t, 1, 31080)
 	h.listens(t, 2, 31080)
-	g.Eventually(web.selector(t)).WithTimeout(patience).Should(Equal(h.edgesOfVLAN()))
+	g.Eventually(web.selector(t)).Should(Equal(h.edgesOfVLAN()))
 	stop()
 	vms := web.slice(t, "a1web-worker-1-ipv4", services.VMSlices, "")
 	_, _, stop = s.runAs(t, testOptions, time.Now)
-	g.Eventually(h.gone(t, vms)).WithTimeout(patience).Should(BeTrue())
+	g.Eventually(h.gone(t, vms)).Should(BeTrue())
 	stop()
 
 	h.annotate(t, "management-access", "")
-	ours := web.slice(t, "a1web-abcde", decide.SelectorSlices, wire.NameEdge+"-x-1-5f")
+	ours := web.slice(t, "a1web-abcde", services.SelectorSlices, wire.NameEdge+"-x-1-5f")
 	_, _, stop = s.runAs(t, testOptions, time.Now)
-	g.Eventually(web.selector(t)).WithTimeout(patience).Should(BeEmpty())
-	g.Eventually(h.gone(t, ours)).WithTimeout(patience).Should(BeTrue())
+	g.Eventually(web.selector(t)).Should(BeEmpty())
+	g.Eventually(h.gone(t, ours)).Should(BeTrue())
 	stop()
 
 	// It was given back, and Kubernetes wrote what it had seen before.
-	ours = web.slice(t, "a1web-fghij", decide.SelectorSlices, wire.NameEdge+"-x-1-5f")
-	mirrored, left := web.slice(t, "a1web-mirror", decide.MirrorSlices, wire.NameEdge+"-x-1-5f"), web.endpoints(t, wire.NameEdge+"-x-1-5f")
-	others := web.slice(t, "a1web-others", decide.SelectorSlices, "virt-launcher-x")
+	ours = web.slice(t, "a1web-fghij", services.SelectorSlices, wire.NameEdge+"-x-1-5f")
+	mirrored, left := web.slice(t, "a1web-mirror", services.MirrorSlices, wire.NameEdge+"-x-1-5f"), web.endpoints(t, wire.NameEdge+"-x-1-5f")
+	others := web.slice(t, "a1web-others", services.SelectorSlices, "virt-launcher-x")
 	_, _, stop = s.runAs(t, testOptions, time.Now)
 	defer stop()
-	g.Eventually(h.gone(t, ours)).WithTimeout(patience).Should(BeTrue())
-	g.Eventually(h.gone(t, left)).WithTimeout(patience).Should(BeTrue(), "the mirror of these goes with them")
+	g.Eventually(h.gone(t, ours)).Should(BeTrue())
+	g.Eventually(h.gone(t, left)).Should(BeTrue(), "the mirror of these goes with them")
 	g.Expect(h.gone(t, mirrored)()).To(BeFalse())
 	g.Expect(h.gone(t, others)()).To(BeFalse())
 }
@@ -336,9 +334,9 @@ func testThiefLeads(t *testing.T, s thief, h hosted) {
 		ok bool
 	}{
 		"of VMs":           {web.slice(t, "thief-1", services.VMSlices, ""), true},
-		"of edges":         {web.slice(t, "thief-2", decide.SelectorSlices, wire.NameEdge+"-x"), true},
-		"of other pods":    {web.slice(t, "thief-3", decide.SelectorSlices, "etcd-0"), false},
-		"of the API":       {copied{h, "kube-apiserver"}.slice(t, "thief-4", decide.SelectorSlices, "kube-apiserver-x"), false},
+		"of edges":         {web.slice(t, "thief-2", services.SelectorSlices, wire.NameEdge+"-x"), true},
+		"of other pods":    {web.slice(t, "thief-3", services.SelectorSlices, "etcd-0"), false},
+		"of the API":       {copied{h, "kube-apiserver"}.slice(t, "thief-4", services.SelectorSlices, "kube-apiserver-x"), false},
 		"Endpoints":        {web.endpoints(t, wire.NameEdge+"-x"), true},
 		"other Endpoints":  {other.endpoints(t, "etcd-0"), false},
 		"Endpoints of API": {copied{h, "kube-apiserver"}.endpoints(t, "kube-apiserver-x"), false},

@@ -7,9 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/cldmnky/oooi/controllers/apply"
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/gather"
@@ -115,7 +113,7 @@ func TestLeads(t *testing.T) {
 		return decide.View{World: v}.Leads(plan)
 	}
 	vms := services.Slice{Name: "vms", Service: web, ManagedBy: services.VMSlices}
-	left := services.Slice{Name: "left", Service: web, ManagedBy: decide.SelectorSlices, OfEdges: true}
+	left := services.Slice{Name: "left", Service: web, ManagedBy: services.SelectorSlices, OfEdges: true}
 	both, said := []gather.Edge{edge(1, true), edge(2, true)}, []gather.Reported{report(1, 31080), report(2, 31080, 1)}
 	one := []decide.LedService{{Name: web, UID: ""}}
 
@@ -160,7 +158,7 @@ func TestLeads(t *testing.T) {
 	g.Expect(x.Slices).To(Equal([]services.Slice{left}))
 	g.Expect(x.Kept().Back).To(BeEmpty(), "an Error gives nothing back")
 	g.Expect(x.Kept().Slices).To(BeEmpty())
-	mirrored := services.Slice{Name: "left", Service: web, ManagedBy: decide.MirrorSlices, OfEdges: true}
+	mirrored := services.Slice{Name: "left", Service: web, ManagedBy: services.MirrorSlices, OfEdges: true}
 	x = with(nil, both, said, left, mirrored)
 	g.Expect(x.Slices).To(Equal([]services.Slice{left}), "left from before")
 	g.Expect(x.Endpoints).To(Equal([]string{web}))
@@ -182,28 +180,4 @@ func TestIngressIsGivenBackFirst(t *testing.T) {
 	const ingress = "default-ingress-passthrough-service-x"
 	x := decide.Leading{}.With([]corev1.Service{service("a1", copied), service(ingress, nil), service("z1", copied)}, nil, nil)
 	g.Expect(x.Back).To(Equal([]decide.LedService{{Name: ingress}, {Name: "a1"}, {Name: "z1"}}))
-}
-
-// TestEndpointsOfEdges: Endpoints with edges only are those that Kubernetes left.
-func TestEndpointsOfEdges(t *testing.T) {
-	g := NewWithT(t)
-	of := func(lists map[string][]string) *unstructured.Unstructured {
-		subset := map[string]any{}
-		for key, names := range lists {
-			var all []any
-			for _, name := range names {
-				address := map[string]any{"ip": "10.0.0.1"}
-				if name != "" {
-					address["targetRef"] = map[string]any{"kind": "Pod", "name": name}
-				}
-				all = append(all, address)
-			}
-			subset[key] = all
-		}
-		return &unstructured.Unstructured{Object: map[string]any{"subsets": []any{subset}}}
-	}
-	g.Expect(services.OfEdges(apply.References(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"oooi-edge-a-2-x"}})))).To(BeTrue())
-	g.Expect(services.OfEdges(apply.References(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"etcd-0"}})))).To(BeFalse())
-	g.Expect(services.OfEdges(apply.References(of(map[string][]string{"addresses": {""}})))).To(BeFalse(), "by hand")
-	g.Expect(services.OfEdges(apply.References(of(nil)))).To(BeFalse())
 }

@@ -70,21 +70,21 @@ func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 		}
 		return plan.Networks[0]
 	}
-	g.Eventually(func() bool { return current().MayDial(netip.MustParseAddr("192.168.222.7")) }).WithTimeout(patience).Should(BeFalse(), "a pod")
+	g.Eventually(func() bool { return current().MayDial(netip.MustParseAddr("192.168.222.7")) }).Should(BeFalse(), "a pod")
 	n := current()
 	for what, a := range map[string]string{"a Service": "10.0.0.77", "OpenShift's Service": "172.30.44.5", "OpenShift's pod": "10.131.9.9"} {
 		g.Expect(n.MayDial(netip.MustParseAddr(a))).To(BeFalse(), what)
 	}
 	g.Expect(n.MayDial(netip.MustParseAddr("198.51.100.1"))).To(BeTrue())
 	g.Expect(n.UpstreamServers()).To(HaveExactElements(netip.MustParseAddrPort("192.0.2.53:53")))
-	g.Eventually(func() string { return h.condition(t).Message }).WithTimeout(patience).Should(And(
+	g.Eventually(func() string { return h.condition(t).Message }).Should(And(
 		ContainSubstring("evil.example.net:30443"), ContainSubstring("10.0.0.10:53"), ContainSubstring("NotPermitted")))
 
 	h.annotate(t, "cidr", "x")
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.AnnotationInvalid))
+	g.Eventually(h.reason(t)).Should(BeEquivalentTo(problem.AnnotationInvalid))
 	dialed := func() bool { return current().MayDial(netip.MustParseAddr("192.168.222.8")) }
 	g.Expect(dialed()).To(BeTrue(), "no pod has it")
 	pods.Endpoints[0].Addresses = []string{"192.168.222.8"}
 	g.Expect(s.admin.Update(t.Context(), pods)).To(Succeed())
-	g.Eventually(dialed).WithTimeout(patience).Should(BeFalse(), "an error does not keep what edges may dial, and nothing else leads to a pass")
+	g.Eventually(dialed).Should(BeFalse(), "an error does not keep what edges may dial, and nothing else leads to a pass")
 }

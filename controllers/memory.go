@@ -1,13 +1,15 @@
 // This file holds what the operator remembers of each hosted cluster between two
-// reconciles. After a restart nothing is remembered, and all clusters are reconciled.
+// reconciles: the last Report, and what no Report can have. After a restart nothing is remembered, and all clusters are reconciled.
 
 package controllers
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/explain"
@@ -25,9 +27,11 @@ type memory struct {
 type remembered struct {
 	// reported is what was last reported. Nil: nothing was.
 	reported *gather.LastReport
-	// failing are the passes that failed since the last one that did not.
+	// failing are the passes that failed since the last one that did not. It is a clock: it decides when the condition names
+	// a failure, and never what is applied.
 	failing failing
-	// loss is what the last pass saw of the annotation network.
+	// loss is what the last pass saw of the annotation network. No Report can have it: a deadline that is stored counts only for
+	// a process that looked all the time, and did not see the annotation come back.
 	loss gather.Loss
 }
 
@@ -63,6 +67,18 @@ func (m *memory) fails(key types.NamespacedName, problems problem.Problems, now 
 		x.failing = f
 	})
 	return f
+}
+
+// around are the clusters that had key as a neighbor when they were reported last.
+func (m *memory) around(key types.NamespacedName) (out []reconcile.Request) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k, x := range m.all {
+		if x.reported != nil && slices.Contains(x.reported.Report.Neighbors, key.String()) {
+			out = append(out, reconcile.Request{NamespacedName: k})
+		}
+	}
+	return out
 }
 
 func (m *memory) forget(key types.NamespacedName) {

@@ -24,7 +24,8 @@ func TestReconcilesAreCounted(t *testing.T) {
 	r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(99), Metrics: report.NewMetrics(registry), Now: time.Now}
 	key := client.ObjectKeyFromObject(w.HostedCluster)
 	d := decide.About(w, testOptions.Release, testNow)
-	g.Expect(r.fail(t.Context(), w, d, apply.Outcome{Edges: w.Edges}, errors.New("etcd is away"))).NotTo(Succeed())
+	_, err := r.finish(t.Context(), w, d, apply.Outcome{Edges: w.Edges}, errors.New("etcd is away"))
+	g.Expect(err).To(HaveOccurred())
 	r.Metrics.Passed(key, d, nil)
 	r.Metrics.Passed(key, d, nil)
 	r.Metrics.Passed(key, decide.Decision{Action: decide.Ignore}, nil)

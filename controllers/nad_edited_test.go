@@ -198,7 +198,7 @@ func testNADEdited(t *testing.T, s *apiServer, r *Reconciler) {
 	}
 	before := h.snapshot(t)
 	nadEdited(`"vlan": 100`, `"vlan": 200`)(t, h)
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring("Warning AddressConflict"), ContainSubstring("vlan 200"), ContainSubstring("delete all VMs")))
+	g.Eventually(h.says(t)).Should(And(ContainSubstring("Warning AddressConflict"), ContainSubstring("vlan 200"), ContainSubstring("delete all VMs")))
 	again(t, r, h)
 	g.Expect(h.snapshot(t)).To(Equal(before))
 	g.Expect(edgeNAD()).To(ContainSubstring(`"vlan":100`))
@@ -210,13 +210,13 @@ func testNADEdited(t *testing.T, s *apiServer, r *Reconciler) {
 		}
 	}
 	was := config(1)()
-	g.Eventually(config(2)).WithTimeout(patience).ShouldNot(Equal(was))
+	g.Eventually(config(2)).ShouldNot(Equal(was))
 	again(t, r, h)
 	g.Expect(config(1)()).To(Equal(was))
 	g.Expect(edgeNAD()).To(ContainSubstring(`"vlan":200`))
 	two := h.deployments(t, "vlan100")[1]
 	g.Expect(h.serves(t, &two)).To(Succeed())
-	g.Eventually(config(1)).WithTimeout(patience).Should(Equal(config(2)()))
+	g.Eventually(config(1)).Should(Equal(config(2)()))
 	one := h.deployments(t, "vlan100")[0]
 	g.Expect(h.serves(t, &one)).To(Succeed())
 	h.wellServed(t)

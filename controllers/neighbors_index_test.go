@@ -30,6 +30,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/report"
@@ -130,7 +132,9 @@ func TestNeighborsByIndex(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			w.Last = last
 			g.Expect(r.reader().ReadNeighbors(t.Context(), &w)).To(Succeed())
-			r.neighborhoods.replace(client.ObjectKeyFromObject(hc), w.Others)
+			r.memory.change(client.ObjectKeyFromObject(hc), func(m *remembered) {
+				m.reported = &gather.LastReport{Report: report.Of(w, decide.Decision{}, apply.Outcome{}).Report}
+			})
 			want := r.everyNeighbor(t, gather.World{Objects: w.Objects, Last: last}, all.Items)
 			g.Expect(w.Others).To(Equal(want), "seed %d: neighbors of %s", seed, own.ClusterName(hc))
 			for _, o := range w.Others {

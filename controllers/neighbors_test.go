@@ -73,16 +73,16 @@ func testConflictOnOneSegment(t *testing.T, s *apiServer, _ *Reconciler) {
 			}
 			second.joins(t, first)
 			second.publish(t) // the younger one's control plane is there first
-			g.Eventually(second.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.NetworkShared)), ContainSubstring("clusters/"+first.key.Name)))
+			g.Eventually(second.says(t)).Should(And(HavePrefix(string(problem.NetworkShared)), ContainSubstring("clusters/"+first.key.Name)))
 			g.Expect(second.says(t)()).To(And(ContainSubstring("edge-addresses"), ContainSubstring("dhcp-range"), ContainSubstring("Nothing is applied")))
 			first.publish(t)
 			first.edgeServes(t)
-			g.Eventually(first.reason(t)).WithTimeout(patience).Should(Equal(string(explain.ReadyWithWarnings)))
+			g.Eventually(first.reason(t)).Should(Equal(string(explain.ReadyWithWarnings)))
 			g.Expect(first.plan(t)).To(ContainSubstring(`"ignoreUnknownClients": true`), "the other's machines are not its own")
 			g.Expect(second.snapshot(t)).To(BeEmpty())
 			mend(t, first, second)
 			second.edgeServes(t)
-			g.Eventually(second.reason(t)).WithTimeout(patience).Should(Equal(string(explain.ReadyWithWarnings)))
+			g.Eventually(second.reason(t)).Should(Equal(string(explain.ReadyWithWarnings)))
 		})
 	}
 }
@@ -114,24 +114,24 @@ func testTwoOnOneSegment(t *testing.T, s *apiServer, r *Reconciler) {
 	first := s.newHosted(t, "apart1", map[string]string{"dhcp-range": "192.168.100.10-192.168.100.99"})
 	first.publish(t)
 	first.edgeServes(t)
-	g.Eventually(first.reason(t)).WithTimeout(patience).Should(Equal(string(explain.ReadyWithWarnings)))
+	g.Eventually(first.reason(t)).Should(Equal(string(explain.ReadyWithWarnings)))
 	before := first.edgeVersion(t)
 	second := s.newHosted(t, "apart2", map[string]string{
 		"edge-addresses": "192.168.100.102-192.168.100.105", "dhcp-range": "192.168.100.110-192.168.100.199"})
 	second.joins(t, first)
 	second.publish(t)
-	g.Eventually(second.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.NetworkShared)), ContainSubstring("Set annotation unknown-clients to ignore on clusters/apart1")))
-	g.Eventually(first.says(t)).WithTimeout(patience).Should(ContainSubstring("clusters/apart2"))
+	g.Eventually(second.says(t)).Should(And(HavePrefix(string(problem.NetworkShared)), ContainSubstring("Set annotation unknown-clients to ignore on clusters/apart1")))
+	g.Eventually(first.says(t)).Should(ContainSubstring("clusters/apart2"))
 	g.Expect(second.snapshot(t)).To(BeEmpty())
 	g.Expect(first.plan(t)).NotTo(ContainSubstring("ignoreUnknownClients"), "another cluster takes no client from it")
 	first.annotate(t, "unknown-clients", "ignore")
 	second.edgeServes(t)
 	for _, h := range []hosted{first, second} {
-		g.Eventually(h.says(t)).WithTimeout(patience).Should(HavePrefix(string(explain.ReadyWithWarnings)))
-		g.Eventually(func() string { return h.plan(t) }).WithTimeout(patience).Should(ContainSubstring(`"ignoreUnknownClients": true`), h.key.Name)
+		g.Eventually(h.says(t)).Should(HavePrefix(string(explain.ReadyWithWarnings)))
+		g.Eventually(func() string { return h.plan(t) }).Should(ContainSubstring(`"ignoreUnknownClients": true`), h.key.Name)
 	}
-	g.Eventually(first.says(t)).WithTimeout(patience).Should(ContainSubstring("clusters/apart2"))
-	g.Eventually(second.says(t)).WithTimeout(patience).Should(ContainSubstring("clusters/apart1"))
+	g.Eventually(first.says(t)).Should(ContainSubstring("clusters/apart2"))
+	g.Eventually(second.says(t)).Should(ContainSubstring("clusters/apart1"))
 	g.Expect(first.edgeVersion(t)).To(Equal(before), "the edge runs on")
 	for _, h := range []hosted{first, second} {
 		again(t, r, h)
@@ -142,7 +142,7 @@ func testTwoOnOneSegment(t *testing.T, s *apiServer, r *Reconciler) {
 	}
 	second.removed(t)
 	first.annotate(t, "unknown-clients", "serve")
-	g.Eventually(func() string { return first.plan(t) }).WithTimeout(patience).ShouldNot(ContainSubstring("ignoreUnknownClients"))
+	g.Eventually(func() string { return first.plan(t) }).ShouldNot(ContainSubstring("ignoreUnknownClients"))
 }
 
 // edgeVersion is the version of what the edge's pod is made from.
@@ -161,16 +161,16 @@ func testBrownfield(t *testing.T, s *apiServer, _ *Reconciler) {
 	}
 	g.Expect(s.admin.Create(t.Context(), vm)).To(Succeed())
 	h.publish(t)
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.AddressConflict)), ContainSubstring("old-worker already uses 192.168.100.3"), ContainSubstring("edge-addresses")))
+	g.Eventually(h.says(t)).Should(And(HavePrefix(string(problem.AddressConflict)), ContainSubstring("old-worker already uses 192.168.100.3"), ContainSubstring("edge-addresses")))
 	g.Expect(h.says(t)()).NotTo(ContainSubstring("192.168.100.2 "))
 	vm.Status.Interfaces[0].IP, vm.Status.Interfaces[0].IPs = "192.168.100.77", []string{"192.168.100.77"}
 	g.Expect(s.admin.Update(t.Context(), vm)).To(Succeed())
 	h.edgeServes(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(explain.ReadyWithWarnings)))
+	g.Eventually(h.reason(t)).Should(Equal(string(explain.ReadyWithWarnings)))
 	vm.Status.Interfaces[0].IP = "192.168.100.3"
 	g.Expect(s.admin.Update(t.Context(), vm)).To(Succeed())
 	h.annotate(t, "lease-time", "30m")
-	g.Eventually(func() string { return h.plan(t) }).WithTimeout(patience).Should(ContainSubstring(`"leaseTime": "30m0s"`), "a lie freezes nothing")
+	g.Eventually(func() string { return h.plan(t) }).Should(ContainSubstring(`"leaseTime": "30m0s"`), "a lie freezes nothing")
 }
 
 // testSettingsOfServices: a Service's annotation counts, and wakes its cluster.
@@ -180,6 +180,6 @@ func testSettingsOfServices(t *testing.T, s *apiServer, _ *Reconciler) {
 	settings := func() string { m := h.condition(t).Message; return m[len(m)-len("12345678)"):] }
 	before := settings()
 	h.publishService(t, "git", "git.example.com:443")
-	g.Eventually(func() string { return h.plan(t) }).WithTimeout(patience).Should(ContainSubstring("git.example.com"))
-	g.Eventually(settings).WithTimeout(patience).ShouldNot(Equal(before))
+	g.Eventually(func() string { return h.plan(t) }).Should(ContainSubstring("git.example.com"))
+	g.Eventually(settings).ShouldNot(Equal(before))
 }

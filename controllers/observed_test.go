@@ -28,7 +28,7 @@ func testAnnotatedEdges(t *testing.T, s *apiServer, r *Reconciler) {
 				cached := &appsv1.Deployment{}
 				g.Expect(r.Client.Get(t.Context(), client.ObjectKeyFromObject(&d), cached)).To(Succeed())
 				return cached.Generation
-			}).WithTimeout(patience).Should(BeNumerically(">=", d.Generation))
+			}).Should(BeNumerically(">=", d.Generation))
 			again(t, r, h)
 			g.Expect(h.says(t)()).To(Equal(said))
 		}
@@ -40,7 +40,7 @@ func testAnnotatedEdges(t *testing.T, s *apiServer, r *Reconciler) {
 
 	one := h.deployments(t, "vlan100")[0]
 	g.Expect(s.admin.Patch(t.Context(), &one, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"minReadySeconds":7}}`)))).To(Succeed())
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(one.Name+" is not ready"), "another spec is")
+	g.Eventually(h.says(t)).Should(ContainSubstring(one.Name+" is not ready"), "another spec is")
 	h.edgeServes(t)
 	h.wellServed(t)
 }

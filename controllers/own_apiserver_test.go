@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/report"
@@ -74,7 +75,7 @@ func (r *sentRequests) during(do func()) []string {
 func testQuietPass(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "quiet")
-	g.Eventually(func() []string { return s.requests.during(func() { again(t, r, h) }) }).WithTimeout(patience).
+	g.Eventually(func() []string { return s.requests.during(func() { again(t, r, h) }) }).
 		Should(Or(BeEmpty(), ConsistOf(HavePrefix("GET /apis/discovery.k8s.io/v1/namespaces/"+h.ns+"/endpointslices"))))
 }
 
@@ -96,7 +97,7 @@ func testFormerLeases(t *testing.T, s *apiServer, r *Reconciler) {
 	now = now.Add(own.UnseenFor)
 	g.Expect(s.requests.during(func() { again(t, later, h) })).NotTo(ContainElement(ContainSubstring(h.ns + "/leases")))
 	// What other tests change for all clusters may be written meanwhile. The cache shows it soon.
-	g.Eventually(func() bool { again(t, later, h); return later.writes.Pending(h.ns) }).WithTimeout(patience).Should(BeFalse())
+	g.Eventually(func() bool { again(t, later, h); return later.writes.Pending(h.ns) }).Should(BeFalse())
 }
 
 // testStoriesNeedOneWrite: what the API server makes of each story's objects is recognized as what is
@@ -133,7 +134,10 @@ func testDefaultedObject(t *testing.T, s *apiServer, _ *Reconciler) {
 	s.writerIn(t, w)
 	r := s.reconciler(s.likeManager(t))
 	dials := func(port int64) *unstructured.Unstructured {
-		u := decide.PolicyObject(decide.View{World: w}, plan).DeepCopy()
+		all := decide.Objects(w, plan, testOptions.Release, testNow)
+		u := all[slices.IndexFunc(all, func(o *unstructured.Unstructured) bool {
+			return o.GroupVersionKind() == own.NetworkPolicyKind && o.GetName() == desired.EdgePolicy
+		})]
 		rule := map[string]any{"ports": []any{map[string]any{"port": port}}}
 		g.Expect(unstructured.SetNestedSlice(u.Object, []any{rule}, "spec", "egress")).To(Succeed())
 		return u
@@ -251,7 +255,7 @@ func testLaggingCache(t *testing.T, s *apiServer) {
 			g.Expect(h.serves(t, &d)).To(Succeed())
 		}
 		return h.says(t)()
-	}).WithTimeout(patience).Should(And(HavePrefix(string(explain.ReadyWithWarnings)), Not(ContainSubstring("is not ready"))))
+	}).Should(And(HavePrefix(string(explain.ReadyWithWarnings)), Not(ContainSubstring("is not ready"))))
 
 	h.annotate(t, "edge-node-selector", "rack=7")
 	cached.forget()

@@ -23,6 +23,7 @@ import (
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -60,7 +61,7 @@ func (h hosted) get(t *testing.T, o ownObject) *unstructured.Unstructured {
 // the long run holds.
 func testHealing(t *testing.T, s *apiServer, _ *Reconciler) {
 	h := s.served(t, "heals")
-	within := patience
+	within := patience.Limit
 	if programs.Long() {
 		within = 5 * time.Second
 	}
@@ -114,13 +115,13 @@ func testBindingOfAnotherRole(t *testing.T, h hosted) {
 		g.Eventually(func() error { // The operator may be faster.
 			g.Expect(client.IgnoreNotFound(h.admin.Delete(t.Context(), before))).To(Succeed())
 			return h.admin.Create(t.Context(), other.DeepCopy())
-		}).WithTimeout(patience).Should(Succeed())
+		}).Should(Succeed())
 		g.Eventually(func() any {
 			if u := h.get(t, o); u != nil {
 				return u.Object["roleRef"]
 			}
 			return nil
-		}).WithTimeout(patience).Should(Equal(before.Object["roleRef"]), name)
+		}).Should(Equal(before.Object["roleRef"]), name)
 	}
 }
 
@@ -195,14 +196,14 @@ func testForeignObject(t *testing.T, s *apiServer, _ *Reconciler) {
 		foreign.SetNamespace(h.ns)
 		g.Expect(s.admin.Create(t.Context(), foreign)).To(Succeed())
 		h.publish(t)
-		g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.NotApplied)),
+		g.Eventually(h.says(t)).Should(And(HavePrefix(string(problem.NotApplied)),
 			ContainSubstring(h.ns+"/"+foreign.GetName()), ContainSubstring("oooi did not create it")))
 		g.Expect(h.names(t)()).To(BeEmpty())
 		now, _ := foreign.DeepCopyObject().(client.Object)
 		g.Expect(s.admin.Get(t.Context(), client.ObjectKeyFromObject(foreign), now)).To(Succeed())
 		g.Expect(now.GetResourceVersion()).To(Equal(foreign.GetResourceVersion()))
 		g.Expect(s.admin.Delete(t.Context(), foreign)).To(Succeed())
-		g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
+		g.Eventually(h.reason(t)).Should(Equal(string(problem.AddressCheckPending)))
 	}
 }
 
@@ -224,9 +225,9 @@ func testOneNamespaceOfTwo(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Consistently(unchanged).WithTimeout(2 * time.Second).Should(Equal(objects))
 	g.Expect(other.reason(t)()).To(BeEmpty(), "it never opted in")
 	other.annotate(t, "network", "auto")
-	g.Eventually(other.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.NotApplied)), ContainSubstring(h.key.String())))
+	g.Eventually(other.says(t)).Should(And(HavePrefix(string(problem.NotApplied)), ContainSubstring(h.key.String())))
 	other.annotate(t, "network", "none")
-	g.Eventually(other.reason(t)).WithTimeout(patience).Should(BeEmpty())
+	g.Eventually(other.reason(t)).Should(BeEmpty())
 	g.Consistently(unchanged).WithTimeout(2 * time.Second).Should(Equal(objects))
 	g.Expect(h.condition(t).Status).To(Equal(metav1.ConditionTrue))
 }
@@ -246,7 +247,7 @@ func testControlPlaneReplaced(t *testing.T, s *apiServer, _ *Reconciler) {
 				return u.GetOwnerReferences()
 			}
 			return nil
-		}).WithTimeout(patience).
+		}).
 			Should(ConsistOf(HaveField("UID", next.UID)), o.name)
 	}
 	h.edgeServes(t)
@@ -262,12 +263,12 @@ func testOptOutWithoutRights(t *testing.T, s *apiServer, _ *Reconciler) {
 		g.Expect(s.admin.Patch(t.Context(), h.hostedCluster(t), patch)).To(Succeed())
 	}
 	pausedUntil(`"true"`)
-	g.Eventually(h.reason(t)).WithTimeout(patience).ShouldNot(Equal(string(explain.ReadyWithWarnings)))
+	g.Eventually(h.reason(t)).ShouldNot(Equal(string(explain.ReadyWithWarnings)))
 	for _, name := range []string{own.ControlPlaneRole, wire.ServiceAccount} {
 		g.Expect(s.admin.Delete(t.Context(), h.get(t, ownObject{own.RoleBindingKind, name}))).To(Succeed())
 	}
 	h.annotate(t, "network", "none")
 	pausedUntil("null")
-	g.Eventually(func() map[string]string { return h.snapshot(t) }).WithTimeout(patience).Should(BeEmpty())
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEmpty())
+	g.Eventually(func() map[string]string { return h.snapshot(t) }).Should(BeEmpty())
+	g.Eventually(h.reason(t)).Should(BeEmpty())
 }

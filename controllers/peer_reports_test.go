@@ -70,11 +70,11 @@ func TestEdgesPartitioned(t *testing.T) {
 		"one serves since a moment": {func(w *gather.World) {
 			w.Reports = []gather.Reported{tells(1, reported.PeerUnreachable)}
 			setEdge(w, second, readySince(time.Second))
-		}, "", rollout.Settled - time.Second},
+		}, "", time.Minute - time.Second},
 		"both serve for long": {func(w *gather.World) {
 			w.Reports = []gather.Reported{tells(1, reported.PeerUnreachable)}
 			setEdge(w, first, readySince(time.Hour))
-			setEdge(w, second, readySince(rollout.Settled))
+			setEdge(w, second, readySince(time.Minute))
 		}, "edge 1", decide.ResyncReady},
 		"the other edge is to go": {func(w *gather.World) {
 			w.Reports = []gather.Reported{tells(1, reported.PeerUnreachable)}
@@ -237,9 +237,9 @@ func TestResyncInterval(t *testing.T) {
 		change func(*gather.World)
 		again  time.Duration
 	}{
-		"a check was just created":      {asks(time.Second), decide.EdgesEnd - time.Second},
+		"a check was just created":      {asks(time.Second), 75*time.Second - time.Second},
 		"a check is to be created":      {func(w *gather.World) { w.Edges = nil }, decide.ResyncReady},
-		"a check has run for some time": {asks(decide.EdgesEnd), decide.ResyncReady},
+		"a check has run for some time": {asks(75 * time.Second), decide.ResyncReady},
 		"the addresses are free":        {func(w *gather.World) { asks(time.Hour)(w); setEdge(w, w.Edges[0].Name, running) }, decide.ResyncReady},
 		"endpoints are written by hand": {func(w *gather.World) {
 			setEdge(w, w.Edges[0].Name, running)
@@ -247,7 +247,7 @@ func TestResyncInterval(t *testing.T) {
 			for i := range w.Services {
 				w.Services[i].Spec.Selector = nil
 			}
-		}, decide.ResyncManualEndpoints},
+		}, 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := askFirst(t, "lb-ip")

@@ -94,13 +94,13 @@ func testPodDNS(t *testing.T, s *apiServer, r *Reconciler) {
 	edge := h.snapshot(t)["Deployment "+h.edge()]
 
 	h.annotate(t, "management-dns", "serve")
-	g.Eventually(func() any { return h.get(t, of) }).WithTimeout(patience).ShouldNot(BeNil())
-	g.Eventually(lets).WithTimeout(patience).Should(HaveLen(3))
+	g.Eventually(func() any { return h.get(t, of) }).ShouldNot(BeNil())
+	g.Eventually(lets).Should(HaveLen(3))
 	is := service()
 	g.Expect(is.Spec.ClusterIP).NotTo(BeEmpty())
 	g.Expect(is.Spec.Selector).To(Equal(wire.NamedLabels(wire.NameEdge)))
 	g.Expect(is.OwnerReferences).To(HaveLen(1))
-	g.Eventually(func() string { return h.plan(t) }).WithTimeout(patience).Should(ContainSubstring(`"name": "pods"`))
+	g.Eventually(func() string { return h.plan(t) }).Should(ContainSubstring(`"name": "pods"`))
 	h.wellServed(t)
 	g.Expect(h.snapshot(t)).To(HaveKeyWithValue("Deployment "+h.edge(), edge), "no edge is recreated")
 
@@ -115,7 +115,7 @@ func testPodDNS(t *testing.T, s *apiServer, r *Reconciler) {
 		"ports":    `{"spec":{"ports":[{"name":"dns","port":53,"protocol":"UDP","targetPort":2379}]}}`,
 	} {
 		g.Expect(s.admin.Patch(t.Context(), is.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
-		g.Eventually(func() corev1.ServiceSpec { return service().Spec }).WithTimeout(patience).Should(Equal(is.Spec), what)
+		g.Eventually(func() corev1.ServiceSpec { return service().Spec }).Should(Equal(is.Spec), what)
 	}
 	g.Expect(service().UID).To(Equal(is.UID), "its ClusterIP stays")
 	others := service()
@@ -124,11 +124,11 @@ func testPodDNS(t *testing.T, s *apiServer, r *Reconciler) {
 	again(t, r, h)
 	g.Expect(service().Spec.SessionAffinity).To(Equal(corev1.ServiceAffinityClientIP))
 	g.Expect(s.admin.Delete(t.Context(), others)).To(Succeed())
-	g.Eventually(func() types.UID { return service().UID }).WithTimeout(patience).ShouldNot(Or(BeEmpty(), Equal(is.UID)))
+	g.Eventually(func() types.UID { return service().UID }).ShouldNot(Or(BeEmpty(), Equal(is.UID)))
 
 	h.annotate(t, "management-dns", "")
-	g.Eventually(func() any { return h.get(t, of) }).WithTimeout(patience).Should(BeNil())
-	g.Eventually(lets).WithTimeout(patience).Should(HaveLen(2))
+	g.Eventually(func() any { return h.get(t, of) }).Should(BeNil())
+	g.Eventually(lets).Should(HaveLen(2))
 	g.Expect(h.plan(t)).NotTo(ContainSubstring(`"name": "pods"`))
 	g.Expect(h.snapshot(t)).To(HaveKeyWithValue("Deployment "+h.edge(), edge))
 
@@ -138,19 +138,19 @@ func testPodDNS(t *testing.T, s *apiServer, r *Reconciler) {
 	}
 	g.Expect(s.admin.Create(t.Context(), foreign)).To(Succeed())
 	h.annotate(t, "management-dns", "serve")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(wire.PodDNSService), "a Service of others is not taken")
+	g.Eventually(h.says(t)).Should(ContainSubstring(wire.PodDNSService), "a Service of others is not taken")
 	g.Expect(service().Spec.Selector).To(BeEmpty())
 	g.Expect(s.admin.Delete(t.Context(), foreign)).To(Succeed())
-	g.Eventually(func() map[string]string { return service().Spec.Selector }).WithTimeout(patience).Should(Equal(is.Spec.Selector))
+	g.Eventually(func() map[string]string { return service().Spec.Selector }).Should(Equal(is.Spec.Selector))
 	h.annotate(t, "network", "none")
-	g.Eventually(func() map[string]string { return h.snapshot(t) }).WithTimeout(patience).Should(BeEmpty())
+	g.Eventually(func() map[string]string { return h.snapshot(t) }).Should(BeEmpty())
 }
 
 // testThiefOffersDNS makes the Service and the NetworkPolicy lead elsewhere.
 func testThiefOffersDNS(t *testing.T, s thief, h hosted) {
 	g := NewWithT(t)
 	h.annotate(t, "management-dns", "serve")
-	g.Eventually(func() any { return h.get(t, ownObject{own.ServiceKind, wire.PodDNSService}) }).WithTimeout(patience).ShouldNot(BeNil())
+	g.Eventually(func() any { return h.get(t, ownObject{own.ServiceKind, wire.PodDNSService}) }).ShouldNot(BeNil())
 	for what, change := range map[string]func(*corev1.ServiceSpec){
 		"etcd":            func(o *corev1.ServiceSpec) { o.Selector = map[string]string{"app": "etcd"} },
 		"no selector":     func(o *corev1.ServiceSpec) { o.Selector = nil },
@@ -183,5 +183,5 @@ func testThiefOffersDNS(t *testing.T, s thief, h hosted) {
 		g.Expect(err).To(refusedByPolicy(), what)
 	}
 	h.annotate(t, "management-dns", "")
-	g.Eventually(func() any { return h.get(t, ownObject{own.ServiceKind, wire.PodDNSService}) }).WithTimeout(patience).Should(BeNil())
+	g.Eventually(func() any { return h.get(t, ownObject{own.ServiceKind, wire.PodDNSService}) }).Should(BeNil())
 }

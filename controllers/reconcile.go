@@ -70,21 +70,22 @@ type Reconciler struct {
 
 	// intervals are how often it looks at what no watch reports.
 	intervals intervals
+	// What follows is all that outlives a pass (TestReconcilerRemembers).
+
 	// writes are the writes of this process that caches do not show yet.
 	writes own.Writes
-	// observed says which status of an edge is still about its spec.
+	// observed says which status of an edge is still about its spec: caches may show an older one.
 	observed own.Observed
-	// memory is what is remembered of each cluster.
+	// memory has the last Report of each cluster, and what no Report can have.
 	memory memory
-	// applied is what was applied of each cluster.
+	// applied changes no decision: it saves reads of leases, and repeated lines of the log.
 	applied apply.Memory
-	// waves are how far edges of this release have come among all hosted clusters.
+	// waves are how far edges of this release have come among all hosted clusters. They stay a value from one decision to the next, because
+	// no object says since when it has been the turn of a cluster that does not begin.
 	waves updates
-	// neighborhoods are the neighbors of each cluster at its last pass.
-	neighborhoods neighborhoods
-	// slow are the clusters whose requests take too long.
+	// slow are the clusters whose requests take too long. It decides when a pass begins, and not what it does.
 	slow slowClusters
-	// environment is what all hosted clusters share.
+	// environment is what all hosted clusters share, as it was read last.
 	environment environment.Store
 }
 
@@ -115,59 +116,57 @@ func (r *Reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 		r.Metrics.ForgetCluster(req.NamespacedName)
 		r.memory.forget(req.NamespacedName)
 		r.applied.Forget(req.NamespacedName)
-		r.neighborhoods.replace(req.NamespacedName, nil)
 		return ctrl.Result{}, nil
 	}
 	r.memory.read(req.NamespacedName, w.Reported)
 	if err != nil {
-		return ctrl.Result{}, r.fail(ctx, w, decide.Decision{Action: decide.Leave, Plan: w.Last, Problems: w.Unread}, apply.Outcome{Edges: w.Edges}, err)
-	}
-	if hcp.OptedIn(w.HostedCluster) && w.HostedCluster.DeletionTimestamp.IsZero() {
-		r.neighborhoods.replace(req.NamespacedName, w.Others)
+		return r.finish(ctx, w, decide.Decision{Action: decide.Leave, Plan: w.Last, Problems: w.Unread}, apply.Outcome{Edges: w.Edges}, err)
 	}
 	return r.carryOut(ctx, limited, w)
 }
 
-// carryOut decides what is done with w, does it while limited lasts, and reports.
+// carryOut decides what is done with w, does it while limited lasts, and finishes the pass.
 func (r *Reconciler) carryOut(ctx, limited context.Context, w gather.World) (ctrl.Result, error) {
 	d := decide.About(w, r.Options.Release, r.Now())
 	if d.Err != nil {
 		invalid := fmt.Errorf("the plan for HostedCluster %s is not valid: %w", own.ClusterName(w.HostedCluster), d.Err)
-		err := errors.Join(invalid, r.report(ctx, w, d, apply.Outcome{Edges: w.Edges}))
-		r.Metrics.Passed(client.ObjectKeyFromObject(w.HostedCluster), d, err)
-		return ctrl.Result{}, err
-	}
-	key, seen := client.ObjectKeyFromObject(w.HostedCluster), d.Loss(w, r.Now())
-	if seen != gather.LossAnnounced {
-		r.memory.change(key, func(m *remembered) { m.loss = seen })
+		return r.finish(ctx, w, d, apply.Outcome{Edges: w.Edges}, invalid)
 	}
 	a, err := r.writer().Apply(limited, w, d)
-	if err != nil {
-		return ctrl.Result{}, r.fail(ctx, w, d, a, err)
-	}
-	r.memory.change(key, func(m *remembered) { m.loss, m.failing = seen, failing{} })
 	if r.writes.Pending(hcp.ControlPlaneNamespace(w.HostedCluster)) && (a.Again == 0 || a.Again > own.UnseenFor) {
 		a.Again = own.UnseenFor
 	}
-	err = r.report(ctx, w, d, a)
-	r.Metrics.Passed(key, d, err)
-	return ctrl.Result{RequeueAfter: a.Again}, err
+	return r.finish(ctx, w, d, a, err)
 }
 
-// fail returns err, and reports it where passes of this cluster have failed for long enough. What the
-// API server rejects however often it is retried is reported at once.
-func (r *Reconciler) fail(ctx context.Context, w gather.World, d decide.Decision, o apply.Outcome, err error) error {
-	if w.HostedCluster == nil || !own.Relevant(w.HostedCluster) {
-		return err
+// finish ends each pass: it remembers what the pass saw, reports d and what came of it, and counts the pass. err is why the pass failed.
+func (r *Reconciler) finish(ctx context.Context, w gather.World, d decide.Decision, o apply.Outcome, err error) (ctrl.Result, error) {
+	if err != nil && (w.HostedCluster == nil || !own.Relevant(w.HostedCluster)) {
+		return ctrl.Result{}, err
 	}
-	r.Metrics.Passed(client.ObjectKeyFromObject(w.HostedCluster), d, err)
+	key, said := client.ObjectKeyFromObject(w.HostedCluster), d
+	if seen := d.Loss(w, r.Now()); !w.Incomplete && (err == nil || seen != gather.LossAnnounced) {
+		r.memory.change(key, func(m *remembered) { m.loss = seen })
+	}
+	switch {
+	case err == nil:
+		r.memory.change(key, func(m *remembered) { m.failing = failing{} })
+	case d.Err == nil:
+		said, o.Unfinished = r.failed(w, d, err)
+	}
+	if unreported := r.report(ctx, w, said, o); unreported != nil {
+		err = errors.Join(err, unreported)
+	}
+	r.Metrics.Passed(key, d, err)
+	return ctrl.Result{RequeueAfter: o.Again}, err
+}
+
+// failed is d where its pass failed with err. early is true while passes of this cluster have not failed for long enough to report it. What
+// the API server rejects however often it is retried is reported at once.
+func (r *Reconciler) failed(w gather.World, d decide.Decision, err error) (said decide.Decision, early bool) {
 	now := r.Now()
 	f := r.memory.fails(client.ObjectKeyFromObject(w.HostedCluster), apply.Failures(err), now)
-	if !f.lasts(now) && !refused(err) && !requests.TimedOut(err) {
-		return err
-	}
-	o.Unfinished = false
-	return errors.Join(err, r.report(ctx, w, apply.Failed(d, w, f.said, err), o))
+	return apply.Failed(d, w, f.said, err), !f.lasts(now) && !refused(err) && !requests.TimedOut(err)
 }
 
 // refused reports whether the API server rejects what was written, however often it is

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	. "github.com/onsi/gomega"
@@ -31,9 +30,6 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
-
-// patience is how long a test waits for what must happen.
-const patience = 2 * time.Minute
 
 // snapshot is every object of ours in the cluster's namespaces, and the
 // HostedCluster, by their versions.
@@ -84,7 +80,7 @@ func again(t *testing.T, r *Reconciler, h hosted) {
 	NewWithT(t).Eventually(func() error {
 		_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: h.key})
 		return err
-	}).WithTimeout(patience).Should(Succeed())
+	}).Should(Succeed())
 }
 
 // testReconcile is the operator on a real API server, with the rights of
@@ -126,11 +122,11 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.newHosted(t, "optin", nil)
 	h.publish(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
+	g.Eventually(h.reason(t)).Should(Equal(string(problem.AddressCheckPending)))
 	always := []string{"ServiceAccount oooi-edge", "Role oooi-edge", "RoleBinding oooi-edge", "RoleBinding oooi-controlplane", "ConfigMap oooi-plan", "ConfigMap oooi-status",
 		"NetworkPolicy " + desired.EdgePolicy, "NetworkAttachmentDefinition " + wire.EdgeNADName(h.network("vlan100"))}
 	names := func() []string { return slices.Sorted(maps.Keys(h.snapshot(t))) }
-	g.Eventually(names).WithTimeout(patience).Should(ConsistOf(append(slices.Clone(always), "Deployment "+wire.ACDDeploymentName(h.network("vlan100")))), "the status is stored last")
+	g.Eventually(names).Should(ConsistOf(append(slices.Clone(always), "Deployment "+wire.ACDDeploymentName(h.network("vlan100")))), "the status is stored last")
 	g.Expect(h.condition(t).Message).To(ContainSubstring("checking for address conflicts"))
 	g.Expect(h.plan(t)).To(And(ContainSubstring(`"203.0.113.10"`), ContainSubstring("oauth-clusters-optin.apps.mgmt.example.com")))
 	h.edgeServes(t)
@@ -139,13 +135,13 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Expect(c.Status).To(Equal(metav1.ConditionTrue))
 	g.Expect(c.ObservedGeneration).To(Equal(h.hostedCluster(t).Generation))
 	g.Expect(c.Message).To(ContainSubstring("DHCP, DNS, NTP and proxy are ready on network"))
-	g.Eventually(names).WithTimeout(patience).Should(ConsistOf(append(slices.Clone(always), "PodDisruptionBudget "+wire.BudgetName(h.network("vlan100")),
+	g.Eventually(names).Should(ConsistOf(append(slices.Clone(always), "PodDisruptionBudget "+wire.BudgetName(h.network("vlan100")),
 		"Deployment "+h.edge(), "Deployment "+wire.EdgeDeploymentName(h.network("vlan100"), network.Edge{Number: 2}))))
 
 	hash := func() string { m := h.condition(t).Message; return m[max(0, len(m)-len("12345678)")):] }
 	before := hash()
 	h.annotate(t, "lease-time", "30m")
-	g.Eventually(hash).WithTimeout(patience).ShouldNot(Equal(before), "who annotated can wait for it")
+	g.Eventually(hash).ShouldNot(Equal(before), "who annotated can wait for it")
 	g.Expect(h.plan(t)).To(ContainSubstring(`"leaseTime": "30m0s"`))
 }
 
@@ -165,7 +161,7 @@ func testSecondReconcile(t *testing.T, s *apiServer, r *Reconciler) {
 	h.edgeServes(t)
 	h.edgeOfServes(t, "storage")
 	h.wellServed(t)
-	g.Eventually(func() string { return h.plan(t) }).WithTimeout(patience).Should(And(ContainSubstring("192.168.150.0/24"), ContainSubstring("mirror.example.com"), ContainSubstring("192.168.100.80"), ContainSubstring("git:443")))
+	g.Eventually(func() string { return h.plan(t) }).Should(And(ContainSubstring("192.168.150.0/24"), ContainSubstring("mirror.example.com"), ContainSubstring("192.168.100.80"), ContainSubstring("git:443")))
 	h.lease(t)
 	again(t, r, h)
 	objects, version := h.snapshot(t), h.hostedCluster(t).ResourceVersion
@@ -185,8 +181,8 @@ func testOptOut(t *testing.T, s *apiServer, _ *Reconciler) {
 			g.Expect(s.admin.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "theirs"}})).To(Succeed())
 			theirs := h.ownedByControlPlane(t, "catalog-operator")
 			h.annotate(t, "network", value)
-			g.Eventually(func() map[string]string { return h.snapshot(t) }).WithTimeout(patience).Should(BeEmpty())
-			g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEmpty())
+			g.Eventually(func() map[string]string { return h.snapshot(t) }).Should(BeEmpty())
+			g.Eventually(h.reason(t)).Should(BeEmpty())
 			g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: "vlan100"}, &nadv1.NetworkAttachmentDefinition{})).To(Succeed(), "the machines' own")
 			g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: "theirs"}, &coordinationv1.Lease{})).To(Succeed())
 			for _, o := range theirs {
@@ -195,7 +191,7 @@ func testOptOut(t *testing.T, s *apiServer, _ *Reconciler) {
 			}
 			h.annotate(t, "network", "auto")
 			h.edgeServes(t)
-			g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(explain.ReadyWithWarnings)), "and back again")
+			g.Eventually(h.reason(t)).Should(Equal(string(explain.ReadyWithWarnings)), "and back again")
 		})
 	}
 }
@@ -203,21 +199,21 @@ func testOptOut(t *testing.T, s *apiServer, _ *Reconciler) {
 func testWaits(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.newHosted(t, "waits", nil)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.WaitingForControlPlane))
+	g.Eventually(h.reason(t)).Should(BeEquivalentTo(problem.WaitingForControlPlane))
 	g.Expect(h.snapshot(t)).To(BeEmpty())
 	h.publish(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
+	g.Eventually(h.reason(t)).Should(Equal(string(problem.AddressCheckPending)))
 }
 
 func testWrongAnnotation(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.newHosted(t, "wrong", map[string]string{"cidr": "192.168.100.0/244"})
 	h.publish(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.AnnotationInvalid))
-	g.Eventually(func() string { return h.condition(t).Message }).WithTimeout(patience).Should(And(ContainSubstring("192.168.100.0/244"), ContainSubstring("Nothing is applied")))
+	g.Eventually(h.reason(t)).Should(BeEquivalentTo(problem.AnnotationInvalid))
+	g.Eventually(func() string { return h.condition(t).Message }).Should(And(ContainSubstring("192.168.100.0/244"), ContainSubstring("Nothing is applied")))
 	g.Expect(h.snapshot(t)).To(BeEmpty())
 	h.annotate(t, "cidr", "192.168.101.0/24")
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
+	g.Eventually(h.reason(t)).Should(Equal(string(problem.AddressCheckPending)))
 	g.Expect(h.plan(t)).To(ContainSubstring("192.168.101.0/24"))
 }
 
@@ -227,7 +223,7 @@ func testLastGoodPlan(t *testing.T, s *apiServer, r *Reconciler) {
 	again(t, r, h)
 	before := h.snapshot(t)
 	h.annotate(t, "gateway", "10.0.0.1")
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.AddressConflict))
+	g.Eventually(h.reason(t)).Should(BeEquivalentTo(problem.AddressConflict))
 	g.Expect(h.condition(t).Message).To(ContainSubstring("Edges keep serving the previous one."))
 	g.Expect(h.snapshot(t)).To(Equal(before))
 }
@@ -249,14 +245,14 @@ func testDrift(t *testing.T, s *apiServer, _ *Reconciler) {
 		for range 3 {
 			before := edge()
 			g.Expect(s.admin.Delete(t.Context(), before)).To(Succeed())
-			g.Eventually(edge).WithTimeout(patience).Should(And(Not(BeNil()), HaveField("UID", Not(Equal(before.UID)))))
+			g.Eventually(edge).Should(And(Not(BeNil()), HaveField("UID", Not(Equal(before.UID)))))
 		}
 	})
 	t.Run("an edge changed", func(t *testing.T) {
 		g := NewWithT(t)
 		for range 3 {
 			g.Expect(s.admin.Patch(t.Context(), edge(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":2}}`)))).To(Succeed())
-			g.Eventually(func() int32 { return *edge().Spec.Replicas }).WithTimeout(patience).Should(BeEquivalentTo(1))
+			g.Eventually(func() int32 { return *edge().Spec.Replicas }).Should(BeEquivalentTo(1))
 		}
 	})
 	t.Run("its definition changed", func(t *testing.T) {
@@ -271,7 +267,7 @@ func testDrift(t *testing.T, s *apiServer, _ *Reconciler) {
 		for range 3 {
 			changed := nads()
 			g.Expect(s.admin.Patch(t.Context(), &changed, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"config":"{}"}}`)))).To(Succeed())
-			g.Eventually(func() string { return nads().Spec.Config }).WithTimeout(patience).Should(Equal(before.Spec.Config))
+			g.Eventually(func() string { return nads().Spec.Config }).Should(Equal(before.Spec.Config))
 		}
 	})
 }
@@ -293,11 +289,11 @@ func testForeignConditions(t *testing.T, s *apiServer, _ *Reconciler) {
 	}
 	theirs("Available")
 	h.annotate(t, "cidr", "x")
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(problem.AnnotationInvalid))
+	g.Eventually(h.reason(t)).Should(BeEquivalentTo(problem.AnnotationInvalid))
 	theirs("Progressing")
 	g.Expect(types()).To(ConsistOf("Available", "Progressing", own.ConditionType))
 	h.annotate(t, "network", "")
-	g.Eventually(types).WithTimeout(patience).Should(ConsistOf("Available", "Progressing"))
+	g.Eventually(types).Should(ConsistOf("Available", "Progressing"))
 	g.Expect(h.hostedCluster(t).Status.ControlPlaneEndpoint.Host).To(Equal("203.0.113.10"))
 }
 
@@ -316,7 +312,7 @@ func testDeletion(t *testing.T, s *apiServer, r *Reconciler) {
 	hc.Finalizers = slices.DeleteFunc(hc.Finalizers, func(f string) bool { return strings.HasPrefix(f, "hypershift") })
 	g.Expect(hc.Finalizers).To(BeEmpty(), "we add none")
 	g.Expect(s.admin.Update(t.Context(), hc)).To(Succeed())
-	g.Eventually(func() bool { return apierrors.IsNotFound(s.admin.Get(t.Context(), h.key, hc)) }).WithTimeout(patience).Should(BeTrue())
+	g.Eventually(func() bool { return apierrors.IsNotFound(s.admin.Get(t.Context(), h.key, hc)) }).Should(BeTrue())
 	h.waitGone(t, r)
 	again(t, r, h)
 }
@@ -327,14 +323,14 @@ func (h hosted) waitCached(t *testing.T, r *Reconciler, so func(*hyperv1.HostedC
 	NewWithT(t).Eventually(func() bool {
 		hc := &lenient.HostedCluster{}
 		return r.Client.Get(t.Context(), h.key, hc) == nil && so(&hc.Fields.HostedCluster)
-	}).WithTimeout(patience).Should(BeTrue())
+	}).Should(BeTrue())
 }
 
 func (h hosted) waitGone(t *testing.T, r *Reconciler) {
 	t.Helper()
 	NewWithT(t).Eventually(func() bool {
 		return apierrors.IsNotFound(r.Client.Get(t.Context(), h.key, &lenient.HostedCluster{}))
-	}).WithTimeout(patience).Should(BeTrue())
+	}).Should(BeTrue())
 }
 
 func testPaused(t *testing.T, s *apiServer, r *Reconciler) {
@@ -347,7 +343,7 @@ func testPaused(t *testing.T, s *apiServer, r *Reconciler) {
 	again(t, r, h)
 	g.Expect(h.snapshot(t)).To(Equal(before))
 	h.annotate(t, "paused", "")
-	g.Eventually(func() map[string]string { return h.snapshot(t) }).WithTimeout(patience).Should(BeEmpty())
+	g.Eventually(func() map[string]string { return h.snapshot(t) }).Should(BeEmpty())
 }
 
 // testNetworkRetired: what belonged to a network goes when no NodePool names it and
@@ -372,11 +368,11 @@ func testNetworkRetired(t *testing.T, s *apiServer, _ *Reconciler) {
 		}
 		return strings.Join(out, " ")
 	}
-	g.Eventually(names).WithTimeout(patience).Should(ContainSubstring("vlan200"))
+	g.Eventually(names).Should(ContainSubstring("vlan200"))
 	g.Expect(names()).To(And(ContainSubstring("vlan100"), ContainSubstring("Lease")), "a machine is still on it")
 	g.Expect(s.admin.Delete(t.Context(), old)).To(Succeed())
-	g.Eventually(names).WithTimeout(patience).Should(And(ContainSubstring("vlan200"), Not(ContainSubstring("vlan100")), Not(ContainSubstring("Lease"))))
-	g.Eventually(func() int { return len(h.snapshot(t)) }).WithTimeout(patience).Should(Equal(9))
+	g.Eventually(names).Should(And(ContainSubstring("vlan200"), Not(ContainSubstring("vlan100")), Not(ContainSubstring("Lease"))))
+	g.Eventually(func() int { return len(h.snapshot(t)) }).Should(Equal(9))
 }
 
 // testUntouched: nothing is written to a cluster that did not opt in, and nothing is said of it.

@@ -39,26 +39,26 @@ func TestRemovalAfter(t *testing.T) {
 		// stores: the deadline is written.
 		stores bool
 	}{
-		"lost now":                          {func(*gather.World) {}, decide.Keep, decide.RemovalDelay, true},
+		"lost now":                          {func(*gather.World) {}, decide.Keep, 10 * time.Minute, true},
 		"lost before":                       {stored(at(3 * time.Minute)), decide.Keep, 3 * time.Minute, false},
 		"the time has come":                 {stored(at(0)), decide.Remove, 0, false},
-		"the operator was away meanwhile":   {stored(at(-time.Hour)), decide.Keep, decide.RemovalDelay, true},
-		"it was away for a moment":          {stored(at(-decide.RemovalGrace / 2)), decide.Remove, 0, false},
+		"the operator was away meanwhile":   {stored(at(-time.Hour)), decide.Keep, 10 * time.Minute, true},
+		"it was away for a moment":          {stored(at(-30 * time.Second)), decide.Remove, 0, false},
 		"it was away, and had begun before": {func(w *gather.World) { stored(at(-time.Hour))(w); w.Edges = nil }, decide.Remove, 0, false},
 		"it is late":                        {func(w *gather.World) { stored(at(-time.Hour))(w); w.Loss = gather.LossAnnounced }, decide.Remove, 0, false},
-		"the annotation was back meanwhile": {func(w *gather.World) { stored(at(-time.Minute))(w); w.Loss = gather.LossNone }, decide.Keep, decide.RemovalDelay, true},
-		"it was back just now":              {func(w *gather.World) { stored(at(time.Minute))(w); w.Loss = gather.LossNone }, decide.Keep, decide.RemovalDelay, true},
+		"the annotation was back meanwhile": {func(w *gather.World) { stored(at(-time.Minute))(w); w.Loss = gather.LossNone }, decide.Keep, 10 * time.Minute, true},
+		"it was back just now":              {func(w *gather.World) { stored(at(time.Minute))(w); w.Loss = gather.LossNone }, decide.Keep, 10 * time.Minute, true},
 		"the removal has begun":             {func(w *gather.World) { w.Loss = gather.LossRemoving }, decide.Remove, 0, false},
-		"a deadline that others set":        {stored(at(time.Hour)), decide.Keep, decide.RemovalDelay, true},
-		"a deadline that cannot be read":    {stored("soon"), decide.Keep, decide.RemovalDelay, true},
+		"a deadline that others set":        {stored(at(time.Hour)), decide.Keep, 10 * time.Minute, true},
+		"a deadline that cannot be read":    {stored("soon"), decide.Keep, 10 * time.Minute, true},
 		"no VM":                             {func(w *gather.World) { w.VMs = nil }, decide.Remove, 0, false},
 		"no VM, and a deadline":             {func(w *gather.World) { stored(at(time.Minute))(w); w.VMs = nil }, decide.Remove, 0, false},
-		"VMs cannot be listed":              {func(w *gather.World) { w.VMs, w.VMsUnread = nil, errors.New("forbidden") }, decide.Keep, decide.RemovalDelay, true},
+		"VMs cannot be listed":              {func(w *gather.World) { w.VMs, w.VMsUnread = nil, errors.New("forbidden") }, decide.Keep, 10 * time.Minute, true},
 		"VMs on another network":            {func(w *gather.World) { w.VMs[0].Spec.Networks[0].Multus.NetworkName = "clusters/other" }, decide.Remove, 0, false},
 		"VMs by another NAD of the network": {func(w *gather.World) {
 			byAnotherNAD(w)
 			w.VMs[0].Spec.Networks[0].Multus.NetworkName = "clusters/other"
-		}, decide.Keep, decide.RemovalDelay, true},
+		}, decide.Keep, 10 * time.Minute, true},
 		"nothing is served":                  {func(w *gather.World) { w.Last, w.Edges = network.Plan{}, nil }, decide.Remove, 0, false},
 		"network: none":                      {func(w *gather.World) { w.HostedCluster.Annotations[settings.Prefix+"network"] = "none" }, decide.Remove, 0, false},
 		"the control plane is being removed": {func(w *gather.World) { w.ControlPlane.DeletionTimestamp = &deleted }, decide.Remove, 0, false},

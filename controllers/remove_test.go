@@ -1,87 +1,17 @@
 package controllers
 
 import (
-	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
-	"github.com/prometheus/client_golang/prometheus"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/cldmnky/oooi/controllers/apply"
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/own"
-	"github.com/cldmnky/oooi/controllers/report"
-	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network/problem"
 )
-
-// TestPrune: one object that cannot be deleted stops no other, except what it depends on.
-func TestPrune(t *testing.T) {
-	object := func(kind schema.GroupVersionKind, name, network string) metav1.PartialObjectMetadata {
-		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{wire.LabelNetwork: network}}}
-		o.SetGroupVersionKind(kind)
-		return o
-	}
-	all := []metav1.PartialObjectMetadata{
-		object(own.LeaseKind, "lease a", "a"), object(own.LeaseKind, "lease b", "b"), object(own.ConfigMapKind, "plan", ""),
-		object(own.RoleKind, "role", ""), object(own.RoleBindingKind, "binding", ""), object(own.NetworkPolicyKind, desired.EdgePolicy, ""), object(own.NetworkPolicyKind, "access", ""), object(own.DefinitionKind, "nad a", "a"),
-		object(own.DefinitionKind, "nad b", "b"), object(own.DeploymentKind, "edge a", "a"), object(own.DeploymentKind, "edge b", "b"), object(own.BudgetKind, "budget a", "a"),
-	}
-	scheme := runtime.NewScheme()
-	NewWithT(t).Expect(watch.AddToScheme(scheme)).To(Succeed())
-	for name, test := range map[string]struct{ refused, terminates, deleted, left string }{
-		"everything": {deleted: "edge a, edge b, budget a, oooi-edge, access, binding, role, nad a, nad b, plan, lease a, lease b"},
-		"an edge is refused": {refused: "edge a",
-			deleted: "edge b, budget a, access, nad b, lease b", left: "edge a, oooi-edge, binding, role, nad a, plan, lease a"},
-		"an edge terminates": {terminates: "edge a",
-			deleted: "edge b, budget a, access, nad b, lease b", left: "edge a, oooi-edge, binding, role, nad a, plan, lease a"},
-		"two objects are refused": {refused: "oooi-edge, nad a",
-			deleted: "edge a, edge b, budget a, access, binding, role, nad b, plan, lease a, lease b", left: "oooi-edge, nad a"},
-		"the plan terminates": {terminates: "plan",
-			deleted: "edge a, edge b, budget a, oooi-edge, access, binding, role, nad a, nad b, lease a, lease b", left: "plan"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			var asked, deleted []string
-			c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).Build(), interceptor.Funcs{
-				Delete: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.DeleteOption) error {
-					asked = append(asked, o.GetName())
-					if slices.Contains(strings.Split(test.refused, ", "), o.GetName()) {
-						return apierrors.NewForbidden(schema.GroupResource{}, o.GetName(), nil)
-					}
-					return nil
-				}})
-			objects := slices.Clone(all)
-			for i := range objects {
-				if slices.Contains(strings.Split(test.terminates, ", "), objects[i].Name) {
-					objects[i].DeletionTimestamp = &metav1.Time{Time: testNow}
-				}
-			}
-			r := &Reconciler{Metrics: report.NewMetrics(prometheus.NewRegistry()), Client: c, Live: c, Now: func() time.Time { return testNow }}
-			left, err := r.writer().Prune(t.Context(), objects, func(o metav1.PartialObjectMetadata) { deleted = append(deleted, o.Name) })
-			var stays []string
-			for _, o := range left {
-				stays = append(stays, o.Name)
-			}
-			g.Expect(strings.Join(deleted, ", ")).To(Equal(test.deleted))
-			g.Expect(strings.Join(stays, ", ")).To(Equal(test.left))
-			g.Expect(len(asked)).To(Equal(len(deleted)+len(apply.WriteErrors(err))), "what terminates is not deleted again")
-			g.Expect(len(apply.WriteErrors(err)) > 0).To(Equal(test.refused != ""))
-		})
-	}
-}
 
 // deletions are the requests of the operator so far that delete an object at this path.
 func (s *apiServer) deletions(path string) int {
@@ -103,7 +33,7 @@ func testRemovalHeld(t *testing.T, s *apiServer, r *Reconciler) {
 	plan := ownObject{own.ConfigMapKind, wire.PlanConfigMap}
 	g.Expect(h.finalize(t, plan, "example.com/other")).To(Succeed())
 	h.annotate(t, "network", "none")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.Removing)),
+	g.Eventually(h.says(t)).Should(And(HavePrefix(string(problem.Removing)),
 		ContainSubstring("ConfigMap oooi-plan"), ContainSubstring("example.com/other"), ContainSubstring("no edge exists")))
 	g.Expect(h.condition(t).Status).To(Equal(metav1.ConditionFalse))
 	g.Expect(h.names(t)()).To(BeEmpty())
@@ -111,9 +41,9 @@ func testRemovalHeld(t *testing.T, s *apiServer, r *Reconciler) {
 		again(t, r, h)
 	}
 	g.Expect(s.deletions(fmt.Sprintf("/api/v1/namespaces/%s/configmaps/%s", h.ns, plan.name))).To(Equal(1))
-	g.Eventually(h.told(t, string(problem.Removing))).WithTimeout(patience).Should(HaveLen(1))
+	g.Eventually(h.told(t, string(problem.Removing))).Should(HaveLen(1))
 	g.Expect(h.finalize(t, plan)).To(Succeed())
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEmpty())
+	g.Eventually(h.reason(t)).Should(BeEmpty())
 	g.Expect(h.snapshot(t)).To(BeEmpty())
 }
 
@@ -124,11 +54,11 @@ func testRemovalOfAnEdgeHeld(t *testing.T, s *apiServer, _ *Reconciler) {
 	edge := ownObject{own.DeploymentKind, h.edge()}
 	g.Expect(h.finalize(t, edge, "example.com/other")).To(Succeed())
 	h.annotate(t, "network", "none")
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.Removing)),
+	g.Eventually(h.says(t)).Should(And(HavePrefix(string(problem.Removing)),
 		ContainSubstring("Deployment "+edge.name), ContainSubstring("At least one edge still exists")))
 	g.Expect(h.names(t)()).To(ConsistOf(edge.name))
 	g.Expect(h.snapshot(t)).To(And(HaveKey("NetworkPolicy "+desired.EdgePolicy), HaveKey("ConfigMap "+wire.PlanConfigMap), HaveKey("RoleBinding "+wire.ServiceAccount)))
 	g.Expect(h.finalize(t, edge)).To(Succeed())
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEmpty())
+	g.Eventually(h.reason(t)).Should(BeEmpty())
 	g.Expect(h.snapshot(t)).To(BeEmpty())
 }

@@ -353,7 +353,7 @@ func TestDecide(t *testing.T) {
 			g.Expect(d.Action.String()).To(Equal(c.want.String()), "%v", d.Problems)
 			g.Expect(len(d.Desired) > 0).To(Equal(c.want == decide.Serve))
 			if c.want == decide.Leave {
-				g.Expect(decide.Servable(d.Problems)).To(BeFalse(), "the condition says why")
+				g.Expect(mayServe(d.Problems)).To(BeFalse(), "the condition says why")
 			}
 		})
 	}

@@ -99,7 +99,7 @@ func (r *Reconciler) neighborsOn(ctx context.Context, on []network.Attachment, o
 		out = append(out, reconcile.Request{NamespacedName: key})
 	}
 	for _, key := range of {
-		for _, req := range r.neighborhoods.around(key) {
+		for _, req := range r.memory.around(key) {
 			if _, known := found[req.NamespacedName]; !known {
 				out = append(out, req)
 			}
@@ -114,7 +114,7 @@ func (r *Reconciler) neighborsOfHostedCluster(ctx context.Context, o client.Obje
 	hc := &lenient.HostedCluster{}
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(o), hc)
 	if apierrors.IsNotFound(err) {
-		return r.neighborhoods.around(client.ObjectKeyFromObject(o))
+		return r.memory.around(client.ObjectKeyFromObject(o))
 	}
 	if err != nil {
 		return r.everyCluster(ctx, nil)

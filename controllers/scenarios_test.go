@@ -72,6 +72,11 @@ func worldOfClusters(clusters []hcp.Objects, at int) gather.World {
 	return w
 }
 
+// mayServe reports whether nothing among ps keeps a plan from being applied.
+func mayServe(ps problem.Problems) bool {
+	return !ps.Blocking() && !ps.Has(problem.WaitingForControlPlane)
+}
+
 // TestStories is the last step of each story: from the plan to the objects.
 func TestStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {

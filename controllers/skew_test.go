@@ -69,7 +69,7 @@ func (o observed) unwatched(t *testing.T, kind, words string) {
 	t.Helper()
 	g := NewWithT(t)
 	began := time.Now()
-	g.Eventually(o.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.NotApplied)),
+	g.Eventually(o.says(t)).Should(And(HavePrefix(string(problem.NotApplied)),
 		ContainSubstring("cannot watch objects of kind "+kind), ContainSubstring(words)))
 	t.Logf("reported after %s", time.Since(began).Round(time.Millisecond))
 	g.Expect(gauges(t, o.registry, "oooi_kind_watched")).To(And(HaveKeyWithValue(kind, 0.), HaveKeyWithValue("Service", 1.)))
@@ -82,12 +82,12 @@ func (o observed) watched(t *testing.T, kind, leaseTime string) {
 	t.Helper()
 	g := NewWithT(t)
 	began := time.Now()
-	g.Eventually(o.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
+	g.Eventually(o.reason(t)).Should(Equal(string(problem.AddressCheckPending)))
 	t.Logf("gone after %s", time.Since(began).Round(time.Millisecond))
-	g.Eventually(func() error { return o.operator.Kinds.Ready(nil) }).WithTimeout(patience).Should(Succeed())
-	g.Eventually(func() map[string]float64 { return gauges(t, o.registry, "oooi_kind_watched") }).WithTimeout(patience).Should(HaveKeyWithValue(kind, 1.))
+	g.Eventually(func() error { return o.operator.Kinds.Ready(nil) }).Should(Succeed())
+	g.Eventually(func() map[string]float64 { return gauges(t, o.registry, "oooi_kind_watched") }).Should(HaveKeyWithValue(kind, 1.))
 	o.annotate(t, "lease-time", leaseTime)
-	g.Eventually(func() string { return o.plan(t) }).WithTimeout(patience).Should(ContainSubstring(`"leaseTime": "` + leaseTime + `0s"`))
+	g.Eventually(func() string { return o.plan(t) }).Should(ContainSubstring(`"leaseTime": "` + leaseTime + `0s"`))
 }
 
 // withoutRight removes the operator's rights on an API group. The result gives them back.
@@ -122,7 +122,7 @@ func testKindVanishes(t *testing.T, o observed) {
 	g.Expect(o.admin.Delete(t.Context(), definition.DeepCopy())).To(Succeed())
 	o.unwatched(t, "VirtualMachineInstance", "could not find the requested resource")
 	o.annotate(t, "lease-time", "36m")
-	g.Eventually(func() error { return o.admin.Create(t.Context(), definition.DeepCopy()) }).WithTimeout(patience).Should(Succeed())
+	g.Eventually(func() error { return o.admin.Create(t.Context(), definition.DeepCopy()) }).Should(Succeed())
 	g.Expect(o.plan(t)).To(Equal(plan))
 	o.watched(t, "VirtualMachineInstance", "35m")
 }
@@ -141,11 +141,11 @@ func testVersionNotServed(t *testing.T, o observed) {
 // testObjectsOfOthers: objects that the imported types refuse, of other clusters, change nothing.
 func testObjectsOfOthers(t *testing.T, h hosted) {
 	g := NewWithT(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
+	g.Eventually(h.reason(t)).Should(Equal(string(problem.AddressCheckPending)))
 	g.Expect(h.admin.Create(t.Context(), newer(t,
 		`{"apiVersion":"kubevirt.io/v1","kind":"VirtualMachineInstance","metadata":{"namespace":"others","name":"newest"},"spec":{"domain":7,"networks":["a"]}}`))).To(Succeed())
 	h.annotate(t, "lease-time", "31m")
-	g.Eventually(func() string { return h.plan(t) }).WithTimeout(patience).Should(ContainSubstring(`"leaseTime": "31m0s"`))
+	g.Eventually(func() string { return h.plan(t) }).Should(ContainSubstring(`"leaseTime": "31m0s"`))
 }
 
 // define changes each version of a CustomResourceDefinition.
@@ -175,7 +175,7 @@ func anyShape(version map[string]any) {
 func testOwnObjects(t *testing.T, h, neighbor hosted) {
 	g := NewWithT(t)
 	neighbor.publish(t)
-	g.Eventually(neighbor.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
+	g.Eventually(neighbor.reason(t)).Should(Equal(string(problem.AddressCheckPending)))
 	h.define(t, "nodepools.hypershift.openshift.io", anyShape)
 	plan := h.plan(t)
 	replicas := func(value string) func() error {
@@ -184,16 +184,16 @@ func testOwnObjects(t *testing.T, h, neighbor hosted) {
 			return h.admin.Patch(t.Context(), np, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":`+value+`}}`)))
 		}
 	}
-	g.Eventually(replicas(`"three"`)).WithTimeout(patience).Should(Succeed())
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.NotApplied)),
+	g.Eventually(replicas(`"three"`)).Should(Succeed())
+	g.Eventually(h.says(t)).Should(And(HavePrefix(string(problem.NotApplied)),
 		ContainSubstring("NodePool clusters/skew"), ContainSubstring("spec.replicas: want int32, not string")))
 	h.annotate(t, "lease-time", "32m")
 	neighbor.annotate(t, "lease-time", "33m")
-	g.Eventually(func() string { return neighbor.plan(t) }).WithTimeout(patience).Should(ContainSubstring(`"leaseTime": "33m0s"`))
+	g.Eventually(func() string { return neighbor.plan(t) }).Should(ContainSubstring(`"leaseTime": "33m0s"`))
 	g.Expect(h.plan(t)).To(Equal(plan))
 	g.Expect(neighbor.reason(t)()).To(Equal(string(problem.AddressCheckPending)))
 
 	g.Expect(replicas(`3`)()).To(Succeed())
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(problem.AddressCheckPending)))
-	g.Eventually(func() string { return h.plan(t) }).WithTimeout(patience).Should(ContainSubstring(`"leaseTime": "32m0s"`))
+	g.Eventually(h.reason(t)).Should(Equal(string(problem.AddressCheckPending)))
+	g.Eventually(func() string { return h.plan(t) }).Should(ContainSubstring(`"leaseTime": "32m0s"`))
 }

@@ -300,7 +300,7 @@ func testForeignNamespace(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Expect(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "clusters-unlabelled"}})).To(Succeed())
 	h := s.newHosted(t, "unlabelled", nil)
 	h.publish(t)
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(problem.NotApplied)), ContainSubstring("hypershift.openshift.io/hosted-control-plane=true")))
+	g.Eventually(h.says(t)).Should(And(HavePrefix(string(problem.NotApplied)), ContainSubstring("hypershift.openshift.io/hosted-control-plane=true")))
 	g.Expect(h.snapshot(t)).To(BeEmpty())
 	g.Expect(s.admin.Patch(t.Context(), apiserver.ControlPlaneNamespace(h.ns), client.Merge)).To(Succeed())
 	h.edgeServes(t)

@@ -35,7 +35,7 @@ func testStoredStatus(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "status")
 	boots := func() explain.Answer { s, _ := h.storedStatus(t); return s.Boots }
-	g.Eventually(boots).WithTimeout(patience).Should(Equal(explain.Yes))
+	g.Eventually(boots).Should(Equal(explain.Yes))
 	stored, _ := h.storedStatus(t)
 	g.Expect(stored.Cluster).To(Equal(h.key.String()))
 	g.Expect(stored.Generation).To(Equal(h.hostedCluster(t).Generation))
@@ -46,7 +46,7 @@ func testStoredStatus(t *testing.T, s *apiServer, r *Reconciler) {
 	pool := &hyperv1.NodePool{ObjectMeta: metav1.ObjectMeta{Namespace: h.key.Namespace, Name: h.key.Name}}
 	h.patched(t, pool, pool.Namespace, pool.Name, map[string]any{"spec": map[string]any{"replicas": 7}})
 	inputs := func() string { s, _ := h.storedStatus(t); return s.Inputs }
-	g.Eventually(inputs).WithTimeout(patience).ShouldNot(Equal(stored.Inputs), "a spec has no annotation, and does not change the generation")
+	g.Eventually(inputs).ShouldNot(Equal(stored.Inputs), "a spec has no annotation, and does not change the generation")
 	g.Expect(inputs()).NotTo(BeEmpty())
 
 	// A second operator begins without a memory, and reads what is stored.
@@ -65,7 +65,7 @@ func testStoredStatus(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Expect(stored.Written).To(BeTemporally("~", now, time.Second))
 
 	h.annotate(t, "network", "none")
-	g.Eventually(func() string { s, _ := h.storedStatus(t); return s.Summary }).WithTimeout(patience).Should(ContainSubstring("not found"))
+	g.Eventually(func() string { s, _ := h.storedStatus(t); return s.Summary }).Should(ContainSubstring("not found"))
 }
 
 // testForeignStatus: a ConfigMap of that name that another client made stays as it is, and the cluster is served.

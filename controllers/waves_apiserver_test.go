@@ -89,7 +89,7 @@ func testWaves(t *testing.T, s *apiServer) {
 	counts := func(state string) func() float64 {
 		return func() float64 { return gauges(t, registry, "oooi_update_clusters")[state] }
 	}
-	g.Eventually(changed).WithTimeout(patience).Should(Equal(1))
+	g.Eventually(changed).Should(Equal(1))
 	g.Eventually(func() string {
 		var waiting string
 		for _, h := range all {
@@ -98,23 +98,23 @@ func testWaves(t *testing.T, s *apiServer) {
 			}
 		}
 		return waiting
-	}).WithTimeout(patience).Should(ContainSubstring("Info UpdatePending"))
+	}).Should(ContainSubstring("Info UpdatePending"))
 
 	byName[order[0]].runs(t, true, ahead.now())
-	g.Eventually(counts("failed")).WithTimeout(patience).Should(BeEquivalentTo(1))
-	g.Eventually(changed).WithTimeout(patience).Should(Equal(2), "it may be the cluster's own fault")
+	g.Eventually(counts("failed")).Should(BeEquivalentTo(1))
+	g.Eventually(changed).Should(Equal(2), "it may be the cluster's own fault")
 	byName[order[1]].runs(t, true, ahead.now())
-	g.Eventually(counts("failed")).WithTimeout(patience).Should(BeEquivalentTo(2))
+	g.Eventually(counts("failed")).Should(BeEquivalentTo(2))
 	for _, h := range all {
 		if !slices.Contains(order, h.key.Name) {
-			g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix("ReadyWithWarnings"), ContainSubstring("The update is stopped")))
+			g.Eventually(h.says(t)).Should(And(HavePrefix("ReadyWithWarnings"), ContainSubstring("The update is stopped")))
 		}
 	}
 	ahead.add(time.Hour)
 	g.Consistently(changed).WithTimeout(4*testIntervals.waves).Should(Equal(2), "two clusters fail with the release")
 
 	byName[order[0]].annotate(t, "paused", "true")
-	g.Eventually(changed).WithTimeout(patience).Should(Equal(3), "one fails, so the update goes on slowly")
+	g.Eventually(changed).Should(Equal(3), "one fails, so the update goes on slowly")
 	play := func() int {
 		for _, name := range order[2:] {
 			byName[name].runs(t, false, ahead.now())
@@ -123,9 +123,9 @@ func testWaves(t *testing.T, s *apiServer) {
 	}
 	g.Consistently(play).WithTimeout(4*testIntervals.waves).Should(Equal(3), "the release is not proven yet")
 	ahead.add(3 * time.Minute)
-	g.Eventually(play).WithTimeout(patience).Should(Equal(4))
-	g.Eventually(func() float64 { play(); ahead.add(time.Minute); return counts("updated")() }).WithTimeout(patience).Should(BeEquivalentTo(2))
+	g.Eventually(play).Should(Equal(4))
+	g.Eventually(func() float64 { play(); ahead.add(time.Minute); return counts("updated")() }).Should(BeEquivalentTo(2))
 	for _, name := range order[2:] {
-		g.Eventually(byName[name].says(t)).WithTimeout(patience).ShouldNot(ContainSubstring(string(problem.UpdatePending)))
+		g.Eventually(byName[name].says(t)).ShouldNot(ContainSubstring(string(problem.UpdatePending)))
 	}
 }

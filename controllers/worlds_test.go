@@ -52,7 +52,7 @@ func agree(dump *files.Dump, at int) (served int, broken string) {
 	if d.Action == decide.Serve && (!ok || string(plan.JSON()) != string(d.Plan.JSON())) {
 		return 0, "the operator serves what Derive does not plan"
 	}
-	if d.Action == decide.Leave && ok && decide.Servable(d.Problems) {
+	if d.Action == decide.Leave && ok && mayServe(d.Problems) {
 		return 0, "the operator leaves out what could be served"
 	}
 	inFiles := dump.Clusters()[at]

@@ -14,7 +14,7 @@ import (
 	"github.com/miekg/dns"
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/dnsnames"
 	"github.com/cldmnky/oooi/test/programs"
@@ -25,7 +25,7 @@ import (
 func TestChangesLoseNoQuestion(t *testing.T) {
 	g := NewWithT(t)
 	file := filepath.Join(t.TempDir(), "leases.json")
-	h, at := served(t, judged(), Options{VMs: files.NewLeaseNames(file, slog.New(slog.NewTextHandler(t.Output(), nil)))})
+	h, at := served(t, judged(), Options{VMs: sharedfiles.NewLeaseNames(file, slog.New(slog.NewTextHandler(t.Output(), nil)))})
 	var ended atomic.Bool
 	var asked atomic.Int64
 	var asking sync.WaitGroup
@@ -71,7 +71,7 @@ func TestChangesLoseNoQuestion(t *testing.T) {
 		}
 		b, err := json.Marshal(all)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(files.Replace(file, b)).To(Succeed())
+		g.Expect(sharedfiles.Replace(file, b)).To(Succeed())
 		g.Eventually(asked.Load, longest, "1ms").Should(BeNumerically(">=", asked.Load()+16))
 	}
 	ended.Store(true)

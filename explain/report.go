@@ -63,6 +63,8 @@ type Report struct {
 	Omitted int `json:"omitted,omitempty"`
 	// UnavailableEdges became unavailable without an act of the operator. Each had an Event.
 	UnavailableEdges []UnavailableEdge `json:"unavailableEdges,omitempty"`
+	// Neighbors are the other hosted clusters on its networks, as NAMESPACE/NAME. When one leaves, this one is reconciled.
+	Neighbors []string `json:"neighbors,omitempty"`
 	// Notes are sentences about external hosts.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -83,7 +85,7 @@ type UnavailableEdge struct {
 }
 
 // Report returns what s says. The caller adds what s does not know: the cluster, the build, the time, the generation, the other
-// hashes and the edges.
+// hashes, the edges and the neighbors.
 func (s Status) Report() Report {
 	problems := Ordered(s.Problems)
 	if !s.Applied {

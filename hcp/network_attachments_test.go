@@ -70,7 +70,7 @@ func TestNADOfAnotherNamespace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			o := served(t)
-			o.MultusIsolates = c.isolates
+			o.Management.MultusIsolates = c.isolates
 			o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = c.namespace + "/vlan100"
 			o.NetworkAttachmentDefinitions[0].Namespace = c.namespace
 			o.NetworkAttachmentDefinitions[0].Annotations = nil

@@ -1,8 +1,10 @@
 package hcp_test
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/management"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 )
@@ -62,6 +65,26 @@ func TestReservedDestinations(t *testing.T) {
 	in, _ := translated(o)
 	_, problems := derived(in)
 	g.Expect(problems).To(ContainElement(And(HaveField("Reason", problem.AddressConflict), WithTransform(message, ContainSubstring("node a (192.168.100.77)")))))
+}
+
+// TestManagementClusterInFiles checks that files with the objects give the plan that the operator makes: edges have HyperShift's
+// PriorityClass, and where OpenShift's network operator makes Multus isolate namespaces, an annotation permits no NAD of another one.
+func TestManagementClusterInFiles(t *testing.T) {
+	g := NewWithT(t)
+	story := strings.ReplaceAll(string(golden.Find(t, "lb-ip").Read(t, "objects.yaml")), "kind: VirtualMachineInstance\n", "kind: Other\n")
+	const class = "\n---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: %s}\nvalue: 1\n"
+	planOf := func(more string) (network.Plan, problem.Problems) {
+		dump := &files.Dump{}
+		g.Expect(dump.Add([]byte(story + more))).To(Succeed())
+		return plan(dump.Clusters()[0])
+	}
+	for more, want := range map[string]string{"": "", fmt.Sprintf(class, "other"): "", fmt.Sprintf(class, "hypershift-api-critical"): "hypershift-api-critical"} {
+		p, problems := planOf(more)
+		g.Expect(problems).NotTo(ContainElement(HaveField("Cause", problem.NADNamespaceIsolated)))
+		g.Expect(p.Networks[0].Placement.PriorityClass).To(Equal(want), more)
+	}
+	_, problems := planOf("\n---\napiVersion: operator.openshift.io/v1\nkind: Network\nmetadata: {name: cluster}\n")
+	g.Expect(problems).To(ContainElement(HaveField("Cause", problem.NADNamespaceIsolated)))
 }
 
 // TestPodsOfTheControlPlane checks that a CIDR over pods behind the control plane's Services is refused,

@@ -19,9 +19,9 @@ import (
 
 	"github.com/cldmnky/oooi/access"
 	"github.com/cldmnky/oooi/edge/agent/connlog"
-	"github.com/cldmnky/oooi/edge/agent/services"
+	"github.com/cldmnky/oooi/edge/agent/servers"
 	"github.com/cldmnky/oooi/edge/device"
-	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/reported"
@@ -69,10 +69,10 @@ func runAccess(ctx context.Context, f serverFlags, management string, log *slog.
 			return err
 		}
 	}
-	keys := files.NewTokenKeys(wire.File(f.runDir, f.watchedBy, wire.KeysFile), log)
+	keys := sharedfiles.NewTokenKeys(wire.File(f.runDir, f.watchedBy, wire.KeysFile), log)
 	registry := prometheus.NewRegistry()
 	lines := connlog.NewTunnelLog(log)
-	names := files.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
+	names := sharedfiles.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
 	hosts, err := device.NewVMHosts(f.device, names.VMHas)
 	if err != nil {
 		return err
@@ -84,13 +84,13 @@ func runAccess(ctx context.Context, f serverFlags, management string, log *slog.
 		},
 		Ended: lines.Ended, Refused: lines.Refused, Metrics: access.NewMetrics(registry, keys.Current),
 	})
-	a := services.Access{Source: source, Device: cmp.Or(management, wire.ManagementDevice), Server: server, Log: log}
+	a := servers.Access{Source: source, Device: cmp.Or(management, wire.ManagementDevice), Server: server, Log: log}
 	g, ctx := errgroup.WithContext(ctx)
 	if a.Interface, err = f.on(ctx); err != nil {
 		return err
 	}
 	if f.inPod() {
-		file := files.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		file := sharedfiles.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		a.Report = func(balanced, closed []uint16) { file.Set(reported.Report{Balanced: balanced, ClosedPorts: closed}) }
 	}
 	g.Go(func() error { return source.Run(ctx) })

@@ -18,7 +18,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
@@ -110,7 +110,7 @@ func TestAccessWithTokens(t *testing.T) {
 		}
 		b, err := json.Marshal(set)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(files.Replace(wire.File(d.dir, "dhcp", wire.KeysFile), b)).To(Succeed())
+		g.Expect(sharedfiles.Replace(wire.File(d.dir, "dhcp", wire.KeysFile), b)).To(Succeed())
 	}
 	g.Eventually(func() string { return asked(t, d.pod, atEdge, "worker-1:10250") }).Should(HaveSuffix("401 a token is missing"))
 	g.Expect(ask(one)()).To(ContainSubstring("503"), "no key is known")

@@ -12,7 +12,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
@@ -57,7 +57,7 @@ func TestPrometheusScrapesANode(t *testing.T) {
 	key := newSigner(t)
 	set, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), Use: "sig"}}})
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(files.Replace(wire.File(d.dir, "dhcp", wire.KeysFile), set)).To(Succeed())
+	g.Expect(sharedfiles.Replace(wire.File(d.dir, "dhcp", wire.KeysFile), set)).To(Succeed())
 	certificate := certificateFiles(t, dir, "worker-1")
 	background(t, d.machine, exporter, "--web.listen-address=0.0.0.0:9100", "--web.config.file="+programs.WriteFile(t, dir, "web.yaml",
 		fmt.Sprintf("tls_server_config: {cert_file: %s, key_file: %s}\n", certificate, filepath.Join(dir, "tls.key"))))

@@ -15,7 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/access/dial"
-	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
@@ -48,7 +48,7 @@ func newDoor(t *testing.T) door {
 	leases := `[{"address":"192.168.100.20","mac":"` + d.machine.MAC(t, "eth0") + `","vm":"worker-1","expires":"2999-01-01T00:00:00Z"},
 	  {"address":"192.168.100.21","mac":"02:00:00:00:00:03","vm":"worker-2","expires":"2999-01-01T00:00:00Z"},
 	  {"address":"10.128.0.1","mac":"02:00:00:00:00:02","vm":"pod","expires":"2999-01-01T00:00:00Z"}]`
-	if err := files.Replace(wire.File(d.dir, "dhcp", wire.LeaseCache), []byte(leases)); err != nil {
+	if err := sharedfiles.Replace(wire.File(d.dir, "dhcp", wire.LeaseCache), []byte(leases)); err != nil {
 		t.Fatal(err)
 	}
 	return d

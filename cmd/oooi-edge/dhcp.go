@@ -20,11 +20,11 @@ import (
 	"github.com/cldmnky/oooi/dhcp/leasefile"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/edge/agent"
-	"github.com/cldmnky/oooi/edge/agent/services"
+	"github.com/cldmnky/oooi/edge/agent/servers"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/health"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/kube"
-	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/reported"
@@ -76,7 +76,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	if kube != nil {
 		server.UnknownClients = rate.NewLimiter(unknownClientsPerSecond, unknownClientsAtOnce)
 	}
-	d := services.DHCP{Source: source, Log: log, Needs: apiServer(), Serve: server.Serve}
+	d := servers.DHCP{Source: source, Log: log, Needs: apiServer(), Serve: server.Serve}
 	g, ctx := errgroup.WithContext(ctx)
 	if d.Interface, err = f.on(ctx); err != nil {
 		return err
@@ -92,7 +92,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	var report func(reported.DHCPReport)
 	if reporter := f.report(ctx, g, kube, source.Current(), log); reporter != nil {
 		report = reporter.SetDHCP
-		others := services.NewDHCPServers(d.Interface.Name, source.Current, func(all []reported.UsedAddress) {
+		others := servers.NewDHCPServers(d.Interface.Name, source.Current, func(all []reported.UsedAddress) {
 			metrics.OtherServers(len(all))
 			reporter.SetDHCPServers(all)
 		}, log)
@@ -121,7 +121,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 
 // leases returns the lease store: objects inside a cluster, cached in the run directory,
 // else files. The returned function keeps them fresh and cached until its context ends.
-func leases(ctx context.Context, f serverFlags, source *source.Source, kube *kube.Kube, dir string, log *slog.Logger) (dhcp.Store, reply.VMs, func(context.Context), error) {
+func leases(ctx context.Context, f serverFlags, source *inforce.Source, kube *kube.Kube, dir string, log *slog.Logger) (dhcp.Store, reply.VMs, func(context.Context), error) {
 	if kube == nil {
 		files, err := leasefile.Open(dir)
 		return files, reply.NoVMs{}, func(context.Context) {}, err

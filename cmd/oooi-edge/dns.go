@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cldmnky/oooi/dns"
-	"github.com/cldmnky/oooi/edge/agent/services"
+	"github.com/cldmnky/oooi/edge/agent/servers"
 	"github.com/cldmnky/oooi/edge/device"
-	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -86,7 +86,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	// A server that watches the plan itself has no DHCP server in its pod, so there are no leases.
 	var vms func(mac string) bool
 	if f.watchedBy != "" {
-		names := files.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
+		names := sharedfiles.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
 		o.VMs, vms = names, names.HasMAC
 	}
 	macs, err := device.NewNeighborMACs(f.device, vms)
@@ -96,7 +96,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	o.MACs = macs
 	registry := prometheus.NewRegistry()
 	metrics := dns.NewMetrics(registry)
-	d := services.DNS{Source: source, Handler: dns.NewHandler(metrics, o), Log: log, Listen: listen, Resolvers: resolvers}
+	d := servers.DNS{Source: source, Handler: dns.NewHandler(metrics, o), Log: log, Listen: listen, Resolvers: resolvers}
 	g, ctx := errgroup.WithContext(ctx)
 	if d.Interface, err = f.on(ctx); err != nil {
 		return err
@@ -113,7 +113,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	// Without a device, VMs could ask, too.
 	if pods != "" {
 		log := log.With("for", "pods")
-		p := services.PodDNS{Interface: d.Interface, Source: source, Handler: dns.NewHandler(metrics, dns.Options{Log: log}), Log: log, Device: pods}
+		p := servers.PodDNS{Interface: d.Interface, Source: source, Handler: dns.NewHandler(metrics, dns.Options{Log: log}), Log: log, Device: pods}
 		g.Go(func() error { return p.Run(ctx) })
 	}
 	return g.Wait()

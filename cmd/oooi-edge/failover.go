@@ -15,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/edge/agent/proxy"
 	"github.com/cldmnky/oooi/edge/agent/scrape"
-	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/health"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
@@ -76,7 +76,7 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 	defer drain()
 	context.AfterFunc(working, drain)
 	if f.inPod() {
-		report := files.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		report := sharedfiles.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		a.Report = report.Set
 		for program, add := range map[string]func(reported.Report){
 			string(network.ServiceProxy): func(r reported.Report) {
@@ -89,7 +89,7 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 			wire.Access:                func(r reported.Report) { report.SetAccessPorts(r.Balanced, r.ClosedPorts) },
 		} {
 			g.Go(func() error {
-				files.FollowReport(working, wire.File(f.runDir, program, wire.ReportFile), add, log)
+				sharedfiles.FollowReport(working, wire.File(f.runDir, program, wire.ReportFile), add, log)
 				return nil
 			})
 		}

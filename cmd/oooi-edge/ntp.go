@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/edge/agent/services"
-	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/agent/servers"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/ntp"
@@ -53,14 +53,14 @@ func runNTP(ctx context.Context, f serverFlags, listen netip.AddrPort, clock ntp
 		log.Warn("not a release" + clockNote)
 	}
 	registry := prometheus.NewRegistry()
-	s := services.NTP{Source: source, Server: ntp.NewServer(clock, ntp.NewMetrics(registry, clock)), Log: log, Listen: listen}
+	s := servers.NTP{Source: source, Server: ntp.NewServer(clock, ntp.NewMetrics(registry, clock)), Log: log, Listen: listen}
 	g, ctx := errgroup.WithContext(ctx)
 	if s.Interface, err = f.on(ctx); err != nil {
 		return err
 	}
 	report := func(error) {}
 	if f.inPod() {
-		file := files.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		file := sharedfiles.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		report = func(why error) {
 			r := reported.Report{}
 			if why != nil {
@@ -70,7 +70,7 @@ func runNTP(ctx context.Context, f serverFlags, listen netip.AddrPort, clock ntp
 		}
 	}
 	g.Go(func() error { return source.Run(ctx) })
-	g.Go(func() error { services.FollowClock(ctx, clock, log, report); return nil })
+	g.Go(func() error { servers.FollowClock(ctx, clock, log, report); return nil })
 	f.report(ctx, g, kube, source.Current(), log)
 	f.tokenKeys(ctx, g, kube, source, log)
 	g.Go(func() error { return f.health(ctx, s.Status.Err, registry, s.Status.Question()) })

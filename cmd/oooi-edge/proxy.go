@@ -19,8 +19,8 @@ import (
 	"github.com/cldmnky/oooi/edge/agent/connlog"
 	"github.com/cldmnky/oooi/edge/agent/proxy"
 	"github.com/cldmnky/oooi/edge/backends"
-	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/rundir"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy/accesslog"
 	"github.com/cldmnky/oooi/envoy/admin"
@@ -110,7 +110,7 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.L
 		return f.health(ctx, p.Status.Err, metrics, p.Question())
 	})
 	if kube != nil {
-		report := files.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		report := sharedfiles.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		g.Go(func() error {
 			p.Backends.FollowRefusedHosts(ctx, func(hosts []string) { report.Set(reported.Report{RefusedHosts: hosts}) })
 			return nil

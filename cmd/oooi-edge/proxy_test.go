@@ -22,7 +22,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge/agent"
-	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
@@ -174,7 +174,7 @@ func TestProxyNextToAnEnvoy(t *testing.T) {
 	g.Expect(first.Start()).To(Succeed())
 	t.Cleanup(func() { _ = first.Process.Kill(); _ = first.Wait() })
 	g.Eventually(probe).Should(Equal("oooi-edge: proxy: not ready: Envoy is not connected"))
-	source, err := source.New(file, source.Selection{}, nil, slog.New(slog.DiscardHandler))
+	source, err := inforce.New(file, inforce.Selection{}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
 	n, asked := source.Current().Network, agent.NewServers(run)
 	go asked.Follow(t.Context(), func() network.Network { return n }, source.Changed)

@@ -17,11 +17,11 @@ import (
 
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/device"
-	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/health"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/kube"
 	"github.com/cldmnky/oooi/edge/rundir"
-	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -31,7 +31,7 @@ type serverFlags struct {
 	// program is the server's name: a network.Service, or a name of package wire.
 	program   string
 	plan      string
-	selection source.Selection
+	selection inforce.Selection
 	watch     bool
 	watchedBy string
 	device    string
@@ -83,7 +83,7 @@ func (f *serverFlags) managementDevice() (string, error) {
 }
 
 // open reads the plan, and creates this server's directory. Kube is nil without --watch.
-func (f *serverFlags) open(log *slog.Logger) (*source.Source, *kube.Kube, error) {
+func (f *serverFlags) open(log *slog.Logger) (*inforce.Source, *kube.Kube, error) {
 	if f.runDir != "" {
 		if err := rundir.MakeDir(wire.Dir(f.runDir, f.program)); err != nil {
 			return nil, nil, err
@@ -99,7 +99,7 @@ func (f *serverFlags) open(log *slog.Logger) (*source.Source, *kube.Kube, error)
 			return nil, nil, fmt.Errorf("--vm-resource: %w", err)
 		}
 	}
-	source, err := source.New(f.plan, f.selection, api, log)
+	source, err := inforce.New(f.plan, f.selection, api, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -121,27 +121,27 @@ func (f *serverFlags) watcherAway() bool {
 
 // report adds to g what writes the failover agent's report to the API server, and returns the writer.
 // The agent itself has no token. Nil: that is not this server's part.
-func (f *serverFlags) report(ctx context.Context, g *errgroup.Group, kube *kube.Kube, v source.View, log *slog.Logger) *kube.Reporter {
+func (f *serverFlags) report(ctx context.Context, g *errgroup.Group, kube *kube.Kube, v inforce.View, log *slog.Logger) *kube.Reporter {
 	if kube == nil || f.runDir == "" || wire.Watcher(v.Network.Services) != f.program {
 		return nil
 	}
 	reporter := kube.Reporter(wire.EdgeReport(v.Network, v.Edge))
 	g.Go(func() error { reporter.Run(ctx); return nil })
 	g.Go(func() error {
-		files.FollowReport(ctx, wire.File(f.runDir, wire.Failover, wire.ReportFile), reporter.Set, log)
+		sharedfiles.FollowReport(ctx, wire.File(f.runDir, wire.Failover, wire.ReportFile), reporter.Set, log)
 		return nil
 	})
 	return reporter
 }
 
 // tokenKeys adds to g what stores the keys of the API server for the access proxy, while the plan asks callers for a token.
-func (f *serverFlags) tokenKeys(ctx context.Context, g *errgroup.Group, kube *kube.Kube, source *source.Source, log *slog.Logger) {
+func (f *serverFlags) tokenKeys(ctx context.Context, g *errgroup.Group, kube *kube.Kube, source *inforce.Source, log *slog.Logger) {
 	if kube == nil || f.runDir == "" || wire.Watcher(source.Current().Network.Services) != f.program {
 		return
 	}
 	wanted := func() bool { return len(source.Current().Network.Access.Accounts) > 0 }
 	g.Go(func() error {
-		files.KeepTokenKeys(ctx, wire.File(f.runDir, f.program, wire.KeysFile), wanted, source.Changed, kube.TokenKeys, log)
+		sharedfiles.KeepTokenKeys(ctx, wire.File(f.runDir, f.program, wire.KeysFile), wanted, source.Changed, kube.TokenKeys, log)
 		return nil
 	})
 }

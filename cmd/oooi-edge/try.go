@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cldmnky/oooi/edge/device"
-	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/trial"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -36,7 +36,7 @@ func newTryCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.selection.Edge = 1 // It is not an edge, and every network has a first one.
-			source, err := source.New(f.plan, f.selection, nil, nil)
+			source, err := inforce.New(f.plan, f.selection, nil, nil)
 			if err != nil {
 				return err
 			}

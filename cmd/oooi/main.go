@@ -5,10 +5,10 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/cldmnky/oooi/cmd/oooi/access"
 	"github.com/cldmnky/oooi/cmd/oooi/check"
 	"github.com/cldmnky/oooi/cmd/oooi/command"
-	"github.com/cldmnky/oooi/cmd/oooi/gather"
+	"github.com/cldmnky/oooi/cmd/oooi/localaccess"
+	"github.com/cldmnky/oooi/cmd/oooi/mustgather"
 	"github.com/cldmnky/oooi/cmd/oooi/picture"
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/cmd/oooi/status"
@@ -18,13 +18,13 @@ func main() { command.Main(subcommands()...) }
 
 func subcommands() []*cobra.Command {
 	return []*cobra.Command{
-		access.New(),
+		localaccess.New(),
 		newAdmissionCommand(),
 		check.New(),
 		plan.NewLint(),
 		newManagerCommand(),
 		picture.New(),
-		gather.New(),
+		mustgather.New(),
 		plan.New(),
 		status.New(),
 	}

@@ -114,7 +114,7 @@ func (r Writer) Serve(ctx context.Context, w gather.World, d decide.Decision) (O
 		u := want.DeepCopy()
 		changed, err := r.Write(ctx, u)
 		if err != nil && (errors.Is(err, own.ErrForeign) || requests.OfOneObject(err)) {
-			o.failed = append(o.failed, WriteErrors(err)...)
+			o.failed = append(o.failed, writeErrors(err)...)
 			o.keep(w, want)
 			continue
 		}
@@ -140,7 +140,7 @@ func (r Writer) Serve(ctx context.Context, w gather.World, d decide.Decision) (O
 	}
 	leases, removed, unread := r.leasesToCheck(ctx, w, d)
 	w.Owned = slices.Concat(w.Owned, leases)
-	_, err := r.Prune(ctx, slices.DeleteFunc(Obsolete(w, d), o.needs), func(o metav1.PartialObjectMetadata) {
+	_, err := r.prune(ctx, slices.DeleteFunc(Obsolete(w, d), o.needs), func(o metav1.PartialObjectMetadata) {
 		logRemoved(log, d, o)
 		done[decide.Disruption{Kind: o.GroupVersionKind(), Name: o.Name}] = true
 	})
@@ -156,10 +156,10 @@ func (r Writer) Write(ctx context.Context, u *unstructured.Unstructured) (change
 	key, desired := own.KeyOf(u.GroupVersionKind(), u), own.WithHash(u)
 	live, err := r.liveForWrite(ctx, key)
 	if err != nil {
-		return false, NotApplied(u, err)
+		return false, notApplied(u, err)
 	}
 	if owners := own.ControlPlanesOf(u); live != nil && !slices.ContainsFunc(owners, func(name string) bool { return own.IsOf(live, name) }) {
-		return false, NotApplied(u, own.ErrForeign)
+		return false, notApplied(u, own.ErrForeign)
 	}
 	if live != nil && (own.AsDesired(live, desired) || r.Writes.Accepts(key, own.Fingerprint(live, desired))) {
 		u.Object = live.Object
@@ -176,7 +176,7 @@ func (r Writer) Write(ctx context.Context, u *unstructured.Unstructured) (change
 		return r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
 	})
 	if err != nil {
-		return false, NotApplied(u, err)
+		return false, notApplied(u, err)
 	}
 	r.Writes.Wrote(key, u, r.Now())
 	if r.Writes.Accept(key, ""); !own.AsDesired(u, desired) {
@@ -247,8 +247,8 @@ func ControlPlaneBinding(w gather.World, account types.NamespacedName) *unstruct
 		WithLabels(wire.NamedLabels(own.NameOperator)))
 }
 
-// ReasonDisruption is the reason of the Event before connections are reset.
-const ReasonDisruption = "Disruption"
+// reasonDisruption is the reason of the Event before connections are reset.
+const reasonDisruption = "Disruption"
 
 // announceDisruptions emits an Event about those of d's disruptions whose objects were
 // written or removed. Each is announced once: what was applied is not applied again,
@@ -261,7 +261,7 @@ func (r Writer) announceDisruptions(w gather.World, d decide.Decision, done func
 		}
 	}
 	if len(texts) > 0 {
-		r.Events.Eventf(w.HostedCluster, nil, corev1.EventTypeNormal, ReasonDisruption, ActionServe, "%s", explain.Disruptions(texts))
+		r.Events.Eventf(w.HostedCluster, nil, corev1.EventTypeNormal, reasonDisruption, ActionServe, "%s", explain.Disruptions(texts))
 	}
 }
 

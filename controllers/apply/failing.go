@@ -36,8 +36,8 @@ func (e *WriteError) Error() string {
 // Unwrap is for errors.Is and errors.As.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// NotApplied is the WriteError about u.
-func NotApplied(u *unstructured.Unstructured, err error) *WriteError {
+// notApplied is the WriteError about u.
+func notApplied(u *unstructured.Unstructured, err error) *WriteError {
 	o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), Labels: u.GetLabels()}}
 	o.SetGroupVersionKind(u.GroupVersionKind())
 	return &WriteError{"applying", o, err}
@@ -63,14 +63,14 @@ func (e *WriteError) ofAll() bool {
 
 func (e *WriteError) ofNetwork(label string) bool { return e.Object.Labels[wire.LabelNetwork] == label }
 
-// WriteErrors are those among the errors that err joins.
-func WriteErrors(err error) []*WriteError { return requests.ErrorsOf[*WriteError](err) }
+// writeErrors are those among the errors that err joins.
+func writeErrors(err error) []*WriteError { return requests.ErrorsOf[*WriteError](err) }
 
 // Failures are the problems of a pass that failed with err, one for each object. A request that
 // is about no object is a read.
 func Failures(err error) problem.Problems {
 	var out problem.Problems
-	for _, e := range WriteErrors(err) {
+	for _, e := range writeErrors(err) {
 		subject := problem.Subject{Kind: e.Object.Kind, Namespace: e.Object.Namespace, Name: e.Object.Name}
 		switch {
 		case errors.Is(e.Err, own.ErrForeign):
@@ -123,7 +123,7 @@ func (o *Outcome) err() error {
 // Failed is d where the pass failed. Where the plan or what all edges need is not written, d is not applied.
 // A plan that is kept stays in force, but without a deadline if that could not be stored.
 func Failed(d decide.Decision, w gather.World, problems problem.Problems, err error) decide.Decision {
-	errs := WriteErrors(err)
+	errs := writeErrors(err)
 	d.Problems = slices.Clone(d.Problems)
 	for i, p := range d.Problems {
 		if p.Reason == problem.RemovalScheduled && len(d.Desired) > 0 {

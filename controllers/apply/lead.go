@@ -115,14 +115,14 @@ func (r Writer) removeEndpoints(ctx context.Context, ns, name string) error {
 	if err := r.Live.Get(ctx, types.NamespacedName{Namespace: ns, Name: name}, u); err != nil {
 		return requests.Present(client.IgnoreNotFound(err))
 	}
-	if !services.IsLoadBalancer(u) || !services.OfEdges(References(u)) {
+	if !services.IsLoadBalancer(u) || !services.OfEdges(references(u)) {
 		return nil
 	}
 	return r.removeLeft(ctx, own.MetadataOf(own.EndpointsKind, u))
 }
 
-// References returns what the addresses of Endpoints refer to. Nil: an address refers to nothing.
-func References(u *unstructured.Unstructured) []*corev1.ObjectReference {
+// references returns what the addresses of Endpoints refer to. Nil: an address refers to nothing.
+func references(u *unstructured.Unstructured) []*corev1.ObjectReference {
 	subsets, _, _ := unstructured.NestedSlice(u.Object, "subsets")
 	var out []*corev1.ObjectReference
 	for _, subset := range subsets {

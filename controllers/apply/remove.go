@@ -46,7 +46,7 @@ func (r Writer) remove(ctx context.Context, w gather.World) (Outcome, error) {
 		return Outcome{}, r.delete(ctx, *w.Binding)
 	}
 	log, o := logr.FromContextOrDiscard(ctx), Outcome{Again: whileTerminating}
-	left, err := r.Prune(ctx, all, func(x metav1.PartialObjectMetadata) {
+	left, err := r.prune(ctx, all, func(x metav1.PartialObjectMetadata) {
 		o.Again = whileRemoving
 		logRemoved(log, decide.Decision{}, x)
 	})
@@ -89,10 +89,10 @@ func removing(left []metav1.PartialObjectMetadata) problem.Problem {
 		problem.Args{"objects": strings.Join(objects, ", "), "finalizers": strings.Join(slices.Compact(finalizers), ", ")})
 }
 
-// Prune deletes edges before what they depend on, then the rights to write leases, then the
+// prune deletes edges before what they depend on, then the rights to write leases, then the
 // leases. It reports each deletion. left are the objects that stay: those that finalizers keep, those whose
 // deletion failed, and those that one of them depends on.
-func (r Writer) Prune(
+func (r Writer) prune(
 	ctx context.Context, objects []metav1.PartialObjectMetadata, gone func(metav1.PartialObjectMetadata),
 ) (left []metav1.PartialObjectMetadata, err error) {
 	order := []string{

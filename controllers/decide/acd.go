@@ -22,10 +22,10 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// EdgesEnd is how long edges of ours that were removed may still seem to answer:
+// edgesEnd is how long edges of ours that were removed may still seem to answer:
 // until they have ended, and the kernel of the probing pod, which believes an answer
 // for up to a minute, has probed again.
-const EdgesEnd = (desired.GraceSeconds + 60) * time.Second
+const edgesEnd = (desired.GraceSeconds + 60) * time.Second
 
 // ownedUntilNow reports whether edges of ours held n's addresses until now: one has
 // reported, and reports are removed when an address conflict detection begins. A
@@ -41,7 +41,7 @@ func (w View) ownedUntilNow(n network.Network) bool {
 // or when it probed for others. Edges of ours that are still ending do not count.
 func (w View) inUse(n network.Network, now time.Time) []reported.UsedAddress {
 	acd, exists := w.Edge(wire.ACDDeploymentName(n))
-	if !exists || len(w.EdgesOn(wire.NetworkLabel(n.Name))) > 0 || now.Before(acd.Seen.Created.Add(EdgesEnd)) {
+	if !exists || len(w.EdgesOn(wire.NetworkLabel(n.Name))) > 0 || now.Before(acd.Seen.Created.Add(edgesEnd)) {
 		return nil
 	}
 	var out []reported.UsedAddress

@@ -92,7 +92,7 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 	}
 	d := Decision{Action: Leave, Plan: derived.Draft(), Problems: derived.Problems, Others: w.Others, Again: ResyncReady}
 	plan, ok := derived.Plan()
-	if !ok || !Servable(d.Problems) {
+	if !ok || !servable(d.Problems) {
 		// Edges keep serving the plan in force.
 		d.Problems = slices.Concat(d.Problems, w.problemsInForce(release, now))
 		if w.HasControlPlane() {
@@ -153,12 +153,12 @@ func (w View) restricted(reserved []network.ReservedDestination, permitted netwo
 	if w.Binding == nil || len(plan.Networks) == 0 || string(plan.JSON()) == string(w.Last.JSON()) {
 		return nil
 	}
-	return slices.DeleteFunc([]*unstructured.Unstructured{PlanObject(w, plan), PolicyObject(w, plan)}, func(u *unstructured.Unstructured) bool { return u == nil })
+	return slices.DeleteFunc([]*unstructured.Unstructured{planObject(w, plan), policyObject(w, plan)}, func(u *unstructured.Unstructured) bool { return u == nil })
 }
 
-// Servable reports whether anything is applied: nothing where a problem blocks, and
+// servable reports whether anything is applied: nothing where a problem blocks, and
 // nothing while there is no control plane to reach.
-func Servable(ps problem.Problems) bool {
+func servable(ps problem.Problems) bool {
 	return !ps.Blocking() && !ps.Has(problem.WaitingForControlPlane)
 }
 
@@ -196,9 +196,9 @@ func (d Decision) Memory() bool {
 const (
 	// ResyncReady looks for what no watch reports: leases of networks that are not served.
 	ResyncReady = 5 * time.Minute
-	// ResyncManualEndpoints is how soon endpoints are read again that someone writes
+	// resyncManualEndpoints is how soon endpoints are read again that someone writes
 	// by hand, and that no watch covers.
-	ResyncManualEndpoints = 30 * time.Second
+	resyncManualEndpoints = 30 * time.Second
 	// whilePaused is how late the end of a pause may be noticed.
 	whilePaused = time.Minute
 )

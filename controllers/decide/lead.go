@@ -22,12 +22,6 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// The managers of EndpointSlices that Kubernetes makes: of Services with a selector, and of Endpoints.
-const (
-	SelectorSlices = "endpointslice-controller.k8s.io"
-	MirrorSlices   = "endpointslicemirroring-controller.k8s.io"
-)
-
 // A LedService is a load balancer that forwards to edges, or will.
 type LedService struct {
 	Name string
@@ -105,9 +99,9 @@ func (x Leading) With(these []corev1.Service, all []services.Slice, edges map[st
 				continue
 			}
 			switch {
-			case leads && slice.ManagedBy == services.VMSlices, (back || none) && slice.OfEdges && slice.ManagedBy == SelectorSlices:
+			case leads && slice.ManagedBy == services.VMSlices, (back || none) && slice.OfEdges && slice.ManagedBy == services.SelectorSlices:
 				x.Slices = append(x.Slices, slice)
-			case none && slice.OfEdges && slice.ManagedBy == MirrorSlices:
+			case none && slice.OfEdges && slice.ManagedBy == services.MirrorSlices:
 				x.Endpoints = append(x.Endpoints, s.Name)
 			}
 		}

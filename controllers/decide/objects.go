@@ -34,12 +34,12 @@ func objectsOf(w View, plan network.Plan, rollouts []Rolled) []*unstructured.Uns
 			WithAutomountServiceAccountToken(false)),
 		own.Object(w.ControlPlane, desired.EdgeRole(ns).WithLabels(wire.NamedLabels(wire.NameEdge))),
 		own.Object(w.ControlPlane, desired.EdgeBinding(ns).WithLabels(wire.NamedLabels(wire.NameEdge))),
-		PlanObject(w, plan),
+		planObject(w, plan),
 	}
 	if policy := desired.AccessPolicy(plan); policy != nil {
 		out = append(out, own.Object(w.ControlPlane, policy))
 	}
-	if policy := PolicyObject(w, plan); policy != nil {
+	if policy := policyObject(w, plan); policy != nil {
 		out = append(out, policy)
 	}
 	if plan.AnswersPods() {
@@ -57,15 +57,15 @@ func objectsOf(w View, plan network.Plan, rollouts []Rolled) []*unstructured.Uns
 	return out
 }
 
-// PlanObject is the ConfigMap that edges follow.
-func PlanObject(w View, plan network.Plan) *unstructured.Unstructured {
+// planObject is the ConfigMap that edges follow.
+func planObject(w View, plan network.Plan) *unstructured.Unstructured {
 	return own.Object(w.ControlPlane, corev1ac.ConfigMap(wire.PlanConfigMap, plan.Cluster.ControlPlaneNamespace).
 		WithLabels(wire.NamedLabels(wire.PlanConfigMap)).
 		WithData(map[string]string{wire.PlanKey: string(plan.JSON())}))
 }
 
-// PolicyObject is nil where the API server's addresses are unknown.
-func PolicyObject(w View, plan network.Plan) *unstructured.Unstructured {
+// policyObject is nil where the API server's addresses are unknown.
+func policyObject(w View, plan network.Plan) *unstructured.Unstructured {
 	policy := networkPolicy(w, plan)
 	if policy == nil {
 		return nil
@@ -96,12 +96,12 @@ func (w View) away(n network.Network, name string) desired.Away {
 		if live, exists := w.Edge(name); exists && live.Seen.Version == hash {
 			return live.Avoided
 		}
-		return PublishedNodes(w, n)
+		return publishedNodes(w, n)
 	}
 }
 
-// PublishedNodes are the nodes that have an address at which n's edges publish, sorted.
-func PublishedNodes(w View, n network.Network) []string {
+// publishedNodes are the nodes that have an address at which n's edges publish, sorted.
+func publishedNodes(w View, n network.Network) []string {
 	var out []string
 	for _, node := range w.Nodes {
 		if slices.ContainsFunc(node.Status.Addresses, func(x corev1.NodeAddress) bool {

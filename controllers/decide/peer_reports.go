@@ -73,7 +73,7 @@ func (w View) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 		case !of.reports || of.Yields:
 		case of.ClockUnsynchronized != "":
 			without = append(without, of.Report)
-		case slices.Contains(ContainerNames(live.Live.Spec.Template), string(network.ServiceNTP)):
+		case slices.Contains(containerNames(live.Live.Spec.Template), string(network.ServiceNTP)):
 			with = append(with, e.Number)
 		}
 	}

@@ -23,11 +23,11 @@ import (
 )
 
 const (
-	// RemovalGrace is how long after its deadline a new process still removes what one before it announced.
+	// removalGrace is how long after its deadline a new process still removes what one before it announced.
 	// After a longer absence, the removal is announced again.
-	RemovalGrace = time.Minute
-	// RemovalDelay is how long networks that VMs use are served after the annotation network was lost.
-	RemovalDelay = 10 * time.Minute
+	removalGrace = time.Minute
+	// removalDelay is how long networks that VMs use are served after the annotation network was lost.
+	removalDelay = 10 * time.Minute
 	// RemovalAnnotation of the plan's ConfigMap is when its edges are removed, as RFC 3339. So a restart
 	// of the operator does not change it.
 	RemovalAnnotation = wire.Prefix + "removal-after"
@@ -59,7 +59,7 @@ func (w View) notOptedIn(release desired.Release, now time.Time) Decision {
 	d.Problems = append(d.Problems, problem.New(cause, problem.Subject{}, args, network.KeyNetwork))
 	d.Again = at.Sub(now)
 	if !announced {
-		plan := PlanObject(w, w.Last)
+		plan := planObject(w, w.Last)
 		plan.SetAnnotations(map[string]string{RemovalAnnotation: at.UTC().Format(time.RFC3339)})
 		d.Desired = append(d.Desired, plan)
 	}
@@ -81,9 +81,9 @@ func (w View) storedRemoval() string {
 // if it stood all the time: it is not later than any that the operator sets, the annotation was not back,
 // and no pause was in between. Without an operator for long, it passed unseen, unless the removal had begun.
 func (w View) removalAfter(now time.Time) (at time.Time, announced bool) {
-	next := now.Add(RemovalDelay).Truncate(time.Second)
+	next := now.Add(removalDelay).Truncate(time.Second)
 	stored, err := time.Parse(time.RFC3339, w.storedRemoval())
-	unseen := w.Loss == gather.LossUnseen && now.After(stored.Add(RemovalGrace)) && len(w.Edges) > 0
+	unseen := w.Loss == gather.LossUnseen && now.After(stored.Add(removalGrace)) && len(w.Edges) > 0
 	if err != nil || stored.After(next) || w.Loss == gather.LossNone || unseen {
 		return next, false
 	}
@@ -96,7 +96,7 @@ func (w View) withoutRemoval(objects []*unstructured.Unstructured) []*unstructur
 	if written || w.Binding == nil || len(w.Last.Networks) == 0 || w.storedRemoval() == "" {
 		return objects
 	}
-	return append([]*unstructured.Unstructured{PlanObject(w, w.Last)}, objects...)
+	return append([]*unstructured.Unstructured{planObject(w, w.Last)}, objects...)
 }
 
 // networksInUse are the networks of the plan in force that VMs use, as users call them. If the VMs cannot be

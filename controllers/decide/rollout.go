@@ -188,11 +188,11 @@ func (w View) resync(d Decision, now time.Time) time.Duration {
 	}
 	for _, n := range d.Plan.Networks {
 		acd, exists := w.Edge(wire.ACDDeploymentName(n))
-		if left := acd.Seen.Created.Add(EdgesEnd).Sub(now); exists && left > 0 {
+		if left := acd.Seen.Created.Add(edgesEnd).Sub(now); exists && left > 0 {
 			again = min(again, left)
 		}
 		if slices.ContainsFunc(n.Backends, w.hasManualEndpoints) {
-			again = min(again, ResyncManualEndpoints)
+			again = min(again, resyncManualEndpoints)
 		}
 	}
 	return again
@@ -212,11 +212,11 @@ func samePod(live gather.Edge, wanted corev1.PodTemplateSpec) bool {
 	is := live.Live.Spec.Template
 	same := func(key string) bool { return is.Annotations[key] == wanted.Annotations[key] }
 	return same(wire.AnnotationNetworks) && same(wire.AnnotationClientRoutes) && !onFormer(live, wanted) &&
-		slices.Equal(ContainerNames(is), ContainerNames(wanted))
+		slices.Equal(containerNames(is), containerNames(wanted))
 }
 
-// ContainerNames are those of t.
-func ContainerNames(t corev1.PodTemplateSpec) []string {
+// containerNames are those of t.
+func containerNames(t corev1.PodTemplateSpec) []string {
 	var out []string
 	for _, c := range t.Spec.Containers {
 		out = append(out, c.Name)

@@ -16,11 +16,9 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -41,12 +39,8 @@ const (
 	observedFor = time.Hour
 )
 
-// priorityClass is HyperShift's class for pods that the API of a hosted cluster depends on.
-const priorityClass = "hypershift-api-critical"
-
-// networkOperatorKind is OpenShift's network operator, which makes Multus isolate namespaces.
-// Only the existence of the kind is read.
-var networkOperatorKind = schema.GroupKind{Group: "operator.openshift.io", Kind: "Network"}
+// networkOperatorKind is that of OpenShift's network operator. Only the existence of the kind is read.
+var networkOperatorKind = management.NetworkOperatorKind().GroupKind()
 
 // An Environment is what all hosted clusters share.
 type Environment struct {
@@ -217,16 +211,16 @@ func (r Reader) controlPlaneNamespaces(ctx context.Context) (map[string]bool, er
 	return out, nil
 }
 
-// readPriorityClass returns priorityClass if it exists.
+// readPriorityClass returns the name of the PriorityClass of edges if it exists.
 func (r Reader) readPriorityClass(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, environmentReadWithin)
 	defer cancel()
 	class := &metav1.PartialObjectMetadata{}
-	class.SetGroupVersionKind(schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"))
-	if err := r.Live.Get(ctx, types.NamespacedName{Name: priorityClass}, class); err != nil {
+	class.SetGroupVersionKind(management.PriorityClassKind())
+	if err := r.Live.Get(ctx, types.NamespacedName{Name: management.PriorityClass}, class); err != nil {
 		return "", client.IgnoreNotFound(err)
 	}
-	return priorityClass, nil
+	return management.PriorityClass, nil
 }
 
 // A Keeper reads the environment again and again. When it changed, all hosted clusters

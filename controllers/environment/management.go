@@ -33,7 +33,7 @@ func (r Reader) managementNetworks(ctx context.Context) []network.ReservedDestin
 	if known.networks == nil {
 		known.networks = map[schema.GroupVersionKind][]network.ReservedDestination{}
 	}
-	for _, kind := range management.Kinds() {
+	for _, kind := range management.NetworkKinds() {
 		known.networks[kind] = read(known.state(kind.GroupKind().String()), known.networks[kind], func() ([]network.ReservedDestination, error) { return r.networksOf(ctx, kind) })
 		m.Networks = append(m.Networks, known.networks[kind]...)
 	}

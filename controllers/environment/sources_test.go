@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/metrics"
 )
@@ -78,7 +79,7 @@ func TestEnvironmentSources(t *testing.T) {
 	listed = removed
 	g.Expect(read().Networks).To(BeEmpty(), "its definition was removed before anything was known")
 	g.Expect([]float64{isRead(name), isRead("PriorityClass")}).To(HaveEach(1.))
-	g.Expect(read().PriorityClass).To(Equal(priorityClass))
+	g.Expect(read().PriorityClass).To(Equal(management.PriorityClass))
 
 	listed, objects = nil, []unstructured.Unstructured{pool}
 	g.Expect(read().Networks).To(HaveLen(1))
@@ -87,7 +88,7 @@ func TestEnvironmentSources(t *testing.T) {
 		listed = err
 		e := read()
 		g.Expect(e.Networks).To(HaveLen(1), what)
-		g.Expect(e.PriorityClass).To(Equal(priorityClass))
+		g.Expect(e.PriorityClass).To(Equal(management.PriorityClass))
 		g.Expect([]float64{isRead(name), isRead("PriorityClass")}).To(HaveEach(0.), what)
 	}
 	listed, got = nil, removed
@@ -107,11 +108,11 @@ func TestEnvironmentSources(t *testing.T) {
 // nothing that the plan in force forbids, and recreates no edge for it.
 func TestUnknownSourceAtTheStart(t *testing.T) {
 	last := network.Plan{Networks: []network.Network{{
-		ReservedDestinations: []netip.Prefix{netip.MustParsePrefix("10.77.0.0/16")}, Placement: network.Placement{PriorityClass: priorityClass}}}}
+		ReservedDestinations: []netip.Prefix{netip.MustParsePrefix("10.77.0.0/16")}, Placement: network.Placement{PriorityClass: management.PriorityClass}}}}
 	g := NewWithT(t)
 	unknown, known := Environment{unread: []string{"IPPool"}}.With(last), Environment{}.With(last)
 	g.Expect(unknown.Networks).To(HaveLen(1))
-	g.Expect(unknown.PriorityClass).To(Equal(priorityClass))
+	g.Expect(unknown.PriorityClass).To(Equal(management.PriorityClass))
 	g.Expect(known).To(Equal(Environment{}))
 }
 

@@ -20,7 +20,7 @@ func (r Reader) ReadEnvironment(ctx context.Context, w *World) error {
 	e = e.With(w.Last)
 	w.Nodes, w.Management, w.Proxy, w.Permissions = e.Nodes, r.Management, r.Proxy, r.Permissions
 	w.Management.Networks = slices.Concat(w.Management.Networks, e.Networks)
-	w.Management.PriorityClass, w.MultusIsolates = e.PriorityClass, e.MultusIsolates
+	w.Management.PriorityClass, w.Management.MultusIsolates = e.PriorityClass, e.MultusIsolates
 	w.Management.Observed = slices.Concat(e.Observed, management.ServiceAddresses(w.Services, nil))
 	return nil
 }

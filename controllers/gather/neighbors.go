@@ -38,7 +38,7 @@ func (r Reader) ReadNeighbors(ctx context.Context, w *World) error {
 	delete(candidates, client.ObjectKeyFromObject(w.HostedCluster))
 	for _, candidate := range candidates {
 		hc := &candidate.Fields.HostedCluster
-		o := hcp.Objects{Nodes: w.Nodes, Management: w.Management, Proxy: w.Proxy, MultusIsolates: w.MultusIsolates, Permissions: w.Permissions}
+		o := hcp.Objects{Nodes: w.Nodes, Management: w.Management, Proxy: w.Proxy, Permissions: w.Permissions}
 		o.SetHostedCluster(&candidate)
 		if err := r.ReadAttached(ctx, &o); err != nil {
 			return err

@@ -35,8 +35,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// OptedOut is the reason of the Event when everything was removed.
-const OptedOut = "OptedOut"
+// optedOut is the reason of the Event when everything was removed.
+const optedOut = "OptedOut"
 
 // A Verdict is the result for one hosted cluster after a decision was carried out. Metrics, condition, Events and logs are
 // made from it.
@@ -58,6 +58,7 @@ func Of(w gather.World, d decide.Decision, o apply.Outcome) Verdict {
 		s.ReadyEdges[n.Name] = len(gather.Available(o.Edges, wire.NetworkLabel(n.Name)))
 	}
 	v := Verdict{problems, s.Report()}
+	v.Neighbors = neighborsOf(w)
 	for _, e := range o.Edges {
 		if e.Lost() {
 			v.UnavailableEdges = append(v.UnavailableEdges, explain.UnavailableEdge{Subject: e.Subject(), Since: e.UnavailableSince()})
@@ -196,8 +197,8 @@ func (r Reporter) writeCondition(ctx context.Context, hc *hyperv1.HostedCluster,
 // only words did. told is the reason of that Event, empty where there was none.
 func (r Reporter) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, v Verdict, exists bool) (told problem.Reason) {
 	if !exists {
-		r.Events.Eventf(hc, nil, corev1.EventTypeNormal, OptedOut, apply.ActionRemove, "%s", explain.OptedOut)
-		return OptedOut
+		r.Events.Eventf(hc, nil, corev1.EventTypeNormal, optedOut, apply.ActionRemove, "%s", explain.OptedOut)
+		return optedOut
 	}
 	wasReady := before != nil && before.Status == metav1.ConditionTrue
 	if before != nil && wasReady == v.Ready && before.Reason == string(v.Reason) {
@@ -228,6 +229,17 @@ func logCondition(log logr.Logger, d decide.Decision, v Verdict, exists bool) {
 			apply.LogStep(log, d, s)
 		}
 	}
+}
+
+// neighborsOf are the other hosted clusters on w's networks. If a read failed, they are those of the last Report.
+func neighborsOf(w gather.World) (out []string) {
+	if w.Incomplete {
+		return w.Reported.Neighbors
+	}
+	for _, o := range w.Others {
+		out = append(out, o.Name)
+	}
+	return out
 }
 
 // settingsOf is the hash of the annotations that were read. If a read failed, it is the one that was

@@ -19,16 +19,16 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// WriteWithin is how long one write may take. After one that took longer, the pass ends.
-const WriteWithin = 5 * time.Second
+// writeWithin is how long one write may take. After one that took longer, the pass ends.
+const writeWithin = 5 * time.Second
 
 // InTime does one write. Its error says that the API server did not answer in time.
 func InTime(ctx context.Context, write func(context.Context) error) error {
-	limited, cancel := context.WithTimeout(ctx, WriteWithin)
+	limited, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
 	err := write(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("the API server did not answer within %s: %w", WriteWithin, limited.Err())
+		return fmt.Errorf("the API server did not answer within %s: %w", writeWithin, limited.Err())
 	}
 	return err
 }

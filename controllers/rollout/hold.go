@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// Settled is how long both edges must have served until a lost peer is reported: an edge
+	// settled is how long both edges must have served until a lost peer is reported: an edge
 	// that starts is heard, and reported, a little later.
-	Settled = time.Minute
+	settled = time.Minute
 	// holdInterval is how long after the beginning of a hold the next one may begin. So
 	// edges that report a problem on and off are free to change half of the time.
 	holdInterval = 2 * Deadline
@@ -64,7 +64,7 @@ func holdOf(found []edge, before, now time.Time) hold {
 		return h
 	}
 	youngest := slices.MaxFunc(wanted, func(a, b edge) int { return a.Seen.Since.Compare(b.Seen.Since) })
-	if left := youngest.Seen.Since.Add(Settled).Sub(now); left > 0 {
+	if left := youngest.Seen.Since.Add(settled).Sub(now); left > 0 {
 		h.recheck = sooner(h.recheck, left)
 		return h
 	}

@@ -141,7 +141,7 @@ type Decision struct {
 	// Disruptions are connections that the steps reset.
 	Disruptions []Disruption
 	// Partitioned is the first edge that hears nothing of its peer though both have served
-	// for Settled. Empty: none.
+	// for settled. Empty: none.
 	Partitioned string
 	// Again is how soon to look again, though no object changes. 0: no need.
 	Again time.Duration

@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/failover"
-	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/metrics"
@@ -33,7 +33,7 @@ const degradedInterval = time.Minute
 // Failover keeps the next-hop VIP on an edge that serves.
 type Failover struct {
 	Interface serving.Interface
-	Source    *source.Source
+	Source    *inforce.Source
 	Servers   *Servers
 	Metrics   *FailoverMetrics
 	// RunDir is the directory of the pod's sockets and files. ClusterDevice is the pod's
@@ -66,7 +66,7 @@ type assignment struct {
 	removed bool
 }
 
-func assignmentOf(v source.View, removed bool) assignment {
+func assignmentOf(v inforce.View, removed bool) assignment {
 	a := assignment{edge: v.Edge.Number, own: v.Edge.Address, nextHop: v.Network.NextHopVIP, removed: removed}
 	for _, e := range v.Network.Edges {
 		if e.Number != v.Edge.Number {

@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/test/fakes"
 )
 
@@ -53,7 +53,7 @@ func TestServedPlanIsAMetric(t *testing.T) {
 	g, r := NewWithT(t), prometheus.NewRegistry()
 	file := filepath.Join(t.TempDir(), "plan.json")
 	fakes.Planned(t, file, fakes.Blue())
-	source, err := source.New(file, source.Selection{Edge: 1}, nil, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	source, err := inforce.New(file, inforce.Selection{Edge: 1}, nil, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	g.Expect(err).NotTo(HaveOccurred())
 	f := &Failover{Source: source, Metrics: NewFailoverMetrics(r, func() error { return nil })}
 	number, err := strconv.ParseUint(f.planHash(), 16, 32)

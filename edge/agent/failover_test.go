@@ -16,9 +16,9 @@ import (
 
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/failover"
-	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/kube"
-	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
@@ -49,15 +49,15 @@ func TestFailoverReports(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	file := filepath.Join(t.TempDir(), "plan.json")
 	fakes.Planned(t, file, fakes.Blue())
-	source, err := source.New(file, source.Selection{Edge: 2}, nil, log)
+	source, err := inforce.New(file, inforce.Selection{Edge: 2}, nil, log)
 	g.Expect(err).NotTo(HaveOccurred())
 	// The agent has no token: another container writes what it stores.
 	between := filepath.Join(t.TempDir(), wire.ReportFile)
-	k := &Failover{Source: source, Log: log, view: view{report: reported.Report{Edge: 2}}, Report: files.NewReportFile(between, log).Set}
+	k := &Failover{Source: source, Log: log, view: view{report: reported.Report{Edge: 2}}, Report: sharedfiles.NewReportFile(between, log).Set}
 	k.Metrics = NewFailoverMetrics(prometheus.NewRegistry(), k.Ready)
 	reporter := kube.Reporter(wire.ReportLease{Name: "oooi-report.x", Edge: 2})
 	go reporter.Run(t.Context())
-	go files.FollowReport(t.Context(), between, reporter.Set, log)
+	go sharedfiles.FollowReport(t.Context(), between, reporter.Set, log)
 
 	k.degraded(fmt.Errorf("checking: %w", &failover.IgnoredError{ARPAnnounce: 2, Source: netip.MustParseAddr("192.168.100.5")}))
 	k.changed(failover.State{PeerState: failover.Unknown})
@@ -74,7 +74,7 @@ func TestWhatTheKernelBelieves(t *testing.T) {
 	e := fakes.NewEdge(t)
 	file := filepath.Join(t.TempDir(), "plan.json")
 	fakes.Planned(t, file, fakes.Blue())
-	source, err := source.New(file, source.Selection{Edge: 2}, nil, slog.New(slog.DiscardHandler))
+	source, err := inforce.New(file, inforce.Selection{Edge: 2}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
 	f := &Failover{Interface: serving.Interface{Name: "net1", InPod: true}, Source: source, Servers: NewServers(t.TempDir()), Log: slog.New(slog.DiscardHandler)}
 	forged, redirects := problem.EdgeAnswersForgedSources, problem.EdgeTakesForgedRedirects

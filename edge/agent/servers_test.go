@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/edge/agent/proxy"
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/health"
-	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
@@ -102,7 +102,7 @@ func TestEnvoyServesWithoutProxy(t *testing.T) {
 	dir := fakes.RunDir(t)
 	file := dir + "/plan.json"
 	fakes.Planned(t, file, fakes.Proxied(fakes.Blue(), 6443, 7443))
-	source, err := source.New(file, source.Selection{}, nil, nil)
+	source, err := inforce.New(file, inforce.Selection{}, nil, nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	why := follow(t, dir, source.Current().Network)
 	g.Eventually(why, "1m", "10ms").Should(MatchError(ContainSubstring("Envoy does not answer")))

@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/agent/sightings"
 	"github.com/cldmnky/oooi/edge/device"
-	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
@@ -42,7 +42,7 @@ func newSharedVIP(t *testing.T) sharedVIP {
 	vlan.Attach(t, w.host, "eth0", "", "192.168.100.66/24")
 	file := filepath.Join(t.TempDir(), "plan.json")
 	fakes.Planned(t, file, fakes.Blue())
-	source, err := source.New(file, source.Selection{Edge: 1}, nil, slog.New(slog.DiscardHandler))
+	source, err := inforce.New(file, inforce.Selection{Edge: 1}, nil, slog.New(slog.DiscardHandler))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	w.agent = &Failover{Interface: serving.Interface{Name: "net1", InPod: true}, Source: source, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	w.agent.view.peerAddress.own = []string{w.peer.MAC(t, "net1")}

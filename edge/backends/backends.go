@@ -18,8 +18,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/kube"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/signal"
 	"github.com/cldmnky/oooi/network"
 )
@@ -339,7 +339,7 @@ func (b *Backends) writeCache() error {
 	if err != nil || string(text) == b.written {
 		return err
 	}
-	if err := files.Replace(b.file, text); err != nil {
+	if err := sharedfiles.Replace(b.file, text); err != nil {
 		return err
 	}
 	b.written = string(text)

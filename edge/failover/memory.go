@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 )
 
 // memoryFile is the memory's name in Options.Dir, which lasts as long as the pod.
@@ -62,5 +62,5 @@ func (m memory) store(dir string) error {
 	if err != nil {
 		return err
 	}
-	return files.Replace(filepath.Join(dir, memoryFile), b)
+	return sharedfiles.Replace(filepath.Join(dir, memoryFile), b)
 }

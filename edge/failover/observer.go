@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/edge/device"
-	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 )
 
 // leasesInterval is how often the cached leases are read while the peer is silent.
@@ -107,7 +107,7 @@ func (o *observer) learn(now time.Time) error {
 	if o.leases == "" {
 		return nil
 	}
-	leases, err := files.ReadLeases(o.leases)
+	leases, err := sharedfiles.ReadLeases(o.leases)
 	o.census.leased = nil
 	for _, l := range leases {
 		if l.MAC != "" && l.Held(now) {

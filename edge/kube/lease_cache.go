@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cldmnky/oooi/edge/files"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/signal"
 )
 
@@ -27,7 +27,7 @@ const (
 // LoadCache loads the leases in file. A missing file is not an error. Call it before the
 // leases are used.
 func (s *Leases) LoadCache(file string) error {
-	all, err := files.ReadLeases(file)
+	all, err := sharedfiles.ReadLeases(file)
 	if err != nil {
 		return err
 	}
@@ -88,5 +88,5 @@ func (s *Leases) write(file string) error {
 	if err != nil {
 		return err
 	}
-	return files.Replace(file, b)
+	return sharedfiles.Replace(file, b)
 }

@@ -14,8 +14,8 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/dns/answers"
-	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/kube"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -24,7 +24,7 @@ import (
 type namedEdge struct {
 	leases *kube.Leases
 	view   *answers.View
-	names  *files.LeaseNames
+	names  *sharedfiles.LeaseNames
 }
 
 func newNamedEdge(t *testing.T, c cluster) namedEdge {
@@ -34,7 +34,7 @@ func newNamedEdge(t *testing.T, c cluster) namedEdge {
 		DNS: network.DNS{Views: []network.View{{Name: "vms", Clients: []netip.Prefix{netip.MustParsePrefix("192.168.100.0/24")}, Zones: []string{"blue.example.com"}}}},
 	}
 	file := filepath.Join(t.TempDir(), wire.LeaseCache)
-	e := namedEdge{c.kube(t).Leases(t.Context(), n.Name), answers.NewViews(n, nil)[0], files.NewLeaseNames(file, slog.New(slog.NewTextHandler(t.Output(), nil)))}
+	e := namedEdge{c.kube(t).Leases(t.Context(), n.Name), answers.NewViews(n, nil)[0], sharedfiles.NewLeaseNames(file, slog.New(slog.NewTextHandler(t.Output(), nil)))}
 	NewWithT(t).Eventually(e.leases.Ready, "1m").Should(Succeed())
 	keep(t, e.leases, file)
 	return e

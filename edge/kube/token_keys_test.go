@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/access"
-	"github.com/cldmnky/oooi/edge/files"
 	"github.com/cldmnky/oooi/edge/kube"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/apiserver"
 )
@@ -29,8 +29,8 @@ func TestTokenKeysOfAnAPIServer(t *testing.T) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "backup", Name: "tool"}}
 	g.Expect(s.Admin.Create(t.Context(), account)).To(Succeed())
 	file := filepath.Join(t.TempDir(), wire.KeysFile)
-	go files.KeepTokenKeys(t.Context(), file, func() bool { return true }, func() <-chan struct{} { return nil }, api.TokenKeys, log)
-	keys := files.NewTokenKeys(file, log)
+	go sharedfiles.KeepTokenKeys(t.Context(), file, func() bool { return true }, func() <-chan struct{} { return nil }, api.TokenKeys, log)
+	keys := sharedfiles.NewTokenKeys(file, log)
 	go keys.Run(t.Context())
 	g.Eventually(func() int { return keys.Current().Count() }, "1m").Should(BeNumerically(">", 0))
 

@@ -15,8 +15,8 @@ import (
 	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/service/accesslog/v3"
 	"google.golang.org/grpc"
 
+	"github.com/cldmnky/oooi/envoy/listen"
 	"github.com/cldmnky/oooi/envoy/resources"
-	"github.com/cldmnky/oooi/envoy/socket"
 )
 
 // The limits of the server of reports. A VM may have taken Envoy over.
@@ -68,7 +68,7 @@ func resets() []string { return []string{"DR", "UR"} }
 // Serve passes each Connection that is reported on l to ended, until ctx ends. While ended takes too long,
 // Envoy drops reports. Ended is called from several goroutines.
 func Serve(ctx context.Context, l net.Listener, ended func(Connection)) error {
-	return socket.Serve(ctx, l, socket.MaxThreads, func(s *grpc.Server) { accesslogv3.RegisterAccessLogServiceServer(s, reports{ended: ended}) },
+	return listen.Serve(ctx, l, listen.MaxThreads, func(s *grpc.Server) { accesslogv3.RegisterAccessLogServiceServer(s, reports{ended: ended}) },
 		grpc.MaxRecvMsgSize(maxReports), grpc.MaxConcurrentStreams(maxStreams))
 }
 

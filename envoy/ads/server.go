@@ -14,8 +14,8 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
 
+	"github.com/cldmnky/oooi/envoy/listen"
 	"github.com/cldmnky/oooi/envoy/resources"
-	"github.com/cldmnky/oooi/envoy/socket"
 )
 
 // The limits of the server. Envoy uses one connection and one stream, and two of each for a moment
@@ -125,9 +125,9 @@ func (s *Server) Changed() <-chan struct{} {
 	return s.answers
 }
 
-// Run serves on l until ctx ends. See socket.Serve.
+// Run serves on l until ctx ends. See listen.Serve.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
-	return socket.Serve(ctx, l, maxPeers, func(r *grpc.Server) { discoveryv3.RegisterAggregatedDiscoveryServiceServer(r, s) },
+	return listen.Serve(ctx, l, maxPeers, func(r *grpc.Server) { discoveryv3.RegisterAggregatedDiscoveryServiceServer(r, s) },
 		grpc.MaxRecvMsgSize(maxRequest), grpc.MaxConcurrentStreams(maxStreams))
 }
 

@@ -18,8 +18,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/cldmnky/oooi/envoy/listen"
 	"github.com/cldmnky/oooi/envoy/resources"
-	"github.com/cldmnky/oooi/envoy/socket"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -200,7 +200,7 @@ func (g *Gate) read(now time.Time) error {
 	return nil
 }
 
-// Run serves on l until ctx ends. See socket.Serve.
+// Run serves on l until ctx ends. See listen.Serve.
 func (g *Gate) Run(ctx context.Context, l net.Listener) error {
 	g.mu.Lock()
 	g.shares.limits = g.Limits
@@ -216,7 +216,7 @@ func (g *Gate) Run(ctx context.Context, l net.Listener) error {
 	if g.Reset != nil {
 		resets.Go(func() { g.reset(ctx) })
 	}
-	return socket.Serve(ctx, l, socket.MaxThreads, func(s *grpc.Server) { servicev3.RegisterRateLimitServiceServer(s, g) },
+	return listen.Serve(ctx, l, listen.MaxThreads, func(s *grpc.Server) { servicev3.RegisterRateLimitServiceServer(s, g) },
 		grpc.MaxRecvMsgSize(maxQuestion), grpc.NumStreamWorkers(resources.Workers), grpc.MaxConcurrentStreams(resources.MaxConnections))
 }
 

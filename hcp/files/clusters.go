@@ -26,7 +26,7 @@ import (
 func (d *Dump) Clusters() []objects.Objects {
 	var out []objects.Objects
 	for i := range d.hostedClusters {
-		o := objects.Objects{Nodes: d.nodes, Management: management.Cluster{Networks: d.management}, Partial: true}
+		o := objects.Objects{Nodes: d.nodes, Management: d.management, Partial: true}
 		o.SetHostedCluster(&d.hostedClusters[i])
 		hc := o.HostedCluster
 		ns := objects.ControlPlaneNamespace(hc)

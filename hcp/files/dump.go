@@ -17,7 +17,6 @@ import (
 	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
 )
 
 // The kinds that have annotations of oooi, and Routes, as "<group> <Kind>".
@@ -45,8 +44,8 @@ type Dump struct {
 	plans []corev1.ConfigMap
 	// unquoted are the objects with annotations that are not strings.
 	unquoted []manifest.Object
-	// management are the networks of the management cluster.
-	management []network.ReservedDestination
+	// management is what the objects tell of the management cluster.
+	management management.Cluster
 }
 
 // A kind is one that a Dump reads.
@@ -75,7 +74,7 @@ func (d *Dump) kinds() []kind {
 		out = append(out, kind{k.Group + " " + k.Kind, false, func(object []byte) error {
 			var fields map[string]any
 			err := json.Unmarshal(object, &fields)
-			d.management = append(d.management, management.Networks(k, fields)...)
+			d.management.Add(k, fields)
 			return err
 		}})
 	}

@@ -1,5 +1,5 @@
-// Package management reads the networks of the management cluster: of its Services and pods, and
-// the virtual addresses of its nodes. Edges never dial them for VMs.
+// Package management reads what is known of the management cluster. Most of it are networks: of its Services
+// and pods, and the virtual addresses of its nodes. Edges never dial them for VMs.
 package management
 
 import (
@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/cldmnky/oooi/hcp/services"
@@ -24,14 +25,42 @@ type Cluster struct {
 	Resolvers []netip.Addr
 	// APIServers are the addresses at which pods reach its API server.
 	APIServers []netip.Addr
-	// PriorityClass is HyperShift's priority class for pods that the hosted cluster's
-	// API depends on. Empty if it does not exist.
+	// PriorityClass is PriorityClass, or empty if that does not exist.
 	PriorityClass string
+	// MultusIsolates is true if Multus is known to isolate namespaces.
+	MultusIsolates bool
 	// Networks are the results of function Networks.
 	Networks []network.ReservedDestination
 	// Observed are the results of PodAddresses and ServiceAddresses: addresses in use,
 	// some of which may be in no known network.
 	Observed []netip.Addr
+}
+
+// PriorityClass is HyperShift's priority class for pods that the API of a hosted cluster depends on.
+const PriorityClass = "hypershift-api-critical"
+
+// PriorityClassKind is the kind of PriorityClass.
+func PriorityClassKind() schema.GroupVersionKind {
+	return schedulingv1.SchemeGroupVersion.WithKind("PriorityClass")
+}
+
+// NetworkOperatorKind is the kind of OpenShift's network operator, which makes Multus isolate namespaces.
+func NetworkOperatorKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "operator.openshift.io", Version: "v1", Kind: "Network"}
+}
+
+// Kinds are the kinds that Add reads. All are cluster-scoped, and a cluster may lack each of them.
+func Kinds() []schema.GroupVersionKind {
+	return append(NetworkKinds(), PriorityClassKind(), NetworkOperatorKind())
+}
+
+// Add adds what an object of one of Kinds tells. An object of the network operator exists where its kind does.
+func (c *Cluster) Add(kind schema.GroupVersionKind, object map[string]any) {
+	c.Networks = append(c.Networks, Networks(kind, object)...)
+	c.MultusIsolates = c.MultusIsolates || kind == NetworkOperatorKind()
+	if kind == PriorityClassKind() && slices.Contains(textsAt(object, []string{"metadata", "name"}), PriorityClass) {
+		c.PriorityClass = PriorityClass
+	}
 }
 
 // ofServices describes the Service network, for messages.
@@ -63,9 +92,8 @@ func networkFields() []networkField {
 	return out
 }
 
-// Kinds are the kinds that Networks reads. All are cluster-scoped,
-// and a cluster may lack each of them.
-func Kinds() []schema.GroupVersionKind {
+// NetworkKinds are those of Kinds that Networks reads.
+func NetworkKinds() []schema.GroupVersionKind {
 	var out []schema.GroupVersionKind
 	for _, f := range networkFields() {
 		if !slices.Contains(out, f.kind) {
@@ -75,7 +103,7 @@ func Kinds() []schema.GroupVersionKind {
 	return out
 }
 
-// Networks returns the networks that an object of one of Kinds has.
+// Networks returns the networks that an object of one of NetworkKinds has.
 // Values that are neither CIDR nor address are left out.
 func Networks(kind schema.GroupVersionKind, object map[string]any) []network.ReservedDestination {
 	var out []network.ReservedDestination

@@ -107,7 +107,7 @@ func isolated(o objects.Objects, r network.NetworkRequest, found nadv1.NetworkAt
 	// setAddresses reports invalid annotations.
 	granted, _ := nadValues(o, a)
 	switch {
-	case o.MultusIsolates:
+	case o.Management.MultusIsolates:
 		args["allowed"] = strings.Join(allowed, ", ")
 		return problem.Problems{nad.Problem(problem.NADNamespaceIsolated, a, args)}, true
 	case slices.Contains(granted.Namespaces, own):

@@ -47,8 +47,6 @@ type Objects struct {
 	Nodes []corev1.Node
 	// Management holds further facts about the management cluster.
 	Management management.Cluster
-	// MultusIsolates is true if Multus is known to isolate namespaces.
-	MultusIsolates bool
 	// Proxy is the HTTP proxy configuration of the management cluster.
 	Proxy httpproxy.Config
 	// Permissions are those of the management cluster's administrator.

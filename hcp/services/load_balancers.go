@@ -23,6 +23,12 @@ import (
 // none for a Service with a selector, and leaves those that it wrote before.
 const VMSlices = "control-plane-operator.hypershift.openshift.io"
 
+// The managers of EndpointSlices that Kubernetes makes: of Services with a selector, and of Endpoints.
+const (
+	SelectorSlices = "endpointslice-controller.k8s.io"
+	MirrorSlices   = "endpointslicemirroring-controller.k8s.io"
+)
+
 // A Slice is one EndpointSlice of a Service for which IsLoadBalancer holds.
 type Slice struct {
 	Name string

@@ -31,7 +31,7 @@ func TestTheCommandLineUsesNoLinux(t *testing.T) {
 		found := 0
 		for _, path := range strings.Fields(string(out)) {
 			dir, ours := strings.CutPrefix(path, module)
-			if !ours || slices.Contains([]string{"cmd/oooi/access", "cmd/oooi/command"}, dir) { // They take the signals that each platform has.
+			if !ours || slices.Contains([]string{"cmd/oooi/localaccess", "cmd/oooi/command"}, dir) { // They take the signals that each platform has.
 				continue
 			}
 			found++

@@ -1,8 +1,9 @@
-// This file limits packages: how much one may hold, and that none imports a package above it.
+// This file limits packages: how much one may hold, that none imports a package above it, and that no two have one name.
 
 package rules
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -62,5 +63,17 @@ func TestNoPackageClimbs(t *testing.T) {
 		if !climbing[pkg] {
 			t.Errorf("%s imports nothing above it: remove it from the list", pkg)
 		}
+	}
+}
+
+// TestPackageNamesDiffer: one name, one meaning. A reader of `files.Add` knows which package that is.
+func TestPackageNamesDiffer(t *testing.T) {
+	first := map[string]string{}
+	for pkg := range mayImport {
+		name := path.Base(pkg)
+		if other := first[name]; other != "" {
+			t.Errorf("%s and %s have one name", pkg, other)
+		}
+		first[name] = pkg
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/cmd/oooi/gather"
+	"github.com/cldmnky/oooi/cmd/oooi/mustgather"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/manifest"
@@ -95,7 +95,7 @@ func contentOf(t *testing.T, dir string) map[string]string {
 // gatherBlue collects blue with secrets in its logs.
 func gatherBlue(t *testing.T, api client.Reader) (dir string, index source.ArchiveIndex) {
 	t.Helper()
-	g := gather.Gatherer{API: api, Logs: saidSecrets, Run: toldSecrets, Dir: filepath.Join(t.TempDir(), "report"), Index: source.ArchiveIndex{Format: source.ArchiveFormat, Time: time.Now().UTC()}}
+	g := mustgather.Gatherer{API: api, Logs: saidSecrets, Run: toldSecrets, Dir: filepath.Join(t.TempDir(), "report"), Index: source.ArchiveIndex{Format: source.ArchiveFormat, Time: time.Now().UTC()}}
 	NewWithT(t).Expect(g.All(t.Context(), blue.Key)).To(Succeed())
 	return g.Dir, g.Index
 }
@@ -188,7 +188,7 @@ func mustGather(t *testing.T, server *apiserver.Server) {
 	})
 	t.Run("into a directory with files", func(t *testing.T) {
 		dir, _ := gatherBlue(t, admin)
-		g := gather.Gatherer{API: admin, Logs: saidSecrets, Dir: dir}
+		g := mustgather.Gatherer{API: admin, Logs: saidSecrets, Dir: dir}
 		NewWithT(t).Expect(g.All(t.Context(), blue.Key)).To(MatchError(ContainSubstring("not empty")))
 	})
 	t.Run("of a newer release", func(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cldmnky/oooi/cmd/oooi/gather"
+	"github.com/cldmnky/oooi/cmd/oooi/mustgather"
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/blue"
@@ -19,7 +19,7 @@ var Others []*cobra.Command
 // oooi runs a command in the test's own process.
 func oooi(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	return commands.Run(t, append([]*cobra.Command{New(), gather.New(), plan.New()}, Others...), stdin, args...)
+	return commands.Run(t, append([]*cobra.Command{New(), mustgather.New(), plan.New()}, Others...), stdin, args...)
 }
 
 // TestOnAPIServer runs the tests that need a real API server. Starting one takes seconds of CPU time, so they share it.

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/cldmnky/oooi/edge/agent/serving"
-	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -42,7 +42,7 @@ func (a Admission) Same(b Admission) bool {
 // address may not be served, or if all its backends are unreachable. Connections to an
 // unreachable backend are closed. Envoy could listen without the address, but would not
 // notice a replaced interface.
-func Admit(v source.View, cut CutOff, admissible func(netip.Addr) error) Admission {
+func Admit(v inforce.View, cut CutOff, admissible func(netip.Addr) error) Admission {
 	out := Admission{Network: v.Network, CutOff: cut, Read: true}
 	out.Network.Listeners = nil
 	var errs []error
@@ -90,14 +90,14 @@ func once(errs []error) []error {
 }
 
 // Refuse admits nothing, because of err.
-func Refuse(v source.View, err error) Admission {
+func Refuse(v inforce.View, err error) Admission {
 	v.Network.Listeners = nil
 	return Admission{Network: v.Network, Missing: err, Read: true}
 }
 
 // Keep admits of a view what last admitted, because of err: the kernel does not report what it has. It
 // admits no address that last did not.
-func Keep(last Admission, v source.View, err error) Admission {
+func Keep(last Admission, v inforce.View, err error) Admission {
 	out := Admit(v, last.CutOff, func(a netip.Addr) error {
 		if slices.Contains(last.Open, a) {
 			return nil

@@ -15,8 +15,8 @@ import (
 
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/backends"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/rundir"
-	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy/admin"
 	"github.com/cldmnky/oooi/envoy/ads"
@@ -44,7 +44,7 @@ func anEdge(t *testing.T) (*netns.Namespace, *Proxy, func() (network.Network, er
 	v := fakes.NewEdge(t)
 	file := filepath.Join(t.TempDir(), "plan.json")
 	fakes.Planned(t, file, fakes.Proxied(fakes.Blue(), 6443))
-	source, err := source.New(file, source.Selection{}, nil, slog.New(slog.DiscardHandler))
+	source, err := inforce.New(file, inforce.Selection{}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestAnEdgeServesWhatItHas(t *testing.T) {
 	slices.SortFunc(n.Listeners, func(a, b network.Listener) int { return a.Address.Compare(b.Address) })
 	b := network.Plan{Cluster: p.Source.Current().Cluster, Networks: []network.Network{n}}.JSON()
 	g.Expect(os.WriteFile(file, b, 0o600)).To(Succeed())
-	p.Source, err = source.New(file, source.Selection{}, nil, slog.New(slog.DiscardHandler))
+	p.Source, err = inforce.New(file, inforce.Selection{}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
 	n, err = admissible()
 	g.Expect(p.follows(Admission{Network: n, Missing: err}, nil)).To(MatchError("waiting for 10.240.0.200 on interface net1"))
@@ -146,7 +146,7 @@ func TestAServiceThatIsCutOff(t *testing.T) {
 		{Address: at, Port: 443, Forwards: []network.Forward{forward(git), forward(oauth)}},
 	}
 	g.Expect(os.WriteFile(file, plan.JSON(), 0o600)).To(Succeed())
-	source, err := source.New(file, source.Selection{}, nil, slog.New(slog.DiscardHandler))
+	source, err := inforce.New(file, inforce.Selection{}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
 	p := Proxy{Source: source, Interface: serving.Interface{Name: "net1", InPod: true}, Backends: noEndpoints(t)}
 	var a Admission
@@ -188,7 +188,7 @@ func TestProxyBearsASlowEnvoy(t *testing.T) {
 func TestWhatCannotBeReadClosesNothing(t *testing.T) {
 	g := NewWithT(t)
 	unread := serving.Unread{Err: errors.New("netlink: no buffer space available")}
-	v := source.View{Network: fakes.Proxied(fakes.Blue(), 443, 6443)}
+	v := inforce.View{Network: fakes.Proxied(fakes.Blue(), 443, 6443)}
 	fine := func(netip.Addr) error { return nil }
 	last := Admit(v, CutOff{}, fine)
 	g.Expect(last.Network.Listeners).To(HaveLen(2))

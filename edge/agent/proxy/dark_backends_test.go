@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge/agent/connlog"
-	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/envoy/admin"
 	"github.com/cldmnky/oooi/envoy/gate"
 	"github.com/cldmnky/oooi/network"
@@ -68,7 +68,7 @@ func TestHealthOfBackends(t *testing.T) {
 	n.Backends = []network.Backend{api}
 	file := filepath.Join(t.TempDir(), "plan.json")
 	fakes.Planned(t, file, n)
-	source, err := source.New(file, source.Selection{}, nil, log)
+	source, err := inforce.New(file, inforce.Selection{}, nil, log)
 	g.Expect(err).NotTo(HaveOccurred())
 	p := &Proxy{Source: source, Server: w.server, Admin: w.admin, Log: log, AccessLog: connlog.NewAccessLog(log, func() network.AccessLog { return "" }), Gate: &gate.Gate{}}
 	gatherer := p.Metrics(t.Context())

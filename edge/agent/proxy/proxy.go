@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/backends"
 	"github.com/cldmnky/oooi/edge/health"
-	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/envoy/admin"
 	"github.com/cldmnky/oooi/envoy/ads"
 	"github.com/cldmnky/oooi/envoy/gate"
@@ -44,7 +44,7 @@ const (
 // A Proxy configures one Envoy.
 type Proxy struct {
 	Interface serving.Interface
-	Source    *source.Source
+	Source    *inforce.Source
 	Backends  *backends.Backends
 	Options   resources.Options
 	Server    *ads.Server

@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/backends"
 	"github.com/cldmnky/oooi/edge/device"
-	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/envoy/gate"
 	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
@@ -70,7 +70,7 @@ func TestAProxyThatStartsClosesNothingUnread(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "plan.json")
 	fakes.Planned(t, file, n)
-	source, err := source.New(file, source.Selection{}, nil, log)
+	source, err := inforce.New(file, inforce.Selection{}, nil, log)
 	g.Expect(err).NotTo(HaveOccurred())
 	backends, err := backends.New(t.Context(), nil, nil, "", log)
 	g.Expect(err).NotTo(HaveOccurred())

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/cldmnky/oooi/edge/agent/serving"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/socket"
-	"github.com/cldmnky/oooi/edge/source"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -33,7 +33,7 @@ const (
 type Metrics struct {
 	// Interface is the one on the network. While the kernel forwards packets, nothing is served.
 	Interface serving.Interface
-	Source    *source.Source
+	Source    *inforce.Source
 	// Device is the pod's on the cluster network.
 	Device   string
 	Gatherer prometheus.Gatherer

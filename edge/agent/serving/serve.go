@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/edge/health"
-	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -104,7 +104,7 @@ func (s *Status) Err() error {
 
 // WhilePlanned runs run while the plan is as planned says, repeatedly until ctx ends. Run returns when its context
 // ends. An error of it ends everything.
-func WhilePlanned(ctx context.Context, source *source.Source, planned func(network.Network) bool, run func(ctx context.Context) error) error {
+func WhilePlanned(ctx context.Context, source *inforce.Source, planned func(network.Network) bool, run func(ctx context.Context) error) error {
 	once := func() error {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()

@@ -9,7 +9,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/cldmnky/oooi/edge/source"
+	"github.com/cldmnky/oooi/edge/inforce"
 )
 
 // UntilChange is how long a wait lasts that only a change ends.
@@ -17,7 +17,7 @@ const UntilChange = time.Duration(math.MaxInt64)
 
 // ServiceAddress returns where a server listens: at listen, or at port of the service VIP if
 // listen is zero.
-func ServiceAddress(source *source.Source, listen netip.AddrPort, port uint16) netip.AddrPort {
+func ServiceAddress(source *inforce.Source, listen netip.AddrPort, port uint16) netip.AddrPort {
 	if listen.IsValid() {
 		return listen
 	}
@@ -26,7 +26,7 @@ func ServiceAddress(source *source.Source, listen netip.AddrPort, port uint16) n
 
 // UntilMoved returns the address of a server, and a context that ends with ctx or when the plan
 // changes the address. The caller calls stop.
-func UntilMoved(ctx context.Context, source *source.Source, at func() netip.AddrPort) (moved context.Context, stop func(), here netip.AddrPort) {
+func UntilMoved(ctx context.Context, source *inforce.Source, at func() netip.AddrPort) (moved context.Context, stop func(), here netip.AddrPort) {
 	moved, stop = context.WithCancel(ctx)
 	here = at()
 	AtEach(moved, Triggers{Plan: source.Changed}, func() {

@@ -1,0 +1,134 @@
+// This file carries bytes between a tunnel and a local connection, or standard input and output. Each direction ends by itself.
+
+package localaccess
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// silentWithin is how long a local end may send nothing once the destination has sent all. A destination that has closed both
+// directions looks the same as one that still receives, until it is sent to.
+const silentWithin = 10 * time.Second
+
+// A tunnel is an open connection to a destination.
+type tunnel struct {
+	net.Conn
+	// over is closed once nothing more is carried in any direction. Nil: that is not known.
+	over <-chan struct{}
+}
+
+// A localEnd is the other end of a tunnel.
+type localEnd struct {
+	in  io.Reader
+	out io.Writer
+	// closeOut says that no more comes out.
+	closeOut func() error
+}
+
+// A waitingReader knows since when it waits for bytes. Nil: it does not wait.
+type waitingReader struct {
+	io.Reader
+	since atomic.Pointer[time.Time]
+}
+
+// Read implements io.Reader.
+func (r *waitingReader) Read(b []byte) (int, error) {
+	now := time.Now()
+	r.since.Store(&now)
+	defer r.since.Store(nil)
+	return r.Reader.Read(b)
+}
+
+// silence is how long it has waited.
+func (r *waitingReader) silence() time.Duration {
+	if since := r.since.Load(); since != nil {
+		return time.Since(*since)
+	}
+	return 0
+}
+
+// carry carries bytes until both directions have ended, and closes the tunnel. Once the destination has sent all, it ends if the tunnel
+// is over, or if the local end sends nothing for silentWithin. An error is about the tunnel, or the end of ctx. The caller closes its end.
+func carry(ctx context.Context, t tunnel, local localEnd) error {
+	defer func() { _ = t.Close() }()
+	type result struct{ read, write error }
+	up, down := make(chan result, 1), make(chan result, 1)
+	in := &waitingReader{Reader: local.in}
+	go func() {
+		var r result
+		r.read, r.write = pump(t, in)
+		if half, ok := t.Conn.(interface{ CloseWrite() error }); ok && r.read == nil && r.write == nil {
+			r.write = half.CloseWrite()
+		}
+		up <- r
+	}()
+	go func() {
+		var r result
+		r.read, r.write = pump(local.out, t)
+		if r.read == nil && r.write == nil {
+			_ = local.closeOut()
+		}
+		down <- r
+	}()
+	over := t.over
+	var silent <-chan time.Time
+	for received := false; ; {
+		select {
+		case r := <-down:
+			if r.read != nil || r.write != nil {
+				return r.read // A local end that takes nothing more has closed its connection.
+			}
+			if received = true; up == nil {
+				return nil
+			}
+			silent = time.After(silentWithin)
+		case r := <-up:
+			if r.read != nil {
+				return nil // The local end has closed its connection.
+			}
+			// Bytes that the tunnel no longer takes are lost. Its other direction still has the reason, or an answer.
+			if up = nil; received {
+				return nil
+			}
+		case <-over:
+			if over = nil; received {
+				return nil
+			}
+		case <-silent:
+			rest := silentWithin - in.silence()
+			if rest <= 0 {
+				return nil
+			}
+			silent = time.After(rest)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if received && t.over != nil && over == nil {
+			return nil
+		}
+	}
+}
+
+// pump copies until from ends, and says which side fails.
+func pump(to io.Writer, from io.Reader) (read, write error) {
+	b := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(b)
+		if n > 0 {
+			if _, write := to.Write(b[:n]); write != nil {
+				return nil, write
+			}
+		}
+		switch err {
+		case nil:
+		case io.EOF:
+			return nil, nil
+		default:
+			return err, nil
+		}
+	}
+}

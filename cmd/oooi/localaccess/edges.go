@@ -1,0 +1,264 @@
+// This file decides which edges `oooi access` uses: those of a hosted cluster that are Ready and have an access proxy. An edge that
+// fails a connection is left for the other ones. Whether it works again is learned when it is used again, not by asking it.
+
+package localaccess
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/access/dial"
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// accessPage describes management access, and has the Role that the command needs.
+var accessPage = command.Docs + "management-access.md"
+
+const (
+	// edgeReachedWithin is how long the API server may take for a connection to an edge.
+	edgeReachedWithin = 5 * time.Second
+	// edgeAnswersWithin is how long an edge may take for its answer. It dials a destination for 3 seconds at most.
+	edgeAnswersWithin = 5 * time.Second
+	// failedFor is how long an edge that failed is tried after the others, unless it answers before.
+	failedFor = time.Minute
+)
+
+// An accessEdge is the pod of an edge with an access proxy.
+type accessEdge struct {
+	pod string
+	// network is the label of the network.
+	network string
+	// port of the access proxy on the loopback device of the pod.
+	port  uint16
+	ready bool
+}
+
+// accessEdges returns the edges with an access proxy among pods, by name.
+func accessEdges(pods []corev1.Pod) (out []accessEdge) {
+	for _, p := range pods {
+		if p.DeletionTimestamp != nil {
+			continue
+		}
+		for _, c := range p.Spec.Containers {
+			i := slices.IndexFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.Name == wire.AccessPortName })
+			if c.Name != wire.Access || i < 0 {
+				continue
+			}
+			ready := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+			})
+			out = append(out, accessEdge{pod: p.Name, network: p.Labels[wire.LabelNetwork], port: uint16(c.Ports[i].ContainerPort), ready: ready})
+		}
+	}
+	slices.SortFunc(out, func(a, b accessEdge) int { return strings.Compare(a.pod, b.pod) })
+	return out
+}
+
+// usable returns the edges of all that are Ready, of one network or, if it is empty, of each. Pods is how many edges there are, also
+// without an access proxy. An error says what to do.
+func usable(name client.ObjectKey, pods int, all []accessEdge, on string) (out []accessEdge, err error) {
+	var networks []string
+	for _, e := range all {
+		if networks = append(networks, e.network); e.ready && (on == "" || on == e.network) {
+			out = append(out, e)
+		}
+	}
+	slices.Sort(networks)
+	networks = slices.Compact(networks)
+	switch {
+	case pods == 0:
+		return nil, fmt.Errorf("HostedCluster %s has no edges. oooi status %s shows why", name, name)
+	case len(all) == 0:
+		return nil, fmt.Errorf("HostedCluster %s opens no destination. Set its annotation %s%s, such as to nodes:22,nodes:10250. See %s",
+			name, settings.Prefix, network.KeyAccess, accessPage)
+	case on != "" && !slices.Contains(networks, on):
+		return nil, fmt.Errorf("--network %s: no edge with an access proxy is on it. Networks with one: %s", on, strings.Join(networks, ", "))
+	case len(out) == 0:
+		return nil, fmt.Errorf("no edge of HostedCluster %s is Ready. oooi status %s shows why", name, name)
+	}
+	return out, nil
+}
+
+// An edgePool opens tunnels through the edges of a hosted cluster. It is safe for concurrent use.
+type edgePool struct {
+	// find returns the edges that are usable now, at least one.
+	find func(ctx context.Context) ([]accessEdge, error)
+	// reach opens a connection to the access proxy of an edge.
+	reach func(ctx context.Context, e accessEdge) (net.Conn, error)
+	// left is called if a tunnel is open through another edge than those that failed before it.
+	left func(failed []accessEdge, why error, used accessEdge)
+
+	mu sync.Mutex
+	// edges of the last find.
+	edges []accessEdge
+	// failed is when each edge failed last, by pod. One that has answered since is not in it.
+	failed map[string]time.Time
+}
+
+// load finds the edges.
+func (p *edgePool) load(ctx context.Context) error {
+	edges, err := p.find(ctx)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.edges = edges
+	return nil
+}
+
+// inOrder returns the edges as they are tried: those that failed a short time ago come last, the one that failed first before the
+// others.
+func (p *edgePool) inOrder() []accessEdge {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.failed, func(_ string, at time.Time) bool { return time.Since(at) >= failedFor })
+	out := slices.Clone(p.edges)
+	slices.SortStableFunc(out, func(a, b accessEdge) int {
+		return cmp.Or(p.failed[a.pod].Compare(p.failed[b.pod]), cmp.Compare(a.network, b.network))
+	})
+	return out
+}
+
+// networks are those of the edges, in their order.
+func (p *edgePool) networks() (out []string) {
+	for _, e := range p.inOrder() {
+		if !slices.Contains(out, e.network) {
+			out = append(out, e.network)
+		}
+	}
+	return out
+}
+
+// answers remembers whether an edge answers.
+func (p *edgePool) answers(e accessEdge, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed == nil {
+		p.failed = map[string]time.Time{}
+	}
+	p.failed[e.pod] = time.Now()
+	if ok {
+		delete(p.failed, e.pod)
+	}
+}
+
+// next returns the first edge of a network that is not among tried.
+func (p *edgePool) next(network string, tried []accessEdge) (accessEdge, bool) {
+	for _, e := range p.inOrder() {
+		if e.network == network && !slices.ContainsFunc(tried, func(x accessEdge) bool { return x.pod == e.pod }) {
+			return e, true
+		}
+	}
+	return accessEdge{}, false
+}
+
+// errNoEdge is the error of a tunnel on a network that has lost its edges.
+var errNoEdge = errors.New("no edge of the network is Ready")
+
+// open opens a tunnel to address. If several networks have edges, the first one that opens the destination is used. One without an
+// edge that answers may be the one that opens it, so its error counts more than a refusal.
+func (p *edgePool) open(ctx context.Context, d dial.Dialer, address string) (tunnel, error) {
+	var lost, closed error
+	for _, network := range p.networks() {
+		t, err := p.openOn(ctx, network, d, address)
+		if err == nil || ctx.Err() != nil {
+			return t, err
+		}
+		var refused *dial.RefusedError
+		switch isRefused := errors.As(err, &refused); {
+		case isRefused && refused.Status == 403:
+			if closed == nil || refused.Reason == dial.NoVM { // The port is open there.
+				closed = err
+			}
+		case !isRefused && anotherMayDo(err):
+			lost = cmp.Or(lost, err)
+		default:
+			return tunnel{}, err
+		}
+	}
+	return tunnel{}, cmp.Or(lost, closed, errNoEdge)
+}
+
+// openOn opens a tunnel through an edge of one network: each that is known, and then those that are new.
+func (p *edgePool) openOn(ctx context.Context, network string, d dial.Dialer, address string) (tunnel, error) {
+	var tried []accessEdge
+	var why error
+	for found := false; ; {
+		e, ok := p.next(network, tried)
+		if !ok {
+			if found {
+				return tunnel{}, cmp.Or(why, errNoEdge)
+			}
+			if err := p.load(ctx); err != nil && why != nil {
+				return tunnel{}, fmt.Errorf("%w. %w", why, err)
+			} else if err != nil {
+				return tunnel{}, err
+			}
+			found = true
+			continue
+		}
+		t, err := p.through(ctx, e, d, address)
+		if err == nil {
+			p.answers(e, true)
+			if len(tried) > 0 && p.left != nil {
+				p.left(tried, why, e)
+			}
+			return t, nil
+		}
+		another := anotherMayDo(err)
+		if ctx.Err() == nil {
+			p.answers(e, !another)
+		}
+		if ctx.Err() != nil || !another {
+			return tunnel{}, err
+		}
+		tried, why = append(tried, e), err
+	}
+}
+
+// through opens a tunnel through one edge.
+func (p *edgePool) through(ctx context.Context, e accessEdge, d dial.Dialer, address string) (t tunnel, err error) {
+	d.Proxy = "of edge " + e.pod
+	d.Forward = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		reach, cancel := context.WithTimeout(ctx, edgeReachedWithin)
+		defer cancel()
+		c, err := p.reach(reach, e)
+		if o, ok := c.(interface{ Over() <-chan struct{} }); ok && err == nil {
+			t.over = o.Over()
+		}
+		return c, err
+	}
+	limited, cancel := context.WithTimeout(ctx, edgeReachedWithin+edgeAnswersWithin)
+	defer cancel()
+	if t.Conn, err = d.DialContext(limited, "tcp", address); err != nil {
+		return tunnel{}, err
+	}
+	return t, nil
+}
+
+// errForbidden is wrapped by errors about a right that the user does not have.
+var errForbidden = errors.New("you may not")
+
+// anotherMayDo reports whether another edge may open a tunnel that one does not. A refusal is the same at each, but for the limits of one.
+func anotherMayDo(err error) bool {
+	var refused *dial.RefusedError
+	if errors.As(err, &refused) {
+		return refused.Status == 503
+	}
+	return !errors.Is(err, dial.ErrToken) && !errors.Is(err, errForbidden)
+}

@@ -1,0 +1,90 @@
+// This file decides what `oooi must-gather` leaves out of what it collects. It is pure.
+
+package mustgather
+
+import (
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// leftOut replaces a secret.
+const leftOut = "LEFT-OUT"
+
+// keptOfVM are the fields of a VM that are collected: volumes can have cloud-init data with keys.
+func keptOfVM() [][]string {
+	return [][]string{
+		{"apiVersion"}, {"kind"}, {"metadata"}, {"spec", "networks"}, {"spec", "domain", "devices", "interfaces"},
+		{"status", "phase"}, {"status", "interfaces"}, {"status", "nodeName"}, {"status", "conditions"}, {"status", "migrationState"},
+	}
+}
+
+// withoutSecrets returns a copy of o without what tells more than a bug report needs.
+func withoutSecrets(o unstructured.Unstructured) unstructured.Unstructured {
+	out := *o.DeepCopy()
+	out.SetManagedFields(nil)
+	if all := out.GetAnnotations(); all["kubectl.kubernetes.io/last-applied-configuration"] != "" {
+		delete(all, "kubectl.kubernetes.io/last-applied-configuration") // It repeats the object.
+		out.SetAnnotations(all)
+	}
+	switch o.GetKind() {
+	case "Route":
+		if _, has, _ := unstructured.NestedString(out.Object, "spec", "tls", "key"); has {
+			_ = unstructured.SetNestedField(out.Object, leftOut, "spec", "tls", "key")
+		}
+	case "VirtualMachineInstance":
+		kept := map[string]any{}
+		for _, path := range keptOfVM() {
+			if v, has, _ := unstructured.NestedFieldNoCopy(out.Object, path...); has {
+				_ = unstructured.SetNestedField(kept, v, path...)
+			}
+		}
+		out.Object = kept
+	}
+	out.Object = cleaned(out.Object).(map[string]any)
+	return out
+}
+
+// cleaned is v without credentials in any of its strings.
+func cleaned(v any) any {
+	switch v := v.(type) {
+	case string:
+		return withoutCredentials(v)
+	case []any:
+		for i := range v {
+			v[i] = cleaned(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = cleaned(v[k])
+		}
+	}
+	return v
+}
+
+// secretField and secretHeader match the names of fields and of headers whose value is a secret.
+var (
+	secretField  = regexp.MustCompile(`(?i)^(password|passwd|token|(access|id|refresh)_token|client_secret|private_key(_password)?|(proxy-)?authorization)$`)
+	secretHeader = regexp.MustCompile(`(?i)^((proxy-)?authorization|(set-)?cookie)$`)
+)
+
+// withoutSecretFields is v without what fields for secrets have, and without the values of headers that authenticate, as Envoy's
+// configuration has them.
+func withoutSecretFields(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = withoutSecretFields(v[i])
+		}
+	case map[string]any:
+		header, _ := v["key"].(string)
+		for k := range v {
+			if secretField.MatchString(k) || secretHeader.MatchString(header) && k != "key" {
+				v[k] = leftOut
+				continue
+			}
+			v[k] = withoutSecretFields(v[k])
+		}
+	}
+	return v
+}

@@ -1,0 +1,105 @@
+// This file decides which of two files holds the newer plan: the mounted ConfigMap, or the copy that
+// the watcher stores for the containers without access to the API server.
+
+package inforce
+
+import (
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/cldmnky/oooi/edge/sharedfiles"
+)
+
+// watcherPatience is how long the watcher must be away before its copy may be older than the mounted
+// plan. The kubelet updates a mounted ConfigMap about a minute after a change.
+const watcherPatience = time.Minute
+
+// maxPlan is the limit of a ConfigMap, in bytes.
+const maxPlan = 1 << 20
+
+// A mountedFile is a mounted ConfigMap. The kubelet writes it, so links in it are followed.
+type mountedFile struct {
+	name, text string
+	last       os.FileInfo
+}
+
+// read updates the text if the file has changed.
+func (f *mountedFile) read() error {
+	info, err := os.Stat(f.name)
+	if err != nil || sharedfiles.Same(f.last, info) {
+		return err
+	}
+	b, err := os.ReadFile(f.name)
+	if err == nil {
+		f.text, f.last = string(b), info
+	}
+	return err
+}
+
+// planFiles are the files that hold the plan.
+type planFiles struct {
+	mounted mountedFile
+	// copy is the watcher's. Without a name there is none. Published: this container writes it.
+	copy      sharedfiles.Shared
+	published bool
+	// away reports whether the watcher, another container, has stopped. Gone is the time from which that matters.
+	away func() bool
+	gone time.Time
+}
+
+func (f *planFiles) publish(file string, log *slog.Logger) {
+	f.copy, f.published = newPlanCopy(file, log), true
+}
+
+func (f *planFiles) follow(file string, away func() bool, log *slog.Logger) {
+	f.copy, f.away = newPlanCopy(file, log), away
+	if _ = f.copyChanged(); f.mountedIsNewer() && away() {
+		return // What the copy has now is never used.
+	}
+	f.copy.Forget()
+}
+
+func newPlanCopy(file string, log *slog.Logger) sharedfiles.Shared {
+	return sharedfiles.Shared{Name: file, Limit: maxPlan, Log: log, Unread: "plan of the watcher not read"}
+}
+
+// copyChanged returns the copy if it has changed, else an empty string.
+func (f *planFiles) copyChanged() (text string) {
+	f.copy.Follow(func(b []byte) error { text = string(b); return nil })
+	return text
+}
+
+// mountedIsNewer reports whether the mounted file changed after the copy. It compares what was read.
+func (f *planFiles) mountedIsNewer() bool {
+	return f.mounted.last.ModTime().After(f.copy.ModTime())
+}
+
+// poll passes each plan to use that may be newer than the one in force.
+func (f *planFiles) poll(inForce func() string, use func(plan string)) {
+	text := f.copyChanged()
+	_ = f.mounted.read() // What was read last stays.
+	if f.away == nil || f.copy.ModTime().IsZero() {
+		if f.mountedIsNewer() {
+			text = f.mounted.text
+		}
+	}
+	if text != "" {
+		use(text)
+	}
+	if f.overtaken(inForce()) {
+		use(f.mounted.text)
+	}
+}
+
+// overtaken reports whether the mounted plan is newer than the copy of a watcher that has stopped.
+func (f *planFiles) overtaken(inForce string) bool {
+	if f.away == nil || !f.mountedIsNewer() || f.mounted.text == inForce || !f.away() {
+		f.gone = time.Time{}
+		return false
+	}
+	if f.gone.IsZero() {
+		f.gone = time.Now()
+	}
+	return time.Since(f.gone) >= watcherPatience
+}

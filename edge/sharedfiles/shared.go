@@ -1,0 +1,126 @@
+// Package sharedfiles is how the containers of an edge inform each other: through files in directories with one
+// writer each. Only one container of a pod has a token for the API server, so the others get the plan, leases,
+// reports and keys from it, or it from them. Each content is known after a restart, too. It does not decide what
+// they mean.
+package sharedfiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/reported"
+)
+
+// The limits for files of another container, in bytes. A reader has several times as much in memory
+// for a moment.
+const (
+	// maxReportFile: ReadReport refuses more.
+	maxReportFile = reported.MaxBytes
+	// maxLeaseFile is enough for the leases of a /16.
+	maxLeaseFile = 32 << 20
+)
+
+// ReadInterval is how often files are read. A mounted ConfigMap is a symbolic link
+// that is swapped, which a watch of the file does not notice.
+const ReadInterval = time.Second
+
+// A Shared is a file that another container may write. That container may be hostile: it
+// gets no other file read, cannot make the reader wait, and fills Limit bytes at most.
+type Shared struct {
+	// Name is the path, and Limit the most bytes that are read.
+	Name  string
+	Limit int64
+	// Log gets the message Unread with each new error of Follow.
+	Log    *slog.Logger
+	Unread string
+
+	last   os.FileInfo
+	failed string
+}
+
+// read returns the content if the file differs from the last one that read returned. Nil: it
+// does not.
+func (f *Shared) read() ([]byte, error) {
+	if info, err := os.Lstat(f.Name); err != nil || f.has(info) {
+		return nil, err
+	}
+	o, err := os.OpenFile(f.Name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = o.Close() }()
+	info, err := o.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > f.Limit {
+		return nil, fmt.Errorf("%s is not a regular file of at most %d bytes", f.Name, f.Limit)
+	}
+	b := make([]byte, info.Size())
+	if _, err = io.ReadFull(o, b); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	f.last = info
+	return b, nil
+}
+
+// ModTime returns when the content was stored that read returned last. Zero: there is none.
+func (f *Shared) ModTime() time.Time {
+	if f.last == nil {
+		return time.Time{}
+	}
+	return f.last.ModTime()
+}
+
+// Forget makes the next read return the content again.
+func (f *Shared) Forget() { f.last = nil }
+
+// has reports whether info is of the content that read returned last.
+func (f *Shared) has(info os.FileInfo) bool { return Same(f.last, info) }
+
+// Same reports whether both are of one file with one content. Nil is of none.
+func Same(a, b os.FileInfo) bool {
+	return a != nil && b != nil && os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
+}
+
+// Follow passes the content to use if it has changed. It logs each error once, until the file has
+// been used. A missing file is not an error.
+func (f *Shared) Follow(use func([]byte) error) {
+	b, err := f.read()
+	switch {
+	case err == nil && b == nil, errors.Is(err, fs.ErrNotExist):
+		return
+	case err == nil:
+		err = use(b)
+	}
+	if err == nil {
+		f.failed = ""
+		return
+	}
+	if f.failed != err.Error() {
+		f.failed = err.Error()
+		f.Log.Warn(f.Unread, "file", f.Name, "err", err)
+	}
+}
+
+// followUntil calls follow at once, and then at each interval until ctx ends.
+func (f *Shared) followUntil(ctx context.Context, use func([]byte) error) {
+	tick := time.NewTicker(ReadInterval)
+	defer tick.Stop()
+	for {
+		f.Follow(use)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

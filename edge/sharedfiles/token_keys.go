@@ -1,0 +1,100 @@
+// This file passes the published keys of the API server from the watcher to the access proxy, which has no token. The file stays
+// when a container restarts, so the last good keys are known without the API server. Package access verifies tokens.
+
+package sharedfiles
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/cldmnky/oooi/access"
+)
+
+const (
+	// keysEvery is how often keys are read. The API server publishes new ones long before it signs with them only.
+	keysEvery = time.Minute
+	// keysAgain is the pause after a failure.
+	keysAgain = 5 * time.Second
+)
+
+// KeepTokenKeys stores what get returns in file, while wanted returns true, until ctx ends. Changed returns a channel that is
+// closed when wanted may have changed. What holds no key replaces nothing.
+func KeepTokenKeys(ctx context.Context, file string, wanted func() bool, changed func() <-chan struct{}, get func(context.Context) ([]byte, error), log *slog.Logger) {
+	stored, failed := "", ""
+	for {
+		change, pause := changed(), time.Duration(0)
+		if wanted() {
+			err := storeKeys(ctx, file, &stored, get)
+			switch {
+			case err == nil:
+				failed, pause = "", keysEvery
+			case ctx.Err() == nil && failed != err.Error():
+				failed = err.Error()
+				log.Warn("keys of the API server not read, keeping the last known good ones", "err", err)
+				fallthrough
+			default:
+				pause = keysAgain
+			}
+		}
+		var again <-chan time.Time
+		if pause > 0 {
+			again = time.After(pause)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-change:
+		case <-again:
+		}
+	}
+}
+
+// storeKeys reads the keys once, and stores them if they differ from stored.
+func storeKeys(ctx context.Context, file string, stored *string, get func(context.Context) ([]byte, error)) error {
+	b, err := get(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := access.ParseKeys(b); err != nil {
+		return fmt.Errorf("published keys: %w", err)
+	}
+	if string(b) == *stored {
+		return nil
+	}
+	if err := Replace(file, b); err != nil {
+		return err
+	}
+	*stored = string(b)
+	return nil
+}
+
+// TokenKeys are the keys in the file of KeepTokenKeys. It is safe for concurrent use.
+type TokenKeys struct {
+	file Shared
+	keys atomic.Pointer[access.Keys]
+}
+
+// NewTokenKeys reads file, which need not exist yet.
+func NewTokenKeys(file string, log *slog.Logger) *TokenKeys {
+	k := &TokenKeys{file: Shared{Name: file, Limit: access.MaxKeysFile, Log: log, Unread: "keys of the API server not read"}}
+	k.keys.Store(&access.Keys{})
+	k.file.Follow(k.use)
+	return k
+}
+
+// Current returns the keys in force. None: the file does not exist yet.
+func (k *TokenKeys) Current() access.Keys { return *k.keys.Load() }
+
+// Run follows the file until ctx ends. A file without keys changes nothing.
+func (k *TokenKeys) Run(ctx context.Context) { k.file.followUntil(ctx, k.use) }
+
+func (k *TokenKeys) use(b []byte) error {
+	keys, err := access.ParseKeys(b)
+	if err == nil {
+		k.keys.Store(&keys)
+	}
+	return err
+}

@@ -1,0 +1,32 @@
+// Package listen serves Envoy on Unix sockets. It decides nothing about what is served.
+package listen
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"golang.org/x/net/netutil"
+	"google.golang.org/grpc"
+
+	"github.com/cldmnky/oooi/envoy/resources"
+)
+
+// MaxThreads is how many connections a server has that each thread of Envoy uses: one for each, and as many while it
+// connects again.
+const MaxThreads = 2 * (resources.Workers + 1)
+
+// maxHeaders in bytes, of each server.
+const maxHeaders = 16 << 10
+
+// Serve serves on l what register adds, until ctx ends. Every process that can use l can connect, at most as many times as
+// connections says.
+func Serve(ctx context.Context, l net.Listener, connections int, register func(*grpc.Server), options ...grpc.ServerOption) error {
+	server := grpc.NewServer(append(options, grpc.MaxHeaderListSize(maxHeaders))...)
+	register(server)
+	defer context.AfterFunc(ctx, server.Stop)()
+	if err := server.Serve(netutil.LimitListener(l, connections)); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return err
+	}
+	return nil
+}
