@@ -40,7 +40,7 @@ func faultsOfEdges() []fault {
 		{name: "The VLAN is cut between the edges", sees: "Warning EdgesPartitioned", words: "7788", keeps: "everything for VMs that reach an edge",
 			inject: reporting(reported.Report{Peer: reported.PeerUnreachable, PeerSilent: true})},
 		{name: "An edge receives nothing from the VLAN", sees: "Warning EdgeImpaired", words: "receives nothing", keeps: other, inject: reporting(reported.Report{Deaf: true})},
-		{name: "The edges serve different plans", sees: "Warning EdgesServeDifferentPlans", words: "older plan", keeps: "everything; one edge has former names",
+		{name: "The edges serve different plans", sees: "Warning EdgesServeDifferentPlans", words: "older plan", keeps: "everything; one edge has previous names",
 			inject: reporting(reported.Report{PlansDiffer: true})},
 		{name: "Failover announcements have no effect", sees: "Warning FailoverDegraded", words: "proxy ARP", keeps: "everything; failover takes up to 50 s",
 			inject: reporting(reported.Report{Degraded: reported.Degradation{Cause: problem.FailoverTargetsAnswered}})},

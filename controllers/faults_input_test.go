@@ -31,7 +31,7 @@ func faultsOfInput() []fault {
 		{name: "A Route is not admitted", keeps: "everything: VMs do not use the router", inject: routeNotAdmitted},
 		{name: "The host of a Route changes", keeps: "everything: VMs get the new name", inject: routeMoved},
 		{name: "The address of the API's load balancer is gone", sees: "Waiting WaitingForControlPlane", words: "not yet published the API server", keeps: "everything, with the previous plan", inject: addressGone},
-		{name: "The NAD is edited to another VLAN while VMs run", sees: "Warning AddressConflict", words: "vlan 200", keeps: "everything on the former VLAN; VMs that start or migrate get nothing", inject: nadMoved},
+		{name: "The NAD is edited to another VLAN while VMs run", sees: "Warning AddressConflict", words: "vlan 200", keeps: "everything on the previous VLAN; VMs that start or migrate get nothing", inject: nadMoved},
 		{name: "The NAD is edited, but nothing that edges take", keeps: "everything", inject: nadEdited(`{`, `{ "description": "x", `)},
 		{name: "The NAD is edited to an unsupported type", sees: "Error NetworkUnsupported", words: "vlan100", keeps: "everything, with the previous plan", inject: nadEdited(`"type": "bridge"`, `"type": "host-device"`)},
 		{name: "The NAD has broken JSON", sees: "Error NetworkUnsupported", words: "vlan100", keeps: "everything, with the previous plan", inject: nadEdited(`{`, ``)},

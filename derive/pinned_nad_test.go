@@ -37,7 +37,7 @@ func TestVMsKeepTheirNetwork(t *testing.T) {
 		"no MTU":                              {was, with(func(a *network.Attachment) { a.MTU, a.ConfigHash = 0, "1-b" }), problem.PinnedNADChanged, []string{"the default MTU"}},
 		"another plugin":                      {was, with(func(a *network.Attachment) { a.Kind, a.ConfigHash = "cnv-bridge", "1-b" }), problem.PinnedNADChanged, []string{"type cnv-bridge", "type bridge"}},
 		"another key":                         {was, with(func(a *network.Attachment) { a.ConfigHash = "1-b" }), problem.PinnedNADChanged, []string{"other CNI settings"}},
-		"OVN":                                 {ovn, with(func(a *network.Attachment) { *a = ovn; a.Layer2, a.ConfigHash = "localnet lan vlan 200", "1-p" }), problem.PinnedOVNChanged, []string{"each edge or VM that starts or migrates gets localnet lan vlan 200"}},
+		"OVN":                                 {ovn, with(func(a *network.Attachment) { *a = ovn; a.Layer2, a.ConfigHash = "localnet lan vlan 200", "1-p" }), problem.PinnedOVNChanged, []string{"Each edge or VM that starts or migrates gets localnet lan vlan 200"}},
 		"as another release of oooi takes it": {was, with(func(a *network.Attachment) { a.ConfigHash = "2-b" }), "", nil},
 		"another VLAN, as another release takes it":     {was, bridged("vlan100", 200, 1500, "2-b"), problem.PinnedNADMoved, nil},
 		"a plan of a release that knew no hashes":       {with(func(a *network.Attachment) { a.ConfigHash = "" }), was, "", nil},

@@ -19,6 +19,7 @@ type Metrics struct{ metrics.Set }
 
 // NewMetrics creates the metrics and registers them with r.
 func NewMetrics(r prometheus.Registerer) *Metrics {
+	metrics.RegisterProcess(r)
 	return &Metrics{metrics.Register(r, metrics.DNS)}
 }
 

@@ -1,4 +1,4 @@
-// This file answers plain questions, before CoreDNS sees them.
+// This file answers plain questions, packet in and packet out.
 
 package dns
 

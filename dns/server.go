@@ -1,20 +1,16 @@
-// This file runs CoreDNS's server on open sockets. The caller chooses addresses and devices.
+// This file runs the server on open sockets. The caller chooses addresses and devices.
 
 package dns
 
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"net"
 	"net/netip"
 	"runtime"
 	"sync"
 	"time"
 
-	"github.com/coredns/coredns/core/dnsserver"
-	"github.com/coredns/coredns/plugin"
-	"github.com/coredns/coredns/plugin/pkg/transport"
 	"github.com/miekg/dns"
 	"golang.org/x/sync/errgroup"
 
@@ -37,7 +33,6 @@ var past = time.Unix(1, 0)
 type server struct {
 	handler *Handler
 	metrics *Metrics
-	core    *dnsserver.Server
 	// unproven send to hosts without a MAC in the kernel, one for each group.
 	unproven []socket
 
@@ -50,17 +45,7 @@ type server struct {
 // Run serves h on sockets for UDP, made by edge.ListenShared with the number Sockets, and on l (TCP) until ctx ends. It then
 // answers pending questions within seconds and closes all.
 func Run(ctx context.Context, h *Handler, p []*net.UDPConn, l net.Listener) error {
-	config := &dnsserver.Config{
-		Zone:        ".",
-		Transport:   transport.DNS,
-		ListenHosts: []string{""},
-		Plugin:      []plugin.Plugin{func(plugin.Handler) plugin.Handler { return h }},
-	}
-	core, err := dnsserver.NewServer(transport.DNS+"://"+l.Addr().String(), []*dnsserver.Config{config})
-	if err != nil {
-		return fmt.Errorf("dns server: %w", err)
-	}
-	s := &server{handler: h, metrics: h.metrics, core: core, connections: shares.New[net.Conn](maxConnections, true)}
+	s := &server{handler: h, metrics: h.metrics, connections: shares.New[net.Conn](maxConnections, true)}
 	defer func() {
 		for _, c := range p {
 			_ = c.Close()
@@ -115,7 +100,7 @@ func (s *server) answer(data []byte, w *responder) {
 	r, refusal := parse(data)
 	switch {
 	case r != nil:
-		s.core.ServeDNS(context.WithValue(context.Background(), dnsserver.Key{}, s.core), sized{w}, r)
+		s.handler.ServeDNS(w, r)
 	case refusal != nil:
 		_ = w.WriteMsg(refusal) // A client that is gone needs no answer.
 		s.handler.strange.count(byNone, refusal.Rcode, time.Now())
@@ -136,7 +121,7 @@ func parse(data []byte) (r, refusal *dns.Msg) {
 	switch {
 	case action == dns.MsgIgnore:
 		return nil, nil
-	case action == dns.MsgAccept && err == nil:
+	case action == dns.MsgAccept && err == nil && len(r.Question) == 1:
 		return r, nil
 	}
 	refusal = &dns.Msg{MsgHdr: r.MsgHdr}

@@ -38,7 +38,7 @@ func TestDHCPReported(t *testing.T) {
 		"renewals not written": {two: reported.DHCPReport{NotWritten: reported.LeasesUnwritten{Since: began, RenewalsSince: began, Error: "no"}}, says: []string{
 			"failed to write renewed leases since 2026-03-04T05:06:07Z: no. VMs that have an address keep it until 2026-03-04T06:06:07Z at least. Then they lose it"}},
 		"a VM's":              {one: used(inUse("192.168.100.41", ofVM), inUse("192.168.100.40", ofVM)), says: []string{"AddressInUse: 192.168.100.40, 192.168.100.41 in the DHCP range of network clusters/vlan100 are used without a lease. The MAC " + ofVM + " of the host is that of VM blue-worker-9."}},
-		"another host's":      {one: used(inUse("192.168.100.40", ofHost)), two: used(inUse("192.168.100.40", ofHost)), says: []string{"AddressInUse: Another host (MAC " + ofHost + ") has 192.168.100.40 in"}},
+		"another host's":      {one: used(inUse("192.168.100.40", ofHost)), two: used(inUse("192.168.100.40", ofHost)), says: []string{"AddressInUse: Another host (MAC " + ofHost + ") uses 192.168.100.40 in"}},
 		"of unknown hosts":    {one: used(reported.UsedAddress{Address: netip.MustParseAddr("192.168.100.40")}), says: []string{"A VM on network clusters/vlan100 declined 192.168.100.40 of the DHCP range. The edge found no host that answers"}},
 		"one edge knows more": {one: used(reported.UsedAddress{Address: netip.MustParseAddr("192.168.100.40")}), two: used(inUse("192.168.100.40", ofHost)), says: []string{"(MAC " + ofHost + ")"}},
 		"reserved, a VM has it": {one: reserved(ofVM), two: reserved(ofVM), says: []string{

@@ -105,10 +105,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	g.Go(func() error { macs.Run(ctx); return nil })
 	f.report(ctx, g, kube, source.Current(), log)
 	f.tokenKeys(ctx, g, kube, source, log)
-	// CoreDNS registers its metrics in the default registry.
-	g.Go(func() error {
-		return f.health(ctx, d.Status.Err, prometheus.Gatherers{registry, prometheus.DefaultGatherer}, d.Status.Question())
-	})
+	g.Go(func() error { return f.health(ctx, d.Status.Err, registry, d.Status.Question()) })
 	g.Go(func() error { return d.Run(ctx) })
 	// Without a device, VMs could ask, too.
 	if pods != "" {

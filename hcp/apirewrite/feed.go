@@ -24,7 +24,7 @@ type Limits struct {
 // Limit sets the limits. Call it before the first Read or Prime.
 func (r *Reader) Limit(l Limits) { r.limits = l }
 
-// hold tells what the answer holds now. The decoder has up to twice the size of a value.
+// hold says what the answer holds now. The decoder has up to twice the size of a value.
 func (r *Reader) hold() error {
 	held := len(r.buffer) + 2*r.most + cap(r.out) + cap(r.before) + cap(r.between)
 	if r.limits.Hold == nil || held == r.told {

@@ -56,7 +56,7 @@ func storedCounts(t *testing.T, admin client.Client) {
 		change(g)
 		r = read()
 		g.Expect(settled([]Report{r})).To(BeFalse(), what)
-		g.Expect(r.Condition.Current.Why).To(ContainSubstring("former NodePools"), what)
+		g.Expect(r.Condition.Current.Why).To(ContainSubstring("previous NodePools"), what)
 	}
 	g := NewWithT(t)
 	blue.Store(t, admin, blue.Settings(t, admin), time.Now().Add(-time.Hour))

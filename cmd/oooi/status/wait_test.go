@@ -63,7 +63,7 @@ func plansDiffer(t *testing.T, admin client.Client) {
 	g.Expect(admin.Create(t.Context(), more)).To(Succeed())
 	r := read()
 	g.Expect(r.Boot.Answer).To(Equal(explain.Unknown))
-	g.Expect(r.Boot.Why).To(ContainSubstring("former NodePools"), "neither the generation nor an annotation has changed")
+	g.Expect(r.Boot.Why).To(ContainSubstring("previous NodePools"), "neither the generation nor an annotation has changed")
 	g.Expect(admin.Delete(t.Context(), more)).To(Succeed())
 
 	stored := &corev1.ConfigMap{}

@@ -1,10 +1,8 @@
-// This file is the CoreDNS plugin. It answers from the plan, else from the upstreams,
-// else it refuses.
+// This file answers one question: from the plan, else from the upstreams, else it refuses.
 
 package dns
 
 import (
-	"context"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -13,7 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coredns/coredns/plugin"
+	"github.com/coredns/coredns/plugin/pkg/edns"
+	"github.com/coredns/coredns/request"
 	"github.com/miekg/dns"
 
 	"github.com/cldmnky/oooi/dns/answers"
@@ -36,7 +35,7 @@ type Handler struct {
 	guard      *guard
 }
 
-var _ plugin.Handler = (*Handler)(nil)
+var _ dns.Handler = (*Handler)(nil)
 
 // Options are the environment of a Handler.
 type Options struct {
@@ -138,12 +137,21 @@ func (h *Handler) Serve(n network.Network, lost ...netip.AddrPort) {
 	h.serving.Store(s)
 }
 
-// Name implements plugin.Handler.
-func (h *Handler) Name() string { return "oooi" }
+// ServeDNS implements dns.Handler. The answer fits into what the client takes. After a panic it is SERVFAIL.
+func (h *Handler) ServeDNS(w dns.ResponseWriter, r *dns.Msg) {
+	w = request.NewScrubWriter(r, sized{w})
+	if !h.guard.run(func() { h.serve(w, r) }) {
+		h.guard.run(func() { _ = w.WriteMsg(failure(r)) })
+	}
+}
 
-// ServeDNS implements plugin.Handler.
-func (h *Handler) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
+func (h *Handler) serve(w dns.ResponseWriter, r *dns.Msg) {
 	start := time.Now()
+	if m, err := edns.Version(r); err != nil {
+		_ = w.WriteMsg(m)
+		h.strange.count(byNone, m.Rcode, start)
+		return
+	}
 	if opt := r.IsEdns0(); opt != nil && opt.UDPSize() > answers.BufferSize {
 		// The server truncates answers to the size that the question allows.
 		opt.SetUDPSize(answers.BufferSize)
@@ -151,29 +159,32 @@ func (h *Handler) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg
 	s := h.serving.Load()
 	v := s.views.For(clientOf(w.RemoteAddr()))
 	if v == nil {
-		return h.write(w, r, answers.Reply{Rcode: dns.RcodeRefused}, false, h.strange, byNone, start)
+		h.write(w, r, answers.Reply{Rcode: dns.RcodeRefused}, false, h.strange, byNone, start)
+		return
 	}
 	t, recursive := s.tallies[v], s.recursive(v)
 	if r.Opcode != dns.OpcodeQuery {
-		return h.write(w, r, answers.Reply{Rcode: dns.RcodeNotImplemented}, recursive, t, byNone, start)
+		h.write(w, r, answers.Reply{Rcode: dns.RcodeNotImplemented}, recursive, t, byNone, start)
+		return
 	}
 	if reply, known := answers.Answer(v, h.options.VMs, r.Question[0]); known {
-		return h.write(w, r, reply, recursive, t, byPlan, start)
+		h.write(w, r, reply, recursive, t, byPlan, start)
+		return
 	}
 	if !recursive {
-		return h.write(w, r, answers.Reply{Rcode: dns.RcodeRefused}, false, t, byNone, start)
+		h.write(w, r, answers.Reply{Rcode: dns.RcodeRefused}, false, t, byNone, start)
+		return
 	}
 	from := h.clientAt(clientOf(w.RemoteAddr()))
-	if answer, source := s.forwarder.known(v.Name(), from, r); answer != nil {
-		err := w.WriteMsg(answer)
-		t.count(source, answer.Rcode, start)
-		return dns.RcodeSuccess, err
-	}
-	_, tcp := w.RemoteAddr().(*net.TCPAddr)
 	send := func(answer *dns.Msg, source by) {
 		_ = w.WriteMsg(answer) // A client that is gone needs no answer.
 		t.count(source, answer.Rcode, start)
 	}
+	if answer, source := s.forwarder.known(v.Name(), from, r); answer != nil {
+		send(answer, source)
+		return
+	}
+	_, tcp := w.RemoteAddr().(*net.TCPAddr)
 	forward := func() {
 		ok := h.guard.run(func() {
 			answer, source, done := s.forwarder.ask(v.Name(), from, r, tcp)
@@ -189,7 +200,6 @@ func (h *Handler) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg
 	} else {
 		h.forwarding.Load().Go(forward)
 	}
-	return dns.RcodeSuccess, nil
 }
 
 // recursive reports whether questions of a view may be forwarded.
@@ -231,14 +241,13 @@ func (h *Handler) senderAt(a netip.Addr, group uint8) (c shares.Client, present 
 
 // write sends and counts reply. Data and negative answers are authoritative, refusals
 // are not.
-func (h *Handler) write(w dns.ResponseWriter, r *dns.Msg, reply answers.Reply, recursive bool, t *tally, b by, start time.Time) (int, error) {
+func (h *Handler) write(w dns.ResponseWriter, r *dns.Msg, reply answers.Reply, recursive bool, t *tally, b by, start time.Time) {
 	m := new(dns.Msg)
 	m.SetRcode(r, reply.Rcode)
 	m.Authoritative = b == byPlan && reply.Rcode != dns.RcodeRefused
 	m.RecursionAvailable = recursive
 	m.Compress = true
 	m.Answer, m.Ns = reply.Answer, reply.Authority
-	err := w.WriteMsg(m)
+	_ = w.WriteMsg(m)
 	t.count(b, reply.Rcode, start)
-	return dns.RcodeSuccess, err
 }
