@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A TrialKind is what a trial does.
@@ -23,12 +25,6 @@ const (
 	TrialEndpoint TrialKind = "endpoint"
 	// TrialRefused speaks TLS with server name Name at At, where no backend may answer.
 	TrialRefused TrialKind = "refused"
-	// TrialIsolated sends to a host of the management cluster, which must not answer. No Trial has this kind, nor the next ones.
-	TrialIsolated TrialKind = "isolated"
-	// TrialOwner looks which host has a VIP.
-	TrialOwner TrialKind = "owner"
-	// TrialFailover connects repeatedly while an edge is taken away.
-	TrialFailover TrialKind = "failover"
 )
 
 // A Trial is one thing that is tried on a network. Fields that its kind does not use are zero.
@@ -44,13 +40,10 @@ type Trial struct {
 
 // A TrialResult is what became of a Trial.
 type TrialResult struct {
-	Kind TrialKind `json:"kind"`
 	// Name is what was tried.
 	Name string `json:"name"`
-	// Verdict is "ok", "warning", "failure", or "unknown" if it was not tried.
-	Verdict TrialVerdict `json:"verdict"`
-	// Why is one or more sentences. Empty: there is nothing to say.
-	Why string `json:"why,omitempty"`
+	// Problems were found. Info is no fault, and Unknown says that it was not tried.
+	Problems problem.Problems `json:"problems,omitempty"`
 	// Aside: nodes boot without it, or settings do not let it be tried. If it is unknown, nothing is missing.
 	Aside bool `json:"aside,omitempty"`
 }
@@ -60,17 +53,6 @@ type TrialStart struct {
 	// Uses is the MAC of the host to which connections go, in lower case with colons.
 	Uses string `json:"uses"`
 }
-
-// A TrialVerdict is the verdict of a trial.
-type TrialVerdict string
-
-// The verdicts of trials.
-const (
-	TrialOK      TrialVerdict = "ok"
-	TrialWarning TrialVerdict = "warning"
-	TrialFailure TrialVerdict = "failure"
-	TrialUnknown TrialVerdict = "unknown"
-)
 
 const (
 	// triedLabel is in place of "*" of a wildcard.

@@ -4,7 +4,6 @@ package trial
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/netip"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 const (
@@ -24,10 +24,10 @@ const (
 )
 
 // address asks for an address, and judges the offers.
-func (w tool) address(ctx context.Context, n network.Network) (network.TrialVerdict, string) {
+func (w tool) address(ctx context.Context, n network.Network) problem.Problems {
 	offers, err := w.offers(ctx)
 	if err != nil {
-		return network.TrialUnknown, sentence(err)
+		return unread(err)
 	}
 	return judgeOffers(n, offers)
 }
@@ -81,34 +81,38 @@ func (w tool) offers(ctx context.Context) (out []*dhcpv4.DHCPv4, err error) {
 }
 
 // judgeOffers compares offers with the plan.
-func judgeOffers(n network.Network, offers []*dhcpv4.DHCPv4) (network.TrialVerdict, string) {
+func judgeOffers(n network.Network, offers []*dhcpv4.DHCPv4) problem.Problems {
 	runs := n.DHCP.Range.First.IsValid()
 	var ours *dhcpv4.DHCPv4
 	for _, o := range offers {
-		if !runs || o.ServerIdentifier().String() == n.DHCP.ServerID.String() {
-			ours = o
-			continue
+		if runs && o.ServerIdentifier().String() != n.DHCP.ServerID.String() {
+			return found(problem.DHCPServerBesidesOurs, offered(o))
 		}
-		return network.TrialFailure, fmt.Sprintf("Another DHCP server, %s, offers %s. A VM takes the first offer.", o.ServerIdentifier(), o.YourIPAddr)
+		ours = o
 	}
+	within := problem.Args{"within": answersWithin.String()}
 	switch {
 	case ours == nil && runs && n.DHCP.IgnoreUnknownClients:
-		return network.TrialUnknown, "Only VMs of the cluster get an address (annotation unknown-clients: ignore), and this pod is not a VM. No other server answers."
+		return found(problem.DHCPForVMsOnly, nil)
 	case ours == nil && runs:
-		return network.TrialFailure, fmt.Sprintf("No DHCP server answers within %v. Edges are silent, too, if the pool has no free address.", answersWithin)
+		return found(problem.DHCPSilent, within)
 	case ours == nil:
-		return network.TrialUnknown, fmt.Sprintf("Edges run no DHCP server here, and no other server answers within %v. It may serve only its VMs.", answersWithin)
+		return found(problem.DHCPOfOthersSilent, within)
 	}
 	address, _ := netip.AddrFromSlice(ours.YourIPAddr.To4())
 	switch {
 	case !n.CIDR.Contains(address):
-		return network.TrialFailure, fmt.Sprintf("It offers %s, which is not in %s.", ours.YourIPAddr, n.CIDR)
+		return found(problem.DHCPOffersOutside, problem.Args{"address": address.String(), "cidr": n.CIDR.String()})
 	case len(n.DHCP.DNSServers) > 0 && servers(ours.DNS()) != sorted(n.DHCP.DNSServers):
-		return network.TrialFailure, fmt.Sprintf("It offers DNS servers %q, but VMs need %s.", servers(ours.DNS()), sorted(n.DHCP.DNSServers))
+		return found(problem.DHCPOffersDNS, problem.Args{"got": orNone(servers(ours.DNS())), "planned": sorted(n.DHCP.DNSServers)})
 	case len(n.DHCP.Routes) > 0 && routes(ours) != network.RouteList(n.DHCP.Routes):
-		return network.TrialFailure, fmt.Sprintf("It offers routes %q, but VMs need %s.", routes(ours), network.RouteList(n.DHCP.Routes))
+		return found(problem.DHCPOffersRoutes, problem.Args{"got": orNone(routes(ours)), "planned": network.RouteList(n.DHCP.Routes)})
 	}
-	return network.TrialOK, fmt.Sprintf("%s offers %s.", ours.ServerIdentifier(), address)
+	return found(problem.DHCPOffered, offered(ours))
+}
+
+func offered(o *dhcpv4.DHCPv4) problem.Args {
+	return problem.Args{"server": o.ServerIdentifier().String(), "address": o.YourIPAddr.String()}
 }
 
 func servers(all []net.IP) string {

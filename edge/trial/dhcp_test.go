@@ -8,7 +8,9 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // offer is one of a server, for a VM whose router is at the last byte router.
@@ -39,24 +41,25 @@ func TestOffers(t *testing.T) {
 	for name, c := range map[string]struct {
 		n       network.Network
 		offers  []*dhcpv4.DHCPv4
-		verdict network.TrialVerdict
-		why     string
+		want    problem.Cause
+		message string
 	}{
-		"ours":                   {ours, []*dhcpv4.DHCPv4{good}, network.TrialOK, "192.168.100.3 offers 192.168.100.10."},
-		"none":                   {ours, nil, network.TrialFailure, "No DHCP server answers within 10s. Edges are silent, too, if the pool has no free address."},
-		"another too":            {ours, []*dhcpv4.DHCPv4{good, rogue}, network.TrialFailure, "Another DHCP server, 192.168.100.66, offers 192.168.100.11. A VM takes the first offer."},
-		"VMs only":               {known, nil, network.TrialUnknown, "Only VMs of the cluster get an address (annotation unknown-clients: ignore), and this pod is not a VM. No other server answers."},
-		"VMs only, another":      {known, []*dhcpv4.DHCPv4{rogue}, network.TrialFailure, "Another DHCP server, 192.168.100.66, offers 192.168.100.11. A VM takes the first offer."},
-		"of others":              {others, []*dhcpv4.DHCPv4{rogue}, network.TrialOK, "192.168.100.66 offers 192.168.100.11."},
-		"of others, other route": {others, []*dhcpv4.DHCPv4{offer("192.168.100.66", "192.168.100.11", 1)}, network.TrialFailure, `It offers routes "0.0.0.0/0 via 192.168.100.1", but VMs need 0.0.0.0/0 via 192.168.100.2.`},
-		"of others, none":        {others, nil, network.TrialUnknown, "Edges run no DHCP server here, and no other server answers within 10s. It may serve only its VMs."},
-		"of another network":     {ours, []*dhcpv4.DHCPv4{offer("192.168.100.3", "10.0.0.9", 2)}, network.TrialFailure, "It offers 10.0.0.9, which is not in 192.168.100.0/24."},
+		"ours":                   {ours, []*dhcpv4.DHCPv4{good}, problem.DHCPOffered, "192.168.100.3 offers 192.168.100.10."},
+		"none":                   {ours, nil, problem.DHCPSilent, "No DHCP server answers within 10s. Edges are silent, too, if the pool has no free address. "},
+		"another too":            {ours, []*dhcpv4.DHCPv4{good, rogue}, problem.DHCPServerBesidesOurs, "Another DHCP server, 192.168.100.66, offers 192.168.100.11. A VM takes the first offer. "},
+		"VMs only":               {known, nil, problem.DHCPForVMsOnly, "Only VMs of the cluster get an address (annotation unknown-clients: ignore), and this pod is not a VM. No other server answers."},
+		"VMs only, another":      {known, []*dhcpv4.DHCPv4{rogue}, problem.DHCPServerBesidesOurs, "Another DHCP server, 192.168.100.66, offers 192.168.100.11. A VM takes the first offer. "},
+		"of others":              {others, []*dhcpv4.DHCPv4{rogue}, problem.DHCPOffered, "192.168.100.66 offers 192.168.100.11."},
+		"of others, other route": {others, []*dhcpv4.DHCPv4{offer("192.168.100.66", "192.168.100.11", 1)}, problem.DHCPOffersRoutes, "It offers routes 0.0.0.0/0 via 192.168.100.1, but VMs need 0.0.0.0/0 via 192.168.100.2. "},
+		"of others, none":        {others, nil, problem.DHCPOfOthersSilent, "Edges run no DHCP server here, and no other server answers within 10s. It may serve only its VMs."},
+		"of another network":     {ours, []*dhcpv4.DHCPv4{offer("192.168.100.3", "10.0.0.9", 2)}, problem.DHCPOffersOutside, "It offers 10.0.0.9, which is not in 192.168.100.0/24. "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			verdict, why := judgeOffers(c.n, c.offers)
-			g.Expect(why).To(Equal(c.why))
-			g.Expect(verdict).To(Equal(c.verdict))
+			ps := judgeOffers(c.n, c.offers)
+			g.Expect(ps).To(HaveLen(1))
+			g.Expect(ps[0].Cause).To(Equal(c.want))
+			g.Expect(explain.Problem(ps[0]).String()).To(HavePrefix(c.message))
 		})
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -15,37 +14,38 @@ import (
 	"syscall"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
-// endpoint reports whether a backend answers.
-func (w tool) endpoint(ctx context.Context, t network.Trial) (network.TrialVerdict, string) {
+// endpoint finds out whether a backend answers.
+func (w tool) endpoint(ctx context.Context, t network.Trial) problem.Problems {
 	state, err := w.handshake(ctx, t)
 	var notTLS tls.RecordHeaderError
 	var alert tls.AlertError
 	switch {
 	case errors.As(err, &notTLS):
-		return network.TrialOK, "It answers, but not with TLS."
+		return found(problem.EndpointWithoutTLS, nil)
 	case errors.As(err, &alert):
-		return network.TrialOK, "It answers with TLS: " + alert.Error() + "."
+		return found(problem.EndpointAlerts, problem.Args{"error": alert.Error()})
 	case isTimeout(err) && t.Optional && t.Name == "":
-		return network.TrialUnknown, fmt.Sprintf("The connection stays open for %v without an answer. It may not be a TLS server.", answersWithin)
+		return found(problem.EndpointWaits, problem.Args{"within": answersWithin.String()})
 	case err != nil:
-		return judged(t, ended(err))
+		return ended(err)
 	}
 	leaf := state.PeerCertificates[0]
 	if t.Name != "" && leaf.VerifyHostname(t.Name) != nil {
-		return network.TrialWarning, "The certificate has another name: " + strings.Join(append(leaf.DNSNames, leaf.Subject.CommonName), ", ") + "."
+		return found(problem.CertificateDiffers, problem.Args{"names": strings.Join(append(leaf.DNSNames, leaf.Subject.CommonName), ", ")})
 	}
-	return network.TrialOK, ""
+	return nil
 }
 
-// refuses returns an error if anything answers.
-func (w tool) refuses(ctx context.Context, t network.Trial) error {
+// refuses finds out whether nothing answers.
+func (w tool) refuses(ctx context.Context, t network.Trial) problem.Problems {
 	_, err := w.handshake(ctx, t)
 	var notTLS tls.RecordHeaderError
 	var alert tls.AlertError
 	if err == nil || errors.As(err, &notTLS) || errors.As(err, &alert) {
-		return fmt.Errorf("a backend answers a name that is not in the plan")
+		return found(problem.ServerNameUnplanned, nil)
 	}
 	return nil
 }
@@ -63,19 +63,19 @@ func (w tool) handshake(ctx context.Context, t network.Trial) (tls.ConnectionSta
 	return u.ConnectionState(), nil
 }
 
-// ended says in words how a connection ended.
-func ended(err error) error {
+// ended says how a connection ended.
+func ended(err error) problem.Problems {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return errors.New("the connection is refused: no edge listens")
+		return found(problem.ConnectionRefused, nil)
 	case errors.Is(err, syscall.EHOSTUNREACH):
-		return errors.New("no edge has the address: ARP is not answered")
+		return found(problem.AddressUnanswered, nil)
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		return errors.New("the edge closes the connection: its backend does not answer or refuses the connection")
+		return found(problem.ConnectionClosed, nil)
 	case isTimeout(err):
-		return fmt.Errorf("no answer within %v", answersWithin)
+		return found(problem.ConnectionSilent, problem.Args{"within": answersWithin.String()})
 	}
-	return err
+	return found(problem.ConnectionFailed, problem.Args{"error": err.Error()})
 }
 
 func isTimeout(err error) bool {

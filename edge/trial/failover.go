@@ -5,12 +5,13 @@ package trial
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 const (
@@ -56,8 +57,7 @@ func Failover(ctx context.Context, o Options, last time.Duration, start func(net
 		case <-tick.C:
 		}
 	}
-	verdict, why := g.judge(time.Now())
-	return []network.TrialResult{{Kind: network.TrialFailover, Name: "failover: " + titleOf(t), Verdict: verdict, Why: why}}, nil
+	return []network.TrialResult{{Name: "failover: " + titleOf(t), Problems: g.judge(time.Now())}}, nil
 }
 
 // gaps are the times without a connection.
@@ -96,17 +96,18 @@ func (g gaps) next(err error, by string, now time.Time) gaps {
 }
 
 // judge is about g at the end.
-func (g gaps) judge(now time.Time) (network.TrialVerdict, string) {
+func (g gaps) judge(now time.Time) problem.Problems {
 	longest := max(g.longest, now.Sub(g.last)).Round(10 * time.Millisecond)
+	args := problem.Args{"gap": longest.String(), "made": strconv.Itoa(g.made), "failed": strconv.Itoa(g.failed), "time": now.Sub(g.last).Round(time.Second).String()}
 	switch {
 	case g.made == 0:
-		return network.TrialFailure, "No connection succeeded, not even before the edge stopped."
+		return found(problem.FailoverNotBegun, nil)
 	case now.Sub(g.last) > failoverLimit:
-		return network.TrialFailure, fmt.Sprintf("No connection succeeded in the last %v: the other edge did not take over.", now.Sub(g.last).Round(time.Second))
+		return found(problem.FailoverMissing, args)
 	case len(g.uses) < 2:
-		return network.TrialUnknown, fmt.Sprintf("Connections never went to another edge, so no failover was seen. %d succeeded and %d failed.", g.made, g.failed)
+		return found(problem.FailoverUnseen, args)
 	case longest > failoverLimit:
-		return network.TrialWarning, fmt.Sprintf("VMs could not open connections for %v. %d succeeded and %d failed.", longest, g.made, g.failed)
+		return found(problem.FailoverSlow, args)
 	}
-	return network.TrialOK, fmt.Sprintf("VMs could not open connections for %v. %d succeeded and %d failed.", longest, g.made, g.failed)
+	return found(problem.FailoverMeasured, args)
 }

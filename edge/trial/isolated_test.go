@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -61,26 +62,32 @@ func (i island) tried(t *testing.T, router string, published ...netip.Addr) (out
 func TestIsolated(t *testing.T) {
 	const hop, gateway = "192.168.100.2", "192.168.100.1"
 	g, i := NewWithT(t), newIsland(t)
-	expect := func(router string, verdict network.TrialVerdict, why string) {
+	expect := func(router string, causes ...problem.Cause) {
 		t.Helper()
-		out := i.tried(t, router)
-		g.Expect(out.Why).To(HavePrefix(why))
-		g.Expect(out.Verdict).To(Equal(verdict), out.Why)
+		g.Expect(causesOf(i.tried(t, router))).To(Equal(causes))
 	}
-	expect(hop, network.TrialUnknown, "This pod reaches 10.128.0.1 through another interface, so it cannot act as a VM.")
+	expect(hop, problem.PathElsewhere)
 
 	i.machine.Route(t, "10.128.0.0/24", hop)
-	expect(hop, network.TrialOK, "")
-	expect(gateway, network.TrialUnknown, "VMs reach 10.128.0.1 through 192.168.100.1, but this pod through 192.168.100.2, so the path of VMs was not tried.")
+	expect(hop)
+	expect(gateway, problem.PathDiffers)
 
 	i.forwards(t, "1")
-	expect(hop, network.TrialWarning, "The connection is refused by this host of the management cluster, or by a firewall in its place.")
-	g.Expect(i.tried(t, hop, netip.MustParseAddr("10.128.0.1")).Verdict).To(Equal(network.TrialOK), "an edge has the address, and refuses it itself")
+	expect(hop, problem.HostRefuses)
+	g.Expect(i.tried(t, hop, netip.MustParseAddr("10.128.0.1")).Problems).To(BeEmpty(), "an edge has the address, and refuses it itself")
 	i.host.Serve(t, "10.128.0.1:443", func(net.Conn) {})
-	expect(hop, network.TrialFailure, "It is a host of the management cluster, and VMs reach it: this network is not isolated.")
+	expect(hop, problem.HostReached)
 
 	i.machine.Route(t, "10.128.0.1/32", "192.168.100.9")
-	expect("192.168.100.9", network.TrialUnknown, "No host answers ARP requests for the router 192.168.100.9, so nothing was tried.")
+	expect("192.168.100.9", problem.RouterUnanswered)
+}
+
+// causesOf are those of the problems of a result.
+func causesOf(r network.TrialResult) (out []problem.Cause) {
+	for _, p := range r.Problems {
+		out = append(out, p.Cause)
+	}
+	return out
 }
 
 // TestFailoverTellsTheHost: at once which host connections go to, and that none went to another one.
@@ -105,6 +112,5 @@ func TestFailoverTellsTheHost(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(starts).To(Equal([]network.TrialStart{{Uses: i.router.MAC(t, "net1")}}))
 	g.Expect(results).To(HaveLen(1))
-	g.Expect(results[0].Verdict).To(Equal(network.TrialUnknown))
-	g.Expect(results[0].Why).To(HavePrefix("Connections never went to another edge, so no failover was seen. "))
+	g.Expect(causesOf(results[0])).To(Equal([]problem.Cause{problem.FailoverUnseen}))
 }

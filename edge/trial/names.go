@@ -4,30 +4,32 @@ package trial
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 
 	"github.com/miekg/dns"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // questions are how often a name is asked for by UDP, which may lose packets.
 const questions = 3
 
-// resolves returns an error unless the server answers t.Want. Without t.Want, it must answer no address.
-func (w tool) resolves(ctx context.Context, t network.Trial) error {
+// resolves finds out whether the server answers t.Want. Without t.Want, it must answer no address.
+func (w tool) resolves(ctx context.Context, t network.Trial) problem.Problems {
 	for _, transport := range []string{"udp", "tcp"} {
 		answer, err := w.ask(ctx, transport, t)
-		switch got := addressesOf(answer); {
+		args := problem.Args{"server": t.At.Addr().String(), "transport": transport, "got": orNone(sorted(addressesOf(answer))), "planned": sorted(t.Want)}
+		switch {
 		case err != nil:
-			return fmt.Errorf("%s does not answer over %s: %w", t.At.Addr(), transport, ended(err))
-		case len(t.Want) == 0 && len(got) > 0:
-			return fmt.Errorf("%s answers %s over %s, but the plan has no such name", t.At.Addr(), sorted(got), transport)
+			return append(found(problem.NameUnanswered, args), ended(err)...)
+		case len(t.Want) == 0 && len(addressesOf(answer)) > 0:
+			return found(problem.NameUnplanned, args)
 		case len(t.Want) > 0 && answer.Rcode != dns.RcodeSuccess:
-			return fmt.Errorf("%s answers %s over %s, but the plan has %s", t.At.Addr(), dns.RcodeToString[answer.Rcode], transport, sorted(t.Want))
-		case sorted(got) != sorted(t.Want):
-			return fmt.Errorf("%s answers %q over %s, but the plan has %s", t.At.Addr(), sorted(got), transport, sorted(t.Want))
+			args["got"] = dns.RcodeToString[answer.Rcode]
+			return found(problem.NameDiffers, args)
+		case sorted(addressesOf(answer)) != sorted(t.Want):
+			return found(problem.NameDiffers, args)
 		}
 	}
 	return nil

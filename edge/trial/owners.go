@@ -5,7 +5,6 @@ package trial
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
 )
 
@@ -56,18 +56,16 @@ func otherHosts(ctx context.Context, o Options) ([]reported.UsedAddress, error) 
 // owners says which hosts have each shared address that was used. The kernel keeps the first answer to its ARP request.
 func owners(o Options, otherHosts []reported.UsedAddress, macOf func(netip.Addr) string) (out []network.TrialResult) {
 	for _, a := range o.Network.SharedAddresses() {
-		r := network.TrialResult{Kind: network.TrialOwner, Name: "an edge has " + a.String(), Verdict: network.TrialOK}
+		r := network.TrialResult{Name: "an edge has " + a.String()}
 		mac := macOf(a)
 		other := slices.IndexFunc(otherHosts, func(u reported.UsedAddress) bool { return u.Address == a })
 		switch {
 		case other >= 0:
-			r.Verdict, r.Why = network.TrialFailure, fmt.Sprintf("Two hosts have it: an edge (MAC %s), and a host with MAC %s, which is not an edge. "+
-				"VMs send to the host that answers first. This pod sent to the second one, so other lines may be about that host.",
-				strings.Join(o.EdgeMACs, " or "), otherHosts[other].MAC)
+			r.Problems = found(problem.VIPShared, problem.Args{"macs": strings.Join(o.EdgeMACs, " or "), "mac": otherHosts[other].MAC})
 		case mac == "":
 			continue
 		case !slices.Contains(o.EdgeMACs, mac):
-			r.Verdict, r.Why = network.TrialFailure, "A host with MAC "+mac+" answers for it, which is not an edge. VMs send to the host that answers first."
+			r.Problems = found(problem.VIPForeign, problem.Args{"mac": mac})
 		}
 		out = append(out, r)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -55,27 +56,26 @@ func TestTwoHostsWithAVIP(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		return found, results
 	}
-	found, results := look()
-	g.Expect(found).To(BeEmpty(), "edges do not answer this question")
+	others, results := look()
+	g.Expect(others).To(BeEmpty(), "edges do not answer this question")
 	g.Expect(results).To(BeEmpty())
 
 	host.Address(t, "eth0", hop+"/32")
 	host.Address(t, "eth0", published+"/32")
 	mac := host.MAC(t, "eth0")
-	found, results = look()
-	g.Expect(found).To(Equal([]reported.UsedAddress{{Address: netip.MustParseAddr(hop), MAC: mac}, {Address: netip.MustParseAddr(published), MAC: mac}}))
+	others, results = look()
+	g.Expect(others).To(Equal([]reported.UsedAddress{{Address: netip.MustParseAddr(hop), MAC: mac}, {Address: netip.MustParseAddr(published), MAC: mac}}))
 	g.Expect(results).To(HaveLen(2))
-	g.Expect(results[0].Verdict).To(Equal(network.TrialFailure))
 	g.Expect(results[0].Name).To(Equal("an edge has " + hop))
-	g.Expect(results[0].Why).To(HavePrefix("Two hosts have it: an edge (MAC " + o.EdgeMACs[0] + " or " + o.EdgeMACs[1] + "), and a host with MAC " + mac + ", which is not an edge."))
+	g.Expect(results[0].Problems).To(Equal(found(problem.VIPShared, problem.Args{"macs": o.EdgeMACs[0] + " or " + o.EdgeMACs[1], "mac": mac})))
 
 	for _, e := range edges {
 		e.Sysctl(t, "net/ipv4/conf/net1/rp_filter", "0")
 	}
 	o.Network.PublishedAddresses = nil
-	found, results = look()
-	g.Expect(found).NotTo(ContainElement(HaveField("MAC", BeElementOf(o.EdgeMACs))), "edges that answer it are known by their MACs")
-	g.Expect(results).To(ContainElement(network.TrialResult{Kind: network.TrialOwner, Name: "an edge has " + service, Verdict: network.TrialOK}))
+	others, results = look()
+	g.Expect(others).NotTo(ContainElement(HaveField("MAC", BeElementOf(o.EdgeMACs))), "edges that answer it are known by their MACs")
+	g.Expect(results).To(ContainElement(network.TrialResult{Name: "an edge has " + service}))
 }
 
 // TestProxyARPIsNoOwner: a router that answers for every address has none of them.

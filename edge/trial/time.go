@@ -5,11 +5,12 @@ package trial
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"time"
 
 	"github.com/facebook/time/ntp/protocol"
+
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 const (
@@ -21,11 +22,11 @@ const (
 	worthSaying = time.Second
 )
 
-// time returns what is to say about a server that gives the time.
-func (w tool) time(ctx context.Context, at netip.AddrPort) (string, error) {
+// time finds out whether a server gives the time.
+func (w tool) time(ctx context.Context, at netip.AddrPort) problem.Problems {
 	c, err := w.dialer.DialContext(ctx, "udp4", at.String())
 	if err != nil {
-		return "", err
+		return ended(err)
 	}
 	defer func() { _ = c.Close() }()
 	var a protocol.Packet
@@ -36,15 +37,14 @@ func (w tool) time(ctx context.Context, at netip.AddrPort) (string, error) {
 	}
 	switch {
 	case err != nil:
-		return "", ended(err)
+		return ended(err)
 	case a.Stratum == 0 || a.Stratum >= unsynchronized || a.Settings>>6 == 3:
-		return "", errors.New("the server answers that its own clock is not synchronized")
+		return found(problem.TimeUnsynchronized, nil)
 	}
-	told := protocol.Unix(a.TxTimeSec, a.TxTimeFrac)
-	if d := time.Until(told).Abs(); d > worthSaying {
-		return fmt.Sprintf("It differs by %v from the clock of this pod's node.", d.Round(time.Second)), nil
+	if d := time.Until(protocol.Unix(a.TxTimeSec, a.TxTimeFrac)).Abs(); d > worthSaying {
+		return found(problem.TimeDiffers, problem.Args{"difference": d.Round(time.Second).String()})
 	}
-	return "", nil
+	return nil
 }
 
 func askTime(write, read func([]byte) (int, error), deadline func(time.Time) error) (a protocol.Packet, err error) {

@@ -4,6 +4,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -17,6 +18,7 @@ import (
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 const (
@@ -96,7 +98,7 @@ func Run(ctx context.Context, o Options) ([]network.TrialResult, error) {
 	}
 	first := owners(o, others, w.kernel.MACOf)
 	if unasked != nil {
-		first = append(first, network.TrialResult{Kind: network.TrialOwner, Name: "no other host has a VIP", Verdict: network.TrialUnknown, Why: sentence(unasked)})
+		first = append(first, network.TrialResult{Name: "no other host has a VIP", Problems: unread(unasked)})
 	}
 	return append(first, out...), nil
 }
@@ -116,26 +118,26 @@ func addressOf(ifi *net.Interface) (netip.Addr, error) {
 }
 
 func (w tool) try(ctx context.Context, t network.Trial, n network.Network) network.TrialResult {
-	out := network.TrialResult{Kind: t.Kind, Name: titleOf(t), Aside: t.Optional}
+	out := network.TrialResult{Name: titleOf(t), Aside: t.Optional}
 	if a := t.At.Addr(); a.IsValid() && !n.CIDR.Contains(a) && !w.leads(a) {
-		out.Verdict, out.Why = network.TrialUnknown, elsewhere(a)
+		out.Problems = elsewhere(a)
 		return out
 	}
 	switch t.Kind {
 	case network.TrialDHCP:
-		out.Verdict, out.Why = w.address(ctx, n)
+		out.Problems = w.address(ctx, n)
+		return out // An offer of another server is a fault, whatever edges run.
 	case network.TrialName:
-		out.Verdict, out.Why = judged(t, w.resolves(ctx, t))
+		out.Problems = w.resolves(ctx, t)
 	case network.TrialTime:
-		why, err := w.time(ctx, t.At)
-		out.Verdict, out.Why = judged(t, err)
-		if err == nil {
-			out.Why = why
-		}
+		out.Problems = w.time(ctx, t.At)
 	case network.TrialEndpoint:
-		out.Verdict, out.Why = w.endpoint(ctx, t)
+		out.Problems = w.endpoint(ctx, t)
 	case network.TrialRefused:
-		out.Verdict, out.Why = judged(t, w.refuses(ctx, t))
+		out.Problems = w.refuses(ctx, t)
+	}
+	if t.Optional {
+		out.Problems = out.Problems.NotBlocking()
 	}
 	return out
 }
@@ -150,20 +152,14 @@ func (w tool) leads(a netip.Addr) bool {
 	return c.LocalAddr().(*net.UDPAddr).AddrPort().Addr() == w.from
 }
 
-// judged is the verdict of a trial that works or ends with an error.
-func judged(t network.Trial, err error) (network.TrialVerdict, string) {
-	switch {
-	case err == nil:
-		return network.TrialOK, ""
-	case t.Optional:
-		return network.TrialWarning, sentence(err)
-	}
-	return network.TrialFailure, sentence(err)
+// found is one problem, as a list.
+func found(c problem.Cause, args problem.Args) problem.Problems {
+	return problem.Problems{problem.New(c, problem.Subject{}, args)}
 }
 
-func sentence(err error) string {
-	s := err.Error()
-	return strings.ToUpper(s[:1]) + s[1:] + "."
+// unread is that err prevented a trial.
+func unread(err error) problem.Problems {
+	return found(problem.Unread, problem.Args{"error": err.Error()})
 }
 
 // titleOf tells people what is tried.
@@ -186,6 +182,9 @@ func titleOf(t network.Trial) string {
 	}
 	return fmt.Sprintf("%s at %s for %s", t.Backend, t.At, t.Name)
 }
+
+// orNone returns text that is never empty.
+func orNone(list string) string { return cmp.Or(list, "none") }
 
 // sorted returns addresses as text.
 func sorted(all []netip.Addr) string {

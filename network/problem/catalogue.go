@@ -66,13 +66,15 @@ const (
 	SeverityWaiting Severity = "Waiting"
 	// SeverityWarning: VMs lack something, or will lack it when a part fails.
 	SeverityWarning Severity = "Warning"
+	// SeverityUnknown: it could not be found out. Only checks have it.
+	SeverityUnknown Severity = "Unknown"
 	// SeverityInfo: worth knowing; nothing is lost.
 	SeverityInfo Severity = "Info"
 )
 
 // rank returns 0 for the highest severity. An unknown one comes last.
 func (s Severity) rank() int {
-	known := []Severity{SeverityError, SeverityWaiting, SeverityWarning, SeverityInfo}
+	known := []Severity{SeverityError, SeverityWaiting, SeverityWarning, SeverityUnknown, SeverityInfo}
 	if i := slices.Index(known, s); i >= 0 {
 		return i
 	}

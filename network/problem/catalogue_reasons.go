@@ -90,4 +90,8 @@ var (
 	WaitingForEndpoint       = reason("WaitingForEndpoint", Traits{})
 	EndpointStale            = reason("EndpointStale", Traits{})
 	WaitingForNetwork        = reason("WaitingForNetwork", Traits{})
+	InstallationIncomplete   = reason("InstallationIncomplete", Traits{})
+	EdgesCannotStart         = reason("EdgesCannotStart", Traits{})
+	NetworkTestFailed        = reason("NetworkTestFailed", Traits{})
+	CheckIncomplete          = reason("CheckIncomplete", Traits{})
 )

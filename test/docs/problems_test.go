@@ -87,7 +87,10 @@ func causesOf(r problem.Reason) string {
 		}
 		message := strings.TrimSpace(c.What + " " + c.Effect)
 		fix := c.Fix
-		if fix == "" {
+		switch {
+		case fix == "" && c.Severity == problem.SeverityUnknown:
+			fix = "Remove the cause, and check again."
+		case fix == "":
 			fix = "No action is needed."
 		}
 		fmt.Fprintf(&out, "| `%s` | `%s` | %s | %s |\n", c.Cause, c.Severity, readable(message, c), readable(fix, c))

@@ -5,7 +5,6 @@ package check
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +23,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // An admitter asks whether a pod and its Deployment would be taken, and returns the API server's warnings.
@@ -42,7 +42,7 @@ func newAdmitter(config *rest.Config) (admitter, error) {
 		deployment := deploymentOf(pod)
 		err := api.Create(ctx, pod, client.DryRunAll)
 		if err == nil { // A user who may create only pods learns only about pods.
-			if refused := api.Create(ctx, deployment, client.DryRunAll); refusalOf(refused) != refusedNoRight {
+			if refused := api.Create(ctx, deployment, client.DryRunAll); refusalOf(refused) != problem.EdgePodRightMissing {
 				err = refused
 			}
 		}
@@ -136,99 +136,68 @@ func joinable(ctx context.Context, api client.Reader, n network.Network, ns stri
 
 // admissionCheck checks a. ok is false if there is no namespace yet: HyperShift creates it.
 func admissionCheck(a podAdmission) (c checked, ok bool) {
-	c = checked{Name: "pods of edges are admitted", Verdict: fine}
+	name := "pods of edges are admitted"
 	if a.of != "" {
-		c.Name = "pods of edges of " + a.of + " are admitted"
+		name = "pods of edges of " + a.of + " are admitted"
 	}
-	page := command.Docs + "check.md#the-pods-of-edges"
-	kind := refusalOf(a.err)
+	cause := refusalOf(a.err)
+	args := problem.Args{"namespace": a.namespace, "warnings": strings.TrimSuffix(strings.Join(a.warnings, "; "), ".")}
+	if a.err != nil {
+		args["error"] = failed(a.err)["error"]
+	}
 	switch {
-	case kind == refusedNot:
-		if len(a.warnings) > 0 {
-			c.Verdict, c.Page = warning, page
-			c.Why = fmt.Sprintf("The API server accepts them in namespace %s, and warns: %s.", a.namespace, strings.TrimSuffix(strings.Join(a.warnings, "; "), "."))
-		}
-	case kind == refusedNoNamespace:
+	case cause == noNamespace:
 		return c, false
-	case kind == refusedNoRight:
-		c.Verdict, c.aside, c.Page = unsure, a.served, command.Docs+"check.md#rights"
-		c.Why = "You have no right to create pods in namespace " + a.namespace + ", so it is unknown whether the API server accepts them."
-	case kind == refusedUnknown:
-		c.Verdict, c.aside, c.Page = unsure, a.served, page
-		c.Why = "It is unknown whether the API server accepts them in namespace " + a.namespace + ": " + strings.TrimSuffix(a.err.Error(), ".") + "."
-	case kind == refusedByQuota && a.allReady: // An edge is deleted before its next pod is created, which frees the quota.
-	case kind == refusedByOther && a.imagesUnknown:
-		c.Verdict, c.aside, c.Page = unsure, a.served, page
-		c.Why = fmt.Sprintf("The API server refuses them in namespace %s: %s. The images of edges are unknown, so the dry run used others. They may be the cause. Check again when the operator names the images.", a.namespace, strings.TrimSuffix(a.err.Error(), "."))
-	default:
-		c.Verdict, c.Page = failure, page
-		c.Why = fmt.Sprintf("The API server refuses them in namespace %s: %s. %s", a.namespace, strings.TrimSuffix(a.err.Error(), "."), refusalFixes[kind])
-		if a.served {
-			c.Verdict = warning // Those that run stay. One that ends does not come back.
-		}
+	case cause == "" && len(a.warnings) > 0:
+		cause = problem.EdgePodWarned
+	case cause == problem.EdgePodOverQuota && a.allReady:
+		cause = "" // An edge is deleted before its next pod is created, which frees the quota.
+	case cause == problem.EdgePodDenied && a.imagesUnknown:
+		cause = problem.EdgePodOtherImages
 	}
-	return c, true
+	var ps problem.Problems
+	if cause != "" {
+		ps = found(cause, args)
+	}
+	if a.served {
+		ps = ps.NotBlocking() // Those that run stay. One that ends does not come back.
+	}
+	return lineOf(name, ps).asideIf(a.served), true
 }
 
-// A refusal is the part of the API server that refused a pod.
-type refusal int
+// noNamespace is in place of a cause: there is no namespace yet.
+const noNamespace problem.Cause = "NoNamespace"
 
-const (
-	refusedNot refusal = iota
-	refusedNoNamespace
-	refusedNoRight
-	// refusedUnknown: it was not judged.
-	refusedUnknown
-	refusedByPodSecurity
-	refusedBySCC
-	// refusedByQuota: other pods use the quota up.
-	refusedByQuota
-	// refusedByLimit: the pod requests more or less than any pod may, or the quota demands requests of it.
-	refusedByLimit
-	// refusedByOther: a policy, a webhook or a check of values.
-	refusedByOther
-	// refusedByDeadWebhook: one that must answer does not.
-	refusedByDeadWebhook
-)
-
-var refusalFixes = map[refusal]string{
-	refusedByPodSecurity: "Edges comply with Pod Security level restricted: find the webhook or the policy that changes them.",
-	refusedBySCC:         "Edges require the SCC restricted-v2: allow it for ServiceAccounts of this namespace.",
-	refusedByQuota:       "Raise that quota or limit.",
-	refusedByLimit:       "Raise that quota or limit.",
-	refusedByOther:       "Exempt pods of edges from it, or change it.",
-	refusedByDeadWebhook: "Repair the server of that webhook, exempt edges from it, or set its failurePolicy to Ignore.",
-}
-
-// refusalOf tells from the API server's error what refused a pod. A missing right names no pod. Nor does a webhook, so the words count.
-func refusalOf(err error) refusal {
+// refusalOf tells from the API server's error what refused a pod. Empty: nothing did. A missing right names no pod. Nor does a webhook,
+// so the words count.
+func refusalOf(err error) problem.Cause {
 	var status apierrors.APIStatus
 	switch {
 	case err == nil:
-		return refusedNot
+		return ""
 	case !errors.As(err, &status):
-		return refusedUnknown
+		return problem.EdgePodUnjudged
 	}
 	text, details := err.Error(), status.Status().Details
 	has := func(part string) bool { return strings.Contains(text, part) }
 	switch {
 	case apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces", has("is being terminated"):
-		return refusedNoNamespace
+		return noNamespace
 	case apierrors.IsForbidden(err) && (details == nil || details.Name == "") && has(" cannot create resource "):
-		return refusedNoRight
+		return problem.EdgePodRightMissing
 	case has("failed calling webhook"):
-		return refusedByDeadWebhook
+		return problem.EdgePodWebhookDown
 	case has("does not support dry run"), has("error looking up service account"), apierrors.IsInternalError(err), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err),
 		apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err), apierrors.IsUnauthorized(err):
-		return refusedUnknown
+		return problem.EdgePodUnjudged
 	case has("violates PodSecurity"):
-		return refusedByPodSecurity
+		return problem.EdgePodInsecure
 	case has("security context constraint"):
-		return refusedBySCC
-	case has("exceeded quota"):
-		return refusedByQuota
-	case has("failed quota"), has("usage per "):
-		return refusedByLimit
+		return problem.EdgePodWithoutSCC
+	case has("exceeded quota"): // Other pods use it up.
+		return problem.EdgePodOverQuota
+	case has("failed quota"), has("usage per "): // It requests more or less than any pod may, or the quota demands requests of it.
+		return problem.EdgePodOverLimit
 	}
-	return refusedByOther
+	return problem.EdgePodDenied // By a policy, a webhook or a check of values.
 }

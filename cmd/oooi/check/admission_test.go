@@ -22,6 +22,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/blue"
 )
@@ -43,7 +44,7 @@ func TestAdmissionCheck(t *testing.T) {
 		"taken":        {said: podAdmission{of: "clusters/vlan100"}, want: "ok pods of edges of clusters/vlan100 are admitted"},
 		"without plan": {said: podAdmission{}, want: "ok pods of edges are admitted"},
 		"with a warning": {said: podAdmission{warnings: []string{`would violate PodSecurity "restricted:latest": x`}},
-			want: `warning pods of edges are admitted: The API server accepts them in namespace ns, and warns: would violate PodSecurity "restricted:latest": x. See `},
+			want: `warning pods of edges are admitted: The API server accepts them in namespace ns, and warns: would violate PodSecurity "restricted:latest": x. Find `},
 		"Pod Security": {said: podAdmission{err: refused(`violates PodSecurity "restricted:latest": y`)},
 			want: `failure pods of edges are admitted: The API server refuses them in namespace ns: pods "oooi-edge-x-" is forbidden: violates PodSecurity "restricted:latest": y. Edges comply with Pod Security level restricted: `},
 		"SCC": {said: podAdmission{err: refused(`unable to validate against any security context constraint: [provider "restricted-v2": Forbidden: not usable by user or serviceaccount]`)},
@@ -53,7 +54,7 @@ func TestAdmissionCheck(t *testing.T) {
 		"a webhook, and images are not known": {said: podAdmission{imagesUnknown: true, err: denied},
 			want: `unknown pods of edges are admitted: The API server refuses them in namespace ns: admission webhook "images.example.com" denied the request: image edge:v1 is not signed. The images of edges are unknown, so the dry run used others. They may be the cause. `},
 		"Pod Security, and images are not known": {said: podAdmission{imagesUnknown: true, err: refused(`violates PodSecurity "restricted:latest": y`)}, want: "failure "},
-		"a quota":                                {said: podAdmission{err: full}, want: "limited: pods=3. Raise that quota or limit. See "},
+		"a quota":                                {said: podAdmission{err: full}, want: "limited: pods=3. Raise that quota. See "},
 		"a quota, with an edge":                  {said: podAdmission{served: true, err: full}, want: "warning pods of edges are admitted: The API server refuses them "},
 		"a quota of all edges":                   {said: podAdmission{served: true, allReady: true, err: full}, want: "ok pods of edges are admitted"},
 		"a limit of any pod": {said: podAdmission{served: true, allReady: true, err: refused("maximum memory usage per Pod is 1Gi, but limit is 2Gi")},
@@ -176,23 +177,23 @@ func admissionOfEdges(t *testing.T, server *apiserver.Server) {
 		return pod
 	}
 	_, err = ask(t.Context(), wide(ns))
-	g.Expect(refusalOf(err)).To(Equal(refusedByPodSecurity), "%v", err)
+	g.Expect(refusalOf(err)).To(Equal(problem.EdgePodInsecure), "%v", err)
 	g.Expect(server.Admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "warned", Labels: map[string]string{"pod-security.kubernetes.io/warn": "restricted"}}})).To(Succeed())
 	warnings, err := ask(t.Context(), wide("warned"))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(warnings).To(ContainElement(ContainSubstring("would violate PodSecurity")))
 	_, err = ask(t.Context(), desired.EdgePod(n, n.Edges[0], images, "none"))
-	g.Expect(refusalOf(err)).To(Equal(refusedNoNamespace), "%v", err)
+	g.Expect(refusalOf(err)).To(Equal(noNamespace), "%v", err)
 	askNothing, err := newAdmitter(apiserver.Impersonating(server.Env.Config, "default", "nothing"))
 	g.Expect(err).NotTo(HaveOccurred())
 	_, err = askNothing(t.Context(), desired.EdgePod(n, n.Edges[0], images, ns))
-	g.Expect(refusalOf(err)).To(Equal(refusedNoRight), "%v", err)
+	g.Expect(refusalOf(err)).To(Equal(problem.EdgePodRightMissing), "%v", err)
 
 	down := deadWebhook(ns)
 	g.Expect(server.Admin.Create(t.Context(), down)).To(Succeed())
 	g.Eventually(func(g Gomega, ctx context.Context) {
 		said := readAdmissions(ctx, ask, server.Admin, nil, images, ns)
-		g.Expect(refusalOf(said[0].err)).To(Equal(refusedByDeadWebhook), "%v", said[0].err)
+		g.Expect(refusalOf(said[0].err)).To(Equal(problem.EdgePodWebhookDown), "%v", said[0].err)
 	}).WithContext(t.Context()).WithTimeout(time.Minute).Should(Succeed())
 	g.Expect(server.Admin.Delete(t.Context(), down)).To(Succeed())
 
@@ -201,7 +202,7 @@ func admissionOfEdges(t *testing.T, server *apiserver.Server) {
 	g.Eventually(func(g Gomega, ctx context.Context) {
 		said := readAdmissions(ctx, ask, server.Admin, nil, images, ns)
 		g.Expect(said[0].err).To(MatchError(ContainSubstring("none here")))
-		g.Expect(refusalOf(said[0].err)).To(Equal(refusedByOther))
+		g.Expect(refusalOf(said[0].err)).To(Equal(problem.EdgePodDenied))
 	}).WithContext(t.Context()).WithTimeout(time.Minute).Should(Succeed())
 	var stored corev1.PodList
 	g.Expect(server.Admin.List(t.Context(), &stored)).To(Succeed())

@@ -102,7 +102,7 @@ func stepsBeforeServing(t *testing.T, server *apiserver.Server) []checkStep {
 	admin := server.Admin
 	return []checkStep{
 		{"nothing is installed", func(*WithT) {}, []string{
-			"  failure  HostedClusters of HyperShift: The cluster does not have this kind. Install HyperShift or multicluster engine first. See " + command.Docs + "install.md\n",
+			"  failure  HostedClusters of HyperShift: The cluster does not have this kind. Install HyperShift or multicluster engine first. See " + command.ProblemsPage + "#installationincomplete\n",
 			"  failure  NetworkAttachmentDefinitions of Multus: ",
 			"  failure  VirtualMachineInstances of KubeVirt: ",
 			"  ok       Routes of OpenShift: The cluster has none. ",
@@ -116,7 +116,7 @@ func stepsBeforeServing(t *testing.T, server *apiserver.Server) []checkStep {
 		}, []string{
 			"  ok       pods of edges of clusters-blue/vlan100 are admitted\n", "  warning  nodes for edges of clusters-blue/vlan100: Only node worker-1 has room for an edge, but the network has 2. ",
 			"  ok       HostedClusters of HyperShift\n", "  ok       NetworkAttachmentDefinitions of Multus\n", "  failure  operator: ",
-			"\nHostedCluster clusters/blue\n", "  unknown  running: The operator has not reported about this cluster.\n",
+			"\nHostedCluster clusters/blue\n", "  unknown  running: The operator has not reported about this cluster. See ",
 		}, nil},
 		{"the operator, not ready, and a policy that is not bound", func(g *WithT) {
 			g.Expect(admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "oooi-system"}})).To(Succeed())
@@ -134,7 +134,7 @@ func stepsBeforeServing(t *testing.T, server *apiserver.Server) []checkStep {
 		}, []string{
 			"  ok       operator\n", "  failure  operator leader: No pod of the operator is the leader: Lease oooi-system/oooi.densityops.com does not exist. ",
 			"  failure  operator's rights: Its ServiceAccount may not: ", "patch hostedclusters/status",
-			"  failure  images of edges: Deployment oooi-system/oooi does not name it: set RELATED_IMAGE_EDGE in its environment. ",
+			"  failure  images of edges: Deployment oooi-system/oooi does not set RELATED_IMAGE_EDGE, so the operator does not start. ",
 		}, nil},
 	}
 }
@@ -197,7 +197,7 @@ func checkWithoutRights(t *testing.T, server *apiserver.Server) {
 	g.Expect(err).To(MatchError(ContainSubstring("HostedClusters: ")))
 	text := checkBlue(t, nothing, blue.Key)
 	g.Expect(text).NotTo(ContainSubstring("failure"))
-	for _, want := range []string{"  unknown  operator: ", "  unknown  what is read: You have no right to read HostedCluster clusters/blue.\n", "  unknown  other hosted clusters: "} {
+	for _, want := range []string{"  unknown  operator: ", "  unknown  what is read: You have no right to read HostedCluster clusters/blue. See ", "  unknown  other hosted clusters: "} {
 		g.Expect(text).To(ContainSubstring(want))
 	}
 	_, err = checksOf(t.Context(), admin, client.ObjectKey{Namespace: "clusters", Name: "none"}, network.Permissions{}, nil, nil)
@@ -260,11 +260,11 @@ func TestCheckOfACluster(t *testing.T) {
 	}{
 		"an edge and a host are lost": {running(func(*status.Facts) {}), []string{
 			"  ok       nodes boot\n", "  warning  EdgeUnavailable: Edge 2 is not ready. Check its node. See " + command.ProblemsPage + "#edgeunavailable\n",
-			"  warning  edges of clusters/vlan100: 1 of 2 are ready. ", "  warning  backend quay.io:443: edge 1: its address is refused.\n",
+			"  warning  edges of clusters/vlan100: 1 of 2 are ready. ", "  warning  backend quay.io:443: edge 1: its address is refused. Look at the backends in oooi status. See ",
 		}, "failure"},
 		"a pod that cannot be scheduled": {running(func(f *status.Facts) {
 			f.Ready, f.Pods = map[string]bool{}, map[string]string{"oooi-edge-clusters-vlan100-1": "0/3 nodes are available."}
-		}), []string{"  failure  edges of clusters/vlan100: None is ready. Edge 1: 0/3 nodes are available. See "}, ""},
+		}), []string{"  failure  edges of clusters/vlan100: None is ready. Check their pods. Edge 1: 0/3 nodes are available. "}, ""},
 		"paused": {running(func(f *status.Facts) {
 			f.Stored.Problems = []explain.ReportProblem{{Problem: problem.Problem{Severity: problem.SeverityInfo, Reason: problem.Paused}, Text: "The operator is paused."}}
 		}), []string{"  warning  Paused: The operator is paused. See "}, "failure"},
@@ -277,14 +277,14 @@ func TestCheckOfACluster(t *testing.T) {
 			f.Slices = append(f.Slices, *blue.EndpointSlice(network.APIService))
 		}), []string{"  failure  nodes boot: Nodes cannot boot now: Service kube-apiserver of the control plane has no endpoint. ",
 			"  failure  backend kube-apiserver:6443: It has no ready pod. Nodes need it. "}, "  ok       nodes boot"},
-		"no edge":             {running(func(f *status.Facts) { f.Ready = map[string]bool{} }), []string{"  failure  edges of clusters/vlan100: None is ready. See " + command.Docs + "alerts.md#oooinoedge\n"}, ""},
+		"no edge":             {running(func(f *status.Facts) { f.Ready = map[string]bool{} }), []string{"  failure  edges of clusters/vlan100: None is ready. Check their pods. See " + command.ProblemsPage + "#edgenotready\n"}, ""},
 		"edges are not known": {running(func(f *status.Facts) { f.Ready = nil }), []string{"  unknown  edges of clusters/vlan100: "}, "failure"},
 		"nodes do not boot": {running(func(f *status.Facts) {
 			f.Conditions[0].Status, f.Stored.Ready = "False", false
 			f.Stored.Boots, f.Stored.Summary = explain.No, "Nodes cannot boot: x."
 		}), []string{"  failure  nodes boot: Nodes cannot boot: x. "}, ""},
 		"not opted in":    {clusterFacts{name: "clusters/blue", read: true}, []string{"  warning  opted in: It does not have the annotation hostedcluster.densityops.com/network"}, "running"},
-		"a plan of parts": {clusterFacts{name: "clusters/blue", read: true, optedIn: true, unread: []string{"Services: no right"}, planned: &plan.Planned{Problems: problem.Problems{{Severity: problem.SeverityError, Reason: problem.NetworkMissing}}}}, []string{"  unknown  NetworkMissing", "  unknown  what is read: Services: no right.\n"}, "failure"},
+		"a plan of parts": {clusterFacts{name: "clusters/blue", read: true, optedIn: true, unread: []string{"Services: no right"}, planned: &plan.Planned{Problems: problem.Problems{{Severity: problem.SeverityError, Reason: problem.NetworkMissing}}}}, []string{"  unknown  NetworkMissing", "  unknown  what is read: Services: no right. See "}, "failure"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

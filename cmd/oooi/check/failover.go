@@ -5,7 +5,6 @@ package check
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -22,6 +21,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
 )
 
@@ -48,10 +48,9 @@ type edgePod struct {
 
 // failsOver tries failover on n from a pod with address.
 func (t trier) failsOver(ctx context.Context, s status.Facts, n network.Network, address netip.Addr) checked {
-	c := checked{Name: "failover", Verdict: unsure, Page: trialPages[network.TrialFailover].page}
+	const name = "failover"
 	if len(n.Edges) < 2 {
-		c.Why = "The network has one edge."
-		return c
+		return lineOf(name, found(problem.FailoverOneEdge, nil))
 	}
 	var taken edgePod
 	during := func(ctx context.Context, pod *corev1.Pod) (err error) {
@@ -75,11 +74,10 @@ func (t trier) failsOver(ctx context.Context, s status.Facts, n network.Network,
 	}
 	all, err := t.run(ctx, s.ControlPlane, n, address, during, "--failover", failoverFor.String(), "--start")
 	if err != nil {
-		c.Why = err.Error() + "."
-		return c
+		return lineOf(name, whyUntried(err))
 	}
-	all[0].Why += fmt.Sprintf(" Edge %d, pod %s, was evicted.", taken.edge, taken.pod.Name)
-	return all[0]
+	evicted := found(problem.EdgeEvicted, problem.Args{"edge": strconv.Itoa(taken.edge), "pod": taken.pod.Name})
+	return lineOf(all[0].Name, append(all[0].Problems, evicted...))
 }
 
 // startOf waits until the pod reports which host its connections go to.
@@ -95,7 +93,7 @@ func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.Tria
 	case ctx.Err() != nil:
 		return start, command.ErrInterrupted
 	case err != nil:
-		return start, errors.New("the pod did not report which edge its connections go to, so no edge is evicted")
+		return start, untried(problem.EvictionEdgeUnknown, nil)
 	}
 	return start, nil
 }
@@ -109,41 +107,41 @@ func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac
 	pods, err := t.edgePods(ctx, s.ControlPlane, n)
 	err = errors.Join(err, now.ReadEdges(ctx), now.ReadLeases(ctx))
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return edgePod{}, fmt.Errorf("reading the state of the edges took until %v after the pod started, so no edge is evicted", t.evicts.until)
+		return edgePod{}, untried(problem.EvictionTooLate, problem.Args{"time": t.evicts.until.String()})
 	}
 	if err != nil {
 		return edgePod{}, err
 	}
 	now.Plan = s.Plan
-	taken, why := edgeToEvict(now.WithoutOldReports(time.Now()), n, pods, mac)
-	if why != "" {
-		return edgePod{}, errors.New(why)
+	taken, err := edgeToEvict(now.WithoutOldReports(time.Now()), n, pods, mac)
+	if err != nil {
+		return edgePod{}, err
 	}
 	o := metav1.ObjectMeta{Namespace: taken.pod.Namespace, Name: taken.pod.Name}
 	err = t.api.SubResource("eviction").Create(ctx, &taken.pod, &policyv1.Eviction{ObjectMeta: o,
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &taken.pod.UID}}})
 	if apierrors.IsTooManyRequests(err) {
-		return edgePod{}, fmt.Errorf("the PodDisruptionBudget permits no eviction of edge %d now: %w", taken.edge, err)
+		return edgePod{}, untried(problem.EvictionRefused, problem.Args{"edge": strconv.Itoa(taken.edge), "error": failed(err)["error"]})
 	}
 	return taken, err
 }
 
 // edgeToEvict returns the edge with a MAC, or why it is not evicted.
-func edgeToEvict(now status.Facts, n network.Network, pods []edgePod, mac string) (taken edgePod, why string) {
+func edgeToEvict(now status.Facts, n network.Network, pods []edgePod, mac string) (edgePod, error) {
 	for _, e := range n.Edges {
 		own := slices.IndexFunc(pods, func(p edgePod) bool { return p.edge == e.Number && p.ready })
 		if own < 0 || now.ReadyEdge(n, e) != explain.Yes {
-			return edgePod{}, fmt.Sprintf("edge %d is not ready now, so no edge is evicted", e.Number)
+			return edgePod{}, untried(problem.EvictionEdgeNotReady, problem.Args{"edge": strconv.Itoa(e.Number)})
 		}
 		if level := now.Reports[wire.EdgeReport(n, e).Name].Level; pods[own].mac != mac && level != reported.LevelReaches {
-			return edgePod{}, fmt.Sprintf("edge %d does not report that it reaches the API server, so the other one is not evicted", e.Number)
+			return edgePod{}, untried(problem.EvictionPeerImpaired, problem.Args{"edge": strconv.Itoa(e.Number)})
 		}
 	}
 	i := slices.IndexFunc(pods, func(p edgePod) bool { return p.mac == mac })
 	if i < 0 {
-		return edgePod{}, "connections go to the host with MAC " + mac + ", which is not a known edge, so no edge is evicted"
+		return edgePod{}, untried(problem.EvictionOtherHost, problem.Args{"mac": mac})
 	}
-	return pods[i], ""
+	return pods[i], nil
 }
 
 // edgeOfPod is the pod of an edge as it is now.

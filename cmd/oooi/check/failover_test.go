@@ -55,18 +55,22 @@ func TestEdgeToEvict(t *testing.T) {
 	}{
 		"the second is used":        {facts(both, reach), pods(both), macOfEdge(2), 2, ""},
 		"the first is used":         {facts(both, reach), pods(both), macOfEdge(1), 1, ""},
-		"another host is used":      {facts(both, reach), pods(both), macOfEdge(9), 0, "connections go to the host with MAC 02:00:00:00:00:09, which is not a known edge, so no edge is evicted"},
-		"a Deployment is not ready": {facts([2]bool{true, false}, reach), pods(both), macOfEdge(1), 0, "edge 2 is not ready now, so no edge is evicted"},
-		"a pod is not ready":        {facts(both, reach), pods([2]bool{false, true}), macOfEdge(2), 0, "edge 1 is not ready now, so no edge is evicted"},
-		"a pod is gone":             {facts(both, reach), pods(both)[:1], macOfEdge(1), 0, "edge 2 is not ready now, so no edge is evicted"},
-		"no right":                  {status.Facts{}, pods(both), macOfEdge(1), 0, "edge 1 is not ready now, so no edge is evicted"},
-		"the other reaches nothing": {facts(both, [2]string{reported.LevelReaches, reported.LevelServes}), pods(both), macOfEdge(1), 0, "edge 2 does not report that it reaches the API server, so the other one is not evicted"},
+		"another host is used":      {facts(both, reach), pods(both), macOfEdge(9), 0, "Connections go to the host with MAC 02:00:00:00:00:09, which is not a known edge, so no edge is evicted."},
+		"a Deployment is not ready": {facts([2]bool{true, false}, reach), pods(both), macOfEdge(1), 0, "Edge 2 is not ready now, so no edge is evicted."},
+		"a pod is not ready":        {facts(both, reach), pods([2]bool{false, true}), macOfEdge(2), 0, "Edge 1 is not ready now, so no edge is evicted."},
+		"a pod is gone":             {facts(both, reach), pods(both)[:1], macOfEdge(1), 0, "Edge 2 is not ready now, so no edge is evicted."},
+		"no right":                  {status.Facts{}, pods(both), macOfEdge(1), 0, "Edge 1 is not ready now, so no edge is evicted."},
+		"the other reaches nothing": {facts(both, [2]string{reported.LevelReaches, reported.LevelServes}), pods(both), macOfEdge(1), 0, "Edge 2 does not report that it reaches the API server, so the other one is not evicted."},
 		"the used reaches nothing":  {facts(both, [2]string{reported.LevelReaches, reported.LevelServes}), pods(both), macOfEdge(2), 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			taken, why := edgeToEvict(c.f, n, c.pods, c.mac)
-			g.Expect(why).To(Equal(c.why))
+			taken, err := edgeToEvict(c.f, n, c.pods, c.mac)
+			if c.why == "" {
+				g.Expect(err).NotTo(HaveOccurred())
+			} else {
+				g.Expect(err).To(MatchError(c.why))
+			}
 			g.Expect(taken.edge).To(Equal(c.want))
 		})
 	}
@@ -86,7 +90,7 @@ func TestSilentAPIServer(t *testing.T) {
 		g, began := NewWithT(t), time.Now()
 		try := trier{api: silent{}, evicts: evictionTimes{until: failoverUntil}}
 		_, err := try.evict(t.Context(), status.Facts{}, blue.Plan().Networks[0], macOfEdge(1), began.Add(failoverUntil))
-		g.Expect(err).To(MatchError("reading the state of the edges took until 15s after the pod started, so no edge is evicted"))
+		g.Expect(err).To(MatchError("Reading the state of the edges took until 15s after the pod started, so no edge is evicted."))
 		g.Expect(time.Since(began)).To(Equal(failoverUntil))
 	})
 }
@@ -114,7 +118,7 @@ func (k playedFailover) update(ctx context.Context) {
 func (k playedFailover) logs(ctx context.Context, _ client.ObjectKey, _ string, _ bool) (io.ReadCloser, error) {
 	log := fmt.Sprintf("{\"uses\":%q}\n", macOfEdge(2))
 	if k.gone(ctx) {
-		log += `[{"kind":"failover","name":"failover: x","verdict":"ok","why":"VMs could not open connections for 180ms."}]` + "\n"
+		log += `[{"name":"failover: x","problems":[{"cause":"FailoverMeasured","severity":"Info","args":{"gap":"180ms","made":"5","failed":"0"}}]}]` + "\n"
 	}
 	return io.NopCloser(strings.NewReader(log)), nil
 }
@@ -169,7 +173,7 @@ func checkFailover(t *testing.T, server *apiserver.Server) {
 		g.Expect(admin.Update(t.Context(), report)).To(Succeed())
 	}
 	told(reported.LevelServes)
-	g.Expect(check()).To(And(HaveField("Verdict", unsure), HaveField("Why", "edge 1 does not report that it reaches the API server, so the other one is not evicted.")))
+	g.Expect(check()).To(And(HaveField("Verdict", unsure), HaveField("Why", "Edge 1 does not report that it reaches the API server, so the other one is not evicted.")))
 	g.Expect(left()).To(Equal(2))
 
 	told(reported.LevelReaches)
@@ -181,11 +185,11 @@ func checkFailover(t *testing.T, server *apiserver.Server) {
 	// The API server tells clients to try again, until a controller has seen the budget.
 	budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: budget.Generation, CurrentHealthy: 2, DesiredHealthy: 2, ExpectedPods: 2}
 	g.Expect(admin.Status().Update(t.Context(), budget)).To(Succeed())
-	g.Expect(check()).To(And(HaveField("Verdict", unsure), HaveField("Why", HavePrefix("the PodDisruptionBudget permits no eviction of edge 2 now: "))))
+	g.Expect(check()).To(And(HaveField("Verdict", unsure), HaveField("Why", HavePrefix("The PodDisruptionBudget permits no eviction of edge 2 now: "))))
 	g.Expect(left()).To(Equal(2))
 
 	budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: budget.Generation, DisruptionsAllowed: 1, CurrentHealthy: 2, DesiredHealthy: 1, ExpectedPods: 2}
 	g.Expect(admin.Status().Update(t.Context(), budget)).To(Succeed())
-	g.Expect(check()).To(And(HaveField("Verdict", fine), HaveField("Why", "VMs could not open connections for 180ms. Edge 2, pod edge-2, was evicted.")))
+	g.Expect(check()).To(And(HaveField("Verdict", fine), HaveField("Why", "VMs could not open connections for 180ms. 5 succeeded and 0 failed. Edge 2, pod edge-2, was evicted.")))
 	g.Expect(left()).To(Equal(1))
 }

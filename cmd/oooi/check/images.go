@@ -3,9 +3,9 @@
 package check
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // imagesOf are the images of edges in the environment of the operator's pod. Empty: it has none as a plain value.
@@ -42,9 +43,8 @@ var imageReference = regexp.MustCompile(`^(?:(?:[a-zA-Z0-9.-]+|\[[a-fA-F0-9:.]+\
 
 // imagesCheck checks the images that the operator d gives to edges.
 func imagesCheck(d appsv1.Deployment) checked {
-	c := checked{Name: "images of edges", Verdict: fine}
+	const name = "images of edges"
 	edge, envoy := imagesOf(d)
-	page := command.Docs + "check.md#the-images-of-edges"
 	var moving, referred []string
 	for _, x := range []struct{ variable, image string }{{command.EnvEdgeImage, edge}, {command.EnvEnvoyImage, envoy}} {
 		parts := imageReference.FindStringSubmatch(x.image)
@@ -52,33 +52,21 @@ func imagesCheck(d appsv1.Deployment) checked {
 		case x.image == "" && refersTo(d, x.variable):
 			referred = append(referred, x.variable)
 		case x.image == "":
-			c.Verdict, c.Page = failure, page
-			c.Why = fmt.Sprintf("Deployment %s/%s does not name it: set %s in its environment.", d.Namespace, d.Name, x.variable)
-			return c
+			return lineOf(name, about(problem.EdgeImageUnset, "Deployment", d.Namespace, d.Name, problem.Args{"variable": x.variable}))
 		case parts == nil:
-			c.Verdict, c.Page = failure, page
-			c.Why = fmt.Sprintf("%s of Deployment %s/%s is %q, which is not an image name. Correct it.", x.variable, d.Namespace, d.Name, x.image)
-			return c
+			return lineOf(name, about(problem.EdgeImageInvalid, "Deployment", d.Namespace, d.Name, problem.Args{"variable": x.variable, "image": strconv.Quote(x.image)}))
 		case parts[2] == "" && (parts[1] == "" || parts[1] == ":latest"):
 			moving = append(moving, x.image)
 		}
 	}
-	if len(referred) > 0 { // An operator that runs has both.
-		c.Verdict, c.aside, c.Page = unsure, d.Status.AvailableReplicas > 0, page
-		c.Why = fmt.Sprintf("Deployment %s/%s takes %s from another object, which is not read.", d.Namespace, d.Name, strings.Join(referred, " and "))
-	}
+	var ps problem.Problems
 	if len(moving) > 0 {
-		c.Verdict, c.Page = warning, page
-		c.Why = strings.TrimSpace(c.Why + " " + strings.Join(moving, " and ") + ": the tag can move to another image, so nodes can run different images. Use a version or a digest.")
+		ps = found(problem.EdgeImageMoves, problem.Args{"images": strings.Join(moving, " and ")})
 	}
-	return c
-}
-
-// An unpulled is the error about a pod whose image its node does not have.
-type unpulled struct{ node, image, why string }
-
-func (u unpulled) Error() string {
-	return fmt.Sprintf("node %s cannot pull image %s: %s", u.node, u.image, u.why)
+	if len(referred) > 0 {
+		ps = append(ps, about(problem.EdgeImageReferred, "Deployment", d.Namespace, d.Name, problem.Args{"variables": strings.Join(referred, " and ")})...)
+	}
+	return lineOf(name, ps).asideIf(d.Status.AvailableReplicas > 0) // An operator that runs has both.
 }
 
 // notPulled says why the node does not have the image of a pod, in the kubelet's words. Empty: it has, or it still pulls.
@@ -127,20 +115,10 @@ func waitsFor(pod *corev1.Pod, reasons ...string) bool {
 	})
 }
 
-// pullCheck is the line about the image of the pod that acts as a VM.
-func pullCheck(pod *corev1.Pod) checked {
-	return checked{Name: imageOn(pod.Spec.NodeName), Verdict: fine}
-}
-
+// imageOn names the line about the image on a node.
 func imageOn(node string) string {
 	if node == "" {
 		return "image of edges"
 	}
 	return "image of edges on node " + node
-}
-
-// unpulledCheck is the line about an image that the node of that pod does not have.
-func unpulledCheck(u unpulled) checked {
-	return checked{Name: imageOn(u.node), Verdict: warning, Page: command.Docs + "check.md#the-images-of-edges",
-		Why: fmt.Sprintf("The kubelet cannot pull %s: %s. An edge that moves there does not start. Look at the registry, its mirror and the pull secret.", u.image, strings.TrimSuffix(u.why, "."))}
 }

@@ -5,13 +5,12 @@ package check
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -30,32 +29,28 @@ type mtuFacts struct {
 // mtuCheck checks f. ok is false where DHCP of oooi does not serve the network.
 func mtuCheck(f mtuFacts) (c checked, ok bool) {
 	n := f.network
-	c = checked{Name: "MTU of " + n.Attachment.String(), Verdict: fine}
-	if !slices.Contains(n.Services, network.ServiceDHCP) {
-		return c, false
-	}
-	told := n.DHCP.MTU
-	const fix = " Larger packets are lost. Set annotation mtu to %d, or raise mtu in the NetworkAttachmentDefinition and on the VLAN. Then restart the VMs."
-	bad := func(least int, text string, args ...any) {
-		c.Verdict, c.Page = warning, command.Docs+"check.md#the-mtu"
-		c.Why = fmt.Sprintf(text, args...) + fmt.Sprintf(fix, least)
-	}
-	least := f.nad
+	return lineOf("MTU of "+n.Attachment.String(), mtuProblems(f)), slices.Contains(n.Services, network.ServiceDHCP)
+}
+
+func mtuProblems(f mtuFacts) problem.Problems {
+	told, least := f.network.DHCP.MTU, f.nad
 	for _, mtu := range f.links {
 		if least == 0 || mtu < least {
 			least = mtu
 		}
 	}
-	for _, e := range n.Edges {
+	args := func(link, edge int) problem.Args {
+		return problem.Args{"mtu": strconv.Itoa(told), "link": strconv.Itoa(link), "least": strconv.Itoa(least), "edge": strconv.Itoa(edge)}
+	}
+	for _, e := range f.network.Edges {
 		if mtu := f.links[e.Number]; mtu != 0 && told > mtu {
-			bad(least, "DHCP advertises %d bytes, but the interface of edge %d has %d.", told, e.Number, mtu)
-			return c, true
+			return found(problem.MTUExceedsEdge, args(mtu, e.Number))
 		}
 	}
 	if f.nad != 0 && told > f.nad {
-		bad(least, "DHCP advertises %d bytes, but the NetworkAttachmentDefinition has %d.", told, f.nad)
+		return found(problem.MTUExceedsNewNAD, args(f.nad, 0))
 	}
-	return c, true
+	return nil
 }
 
 // mtuNetworks are the networks of the plan in force, else those of the current plan, with the MTU of their current NADs. Links are by

@@ -28,6 +28,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 const (
@@ -76,19 +77,11 @@ func newTrier(config *rest.Config, api client.Client, name client.ObjectKey, add
 // networks tries each network of the plan in force.
 func (t trier) networks(ctx context.Context, s status.Facts) (out []checks) {
 	if !s.PlanRead {
-		return []checks{{Title: "From the network", Checks: []checked{{Name: "plan", Verdict: failure, Why: "No plan is in force, so nothing can be tested."}}}}
+		return []checks{{Title: "From the network", Checks: []checked{lineOf("plan", found(problem.TrialWithoutPlan, nil))}}}
 	}
 	for _, n := range s.Plan.Networks {
 		c := checks{Title: "From network " + n.Attachment.String()}
-		if !slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return s.ReadyEdge(n, e) != explain.No }) {
-			c.Checks = []checked{{Name: "pod that acts as a VM", Verdict: unsure, Why: "It is not started, because no edge is ready."}}
-			out = append(out, c)
-			continue
-		}
-		address, err := addressToTry(n, t.address, leasesOf(s, n))
-		if !s.LeasesRead {
-			err = errors.New("leases cannot be read, so no address is known to be free")
-		}
+		address, err := t.addressOn(n, s)
 		if err == nil {
 			c.Title += ", as a VM with address " + address.String()
 			c.Checks, err = t.network(ctx, s.ControlPlane, n, address)
@@ -96,16 +89,27 @@ func (t trier) networks(ctx context.Context, s status.Facts) (out []checks) {
 		if err == nil && t.failover {
 			c.Checks = append(c.Checks, t.failsOver(ctx, s, n, address))
 		}
-		var image unpulled
-		if errors.As(err, &image) {
-			c.Checks = append(c.Checks, unpulledCheck(image))
+		if e := (untriedError{}); errors.As(err, &e) && e.problem.Cause == problem.ImageNotPulled {
+			c.Checks = append(c.Checks, lineOf(imageOn(e.problem.Args["node"]), whyUntried(err)))
+			err = untried(problem.TrialWithoutImage, e.problem.Args)
 		}
 		if err != nil {
-			c.Checks = append(c.Checks, checked{Name: "pod that acts as a VM", Verdict: unsure, Why: err.Error() + "."})
+			c.Checks = append(c.Checks, lineOf("pod that acts as a VM", whyUntried(err)))
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+// addressOn returns the address of the pod on n.
+func (t trier) addressOn(n network.Network, s status.Facts) (netip.Addr, error) {
+	switch {
+	case !slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return s.ReadyEdge(n, e) != explain.No }):
+		return netip.Addr{}, untried(problem.TrialWithoutEdge, nil)
+	case !s.LeasesRead:
+		return netip.Addr{}, untried(problem.TrialLeasesUnread, nil)
+	}
+	return addressToTry(n, t.address, leasesOf(s, n))
 }
 
 // leasesOf are the addresses that are leased on n.
@@ -139,7 +143,7 @@ func (t trier) network(ctx context.Context, ns string, n network.Network, addres
 	if err != nil {
 		return nil, err
 	}
-	return append([]checked{pullCheck(&pod)}, results...), nil
+	return append([]checked{lineOf(imageOn(pod.Spec.NodeName), nil)}, results...), nil
 }
 
 // edgePods are those of n that exist now.
@@ -222,7 +226,7 @@ func (t trier) edgeOf(ctx context.Context, ns string, n network.Network) (corev1
 			return spec, nil
 		}
 	}
-	return corev1.PodSpec{}, errors.New("no edge exists, so the image of the pod is unknown")
+	return corev1.PodSpec{}, untried(problem.TrialImageUnknown, nil)
 }
 
 // ended waits until pod has ended.
@@ -244,13 +248,13 @@ func (t trier) until(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase
 	case ctx.Err() != nil:
 		return command.ErrInterrupted
 	case (err == nil || wait.Interrupted(err)) && image.failure != "":
-		return unpulled{pod.Spec.NodeName, pod.Spec.Containers[0].Image, image.failure}
+		return untried(problem.ImageNotPulled, problem.Args{"node": pod.Spec.NodeName, "image": pod.Spec.Containers[0].Image, "error": strings.TrimSuffix(image.failure, ".")})
 	case wait.Interrupted(err):
-		return fmt.Errorf("pod %s/%s is not %s after %v: %s", pod.Namespace, pod.Name, phase, triedWithin, podState(pod))
+		return untried(problem.TrialPodTimeout, problem.Args{"pod": pod.Namespace + "/" + pod.Name, "phase": string(phase), "time": triedWithin.String(), "state": podState(pod)})
 	case err != nil:
 		return err
 	case pod.Status.Phase == corev1.PodFailed:
-		return fmt.Errorf("pod %s/%s failed: %s", pod.Namespace, pod.Name, podState(pod))
+		return untried(problem.TrialPodFailed, problem.Args{"pod": pod.Namespace + "/" + pod.Name, "state": podState(pod)})
 	}
 	return nil
 }
@@ -283,7 +287,7 @@ func (t trier) replace(ctx context.Context, o client.Object) error {
 		return err == nil, err
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("%s of an earlier check still exists", o.GetName())
+		return untried(problem.TrialPodLeft, problem.Args{"object": o.GetName()})
 	}
 	return err
 }

@@ -102,14 +102,15 @@ func checkFromNetwork(t *testing.T, server *apiserver.Server) {
 		kubelet playedKubelet
 		want    []string
 	}{
-		"results": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodSucceeded}, log: `[{"name":"DHCP","verdict":"ok"},{"name":"time of 192.168.100.3","verdict":"warning","why":"x."},{"kind":"isolated","name":"no way to 10.0.0.1:443","verdict":"failure","why":"\u001b[2Jy."}]`},
-			[]string{"\nFrom network clusters-blue/vlan100, as a VM with address 192.168.100.", "\n  ok       image of edges\n  ok       DHCP\n  warning  time of 192.168.100.3: x. See " + trialsPage + "\n  failure  no way to 10.0.0.1:443: \ufffd[2Jy. Find the router or the firewall on the VLAN that forwards it. See " + command.Docs + "check.md#isolation\n"}},
+		"results": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodSucceeded}, log: `[{"name":"DHCP"},{"name":"time of 192.168.100.3","problems":[{"reason":"ClockUnsynchronized","cause":"TimeUnsynchronized","severity":"Warning"}]},{"name":"x","problems":[{"reason":"NetworkTestFailed","cause":"ConnectionFailed","severity":"Error","args":{"error":"\u001b[2Jy"}}]}]`},
+			[]string{"\nFrom network clusters-blue/vlan100, as a VM with address 192.168.100.", "\n  ok       image of edges\n  ok       DHCP\n  warning  time of 192.168.100.3: The server answers that its own clock is not synchronized. ",
+				"#clockunsynchronized\n  failure  x: The connection fails (\ufffd[2Jy). Look at the edges in oooi status. See " + command.ProblemsPage + "#networktestfailed\n"}},
 		"an older image": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{failed}}},
-			[]string{"  unknown  pod that acts as a VM: pod clusters-blue/oooi-try-", " failed: exit code 1, unknown command \"try\".\n"}},
+			[]string{"  unknown  pod that acts as a VM: Pod clusters-blue/oooi-try-", " failed: exit code 1, unknown command \"try\". See "}},
 		"an image that the node cannot pull": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{Name: wire.Try,
 			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImageNeverPull", Message: "not present"}}}}}},
-			[]string{"  warning  image of edges: The kubelet cannot pull ", ": ErrImageNeverPull not present. An edge that moves there does not start. ", "  unknown  pod that acts as a VM: node "}},
-		"no results": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodSucceeded}, log: "hello"}, []string{"  unknown  pod that acts as a VM: the pod printed no results: \"hello\".\n"}},
+			[]string{"  warning  image of edges: The kubelet cannot pull ", ": ErrImageNeverPull not present. An edge that moves there does not start. ", "  unknown  pod that acts as a VM: It is not started, "}},
+		"no results": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodSucceeded}, log: "hello"}, []string{"  unknown  pod that acts as a VM: The pod printed no results: \"hello\". See "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/klog/v2"
 
-	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // capacity is what the nodes of the management cluster have, and what its pods request of them.
@@ -91,9 +92,6 @@ type placeable struct {
 	served bool
 }
 
-// name of the network and its check.
-func (p placeable) name() string { return "nodes for edges of " + p.network.Attachment.String() }
-
 // nodeChecks checks the networks of one hosted cluster one after the other: the edges of one leave less for the next. Edges that
 // run do not count, since the question is where edges can run.
 func nodeChecks(networks []placeable, c capacity) (out []checked) {
@@ -132,11 +130,16 @@ func subtract(left, taken corev1.ResourceList) {
 
 // nodeCheck checks the edges of p, and takes what they need from free.
 func nodeCheck(p placeable, c capacity, free map[string]corev1.ResourceList) checked {
-	out := checked{Name: p.name(), Verdict: fine, Page: command.Docs + "check.md#nodes-for-edges"}
+	ps := nodeProblems(p, c, free)
+	if p.served {
+		ps = ps.NotBlocking() // The edge that runs stays. One that ends does not come back.
+	}
+	return lineOf("nodes for edges of "+p.network.Attachment.String(), ps).asideIf(p.served)
+}
+
+func nodeProblems(p placeable, c capacity, free map[string]corev1.ResourceList) problem.Problems {
 	if c.nodesErr != nil {
-		out.Verdict, out.aside, out.Page = unsure, p.served, command.Docs+"check.md#rights"
-		out.Why = "Nodes cannot be read: " + strings.TrimSuffix(c.nodesErr.Error(), ".") + "."
-		return out
+		return found(problem.NodesUnread, failed(c.nodesErr))
 	}
 	spec := desired.EdgePod(p.network, p.network.Edges[0], desired.Release{}, p.namespace).Spec
 	need := requestsOf(spec)
@@ -146,34 +149,24 @@ func nodeCheck(p placeable, c capacity, free map[string]corev1.ResourceList) che
 	for _, r := range fit[:min(len(fit), wanted)] {
 		subtract(free[r.name], need)
 	}
-	bad := failure
-	if p.served {
-		bad = warning // The edge that runs stays. One that ends does not come back.
-	}
+	lack := lackOf(rooms)
 	switch {
 	case len(rooms) == 0:
-		out.Verdict = bad
-		out.Why = "No node may run an edge: " + countsOf(others) + ". Change annotation edge-node-selector, the labels of nodes, or their taints."
+		return found(problem.NodesExcluded, problem.Args{"nodes": countsOf(others)})
 	case len(fit) == 0:
-		out.Verdict = bad
-		out.Why = fmt.Sprintf("No node has room for an edge, which requests %s: %s. Free some, or add a node.", amounts(need), lackOf(rooms))
+		return found(problem.NodesFull, problem.Args{"requests": amounts(need), "nodes": lack})
 	case c.podsErr != nil:
-		out.Verdict, out.aside, out.Page = unsure, p.served, command.Docs+"check.md#rights"
-		out.Why = fmt.Sprintf("Pods of all namespaces cannot be read, so the free resources of %d nodes are unknown: %s.", len(fit), strings.TrimSuffix(c.podsErr.Error(), "."))
-	case len(fit) < wanted:
-		out.Verdict = warning
-		out.Why = fmt.Sprintf("Only node %s has room for an edge, but the network has %d. If this node fails, VMs lose service.%s", fit[0].name, wanted, alsoLacking(rooms))
-	default:
-		out.Page = ""
+		args := failed(c.podsErr)
+		args["count"] = strconv.Itoa(len(fit))
+		return found(problem.PodsUnread, args)
+	case len(fit) >= wanted:
+		return nil
 	}
-	return out
-}
-
-func alsoLacking(rooms []nodeRoom) string {
-	if text := lackOf(rooms); text != "" {
-		return " Others lack room: " + text + "."
+	ps := found(problem.NodesTooFew, problem.Args{"node": fit[0].name, "count": strconv.Itoa(wanted)})
+	if lack != "" {
+		ps = append(ps, found(problem.NodesWithoutRoom, problem.Args{"nodes": lack})...)
 	}
-	return ""
+	return ps
 }
 
 // roomsFor are the nodes that may run a pod, those with the most memory left first. Others is by reason how many may not.

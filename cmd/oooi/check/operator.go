@@ -19,6 +19,7 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // operatorFacts are what was read of the one Deployment of the operator.
@@ -87,28 +88,26 @@ func readOperator(ctx context.Context, api client.Reader, found []unstructured.U
 }
 
 // operatorChecks checks f at now.
-func operatorChecks(f operatorFacts, now time.Time) (out []checked) {
+func operatorChecks(f operatorFacts, now time.Time) []checked {
 	if !f.known {
 		return nil // There is a failure already.
 	}
-	leads := checked{Name: "operator leader", Verdict: fine}
+	var leads, rights problem.Problems
 	switch {
 	case f.leaderErr != nil:
-		leads.Verdict, leads.Why = unsure, f.leaderErr.Error()+"."
+		leads = found(problem.Unread, failed(f.leaderErr))
 	case f.leader == nil:
-		leads.Verdict, leads.Why, leads.Page = failure, fmt.Sprintf("No pod of the operator is the leader: Lease %s/%s does not exist. Look at its logs.", f.namespace, command.LeaderElectionID), command.Docs+"check.md#the-operator"
+		leads = about(problem.OperatorNeverLed, "Lease", f.namespace, command.LeaderElectionID, nil)
 	case !held(*f.leader, now):
-		leads.Verdict, leads.Page = failure, command.Docs+"check.md#the-operator"
-		leads.Why = fmt.Sprintf("No pod of the operator is the leader: Lease %s/%s is not renewed. No change takes effect. Look at its pods and their logs.", f.namespace, command.LeaderElectionID)
+		leads = about(problem.OperatorNotLeading, "Lease", f.namespace, command.LeaderElectionID, nil)
 	}
-	rights := checked{Name: "operator's rights", Verdict: fine}
 	switch {
 	case len(f.lacks) > 0:
-		rights.Verdict, rights.Why, rights.Page = failure, "Its ServiceAccount may not: "+strings.Join(f.lacks, ", ")+". Apply config/rbac.", command.Docs+"check.md#the-operator"
+		rights = found(problem.OperatorRightsMissing, problem.Args{"rights": strings.Join(f.lacks, ", ")})
 	case f.rightsErr != nil:
-		rights.Verdict, rights.Why, rights.Page = unsure, f.rightsErr.Error()+".", command.Docs+"check.md#rights"
+		rights = found(problem.Unread, failed(f.rightsErr))
 	}
-	return append(out, leads, rights)
+	return []checked{lineOf("operator leader", leads), lineOf("operator's rights", rights)}
 }
 
 // leaderSlack is how much later than promised a Lease may be renewed: clocks differ.

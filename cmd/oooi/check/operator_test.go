@@ -39,7 +39,7 @@ func TestOperatorChecks(t *testing.T) {
 			g.Expect(all[1].Verdict).To(Equal(c.rights), all[1].Why)
 			for _, x := range all {
 				if x.Verdict == failure {
-					g.Expect(x.Page).To(Equal(command.Docs + "check.md#the-operator"))
+					g.Expect(x.Page).To(Equal(command.ProblemsPage + "#installationincomplete"))
 				}
 			}
 		})

@@ -3,7 +3,6 @@
 package check
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 
@@ -16,18 +15,20 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
 )
 
 // addressToTry returns the asked address, or the last of the pool that no host is known to have, if another one is left. The DHCP
 // server asks for the host of an address before it offers it, so no VM gets it meanwhile.
 func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (netip.Addr, error) {
+	args := problem.Args{"address": asked.String(), "cidr": n.CIDR.String(), "network": n.Attachment.String()}
 	held := append(reported.ProbedAddresses(n), reported.ProbeAddress(n), n.DHCP.Router)
 	switch {
 	case asked.IsValid() && !n.CIDR.Contains(asked):
-		return asked, fmt.Errorf("--address %s is not in %s, the CIDR of %s", asked, n.CIDR, n.Attachment)
+		return asked, untried(problem.TrialAddressOutside, args)
 	case asked.IsValid() && slices.Contains(slices.Concat(leased, held), asked):
-		return asked, fmt.Errorf("--address %s belongs to a VM, an edge or a gateway on %s", asked, n.Attachment)
+		return asked, untried(problem.TrialAddressUsed, args)
 	case asked.IsValid():
 		return asked, nil
 	}
@@ -46,9 +47,9 @@ func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (net
 	}
 	switch len(free) {
 	case 0:
-		return netip.Addr{}, fmt.Errorf("no address of %s is known to be free: set one with --address", n.CIDR)
+		return netip.Addr{}, untried(problem.TrialAddressUnknown, args)
 	case 1:
-		return netip.Addr{}, fmt.Errorf("only one address of the DHCP pool is free, and a VM may need it: set another one of %s with --address", n.CIDR)
+		return netip.Addr{}, untried(problem.TrialAddressLast, args)
 	}
 	return free[0], nil
 }

@@ -54,15 +54,15 @@ func TestAddressToTry(t *testing.T) {
 		"the last has a lease":    {n: n, leased: []netip.Addr{at(13), at(11)}, want: at(12)},
 		"reserved, and a host's":  {n: reserved, want: at(11)},
 		"excluded":                {n: narrow, want: at(11)},
-		"one is left":             {n: excluded, err: "only one address of the DHCP pool is free, and a VM may need it: set another one of 192.168.100.0/24 with --address"},
-		"all have leases":         {n: n, leased: []netip.Addr{at(10), at(11), at(12), at(13)}, err: "no address of 192.168.100.0/24 is known to be free: set one with --address"},
-		"DHCP is run by others":   {n: others, err: "no address of 192.168.100.0/24 is known to be free: set one with --address"},
+		"one is left":             {n: excluded, err: "Only one address of the DHCP pool is free, and a VM may need it. Set another one of 192.168.100.0/24 with --address."},
+		"all have leases":         {n: n, leased: []netip.Addr{at(10), at(11), at(12), at(13)}, err: "No address of 192.168.100.0/24 is known to be free. Set one with --address."},
+		"DHCP is run by others":   {n: others, err: "No address of 192.168.100.0/24 is known to be free. Set one with --address."},
 		"asked":                   {n: others, asked: at(200), want: at(200)},
-		"asked, an edge's":        {n: others, asked: at(4), err: "--address 192.168.100.4 belongs to a VM, an edge or a gateway on clusters/vlan100"},
-		"asked, a VIP":            {n: others, asked: at(2), err: "--address 192.168.100.2 belongs to a VM, an edge or a gateway on clusters/vlan100"},
-		"asked, the gateway's":    {n: routed, asked: at(1), err: "--address 192.168.100.1 belongs to a VM, an edge or a gateway on clusters/vlan100"},
-		"asked, a VM's":           {n: others, asked: at(20), leased: []netip.Addr{at(20)}, err: "--address 192.168.100.20 belongs to a VM, an edge or a gateway on clusters/vlan100"},
-		"asked, of other network": {n: n, asked: netip.MustParseAddr("10.0.0.1"), err: "--address 10.0.0.1 is not in 192.168.100.0/24, the CIDR of clusters/vlan100"},
+		"asked, an edge's":        {n: others, asked: at(4), err: "--address 192.168.100.4 belongs to a VM, an edge or a gateway on clusters/vlan100."},
+		"asked, a VIP":            {n: others, asked: at(2), err: "--address 192.168.100.2 belongs to a VM, an edge or a gateway on clusters/vlan100."},
+		"asked, the gateway's":    {n: routed, asked: at(1), err: "--address 192.168.100.1 belongs to a VM, an edge or a gateway on clusters/vlan100."},
+		"asked, a VM's":           {n: others, asked: at(20), leased: []netip.Addr{at(20)}, err: "--address 192.168.100.20 belongs to a VM, an edge or a gateway on clusters/vlan100."},
+		"asked, of other network": {n: n, asked: netip.MustParseAddr("10.0.0.1"), err: "--address 10.0.0.1 is not in 192.168.100.0/24, the CIDR of clusters/vlan100."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

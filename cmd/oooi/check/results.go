@@ -4,8 +4,8 @@
 package check
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -25,6 +25,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // checkVersion is the version of the checks as JSON. Fields are only added within a version.
@@ -46,10 +47,12 @@ type checks struct {
 type checked struct {
 	Name    string  `json:"name"`
 	Verdict outcome `json:"verdict"`
-	// Why is empty if the verdict is ok. It has the fix.
+	// Why is empty if there is nothing to say. It has the fix.
 	Why string `json:"why,omitempty"`
 	// Page has the fix in full. Empty: there is none.
 	Page string `json:"page,omitempty"`
+	// Problems are what Why tells.
+	Problems problem.Problems `json:"problems,omitempty"`
 	// aside: if it is unknown, that does not decide the exit code.
 	aside bool
 }
@@ -75,24 +78,74 @@ func (c checked) String() string {
 	return out
 }
 
+// lineOf is the line about what was found. The worst problem comes first, and decides its verdict.
+func lineOf(name string, found problem.Problems) checked {
+	c := checked{Name: name, Verdict: fine, Problems: found.BySeverity()}
+	var texts []string
+	for i, p := range c.Problems {
+		texts = append(texts, explain.Problem(p).String())
+		if i == 0 {
+			c.Verdict = verdictOf(p.Severity)
+		}
+		if i == 0 && c.Verdict != fine {
+			c.Page = command.ProblemsPage + "#" + strings.ToLower(string(p.Reason))
+		}
+	}
+	c.Why = strings.Join(texts, " ")
+	return c
+}
+
+// asideIf is c, which does not decide the exit code if it is unknown and aside.
+func (c checked) asideIf(aside bool) checked {
+	c.aside = aside && c.Verdict == unsure
+	return c
+}
+
+// verdictOf is what a problem of a severity means. Waiting is no finding: HyperShift publishes what a plan waits for.
+func verdictOf(s problem.Severity) outcome {
+	switch s {
+	case problem.SeverityError:
+		return failure
+	case problem.SeverityWarning:
+		return warning
+	case problem.SeverityInfo, problem.SeverityWaiting:
+		return fine
+	}
+	return unsure // Also of a newer version.
+}
+
+// found is one problem, as a list.
+func found(c problem.Cause, args problem.Args) problem.Problems {
+	return problem.Problems{problem.New(c, problem.Subject{}, args)}
+}
+
+// about is one problem of an object.
+func about(c problem.Cause, kind, namespace, name string, args problem.Args) problem.Problems {
+	return problem.Problems{problem.New(c, problem.Subject{Kind: kind, Namespace: namespace, Name: name}, args)}
+}
+
+// failed are the arguments of a problem about an error.
+func failed(err error) problem.Args {
+	return problem.Args{"error": strings.TrimSuffix(err.Error(), ".")}
+}
+
 // A neededKind is one that oooi reads.
 type neededKind struct {
 	kind schema.GroupVersionKind
 	// of is what has it, and absent what is missing without it.
-	of, absent string
-	// optional: it is not a failure without.
-	optional bool
-	err      error
+	of     string
+	absent problem.Cause
+	err    error
 }
 
 // neededKinds are read in each management cluster.
 func neededKinds() []neededKind {
 	return []neededKind{
-		{kind: hcp.NewHostedCluster().GroupVersionKind(), of: "HyperShift", absent: "Install HyperShift or multicluster engine first."},
-		{kind: hcp.NodePoolKind(), of: "HyperShift", absent: "Install HyperShift or multicluster engine first."},
-		{kind: hcp.NADKind(), of: "Multus", absent: "Install Multus: it attaches edges and VMs to networks."},
-		{kind: source.KindOf(wire.KubeVirtGroup, "v1", "VirtualMachineInstance"), of: "KubeVirt", absent: "Install KubeVirt or OpenShift Virtualization: nodes run in its VMs. If the API server has other names for its kinds, set --api-rules. If it is set, compare the rules with kubectl api-resources."},
-		{kind: source.KindOf("route.openshift.io", "v1", "Route"), of: "OpenShift", absent: "Routes are unavailable. Publish the control plane by load balancers or node ports.", optional: true},
+		{kind: hcp.NewHostedCluster().GroupVersionKind(), of: "HyperShift", absent: problem.HyperShiftMissing},
+		{kind: hcp.NodePoolKind(), of: "HyperShift", absent: problem.HyperShiftMissing},
+		{kind: hcp.NADKind(), of: "Multus", absent: problem.MultusMissing},
+		{kind: source.KindOf(wire.KubeVirtGroup, "v1", "VirtualMachineInstance"), of: "KubeVirt", absent: problem.KubeVirtMissing},
+		{kind: source.KindOf("route.openshift.io", "v1", "Route"), of: "OpenShift", absent: problem.RoutesMissing},
 	}
 }
 
@@ -107,56 +160,46 @@ type installation struct {
 func installationChecks(f installation) checks {
 	out := checks{Title: "Installation"}
 	for _, k := range f.kinds {
-		c := checked{Name: k.kind.Kind + "s of " + k.of, Verdict: fine}
+		var ps problem.Problems
 		switch {
-		case meta.IsNoMatchError(k.err) && k.optional:
-			c.Why = "The cluster has none. " + k.absent
 		case meta.IsNoMatchError(k.err):
-			c.Verdict, c.Why, c.Page = failure, "The cluster does not have this kind. "+k.absent, command.Docs+"install.md"
+			ps = found(k.absent, nil)
 		case k.err != nil && !apierrors.IsForbidden(k.err): // Without a right, the kind is there.
-			c.Verdict, c.Why = unsure, k.err.Error()+"."
+			ps = found(problem.Unread, failed(k.err))
 		}
-		out.Checks = append(out.Checks, c)
+		out.Checks = append(out.Checks, lineOf(k.kind.Kind+"s of "+k.of, ps))
 	}
-	out.Checks = append(out.Checks, operatorCheck(f))
+	out.Checks = append(out.Checks, lineOf("operator", operatorProblems(f)))
 	if d, ok := f.operator(); ok {
 		out.Checks = append(out.Checks, imagesCheck(d))
 	}
-	return checks{out.Title, append(out.Checks, policyCheck(f))}
+	out.Checks = append(out.Checks, lineOf("admission policies", policyProblems(f)))
+	return out
 }
 
-func operatorCheck(f installation) checked {
-	c := checked{Name: "operator", Verdict: fine}
-	page := command.Docs + "install.md"
+func operatorProblems(f installation) problem.Problems {
 	switch {
 	case f.operatorsErr != nil:
-		c.Verdict, c.Why = unsure, f.operatorsErr.Error()+"."
-		return c
+		return found(problem.Unread, failed(f.operatorsErr))
 	case len(f.operators) == 0:
-		c.Verdict, c.Why, c.Page = failure, "No Deployment has the label app.kubernetes.io/name=oooi. Install oooi.", page
-		return c
+		return found(problem.OperatorMissing, nil)
 	case len(f.operators) > 1:
-		c.Verdict, c.Why, c.Page = warning, fmt.Sprintf("There are %d Deployments of it. Remove all but one.", len(f.operators)), page
-		return c
+		return found(problem.OperatorDuplicated, problem.Args{"count": strconv.Itoa(len(f.operators))})
 	}
 	var d appsv1.Deployment
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(f.operators[0].Object, &d); err != nil {
-		c.Verdict, c.Why = unsure, err.Error()+"."
-		return c
+		return found(problem.Unread, failed(err))
 	}
 	if d.Status.AvailableReplicas == 0 {
-		c.Verdict, c.Page = failure, page
-		c.Why = fmt.Sprintf("Deployment %s/%s has no available pod. Edges keep serving, but no change takes effect. Look at its pods and their logs.", d.Namespace, d.Name)
+		return about(problem.OperatorUnavailable, "Deployment", d.Namespace, d.Name, nil)
 	}
-	return c
+	return nil
 }
 
-// policyCheck: a policy without a binding refuses nothing.
-func policyCheck(f installation) checked {
-	c := checked{Name: "admission policies", Verdict: fine}
+// policyProblems: a policy without a binding refuses nothing.
+func policyProblems(f installation) problem.Problems {
 	if f.policiesErr != nil {
-		c.Verdict, c.Why = unsure, f.policiesErr.Error()+"."
-		return c
+		return found(problem.Unread, failed(f.policiesErr))
 	}
 	bound := map[string]bool{}
 	for _, b := range f.bindings {
@@ -171,11 +214,11 @@ func policyCheck(f installation) checked {
 	}
 	switch {
 	case len(f.policies) == 0:
-		c.Verdict, c.Why, c.Page = warning, "There are none. Invalid annotations are found only after the write, and a stolen token can do more. Apply config/admission.", command.Docs+"security.md"
+		return found(problem.PoliciesMissing, nil)
 	case len(loose) > 0:
-		c.Verdict, c.Why, c.Page = warning, "These have no binding, so they refuse nothing: "+strings.Join(loose, ", ")+". Apply config/admission.", command.Docs+"security.md"
+		return found(problem.PoliciesUnbound, problem.Args{"policies": strings.Join(loose, ", ")})
 	}
-	return c
+	return nil
 }
 
 // clusterFacts are what was read of one hosted cluster.
@@ -196,51 +239,53 @@ type clusterFacts struct {
 // clusterChecks checks f.
 func clusterChecks(f clusterFacts) checks {
 	out := checks{Title: "HostedCluster " + f.name}
-	add := func(name string, v outcome, why, page string) {
-		out.Checks = append(out.Checks, checked{Name: name, Verdict: v, Why: why, Page: page})
-	}
 	if f.read && !f.optedIn {
-		add("opted in", warning, "It does not have the annotation "+settings.Prefix+network.KeyNetwork+", so oooi serves nothing. Set it to auto.", command.Docs+"annotations.md")
+		out.Checks = append(out.Checks, lineOf("opted in", found(problem.NotOptedIn, problem.Args{"annotation": settings.Prefix + network.KeyNetwork})))
 		return out
 	}
 	for _, u := range append(f.unread, f.status.Unread...) {
-		add("what is read", unsure, strings.TrimSuffix(u, ".")+".", "")
+		out.Checks = append(out.Checks, lineOf("what is read", found(problem.Unread, problem.Args{"error": strings.TrimSuffix(u, ".")})))
 	}
 	if f.partial {
-		out.Checks = append(out.Checks, checked{Name: "other hosted clusters", Verdict: unsure, aside: true, Page: command.Docs + "check.md#rights",
-			Why: "You have no right to list HostedClusters, so conflicts with others are not found."})
+		out.Checks = append(out.Checks, lineOf("other hosted clusters", found(problem.OtherClustersUnread, nil)).asideIf(true))
 	}
-	current := f.status.Condition != nil && f.status.Condition.Current.Answer == explain.Yes
 	if f.planned != nil {
 		out.Checks = append(out.Checks, planChecks(*f.planned, len(f.unread) > 0)...)
 	}
 	out.Checks = append(out.Checks, preflightChecks(f.preflight)...)
 	if f.status.Condition == nil {
-		add("running", unsure, "The operator has not reported about this cluster.", "")
+		out.Checks = append(out.Checks, lineOf("running", found(problem.NotReported, nil)))
 		return out
 	}
-	if !current {
-		add("operator's report", warning, f.status.Condition.Current.Why, "")
-	}
-	switch f.status.Boot.Answer {
-	case explain.Yes:
-		add("nodes boot", fine, "", "")
-	case explain.No:
-		add("nodes boot", failure, f.status.Boot.Why, command.Docs+"problems.md")
-	default:
-		add("nodes boot", unsure, f.status.Boot.Why, command.Docs+"problems.md")
-	}
-	for _, p := range f.status.Problems {
-		v, counts := verdictOf(p.Severity)
-		if p.Reason == problem.Paused { // It serves, and a change has no effect.
-			v, counts = warning, true
-		}
-		if counts && current && !f.plans(p.Reason) {
-			add(string(p.Reason), v, p.Text, p.Page)
-		}
-	}
+	out.Checks = append(out.Checks, reportChecks(f)...)
 	for _, n := range f.status.Networks {
 		out.Checks = append(append(out.Checks, networkChecks(n)...), edgeChecks(n)...)
+	}
+	return out
+}
+
+// reportChecks are what the operator reports, in its words.
+func reportChecks(f clusterFacts) (out []checked) {
+	current := f.status.Condition.Current.Answer == explain.Yes
+	if !current {
+		out = append(out, checked{Name: "operator's report", Verdict: warning, Why: f.status.Condition.Current.Why})
+	}
+	boot := checked{Name: "nodes boot", Verdict: fine}
+	if f.status.Boot.Answer != explain.Yes {
+		boot.Verdict, boot.Why, boot.Page = unsure, f.status.Boot.Why, command.ProblemsPage
+	}
+	if f.status.Boot.Answer == explain.No {
+		boot.Verdict = failure
+	}
+	out = append(out, boot)
+	for _, p := range f.status.Problems {
+		v := verdictOf(p.Severity)
+		if p.Reason == problem.Paused { // It serves, and a change has no effect.
+			v = warning
+		}
+		if v != fine && current && !f.plans(p.Reason) {
+			out = append(out, checked{Name: string(p.Reason), Verdict: v, Why: p.Text, Page: p.Page})
+		}
 	}
 	return out
 }
@@ -252,77 +297,89 @@ func (f clusterFacts) plans(r problem.Reason) bool {
 
 // planChecks are the problems of the plan that the operator would make now.
 func planChecks(p plan.Planned, partial bool) (out []checked) {
-	for _, x := range explain.JSON(p.Problems) {
-		v, counts := verdictOf(x.Severity)
-		if !counts {
-			continue
+	for _, x := range p.Problems {
+		c := lineOf(string(x.Reason), problem.Problems{x})
+		if partial && c.Verdict == failure {
+			c.Verdict = unsure // What could not be read may be what it misses.
 		}
-		if partial && v == failure {
-			v = unsure // An object that could not be read may be the one that is missing.
+		if c.Verdict != fine {
+			out = append(out, c)
 		}
-		out = append(out, checked{Name: string(x.Reason), Verdict: v, Why: x.Detail, Page: command.ProblemsPage + "#" + strings.ToLower(string(x.Reason))})
 	}
 	if len(out) == 0 {
-		out = append(out, checked{Name: "plan", Verdict: fine})
+		out = append(out, lineOf("plan", nil))
 	}
 	return out
 }
 
-// verdictOf is what a problem of a severity means. Others are no findings: HyperShift publishes what a plan waits for.
-func verdictOf(s problem.Severity) (v outcome, counts bool) {
-	switch s {
-	case problem.SeverityError:
-		return failure, true
-	case problem.SeverityWarning:
-		return warning, true
+// faultOf is what is known of an edge that is not ready or does not serve.
+func faultOf(e status.Edge) problem.Problems {
+	if e.NotServing == "" {
+		return nil
 	}
-	return fine, false
-}
-
-// whyNotReady says what is known of the edges that are not ready, as further sentences.
-func whyNotReady(n status.Network) (out string) {
-	for _, e := range n.Edges {
-		if e.NotServing != "" {
-			out += fmt.Sprintf(" Edge %d: %s.", e.Number, strings.TrimSuffix(e.NotServing, "."))
-		}
-	}
-	return out
+	return found(problem.EdgeFault, problem.Args{"edge": strconv.Itoa(e.Number), "error": strings.TrimSuffix(e.NotServing, ".")})
 }
 
 // networkChecks checks the edges and the backends of a network that is served.
 func networkChecks(n status.Network) (out []checked) {
-	ready := 0
+	ready, faults := 0, problem.Problems(nil)
 	for _, e := range n.Edges {
 		if e.Ready == explain.Yes {
 			ready++
 		}
+		faults = append(faults, faultOf(e)...)
 	}
-	c := checked{Name: fmt.Sprintf("edges of %s", n.Name), Verdict: fine}
+	var ps problem.Problems
 	switch {
 	case len(n.Edges) == 0 || n.Edges[0].Ready == explain.Unknown:
-		c.Verdict, c.Why = unsure, "It is not known which are ready."
+		ps = found(problem.EdgesReadyUnknown, nil)
 	case ready == 0:
-		c.Verdict, c.Why, c.Page = failure, "None is ready."+whyNotReady(n), command.Docs+"alerts.md#oooinoedge"
+		ps = append(found(problem.NoEdgeReady, nil), faults...)
 	case ready < len(n.Edges):
-		c.Verdict, c.Why, c.Page = warning, fmt.Sprintf("%d of %d are ready.", ready, len(n.Edges))+whyNotReady(n), command.ProblemsPage+"#edgeunavailable"
+		ps = append(found(problem.EdgesLeft, problem.Args{"ready": strconv.Itoa(ready), "count": strconv.Itoa(len(n.Edges))}), faults...)
 	}
-	out = append(out, c)
+	out = append(out, lineOf("edges of "+n.Name, ps))
 	if n.Primary && !slices.Contains(n.Services, network.ServiceDHCP) && len(n.Services) > 0 {
-		out = append(out, checked{Name: "DHCP of " + n.Name, Verdict: warning, Page: command.Docs + "annotations.md#values",
-			Why: "Edges run no DHCP server (annotation services). VMs boot only if another DHCP server provides addresses, routes and DNS servers."})
+		out = append(out, lineOf("DHCP of "+n.Name, found(problem.DHCPLeftToOthers, nil)))
 	}
 	for _, t := range append(append([]status.Target{}, n.Endpoints...), n.Hosts...) {
-		switch t.Health {
-		case status.NoFault, string(explain.Unknown):
-		case status.NoEndpoint:
-			c := checked{Name: "backend " + t.Backend, Verdict: warning, Why: "It has no ready pod.", Page: command.ProblemsPage + "#edgeimpaired"}
-			if t.Needed {
-				c.Verdict, c.Why = failure, c.Why+" Nodes need it."
-			}
-			out = append(out, c)
-		default:
-			out = append(out, checked{Name: "backend " + t.Backend, Verdict: warning, Why: t.Health + "."})
+		if ps := backendProblems(t); ps != nil {
+			out = append(out, lineOf("backend "+t.Backend, ps))
 		}
+	}
+	return out
+}
+
+func backendProblems(t status.Target) problem.Problems {
+	switch {
+	case t.Health == status.NoFault, t.Health == string(explain.Unknown):
+		return nil
+	case t.Health == status.NoEndpoint && t.Needed:
+		return found(problem.NeededBackendWithoutPod, nil)
+	case t.Health == status.NoEndpoint:
+		return found(problem.BackendWithoutPod, nil)
+	}
+	return found(problem.BackendFault, problem.Args{"error": t.Health})
+}
+
+// edgeChecks are about what each edge of n that is ready tries itself: it speaks TLS with the API server through its own proxy. Reports
+// of other edges may be old.
+func edgeChecks(n status.Network) (out []checked) {
+	for _, e := range n.Edges {
+		if e.Ready != explain.Yes {
+			continue
+		}
+		var ps problem.Problems
+		switch e.Level {
+		case reported.LevelReaches:
+		case reported.LevelServes:
+			ps = found(problem.EdgeReachesNoAPI, nil)
+		case reported.LevelNothing:
+			ps = append(found(problem.EdgeServesNothing, nil), faultOf(e)...)
+		default:
+			ps = found(problem.EdgeSilent, nil)
+		}
+		out = append(out, lineOf("from edge "+strconv.Itoa(e.Number)+" of "+n.Name, ps))
 	}
 	return out
 }

@@ -1,52 +1,34 @@
-// This file decides what is said about the results of the pod that acts as a VM: what to do, and where that is explained.
+// This file has what the pod that acts as a VM prints, and why it was not tried.
 
 package check
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
-	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A trialPage is what to do about a trial that is not ok, and the page that has it in full.
-type trialPage struct{ fix, page string }
+// An untriedError is a problem that prevents a trial.
+type untriedError struct{ problem problem.Problem }
 
-// trialsPage is about trials of an unknown kind.
-var trialsPage = command.Docs + "check.md#from-the-network"
+func (e untriedError) Error() string { return explain.Problem(e.problem).String() }
 
-var trialPages = map[network.TrialKind]trialPage{
-	network.TrialDHCP:     {"Look for other DHCP servers on the VLAN, and at the leases in oooi status.", command.Docs + "check.md#dhcp"},
-	network.TrialName:     {"Look at the logs of container dns of the edges, and for another host with the address.", command.Docs + "check.md#a-name"},
-	network.TrialTime:     {"Look at the clocks of the nodes that edges run on.", command.Docs + "check.md#the-time"},
-	network.TrialEndpoint: {"Look at the backend's line in oooi status, then at its pods.", command.Docs + "check.md#a-backend"},
-	network.TrialRefused:  {"Look for another host with the address, and restart the edges.", command.Docs + "check.md#what-must-not-answer"},
-	network.TrialIsolated: {"Find the router or the firewall on the VLAN that forwards it.", command.Docs + "check.md#isolation"},
-	network.TrialOwner:    {"Remove the address from that host.", command.Docs + "check.md#a-vip"},
-	network.TrialFailover: {"Look at the logs of container failover of both edges.", command.Docs + "check.md#failover"},
+// untried is the error of a problem.
+func untried(c problem.Cause, args problem.Args) error {
+	return untriedError{problem.New(c, problem.Subject{}, args)}
 }
 
-// lineOf is the line about one result.
-func lineOf(r network.TrialResult) checked {
-	c := checked{Name: r.Name, Verdict: outcome(r.Verdict), Why: r.Why, aside: r.Aside}
-	page, known := trialPages[r.Kind]
-	if !known {
-		page.page = trialsPage
+// whyUntried is the problem of an error.
+func whyUntried(err error) problem.Problems {
+	if e := (untriedError{}); errors.As(err, &e) {
+		return problem.Problems{e.problem}
 	}
-	switch c.Verdict {
-	case fine:
-		return c
-	case warning, failure:
-		if page.fix != "" {
-			c.Why += " " + page.fix
-		}
-	default:
-		c.Verdict = unsure // Also of a newer version.
-	}
-	c.Page = page.page
-	return c
+	return found(problem.Unread, failed(err))
 }
 
 // readTrials reads what the pod printed.
@@ -58,10 +40,10 @@ func readTrials(text []byte) (out []checked, err error) {
 		}
 	}
 	if len(results) == 0 {
-		return nil, fmt.Errorf("the pod printed no results: %.200q", text)
+		return nil, untried(problem.TrialWithoutResults, problem.Args{"log": fmt.Sprintf("%.200q", text)})
 	}
 	for _, r := range results {
-		out = append(out, lineOf(r))
+		out = append(out, lineOf(r.Name, r.Problems).asideIf(r.Aside))
 	}
 	return out, nil
 }

@@ -1,0 +1,121 @@
+// This file declares the problems of one topic: what `oooi check` finds before an edge runs, and what edges report of themselves.
+
+package problem
+
+// refusedPods begins the message about pods that the API server refuses.
+const refusedPods = "The API server refuses them in namespace {namespace}: {error}."
+
+// What all hosted clusters need.
+var (
+	HyperShiftMissing = declare("HyperShiftMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityError,
+		What: "The cluster does not have this kind.", Fix: "Install HyperShift or multicluster engine first."})
+	MultusMissing = declare("MultusMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityError,
+		What: "The cluster does not have this kind.", Fix: "Install Multus: it attaches edges and VMs to networks."})
+	KubeVirtMissing = declare("KubeVirtMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityError,
+		What: "The cluster does not have this kind.",
+		Fix: "Install KubeVirt or OpenShift Virtualization: nodes run in its VMs. If the API server has other names for its kinds, set " +
+			"--api-rules. If it is set, compare the rules with kubectl api-resources."})
+	RoutesMissing = declare("RoutesMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityInfo,
+		What: "The cluster has none.", Effect: "Routes are unavailable.", Fix: "Publish the control plane by load balancers or node ports."})
+	OperatorMissing = declare("OperatorMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityError,
+		What: "No Deployment has the label app.kubernetes.io/name=oooi.", Fix: "Install oooi."})
+	OperatorDuplicated = declare("OperatorDuplicated", Entry{Reason: InstallationIncomplete, Severity: SeverityWarning,
+		What: "There are {count} Deployments of it.", Fix: "Remove all but one."})
+	OperatorUnavailable = declare("OperatorUnavailable", Entry{Reason: InstallationIncomplete, Severity: SeverityError, Subject: "Deployment",
+		What: "{subject} has no available pod.", Effect: "Edges keep serving, but no change takes effect.", Fix: "Look at its pods and their logs."})
+	OperatorNeverLed = declare("OperatorNeverLed", Entry{Reason: InstallationIncomplete, Severity: SeverityError, Subject: "Lease",
+		What: "No pod of the operator is the leader: {subject} does not exist.", Effect: "No change takes effect.",
+		Fix: "Look at its logs. It does not reach the API server, or has no right to write that Lease."})
+	OperatorNotLeading = declare("OperatorNotLeading", Entry{Reason: InstallationIncomplete, Severity: SeverityError, Subject: "Lease",
+		What: "No pod of the operator is the leader: {subject} is not renewed.", Effect: "No change takes effect.", Fix: "Look at its pods and their logs."})
+	OperatorRightsMissing = declare("OperatorRightsMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityError,
+		What: "Its ServiceAccount may not: {rights}.", Fix: "Apply config/rbac, or let the Operator Lifecycle Manager install the version again."})
+	PoliciesMissing = declare("PoliciesMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityWarning,
+		What: "There are none.", Effect: "Invalid annotations are found only after the write, and a stolen token can do more.", Fix: "Apply config/admission."})
+	PoliciesUnbound = declare("PoliciesUnbound", Entry{Reason: InstallationIncomplete, Severity: SeverityWarning,
+		What: "These have no binding, so they refuse nothing: {policies}.", Fix: "Apply config/admission."})
+	EdgeImageUnset = declare("EdgeImageUnset", Entry{Reason: InstallationIncomplete, Severity: SeverityError, Subject: "Deployment",
+		What: "{subject} does not set {variable}, so the operator does not start.", Fix: "Set {variable} in its environment."})
+	EdgeImageInvalid = declare("EdgeImageInvalid", Entry{Reason: InstallationIncomplete, Severity: SeverityError, Subject: "Deployment",
+		What: "{variable} of {subject} is {image}, which is not an image name.", Fix: "Correct it."})
+	EdgeImageMoves = declare("EdgeImageMoves", Entry{Reason: InstallationIncomplete, Severity: SeverityWarning,
+		What: "{images}: the tag can move to another image.", Effect: "Nodes can run different images.", Fix: "Use a version or a digest."})
+	EdgeImageReferred = declare("EdgeImageReferred", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown, Subject: "Deployment",
+		What: "{subject} takes {variables} from another object, which is not read."})
+	NotOptedIn = declare("NotOptedIn", Entry{Reason: InstallationIncomplete, Severity: SeverityWarning,
+		What: "It does not have the annotation {annotation}, so oooi serves nothing.", Fix: "Set it to auto."})
+)
+
+// What would prevent the first edge.
+var (
+	EdgePodWarned = declare("EdgePodWarned", Entry{Reason: EdgesCannotStart, Severity: SeverityWarning,
+		What: "The API server accepts them in namespace {namespace}, and warns: {warnings}.", Fix: "Find the policy or the label of the namespace that warns."})
+	EdgePodInsecure = declare("EdgePodInsecure", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
+		What: refusedPods, Fix: "Edges comply with Pod Security level restricted: find the webhook or the policy that changes them."})
+	EdgePodWithoutSCC = declare("EdgePodWithoutSCC", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
+		What: refusedPods, Fix: "Edges require the SCC restricted-v2: allow it for ServiceAccounts of this namespace."})
+	EdgePodOverQuota = declare("EdgePodOverQuota", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
+		What: refusedPods, Fix: "Raise that quota."})
+	EdgePodOverLimit = declare("EdgePodOverLimit", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
+		What: refusedPods, Fix: "Raise that quota or limit."})
+	EdgePodDenied = declare("EdgePodDenied", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
+		What: refusedPods, Fix: "Exempt pods of edges from it, or change it."})
+	EdgePodWebhookDown = declare("EdgePodWebhookDown", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
+		What: refusedPods, Fix: "Repair the server of that webhook, exempt edges from it, or set its failurePolicy to Ignore."})
+	EdgePodOtherImages = declare("EdgePodOtherImages", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
+		What: refusedPods + " The images of edges are unknown, so the dry run used others. They may be the cause.",
+		Fix:  "Check again when the operator names the images."})
+	EdgePodUnjudged = declare("EdgePodUnjudged", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
+		What: "It is unknown whether the API server accepts them in namespace {namespace}: {error}."})
+	EdgePodRightMissing = declare("EdgePodRightMissing", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
+		What: "You have no right to create pods in namespace {namespace}, so it is unknown whether the API server accepts them."})
+	NodesExcluded = declare("NodesExcluded", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
+		What: "No node may run an edge: {nodes}.", Fix: "Change annotation edge-node-selector, the labels of nodes, or their taints."})
+	NodesFull = declare("NodesFull", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
+		What: "No node has room for an edge, which requests {requests}: {nodes}.", Fix: "Free some, or add a node."})
+	NodesTooFew = declare("NodesTooFew", Entry{Reason: EdgesCannotStart, Severity: SeverityWarning,
+		What: "Only node {node} has room for an edge, but the network has {count}.", Effect: "If this node fails, VMs lose service.",
+		Fix: "Add a node, or set annotation edges to 1."})
+	NodesWithoutRoom = declare("NodesWithoutRoom", Entry{Reason: EdgesCannotStart, Severity: SeverityInfo,
+		What: "Others lack room: {nodes}."})
+	NodesUnread = declare("NodesUnread", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
+		What: "Nodes cannot be read: {error}."})
+	PodsUnread = declare("PodsUnread", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
+		What: "Pods of all namespaces cannot be read, so the free resources of {count} nodes are unknown: {error}."})
+	ImageNotPulled = declare("ImageNotPulled", Entry{Reason: EdgesCannotStart, Severity: SeverityWarning,
+		What: "The kubelet cannot pull {image}: {error}.", Effect: "An edge that moves there does not start.",
+		Fix: "Look at the registry, its mirror and the pull secret."})
+	MTUExceedsEdge = declare("MTUExceedsEdge", Entry{Reason: AnnotationInvalid, Severity: SeverityWarning,
+		What: "DHCP advertises {mtu} bytes, but the interface of edge {edge} has {link}.", Effect: "Larger packets are lost.",
+		Fix: "Set annotation mtu to {least}, or raise mtu in the NetworkAttachmentDefinition and on the VLAN. Then restart the VMs."})
+	MTUExceedsNewNAD = declare("MTUExceedsNewNAD", Entry{Reason: AnnotationInvalid, Severity: SeverityWarning,
+		What: "DHCP advertises {mtu} bytes, but the NetworkAttachmentDefinition has {link}.", Effect: "Larger packets are lost.",
+		Fix: "Set annotation mtu to {least}, or raise mtu in the NetworkAttachmentDefinition and on the VLAN. Then restart the VMs."})
+)
+
+// What edges and the operator report.
+var (
+	Unread              = declare("Unread", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown, What: "{error}."})
+	OtherClustersUnread = declare("OtherClustersUnread", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
+		What: "You have no right to list HostedClusters, so conflicts with others are not found."})
+	NotReported = declare("NotReported", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
+		What: "The operator has not reported about this cluster."})
+	EdgesReadyUnknown = declare("EdgesReadyUnknown", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown, What: "It is not known which are ready."})
+	NoEdgeReady       = declare("NoEdgeReady", Entry{Reason: EdgeNotReady, Severity: SeverityError, What: "None is ready.", Fix: "Check their pods."})
+	EdgesLeft         = declare("EdgesLeft", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, What: "{ready} of {count} are ready.", Fix: "Check the pods of the others."})
+	EdgeFault         = declare("EdgeFault", Entry{Reason: EdgeUnavailable, Severity: SeverityInfo, What: "Edge {edge}: {error}."})
+	DHCPLeftToOthers  = declare("DHCPLeftToOthers", Entry{Reason: ServedByOthers, Severity: SeverityWarning,
+		What:   "Edges run no DHCP server (annotation services).",
+		Effect: "VMs boot only if another DHCP server provides addresses, routes and DNS servers.",
+		Fix:    "Make sure that it runs, or add dhcp to annotation services."})
+	BackendWithoutPod       = declare("BackendWithoutPod", Entry{Reason: EdgeImpaired, Severity: SeverityWarning, What: "It has no ready pod.", Fix: "Look at its pods."})
+	NeededBackendWithoutPod = declare("NeededBackendWithoutPod", Entry{Reason: EdgeImpaired, Severity: SeverityError,
+		What: "It has no ready pod.", Effect: "Nodes need it.", Fix: "Look at its pods in the control plane namespace."})
+	BackendFault     = declare("BackendFault", Entry{Reason: EdgeImpaired, Severity: SeverityWarning, What: "{error}.", Fix: "Look at the backends in oooi status."})
+	EdgeReachesNoAPI = declare("EdgeReachesNoAPI", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
+		What: "It serves, but no API server answers through its proxy.", Fix: "Look at the backends in oooi status, and at the pod network of its node."})
+	EdgeServesNothing = declare("EdgeServesNothing", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
+		What: "Its servers do not answer VMs.", Fix: "Look at the logs of its containers."})
+	EdgeSilent = declare("EdgeSilent", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
+		What: "It has not reported recently what it reaches.", Fix: "Look at the log of its container failover."})
+)
