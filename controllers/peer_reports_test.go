@@ -196,7 +196,7 @@ func TestReportedByEdges(t *testing.T) {
 		"a loose kernel": {[]reported.Report{one(reported.Report{Level: reported.LevelReaches, Believes: reported.KernelCauses()}), two(reaches)}, nil, []string{
 			"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 does not verify source addresses",
 			"Warning SourcesUnverified: Edge 1 accepts IPv6 packets from network clusters/vlan100",
-			"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 takes ICMP redirects",
+			"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 accepts ICMP redirects",
 			"Warning RogueRouter: A host on network clusters/vlan100 acts as an IPv6 router",
 			"Warning EdgeImpaired: The kernel of edge 1 of network clusters/vlan100 lacks a route to a network of annotation client-networks"}},
 		"while edges are rolled": {[]reported.Report{one(differ), two(differ)}, func(w *gather.World) { setEdge(w, first, older) }, nil},

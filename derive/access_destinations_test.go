@@ -169,7 +169,7 @@ func TestAccessOfNothing(t *testing.T) {
 	in := opening()
 	in.Access.Namespaces, in.Access.Accounts = []string{"a"}, []string{"a/b"}
 	plan, problems := derived(in)
-	g.Expect(plan.OpensAccess()).To(BeFalse())
+	g.Expect(opensAccess(plan)).To(BeFalse())
 	g.Expect(string(plan.JSON())).NotTo(ContainSubstring("access"))
 	g.Expect(accessCauses(problems)).To(Equal([]problem.Cause{problem.AccessSettingUnused, problem.AccessSettingUnused}))
 }
@@ -182,7 +182,7 @@ func TestAccessOfAnUnservedNetwork(t *testing.T) {
 	waiting.CIDR = netip.Prefix{}
 	in.Networks = append(in.Networks, waiting)
 	plan, problems := derived(in)
-	g.Expect(plan.OpensAccess()).To(BeFalse())
+	g.Expect(opensAccess(plan)).To(BeFalse())
 	g.Expect(accessCauses(problems)).To(BeEmpty())
 }
 
@@ -196,7 +196,7 @@ func TestAccessClosesWithTheAnnotation(t *testing.T) {
 	in.Wanted, in.Networks = []string{open.Networks[0].Name}, nil
 	closed, _ := after(in, open)
 	g.Expect(closed.Networks).To(HaveLen(1))
-	g.Expect(closed.OpensAccess()).To(BeFalse())
+	g.Expect(opensAccess(closed)).To(BeFalse())
 }
 
 // TestAccessWithoutAnEntry: if no entry can be opened, edges keep the access proxy, which opens nothing. So neither the mistake nor its

@@ -161,7 +161,7 @@ func TestLoadBalancersOpenNothingElse(t *testing.T) {
 	plan, _ := derived(in)
 	a := plan.Networks[0].Access
 	g.Expect(plan.Validate()).To(Succeed())
-	g.Expect(plan.OpensAccess()).To(BeFalse())
+	g.Expect(opensAccess(plan)).To(BeFalse())
 	g.Expect(a.Port).To(BeZero())
 	g.Expect(a.Runs()).To(BeTrue())
 	g.Expect(a.Balanced()).To(BeEmpty())

@@ -10,7 +10,7 @@
 //   - stable: later additions move no address, and addresses in use never move
 //   - idempotent: with its own plan in force, it decides the same plan
 //   - valid: without an Error, Plan.Validate finds nothing
-//   - the plan round-trips through JSON, and plans of earlier formats are read
+//   - the plan round-trips through JSON
 //   - self-contained: a server needs the plan and nothing else to start
 package derive
 
@@ -150,7 +150,7 @@ func moveCIDRs(in served.Input) outcome {
 // newNetworks makes the networks that in requests. A secondary network with an Error is left
 // out, and the others are served.
 func newNetworks(in served.Input) outcome {
-	out := outcome{plan: network.Plan{Version: network.CurrentPlanVersion, Cluster: in.Cluster, Endpoints: served.SortedEndpoints(in.Endpoints), Networks: []network.Network{}}}
+	out := outcome{plan: network.Plan{Version: network.CurrentPlanVersion, Cluster: in.Cluster, Endpoints: network.SortedEndpoints(in.Endpoints), Networks: []network.Network{}}}
 	for _, s := range sortedRequests(in.Networks) {
 		name := s.Attachment.NetworkName()
 		if slices.Contains(in.LeftOut, name) {
@@ -188,7 +188,7 @@ func newNetworks(in served.Input) outcome {
 func sortedRequests(in []network.NetworkRequest) []network.NetworkRequest {
 	out := slices.Clone(in)
 	slices.SortFunc(out, func(a, b network.NetworkRequest) int {
-		return cmp.Or(served.TrueFirst(a.Primary, b.Primary), cmp.Compare(a.Attachment.String(), b.Attachment.String()))
+		return cmp.Or(network.TrueFirst(a.Primary, b.Primary), cmp.Compare(a.Attachment.String(), b.Attachment.String()))
 	})
 	return out
 }

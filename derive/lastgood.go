@@ -110,13 +110,13 @@ func retain(p network.Plan, last network.Plan, wanted []string) network.Plan {
 	})
 	out.Networks = append(out.Networks, kept...)
 	slices.SortFunc(out.Networks, func(a, b network.Network) int {
-		return cmp.Or(served.TrueFirst(a.Primary, b.Primary), cmp.Compare(a.Attachment.String(), b.Attachment.String()))
+		return cmp.Or(network.TrueFirst(a.Primary, b.Primary), cmp.Compare(a.Attachment.String(), b.Attachment.String()))
 	})
 	return out
 }
 
 // displacedBy returns a problem for each network of p that is left out of kept, the
-// result of p.retain, because another NAD of the same network runs.
+// result of retain, because another NAD of the same network runs.
 func displacedBy(p network.Plan, kept network.Plan) problem.Problems {
 	var ps problem.Problems
 	for _, x := range p.Networks {

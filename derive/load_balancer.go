@@ -1,6 +1,6 @@
-// This file decides on which networks the hosted cluster's own load balancer answers for its
-// ingress. There its names resolve to it. Edges listen for the ingress at the service VIP on
-// every network, so that clients that know that address keep it.
+// This file decides whether the hosted cluster's own load balancer answers for its ingress. On networks where it does
+// (network.HasLoadBalancer), its names resolve to it. Edges listen for the ingress at the service VIP on every network, so
+// that clients that know that address keep it.
 //
 // A user of the hosted cluster may choose the address of the load balancer. An address that another host
 // has is not used: names resolve to the service VIP.

@@ -2,6 +2,7 @@ package derive_test
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -37,4 +38,9 @@ func TestAppsAtEdgeAddress(t *testing.T) {
 			g.Expect(p.Networks[0].DNS.Views[0].Records == nil).To(Equal(ours))
 		})
 	}
+}
+
+// opensAccess reports whether edges of p let pods of the management cluster in. Load balancers do not count.
+func opensAccess(p network.Plan) bool {
+	return slices.ContainsFunc(p.Networks, func(n network.Network) bool { return n.Access.Opens() })
 }

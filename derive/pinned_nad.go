@@ -33,8 +33,7 @@ func changedFrom(a network.Attachment, was network.Attachment) bool {
 	return movedFrom(a, was) || a.Kind != was.Kind || a.MTU != was.MTU || !SameConfig(a.ConfigHash, was.ConfigHash)
 }
 
-// movedFrom reports whether a is another layer-2 network than was. A plan of an earlier
-// format does not name its own.
+// movedFrom reports whether a is another layer-2 network than was. Layer2 is empty if it is unknown.
 func movedFrom(a network.Attachment, was network.Attachment) bool {
 	return was.Layer2 != "" && a.Layer2 != was.Layer2
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cldmnky/oooi/derive/served"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -43,7 +42,7 @@ func ownNames(r network.Request) []string {
 			names = append(names, record.Name)
 		}
 	}
-	return served.Lowered(names)
+	return network.Lowered(names)
 }
 
 // podRecords returns one record for each published name that leads to a ClusterIP at all its
@@ -52,8 +51,8 @@ func ownNames(r network.Request) []string {
 func podRecords(endpoints []network.Endpoint, own []string) []network.Record {
 	at := map[string]netip.Addr{}
 	hyperShifts := map[string]bool{}
-	for _, e := range served.SortedEndpoints(endpoints) {
-		for _, name := range served.Lowered(e.Hosts) {
+	for _, e := range network.SortedEndpoints(endpoints) {
+		for _, name := range network.Lowered(e.Hosts) {
 			if e.Origin != network.OriginHyperShift && hyperShifts[name] {
 				continue
 			}

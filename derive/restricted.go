@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/cldmnky/oooi/derive/served"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -23,13 +22,13 @@ func Restricted(p network.Plan, reserved []network.ReservedDestination, permitte
 			return b.Kind == network.BackendExternal && !(permitted.Host(b.Host) && permitted.Port(b.Port))
 		})
 		reach := n.Reach()
-		n.DNS.Upstreams.Servers = served.Without(n.DNS.Upstreams.Servers, func(s netip.AddrPort) bool {
+		n.DNS.Upstreams.Servers = network.Without(n.DNS.Upstreams.Servers, func(s netip.AddrPort) bool {
 			return reach.FromEdge(s.Addr()) == network.ThroughPods && !permitted.Upstream(s.Addr())
 		})
 		if dialsForVMs(n) {
 			n.ReservedDestinations = network.MergedPrefixes(slices.Concat(n.ReservedDestinations, places))
 		}
-		n.PermittedDestinations = served.Without(n.PermittedDestinations, func(p netip.Prefix) bool {
+		n.PermittedDestinations = network.Without(n.PermittedDestinations, func(p netip.Prefix) bool {
 			return !slices.ContainsFunc(destinations, func(x netip.Prefix) bool { return x.Overlaps(p) && x.Bits() <= p.Bits() })
 		})
 		out.Networks[i] = n
@@ -44,15 +43,15 @@ func withoutBackends(n network.Network, drop func(network.Backend) bool) network
 	for _, b := range n.Backends {
 		dropped[b.Name] = drop(b)
 	}
-	n.Backends = served.Without(n.Backends, drop)
+	n.Backends = network.Without(n.Backends, drop)
 	listeners := slices.Clone(n.Listeners)
 	for i := range listeners {
 		l := &listeners[i]
-		l.Forwards = served.Without(l.Forwards, func(f network.Forward) bool { return dropped[f.Backend] })
+		l.Forwards = network.Without(l.Forwards, func(f network.Forward) bool { return dropped[f.Backend] })
 		if dropped[l.Default] {
 			l.Default = ""
 		}
 	}
-	n.Listeners = served.Without(listeners, func(l network.Listener) bool { return l.Default == "" && len(l.Forwards) == 0 })
+	n.Listeners = network.Without(listeners, func(l network.Listener) bool { return l.Default == "" && len(l.Forwards) == 0 })
 	return n
 }

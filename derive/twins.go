@@ -30,11 +30,11 @@ func givesWay(in served.Input, s network.NetworkRequest) (twin network.NetworkRe
 func compareTwins(in served.Input, a, b network.NetworkRequest) int {
 	inUse := func(s network.NetworkRequest) bool { return slices.Contains(in.InUse, s.Attachment.NetworkName()) }
 	return cmp.Or(
-		served.TrueFirst(runsOn(in, a), runsOn(in, b)),
-		served.TrueFirst(inUse(a), inUse(b)),
-		served.TrueFirst(a.Primary, b.Primary),
-		served.TrueFirst(a.CIDR.IsValid(), b.CIDR.IsValid()),
-		served.TrueFirst(slices.Contains(b.OlderTwins, a.Attachment.String()), slices.Contains(a.OlderTwins, b.Attachment.String())),
+		network.TrueFirst(runsOn(in, a), runsOn(in, b)),
+		network.TrueFirst(inUse(a), inUse(b)),
+		network.TrueFirst(a.Primary, b.Primary),
+		network.TrueFirst(a.CIDR.IsValid(), b.CIDR.IsValid()),
+		network.TrueFirst(slices.Contains(b.OlderTwins, a.Attachment.String()), slices.Contains(a.OlderTwins, b.Attachment.String())),
 		strings.Compare(a.Attachment.String(), b.Attachment.String()))
 }
 

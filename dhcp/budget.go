@@ -64,7 +64,7 @@ func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdi
 		return v.Instead(reply.DeclineIgnored), ""
 	case cost == 0 || holds && reply.Uses(request):
 		return v, ""
-	// Adopting the address that a VM uses is not a new lease: another message released it, and paid.
+	// Adopting the address that a VM uses is not a new lease: its release was another message, which was counted.
 	case v.VM != "" && v.Outcome == reply.Granted && reply.Uses(request):
 		return v, ""
 	case newcomer && s.UnknownClients.TokensAt(now) < 1:

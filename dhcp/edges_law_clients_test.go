@@ -70,8 +70,8 @@ func (s *schedule) takes(c *lawClient, answers []lawAnswer, bound bool) bool {
 	return true
 }
 
-// outlived reports whether an edge that is cut off granted a lease that its client has released at the peer since, to
-// get another one with a shorter lease time. The edge cannot know that, and the laws do not hold then.
+// outlived reports whether an edge that is cut off still honors a lease that its client has released at the peer since. There,
+// the client got another one with a shorter lease time. The edge cannot know that, and the laws do not hold then.
 func (s *schedule) outlived(v lawAnswer) bool {
 	known, _ := v.by.store.At(v.Address)
 	now := s.api.objects[v.Address]

@@ -196,7 +196,7 @@ func (v view) gets() []row {
 	for _, r := range d.Reservations {
 		rows = append(rows, row{"", fmt.Sprintf("%s reserved for %s", r.Address, r.MAC)})
 	}
-	rows = append(rows, row{"lease time", plain(time.Duration(d.LeaseTime)) + v.from("lease-time")}, row{"unknown clients", v.unknownClients()})
+	rows = append(rows, row{"lease time", plain(time.Duration(d.LeaseTime)) + v.from(network.KeyLeaseTime)}, row{"unknown clients", v.unknownClients()})
 	if d.Router.IsValid() {
 		router := d.Router.String() + ", the next-hop VIP: the network is isolated (default)"
 		if d.Router != v.n.NextHopVIP {
@@ -224,7 +224,7 @@ func (v view) options() []row {
 		rows = append(rows, row{"DNS server", server})
 	}
 	if len(d.SearchDomains) > 0 {
-		rows = append(rows, row{"search domains", strings.Join(d.SearchDomains, ", ") + v.from("search-domains")})
+		rows = append(rows, row{"search domains", strings.Join(d.SearchDomains, ", ") + v.from(network.KeySearchDomains)})
 	}
 	if d.MTU != 0 {
 		from := v.from(network.KeyMTU)
@@ -256,9 +256,9 @@ func (v view) unknownClients() string {
 	kept, most := d.ReservedForVMs, v.MaxVMs[v.n.Name]
 	switch {
 	case d.IgnoreUnknownClients:
-		return "get no answer" + v.from("unknown-clients")
+		return "get no answer" + v.from(network.KeyUnknownClients)
 	case kept == 0:
-		return "are served" + v.from("unknown-clients")
+		return "are served" + v.from(network.KeyUnknownClients)
 	case kept < most:
 		return fmt.Sprintf("get no address: all %d are reserved for VMs of this cluster, which may need %d", kept, most)
 	case size > 0 && size < kept:

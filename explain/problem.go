@@ -1,7 +1,7 @@
 // This file renders problems: a Message says what happened, what it means, and
-// what to do. The catalogue in package network has a template for each network.Cause.
+// what to do. Package problem has a template for each cause.
 
-// Package explain has the words for people: what network decides is data, and
+// Package explain has the words for people: what package derive decides is data, and
 // becomes text here, once, for conditions, events, plans and documentation.
 package explain
 

@@ -248,7 +248,7 @@ func (s Status) withSharing(ps problem.Problems) (out []ReportProblem) {
 		shared := func(severity problem.Severity, others []string, text string) ReportProblem {
 			name := n.Attachment.String()
 			return ReportProblem{
-				problem.Problem{Reason: problem.NetworkShared, Severity: severity, Subject: problem.Subject{Kind: "Network", Name: name}, Keys: []string{"unknown-clients"}},
+				problem.Problem{Reason: problem.NetworkShared, Severity: severity, Subject: problem.Subject{Kind: "Network", Name: name}, Keys: []string{network.KeyUnknownClients}},
 				fmt.Sprintf("HostedCluster %s uses network %s, too%s", strings.Join(others, ", "), name, text)}
 		}
 		switch {

@@ -1,5 +1,5 @@
 // This file reads the number of edges, and the placement that the objects of a
-// hosted cluster request. Package network decides the final placement.
+// hosted cluster request. Package derive decides the final placement.
 
 package hcp
 

@@ -1,5 +1,5 @@
 // This file translates the objects of one hosted cluster into the request and
-// the facts that package network derives a plan from.
+// the facts that package derive makes a plan of.
 
 package hcp
 

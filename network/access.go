@@ -87,16 +87,11 @@ const longestService = 63
 
 // PortsOfEdges are the ports that a pod of an edge has on the pod network already.
 func PortsOfEdges() map[uint16]string {
-	return map[uint16]string{AccessPort: "HTTP CONNECT", MetricsPort: "metrics", 8053: "DNS for pods", 7788: "heartbeats"}
+	return map[uint16]string{AccessPort: "HTTP CONNECT", MetricsPort: "metrics", PodDNSPort: "DNS for pods", HeartbeatPort: "heartbeats"}
 }
 
 // Opens reports whether callers of HTTP CONNECT or of ports of oooi's own Services reach anything through a.
 func (a Access) Opens() bool { return len(a.Destinations) > 0 }
-
-// OpensAccess reports whether edges of p let pods of the management cluster in. Load balancers do not count.
-func (p Plan) OpensAccess() bool {
-	return slices.ContainsFunc(p.Networks, func(n Network) bool { return n.Access.Opens() })
-}
 
 // AccessService is the name of the Service that leads to the access of the network at i:
 // "oooi-access" on the first network that VMs boot from, else the network's name follows.

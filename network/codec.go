@@ -1,4 +1,4 @@
-// This file reads stored plans.
+// This file reads stored plans, and makes names of a network: a part of object names, and a hash.
 
 package network
 

@@ -1,4 +1,4 @@
-// This file holds DHCP: the pool and the options of a network.
+// This file holds DHCP, the pool and the options of a network, and well-known ports.
 
 package network
 
@@ -118,6 +118,13 @@ const PortHTTP = 80
 
 // MetricsPort is the TCP port of the metrics of an edge, on the pod network's device.
 const MetricsPort = 9753
+
+// HeartbeatPort is the UDP port of heartbeats between edges. PodDNSPort is where edges answer pods of the management cluster,
+// on the pod network.
+const (
+	HeartbeatPort = 7788
+	PodDNSPort    = 8053
+)
 
 // TimeServers are what DHCP sends as option 42: what the user set, otherwise the service VIP if edges
 // run NTP. The plan does not store that default: an edge of a release without NTP reads the plan, too,

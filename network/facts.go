@@ -4,8 +4,10 @@
 package network
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -54,6 +56,8 @@ type ReservedDestination struct {
 	// What it is, for messages: "the resolver", "node worker-1".
 	What   string       `json:"what"`
 	Prefix netip.Prefix `json:"prefix"`
+	// OfServices is true for the network of the management cluster's Services.
+	OfServices bool `json:"-"`
 	// Node is true for the address of a management node, which HyperShift may publish.
 	Node bool `json:"node,omitempty"`
 	// Required is true if edges or nodes must reach it, so that no network may have the same
@@ -191,4 +195,49 @@ func (e Endpoint) ClusterIP() netip.Addr {
 		return netip.Addr{}
 	}
 	return e.Backend.ClusterIP
+}
+
+// SortedEndpoints orders by origin and name. The order in which objects were listed has
+// no effect.
+func SortedEndpoints(in []Endpoint) []Endpoint {
+	order := []Origin{OriginHyperShift, OriginService, OriginApps, OriginRegistry}
+	out := slices.Clone(in)
+	slices.SortFunc(out, func(a, b Endpoint) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(order, a.Origin), slices.Index(order, b.Origin)),
+			cmp.Compare(a.Name, b.Name), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Backend.Name, b.Backend.Name))
+	})
+	return out
+}
+
+// Lowered returns host names in lower case without trailing dot, sorted, each once.
+func Lowered(hosts []string) []string {
+	var out []string
+	for _, h := range hosts {
+		out = append(out, strings.ToLower(strings.TrimSuffix(h, ".")))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// TrueFirst compares a and b so that true comes before false.
+func TrueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// Without returns the elements of all that drop does not select. None: nil.
+func Without[T any](all []T, drop func(T) bool) []T {
+	var out []T
+	for _, x := range all {
+		if !drop(x) {
+			out = append(out, x)
+		}
+	}
+	return out
 }

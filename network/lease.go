@@ -1,5 +1,5 @@
 // This file holds Lease, the stored state of an assigned address, and the rules of its
-// expiry. It never reads a clock.
+// expiry. It never reads a clock. It also shortens names of VMs.
 
 package network
 

@@ -146,7 +146,7 @@ func (n Network) Resolved(e Endpoint) netip.Addr {
 	return n.ServiceVIP
 }
 
-// portDNSOverTLS is, with portDNS, the other port of DNS servers (RFC 7858).
+// portDNSOverTLS is, with PortDNS, the other port of DNS servers (RFC 7858).
 const portDNSOverTLS = 853
 
 // NoDestinations are the IPv4 prefixes that edges never dial for VMs on any cluster: no host

@@ -59,7 +59,6 @@ const (
 	triedLabel = "oooi-check"
 	// refusedName is in no plan: its zone does not exist (RFC 6761, section 6.4).
 	refusedName = triedLabel + ".invalid"
-	dnsPort     = 53
 	ntpPort     = 123
 )
 
@@ -80,7 +79,7 @@ func (n Network) Trials(from netip.Addr) []Trial {
 
 // nameTrials resolve the names of the view that from is in, and one that exists nowhere.
 func (n Network) nameTrials(from netip.Addr) (out []Trial) {
-	at := netip.AddrPortFrom(n.ServiceVIP, dnsPort)
+	at := netip.AddrPortFrom(n.ServiceVIP, PortDNS)
 	in := func(p netip.Prefix) bool { return p.Contains(from) }
 	i := slices.IndexFunc(n.DNS.Views, func(v View) bool { return slices.ContainsFunc(v.Clients, in) })
 	if i >= 0 {

@@ -1,5 +1,5 @@
 // This file decides which addresses of a network are probed before its first edge
-// starts, and from which address. What follows from the answers is in report.go.
+// starts, and from which address. What follows from the answers is in report.go and peer.go.
 
 package reported
 

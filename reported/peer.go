@@ -1,5 +1,5 @@
-// This file decides the problems that follow from the reports of edges: an unreachable
-// peer, and addresses that another host has. It never decides what an edge does.
+// This file decides the problems that follow from the reports of edges: an unreachable peer, what Envoy refuses, endpoints
+// and ports that are missing, and external hosts that are not dialed. It also tells hosts that answer for every address.
 
 package reported
 
@@ -42,7 +42,7 @@ const PlansDifferAfter = 30 * time.Second
 // nothing from its peer, though both serve. It is never an Error, since each edge serves
 // the VMs that reach it.
 func EdgesPartitioned(n network.Network, edge int, subject problem.Subject) problem.Problem {
-	return n.Problem(problem.PeerNotHeard, problem.Args{"edge": strconv.Itoa(edge)}, "edge-node-selector").Of(subject)
+	return n.Problem(problem.PeerNotHeard, problem.Args{"edge": strconv.Itoa(edge)}, network.KeyEdgeNodeSelector).Of(subject)
 }
 
 // EdgesHeld returns the problem that neither edge of n is replaced or drained for up to

@@ -112,7 +112,7 @@ const (
 func (r Report) JSON() []byte {
 	b, err := json.Marshal(r.normalized())
 	if err != nil {
-		panic("network: a report is always JSON: " + err.Error())
+		panic("reported: a report is always JSON: " + err.Error())
 	}
 	return b
 }

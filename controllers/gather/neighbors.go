@@ -1,5 +1,5 @@
 // This file reads the hosted clusters that share a network with one, and decides which
-// changes of one lead to a reconcile of the others. Package network decides how they
+// changes of one lead to a reconcile of the others. Package derive decides how they
 // share it.
 
 package gather

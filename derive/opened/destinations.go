@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cldmnky/oooi/derive/served"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -111,7 +110,7 @@ func (x accessStep) open(e network.AccessEntry) problem.Problems {
 	}
 	switch {
 	case e.Destination == network.AccessLoadBalancers:
-		return nil // See balanced.
+		return nil // See LoadBalancers.
 	case e.Destination == network.AccessNodes:
 		return x.onVMs(e, network.AccessDestination{})
 	case e.Destination == network.AccessApps:
@@ -181,7 +180,7 @@ func (x accessStep) apps(e network.AccessEntry) problem.Problems {
 		return x.at(e, d, x.Access.Apps.Addresses)
 	}
 	i := slices.IndexFunc(x.plan.Endpoints, func(o network.Endpoint) bool {
-		return o.Origin == network.OriginApps && o.Port == e.Port && slices.Contains(served.Lowered(o.Hosts), served.Lowered([]string{name})[0])
+		return o.Origin == network.OriginApps && o.Port == e.Port && slices.Contains(network.Lowered(o.Hosts), network.Lowered([]string{name})[0])
 	})
 	if i < 0 || x.plan.Endpoints[i].VmPort() == 0 {
 		return x.refused(problem.AccessIngressUnknown, e, nil, network.KeyAppsAddress)
@@ -203,7 +202,7 @@ func (x accessStep) at(e network.AccessEntry, d network.AccessDestination, addre
 	var found bool
 	sorted := slices.Compact(slices.SortedFunc(slices.Values(addresses), netip.Addr.Compare))
 	for _, n := range x.plan.Networks {
-		d.Addresses = served.Without(sorted, func(a netip.Addr) bool { return n.Reach().FromEdge(a) != network.OnNetwork })
+		d.Addresses = network.Without(sorted, func(a netip.Addr) bool { return n.Reach().FromEdge(a) != network.OnNetwork })
 		if len(d.Addresses) > 0 {
 			x.add(n, e, d)
 			found = true

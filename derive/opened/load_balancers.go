@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cldmnky/oooi/derive/served"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -63,8 +62,8 @@ func balancedOn(p network.Plan, possible map[string][]network.AccessDestination,
 	}
 	slices.SortStableFunc(all, func(a, b string) int {
 		return cmp.Or(
-			served.TrueFirst(slices.Contains(inUse, a), slices.Contains(inUse, b)),
-			served.TrueFirst(slices.Contains(before, a), slices.Contains(before, b)))
+			network.TrueFirst(slices.Contains(inUse, a), slices.Contains(inUse, b)),
+			network.TrueFirst(slices.Contains(before, a), slices.Contains(before, b)))
 	})
 	return all[0]
 }
@@ -153,7 +152,7 @@ func balancedLimit(services, ports int) string {
 // inOrder returns the load balancers: those first that forward to edges, so that another one takes no port of theirs.
 func (x balancer) inOrder() []network.LoadBalancer {
 	return slices.SortedFunc(slices.Values(x.facts.LoadBalancers), func(a, b network.LoadBalancer) int {
-		return cmp.Or(served.TrueFirst(a.Leads == network.LeadsToEdges, b.Leads == network.LeadsToEdges), cmp.Compare(a.Service, b.Service))
+		return cmp.Or(network.TrueFirst(a.Leads == network.LeadsToEdges, b.Leads == network.LeadsToEdges), cmp.Compare(a.Service, b.Service))
 	})
 }
 

@@ -30,7 +30,7 @@ func clientNetworks(n network.Network, s network.NetworkRequest, in Input) ([]ne
 		return nil, problem.Problems{n.Problem(problem.ClientNetworksOnOVN, problem.Args{"gateway": s.Gateway.String()}, network.KeyClientNetworks)}
 	}
 	var problems problem.Problems
-	return Without(wanted, func(p netip.Prefix) bool {
+	return network.Without(wanted, func(p netip.Prefix) bool {
 		other, met := hiddenBy(n, p, in)
 		if met {
 			args := problem.Args{"clientNetwork": p.String(), "other": other}

@@ -87,7 +87,7 @@ func named(n network.Network, in Input) []netip.Addr {
 	excluded := func(a netip.Addr) bool {
 		return slices.ContainsFunc(n.DHCP.Exclude, func(r network.Range) bool { return r.Contains(a) })
 	}
-	all = Without(all, func(a netip.Addr) bool { return !n.DHCP.Range.Contains(a) || excluded(a) })
+	all = network.Without(all, func(a netip.Addr) bool { return !n.DHCP.Range.Contains(a) || excluded(a) })
 	slices.SortFunc(all, netip.Addr.Compare)
 	return slices.Compact(all)
 }

@@ -101,7 +101,7 @@ func byPrecedence(endpoints []network.Endpoint) []network.Endpoint {
 		}
 		return 3
 	}
-	out := SortedEndpoints(endpoints)
+	out := network.SortedEndpoints(endpoints)
 	slices.SortStableFunc(out, func(a, b network.Endpoint) int { return cmp.Compare(rank(a), rank(b)) })
 	return out
 }
@@ -168,7 +168,7 @@ func (l *builder) assign(e network.Endpoint) (problem.Problem, bool) {
 	if l.Port == network.PortDNS {
 		return l.refused(e, problem.PortReservedForDNS, nil)
 	}
-	names := Lowered(e.Hosts)
+	names := network.Lowered(e.Hosts)
 	if e.Match == network.MatchAny {
 		if l.Default != "" && l.Default != e.Backend.Name {
 			return inUse(l.Default)
@@ -232,27 +232,4 @@ func (l *builder) exceptFromWildcards() {
 		slices.Sort(except)
 		l.forward(slices.Compact(except), l.Default)
 	}
-}
-
-// SortedEndpoints orders by origin and name. The order in which objects were listed has
-// no effect.
-func SortedEndpoints(in []network.Endpoint) []network.Endpoint {
-	order := []network.Origin{network.OriginHyperShift, network.OriginService, network.OriginApps, network.OriginRegistry}
-	out := slices.Clone(in)
-	slices.SortFunc(out, func(a, b network.Endpoint) int {
-		return cmp.Or(
-			cmp.Compare(slices.Index(order, a.Origin), slices.Index(order, b.Origin)),
-			cmp.Compare(a.Name, b.Name), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Backend.Name, b.Backend.Name))
-	})
-	return out
-}
-
-// Lowered returns host names in lower case without trailing dot, sorted, each once.
-func Lowered(hosts []string) []string {
-	var out []string
-	for _, h := range hosts {
-		out = append(out, strings.ToLower(strings.TrimSuffix(h, ".")))
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }

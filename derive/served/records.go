@@ -47,8 +47,8 @@ func viewBeyond(n network.Network, gateway netip.Addr, records []network.Record,
 // derived one. Of endpoints with one name, the first by precedence decides.
 func records(n network.Network, endpoints []network.Endpoint, own []network.Record) []network.Record {
 	byName := map[string]network.Record{}
-	for _, e := range SortedEndpoints(endpoints) {
-		for _, h := range Lowered(e.Hosts) {
+	for _, e := range network.SortedEndpoints(endpoints) {
+		for _, h := range network.Lowered(e.Hosts) {
 			if _, has := byName[h]; !has {
 				byName[h] = network.Record{Name: h, Addresses: []netip.Addr{n.Resolved(e)}}
 			}
@@ -56,7 +56,7 @@ func records(n network.Network, endpoints []network.Endpoint, own []network.Reco
 	}
 	chosen := map[string]network.Record{}
 	for _, r := range own {
-		name := Lowered([]string{r.Name})[0]
+		name := network.Lowered([]string{r.Name})[0]
 		chosen[name] = network.Record{Name: name, Addresses: append(chosen[name].Addresses, r.Addresses...)}
 	}
 	for name, r := range chosen {

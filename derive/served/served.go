@@ -83,17 +83,6 @@ func publishedAddresses(endpoints []network.Endpoint) []netip.Addr {
 	return slices.Compact(out)
 }
 
-// TrueFirst compares a and b so that true comes before false.
-func TrueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
-}
-
 // LoadBalancerInUse returns the problem that the load balancer of e has address a on s's network,
 // as by has.
 func LoadBalancerInUse(s network.NetworkRequest, e network.Endpoint, by string) problem.Problem {
@@ -147,17 +136,6 @@ func (in Input) reach(n network.Network, s network.NetworkRequest) network.Reach
 // containsAll reports whether all has every element of some.
 func containsAll(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(x string) bool { return !slices.Contains(all, x) })
-}
-
-// Without returns the elements of all that drop does not select. None: nil.
-func Without[T any](all []T, drop func(T) bool) []T {
-	var out []T
-	for _, x := range all {
-		if !drop(x) {
-			out = append(out, x)
-		}
-	}
-	return out
 }
 
 // Services are the servers that an edge on s runs: all, or those that the user set. On a

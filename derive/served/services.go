@@ -92,7 +92,7 @@ func optionsInWords(n network.Network) string {
 func hosts(endpoints []network.Endpoint) []string {
 	var out []string
 	for _, e := range endpoints {
-		out = append(out, Lowered(e.Hosts)...)
+		out = append(out, network.Lowered(e.Hosts)...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

@@ -28,14 +28,14 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 		args["cidr"] = n.CIDR.String()
 		ps = append(ps, n.Problem(c, args, keys...))
 	}
-	if relays := Without(n.DHCP.Relays, func(a netip.Addr) bool { return reach.FromEdge(a) == network.OnNetwork }); len(relays) > 0 {
+	if relays := network.Without(n.DHCP.Relays, func(a netip.Addr) bool { return reach.FromEdge(a) == network.OnNetwork }); len(relays) > 0 {
 		note(problem.RelaysUnreachable, problem.Args{"servers": network.AddressList(relays)}, network.KeyDHCPRelays)
 	}
 	serves := func(a netip.Addr) bool { // Edges serve the time at the service VIP only.
 		way := reach.FromVM(a)
 		return way != network.Unreachable && way != network.AtEdges || a == n.ServiceVIP && n.Runs(network.ServiceNTP)
 	}
-	if servers := Without(n.TimeServers(), serves); len(servers) > 0 {
+	if servers := network.Without(n.TimeServers(), serves); len(servers) > 0 {
 		cause, keys := problem.OnlyTimeServersUnreachable, []string{network.KeyNTPServers, network.KeyGateway, network.KeyServices}
 		if n.Runs(network.ServiceNTP) {
 			cause, keys = problem.TimeServersUnreachable, keys[:2]
@@ -62,7 +62,7 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 
 // missing returns those of all that VMs do not reach, in their order.
 func missing(r network.Reach, all []netip.Addr) []netip.Addr {
-	return Without(all, func(a netip.Addr) bool { return r.FromVM(a) != network.Unreachable })
+	return network.Without(all, func(a netip.Addr) bool { return r.FromVM(a) != network.Unreachable })
 }
 
 // missingRecords returns the records, as "name=address", whose addresses VMs cannot reach. Sorted, at

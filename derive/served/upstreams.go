@@ -44,7 +44,7 @@ func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.U
 			problems = append(problems, n.Problem(problem.UpstreamIsVM, args, network.KeyUpstreams))
 		}
 	}
-	far := Without(up.Servers, func(server netip.AddrPort) bool { return n.Reach().FromEdge(server.Addr()) != network.ThroughPods })
+	far := network.Without(up.Servers, func(server netip.AddrPort) bool { return n.Reach().FromEdge(server.Addr()) != network.ThroughPods })
 	if len(far) > 0 && s.Gateway.IsValid() {
 		var names []string
 		for _, server := range far {

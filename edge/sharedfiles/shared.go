@@ -22,7 +22,7 @@ import (
 // The limits for files of another container, in bytes. A reader has several times as much in memory
 // for a moment.
 const (
-	// maxReportFile: ReadReport refuses more.
+	// maxReportFile: reported.Read refuses more.
 	maxReportFile = reported.MaxBytes
 	// maxLeaseFile is enough for the leases of a /16.
 	maxLeaseFile = 32 << 20

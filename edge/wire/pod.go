@@ -2,6 +2,8 @@
 
 package wire
 
+import "github.com/cldmnky/oooi/network"
+
 // The programs of a pod in addition to those of network.Service (dhcp, dns, ntp, proxy). Each
 // is a container, a socket and a subcommand.
 const (
@@ -50,13 +52,13 @@ const (
 
 // HeartbeatPort is the UDP source and destination port of heartbeats: between the edge
 // addresses on the network, and between the pods' addresses on the cluster network.
-const HeartbeatPort = 7788
+const HeartbeatPort = network.HeartbeatPort
 
 // PodDNSPort is the port, UDP and TCP, at which container dns answers pods of the management cluster, on the cluster
 // network. PodDNSPortUDP and PodDNSPortTCP are its names in a pod. Edges of a release without them do not answer pods,
 // and Service PodDNSService leaves their pods out.
 const (
-	PodDNSPort    = 8053
+	PodDNSPort    = network.PodDNSPort
 	PodDNSPortUDP = "pod-dns"
 	PodDNSPortTCP = "pod-dns-tcp"
 )

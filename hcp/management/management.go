@@ -117,7 +117,7 @@ func Networks(kind schema.GroupVersionKind, object map[string]any) []network.Res
 				p = single(services.Address(text))
 			}
 			if p.IsValid() {
-				out = append(out, network.ReservedDestination{What: f.what, Prefix: p.Masked()})
+				out = append(out, network.ReservedDestination{What: f.what, Prefix: p.Masked(), OfServices: f.what == ofServices})
 			}
 		}
 	}
@@ -185,7 +185,7 @@ func ServiceAddresses(all []corev1.Service, tenants map[string]bool) []netip.Add
 
 // KnowsServices reports whether Networks has the network of Services.
 func (m Cluster) KnowsServices() bool {
-	return slices.ContainsFunc(m.Networks, func(r network.ReservedDestination) bool { return r.What == ofServices })
+	return slices.ContainsFunc(m.Networks, func(r network.ReservedDestination) bool { return r.OfServices })
 }
 
 // ImpossibleClusterIP is an address that no API server assigns to a Service.
@@ -197,7 +197,7 @@ const ImpossibleClusterIP = "0.0.0.1"
 func ServiceRange(refusal string) (r network.ReservedDestination, ok bool) {
 	_, text, _ := strings.Cut(refusal, "range of valid IPs is ")
 	p, err := netip.ParsePrefix(strings.TrimSpace(text))
-	return network.ReservedDestination{What: ofServices, Prefix: p}, err == nil
+	return network.ReservedDestination{What: ofServices, Prefix: p, OfServices: true}, err == nil
 }
 
 func sortedIPv4(all []netip.Addr) []netip.Addr {

@@ -1,5 +1,5 @@
 // This file decides the CIDR, the gateway and the other requested addresses of each
-// network. Package network decides the purpose of each address.
+// network. Package derive decides the purpose of each address.
 
 package networks
 

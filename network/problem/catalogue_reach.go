@@ -64,7 +64,7 @@ var (
 	RegistryMayRedirect = declare("RegistryMayRedirect", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "Images are pulled from {hosts}. oooi does not know whether these registries redirect to other hosts.",
 		Effect: "Nodes reach only hosts that are named.",
-		Fix:    "If a registry redirects, name those hosts in annotation allowed-hosts. If none does, name the registries there."})
+		Fix:    "If a registry redirects, name the hosts that it redirects to in annotation allowed-hosts. If none does, name the registries there."})
 	ReleaseMayNameOthers = declare("ReleaseMayNameOthers", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "A release image is on {hosts}, and spec.imageContentSources has no mirror.",
 		Effect: "If the release names images on other hosts, such as quay.io, nodes cannot pull these.",

@@ -15,7 +15,7 @@ import (
 
 // A Pod is the run directory of an edge that tests run as processes.
 type Pod struct {
-	// Dir has a directory for each program, as the pod has volumes.
+	// Dir has one directory for each program, like the volumes of the pod.
 	Dir      string
 	Services []network.Service
 	// Secrets is the directory of the service account's files.

@@ -22,6 +22,9 @@ var searches = []string{
 // rendered are the fields, methods and variables that hold text for people: those of a condition, and of package explain.
 var rendered = []string{"Message", "message", "Summary", "summary", "Text", "Event", "What", "Effect", "Fix", "Detail", "NotServing", "notServing"}
 
+// compared are those that no value is compared with, other than with the empty text. "Text" is also what a library names its tokens.
+var compared = []string{"Message", "Summary", "What", "Fix", "Detail"}
+
 // TestRenderedTextIsNotSearched: values flow, and text ends. A decision that looks for words changes with the words. The
 // rule sees expressions, not types: a text that was given another name first escapes it.
 func TestRenderedTextIsNotSearched(t *testing.T) {
@@ -44,6 +47,9 @@ func TestRenderedTextIsNoticed(t *testing.T) {
 		`strings.FieldsFunc(p.Text, ends)`:                                 true,
 		`strings.HasPrefix(explain.Problem(p).String(), "Nodes")`:          true,
 		`strings.HasPrefix(strings.ToLower(r.Message()), "nodes")`:         true,
+		`_ = r.What == ofServices`:                                         true,
+		`switch t.Summary { case fine: }`:                                  true,
+		`_ = c.Message != ""`:                                              false,
 		`slices.Contains(words, p.Text)`:                                   false,
 		`strings.SplitN(lines.Text(), ":", 3)`:                             false,
 		`explain.Shorten(strings.Join(strings.Fields(e.Message), " "), 9)`: false,
@@ -61,6 +67,17 @@ func TestRenderedTextIsNoticed(t *testing.T) {
 // searchesOfText are the calls in f that search rendered text.
 func searchesOfText(f *ast.File) (at []token.Pos) {
 	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SwitchStmt:
+			if isCompared(n.Tag) {
+				at = append(at, n.Pos())
+			}
+		case *ast.BinaryExpr:
+			empty := isEmptyText(n.X) || isEmptyText(n.Y)
+			if (n.Op == token.EQL || n.Op == token.NEQ) && !empty && (isCompared(n.X) || isCompared(n.Y)) {
+				at = append(at, n.Pos())
+			}
+		}
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
@@ -75,6 +92,17 @@ func searchesOfText(f *ast.File) (at []token.Pos) {
 		return true
 	})
 	return at
+}
+
+// isCompared reports whether e is a field of text for people.
+func isCompared(e ast.Expr) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	return ok && slices.Contains(compared, s.Sel.Name)
+}
+
+func isEmptyText(e ast.Expr) bool {
+	l, ok := e.(*ast.BasicLit)
+	return ok && l.Value == `""`
 }
 
 // isRendered reports whether an expression has rendered text in it. A scanner's Text() is what a program reads.

@@ -132,7 +132,7 @@ func failed(err error) problem.Args {
 // A neededKind is one that oooi reads.
 type neededKind struct {
 	kind schema.GroupVersionKind
-	// of is what has it, and absent what is missing without it.
+	// of is the product that defines it. absent is the problem where it is missing.
 	of     string
 	absent problem.Cause
 	err    error
@@ -352,11 +352,11 @@ func networkChecks(n status.Network) (out []checked) {
 
 func backendProblems(t status.Target) problem.Problems {
 	switch {
-	case t.Health == status.NoFault, t.Health == string(explain.Unknown):
+	case t.State == status.StateFine, t.State == status.StateUnknown:
 		return nil
-	case t.Health == status.NoEndpoint && t.Needed:
+	case t.State == status.StateWithoutEndpoint && t.Needed:
 		return found(problem.NeededBackendWithoutPod, nil)
-	case t.Health == status.NoEndpoint:
+	case t.State == status.StateWithoutEndpoint:
 		return found(problem.BackendWithoutPod, nil)
 	}
 	return found(problem.BackendFault, problem.Args{"error": t.Health})

@@ -198,10 +198,10 @@ func portsOf(known status.Network) (out []port) {
 		if outside {
 			b.Why = "Envoy connects to " + t.Backend + ", outside the management cluster. Health: " + t.Health + "."
 		}
-		switch t.Health {
-		case status.NoFault:
+		switch t.State {
+		case status.StateFine:
 			b.Note, b.State = "", good
-		case string(explain.Unknown):
+		case status.StateUnknown:
 			b.Note, b.State = "", unknown
 		}
 		i := slices.IndexFunc(out, func(p port) bool { return p.Address == t.Address.String() })

@@ -14,9 +14,6 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// NoEndpoint is the health of a backend whose Service has EndpointSlices, and no endpoint in them that edges dial.
-const NoEndpoint = "its Service has no endpoint"
-
 // readEndpoints reads the endpoints behind Services.
 func (r *Reader) readEndpoints(ctx context.Context) error {
 	var list discoveryv1.EndpointSliceList

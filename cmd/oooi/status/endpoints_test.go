@@ -25,16 +25,16 @@ func TestStatusHealth(t *testing.T) {
 		slices []discoveryv1.EndpointSlice
 		health string
 	}{
-		"an endpoint":                 {one(func(*discoveryv1.EndpointSlice) {}), NoFault},
+		"an endpoint":                 {one(func(*discoveryv1.EndpointSlice) {}), "no fault reported"},
 		"no EndpointSlice":            {nil, "unknown"},
 		"that of another Service":     {[]discoveryv1.EndpointSlice{*blue.EndpointSlice("other", "10.0.0.9")}, "unknown"},
 		"no endpoint":                 {[]discoveryv1.EndpointSlice{*blue.EndpointSlice("ignition-server-proxy")}, "its Service has no endpoint"},
-		"in one of two":               {append(one(func(*discoveryv1.EndpointSlice) {}), *blue.EndpointSlice("ignition-server-proxy")), NoFault},
-		"of IPv6":                     {one(func(s *discoveryv1.EndpointSlice) { s.AddressType = discoveryv1.AddressTypeIPv6 }), NoEndpoint},
-		"of another port":             {one(func(s *discoveryv1.EndpointSlice) { s.Ports[0].Name = &name }), NoEndpoint},
-		"not ready, which edges dial": {conditions(discoveryv1.EndpointConditions{Ready: &no}), NoFault},
-		"that ends and serves":        {conditions(discoveryv1.EndpointConditions{Ready: &no, Serving: &yes, Terminating: &yes}), NoFault},
-		"that ends":                   {conditions(discoveryv1.EndpointConditions{Ready: &no, Serving: &no, Terminating: &yes}), NoEndpoint},
+		"in one of two":               {append(one(func(*discoveryv1.EndpointSlice) {}), *blue.EndpointSlice("ignition-server-proxy")), "no fault reported"},
+		"of IPv6":                     {one(func(s *discoveryv1.EndpointSlice) { s.AddressType = discoveryv1.AddressTypeIPv6 }), "its Service has no endpoint"},
+		"of another port":             {one(func(s *discoveryv1.EndpointSlice) { s.Ports[0].Name = &name }), "its Service has no endpoint"},
+		"not ready, which edges dial": {conditions(discoveryv1.EndpointConditions{Ready: &no}), "no fault reported"},
+		"that ends and serves":        {conditions(discoveryv1.EndpointConditions{Ready: &no, Serving: &yes, Terminating: &yes}), "no fault reported"},
+		"that ends":                   {conditions(discoveryv1.EndpointConditions{Ready: &no, Serving: &no, Terminating: &yes}), "its Service has no endpoint"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			f := blueFacts()

@@ -94,7 +94,9 @@ type Target struct {
 	Names   []string       `json:"names"`
 	Address netip.AddrPort `json:"address"`
 	Backend string         `json:"backend"`
-	Health  string         `json:"health"`
+	// Health is what edges and EndpointSlices say of the backend, and State the same as a value.
+	Health string      `json:"health"`
+	State  HealthState `json:"-"`
 	// Resolves is whether edges resolve the name of an allowed host. They report only that they refuse its address. Empty: it is no
 	// allowed host.
 	Resolves explain.Answer `json:"resolves,omitempty"`

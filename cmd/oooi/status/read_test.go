@@ -83,7 +83,7 @@ func statusReads(t *testing.T, server *apiserver.Server) {
 		g.Expect(r.Boot.Answer).To(Equal(explain.Unknown))
 		g.Expect(r.Unread).To(BeEmpty())
 		g.Expect(r.Networks[0].Edges[1].Ready).To(Equal(explain.Yes))
-		g.Expect(r.Networks[0].Endpoints[0].Health).To(Equal(NoFault))
+		g.Expect(r.Networks[0].Endpoints[0].Health).To(Equal("no fault reported"))
 		g.Expect(r.Networks[0].Leases[0].VM).To(Equal("blue-1"))
 		both := r.Networks[0].Access.LoadBalancers
 		g.Expect([]explain.Answer{both[0].ForwardsToEdges, both[1].ForwardsToEdges}).To(Equal([]explain.Answer{explain.Yes, explain.No}))

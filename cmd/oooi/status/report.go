@@ -70,8 +70,20 @@ type Facts struct {
 	unread []string
 }
 
-// NoFault is the health of a backend against which no edge that serves says anything.
-const NoFault = "no fault reported"
+// A HealthState is what is known of a backend.
+type HealthState int
+
+// The states of a backend.
+const (
+	// StateUnknown: not all edges that are Ready, or no EndpointSlice, told.
+	StateUnknown HealthState = iota
+	// StateFine: no edge that is Ready reports a fault.
+	StateFine
+	// StateFaulty: an edge reports a fault, and Health has which.
+	StateFaulty
+	// StateWithoutEndpoint: its Service has EndpointSlices, and no endpoint in them that edges dial.
+	StateWithoutEndpoint
+)
 
 // ReportOf makes the report at now.
 func ReportOf(f Facts, now time.Time) Report {
@@ -243,7 +255,8 @@ func (f Facts) network(n network.Network, now time.Time) Network {
 				continue
 			}
 			b := n.Backends[i]
-			t := Target{append([]string{}, x.ServerNames...), netip.AddrPortFrom(l.Address, l.Port), b.Name, f.health(n, b), "", needed(b)}
+			t := Target{Names: append([]string{}, x.ServerNames...), Address: netip.AddrPortFrom(l.Address, l.Port), Backend: b.Name, Needed: needed(b)}
+			t.Health, t.State = f.health(n, b)
 			if b.Kind == network.BackendExternal {
 				t.Resolves = f.resolves(n, b)
 				out.Hosts = append(out.Hosts, t)
@@ -340,7 +353,7 @@ func connected(r reported.Report) explain.Answer {
 
 // health is what the edges of n that are ready, and EndpointSlices, say of b. A report names no backend that has no
 // endpoint, so without them it does not prove that there is no fault.
-func (f Facts) health(n network.Network, b network.Backend) string {
+func (f Facts) health(n network.Network, b network.Backend) (text string, state HealthState) {
 	var faults []string
 	heard, unknown := false, f.Ready == nil
 	for _, e := range n.Edges {
@@ -356,11 +369,11 @@ func (f Facts) health(n network.Network, b network.Backend) string {
 	}
 	switch {
 	case len(faults) > 0:
-		return strings.Join(faults, "; ")
+		return strings.Join(faults, "; "), StateFaulty
 	case f.endpoint(b) == explain.No:
-		return NoEndpoint
+		return "its Service has no endpoint", StateWithoutEndpoint
 	case unknown || !heard || f.endpoint(b) == explain.Unknown:
-		return string(explain.Unknown)
+		return string(explain.Unknown), StateUnknown
 	}
-	return NoFault
+	return "no fault reported", StateFine
 }

@@ -111,9 +111,9 @@ func targetTable(w io.Writer, head, what string, targets []Target, all bool) {
 	unknown := 0
 	for _, t := range targets {
 		rows = append(rows, t.row())
-		switch t.Health {
-		case NoFault:
-		case string(explain.Unknown):
+		switch t.State {
+		case StateFine:
+		case StateUnknown:
 			unknown++
 		default:
 			faulty = append(faulty, t.row())

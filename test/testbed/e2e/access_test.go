@@ -146,7 +146,7 @@ func testLaptop(t *testing.T, b bed, h Hosted, w *worker.Worker, s sshServer) {
 // opens reports whether the plan opens something.
 func opens(t *testing.T, h Hosted) (bool, error) {
 	plan, err := h.Plan(t.Context())
-	return plan.OpensAccess(), err
+	return slices.ContainsFunc(plan.Networks, func(n network.Network) bool { return n.Access.Opens() }), err
 }
 
 // serves reports whether an edge has a container of that name.

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// CacheDir is where what is built once stays: $OOOI_CACHE/testbed, else under the
+// CacheDir holds what is built once and used again: $OOOI_CACHE/testbed, else under the
 // user's cache directory.
 func CacheDir() string {
 	if d := os.Getenv("OOOI_CACHE"); d != "" {
