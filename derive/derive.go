@@ -49,23 +49,23 @@ import (
 // It is total and has no other inputs: equal arguments, in any order, give equal
 // decisions. With its own plan as last, it returns the same plan. It changes no argument.
 func Derive(r network.Request, f network.Facts, last network.Plan, others []OtherCluster) Decision {
-	in, kept := keepLastKnownGood(served.Input{Request: r, Facts: f}, last)
-	in, pinned := keepInUse(in, last)
-	in, taken := leaveTakenLoadBalancers(in, others)
-	draft, decided, boots := decideNetworks(in, last, others)
+	in, ofKept := keepLastKnownGood(served.Input{Request: r, Facts: f}, last)
+	in, ofPinned := keepInUse(in, last)
+	in, ofTaken := leaveTakenLoadBalancers(in, others)
+	draft, ofNetworks, boots := decideNetworks(in, last, others)
 	draft = answerOwnVMs(draft, others, last)
 	draft = placeEdges(draft, r.Placement, r.Permissions)
 	draft = reserve(draft, f.Reserved, r.Permissions.Destinations)
 	draft = answerPods(draft, r, f.Endpoints)
 	draft = logConnections(draft, r)
 	draft = serveMetrics(draft)
-	draft, open := opened.Access(draft, r)
-	draft, balanced := opened.LoadBalancers(draft, r, f, last)
-	large := tooLarge(draft)
+	draft, ofAccess := opened.Access(draft, r)
+	draft, ofBalanced := opened.LoadBalancers(draft, r, f, last)
+	ofSize := tooLarge(draft)
 	if !boots {
-		kept = unconfined(kept)
+		ofKept = unconfined(ofKept)
 	}
-	return Decision{draft: draft, Problems: slices.Concat(kept, pinned, taken, decided, open, balanced, large)}
+	return Decision{draft: draft, Problems: slices.Concat(ofKept, ofPinned, ofTaken, ofNetworks, ofAccess, ofBalanced, ofSize)}
 }
 
 // decideWanted decides the networks of in that are not refused yet, and retains those in force

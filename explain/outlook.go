@@ -80,16 +80,17 @@ func partOf(networks []network.Network, p problem.Problem) part {
 	case p.Reason == problem.WaitingForNetwork:
 		return part{needToBoot, "any network", "nodes cannot boot"}
 	}
-	switch p.Subject.Name {
+	switch cmp.Or(network.PublishedAt(p.Subject.Name), network.PublishedBy(p.Subject.Name)).Service {
 	case network.APIService:
 		return part{needToBoot, "the API server", "nodes cannot boot"}
-	case "ignition-server", network.IgnitionService:
+	case network.IgnitionService:
 		return part{needToBoot, "Ignition", "new nodes cannot boot"}
-	case "konnectivity-server":
+	case network.KonnectivityService:
 		return part{needNone, "konnectivity", "kubectl logs and exec fail"}
-	case "oauth":
+	case network.OAuthService:
 		return part{needNone, "OAuth", "logins fail"}
-	case "apps":
+	}
+	if p.Subject.Name == "apps" {
 		return part{needNone, "*.apps", "the console and ingress operators of the hosted cluster stay degraded"}
 	}
 	if p.Subject.Kind == "Service" {

@@ -14,22 +14,18 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A purpose is one thing that nodes need: its name for people, the endpoint that
-// serves it, and what says that it is missing.
+// A purpose is one thing that nodes need, and what says that it is missing.
 type purpose struct {
-	title    string
-	endpoint string
-	// service is HyperShift's name for it.
-	service string
+	network.PublishedService
 	missing problem.Reason
 }
 
 func purposes() []purpose {
 	return []purpose{
-		{"API server", "kube-apiserver", "APIServer", problem.WaitingForControlPlane},
-		{"konnectivity", "konnectivity-server", "Konnectivity", ""},
-		{"Ignition", "ignition-server", "Ignition", ""},
-		{"OAuth", "oauth", "OAuthServer", problem.OAuthUnreachable},
+		{network.PublishedBy(network.APIService), problem.WaitingForControlPlane},
+		{network.PublishedBy(network.KonnectivityService), ""},
+		{network.PublishedBy(network.IgnitionService), ""},
+		{network.PublishedBy(network.OAuthService), problem.OAuthUnreachable},
 	}
 }
 
@@ -37,7 +33,7 @@ func purposes() []purpose {
 func (v view) reaches() []row {
 	var rows []row
 	for _, p := range purposes() {
-		rows = append(rows, named(p.title, v.published(p))...)
+		rows = append(rows, named(p.Title, v.published(p))...)
 	}
 	rows = append(rows, named("*.apps", v.apps())...)
 	rows = append(rows, named("images", v.images())...)
@@ -61,7 +57,7 @@ func named(name string, values []string) []row {
 func (v view) published(p purpose) []string {
 	var out []string
 	for _, e := range v.Plan.Endpoints {
-		if e.Name == p.endpoint && e.Origin == network.OriginHyperShift {
+		if e.Name == p.Endpoint && e.Origin == network.OriginHyperShift {
 			out = append(out, v.ways(e)...)
 		}
 	}
@@ -76,7 +72,7 @@ func (v view) published(p purpose) []string {
 
 // about reports whether x says why p is missing.
 func (v view) about(x problem.Problem, p purpose) bool {
-	return p.missing != "" && x.Reason == p.missing || slices.Contains([]string{p.endpoint, p.service}, x.Subject.Name)
+	return p.missing != "" && x.Reason == p.missing || slices.Contains([]string{p.Endpoint, p.Type}, x.Subject.Name)
 }
 
 func (v view) problem(is func(problem.Problem) bool) (problem.Problem, bool) {
@@ -231,7 +227,7 @@ func (v view) servesTime() bool {
 func (v view) others() []string {
 	var out []string
 	for _, e := range v.Plan.Endpoints {
-		known := slices.ContainsFunc(purposes(), func(p purpose) bool { return p.endpoint == e.Name })
+		known := slices.ContainsFunc(purposes(), func(p purpose) bool { return p.Endpoint == e.Name })
 		if e.Origin == network.OriginService || e.Origin == network.OriginHyperShift && !known {
 			out = append(out, v.ways(e)...)
 		}

@@ -172,7 +172,7 @@ type Endpoint struct {
 // NeededByNodes reports whether no node becomes a working part of its cluster without e: the API
 // server, Ignition and konnectivity, as HyperShift publishes them.
 func (e Endpoint) NeededByNodes() bool {
-	return e.Origin == OriginHyperShift && slices.Contains([]string{APIService, "ignition-server", "konnectivity-server"}, e.Name)
+	return e.Origin == OriginHyperShift && PublishedAt(e.Name).Needed
 }
 
 // VmPort is the port at which VMs answer for e. 0: they do not, or it is unknown.

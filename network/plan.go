@@ -218,14 +218,6 @@ type Backend struct {
 	HTTPProxy string `json:"httpProxy,omitempty"`
 }
 
-// The names of Services that HyperShift publishes. HyperShift decides them.
-const (
-	APIService          = "kube-apiserver"
-	KonnectivityService = "konnectivity-server"
-	OAuthService        = "oauth-openshift"
-	IgnitionService     = "ignition-server-proxy"
-)
-
 // IsAPI reports whether b leads to the hosted API server.
 func (b Backend) IsAPI() bool { return b.Kind == BackendPods && b.Service == APIService }
 

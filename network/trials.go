@@ -111,7 +111,7 @@ func (n Network) needs(name string) bool {
 // NeededBackends are those without which no node boots.
 func (n Network) NeededBackends() (out []Backend) {
 	for _, b := range n.Backends {
-		if b.Kind == BackendPods && slices.Contains([]string{APIService, KonnectivityService, IgnitionService}, b.Service) {
+		if b.Kind == BackendPods && PublishedBy(b.Service).Needed {
 			out = append(out, b)
 		}
 	}

@@ -46,15 +46,17 @@ type published struct {
 // publishedServices returns the services of hc that VMs need. A cluster with OIDC has
 // no OAuth server.
 func publishedServices(hc *hyperv1.HostedCluster) []published {
-	all := []published{
-		{hyperv1.APIServer, "kube-apiserver", network.APIService, []hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}},
-		{hyperv1.Ignition, "ignition-server", network.IgnitionService, []hyperv1.PublishingStrategyType{hyperv1.NodePort, hyperv1.Route}},
-		{hyperv1.Konnectivity, "konnectivity-server", network.KonnectivityService, []hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}},
-		{hyperv1.OAuthServer, "oauth", network.OAuthService, []hyperv1.PublishingStrategyType{hyperv1.NodePort, hyperv1.Route}},
+	var all []published
+	for _, s := range network.PublishedServices() {
+		p := published{hyperv1.ServiceType(s.Type), s.Endpoint, s.Service, []hyperv1.PublishingStrategyType{hyperv1.NodePort, hyperv1.Route}}
+		if p.service == hyperv1.APIServer || p.service == hyperv1.Konnectivity {
+			p.strategies = append([]hyperv1.PublishingStrategyType{hyperv1.LoadBalancer}, p.strategies...)
+		}
+		all = append(all, p)
 	}
 	c := hc.Spec.Configuration
 	if c != nil && c.Authentication != nil && c.Authentication.Type == configv1.AuthenticationTypeOIDC {
-		return all[:3]
+		return all[:len(all)-1]
 	}
 	return all
 }

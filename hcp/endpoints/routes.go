@@ -101,7 +101,7 @@ func forVMs(r routev1.Route) bool {
 	if r.Spec.WildcardPolicy == routev1.WildcardPolicySubdomain || r.Labels["hypershift.openshift.io/internal-route"] == "true" {
 		return false
 	}
-	return !slices.Contains([]string{"kube-apiserver", "ignition-server", "konnectivity-server", "oauth"}, r.Name)
+	return network.PublishedAt(r.Name) == network.PublishedService{}
 }
 
 // ignitionRoute returns a problem if Ignition is published by a Route that no router has

@@ -204,15 +204,41 @@ func TestDecisionsArePure(t *testing.T) {
 				t.Errorf("%s imports %s: %s is pure and uses the standard library only", s.path, i, s.pkg())
 			}
 		}
-		ast.Inspect(s.ast, func(n ast.Node) bool {
-			if sel, ok := n.(*ast.SelectorExpr); ok {
-				if x, ok := sel.X.(*ast.Ident); ok && x.Name == "time" && sel.Sel.Name == "Now" {
-					t.Errorf("%s reads the clock", s.path)
-				}
-			}
-			return true
-		})
+		if at := readsClock(s.ast); at.IsValid() {
+			t.Errorf("%s reads the clock", s.fset.Position(at))
+		}
 	}
+}
+
+// TestTranslationsSeeNoWorld: what makes values of objects, and answers of values, does no I/O and reads no clock.
+func TestTranslationsSeeNoWorld(t *testing.T) {
+	pure := []string{"hcp", "hcp/objects", "hcp/services", "hcp/management", "hcp/networks", "hcp/endpoints", "hcp/nad", "hcp/settings",
+		"dhcp/reply", "dns/answers", "envoy/resources", "controllers/decide", "controllers/desired", "explain"}
+	forbidden := []string{"os", "os/exec", "log", "log/slog", "syscall", "golang.org/x/sys/unix", "math/rand", "math/rand/v2"}
+	for _, s := range sources(t) {
+		if !slices.Contains(pure, s.pkg()) || s.isTest() {
+			continue
+		}
+		for _, i := range s.imports() {
+			if slices.Contains(forbidden, i) {
+				t.Errorf("%s imports %s: %s sees no world", s.path, i, s.pkg())
+			}
+		}
+		if at := readsClock(s.ast); at.IsValid() {
+			t.Errorf("%s reads the clock", s.fset.Position(at))
+		}
+	}
+}
+
+// readsClock returns where time.Now, Since or Until is called.
+func readsClock(f *ast.File) (at token.Pos) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && isPackage(sel.X, "time") && slices.Contains([]string{"Now", "Since", "Until"}, sel.Sel.Name) {
+			at = sel.Pos()
+		}
+		return true
+	})
+	return at
 }
 
 // TestOnlyHCPKnowsHyperShift: when HyperShift changes, one folder changes. The
