@@ -17,6 +17,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/cldmnky/oooi/test/loopback"
 	"github.com/cldmnky/oooi/test/patience"
 )
 
@@ -101,26 +102,10 @@ func (s *site) isVM(a netip.Addr) error {
 // vm makes a server of an address and port.
 func (s *site) vm(address string, handle func(*net.TCPConn)) {
 	s.t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { _ = l.Close() })
+	at := loopback.Serve(s.t, handle)
 	s.mu.Lock()
-	s.vms[address] = l.Addr().String()
+	s.vms[address] = at
 	s.mu.Unlock()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = c.Close() }()
-				handle(c.(*net.TCPConn))
-			}()
-		}
-	}()
 }
 
 // echo sends back what it gets, until the other side sends no more.

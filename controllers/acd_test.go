@@ -174,7 +174,7 @@ func field(t *testing.T, x any, name string) any {
 	return all[name]
 }
 
-// TestTakenAddress: it is said, the network waits, and everything else continues.
+// TestTakenAddress: the condition names the address, the network waits, and everything else continues.
 func TestTakenAddress(t *testing.T) {
 	router := reported.UsedAddress{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}
 	said := func(d decide.Decision) bool { return d.Problems.Has(problem.AddressInUse) }

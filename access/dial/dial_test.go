@@ -16,36 +16,22 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/access/dial"
+	"github.com/cldmnky/oooi/test/loopback"
 )
 
 // A proxy answers each connection with what answer returns for its request, and then sends back what it gets.
 func proxy(t *testing.T, answer func(r *http.Request) string) string {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = c.Close() }()
-				b := bufio.NewReader(c)
-				r, err := http.ReadRequest(b)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				_, _ = io.WriteString(c, answer(r))
-				_, _ = io.Copy(c, b)
-			}()
+	return loopback.Serve(t, func(c *net.TCPConn) {
+		b := bufio.NewReader(c)
+		r, err := http.ReadRequest(b)
+		if err != nil {
+			t.Error(err)
+			return
 		}
-	}()
-	return l.Addr().String()
+		_, _ = io.WriteString(c, answer(r))
+		_, _ = io.Copy(c, b)
+	})
 }
 
 const established = "HTTP/1.1 200 Connection established\r\n\r\n"

@@ -5,6 +5,8 @@ package netns
 import (
 	"net"
 	"testing"
+
+	"github.com/cldmnky/oooi/test/loopback"
 )
 
 // Serve accepts TCP connections at an IPv4 address and port of the namespace until the test ends. Each connection is
@@ -16,16 +18,5 @@ func (n *Namespace) Serve(t testing.TB, at string, handle func(net.Conn)) {
 	n.Do(t, func() { l, err = net.Listen("tcp4", at) })
 	must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = c.Close() }()
-				handle(c)
-			}()
-		}
-	}()
+	go loopback.Accept(l, handle)
 }

@@ -35,6 +35,7 @@ import (
 	"github.com/cldmnky/oooi/access"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/loopback"
 )
 
 // An accessWorld is an API server that lists pods of edges, forwards their ports over WebSockets or SPDY, and gives tokens. The access
@@ -201,26 +202,10 @@ func (w *accessWorld) dial(ctx context.Context, _ netip.Addr, to netip.AddrPort)
 // host makes a server of an address and port on the network.
 func (w *accessWorld) host(address string, handle func(*net.TCPConn)) {
 	w.t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { _ = l.Close() })
+	at := loopback.Serve(w.t, handle)
 	w.mu.Lock()
-	w.vms[address] = l.Addr().String()
+	w.vms[address] = at
 	w.mu.Unlock()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = c.Close() }()
-				handle(c.(*net.TCPConn))
-			}()
-		}
-	}()
 }
 
 // echoes sends back what it gets, until the other side sends no more.
