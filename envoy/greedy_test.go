@@ -16,7 +16,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"golang.org/x/sys/unix"
 
@@ -288,10 +287,6 @@ func TestAHungGate(t *testing.T) {
 	waited := families[i].GetMetric()[0].GetCounter().GetValue()
 	t.Logf("of %d connections, %v waited for the gate", all, waited)
 	g.Expect(waited).To(And(BeNumerically(">", 0), BeNumerically("<", all/2)))
-}
-
-func newDenied() *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refused"}, []string{"reason", "port"})
 }
 
 // denied is how many connections the gate denied because their source has its share, at all ports.

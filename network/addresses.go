@@ -48,13 +48,7 @@ func (n Network) HeldAddresses() []netip.Addr {
 }
 
 // InOrder returns addresses as annotation edge-addresses has them: in their order, with commas and no blanks.
-func InOrder(all []netip.Addr) string {
-	var out []string
-	for _, a := range all {
-		out = append(out, a.String())
-	}
-	return strings.Join(out, ",")
-}
+func InOrder(all []netip.Addr) string { return joined(all, ",") }
 
 // RoleOf is the role of an address of n's edges, for messages.
 func (n Network) RoleOf(a netip.Addr) string {
@@ -176,12 +170,14 @@ func List(addresses []netip.Addr) string {
 }
 
 // AddressList returns addresses for messages: in their order, with commas.
-func AddressList(addresses []netip.Addr) string {
+func AddressList(addresses []netip.Addr) string { return joined(addresses, ", ") }
+
+func joined(addresses []netip.Addr, separator string) string {
 	var out []string
 	for _, a := range addresses {
 		out = append(out, a.String())
 	}
-	return strings.Join(out, ", ")
+	return strings.Join(out, separator)
 }
 
 // Without returns the parts of r that are in none of holes, sorted.

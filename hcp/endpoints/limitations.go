@@ -30,7 +30,7 @@ func oauth(in network.Request, endpoints []network.Endpoint) problem.Problems {
 	for _, s := range in.Networks {
 		if i >= 0 && s.Primary && s.Gateway.IsValid() {
 			args := problem.Args{"address": endpoints[i].Addresses[0].String(), "gateway": s.Gateway.String()}
-			return problem.Problems{s.Attachment.Problem(problem.OAuthBehindGateway, args, keyServices)}
+			return problem.Problems{s.Attachment.Problem(problem.OAuthBehindGateway, args, network.KeyPublishing)}
 		}
 	}
 	return nil

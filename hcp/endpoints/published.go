@@ -128,7 +128,7 @@ func publishedEndpoint(o objects.Objects, p published, s hyperv1.ServicePublishi
 // atIPv6 returns the problem of an endpoint at an IPv6 address. It is an Error unless
 // nodes boot without the endpoint.
 func atIPv6(p published) *problem.Problem {
-	at6 := newProblem(problem.EndpointAtIPv6, endpoint(p.route), problem.Args{"service": string(p.service)}, keyServices)
+	at6 := newProblem(problem.EndpointAtIPv6, endpoint(p.route), problem.Args{"service": string(p.service)}, network.KeyPublishing)
 	if !(network.Endpoint{Name: p.route}).NeededByNodes() {
 		at6.Severity = problem.SeverityWarning
 	}

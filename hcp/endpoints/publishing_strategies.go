@@ -50,9 +50,6 @@ func unsupportedStrategy(p published, s hyperv1.ServicePublishingStrategy) *prob
 	return nil
 }
 
-// keyServices is the field with the publishing strategies.
-const keyServices = "spec.services"
-
 // strategyNames returns the names of all strategies, separated by commas.
 func strategyNames(all []hyperv1.PublishingStrategyType) string {
 	var names []string
