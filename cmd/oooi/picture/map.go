@@ -77,12 +77,12 @@ Exit codes:
 }
 
 // drawings are the formats by name.
-func drawings() map[string]func(picture, io.Writer) error {
-	return map[string]func(picture, io.Writer) error{"text": picture.writeText, "svg": picture.writeSVG, "html": picture.writeHTML}
+func drawings() map[string]func(picture) string {
+	return map[string]func(picture) string{"text": picture.text, "svg": picture.document, "html": picture.page}
 }
 
 // mapped draws all clusters. At is the time of what was read; zero: now.
-func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster, at time.Time, draw func(picture, io.Writer) error) error {
+func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster, at time.Time, draw func(picture) string) error {
 	if at.IsZero() {
 		at = time.Now()
 	}
@@ -104,7 +104,7 @@ func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster
 		if i > 0 {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		if err := draw(pictureOf(status.ReportOf(facts, at), facts.Plan), c.OutOrStdout()); err != nil {
+		if _, err := io.WriteString(c.OutOrStdout(), draw(pictureOf(status.ReportOf(facts, at), facts.Plan))); err != nil {
 			return err
 		}
 	}

@@ -1,5 +1,5 @@
-// This file makes the picture of `oooi map` from what was read, as a value. It is pure. Files text.go and svg.go
-// draw it.
+// This file makes the picture of `oooi map` from what was read, as a value. It is pure. File layout.go gives
+// each part of it a place; text.go and svg.go draw that.
 
 package picture
 
@@ -66,21 +66,13 @@ type port struct {
 
 // A path connects names to a backend.
 type path struct {
-	// Names that VMs ask for. Empty: any, except those of the other paths of the port.
+	// Names that VMs ask for, or words for all that the other paths of the port do not have.
 	Names   []string
 	Backend shown
 	// Outside: the backend is an allowed host outside the management cluster.
 	Outside bool
 	// Direct: VMs connect without edges.
 	Direct bool
-}
-
-// names are what VMs ask for, in words. There is one at least.
-func (p path) names() []string {
-	if len(p.Names) == 0 {
-		return []string{"any other name"}
-	}
-	return p.Names
 }
 
 // pictureOf is the picture of a plan, with what is known of its cluster.
@@ -217,10 +209,12 @@ func portsOf(known status.Network) (out []port) {
 		add(t, true)
 	}
 	for _, p := range out {
-		if len(p.Paths) == 1 && len(p.Paths[0].Names) == 0 {
-			p.Paths[0].Names = []string{"every connection"}
-		}
 		slices.SortStableFunc(p.Paths, func(a, b path) int { return cmp.Compare(min(1, len(b.Names)), min(1, len(a.Names))) })
+		if last := &p.Paths[len(p.Paths)-1]; len(p.Paths) == 1 && len(last.Names) == 0 {
+			last.Names = []string{"every connection"}
+		} else if len(last.Names) == 0 {
+			last.Names = []string{"any other name"}
+		}
 	}
 	return out
 }

@@ -1,5 +1,5 @@
-// This file draws a picture as SVG, and as an HTML page that loads nothing: no script, font or image. Both have the lines of the text,
-// with frames in colors. A line tells more when the mouse is over it.
+// This file draws a picture as SVG, and as an HTML page that loads nothing: no script, font or image. Both have the lines of the
+// layout, with frames in colors. A line tells more when the mouse is over it.
 
 package picture
 
@@ -24,8 +24,8 @@ const (
 	framed = 5
 )
 
-// rail is what text has before the way from VMs to edges, and from there to ports.
-const rail = "     "
+// ways are the ends of each part of the way from VMs to edges, and from there to ports.
+var ways = map[string]string{"|": "", "v": "m-4 -8 l4 8 l4 -8", "+--": "m0 -11 h20"}
 
 // style is that of the picture.
 const style = `svg{font:12px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;background:#fff;color:#1d2733}
@@ -36,18 +36,15 @@ g:hover>rect{stroke-width:2.4}g:hover>.to{stroke-width:2.8}.refused text{fill:#b
 @media(prefers-color-scheme:dark){svg{background:#12181f}text{fill:#e3e8ee}.head text{fill:#9fb0c0}rect{fill:#1d2733;stroke:#5d6b79}
 .good rect{fill:#12301f}.bad rect{fill:#3a1614}.refused text{fill:#ff9a92}}`
 
-// writeSVG draws p as a whole document.
-func (p picture) writeSVG(w io.Writer) error {
-	_, err := io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+p.svg())
-	return err
-}
+// document draws p as a whole document.
+func (p picture) document() string { return `<?xml version="1.0" encoding="UTF-8"?>` + "\n" + p.svg() }
 
 // pageStyle is that of the page around the picture.
 const pageStyle = `body{margin:0}svg{width:100%;height:auto;max-width:1000px;display:block;margin:0 auto}`
 
-// writeHTML draws p as a page. Its policy permits the two styles by their hashes, and nothing else.
-func (p picture) writeHTML(w io.Writer) error {
-	_, err := fmt.Fprintf(w, `<!doctype html>
+// page draws p as a page. Its policy permits the two styles by their hashes, and nothing else.
+func (p picture) page() string {
+	return fmt.Sprintf(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src %s %s">
@@ -56,7 +53,6 @@ func (p picture) writeHTML(w io.Writer) error {
 <style>%s</style>
 %s</html>
 `, permitted(pageStyle), permitted(style), markupless("oooi: "+p.Cluster), pageStyle, p.svg())
-	return err
 }
 
 // permitted is a style as a policy permits it.
@@ -68,13 +64,12 @@ func permitted(style string) string {
 // svg draws p.
 func (p picture) svg() string {
 	var out bytes.Buffer
-	y := margin
-	for _, l := range p.drawing() {
-		l.svg(&out, y)
-		y += lineHeight
+	lines := p.drawing()
+	for i, l := range lines {
+		l.svg(&out, margin+i*lineHeight)
 	}
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" role="img">`+"\n<title>%s</title>\n<style>%s</style>\n%s</svg>\n",
-		at(columns)+margin, y+margin, markupless("HostedCluster "+p.Cluster), style, out.String())
+		at(columns)+margin, margin+len(lines)*lineHeight+margin, markupless("HostedCluster "+p.Cluster), style, out.String())
 }
 
 // at is where a column is.
@@ -86,37 +81,26 @@ func (l line) svg(w io.Writer, y int) {
 	if l.of.Why != "" {
 		fmt.Fprintf(w, "<title>%s</title>", markupless(l.of.Why))
 	}
-	text := l.text
-	for _, way := range []struct{ sign, end string }{{"|", ""}, {"v", "m-4 -8 l4 8 l4 -8"}, {"+--", "m0 -11 h20"}} {
-		if after, is := strings.CutPrefix(text, rail+way.sign); is {
-			text = rail + strings.Repeat(" ", len(way.sign)) + after
-			fmt.Fprintf(w, `<path d="M%.1f %d v%d %s"/>`, at(len(rail))+charWidth/2, y, lineHeight, way.end)
-		}
+	if end, is := ways[l.way]; is {
+		fmt.Fprintf(w, `<path d="M%.1f %d v%d %s"/>`, at(wayColumn)+charWidth/2, y, lineHeight, end)
 	}
-	names, target, leads := strings.Cut(text, "--> ")
-	l.part(w, names, 0, y)
-	if leads {
-		from := len(strings.TrimRight(names, " "))
-		if from == 0 {
-			from = len(names)
-		}
-		fmt.Fprintf(w, `<path class="to" d="M%.1f %d H%.1f"/>`, at(from)+framed, y+boxHeight/2, at(len(names)+4)-framed)
-		l.part(w, target, len(names)+4, y)
+	l.part(w, l.text, l.column, y)
+	if l.target != "" {
+		fmt.Fprintf(w, `<path class="to" d="M%.1f %d H%.1f"/>`, at(l.column+len(l.text))+framed, y+boxHeight/2, at(l.targetColumn)-framed)
+		l.part(w, l.target, l.targetColumn, y)
 	}
 	fmt.Fprint(w, "</g>\n")
 }
 
 // part draws a part of l that begins at a column. What l shows has a frame.
 func (l line) part(w io.Writer, text string, column, y int) {
-	words := strings.TrimLeft(text, " ")
-	column += len(text) - len(words)
-	if words = strings.TrimRight(words, " "); words == "" {
+	if text == "" {
 		return
 	}
 	if l.of.State != "" {
-		fmt.Fprintf(w, `<rect x="%.1f" y="%d" width="%.1f" height="%d"/>`, at(column)-framed, y, charWidth*float64(len(words))+2*framed, boxHeight)
+		fmt.Fprintf(w, `<rect x="%.1f" y="%d" width="%.1f" height="%d"/>`, at(column)-framed, y, charWidth*float64(len(text))+2*framed, boxHeight)
 	}
-	fmt.Fprintf(w, `<text x="%.1f" y="%d" xml:space="preserve">%s</text>`, at(column), y+14, markupless(words))
+	fmt.Fprintf(w, `<text x="%.1f" y="%d" xml:space="preserve">%s</text>`, at(column), y+14, markupless(text))
 }
 
 // markupless is text in XML or HTML, and never markup.

@@ -1,0 +1,157 @@
+// This file lays a picture out: lines of at most 100 columns, with the column of each of their parts. Text and SVG are made of them.
+
+package picture
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Columns of the drawing: how many there are, the way from VMs to edges and from there to ports, and names.
+const columns, wayColumn, nameColumn = 100, 5, 11
+
+// A line is one line of a drawing, in printable ASCII.
+type line struct {
+	// way is the part of the way on this line: "|", "v" or "+--".
+	way string
+	// text begins at column, and target at targetColumn. An arrow leads from one to the other.
+	column       int
+	text         string
+	targetColumn int
+	target       string
+	// of is what the line shows. Zero: it is a title, or only a part of the way.
+	of shown
+	// class is how SVG shows the line, besides the state.
+	class string
+}
+
+// A drawing is a picture from top to bottom.
+type drawing []line
+
+// drawing is p as lines.
+func (p picture) drawing() (d drawing) {
+	d.add(line{text: "HostedCluster " + p.Cluster, class: "title"})
+	for _, n := range p.Networks {
+		d.add(line{}, head(0, "Network "+n.Name+", "+n.CIDR), line{}, head(2, "VMs"))
+		d.rows(line{column: 4}, 18, n.VMs)
+		d.add(line{way: "|"})
+		d.rows(line{way: "|", column: 8}, 12, n.Serves)
+		d.add(line{way: "v"}, head(2, "Edges"))
+		d.rows(line{column: 4}, 8, n.Edges)
+		d.ports(n.Ports, n.Refused)
+		if len(n.Callers) == 0 {
+			continue
+		}
+		d.add(line{}, head(2, "Callers in the management cluster"))
+		d.rows(line{column: 4}, 20, n.Callers)
+		d.ports(n.Opens, n.RefusedToCaller)
+	}
+	return d
+}
+
+func head(column int, text string) line { return line{column: column, text: text, class: "head"} }
+
+// add draws lines. What does not fit follows on a line of its own.
+func (d *drawing) add(lines ...line) {
+	for _, l := range lines {
+		l.text, l.target = ascii(l.text), ascii(l.target)
+		long, column := &l.text, l.column
+		if l.target != "" {
+			long, column = &l.target, l.targetColumn
+		}
+		rest := line{way: strings.ReplaceAll(l.way, "+--", "|"), column: max(column, nameColumn), of: l.of, class: l.class}
+		*long, rest.text = broken(*long, columns-column)
+		*d = append(*d, l)
+		if rest.text != "" {
+			d.add(rest)
+		}
+	}
+}
+
+// rows draws each thing in one row like l, with its note behind a name of so many columns.
+func (d *drawing) rows(l line, width int, all []shown) {
+	for _, x := range all {
+		l.text, l.of = fmt.Sprintf("%-*s %s", width, x.Name, x.Note), x
+		d.add(l)
+	}
+}
+
+// ports draws where addresses lead, and what is refused.
+func (d *drawing) ports(ports []port, refused []string) {
+	width := 0
+	for _, p := range ports {
+		for _, x := range p.Paths {
+			for _, name := range x.Names {
+				width = min(max(width, len(name)), columns/2)
+			}
+		}
+	}
+	for _, p := range ports {
+		d.add(line{way: "|"}, line{way: "+--", column: wayColumn + 4, text: p.Address, class: "head"})
+		for _, x := range p.Paths {
+			d.path(x, width)
+		}
+	}
+	for i, r := range refused {
+		l := line{column: nameColumn, text: r, class: "refused"}
+		if i == 0 {
+			d.add(line{way: "|"})
+			l.column, l.text = wayColumn, fmt.Sprintf("%-*s%s", nameColumn-wayColumn, "x", r)
+		}
+		d.add(l)
+	}
+}
+
+// path draws each name of x in a line of its own. The last one, if there is room, is next to where they lead.
+func (d *drawing) path(x path, width int) {
+	names, target := x.Names, x.target()
+	l := line{way: "|", column: nameColumn, of: shown{Why: strings.Join(names, ", ") + ": " + x.Backend.Why, State: x.Backend.State}}
+	if x.Outside || x.Direct {
+		l.class = "outside"
+	}
+	last, room := names[len(names)-1], columns-nameColumn-len(" --> ")-len(target)
+	if names = names[:len(names)-1]; max(width, len(last)) > room {
+		names, last = append(names, last), ""
+	}
+	for _, l.text = range names {
+		d.add(l)
+	}
+	l.text, l.target, l.targetColumn = last, target, nameColumn+max(0, min(width, room))+len(" --> ")
+	d.add(l)
+}
+
+// target is where a path leads, in words.
+func (p path) target() string {
+	out := p.Backend.Name
+	if p.Outside {
+		out += " (outside)"
+	}
+	if p.Backend.Note != "" {
+		out += ": " + p.Backend.Note
+	}
+	return out
+}
+
+// ascii is text with "?" in place of each character that is not printable ASCII.
+func ascii(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// broken is the part of a text that fits in so many columns, and the rest: between words, else after a sign in a word, else anywhere.
+func broken(text string, most int) (first, rest string) {
+	if len(text) <= most {
+		return strings.TrimRight(text, " "), ""
+	}
+	at := most
+	for _, signs := range []string{",/.-", " "} {
+		if i := strings.LastIndexAny(text[:most], signs); i > most/2 {
+			at = i + 1
+		}
+	}
+	return strings.TrimRight(text[:at], " "), text[at:]
+}
