@@ -103,7 +103,7 @@ func byAnotherNAD(w *gather.World) {
 
 // TestRemovalWithoutAPlan: which networks VMs use is unknown, so nothing is removed while there are VMs.
 func TestRemovalWithoutAPlan(t *testing.T) {
-	unreadable := problem.Problems{problem.New(problem.PlanUnreadable, problem.Subject{}, problem.Args{"namespace": "x", "error": "y"})}
+	unreadable := problem.Problems{problem.New(problem.PlanUnreadable, problem.Subject{}, problem.Args{"namespace": {"x"}, "error": {"y"}})}
 	for name, c := range map[string]struct {
 		change func(*gather.World)
 		want   decide.Action

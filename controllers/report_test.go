@@ -46,11 +46,11 @@ func lone(change func(*appsv1.Deployment)) apply.Outcome {
 // TestVerdict: which reason stands for what is known, and what users read first.
 func TestVerdict(t *testing.T) {
 	serving := edgesOf(deployment(func(*appsv1.Deployment) {}))
-	blocking := problem.Problem{Reason: problem.CIDRMissing, Severity: problem.SeverityError, Args: problem.Args{"detail": "No CIDR."}}
-	waiting := problem.Problem{Reason: problem.WaitingForEndpoint, Severity: problem.SeverityWaiting, Args: problem.Args{"detail": "OAuth is missing."}}
-	early := problem.Problem{Reason: problem.WaitingForControlPlane, Severity: problem.SeverityWaiting, Args: problem.Args{"detail": "No API yet."}}
-	inUse := problem.Problem{Reason: problem.AddressInUse, Severity: problem.SeverityError, Args: problem.Args{"detail": "By MAC x."}}
-	note := problem.Problem{Reason: problem.ImagesUnreachable, Severity: problem.SeverityWarning, Args: problem.Args{"detail": "no images."}}
+	blocking := problem.Problem{Reason: problem.CIDRMissing, Severity: problem.SeverityError, Args: problem.Args{"detail": {"No CIDR."}}}
+	waiting := problem.Problem{Reason: problem.WaitingForEndpoint, Severity: problem.SeverityWaiting, Args: problem.Args{"detail": {"OAuth is missing."}}}
+	early := problem.Problem{Reason: problem.WaitingForControlPlane, Severity: problem.SeverityWaiting, Args: problem.Args{"detail": {"No API yet."}}}
+	inUse := problem.Problem{Reason: problem.AddressInUse, Severity: problem.SeverityError, Args: problem.Args{"detail": {"By MAC x."}}}
+	note := problem.Problem{Reason: problem.ImagesUnreachable, Severity: problem.SeverityWarning, Args: problem.Args{"detail": {"no images."}}}
 	starts := func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 }
 	starting := gather.EdgeOf(deployment(func(d *appsv1.Deployment) { d.Name = "two"; starts(d) }))
 	lost := gather.EdgeOf(drained(time.Minute)(starting.Live))
@@ -184,8 +184,8 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 	both, one, none := edgesOf(up, two), edgesOf(up, lost(two)), edgesOf(lost(up), lost(two))
 	serves := decide.Decision{Action: decide.Serve, Plan: plan}
 	warns, refused := serves, decide.Decision{Action: decide.Leave, Plan: plan, Problems: problem.Problems{
-		{Reason: problem.CIDRMissing, Severity: problem.SeverityError, Args: problem.Args{"detail": "No CIDR."}}}}
-	warns.Problems = problem.Problems{{Reason: problem.NTPMissing, Severity: problem.SeverityWarning, Args: problem.Args{"detail": "No time."}}}
+		{Reason: problem.CIDRMissing, Severity: problem.SeverityError, Args: problem.Args{"detail": {"No CIDR."}}}}}
+	warns.Problems = problem.Problems{{Reason: problem.NTPMissing, Severity: problem.SeverityWarning, Args: problem.Args{"detail": {"No time."}}}}
 	type pass struct {
 		d     decide.Decision
 		edges []gather.Edge
@@ -240,7 +240,7 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 			g.Expect(restarted.report(t.Context(), w, last.d, apply.Outcome{Edges: last.edges})).To(Succeed())
 			g.Expect(recorder.Events).To(BeEmpty())
 			// A new release may say more.
-			last.d.Problems = append(slices.Clone(last.d.Problems), problem.Problem{Reason: problem.NTPMissing, Severity: problem.SeverityWarning, Args: problem.Args{"detail": "No clock."}})
+			last.d.Problems = append(slices.Clone(last.d.Problems), problem.Problem{Reason: problem.NTPMissing, Severity: problem.SeverityWarning, Args: problem.Args{"detail": {"No clock."}}})
 			restarted.memory = memory{}
 			g.Expect(restarted.report(t.Context(), w, last.d, apply.Outcome{Edges: last.edges})).To(Succeed())
 			g.Expect(recorder.Events).NotTo(Receive(ContainSubstring("Edge clusters-blue/")))

@@ -123,7 +123,7 @@ func TestLoadBalancersTooMany(t *testing.T) {
 		g.Expect(plan.Validate()).To(Succeed())
 		for _, p := range problems {
 			if p.Cause == problem.LoadBalancersTooMany {
-				limits = append(limits, p.Args["services"]+": "+p.Args["most"])
+				limits = append(limits, p.Args["services"].String()+": "+p.Args["most"].String())
 			}
 		}
 		return len(led(plan)["vlan"]), limits

@@ -55,7 +55,7 @@ func TestConfinedError(t *testing.T) {
 	t.Run("a network that could not be requested", func(t *testing.T) {
 		g := NewWithT(t)
 		in := asking(1, good)
-		missing := problem.New(problem.NADNotFound, problem.Subject{}, problem.Args{"nad": "a/bad"})
+		missing := problem.New(problem.NADNotFound, problem.Subject{}, problem.Args{"nad": {"a/bad"}})
 		missing.Confined = true
 		in.Facts.Problems, in.Facts.Refused = problem.Problems{missing}, []string{"a.bad"}
 		_, ok := derive.Derive(in.Request, in.Facts, network.Plan{}, nil).Plan()

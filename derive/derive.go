@@ -197,9 +197,9 @@ func sortedRequests(in []network.NetworkRequest) []network.NetworkRequest {
 // boot from any other network. The network is left out, and a CIDR that is set later
 // moves no address.
 func cidrMissing(in served.Input, s network.NetworkRequest) problem.Problem {
-	args := problem.Args{"where": s.CIDRField}
+	args := problem.Args{"where": {s.CIDRField}}
 	if s.CIDRUnused != "" {
-		args["found"] = s.CIDRFound
+		args["found"] = []string{s.CIDRFound}
 	}
 	boots := slices.ContainsFunc(in.Networks, func(x network.NetworkRequest) bool { return x.Primary && x.CIDR.IsValid() })
 	switch {
@@ -210,7 +210,7 @@ func cidrMissing(in served.Input, s network.NetworkRequest) problem.Problem {
 	case s.CIDRUnused == problem.NetworkCIDROnlyIPv6:
 		return s.Problem(problem.CIDROnlyIPv6, args, s.CIDRKeys...)
 	}
-	return s.Problem(problem.CIDRNotSet, problem.Args{"where": s.CIDRField}, s.CIDRKeys...)
+	return s.Problem(problem.CIDRNotSet, problem.Args{"where": {s.CIDRField}}, s.CIDRKeys...)
 }
 
 // secondaryWithoutCIDR returns the hint that s is left to others. If it runs, its CIDR was set
@@ -219,9 +219,9 @@ func secondaryWithoutCIDR(in served.Input, s network.NetworkRequest) problem.Pro
 	i := slices.IndexFunc(in.Running, func(n network.Network) bool { return n.Name == s.Attachment.NetworkName() })
 	switch {
 	case i >= 0:
-		return s.Problem(problem.SecondaryCIDRRemoved, problem.Args{"cidr": in.Running[i].CIDR.String(), "where": s.CIDRField}, s.CIDRKeys...)
+		return s.Problem(problem.SecondaryCIDRRemoved, problem.Args{"cidr": {in.Running[i].CIDR.String()}, "where": {s.CIDRField}}, s.CIDRKeys...)
 	case s.CIDRUnused == problem.SecondaryCIDRForBootOnly:
-		return s.Problem(problem.SecondaryCIDRForBootOnly, problem.Args{"where": s.CIDRField, "found": s.CIDRFound}, s.CIDRKeys...)
+		return s.Problem(problem.SecondaryCIDRForBootOnly, problem.Args{"where": {s.CIDRField}, "found": {s.CIDRFound}}, s.CIDRKeys...)
 	}
-	return s.Problem(problem.SecondaryWithoutCIDR, problem.Args{"where": s.CIDRField}, s.CIDRKeys...)
+	return s.Problem(problem.SecondaryWithoutCIDR, problem.Args{"where": {s.CIDRField}}, s.CIDRKeys...)
 }

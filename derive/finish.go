@@ -63,5 +63,5 @@ func tooLarge(p network.Plan) problem.Problems {
 		return nil
 	}
 	return problem.Problems{problem.New(problem.PlanTooLarge, problem.Subject{Kind: "ConfigMap"},
-		problem.Args{"size": strconv.Itoa(size >> 10), "most": strconv.Itoa(maxPlan >> 10)}, network.KeyRecords, network.KeyReservations, network.KeyPublish)}
+		problem.Args{"size": {strconv.Itoa(size >> 10)}, "most": {strconv.Itoa(maxPlan >> 10)}}, network.KeyRecords, network.KeyReservations, network.KeyPublish)}
 }

@@ -23,7 +23,7 @@ func (o outcome) refuseInUse(seen []network.VMAddress, last network.Plan) outcom
 			if holds(last, n.Name, h.Address) {
 				continue
 			}
-			args := problem.Args{"vm": h.VM, "role": n.RoleOf(h.Address), "address": h.Address.String()}
+			args := problem.Args{"vm": {h.VM}, "role": {n.RoleOf(h.Address)}, "address": {h.Address.String()}}
 			ps = append(ps, n.Problem(problem.VMHasEdgeAddress, args, network.KeyEdgeAddresses))
 		}
 		return ps
@@ -31,7 +31,7 @@ func (o outcome) refuseInUse(seen []network.VMAddress, last network.Plan) outcom
 	for _, n := range out.plan.Networks {
 		for _, h := range claimsOf(n, seen) {
 			if holds(last, n.Name, h.Address) {
-				args := problem.Args{"vm": h.VM, "role": n.RoleOf(h.Address), "address": h.Address.String(), "mac": cmp.Or(h.MAC, "unknown")}
+				args := problem.Args{"vm": {h.VM}, "role": {n.RoleOf(h.Address)}, "address": {h.Address.String()}, "mac": {cmp.Or(h.MAC, "unknown")}}
 				out.problems = append(out.problems, n.Problem(problem.AddressUsedByVM, args))
 			}
 		}

@@ -79,7 +79,7 @@ func staleLoadBalancers(in served.Input, last network.Plan) problem.Problems {
 	var out problem.Problems
 	for _, e := range in.Endpoints {
 		if _, kept := keepsLoadBalancer(in, e, last); kept && e.Port == network.PortHTTPS && len(e.Hosts) > 0 {
-			out = append(out, problem.New(problem.LastGoodEndpoint, e.Subject(), problem.Args{"object": "the load balancer of " + e.Hosts[0]}))
+			out = append(out, problem.New(problem.LastGoodEndpoint, e.Subject(), problem.Args{"object": {"the load balancer of " + e.Hosts[0]}}))
 		}
 	}
 	return out
@@ -122,7 +122,7 @@ func displacedBy(p network.Plan, kept network.Plan) problem.Problems {
 	for _, x := range p.Networks {
 		i := slices.IndexFunc(kept.Networks, func(n network.Network) bool { return n.Attachment.SameNetwork(x.Attachment) })
 		if i >= 0 && !has(kept, x) {
-			ps = append(ps, x.Problem(problem.NADDuplicatesRunning, problem.Args{"other": kept.Networks[i].Attachment.String()}))
+			ps = append(ps, x.Problem(problem.NADDuplicatesRunning, problem.Args{"other": {kept.Networks[i].Attachment.String()}}))
 		}
 	}
 	return ps

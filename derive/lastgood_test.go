@@ -75,7 +75,7 @@ func TestStaleEndpoint(t *testing.T) {
 	last := network.Plan{Endpoints: []network.Endpoint{{Name: "oauth"}}}
 	var ps problem.Problems
 	for _, name := range []string{"oauth", "apps"} {
-		ps = append(ps, problem.New(problem.EndpointServiceMissing, problem.Subject{Kind: "Endpoint", Name: name}, problem.Args{"object": "Service x"}))
+		ps = append(ps, problem.New(problem.EndpointServiceMissing, problem.Subject{Kind: "Endpoint", Name: name}, problem.Args{"object": {"Service x"}}))
 	}
 	kept := derive.Stale(network.Facts{Problems: ps, Waiting: []string{"oauth", "apps"}}, last)
 	g.Expect(kept[0].Severity).To(Equal(problem.SeverityWarning))
@@ -90,8 +90,8 @@ func TestStaleEndpointThatIsPublished(t *testing.T) {
 	last := network.Plan{Endpoints: []network.Endpoint{{Name: "ignition-server"}, {Name: "extra"}}}
 	subject := func(name string) problem.Subject { return problem.Subject{Kind: "Endpoint", Name: name} }
 	ps := problem.Problems{
-		problem.New(problem.IgnitionRouteNotAdmitted, subject("ignition-server"), problem.Args{"object": "Route ignition-server"}),
-		problem.New(problem.RouteServiceMissing, subject("extra"), problem.Args{"object": "Service extra", "route": "extra"}),
+		problem.New(problem.IgnitionRouteNotAdmitted, subject("ignition-server"), problem.Args{"object": {"Route ignition-server"}}),
+		problem.New(problem.RouteServiceMissing, subject("extra"), problem.Args{"object": {"Service extra"}, "route": {"extra"}}),
 	}
 	kept := derive.Stale(network.Facts{Problems: ps, Waiting: []string{"extra"}}, last)
 	g.Expect(kept[0]).To(Equal(ps[0]))

@@ -37,7 +37,7 @@ func TestLoadBalancerInUse(t *testing.T) {
 		resolved := at
 		if by != "" {
 			resolved = netip.MustParseAddr("192.168.100.3")
-			g.Expect(d.Problems).To(ContainElement(And(HaveField("Cause", problem.AppsLoadBalancerInUse), HaveField("Args", HaveKeyWithValue("holder", by)))), by)
+			g.Expect(d.Problems).To(ContainElement(And(HaveField("Cause", problem.AppsLoadBalancerInUse), HaveField("Args", HaveKeyWithValue("holder", HaveExactElements(by))))), by)
 		} else {
 			g.Expect(d.Problems).NotTo(ContainElement(HaveField("Cause", problem.AppsLoadBalancerInUse)))
 		}

@@ -40,6 +40,6 @@ func overlapProblem(in served.Input, s network.NetworkRequest, other network.Net
 		keys = slices.Compact(append([]string{own}, keys...))
 		where = "annotation " + own + " on the HostedCluster"
 	}
-	args := problem.Args{"cidr": s.CIDR.String(), "otherNetwork": other.Attachment.String(), "otherCIDR": other.CIDR.String(), "where": where}
+	args := problem.Args{"cidr": {s.CIDR.String()}, "otherNetwork": {other.Attachment.String()}, "otherCIDR": {other.CIDR.String()}, "where": {where}}
 	return s.Problem(c, args, keys...)
 }

@@ -83,16 +83,16 @@ func pin(n network.Network, s network.NetworkRequest, held []netip.Addr) network
 // others. problems are those of the requested addresses.
 func pinnedProblems(n network.Network, s network.NetworkRequest, would served.Addresses, problems problem.Problems) problem.Problems {
 	addresses := network.InOrder(n.HeldAddresses())
-	args := problem.Args{"cidr": n.CIDR.String(), "addresses": addresses, "where": s.CIDRField}
+	args := problem.Args{"cidr": {n.CIDR.String()}, "addresses": {addresses}, "where": {s.CIDRField}}
 	switch {
 	case !s.CIDR.IsValid():
 		return problem.Problems{n.Problem(problem.PinnedCIDRRemoved, args, s.CIDRKeys...)}
 	case s.CIDR.Masked() != n.CIDR:
-		args["wanted"] = s.CIDR.String()
+		args["wanted"] = []string{s.CIDR.String()}
 		return problem.Problems{n.Problem(problem.PinnedCIDRChanged, args, s.CIDRKeys...)}
 	case problems.Blocking():
-		p := n.Problem(problem.PinnedSettingsRefused, problem.Args{"cidr": n.CIDR.String(), "addresses": addresses}, problems[0].Keys...)
+		p := n.Problem(problem.PinnedSettingsRefused, problem.Args{"cidr": {n.CIDR.String()}, "addresses": {addresses}}, problems[0].Keys...)
 		return append(problem.Problems{p}, problems.NotBlocking()...)
 	}
-	return problem.Problems{n.Problem(problem.PinnedAddressesChanged, problem.Args{"addresses": addresses, "wanted": network.InOrder(would.ByRole())}, network.KeyEdgeAddresses)}
+	return problem.Problems{n.Problem(problem.PinnedAddressesChanged, problem.Args{"addresses": {addresses}, "wanted": {network.InOrder(would.ByRole())}}, network.KeyEdgeAddresses)}
 }

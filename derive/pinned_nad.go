@@ -49,7 +49,7 @@ func pinnedProblem(a network.Attachment, wanted network.Attachment) problem.Prob
 		cause = problem.PinnedNADMoved
 	}
 	former, now := differences(a, wanted)
-	return a.Problem(cause, problem.Args{"former": former, "wanted": now}, "spec.config")
+	return a.Problem(cause, problem.Args{"former": {former}, "wanted": {now}}, "spec.config")
 }
 
 // differences describe in which way a and b differ.
@@ -90,7 +90,7 @@ func without(in served.Input, pinned []network.Attachment) (served.Input, proble
 		if i < 0 {
 			return false
 		}
-		problems = append(problems, s.Problem(problem.NADDuplicatesRunning, problem.Args{"other": pinned[i].String()}))
+		problems = append(problems, s.Problem(problem.NADDuplicatesRunning, problem.Args{"other": {pinned[i].String()}}))
 		return true
 	})
 	return out, problems

@@ -6,7 +6,6 @@ package derive
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/cldmnky/oooi/derive/served"
 	"github.com/cldmnky/oooi/network"
@@ -21,7 +20,7 @@ func keepsRole(in served.Input, n network.Network, s network.NetworkRequest) boo
 
 // pinnedRole returns the problem that n stays primary though s is secondary.
 func pinnedRole(n network.Network, s network.NetworkRequest) problem.Problem {
-	return n.Problem(problem.PinnedRole, problem.Args{"nodePools": strings.Join(slices.Sorted(slices.Values(s.NodePools)), ", ")}, network.FieldAdditionalNetworks)
+	return n.Problem(problem.PinnedRole, problem.Args{"nodePools": slices.Sorted(slices.Values(s.NodePools))}, network.FieldAdditionalNetworks)
 }
 
 // notSelected returns a problem for each network of last that VMs use, though annotation network

@@ -9,7 +9,6 @@ package derive
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -131,7 +130,7 @@ func getsOffersFrom(n network.Network, u OtherCluster) bool {
 // pendingOn returns the problem that n waits until the user of u lets it answer only its
 // own VMs.
 func pendingOn(n network.Network, u OtherCluster) problem.Problem {
-	return n.Problem(problem.SharedNetworkPending, problem.Args{"hostedCluster": u.Name})
+	return n.Problem(problem.SharedNetworkPending, problem.Args{"hostedCluster": {u.Name}})
 }
 
 func conflictsWith(n network.Network, other network.Network) bool {
@@ -142,7 +141,7 @@ func conflictsWith(n network.Network, other network.Network) bool {
 // sharedAddresses returns the problem of addresses that n and theirs have in common.
 func sharedAddresses(n network.Network, theirs network.Network, u OtherCluster, c problem.Cause) problem.Problem {
 	keys, ranges := conflict(n, theirs)
-	return n.Problem(c, problem.Args{"hostedCluster": u.Name, "addresses": strings.Join(ranges, ", ")}, keys...)
+	return n.Problem(c, problem.Args{"hostedCluster": {u.Name}, "addresses": ranges}, keys...)
 }
 
 // A usedRange is a range of addresses on a network, and the key that sets it.

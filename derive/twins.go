@@ -49,5 +49,5 @@ func runsOn(in served.Input, s network.NetworkRequest) bool {
 func twinProblem(s, other network.NetworkRequest) problem.Problem {
 	a := s.Attachment
 	return problem.New(problem.NADsOnOneNetwork, problem.Subject{Kind: "NetworkAttachmentDefinition", Namespace: a.Namespace, Name: a.Name}, problem.Args{
-		"nad": a.String(), "otherNAD": other.Attachment.String(), "layer2": a.Layer2, "nodePools": strings.Join(slices.Sorted(slices.Values(s.NodePools)), ", ")})
+		"nad": {a.String()}, "otherNAD": {other.Attachment.String()}, "layer2": {a.Layer2}, "nodePools": slices.Sorted(slices.Values(s.NodePools))})
 }

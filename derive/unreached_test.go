@@ -132,5 +132,5 @@ func TestNamedAddressesInPool(t *testing.T) {
 	g.Expect(plan.Networks[0].DHCP.Named).To(Equal(addressesOf("192.168.100.40", "192.168.100.50", "192.168.100.60")))
 	in.Networks[0].VMs = 244 - 10 - 2
 	_, problems = derived(in)
-	g.Expect(problems).To(HaveExactElements(And(HaveField("Cause", problem.VMsExceedDHCPRange), HaveField("Args", HaveKeyWithValue("count", "231")))))
+	g.Expect(problems).To(HaveExactElements(And(HaveField("Cause", problem.VMsExceedDHCPRange), HaveField("Args", HaveKeyWithValue("count", HaveExactElements("231"))))))
 }

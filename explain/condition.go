@@ -122,10 +122,11 @@ func merged(ps problem.Problems) problem.Problems {
 			out = append(out, p)
 			continue
 		}
-		if other := p.Args["network"]; other != "" && !slices.Contains(strings.Split(out[i].Args["network"], ", "), other) {
-			args := maps.Clone(out[i].Args)
-			args["network"] += ", " + other
-			out[i].Args = args
+		for _, other := range p.Args["network"] {
+			if all := out[i].Args["network"]; !slices.Contains(all, other) {
+				out[i].Args = maps.Clone(out[i].Args)
+				out[i].Args["network"] = append(slices.Clip(all), other)
+			}
 		}
 	}
 	return out
@@ -137,7 +138,7 @@ func sameness(p problem.Problem) string {
 		return Problem(p).String()
 	}
 	args := maps.Clone(p.Args)
-	if p.Level() != problem.SeverityError && !p.Waits() && p.Subject.Kind == "Network" && args["network"] != "" {
+	if p.Level() != problem.SeverityError && !p.Waits() && p.Subject.Kind == "Network" && len(args["network"]) > 0 {
 		delete(args, "network")
 		p.Subject = problem.Subject{}
 	}

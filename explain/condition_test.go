@@ -30,7 +30,7 @@ func served(name string, edges int) network.Network {
 }
 
 func fault(severity problem.Severity, reason problem.Reason, detail string) problem.Problem {
-	return problem.Problem{Reason: reason, Severity: severity, Args: problem.Args{"detail": detail}}
+	return problem.Problem{Reason: reason, Severity: severity, Args: problem.Args{"detail": {detail}}}
 }
 
 // TestCondition: what a reader of the HostedCluster sees first, the verdict, and what
@@ -121,12 +121,12 @@ func TestSameHintOnSeveralNetworks(t *testing.T) {
 	var ps problem.Problems
 	for _, n := range []string{"clusters/vlan100", "clusters/vlan200", "clusters/vlan100"} {
 		ps = append(ps, problem.Problem{Reason: problem.NTPMissing, Cause: "NoTimeServer", Severity: problem.SeverityInfo,
-			Subject: problem.Subject{Kind: "Network", Name: n}, Args: problem.Args{"network": n}})
+			Subject: problem.Subject{Kind: "Network", Name: n}, Args: problem.Args{"network": {n}}})
 	}
 	got := explain.Ordered(ps)
 	g.Expect(got).To(HaveLen(1))
-	g.Expect(got[0].Args["network"]).To(Equal("clusters/vlan100, clusters/vlan200"))
-	g.Expect(ps[0].Args["network"]).To(Equal("clusters/vlan100"), "the input is not changed")
+	g.Expect(got[0].Args["network"]).To(HaveExactElements("clusters/vlan100", "clusters/vlan200"))
+	g.Expect(ps[0].Args["network"]).To(HaveExactElements("clusters/vlan100"), "the input is not changed")
 }
 
 // TestConditionHasALimit: however much is wrong, a reader gets at most 4 KiB, whole
@@ -204,9 +204,9 @@ func TestOpenToAnyone(t *testing.T) {
 	var s explain.Status
 	for i, n := range []string{"clusters/vlan100", "clusters/vlan200", "clusters/vlan100"} {
 		p := problem.Problem{Reason: problem.AccessOpened, Cause: problem.AccessOpen, Severity: problem.SeverityInfo,
-			Subject: problem.Subject{Kind: "Network", Name: n}, Args: problem.Args{"network": n, "namespaces": "blue", "destinations": fmt.Sprintf("nodes:%d", 22+i), "service": "oooi-access.blue"}}
+			Subject: problem.Subject{Kind: "Network", Name: n}, Args: problem.Args{"network": {n}, "namespaces": {"blue"}, "destinations": {fmt.Sprintf("nodes:%d", 22+i)}, "service": {"oooi-access.blue"}}}
 		if i == 2 {
-			p.Cause, p.Args = problem.LoadBalancersOpen, problem.Args{"network": n, "services": "openshift-ingress/router-default"}
+			p.Cause, p.Args = problem.LoadBalancersOpen, problem.Args{"network": {n}, "services": {"openshift-ingress/router-default"}}
 		}
 		s.Problems = append(s.Problems, p)
 	}

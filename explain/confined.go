@@ -35,7 +35,9 @@ func notChanged(all []network.Network) string {
 }
 
 // aboutNetwork is the "namespace/name" of the network that p is about. Empty: none.
-func aboutNetwork(p problem.Problem) string { return cmp.Or(p.Args["network"], p.Args["nad"]) }
+func aboutNetwork(p problem.Problem) string {
+	return cmp.Or(p.Args["network"].String(), p.Args["nad"].String())
+}
 
 // withoutNode is a clause about the networks that confined Errors leave out. Empty: none.
 func withoutNode(networks []network.Network, problems problem.Problems) string {

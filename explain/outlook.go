@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -36,8 +35,7 @@ func outlook(networks []network.Network, problems problem.Problems) string {
 
 // onSecondary reports whether p is about networks that no VM boots from.
 func onSecondary(networks []network.Network, p problem.Problem) bool {
-	about := strings.Split(p.Args["network"], ", ")
-	of := slices.DeleteFunc(slices.Clone(networks), func(n network.Network) bool { return !slices.Contains(about, n.Attachment.String()) })
+	of := slices.DeleteFunc(slices.Clone(networks), func(n network.Network) bool { return !slices.Contains(p.Args["network"], n.Attachment.String()) })
 	return len(of) > 0 && !boots(of)
 }
 

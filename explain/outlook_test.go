@@ -35,7 +35,7 @@ func TestVerdictsAgree(t *testing.T) {
 		p := fault(s, r, string(r)+" "+name+".")
 		p.Subject = problem.Subject{Kind: kind, Name: name}
 		if kind == "Network" {
-			p.Args["network"] = name
+			p.Args["network"] = []string{name}
 		}
 		return p
 	}

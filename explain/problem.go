@@ -41,7 +41,7 @@ func Problem(p problem.Problem) Message {
 	if !ok {
 		var values []string
 		for _, name := range slices.Sorted(maps.Keys(p.Args)) {
-			values = append(values, p.Args[name])
+			values = append(values, p.Args[name].String())
 		}
 		return Message{What: strings.Join(values, " ")}
 	}
@@ -62,11 +62,11 @@ func (m Message) with(p problem.Problem) Message {
 	if len(p.Keys) > 0 {
 		pairs = append(pairs, "{key}", p.Keys[0])
 	}
-	if pools := p.Args["nodePools"]; strings.Contains(pools, ", ") {
-		pairs = append(pairs, "NodePool {nodePools}", "NodePools "+pools)
+	if pools := p.Args["nodePools"]; len(pools) > 1 {
+		pairs = append(pairs, "NodePool {nodePools}", "NodePools "+pools.String())
 	}
-	for name, value := range p.Args {
-		pairs = append(pairs, "{"+name+"}", value)
+	for name, values := range p.Args {
+		pairs = append(pairs, "{"+name+"}", values.String())
 	}
 	r := strings.NewReplacer(pairs...)
 	return Message{What: r.Replace(m.What), Effect: r.Replace(m.Effect), Fix: r.Replace(m.Fix)}

@@ -69,7 +69,7 @@ func TestAnErrorHasAFix(t *testing.T) {
 // TestProblem: values stand where the names were.
 func TestProblem(t *testing.T) {
 	p := problem.New(problem.GatewayOutsideCIDR, problem.Subject{Kind: "Network", Name: "clusters/vlan100"},
-		problem.Args{"network": "clusters/vlan100", "cidr": "192.168.100.0/24", "gateway": "10.0.0.1"}, "gateway")
+		problem.Args{"network": {"clusters/vlan100"}, "cidr": {"192.168.100.0/24"}, "gateway": {"10.0.0.1"}}, "gateway")
 	want := "Gateway 10.0.0.1 is not a host address of 192.168.100.0/24 (network clusters/vlan100). VMs cannot reach it. " +
 		"Set annotation gateway to an address in 192.168.100.0/24."
 	if got := explain.Problem(p).String(); got != want {

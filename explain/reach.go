@@ -194,7 +194,7 @@ func (v view) httpProxy() string {
 // unreachable selects the problem of one of causes on this network.
 func (v view) unreachable(causes ...problem.Cause) func(problem.Problem) bool {
 	return func(x problem.Problem) bool {
-		return slices.Contains(causes, x.Cause) && x.Args["network"] == v.n.Attachment.String()
+		return slices.Contains(causes, x.Cause) && slices.Contains(x.Args["network"], v.n.Attachment.String())
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // without is the problem that a Service of the control plane has no pod.
 func without(service string) problem.Problem {
-	return problem.New(problem.NoEdgeReachesEndpoint, problem.Subject{Kind: "Service", Name: service}, problem.Args{"service": service})
+	return problem.New(problem.NoEdgeReachesEndpoint, problem.Subject{Kind: "Service", Name: service}, problem.Args{"service": {service}})
 }
 
 // TestBoots: whether nodes boot is a value, whatever the summary says.

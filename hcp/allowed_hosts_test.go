@@ -165,7 +165,7 @@ func TestRecordsThatOverride(t *testing.T) {
 	for _, p := range problems {
 		if p.Reason == problem.NamesOverridden {
 			g.Expect(p.Severity).To(Equal(problem.SeverityWarning))
-			told = append(told, p.Args["name"])
+			told = append(told, p.Args["name"]...)
 		}
 	}
 	g.Expect(told).To(Equal([]string{api, "*.com"}))
@@ -281,7 +281,7 @@ func TestHostsThatNoObjectNames(t *testing.T) {
 			for _, p := range problems {
 				if p.Cause == problem.RegistryMayRedirect || p.Cause == problem.ReleaseMayNameOthers {
 					g.Expect(p.Severity).To(Equal(problem.SeverityInfo))
-					told[p.Cause] = p.Args["hosts"]
+					told[p.Cause] = p.Args["hosts"].String()
 				}
 			}
 			g.Expect(told[problem.RegistryMayRedirect]).To(Equal(c.redirect))

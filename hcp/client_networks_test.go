@@ -50,7 +50,7 @@ func TestClientNetworksWithoutAnyGateway(t *testing.T) {
 	var about []string
 	for _, x := range problems {
 		if x.Cause == problem.ClientNetworksWithoutGateway {
-			about = append(about, x.Args["network"])
+			about = append(about, x.Args["network"]...)
 		}
 	}
 	g.Expect(about).To(HaveExactElements("clusters/vlan100"))

@@ -25,5 +25,5 @@ func KeepsControlPlane(a *hyperv1.HostedCluster, aServed bool, b *hyperv1.Hosted
 // ControlPlaneShared returns the problem that rival keeps the control plane namespace of hc.
 func ControlPlaneShared(hc *hyperv1.HostedCluster, rival string) problem.Problem {
 	return problem.New(problem.ControlPlaneNamespaceShared, problem.Subject{},
-		problem.Args{"namespace": objects.ControlPlaneNamespace(hc), "hostedCluster": rival})
+		problem.Args{"namespace": {objects.ControlPlaneNamespace(hc)}, "hostedCluster": {rival}})
 }

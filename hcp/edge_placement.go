@@ -6,7 +6,6 @@ package hcp
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -69,5 +68,5 @@ func edgeNodesNotPermitted(o objects.Objects, s settings.Values) problem.Problem
 	}
 	on := problem.Subject{Kind: "HostedCluster", Name: o.HostedCluster.Name}
 	return problem.Problems{problem.New(problem.EdgeNodesNotPermitted, on,
-		problem.Args{"labels": strings.Join(labels, ", ")}, network.KeyEdgeNodeSelector)}
+		problem.Args{"labels": labels}, network.KeyEdgeNodeSelector)}
 }

@@ -49,8 +49,7 @@ func (b *broken) timeOfNodes(plan network.Plan, problems problem.Problems) {
 	for _, n := range plan.Networks {
 		edges := slices.Contains(n.Services, network.ServiceNTP)
 		said := slices.ContainsFunc(problems, func(p problem.Problem) bool {
-			about := p.Args["networks"] + ", " + p.Args["network"]
-			return p.Reason == problem.NTPMissing && slices.Contains(strings.Split(about, ", "), n.Attachment.String())
+			return p.Reason == problem.NTPMissing && slices.Contains(slices.Concat(p.Args["networks"], p.Args["network"]), n.Attachment.String())
 		})
 		lacks := len(n.TimeServers()) == 0 && n.DHCP.Router == n.NextHopVIP || slices.Contains(n.TimeServers(), n.ServiceVIP) && !edges
 		switch {

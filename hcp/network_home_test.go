@@ -56,7 +56,7 @@ func TestRunningNetworkKeepsItsCIDR(t *testing.T) {
 			p, problems, ok := planned(o, last)
 			g.Expect(ok).To(BeTrue(), "%v", problems)
 			g.Expect(cidrs(p)).To(Equal(c.want))
-			ofNetworks := slices.DeleteFunc(problems, func(p problem.Problem) bool { return p.Args["network"] == "" })
+			ofNetworks := slices.DeleteFunc(problems, func(p problem.Problem) bool { return len(p.Args["network"]) == 0 })
 			g.Expect(ofNetworks).To(c.says)
 			again, _, _ := planned(o, p)
 			g.Expect(again).To(Equal(p))

@@ -77,7 +77,7 @@ func cluster(hc *hyperv1.HostedCluster) network.Cluster {
 func unsupported(hc *hyperv1.HostedCluster, set settings.Values) problem.Problems {
 	p := hc.Spec.Platform
 	if p.Type != hyperv1.KubevirtPlatform {
-		return problem.Problems{problem.New(problem.NotKubeVirt, problem.Subject{}, problem.Args{"platform": string(p.Type)}, "spec.platform.type", network.KeyNetwork)}
+		return problem.Problems{problem.New(problem.NotKubeVirt, problem.Subject{}, problem.Args{"platform": {string(p.Type)}}, "spec.platform.type", network.KeyNetwork)}
 	}
 	if p.Kubevirt == nil || p.Kubevirt.Credentials == nil {
 		return nil
@@ -88,7 +88,7 @@ func unsupported(hc *hyperv1.HostedCluster, set settings.Values) problem.Problem
 	case !set.VMsHere:
 		return problem.Problems{problem.New(problem.VMsOnOtherCluster, problem.Subject{}, nil, field, network.KeyNetwork, network.KeyInfra)}
 	case of != own:
-		return problem.Problems{problem.New(problem.VMsInOtherNamespace, problem.Subject{}, problem.Args{"namespace": of, "controlPlane": own}, field+".infraNamespace", network.KeyInfra)}
+		return problem.Problems{problem.New(problem.VMsInOtherNamespace, problem.Subject{}, problem.Args{"namespace": {of}, "controlPlane": {own}}, field+".infraNamespace", network.KeyInfra)}
 	}
 	return nil
 }

@@ -160,7 +160,7 @@ func (s NetworkRequest) Problem(c problem.Cause, args problem.Args, keys ...stri
 
 // Problem returns a problem about the network of a, which is named in its arguments.
 func (a Attachment) Problem(c problem.Cause, args problem.Args, keys ...string) problem.Problem {
-	all := problem.Args{"network": a.String()}
+	all := problem.Args{"network": {a.String()}}
 	maps.Copy(all, args)
 	return problem.New(c, problem.Subject{Kind: "Network", Namespace: a.Namespace, Name: a.Name}, all, keys...)
 }

@@ -21,13 +21,13 @@ func ClocksUnsynchronized(n network.Network, with []int, without []Report, servi
 	}
 	why := without[0].ClockUnsynchronized
 	if len(without) == serving {
-		return n.Problem(problem.NetworkClocksUnsynchronized, problem.Args{"error": why, "command": "kubectl get pod " + pods(0) + " -o wide"}, network.KeyNTPServers), true
+		return n.Problem(problem.NetworkClocksUnsynchronized, problem.Args{"error": {why}, "command": {"kubectl get pod " + pods(0) + " -o wide"}}, network.KeyNTPServers), true
 	}
 	edge := without[0].Edge
-	args := problem.Args{"error": why, "edge": strconv.Itoa(edge), "command": "kubectl get pod " + pods(edge) + " -o wide"}
+	args := problem.Args{"error": {why}, "edge": {strconv.Itoa(edge)}, "command": {"kubectl get pod " + pods(edge) + " -o wide"}}
 	if len(with) == 0 {
 		return n.Problem(problem.EdgeClockUnsynchronized, args), true
 	}
-	args["other"], args["move"] = strconv.Itoa(with[0]), "kubectl delete pod "+pods(edge)
+	args["other"], args["move"] = []string{strconv.Itoa(with[0])}, []string{"kubectl delete pod " + pods(edge)}
 	return n.Problem(problem.OneClockUnsynchronized, args), true
 }

@@ -57,17 +57,17 @@ func (d Degradation) normalized() Degradation {
 // whose kernel sends ARP requests from the next-hop VIP moves VMs, but no client that has the
 // service VIP on its link.
 func FailoverDegraded(n network.Network, edge int, subject problem.Subject, d Degradation) problem.Problem {
-	args := problem.Args{"edge": strconv.Itoa(edge), "nextHop": n.NextHopVIP.String()}
+	args := problem.Args{"edge": {strconv.Itoa(edge)}, "nextHop": {n.NextHopVIP.String()}}
 	d = d.normalized()
 	cause := d.Cause
 	switch {
 	case cause == problem.FailoverAnnouncementIgnored:
-		args["serviceVIP"], args["arpAnnounce"], args["source"] = n.ServiceVIP.String(), strconv.Itoa(d.ARPAnnounce), d.Source.String()
+		args["serviceVIP"], args["arpAnnounce"], args["source"] = []string{n.ServiceVIP.String()}, []string{strconv.Itoa(d.ARPAnnounce)}, []string{d.Source.String()}
 		if d.Source == n.NextHopVIP {
 			cause = problem.FailoverServiceVIPIgnored
 		}
 	case cause == problem.FailoverCheckFailed:
-		args["error"] = d.Error
+		args["error"] = []string{d.Error}
 	}
 	return n.Problem(cause, args).Of(subject)
 }

@@ -125,8 +125,8 @@ func DHCP(n network.Network, edges []Report, nameOf func(mac string) string, sub
 	var ps problem.Problems
 	if x := exhaustion(edges); !x.Since.IsZero() {
 		ps = append(ps, n.Problem(problem.PoolExhausted, problem.Args{
-			"since": x.Since.Format(time.RFC3339), "size": strconv.Itoa(x.Size), "used": strconv.Itoa(x.Assigned),
-			"declined": strconv.Itoa(x.Declined), "avoided": strconv.Itoa(x.Free),
+			"since": {x.Since.Format(time.RFC3339)}, "size": {strconv.Itoa(x.Size)}, "used": {strconv.Itoa(x.Assigned)},
+			"declined": {strconv.Itoa(x.Declined)}, "avoided": {strconv.Itoa(x.Free)},
 		}, network.KeyDHCPRange))
 	}
 	for _, r := range edges {
@@ -142,11 +142,11 @@ func DHCP(n network.Network, edges []Report, nameOf func(mac string) string, sub
 // most of a lease time after it. So clients, which renew before 7/8 of their lease time are over,
 // have their addresses for one lease time at least.
 func unwritten(n network.Network, edge int, x LeasesUnwritten) problem.Problem {
-	cause, args := problem.EdgeLeasesUnwritten, problem.Args{"edge": strconv.Itoa(edge), "since": x.Since.Format(time.RFC3339), "error": cmp.Or(x.Error, "unknown error")}
+	cause, args := problem.EdgeLeasesUnwritten, problem.Args{"edge": {strconv.Itoa(edge)}, "since": {x.Since.Format(time.RFC3339)}, "error": {cmp.Or(x.Error, "unknown error")}}
 	if !x.RenewalsSince.IsZero() {
 		cause = problem.EdgeRenewalsUnwritten
-		args["since"] = x.RenewalsSince.Format(time.RFC3339)
-		args["until"] = x.RenewalsSince.Add(time.Duration(n.DHCP.LeaseTime)).Format(time.RFC3339)
+		args["since"] = []string{x.RenewalsSince.Format(time.RFC3339)}
+		args["until"] = []string{x.RenewalsSince.Add(time.Duration(n.DHCP.LeaseTime)).Format(time.RFC3339)}
 	}
 	return n.Problem(cause, args)
 }
@@ -185,12 +185,12 @@ func poolInUse(n network.Network, edges []Report, nameOf func(mac string) string
 		if len(addresses) == 0 {
 			continue
 		}
-		cause, args := problem.PoolAddressDeclined, problem.Args{"addresses": strings.Join(addresses, ", ")}
+		cause, args := problem.PoolAddressDeclined, problem.Args{"addresses": addresses}
 		if u.MAC != "" {
-			cause, args["mac"] = problem.PoolAddressOfHost, u.MAC
+			cause, args["mac"] = problem.PoolAddressOfHost, []string{u.MAC}
 		}
 		if vm := nameOf(u.MAC); u.MAC != "" && vm != "" {
-			cause, args["vm"] = problem.PoolAddressOfVM, vm
+			cause, args["vm"] = problem.PoolAddressOfVM, []string{vm}
 		}
 		ps = append(ps, n.Problem(cause, args, network.KeyDHCPExclude))
 	}
@@ -211,7 +211,7 @@ func reservationsInUse(n network.Network, edges []Report, nameOf func(mac string
 		} else if x.MAC != "" {
 			user = "the host with MAC " + x.MAC
 		}
-		ps = append(ps, n.Problem(problem.ReservationUsed, problem.Args{"address": x.Address.String(), "reserved": x.ReservedFor, "user": user}, network.KeyReservations))
+		ps = append(ps, n.Problem(problem.ReservationUsed, problem.Args{"address": {x.Address.String()}, "reserved": {x.ReservedFor}, "user": {user}}, network.KeyReservations))
 	}
 	return ps
 }

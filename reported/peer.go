@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/cldmnky/oooi/network"
@@ -42,19 +41,19 @@ const PlansDifferAfter = 30 * time.Second
 // nothing from its peer, though both serve. It is never an Error, since each edge serves
 // the VMs that reach it.
 func EdgesPartitioned(n network.Network, edge int, subject problem.Subject) problem.Problem {
-	return n.Problem(problem.PeerNotHeard, problem.Args{"edge": strconv.Itoa(edge)}, network.KeyEdgeNodeSelector).Of(subject)
+	return n.Problem(problem.PeerNotHeard, problem.Args{"edge": {strconv.Itoa(edge)}}, network.KeyEdgeNodeSelector).Of(subject)
 }
 
 // EdgesHeld returns the problem that neither edge of n is replaced or drained for up to
 // minutes, since this edge, which subject names, receives nothing from its peer.
 func EdgesHeld(n network.Network, edge, minutes int, subject problem.Subject) problem.Problem {
-	return n.Problem(problem.EdgesHeld, problem.Args{"edge": strconv.Itoa(edge), "minutes": strconv.Itoa(minutes)}).Of(subject)
+	return n.Problem(problem.EdgesHeld, problem.Args{"edge": {strconv.Itoa(edge)}, "minutes": {strconv.Itoa(minutes)}}).Of(subject)
 }
 
 // EdgeReported returns the problem of cause c, one of PlansDiffer, EdgeHasTwoPods,
 // EdgeHearsNothing, EdgeReachesLess and KernelCauses, of this edge of n, which subject names. It is never an Error, since VMs are served.
 func EdgeReported(n network.Network, c problem.Cause, edge int, subject problem.Subject) problem.Problem {
-	return n.Problem(c, problem.Args{"edge": strconv.Itoa(edge)}).Of(subject)
+	return n.Problem(c, problem.Args{"edge": {strconv.Itoa(edge)}}).Of(subject)
 }
 
 // EdgesRefuseConfiguration returns a problem for each of these reports of edges of n whose Envoy
@@ -63,7 +62,7 @@ func EdgesRefuseConfiguration(n network.Network, all []Report) problem.Problems 
 	var ps problem.Problems
 	for _, r := range all {
 		if r.EnvoyRefuses != "" {
-			ps = append(ps, n.Problem(problem.EdgeRefusesConfiguration, problem.Args{"edge": strconv.Itoa(r.Edge), "error": r.EnvoyRefuses}))
+			ps = append(ps, n.Problem(problem.EdgeRefusesConfiguration, problem.Args{"edge": {strconv.Itoa(r.Edge)}, "error": {r.EnvoyRefuses}}))
 		}
 	}
 	return ps
@@ -83,7 +82,7 @@ func EdgesOpenNoPort(n network.Network, all []Report) problem.Problems {
 			}
 		}
 		if len(closed) > 0 {
-			ps = append(ps, n.Problem(problem.EdgeOpensNoPort, problem.Args{"edge": strconv.Itoa(r.Edge), "ports": strings.Join(closed, ", ")}))
+			ps = append(ps, n.Problem(problem.EdgeOpensNoPort, problem.Args{"edge": {strconv.Itoa(r.Edge)}, "ports": closed}))
 		}
 	}
 	return ps
@@ -98,7 +97,7 @@ func EdgesReachNoEndpoint(n network.Network, serving int, all []Report) problem.
 	for _, b := range n.NeededBackends() {
 		if n.Primary && serving > 0 && countDark(all, b) == serving {
 			missing[b.Name] = true
-			ps = append(ps, problem.New(problem.NoEdgeReachesEndpoint, problem.Subject{Kind: "Service", Name: b.Service}, problem.Args{"service": b.Service}))
+			ps = append(ps, problem.New(problem.NoEdgeReachesEndpoint, problem.Subject{Kind: "Service", Name: b.Service}, problem.Args{"service": {b.Service}}))
 		}
 	}
 	for _, r := range all {
@@ -109,7 +108,7 @@ func EdgesReachNoEndpoint(n network.Network, serving int, all []Report) problem.
 			}
 		}
 		if len(dark) > 0 {
-			ps = append(ps, n.Problem(problem.EdgeReachesNoEndpoint, problem.Args{"edge": strconv.Itoa(r.Edge), "backends": strings.Join(dark, ", ")}))
+			ps = append(ps, n.Problem(problem.EdgeReachesNoEndpoint, problem.Args{"edge": {strconv.Itoa(r.Edge)}, "backends": dark}))
 		}
 	}
 	return ps
@@ -194,5 +193,5 @@ func RefusedHosts(n network.Network, names []string) problem.Problems {
 	if len(n.ClientNetworks) > 0 {
 		cause = problem.HostInClientNetwork // or inside the management cluster: the edges do not tell
 	}
-	return problem.Problems{n.Problem(cause, problem.Args{"hosts": strings.Join(known, ", ")}, network.KeyAllowedHosts)}
+	return problem.Problems{n.Problem(cause, problem.Args{"hosts": known}, network.KeyAllowedHosts)}
 }

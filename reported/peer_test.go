@@ -32,7 +32,7 @@ func TestEdgesReachNoEndpoint(t *testing.T) {
 	two := reported.Report{Edge: 2, DarkBackends: []string{"kube-apiserver:6443"}}
 	causes := func(serving int, all ...reported.Report) (out []string) {
 		for _, p := range reported.EdgesReachNoEndpoint(n, serving, all) {
-			out = append(out, string(p.Severity)+" "+string(p.Cause)+" "+p.Args["service"]+p.Args["edge"]+p.Args["backends"])
+			out = append(out, string(p.Severity)+" "+string(p.Cause)+" "+p.Args["service"].String()+p.Args["edge"].String()+p.Args["backends"].String())
 		}
 		return out
 	}
@@ -116,7 +116,7 @@ func TestEdgesOpenNoPort(t *testing.T) {
 	}}
 	ps := reported.EdgesOpenNoPort(n, []reported.Report{{Edge: 1, ClosedPorts: []uint16{2222, 3128, 31443, 31999}}, {Edge: 2, ClosedPorts: []uint16{31999}}})
 	g.Expect(ps).To(HaveExactElements(HaveField("Cause", problem.EdgeOpensNoPort)))
-	g.Expect(ps[0].Args).To(And(HaveKeyWithValue("edge", "1"), HaveKeyWithValue("ports", "2222, 3128, 31443")))
+	g.Expect(ps[0].Args).To(And(HaveKeyWithValue("edge", HaveExactElements("1")), HaveKeyWithValue("ports", HaveExactElements("2222", "3128", "31443"))))
 	var read reported.Report
 	g.Expect(json.Unmarshal(reported.Report{ClosedPorts: []uint16{9, 8, 7, 6, 5, 4, 3, 2, 1, 1}}.JSON(), &read)).To(Succeed())
 	g.Expect(read.ClosedPorts).To(Equal([]uint16{1, 2, 3, 4, 5, 6, 7, 8}))

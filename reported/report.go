@@ -239,14 +239,14 @@ func isMAC(s string) bool {
 func InUseByOthers(n network.Network, ts []UsedAddress) problem.Problems {
 	var ps problem.Problems
 	for _, t := range ConflictingWith(n, ts) {
-		p := n.Problem(problem.AddressUsedByOther, problem.Args{"role": n.RoleOf(t.Address), "address": t.Address.String(), "mac": t.MAC}, network.KeyEdgeAddresses)
+		p := n.Problem(problem.AddressUsedByOther, problem.Args{"role": {n.RoleOf(t.Address)}, "address": {t.Address.String()}, "mac": {t.MAC}}, network.KeyEdgeAddresses)
 		if !n.Primary {
 			p = p.Warning()
 		}
 		ps = append(ps, p)
 	}
 	for _, mac := range answersForAll(n, ts) {
-		ps = append(ps, n.Problem(problem.ProxyARP, problem.Args{"mac": mac}))
+		ps = append(ps, n.Problem(problem.ProxyARP, problem.Args{"mac": {mac}}))
 	}
 	return ps
 }

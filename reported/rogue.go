@@ -28,7 +28,7 @@ func RogueDHCPServers(n network.Network, all []UsedAddress, nameOf func(mac stri
 		case s.Address == n.DHCP.ServerID || s.MAC == "" && known[s.Address]:
 			// The plan has changed since, or the other edge knows more.
 		case s.MAC == "":
-			ps = append(ps, n.Problem(problem.DHCPServerUnlocated, problem.Args{"address": s.Address.String()}))
+			ps = append(ps, n.Problem(problem.DHCPServerUnlocated, problem.Args{"address": {s.Address.String()}}))
 		default:
 			ps = append(ps, ofVMOrHost(n, problem.DHCPServerOfVM, problem.DHCPServerOfHost, s, nameOf, problem.Args{}))
 		}
@@ -45,7 +45,7 @@ func SharedVIPs(n network.Network, all []UsedAddress, nameOf func(mac string) st
 		if !slices.Contains(n.PublishedAddresses, u.Address) {
 			role = n.RoleOf(u.Address)
 		}
-		ps = append(ps, ofVMOrHost(n, problem.VIPOfVM, problem.VIPOfHost, u, nameOf, problem.Args{"role": role}))
+		ps = append(ps, ofVMOrHost(n, problem.VIPOfVM, problem.VIPOfHost, u, nameOf, problem.Args{"role": {role}}))
 	}
 	return ps
 }
@@ -67,9 +67,9 @@ func ForgedPeers(n network.Network, all []UsedAddress, nameOf func(mac string) s
 // adds to args.
 func ofVMOrHost(n network.Network, vm, host problem.Cause, u UsedAddress, nameOf func(mac string) string, args problem.Args) problem.Problem {
 	cause := host
-	args["address"], args["mac"] = u.Address.String(), u.MAC
+	args["address"], args["mac"] = []string{u.Address.String()}, []string{u.MAC}
 	if name := nameOf(u.MAC); name != "" {
-		cause, args["vm"] = vm, name
+		cause, args["vm"] = vm, []string{name}
 	}
 	return n.Problem(cause, args)
 }

@@ -47,8 +47,8 @@ func (m message) denial(r settings.Requirement) string {
 	if r.Cause == problem.AnnotationUnreadable {
 		m.args["value"] = fmt.Sprintf("variables.annotations[%s + %s]", quote(settings.Prefix), m.key)
 	}
-	for name, text := range r.Args {
-		m.args[name] = quote(text)
+	for name, values := range r.Args {
+		m.args[name] = quote(values.String())
 	}
 	maps.Copy(m.args, r.Computed)
 	m.args["value"] = fmt.Sprintf("[%s].map(a, a.size() > %d ? a.substring(0, %[2]d) + '...' : a)[0].replace('\\n', ' ')", m.args["value"], longestValue)

@@ -77,16 +77,16 @@ func Failures(err error) problem.Problems {
 			out = append(out, problem.New(problem.ObjectNotOwned, subject, nil))
 		case len(requests.ErrorsOf[*watch.NotWatched](e.Err)) > 0:
 		case e.Verb == "removing":
-			out = append(out, problem.New(problem.DeleteRefused, subject, problem.Args{"error": requests.Sentence(e.Err)}))
+			out = append(out, problem.New(problem.DeleteRefused, subject, problem.Args{"error": {requests.Sentence(e.Err)}}))
 		default:
-			out = append(out, problem.New(problem.WriteRefused, subject, problem.Args{"error": requests.Sentence(e.Err)}))
+			out = append(out, problem.New(problem.WriteRefused, subject, problem.Args{"error": {requests.Sentence(e.Err)}}))
 		}
 	}
 	for _, e := range requests.ErrorsOf[*watch.NotWatched](err) {
 		out = append(out, e.Problem())
 	}
 	if len(out) == 0 {
-		out = append(out, problem.New(problem.ReadFailed, problem.Subject{}, problem.Args{"error": requests.Sentence(err)}))
+		out = append(out, problem.New(problem.ReadFailed, problem.Subject{}, problem.Args{"error": {requests.Sentence(err)}}))
 	}
 	slices.SortStableFunc(out, func(a, b problem.Problem) int { return cmp.Compare(a.Subject.String(), b.Subject.String()) })
 	return out

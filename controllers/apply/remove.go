@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -86,7 +85,7 @@ func removing(left []metav1.PartialObjectMetadata) problem.Problem {
 	}
 	slices.Sort(finalizers)
 	return problem.New(problem.RemovalHeld, problem.Subject{},
-		problem.Args{"objects": strings.Join(objects, ", "), "finalizers": strings.Join(slices.Compact(finalizers), ", ")})
+		problem.Args{"objects": objects, "finalizers": slices.Compact(finalizers)})
 }
 
 // prune deletes edges before what they depend on, then the rights to write leases, then the

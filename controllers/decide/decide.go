@@ -88,7 +88,7 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 			cause = problem.ControlPlaneGone
 		}
 		derived = derived.With(problem.New(cause, problem.Subject{Kind: "HostedControlPlane", Name: hc.Name},
-			problem.Args{"namespace": hcp.ControlPlaneNamespace(hc)}))
+			problem.Args{"namespace": {hcp.ControlPlaneNamespace(hc)}}))
 	}
 	d := Decision{Action: Leave, Plan: derived.Draft(), Problems: derived.Problems, Others: w.Others, Again: ResyncReady}
 	plan, ok := derived.Plan()
@@ -102,7 +102,7 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 		return d
 	}
 	if d.Err = plan.Validate(); d.Err != nil {
-		d.Problems = append(slices.Clone(d.Problems), problem.New(problem.PlanInvalid, problem.Subject{}, problem.Args{"error": requests.Sentence(d.Err)}))
+		d.Problems = append(slices.Clone(d.Problems), problem.New(problem.PlanInvalid, problem.Subject{}, problem.Args{"error": {requests.Sentence(d.Err)}}))
 		return d
 	}
 	d.Action = Serve

@@ -6,7 +6,6 @@ package decide
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/rollout"
@@ -34,10 +33,10 @@ func EdgeProblems(d Decision, edges []gather.Edge, reports []gather.Reported) pr
 // checkProblem says that the network of acd has no edge yet.
 func checkProblem(p network.Plan, acd gather.Edge) problem.Problem {
 	name := networkName(p, acd.Network)
-	args := problem.Args{"network": name, "deployment": acd.Name, "command": acd.Command()}
+	args := problem.Args{"network": {name}, "deployment": {acd.Name}, "command": {acd.Command()}}
 	cause := problem.AddressCheckRunning
 	if acd.Refused != "" {
-		cause, args["error"] = problem.AddressCheckRefused, acd.Refused
+		cause, args["error"] = problem.AddressCheckRefused, []string{acd.Refused}
 	}
 	return problem.New(cause, problem.Subject{Kind: "Network", Name: name}, args)
 }
@@ -47,16 +46,16 @@ func checkProblem(p network.Plan, acd gather.Edge) problem.Problem {
 func unavailable(d Decision, e gather.Edge, edges []gather.Edge, why string) problem.Problem {
 	type causes struct{ one, all problem.Cause }
 	c, args := causes{problem.EdgePodNotReady, problem.NetworkEdgeNotReady}, problem.Args{
-		"network": networkName(d.Plan, e.Network), "services": servicesOf(d.Plan, e.Network), "command": e.Command()}
+		"network": {networkName(d.Plan, e.Network)}, "services": servicesOf(d.Plan, e.Network), "command": {e.Command()}}
 	switch {
 	case e.Refused != "":
 		c = causes{problem.EdgePodRefused, problem.NetworkEdgeRefused}
-		args["error"] = e.Refused
+		args["error"] = []string{e.Refused}
 	case e.Ending:
 		c = causes{problem.EdgePodTerminating, problem.NetworkEdgeTerminating}
 	case why != "":
 		c = causes{problem.EdgeNotServing, problem.NetworkEdgeNotServing}
-		args["error"] = why
+		args["error"] = []string{why}
 	}
 	if len(gather.Available(edges, e.Network)) > 0 {
 		return problem.New(c.one, e.Subject(), args)
@@ -86,7 +85,7 @@ func (w View) missingEdges() problem.Problems {
 		if _, checked := w.Edge(wire.ACDDeploymentName(n)); checked {
 			continue
 		}
-		args := problem.Args{"network": n.Attachment.String(), "services": servicesOf(w.Last, label)}
+		args := problem.Args{"network": {n.Attachment.String()}, "services": servicesOf(w.Last, label)}
 		if len(w.EdgesOn(label)) == 0 {
 			out = append(out, problem.New(problem.NetworkEdgesMissing, problem.Subject{Kind: "Network", Name: n.Attachment.String()}, args))
 			continue
@@ -110,10 +109,10 @@ func overdue(d Decision, e gather.Edge, edges []gather.Edge) problem.Problems {
 	if !ok || peer < 0 || s.Health != rollout.Failed && s.Health != rollout.Stuck {
 		return nil
 	}
-	args := problem.Args{"peer": edges[peer].Name, "minutes": strconv.Itoa(int(rollout.Deadline.Minutes()))}
+	args := problem.Args{"peer": {edges[peer].Name}, "minutes": {strconv.Itoa(int(rollout.Deadline.Minutes()))}}
 	out := problem.Problems{problem.New(problem.EdgeOverdue, e.Subject(), args, "edges", network.KeyEdgeNodeSelector)}
 	if s, _ := d.StepOf(edges[peer].Name); s.Action == rollout.Hold && s.Peer == e.Name {
-		held := problem.Args{"peer": e.Name, "deployment": edges[peer].Name}
+		held := problem.Args{"peer": {e.Name}, "deployment": {edges[peer].Name}}
 		out = append(out, problem.New(problem.EdgeRolloutHeld, edges[peer].Subject(), held))
 	}
 	return out
@@ -128,18 +127,17 @@ func networkName(p network.Plan, label string) string {
 }
 
 // servicesOf are the servers of the network with this label.
-func servicesOf(p network.Plan, label string) string {
+func servicesOf(p network.Plan, label string) (names []string) {
 	words := map[network.Service]string{
 		network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceNTP: "NTP", network.ServiceProxy: "access to the control plane"}
 	n, ok := networkLabelled(p, label)
 	if !ok {
-		return "service"
+		return []string{"service"}
 	}
-	var all []string
 	for _, s := range n.Services {
-		all = append(all, words[s])
+		names = append(names, words[s])
 	}
-	return strings.Join(all, ", ")
+	return names
 }
 
 func networkLabelled(p network.Plan, label string) (network.Network, bool) {

@@ -5,7 +5,6 @@ package decide
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,10 +50,10 @@ func (w View) notOptedIn(release desired.Release, now time.Time) Decision {
 	if len(used) == 0 || announced && !now.Before(at) {
 		return Decision{Action: Remove}
 	}
-	args := problem.Args{"network": strings.Join(used, ", "), "deadline": at.UTC().Format(time.RFC3339)}
+	args := problem.Args{"network": used, "deadline": {at.UTC().Format(time.RFC3339)}}
 	cause := problem.RemovalPending
 	if w.VMsUnread != nil {
-		cause, args["error"] = problem.RemovalPendingVMsUnknown, requests.Sentence(w.VMsUnread)
+		cause, args["error"] = problem.RemovalPendingVMsUnknown, []string{requests.Sentence(w.VMsUnread)}
 	}
 	d.Problems = append(d.Problems, problem.New(cause, problem.Subject{}, args, network.KeyNetwork))
 	d.Again = at.Sub(now)

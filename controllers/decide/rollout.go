@@ -239,7 +239,7 @@ func (w View) UpdatePending(all []Rolled) problem.Problems {
 		return problem.Problems{problem.New(problem.UpdateStopped, problem.Subject{}, nil)}
 	}
 	return problem.Problems{problem.New(problem.UpdateWaits, problem.Subject{}, problem.Args{
-		"wave": strconv.Itoa(w.Turn.Wave), "waves": strconv.Itoa(waves.Last)})}
+		"wave": {strconv.Itoa(w.Turn.Wave)}, "waves": {strconv.Itoa(waves.Last)}})}
 }
 
 // LabelOf is the network of the edge with this name, by its label.

@@ -5,7 +5,6 @@ package report
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network/problem"
@@ -24,10 +23,10 @@ func foundOf(p explain.ReportProblem) (out []found) {
 	default:
 		return nil
 	}
-	for _, name := range strings.Split(p.Args["network"], ", ") {
-		f := found{reason: p.Reason, network: name, edge: p.Args["edge"], mac: p.Args["mac"]}
+	for _, name := range p.Args["network"] {
+		f := found{reason: p.Reason, network: name, edge: p.Args["edge"].String(), mac: p.Args["mac"].String()}
 		if f.mac == "" {
-			f.who = p.Args["address"]
+			f.who = p.Args["address"].String()
 		}
 		out = append(out, f)
 	}

@@ -13,17 +13,17 @@ import (
 // stays, and none while it continues.
 func TestBegun(t *testing.T) {
 	of := func(c problem.Cause, args problem.Args) problem.Problem {
-		args["network"] = "clusters/vlan100"
+		args["network"] = []string{"clusters/vlan100"}
 		return problem.New(c, problem.Subject{}, args)
 	}
-	full := of(problem.PoolExhausted, problem.Args{"used": "80"})
-	fuller := of(problem.PoolExhausted, problem.Args{"used": "81"})
-	host := of(problem.PoolAddressOfHost, problem.Args{"mac": "02:00:00:00:00:aa", "addresses": "192.168.100.20"})
-	other := of(problem.PoolAddressOfHost, problem.Args{"mac": "02:00:00:00:00:bb", "addresses": "192.168.100.21"})
-	unwritten := of(problem.EdgeLeasesUnwritten, problem.Args{"edge": "1"})
+	full := of(problem.PoolExhausted, problem.Args{"used": {"80"}})
+	fuller := of(problem.PoolExhausted, problem.Args{"used": {"81"}})
+	host := of(problem.PoolAddressOfHost, problem.Args{"mac": {"02:00:00:00:00:aa"}, "addresses": {"192.168.100.20"}})
+	other := of(problem.PoolAddressOfHost, problem.Args{"mac": {"02:00:00:00:00:bb"}, "addresses": {"192.168.100.21"}})
+	unwritten := of(problem.EdgeLeasesUnwritten, problem.Args{"edge": {"1"}})
 	small := of(problem.VMsExceedDHCPRange, problem.Args{})
-	both := of(problem.PoolExhausted, problem.Args{"used": "80"})
-	both.Args["network"] = "clusters/vlan100, clusters/vlan200"
+	both := of(problem.PoolExhausted, problem.Args{"used": {"80"}})
+	both.Args["network"] = []string{"clusters/vlan100", "clusters/vlan200"}
 	report := func(ps problem.Problems) explain.Report { return explain.Status{Problems: ps, Applied: true}.Report() }
 	for name, c := range map[string]struct {
 		before, now problem.Problems

@@ -96,7 +96,7 @@ func (e *NotWatched) Error() string {
 
 // Problem is e as a problem of a hosted cluster.
 func (e *NotWatched) Problem() problem.Problem {
-	return problem.New(problem.KindNotWatched, problem.Subject{Kind: e.GVK.Kind}, problem.Args{"kind": e.GVK.Kind, "error": requests.Sentence(e.Err)})
+	return problem.New(problem.KindNotWatched, problem.Subject{Kind: e.GVK.Kind}, problem.Args{"kind": {e.GVK.Kind}, "error": {requests.Sentence(e.Err)}})
 }
 
 // notListed is why a kind is not watched: its objects were not listed yet.

@@ -96,7 +96,7 @@ type accessStep struct {
 
 // refused returns the problem that e is left out.
 func (x accessStep) refused(c problem.Cause, e network.AccessEntry, args problem.Args, keys ...string) problem.Problems {
-	all := problem.Args{"entry": e.String()}
+	all := problem.Args{"entry": {e.String()}}
 	for name, value := range args {
 		all[name] = value
 	}
@@ -116,7 +116,7 @@ func (x accessStep) open(e network.AccessEntry) problem.Problems {
 	case e.Destination == network.AccessApps:
 		return x.apps(e)
 	case len(e.Addresses) == 0:
-		return x.refused(problem.AccessNameUnknown, e, problem.Args{"name": e.Destination}, network.KeyRecords)
+		return x.refused(problem.AccessNameUnknown, e, problem.Args{"name": {e.Destination}}, network.KeyRecords)
 	}
 	return x.at(e, network.AccessDestination{}, e.Addresses)
 }
@@ -127,14 +127,14 @@ func (x accessStep) port(e network.AccessEntry) problem.Problems {
 		return nil
 	}
 	if use := network.PortsOfEdges()[e.Listen]; use != "" {
-		return x.refused(problem.AccessPortInUse, e, problem.Args{"use": use})
+		return x.refused(problem.AccessPortInUse, e, problem.Args{"use": {use}})
 	}
 	if len(x.Access.Accounts) > 0 {
 		return x.refused(problem.AccessPortWithoutToken, e, nil, network.KeyAccessBy)
 	}
 	for _, other := range accessEntries(x.Request) {
 		if other.Listen == e.Listen && other.String() != e.String() {
-			return x.refused(problem.AccessPortRepeated, e, problem.Args{"other": other.String()})
+			return x.refused(problem.AccessPortRepeated, e, problem.Args{"other": {other.String()}})
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func (x accessStep) onVMs(e network.AccessEntry, d network.AccessDestination) pr
 		case !n.Primary:
 			continue
 		case !n.Runs(network.ServiceDHCP):
-			problems = append(problems, x.refused(problem.AccessNeedsLeases, e, problem.Args{"network": n.Attachment.String()}, network.KeyServices)...)
+			problems = append(problems, x.refused(problem.AccessNeedsLeases, e, problem.Args{"network": {n.Attachment.String()}}, network.KeyServices)...)
 		default:
 			x.add(n, e, d)
 		}
@@ -220,7 +220,7 @@ func (x accessStep) at(e network.AccessEntry, d network.AccessDestination, addre
 // notDialed says why a, an address of e, is not dialed on any network. Nothing is said about an
 // address that is dialed, and about one of a network that is not served: its own problem tells.
 func (x accessStep) notDialed(e network.AccessEntry, a netip.Addr) problem.Problems {
-	args := problem.Args{"address": a.String()}
+	args := problem.Args{"address": {a.String()}}
 	for _, n := range x.plan.Networks {
 		reach := n.Reach()
 		switch {
@@ -229,7 +229,7 @@ func (x accessStep) notDialed(e network.AccessEntry, a netip.Addr) problem.Probl
 		case reach.FromEdge(a) == network.OnNetwork:
 			return nil
 		case n.CIDR.Contains(a):
-			args["cidr"] = n.CIDR.String()
+			args["cidr"] = []string{n.CIDR.String()}
 			return x.refused(problem.AccessToNoHost, e, args)
 		}
 	}
@@ -240,7 +240,7 @@ func (x accessStep) notDialed(e network.AccessEntry, a netip.Addr) problem.Probl
 	for _, n := range x.plan.Networks {
 		cidrs = append(cidrs, n.CIDR.String())
 	}
-	args["cidrs"] = cmp.Or(strings.Join(cidrs, ", "), "none")
+	args["cidrs"] = []string{cmp.Or(strings.Join(cidrs, ", "), "none")}
 	return x.refused(problem.AccessOutsideNetworks, e, args)
 }
 
@@ -262,13 +262,13 @@ func accessOpen(n network.Network, ns, service string) problem.Problem {
 		open = append(open[:maxAccessNamed], fmt.Sprintf("%d more", more))
 	}
 	args := problem.Args{
-		"namespaces": strings.Join(slices.Concat([]string{ns}, n.Access.Namespaces), ", "), "destinations": strings.Join(open, ", "),
-		"service": service + "." + ns,
+		"namespaces": slices.Concat([]string{ns}, n.Access.Namespaces), "destinations": open,
+		"service": {service + "." + ns},
 	}
 	if len(n.Access.Accounts) == 0 {
 		return n.Problem(problem.AccessOpen, args, network.KeyAccess, network.KeyAccessFrom, network.KeyAccessBy)
 	}
-	args["accounts"] = strings.Join(n.Access.Accounts, ", ")
+	args["accounts"] = n.Access.Accounts
 	return n.Problem(problem.AccessOpenToAccounts, args, network.KeyAccess, network.KeyAccessFrom, network.KeyAccessBy)
 }
 

@@ -70,12 +70,12 @@ func balancedOn(p network.Plan, possible map[string][]network.AccessDestination,
 
 // loadBalancersOpen says what anyone reaches on n. It is a hole, so it is always told.
 func loadBalancersOpen(n network.Network, services []network.BalancedService) problem.Problem {
-	return n.Problem(problem.LoadBalancersOpen, problem.Args{"services": cmp.Or(namesOf(services), "none yet")}, network.KeyAccess)
+	return n.Problem(problem.LoadBalancersOpen, problem.Args{"services": {cmp.Or(namesOf(services), "none yet")}}, network.KeyAccess)
 }
 
 // LoadBalancersPending says that services do not forward to edges of n yet.
 func LoadBalancersPending(n network.Network, services []network.BalancedService) problem.Problem {
-	return n.Problem(problem.LoadBalancersNotLed, problem.Args{"services": namesOf(services)})
+	return n.Problem(problem.LoadBalancersNotLed, problem.Args{"services": {namesOf(services)}})
 }
 
 // namesOf returns the names of services in the hosted cluster, or where they have none, in the control plane namespace.
@@ -131,7 +131,7 @@ func (x balancer) services() ([]network.BalancedService, problem.Problems) {
 	}
 	for _, limit := range slices.Sorted(maps.Keys(left)) {
 		subject := problem.Subject{Kind: "Service", Name: left[limit][0].Name}
-		problems = append(problems, problem.New(problem.LoadBalancersTooMany, subject, problem.Args{"services": namesOf(left[limit]), "most": limit}, network.KeyAccess))
+		problems = append(problems, problem.New(problem.LoadBalancersTooMany, subject, problem.Args{"services": {namesOf(left[limit])}, "most": {limit}}, network.KeyAccess))
 	}
 	out = append(out, x.lastGood(out)...)
 	slices.SortFunc(out, func(a, b network.BalancedService) int { return cmp.Compare(a.Name, b.Name) })
@@ -186,7 +186,7 @@ func (x balancer) portsOf(s network.LoadBalancer, taken map[uint16]network.LoadB
 	case s.NoIPv4:
 		return nil, problem.Problems{balancerProblem(s, problem.LoadBalancerOnlyIPv6, nil)}
 	case s.SourcesHidden:
-		return nil, problem.Problems{balancerProblem(s, problem.LoadBalancerSourcesHidden, problem.Args{"most": strconv.Itoa(network.MaxLoadBalancerSources)})}
+		return nil, problem.Problems{balancerProblem(s, problem.LoadBalancerSourcesHidden, problem.Args{"most": {strconv.Itoa(network.MaxLoadBalancerSources)}})}
 	}
 	var out []uint16
 	var problems problem.Problems
@@ -198,18 +198,18 @@ func (x balancer) portsOf(s network.LoadBalancer, taken map[uint16]network.LoadB
 		case p.Protocol != "TCP":
 			others[p.Protocol] = append(others[p.Protocol], strconv.Itoa(int(p.Port)))
 		case p.Target < firstNodePort || p.Target > lastNodePort:
-			problems = append(problems, balancerProblem(s, problem.LoadBalancerPortInvalid, problem.Args{"port": strconv.Itoa(int(p.Port))}))
+			problems = append(problems, balancerProblem(s, problem.LoadBalancerPortInvalid, problem.Args{"port": {strconv.Itoa(int(p.Port))}}))
 		case use != "":
-			problems = append(problems, balancerProblem(s, problem.LoadBalancerPortInUse, problem.Args{"port": port, "use": use}))
+			problems = append(problems, balancerProblem(s, problem.LoadBalancerPortInUse, problem.Args{"port": {port}, "use": {use}}))
 		case shared && other.HostedService != s.HostedService && other.HostedService != "" && s.HostedService != "":
-			problems = append(problems, balancerProblem(s, problem.LoadBalancerPortShared, problem.Args{"port": port, "other": other.Service}))
+			problems = append(problems, balancerProblem(s, problem.LoadBalancerPortShared, problem.Args{"port": {port}, "other": {other.Service}}))
 		default:
 			out = append(out, p.Target)
 		}
 	}
 	for _, protocol := range []string{"UDP", "SCTP"} {
 		if ports := others[protocol]; len(ports) > 0 {
-			problems = append(problems, balancerProblem(s, problem.LoadBalancerNotTCP, problem.Args{"protocol": protocol, "ports": strings.Join(ports, ", ")}))
+			problems = append(problems, balancerProblem(s, problem.LoadBalancerNotTCP, problem.Args{"protocol": {protocol}, "ports": ports}))
 		}
 	}
 	if s.IPv6 && len(out) > 0 {
@@ -235,7 +235,7 @@ func balancerProblem(s network.LoadBalancer, c problem.Cause, args problem.Args)
 	if s.HostedService != "" {
 		name += " (" + s.HostedService + " in the hosted cluster)"
 	}
-	all := problem.Args{"service": name}
+	all := problem.Args{"service": {name}}
 	for key, value := range args {
 		all[key] = value
 	}
@@ -262,5 +262,5 @@ func unreachedLoadBalancers(f network.Facts, r network.Request) problem.Problems
 		return nil
 	}
 	slices.Sort(names)
-	return problem.Problems{problem.New(problem.LoadBalancersToNoRoute, cluster(r), problem.Args{"services": listed(names)}, network.KeyAccess)}
+	return problem.Problems{problem.New(problem.LoadBalancersToNoRoute, cluster(r), problem.Args{"services": {listed(names)}}, network.KeyAccess)}
 }

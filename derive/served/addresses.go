@@ -68,12 +68,12 @@ func Allocate(s network.NetworkRequest, edges int) (Addresses, problem.Problems)
 func cidrTooSmall(s network.NetworkRequest, own []netip.Addr, r network.Range, gives bool) (problem.Problem, bool) {
 	switch {
 	case slices.ContainsFunc(own, func(a netip.Addr) bool { return !a.IsValid() }):
-		return s.Problem(problem.CIDRTooSmallForEdges, problem.Args{"cidr": s.CIDR.String(), "where": s.CIDRField}, s.CIDRKeys...), true
+		return s.Problem(problem.CIDRTooSmallForEdges, problem.Args{"cidr": {s.CIDR.String()}, "where": {s.CIDRField}}, s.CIDRKeys...), true
 	case len(own) < 2+network.MaxEdges:
-		return s.Problem(problem.EdgeAddressCount, problem.Args{"count": strconv.Itoa(len(own))}, network.KeyEdgeAddresses), true
+		return s.Problem(problem.EdgeAddressCount, problem.Args{"count": {strconv.Itoa(len(own))}}, network.KeyEdgeAddresses), true
 	case gives && (!r.First.IsValid() || !r.Last.IsValid() || r.Last.Less(r.First)):
 		keys := append(slices.Clone(s.CIDRKeys), network.KeyDHCPRange)
-		return s.Problem(problem.CIDRTooSmallForVMs, problem.Args{"cidr": s.CIDR.String(), "where": s.CIDRField}, keys...), true
+		return s.Problem(problem.CIDRTooSmallForVMs, problem.Args{"cidr": {s.CIDR.String()}, "where": {s.CIDRField}}, keys...), true
 	}
 	return problem.Problem{}, false
 }
@@ -84,11 +84,11 @@ func checkEdgeAddresses(s network.NetworkRequest, own []netip.Addr, r network.Ra
 	var ps problem.Problems
 	cidr := s.CIDR.String()
 	if s.Gateway.IsValid() && !network.Inside(s.CIDR, s.Gateway) {
-		ps = append(ps, s.Problem(problem.GatewayOutsideCIDR, problem.Args{"cidr": cidr, "gateway": s.Gateway.String()}, network.KeyGateway))
+		ps = append(ps, s.Problem(problem.GatewayOutsideCIDR, problem.Args{"cidr": {cidr}, "gateway": {s.Gateway.String()}}, network.KeyGateway))
 	}
 	for _, end := range []netip.Addr{r.First, r.Last} {
 		if end.IsValid() && !network.Inside(s.CIDR, end) {
-			ps = append(ps, s.Problem(problem.DHCPRangeOutsideCIDR, problem.Args{"cidr": cidr, "address": end.String()}, network.KeyDHCPRange))
+			ps = append(ps, s.Problem(problem.DHCPRangeOutsideCIDR, problem.Args{"cidr": {cidr}, "address": {end.String()}}, network.KeyDHCPRange))
 		}
 	}
 	seen := map[netip.Addr]bool{}
@@ -96,18 +96,18 @@ func checkEdgeAddresses(s network.NetworkRequest, own []netip.Addr, r network.Ra
 		address, role := a.String(), network.Roles()[i]
 		switch {
 		case !network.Inside(s.CIDR, a):
-			ps = append(ps, s.Problem(problem.EdgeAddressOutsideCIDR, problem.Args{"cidr": cidr, "role": role, "address": address}, network.KeyEdgeAddresses))
+			ps = append(ps, s.Problem(problem.EdgeAddressOutsideCIDR, problem.Args{"cidr": {cidr}, "role": {role}, "address": {address}}, network.KeyEdgeAddresses))
 		case seen[a]:
-			ps = append(ps, s.Problem(problem.EdgeAddressRepeated, problem.Args{"address": address}, network.KeyEdgeAddresses))
+			ps = append(ps, s.Problem(problem.EdgeAddressRepeated, problem.Args{"address": {address}}, network.KeyEdgeAddresses))
 		case a == s.Gateway:
-			ps = append(ps, s.Problem(problem.EdgeAddressIsGateway, problem.Args{"role": role, "address": address}, network.KeyEdgeAddresses, network.KeyGateway))
+			ps = append(ps, s.Problem(problem.EdgeAddressIsGateway, problem.Args{"role": {role}, "address": {address}}, network.KeyEdgeAddresses, network.KeyGateway))
 		case r.Contains(a):
-			args := problem.Args{"role": role, "address": address, "range": r.String()}
+			args := problem.Args{"role": {role}, "address": {address}, "range": {r.String()}}
 			ps = append(ps, s.Problem(problem.EdgeAddressInDHCPRange, args, network.KeyDHCPRange, network.KeyEdgeAddresses))
 		}
 		for _, x := range s.Settings.DHCPExclude {
 			if x.Contains(a) {
-				args := problem.Args{"role": role, "address": address, "range": x.Short()}
+				args := problem.Args{"role": {role}, "address": {address}, "range": {x.Short()}}
 				ps = append(ps, s.Problem(problem.EdgeAddressExcluded, args, network.KeyEdgeAddresses, network.KeyDHCPExclude))
 			}
 		}
@@ -125,13 +125,13 @@ func checkReservations(s network.NetworkRequest, own []netip.Addr) problem.Probl
 		add := func(c problem.Cause, args problem.Args) { ps = append(ps, s.Problem(c, args, network.KeyReservations)) }
 		switch other := byAddress[r.Address]; {
 		case !network.Inside(s.CIDR, r.Address):
-			add(problem.ReservationOutsideCIDR, problem.Args{"cidr": s.CIDR.String(), "address": address, "mac": r.MAC})
+			add(problem.ReservationOutsideCIDR, problem.Args{"cidr": {s.CIDR.String()}, "address": {address}, "mac": {r.MAC}})
 		case slices.Contains(own, r.Address) || r.Address == s.Gateway:
-			add(problem.ReservationOfEdgeAddress, problem.Args{"address": address, "mac": r.MAC})
+			add(problem.ReservationOfEdgeAddress, problem.Args{"address": {address}, "mac": {r.MAC}})
 		case other != "":
-			add(problem.ReservedAddressRepeated, problem.Args{"address": address, "mac": r.MAC, "otherMAC": other})
+			add(problem.ReservedAddressRepeated, problem.Args{"address": {address}, "mac": {r.MAC}, "otherMAC": {other}})
 		case byMAC[r.MAC]:
-			add(problem.ReservedMACRepeated, problem.Args{"mac": r.MAC})
+			add(problem.ReservedMACRepeated, problem.Args{"mac": {r.MAC}})
 		}
 		byAddress[r.Address], byMAC[r.MAC] = r.MAC, true
 	}

@@ -27,13 +27,13 @@ func clientNetworks(n network.Network, s network.NetworkRequest, in Input) ([]ne
 	case !s.Gateway.IsValid():
 		return nil, problem.Problems{n.Problem(problem.ClientNetworksWithoutGateway, nil, network.KeyGateway, network.KeyClientNetworks)}
 	case n.Attachment.Kind != "" && n.Attachment.EdgeNADConfig == "":
-		return nil, problem.Problems{n.Problem(problem.ClientNetworksOnOVN, problem.Args{"gateway": s.Gateway.String()}, network.KeyClientNetworks)}
+		return nil, problem.Problems{n.Problem(problem.ClientNetworksOnOVN, problem.Args{"gateway": {s.Gateway.String()}}, network.KeyClientNetworks)}
 	}
 	var problems problem.Problems
 	return network.Without(wanted, func(p netip.Prefix) bool {
 		other, met := hiddenBy(n, p, in)
 		if met {
-			args := problem.Args{"clientNetwork": p.String(), "other": other}
+			args := problem.Args{"clientNetwork": {p.String()}, "other": {other}}
 			problems = append(problems, n.Problem(problem.ClientNetworkOverlaps, args, network.KeyClientNetworks))
 		}
 		return met

@@ -134,11 +134,11 @@ func rangeTooSmall(n network.Network, s network.NetworkRequest, seen []network.V
 	case !n.Runs(network.ServiceDHCP) || !n.DHCP.Range.First.IsValid():
 		return problem.Problem{}, false
 	case has == 0:
-		return s.Problem(problem.DHCPRangeEmpty, problem.Args{"range": n.DHCP.Range.String()}, keysOfTaken(n.DHCP)...), true
+		return s.Problem(problem.DHCPRangeEmpty, problem.Args{"range": {n.DHCP.Range.String()}}, keysOfTaken(n.DHCP)...), true
 	case has >= s.VMs:
 		return problem.Problem{}, false
 	}
-	args := problem.Args{"count": strconv.Itoa(has), "nodePools": strings.Join(n.NodePools, ", "), "vms": strconv.Itoa(s.VMs)}
+	args := problem.Args{"count": {strconv.Itoa(has)}, "nodePools": n.NodePools, "vms": {strconv.Itoa(s.VMs)}}
 	return s.Problem(problem.VMsExceedDHCPRange, args, network.KeyDHCPRange), true
 }
 
@@ -148,7 +148,7 @@ func mtuTooLarge(n network.Network, s network.NetworkRequest) (problem.Problem, 
 	if of == 0 || s.Settings.MTU <= of {
 		return problem.Problem{}, false
 	}
-	return s.Problem(problem.MTUExceedsNAD, problem.Args{"mtu": strconv.Itoa(s.Settings.MTU), "ofNAD": strconv.Itoa(of)}, network.KeyMTU), true
+	return s.Problem(problem.MTUExceedsNAD, problem.Args{"mtu": {strconv.Itoa(s.Settings.MTU)}, "ofNAD": {strconv.Itoa(of)}}, network.KeyMTU), true
 }
 
 // routes is option 121 (RFC 3442): the service VIP and every published address through

@@ -55,7 +55,7 @@ func connections(service netip.Addr, endpoints []network.Endpoint) ([]network.Li
 				l = &builder{Listener: network.Listener{Address: at, Port: e.Port}, names: map[string]string{}, forwards: map[string]int{}}
 				listeners[key] = l
 			}
-			p, bad := l.refused(e, problem.BackendNameInUse, problem.Args{"by": e.Backend.Name})
+			p, bad := l.refused(e, problem.BackendNameInUse, problem.Args{"by": {e.Backend.Name}})
 			if other, has := backends[e.Backend.Name]; !has || sameBackend(other, e.Backend) {
 				p, bad = l.assign(e)
 			}
@@ -117,7 +117,7 @@ func notServed(e network.Endpoint, why problem.Problem) problem.Problems {
 	if e.Origin != network.OriginRegistry {
 		return problem.Problems{why}
 	}
-	return problem.Problems{why, problem.New(problem.RegistryNotServed, why.Subject, problem.Args{"registry": e.Name}, why.Keys...)}
+	return problem.Problems{why, problem.New(problem.RegistryNotServed, why.Subject, problem.Args{"registry": {e.Name}}, why.Keys...)}
 }
 
 // listenAddresses are the addresses at which e is served.
@@ -144,10 +144,10 @@ type builder struct {
 // refused returns the problem that e is not served at l.
 func (l *builder) refused(e network.Endpoint, c problem.Cause, args problem.Args) (problem.Problem, bool) {
 	subject, keys := e.Subject(), []string(nil)
-	all := problem.Args{"at": l.Name()}
+	all := problem.Args{"at": {l.Name()}}
 	if e.Origin == network.OriginService {
 		subject, keys = problem.Subject{Kind: "Service", Name: e.Backend.Service}, []string{network.KeyPublish}
-		all["at"] = fmt.Sprintf("%s:%d", e.Hosts[0], e.Port)
+		all["at"] = []string{fmt.Sprintf("%s:%d", e.Hosts[0], e.Port)}
 	}
 	maps.Copy(all, args)
 	if e.NeededByNodes() {
@@ -163,7 +163,7 @@ func (l *builder) refused(e network.Endpoint, c problem.Cause, args problem.Args
 // assign adds e to l, or returns the problem that prevents it.
 func (l *builder) assign(e network.Endpoint) (problem.Problem, bool) {
 	inUse := func(by string) (problem.Problem, bool) {
-		return l.refused(e, problem.ListenerInUse, problem.Args{"by": by})
+		return l.refused(e, problem.ListenerInUse, problem.Args{"by": {by}})
 	}
 	if l.Port == network.PortDNS {
 		return l.refused(e, problem.PortReservedForDNS, nil)
@@ -180,7 +180,7 @@ func (l *builder) assign(e network.Endpoint) (problem.Problem, bool) {
 		}
 	} else {
 		if l.ignoresNames && e.Origin != network.OriginHyperShift {
-			return l.refused(e, problem.ListenerWithoutServerNames, problem.Args{"by": l.Default})
+			return l.refused(e, problem.ListenerWithoutServerNames, problem.Args{"by": {l.Default}})
 		}
 		if len(names) == 0 {
 			return l.refused(e, problem.ServerNameMissing, nil)

@@ -16,7 +16,7 @@ func checkNodeAPI(n network.Network, s network.NetworkRequest, held []netip.Addr
 	var ps problem.Problems
 	is := func(a netip.Addr, role string, keys ...string) {
 		if a.IsValid() && a == api {
-			ps = append(ps, n.Problem(problem.AddressIsNodeAPI, problem.Args{"role": role, "address": a.String()}, keys...))
+			ps = append(ps, n.Problem(problem.AddressIsNodeAPI, problem.Args{"role": {role}, "address": {a.String()}}, keys...))
 		}
 	}
 	for _, a := range held {
@@ -33,7 +33,7 @@ func checkNodeAPI(n network.Network, s network.NetworkRequest, held []netip.Addr
 		is(r.Address, "reserved address", network.KeyReservations)
 	}
 	if len(ps) == 0 {
-		args := problem.Args{"cidr": n.CIDR.String(), "address": api.String(), "where": s.CIDRField}
+		args := problem.Args{"cidr": {n.CIDR.String()}, "address": {api.String()}, "where": {s.CIDRField}}
 		ps = append(ps, n.Problem(problem.CIDRHasNodeAPI, args, s.CIDRKeys...))
 	}
 	return ps

@@ -77,7 +77,7 @@ func records(n network.Network, endpoints []network.Endpoint, own []network.Reco
 func appsAddressIsEdge(n network.Network, in Input) (problem.Problem, bool) {
 	for _, a := range in.Apps.Addresses {
 		if n.Runs(network.ServiceDNS) && slices.Contains(slices.Concat(n.HeldAddresses(), n.PublishedAddresses), a) {
-			return n.Problem(problem.AppsAddressIsEdge, problem.Args{"name": in.Apps.Name, "address": a.String()}, network.KeyAppsAddress), true
+			return n.Problem(problem.AppsAddressIsEdge, problem.Args{"name": {in.Apps.Name}, "address": {a.String()}}, network.KeyAppsAddress), true
 		}
 	}
 	return problem.Problem{}, false

@@ -17,7 +17,7 @@ import (
 
 // published is the problem that an address which HyperShift published is also other's.
 func published(c problem.Cause, address netip.Addr, other string) problem.Problem {
-	return problem.New(c, problem.Subject{}, problem.Args{"address": address.String(), "other": other}, network.KeyPublishing)
+	return problem.New(c, problem.Subject{}, problem.Args{"address": {address.String()}, "other": {other}}, network.KeyPublishing)
 }
 
 // conflicts are the problems of n, the network of s, with addresses outside of it.
@@ -40,7 +40,7 @@ func checkPublished(n network.Network, held []netip.Addr) problem.Problems {
 	var ps problem.Problems
 	for _, a := range held {
 		if n.CIDR.Contains(a) {
-			ps = append(ps, n.Problem(problem.PublishedInCIDR, problem.Args{"cidr": n.CIDR.String(), "address": a.String()}, network.KeyPublishing))
+			ps = append(ps, n.Problem(problem.PublishedInCIDR, problem.Args{"cidr": {n.CIDR.String()}, "address": {a.String()}}, network.KeyPublishing))
 		}
 		if block, special := network.SpecialBlock(a); special {
 			ps = append(ps, published(problem.PublishedIsSpecial, a, block.String()))
@@ -57,11 +57,11 @@ func checkReserved(n network.Network, s network.NetworkRequest, held []netip.Add
 	var ps problem.Problems
 	special := network.NoDestinations()
 	if i := slices.IndexFunc(special, n.CIDR.Overlaps); i >= 0 {
-		args := problem.Args{"cidr": n.CIDR.String(), "other": special[i].String(), "where": s.CIDRField}
+		args := problem.Args{"cidr": {n.CIDR.String()}, "other": {special[i].String()}, "where": {s.CIDRField}}
 		ps = append(ps, n.Problem(problem.CIDRIsSpecial, args, s.CIDRKeys...))
 	}
 	if what, bad := overlaps(n.CIDR, reserved); bad {
-		ps = append(ps, n.Problem(problem.CIDROverlapsManagement, problem.Args{"cidr": n.CIDR.String(), "other": what, "where": s.CIDRField}, s.CIDRKeys...))
+		ps = append(ps, n.Problem(problem.CIDROverlapsManagement, problem.Args{"cidr": {n.CIDR.String()}, "other": {what}, "where": {s.CIDRField}}, s.CIDRKeys...))
 	}
 	for _, a := range held {
 		for _, p := range reserved {
@@ -79,7 +79,7 @@ func checkReserved(n network.Network, s network.NetworkRequest, held []netip.Add
 func checkHosted(n network.Network, s network.NetworkRequest, held []netip.Addr, hosted []network.ReservedDestination) problem.Problems {
 	var ps problem.Problems
 	if what, bad := overlaps(n.CIDR, hosted); bad {
-		ps = append(ps, n.Problem(problem.CIDROverlapsHostedCluster, problem.Args{"cidr": n.CIDR.String(), "other": what, "where": s.CIDRField}, s.CIDRKeys...))
+		ps = append(ps, n.Problem(problem.CIDROverlapsHostedCluster, problem.Args{"cidr": {n.CIDR.String()}, "other": {what}, "where": {s.CIDRField}}, s.CIDRKeys...))
 	}
 	for _, a := range held {
 		if what, bad := overlaps(network.Host(a), hosted); bad {

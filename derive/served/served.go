@@ -66,7 +66,7 @@ func Network(in Input, s network.NetworkRequest) (network.Network, problem.Probl
 		problems = append(problems, p)
 	}
 	if !s.Primary && s.Gateway.IsValid() {
-		problems = append(problems, n.Problem(problem.GatewayOnSecondary, problem.Args{"gateway": s.Gateway.String()}, network.KeyGateway))
+		problems = append(problems, n.Problem(problem.GatewayOnSecondary, problem.Args{"gateway": {s.Gateway.String()}}, network.KeyGateway))
 	}
 	problems = append(problems, unreached(n, s, in)...)
 	return n, append(problems, servedByOthers(n, n.WithoutLoadBalancer(endpoints))...)
@@ -86,7 +86,7 @@ func publishedAddresses(endpoints []network.Endpoint) []netip.Addr {
 // LoadBalancerInUse returns the problem that the load balancer of e has address a on s's network,
 // as by has.
 func LoadBalancerInUse(s network.NetworkRequest, e network.Endpoint, by string) problem.Problem {
-	return s.Problem(problem.AppsLoadBalancerInUse, problem.Args{"name": e.Hosts[0], "address": e.LoadBalancer.String(), "holder": by})
+	return s.Problem(problem.AppsLoadBalancerInUse, problem.Args{"name": {e.Hosts[0]}, "address": {e.LoadBalancer.String()}, "holder": {by}})
 }
 
 // loadBalancerIsEdge returns the problem that the load balancer of an endpoint has an address of

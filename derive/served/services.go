@@ -6,7 +6,6 @@ package served
 import (
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -60,19 +59,19 @@ func servedByOthers(n network.Network, endpoints []network.Endpoint) problem.Pro
 		return nil
 	}
 	if !n.Runs(network.ServiceDHCP) {
-		note(problem.DHCPByOthers, problem.Args{"addresses": network.List(n.HeldAddresses()), "options": optionsInWords(n)})
+		note(problem.DHCPByOthers, problem.Args{"addresses": {network.List(n.HeldAddresses())}, "options": {optionsInWords(n)}})
 	}
 	if !n.Runs(network.ServiceDNS) && len(hosts(endpoints)) > 0 {
-		args := problem.Args{"names": strings.Join(hosts(endpoints), ", ")}
+		args := problem.Args{"names": hosts(endpoints)}
 		if n.Runs(network.ServiceProxy) {
-			args["address"] = n.ServiceVIP.String()
+			args["address"] = []string{n.ServiceVIP.String()}
 			note(problem.DNSByOthers, args)
 		} else {
 			note(problem.DNSAndProxyByOthers, args)
 		}
 	}
 	if !n.Runs(network.ServiceProxy) && len(endpoints) > 0 {
-		note(problem.ProxyByOthers, problem.Args{"endpoints": strings.Join(endpointNames(endpoints), ", ")})
+		note(problem.ProxyByOthers, problem.Args{"endpoints": endpointNames(endpoints)})
 	}
 	return ps
 }

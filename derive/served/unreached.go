@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -25,11 +24,11 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 	var ps problem.Problems
 	reach := in.reach(n, s)
 	note := func(c problem.Cause, args problem.Args, keys ...string) {
-		args["cidr"] = n.CIDR.String()
+		args["cidr"] = []string{n.CIDR.String()}
 		ps = append(ps, n.Problem(c, args, keys...))
 	}
 	if relays := network.Without(n.DHCP.Relays, func(a netip.Addr) bool { return reach.FromEdge(a) == network.OnNetwork }); len(relays) > 0 {
-		note(problem.RelaysUnreachable, problem.Args{"servers": network.AddressList(relays)}, network.KeyDHCPRelays)
+		note(problem.RelaysUnreachable, problem.Args{"servers": {network.AddressList(relays)}}, network.KeyDHCPRelays)
 	}
 	serves := func(a netip.Addr) bool { // Edges serve the time at the service VIP only.
 		way := reach.FromVM(a)
@@ -40,22 +39,22 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 		if n.Runs(network.ServiceNTP) {
 			cause, keys = problem.TimeServersUnreachable, keys[:2]
 		}
-		note(cause, problem.Args{"servers": network.AddressList(servers)}, keys...)
+		note(cause, problem.Args{"servers": {network.AddressList(servers)}}, keys...)
 	}
 	if !n.Primary {
 		return ps
 	}
 	if servers := n.DHCP.DNSServers; n.Runs(network.ServiceDHCP) && len(servers) > 0 && len(missing(reach, servers)) == len(servers) {
-		note(problem.NameServersUnreachable, problem.Args{"servers": network.AddressList(servers)}, network.KeyUpstreams, network.KeyServices, network.KeyGateway)
+		note(problem.NameServersUnreachable, problem.Args{"servers": {network.AddressList(servers)}}, network.KeyUpstreams, network.KeyServices, network.KeyGateway)
 	}
 	if !n.Runs(network.ServiceDNS) {
 		return ps
 	}
 	for _, a := range missing(reach, in.Apps.Addresses) {
-		note(problem.AppsAddressUnreachable, problem.Args{"name": in.Apps.Name, "address": a.String()}, network.KeyAppsAddress, network.KeyGateway)
+		note(problem.AppsAddressUnreachable, problem.Args{"name": {in.Apps.Name}, "address": {a.String()}}, network.KeyAppsAddress, network.KeyGateway)
 	}
 	if records := missingRecords(reach, s.Settings.Records); len(records) > 0 {
-		note(problem.RecordsUnreachable, problem.Args{"records": strings.Join(records, ", ")}, network.KeyRecords, network.KeyGateway)
+		note(problem.RecordsUnreachable, problem.Args{"records": records}, network.KeyRecords, network.KeyGateway)
 	}
 	return ps
 }

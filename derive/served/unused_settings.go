@@ -5,7 +5,6 @@ package served
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -16,7 +15,7 @@ import (
 func unusedSettings(s network.NetworkRequest, r network.Range, gives bool) problem.Problems {
 	var ps problem.Problems
 	if all := s.Settings.EdgeAddresses; len(all) > len(network.Roles()) {
-		args := problem.Args{"count": strconv.Itoa(len(all)), "addresses": network.InOrder(all[len(network.Roles()):])}
+		args := problem.Args{"count": {strconv.Itoa(len(all))}, "addresses": {network.InOrder(all[len(network.Roles()):])}}
 		ps = append(ps, s.Problem(problem.EdgeAddressesUnused, args, network.KeyEdgeAddresses))
 	}
 	if !gives {
@@ -26,9 +25,9 @@ func unusedSettings(s network.NetworkRequest, r network.Range, gives bool) probl
 	for _, x := range sortedRanges(s.Settings.DHCPExclude) {
 		switch {
 		case !x.Overlaps(whole):
-			ps = append(ps, s.Problem(problem.ExclusionOutsideCIDR, problem.Args{"range": x.Short(), "cidr": s.CIDR.String()}, network.KeyDHCPExclude))
+			ps = append(ps, s.Problem(problem.ExclusionOutsideCIDR, problem.Args{"range": {x.Short()}, "cidr": {s.CIDR.String()}}, network.KeyDHCPExclude))
 		case !x.Overlaps(r):
-			ps = append(ps, s.Problem(problem.ExclusionOutsideRange, problem.Args{"range": x.Short(), "pool": r.String()}, network.KeyDHCPExclude))
+			ps = append(ps, s.Problem(problem.ExclusionOutsideRange, problem.Args{"range": {x.Short()}, "pool": {r.String()}}, network.KeyDHCPExclude))
 		}
 	}
 	return ps
@@ -52,5 +51,5 @@ func dhcpSettingsUnused(s network.NetworkRequest) problem.Problems {
 	if len(keys) == 0 {
 		return nil
 	}
-	return problem.Problems{s.Problem(problem.DHCPSettingsUnused, problem.Args{"annotations": strings.Join(keys, ", ")}, slices.Clone(keys)...)}
+	return problem.Problems{s.Problem(problem.DHCPSettingsUnused, problem.Args{"annotations": keys}, slices.Clone(keys)...)}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -40,7 +39,7 @@ func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.U
 			return v.Address == server.Addr() && v.Network == s.Attachment.NetworkName()
 		})
 		if i >= 0 {
-			args := problem.Args{"server": server.String(), "vm": in.VMAddresses[i].VM}
+			args := problem.Args{"server": {server.String()}, "vm": {in.VMAddresses[i].VM}}
 			problems = append(problems, n.Problem(problem.UpstreamIsVM, args, network.KeyUpstreams))
 		}
 	}
@@ -50,7 +49,7 @@ func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.U
 		for _, server := range far {
 			names = append(names, server.String())
 		}
-		args := problem.Args{"servers": strings.Join(names, ", "), "gateway": s.Gateway.String()}
+		args := problem.Args{"servers": names, "gateway": {s.Gateway.String()}}
 		problems = append(problems, n.Problem(problem.UpstreamsNotByGateway, args, network.KeyUpstreams))
 	}
 	return up, problems
@@ -59,7 +58,7 @@ func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.U
 // upstreamRefused returns the problem of an upstream server that edges of n must not dial. One on
 // the network itself, or behind its gateway, is the user's, so that no permission is needed.
 func upstreamRefused(n network.Network, server netip.AddrPort, in Input) (problem.Problem, bool) {
-	a, args := server.Addr(), problem.Args{"server": server.String()}
+	a, args := server.Addr(), problem.Args{"server": {server.String()}}
 	permitted := network.AnyContains(in.Permissions.Destinations, a)
 	block, special := network.SpecialBlock(a)
 	reserved := slices.IndexFunc(in.Reserved, func(r network.ReservedDestination) bool { return r.Prefix.Contains(a) })
@@ -68,16 +67,16 @@ func upstreamRefused(n network.Network, server netip.AddrPort, in Input) (proble
 	case !network.IsDNSPort(server.Port()):
 		return n.Problem(problem.UpstreamPortRefused, args, network.KeyUpstreams), true
 	case special:
-		args["other"] = block.String()
+		args["other"] = []string{block.String()}
 		return n.Problem(problem.UpstreamIsSpecial, args, network.KeyUpstreams), true
 	case way == network.Unreachable:
-		args["cidr"] = n.CIDR.String()
+		args["cidr"] = []string{n.CIDR.String()}
 		return n.Problem(problem.UpstreamUnreachable, args, network.KeyUpstreams), true
 	case way == network.OnNetwork || way == network.ThroughGateway:
 		return problem.Problem{}, false
 	case reserved >= 0 && !permitted:
 		r := in.Reserved[reserved]
-		args["other"] = fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))
+		args["other"] = []string{fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}
 		return n.Problem(problem.UpstreamInManagement, args, network.KeyUpstreams), true
 	case !in.Permissions.Upstream(a):
 		return n.Problem(problem.UpstreamNotPermitted, args, network.KeyUpstreams), true

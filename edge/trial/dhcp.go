@@ -90,7 +90,7 @@ func judgeOffers(n network.Network, offers []*dhcpv4.DHCPv4) problem.Problems {
 		}
 		ours = o
 	}
-	within := problem.Args{"within": answersWithin.String()}
+	within := problem.Args{"within": {answersWithin.String()}}
 	switch {
 	case ours == nil && runs && n.DHCP.IgnoreUnknownClients:
 		return found(problem.DHCPForVMsOnly, nil)
@@ -102,17 +102,17 @@ func judgeOffers(n network.Network, offers []*dhcpv4.DHCPv4) problem.Problems {
 	address, _ := netip.AddrFromSlice(ours.YourIPAddr.To4())
 	switch {
 	case !n.CIDR.Contains(address):
-		return found(problem.DHCPOffersOutside, problem.Args{"address": address.String(), "cidr": n.CIDR.String()})
+		return found(problem.DHCPOffersOutside, problem.Args{"address": {address.String()}, "cidr": {n.CIDR.String()}})
 	case len(n.DHCP.DNSServers) > 0 && servers(ours.DNS()) != sorted(n.DHCP.DNSServers):
-		return found(problem.DHCPOffersDNS, problem.Args{"got": orNone(servers(ours.DNS())), "planned": sorted(n.DHCP.DNSServers)})
+		return found(problem.DHCPOffersDNS, problem.Args{"got": {orNone(servers(ours.DNS()))}, "planned": {sorted(n.DHCP.DNSServers)}})
 	case len(n.DHCP.Routes) > 0 && routes(ours) != network.RouteList(n.DHCP.Routes):
-		return found(problem.DHCPOffersRoutes, problem.Args{"got": orNone(routes(ours)), "planned": network.RouteList(n.DHCP.Routes)})
+		return found(problem.DHCPOffersRoutes, problem.Args{"got": {orNone(routes(ours))}, "planned": {network.RouteList(n.DHCP.Routes)}})
 	}
 	return found(problem.DHCPOffered, offered(ours))
 }
 
 func offered(o *dhcpv4.DHCPv4) problem.Args {
-	return problem.Args{"server": o.ServerIdentifier().String(), "address": o.YourIPAddr.String()}
+	return problem.Args{"server": {o.ServerIdentifier().String()}, "address": {o.YourIPAddr.String()}}
 }
 
 func servers(all []net.IP) string {

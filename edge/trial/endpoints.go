@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"strings"
 	"syscall"
 
 	"github.com/cldmnky/oooi/network"
@@ -26,15 +25,15 @@ func (w tool) endpoint(ctx context.Context, t network.Trial) problem.Problems {
 	case errors.As(err, &notTLS):
 		return found(problem.EndpointWithoutTLS, nil)
 	case errors.As(err, &alert):
-		return found(problem.EndpointAlerts, problem.Args{"error": alert.Error()})
+		return found(problem.EndpointAlerts, problem.Args{"error": {alert.Error()}})
 	case isTimeout(err) && t.Optional && t.Name == "":
-		return found(problem.EndpointWaits, problem.Args{"within": answersWithin.String()})
+		return found(problem.EndpointWaits, problem.Args{"within": {answersWithin.String()}})
 	case err != nil:
 		return ended(err)
 	}
 	leaf := state.PeerCertificates[0]
 	if t.Name != "" && leaf.VerifyHostname(t.Name) != nil {
-		return found(problem.CertificateDiffers, problem.Args{"names": strings.Join(append(leaf.DNSNames, leaf.Subject.CommonName), ", ")})
+		return found(problem.CertificateDiffers, problem.Args{"names": append(leaf.DNSNames, leaf.Subject.CommonName)})
 	}
 	return nil
 }
@@ -73,9 +72,9 @@ func ended(err error) problem.Problems {
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return found(problem.ConnectionClosed, nil)
 	case isTimeout(err):
-		return found(problem.ConnectionSilent, problem.Args{"within": answersWithin.String()})
+		return found(problem.ConnectionSilent, problem.Args{"within": {answersWithin.String()}})
 	}
-	return found(problem.ConnectionFailed, problem.Args{"error": err.Error()})
+	return found(problem.ConnectionFailed, problem.Args{"error": {err.Error()}})
 }
 
 func isTimeout(err error) bool {

@@ -98,7 +98,7 @@ func (g gaps) next(err error, by string, now time.Time) gaps {
 // judge is about g at the end.
 func (g gaps) judge(now time.Time) problem.Problems {
 	longest := max(g.longest, now.Sub(g.last)).Round(10 * time.Millisecond)
-	args := problem.Args{"gap": longest.String(), "made": strconv.Itoa(g.made), "failed": strconv.Itoa(g.failed), "time": now.Sub(g.last).Round(time.Second).String()}
+	args := problem.Args{"gap": {longest.String()}, "made": {strconv.Itoa(g.made)}, "failed": {strconv.Itoa(g.failed)}, "time": {now.Sub(g.last).Round(time.Second).String()}}
 	switch {
 	case g.made == 0:
 		return found(problem.FailoverNotBegun, nil)

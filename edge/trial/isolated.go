@@ -25,7 +25,7 @@ func (w tool) reaches(ctx context.Context, a netip.AddrPort, n network.Network) 
 	case !leads || !via.IsValid() && of.IsValid():
 		return elsewhere(a.Addr())
 	case via != of:
-		return found(problem.PathDiffers, problem.Args{"address": a.Addr().String(), "router": of.String(), "other": via.String()})
+		return found(problem.PathDiffers, problem.Args{"address": {a.Addr().String()}, "router": {of.String()}, "other": {via.String()}})
 	}
 	ctx, cancel := context.WithTimeout(ctx, isolatedAfter)
 	defer cancel()
@@ -39,12 +39,12 @@ func (w tool) reaches(ctx context.Context, a netip.AddrPort, n network.Network) 
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return found(problem.HostRefuses, nil)
 	case via.IsValid() && w.kernel.MACOf(via) == "":
-		return found(problem.RouterUnanswered, problem.Args{"router": via.String()})
+		return found(problem.RouterUnanswered, problem.Args{"router": {via.String()}})
 	}
 	return nil
 }
 
 // elsewhere tells that the pod reaches an address by another interface.
 func elsewhere(a netip.Addr) problem.Problems {
-	return found(problem.PathElsewhere, problem.Args{"address": a.String()})
+	return found(problem.PathElsewhere, problem.Args{"address": {a.String()}})
 }

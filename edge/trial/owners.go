@@ -61,11 +61,11 @@ func owners(o Options, otherHosts []reported.UsedAddress, macOf func(netip.Addr)
 		other := slices.IndexFunc(otherHosts, func(u reported.UsedAddress) bool { return u.Address == a })
 		switch {
 		case other >= 0:
-			r.Problems = found(problem.VIPShared, problem.Args{"macs": strings.Join(o.EdgeMACs, " or "), "mac": otherHosts[other].MAC})
+			r.Problems = found(problem.VIPShared, problem.Args{"macs": {strings.Join(o.EdgeMACs, " or ")}, "mac": {otherHosts[other].MAC}})
 		case mac == "":
 			continue
 		case !slices.Contains(o.EdgeMACs, mac):
-			r.Problems = found(problem.VIPForeign, problem.Args{"mac": mac})
+			r.Problems = found(problem.VIPForeign, problem.Args{"mac": {mac}})
 		}
 		out = append(out, r)
 	}

@@ -67,7 +67,7 @@ func TestTwoHostsWithAVIP(t *testing.T) {
 	g.Expect(others).To(Equal([]reported.UsedAddress{{Address: netip.MustParseAddr(hop), MAC: mac}, {Address: netip.MustParseAddr(published), MAC: mac}}))
 	g.Expect(results).To(HaveLen(2))
 	g.Expect(results[0].Name).To(Equal("an edge has " + hop))
-	g.Expect(results[0].Problems).To(Equal(found(problem.VIPShared, problem.Args{"macs": o.EdgeMACs[0] + " or " + o.EdgeMACs[1], "mac": mac})))
+	g.Expect(results[0].Problems).To(Equal(found(problem.VIPShared, problem.Args{"macs": {o.EdgeMACs[0] + " or " + o.EdgeMACs[1]}, "mac": {mac}})))
 
 	for _, e := range edges {
 		e.Sysctl(t, "net/ipv4/conf/net1/rp_filter", "0")

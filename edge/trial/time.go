@@ -42,7 +42,7 @@ func (w tool) time(ctx context.Context, at netip.AddrPort) problem.Problems {
 		return found(problem.TimeUnsynchronized, nil)
 	}
 	if d := time.Until(protocol.Unix(a.TxTimeSec, a.TxTimeFrac)).Abs(); d > worthSaying {
-		return found(problem.TimeDiffers, problem.Args{"difference": d.Round(time.Second).String()})
+		return found(problem.TimeDiffers, problem.Args{"difference": {d.Round(time.Second).String()}})
 	}
 	return nil
 }

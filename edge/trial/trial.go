@@ -159,7 +159,7 @@ func found(c problem.Cause, args problem.Args) problem.Problems {
 
 // unread is that err prevented a trial.
 func unread(err error) problem.Problems {
-	return found(problem.Unread, problem.Args{"error": err.Error()})
+	return found(problem.Unread, problem.Args{"error": {err.Error()}})
 }
 
 // titleOf tells people what is tried.

@@ -197,7 +197,7 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values)
 	}
 	if isolated && !off && left > 0 {
 		r.Problems = append(r.Problems, problem.New(problem.TooManyRegistries, problem.Subject{},
-			problem.Args{"count": strconv.Itoa(left), "most": strconv.Itoa(maxRegistries)}, "spec.imageContentSources"))
+			problem.Args{"count": {strconv.Itoa(left)}, "most": {strconv.Itoa(maxRegistries)}}, "spec.imageContentSources"))
 	}
 	r.Problems = append(r.Problems, problems...)
 	return r
@@ -254,7 +254,7 @@ func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoin
 		byCause[m.cause] = append(byCause[m.cause], m.registry)
 	}
 	slices.Sort(all)
-	hosts := problem.Args{"hosts": strings.Join(slices.Compact(all), ", ")}
+	hosts := problem.Args{"hosts": slices.Compact(all)}
 	for _, s := range in.Networks {
 		switch {
 		case !s.Primary || s.Gateway.IsValid() || len(all) == 0:
@@ -266,7 +266,7 @@ func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoin
 	}
 	var ps problem.Problems
 	for _, c := range slices.Sorted(maps.Keys(byCause)) {
-		ps = append(ps, problem.New(c, problem.Subject{}, problem.Args{"hosts": strings.Join(byCause[c], ", ")}, "spec.release.image", "spec.imageContentSources"))
+		ps = append(ps, problem.New(c, problem.Subject{}, problem.Args{"hosts": byCause[c]}, "spec.release.image", "spec.imageContentSources"))
 	}
 	return ps
 }

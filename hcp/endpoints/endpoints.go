@@ -97,7 +97,7 @@ func recordProblems(records []network.Record, endpoints []network.Endpoint) prob
 			return slices.ContainsFunc(e.Hosts, func(host string) bool { return strings.EqualFold(host, r.Name) })
 		}
 		below, wildcard := strings.CutPrefix(r.Name, "*.")
-		args := problem.Args{"name": r.Name, "addresses": network.AddressList(r.Addresses)}
+		args := problem.Args{"name": {r.Name}, "addresses": {network.AddressList(r.Addresses)}}
 		switch {
 		case slices.ContainsFunc(endpoints, published):
 			problems = append(problems, problem.New(problem.RecordOverridesEndpoint, problem.Subject{}, args, network.KeyRecords))

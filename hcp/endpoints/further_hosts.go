@@ -5,7 +5,6 @@ package endpoints
 
 import (
 	"slices"
-	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
@@ -38,7 +37,7 @@ func furtherHosts(o objects.Objects, in network.Request, s settings.Values, regi
 	var ps problem.Problems
 	hint := func(c problem.Cause, hosts []string, keys ...string) {
 		if len(hosts) > 0 {
-			ps = append(ps, problem.New(c, problem.Subject{}, problem.Args{"hosts": strings.Join(hosts, ", ")}, keys...))
+			ps = append(ps, problem.New(c, problem.Subject{}, problem.Args{"hosts": hosts}, keys...))
 		}
 	}
 	hint(problem.RegistryMayRedirect, unknownOf(registries, carried), network.KeyAllowedHosts)

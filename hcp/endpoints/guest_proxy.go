@@ -38,7 +38,7 @@ func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []netw
 			if !s.Primary || s.Gateway.IsValid() || s.CIDR.Contains(services.Address(host)) || answeredByUser(s.Settings, strings.ToLower(host)) {
 				continue
 			}
-			return problem.Problems{s.Attachment.Problem(problem.HostedProxyUnreachable, problem.Args{"proxy": host},
+			return problem.Problems{s.Attachment.Problem(problem.HostedProxyUnreachable, problem.Args{"proxy": {host}},
 				"spec.configuration.proxy", network.KeyRecords, network.KeyGateway)}
 		}
 	}

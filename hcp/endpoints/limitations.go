@@ -6,7 +6,6 @@ package endpoints
 import (
 	"net/netip"
 	"slices"
-	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"github.com/openshift/hypershift/api/util/ipnet"
@@ -29,7 +28,7 @@ func oauth(in network.Request, endpoints []network.Endpoint) problem.Problems {
 	i := slices.IndexFunc(endpoints, func(e network.Endpoint) bool { return e.Name == "oauth" && len(e.Addresses) > 0 })
 	for _, s := range in.Networks {
 		if i >= 0 && s.Primary && s.Gateway.IsValid() {
-			args := problem.Args{"address": endpoints[i].Addresses[0].String(), "gateway": s.Gateway.String()}
+			args := problem.Args{"address": {endpoints[i].Addresses[0].String()}, "gateway": {s.Gateway.String()}}
 			return problem.Problems{s.Attachment.Problem(problem.OAuthBehindGateway, args, network.KeyPublishing)}
 		}
 	}
@@ -48,7 +47,7 @@ func timeServers(in network.Request) problem.Problems {
 	if len(alone) == 0 {
 		return nil
 	}
-	return problem.Problems{problem.New(problem.TimeServersMissing, problem.Subject{}, problem.Args{"networks": strings.Join(alone, ", ")}, network.KeyServices, network.KeyNTPServers)}
+	return problem.Problems{problem.New(problem.TimeServersMissing, problem.Subject{}, problem.Args{"networks": alone}, network.KeyServices, network.KeyNTPServers)}
 }
 
 // ipv6 returns a problem if spec.networking has IPv6 networks.
@@ -71,5 +70,5 @@ func ipv6(hc *hyperv1.HostedCluster) problem.Problems {
 	if len(networks) == 0 {
 		return nil
 	}
-	return problem.Problems{problem.New(problem.IPv6Networks, problem.Subject{}, problem.Args{"networks": strings.Join(networks, ", ")}, "spec.networking")}
+	return problem.Problems{problem.New(problem.IPv6Networks, problem.Subject{}, problem.Args{"networks": networks}, "spec.networking")}
 }

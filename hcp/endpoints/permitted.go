@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -36,7 +35,7 @@ func permittedHosts(o objects.Objects, s settings.Values, hosts []settings.HostP
 		}
 	}
 	for _, c := range slices.Sorted(maps.Keys(named)) {
-		args := problem.Args{"hosts": strings.Join(slices.Compact(named[c]), ", ")}
+		args := problem.Args{"hosts": slices.Compact(named[c])}
 		problems = append(problems, problem.New(c, problem.Subject{}, args, network.KeyAllowedHosts))
 	}
 	return permitted, cannot, problems

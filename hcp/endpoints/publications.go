@@ -34,7 +34,7 @@ func publications(o objects.Objects) Reachable {
 		if _, copied := svc.Labels[settings.LabelHostedService]; copied {
 			if _, publishes := svc.Annotations[settings.Prefix+network.KeyPublish]; publishes {
 				r.Problems = append(r.Problems, problem.New(problem.PublishedByHostedCluster, onService(svc.Name),
-					problem.Args{"service": svc.Name, "hostedService": svc.Labels[services.HostedNamespaceLabel] + "/" + svc.Labels[settings.LabelHostedService]}))
+					problem.Args{"service": {svc.Name}, "hostedService": {svc.Labels[services.HostedNamespaceLabel] + "/" + svc.Labels[settings.LabelHostedService]}}))
 			}
 			continue
 		}
@@ -62,7 +62,7 @@ func publications(o objects.Objects) Reachable {
 	}
 	if len(left) > 0 {
 		r.Problems = append(r.Problems, problem.New(problem.TooManyPublished, onService(left[0]), problem.Args{
-			"service": left[0], "count": strconv.Itoa(len(left) - 1), "most": strconv.Itoa(maxPublications)}, network.KeyPublish))
+			"service": {left[0]}, "count": {strconv.Itoa(len(left) - 1)}, "most": {strconv.Itoa(maxPublications)}}, network.KeyPublish))
 	}
 	return r
 }
@@ -77,7 +77,7 @@ func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *pr
 		Port:   h.Port,
 		Match:  network.MatchAny,
 	}
-	args := problem.Args{"service": svc.Name, "at": fmt.Sprintf("%s:%d", h.Host, h.Port)}
+	args := problem.Args{"service": {svc.Name}, "at": {fmt.Sprintf("%s:%d", h.Host, h.Port)}}
 	if h.Port == 443 {
 		e.Match = network.MatchServerName
 	}

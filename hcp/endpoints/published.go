@@ -120,7 +120,7 @@ func publishedEndpoint(o objects.Objects, p published, s hyperv1.ServicePublishi
 	}
 	e.Backend, fault = backend(o, p.backend, port)
 	if fault != nil && p.service == hyperv1.APIServer {
-		return e, problemOf(problem.APIServiceMissing, problem.Args{"object": p.backend})
+		return e, problemOf(problem.APIServiceMissing, problem.Args{"object": {p.backend}})
 	}
 	return e, fault
 }
@@ -128,7 +128,7 @@ func publishedEndpoint(o objects.Objects, p published, s hyperv1.ServicePublishi
 // atIPv6 returns the problem of an endpoint at an IPv6 address. It is an Error unless
 // nodes boot without the endpoint.
 func atIPv6(p published) *problem.Problem {
-	at6 := newProblem(problem.EndpointAtIPv6, endpoint(p.route), problem.Args{"service": string(p.service)}, network.KeyPublishing)
+	at6 := newProblem(problem.EndpointAtIPv6, endpoint(p.route), problem.Args{"service": {string(p.service)}}, network.KeyPublishing)
 	if !(network.Endpoint{Name: p.route}).NeededByNodes() {
 		at6.Severity = problem.SeverityWarning
 	}
@@ -141,7 +141,7 @@ func atIPv6(p published) *problem.Problem {
 func apiServer(o objects.Objects) (network.Endpoint, *problem.Problem) {
 	ep := o.HostedCluster.Status.ControlPlaneEndpoint
 	if ep.Host == "" || ep.Port == 0 {
-		return network.Endpoint{}, problemOf(problem.APIEndpointUnknown, problem.Args{"object": "status.controlPlaneEndpoint", "at": announced(strategyOf(o.HostedCluster, hyperv1.APIServer))})
+		return network.Endpoint{}, problemOf(problem.APIEndpointUnknown, problem.Args{"object": {"status.controlPlaneEndpoint"}, "at": {announced(strategyOf(o.HostedCluster, hyperv1.APIServer))}})
 	}
 	e := endpointAt(ep.Host, services.PortNumber(ep.Port), network.MatchAny)
 	if name := o.HostedCluster.Spec.KubeAPIServerDNSName; name != "" {
@@ -265,5 +265,5 @@ func cutPort(s string) (host string, port uint16, ok bool) {
 
 // pending returns the problem of a service that HyperShift has not published yet.
 func pending(c problem.Cause, s hyperv1.ServiceType, object string, strategy hyperv1.ServicePublishingStrategy) *problem.Problem {
-	return problemOf(c, problem.Args{"service": string(s), "object": object, "at": announced(strategy)})
+	return problemOf(c, problem.Args{"service": {string(s)}, "object": {object}, "at": {announced(strategy)}})
 }

@@ -28,16 +28,16 @@ func field(s hyperv1.ServiceType, rest string) string {
 func unsupportedStrategy(p published, s hyperv1.ServicePublishingStrategy) *problem.Problem {
 	refused := func(c problem.Cause, rest string, args problem.Args) *problem.Problem {
 		path := field(p.service, rest)
-		all := problem.Args{"field": path}
+		all := problem.Args{"field": {path}}
 		if c != problem.APIRouteHostMissing {
-			all["service"] = string(p.service)
+			all["service"] = []string{string(p.service)}
 		}
 		maps.Copy(all, args)
 		return newProblem(c, endpoint(p.route), all, path)
 	}
 	switch {
 	case !slices.Contains(p.strategies, s.Type):
-		return refused(problem.StrategyUnsupported, "type", problem.Args{"strategy": string(s.Type), "strategies": strategyNames(p.strategies)})
+		return refused(problem.StrategyUnsupported, "type", problem.Args{"strategy": {string(s.Type)}, "strategies": strategyNames(p.strategies)})
 	case s.Type == hyperv1.NodePort && (s.NodePort == nil || s.NodePort.Address == ""):
 		return refused(problem.NodePortAddressMissing, "nodePort.address", nil)
 	case s.Type == hyperv1.NodePort && s.NodePort.Address == "localhost":
@@ -50,13 +50,12 @@ func unsupportedStrategy(p published, s hyperv1.ServicePublishingStrategy) *prob
 	return nil
 }
 
-// strategyNames returns the names of all strategies, separated by commas.
-func strategyNames(all []hyperv1.PublishingStrategyType) string {
-	var names []string
+// strategyNames returns the names of all strategies.
+func strategyNames(all []hyperv1.PublishingStrategyType) (names []string) {
 	for _, s := range all {
 		names = append(names, string(s))
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // invalidHost returns the field of s whose value is not a valid host, or "".

@@ -38,7 +38,7 @@ func (r *Reachable) addRoute(o objects.Objects, route routev1.Route) {
 	e := endpointAt(route.Spec.Host, 443, network.MatchServerName)
 	e.Name = route.Name
 	if len(e.Hosts) == 0 {
-		r.add(e, newProblem(problem.RouteHostIsAddress, problem.Subject{Kind: "Route", Name: route.Name}, problem.Args{"route": route.Name, "address": route.Spec.Host}))
+		r.add(e, newProblem(problem.RouteHostIsAddress, problem.Subject{Kind: "Route", Name: route.Name}, problem.Args{"route": {route.Name}, "address": {route.Spec.Host}}))
 		return
 	}
 	target := routeTargets(route)[0]
@@ -53,7 +53,7 @@ func (r *Reachable) addRoute(o objects.Objects, route routev1.Route) {
 	if missing.Cause == problem.EndpointPortMissing {
 		hint = problem.RoutePortMissing
 	}
-	missing.Args["route"] = route.Name
+	missing.Args["route"] = []string{route.Name}
 	r.Problems = append(r.Problems, problem.New(hint, endpoint(e.Name), missing.Args))
 	// Its last known good state is served.
 	r.Waiting = append(r.Waiting, e.Name)
@@ -63,7 +63,7 @@ func (r *Reachable) addRoute(o objects.Objects, route routev1.Route) {
 func (r *Reachable) alternates(route routev1.Route, served string) {
 	others := slices.DeleteFunc(routeTargets(route), func(s string) bool { return s == served })
 	if len(others) > 0 && len(route.Spec.AlternateBackends) > 0 {
-		args := problem.Args{"route": route.Name, "object": "Service " + served, "services": strings.Join(others, ", ")}
+		args := problem.Args{"route": {route.Name}, "object": {"Service " + served}, "services": others}
 		r.Problems = append(r.Problems, problem.New(problem.RouteAlternatesUnused, endpoint(route.Name), args))
 	}
 }
@@ -114,5 +114,5 @@ func ignitionRoute(o objects.Objects) problem.Problems {
 	if i < 0 || slices.ContainsFunc(o.Routes[i].Status.Ingress, func(x routev1.RouteIngress) bool { return x.Host != "" }) {
 		return nil
 	}
-	return problem.Problems{problem.New(problem.IgnitionRouteNotAdmitted, endpoint("ignition-server"), problem.Args{"object": "Route ignition-server"})}
+	return problem.Problems{problem.New(problem.IgnitionRouteNotAdmitted, endpoint("ignition-server"), problem.Args{"object": {"Route ignition-server"}})}
 }

@@ -32,14 +32,14 @@ func backend(o objects.Objects, name string, port *routev1.RoutePort) (network.B
 	object := "Service " + name
 	svc, ok := service(o, name)
 	if !ok || len(svc.Spec.Ports) == 0 {
-		return network.Backend{}, problemOf(problem.EndpointServiceMissing, problem.Args{"object": object})
+		return network.Backend{}, problemOf(problem.EndpointServiceMissing, problem.Args{"object": {object}})
 	}
 	i := 0
 	if port != nil {
 		i = routeTo(svc.Spec.Ports, port.TargetPort)
 	}
 	if i < 0 {
-		return network.Backend{}, problemOf(problem.EndpointPortMissing, problem.Args{"object": object, "port": port.TargetPort.String()})
+		return network.Backend{}, problemOf(problem.EndpointPortMissing, problem.Args{"object": {object}, "port": {port.TargetPort.String()}})
 	}
 	return backendAt(svc, svc.Spec.Ports[i]), nil
 }

@@ -46,7 +46,7 @@ type Nodes struct {
 func Attach(o Object, nodes Nodes) (network.Attachment, *problem.Problem) {
 	plugins, conf, err := parse(o.Config)
 	if err != nil {
-		return network.Attachment{}, o.problem(problem.NADConfigInvalid, problem.Args{"error": err.Error()})
+		return network.Attachment{}, o.problem(problem.NADConfigInvalid, problem.Args{"error": {err.Error()}})
 	}
 	if p := unsupported(o, nodes, conf, plugins); p != nil {
 		return network.Attachment{}, p
@@ -83,7 +83,7 @@ func (o Object) problem(c problem.Cause, args problem.Args) *problem.Problem {
 // Problem returns a problem about NetworkAttachmentDefinition a. It adds the
 // argument "nad" to args.
 func Problem(c problem.Cause, a network.Attachment, args problem.Args) problem.Problem {
-	all := problem.Args{"nad": a.String()}
+	all := problem.Args{"nad": {a.String()}}
 	maps.Copy(all, args)
 	return problem.New(c, problem.Subject{Kind: "NetworkAttachmentDefinition", Namespace: a.Namespace, Name: a.Name}, all)
 }

@@ -151,5 +151,5 @@ func malformed(o Object, values map[string]any, allowed map[string]form) *proble
 
 // wrong returns the problem that a key of o has value v, where only what allowed describes works.
 func (o Object) wrong(key string, v any, allowed string) *problem.Problem {
-	return o.problem(problem.NADValueUnsupported, problem.Args{"setting": key, "value": encoded(v), "values": allowed})
+	return o.problem(problem.NADValueUnsupported, problem.Args{"setting": {key}, "value": {encoded(v)}, "values": {allowed}})
 }

@@ -44,14 +44,14 @@ func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[strin
 	case typeBridge, typeCNVBridge:
 	case typeMacvlan:
 		if mode := text(valueOf(first, "mode")); mode != "" && mode != "bridge" {
-			return o.problem(problem.MacvlanModeUnsupported, problem.Args{"mode": mode})
+			return o.problem(problem.MacvlanModeUnsupported, problem.Args{"mode": {mode}})
 		}
 	case typeSRIOV:
 		if p := unsupportedSRIOV(o, nodes); p != nil {
 			return p
 		}
 	default:
-		return o.problem(problem.NADTypeUnsupported, problem.Args{"type": kind, "types": SupportedKinds})
+		return o.problem(problem.NADTypeUnsupported, problem.Args{"type": {kind}, "types": {SupportedKinds}})
 	}
 	if p := assigning(o, plugins); p != nil {
 		return p
@@ -76,7 +76,7 @@ func Limits(o Object) problem.Problems {
 func assigning(o Object, plugins []map[string]any) *problem.Problem {
 	for _, p := range plugins {
 		if kind, ok := ipam(p); ok {
-			return o.problem(problem.NADHasIPAM, problem.Args{"ipam": kind})
+			return o.problem(problem.NADHasIPAM, problem.Args{"ipam": {kind}})
 		}
 	}
 	return nil
@@ -104,12 +104,12 @@ func unsupportedOVN(o Object, conf map[string]any, plugins []map[string]any) *pr
 	}
 	if s := text(valueOf(plugin, "subnets")); s != "" {
 		if o.UserDefined != (Owner{}) {
-			return o.problem(problem.OVNOwnerHasSubnets, problem.Args{"subnets": s, "owner": o.UserDefined.Kind + " " + o.UserDefined.Name})
+			return o.problem(problem.OVNOwnerHasSubnets, problem.Args{"subnets": {s}, "owner": {o.UserDefined.Kind + " " + o.UserDefined.Name}})
 		}
-		return o.problem(problem.OVNHasSubnets, problem.Args{"subnets": s})
+		return o.problem(problem.OVNHasSubnets, problem.Args{"subnets": {s}})
 	}
 	if t := text(valueOf(plugin, "topology")); t != topologyLocalnet && t != topologyLayer2 {
-		return o.problem(problem.OVNTopologyUnsupported, problem.Args{"topology": t})
+		return o.problem(problem.OVNTopologyUnsupported, problem.Args{"topology": {t}})
 	}
 	if p := assigning(o, plugins); p != nil {
 		return p
@@ -122,7 +122,7 @@ func unsupportedOVN(o Object, conf map[string]any, plugins []map[string]any) *pr
 func ignoredByOVN(o Object, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	plugin := plugins[0]
 	if len(plugins) > 1 {
-		return o.problem(problem.NADValueUnsupported, problem.Args{"setting": "plugins", "value": strconv.Itoa(len(plugins)) + " entries", "values": "one entry"})
+		return o.problem(problem.NADValueUnsupported, problem.Args{"setting": {"plugins"}, "value": {strconv.Itoa(len(plugins)) + " entries"}, "values": {"one entry"}})
 	}
 	if p := malformed(o, plugin, ovnForms()); p != nil {
 		return p
@@ -141,9 +141,9 @@ func ignoredByOVN(o Object, conf map[string]any, plugins []map[string]any) *prob
 func unsupportedSRIOV(o Object, nodes Nodes) *problem.Problem {
 	switch {
 	case o.ResourceName == "":
-		return o.problem(problem.SRIOVResourceMissing, problem.Args{"annotation": wire.AnnotationResourceName})
+		return o.problem(problem.SRIOVResourceMissing, problem.Args{"annotation": {wire.AnnotationResourceName}})
 	case nodes.Resources == nil || nodes.Resources[o.ResourceName]:
 		return nil
 	}
-	return o.problem(problem.SRIOVResourceExhausted, problem.Args{"resource": o.ResourceName})
+	return o.problem(problem.SRIOVResourceExhausted, problem.Args{"resource": {o.ResourceName}})
 }

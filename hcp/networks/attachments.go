@@ -22,10 +22,10 @@ import (
 // attachment returns the attachment of r with the details of its
 // NetworkAttachmentDefinition. A zero Attachment means that the network is left out.
 func attachment(o objects.Objects, r network.NetworkRequest) (network.Attachment, problem.Problems) {
-	a, pools := r.Attachment, strings.Join(r.NodePools, ", ")
+	a, pools := r.Attachment, problem.Values(r.NodePools)
 	if part := nad.InvalidPart(a); part != "" {
-		return network.Attachment{}, problem.Problems{nad.Problem(problem.NADNameInvalid, a, problem.Args{"part": part,
-			"nad": strings.TrimPrefix(a.String(), "/"), "nodePools": pools, "example": objects.ControlPlaneNamespace(o.HostedCluster) + "/vlan100"})}
+		return network.Attachment{}, problem.Problems{nad.Problem(problem.NADNameInvalid, a, problem.Args{"part": {part},
+			"nad": {strings.TrimPrefix(a.String(), "/")}, "nodePools": pools, "example": {objects.ControlPlaneNamespace(o.HostedCluster) + "/vlan100"}})}
 	}
 	found, ok := findNAD(o, a)
 	problems, forbidden := isolated(o, r, found)
@@ -36,7 +36,7 @@ func attachment(o objects.Objects, r network.NetworkRequest) (network.Attachment
 		return a, append(problems, nad.Problem(problem.NADNotGiven, a, nil))
 	}
 	if !ok {
-		return network.Attachment{}, problem.Problems{nad.Problem(problem.NADNotFound, a, problem.Args{"nodePools": pools, "types": nad.SupportedKinds})}
+		return network.Attachment{}, problem.Problems{nad.Problem(problem.NADNotFound, a, problem.Args{"nodePools": pools, "types": {nad.SupportedKinds}})}
 	}
 	object := nadObject(found)
 	a, fault := nad.Attach(object, nodesForEdges(o))
@@ -103,19 +103,19 @@ func isolated(o objects.Objects, r network.NetworkRequest, found nadv1.NetworkAt
 	if slices.Contains(allowed, a.Namespace) || anyAttached(o.VMs, a) {
 		return nil, false
 	}
-	args := problem.Args{"namespace": own, "nodePools": strings.Join(r.NodePools, ", ")}
+	args := problem.Args{"namespace": {own}, "nodePools": r.NodePools}
 	// setAddresses reports invalid annotations.
 	granted, _ := nadValues(o, a)
 	switch {
 	case o.Management.MultusIsolates:
-		args["allowed"] = strings.Join(allowed, ", ")
+		args["allowed"] = allowed
 		return problem.Problems{nad.Problem(problem.NADNamespaceIsolated, a, args)}, true
 	case slices.Contains(granted.Namespaces, own):
 		return nil, false
 	case found.Name == "":
 		return problem.Problems{nad.Problem(problem.NADNamespaceDiffers, a, args)}, false
 	}
-	args["annotation"] = settings.Prefix + network.KeyNamespaces
+	args["annotation"] = []string{settings.Prefix + network.KeyNamespaces}
 	return problem.Problems{nad.Problem(problem.NADNamespaceNotGranted, a, args)}, true
 }
 

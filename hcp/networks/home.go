@@ -69,7 +69,7 @@ func (s *merged) keepOwnCIDR(base settings.Values) {
 	delete(s.without, network.KeyCIDR)
 	if base.CIDR.IsValid() {
 		s.problems = append(slices.Clone(s.problems), s.Attachment.Problem(problem.ClusterCIDRNotTaken,
-			problem.Args{"value": base.CIDR.String(), "cidr": own.CIDR.String()}, network.KeyCIDR))
+			problem.Args{"value": {base.CIDR.String()}, "cidr": {own.CIDR.String()}}, network.KeyCIDR))
 	}
 }
 
@@ -91,7 +91,7 @@ func cidrByName(o objects.Objects, all []merged, home int, base settings.Values)
 	for _, np := range pools[1:] {
 		if objects.SameAge(&pools[0], &np) && bootsFrom(np) != home {
 			return problem.Problems{all[home].Attachment.Problem(problem.NetworkCIDRByName,
-				problem.Args{"cidr": cidr.String(), "nodePool": pools[0].Name, "otherNodePool": np.Name},
+				problem.Args{"cidr": {cidr.String()}, "nodePool": {pools[0].Name}, "otherNodePool": {np.Name}},
 				network.KeyCIDR+"."+pools[0].Name, network.KeyCIDR+"."+np.Name)}
 		}
 	}

@@ -121,7 +121,7 @@ func withAttachments(o objects.Objects, all []merged) Requested {
 		}
 		out.Problems = append(out.Problems, ps...)
 		if s.Primary && len(s.otherRoute) > 0 {
-			out.Problems = append(out.Problems, a.Problem(problem.VMsHaveOtherRoute, problem.Args{"nodePools": strings.Join(s.otherRoute, ", ")}))
+			out.Problems = append(out.Problems, a.Problem(problem.VMsHaveOtherRoute, problem.Args{"nodePools": s.otherRoute}))
 		}
 		s.Attachment = a
 		for _, x := range out.Networks {
@@ -143,7 +143,7 @@ func unknownNodePools(o objects.Objects) problem.Problems {
 			continue
 		}
 		problems = append(problems, problem.New(problem.NodePoolNotFound, problem.Subject{Kind: "HostedCluster", Name: o.HostedCluster.Name},
-			problem.Args{"nodePool": name}, strings.TrimPrefix(full, settings.Prefix)))
+			problem.Args{"nodePool": {name}}, strings.TrimPrefix(full, settings.Prefix)))
 	}
 	return problems
 }
@@ -225,7 +225,7 @@ func noNetworks(o objects.Objects, base settings.Values, found int) problem.Prob
 		return problem.Problems{problem.New(problem.NodePoolMissing, problem.Subject{}, nil)}
 	}
 	if base.Network != "auto" && base.Network != "" {
-		return problem.Problems{problem.New(problem.NetworkNotNamed, problem.Subject{}, problem.Args{"network": base.Network}, network.KeyNetwork, fieldAdditionalNetworks)}
+		return problem.Problems{problem.New(problem.NetworkNotNamed, problem.Subject{}, problem.Args{"network": {base.Network}}, network.KeyNetwork, fieldAdditionalNetworks)}
 	}
 	return problem.Problems{problem.New(problem.NoNetworkNamed, problem.Subject{}, nil, fieldAdditionalNetworks, network.KeyNetwork)}
 }

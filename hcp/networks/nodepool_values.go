@@ -6,7 +6,6 @@ package networks
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -39,7 +38,7 @@ func merge(a, b merged) merged {
 	out.Primary, out.VMs = a.Primary || b.Primary, a.VMs+b.VMs
 	problems := slices.Concat(a.problems, b.problems)
 	disagree := func(c problem.Cause, args problem.Args, keys ...string) {
-		all := problem.Args{"nodePools": strings.Join(a.NodePools, ", "), "otherNodePool": b.NodePools[0]}
+		all := problem.Args{"nodePools": a.NodePools, "otherNodePool": {b.NodePools[0]}}
 		maps.Copy(all, args)
 		problems = append(problems, a.Attachment.Problem(c, all, keys...))
 	}
@@ -57,7 +56,7 @@ func merge(a, b merged) merged {
 		case !k.IsSet(own):
 			k.Take(&own, others)
 		case !k.Same(own, others):
-			disagree(problem.NodePoolValuesDiffer, problem.Args{"value": k.Text(values(a.NetworkRequest)), "otherValue": k.Text(values(b.NetworkRequest))}, k.Name)
+			disagree(problem.NodePoolValuesDiffer, problem.Args{"value": {k.Text(values(a.NetworkRequest))}, "otherValue": {k.Text(values(b.NetworkRequest))}}, k.Name)
 		}
 	}
 	out.setValues(own)
@@ -74,7 +73,7 @@ func (s merged) overriding(key, own, ofCluster string) problem.Problems {
 	}
 	with := slices.DeleteFunc(slices.Clone(s.NodePools), func(np string) bool { return slices.Contains(without, np) })
 	return problem.Problems{s.Attachment.Problem(problem.NodePoolOverridesOthers, problem.Args{
-		"nodePools": strings.Join(with, ", "), "otherNodePool": strings.Join(without, ", "), "value": own, "otherValue": ofCluster}, key)}
+		"nodePools": with, "otherNodePool": without, "value": {own}, "otherValue": {ofCluster}}, key)}
 }
 
 // differing returns the keys that need one value on all NodePools of a network, and whose values have different meanings in

@@ -26,8 +26,8 @@ func (s merged) refusing(ps problem.Problems) problem.Problems {
 			continue
 		}
 		ps[i].Confined = true
-		if ps[i].Args["nad"] == "" && ps[i].Args["network"] == "" {
-			args := problem.Args{"network": s.Attachment.String()}
+		if len(ps[i].Args["nad"]) == 0 && len(ps[i].Args["network"]) == 0 {
+			args := problem.Args{"network": {s.Attachment.String()}}
 			maps.Copy(args, ps[i].Args)
 			ps[i].Args = args
 		}
@@ -59,7 +59,7 @@ func notSelected(o objects.Objects, selected string) (names []string, ps problem
 			continue
 		}
 		p := problem.New(problem.NetworkNotSelected, problem.Subject{Kind: string(settings.OnNodePool), Name: np.Name},
-			problem.Args{"network": a.String(), "selected": selected, "nodePools": np.Name}, network.KeyNetwork, fieldAdditionalNetworks)
+			problem.Args{"network": {a.String()}, "selected": {selected}, "nodePools": {np.Name}}, network.KeyNetwork, fieldAdditionalNetworks)
 		p.Confined = true
 		names, ps = append(names, a.NetworkName()), append(ps, p)
 	}

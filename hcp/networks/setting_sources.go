@@ -41,7 +41,7 @@ func unusedOfNAD(o objects.Objects, s network.NetworkRequest, own settings.Value
 	for _, k := range ofNetworkAttachmentDefinitions() {
 		if value, used := k.Text(own), k.Text(values(s)); k.IsSet(own) && value != used {
 			out = append(out, problem.New(problem.NADValueUnused, on,
-				problem.Args{"network": s.Attachment.String(), "value": value, "otherValue": used, "source": sources[k.Name]}, k.Name))
+				problem.Args{"network": {s.Attachment.String()}, "value": {value}, "otherValue": {used}, "source": {sources[k.Name]}}, k.Name))
 		}
 	}
 	return out

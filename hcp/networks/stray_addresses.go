@@ -19,7 +19,7 @@ func strayAddresses(all []merged, home int, o objects.Objects, base settings.Val
 	}
 	var problems problem.Problems
 	report := func(c problem.Cause, key, value string) {
-		problems = append(problems, problem.New(c, problem.Subject{Kind: string(settings.OnHostedCluster), Name: o.HostedCluster.Name}, problem.Args{"value": value}, key))
+		problems = append(problems, problem.New(c, problem.Subject{Kind: string(settings.OnHostedCluster), Name: o.HostedCluster.Name}, problem.Args{"value": {value}}, key))
 	}
 	if base.CIDR.IsValid() && home < 0 {
 		report(problem.ClusterCIDRUnused, network.KeyCIDR, base.CIDR.String())

@@ -96,7 +96,7 @@ func unreadable(object client.Object, all []lenient.Unreadable) problem.Problems
 	on := problem.Subject{Kind: kind, Namespace: object.GetNamespace(), Name: object.GetName()}
 	name := strings.TrimPrefix(object.GetNamespace()+"/"+object.GetName(), "/")
 	return problem.Problems{problem.New(problem.FieldUnreadable, on,
-		problem.Args{"kind": kind, "object": name, "fields": strings.Join(fields, "; ")}, keys...)}
+		problem.Args{"kind": {kind}, "object": {name}, "fields": {strings.Join(fields, "; ")}}, keys...)}
 }
 
 // ReadPlanInForce reads the text of a plan that is stored in namespace ns. A plan that exists and
@@ -105,7 +105,7 @@ func ReadPlanInForce(ns, text string) (network.Plan, problem.Problems) {
 	p, err := network.ReadPlan([]byte(text))
 	if err != nil {
 		stored := problem.Subject{Kind: "ConfigMap", Namespace: ns, Name: wire.PlanConfigMap}
-		return p, problem.Problems{problem.New(problem.PlanUnreadable, stored, problem.Args{"namespace": ns, "error": err.Error()})}
+		return p, problem.Problems{problem.New(problem.PlanUnreadable, stored, problem.Args{"namespace": {ns}, "error": {err.Error()}})}
 	}
 	return p, nil
 }

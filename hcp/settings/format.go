@@ -86,12 +86,12 @@ func forEach(of string, requirements []Requirement) []Requirement {
 func tooLong(of string) Requirement {
 	most := strconv.Itoa(maxListEntries)
 	return Requirement{Valid: "(" + of + ").size() <= " + most, Cause: problem.ListTooLong,
-		Args: problem.Args{"most": most}, Computed: map[string]string{"count": "string((" + of + ").size())"}}
+		Args: problem.Args{"most": {most}}, Computed: map[string]string{"count": "string((" + of + ").size())"}}
 }
 
 // wanted returns the requirement that is behind an error of want.
 func wanted(what, valid string) Requirement {
-	return Requirement{Valid: valid, Cause: problem.AnnotationUnreadable, Args: problem.Args{"want": what}}
+	return Requirement{Valid: valid, Cause: problem.AnnotationUnreadable, Args: problem.Args{"want": {what}}}
 }
 
 // Requirements returns what the API server checks of the key's value, in order.

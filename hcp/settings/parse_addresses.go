@@ -34,7 +34,7 @@ func cidr(v string) (netip.Prefix, error) {
 		return netip.Prefix{}, want(wantCIDR)
 	}
 	if p != p.Masked() {
-		return netip.Prefix{}, ValueError{problem.CIDRHasHostBits, problem.Args{"value": v, "want": p.Masked().String()}}
+		return netip.Prefix{}, ValueError{problem.CIDRHasHostBits, problem.Args{"value": {v}, "want": {p.Masked().String()}}}
 	}
 	return p, nil
 }
@@ -112,7 +112,7 @@ func addressLists() format[[]netip.Addr] {
 	return format[[]netip.Addr]{addressList, []Requirement{
 		wanted(wantAddress, fmt.Sprintf("%s ? %s : v.split(',').all(a, %s)", oneRange, isRange, isIPv4("a.trim()"))),
 		forward(oneRange),
-		{Valid: short, Cause: problem.RangeTooLong, Args: problem.Args{"most": fmt.Sprint(longestAddressList)}},
+		{Valid: short, Cause: problem.RangeTooLong, Args: problem.Args{"most": {fmt.Sprint(longestAddressList)}}},
 	}}
 }
 
@@ -128,7 +128,7 @@ func addressList(v string) ([]netip.Addr, error) {
 	var out []netip.Addr
 	for a := r.First; r.Contains(a); a = a.Next() {
 		if out = append(out, a); len(out) > longestAddressList {
-			return nil, ValueError{problem.RangeTooLong, problem.Args{"value": v, "most": fmt.Sprint(longestAddressList)}}
+			return nil, ValueError{problem.RangeTooLong, problem.Args{"value": {v}, "most": {fmt.Sprint(longestAddressList)}}}
 		}
 	}
 	return out, nil

@@ -24,7 +24,7 @@ const maxListEntries = 64
 // limitedList parses a comma-separated list of at most maxListEntries entries.
 func limitedList[T any](v string, read func(string) (T, error)) ([]T, error) {
 	if n := strings.Count(v, ",") + 1; n > maxListEntries {
-		return nil, ValueError{problem.ListTooLong, problem.Args{"count": strconv.Itoa(n), "most": strconv.Itoa(maxListEntries)}}
+		return nil, ValueError{problem.ListTooLong, problem.Args{"count": {strconv.Itoa(n)}, "most": {strconv.Itoa(maxListEntries)}}}
 	}
 	return list(v, read)
 }

@@ -17,11 +17,11 @@ func unknown(on problem.Subject, name string, at Place) problem.Problem {
 	ofPool, nodePool, _ := strings.Cut(name, ".")
 	switch _, isKey := find(ofPool, OnNodePool); {
 	case isKey && nodePool != "" && at == OnHostedCluster:
-		return problem.New(problem.AnnotationNotPerNodePool, on, problem.Args{"meant": ofPool, "nodePool": nodePool}, name)
+		return problem.New(problem.AnnotationNotPerNodePool, on, problem.Args{"meant": {ofPool}, "nodePool": {nodePool}}, name)
 	case ok && near.Name == name:
-		return problem.New(problem.AnnotationMisplaced, on, problem.Args{"places": near.On.String()}, name)
+		return problem.New(problem.AnnotationMisplaced, on, problem.Args{"places": {near.On.String()}}, name)
 	case ok:
-		return problem.New(problem.AnnotationMisspelled, on, problem.Args{"meant": near.Name}, name)
+		return problem.New(problem.AnnotationMisspelled, on, problem.Args{"meant": {near.Name}}, name)
 	}
 	return problem.New(problem.AnnotationNotKnown, on, nil, name)
 }

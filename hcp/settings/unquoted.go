@@ -18,7 +18,7 @@ func Unquoted(at Place, object string, annotations map[string]string, keys []str
 		if _, set := annotations[full]; !ours || !set {
 			continue
 		}
-		out = append(out, problem.New(problem.AnnotationNotString, subject(at, object), problem.Args{"value": annotations[full]}, name))
+		out = append(out, problem.New(problem.AnnotationNotString, subject(at, object), problem.Args{"value": {annotations[full]}}, name))
 	}
 	return out
 }

@@ -20,22 +20,22 @@ func (m ValueError) Error() string { return string(m.Cause) }
 
 // want returns a ValueError that describes the accepted values.
 func want(what string) error {
-	return ValueError{problem.AnnotationUnreadable, problem.Args{"want": what}}
+	return ValueError{problem.AnnotationUnreadable, problem.Args{"want": {what}}}
 }
 
 // bad returns a ValueError about one part of the value.
-func bad(c problem.Cause, part string) error { return ValueError{c, problem.Args{"value": part}} }
+func bad(c problem.Cause, part string) error { return ValueError{c, problem.Args{"value": {part}}} }
 
 // invalid returns the problem of an annotation whose value could not be parsed.
 // name is the key without its prefix.
 func invalid(on problem.Subject, name, value string, err error) problem.Problem {
 	m, ok := err.(ValueError)
 	if !ok {
-		m = ValueError{Cause: problem.AnnotationUnreadable, Args: problem.Args{"want": err.Error()}}
+		m = ValueError{Cause: problem.AnnotationUnreadable, Args: problem.Args{"want": {err.Error()}}}
 	}
 	args := problem.Args{}
 	if m.Cause == problem.AnnotationUnreadable {
-		args["value"] = value
+		args["value"] = []string{value}
 	}
 	maps.Copy(args, m.Args)
 	return problem.New(m.Cause, on, args, name)

@@ -65,7 +65,7 @@ func Overlay(base Values, at Place, object string, annotations map[string]string
 	for _, full := range slices.Sorted(maps.Keys(annotations)) {
 		name, ours := strings.CutPrefix(full, Prefix)
 		if meant, misspelled := nearPrefix(full); misspelled {
-			problems = append(problems, problem.New(problem.AnnotationPrefixMisspelled, on, problem.Args{"meant": meant}, full))
+			problems = append(problems, problem.New(problem.AnnotationPrefixMisspelled, on, problem.Args{"meant": {meant}}, full))
 		}
 		if !ours {
 			continue

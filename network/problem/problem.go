@@ -3,6 +3,8 @@
 package problem
 
 import (
+	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -26,9 +28,31 @@ func (s Subject) String() string {
 	return strings.TrimSpace(s.Kind + " " + name)
 }
 
-// Args are the values of a problem by name: addresses, names, counts. The entries of a
-// list are separated by ", ". No value is a sentence.
-type Args map[string]string
+// Args are the values of a problem by name: addresses, names, counts. No value is a sentence.
+type Args map[string]Values
+
+// Values are those of one argument: one value, or a list.
+type Values []string
+
+// String is vs in words.
+func (vs Values) String() string { return strings.Join(vs, ", ") }
+
+// MarshalJSON writes one value as a string, and a list as an array.
+func (vs Values) MarshalJSON() ([]byte, error) {
+	if len(vs) == 1 {
+		return json.Marshal(vs[0])
+	}
+	return json.Marshal([]string(vs))
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (vs *Values) UnmarshalJSON(b []byte) error {
+	if bytes.HasPrefix(b, []byte(`"`)) {
+		*vs = make(Values, 1)
+		return json.Unmarshal(b, &(*vs)[0])
+	}
+	return json.Unmarshal(b, (*[]string)(vs))
+}
 
 // A Problem is one fact about how a network is served.
 type Problem struct {

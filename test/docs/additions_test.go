@@ -29,7 +29,7 @@ func TestAddedCause(t *testing.T) {
 		Effect: "Networks of two clusters may overlap.",
 		Fix:    "Set another one."})`},
 		edit{"derive/served/unused_settings.go", "if !gives {", `if s.CIDR.String() == "192.168.100.0/24" {
-			ps = append(ps, s.Problem(problem.CIDRIsAnExample, problem.Args{"cidr": s.CIDR.String()}, s.CIDRKeys...))
+			ps = append(ps, s.Problem(problem.CIDRIsAnExample, problem.Args{"cidr": {s.CIDR.String()}}, s.CIDRKeys...))
 		}`},
 	)
 }

@@ -42,7 +42,7 @@ func stored(t *testing.T, dir string) map[string]string {
 func TestStatuses(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	edge := problem.Subject{Kind: "Edge", Namespace: "clusters-blue", Name: "oooi-edge-clusters-vlan100-2"}
-	args := problem.Args{"network": "clusters/vlan100", "services": "DHCP, DNS", "command": "kubectl -n clusters-blue describe pod -l hostedcluster.densityops.com/network=clusters.vlan100"}
+	args := problem.Args{"network": {"clusters/vlan100"}, "services": {"DHCP, DNS"}, "command": {"kubectl -n clusters-blue describe pod -l hostedcluster.densityops.com/network=clusters.vlan100"}}
 	want := explain.Report{
 		Version: 1, Cluster: "clusters/blue", Build: "v0.1.0", Written: at, Generation: 3,
 		Settings: "01234567", Inputs: "0123456789abcdef", Plan: "fedcba9876543210", Ready: true, Reason: explain.ReadyWithWarnings, Boots: explain.Yes,

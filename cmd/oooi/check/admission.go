@@ -141,7 +141,7 @@ func admissionCheck(a podAdmission) (c checked, ok bool) {
 		name = "pods of edges of " + a.of + " are admitted"
 	}
 	cause := refusalOf(a.err)
-	args := problem.Args{"namespace": a.namespace, "warnings": strings.TrimSuffix(strings.Join(a.warnings, "; "), ".")}
+	args := problem.Args{"namespace": {a.namespace}, "warnings": {strings.TrimSuffix(strings.Join(a.warnings, "; "), ".")}}
 	if a.err != nil {
 		args["error"] = failed(a.err)["error"]
 	}

@@ -76,7 +76,7 @@ func (t trier) failsOver(ctx context.Context, s status.Facts, n network.Network,
 	if err != nil {
 		return lineOf(name, whyUntried(err))
 	}
-	evicted := found(problem.EdgeEvicted, problem.Args{"edge": strconv.Itoa(taken.edge), "pod": taken.pod.Name})
+	evicted := found(problem.EdgeEvicted, problem.Args{"edge": {strconv.Itoa(taken.edge)}, "pod": {taken.pod.Name}})
 	return lineOf(all[0].Name, append(all[0].Problems, evicted...))
 }
 
@@ -107,7 +107,7 @@ func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac
 	pods, err := t.edgePods(ctx, s.ControlPlane, n)
 	err = errors.Join(err, now.ReadEdges(ctx), now.ReadLeases(ctx))
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return edgePod{}, untried(problem.EvictionTooLate, problem.Args{"time": t.evicts.until.String()})
+		return edgePod{}, untried(problem.EvictionTooLate, problem.Args{"time": {t.evicts.until.String()}})
 	}
 	if err != nil {
 		return edgePod{}, err
@@ -121,7 +121,7 @@ func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac
 	err = t.api.SubResource("eviction").Create(ctx, &taken.pod, &policyv1.Eviction{ObjectMeta: o,
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &taken.pod.UID}}})
 	if apierrors.IsTooManyRequests(err) {
-		return edgePod{}, untried(problem.EvictionRefused, problem.Args{"edge": strconv.Itoa(taken.edge), "error": failed(err)["error"]})
+		return edgePod{}, untried(problem.EvictionRefused, problem.Args{"edge": {strconv.Itoa(taken.edge)}, "error": failed(err)["error"]})
 	}
 	return taken, err
 }
@@ -131,15 +131,15 @@ func edgeToEvict(now status.Facts, n network.Network, pods []edgePod, mac string
 	for _, e := range n.Edges {
 		own := slices.IndexFunc(pods, func(p edgePod) bool { return p.edge == e.Number && p.ready })
 		if own < 0 || now.ReadyEdge(n, e) != explain.Yes {
-			return edgePod{}, untried(problem.EvictionEdgeNotReady, problem.Args{"edge": strconv.Itoa(e.Number)})
+			return edgePod{}, untried(problem.EvictionEdgeNotReady, problem.Args{"edge": {strconv.Itoa(e.Number)}})
 		}
 		if level := now.Reports[wire.EdgeReport(n, e).Name].Level; pods[own].mac != mac && level != reported.LevelReaches {
-			return edgePod{}, untried(problem.EvictionPeerImpaired, problem.Args{"edge": strconv.Itoa(e.Number)})
+			return edgePod{}, untried(problem.EvictionPeerImpaired, problem.Args{"edge": {strconv.Itoa(e.Number)}})
 		}
 	}
 	i := slices.IndexFunc(pods, func(p edgePod) bool { return p.mac == mac })
 	if i < 0 {
-		return edgePod{}, untried(problem.EvictionOtherHost, problem.Args{"mac": mac})
+		return edgePod{}, untried(problem.EvictionOtherHost, problem.Args{"mac": {mac}})
 	}
 	return pods[i], nil
 }

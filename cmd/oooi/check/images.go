@@ -52,19 +52,19 @@ func imagesCheck(d appsv1.Deployment) checked {
 		case x.image == "" && refersTo(d, x.variable):
 			referred = append(referred, x.variable)
 		case x.image == "":
-			return lineOf(name, about(problem.EdgeImageUnset, "Deployment", d.Namespace, d.Name, problem.Args{"variable": x.variable}))
+			return lineOf(name, about(problem.EdgeImageUnset, "Deployment", d.Namespace, d.Name, problem.Args{"variable": {x.variable}}))
 		case parts == nil:
-			return lineOf(name, about(problem.EdgeImageInvalid, "Deployment", d.Namespace, d.Name, problem.Args{"variable": x.variable, "image": strconv.Quote(x.image)}))
+			return lineOf(name, about(problem.EdgeImageInvalid, "Deployment", d.Namespace, d.Name, problem.Args{"variable": {x.variable}, "image": {strconv.Quote(x.image)}}))
 		case parts[2] == "" && (parts[1] == "" || parts[1] == ":latest"):
 			moving = append(moving, x.image)
 		}
 	}
 	var ps problem.Problems
 	if len(moving) > 0 {
-		ps = found(problem.EdgeImageMoves, problem.Args{"images": strings.Join(moving, " and ")})
+		ps = found(problem.EdgeImageMoves, problem.Args{"images": {strings.Join(moving, " and ")}})
 	}
 	if len(referred) > 0 {
-		ps = append(ps, about(problem.EdgeImageReferred, "Deployment", d.Namespace, d.Name, problem.Args{"variables": strings.Join(referred, " and ")})...)
+		ps = append(ps, about(problem.EdgeImageReferred, "Deployment", d.Namespace, d.Name, problem.Args{"variables": {strings.Join(referred, " and ")}})...)
 	}
 	return lineOf(name, ps).asideIf(d.Status.AvailableReplicas > 0) // An operator that runs has both.
 }

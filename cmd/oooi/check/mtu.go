@@ -40,7 +40,7 @@ func mtuProblems(f mtuFacts) problem.Problems {
 		}
 	}
 	args := func(link, edge int) problem.Args {
-		return problem.Args{"mtu": strconv.Itoa(told), "link": strconv.Itoa(link), "least": strconv.Itoa(least), "edge": strconv.Itoa(edge)}
+		return problem.Args{"mtu": {strconv.Itoa(told)}, "link": {strconv.Itoa(link)}, "least": {strconv.Itoa(least)}, "edge": {strconv.Itoa(edge)}}
 	}
 	for _, e := range f.network.Edges {
 		if mtu := f.links[e.Number]; mtu != 0 && told > mtu {

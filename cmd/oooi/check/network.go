@@ -90,7 +90,7 @@ func (t trier) networks(ctx context.Context, s status.Facts) (out []checks) {
 			c.Checks = append(c.Checks, t.failsOver(ctx, s, n, address))
 		}
 		if e := (untriedError{}); errors.As(err, &e) && e.problem.Cause == problem.ImageNotPulled {
-			c.Checks = append(c.Checks, lineOf(imageOn(e.problem.Args["node"]), whyUntried(err)))
+			c.Checks = append(c.Checks, lineOf(imageOn(e.problem.Args["node"].String()), whyUntried(err)))
 			err = untried(problem.TrialWithoutImage, e.problem.Args)
 		}
 		if err != nil {
@@ -248,13 +248,13 @@ func (t trier) until(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase
 	case ctx.Err() != nil:
 		return command.ErrInterrupted
 	case (err == nil || wait.Interrupted(err)) && image.failure != "":
-		return untried(problem.ImageNotPulled, problem.Args{"node": pod.Spec.NodeName, "image": pod.Spec.Containers[0].Image, "error": strings.TrimSuffix(image.failure, ".")})
+		return untried(problem.ImageNotPulled, problem.Args{"node": {pod.Spec.NodeName}, "image": {pod.Spec.Containers[0].Image}, "error": {strings.TrimSuffix(image.failure, ".")}})
 	case wait.Interrupted(err):
-		return untried(problem.TrialPodTimeout, problem.Args{"pod": pod.Namespace + "/" + pod.Name, "phase": string(phase), "time": triedWithin.String(), "state": podState(pod)})
+		return untried(problem.TrialPodTimeout, problem.Args{"pod": {pod.Namespace + "/" + pod.Name}, "phase": {string(phase)}, "time": {triedWithin.String()}, "state": {podState(pod)}})
 	case err != nil:
 		return err
 	case pod.Status.Phase == corev1.PodFailed:
-		return untried(problem.TrialPodFailed, problem.Args{"pod": pod.Namespace + "/" + pod.Name, "state": podState(pod)})
+		return untried(problem.TrialPodFailed, problem.Args{"pod": {pod.Namespace + "/" + pod.Name}, "state": {podState(pod)}})
 	}
 	return nil
 }
@@ -287,7 +287,7 @@ func (t trier) replace(ctx context.Context, o client.Object) error {
 		return err == nil, err
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return untried(problem.TrialPodLeft, problem.Args{"object": o.GetName()})
+		return untried(problem.TrialPodLeft, problem.Args{"object": {o.GetName()}})
 	}
 	return err
 }

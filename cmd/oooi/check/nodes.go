@@ -152,19 +152,19 @@ func nodeProblems(p placeable, c capacity, free map[string]corev1.ResourceList) 
 	lack := lackOf(rooms)
 	switch {
 	case len(rooms) == 0:
-		return found(problem.NodesExcluded, problem.Args{"nodes": countsOf(others)})
+		return found(problem.NodesExcluded, problem.Args{"nodes": {countsOf(others)}})
 	case len(fit) == 0:
-		return found(problem.NodesFull, problem.Args{"requests": amounts(need), "nodes": lack})
+		return found(problem.NodesFull, problem.Args{"requests": {amounts(need)}, "nodes": {lack}})
 	case c.podsErr != nil:
 		args := failed(c.podsErr)
-		args["count"] = strconv.Itoa(len(fit))
+		args["count"] = []string{strconv.Itoa(len(fit))}
 		return found(problem.PodsUnread, args)
 	case len(fit) >= wanted:
 		return nil
 	}
-	ps := found(problem.NodesTooFew, problem.Args{"node": fit[0].name, "count": strconv.Itoa(wanted)})
+	ps := found(problem.NodesTooFew, problem.Args{"node": {fit[0].name}, "count": {strconv.Itoa(wanted)}})
 	if lack != "" {
-		ps = append(ps, found(problem.NodesWithoutRoom, problem.Args{"nodes": lack})...)
+		ps = append(ps, found(problem.NodesWithoutRoom, problem.Args{"nodes": {lack}})...)
 	}
 	return ps
 }

@@ -103,7 +103,7 @@ func operatorChecks(f operatorFacts, now time.Time) []checked {
 	}
 	switch {
 	case len(f.lacks) > 0:
-		rights = found(problem.OperatorRightsMissing, problem.Args{"rights": strings.Join(f.lacks, ", ")})
+		rights = found(problem.OperatorRightsMissing, problem.Args{"rights": f.lacks})
 	case f.rightsErr != nil:
 		rights = found(problem.Unread, failed(f.rightsErr))
 	}

@@ -22,7 +22,7 @@ import (
 // addressToTry returns the asked address, or the last of the pool that no host is known to have, if another one is left. The DHCP
 // server asks for the host of an address before it offers it, so no VM gets it meanwhile.
 func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (netip.Addr, error) {
-	args := problem.Args{"address": asked.String(), "cidr": n.CIDR.String(), "network": n.Attachment.String()}
+	args := problem.Args{"address": {asked.String()}, "cidr": {n.CIDR.String()}, "network": {n.Attachment.String()}}
 	held := append(reported.ProbedAddresses(n), reported.ProbeAddress(n), n.DHCP.Router)
 	switch {
 	case asked.IsValid() && !n.CIDR.Contains(asked):

@@ -126,7 +126,7 @@ func about(c problem.Cause, kind, namespace, name string, args problem.Args) pro
 
 // failed are the arguments of a problem about an error.
 func failed(err error) problem.Args {
-	return problem.Args{"error": strings.TrimSuffix(err.Error(), ".")}
+	return problem.Args{"error": {strings.TrimSuffix(err.Error(), ".")}}
 }
 
 // A neededKind is one that oooi reads.
@@ -184,7 +184,7 @@ func operatorProblems(f installation) problem.Problems {
 	case len(f.operators) == 0:
 		return found(problem.OperatorMissing, nil)
 	case len(f.operators) > 1:
-		return found(problem.OperatorDuplicated, problem.Args{"count": strconv.Itoa(len(f.operators))})
+		return found(problem.OperatorDuplicated, problem.Args{"count": {strconv.Itoa(len(f.operators))}})
 	}
 	var d appsv1.Deployment
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(f.operators[0].Object, &d); err != nil {
@@ -216,7 +216,7 @@ func policyProblems(f installation) problem.Problems {
 	case len(f.policies) == 0:
 		return found(problem.PoliciesMissing, nil)
 	case len(loose) > 0:
-		return found(problem.PoliciesUnbound, problem.Args{"policies": strings.Join(loose, ", ")})
+		return found(problem.PoliciesUnbound, problem.Args{"policies": loose})
 	}
 	return nil
 }
@@ -240,11 +240,11 @@ type clusterFacts struct {
 func clusterChecks(f clusterFacts) checks {
 	out := checks{Title: "HostedCluster " + f.name}
 	if f.read && !f.optedIn {
-		out.Checks = append(out.Checks, lineOf("opted in", found(problem.NotOptedIn, problem.Args{"annotation": settings.Prefix + network.KeyNetwork})))
+		out.Checks = append(out.Checks, lineOf("opted in", found(problem.NotOptedIn, problem.Args{"annotation": {settings.Prefix + network.KeyNetwork}})))
 		return out
 	}
 	for _, u := range append(f.unread, f.status.Unread...) {
-		out.Checks = append(out.Checks, lineOf("what is read", found(problem.Unread, problem.Args{"error": strings.TrimSuffix(u, ".")})))
+		out.Checks = append(out.Checks, lineOf("what is read", found(problem.Unread, problem.Args{"error": {strings.TrimSuffix(u, ".")}})))
 	}
 	if f.partial {
 		out.Checks = append(out.Checks, lineOf("other hosted clusters", found(problem.OtherClustersUnread, nil)).asideIf(true))
@@ -317,7 +317,7 @@ func faultOf(e status.Edge) problem.Problems {
 	if e.NotServing == "" {
 		return nil
 	}
-	return found(problem.EdgeFault, problem.Args{"edge": strconv.Itoa(e.Number), "error": strings.TrimSuffix(e.NotServing, ".")})
+	return found(problem.EdgeFault, problem.Args{"edge": {strconv.Itoa(e.Number)}, "error": {strings.TrimSuffix(e.NotServing, ".")}})
 }
 
 // networkChecks checks the edges and the backends of a network that is served.
@@ -336,7 +336,7 @@ func networkChecks(n status.Network) (out []checked) {
 	case ready == 0:
 		ps = append(found(problem.NoEdgeReady, nil), faults...)
 	case ready < len(n.Edges):
-		ps = append(found(problem.EdgesLeft, problem.Args{"ready": strconv.Itoa(ready), "count": strconv.Itoa(len(n.Edges))}), faults...)
+		ps = append(found(problem.EdgesLeft, problem.Args{"ready": {strconv.Itoa(ready)}, "count": {strconv.Itoa(len(n.Edges))}}), faults...)
 	}
 	out = append(out, lineOf("edges of "+n.Name, ps))
 	if n.Primary && !slices.Contains(n.Services, network.ServiceDHCP) && len(n.Services) > 0 {
@@ -359,7 +359,7 @@ func backendProblems(t status.Target) problem.Problems {
 	case t.State == status.StateWithoutEndpoint:
 		return found(problem.BackendWithoutPod, nil)
 	}
-	return found(problem.BackendFault, problem.Args{"error": t.Health})
+	return found(problem.BackendFault, problem.Args{"error": {t.Health}})
 }
 
 // edgeChecks are about what each edge of n that is ready tries itself: it speaks TLS with the API server through its own proxy. Reports

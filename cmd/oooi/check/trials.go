@@ -40,7 +40,7 @@ func readTrials(text []byte) (out []checked, err error) {
 		}
 	}
 	if len(results) == 0 {
-		return nil, untried(problem.TrialWithoutResults, problem.Args{"log": fmt.Sprintf("%.200q", text)})
+		return nil, untried(problem.TrialWithoutResults, problem.Args{"log": {fmt.Sprintf("%.200q", text)}})
 	}
 	for _, r := range results {
 		out = append(out, lineOf(r.Name, r.Problems).asideIf(r.Aside))

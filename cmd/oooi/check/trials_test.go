@@ -13,13 +13,13 @@ import (
 // TestLines: the worst problem decides the verdict and the page, and a problem of another version still has its arguments.
 func TestLines(t *testing.T) {
 	g := NewWithT(t)
-	evicted, silent := found(problem.EdgeEvicted, problem.Args{"edge": "2", "pod": "x"}), found(problem.ConnectionSilent, problem.Args{"within": "10s"})
+	evicted, silent := found(problem.EdgeEvicted, problem.Args{"edge": {"2"}, "pod": {"x"}}), found(problem.ConnectionSilent, problem.Args{"within": {"10s"}})
 	c := lineOf("x", append(evicted, silent...))
 	g.Expect(c.Verdict).To(Equal(failure))
 	g.Expect(c.Why).To(And(HavePrefix("No answer within 10s. "), HaveSuffix(" Edge 2, pod x, was evicted.")))
 	g.Expect(c.Page).To(Equal(command.ProblemsPage + "#networktestfailed"))
 	g.Expect(lineOf("x", evicted)).To(And(HaveField("Verdict", fine), HaveField("Page", "")))
-	newer := problem.Problem{Reason: "Newer", Cause: "Newer", Severity: "Newer", Args: problem.Args{"a": "b"}}
+	newer := problem.Problem{Reason: "Newer", Cause: "Newer", Severity: "Newer", Args: problem.Args{"a": {"b"}}}
 	g.Expect(lineOf("x", problem.Problems{newer})).To(And(HaveField("Verdict", unsure), HaveField("Why", "b")))
 }
 

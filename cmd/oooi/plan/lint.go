@@ -177,7 +177,7 @@ func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 		return nil
 	}
 	on := problem.Subject{Kind: a.Kind, Name: a.Name}
-	return problem.Problems{problem.New(problem.PublishedElsewhere, on, problem.Args{"namespace": a.Namespace}, network.KeyPublish)}
+	return problem.Problems{problem.New(problem.PublishedElsewhere, on, problem.Args{"namespace": {a.Namespace}}, network.KeyPublish)}
 }
 
 // isFinding reports whether p is about something in the input that would be refused or

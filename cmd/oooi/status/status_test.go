@@ -196,7 +196,7 @@ func TestStatusDarkControlPlane(t *testing.T) {
 	answer := func() statusAnswer { return ReportOf(f, blue.At).Boot }
 	g.Expect(answer().Answer).To(Equal(explain.Yes))
 	f.Reports[one] = dark
-	g.Expect(answer()).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now. " + explain.Problem(problem.New(problem.NoEdgeReachesEndpoint, problem.Subject{}, problem.Args{"service": ignition.Service})).String()}))
+	g.Expect(answer()).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now. " + explain.Problem(problem.New(problem.NoEdgeReachesEndpoint, problem.Subject{}, problem.Args{"service": {ignition.Service}})).String()}))
 	f.Ready[wire.EdgeDeploymentName(n, n.Edges[1])] = true
 	f.Reports[two] = reported.Report{Edge: 2, Level: reported.LevelReaches}
 	g.Expect(answer().Answer).To(Equal(explain.Yes), "the other edge reaches it")
