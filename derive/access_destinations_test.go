@@ -204,10 +204,10 @@ func TestAccessClosesWithTheAnnotation(t *testing.T) {
 func TestAccessWithoutAnEntry(t *testing.T) {
 	g := NewWithT(t)
 	right, _ := derived(opening(to(network.AccessNodes, 10250, 0)))
-	g.Expect(right.Networks[0].Access).To(And(HaveField("Runs()", true), HaveField("Opens()", true)))
+	g.Expect(right.Networks[0].Access).To(And(HaveField("HasProxy()", true), HaveField("Opens()", true)))
 	wrong, problems := derived(opening(to("noeds", 10250, 0)))
 	g.Expect(wrong.Networks[0].Access).To(Equal(network.Access{Port: network.AccessPort, Destinations: []network.AccessDestination{}}))
-	g.Expect(wrong.Networks[0].Access.Runs()).To(BeTrue())
+	g.Expect(wrong.Networks[0].Access.HasProxy()).To(BeTrue())
 	g.Expect(accessCauses(problems)).To(HaveLen(1))
 	g.Expect(wrong.Validate()).To(Succeed())
 	none, _ := derived(opening())

@@ -163,11 +163,11 @@ func TestLoadBalancersOpenNothingElse(t *testing.T) {
 	g.Expect(plan.Validate()).To(Succeed())
 	g.Expect(opensAccess(plan)).To(BeFalse())
 	g.Expect(a.Port).To(BeZero())
-	g.Expect(a.Runs()).To(BeTrue())
+	g.Expect(a.HasProxy()).To(BeTrue())
 	g.Expect(a.Balanced()).To(BeEmpty())
 	in.Networks[0].Settings.Services = []network.Service{network.ServiceDNS}
 	plan, problems := derived(in)
-	g.Expect(plan.Networks[0].Access.Runs()).To(BeFalse())
+	g.Expect(plan.Networks[0].Access.HasProxy()).To(BeFalse())
 	g.Expect(accessCauses(problems)).To(Equal([]problem.Cause{problem.AccessNeedsLeases}))
 	in = opening(to("nodes", 22, 0))
 	in.LoadBalancers = []network.LoadBalancer{web("a", 31080)}
@@ -193,7 +193,7 @@ func TestLoadBalancersStay(t *testing.T) {
 	both, _ := after(in, first)
 	g.Expect(here(both)).To(Equal("vlan"), "a new network comes first by its name")
 	for _, n := range both.Networks {
-		g.Expect(n.Access.Runs()).To(BeTrue(), "edges of both have the container")
+		g.Expect(n.Access.HasProxy()).To(BeTrue(), "edges of both have the container")
 	}
 	in.InUse = []string{"a.vlan"}
 	again, _ := derived(in)

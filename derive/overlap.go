@@ -19,7 +19,7 @@ func overlaps(in served.Input, s network.NetworkRequest, planned []network.Netwo
 		return n.Name != s.Attachment.NetworkName() && n.CIDR.Overlaps(s.CIDR) && !n.Attachment.SameNetwork(s.Attachment)
 	}
 	candidates := planned
-	if !in.Runs(s) {
+	if !in.InForce(s) {
 		candidates = slices.Concat(in.Running, planned)
 	}
 	if i := slices.IndexFunc(candidates, meets); i >= 0 {

@@ -114,9 +114,9 @@ const (
 	MaxBalancedPorts    = 512
 )
 
-// Runs reports whether edges run the access proxy. It depends on annotations and networks only, not on the Services that
+// HasProxy reports whether edges run the access proxy. It depends on annotations and networks only, not on the Services that
 // exist: a Service that appears in the hosted cluster must not recreate an edge.
-func (a Access) Runs() bool { return a.Port != 0 || a.LoadBalancers != nil }
+func (a Access) HasProxy() bool { return a.Port != 0 || a.LoadBalancers != nil }
 
 // Balanced returns the ports at which edges stand behind load balancers, sorted.
 func (a Access) Balanced() []uint16 {

@@ -167,7 +167,7 @@ func containers(n network.Network, e network.Edge, r Release) []*corev1ac.Contai
 		}
 		out = append(out, c)
 	}
-	if n.Access.Runs() {
+	if n.Access.HasProxy() {
 		out = append(out, accessContainer(n, e, r))
 	}
 	for _, c := range out {

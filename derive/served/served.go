@@ -102,8 +102,8 @@ func loadBalancerIsEdge(n network.Network, s network.NetworkRequest, endpoints [
 	return ps
 }
 
-// Runs reports whether s is in force with its requested CIDR.
-func (in Input) Runs(s network.NetworkRequest) bool {
+// InForce reports whether s is in force with its requested CIDR.
+func (in Input) InForce(s network.NetworkRequest) bool {
 	return slices.ContainsFunc(in.Running, func(n network.Network) bool {
 		return n.Name == s.Attachment.NetworkName() && n.CIDR == s.CIDR.Masked()
 	})

@@ -30,7 +30,7 @@ const (
 
 // Servers returns the programs of an edge of n that clients connect to: its services, and Access if n has it.
 func Servers(n network.Network) []network.Service {
-	if !n.Access.Runs() {
+	if !n.Access.HasProxy() {
 		return n.Services
 	}
 	return append(slices.Clone(n.Services), Access)
@@ -96,7 +96,7 @@ func RunMounts(n network.Network, program string) []RunMount {
 		if slices.Contains(services, network.ServiceProxy) {
 			read(Envoy)
 		}
-		if n.Access.Runs() {
+		if n.Access.HasProxy() {
 			read(Access)
 		}
 	}

@@ -149,7 +149,7 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 		if err != nil {
 			facts.unread = append(facts.unread, err.Error())
 		}
-		facts.status, facts.optedIn, facts.read = status.ReportOf(seen, time.Now()), seen.OptedIn, seen.Read
+		facts.status, facts.optedIn, facts.read = status.OutputOf(seen, time.Now()), seen.OptedIn, seen.Read
 		facts.preflight = pre.read(ctx, facts, seen)
 		out = append(out, clusterChecks(facts))
 		if t != nil {

@@ -251,7 +251,7 @@ func TestCheckOfACluster(t *testing.T) {
 	running := func(change func(*status.Facts)) clusterFacts {
 		f := facts.Blue()
 		change(&f)
-		return clusterFacts{name: "clusters/blue", read: true, optedIn: f.OptedIn, status: status.ReportOf(f, blue.At), planned: &plan.Planned{}}
+		return clusterFacts{name: "clusters/blue", read: true, optedIn: f.OptedIn, status: status.OutputOf(f, blue.At), planned: &plan.Planned{}}
 	}
 	for name, c := range map[string]struct {
 		facts    clusterFacts

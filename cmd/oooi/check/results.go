@@ -226,7 +226,7 @@ type clusterFacts struct {
 	name string
 	// planned is what the operator would decide now. Nil: nothing, since the cluster has not opted in or cannot be read.
 	planned *plan.Planned
-	status  status.Report
+	status  status.Output
 	// read and optedIn are about the HostedCluster.
 	read, optedIn bool
 	// partial: other hosted clusters are not known.

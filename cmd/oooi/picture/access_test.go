@@ -24,7 +24,7 @@ func TestMapAccess(t *testing.T) {
 	_, example, _ := strings.Cut(after, "\n\n    ")
 	example, _, _ = strings.Cut(example, "\n\nThe")
 	f := facts.Open()
-	text := drawn(t, pictureOf(status.ReportOf(f, blue.At), f.Plan), "text")
+	text := drawn(t, pictureOf(status.OutputOf(f, blue.At), f.Plan), "text")
 	g.Expect(text).To(HavePrefix(drawn(t, bluePicture(), "text")))
 	g.Expect(strings.TrimPrefix(text, drawn(t, bluePicture(), "text"))).To(Equal("\n" + regexp.MustCompile(`(?m)^    `).ReplaceAllString("    "+example, "") + "\n"))
 }
@@ -32,5 +32,5 @@ func TestMapAccess(t *testing.T) {
 // TestMapAccessGolden: docs/map-access.svg is the same picture.
 func TestMapAccessGolden(t *testing.T) {
 	f := facts.Open()
-	golden.Check(t, filepath.Join("..", "..", "..", "docs", "map-access.svg"), []byte(drawn(t, pictureOf(status.ReportOf(f, blue.At), f.Plan), "svg")))
+	golden.Check(t, filepath.Join("..", "..", "..", "docs", "map-access.svg"), []byte(drawn(t, pictureOf(status.OutputOf(f, blue.At), f.Plan), "svg")))
 }

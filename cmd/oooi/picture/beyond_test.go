@@ -66,7 +66,7 @@ func hostilePicture() picture {
 	n.Access.Destinations[0].Name, n.Access.Accounts = strings.Repeat("d", 63)+"."+strings.Repeat("e-", 90)+"f", []string{strings.Repeat("a", 63) + "/" + strings.Repeat("b", 253)}
 	n.Access.LoadBalancers.Services[0].HostedService = strings.Repeat("g", 63) + "/" + strings.Repeat("h", 63)
 	n.Listeners[0].Forwards[0].Backend, n.Backends[0].Name = strings.Repeat("b", 90), strings.Repeat("b", 90)
-	return pictureOf(status.ReportOf(f, blue.At), f.Plan)
+	return pictureOf(status.OutputOf(f, blue.At), f.Plan)
 }
 
 // TestMapTextIsASCII: of at most 100 columns, and long names are whole.

@@ -104,7 +104,7 @@ func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster
 		if i > 0 {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		if _, err := io.WriteString(c.OutOrStdout(), draw(pictureOf(status.ReportOf(facts, at), facts.Plan))); err != nil {
+		if _, err := io.WriteString(c.OutOrStdout(), draw(pictureOf(status.OutputOf(facts, at), facts.Plan))); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ import (
 // bluePicture is that of a cluster that has lost an edge.
 func bluePicture() picture {
 	f := facts.Blue()
-	return pictureOf(status.ReportOf(f, blue.At), f.Plan)
+	return pictureOf(status.OutputOf(f, blue.At), f.Plan)
 }
 
 // drawn is what a picture is in one format.
@@ -149,7 +149,7 @@ func TestMapIsNoMarkup(t *testing.T) {
 	f := facts.Blue()
 	f.Leases[0].VM = "\"><script>alert(1)</script><g a=\"\x1b[31m"
 	f.Plan.Networks[0].Listeners[0].Forwards[0].ServerNames = []string{"</title><img src=x>"}
-	p := pictureOf(status.ReportOf(f, blue.At), f.Plan)
+	p := pictureOf(status.OutputOf(f, blue.At), f.Plan)
 	for _, format := range []string{"svg", "html"} {
 		text := drawn(t, p, format)
 		g.Expect(text).NotTo(ContainSubstring("<script"), format)
@@ -166,7 +166,7 @@ func TestMapOfManyVMs(t *testing.T) {
 	for range 30 {
 		f.Leases = append(f.Leases, f.Leases[0])
 	}
-	NewWithT(t).Expect(drawn(t, pictureOf(status.ReportOf(f, blue.At), f.Plan), "text")).To(ContainSubstring("    and 19 more\n"))
+	NewWithT(t).Expect(drawn(t, pictureOf(status.OutputOf(f, blue.At), f.Plan), "text")).To(ContainSubstring("    and 19 more\n"))
 }
 
 // TestMapArguments: what cannot be drawn is said.

@@ -76,7 +76,7 @@ type path struct {
 }
 
 // pictureOf is the picture of a plan, with what is known of its cluster.
-func pictureOf(r status.Report, plan network.Plan) picture {
+func pictureOf(r status.Output, plan network.Plan) picture {
 	out := picture{Cluster: r.Cluster}
 	for i, n := range plan.Networks {
 		known := r.Networks[i]

@@ -35,7 +35,7 @@ func openFacts() Facts {
 func accessText(t *testing.T, f Facts, all bool) string {
 	t.Helper()
 	var out bytes.Buffer
-	ReportOf(f, blue.At).Networks[0].Access.text(&out, all)
+	OutputOf(f, blue.At).Networks[0].Access.text(&out, all)
 	return out.String()
 }
 
@@ -47,7 +47,7 @@ func TestStatusAccess(t *testing.T) {
 	text := accessText(t, openFacts(), false)
 	g.Expect(string(page)).To(ContainSubstring("\n" + regexp.MustCompile(`(?m)^  `).ReplaceAllString(text, "      ")))
 	var whole bytes.Buffer
-	g.Expect(ReportOf(openFacts(), blue.At).write(&whole, "text", false, true)).To(Succeed())
+	g.Expect(OutputOf(openFacts(), blue.At).write(&whole, "text", false, true)).To(Succeed())
 	g.Expect(whole.String()).To(ContainSubstring(text))
 
 	f := openFacts()
@@ -81,7 +81,7 @@ func TestStatusOfManyLoadBalancers(t *testing.T) {
 func TestStatusAccessJSON(t *testing.T) {
 	g := NewWithT(t)
 	got := func(f Facts) any {
-		b, err := json.Marshal(ReportOf(f, blue.At).Networks[0])
+		b, err := json.Marshal(OutputOf(f, blue.At).Networks[0])
 		g.Expect(err).NotTo(HaveOccurred())
 		var n map[string]any
 		g.Expect(json.Unmarshal(b, &n)).To(Succeed())

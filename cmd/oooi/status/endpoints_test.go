@@ -39,7 +39,7 @@ func TestStatusHealth(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			f := blueFacts()
 			f.Slices = c.slices
-			NewWithT(t).Expect(ReportOf(f, blue.At).Networks[0].Endpoints[0].Health).To(Equal(c.health))
+			NewWithT(t).Expect(OutputOf(f, blue.At).Networks[0].Endpoints[0].Health).To(Equal(c.health))
 		})
 	}
 	f := blueFacts()
@@ -47,5 +47,5 @@ func TestStatusHealth(t *testing.T) {
 		r.RefusedHosts = nil
 		f.Reports[name] = r
 	}
-	NewWithT(t).Expect(ReportOf(f, blue.At).Networks[0].Hosts[0].Health).To(Equal("unknown"), "addresses of external hosts are not reported")
+	NewWithT(t).Expect(OutputOf(f, blue.At).Networks[0].Hosts[0].Health).To(Equal("unknown"), "addresses of external hosts are not reported")
 }

@@ -38,12 +38,12 @@ func TestStatusEvents(t *testing.T) {
 	}
 	g := NewWithT(t)
 	var reasons []string
-	for _, e := range ReportOf(f, blue.At).Events {
+	for _, e := range OutputOf(f, blue.At).Events {
 		reasons = append(reasons, e.Reason)
 	}
 	g.Expect(reasons).To(Equal([]string{"Repeated", "EdgeUnavailable", "Old0", "Old1", "Old2"}))
 	var out bytes.Buffer
-	g.Expect(ReportOf(f, blue.At).write(&out, "text", false, true)).To(Succeed())
+	g.Expect(OutputOf(f, blue.At).write(&out, "text", false, true)).To(Succeed())
 	g.Expect(out.String()).To(ContainSubstring("\nRecent warnings\n  2026-03-04T05:05:07Z Pod clusters-blue/oooi-edge-a: Repeated: Why. \ufffd[2J\n  2026-03-04T05:04:07Z HostedCluster clusters/blue: EdgeUnavailable: "))
 	g.Expect(strings.Count(out.String(), "\ufffd")).To(Equal(5))
 }

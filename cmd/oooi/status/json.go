@@ -1,4 +1,4 @@
-// This file holds the report of `oooi status` as a value. Its JSON is a promise to scripts, which
+// This file holds the output of `oooi status` as a value. Its JSON is a promise to scripts, which
 // docs/status.md describes.
 
 package status
@@ -12,11 +12,11 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// statusVersion is the version of the report as JSON. Fields are only added within a version.
+// statusVersion is the version of the output as JSON. Fields are only added within a version.
 const statusVersion = "v1"
 
-// A Report is one line of `oooi status -o json`: a promise to scripts.
-type Report struct {
+// An Output is one line of `oooi status -o json`: a promise to scripts.
+type Output struct {
 	Version      string           `json:"version"`
 	Cluster      string           `json:"cluster"`
 	ControlPlane string           `json:"controlPlaneNamespace"`

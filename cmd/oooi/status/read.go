@@ -203,7 +203,7 @@ func (r *Reader) ReadLeases(ctx context.Context) error {
 	if err != nil {
 		return r.misses("Leases in namespace "+r.ControlPlane, err)
 	}
-	r.LeasesRead, r.Reports, r.reported = true, map[string]reported.Report{}, map[string]time.Time{}
+	r.LeasesRead, r.Reports, r.renewed = true, map[string]reported.Report{}, map[string]time.Time{}
 	for i := range list.Items {
 		o := &list.Items[i]
 		switch o.Labels[wire.LabelName] {
@@ -211,7 +211,7 @@ func (r *Reader) ReadLeases(ctx context.Context) error {
 			if report, err := reported.Read([]byte(o.Annotations[wire.AnnotationReport])); err == nil {
 				r.Reports[o.Name] = report
 				if o.Spec.RenewTime != nil {
-					r.reported[o.Name] = o.Spec.RenewTime.Time
+					r.renewed[o.Name] = o.Spec.RenewTime.Time
 				}
 			}
 		case wire.NameDHCP:

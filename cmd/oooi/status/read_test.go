@@ -21,7 +21,7 @@ import (
 // storedCounts: --wait believes nothing from before a change of a spec, or of an operator that does not run. Rights on one
 // namespace show whether nodes boot.
 func storedCounts(t *testing.T, admin client.Client) {
-	read := func() Report {
+	read := func() Output {
 		all, err := Request{Name: blue.Key}.read(t.Context(), admin)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		return all[0]
@@ -52,10 +52,10 @@ func storedCounts(t *testing.T, admin client.Client) {
 		g := NewWithT(t)
 		blue.Store(t, admin, blue.Settings(t, admin), time.Now())
 		r := read()
-		g.Expect(settled([]Report{r})).To(BeTrue(), "%+v", r.Condition)
+		g.Expect(settled([]Output{r})).To(BeTrue(), "%+v", r.Condition)
 		change(g)
 		r = read()
-		g.Expect(settled([]Report{r})).To(BeFalse(), what)
+		g.Expect(settled([]Output{r})).To(BeFalse(), what)
 		g.Expect(r.Condition.Current.Why).To(ContainSubstring("previous NodePools"), what)
 	}
 	g := NewWithT(t)
@@ -70,7 +70,7 @@ func statusReads(t *testing.T, server *apiserver.Server) {
 	admin := server.Admin
 	blue.Create(t, admin)
 	ask := Request{Name: blue.Key}
-	read := func(t *testing.T, api client.Reader) Report {
+	read := func(t *testing.T, api client.Reader) Output {
 		t.Helper()
 		all, err := ask.read(t.Context(), api)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -131,7 +131,7 @@ func statusReads(t *testing.T, server *apiserver.Server) {
 // rightsOnOneNamespace: they show all but the condition, and a wait that can never end ends at once.
 func rightsOnOneNamespace(t *testing.T, server *apiserver.Server) {
 	admin := server.Admin
-	read := func(api client.Reader) Report {
+	read := func(api client.Reader) Output {
 		all, err := Request{Name: blue.Key}.read(t.Context(), api)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		return all[0]

@@ -1,4 +1,4 @@
-// This file makes the report of `oooi status` from what was read. It is pure. What is not known is
+// This file makes the output of `oooi status` from what was read. It is pure. What is not known is
 // "unknown" there, and nothing is guessed.
 
 package status
@@ -6,6 +6,7 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -54,9 +55,9 @@ type Facts struct {
 	Pods  map[string]string
 	// Reports of edges by the name of their Lease.
 	Reports map[string]reported.Report
-	// reported is when each report was renewed. Zero: unknown.
-	reported map[string]time.Time
-	Leases   []Leased
+	// renewed is when each report was renewed, by the same. Zero: unknown.
+	renewed map[string]time.Time
+	Leases  []Leased
 	// LeasesRead: leases and reports are known.
 	LeasesRead bool
 	// Slices are the EndpointSlices of the control plane. Empty: unknown.
@@ -85,10 +86,10 @@ const (
 	StateWithoutEndpoint
 )
 
-// ReportOf makes the report at now.
-func ReportOf(f Facts, now time.Time) Report {
+// OutputOf is what `oooi status` prints at now.
+func OutputOf(f Facts, now time.Time) Output {
 	f = f.WithoutOldReports(now).counting(now)
-	r := Report{
+	r := Output{
 		Version: statusVersion, Cluster: f.Namespace + "/" + f.Name, ControlPlane: f.ControlPlane,
 		Networks: []Network{}, Problems: []statusProblem{}, Events: f.recentEvents(), EventsUnread: f.eventsUnread, Unread: f.unread, Blind: !f.Read || f.Settings == "" || f.noReportRight,
 	}
@@ -132,23 +133,27 @@ func ReportOf(f Facts, now time.Time) Report {
 // oldReport is the age from which a report counts for nothing. Edges renew it every two minutes.
 const oldReport = 5 * time.Minute
 
-// WithoutOldReports is f without the reports that are old at now, but for the times of those. An edge that has lost the API
-// server, or whose failover agent hangs, says nothing current.
+// WithoutOldReports is f without the reports that are old at now. An edge that has lost the API server, or whose failover
+// agent hangs, says nothing current.
 func (f Facts) WithoutOldReports(now time.Time) Facts {
-	reports, old := map[string]reported.Report{}, map[string]time.Time{}
-	for name, r := range f.Reports {
-		if at, timed := f.reported[name]; timed && now.Sub(at) > oldReport {
-			old[name] = at
-			continue
-		}
-		reports[name] = r
-	}
-	f.Reports, f.reported = reports, old
+	f.Reports = maps.Clone(f.Reports)
+	maps.DeleteFunc(f.Reports, func(name string, _ reported.Report) bool {
+		at, timed := f.renewed[name]
+		return timed && now.Sub(at) > oldReport
+	})
 	return f
 }
 
+// silentSince is when a report that is too old was renewed. Zero: there is no such report.
+func (f Facts) silentSince(name string) time.Time {
+	if _, current := f.Reports[name]; current {
+		return time.Time{}
+	}
+	return f.renewed[name]
+}
+
 // boot answers whether nodes will boot.
-func (f Facts) boot(r Report) statusAnswer {
+func (f Facts) boot(r Output) statusAnswer {
 	unknown := func(why string) statusAnswer { return statusAnswer{explain.Unknown, why} }
 	switch {
 	case !f.Read && f.Stored != nil:
@@ -208,7 +213,7 @@ func (f Facts) mayReach(n network.Network) bool {
 	return slices.ContainsFunc(n.Edges, func(e network.Edge) bool {
 		name := wire.EdgeReport(n, e).Name
 		level := f.Reports[name].Level
-		return f.ReadyEdge(n, e) != explain.No && f.reported[name].IsZero() && (level == "" || level == reported.LevelReaches)
+		return f.ReadyEdge(n, e) != explain.No && f.silentSince(name).IsZero() && (level == "" || level == reported.LevelReaches)
 	})
 }
 
@@ -283,7 +288,7 @@ func (f Facts) edge(n network.Network, e network.Edge) Edge {
 	if reported && out.Ready == explain.Yes {
 		out.Level = r.Level
 	}
-	if at := f.reported[wire.EdgeReport(n, e).Name]; !at.IsZero() && out.Ready != explain.No {
+	if at := f.silentSince(wire.EdgeReport(n, e).Name); !at.IsZero() && out.Ready != explain.No {
 		out.ReportedLast = new(at.UTC())
 	}
 	if out.Ready == explain.No {

@@ -38,7 +38,7 @@ func blueFacts() Facts {
 func TestStatusText(t *testing.T) {
 	var out bytes.Buffer
 	g := NewWithT(t)
-	g.Expect(ReportOf(blueFacts(), blue.At).write(&out, "text", false, true)).To(Succeed())
+	g.Expect(OutputOf(blueFacts(), blue.At).write(&out, "text", false, true)).To(Succeed())
 	g.Expect("\n" + out.String()).To(Equal(`
 HostedCluster clusters/blue: will nodes boot: yes. Nodes can boot: DHCP is ready.
 NetworkReady: True (ReadyWithWarnings) since 2026-03-04T05:06:07Z, about the current settings: yes
@@ -76,7 +76,7 @@ func TestStatusTextUnread(t *testing.T) {
 	var out bytes.Buffer
 	g := NewWithT(t)
 	f := Facts{Running: hcp.UnreadRunning("clusters", "blue"), Plan: blue.Plan(), unread: []string{noRight("HostedCluster clusters/blue")}, noReport: "Get the right."}
-	g.Expect(ReportOf(f, blue.At).write(&out, "text", false, true)).To(Succeed())
+	g.Expect(OutputOf(f, blue.At).write(&out, "text", false, true)).To(Succeed())
 	g.Expect("\n" + out.String()).To(Equal(`
 HostedCluster clusters/blue: will nodes boot: unknown. The HostedCluster cannot be read, and the operator's status is unknown. Get the right.
 NetworkReady: unknown
@@ -102,7 +102,7 @@ Unknown
 func TestStatusJSON(t *testing.T) {
 	var out bytes.Buffer
 	g := NewWithT(t)
-	g.Expect(ReportOf(blueFacts(), blue.At).write(&out, "json", false, true)).To(Succeed())
+	g.Expect(OutputOf(blueFacts(), blue.At).write(&out, "json", false, true)).To(Succeed())
 	var got map[string]any
 	g.Expect(json.Unmarshal(out.Bytes(), &got)).To(Succeed())
 	g.Expect(got).To(And(HaveLen(9), HaveKeyWithValue("version", "v1"), HaveKeyWithValue("cluster", "clusters/blue")))
@@ -154,11 +154,11 @@ func TestStatusBoot(t *testing.T) {
 			g := NewWithT(t)
 			f := blueFacts()
 			c.change(&f)
-			r := ReportOf(f, blue.At)
+			r := OutputOf(f, blue.At)
 			g.Expect(r.Boot.Answer).To(Equal(c.want), r.Boot.Why)
 			g.Expect(r.Boot.Why).To(ContainSubstring(c.why))
-			g.Expect(verdict([]Report{r}) == nil).To(Equal(c.want == explain.Yes))
-			g.Expect(settled([]Report{r})).To(Equal(c.want == explain.Yes && f.Conditions[0].Status == metav1.ConditionTrue))
+			g.Expect(verdict([]Output{r}) == nil).To(Equal(c.want == explain.Yes))
+			g.Expect(settled([]Output{r})).To(Equal(c.want == explain.Yes && f.Conditions[0].Status == metav1.ConditionTrue))
 		})
 	}
 }
@@ -193,7 +193,7 @@ func TestStatusDarkControlPlane(t *testing.T) {
 	ignition := network.Backend{Name: "ignition-server-proxy:443", Service: network.IgnitionService, Port: 443}
 	f.Plan.Networks[0].Backends = []network.Backend{ignition}
 	dark := reported.Report{Edge: 1, Level: reported.LevelServes, DarkBackends: []string{ignition.Name}}
-	answer := func() statusAnswer { return ReportOf(f, blue.At).Boot }
+	answer := func() statusAnswer { return OutputOf(f, blue.At).Boot }
 	g.Expect(answer().Answer).To(Equal(explain.Yes))
 	f.Reports[one] = dark
 	g.Expect(answer()).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now. " + explain.Problem(problem.New(problem.NoEdgeReachesEndpoint, problem.Subject{}, problem.Args{"service": {ignition.Service}})).String()}))
@@ -210,12 +210,12 @@ func TestStatusWithoutPods(t *testing.T) {
 		b := network.Backend{Name: service + ":443", Service: service, Port: 443}
 		f.Plan.Networks[0].Backends = []network.Backend{b}
 		f.Slices = []discoveryv1.EndpointSlice{*blue.EndpointSlice(service, "10.0.0.9")}
-		g.Expect(ReportOf(f, blue.At).Boot.Answer).To(Equal(explain.Yes))
+		g.Expect(OutputOf(f, blue.At).Boot.Answer).To(Equal(explain.Yes))
 		f.Slices = []discoveryv1.EndpointSlice{*blue.EndpointSlice(service)}
-		r := ReportOf(f, blue.At)
+		r := OutputOf(f, blue.At)
 		g.Expect(r.Boot).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now: Service " + service + " of the control plane has no endpoint. Check its pods."}))
-		g.Expect(verdict([]Report{r})).To(HaveOccurred(), "the exit code")
-		g.Expect(settled([]Report{r})).To(BeFalse(), "--wait")
+		g.Expect(verdict([]Output{r})).To(HaveOccurred(), "the exit code")
+		g.Expect(settled([]Output{r})).To(BeFalse(), "--wait")
 	}
 }
 
@@ -231,7 +231,7 @@ func TestStatusWithoutReach(t *testing.T) {
 	} {
 		g := NewWithT(t)
 		f.Reports[one] = reported.Report{Edge: 1, Level: level}
-		boot := ReportOf(f, blue.At).Boot
+		boot := OutputOf(f, blue.At).Boot
 		g.Expect(boot.Answer).To(Equal(want), level+": "+boot.Why)
 		if want == explain.Unknown {
 			g.Expect(boot.Why).To(ContainSubstring("no edge of network clusters/vlan100 reports that it reaches the hosted API server"))
@@ -241,12 +241,12 @@ func TestStatusWithoutReach(t *testing.T) {
 
 // TestStatusOldReport: the last state of an edge that no longer reports is unknown, and so is a yes that rests on it.
 func TestStatusOldReport(t *testing.T) {
-	at := func(age time.Duration) Report {
+	at := func(age time.Duration) Output {
 		f := blueFacts()
 		n := &f.Plan.Networks[0]
 		n.Backends = append(n.Backends, network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443})
-		f.reported = map[string]time.Time{wire.EdgeReport(*n, n.Edges[0]).Name: blue.At.Add(-age)}
-		return ReportOf(f, blue.At)
+		f.renewed = map[string]time.Time{wire.EdgeReport(*n, n.Edges[0]).Name: blue.At.Add(-age)}
+		return OutputOf(f, blue.At)
 	}
 	g := NewWithT(t)
 	r := at(4 * time.Minute)

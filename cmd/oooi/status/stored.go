@@ -71,7 +71,7 @@ func (f Facts) current(c metav1.Condition) statusAnswer {
 }
 
 // bootAsStored answers whether nodes boot for a reader that may not read the HostedCluster.
-func (f Facts) bootAsStored(r Report) statusAnswer {
+func (f Facts) bootAsStored(r Output) statusAnswer {
 	if f.PlanRead && f.Stored.Plan != f.PlanHash {
 		return statusAnswer{explain.Unknown, "The operator's status is not about the plan in force."}
 	}

@@ -38,10 +38,10 @@ func TestStatusStored(t *testing.T) {
 			g := NewWithT(t)
 			f := blueFacts()
 			c.change(&f, f.Stored)
-			r := ReportOf(f, blue.At)
+			r := OutputOf(f, blue.At)
 			g.Expect(r.Boot.Answer).To(Equal(c.want), r.Boot.Why)
 			g.Expect(r.Boot.Why).To(ContainSubstring(c.why))
-			g.Expect(settled([]Report{r})).To(Equal(c.want == explain.Yes), "--wait")
+			g.Expect(settled([]Output{r})).To(Equal(c.want == explain.Yes), "--wait")
 			if c.want != explain.Unknown {
 				g.Expect(r.Problems).To(HaveLen(1))
 				g.Expect(r.Condition.Message).To(BeEmpty())
@@ -68,7 +68,7 @@ func TestStatusWithoutReport(t *testing.T) {
 			f := blueFacts()
 			f.Conditions[0].Message = "Nodes can boot: x.\nInfo Paused: y.\n(settings 01234567)"
 			c.change(&f)
-			r := ReportOf(f, blue.At)
+			r := OutputOf(f, blue.At)
 			g.Expect(r.Boot.Answer).To(Equal(explain.Unknown), "whatever the message says")
 			g.Expect(r.Boot.Why).To(ContainSubstring(c.why))
 			g.Expect(r.Problems).To(BeEmpty())
@@ -82,17 +82,17 @@ func TestStatusWithoutReport(t *testing.T) {
 
 // TestStatusOfOneNamespace: without the HostedCluster, what the operator stored reports whether nodes boot.
 func TestStatusOfOneNamespace(t *testing.T) {
-	at := func(change func(*Facts, *explain.Report)) Report {
+	at := func(change func(*Facts, *explain.Report)) Output {
 		f := blueFacts()
 		f.Read, f.Settings, f.Conditions, f.OptedIn = false, "", nil, false
 		change(&f, f.Stored)
-		return ReportOf(f, blue.At)
+		return OutputOf(f, blue.At)
 	}
 	g := NewWithT(t)
 	r := at(func(*Facts, *explain.Report) {})
 	g.Expect(r.Boot).To(Equal(statusAnswer{explain.Yes, "Nodes can boot: DHCP is ready. The operator saw that at 2026-03-04T04:57:07Z. The HostedCluster cannot be read, so a later change goes unnoticed."}))
 	g.Expect(r.Problems).To(HaveLen(1))
-	g.Expect(settled([]Report{r})).To(BeFalse(), "--wait needs more rights")
+	g.Expect(settled([]Output{r})).To(BeFalse(), "--wait needs more rights")
 	g.Expect(at(func(f *Facts, _ *explain.Report) { f.Ready = map[string]bool{} }).Boot.Answer).To(Equal(explain.Unknown))
 	g.Expect(at(func(_ *Facts, s *explain.Report) { s.Written = blue.At.Add(-21 * time.Minute) }).Boot.Why).To(ContainSubstring("Check that the operator runs."))
 }

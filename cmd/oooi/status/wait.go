@@ -20,7 +20,7 @@ import (
 
 // follow reads the reports, and with wait at each tick again until all are ready. The error decides the exit
 // code, and the reports are the last ones that could be read.
-func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan time.Time) ([]Report, error) {
+func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan time.Time) ([]Output, error) {
 	if !ask.wait {
 		all, err := ask.read(ctx, api)
 		if ctx.Err() != nil {
@@ -30,7 +30,7 @@ func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan t
 	}
 	limited, cancel := context.WithTimeout(ctx, ask.timeout)
 	defer cancel()
-	var last []Report
+	var last []Output
 	var at time.Time
 	var failed error
 	for {
@@ -76,12 +76,12 @@ func errTimeout(after time.Duration, at time.Time, failed error) error {
 
 // read makes the report of each hosted cluster that is asked for. One that cannot be read is in the error, and the
 // others are in the result.
-func (ask Request) read(ctx context.Context, api client.Reader) ([]Report, error) {
+func (ask Request) read(ctx context.Context, api client.Reader) ([]Output, error) {
 	selected, err := source.Selected(ctx, api, ask.Name)
 	if err != nil {
 		return nil, err
 	}
-	var all []Report
+	var all []Output
 	var failed error
 	at := ask.At
 	if at.IsZero() {
@@ -93,13 +93,13 @@ func (ask Request) read(ctx context.Context, api client.Reader) ([]Report, error
 			failed = errors.Join(failed, fmt.Errorf("HostedCluster %s/%s cannot be shown: %w", hc.Namespace, hc.Name, err))
 			continue
 		}
-		all = append(all, ReportOf(facts, at))
+		all = append(all, OutputOf(facts, at))
 	}
 	return all, failed
 }
 
 // verdict is the error that decides the exit code: nil if nodes of all can boot.
-func verdict(all []Report) error {
+func verdict(all []Output) error {
 	for _, r := range all {
 		if r.Boot.Answer != explain.Yes {
 			return command.Exit(exitNotReady, nil)
@@ -109,7 +109,7 @@ func verdict(all []Report) error {
 }
 
 // settled reports whether NetworkReady of all is True for the current settings, and nodes can boot.
-func settled(all []Report) bool {
+func settled(all []Output) bool {
 	for _, r := range all {
 		c := r.Condition
 		if r.Boot.Answer != explain.Yes || c == nil || c.Status != string(metav1.ConditionTrue) || c.Current.Answer != explain.Yes {
@@ -120,7 +120,7 @@ func settled(all []Report) bool {
 }
 
 // unreadable reports whether rights are missing without which a condition is never known to be current.
-func unreadable(all []Report) bool {
+func unreadable(all []Output) bool {
 	for _, r := range all {
 		if r.Blind {
 			return true

@@ -48,7 +48,7 @@ func (f faulty) List(ctx context.Context, l client.ObjectList, opts ...client.Li
 // plansDiffer: a Report of before a NodePool named another network, or with no plan for edges, is not believed.
 func plansDiffer(t *testing.T, admin client.Client) {
 	g := NewWithT(t)
-	read := func() Report {
+	read := func() Output {
 		all, err := Request{Name: blue.Key}.read(t.Context(), admin)
 		g.Expect(err).NotTo(HaveOccurred())
 		return all[0]
@@ -179,7 +179,7 @@ func rightsSuffice(t *testing.T, server *apiserver.Server) {
 	blue.Tell(t, admin, blue.Settings(t, admin))
 	waiter, err := client.New(apiserver.Impersonating(server.Env.Config, "default", "waiter"), client.Options{Scheme: admin.Scheme()})
 	g.Expect(err).NotTo(HaveOccurred())
-	var all []Report
+	var all []Output
 	g.Eventually(func() []string {
 		var err error
 		all, err = Request{Name: blue.Key}.read(t.Context(), waiter)

@@ -21,7 +21,7 @@ import (
 const manyRows = 10
 
 // write writes r as one line of JSON, or as text. All: the text has each lease and name, however many there are.
-func (r Report) write(w io.Writer, output string, all, first bool) error {
+func (r Output) write(w io.Writer, output string, all, first bool) error {
 	if output == "json" {
 		line, err := json.Marshal(r)
 		if err != nil {
@@ -39,7 +39,7 @@ func (r Report) write(w io.Writer, output string, all, first bool) error {
 	return err
 }
 
-func (r Report) text(w io.Writer, all bool) {
+func (r Output) text(w io.Writer, all bool) {
 	command.Line(w, "HostedCluster %s: will nodes boot: %s. %s", r.Cluster, r.Boot.Answer, r.Boot.Why)
 	if c := r.Condition; c == nil {
 		command.Line(w, "NetworkReady: unknown")

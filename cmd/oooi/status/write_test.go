@@ -21,8 +21,8 @@ import (
 // starts a line of its own, and reverses the rest, with C0 and C1 control, bidi, tag and invalid characters.
 const hostile = "a\x1b[2J\x1b]0;x\x07b\u009b2J\nHostedCluster clusters/blue: will nodes boot: yes.\td\u202ee\u2066f\x7fg\u200b\U000e0041h\xff\r"
 
-// hostileReport has that wherever others choose a text.
-func hostileReport() Report {
+// hostileOutput has that wherever others choose a text.
+func hostileOutput() Output {
 	f := blueFacts()
 	f.Leases[0].VM, f.Leases[0].MAC, f.Leases[3].VM = hostile, hostile, hostile
 	f.Conditions[0].Reason, f.Stored.Reason = hostile, problem.Reason(hostile)
@@ -35,14 +35,14 @@ func hostileReport() Report {
 		f.Reports[name] = r
 	}
 	f.unread = []string{hostile}
-	return ReportOf(f, blue.At)
+	return OutputOf(f, blue.At)
 }
 
 // TestStatusTextIsPrintable: nothing that an object has in it controls the terminal or adds a line.
 func TestStatusTextIsPrintable(t *testing.T) {
 	g := NewWithT(t)
 	var out bytes.Buffer
-	g.Expect(hostileReport().write(&out, "text", false, true)).To(Succeed())
+	g.Expect(hostileOutput().write(&out, "text", false, true)).To(Succeed())
 	for _, r := range out.String() {
 		g.Expect(r == '\n' || unicode.IsPrint(r)).To(BeTrue(), "%q in %q", r, out.String())
 	}
@@ -53,12 +53,12 @@ func TestStatusTextIsPrintable(t *testing.T) {
 func TestStatusJSONIsPrintable(t *testing.T) {
 	g := NewWithT(t)
 	var out bytes.Buffer
-	r := hostileReport()
+	r := hostileOutput()
 	g.Expect(r.write(&out, "json", false, true)).To(Succeed())
 	for _, c := range strings.TrimSuffix(out.String(), "\n") {
 		g.Expect(unicode.IsPrint(c)).To(BeTrue(), "%q in %q", c, out.String())
 	}
-	var got Report
+	var got Output
 	g.Expect(json.Unmarshal(out.Bytes(), &got)).To(Succeed())
 	g.Expect(got.Networks[0].Leases[0].VM).To(Equal(strings.ToValidUTF8(hostile, "\ufffd")))
 }
@@ -81,7 +81,7 @@ func TestStatusOfALargeNetwork(t *testing.T) {
 	}
 	shown := func(output string, all bool) string {
 		var out bytes.Buffer
-		NewWithT(t).Expect(ReportOf(f, blue.At).write(&out, output, all, true)).To(Succeed())
+		NewWithT(t).Expect(OutputOf(f, blue.At).write(&out, output, all, true)).To(Succeed())
 		return out.String()
 	}
 	g := NewWithT(t)
