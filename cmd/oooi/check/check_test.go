@@ -268,6 +268,15 @@ func TestCheckOfACluster(t *testing.T) {
 		"paused": {running(func(f *status.Facts) {
 			f.Stored.Problems = []explain.ReportProblem{{Problem: problem.Problem{Severity: problem.SeverityInfo, Reason: problem.Paused}, Text: "The operator is paused."}}
 		}), []string{"  warning  Paused: The operator is paused. See "}, "failure"},
+		"another address in use than the plan has": {func() clusterFacts {
+			on := func(network string) problem.Subject { return problem.Subject{Kind: "Network", Name: network} }
+			planned := problem.New(problem.AddressUsedByVM, on("clusters/vlan100"), nil)
+			f := running(func(f *status.Facts) {
+				f.Stored.Problems = []explain.ReportProblem{{Problem: planned, Text: "Planned."}, {Problem: problem.New(problem.VIPOfHost, on("clusters/vlan200"), nil), Text: "Of an edge."}}
+			})
+			f.planned.Problems = problem.Problems{planned}
+			return f
+		}(), []string{"  warning  AddressInUse: VM {vm}", "  warning  AddressInUse: Of an edge. See "}, "Planned."},
 		"DHCP of others": {running(func(f *status.Facts) { f.Plan.Networks[0].Services = []network.Service{network.ServiceDNS} }),
 			[]string{"  warning  DHCP of clusters/vlan100: Edges run no DHCP server (annotation services). "}, "failure"},
 		"the API server has no pod": {running(func(f *status.Facts) {

@@ -283,16 +283,18 @@ func reportChecks(f clusterFacts) (out []checked) {
 		if p.Reason == problem.Paused { // It serves, and a change has no effect.
 			v = warning
 		}
-		if v != fine && current && !f.plans(p.Reason) {
-			out = append(out, checked{Name: string(p.Reason), Verdict: v, Why: p.Text, Page: p.Page})
+		if v != fine && current && !f.plans(p.Problem) {
+			out = append(out, checked{Name: string(p.Reason), Verdict: v, Why: p.Text, Page: p.Page, Problems: problem.Problems{p.Problem}})
 		}
 	}
 	return out
 }
 
-// plans reports whether the current plan has a problem with a reason, so that a line has it already.
-func (f clusterFacts) plans(r problem.Reason) bool {
-	return f.planned != nil && f.planned.Problems.Has(r)
+// plans reports whether the current plan has a problem of the cause and the subject of p, so that a line has it already.
+func (f clusterFacts) plans(p problem.Problem) bool {
+	return f.planned != nil && slices.ContainsFunc(f.planned.Problems, func(x problem.Problem) bool {
+		return x.Cause == p.Cause && x.Subject == p.Subject
+	})
 }
 
 // planChecks are the problems of the plan that the operator would make now.

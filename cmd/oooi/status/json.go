@@ -9,7 +9,6 @@ import (
 
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/problem"
 )
 
 // statusVersion is the version of the output as JSON. Fields are only added within a version.
@@ -124,9 +123,7 @@ type statusEvent struct {
 }
 
 type statusProblem struct {
-	Severity problem.Severity `json:"severity"`
-	Reason   problem.Reason   `json:"reason"`
-	Text     string           `json:"text"`
+	explain.ReportProblem
 	// Page has the fix in full.
 	Page string `json:"page"`
 }

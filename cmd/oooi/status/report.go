@@ -123,7 +123,7 @@ func OutputOf(f Facts, now time.Time) Output {
 		}
 		for _, p := range f.Stored.Problems {
 			page := command.ProblemsPage + "#" + strings.ToLower(string(p.Reason))
-			r.Problems = append(r.Problems, statusProblem{p.Severity, p.Reason, p.Text, page})
+			r.Problems = append(r.Problems, statusProblem{p, page})
 		}
 	}
 	r.Boot = f.boot(r)

@@ -115,7 +115,7 @@ func TestStatusJSON(t *testing.T) {
 	g.Expect(n["leases"].([]any)[0]).To(Equal(map[string]any{"network": "clusters.vlan100", "address": "192.168.100.20", "vm": "blue-worker-1",
 		"mac": "02:00:00:00:00:01", "until": "2026-03-04T07:06:07Z", "state": "assigned"}))
 	g.Expect(got["problems"].([]any)[0]).To(Equal(map[string]any{
-		"severity": "Warning", "reason": "EdgeUnavailable", "text": "Edge 2 is not ready. Check its node.", "page": "https://github.com/cldmnky/oooi/blob/main/docs/problems.md#edgeunavailable"}))
+		"severity": "Warning", "reason": "EdgeUnavailable", "cause": "", "subject": map[string]any{"kind": "Edge", "namespace": "clusters-blue", "name": "oooi-edge-clusters-vlan100-2"}, "text": "Edge 2 is not ready. Check its node.", "page": "https://github.com/cldmnky/oooi/blob/main/docs/problems.md#edgeunavailable"}))
 }
 
 // TestStatusBoot: a condition counts only if it is about the current settings, and what is not known is unknown.
