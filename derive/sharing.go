@@ -67,26 +67,36 @@ func joins(n network.Network, u OtherCluster, last network.Plan) bool {
 	return i < 0 || last.Networks[i].DHCP.IgnoreUnknownClients || u.Older && getsOffersFrom(n, u)
 }
 
-// OfferedBy are the names of the others whose plan in force answers all clients on n.
-func OfferedBy(n network.Network, others []OtherCluster) []string {
-	var out []string
-	for _, u := range others {
-		if getsOffersFrom(n, u) {
-			out = append(out, u.Name)
+// Sharing returns a problem for each network of p that other hosted clusters use, too. It is a Warning if one of them answers
+// VMs of this cluster.
+func Sharing(p network.Plan, others []OtherCluster) problem.Problems {
+	var ps problem.Problems
+	for _, n := range p.Networks {
+		by := namesOf(others, func(u OtherCluster) bool { return getsOffersFrom(n, u) })
+		with := namesOf(others, func(u OtherCluster) bool { return slices.ContainsFunc(u.On, n.Attachment.SameNetwork) })
+		about := func(c problem.Cause, clusters []string) {
+			ps = append(ps, n.Problem(c, problem.Args{"hostedClusters": clusters}, network.KeyUnknownClients))
+		}
+		switch {
+		case len(by) > 0:
+			about(problem.SharedNetworkOffered, by)
+		case len(with) > 0 && n.DHCP.IgnoreUnknownClients:
+			about(problem.SharedNetworkDivided, with)
+		case len(with) > 0:
+			about(problem.SharedNetworkKeepsOther, with)
 		}
 	}
-	return out
+	return ps
 }
 
-// SharedWith are the names of the others that are on n.
-func SharedWith(n network.Network, others []OtherCluster) []string {
-	var out []string
+// namesOf are the names of the others that are so.
+func namesOf(others []OtherCluster, so func(OtherCluster) bool) (names []string) {
 	for _, u := range others {
-		if slices.ContainsFunc(u.On, n.Attachment.SameNetwork) {
-			out = append(out, u.Name)
+		if so(u) {
+			names = append(names, u.Name)
 		}
 	}
-	return out
+	return names
 }
 
 // yieldsTo returns why u has precedence over n, and with which network. No cause: it has not.

@@ -220,7 +220,9 @@ func TestNewcomerAnswersItsOwn(t *testing.T) {
 	both := []derive.OtherCluster{elsewhere, beside}
 	shared := derive.AnsweringOwnVMs(plan, both, network.Plan{})
 	g.Expect(ignores(shared)).To(BeTrue())
-	g.Expect(derive.SharedWith(shared.Networks[0], both)).To(Equal([]string{"c/d"}))
+	g.Expect(derive.Sharing(plan, both)).To(HaveExactElements(And(HaveField("Cause", problem.SharedNetworkKeepsOther), HaveField("Keys", []string{network.KeyUnknownClients}), WithTransform(message, HavePrefix("HostedCluster c/d uses network ")))))
+	g.Expect(derive.Sharing(shared, both)).To(HaveExactElements(HaveField("Cause", problem.SharedNetworkDivided)))
+	g.Expect(derive.Sharing(shared, both[:1])).To(BeEmpty())
 	g.Expect(ignores(plan)).To(BeFalse(), "a plan is never changed")
 	g.Expect(derive.AnsweringOwnVMs(plan, both, shared)).To(Equal(shared))
 	g.Expect(derive.AnsweringOwnVMs(plan, nil, shared)).To(Equal(plan), "the other is gone")
@@ -271,7 +273,7 @@ func TestWaitsForConsent(t *testing.T) {
 		u := derive.OtherCluster{Name: "clusters/blue", Older: older, On: []network.Attachment{vlan}, Wants: theirs, Serves: theirs}
 		_, problems := derive.Yielding(ours, []derive.OtherCluster{u}, network.Plan{})
 		g.Expect(problems).To(HaveExactElements(And(HaveField("Reason", problem.NetworkShared), HaveField("Blocks()", true), WithTransform(message, And(ContainSubstring("Hosted cluster clusters/blue on network"), ContainSubstring("Set annotation unknown-clients to ignore on clusters/blue"))))))
-		g.Expect(derive.OfferedBy(ours.Networks[0], []derive.OtherCluster{u})).To(Equal([]string{"clusters/blue"}))
+		g.Expect(derive.Sharing(ours, []derive.OtherCluster{u})).To(HaveExactElements(And(HaveField("Severity", problem.SeverityWarning), WithTransform(message, And(ContainSubstring("HostedCluster clusters/blue uses network"), ContainSubstring("answers every VM there."))))))
 
 		_, problems = derive.Yielding(ours, []derive.OtherCluster{u}, ours)
 		g.Expect(problems).To(BeEmpty(), "what runs goes on")
@@ -279,7 +281,7 @@ func TestWaitsForConsent(t *testing.T) {
 		u.Serves = answeringOwn(theirs)
 		_, problems = derive.Yielding(ours, []derive.OtherCluster{u}, network.Plan{})
 		g.Expect(problems).To(BeEmpty())
-		g.Expect(derive.OfferedBy(ours.Networks[0], []derive.OtherCluster{u})).To(BeEmpty())
+		g.Expect(derive.Sharing(ours, []derive.OtherCluster{u})).To(HaveExactElements(HaveField("Severity", problem.SeverityInfo)))
 
 		u.Serves = network.Plan{}
 		_, problems = derive.Yielding(ours, []derive.OtherCluster{u}, network.Plan{})

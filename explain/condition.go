@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -41,8 +40,6 @@ type Status struct {
 	Running bool
 	// ReadyEdges counts a network's edges that serve, by Network.Name.
 	ReadyEdges map[string]int
-	// OtherClusters are hosted clusters that use the same networks.
-	OtherClusters []derive.OtherCluster
 	// Settings is the hash of the annotations that Plan was made from. Empty: unknown.
 	Settings string
 }
@@ -134,9 +131,6 @@ func merged(ps problem.Problems) problem.Problems {
 
 // sameness is equal for problems that fit into one line.
 func sameness(p problem.Problem) string {
-	if p.Cause == "" {
-		return Problem(p).String()
-	}
 	args := maps.Clone(p.Args)
 	if p.Level() != problem.SeverityError && !p.Waits() && p.Subject.Kind == "Network" && len(args["network"]) > 0 {
 		delete(args, "network")

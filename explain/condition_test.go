@@ -9,7 +9,6 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -144,25 +143,6 @@ func TestConditionHasALimit(t *testing.T) {
 		g.Expect(got.Message()).To(MatchRegexp(`\n\d+ more problems are not shown\. .* run: kubectl get .* \| oooi plan -f -\n\(settings 0123abcd\)$`))
 		g.Expect(len(got.Event())).To(BeNumerically("<=", 1024))
 	}
-}
-
-// TestSharedNetworks: another hosted cluster on the network is named, and what it waits
-// for. It is a warning while it answers VMs of this one.
-func TestSharedNetworks(t *testing.T) {
-	g := NewWithT(t)
-	n := served("vlan100", 1)
-	neighbour := derive.OtherCluster{Name: "clusters/green", On: []network.Attachment{n.Attachment}}
-	s := explain.Status{Plan: network.Plan{Networks: []network.Network{n}}, Applied: true, ReadyEdges: map[string]int{n.Name: 1}, OtherClusters: []derive.OtherCluster{neighbour}}
-	got := s.Report()
-	g.Expect(got.Message()).To(ContainSubstring("Info NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too. This cluster answers all clients there. " +
-		"To let the other one be served, set annotation unknown-clients to ignore."))
-	g.Expect(got.Reason).To(Equal(explain.Ready))
-	s.Plan.Networks[0].DHCP.IgnoreUnknownClients = true
-	g.Expect(s.Report().Message()).To(ContainSubstring("Info NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too. Each answers the VMs of its own cluster only."))
-	s.OtherClusters[0].Serves = network.Plan{Networks: []network.Network{n}}
-	got = s.Report()
-	g.Expect(got.Message()).To(ContainSubstring("Warning NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too, and answers every VM there."))
-	g.Expect(got.Reason).To(Equal(explain.ReadyWithWarnings))
 }
 
 // TestAllowedHosts: which external hosts VMs reach is told, once, and bounded.

@@ -69,8 +69,7 @@ type Report struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// A ReportProblem is one problem as a value, with its text for readers of another version. Without a Cause, only the
-// text says what happened.
+// A ReportProblem is one problem as a value, with its text for readers of another version.
 type ReportProblem struct {
 	problem.Problem
 	// Text is what happened, what it means and what to do, at most 2 KiB.
@@ -98,18 +97,18 @@ func (s Status) Report() Report {
 	if s.Applied && boots(s.Plan.Networks) {
 		out.Notes = []string{allowed(s.Plan)}
 	}
-	all := s.withSharing(problems)
 	room := maxStoredProblems
-	for i, p := range all {
-		if room -= len(marshal(p)); room < 0 {
-			out.Omitted = len(all) - i
+	for i, p := range problems {
+		shown := reported(p)
+		if room -= len(marshal(shown)); room < 0 {
+			out.Omitted = len(problems) - i
 			break
 		}
-		out.Problems = append(out.Problems, p)
+		out.Problems = append(out.Problems, shown)
 	}
 	switch out.Severity() {
 	case problem.SeverityError, problem.SeverityWaiting:
-		out.Ready, out.Reason = false, all[0].Reason
+		out.Ready, out.Reason = false, problems[0].Reason
 	case problem.SeverityWarning:
 		out.Reason = ReadyWithWarnings
 	case problem.SeverityInfo:

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -228,40 +227,6 @@ func namesOf(all []network.Network, name func(network.Network) string) string {
 		return "networks " + name(all[0]) + " and " + name(all[1])
 	}
 	return fmt.Sprintf("%d networks", len(all))
-}
-
-// withSharing is ps with one problem for each network that another hosted cluster uses, too. It is the first Warning
-// if that cluster answers VMs of this one, else the last hint. A cluster that answers all clients keeps the other one waiting.
-func (s Status) withSharing(ps problem.Problems) (out []ReportProblem) {
-	for _, p := range ps {
-		out = append(out, reported(p))
-	}
-	if !s.Applied {
-		return out
-	}
-	warnings := slices.IndexFunc(out, func(p ReportProblem) bool { return p.Level().Compare(problem.SeverityWarning) >= 0 })
-	if warnings < 0 {
-		warnings = len(out)
-	}
-	for _, n := range s.Plan.Networks {
-		by, with := derive.OfferedBy(n, s.OtherClusters), derive.SharedWith(n, s.OtherClusters)
-		shared := func(severity problem.Severity, others []string, text string) ReportProblem {
-			name := n.Attachment.String()
-			return ReportProblem{
-				problem.Problem{Reason: problem.NetworkShared, Severity: severity, Subject: problem.Subject{Kind: "Network", Name: name}, Keys: []string{network.KeyUnknownClients}},
-				fmt.Sprintf("HostedCluster %s uses network %s, too%s", strings.Join(others, ", "), name, text)}
-		}
-		switch {
-		case len(by) > 0:
-			out = slices.Insert(out, warnings, shared(problem.SeverityWarning, by, ", and answers every VM there. Set annotation unknown-clients to ignore on it."))
-			warnings++
-		case len(with) > 0 && n.DHCP.IgnoreUnknownClients:
-			out = append(out, shared(problem.SeverityInfo, with, ". Each answers the VMs of its own cluster only."))
-		case len(with) > 0:
-			out = append(out, shared(problem.SeverityInfo, with, ". This cluster answers all clients there. To let the other one be served, set annotation unknown-clients to ignore."))
-		}
-	}
-	return out
 }
 
 // allowed says which external hosts edges let VMs reach.

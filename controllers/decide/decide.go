@@ -46,8 +46,6 @@ type Decision struct {
 	Action   Action
 	Plan     network.Plan
 	Problems problem.Problems
-	// Others are the hosted clusters on the same networks.
-	Others []derive.OtherCluster
 	// Desired is applied in this order. With the action leave, it has what restricts the edges
 	// that run, and with keep the plan in force with the deadline of its removal. Empty with any other
 	// action but serve.
@@ -90,7 +88,7 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 		derived = derived.With(problem.New(cause, problem.Subject{Kind: "HostedControlPlane", Name: hc.Name},
 			problem.Args{"namespace": {hcp.ControlPlaneNamespace(hc)}}))
 	}
-	d := Decision{Action: Leave, Plan: derived.Draft(), Problems: derived.Problems, Others: w.Others, Again: ResyncReady}
+	d := Decision{Action: Leave, Plan: derived.Draft(), Problems: derived.Problems, Again: ResyncReady}
 	plan, ok := derived.Plan()
 	if !ok || !servable(d.Problems) {
 		// Edges keep serving the plan in force.
@@ -109,7 +107,7 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 	// What edges report is a problem at most. It never changes the plan.
 	d.Rollouts = w.Roll(plan, release, now)
 	d.Leading = w.Leads(plan)
-	d.Problems = slices.Concat(d.Problems, w.reportedInUse(plan, now), w.reportedByEdges(plan, d.Rollouts), w.UpdatePending(d.Rollouts), d.Leading.Problems)
+	d.Problems = slices.Concat(d.Problems, derive.Sharing(plan, w.Others), w.reportedInUse(plan, now), w.reportedByEdges(plan, d.Rollouts), w.UpdatePending(d.Rollouts), d.Leading.Problems)
 	d.Desired = objectsOf(w, plan, d.Rollouts)
 	d.Disruptions = disruptions(w, d)
 	d.Again = w.resync(d, now)

@@ -52,7 +52,7 @@ func Of(w gather.World, d decide.Decision, o apply.Outcome) Verdict {
 	running := problems.Has(problem.EdgeNotReady) || slices.ContainsFunc(o.Edges, func(e gather.Edge) bool { return e.Role == gather.RoleEdge })
 	s := explain.Status{
 		Plan: d.Plan, Problems: problems, Applied: d.Memory(), Running: running,
-		ReadyEdges: map[string]int{}, OtherClusters: d.Others, Settings: settingsOf(w),
+		ReadyEdges: map[string]int{}, Settings: settingsOf(w),
 	}
 	for _, n := range d.Plan.Networks {
 		s.ReadyEdges[n.Name] = len(gather.Available(o.Edges, wire.NetworkLabel(n.Name)))

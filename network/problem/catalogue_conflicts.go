@@ -165,6 +165,16 @@ var (
 		What:   "Hosted cluster {hostedCluster} on network {network} answers all DHCP clients.",
 		Effect: "It would also answer the VMs of this cluster, so the network is not served.",
 		Fix:    "Set annotation unknown-clients to ignore on {hostedCluster}. Clients that are not VMs then get no address from it."})
+	SharedNetworkOffered = declare("SharedNetworkOffered", Entry{Reason: NetworkShared, Severity: SeverityWarning,
+		What: "HostedCluster {hostedClusters} uses network {network}, too, and answers every VM there.",
+		Fix:  "Set annotation {key} to ignore on it."})
+	SharedNetworkKeepsOther = declare("SharedNetworkKeepsOther", Entry{Reason: NetworkShared, Severity: SeverityInfo,
+		What:   "HostedCluster {hostedClusters} uses network {network}, too.",
+		Effect: "This cluster answers all clients there.",
+		Fix:    "To let the other one be served, set annotation {key} to ignore."})
+	SharedNetworkDivided = declare("SharedNetworkDivided", Entry{Reason: NetworkShared, Severity: SeverityInfo,
+		What:   "HostedCluster {hostedClusters} uses network {network}, too.",
+		Effect: "Each answers the VMs of its own cluster only."})
 	NADDuplicatesRunning = declare("NADDuplicatesRunning", Entry{Reason: NetworkShared, Severity: SeverityWarning,
 		What:   "Network {network} is the same layer-2 network as {other}, which is in use.",
 		Effect: "Edges serve it as {other} until no NodePool and no VM uses {other}."})

@@ -50,7 +50,7 @@ var (
 	NetworkMissing           = reason("NetworkMissing", Traits{})
 	NetworkUnsupported       = reason("NetworkUnsupported", Traits{})
 	NADNamespaceNotAllowed   = reason("NADNamespaceNotAllowed", Traits{Rank: PreventsNodes})
-	NetworkShared            = reason("NetworkShared", Traits{})
+	NetworkShared            = reason("NetworkShared", Traits{Rank: TakesPart})
 	CIDRMissing              = reason("CIDRMissing", Traits{})
 	CIDRTooSmall             = reason("CIDRTooSmall", Traits{})
 	RangeTooSmall            = reason("RangeTooSmall", Traits{Rank: PreventsNodes})

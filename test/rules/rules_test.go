@@ -107,9 +107,9 @@ var mayImport = map[string][]string{
 	"access":                  {"network", "network/metrics"},
 	"access/dial":             {},
 	"derive":                  {"derive/opened", "derive/served", "network", "network/problem"},
-	"derive/opened":           {"derive/served", "network", "network/problem"},
+	"derive/opened":           {"network", "network/problem"},
 	"derive/served":           {"network", "network/problem"},
-	"explain":                 {"derive", "network", "network/problem"},
+	"explain":                 {"network", "network/problem"},
 	"ntp":                     {"network", "network/metrics"},
 	"reported":                {"network", "network/problem"},
 }

@@ -140,14 +140,15 @@ func admissionCheck(a podAdmission) (c checked, ok bool) {
 	if a.of != "" {
 		name = "pods of edges of " + a.of + " are admitted"
 	}
+	if lacksNamespace(a.err) {
+		return c, false
+	}
 	cause := refusalOf(a.err)
 	args := problem.Args{"namespace": {a.namespace}, "warnings": {strings.TrimSuffix(strings.Join(a.warnings, "; "), ".")}}
 	if a.err != nil {
 		args["error"] = failed(a.err)["error"]
 	}
 	switch {
-	case cause == noNamespace:
-		return c, false
 	case cause == "" && len(a.warnings) > 0:
 		cause = problem.EdgePodWarned
 	case cause == problem.EdgePodOverQuota && a.allReady:
@@ -165,8 +166,15 @@ func admissionCheck(a podAdmission) (c checked, ok bool) {
 	return lineOf(name, ps).asideIf(a.served), true
 }
 
-// noNamespace is in place of a cause: there is no namespace yet.
-const noNamespace problem.Cause = "NoNamespace"
+// lacksNamespace reports whether the API server refused a pod because its namespace does not exist, or is being deleted.
+func lacksNamespace(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces" || strings.Contains(err.Error(), "is being terminated")
+}
 
 // refusalOf tells from the API server's error what refused a pod. Empty: nothing did. A missing right names no pod. Nor does a webhook,
 // so the words count.
@@ -181,8 +189,6 @@ func refusalOf(err error) problem.Cause {
 	text, details := err.Error(), status.Status().Details
 	has := func(part string) bool { return strings.Contains(text, part) }
 	switch {
-	case apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces", has("is being terminated"):
-		return noNamespace
 	case apierrors.IsForbidden(err) && (details == nil || details.Name == "") && has(" cannot create resource "):
 		return problem.EdgePodRightMissing
 	case has("failed calling webhook"):
