@@ -97,12 +97,12 @@ func (r *Reconciler) own() own.Store {
 // Reconcile applies the request of one hosted cluster. An error is the API server's, and is
 // retried. What a user can fix is in the condition.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	leave, ok := r.slow.enter(req.NamespacedName)
+	leave, ok := r.slow.enter(req.NamespacedName, r.Now())
 	if !ok {
 		return ctrl.Result{RequeueAfter: whileSlow}, nil
 	}
 	result, err := r.pass(ctx, req)
-	leave(err)
+	leave(err, r.Now())
 	return result, err
 }
 

@@ -32,24 +32,24 @@ type slowClusters struct {
 	running int
 }
 
-// enter reports whether a pass of this cluster may begin. The pass ends with leave, which gets its error.
-func (s *slowClusters) enter(key types.NamespacedName) (leave func(error), ok bool) {
+// enter reports whether a pass of this cluster may begin at now. The pass ends with leave, which gets its error and the time.
+func (s *slowClusters) enter(key types.NamespacedName, now time.Time) (leave func(err error, now time.Time), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slow, began := s.all[key], time.Now()
+	slow, began := s.all[key], now
 	if slow && s.running >= slowWorkers {
 		return nil, false
 	}
 	if slow {
 		s.running++
 	}
-	return func(err error) {
+	return func(err error, now time.Time) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if slow {
 			s.running--
 		}
-		if delete(s.all, key); requests.TimedOut(err) || err != nil && time.Since(began) > slowAfter {
+		if delete(s.all, key); requests.TimedOut(err) || err != nil && now.Sub(began) > slowAfter {
 			if s.all == nil {
 				s.all = map[types.NamespacedName]bool{}
 			}

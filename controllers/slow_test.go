@@ -20,36 +20,37 @@ import (
 func TestSlowClusters(t *testing.T) {
 	g := NewWithT(t)
 	s, late := &slowClusters{}, fmt.Errorf("applying: %w", context.DeadlineExceeded)
+	now := time.Unix(1_800_000_000, 0)
 	key := func(i int) types.NamespacedName { return types.NamespacedName{Name: fmt.Sprint(i)} }
 	pass := func(i int, err error) {
-		leave, ok := s.enter(key(i))
+		leave, ok := s.enter(key(i), now)
 		g.Expect(ok).To(BeTrue())
-		leave(err)
+		leave(err, now)
 	}
-	var running []func(error)
+	var running []func(error, time.Time)
 	for i := range workers {
 		pass(i, late)
 	}
 	for i := range workers {
-		leave, ok := s.enter(key(i))
+		leave, ok := s.enter(key(i), now)
 		if ok {
 			running = append(running, leave)
 		}
 		g.Expect(ok).To(Equal(i < slowWorkers), "%d", i)
 	}
 	pass(workers, nil)
-	running[0](nil)
-	running[1](errors.New("refused"))
-	running[2](late)
+	running[0](nil, now.Add(time.Hour))
+	running[1](errors.New("refused"), now.Add(slowAfter))
+	running[2](errors.New("refused"), now.Add(slowAfter+1))
 	for range 3 {
-		_, ok := s.enter(key(0))
+		_, ok := s.enter(key(0), now)
 		g.Expect(ok).To(BeTrue(), "it is slow no more")
-		_, ok = s.enter(key(1))
+		_, ok = s.enter(key(1), now)
 		g.Expect(ok).To(BeTrue(), "an answer in time, whatever it says")
-		_, ok = s.enter(key(2))
+		_, ok = s.enter(key(2), now)
 		g.Expect(ok).To(BeTrue(), "there is a place")
 	}
-	_, ok := s.enter(key(2))
+	_, ok := s.enter(key(2), now)
 	g.Expect(ok).To(BeFalse())
 }
 
