@@ -89,9 +89,9 @@ func TestDeletedEdgesComeBackAtOnce(t *testing.T) {
 	w, plan := served(t, "lb-ip")
 	w.Edges, w.VMs, w.Last = nil, nil, plan
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}))
-	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: reported.Report{}}}
+	w.EdgeReports = []gather.EdgeReport{{Network: "clusters.vlan100", Report: reported.Report{}}}
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "only who asks has reported")
-	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: reported.Report{Edge: 1}}}
+	w.EdgeReports = []gather.EdgeReport{{Network: "clusters.vlan100", Report: reported.Report{Edge: 1}}}
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameEdge: 1}))
 	w.HostedCluster.Annotations = annotated(w, "edge-addresses", "192.168.100.6-192.168.100.9")
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "addresses that they had not")
@@ -181,7 +181,7 @@ func TestTakenAddress(t *testing.T) {
 	taken := func(t *testing.T) gather.World {
 		w := askFirst(t, "two-edges")
 		checkedFor(&w, 2*time.Minute)
-		w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: reported.Report{AddressesInUse: []reported.UsedAddress{router}}}}
+		w.EdgeReports = []gather.EdgeReport{{Network: "clusters.vlan100", Report: reported.Report{AddressesInUse: []reported.UsedAddress{router}}}}
 		return w
 	}
 	t.Run("said, and waited for", func(t *testing.T) {
@@ -222,7 +222,7 @@ func TestTakenAddress(t *testing.T) {
 		g := NewWithT(t)
 		w, _ := twoEdges(t)
 		was := taken(t)
-		w.Reports, w.Edges = was.Reports, append(w.Edges, was.Edges...)
+		w.EdgeReports, w.Edges = was.EdgeReports, append(w.Edges, was.Edges...)
 		g.Expect(said(decide.About(w, testOptions.Release, testNow))).To(BeFalse())
 	})
 }
@@ -232,7 +232,7 @@ func TestFailoverDegraded(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
 	degraded := reported.Degradation{Cause: problem.FailoverAnnouncementIgnored, ARPAnnounce: 2, Source: netip.MustParseAddr("192.168.100.5")}
-	w.Reports = []gather.Reported{
+	w.EdgeReports = []gather.EdgeReport{
 		{Network: "clusters.vlan100", Report: reported.Report{Edge: 2, Degraded: degraded}}, {Network: "clusters.vlan100", Report: reported.Report{Edge: 1}},
 		{Network: "clusters.gone", Report: reported.Report{Edge: 1, Degraded: degraded}},
 	}

@@ -49,10 +49,10 @@ func TestReportedClocks(t *testing.T) {
 		"no clock is synchronized":     {[]int{1, 2}, nil, none},
 		"one clock is synchronized": {[]int{2}, nil, one + "Edge 1 serves the time, but VMs do not move to it for that. " + check +
 			". To move the VMs to edge 1: kubectl delete " + pods},
-		"the other edge has no report":     {[]int{2}, func(w *gather.World) { w.Reports = w.Reports[1:] }, one + check},
-		"the other edge yields":            {[]int{2}, func(w *gather.World) { w.Reports[0].Yields = true }, one + check},
+		"the other edge has no report":     {[]int{2}, func(w *gather.World) { w.EdgeReports = w.EdgeReports[1:] }, one + check},
+		"the other edge yields":            {[]int{2}, func(w *gather.World) { w.EdgeReports[0].Yields = true }, one + check},
 		"the other edge has no NTP server": {[]int{2}, func(w *gather.World) { setEdge(w, first, withoutNTP) }, one + check},
-		"the only reporting edge yields":   {[]int{2}, func(w *gather.World) { w.Reports[1].Yields = true }, ""},
+		"the only reporting edge yields":   {[]int{2}, func(w *gather.World) { w.EdgeReports[1].Yields = true }, ""},
 		"the other edge is down":           {[]int{2}, func(w *gather.World) { setEdge(w, first, stopped) }, none},
 		"the edge itself is down":          {[]int{1}, func(w *gather.World) { setEdge(w, first, stopped) }, ""},
 		"VMs have other time servers":      {[]int{1, 2}, annotated("ntp-servers", "192.168.100.1"), ""},
@@ -68,7 +68,7 @@ func TestReportedClocks(t *testing.T) {
 						r.ClockUnsynchronized = "no program synchronizes it"
 					}
 				}
-				w.Reports = append(w.Reports, gather.Reported{Network: "clusters.vlan100", Report: r})
+				w.EdgeReports = append(w.EdgeReports, gather.EdgeReport{Network: "clusters.vlan100", Report: r})
 			}
 			if c.change != nil {
 				c.change(&w)

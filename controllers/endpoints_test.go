@@ -37,10 +37,10 @@ func TestReports(t *testing.T) {
 	other.SetGroupVersionKind(own.DeploymentKind)
 	former, first := lease(wire.NameReport, string(slow.JSON())), lease(wire.NameReport, string(slow.JSON()))
 	former.Name, first.Name = "oooi-report.oooi-former-clusters-vlan100-2", wire.EdgeReport(n, n.Edges[0]).Name
-	NewWithT(t).Expect(gather.Reports([]metav1.PartialObjectMetadata{
+	NewWithT(t).Expect(gather.EdgeReports([]metav1.PartialObjectMetadata{
 		lease("dhcp", string(slow.JSON())), lease(wire.NameReport, "{"), lease(wire.NameReport, ""), other, former, first,
 		lease(wire.NameReport, string(slow.JSON())),
-	}, plan)).To(Equal([]gather.Reported{{Network: "clusters.vlan100", Report: slow}}))
+	}, plan)).To(Equal([]gather.EdgeReport{{Network: "clusters.vlan100", Report: slow}}))
 }
 
 // testEgressPolicy: made before there is an edge, put back, following the API

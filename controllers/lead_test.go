@@ -96,11 +96,11 @@ func TestLeads(t *testing.T) {
 	edge := func(number int, available bool) gather.Edge {
 		return gather.Edge{Role: gather.RoleEdge, Network: wire.NetworkLabel(n.Name), Number: number, Seen: rollout.Seen{Available: available}}
 	}
-	report := func(number int, ports ...uint16) gather.Reported {
-		return gather.Reported{Network: wire.NetworkLabel(n.Name), Report: reported.Report{Edge: number, Balanced: ports}}
+	report := func(number int, ports ...uint16) gather.EdgeReport {
+		return gather.EdgeReport{Network: wire.NetworkLabel(n.Name), Report: reported.Report{Edge: number, Balanced: ports}}
 	}
 	ours := wire.NetworkLabels(wire.NameEdge, n)
-	with := func(selector map[string]string, edges []gather.Edge, reports []gather.Reported, all ...services.Slice) decide.Leading {
+	with := func(selector map[string]string, edges []gather.Edge, reports []gather.EdgeReport, all ...services.Slice) decide.Leading {
 		v := w
 		v.Services = nil
 		for _, s := range w.Services {
@@ -109,12 +109,12 @@ func TestLeads(t *testing.T) {
 			}
 			v.Services = append(v.Services, s)
 		}
-		v.Edges, v.Reports, v.Slices = edges, reports, all
+		v.Edges, v.EdgeReports, v.Slices = edges, reports, all
 		return decide.View{World: v}.Leads(plan)
 	}
 	vms := services.Slice{Name: "vms", Service: web, ManagedBy: services.VMSlices}
 	left := services.Slice{Name: "left", Service: web, ManagedBy: services.SelectorSlices, OfEdges: true}
-	both, said := []gather.Edge{edge(1, true), edge(2, true)}, []gather.Reported{report(1, 31080), report(2, 31080, 1)}
+	both, said := []gather.Edge{edge(1, true), edge(2, true)}, []gather.EdgeReport{report(1, 31080), report(2, 31080, 1)}
 	one := []decide.LedService{{Name: web, UID: ""}}
 
 	x := with(nil, both, said, vms)
@@ -123,11 +123,11 @@ func TestLeads(t *testing.T) {
 	g.Expect(x.Slices).To(Equal([]services.Slice{vms}))
 	for what, c := range map[string]struct {
 		edges   []gather.Edge
-		reports []gather.Reported
+		reports []gather.EdgeReport
 	}{
-		"an edge has not": {both, []gather.Reported{report(1, 31080), report(2)}}, "an edge is silent": {both, said[:1]},
+		"an edge has not": {both, []gather.EdgeReport{report(1, 31080), report(2)}}, "an edge is silent": {both, said[:1]},
 		"no edge runs": {[]gather.Edge{edge(1, false)}, said}, "no edge": {nil, said},
-		"an older pod says so": {both, []gather.Reported{report(1, 31080), {Network: wire.NetworkLabel(n.Name), Report: reported.Report{Edge: 2, Yields: true, Balanced: []uint16{31080}}}}},
+		"an older pod says so": {both, []gather.EdgeReport{report(1, 31080), {Network: wire.NetworkLabel(n.Name), Report: reported.Report{Edge: 2, Yields: true, Balanced: []uint16{31080}}}}},
 	} {
 		x = with(nil, c.edges, c.reports, vms)
 		g.Expect(x.Lead).To(BeEmpty(), what)

@@ -140,9 +140,9 @@ func TestEdgesThatMoveAreNotPartitioned(t *testing.T) {
 	w.VMs = nil
 	editNAD(&w, t, `"vlan":100`, `"vlan":200`)
 	for range 2 {
-		w.Reports = nil
+		w.EdgeReports = nil
 		for number := range 2 {
-			w.Reports = append(w.Reports, gather.Reported{Network: wire.NetworkLabel(plan.Networks[0].Name), Report: reported.Report{Edge: number + 1, Peer: reported.PeerUnreachable}})
+			w.EdgeReports = append(w.EdgeReports, gather.EdgeReport{Network: wire.NetworkLabel(plan.Networks[0].Name), Report: reported.Report{Edge: number + 1, Peer: reported.PeerUnreachable}})
 		}
 		d := decide.About(w, testOptions.Release, testNow)
 		g.Expect(actions(d.Rollouts)).To(ContainElement(rollout.Recreate))
@@ -153,7 +153,7 @@ func TestEdgesThatMoveAreNotPartitioned(t *testing.T) {
 			setEdge(&w, e.Name, running)
 		}
 	}
-	w.Reports = nil
+	w.EdgeReports = nil
 	g.Expect(actions(decide.About(w, testOptions.Release, testNow).Rollouts)).To(HaveEach(rollout.Apply))
 }
 

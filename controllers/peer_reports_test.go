@@ -40,8 +40,8 @@ func readySince(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
 // is not reported before it is certain.
 func TestEdgesPartitioned(t *testing.T) {
 	const label = "clusters.vlan100"
-	tells := func(edge int, peer string) gather.Reported {
-		return gather.Reported{Network: label, Report: reported.Report{Edge: edge, Peer: peer}}
+	tells := func(edge int, peer string) gather.EdgeReport {
+		return gather.EdgeReport{Network: label, Report: reported.Report{Edge: edge, Peer: peer}}
 	}
 	for name, c := range map[string]struct {
 		change func(*gather.World)
@@ -49,35 +49,35 @@ func TestEdgesPartitioned(t *testing.T) {
 		again  time.Duration
 	}{
 		"each hears the other": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, reported.PeerServing), tells(2, reported.PeerServing)}
+			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerServing), tells(2, reported.PeerServing)}
 		}, "", decide.ResyncReady},
 		"neither does": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, reported.PeerUnreachable), tells(2, reported.PeerUnreachable)}
+			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerUnreachable), tells(2, reported.PeerUnreachable)}
 		}, "edge 1", decide.ResyncReady},
 		"the second does not": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, reported.PeerServing), tells(2, reported.PeerUnreachable)}
+			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerServing), tells(2, reported.PeerUnreachable)}
 		}, "edge 2", decide.ResyncReady},
 		"the second hears it over the cluster network only": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, reported.PeerServing), {Network: label, Report: reported.Report{Edge: 2, Peer: reported.PeerServing, PeerSilent: true}}}
+			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerServing), {Network: label, Report: reported.Report{Edge: 2, Peer: reported.PeerServing, PeerSilent: true}}}
 		}, "edge 2", decide.ResyncReady},
 		"on another network": {func(w *gather.World) {
-			w.Reports = []gather.Reported{{Network: "clusters.gone", Report: reported.Report{Edge: 1, Peer: reported.PeerUnreachable}}}
+			w.EdgeReports = []gather.EdgeReport{{Network: "clusters.gone", Report: reported.Report{Edge: 1, Peer: reported.PeerUnreachable}}}
 		}, "", decide.ResyncReady},
 		"one does not serve at all": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, reported.PeerUnreachable)}
+			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerUnreachable)}
 			setEdge(w, second, stopped)
 		}, "", decide.ResyncReady},
 		"one serves since a moment": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, reported.PeerUnreachable)}
+			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerUnreachable)}
 			setEdge(w, second, readySince(time.Second))
 		}, "", time.Minute - time.Second},
 		"both serve for long": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, reported.PeerUnreachable)}
+			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerUnreachable)}
 			setEdge(w, first, readySince(time.Hour))
 			setEdge(w, second, readySince(time.Minute))
 		}, "edge 1", decide.ResyncReady},
 		"the other edge is to go": {func(w *gather.World) {
-			w.Reports = []gather.Reported{tells(1, reported.PeerUnreachable)}
+			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerUnreachable)}
 			w.HostedCluster.Annotations = annotated(*w, "edges", "1")
 		}, "", decide.ResyncReady},
 	} {
@@ -107,7 +107,7 @@ func TestEdgesPartitioned(t *testing.T) {
 func TestPartitionHoldsRollAndBudget(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
-	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: reported.Report{Edge: 1, Peer: reported.PeerServing, PeerSilent: true}}}
+	w.EdgeReports = []gather.EdgeReport{{Network: "clusters.vlan100", Report: reported.Report{Edge: 1, Peer: reported.PeerServing, PeerSilent: true}}}
 	setEdge(&w, first, readySince(time.Hour))
 	setEdge(&w, second, readySince(2*time.Hour))
 	newer := testOptions
@@ -140,7 +140,7 @@ func TestPartitionHoldsRollAndBudget(t *testing.T) {
 	d, allowed := at(testNow.Add(rollout.Deadline))
 	g.Expect(recreates(d)).To(Equal([]bool{true, false}), "the one that became ready last is first")
 	g.Expect(allowed).To(Equal("1"))
-	w.Reports = nil
+	w.EdgeReports = nil
 	_, allowed = at(testNow.Add(2 * rollout.Deadline))
 	g.Expect(allowed).To(Equal("1"))
 	g.Expect(w.Owned[0].Annotations).NotTo(HaveKey(desired.HeldAnnotation))
@@ -205,7 +205,7 @@ func TestReportedByEdges(t *testing.T) {
 			g := NewWithT(t)
 			w, _ := twoEdges(t)
 			for _, r := range c.reports {
-				w.Reports = append(w.Reports, gather.Reported{Network: "clusters.vlan100", Report: r})
+				w.EdgeReports = append(w.EdgeReports, gather.EdgeReport{Network: "clusters.vlan100", Report: r})
 			}
 			if c.change != nil {
 				c.change(&w)
@@ -262,7 +262,7 @@ func TestEdgeSaysWhyItDoesNotServe(t *testing.T) {
 	g := NewWithT(t)
 	const why = "dns: CIDR 10.128.0.0/24 of network clusters.vlan100 on net1 contains 10.128.0.9 (a pod of Service kube-apiserver), which is unreachable"
 	w, _ := twoEdges(t)
-	w.Reports = []gather.Reported{{Network: "clusters.vlan100", Report: reported.Report{Edge: 1, Peer: reported.PeerServing, NotServing: why}}}
+	w.EdgeReports = []gather.EdgeReport{{Network: "clusters.vlan100", Report: reported.Report{Edge: 1, Peer: reported.PeerServing, NotServing: why}}}
 	says := func() (problem.Problems, string) {
 		d := decide.About(w, testOptions.Release, testNow)
 		v := report.Of(w, d, apply.Outcome{Edges: w.Edges})

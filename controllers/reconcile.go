@@ -111,14 +111,14 @@ func (r *Reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 	limited, cancel := context.WithTimeout(ctx, passWithin)
 	defer cancel()
 	last := r.memory.of(req.NamespacedName)
-	w, err := r.reader().World(limited, req.NamespacedName, gather.Before{Turn: r.waves.turn(req.NamespacedName), Loss: last.loss, Reported: last.reported})
+	w, err := r.reader().World(limited, req.NamespacedName, gather.Before{Turn: r.waves.turn(req.NamespacedName), Loss: last.loss, Last: last.reported})
 	if errors.Is(err, gather.ErrGone) {
 		r.Metrics.ForgetCluster(req.NamespacedName)
 		r.memory.forget(req.NamespacedName)
 		r.applied.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
-	r.memory.read(req.NamespacedName, w.Reported)
+	r.memory.read(req.NamespacedName, w.PreviousReport)
 	if err != nil {
 		return r.finish(ctx, w, decide.Decision{Action: decide.Leave, Plan: w.Last, Problems: w.Unread}, apply.Outcome{Edges: w.Edges}, err)
 	}

@@ -211,7 +211,7 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 				recorder := events.NewFakeRecorder(10)
 				r.Events = recorder
 				o := apply.Outcome{Edges: p.edges}
-				w.Reported = r.reader().ReadReport(t.Context(), w.HostedCluster, r.memory.of(client.ObjectKeyFromObject(w.HostedCluster)).reported)
+				w.PreviousReport = r.reader().ReadReport(t.Context(), w.HostedCluster, r.memory.of(client.ObjectKeyFromObject(w.HostedCluster)).reported)
 				g.Expect(r.report(t.Context(), w, p.d, o)).To(Succeed())
 				c, _ := report.Condition(w, p.d, report.Of(w, p.d, o), testNow)
 				w.HostedCluster.Status.Conditions = []metav1.Condition{c}
@@ -232,7 +232,7 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 			stored := r.memory.of(client.ObjectKeyFromObject(w.HostedCluster)).reported.Report
 			stored.Version, stored.Cluster, stored.Written = 1, "clusters/blue", testNow
 			var err error
-			w.Reported, err = explain.ReadReport(stored.JSON())
+			w.PreviousReport, err = explain.ReadReport(stored.JSON())
 			g.Expect(err).NotTo(HaveOccurred())
 			recorder := events.NewFakeRecorder(10)
 			restarted := &Reconciler{Client: r.Client, Live: r.Live, Events: recorder, Metrics: report.NewMetrics(prometheus.NewRegistry()), Now: r.Now}
@@ -255,7 +255,7 @@ func TestEdgesReportWhileRefused(t *testing.T) {
 	w, plan := twoEdges(t)
 	w.Last = plan
 	w.HostedCluster.Annotations = annotated(w, "cidr", "x")
-	w.Reports = []gather.Reported{
+	w.EdgeReports = []gather.EdgeReport{
 		{Network: "clusters.vlan100", Report: reported.Report{Edge: 1, Peer: reported.PeerUnreachable}},
 		{Network: "clusters.vlan100", Report: reported.Report{Edge: 2, Degraded: reported.Degradation{Cause: problem.FailoverTargetsAnswered}}},
 	}

@@ -29,7 +29,7 @@ func TestStatusIsStoredAgain(t *testing.T) {
 	r := &Reconciler{Metrics: report.NewMetrics(prometheus.NewRegistry()), Client: api, Live: api, Options: testOptions, Now: func() time.Time { return testNow }}
 	store := func() int {
 		before := api.left
-		w.Reported = r.reporter().Keep(t.Context(), w, d, report.Of(w, d, apply.Outcome{}))
+		w.PreviousReport = r.reporter().Keep(t.Context(), w, d, report.Of(w, d, apply.Outcome{}))
 		return before - api.left
 	}
 	g.Expect(store()).To(Equal(1), "the API server is away")

@@ -115,7 +115,7 @@ func TestHashOfUnreadSettings(t *testing.T) {
 		return report.Of(part, decide.Decision{Action: decide.Leave}, apply.Outcome{Edges: w.Edges}).Message()
 	}
 	g.Expect(hash()).To(HaveSuffix("(settings unknown)"))
-	part.Reported = before.Report
+	part.PreviousReport = before.Report
 	g.Expect(hash()).To(HaveSuffix("(settings " + report.Settings(w.Objects) + ")"))
 }
 

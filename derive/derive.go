@@ -131,17 +131,17 @@ func (d Decision) With(further ...problem.Problem) Decision {
 // done so: their previous CIDRs are free at once, not only in the next plan.
 func moveCIDRs(in served.Input) outcome {
 	out := newNetworks(in)
-	for range in.Running {
-		moved := slices.Clone(in.Running)
+	for range in.Retained {
+		moved := slices.Clone(in.Retained)
 		for i, n := range moved {
 			if at := slices.IndexFunc(out.plan.Networks, func(x network.Network) bool { return x.Name == n.Name }); at >= 0 {
 				moved[i] = out.plan.Networks[at]
 			}
 		}
-		if slices.EqualFunc(moved, in.Running, func(a, b network.Network) bool { return a.CIDR == b.CIDR }) {
+		if slices.EqualFunc(moved, in.Retained, func(a, b network.Network) bool { return a.CIDR == b.CIDR }) {
 			break
 		}
-		in.Running = moved
+		in.Retained = moved
 		out = newNetworks(in)
 	}
 	return out
@@ -170,7 +170,7 @@ func newNetworks(in served.Input) outcome {
 		}
 		if other, met := overlaps(in, s, out.plan.Networks); met {
 			out.adds(name, s.Primary, problem.Problems{overlapProblem(in, s, other)})
-			if s.Primary && other.Primary && !in.IsRunning(other.Name) {
+			if s.Primary && other.Primary && !in.IsRetained(other.Name) {
 				out.refused = append(out.refused, other.Name) // neither has precedence
 			}
 			continue
@@ -216,10 +216,10 @@ func cidrMissing(in served.Input, s network.NetworkRequest) problem.Problem {
 // secondaryWithoutCIDR returns the hint that s is left to others. If it runs, its CIDR was set
 // before, and it stays as it is.
 func secondaryWithoutCIDR(in served.Input, s network.NetworkRequest) problem.Problem {
-	i := slices.IndexFunc(in.Running, func(n network.Network) bool { return n.Name == s.Attachment.NetworkName() })
+	i := slices.IndexFunc(in.Retained, func(n network.Network) bool { return n.Name == s.Attachment.NetworkName() })
 	switch {
 	case i >= 0:
-		return s.Problem(problem.SecondaryCIDRRemoved, problem.Args{"cidr": {in.Running[i].CIDR.String()}, "where": {s.CIDRField}}, s.CIDRKeys...)
+		return s.Problem(problem.SecondaryCIDRRemoved, problem.Args{"cidr": {in.Retained[i].CIDR.String()}, "where": {s.CIDRField}}, s.CIDRKeys...)
 	case s.CIDRUnused == problem.SecondaryCIDRForBootOnly:
 		return s.Problem(problem.SecondaryCIDRForBootOnly, problem.Args{"where": {s.CIDRField}, "found": {s.CIDRFound}}, s.CIDRKeys...)
 	}

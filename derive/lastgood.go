@@ -20,7 +20,7 @@ import (
 func keepLastKnownGood(in served.Input, last network.Plan) (served.Input, problem.Problems) {
 	out := in
 	out.Wanted = slices.DeleteFunc(slices.Clone(in.Wanted), in.LeavesAlone)
-	out.Running = slices.DeleteFunc(slices.Clone(last.Networks), func(n network.Network) bool { return !slices.Contains(out.Wanted, n.Name) })
+	out.Retained = slices.DeleteFunc(slices.Clone(last.Networks), func(n network.Network) bool { return !slices.Contains(out.Wanted, n.Name) })
 	out.Endpoints = slices.Clone(in.Endpoints)
 	for i, e := range out.Endpoints {
 		if was, kept := keepsLoadBalancer(in, e, last); kept {

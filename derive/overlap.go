@@ -20,7 +20,7 @@ func overlaps(in served.Input, s network.NetworkRequest, planned []network.Netwo
 	}
 	candidates := planned
 	if !in.InForce(s) {
-		candidates = slices.Concat(in.Running, planned)
+		candidates = slices.Concat(in.Retained, planned)
 	}
 	if i := slices.IndexFunc(candidates, meets); i >= 0 {
 		return candidates[i], true

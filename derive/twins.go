@@ -40,7 +40,7 @@ func compareTwins(in served.Input, a, b network.NetworkRequest) int {
 
 // runsOn reports whether s is in force on the layer-2 network that it requests.
 func runsOn(in served.Input, s network.NetworkRequest) bool {
-	return slices.ContainsFunc(in.Running, func(n network.Network) bool {
+	return slices.ContainsFunc(in.Retained, func(n network.Network) bool {
 		return n.Name == s.Attachment.NetworkName() && !movedFrom(s.Attachment, n.Attachment)
 	})
 }

@@ -34,7 +34,7 @@ func (w View) ownedUntilNow(n network.Network) bool {
 	return slices.ContainsFunc(w.Last.Networks, func(was network.Network) bool {
 		return was.Name == n.Name && derive.SameConfig(was.Attachment.ConfigHash, n.Attachment.ConfigHash) &&
 			reported.ProbeAddress(was) == reported.ProbeAddress(n) && slices.Equal(reported.ProbedAddresses(was), reported.ProbedAddresses(n))
-	}) && slices.ContainsFunc(w.Reports, func(r gather.Reported) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge > 0 })
+	}) && slices.ContainsFunc(w.EdgeReports, func(r gather.EdgeReport) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge > 0 })
 }
 
 // inUse are the addresses that the address conflict detection of n found in use, now
@@ -45,7 +45,7 @@ func (w View) inUse(n network.Network, now time.Time) []reported.UsedAddress {
 		return nil
 	}
 	var out []reported.UsedAddress
-	for _, r := range w.Reports {
+	for _, r := range w.EdgeReports {
 		if r.Network == wire.NetworkLabel(n.Name) && r.Edge == 0 {
 			out = append(out, r.AddressesInUse...)
 		}

@@ -123,8 +123,8 @@ func (w View) edgesListen(n network.Network, ports []uint16) bool {
 	label := wire.NetworkLabel(n.Name)
 	running := gather.Available(w.Edges, label)
 	for _, e := range running {
-		i := slices.IndexFunc(w.Reports, func(x gather.Reported) bool { return x.Network == label && x.Edge == e.Number && !x.Yields })
-		if i < 0 || slices.ContainsFunc(ports, func(port uint16) bool { return !slices.Contains(w.Reports[i].Balanced, port) }) {
+		i := slices.IndexFunc(w.EdgeReports, func(x gather.EdgeReport) bool { return x.Network == label && x.Edge == e.Number && !x.Yields })
+		if i < 0 || slices.ContainsFunc(ports, func(port uint16) bool { return !slices.Contains(w.EdgeReports[i].Balanced, port) }) {
 			return false
 		}
 	}

@@ -155,9 +155,9 @@ type observation struct {
 func (w View) observed(n network.Network, e network.Edge) observation {
 	live, exists := w.Edge(wire.EdgeDeploymentName(n, e))
 	o := observation{available: exists && live.Seen.Available}
-	i := slices.IndexFunc(w.Reports, func(r gather.Reported) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge == e.Number })
+	i := slices.IndexFunc(w.EdgeReports, func(r gather.EdgeReport) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge == e.Number })
 	if i >= 0 {
-		o.reports, o.Report = true, w.Reports[i].Report
+		o.reports, o.Report = true, w.EdgeReports[i].Report
 	}
 	return o
 }

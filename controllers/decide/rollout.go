@@ -102,7 +102,7 @@ func (w View) rolloutEdges(r Rolled) []rollout.Edge {
 
 // reportsOfPeer is what the edge reports of its peer.
 func (w View) reportsOfPeer(e gather.Edge) (lost, impaired bool) {
-	for _, x := range w.Reports {
+	for _, x := range w.EdgeReports {
 		if x.Network == e.Network && x.Edge == e.Number && !x.Yields {
 			lost, impaired = x.MissesPeer(), x.Peer == reported.PeerImpaired
 		}

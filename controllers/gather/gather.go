@@ -47,14 +47,14 @@ type World struct {
 	Led bool
 	// Edges are the Deployments among it.
 	Edges []Edge
-	// Reports are those of the networks and edges of last, stale ones included.
-	Reports []Reported
+	// EdgeReports are those of the networks and edges of last, stale ones included.
+	EdgeReports []EdgeReport
 	// Turn says whether edges of an older release may be recreated with the operator's.
 	Turn waves.Turn
 	// Loss is what the last pass saw of the annotation network.
 	Loss Loss
-	// Reported is the last Report, zero where there was none.
-	Reported explain.Report
+	// PreviousReport is the last Report of the operator, zero if there was none.
+	PreviousReport explain.Report
 	// Last is the plan in force. Zero where there is none.
 	Last network.Plan
 	// LastText is last as it is stored.
@@ -78,9 +78,9 @@ func (w World) HasControlPlane() bool {
 
 // A Before is what is known of a hosted cluster before it is read.
 type Before struct {
-	Turn     waves.Turn
-	Loss     Loss
-	Reported *LastReport
+	Turn waves.Turn
+	Loss Loss
+	Last *LastReport
 }
 
 // A Reader reads worlds.
@@ -98,7 +98,7 @@ type Reader struct {
 }
 
 // World reads one world. A HostedCluster that is gone is ErrGone.
-func (r Reader) World(ctx context.Context, key types.NamespacedName, last Before) (w World, err error) {
+func (r Reader) World(ctx context.Context, key types.NamespacedName, before Before) (w World, err error) {
 	defer func() { w.Incomplete = err != nil }()
 	hc := &lenient.HostedCluster{}
 	if err := r.Client.Get(ctx, key, hc); apierrors.IsNotFound(err) {
@@ -107,12 +107,12 @@ func (r Reader) World(ctx context.Context, key types.NamespacedName, last Before
 		return w, err
 	}
 	w.SetHostedCluster(hc)
-	w.Turn, w.Loss = last.Turn, last.Loss
-	last.Reported.Overlay(w.HostedCluster)
+	w.Turn, w.Loss = before.Turn, before.Loss
+	before.Last.Overlay(w.HostedCluster)
 	if !w.HostedCluster.DeletionTimestamp.IsZero() {
 		return w, nil
 	}
-	w.Reported = r.ReadReport(ctx, w.HostedCluster, last.Reported)
+	w.PreviousReport = r.ReadReport(ctx, w.HostedCluster, before.Last)
 	if err := r.ReadOwned(ctx, &w); err != nil {
 		return w, fmt.Errorf("reading objects of oooi: %w", err)
 	}

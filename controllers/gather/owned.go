@@ -67,7 +67,7 @@ func (r Reader) ReadOwned(ctx context.Context, w *World) error {
 	for _, o := range leases {
 		r.addOwned(w, own.LeaseKind, o)
 	}
-	w.Reports = Reports(w.Owned, w.Last)
+	w.EdgeReports = EdgeReports(w.Owned, w.Last)
 	return err
 }
 

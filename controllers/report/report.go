@@ -48,7 +48,7 @@ type Verdict struct {
 
 // Of is the result of d, the decision about w, as o has it.
 func Of(w gather.World, d decide.Decision, o apply.Outcome) Verdict {
-	problems := slices.Concat(d.Problems, o.Problems, decide.EdgeProblems(d, o.Edges, w.Reports))
+	problems := slices.Concat(d.Problems, o.Problems, decide.EdgeProblems(d, o.Edges, w.EdgeReports))
 	running := problems.Has(problem.EdgeNotReady) || slices.ContainsFunc(o.Edges, func(e gather.Edge) bool { return e.Role == gather.RoleEdge })
 	s := explain.Status{
 		Plan: d.Plan, Problems: problems, Applied: d.Memory(), Running: running,
@@ -166,7 +166,7 @@ func (r Reporter) Report(ctx context.Context, w gather.World, d decide.Decision,
 	if exists {
 		now.Condition = &want
 	}
-	for _, p := range begun(v.Report, w.Reported, told) {
+	for _, p := range begun(v.Report, w.PreviousReport, told) {
 		r.Events.Eventf(hc, nil, corev1.EventTypeWarning, string(p.Reason), apply.ActionServe, "%s", p.Event())
 	}
 	return now, nil
@@ -234,7 +234,7 @@ func logCondition(log logr.Logger, d decide.Decision, v Verdict, exists bool) {
 // neighborsOf are the other hosted clusters on w's networks. If a read failed, they are those of the last Report.
 func neighborsOf(w gather.World) (out []string) {
 	if w.Incomplete {
-		return w.Reported.Neighbors
+		return w.PreviousReport.Neighbors
 	}
 	for _, o := range w.Others {
 		out = append(out, o.Name)
@@ -246,7 +246,7 @@ func neighborsOf(w gather.World) (out []string) {
 // reported last: a new hash says that a change was seen. Empty: unknown.
 func settingsOf(w gather.World) string {
 	if w.Incomplete {
-		return w.Reported.Settings
+		return w.PreviousReport.Settings
 	}
 	return Settings(w.Objects)
 }

@@ -82,7 +82,7 @@ func (r Reporter) Keep(ctx context.Context, w gather.World, d decide.Decision, v
 	if !ok {
 		return report
 	}
-	now, last := r.Now(), w.Reported
+	now, last := r.Now(), w.PreviousReport
 	if report.Written = last.Written; now.Sub(last.Written) < StatusEvery-time.Minute && string(report.JSON()) == string(last.JSON()) {
 		return report
 	}

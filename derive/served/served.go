@@ -13,9 +13,9 @@ import (
 type Input struct {
 	network.Request
 	network.Facts
-	// Running are the networks in force that are retained. No other network gets their
+	// Retained are the networks in force that are retained. No other network gets their
 	// addresses.
-	Running []network.Network
+	Retained []network.Network
 	// LeftOut are the Names of the networks that are left out, because they have an Error.
 	LeftOut []string
 }
@@ -104,14 +104,14 @@ func loadBalancerIsEdge(n network.Network, s network.NetworkRequest, endpoints [
 
 // InForce reports whether s is in force with its requested CIDR.
 func (in Input) InForce(s network.NetworkRequest) bool {
-	return slices.ContainsFunc(in.Running, func(n network.Network) bool {
+	return slices.ContainsFunc(in.Retained, func(n network.Network) bool {
 		return n.Name == s.Attachment.NetworkName() && n.CIDR == s.CIDR.Masked()
 	})
 }
 
-// IsRunning reports whether the network of this name runs, with any CIDR.
-func (in Input) IsRunning(name string) bool {
-	return slices.ContainsFunc(in.Running, func(n network.Network) bool { return n.Name == name })
+// IsRetained reports whether the network of this name is retained, with any CIDR.
+func (in Input) IsRetained(name string) bool {
+	return slices.ContainsFunc(in.Retained, func(n network.Network) bool { return n.Name == name })
 }
 
 // reach returns how VMs and edges of n, the network of s, reach addresses.

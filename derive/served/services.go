@@ -17,7 +17,7 @@ func (in Input) NoServices(s network.NetworkRequest) problem.Problems {
 	switch {
 	case s.Primary:
 		return problem.Problems{s.Problem(problem.ServicesEmpty, nil, network.KeyServices)}
-	case in.IsRunning(s.Attachment.NetworkName()):
+	case in.IsRetained(s.Attachment.NetworkName()):
 		return problem.Problems{s.Problem(problem.SecondaryInUse, nil, network.KeyServices)}
 	case len(s.Settings.Services) > 0:
 		return problem.Problems{s.Problem(problem.SecondaryWithoutDHCP, nil, network.KeyServices)}

@@ -24,7 +24,7 @@ func callersOf(a *status.Access) (out []shown) {
 		}
 	}
 	switch {
-	case a.LoadBalancersElsewhere:
+	case a.LoadBalancersOnOtherNetwork:
 		out = append(out, shown{"load balancers", "elsewhere", a.Balanced(), unknown})
 	case a.LoadBalancers != nil && len(a.LoadBalancers) == 0:
 		out = append(out, shown{"load balancers", "none yet", a.Balanced(), unknown})

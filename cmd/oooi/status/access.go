@@ -28,8 +28,8 @@ type Access struct {
 	Audience string   `json:"audience,omitempty"`
 	// LoadBalancers is null if annotation management-access does not have the word.
 	LoadBalancers []statusBalanced `json:"loadBalancers"`
-	// LoadBalancersElsewhere: they lead to edges of another network.
-	LoadBalancersElsewhere bool `json:"loadBalancersElsewhere,omitempty"`
+	// LoadBalancersOnOtherNetwork: they lead to edges of another network.
+	LoadBalancersOnOtherNetwork bool `json:"loadBalancersOnOtherNetwork,omitempty"`
 }
 
 type statusDestination struct {
@@ -74,7 +74,7 @@ func (f Facts) access(i int, n network.Network) *Access {
 	if a.LoadBalancers == nil {
 		return out
 	}
-	out.LoadBalancers, out.LoadBalancersElsewhere = []statusBalanced{}, !a.LoadBalancers.Here
+	out.LoadBalancers, out.LoadBalancersOnOtherNetwork = []statusBalanced{}, !a.LoadBalancers.Here
 	for _, s := range a.LoadBalancers.Services {
 		out.LoadBalancers = append(out.LoadBalancers, statusBalanced{s.Name, s.HostedService, s.Ports, f.leads(s.Name), f.listen(n, s.Ports)})
 	}
@@ -150,7 +150,7 @@ func (a *Access) Token() string {
 // Balanced says who reaches what through load balancers, a whole sentence.
 func (a *Access) Balanced() string {
 	switch {
-	case a.LoadBalancersElsewhere:
+	case a.LoadBalancersOnOtherNetwork:
 		return "Load balancers of the hosted cluster forward to edges of another network."
 	case len(a.LoadBalancers) == 0:
 		return "The hosted cluster has no load balancer that can forward to edges."

@@ -11,17 +11,17 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// A Reported is the report of one edge, or of the address conflict detection.
-type Reported struct {
+// An EdgeReport is the report of one edge, or of the address conflict detection.
+type EdgeReport struct {
 	// Network is the value of the network's label (wire.NetworkLabel).
 	Network string
 	reported.Report
 }
 
-// Reports are those that the edges of p, and its address conflict detection, wrote, each
+// EdgeReports are those that the edges of p, and its address conflict detection, wrote, each
 // to the Lease of its own. A report in another Lease is
 // ignored, as is one that cannot be read.
-func Reports(owned []metav1.PartialObjectMetadata, p network.Plan) []Reported {
+func EdgeReports(owned []metav1.PartialObjectMetadata, p network.Plan) []EdgeReport {
 	type writer struct {
 		network string
 		edge    int
@@ -33,14 +33,14 @@ func Reports(owned []metav1.PartialObjectMetadata, p network.Plan) []Reported {
 			writers[wire.EdgeReport(n, e).Name] = writer{wire.NetworkLabel(n.Name), e.Number}
 		}
 	}
-	var out []Reported
+	var out []EdgeReport
 	for _, o := range owned {
 		by, known := writers[o.Name]
 		if !known || o.GroupVersionKind() != own.LeaseKind || o.Labels[wire.LabelName] != wire.NameReport {
 			continue
 		}
 		if r, err := reported.Read([]byte(o.Annotations[wire.AnnotationReport])); err == nil && r.Edge == by.edge {
-			out = append(out, Reported{Network: by.network, Report: r})
+			out = append(out, EdgeReport{Network: by.network, Report: r})
 		}
 	}
 	return out
