@@ -24,9 +24,9 @@ import (
 // the node, and how VMs get to the other edge. What does not concern VMs is not reported.
 func TestReportedClocks(t *testing.T) {
 	const (
-		none = "Warning ClockUnsynchronized: No edge of network clusters/vlan100 serves the time, because the clocks of their management cluster nodes are not synchronized (no program synchronizes it)."
+		none = "Warning ClockUnsynchronized: No edge of network clusters/vlan100 serves the time, because the clocks of their management cluster nodes are not synchronized (no program on the node synchronizes its clock, or it is not synchronized yet)."
 		pods = "pod -n clusters-blue -l hostedcluster.densityops.com/network=clusters.vlan100,hostedcluster.densityops.com/edge=2"
-		one  = "Warning ClockUnsynchronized: Edge 2 of network clusters/vlan100 serves no time, because the clock of its management cluster node is not synchronized (no program synchronizes it). " +
+		one  = "Warning ClockUnsynchronized: Edge 2 of network clusters/vlan100 serves no time, because the clock of its management cluster node is not synchronized (no program on the node synchronizes its clock, or it is not synchronized yet). " +
 			"VMs that use edge 2 do not set their clocks. "
 		check = "Check the time sources of that node: chronyc sources. To find the node: kubectl get " + pods + " -o wide"
 	)
@@ -65,7 +65,7 @@ func TestReportedClocks(t *testing.T) {
 				r := reported.Report{Edge: edge, Level: reported.LevelReaches}
 				for _, x := range c.without {
 					if x == edge {
-						r.ClockUnsynchronized = "no program synchronizes it"
+						r.ClockUnsynchronized.Cause = problem.ClockNotSet
 					}
 				}
 				w.EdgeReports = append(w.EdgeReports, gather.EdgeReport{Network: "clusters.vlan100", Report: r})

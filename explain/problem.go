@@ -56,7 +56,7 @@ func Template(c problem.Cause) (m Message, ok bool) {
 }
 
 // with is m with p's values in place of {name}: an argument's, {subject}, {keys}
-// (all of them) or {key} (the first). "NodePool {nodePools}" becomes plural for several.
+// (all of them) or {key} (the first). "NodePool {nodePools}" becomes plural for several. {why} is a cause: what happened there.
 func (m Message) with(p problem.Problem) Message {
 	pairs := []string{"{subject}", p.Subject.String(), "{keys}", strings.Join(p.Keys, " and ")}
 	if len(p.Keys) > 0 {
@@ -68,8 +68,17 @@ func (m Message) with(p problem.Problem) Message {
 	for name, values := range p.Args {
 		pairs = append(pairs, "{"+name+"}", values.String())
 	}
+	if why, ok := Template(problem.Cause(p.Args["why"].String())); ok {
+		m.What = strings.ReplaceAll(m.What, "{why}", why.clause())
+	}
 	r := strings.NewReplacer(pairs...)
 	return Message{What: r.Replace(m.What), Effect: r.Replace(m.Effect), Fix: r.Replace(m.Fix)}
+}
+
+// clause is what happened, within a sentence.
+func (m Message) clause() string {
+	what := strings.TrimSuffix(m.What, ".")
+	return strings.ToLower(what[:1]) + what[1:]
 }
 
 // A JSONProblem is a problem as scripts read it: the data, and the message.

@@ -78,4 +78,8 @@ func TestProblem(t *testing.T) {
 	if p.Reason != problem.AddressConflict || !p.Blocks() {
 		t.Errorf("%+v", p)
 	}
+	p = problem.New(problem.EdgeClockUnsynchronized, problem.Subject{}, problem.Args{"edge": {"1"}, "network": {"a/b"}, "why": {string(problem.ClockUnread)}, "error": {"not permitted"}})
+	if got, want := explain.Problem(p).What, "is not synchronized (the state of the clock cannot be read: not permitted)."; !strings.HasSuffix(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
 }

@@ -11,6 +11,25 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
+// A ClockFault is why clients do not follow a clock, as data. The zero value: they do.
+type ClockFault struct {
+	// Cause is ClockNotSet, ClockInaccurate or ClockUnread. Empty: clients follow the clock.
+	Cause problem.Cause `json:"cause"`
+	// Error is why the clock could not be read. ClockUnread has it.
+	Error string `json:"error,omitempty"`
+}
+
+// normalized returns c with only the values of its cause. An unknown cause, as of a newer edge, becomes ClockUnread.
+func (c ClockFault) normalized() ClockFault {
+	switch c.Cause {
+	case "", problem.ClockNotSet, problem.ClockInaccurate:
+		return ClockFault{Cause: c.Cause}
+	case problem.ClockUnread:
+		return ClockFault{c.Cause, phrase(c.Error)}
+	}
+	return ClockFault{problem.ClockUnread, phrase(string(c.Cause) + " " + c.Error)}
+}
+
 // ClocksUnsynchronized returns the problem that edges of n have no synchronized clock. Of the edges
 // that serve, with report that they have one, and without that they have none. The others report
 // nothing. Pods selects the pods of one edge, or of all with 0, as arguments of kubectl. Not ok: no
@@ -19,12 +38,16 @@ func ClocksUnsynchronized(n network.Network, with []int, without []Report, servi
 	if len(without) == 0 || !n.Runs(network.ServiceNTP) || !slices.Contains(n.TimeServers(), n.ServiceVIP) {
 		return problem.Problem{}, false
 	}
-	why := without[0].ClockUnsynchronized
+	args := problem.Args{"why": {string(without[0].ClockUnsynchronized.Cause)}}
+	if err := without[0].ClockUnsynchronized.Error; err != "" {
+		args["error"] = []string{err}
+	}
 	if len(without) == serving {
-		return n.Problem(problem.NetworkClocksUnsynchronized, problem.Args{"error": {why}, "command": {"kubectl get pod " + pods(0) + " -o wide"}}, network.KeyNTPServers), true
+		args["command"] = []string{"kubectl get pod " + pods(0) + " -o wide"}
+		return n.Problem(problem.NetworkClocksUnsynchronized, args, network.KeyNTPServers), true
 	}
 	edge := without[0].Edge
-	args := problem.Args{"error": {why}, "edge": {strconv.Itoa(edge)}, "command": {"kubectl get pod " + pods(edge) + " -o wide"}}
+	args["edge"], args["command"] = []string{strconv.Itoa(edge)}, []string{"kubectl get pod " + pods(edge) + " -o wide"}
 	if len(with) == 0 {
 		return n.Problem(problem.EdgeClockUnsynchronized, args), true
 	}

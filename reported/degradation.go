@@ -30,7 +30,7 @@ type Degradation struct {
 
 // failedCheck returns a Degradation with an error only. Empty text: the zero value.
 func failedCheck(text string) Degradation {
-	if text = strings.TrimSuffix(oneLine(text), "."); text == "" {
+	if text = phrase(text); text == "" {
 		return Degradation{}
 	}
 	return Degradation{Cause: problem.FailoverCheckFailed, Error: text}

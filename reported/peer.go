@@ -56,13 +56,26 @@ func EdgeReported(n network.Network, c problem.Cause, edge int, subject problem.
 	return n.Problem(c, problem.Args{"edge": {strconv.Itoa(edge)}}).Of(subject)
 }
 
+// A Refusal is one resource that Envoy does not take. The zero value: it takes all.
+type Refusal struct {
+	// Type is the type of the resource in words, as listener.
+	Type string `json:"type"`
+	Name string `json:"name"`
+	// Error is what Envoy says.
+	Error string `json:"error"`
+}
+
+func (r Refusal) normalized() Refusal {
+	return Refusal{oneLine(r.Type), oneLine(r.Name), phrase(r.Error)}
+}
+
 // EdgesRefuseConfiguration returns a problem for each of these reports of edges of n whose Envoy
 // refuses a part of its configuration. They are Warnings: Envoy serves what it has.
 func EdgesRefuseConfiguration(n network.Network, all []Report) problem.Problems {
 	var ps problem.Problems
 	for _, r := range all {
-		if r.EnvoyRefuses != "" {
-			ps = append(ps, n.Problem(problem.EdgeRefusesConfiguration, problem.Args{"edge": {strconv.Itoa(r.Edge)}, "error": {r.EnvoyRefuses}}))
+		if x := r.EnvoyRefuses; x != (Refusal{}) {
+			ps = append(ps, n.Problem(problem.EdgeRefusesConfiguration, problem.Args{"edge": {strconv.Itoa(r.Edge)}, "type": {x.Type}, "name": {x.Name}, "error": {x.Error}}))
 		}
 	}
 	return ps

@@ -51,11 +51,11 @@ type Report struct {
 	// of problems. See KernelCauses.
 	Believes []problem.Cause `json:"believes,omitempty"`
 	// ClockUnsynchronized is why clients do not follow the NTP server of this edge, which gives the time
-	// of its node's clock, one line. Empty: they do, or the edge has not reported it yet.
-	ClockUnsynchronized string `json:"clockUnsynchronized,omitempty"`
-	// EnvoyRefuses is what Envoy refuses of its configuration, and Envoy's words, one line. Envoy keeps
-	// what it has. Empty: nothing, or the edge has not reported it yet.
-	EnvoyRefuses string `json:"envoyRefuses,omitempty"`
+	// of its node's clock. Zero: they do, or the edge has not reported it yet.
+	ClockUnsynchronized ClockFault `json:"clockUnsynchronized,omitzero"`
+	// EnvoyRefuses is what Envoy refuses of its configuration. Envoy keeps what it has. Zero: nothing, or the
+	// edge has not reported it yet.
+	EnvoyRefuses Refusal `json:"envoyRefuses,omitzero"`
 	// AddressesInUse are addresses that another host on the network has, as found by
 	// address conflict detection.
 	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`
@@ -149,7 +149,7 @@ func Read(b []byte) (Report, error) {
 // normalized is r with sorted addresses, texts of one line, and known values only.
 func (r Report) normalized() Report {
 	r.Peer, r.NotServing, r.Degraded = oneLine(r.Peer), oneLine(r.NotServing), r.Degraded.normalized()
-	r.ClockUnsynchronized, r.EnvoyRefuses = oneLine(r.ClockUnsynchronized), oneLine(r.EnvoyRefuses)
+	r.ClockUnsynchronized, r.EnvoyRefuses = r.ClockUnsynchronized.normalized(), r.EnvoyRefuses.normalized()
 	if !slices.Contains([]string{LevelNothing, LevelServes, LevelReaches}, r.Level) {
 		r.Level = "" // Of a newer version, or of no edge.
 	}
@@ -217,6 +217,9 @@ func oneLine(s string) string {
 	}
 	return s
 }
+
+// phrase is s on one line, as a part of a sentence.
+func phrase(s string) string { return strings.TrimSuffix(oneLine(s), ".") }
 
 // isMAC reports whether s is a MAC of six bytes in lower case with colons.
 func isMAC(s string) bool {

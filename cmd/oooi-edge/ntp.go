@@ -58,16 +58,10 @@ func runNTP(ctx context.Context, f serverFlags, listen netip.AddrPort, clock ntp
 	if s.Interface, err = f.on(ctx); err != nil {
 		return err
 	}
-	report := func(error) {}
+	report := func(reported.ClockFault) {}
 	if f.inPod() {
 		file := sharedfiles.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
-		report = func(why error) {
-			r := reported.Report{}
-			if why != nil {
-				r.ClockUnsynchronized = why.Error()
-			}
-			file.Set(r)
-		}
+		report = func(why reported.ClockFault) { file.Set(reported.Report{ClockUnsynchronized: why}) }
 	}
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { servers.FollowClock(ctx, clock, log, report); return nil })

@@ -71,7 +71,7 @@ func (w View) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 		live, _ := w.Edge(wire.EdgeDeploymentName(n, e))
 		switch {
 		case !of.reports || of.Yields:
-		case of.ClockUnsynchronized != "":
+		case of.ClockUnsynchronized.Cause != "":
 			without = append(without, of.Report)
 		case slices.Contains(containerNames(live.Live.Spec.Template), string(network.ServiceNTP)):
 			with = append(with, e.Number)

@@ -54,8 +54,8 @@ func (f *ReportFile) SetRefusedHosts(hosts []string) {
 	f.add(func(r *reported.Report) { r.RefusedHosts = hosts })
 }
 
-// SetEnvoyRefuses replaces what Envoy refuses of its configuration. Empty: nothing.
-func (f *ReportFile) SetEnvoyRefuses(what string) {
+// SetEnvoyRefuses replaces what Envoy refuses of its configuration. Zero: nothing.
+func (f *ReportFile) SetEnvoyRefuses(what reported.Refusal) {
 	f.add(func(r *reported.Report) { r.EnvoyRefuses = what })
 }
 
@@ -69,8 +69,8 @@ func (f *ReportFile) SetConnected(connected string) {
 	f.add(func(r *reported.Report) { r.Connected = connected })
 }
 
-// SetClockUnsynchronized replaces why clients do not follow the clock of the node. Empty: they do.
-func (f *ReportFile) SetClockUnsynchronized(why string) {
+// SetClockUnsynchronized replaces why clients do not follow the clock of the node. Zero: they do.
+func (f *ReportFile) SetClockUnsynchronized(why reported.ClockFault) {
 	f.add(func(r *reported.Report) { r.ClockUnsynchronized = why })
 }
 

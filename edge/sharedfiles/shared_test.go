@@ -15,6 +15,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
 	_ "github.com/cldmnky/oooi/test/patience"
 )
@@ -155,13 +156,13 @@ func TestReportOfSeveralContainers(t *testing.T) {
 	g.Expect(stored()).To(Equal(reported.Report{Edge: 1, Deaf: true, RefusedHosts: []string{"a:443", "b:443"}}))
 	f.SetRefusedHosts(nil)
 	g.Expect(stored()).To(Equal(reported.Report{Edge: 1, Deaf: true}))
-	f.SetClockUnsynchronized("adjtimex: not\npermitted")
-	g.Expect(stored()).To(Equal(reported.Report{Edge: 1, Deaf: true, ClockUnsynchronized: "adjtimex: not permitted"}))
+	f.SetClockUnsynchronized(reported.ClockFault{Cause: problem.ClockUnread, Error: "adjtimex: not\npermitted."})
+	g.Expect(stored()).To(Equal(reported.Report{Edge: 1, Deaf: true, ClockUnsynchronized: reported.ClockFault{Cause: problem.ClockUnread, Error: "adjtimex: not permitted"}}))
 	f.Set(reported.Report{Edge: 1})
-	g.Expect(stored()).To(Equal(reported.Report{Edge: 1, ClockUnsynchronized: "adjtimex: not permitted"}), "each keeps its part")
-	f.SetEnvoyRefuses("listener x:\tsaid\n twice")
-	g.Expect(stored().EnvoyRefuses).To(Equal("listener x: said twice"))
-	f.SetEnvoyRefuses("")
-	f.SetClockUnsynchronized("")
+	g.Expect(stored()).To(Equal(reported.Report{Edge: 1, ClockUnsynchronized: reported.ClockFault{Cause: problem.ClockUnread, Error: "adjtimex: not permitted"}}), "each keeps its part")
+	f.SetEnvoyRefuses(reported.Refusal{Type: "listener", Name: "x", Error: "said\n twice"})
+	g.Expect(stored().EnvoyRefuses).To(Equal(reported.Refusal{Type: "listener", Name: "x", Error: "said twice"}))
+	f.SetEnvoyRefuses(reported.Refusal{})
+	f.SetClockUnsynchronized(reported.ClockFault{})
 	g.Expect(stored()).To(Equal(reported.Report{Edge: 1}))
 }

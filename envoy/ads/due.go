@@ -185,9 +185,6 @@ type Refusal struct {
 	Why string
 }
 
-// String names the resource, and says why Envoy refused it.
-func (r Refusal) String() string { return r.Type + " " + r.Name + ": " + r.Why }
-
 // refusals returns what Envoy refuses of the target, sorted by type and name.
 func (k *known) refusals(to target) []Refusal {
 	var out []Refusal

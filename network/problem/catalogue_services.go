@@ -2,6 +2,9 @@
 
 package problem
 
+// checkTimeSources is how to find out why a clock is not synchronized.
+const checkTimeSources = "Check the time sources of that node: chronyc sources."
+
 // Parts that other servers provide, and connections that cannot be carried.
 var (
 	SecondaryWithoutDHCP = declare("SecondaryWithoutDHCP", Entry{Reason: ServedByOthers, Severity: SeverityInfo,
@@ -120,8 +123,8 @@ var (
 		Fix: "If the annotation has just changed, wait until the edge is recreated. Otherwise delete the edge's pod. If that does not help, " +
 			"the CNI plugin ignores ipam.routes: use a NetworkAttachmentDefinition of type bridge for the network."})
 	EdgeRefusesConfiguration = declare("EdgeRefusesConfiguration", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
-		What:   "Envoy in edge {edge} of network {network} refuses a part of its configuration ({error}).",
-		Effect: "Envoy keeps the previous part, so the change does not take effect for VMs. It tries again every 10 s.",
+		What:   "Envoy in edge {edge} of network {network} refuses {type} {name} of its configuration ({error}).",
+		Effect: "Envoy keeps the previous one, so the change does not take effect for VMs. It tries again every 10 s.",
 		Fix:    "Correct what the error names. If nothing outside the edge is the cause, report the error as a bug of oooi."})
 	EdgeOpensNoPort = declare("EdgeOpensNoPort", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
 		What:   "Edge {edge} of network {network} cannot open ports {ports} for callers.",
@@ -154,20 +157,26 @@ var (
 		What:   "A host on network {network} acts as an IPv6 router, and the kernel of edge {edge} has a route to it.",
 		Effect: "Edges do not use the route, since they send IPv4 only. VMs may send their IPv6 traffic to that host.",
 		Fix:    "Find the host that sends router advertisements on the VLAN. Filter them there. Then restart the edge's pod."})
+	ClockNotSet = declare("ClockNotSet", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
+		What: "No program on the node synchronizes its clock, or it is not synchronized yet.", Fix: checkTimeSources})
+	ClockInaccurate = declare("ClockInaccurate", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
+		What: "Clients refuse the clock: it may be wrong by more than 1s, since no program has corrected it for half an hour.", Fix: checkTimeSources})
+	ClockUnread = declare("ClockUnread", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
+		What: "The state of the clock cannot be read: {error}.", Fix: checkTimeSources})
 	EdgeClockUnsynchronized = declare("EdgeClockUnsynchronized", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
 		What: "Edge {edge} of network {network} serves no time, because the clock of its management cluster node " +
-			"is not synchronized ({error}).",
+			"is not synchronized ({why}).",
 		Effect: "VMs that use edge {edge} do not set their clocks.",
 		Fix:    "Check the time sources of that node: chronyc sources. To find the node: {command}"})
 	OneClockUnsynchronized = declare("OneClockUnsynchronized", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
 		What: "Edge {edge} of network {network} serves no time, because the clock of its management cluster node " +
-			"is not synchronized ({error}).",
+			"is not synchronized ({why}).",
 		Effect: "VMs that use edge {edge} do not set their clocks. Edge {other} serves the time, but VMs do not move to it for that.",
 		Fix: "Check the time sources of that node: chronyc sources. To find the node: {command}. " +
 			"To move the VMs to edge {other}: {move}"})
 	NetworkClocksUnsynchronized = declare("NetworkClocksUnsynchronized", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
 		What: "No edge of network {network} serves the time, because the clocks of their management cluster nodes " +
-			"are not synchronized ({error}).",
+			"are not synchronized ({why}).",
 		Effect: "VMs on the network do not set their clocks. If clocks drift, TLS fails.",
 		Fix: "Check the time sources of these nodes: chronyc sources. Or set annotation {key} to a time server on the network. " +
 			"To find the nodes: {command}"})

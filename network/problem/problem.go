@@ -28,7 +28,8 @@ func (s Subject) String() string {
 	return strings.TrimSpace(s.Kind + " " + name)
 }
 
-// Args are the values of a problem by name: addresses, names, counts. No value is a sentence.
+// Args are the values of a problem by name: addresses, names, counts. No value is a sentence. "why" is a Cause, and "error" the words of
+// another program.
 type Args map[string]Values
 
 // Values are those of one argument: one value, or a list.

@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"edge/agent/connlog":      {"access", "envoy/accesslog", "network"},
 	"edge/agent/proxy":        {"edge/agent/connlog", "edge/agent/scrape", "edge/agent/serving", "edge/backends", "edge/failover", "edge/health", "edge/inforce", "edge/rundir", "envoy/admin", "envoy/ads", "envoy/gate", "envoy/resources", "network", "network/metrics", "reported"},
 	"edge/agent/scrape":       {"edge/agent/serving", "edge/inforce", "edge/rundir", "edge/socket", "edge/wire", "envoy/resources", "network", "network/metrics"},
-	"edge/agent/servers":      {"access", "dhcp", "dhcp/udp", "dns", "dns/answers", "edge/agent/serving", "edge/agent/sightings", "edge/device", "edge/inforce", "edge/socket", "edge/wire", "network", "ntp", "reported"},
+	"edge/agent/servers":      {"access", "dhcp", "dhcp/udp", "dns", "dns/answers", "edge/agent/serving", "edge/agent/sightings", "edge/device", "edge/inforce", "edge/socket", "edge/wire", "network", "network/problem", "ntp", "reported"},
 	"edge/agent/serving":      {"edge/device", "edge/health", "edge/inforce", "network", "network/problem", "network/resolvconf", "reported"},
 	"edge/agent/sightings":    {"edge/device", "reported"},
 	"edge/device":             {"edge/socket", "edge/wire"},

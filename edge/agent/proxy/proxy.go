@@ -24,6 +24,7 @@ import (
 	"github.com/cldmnky/oooi/envoy/gate"
 	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 const (
@@ -207,12 +208,12 @@ func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duratio
 // errNotLooking is the answer of a proxy that is stuck.
 const errNotLooking = health.Unchecked("Envoy was not probed for more than three seconds")
 
-// FollowRefusals passes what Envoy refuses to set, and each change, until ctx ends. Empty: nothing.
-func (p *Proxy) FollowRefusals(ctx context.Context, set func(what string)) {
+// FollowRefusals passes what Envoy refuses to set, and each change, until ctx ends. Zero: nothing.
+func (p *Proxy) FollowRefusals(ctx context.Context, set func(what reported.Refusal)) {
 	for ctx.Err() == nil {
-		changed, what := p.Server.Changed(), ""
+		changed, what := p.Server.Changed(), reported.Refusal{}
 		if all := p.Server.Refusals(); len(all) > 0 {
-			what = all[0].String()
+			what = reported.Refusal{Type: all[0].Type, Name: all[0].Name, Error: all[0].Why}
 		}
 		set(what)
 		select {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // TestWhatEnvoyRefusesIsReported: another program has the address of a listener. A real Envoy refuses it, its words are
@@ -25,11 +26,11 @@ func TestWhatEnvoyRefusesIsReported(t *testing.T) {
 		Backends:  []network.Backend{api},
 		Listeners: []network.Listener{{Address: at.Addr(), Port: at.Port(), Default: api.Name}},
 	}
-	reports := make(chan string, 100)
+	reports := make(chan reported.Refusal, 100)
 	p := Proxy{Server: w.server}
-	go p.FollowRefusals(t.Context(), func(what string) { reports <- what })
+	go p.FollowRefusals(t.Context(), func(what reported.Refusal) { reports <- what })
 	w.server.Serve(resources.New(n, resources.Options{}, map[string][]netip.AddrPort{}))
-	g.Eventually(reports, "1m").Should(Receive(MatchRegexp(`^listener %s: .*bind.*Address already in use`, at)))
+	g.Eventually(reports, "1m").Should(Receive(And(HaveField("Type", "listener"), HaveField("Name", at.String()), HaveField("Error", MatchRegexp(`bind.*Address already in use`)))))
 	g.Expect(taken.Close()).To(Succeed())
-	g.Eventually(reports, "1m").Should(Receive(BeEmpty()))
+	g.Eventually(reports, "1m").Should(Receive(BeZero()))
 }

@@ -5,12 +5,13 @@ package servers
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/cldmnky/oooi/edge/agent/serving"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/ntp"
+	"github.com/cldmnky/oooi/reported"
 )
 
 const (
@@ -23,25 +24,18 @@ const (
 	clockErrorLimit = time.Second
 )
 
-var (
-	// ErrUnsynchronized is why an edge has no time to tell.
-	ErrUnsynchronized = errors.New("no program on the node synchronizes its clock, or it is not synchronized yet")
-	// ErrInaccurate is why clients refuse the time that an edge reports.
-	ErrInaccurate = errors.New("clients refuse the clock: it may be wrong by more than 1s, since no program has corrected it for half an hour")
-)
-
 // whyNot returns why clients do not follow a clock in state s, or one that was not read because
-// of err. Nil: they do.
-func whyNot(s ntp.State, err error) error {
+// of err. Zero: they do.
+func whyNot(s ntp.State, err error) reported.ClockFault {
 	switch {
 	case err != nil:
-		return err
+		return reported.ClockFault{Cause: problem.ClockUnread, Error: err.Error()}
 	case !s.Synchronized:
-		return ErrUnsynchronized
+		return reported.ClockFault{Cause: problem.ClockNotSet}
 	case s.MaxError > clockErrorLimit:
-		return ErrInaccurate
+		return reported.ClockFault{Cause: problem.ClockInaccurate}
 	}
-	return nil
+	return reported.ClockFault{}
 }
 
 // A ClockWatch is what is known about the clock. The zero value has never seen it.
@@ -51,21 +45,21 @@ type ClockWatch struct {
 	wrong, right time.Time
 }
 
-// Next records whether the clock is right at now; why is the reason if it is not. Steady: report this state to the
+// Next records whether the clock is right at now. Steady: report this state to the
 // operator. Otherwise the last report still holds.
-func (w ClockWatch) Next(why error, now time.Time) (next ClockWatch, steady bool) {
+func (w ClockWatch) Next(right bool, now time.Time) (next ClockWatch, steady bool) {
 	if now.Before(w.wrong) || now.Before(w.right) {
 		w = ClockWatch{wrong: now} // The clock was set back.
 	}
 	switch {
-	case why == nil && w.wrong.IsZero():
+	case right && w.wrong.IsZero():
 		return w, true
-	case why == nil && w.right.IsZero():
+	case right && w.right.IsZero():
 		w.right = now
 		return w, false
-	case why == nil && now.Sub(w.right) >= clockSteadyFor:
+	case right && now.Sub(w.right) >= clockSteadyFor:
 		return ClockWatch{}, true
-	case why == nil:
+	case right:
 		return w, false
 	case w.wrong.IsZero():
 		w.wrong = now
@@ -75,26 +69,27 @@ func (w ClockWatch) Next(why error, now time.Time) (next ClockWatch, steady bool
 }
 
 // FollowClock reads the clock every few seconds until ctx ends. It calls report at each change of what the operator
-// must know: why clients do not follow the clock, nil if they do. A clock that is right is reported
+// must know: why clients do not follow the clock, zero if they do. A clock that is right is reported
 // at once, another one when that lasts. Until then a previous report counts.
-func FollowClock(ctx context.Context, clock ntp.Clock, log *slog.Logger, report func(why error)) {
+func FollowClock(ctx context.Context, clock ntp.Clock, log *slog.Logger, report func(why reported.ClockFault)) {
 	tick := time.NewTicker(serving.RecheckInterval)
 	defer tick.Stop()
 	var w ClockWatch
-	var status, reported serving.Status
+	var logged, told *reported.ClockFault
 	for {
 		s, err := clock()
 		why := whyNot(s, err)
-		next, steady := w.Next(why, time.Now())
+		next, steady := w.Next(why.Cause == "", time.Now())
 		w = next
-		if status.Set(why) {
-			if why == nil {
+		if logged == nil || *logged != why {
+			if logged = &why; why.Cause == "" {
 				log.Info("clock of the node synchronized", "maxError", s.MaxError)
 			} else {
-				log.Warn("clock of the node not synchronized", "err", why, "maxError", s.MaxError)
+				log.Warn("clock of the node not synchronized", "cause", why.Cause, "err", why.Error, "maxError", s.MaxError)
 			}
 		}
-		if steady && reported.Set(why) {
+		if steady && (told == nil || *told != why) {
+			told = &why
 			report(why)
 		}
 		select {

@@ -10,7 +10,9 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/ntp"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // TestWhichClocksClientsFollow: the kernel counts a clock as synchronized for hours after clients
@@ -18,15 +20,15 @@ import (
 func TestWhichClocksClientsFollow(t *testing.T) {
 	g := NewWithT(t)
 	unread := errors.New("not permitted")
-	of := func(maxError time.Duration) error {
-		return whyNot(ntp.State{Synchronized: true, MaxError: maxError}, nil)
+	of := func(maxError time.Duration) problem.Cause {
+		return whyNot(ntp.State{Synchronized: true, MaxError: maxError}, nil).Cause
 	}
-	g.Expect(of(0)).To(Succeed())
-	g.Expect(of(time.Second)).To(Succeed())
-	g.Expect(of(1001 * time.Millisecond)).To(MatchError(ErrInaccurate))
-	g.Expect(of(15 * time.Second)).To(MatchError(ErrInaccurate))
-	g.Expect(whyNot(ntp.State{MaxError: 16 * time.Second}, nil)).To(MatchError(ErrUnsynchronized))
-	g.Expect(whyNot(ntp.State{Synchronized: true}, unread)).To(MatchError(unread))
+	g.Expect(of(0)).To(BeEmpty())
+	g.Expect(of(time.Second)).To(BeEmpty())
+	g.Expect(of(1001 * time.Millisecond)).To(Equal(problem.ClockInaccurate))
+	g.Expect(of(15 * time.Second)).To(Equal(problem.ClockInaccurate))
+	g.Expect(whyNot(ntp.State{MaxError: 16 * time.Second}, nil)).To(Equal(reported.ClockFault{Cause: problem.ClockNotSet}))
+	g.Expect(whyNot(ntp.State{Synchronized: true}, unread)).To(Equal(reported.ClockFault{Cause: problem.ClockUnread, Error: "not permitted"}))
 }
 
 // TestAClockIsReportedOnceItLasts: a restart of the program that synchronizes the clock is not news.
@@ -49,11 +51,7 @@ func TestAClockIsReportedOnceItLasts(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			var w ClockWatch
 			for _, s := range all {
-				var err error
-				if s.wrong {
-					err = ErrUnsynchronized
-				}
-				next, steady := w.Next(err, time.Unix(1_800_000_000, 0).Add(s.after))
+				next, steady := w.Next(!s.wrong, time.Unix(1_800_000_000, 0).Add(s.after))
 				w = next
 				says := map[bool]string{true: "w", false: "r"}[s.wrong]
 				if !steady {
@@ -70,27 +68,28 @@ func TestAClockIsReportedOnceItLasts(t *testing.T) {
 func TestFollowClock(t *testing.T) {
 	type report struct {
 		after time.Duration
-		why   error
+		why   reported.ClockFault
 	}
 	unread := errors.New("not permitted")
+	right, notSet := reported.ClockFault{}, reported.ClockFault{Cause: problem.ClockNotSet}
 	for name, c := range map[string]struct {
 		clock func(since time.Duration) (ntp.State, error)
 		want  []report
 	}{
-		"right": {func(time.Duration) (ntp.State, error) { return ntp.State{Synchronized: true}, nil }, []report{{0, nil}}},
+		"right": {func(time.Duration) (ntp.State, error) { return ntp.State{Synchronized: true}, nil }, []report{{0, right}}},
 		"right from the second minute on": {
 			func(since time.Duration) (ntp.State, error) {
 				return ntp.State{Synchronized: since >= 2*time.Minute}, nil
 			},
-			[]report{{30 * time.Second, ErrUnsynchronized}, {150 * time.Second, nil}},
+			[]report{{30 * time.Second, notSet}, {150 * time.Second, right}},
 		},
 		"its program loses its server": {
 			func(since time.Duration) (ntp.State, error) {
 				return ntp.State{Synchronized: true, MaxError: since / 2000}, nil // 500 ppm.
 			},
-			[]report{{0, nil}, {2035 * time.Second, ErrInaccurate}},
+			[]report{{0, right}, {2035 * time.Second, reported.ClockFault{Cause: problem.ClockInaccurate}}},
 		},
-		"not read": {func(time.Duration) (ntp.State, error) { return ntp.State{Synchronized: true}, unread }, []report{{30 * time.Second, unread}}},
+		"not read": {func(time.Duration) (ntp.State, error) { return ntp.State{Synchronized: true}, unread }, []report{{30 * time.Second, whyNot(ntp.State{}, unread)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -101,7 +100,7 @@ func TestFollowClock(t *testing.T) {
 				go func() {
 					defer close(ended)
 					clock := func() (ntp.State, error) { return c.clock(time.Since(began)) }
-					FollowClock(ctx, clock, slog.New(slog.DiscardHandler), func(why error) {
+					FollowClock(ctx, clock, slog.New(slog.DiscardHandler), func(why reported.ClockFault) {
 						got = append(got, report{time.Since(began).Round(time.Second), why})
 					})
 				}()
