@@ -92,9 +92,9 @@ func Access() network.Access {
 	}
 }
 
-// Running is what its HostedCluster says: edge 2 is lost.
-func Running() hcp.Running {
-	r := hcp.UnreadRunning(Key.Namespace, Key.Name)
+// LiveCluster is what its HostedCluster says: edge 2 is lost.
+func LiveCluster() hcp.LiveCluster {
+	r := hcp.UnreadLiveCluster(Key.Namespace, Key.Name)
 	r.OptedIn, r.Generation = true, 3
 	r.Conditions = []metav1.Condition{{
 		Type: own.ConditionType, Status: metav1.ConditionTrue, Reason: "ReadyWithWarnings", ObservedGeneration: 3,

@@ -13,7 +13,7 @@ import (
 func Blue() status.Facts {
 	p, report := blue.Plan(), blue.Report()
 	f := status.Facts{
-		Running: blue.Running(), Read: true, Settings: report.Settings, Stored: report, Inputs: report.Inputs, Build: report.Build, PlanHash: report.Plan, Plan: p, PlanRead: true, LeasesRead: true, Reports: blue.Reports(),
+		LiveCluster: blue.LiveCluster(), Read: true, Settings: report.Settings, Stored: report, Inputs: report.Inputs, Build: report.Build, PlanHash: report.Plan, Plan: p, PlanRead: true, LeasesRead: true, Reports: blue.Reports(),
 		Slices: []discoveryv1.EndpointSlice{*blue.EndpointSlice("ignition-server-proxy", "10.0.0.9")},
 		Ready:  map[string]bool{wire.EdgeDeploymentName(p.Networks[0], p.Networks[0].Edges[0]): true},
 	}

@@ -103,7 +103,7 @@ func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.Tria
 func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac string, before time.Time) (edgePod, error) {
 	ctx, cancel := context.WithDeadline(ctx, before)
 	defer cancel()
-	now := status.Reader{API: t.api, Facts: status.Facts{Running: s.Running}}
+	now := status.Reader{API: t.api, Facts: status.Facts{LiveCluster: s.LiveCluster}}
 	pods, err := t.edgePods(ctx, s.ControlPlane, n)
 	err = errors.Join(err, now.ReadEdges(ctx), now.ReadLeases(ctx))
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {

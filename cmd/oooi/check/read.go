@@ -89,7 +89,7 @@ func readOne(ctx context.Context, api client.Reader, hc source.HostedCluster) (p
 		return p // The report of its state says so.
 	}
 	p.objects = append(p.objects, *hc.Object)
-	running, err := hcp.ReadRunning(hc.Object)
+	running, err := hcp.ReadLiveCluster(hc.Object)
 	if err != nil {
 		return p
 	}

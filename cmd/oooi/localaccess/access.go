@@ -273,7 +273,7 @@ func (a *accessRequest) opener(ctx context.Context, warn func(string)) (opener, 
 		if err != nil {
 			return nil, err
 		}
-		namespace := hcp.UnreadRunning(a.name.Namespace, a.name.Name).ControlPlane
+		namespace := hcp.UnreadLiveCluster(a.name.Namespace, a.name.Name).ControlPlane
 		if a.account.Name != "" {
 			dialer.Token = tokensOf(set, a.account, network.AccessObject+"."+namespace).get
 		}

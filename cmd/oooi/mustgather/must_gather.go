@@ -154,14 +154,14 @@ func newDirectory(dir string) error {
 
 // cluster collects one hosted cluster.
 func (g *Gatherer) cluster(ctx context.Context, hc source.HostedCluster) error {
-	running := hcp.UnreadRunning(hc.Namespace, hc.Name)
+	running := hcp.UnreadLiveCluster(hc.Namespace, hc.Name)
 	if hc.Object == nil {
 		g.Index.Add(source.Wanted{Kind: hcp.NewHostedCluster().GroupVersionKind(), Namespace: hc.Namespace}, errors.New("you have no right to read it"))
 	} else {
 		if err := g.write(hc.Namespace, []unstructured.Unstructured{*hc.Object}); err != nil {
 			return err
 		}
-		if r, err := hcp.ReadRunning(hc.Object); err == nil {
+		if r, err := hcp.ReadLiveCluster(hc.Object); err == nil {
 			running = r
 		}
 	}

@@ -90,7 +90,7 @@ func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster
 	for i, hc := range clusters {
 		facts, err := status.Read(c.Context(), api, hc)
 		if from, ok := api.(source.Archive); ok && err == nil && !facts.PlanRead {
-			facts, err = derived(from, facts.Running)
+			facts, err = derived(from, facts.LiveCluster)
 		} else if err == nil && !facts.PlanRead {
 			err = errors.New(facts.NoPlan)
 			if facts.NoPlan == "" {
@@ -112,7 +112,7 @@ func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster
 }
 
 // derived are the facts of a hosted cluster without a plan in force: the plan that the files of a lead to.
-func derived(a source.Archive, running hcp.Running) (status.Facts, error) {
+func derived(a source.Archive, running hcp.LiveCluster) (status.Facts, error) {
 	dump := &files.Dump{}
 	for _, all := range a.Objects {
 		for _, o := range all {
@@ -128,7 +128,7 @@ func derived(a source.Archive, running hcp.Running) (status.Facts, error) {
 		if line.Plan == nil {
 			return status.Facts{}, errors.New("no plan follows from its files; oooi plan shows why")
 		}
-		return status.Facts{Running: running, Plan: *line.Plan}, nil
+		return status.Facts{LiveCluster: running, Plan: *line.Plan}, nil
 	}
 	return status.Facts{}, errors.New("it has not opted in")
 }

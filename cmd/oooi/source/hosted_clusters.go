@@ -52,7 +52,7 @@ func Selected(ctx context.Context, api client.Reader, name client.ObjectKey) ([]
 	for i := range list.Items {
 		u := &list.Items[i]
 		// Its error is found again where it is read, and the others are still shown.
-		one, _ := hcp.ReadRunning(u)
+		one, _ := hcp.ReadLiveCluster(u)
 		if one.OptedIn {
 			all = append(all, HostedCluster{one.Namespace, one.Name, u})
 		}

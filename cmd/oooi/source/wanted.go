@@ -64,7 +64,7 @@ func WantedOf(namespace, controlPlane string) []Wanted {
 }
 
 // DefinitionsOf are the NetworkAttachmentDefinitions that the NodePools of hc name. Without hc none is known.
-func DefinitionsOf(hc *unstructured.Unstructured, pools []unstructured.Unstructured, running hcp.Running) (out []Wanted) {
+func DefinitionsOf(hc *unstructured.Unstructured, pools []unstructured.Unstructured, running hcp.LiveCluster) (out []Wanted) {
 	if hc == nil {
 		return nil
 	}

@@ -48,13 +48,13 @@ type Reader struct {
 
 // Read reads what is known of a HostedCluster.
 func Read(ctx context.Context, api client.Reader, hc source.HostedCluster) (Facts, error) {
-	r := Reader{API: api, Facts: Facts{Running: hcp.UnreadRunning(hc.Namespace, hc.Name), Build: version.Number()}}
+	r := Reader{API: api, Facts: Facts{LiveCluster: hcp.UnreadLiveCluster(hc.Namespace, hc.Name), Build: version.Number()}}
 	if hc.Object != nil {
-		running, err := hcp.ReadRunning(hc.Object)
+		running, err := hcp.ReadLiveCluster(hc.Object)
 		if err != nil {
 			return r.Facts, err
 		}
-		r.Running, r.Read = running, true
+		r.LiveCluster, r.Read = running, true
 	} else {
 		r.unread = append(r.unread, noRight("HostedCluster "+hc.Namespace+"/"+hc.Name))
 	}
@@ -247,7 +247,7 @@ func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured
 	if err != nil {
 		return err
 	}
-	for _, w := range source.DefinitionsOf(hc, pools, r.Running) {
+	for _, w := range source.DefinitionsOf(hc, pools, r.LiveCluster) {
 		if _, whole, err := r.into(ctx, &dump, w); !whole {
 			return err
 		}

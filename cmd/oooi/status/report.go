@@ -29,7 +29,7 @@ import (
 
 // Facts are what was read about one hosted cluster.
 type Facts struct {
-	hcp.Running
+	hcp.LiveCluster
 	// Read: the HostedCluster was read.
 	Read bool
 	// Settings is the hash of the annotations as they are now. Empty: unknown.

@@ -24,7 +24,7 @@ import (
 func blueFacts() Facts {
 	p := blue.Plan()
 	f := Facts{
-		Running: blue.Running(), Read: true, Settings: "01234567", Stored: blue.Report(), Inputs: blue.Report().Inputs, Build: blue.Report().Build, PlanHash: blue.Report().Plan, Plan: p, PlanRead: true, LeasesRead: true, Reports: blue.Reports(),
+		LiveCluster: blue.LiveCluster(), Read: true, Settings: "01234567", Stored: blue.Report(), Inputs: blue.Report().Inputs, Build: blue.Report().Build, PlanHash: blue.Report().Plan, Plan: p, PlanRead: true, LeasesRead: true, Reports: blue.Reports(),
 		Slices: []discoveryv1.EndpointSlice{*blue.EndpointSlice("ignition-server-proxy", "10.0.0.9")},
 		Ready:  map[string]bool{wire.EdgeDeploymentName(p.Networks[0], p.Networks[0].Edges[0]): true},
 	}
@@ -75,7 +75,7 @@ Notes
 func TestStatusTextUnread(t *testing.T) {
 	var out bytes.Buffer
 	g := NewWithT(t)
-	f := Facts{Running: hcp.UnreadRunning("clusters", "blue"), Plan: blue.Plan(), unread: []string{noRight("HostedCluster clusters/blue")}, noReport: "Get the right."}
+	f := Facts{LiveCluster: hcp.UnreadLiveCluster("clusters", "blue"), Plan: blue.Plan(), unread: []string{noRight("HostedCluster clusters/blue")}, noReport: "Get the right."}
 	g.Expect(OutputOf(f, blue.At).write(&out, "text", false, true)).To(Succeed())
 	g.Expect("\n" + out.String()).To(Equal(`
 HostedCluster clusters/blue: will nodes boot: unknown. The HostedCluster cannot be read, and the operator's status is unknown. Get the right.

@@ -1,4 +1,4 @@
-// This file reads what a running hosted cluster reports, for people. It decodes no field but
+// This file reads what a hosted cluster reports, for people. It decodes no field but
 // its metadata and its conditions.
 
 package hcp
@@ -16,8 +16,8 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 )
 
-// A Running is a hosted cluster as the API server has it.
-type Running struct {
+// A LiveCluster is a hosted cluster as the API server has it.
+type LiveCluster struct {
 	Namespace, Name string
 	// ControlPlane is the namespace of the hosted control plane.
 	ControlPlane string
@@ -42,16 +42,16 @@ func NewHostedClusters() *unstructured.UnstructuredList {
 	return u
 }
 
-// UnreadRunning is a HostedCluster whose name alone is known.
-func UnreadRunning(namespace, name string) Running {
+// UnreadLiveCluster is a HostedCluster whose name alone is known.
+func UnreadLiveCluster(namespace, name string) LiveCluster {
 	hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	return Running{Namespace: namespace, Name: name, ControlPlane: objects.ControlPlaneNamespace(hc)}
+	return LiveCluster{Namespace: namespace, Name: name, ControlPlane: objects.ControlPlaneNamespace(hc)}
 }
 
-// ReadRunning reads a HostedCluster.
-func ReadRunning(u *unstructured.Unstructured) (Running, error) {
+// ReadLiveCluster reads a HostedCluster.
+func ReadLiveCluster(u *unstructured.Unstructured) (LiveCluster, error) {
 	hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), Annotations: u.GetAnnotations()}}
-	out := Running{Namespace: hc.Namespace, Name: hc.Name, ControlPlane: objects.ControlPlaneNamespace(hc), OptedIn: OptedIn(hc), Generation: u.GetGeneration()}
+	out := LiveCluster{Namespace: hc.Namespace, Name: hc.Name, ControlPlane: objects.ControlPlaneNamespace(hc), OptedIn: OptedIn(hc), Generation: u.GetGeneration()}
 	all, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
 	if err != nil {
 		return out, fmt.Errorf("HostedCluster %s/%s: %w", hc.Namespace, hc.Name, err)
