@@ -178,13 +178,13 @@ func marshal(v any) []byte {
 func ReadReport(b []byte) (Report, error) {
 	var r Report
 	if err := json.Unmarshal(b, &r); err != nil {
-		return Report{}, fmt.Errorf("not a status: %w", err)
+		return Report{}, fmt.Errorf("not a report of the operator: %w", err)
 	}
 	switch {
 	case r.Version > CurrentReportVersion:
-		return Report{}, fmt.Errorf("the status has version %d of the format, and this version of oooi reads up to %d", r.Version, CurrentReportVersion)
+		return Report{}, fmt.Errorf("the report of the operator has version %d of the format, and this version of oooi reads up to %d", r.Version, CurrentReportVersion)
 	case r.Version < 1 || r.Cluster == "" || r.Written.IsZero():
-		return Report{}, errors.New("not a status: version, cluster or written is missing")
+		return Report{}, errors.New("not a report of the operator: version, cluster or written is missing")
 	}
 	if r.Boots != Yes && r.Boots != No {
 		r.Boots = Unknown

@@ -74,7 +74,7 @@ func TestStatusOfANewerVersion(t *testing.T) {
 	g.Expect(err).To(MatchError(ContainSubstring("version 2")))
 	for _, none := range []string{`"version":0`, `"version":"1"`} {
 		_, err = read(`"version":1`, none)
-		g.Expect(err).To(MatchError(ContainSubstring("not a status")))
+		g.Expect(err).To(MatchError(ContainSubstring("not a report of the operator")))
 	}
 	s, err := read(`"boots":"yes"`, `"boots":"perhaps","later":{"x":1}`)
 	g.Expect(err).NotTo(HaveOccurred())
