@@ -202,16 +202,16 @@ func TestBalancedIdle(t *testing.T) {
 	g := NewWithT(t)
 	s := newSite(t, func(s *site) {
 		s.Set(balancing())
-		s.limits.balancedIdle, s.limits.every = 300*time.Millisecond, 50*time.Millisecond
+		s.limits.balancedIdle, s.limits.every = 300*time.Millisecond, time.Hour
 	})
 	for _, vm := range vms().Leased() {
 		s.vm(netip.AddrPortFrom(vm, 31080).String(), stays)
 	}
 	c, got := balanced(t, s.serve(t.Context(), 31080), "127.0.0.2")
 	g.Expect(got).To(Equal("hello"))
+	g.Eventually(func() []Tunnel { s.check(); return s.tunnelsEnded() }).Should(ConsistOf(HaveField("End", Idle)))
 	_, err := c.Read(make([]byte, 1))
 	g.Expect(err).To(HaveOccurred())
-	g.Eventually(s.tunnelsEnded).Should(ConsistOf(HaveField("End", Idle)))
 	g.Expect(s.idleLimit(Target{Name: "nodes"})).To(Equal(24 * time.Hour))
 	g.Expect(NewServer(Options{}).idleLimit(Target{Name: loadBalancers})).To(Equal(time.Hour))
 }

@@ -258,7 +258,7 @@ func TestPlainPort(t *testing.T) {
 // TestEnds: how a tunnel ended is told.
 func TestEnds(t *testing.T) {
 	t.Parallel()
-	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.idle, s.limits.every = 5*time.Second, 10*time.Millisecond })
+	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.idle, s.limits.every = 3*time.Second, time.Hour })
 	s.vm("192.168.100.50:22", func(c *net.TCPConn) { _, _ = c.Read(make([]byte, 1)); _ = c.SetLinger(0) })
 	s.vm("192.168.100.50:10250", echo)
 	last := func() End {
@@ -282,7 +282,9 @@ func TestEnds(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		_, err = io.ReadFull(c, make([]byte, 1))
 		g.Expect(err).NotTo(HaveOccurred())
-		<-time.After(300 * time.Millisecond)
+		s.check()
+		<-time.After(200 * time.Millisecond)
 	}
-	g.Eventually(last).Should(Equal(Idle))
+	g.Expect(last()).To(Equal(CallerReset))
+	g.Eventually(func() End { s.check(); return last() }).Should(Equal(Idle))
 }

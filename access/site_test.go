@@ -71,6 +71,11 @@ func (s *site) serve(ctx context.Context, listen uint16) string {
 	return l.Addr().String()
 }
 
+// check ends tunnels as Run does from time to time.
+func (s *site) check() {
+	s.cut(func(t *tunnel) End { return t.over(s.limits.unanswered, s.idleLimit(t.Target)) })
+}
+
 // dial dials a VM. One that is not there is silent.
 func (s *site) dial(ctx context.Context, from netip.Addr, to netip.AddrPort) (*net.TCPConn, error) {
 	s.mu.Lock()

@@ -30,26 +30,28 @@ import (
 //
 //  1. An endpoint that is missing now keeps its last known good state, and one without
 //     the address of its load balancer keeps that address (lastgood.go).
-//  2. A network with VMs on it keeps its addresses (pinned.go), stays the same layer-2
+//  2. While a VM runs, former places of HyperShift's endpoints lead to where they are now (lastgood.go).
+//  3. A network with VMs on it keeps its addresses (pinned.go), stays the same layer-2
 //     network (pinned_nad.go), and stays primary if VMs boot from it (pinned_role.go).
-//  3. A load balancer whose address another host has is not used (load_balancer.go).
-//  4. Networks are decided. One with an Error is left out, or stays as it runs, if VMs boot
+//  4. A load balancer whose address another host has is not used (load_balancer.go).
+//  5. Networks are decided. One with an Error is left out, or stays as it runs, if VMs boot
 //     from another one, and the others are decided again without it (confined.go).
-//  5. On a network that another hosted cluster was on first, only own VMs get an address
+//  6. On a network that another hosted cluster was on first, only own VMs get an address
 //     (sharing.go).
-//  6. Each network's edges are placed on nodes (placement.go).
-//  7. They get the list of destinations that they never dial for VMs (finish.go).
-//  8. They get the names that pods of the management cluster may ask (pod_names.go).
-//  9. They get which connections to log (finish.go).
-//  10. They get where they serve metrics (finish.go).
-//  11. The management cluster reaches what the user opens, and also through the hosted
+//  7. Each network's edges are placed on nodes (placement.go).
+//  8. They get the list of destinations that they never dial for VMs (finish.go).
+//  9. They get the names that pods of the management cluster may ask (pod_names.go).
+//  10. They get which connections to log (finish.go).
+//  11. They get where they serve metrics (finish.go).
+//  12. The management cluster reaches what the user opens, and also through the hosted
 //     cluster's load balancers (package opened).
-//  12. A plan that a ConfigMap cannot hold is refused (finish.go).
+//  13. A plan that a ConfigMap cannot hold is refused (finish.go).
 //
 // It is total and has no other inputs: equal arguments, in any order, give equal
 // decisions. With its own plan as last, it returns the same plan. It changes no argument.
 func Derive(r network.Request, f network.Facts, last network.Plan, others []OtherCluster) Decision {
 	in, ofKept := keepLastKnownGood(served.Input{Request: r, Facts: f}, last)
+	in, ofMoved := keepFormerPlaces(in, last)
 	in, ofPinned := keepInUse(in, last)
 	in, ofTaken := leaveTakenLoadBalancers(in, others)
 	draft, ofNetworks, boots := decideNetworks(in, last, others)
@@ -65,7 +67,7 @@ func Derive(r network.Request, f network.Facts, last network.Plan, others []Othe
 	if !boots {
 		ofKept = unconfined(ofKept)
 	}
-	return Decision{draft: draft, Problems: slices.Concat(ofKept, ofPinned, ofTaken, ofNetworks, ofAccess, ofBalanced, ofSize)}
+	return Decision{draft: draft, Problems: slices.Concat(ofKept, ofMoved, ofPinned, ofTaken, ofNetworks, ofAccess, ofBalanced, ofSize)}
 }
 
 // decideWanted decides the networks of in that are not refused yet, and retains those in force

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cldmnky/oooi/derive/served"
@@ -35,6 +36,54 @@ func keepLastKnownGood(in served.Input, last network.Plan) (served.Input, proble
 	}
 	problems := slices.Concat(stale(out, last), staleLoadBalancers(in, last), notSelected(out, last))
 	return leadIngress(out, last), problems
+}
+
+// maxFormer is how many former places of its endpoints a cluster has. Each can be an address of every edge.
+const maxFormer = 16
+
+// keepFormerPlaces returns in with the places of last at which in no longer has HyperShift's endpoints: an address or a
+// name, and a port. While a VM runs, they lead to where the endpoint is now, because VMs store some of them for
+// life. Each is a hint. Those above maxFormer are left out, with a Warning.
+func keepFormerPlaces(in served.Input, last network.Plan) (served.Input, problem.Problems) {
+	out := in
+	out.Endpoints = slices.DeleteFunc(slices.Clone(in.Endpoints), func(e network.Endpoint) bool { return e.Former })
+	if len(in.InUse) == 0 {
+		return out, nil
+	}
+	former := slices.Clone(last.Endpoints)
+	slices.SortStableFunc(former, func(a, b network.Endpoint) int { return network.TrueFirst(a.Former, b.Former) })
+	var ps problem.Problems
+	present, kept := out.Endpoints, 0
+	for _, was := range former {
+		e, now, moved := formerOf(was, present)
+		switch {
+		case !moved:
+		case kept == maxFormer:
+			ps = append(ps, problem.New(problem.TooManyFormerPlaces, e.Subject(), problem.Args{"at": {e.Place()}, "most": {strconv.Itoa(maxFormer)}}))
+		default:
+			kept++
+			out.Endpoints = append(out.Endpoints, e)
+			ps = append(ps, problem.New(problem.EndpointMoved, e.Subject(), problem.Args{"former": {e.Place()}, "at": {now.Place()}}))
+		}
+	}
+	return out, ps
+}
+
+// formerOf returns the places of was, an endpoint of the plan in force, that the endpoint of this name in present has no
+// longer, with its present backend, and the present one. moved is false if there are none.
+func formerOf(was network.Endpoint, present []network.Endpoint) (former, now network.Endpoint, moved bool) {
+	i := slices.IndexFunc(present, func(e network.Endpoint) bool { return e.Name == was.Name && e.Origin == was.Origin })
+	if i < 0 || was.Origin != network.OriginHyperShift {
+		return network.Endpoint{}, network.Endpoint{}, false
+	}
+	now = present[i]
+	former = was
+	former.Former, former.Backend = true, now.Backend
+	if now.Port == was.Port {
+		former.Hosts = network.Without(network.Lowered(was.Hosts), func(h string) bool { return slices.Contains(network.Lowered(now.Hosts), h) })
+		former.Addresses = network.Without(was.Addresses, func(a netip.Addr) bool { return slices.Contains(now.Addresses, a) })
+	}
+	return former, now, len(former.Hosts)+len(former.Addresses) > 0
 }
 
 // keepsLoadBalancer returns the address that the load balancer of e has in last, if it has none now:

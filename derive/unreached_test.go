@@ -75,7 +75,7 @@ func TestAddressesThatVMsReach(t *testing.T) {
 	g := NewWithT(t)
 	in := isolated(network.Settings{NTPServers: addressesOf("192.168.100.1", "10.50.0.1"), DHCPRelays: addressesOf("192.168.100.1"), Records: []network.Record{
 		{Name: "registry.example.com", Addresses: addressesOf("10.50.0.2")}, {Name: "one.example.com", Addresses: addressesOf("172.31.0.1")},
-		{Name: "blocked.example.com", Addresses: addressesOf("0.0.0.0")}, {Name: "edge.example.com", Addresses: addressesOf("192.168.100.3")}}})
+		{Name: "blocked.example.com", Addresses: addressesOf("0.0.0.0")}, {Name: "host.example.com", Addresses: addressesOf("192.168.100.9")}}})
 	in.Networks = append(in.Networks, network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: "storage"},
 		NodePools: []string{"other", "workers"}, CIDR: netip.MustParsePrefix("10.50.0.0/24")})
 	in.InHostedCluster = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("172.31.0.0/16"), Required: true}}

@@ -29,6 +29,7 @@ func TestPanics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			up := newResolver(t, "192.0.2.1", false)
+			up.pause = make(chan struct{})
 			var inExchange, inFlight atomic.Bool
 			o, log := resolving(up.at), &programs.Output{}
 			o.Log = slog.New(slog.NewTextHandler(log, nil))
@@ -55,11 +56,11 @@ func TestPanics(t *testing.T) {
 			g.Expect(first).To(BeNumerically(">=", 1))
 			g.Expect(log.Count("panic while answering a query")).To(Equal(1))
 
-			up.delay.Store(int64(300 * time.Millisecond))
 			answered := make(chan *dns.Msg, 1)
 			go func() { answered <- exchange(t, at, transport, "www2.example.org.") }()
 			g.Eventually(func() int { return len(up.others()) }).Should(BeNumerically(">=", 1))
 			inFlight.Store(true)
+			close(up.pause)
 			g.Expect((<-answered).Rcode).To(Equal(dns.RcodeServerFailure))
 			inFlight.Store(false)
 			g.Expect(panics(t, h)).To(BeNumerically(">", first))

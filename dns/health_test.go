@@ -44,7 +44,7 @@ func TestLostRoutesKeepAnswers(t *testing.T) {
 	n.DNS.Views[0].Clients = dnsnames.Prefixes("127.0.0.0/8", "10.9.0.0/16")
 	h.Serve(n, up.at)
 	g.Expect(exchange(t, at, "udp", "www.example.org.").Answer).To(HaveLen(1), "another client network")
-	g.Expect(up.others()).To(HaveLen(1), "a server without a route is not asked")
+	g.Expect(up.others()).To(HaveEach("www.example.org."), "a server without a route is not asked")
 
 	up.silent.Store(false)
 	h.Serve(n)

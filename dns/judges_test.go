@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -78,7 +77,7 @@ func zoneFiles(t *testing.T, n network.Network) map[string]string {
 }
 
 // judge starts another server with these zones, and returns where it answers.
-func judge(t *testing.T, zones map[string]string, program func(dir string, port int, files map[string]string) (args, environment []string)) netip.AddrPort {
+func judge(t *testing.T, zones map[string]string, program func(dir string, at netip.AddrPort, files map[string]string) (args, environment []string)) netip.AddrPort {
 	t.Helper()
 	dir, files := t.TempDir(), map[string]string{}
 	for zone, text := range zones {
@@ -87,17 +86,14 @@ func judge(t *testing.T, zones map[string]string, program func(dir string, port 
 			t.Fatal(err)
 		}
 	}
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := l.Addr().(*net.TCPAddr).AddrPort()
-	_ = l.Close()
-	args, environment := program(dir, int(at.Port()), files)
+	// BIND listens at addresses that the device has.
+	at := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), ownAddress().Port())
+	args, environment := program(dir, at, files)
 	c := exec.CommandContext(context.WithoutCancel(t.Context()), args[0], args[1:]...)
 	c.Env = append(os.Environ(), environment...)
 	said := programs.Start(t, c)
 	NewWithT(t).Eventually(func() error {
+		// It asks again.
 		r, _, err := (&dns.Client{Timeout: time.Second}).Exchange(new(dns.Msg).SetQuestion("api.blue.example.com.", dns.TypeA), at.String())
 		if err == nil && len(r.Answer) != 1 {
 			err = errors.New(r.String())
@@ -110,8 +106,8 @@ func judge(t *testing.T, zones map[string]string, program func(dir string, port 
 func knot(t *testing.T, zones map[string]string) netip.AddrPort {
 	t.Helper()
 	program, libraries := programs.RequireUnpackedWith(t, []string{"libdnssec9", "libknot13", "libzscanner4", "liburcu8", "libedit2", "libxdp1", "libbpf1", "liblmdb0"}, "knot", "usr/sbin/knotd")
-	return judge(t, zones, func(dir string, port int, files map[string]string) (args, environment []string) {
-		text := fmt.Sprintf("server:\n  listen: 127.0.0.1@%d\n  rundir: %s\n  udp-workers: 1\n  tcp-workers: 1\n  background-workers: 1\ndatabase:\n  storage: %s\nlog:\n- target: stderr\n  any: warning\nzone:\n", port, dir, dir)
+	return judge(t, zones, func(dir string, at netip.AddrPort, files map[string]string) (args, environment []string) {
+		text := fmt.Sprintf("server:\n  listen: %s@%d\n  rundir: %s\n  udp-workers: 1\n  tcp-workers: 1\n  background-workers: 1\ndatabase:\n  storage: %s\nlog:\n- target: stderr\n  any: warning\nzone:\n", at.Addr(), at.Port(), dir, dir)
 		for zone, file := range files {
 			text += fmt.Sprintf("- domain: %s\n  file: %s\n", zone, file)
 		}
@@ -122,10 +118,10 @@ func knot(t *testing.T, zones map[string]string) netip.AddrPort {
 func bind(t *testing.T, zones map[string]string) netip.AddrPort {
 	t.Helper()
 	program, libraries := programs.RequireUnpackedWith(t, []string{"bind9-libs"}, "bind9", "usr/sbin/named")
-	return judge(t, zones, func(dir string, port int, files map[string]string) (args, environment []string) {
-		text := fmt.Sprintf(`controls {}; options { directory "%s"; listen-on port %d { 127.0.0.1; }; listen-on-v6 { none; }; pid-file none; session-keyfile none; lock-file none;
+	return judge(t, zones, func(dir string, at netip.AddrPort, files map[string]string) (args, environment []string) {
+		text := fmt.Sprintf(`controls {}; options { directory "%s"; listen-on port %d { %s; }; listen-on-v6 { none; }; pid-file none; session-keyfile none; lock-file none;
 recursion no; minimal-responses yes; minimal-any yes; empty-zones-enable no; dnssec-validation no; answer-cookie no; edns-udp-size 1232; max-udp-size 1232; notify no; };
-`, dir, port)
+`, dir, at.Port(), at.Addr())
 		for zone, file := range files {
 			text += fmt.Sprintf("zone \"%s\" { type primary; file \"%s\"; check-integrity no; };\n", zone, file)
 		}

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -34,17 +36,27 @@ func local(mode network.UpstreamMode) network.Network {
 	return n
 }
 
+// ports counts those that ownAddress returned.
+var ports atomic.Uint32
+
+// ownAddress is on the loopback device, free by UDP and TCP, and stays free: no other process has the address, and the kernel
+// chooses higher ports.
+func ownAddress() netip.AddrPort {
+	pid := os.Getpid()
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, byte(64 + pid>>16), byte(pid >> 8), byte(pid)}), uint16(20_000+(uint32(pid)+ports.Add(1))%10_000))
+}
+
 // served runs a server on the loopback device until the test ends, and returns
 // its handler and where it listens, by UDP and TCP.
 func served(t testing.TB, n network.Network, o Options) (*Handler, netip.AddrPort) {
 	t.Helper()
 	var lc net.ListenConfig
 	ctx, cancel := context.WithCancel(context.Background())
-	l, err := lc.Listen(ctx, "tcp4", "127.0.0.1:0")
+	at := ownAddress()
+	l, err := lc.Listen(ctx, "tcp4", at.String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := l.Addr().(*net.TCPAddr).AddrPort()
 	var p []*net.UDPConn
 	lc.Control = func(_, _ string, c syscall.RawConn) error {
 		var set error
@@ -75,7 +87,7 @@ func served(t testing.TB, n network.Network, o Options) (*Handler, netip.AddrPor
 // fail without it: it is in every distribution.
 func dig(t *testing.T, at netip.AddrPort, args ...string) string {
 	t.Helper()
-	args = append([]string{"@" + at.Addr().String(), "-p", port(at), "+tries=1", "+time=5"}, args...)
+	args = append([]string{"@" + at.Addr().String(), "-p", port(at), "+tries=1", fmt.Sprintf("+time=%.f", longest.Seconds())}, args...)
 	out, err := exec.Command("dig", args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("dig %s: %v\n%s", strings.Join(args, " "), err, out)

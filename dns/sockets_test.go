@@ -130,7 +130,7 @@ func TestKernelChoosesTheGroup(t *testing.T) {
 		received := map[int]int{}
 		g.Eventually(func() int {
 			for n, c := range shared.Conns {
-				_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
+				_ = c.SetReadDeadline(time.Now().Add(time.Millisecond)) // It reads again.
 				for b := make([]byte, 10); ; received[n/socketsPerGroup]++ {
 					if _, err := c.Read(b); err != nil {
 						break

@@ -51,15 +51,16 @@ type resolver struct {
 
 func newResolver(t testing.TB, address string, cut bool) *resolver {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	at := ownAddress()
+	l, err := net.Listen("tcp4", at.String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := net.ListenPacket("udp4", l.Addr().String())
+	p, err := net.ListenPacket("udp4", at.String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &resolver{at: l.Addr().(*net.TCPAddr).AddrPort(), address: net.ParseIP(address), cut: cut}
+	r := &resolver{at: at, address: net.ParseIP(address), cut: cut}
 	for _, s := range []*dns.Server{{PacketConn: p, Handler: r}, {Listener: l, Handler: r}} {
 		go s.ActivateAndServe()
 	}
@@ -110,23 +111,27 @@ func resolving(servers ...netip.AddrPort) Options {
 func TestUpstreamIsAskedForTheRest(t *testing.T) {
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", false)
-	_, at := served(t, local(network.UpstreamManagement), resolving(up.at))
+	h, at := served(t, local(network.UpstreamManagement), resolving(up.at))
 	got := dig(t, at, "+ednsopt=65001:0102", "+norecurse", "+bufsize=4096", "WWW.example.org", "A")
 	g.Expect(got).To(And(ContainSubstring("status: NOERROR"), ContainSubstring("flags: qr ra;"),
 		ContainSubstring("WWW.example.org. 60 IN A 192.0.2.1"), ContainSubstring("udp: 1232")))
-	g.Expect(up.questions()).To(HaveLen(1))
 	asked := up.questions()[0]
 	g.Expect(asked.RecursionDesired).To(BeTrue())
 	g.Expect(asked.IsEdns0().Option).To(BeEmpty(), "options go no further than to us")
 	g.Expect(asked.IsEdns0().UDPSize()).To(BeEquivalentTo(1232))
 
 	g.Expect(dig(t, at, "www.example.org", "A")).To(ContainSubstring("IN A 192.0.2.1"))
-	g.Expect(up.questions()).To(HaveLen(1), "the second answer is the cache's")
+	g.Eventually(answeredBy(t, h)).Should(Equal("by=cache rcode=NOERROR view=vms 1\nby=upstream rcode=NOERROR view=vms 1"))
 	g.Expect(dig(t, at, "api.blue.example.com", "A")).To(And(ContainSubstring("flags: qr aa rd ra;"), ContainSubstring("192.168.100.3")))
 	g.Expect(dig(t, at, "nothing.blue.example.com", "A")).To(ContainSubstring("status: NXDOMAIN"))
 	g.Expect(dig(t, at, "-x", "192.168.100.77")).To(ContainSubstring("status: NXDOMAIN"))
 	g.Expect(dig(t, at, "example.org", "AXFR")).To(ContainSubstring("Transfer failed"))
-	g.Expect(up.questions()).To(HaveLen(1), "what is ours is asked of nobody")
+	g.Expect(up.others()).To(HaveEach("www.example.org."), "what is ours is asked of nobody")
+}
+
+// answeredBy counts the answers by their source. A question that a slow resolver gets twice has one answer.
+func answeredBy(t *testing.T, h *Handler) func() string {
+	return func() string { return counted(t, h.metrics.Counter(metrics.DNSQuestions)) }
 }
 
 func TestResolverOfThePod(t *testing.T) {
@@ -156,11 +161,12 @@ func TestCachesArePerView(t *testing.T) {
 			}
 		}
 	}
+	const each = "by=cache rcode=NOERROR view=one %[1]d\nby=cache rcode=NOERROR view=two %[1]d\nby=upstream rcode=NOERROR view=one %[2]d\nby=upstream rcode=NOERROR view=two %[2]d"
 	askAll()
-	g.Expect(up.questions()).To(HaveLen(2))
+	g.Eventually(answeredBy(t, h)).Should(Equal(fmt.Sprintf(each, 1, 1)))
 	h.Serve(n)
 	askAll()
-	g.Expect(up.questions()).To(HaveLen(2), "an equal plan keeps each view its own cache")
+	g.Eventually(answeredBy(t, h)).Should(Equal(fmt.Sprintf(each, 3, 1)), "an equal plan keeps each view its own cache")
 	swapped := local(network.UpstreamManagement)
 	swapped.DNS.Views = []network.View{
 		{Name: "one", Clients: dnsnames.Prefixes("127.0.0.2/32")},
@@ -168,7 +174,7 @@ func TestCachesArePerView(t *testing.T) {
 	}
 	h.Serve(swapped)
 	askAll()
-	g.Expect(up.questions()).To(HaveLen(4), "clients that came from another view get a new one")
+	g.Eventually(answeredBy(t, h)).Should(Equal(fmt.Sprintf(each, 4, 2)), "clients that came from another view get a new one")
 }
 
 // TestCacheOutlivesPlans that ask the same servers, and no others.
@@ -181,7 +187,7 @@ func TestCacheOutlivesPlans(t *testing.T) {
 	n.DNS.Views[0].Records = nil
 	h.Serve(n)
 	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("IN A 192.0.2.1"))
-	g.Expect(up.questions()).To(HaveLen(1))
+	g.Eventually(answeredBy(t, h)).Should(Equal("by=cache rcode=NOERROR view=vms 1\nby=upstream rcode=NOERROR view=vms 1"))
 	h.options.Resolver = resolving(other.at).Resolver
 	h.Serve(local(network.UpstreamManagement))
 	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("IN A 192.0.2.2"))
@@ -201,9 +207,9 @@ func TestSilentServer(t *testing.T) {
 	for i := range 3 {
 		g.Expect(dig(t, at, fmt.Sprintf("www%d.example.org", i))).To(ContainSubstring("IN A 192.0.2.1"))
 	}
-	g.Expect(counted(t, h.metrics.Counter(metrics.DNSUpstreamQuestions))).To(ContainSubstring("outcome=NOERROR server=%s 3", up.at))
+	g.Expect(counted(t, h.metrics.Counter(metrics.DNSUpstreamQuestions))).To(MatchRegexp("outcome=NOERROR server=%s [3-9]", up.at))
 	g.Eventually(func() float64 { return gauge(t, h.metrics.Gauge(metrics.DNSUpstreamUp), dead.String()) }).Should(BeZero())
-	g.Expect(gauge(t, h.metrics.Gauge(metrics.DNSUpstreamUp), up.at.String())).To(BeEquivalentTo(1))
+	g.Eventually(func() float64 { return gauge(t, h.metrics.Gauge(metrics.DNSUpstreamUp), up.at.String()) }).Should(BeEquivalentTo(1))
 }
 
 // TestServersThatRefuse: a server that will not answer gives way to one that
@@ -223,12 +229,9 @@ func TestServersThatRefuse(t *testing.T) {
 
 func TestNoServerAnswers(t *testing.T) {
 	g := NewWithT(t)
-	closed, err := net.ListenPacket("udp4", "127.0.0.1:0")
-	g.Expect(err).NotTo(HaveOccurred())
-	closed.Close()
-	h, at := served(t, local(network.UpstreamManagement), resolving(closed.LocalAddr().(*net.UDPAddr).AddrPort()))
+	h, at := served(t, local(network.UpstreamManagement), resolving(ownAddress()))
 	g.Expect(dig(t, at, "www.example.org")).To(And(ContainSubstring("status: SERVFAIL"), ContainSubstring("flags: qr rd ra;")))
-	g.Eventually(func() string { return counted(t, h.metrics.Counter(metrics.DNSQuestions)) }).Should(Equal("by=upstream rcode=SERVFAIL view=vms 1"))
+	g.Eventually(answeredBy(t, h)).Should(Equal("by=upstream rcode=SERVFAIL view=vms 1"))
 }
 
 func TestLongUpstreamAnswersComeByTCP(t *testing.T) {
@@ -236,9 +239,7 @@ func TestLongUpstreamAnswersComeByTCP(t *testing.T) {
 	up := newResolver(t, "192.0.2.1", true)
 	_, at := served(t, local(network.UpstreamManagement), resolving(up.at))
 	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("IN A 192.0.2.1"))
-	for _, q := range up.questions() {
-		g.Expect(q.Question[0].Name).To(Equal("www.example.org."))
-	}
+	g.Expect(up.others()).To(HaveEach("www.example.org."))
 }
 
 // TestForgedAnswers: an answer to another question is none.

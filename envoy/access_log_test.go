@@ -119,14 +119,19 @@ func TestAccessLogLevelCutsNothing(t *testing.T) {
 	stays := dial()
 	updates := w.counter(t, "listener_manager.lds.update_success")
 	end := func(u *tunnel) { _ = u.conn.Close() }
+	allEnded := func() { // Before the level changes.
+		g.Eventually(w.count, patient).WithArguments(t, "listener."+onVLAN+"_443.downstream_cx_active").Should(Equal(1))
+	}
 	end(dial())
 	refused()
+	allEnded()
 
 	w.logs(t, network.AccessLogFailures, pods())
 	g.Expect(stays.works()).To(Succeed())
 	end(dial())
 	refused()
 	g.Eventually(l.seen, patient).ShouldNot(BeEmpty())
+	allEnded()
 	w.logs(t, network.AccessLogAll, pods())
 	g.Expect(stays.works()).To(Succeed())
 	end(stays)
@@ -233,7 +238,7 @@ func (w *world) hello(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patient))
 	if _, err := c.Write(append([]byte{22, 3, 1}, u16(handshake)...)); err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -21,7 +23,7 @@ import (
 )
 
 // TestAnAPIServerLogsNoCheck: a real API server is healthy, and logs nothing about the checks. It logs as much as
-// HyperShift's.
+// HyperShift's. A check that Envoy gives up ends in the middle of its handshake, and the API server may report that.
 func TestAnAPIServerLogsNoCheck(t *testing.T) {
 	g := NewWithT(t)
 	var log programs.Output
@@ -35,62 +37,61 @@ func TestAnAPIServerLogsNoCheck(t *testing.T) {
 
 	w := newWorld(t)
 	at := netip.MustParseAddrPort("10.128.0.14:6443")
-	checks := w.carry(t, w.pods, at, u.Host)
+	w.carry(t, w.pods, at, u.Host)
 	behind := pods()
-	behind[api.Name] = []netip.AddrPort{at, pods()[oauth.Name][0]}
+	behind[api.Name] = []netip.AddrPort{at}
 	client, err := rest.HTTPClientFor(env.Config)
 	g.Expect(err).NotTo(HaveOccurred())
-	errors := func() string { return handshakeErrors(g, client, u.JoinPath("metrics").String()) }
+	errors := func() int { return handshakeErrors(g, client, u.JoinPath("metrics").String()) }
 	c, err := net.Dial("tcp4", u.Host)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(c.Close()).To(Succeed())
-	g.Eventually(errors, patient).ShouldNot(BeEmpty(), "a TCP check is counted")
+	g.Eventually(errors, patient).ShouldNot(BeZero(), "a TCP check is counted")
 	counted := errors()
 	before := len(log.String())
 	w.serves(t, blue(), behind)
-	healthy := func() string { return w.counter(t, "cluster.kube-apiserver_6443.membership_healthy") }
-	g.Eventually(healthy, patient).Should(Equal("1"), "one is an API server, the other is none")
-	g.Eventually(checks, patient).Should(BeNumerically(">", 10))
-	g.Expect(healthy()).To(Equal("1"))
-	g.Expect(errors()).To(Equal(counted))
-	for line := range strings.Lines(log.String()[before:]) {
-		g.Expect(line).NotTo(Or(ContainSubstring("TLS"), ContainSubstring("handshake"), ContainSubstring("EOF"), ContainSubstring("readyz")))
-	}
+	checks := func(outcome string) int { return w.count(t, "cluster.kube-apiserver_6443.health_check."+outcome) }
+	g.Eventually(checks, patient).WithArguments("success").Should(BeNumerically(">", 10))
+	g.Eventually(w.counter, patient).WithArguments(t, "cluster.kube-apiserver_6443.membership_healthy").Should(Equal("1"))
+	counted, logged := errors()-counted, strings.SplitAfter(log.String()[before:], "\n")
+	logged = slices.DeleteFunc(logged, func(line string) bool { return !aboutChecks.MatchString(line) })
+	givenUp := checks("network_failure") // Counted before the API server learns of it.
+	g.Expect(counted).To(BeNumerically("<=", givenUp))
+	g.Expect(len(logged)).To(BeNumerically("<=", givenUp), "%q", logged)
 }
 
-// handshakeErrors is the line of the API server's metric, empty if there was no error.
-func handshakeErrors(g *WithT, client *http.Client, at string) string {
+// aboutChecks are the lines that an API server may log about a check.
+var aboutChecks = regexp.MustCompile("TLS|handshake|EOF|readyz")
+
+// handshakeErrors is how many TLS handshakes failed, by the API server's metric.
+func handshakeErrors(g *WithT, client *http.Client, at string) (count int) {
 	answer, err := client.Get(at)
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = answer.Body.Close() }()
 	lines := bufio.NewScanner(answer.Body)
 	for lines.Scan() {
-		if strings.HasPrefix(lines.Text(), "apiserver_tls_handshake_errors_total ") {
-			return strings.TrimSuffix(lines.Text(), "apiserver_tls_handshake_errors_total 0")
+		if n, ok := strings.CutPrefix(lines.Text(), "apiserver_tls_handshake_errors_total "); ok {
+			count, err = strconv.Atoi(n)
+			g.Expect(err).NotTo(HaveOccurred())
 		}
 	}
-	return ""
+	return count
 }
 
-// carry accepts connections in n, and carries them to an address of this process's own namespace. Count is how many.
-func (w *world) carry(t *testing.T, n *netns.Namespace, at netip.AddrPort, to string) (count func() int) {
+// carry accepts connections in n, and carries them to an address of this process's own namespace.
+func (w *world) carry(t *testing.T, n *netns.Namespace, at netip.AddrPort, to string) {
 	t.Helper()
 	var l net.Listener
 	var err error
 	n.Do(t, func() { l, err = net.Listen("tcp4", at.String()) })
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { _ = l.Close() })
-	var mu sync.Mutex
-	carried := 0
 	go func() {
 		for {
 			in, err := l.Accept()
 			if err != nil {
 				return
 			}
-			mu.Lock()
-			carried++
-			mu.Unlock()
 			out, err := net.Dial("tcp4", to)
 			if err != nil {
 				_ = in.Close()
@@ -100,5 +101,4 @@ func (w *world) carry(t *testing.T, n *netns.Namespace, at netip.AddrPort, to st
 			go func() { _, _ = io.Copy(in, out); _ = in.Close() }()
 		}
 	}()
-	return func() int { mu.Lock(); defer mu.Unlock(); return carried }
 }

@@ -25,11 +25,7 @@ func TestABurst(t *testing.T) {
 	w.alive(t, other)
 	g.Eventually(func() string { return w.runtime(t, askedKey) }, patient).Should(Equal(sample(w)))
 	all := open(t, w.machine, onVLAN+":6443", 3_000)
-	active := func() int {
-		n, err := strconv.Atoi(w.counter(t, "listener."+onVLAN+"_6443.downstream_cx_active"))
-		g.Expect(err).NotTo(HaveOccurred())
-		return n
-	}
+	active := func() int { return w.count(t, "listener."+onVLAN+"_6443.downstream_cx_active") }
 	share := int(w.limits.Share(true))
 	g.Eventually(func() string { return w.runtime(t, askedKey) }, patient).Should(Equal("100"))
 	w.alive(t, other)
@@ -70,11 +66,7 @@ func TestABurstWithTraffic(t *testing.T) {
 	more(share * 6 / 10)
 	g.Eventually(func() string { return w.runtime(t, askedKey) }, patient).Should(Equal("100"))
 	more(share * 2)
-	active := func() int {
-		n, err := strconv.Atoi(w.counter(t, "listener."+onVLAN+"_9000.downstream_cx_active"))
-		g.Expect(err).NotTo(HaveOccurred())
-		return n
-	}
+	active := func() int { return w.count(t, "listener."+onVLAN+"_9000.downstream_cx_active") }
 	above := func() int { return active() - w.unanswered(t) - share }
 	w.decided(t, "9000")
 	g.Eventually(above, patient).Should(BeNumerically("<=", 0))
@@ -102,9 +94,7 @@ func (w *world) decided(t *testing.T, port string) {
 // machine there are some.
 func (w *world) unanswered(t *testing.T) int {
 	t.Helper()
-	n, err := strconv.Atoi(w.counter(t, "ratelimit."+gateCluster+".failure_mode_allowed"))
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return n
+	return w.count(t, "ratelimit."+gateCluster+".failure_mode_allowed")
 }
 
 // sample is the percentage of connections that Envoy asks about while no source is near its share.

@@ -113,8 +113,8 @@ func TestPlanChangesKeepConnections(t *testing.T) {
 
 	w.serves(t, blue(), pods())
 	allStay("all of it is taken back")
-	_, err = w.dial(t, onVLAN+":8132", "")
-	g.Expect(err).To(MatchError(ContainSubstring("refused")))
+	g.Eventually(func() error { _, err := w.dial(t, onVLAN+":8132", ""); return err }, patient).
+		Should(MatchError(ContainSubstring("refused")), "all workers have closed it")
 	_, err = w.dial(t, onVLAN+":443", "login.blue.example.com")
 	g.Expect(err).To(HaveOccurred())
 

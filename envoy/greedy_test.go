@@ -59,7 +59,7 @@ func open(t *testing.T, n *netns.Namespace, at string, count int) []net.Conn {
 // openFrom is open with an address of n. Empty: the kernel chooses.
 func openFrom(t *testing.T, n *netns.Namespace, source, at string, count int) (all []net.Conn) {
 	t.Helper()
-	d := net.Dialer{Timeout: time.Second}
+	d := net.Dialer{Timeout: time.Second} // The kernel may drop it.
 	if source != "" {
 		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(source)}
 	}
@@ -158,9 +158,7 @@ func TestAShareForEachVM(t *testing.T) {
 	other := netns.New(t)
 	w.vlan.Attach(t, other, "eth0", "", "192.168.100.30/24")
 	active := func(at string) int {
-		n, err := strconv.Atoi(w.counter(t, "listener."+strings.ReplaceAll(at, ":", "_")+".downstream_cx_active"))
-		g.Expect(err).NotTo(HaveOccurred())
-		return n
+		return w.count(t, "listener."+strings.ReplaceAll(at, ":", "_")+".downstream_cx_active")
 	}
 	var all []net.Conn
 	refused := func() int { return int(denied(w.gate)) }
@@ -251,8 +249,11 @@ func (w *world) beyond(t *testing.T, all, each int) (out []net.Conn) {
 	for i := 0; len(out) < all; i++ {
 		host := netip.AddrFrom4([4]byte{198, 18, byte(i / 250), byte(1 + i%250)}).String()
 		hosts.Address(t, "eth0", host+"/32")
-		opened := openFrom(t, hosts, host, onVLAN+":6443", each)
-		NewWithT(t).Expect(opened).To(HaveLen(each))
+		var opened []net.Conn
+		NewWithT(t).Eventually(func() int {
+			opened = append(opened, openFrom(t, hosts, host, onVLAN+":6443", each-len(opened))...)
+			return len(opened)
+		}, patient).Should(Equal(each))
 		out = append(out, opened...)
 	}
 	return out

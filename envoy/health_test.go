@@ -118,20 +118,27 @@ func TestADarkEndpoint(t *testing.T) {
 			if c.backend == oauth.Name {
 				w.serves(t, blue(), behind)
 			}
-			g.Expect(w.asks(t, 20, onVLAN+":"+c.port, c.serverName)).To(BeZero(), "before")
-			g.Expect(dark.served.Load()).NotTo(BeZero())
+			g.Eventually(func() int32 {
+				g.Expect(w.asks(t, 2, onVLAN+":"+c.port, c.serverName)).To(BeZero(), "before")
+				return dark.served.Load()
+			}, patient).ShouldNot(BeZero())
 
 			pass := w.management.DropTo(t, dark.Namespace, "eth0", syns)
 			began := time.Now()
 			t.Logf("in the first 3 s, of 120 connections %d failed", w.asks(t, 120, onVLAN+":"+c.port, c.serverName))
-			g.Eventually(func() (admin.BackendHealth, error) { return w.health(t, c.backend) }, max(time.Second, known-time.Since(began)), "20ms").
-				Should(Equal(admin.BackendHealth{Endpoints: 2, Healthy: 1}))
+			g.Eventually(func() (admin.BackendHealth, error) {
+				w.asks(t, 1, onVLAN+":"+c.port, c.serverName)
+				if w.healthy(t, c.backend, dark.at) {
+					return admin.BackendHealth{}, nil
+				}
+				return w.health(t, c.backend)
+			}, max(time.Second, known-time.Since(began)), "20ms").Should(Equal(admin.BackendHealth{Endpoints: 2, Healthy: 1}))
 			const batch = 20
 			for range connections / batch {
-				avoided, tried := w.avoided(t, c.backend), w.tried(t, c.backend, dark.at)
+				allowed, tried := w.mayTry(t, c.backend), w.tried(t, c.backend, dark.at)
 				g.Expect(w.asks(t, batch, onVLAN+":"+c.port, c.serverName)).To(BeZero(), "failed")
 				after := w.tried(t, c.backend, dark.at)
-				if w.avoided(t, c.backend) == avoided { // Otherwise its time was over, and a connection was to find out.
+				if w.mayTry(t, c.backend) == allowed {
 					g.Expect(after).To(Equal(tried), "no connection waits for an endpoint that is known to be dark")
 				}
 			}
@@ -145,25 +152,38 @@ func TestADarkEndpoint(t *testing.T) {
 	}
 }
 
-// avoided is how often Envoy began to avoid endpoints of a backend, and how many it avoids now. Those of the API server are
-// checked, so none has to find out.
-func (w *world) avoided(t *testing.T, backend string) (counts [2]string) {
+// mayTry changes when Envoy may dial an endpoint of a backend that it knows to be bad: its time to be avoided is over, or no other
+// endpoint is healthy. The latter happens to API servers whose checks are late.
+func (w *world) mayTry(t *testing.T, backend string) (counts [3]string) {
 	t.Helper()
-	if backend == api.Name {
-		return counts
+	stats := "cluster." + strings.ReplaceAll(resources.ClusterName(network.Backend{Name: backend}), ":", "_") + "."
+	counts[0] = w.counter(t, stats+"lb_healthy_panic")
+	if backend != api.Name { // The endpoints of the API server are checked, so no connection has to find out.
+		counts[1], counts[2] = w.counter(t, stats+"outlier_detection.ejections_enforced_total"), w.counter(t, stats+"outlier_detection.ejections_active")
 	}
-	stats := "cluster." + strings.ReplaceAll(resources.ClusterName(network.Backend{Name: backend}), ":", "_") + ".outlier_detection."
-	return [2]string{w.counter(t, stats+"ejections_enforced_total"), w.counter(t, stats+"ejections_active")}
+	return counts
 }
 
 // tried is how many connections Envoy opened to an endpoint for VMs. Its own checks do not count.
 func (w *world) tried(t *testing.T, backend string, at netip.AddrPort) string {
 	t.Helper()
+	return w.knows(t, backend, at, "cx_total")
+}
+
+// healthy is whether Envoy dials an endpoint.
+func (w *world) healthy(t *testing.T, backend string, at netip.AddrPort) bool {
+	t.Helper()
+	return w.knows(t, backend, at, "health_flags") == "healthy"
+}
+
+// knows is one of the values that Envoy has of an endpoint.
+func (w *world) knows(t *testing.T, backend string, at netip.AddrPort, name string) string {
+	t.Helper()
 	b := w.get(t, "/clusters")
-	prefix := fmt.Sprintf("%s::%s::cx_total::", resources.ClusterName(network.Backend{Name: backend}), at)
+	prefix := fmt.Sprintf("%s::%s::%s::", resources.ClusterName(network.Backend{Name: backend}), at, name)
 	for line := range strings.Lines(string(b)) {
-		if n, ok := strings.CutPrefix(strings.TrimSpace(line), prefix); ok {
-			return n
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), prefix); ok {
+			return value
 		}
 	}
 	t.Fatalf("Envoy has no endpoint %s:\n%s", prefix, b)
@@ -182,30 +202,40 @@ func (w *world) health(t *testing.T, backend string) (admin.BackendHealth, error
 func TestReadiness(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
-	first, second := w.endpoint(t, 21), w.endpoint(t, 22)
+	all := []*endpoint{w.endpoint(t, 21), w.endpoint(t, 22)}
 	behind := pods()
-	behind[api.Name] = []netip.AddrPort{first.at, second.at}
+	behind[api.Name] = []netip.AddrPort{all[0].at, all[1].at}
 	w.serves(t, blue(), behind)
 	for _, c := range []struct {
-		first, second int32
-		healthy       int
-		used          []bool
+		readyz        []int32
+		healthy, used []bool
 	}{
-		{200, 200, 2, []bool{true, true}},
-		{500, 200, 1, []bool{false, true}},
-		{500, 500, 0, []bool{true, true}},
-		{500, 503, 0, []bool{true, true}},
-		{403, 500, 1, []bool{true, false}},
-		{403, 401, 2, []bool{true, true}},
+		{[]int32{200, 200}, []bool{true, true}, []bool{true, true}},
+		{[]int32{500, 200}, []bool{false, true}, []bool{false, true}},
+		{[]int32{500, 500}, []bool{false, false}, []bool{true, true}},
+		{[]int32{500, 503}, []bool{false, false}, []bool{true, true}},
+		{[]int32{403, 500}, []bool{true, false}, []bool{true, false}},
+		{[]int32{403, 401}, []bool{true, true}, []bool{true, true}},
 	} {
-		first.readyz.Store(c.first)
-		second.readyz.Store(c.second)
-		g.Eventually(func() (admin.BackendHealth, error) { return w.health(t, api.Name) }, patient, "20ms").
-			Should(Equal(admin.BackendHealth{Endpoints: 2, Healthy: c.healthy}), "%d and %d", c.first, c.second)
-		first.served.Store(0)
-		second.served.Store(0)
-		g.Expect(w.asks(t, 8, onVLAN+":6443", "")).To(BeZero(), "%d and %d", c.first, c.second)
-		g.Expect([]bool{first.served.Load() > 0, second.served.Load() > 0}).To(Equal(c.used), "%d and %d", c.first, c.second)
+		for i, e := range all {
+			e.readyz.Store(c.readyz[i])
+		}
+		g.Eventually(func() []bool { return []bool{w.healthy(t, api.Name, all[0].at), w.healthy(t, api.Name, all[1].at)} }, patient, "20ms").
+			Should(Equal(c.healthy), "%v", c.readyz)
+		g.Eventually(func() []bool {
+			allowed, used := w.mayTry(t, api.Name), make([]bool, len(all))
+			for _, e := range all {
+				e.served.Store(0)
+			}
+			g.Expect(w.asks(t, 8, onVLAN+":6443", "")).To(BeZero(), "%v", c.readyz)
+			for i, e := range all {
+				used[i] = e.served.Load() > 0
+			}
+			if w.mayTry(t, api.Name) == allowed {
+				g.Expect(used[0] && !c.used[0] || used[1] && !c.used[1]).To(BeFalse(), "%v: %v", c.readyz, used)
+			}
+			return used
+		}, patient).Should(Equal(c.used), "%v", c.readyz)
 	}
 }
 

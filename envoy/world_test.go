@@ -201,8 +201,12 @@ func (w *world) startEnvoy(t *testing.T, program, drain string) {
 	var said bytes.Buffer
 	w.edge.Sysctl(t, "net/ipv4/ip_unprivileged_port_start", "0")
 	arguments := resources.Arguments(w.dirs, "test", w.limits)
-	const kept = `{"suffix":".membership_healthy"}` // What edges count, and for tests how often endpoints are avoided.
-	arguments[1] = strings.Replace(arguments[1], kept, kept+`,{"suffix":".ejections_enforced_total"},{"suffix":".ejections_active"}`, 1)
+	const kept = `{"suffix":".membership_healthy"}` // What edges count. The others are for tests.
+	more := kept
+	for _, suffix := range []string{"ejections_enforced_total", "ejections_active", "lb_healthy_panic", "health_check.success", "health_check.network_failure"} {
+		more += `,{"suffix":".` + suffix + `"}`
+	}
+	arguments[1] = strings.Replace(arguments[1], kept, more, 1)
 	arguments[slices.Index(arguments, "--drain-time-s")+1] = drain
 	program, args := unprivileged(program, arguments...)
 	if w.files > 0 {
@@ -370,29 +374,4 @@ func (u *tunnel) works() error {
 	}
 	_, err := u.lines.ReadString('\n')
 	return err
-}
-
-// get is what Envoy's admin interface answers.
-func (w *world) get(t *testing.T, path string) []byte {
-	t.Helper()
-	g := NewWithT(t)
-	answer, err := w.admin.HTTP.Get("http://envoy" + path)
-	g.Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = answer.Body.Close() }()
-	b, err := io.ReadAll(answer.Body)
-	g.Expect(err).NotTo(HaveOccurred())
-	return b
-}
-
-// counter is one of Envoy's.
-func (w *world) counter(t *testing.T, name string) string {
-	t.Helper()
-	b := w.get(t, "/stats")
-	for line := range strings.Lines(string(b)) {
-		if n, v, _ := strings.Cut(strings.TrimSpace(line), ": "); n == name {
-			return v
-		}
-	}
-	t.Fatalf("Envoy has no counter %s:\n%s", name, b)
-	return ""
 }

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cldmnky/oooi/network"
 )
@@ -24,7 +23,7 @@ func NetworkChanged(was, will network.Network) []string {
 	var out []string
 	if changes := changedAddresses(was, will); len(changes) > 0 {
 		out = append(out, fmt.Sprintf("Network %s changes: %s. Connections through its edges are closed. VMs receive the new addresses when they renew their lease, within %s.",
-			will.Attachment, strings.Join(changes, ", "), plain(time.Duration(was.DHCP.LeaseTime)/2)))
+			will.Attachment, strings.Join(changes, ", "), was.DHCP.LeaseTime/2))
 	}
 	if closed := closedListeners(was, will); len(closed) > 0 {
 		out = append(out, fmt.Sprintf("Network %s no longer answers at %s. Connections to there are closed.", will.Attachment, strings.Join(closed, ", ")))
@@ -75,16 +74,4 @@ func closedListeners(was, will network.Network) []string {
 
 func sameSocket(a, b network.Listener) bool {
 	return netip.AddrPortFrom(a.Address, a.Port) == netip.AddrPortFrom(b.Address, b.Port)
-}
-
-// plain is d without the zeros that Go writes ("1h" for 1h0m0s).
-func plain(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -70,7 +69,8 @@ func headline(p Preview, problems problem.Problems) string {
 		networks = p.Plan.Networks
 	}
 	pods := len(networks) > 0 && !boots(networks)
-	may := cmp.Or(withoutNode(networks, problems), outlook(networks, problems))
+	may, _ := outlook(networks, problems)
+	may = cmp.Or(withoutNode(networks, problems), may)
 	if problems.Has(problem.Removing) {
 		return "is being deleted, so nothing is applied."
 	}
@@ -108,7 +108,7 @@ func whileWaiting(created, pods bool, may string, waiting []part) string {
 		return may + ", even when the items marked Waiting exist."
 	case pods:
 		return "VMs boot from the pod network. " + notServed(waiting, " yet")
-	case waiting[0].need == needNone:
+	case waiting[0].need >= needToJoin:
 		return "nodes will become Ready. " + notServed(waiting, " yet")
 	}
 	return "nodes will become Ready when the items marked Waiting exist."
@@ -196,7 +196,7 @@ func (v view) gets() []row {
 	for _, r := range d.Reservations {
 		rows = append(rows, row{"", fmt.Sprintf("%s reserved for %s", r.Address, r.MAC)})
 	}
-	rows = append(rows, row{"lease time", plain(time.Duration(d.LeaseTime)) + v.from(network.KeyLeaseTime)}, row{"unknown clients", v.unknownClients()})
+	rows = append(rows, row{"lease time", d.LeaseTime.String() + v.from(network.KeyLeaseTime)}, row{"unknown clients", v.unknownClients()})
 	if d.Router.IsValid() {
 		router := d.Router.String() + ", the next-hop VIP: the network is isolated (default)"
 		if d.Router != v.n.NextHopVIP {
@@ -297,7 +297,7 @@ func (v view) runs() []row {
 		deployments = "one Deployment each"
 	}
 	rows := []row{
-		{"edges", fmt.Sprintf("%d%s, %s in namespace %s", len(v.n.Edges), v.from("edges"), deployments, v.Plan.Cluster.ControlPlaneNamespace)},
+		{"edges", fmt.Sprintf("%d%s, %s in namespace %s", len(v.n.Edges), v.from(network.KeyEdges), deployments, v.Plan.Cluster.ControlPlaneNamespace)},
 		{"services", sentenceList(names(v.n.Services)) + v.from(network.KeyServices)},
 	}
 	if v.n.AnswersPods() {

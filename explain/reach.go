@@ -260,7 +260,7 @@ func (v view) upstream() string {
 	case network.UpstreamServers:
 		return "answered by " + v.upstreams() + from
 	}
-	return "refused" + from
+	return "do not exist" + from
 }
 
 // upstreams are the DNS servers that the user set, and how edges reach them.

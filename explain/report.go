@@ -90,9 +90,10 @@ func (s Status) Report() Report {
 	if !s.Applied {
 		problems = s.unapplied(problems)
 	}
+	o := s.bootOutlook(problems)
 	out := Report{
 		Version: CurrentReportVersion, Settings: s.Settings, Ready: true, Reason: Ready,
-		Boots: s.boots(problems), Summary: s.summary(problems), Problems: []ReportProblem{},
+		Boots: o.boots, Summary: s.summary(o, problems), Problems: []ReportProblem{},
 	}
 	if s.Applied && boots(s.Plan.Networks) {
 		out.Notes = []string{allowed(s.Plan)}
@@ -122,44 +123,6 @@ func (r Report) Severity() problem.Severity {
 		return problem.SeverityInfo
 	}
 	return r.Problems[0].Level()
-}
-
-// boots answers whether nodes can boot. problems are ordered. The summary says the same.
-func (s Status) boots(problems problem.Problems) Answer {
-	first := problem.Problem{}
-	if len(problems) > 0 {
-		first = problems[0]
-	}
-	unread := first.Cause == problem.ReadFailed || first.Cause == problem.KindNotWatched
-	switch {
-	case unread, !s.Applied && s.Running, s.Problems.Has(problem.Removing) && s.Running:
-		return Unknown // Edges serve what they did before.
-	case !s.Applied || s.Problems.Has(problem.Removing) || first.Cause == problem.PausedUnserved:
-		if len(s.Plan.Networks) == 0 || boots(s.Plan.Networks) {
-			return No
-		}
-		return Unknown // VMs boot from the pod network.
-	}
-	for _, n := range s.Plan.Networks {
-		if n.Primary && s.ReadyEdges[n.Name] == 0 {
-			return No
-		}
-	}
-	_, refused := s.unchanged()
-	for _, p := range append(parts(s.Plan.Networks, refused), parts(s.Plan.Networks, s.Problems.Of(problem.SeverityWaiting))...) {
-		if p.need <= needOnNetwork {
-			return No
-		}
-	}
-	for _, p := range s.Problems {
-		if p.Reason == problem.AddressesExhausted && !onSecondary(s.Plan.Networks, p) {
-			return No
-		}
-	}
-	if outlook(s.Plan.Networks, s.Problems) != "" {
-		return Unknown
-	}
-	return Yes
 }
 
 // JSON returns r as it is stored.

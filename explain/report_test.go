@@ -38,6 +38,7 @@ func TestBoots(t *testing.T) {
 		"without OAuth":      {explain.Status{Plan: one, Applied: true, ReadyEdges: up, Problems: problem.Problems{oauth}}, explain.Yes},
 		"without an API":     {explain.Status{Plan: one, Applied: true, ReadyEdges: up, Problems: problem.Problems{api}}, explain.No},
 		"no pod of Ignition": {explain.Status{Plan: one, Applied: true, ReadyEdges: up, Problems: problem.Problems{without(network.IgnitionService)}}, explain.No},
+		"no konnectivity":    {explain.Status{Plan: one, Applied: true, ReadyEdges: up, Problems: problem.Problems{without(network.KonnectivityService)}}, explain.Yes},
 		"no pod of the API":  {explain.Status{Plan: one, Applied: true, ReadyEdges: up, Problems: problem.Problems{without(network.APIService)}}, explain.No},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,20 +15,20 @@ import (
 // maxHosts is how many bytes of external hosts a condition names: some sixty.
 const maxHosts = 2 << 10
 
-// summary is the condition's first line. problems are ordered.
-func (s Status) summary(problems problem.Problems) string {
+// summary is the condition's first line: o as text. problems are ordered.
+func (s Status) summary(o bootOutlook, problems problem.Problems) string {
 	first := problem.Problem{}
 	if len(problems) > 0 {
 		first = problems[0]
 	}
 	switch {
-	case s.Problems.Has(problem.Removing) && s.Running:
+	case o.cause == causeRemoving && s.Running:
 		return "The networks of this cluster are being removed. At least one edge still exists."
-	case s.Problems.Has(problem.Removing):
-		return "The networks of this cluster are being removed, and no edge exists. " + s.nothing(".")
-	case first.Cause == problem.PausedUnserved:
-		return "Nothing is applied: the cluster is paused. " + s.nothing(".")
-	case slices.Contains([]problem.Cause{problem.ReadFailed, problem.KindNotWatched}, first.Cause):
+	case o.cause == causeRemoving:
+		return "The networks of this cluster are being removed, and no edge exists. " + s.nothing(o, ".")
+	case o.cause == causePaused:
+		return "Nothing is applied: the cluster is paused. " + s.nothing(o, ".")
+	case o.cause == causeUnread:
 		return "The state of this cluster cannot be read completely. Edges that run keep serving the previous configuration."
 	case s.Applied && first.Level() == problem.SeverityError && ofAPIServer(first.Cause):
 		return "The configuration is not fully applied. " + capital(s.serving())
@@ -37,15 +37,15 @@ func (s Status) summary(problems problem.Problems) string {
 	case !s.Applied && first.Blocks() && s.Running:
 		return "The new configuration is not applied. Edges keep serving the previous one."
 	case !s.Applied && ofAPIServer(first.Cause):
-		return "Nothing is applied. " + s.nothing(".")
+		return "Nothing is applied. " + s.nothing(o, ".")
 	case !s.Applied && first.Blocks():
-		return "Nothing is applied: the configuration has an error. " + s.nothing(".")
+		return "Nothing is applied: the configuration has an error. " + s.nothing(o, ".")
 	case !s.Applied && s.Running:
 		return "The new configuration is not applied yet. Edges keep serving the previous one."
 	case !s.Applied:
-		return "Nothing is applied yet. " + s.nothing(" until the items below exist.")
+		return "Nothing is applied yet. " + s.nothing(o, " until the items below exist.")
 	}
-	return s.served(first)
+	return s.served(o, first)
 }
 
 // ofAPIServer reports whether c is about objects as the API server has them, not about the configuration.
@@ -58,11 +58,11 @@ func ofAPIServer(c problem.Cause) bool {
 }
 
 // nothing says what it means that nothing is applied. A plan without networks does not show what VMs boot from.
-func (s Status) nothing(until string) string {
+func (s Status) nothing(o bootOutlook, until string) string {
 	switch {
 	case len(s.Plan.Networks) == 0:
 		return "Nodes that do not boot from the pod network cannot boot" + until
-	case !boots(s.Plan.Networks):
+	case o.boots != No:
 		return "VMs boot from the pod network, and get no address on other networks" + until
 	}
 	return "Nodes cannot boot" + until
@@ -70,23 +70,21 @@ func (s Status) nothing(until string) string {
 
 // served reports what is applied: whether nodes can boot, what they lack, and which
 // servers are ready.
-func (s Status) served(first problem.Problem) string {
-	down := slices.DeleteFunc(slices.Clone(s.Plan.Networks), func(n network.Network) bool { return !n.Primary || s.ReadyEdges[n.Name] > 0 })
-	up := slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return n.Primary && s.ReadyEdges[n.Name] > 0 })
+func (s Status) served(o bootOutlook, first problem.Problem) string {
 	yet := ""
 	if first.Waits() {
 		yet = " yet"
 	}
 	switch {
-	case len(down) > 0 && up:
-		return fmt.Sprintf("Nodes on %s cannot boot%s: %s", networkNames(down), yet, s.serving())
-	case len(down) > 0:
+	case len(o.down) > 0 && o.up:
+		return fmt.Sprintf("Nodes on %s cannot boot%s: %s", networkNames(o.down), yet, s.serving())
+	case len(o.down) > 0:
 		return fmt.Sprintf("Nodes cannot boot%s: %s", yet, s.serving())
 	}
-	if lead := s.lead(); lead != "" {
+	if lead := s.lead(o); lead != "" {
 		return lead + " " + capital(s.serving())
 	}
-	if !up {
+	if !o.up {
 		return capital(s.serving())
 	}
 	return "Nodes can boot: " + s.serving()
@@ -94,28 +92,21 @@ func (s Status) served(first problem.Problem) string {
 
 // lead is what comes before the servers where every network that VMs boot from has an
 // edge: what nodes may lack, and what is not served. Empty: nothing.
-func (s Status) lead() string {
+func (s Status) lead(o bootOutlook) string {
 	if len(s.Plan.Networks) == 0 {
 		return ""
 	}
-	unchanged, refused := s.unchanged()
-	failed := parts(s.Plan.Networks, refused)
-	waiting := parts(s.Plan.Networks, s.Problems.Of(problem.SeverityWaiting))
-	most := needNone
-	for _, p := range slices.Concat(failed, waiting) {
-		most = min(most, p.need)
-	}
 	var sentences []string
-	switch o := outlook(s.Plan.Networks, s.Problems); {
-	case o != "":
-		sentences = append(sentences, capital(o)+".")
-	case len(failed)+len(waiting)+len(unchanged) == 0:
+	switch {
+	case o.may != "":
+		sentences = append(sentences, capital(o.may)+".")
+	case len(o.failed)+len(o.waiting)+len(o.unchanged) == 0:
 		return ""
 	case boots(s.Plan.Networks):
 		sentences = append(sentences, map[need]string{
-			needOnNetwork: "Nodes on other networks can boot.", needAddress: "Nodes can boot.", needNone: "Nodes can become Ready."}[most])
+			needOnNetwork: "Nodes on other networks can boot.", needAddress: "Nodes can boot.", needToJoin: "Nodes can become Ready.", needNone: "Nodes can become Ready."}[o.lacks()])
 	}
-	sentences = append(sentences, notServed(failed, ""), notChanged(unchanged), notServed(waiting, " yet"))
+	sentences = append(sentences, notServed(o.failed, ""), notChanged(o.unchanged), notServed(o.waiting, " yet"))
 	return strings.Join(slices.DeleteFunc(sentences, func(x string) bool { return x == "" }), " ")
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // The default internal networks of OVN-Kubernetes. The join network is HyperShift's
@@ -24,8 +25,14 @@ const (
 	ovnMasquerade = "169.254.0.0/17"
 )
 
-// hostedNetworks returns the IPv4 networks inside the hosted cluster.
-func hostedNetworks(hc *hyperv1.HostedCluster) []network.ReservedDestination {
+// The API server's defaults of spec.networking.
+const (
+	defaultClusterNetwork = "10.132.0.0/14"
+	defaultServiceNetwork = "172.31.0.0/16"
+)
+
+// hostedNetworks returns the IPv4 networks inside the hosted cluster. joinSubnet is ovnKubernetesConfig.v4InternalSubnet.
+func hostedNetworks(hc *hyperv1.HostedCluster, joinSubnet string) []network.ReservedDestination {
 	var out []network.ReservedDestination
 	add := func(what, cidr string) {
 		if p, err := netip.ParsePrefix(cidr); err == nil && p.Addr().Is4() {
@@ -39,14 +46,30 @@ func hostedNetworks(hc *hyperv1.HostedCluster) []network.ReservedDestination {
 	for _, e := range n.ServiceNetwork {
 		add("the Service network (spec.networking.serviceNetwork)", e.CIDR.String())
 	}
+	if len(n.ClusterNetwork) == 0 {
+		add("the pod network (default of spec.networking.clusterNetwork)", defaultClusterNetwork)
+	}
+	if len(n.ServiceNetwork) == 0 {
+		add("the Service network (default of spec.networking.serviceNetwork)", defaultServiceNetwork)
+	}
 	if n.NetworkType != hyperv1.OVNKubernetes && n.NetworkType != "" {
 		return out
 	}
 	ovn := ovnConfig(hc)
-	add("the OVN-Kubernetes join switch", cmp.Or(ovn.InternalJoinSubnet, ovnJoin))
+	add("the OVN-Kubernetes join switch", cmp.Or(ovn.InternalJoinSubnet, joinSubnet, ovnJoin))
 	add("the OVN-Kubernetes transit switch", cmp.Or(ovn.InternalTransitSwitchSubnet, ovnTransit))
 	add("the OVN-Kubernetes masquerade network", ovnMasquerade)
 	return out
+}
+
+// joinSubnets returns the problem of two join subnets. HyperShift on KubeVirt always sets v4InternalSubnet, by default to ovnJoin, and the cluster
+// network operator refuses another internalJoinSubnet (pkg/network/ovn_kubernetes.go, validateOVNKubernetesSubnets).
+func joinSubnets(hc *hyperv1.HostedCluster, joinSubnet string) problem.Problems {
+	set, other := ovnConfig(hc).InternalJoinSubnet, cmp.Or(joinSubnet, ovnJoin)
+	if n := hc.Spec.Networking.NetworkType; set == "" || set == other || n != hyperv1.OVNKubernetes && n != "" {
+		return nil
+	}
+	return problem.Problems{problem.New(problem.JoinSubnetsDiffer, problem.Subject{}, problem.Args{"cidr": {set}, "other": {other}}, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig")}
 }
 
 // defaultNodeAPI is HyperShift's DefaultAdvertiseIPv4Address.

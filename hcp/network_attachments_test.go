@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -139,8 +140,40 @@ func TestTwoNADsOfOneNetwork(t *testing.T) {
 // network takes nothing from it.
 func TestTwinOfARunningNetwork(t *testing.T) {
 	g := NewWithT(t)
-	o := served(t)
-	last, _ := plan(o)
+	o, last := withTwin(t)
+	p, problems, ok := planned(o, last)
+	g.Expect(ok).To(BeTrue(), "%v", problems)
+	g.Expect(p.Networks).To(Equal(last.Networks))
+	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.NADsOnOneNetwork),
+		HaveField("Severity", problem.SeverityWarning), HaveField("Subject.Name", "vlan100b"))))
+}
+
+// TestVMsOnTheTwin checks that VMs on another NAD of the running network pin its addresses.
+func TestVMsOnTheTwin(t *testing.T) {
+	g := NewWithT(t)
+	o, last := withTwin(t)
+	o.VMs = nil
+	addVM(&o, o.NodePools[1])
+	o.HostedCluster.Annotations[settings.Prefix+"cidr"] = "192.168.150.0/24"
+	p, problems, ok := planned(o, last)
+	g.Expect(ok).To(BeTrue(), "%v", problems)
+	g.Expect(inUse(p)).To(Equal(inUse(last)))
+	g.Expect(problems).To(ContainElement(HaveField("Cause", problem.PinnedCIDRChanged)))
+
+	o.NodePools[0].Spec.Platform.Kubevirt.AttachDefaultNetwork = nil
+	boots := o.NodePools[1].Spec.Platform.Kubevirt
+	boots.AttachDefaultNetwork, boots.AdditionalNetworks = new(bool), boots.AdditionalNetworks[1:]
+	o.VMs = nil
+	addVM(&o, o.NodePools[1])
+	p, problems, ok = planned(o, last)
+	g.Expect(ok).To(BeTrue(), "%v", problems)
+	g.Expect(p.Networks[0].Primary).To(BeTrue(), "VMs boot from it")
+}
+
+// withTwin returns a cluster whose older NodePool names another NAD of the network in last, the plan in force.
+func withTwin(t *testing.T) (o hcp.Objects, last network.Plan) {
+	o = served(t)
+	last, _ = plan(o)
 	twin := *o.NetworkAttachmentDefinitions[0].DeepCopy()
 	twin.Name = "vlan100b"
 	o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, twin)
@@ -149,9 +182,5 @@ func TestTwinOfARunningNetwork(t *testing.T) {
 	older.Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: "clusters/other"}, {Name: "clusters/vlan100b"}}
 	older.Spec.Platform.Kubevirt.AttachDefaultNetwork = &attached
 	o.NodePools = append(o.NodePools, older)
-	p, problems, ok := planned(o, last)
-	g.Expect(ok).To(BeTrue(), "%v", problems)
-	g.Expect(p.Networks).To(Equal(last.Networks))
-	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.NADsOnOneNetwork),
-		HaveField("Severity", problem.SeverityWarning), HaveField("Subject.Name", "vlan100b"))))
+	return o, last
 }

@@ -244,6 +244,16 @@ func TestNeededEndpointAtIPv6(t *testing.T) {
 				o.Services[i].Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "fd00::9"}}
 			}
 		}, true},
+		"the API's endpoint, with a name for users": {func(o *hcp.Objects) {
+			o.HostedCluster.Status.ControlPlaneEndpoint.Host = "fd00::9"
+			o.HostedCluster.Spec.KubeAPIServerDNSName = "api.blue.example.org"
+		}, true},
+		"the first address of konnectivity's load balancer": {func(o *hcp.Objects) {
+			publish(*o, hyperv1.Konnectivity, hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer})
+			for i := range o.Services {
+				o.Services[i].Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "fd00::9"}, {IP: "10.240.0.230"}}
+			}
+		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -253,6 +263,29 @@ func TestNeededEndpointAtIPv6(t *testing.T) {
 			g.Expect(problems.Has(problem.IPv6NotServed)).To(BeTrue())
 			g.Expect(problems.Blocking()).To(Equal(c.blocks), "%v", problems)
 		})
+	}
+}
+
+// TestFirstIngress: HyperShift gives konnectivity agents the first ingress of the load balancer, a name before an address, and no other one.
+func TestFirstIngress(t *testing.T) {
+	for want, ingress := range map[string][]corev1.LoadBalancerIngress{
+		"10.240.0.230":      {{IP: "10.240.0.230"}, {Hostname: "later.example.com"}, {IP: "10.240.0.231"}},
+		"first.example.com": {{IP: "10.240.0.230", Hostname: "first.example.com"}, {IP: "10.240.0.231"}},
+	} {
+		g := NewWithT(t)
+		o := served(t)
+		publish(o, hyperv1.Konnectivity, hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer})
+		for i := range o.Services {
+			o.Services[i].Status.LoadBalancer.Ingress = ingress
+		}
+		p, _ := plan(o)
+		var places []string
+		for _, e := range p.Endpoints {
+			if e.Name == "konnectivity-server" {
+				places = append(places, e.Place())
+			}
+		}
+		g.Expect(places).To(HaveExactElements(HavePrefix(want + ":")))
 	}
 }
 

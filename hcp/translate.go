@@ -23,7 +23,7 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 	set, problems := clusterSettings(o.HostedCluster)
 	problems, ofNodePools := byNodePool(problems)
 	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: networks.Wanted(o), Unselected: networks.Unselected(o), Placement: placement(o, set), Permissions: o.Permissions, ManagementDNS: set.ManagementDNS, AccessLog: set.AccessLog}
-	f := network.Facts{InUse: networks.NamesInUse(o), BootedFrom: networks.BootedFrom(o), VMAddresses: networks.VMAddresses(o)}
+	f := network.Facts{InUse: networks.InUse(o, last), BootedFrom: networks.BootedFrom(o, last), VMAddresses: networks.VMAddresses(o)}
 	problems = slices.Concat(o.Unreadable, problems)
 	if ps := unsupported(o.HostedCluster, set); ps.Blocking() {
 		f.Problems = slices.Concat(o.Unreadable, ps)
@@ -31,14 +31,25 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 	}
 	named := networks.Of(o, set, ofNodePools, last)
 	r.Networks, f.Refused = named.Networks, named.Refused
-	problems = slices.Concat(problems, named.Problems, edgeNodesNotPermitted(o, set))
+	problems = slices.Concat(problems, named.Problems, joinSubnets(o.HostedCluster, o.JoinSubnet), edgeNodesNotPermitted(o, set))
+	problems = append(problems, networks.Unnamed(o, attachmentsOf(r, last))...)
+	problems = append(problems, networks.SharedMACs(o)...)
 	reach := endpoints.Of(o, r, set, last)
 	f.Endpoints, f.Waiting, f.LoadBalancers, f.Announced = reach.Endpoints, reach.Waiting, reach.LoadBalancers, reach.Announced
-	r.Apps, r.Access = reach.Apps, access(o.HostedCluster, set)
+	r.Apps, r.FurtherApps, r.Access = reach.Apps, reach.FurtherApps, access(o.HostedCluster, set)
 	f.Reserved = o.Management.Reserved(o.Nodes, o.Pods, f.Endpoints)
-	f.InHostedCluster, f.NodeAPI = hostedNetworks(o.HostedCluster), nodeAPI(o.HostedCluster)
+	f.InHostedCluster, f.NodeAPI = hostedNetworks(o.HostedCluster, o.JoinSubnet), nodeAPI(o.HostedCluster)
 	f.Problems = append(problems, reach.Problems...)
 	return r, f
+}
+
+// attachmentsOf returns what the networks of r and of last are attached to.
+func attachmentsOf(r network.Request, last network.Plan) []network.Attachment {
+	out := last.Attachments()
+	for _, s := range r.Networks {
+		out = append(out, s.Attachment)
+	}
+	return out
 }
 
 // clusterSettings reads the annotations of hc that apply to the whole cluster.

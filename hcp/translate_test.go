@@ -83,7 +83,7 @@ func TestKonnectivityByLoadBalancer(t *testing.T) {
 
 	for i := range o.Services {
 		if o.Services[i].Name == "konnectivity-server" {
-			o.Services[i].Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "fd00::230"}, {IP: "10.240.0.230"}}
+			o.Services[i].Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "10.240.0.230"}, {IP: "fd00::230"}}
 		}
 	}
 	e := endpoint(t, o, "konnectivity-server")

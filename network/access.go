@@ -142,6 +142,8 @@ const (
 	// before an answer.
 	AccessLogFailures AccessLog = "failures"
 	AccessLogAll      AccessLog = "all"
+	// DefaultAccessLog is the value if the user sets none.
+	DefaultAccessLog = AccessLogFailures
 )
 
 // AccessLogs returns the values of an AccessLog.
@@ -154,7 +156,7 @@ func (l AccessLog) Level() AccessLog {
 	if slices.Contains(AccessLogs(), l) {
 		return l
 	}
-	return AccessLogFailures
+	return DefaultAccessLog
 }
 
 // The words of an AccessEntry that are neither an address nor a name of dns-records.

@@ -5,6 +5,7 @@ package network
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -32,7 +33,8 @@ type Facts struct {
 	// NodeAPI is the address at which each node of the hosted cluster reaches its API server.
 	// The node has it on its loopback interface. Zero: unknown.
 	NodeAPI netip.Addr `json:"nodeAPI,omitzero"`
-	// InUse are the Names of the networks that VMs are on now. Sorted.
+	// InUse are the Names of the networks that VMs are on now. A network of the plan in force counts if VMs are on
+	// another NAD of its layer-2 network. Sorted.
 	InUse []string `json:"inUse,omitempty"`
 	// BootedFrom are those of InUse that is the first network of some VM, before the pod
 	// network. Sorted.
@@ -164,6 +166,8 @@ type Endpoint struct {
 	Port      uint16       `json:"port"`
 	Match     Match        `json:"match"`
 	Backend   Backend      `json:"backend"`
+	// Former: HyperShift published it there before, and VMs may have stored that.
+	Former bool `json:"former,omitempty"`
 	// LoadBalancer is the address of a load balancer that answers at Port, too. On a network
 	// that has the address, Hosts resolve to it. Zero: none.
 	LoadBalancer netip.Addr `json:"loadBalancer,omitzero"`
@@ -172,7 +176,7 @@ type Endpoint struct {
 // NeededByNodes reports whether no node becomes a working part of its cluster without e: the API
 // server, Ignition and konnectivity, as HyperShift publishes them.
 func (e Endpoint) NeededByNodes() bool {
-	return e.Origin == OriginHyperShift && PublishedAt(e.Name).Needed
+	return e.Origin == OriginHyperShift && PublishedAt(e.Name).Need != NeedNone
 }
 
 // VmPort is the port at which VMs answer for e. 0: they do not, or it is unknown.
@@ -184,6 +188,18 @@ func (e Endpoint) VmPort() uint16 {
 		return e.Backend.TargetPort
 	}
 	return e.Backend.Port
+}
+
+// Place is what VMs dial, for messages: "api.example.com:6443". Several are separated by commas.
+func (e Endpoint) Place() string {
+	all := Lowered(e.Hosts)
+	for _, a := range e.Addresses {
+		all = append(all, a.String())
+	}
+	for i, host := range all {
+		all[i] = fmt.Sprintf("%s:%d", host, e.Port)
+	}
+	return strings.Join(all, ", ")
 }
 
 // Subject is the subject of problems about e.

@@ -15,6 +15,7 @@ const (
 	KeyDHCPRelays       = "dhcp-relays"
 	KeyRecords          = "dns-records"
 	KeyUpstreams        = "dns-upstreams"
+	KeyEdges            = "edges"
 	KeyEdgeAddresses    = "edge-addresses"
 	KeyEdgeNodeSelector = "edge-node-selector"
 	KeyLeaseTime        = "lease-time"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cldmnky/oooi/network/problem"
@@ -138,7 +139,7 @@ type Record struct {
 type UpstreamMode string
 
 const (
-	// UpstreamNone answers REFUSED.
+	// UpstreamNone asks none: the view has the zone ".", so these names do not exist.
 	UpstreamNone UpstreamMode = "none"
 	// UpstreamManagement forwards to the management cluster's resolver, except for names
 	// of that cluster's Services and pods.
@@ -245,6 +246,17 @@ func (n Network) podsOf(services ...string) (b Backend, ok bool) {
 
 // A Duration has the text form of time.Duration ("1h0m0s").
 type Duration time.Duration
+
+// String is d as users write it, without the zeros that Go writes ("1h" for 1h0m0s).
+func (d Duration) String() string {
+	s := time.Duration(d).String()
+	for _, end := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(s, end) {
+			s = s[:len(s)-len("0s")]
+		}
+	}
+	return s
+}
 
 // MarshalText writes d as time.Duration does.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }

@@ -12,6 +12,20 @@ const (
 	OAuthService        = "oauth-openshift"
 )
 
+// A Need is how much nodes need a service.
+type Need int
+
+// Needs, the least first.
+const (
+	// NeedNone: nodes become a working part of their cluster without it.
+	NeedNone Need = iota
+	// NeedJoin: nodes become Ready without it. Their API server does not reach them, so they are no working part of
+	// their cluster.
+	NeedJoin
+	// NeedBoot: no new node boots without it.
+	NeedBoot
+)
+
 // A PublishedService is one of spec.services of a HostedCluster.
 type PublishedService struct {
 	// Type is its name in spec.services: "APIServer".
@@ -22,17 +36,19 @@ type PublishedService struct {
 	Service string
 	// Title is its name for people.
 	Title string
-	// Needed: no node becomes a working part of its cluster without it.
-	Needed bool
+	// Need is how much nodes need it.
+	Need Need
+	// Effect is what happens without it, as a clause.
+	Effect string
 }
 
-// PublishedServices returns all, those that every cluster has first. A cluster with OIDC has no OAuth server, the last one.
+// PublishedServices returns all.
 func PublishedServices() []PublishedService {
 	return []PublishedService{
-		{"APIServer", "kube-apiserver", APIService, "API server", true},
-		{"Ignition", "ignition-server", IgnitionService, "Ignition", true},
-		{"Konnectivity", "konnectivity-server", KonnectivityService, "konnectivity", true},
-		{"OAuthServer", "oauth", OAuthService, "OAuth", false},
+		{"APIServer", "kube-apiserver", APIService, "API server", NeedBoot, "nodes cannot boot"},
+		{"Ignition", "ignition-server", IgnitionService, "Ignition", NeedBoot, "new nodes cannot boot"},
+		{"Konnectivity", "konnectivity-server", KonnectivityService, "konnectivity", NeedJoin, "kubectl logs and exec fail"},
+		{"OAuthServer", "oauth", OAuthService, "OAuth", NeedNone, "logins fail"},
 	}
 }
 

@@ -44,6 +44,8 @@ type Request struct {
 	Unselected []string `json:"unselected,omitempty"`
 	// Apps is the record of the hosted cluster's ingress. No name: not set.
 	Apps Record `json:"apps,omitzero"`
+	// FurtherApps are other names that lead to the ingress. They have the addresses of Apps, or are those of an Endpoint.
+	FurtherApps []string `json:"furtherApps,omitempty"`
 	// ManagementDNS: edges answer DNS questions of pods of the management cluster, too.
 	ManagementDNS bool      `json:"managementDNS,omitempty"`
 	AccessLog     AccessLog `json:"accessLog,omitempty"`

@@ -34,7 +34,7 @@ type Trial struct {
 	At      netip.AddrPort
 	Want    []netip.Addr
 	Backend string
-	// Optional: nodes boot without it.
+	// Optional: nodes do not need it.
 	Optional bool
 }
 
@@ -44,7 +44,7 @@ type TrialResult struct {
 	Name string `json:"name"`
 	// Problems were found. Info is no fault, and Unknown says that it was not tried.
 	Problems problem.Problems `json:"problems,omitempty"`
-	// Aside: nodes boot without it, or settings do not let it be tried. If it is unknown, nothing is missing.
+	// Aside: nodes do not need it, or settings do not let it be tried. If it is unknown, nothing is missing.
 	Aside bool `json:"aside,omitempty"`
 }
 
@@ -108,10 +108,10 @@ func (n Network) needs(name string) bool {
 	return slices.ContainsFunc(n.NeededBackends(), func(b Backend) bool { return b.Name == name })
 }
 
-// NeededBackends are those without which no node boots.
+// NeededBackends are those without which no node becomes a working part of its cluster.
 func (n Network) NeededBackends() (out []Backend) {
 	for _, b := range n.Backends {
-		if b.Kind == BackendPods && PublishedBy(b.Service).Needed {
+		if b.Kind == BackendPods && PublishedBy(b.Service).Need != NeedNone {
 			out = append(out, b)
 		}
 	}

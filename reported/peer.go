@@ -101,7 +101,7 @@ func EdgesOpenNoPort(n network.Network, all []Report) problem.Problems {
 	return ps
 }
 
-// EdgesReachNoEndpoint returns a problem for each backend of n without which no node boots, and of which no edge can
+// EdgesReachNoEndpoint returns a problem for each backend of n that nodes need, and of which no edge can
 // use an endpoint: serving edges serve, and all are the reports of those that report. For each other backend
 // there is one for each report that names it. They are Warnings: everything else is served.
 func EdgesReachNoEndpoint(n network.Network, serving int, all []Report) problem.Problems {

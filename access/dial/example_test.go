@@ -39,7 +39,7 @@ func ExampleDialer_DialContext() {
 	defer proxy.Close()
 
 	d := dial.Dialer{Proxy: proxy.Listener.Addr().String()}
-	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: d.DialContext}}
+	client := http.Client{Timeout: time.Minute, Transport: &http.Transport{DialContext: d.DialContext}}
 	resp, err := client.Get("http://worker-1:9100/metrics")
 	if err != nil {
 		fmt.Println(err)

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"regexp"
-	"strconv"
 	"testing"
 	"time"
 
@@ -11,7 +8,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/dhcp/reply"
-	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -38,29 +34,13 @@ func TestForeignClientsOfADeafPeer(t *testing.T) {
 	netns.Require(t, "nft", "udhcpc", "dhclient")
 	t.Parallel()
 	segment, plan, one, two := newEdgePods(t)
-	var shares []func() int
 	changePlan(t, plan, func(n *network.Network) { n.DHCP.LeaseTime = network.DefaultLeaseTime })
-	g := NewWithT(t)
-	for _, e := range []*edgePod{one, two} {
-		e.dhcp.End()
-		said := start(t, e.ns, "dhcp", "--plan", plan, "--edge", e.number, "--run-dir", e.dir)
-		e.start()
-		defer func() { g.Expect(said.Count("peer serves")).To(Equal(1), "edge %s believes so to the end", e.number) }()
-		shares = append(shares, func() int { return said.Count("peer serves, sharing broadcasts") })
-	}
-	for _, does := range shares {
-		g.Eventually(does).Should(Equal(1))
-	}
+	first, second := one.startDHCP(), two.startDHCP()
+	one.start()
+	two.start()
+	first.believes(sharing)
+	second.believes(sharing)
 	segment.DropTo(t, one.ns, "net1", "udp dport 67")
-	count := func(kind, outcome string) int {
-		found := regexp.MustCompile(fmt.Sprintf(`outcome=%q,type=%q\} (\d+)`, outcome, kind)).FindStringSubmatch(scraped(t, wire.Socket(two.dir, "dhcp")))
-		if found == nil {
-			return 0
-		}
-		n, err := strconv.Atoi(found[1])
-		g.Expect(err).NotTo(HaveOccurred())
-		return n
-	}
 	all := append(dhcpClients(),
 		dhcpClient{"udhcpc", func(*testing.T, *netns.Namespace, string) []string {
 			return []string{"udhcpc", "-f", "-i", "eth0", "-s", "/bin/true"}
@@ -69,19 +49,22 @@ func TestForeignClientsOfADeafPeer(t *testing.T) {
 			config := configFile(t, dir, "dhclient.conf", "send dhcp-client-identifier = hardware;", "initial-interval 3;")
 			return []string{"dhclient", "-4", "-d", "-cf", config, "-lf", dir + "/leases", "-pf", dir + "/pid", "-sf", "/bin/true", "eth0"}
 		}})
-	macs := macsOfEdge(1, len(all))
-	for i, client := range all {
+	macs := macsOfEdge(1, 10*len(all))
+	for _, client := range all {
 		t.Run(client.name, func(t *testing.T) {
-			g := NewWithT(t)
-			vm := netns.New(t)
-			segment.Attach(t, vm, "eth0", macs[i])
-			args := client.command(t, vm, t.TempDir())
-			left, leftRequests, granted, begin := count("DISCOVER", "left-to-peer"), count("REQUEST", "left-to-peer"), count("REQUEST", "granted"), time.Now()
-			followProgram(t, vm, args...)
-			g.Eventually(func() int { return count("REQUEST", "granted") }).Should(Equal(granted + 1))
-			t.Logf("a lease %.1f s after the client was started", time.Since(begin).Seconds())
-			g.Expect(count("DISCOVER", "left-to-peer")).To(Equal(left+1), "its second try is answered")
-			g.Expect(count("REQUEST", "left-to-peer")).To(Equal(leftRequests), "so is what it asks for then")
+			second := second
+			second.T = t
+			second.deals(sharing, func() bool {
+				vm := netns.New(t)
+				segment.Attach(t, vm, "eth0", macs[0])
+				macs = macs[1:]
+				granted, begin := second.count("REQUEST", "granted"), time.Now()
+				followProgram(t, vm, client.command(t, vm, t.TempDir())...)
+				NewWithT(t).Eventually(func() int { return second.count("REQUEST", "granted") }).Should(BeNumerically(">", granted))
+				t.Logf("a lease %.1f s after the client was started", time.Since(begin).Seconds())
+				return true
+			}, dealt{"DISCOVER", "left-to-peer", 1}, // Its second try is answered,
+				dealt{"REQUEST", "left-to-peer", 0}) // and so is what it asks for then.
 		})
 	}
 }

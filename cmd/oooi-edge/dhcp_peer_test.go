@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -13,66 +16,136 @@ import (
 	"github.com/cldmnky/oooi/test/programs"
 )
 
+const sharing, answeringAll = "peer serves, sharing broadcasts", "peer does not serve, answering all broadcasts"
+
+// A dhcpServer is `oooi-edge dhcp` of one edge. It logs what it believes of its peer when that changes. A failover agent that
+// stands still for two seconds counts as silent, so a busy machine changes it, too. What a client gets meanwhile says nothing.
+type dhcpServer struct {
+	*testing.T
+	socket string
+	log    *programs.Output
+}
+
+// startDHCP starts `oooi-edge dhcp` in place of the fake of an edge.
+func (e *edgePod) startDHCP() dhcpServer {
+	e.Helper()
+	e.dhcp.End()
+	s := dhcpServer{e.T, wire.Socket(e.dir, "dhcp"), start(e.T, e.ns, "dhcp", "--plan", e.plan, "--edge", e.number, "--run-dir", e.dir)}
+	NewWithT(e).Eventually(func() error { return health.Serves(e.Context(), s.socket) }).Should(Succeed())
+	return s
+}
+
+var beliefs = regexp.MustCompile(sharing + "|" + answeringAll)
+
+// beliefs returns each belief, the latest last.
+func (s dhcpServer) beliefs() []string { return beliefs.FindAllString(s.log.String(), -1) }
+
+// believes waits until the server believes what, and returns how many beliefs it has had.
+func (s dhcpServer) believes(what string) (number int) {
+	s.Helper()
+	NewWithT(s).Eventually(func() string {
+		all := s.beliefs()
+		number = len(all)
+		return strings.Join(all[max(0, number-1):], "")
+	}).Should(Equal(what))
+	return number
+}
+
+// count returns how many messages of a kind the server dealt with so, an empty outcome for all.
+func (s dhcpServer) count(kind, outcome string) (n int) {
+	s.Helper()
+	if outcome == "" {
+		outcome = "[^\"]*"
+	}
+	for _, found := range regexp.MustCompile(fmt.Sprintf(`oooi_dhcp_messages_total\{outcome="%s",type="%s"\} (\d+)`, outcome, kind)).FindAllStringSubmatch(scraped(s.T, s.socket), -1) {
+		one, err := strconv.Atoi(found[1])
+		NewWithT(s).Expect(err).NotTo(HaveOccurred())
+		n += one
+	}
+	return n
+}
+
+// A dealt is how often a server dealt with a kind of message in one way.
+type dealt struct {
+	kind, outcome string
+	times         int
+}
+
+// deals expects that the server deals with the messages of one boot as wanted, while it believes something. Boot
+// returns whether the boot says anything. If not, or if the belief changed meanwhile, another boot follows.
+func (s dhcpServer) deals(belief string, boot func() bool, wanted ...dealt) {
+	s.Helper()
+	for judged := false; !judged; {
+		number := s.believes(belief)
+		before := map[dealt]int{}
+		for _, w := range wanted {
+			before[w] = s.count(w.kind, w.outcome)
+		}
+		says := boot()
+		var now []string
+		NewWithT(s).Eventually(func() bool {
+			if judged = says && len(s.beliefs()) == number; !judged {
+				return true
+			}
+			now = nil
+			for _, w := range wanted {
+				if n := s.count(w.kind, w.outcome) - before[w]; n != w.times {
+					now = append(now, fmt.Sprintf("%s %s: %d, not %d", w.kind, w.outcome, n, w.times))
+				}
+			}
+			return len(now) == 0
+		}).Should(BeTrue(), "%s: %s", belief, &now)
+	}
+}
+
+// boots boots a VM with udhcpc, and waits until the server has read what it sent. Once: it had to send nothing twice.
+func (s dhcpServer) boots(vm *netns.Namespace) (once bool) {
+	s.Helper()
+	g, discovers, requests := NewWithT(s), s.count("DISCOVER", ""), s.count("REQUEST", "")
+	out := vm.Run(s.T, "udhcpc", "-f", "-n", "-q", "-t", "30", "-T", "2", "-i", "eth0", "-s", "/bin/true")
+	g.Expect(out).To(ContainSubstring("lease of "))
+	sent := []int{strings.Count(out, "broadcasting discover"), strings.Count(out, "broadcasting select for ")}
+	g.Eventually(func() []int { return []int{s.count("DISCOVER", "") - discovers, s.count("REQUEST", "") - requests} }).Should(Equal(sent))
+	return sent[0] == 1 && sent[1] == 1
+}
+
 // TestEdgesShareClients: `oooi-edge dhcp` of two edges share clients while their failover
 // agents see each other serve. Without an agent an edge answers all clients.
 func TestEdgesShareClients(t *testing.T) {
 	netns.Require(t, "udhcpc")
 	t.Parallel()
 	g := NewWithT(t)
-	segment, plan, one, two := newEdgePods(t)
-	dhcp := map[*edgePod]*programs.Output{}
-	for _, e := range []*edgePod{one, two} {
-		e.dhcp.End()
-		dhcp[e] = start(t, e.ns, "dhcp", "--plan", plan, "--edge", e.number, "--run-dir", e.dir)
-	}
-	for e := range dhcp {
-		g.Eventually(func() error { return health.Serves(t.Context(), wire.Socket(e.dir, "dhcp")) }).Should(Succeed())
-	}
-	// By its identifier, which udhcpc makes of the MAC, this one is edge 1's.
-	machine := netns.New(t)
-	segment.Attach(t, machine, "eth0", "02:00:00:00:00:01")
-	boots := func() {
+	segment, _, one, two := newEdgePods(t)
+	first, second := one.startDHCP(), two.startDHCP()
+	macs := macsOfEdge(1, 100)
+	boots := func() (once bool) {
 		t.Helper()
-		g.Expect(machine.Run(t, "udhcpc", "-f", "-n", "-q", "-i", "eth0", "-s", "/bin/true")).To(ContainSubstring("lease of "))
-	}
-	counts := func(e *edgePod, outcome, kind string, times int) {
-		t.Helper()
-		want := fmt.Sprintf("oooi_dhcp_messages_total{outcome=%q,type=%q} %d\n", outcome, kind, times)
-		g.Eventually(func() string { return scraped(t, wire.Socket(e.dir, "dhcp")) }).Should(ContainSubstring(want), "edge %s", e.number)
-	}
-	const shares, all = "peer serves, sharing broadcasts", "peer does not serve, answering all broadcasts"
-	says := func(e *edgePod, what string, times int) {
-		t.Helper()
-		g.Eventually(func() int { return dhcp[e].Count(what) }).Should(Equal(times), "edge %s: %s", e.number, what)
+		vm := netns.New(t)
+		segment.Attach(t, vm, "eth0", macs[0])
+		macs = macs[1:]
+		return second.boots(vm)
 	}
 
 	boots()
-	for e := range dhcp {
-		counts(e, "offered", "DISCOVER", 1)
-		counts(e, "granted", "REQUEST", 1)
-		e.start()
+	for _, s := range []dhcpServer{first, second} {
+		g.Eventually(func() int { return s.count("REQUEST", "granted") }).Should(BeNumerically(">=", 1))
+		g.Expect(s.count("DISCOVER", "offered")).To(BeNumerically(">=", 1))
 	}
-	for e := range dhcp {
-		says(e, shares, 1)
-	}
-	boots()
-	counts(one, "offered", "DISCOVER", 2)
-	counts(two, "left-to-peer", "DISCOVER", 1)
-	counts(two, "left-to-peer", "REQUEST", 1)
-	counts(two, "offered", "DISCOVER", 1)
+	one.start()
+	two.start()
+	first.believes(sharing)
+	shared := []dealt{{"DISCOVER", "left-to-peer", 1}, {"REQUEST", "left-to-peer", 1}, {"DISCOVER", "offered", 0}}
+	alone := []dealt{{"DISCOVER", "offered", 1}, {"DISCOVER", "left-to-peer", 0}, {"REQUEST", "left-to-peer", 0}}
+	second.deals(sharing, boots, shared...)
 
 	one.dns.End()
-	says(two, `err="the other edge: idle"`, 1)
-	boots()
-	counts(two, "offered", "DISCOVER", 2)
+	peer := health.At(wire.Socket(two.dir, wire.Failover))
+	g.Eventually(func() error { return peer.PeerServes(t.Context()) }).Should(MatchError(ContainSubstring("the other edge: idle")))
+	second.deals(answeringAll, boots, alone...)
 	one.dns.Start()
-	says(two, shares, 2)
-	boots()
-	counts(two, "left-to-peer", "DISCOVER", 2)
+	second.deals(sharing, boots, shared...)
 
 	g.Expect(two.command.Process.Signal(syscall.SIGKILL)).To(Succeed())
-	says(two, all, 2)
-	boots()
-	counts(two, "offered", "DISCOVER", 3)
-	g.Expect(scraped(t, wire.Socket(one.dir, "dhcp"))).NotTo(ContainSubstring("left-to-peer"), "it is its machine")
+	second.deals(answeringAll, boots, alone...)
+	g.Expect(scraped(t, first.socket)).NotTo(ContainSubstring("left-to-peer"), "they are its VMs")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -19,7 +18,7 @@ func TestPeerOfAStaleEdge(t *testing.T) {
 	netns.Require(t, "udhcpc")
 	t.Parallel()
 	g := NewWithT(t)
-	segment, plan, one, two := newEdgePods(t)
+	segment, _, one, two := newEdgePods(t)
 	one.dhcp.End()
 	var stale atomic.Bool
 	leases := func() error {
@@ -35,37 +34,24 @@ func TestPeerOfAStaleEdge(t *testing.T) {
 			health.Question{Path: health.ServesPath, Why: well}, health.Question{Path: health.FreshPath, Why: leases})
 	}()
 	t.Cleanup(func() { g.Expect(<-ended).To(Succeed()) })
-	two.dhcp.End()
-	said := start(t, two.ns, "dhcp", "--plan", plan, "--edge", two.number, "--run-dir", two.dir)
+	second := two.startDHCP()
 	one.start()
 	two.start()
-	says := func(what string, times int) {
-		t.Helper()
-		g.Eventually(func() int { return said.Count(what) }).Should(Equal(times), what)
-	}
-	counts := func(outcome string, times int) {
-		t.Helper()
-		want := fmt.Sprintf("oooi_dhcp_messages_total{outcome=%q,type=\"DISCOVER\"} %d\n", outcome, times)
-		g.Eventually(func() string { return scraped(t, wire.Socket(two.dir, "dhcp")) }).Should(ContainSubstring(want))
-	}
-	mac := macsOfEdge(1, 2)
-	boots := func(mac string) {
+	macs := macsOfEdge(1, 100)
+	boots := func() (once bool) {
 		t.Helper()
 		vm := netns.New(t)
-		segment.Attach(t, vm, "eth0", mac)
-		g.Expect(vm.Run(t, "udhcpc", "-f", "-n", "-q", "-i", "eth0", "-s", "/bin/true")).To(ContainSubstring("lease of "))
+		segment.Attach(t, vm, "eth0", macs[0])
+		macs = macs[1:]
+		return second.boots(vm)
 	}
-	const shares = "peer serves, sharing broadcasts"
 
-	says(shares, 1)
+	second.believes(sharing)
 	stale.Store(true)
-	says(`err="the other edge: it cannot read its leases"`, 1)
-	boots(mac[0])
-	counts("offered", 1)
-	g.Expect(scraped(t, wire.Socket(two.dir, "dhcp"))).NotTo(ContainSubstring("left-to-peer"), "the first try was answered")
+	peer := health.At(wire.Socket(two.dir, wire.Failover))
+	g.Eventually(func() error { return peer.PeerServes(t.Context()) }).Should(MatchError(ContainSubstring("the other edge: it cannot read its leases")))
+	second.deals(answeringAll, boots, dealt{"DISCOVER", "offered", 1}, dealt{"DISCOVER", "left-to-peer", 0})
 
 	stale.Store(false)
-	says(shares, 2)
-	boots(mac[1])
-	counts("left-to-peer", 1)
+	second.deals(sharing, func() bool { boots(); return true }, dealt{"DISCOVER", "left-to-peer", 1})
 }

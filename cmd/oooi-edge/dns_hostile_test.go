@@ -99,6 +99,7 @@ func TestMemoryOfDNS(t *testing.T) {
 func TestBurstOfQuestions(t *testing.T) {
 	g := NewWithT(t)
 	w := newHostileWorld(t)
+	w.machine.SetNeighbour(t, "eth0", blueService, w.edge.MAC(t, "net1"), true) // Few packets wait for an answer to ARP.
 	const sockets, each = 40, 25
 	var conns []*net.UDPConn
 	var batches [][]ipv4.Message

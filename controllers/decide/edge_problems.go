@@ -110,7 +110,7 @@ func overdue(d Decision, e gather.Edge, edges []gather.Edge) problem.Problems {
 		return nil
 	}
 	args := problem.Args{"peer": {edges[peer].Name}, "minutes": {strconv.Itoa(int(rollout.Deadline.Minutes()))}}
-	out := problem.Problems{problem.New(problem.EdgeOverdue, e.Subject(), args, "edges", network.KeyEdgeNodeSelector)}
+	out := problem.Problems{problem.New(problem.EdgeOverdue, e.Subject(), args, network.KeyEdges, network.KeyEdgeNodeSelector)}
 	if s, _ := d.StepOf(edges[peer].Name); s.Action == rollout.Hold && s.Peer == e.Name {
 		held := problem.Args{"peer": {e.Name}, "deployment": {edges[peer].Name}}
 		out = append(out, problem.New(problem.EdgeRolloutHeld, edges[peer].Subject(), held))

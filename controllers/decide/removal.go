@@ -102,8 +102,9 @@ func (w View) withoutRemoval(objects []*unstructured.Unstructured) []*unstructur
 // listed, all networks count.
 func (w View) networksInUse() []string {
 	var out []string
+	used := networks.InUse(w.Objects, w.Last)
 	for _, n := range w.Last.Networks {
-		if w.VMsUnread != nil || len(w.Unreadable) > 0 || networks.InUse(w.Objects, n.Attachment) {
+		if w.VMsUnread != nil || len(w.Unreadable) > 0 || slices.Contains(used, n.Name) {
 			out = append(out, n.Attachment.String())
 		}
 	}
@@ -115,7 +116,7 @@ func (w View) networksInUse() []string {
 func (w View) usesUnknown() bool {
 	missing := slices.ContainsFunc(w.Edges, func(e gather.Edge) bool { return e.Role == gather.RoleEdge && e.Live.DeletionTimestamp.IsZero() })
 	return len(w.Last.Networks) == 0 && (len(w.Unread) > 0 || missing) &&
-		(w.VMsUnread != nil || len(w.Unreadable) > 0 || len(networks.NamesInUse(w.Objects)) > 0)
+		(w.VMsUnread != nil || len(w.Unreadable) > 0 || len(networks.InUse(w.Objects, w.Last)) > 0)
 }
 
 // Loss is what a pass that carries out d has seen. That of an announcement counts once it is stored.

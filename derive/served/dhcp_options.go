@@ -61,11 +61,15 @@ func dhcpPool(n network.Network, s network.NetworkRequest, r network.Range, node
 
 // named returns the addresses in n's pool that the user gave to a host, on this network or on
 // another one of the cluster: those with a name, those of servers, and those that are open to the
-// management cluster. The address of the ingress's load balancer is one.
+// management cluster. So are the addresses at which HyperShift publishes endpoints, and those of the load balancers of the hosted cluster:
+// a VM that had one would have it on its own interface.
 func named(n network.Network, in Input) []netip.Addr {
-	all := slices.Clone(in.Apps.Addresses)
+	all := slices.Concat(in.Apps.Addresses, in.Announced)
 	for _, e := range in.Endpoints {
-		all = append(all, e.LoadBalancer)
+		all = append(append(all, e.LoadBalancer), e.Addresses...)
+	}
+	for _, s := range in.LoadBalancers {
+		all = append(all, s.Addresses...)
 	}
 	for _, e := range in.Access.Entries {
 		all = append(all, e.Addresses...)

@@ -88,10 +88,12 @@ func connections(service netip.Addr, endpoints []network.Endpoint) ([]network.Li
 
 // byPrecedence orders endpoints for listeners: the API server, then HyperShift's other
 // MatchAny endpoints, so that no other endpoint gets the server names of their clients,
-// then what every node needs, then the rest.
+// then what every node needs, then the rest. Former places come last.
 func byPrecedence(endpoints []network.Endpoint) []network.Endpoint {
 	rank := func(e network.Endpoint) int {
 		switch {
+		case e.Former:
+			return 4
 		case e.NeededByNodes() && e.Name == network.APIService:
 			return 0
 		case e.Origin == network.OriginHyperShift && e.Match == network.MatchAny:
@@ -129,6 +131,11 @@ func listenAddresses(service netip.Addr, e network.Endpoint) []netip.Addr {
 	return at
 }
 
+// formerPlaceTaken returns the problem that VMs which stored the former place e have lost it.
+func formerPlaceTaken(e network.Endpoint) problem.Problem {
+	return problem.New(problem.FormerPlaceTaken, e.Subject(), problem.Args{"at": {e.Place()}})
+}
+
 // A builder is a listener to which endpoints are added.
 type builder struct {
 	network.Listener
@@ -143,6 +150,9 @@ type builder struct {
 
 // refused returns the problem that e is not served at l.
 func (l *builder) refused(e network.Endpoint, c problem.Cause, args problem.Args) (problem.Problem, bool) {
+	if e.Former {
+		return formerPlaceTaken(e), true
+	}
 	subject, keys := e.Subject(), []string(nil)
 	all := problem.Args{"at": {l.Name()}}
 	if e.Origin == network.OriginService {

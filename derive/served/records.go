@@ -20,10 +20,16 @@ func names(n network.Network, s network.NetworkRequest, in Input) (network.DNS, 
 	own := s.Settings.Records
 	if _, ours := appsAddressIsEdge(n, in); !ours && in.Apps.Name != "" {
 		own = slices.Concat(own, []network.Record{in.Apps})
+		for _, name := range in.FurtherApps {
+			own = append(own, network.Record{Name: name, Addresses: in.Apps.Addresses})
+		}
 	}
 	v := network.View{Name: "vms", Clients: []netip.Prefix{n.CIDR}, Records: records(n, in.Endpoints, own)}
-	if up.Mode == network.UpstreamNone && in.Cluster.Domain != "" {
-		v.Zones = []string{in.Cluster.Domain}
+	if up.Mode == network.UpstreamNone {
+		v.Zones = append(v.Zones, ".")
+		if in.Cluster.Domain != "" {
+			v.Zones = append(v.Zones, in.Cluster.Domain)
+		}
 	}
 	views := []network.View{v}
 	if s.Primary && s.Gateway.IsValid() {
@@ -70,6 +76,22 @@ func records(n network.Network, endpoints []network.Endpoint, own []network.Reco
 	}
 	slices.SortFunc(out, func(a, b network.Record) int { return cmp.Compare(a.Name, b.Name) })
 	return out
+}
+
+// recordsAtEdges returns the problem of each record of the user at an address of n's edges where nothing answers for its name.
+func recordsAtEdges(n network.Network, own []network.Record, endpoints []network.Endpoint) problem.Problems {
+	var ps problem.Problems
+	served := hosts(endpoints)
+	for _, r := range own {
+		name := network.Lowered([]string{r.Name})[0]
+		for _, a := range r.Addresses {
+			answers := slices.ContainsFunc(n.Listeners, func(l network.Listener) bool { return l.Address == a && l.Default != "" })
+			if slices.Contains(n.HeldAddresses(), a) && !answers && !slices.Contains(served, name) {
+				ps = append(ps, n.Problem(problem.RecordIsEdge, problem.Args{"name": {name}, "address": {a.String()}}, network.KeyRecords))
+			}
+		}
+	}
+	return ps
 }
 
 // appsAddressIsEdge says that the address that the user gave the ingress is one of ours,

@@ -20,14 +20,36 @@ func published(c problem.Cause, address netip.Addr, other string) problem.Proble
 	return problem.New(c, problem.Subject{}, problem.Args{"address": {address.String()}, "other": {other}}, network.KeyPublishing)
 }
 
-// conflicts are the problems of n, the network of s, with addresses outside of it.
-func conflicts(n network.Network, s network.NetworkRequest, in Input) problem.Problems {
+// heldFor are the published addresses that edges of n hold, and those that they will hold.
+func heldFor(n network.Network, in Input) []netip.Addr {
 	held := n.PublishedAddresses
 	if n.Primary {
 		held = slices.Concat(held, in.Announced)
 		slices.SortFunc(held, netip.Addr.Compare)
 		held = slices.Compact(held)
 	}
+	return held
+}
+
+// leaveTakenPlaces is in without the former places whose addresses now conflict with others. They block nothing.
+func leaveTakenPlaces(n network.Network, s network.NetworkRequest, in Input) (Input, problem.Problems) {
+	var ps problem.Problems
+	present := len(conflicts(n, s, in, nil))
+	taken := func(e network.Endpoint) bool { return e.Former && len(conflicts(n, s, in, e.Addresses)) > present }
+	out := in
+	out.Endpoints = nil
+	for _, e := range in.Endpoints {
+		if taken(e) {
+			ps = append(ps, formerPlaceTaken(e))
+			continue
+		}
+		out.Endpoints = append(out.Endpoints, e)
+	}
+	return out, ps
+}
+
+// conflicts are the problems of n, the network of s, with addresses outside of it. Its edges hold held.
+func conflicts(n network.Network, s network.NetworkRequest, in Input, held []netip.Addr) problem.Problems {
 	ps := checkPublished(n, held)
 	ps = append(ps, checkReserved(n, s, held, in.Reserved)...)
 	ps = append(ps, checkHosted(n, s, held, in.InHostedCluster)...)

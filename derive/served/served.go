@@ -35,8 +35,9 @@ func Network(in Input, s network.NetworkRequest) (network.Network, problem.Probl
 		Edges:             addresses.edges,
 		ReservedAddresses: addresses.reserved,
 	}
-	endpoints := in.Endpoints
-	var ps problem.Problems
+	in, ps := leaveTakenPlaces(n, s, in)
+	problems = append(problems, ps...)
+	whole, endpoints := in, in.Endpoints
 	switch {
 	case !n.Runs(network.ServiceProxy):
 		in.Endpoints, in.Announced = slices.DeleteFunc(slices.Clone(in.Endpoints), func(e network.Endpoint) bool { return !n.HasLoadBalancer(e) }), nil
@@ -56,9 +57,10 @@ func Network(in Input, s network.NetworkRequest) (network.Network, problem.Probl
 			problems = append(problems, p)
 		}
 	}
-	problems = append(problems, conflicts(n, s, in)...)
+	problems = append(problems, recordsAtEdges(n, s.Settings.Records, endpoints)...)
+	problems = append(problems, conflicts(n, s, in, heldFor(n, in))...)
 	n.DHCP = dhcpOptions(n, s, addresses.dhcpRange, in.Cluster.Domain, in.NodeAPI)
-	n.DHCP.Named = named(n, in)
+	n.DHCP.Named = named(n, whole)
 	if p, large := mtuTooLarge(n, s); large {
 		problems = append(problems, p)
 	}

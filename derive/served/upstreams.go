@@ -13,7 +13,7 @@ import (
 )
 
 // upstreams returns the upstreams of n, and a problem for each server that is left out. Without
-// any server left, other names are refused.
+// any server left, other names do not exist.
 func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.Upstreams, problem.Problems) {
 	up := network.Upstreams{Mode: network.UpstreamNone}
 	if s.Gateway.IsValid() {

@@ -92,6 +92,30 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+// TestNothingElseExists: in the zone of all names, what the plan does not have is denied, and nothing is refused or forwarded.
+func TestNothingElseExists(t *testing.T) {
+	n := dnsnames.Blue(network.UpstreamNone)
+	n.DNS.Views[0].Zones = append(n.DNS.Views[0].Zones, ".")
+	v := answers.NewViews(n, nil)[0]
+	root := "; . 5 IN SOA . . 1 3600 600 86400 5"
+	for question, want := range map[string]string{
+		"www.example.org. A":                       "NXDOMAIN\n" + root,
+		"api.blue.example.com.corp.example.com. A": "NXDOMAIN\n" + root,
+		"kubernetes.default.svc. A":                "NXDOMAIN\n" + root,
+		"8.8.8.8.in-addr.arpa. PTR":                "NXDOMAIN\n" + root,
+		". NS":                                     "NOERROR\n" + root,
+		"others.example.net. A":                    "NOERROR\n" + root,
+		"ignition.others.example.net. A":           "NOERROR\nignition.others.example.net. 30 IN A 192.168.100.3",
+		"ignition.others.example.net. AAAA":        "NOERROR\n" + root,
+		"nothing.blue.example.com. A":              "NXDOMAIN\n" + authority("blue.example.com."),
+		"20.100.168.192.in-addr.arpa. PTR":         "NOERROR\n20.100.168.192.in-addr.arpa. 30 IN PTR blue-abcde-fghij.",
+	} {
+		if d := cmp.Diff(want, dnsnames.Text(ask(v, question))); d != "" {
+			t.Errorf("%s (-want +got):\n%s", question, d)
+		}
+	}
+}
+
 func ask(v *answers.View, question string) (answers.Reply, bool) {
 	name, typ, _ := strings.Cut(question, " ")
 	return answers.Answer(v, dnsnames.Workers, dns.Question{Name: name, Qtype: dns.StringToType[typ], Qclass: dns.ClassINET})

@@ -91,9 +91,10 @@ func runEdge(options string) error {
 type echo struct {
 	edge int
 
-	mu       sync.Mutex
-	listener net.Listener
-	conns    []net.Conn
+	accepting sync.WaitGroup
+	mu        sync.Mutex
+	listener  net.Listener
+	conns     []net.Conn
 }
 
 func onNet1(_, _ string, c syscall.RawConn) error {
@@ -114,17 +115,17 @@ func (s *echo) begin() error {
 		return err
 	}
 	s.listener = l
-	go func() {
+	s.accepting.Go(func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
+			_, _ = fmt.Fprintln(c, s.edge)
 			s.mu.Lock()
 			s.conns = append(s.conns, c)
 			s.mu.Unlock()
 			go func() {
-				_, _ = fmt.Fprintln(c, s.edge)
 				r := bufio.NewReader(c)
 				for {
 					line, err := r.ReadString('\n')
@@ -135,21 +136,28 @@ func (s *echo) begin() error {
 				}
 			}()
 		}
-	}()
+	})
 	return nil
 }
 
+// end answers all connections that were accepted before it closes them: to a VM, a connection that ends without an answer
+// was not served.
 func (s *echo) end() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listener == nil {
+	l := s.listener
+	s.listener = nil
+	s.mu.Unlock()
+	if l == nil {
 		return
 	}
-	_ = s.listener.Close()
+	_ = l.Close()
+	s.accepting.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, c := range s.conns {
 		_ = c.Close()
 	}
-	s.listener, s.conns = nil, nil
+	s.conns = nil
 }
 
 func (s *echo) serving() error {

@@ -45,6 +45,7 @@ func sharedSockets(t *testing.T, address string) {
 		})
 		g.Expect(err).To(MatchError(ContainSubstring("address already in use")), "options %v", options)
 	}
+	vm.SetNeighbour(t, "net1", address, e.MAC(t, "net1"), true) // Few packets wait for an answer to ARP.
 	const packets = 400
 	vm.Do(t, func() {
 		for range packets {

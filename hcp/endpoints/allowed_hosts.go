@@ -69,13 +69,14 @@ func releaseImages(o objects.Objects) []string {
 	return images
 }
 
-// imageRegistries returns the registries of the release images, then their mirrors, without
+// imageRegistries returns the registries of the release images, then their mirrors, then those of other images of nodes, without
 // duplicates. Left is how many exceed maxRegistries.
 func imageRegistries(o objects.Objects) (registries []string, left int) {
 	images := releaseImages(o)
 	for _, source := range o.HostedCluster.Spec.ImageContentSources {
 		images = append(images, source.Mirrors...)
 	}
+	images = append(images, nodeImages(o)...)
 	seen := map[string]bool{"": true}
 	for _, image := range images {
 		registry := registryOf(image)
@@ -194,6 +195,7 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values)
 	if isolated {
 		r.Problems = imagesUnreachable(in, off, r.Endpoints, cannot)
 		r.Problems = append(r.Problems, furtherHosts(o, in, s, registries, r.Endpoints)...)
+		r.Problems = append(r.Problems, dialedFromNodes(o, in, s, r.Endpoints)...)
 	}
 	if isolated && !off && left > 0 {
 		r.Problems = append(r.Problems, problem.New(problem.TooManyRegistries, problem.Subject{},

@@ -63,11 +63,16 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 	case name == "":
 		return r
 	}
-	e.Hosts = []string{name}
+	further := furtherApps(hc, s)
+	e.Hosts = append([]string{name}, further...)
 	switch i, found := hostedIngress(o); {
 	case s.AppsAddress.IsValid():
 		r.Apps = network.Record{Name: name, Addresses: []netip.Addr{s.AppsAddress}}
+		r.FurtherApps = further
 	case slices.ContainsFunc(s.Records, func(r network.Record) bool { return strings.EqualFold(r.Name, name) }):
+		if len(further) > 0 {
+			r.Problems = append(r.Problems, problem.New(problem.IngressNameUnresolved, endpoint(e.Name), problem.Args{"names": further, "name": {name}}, network.KeyRecords))
+		}
 	case found:
 		for _, e := range i.endpoints(e) {
 			r.add(e, nil)
@@ -121,7 +126,10 @@ func ownNamesOnly(s network.NetworkRequest) bool {
 // connections on to its ingress.
 func passesThrough(hc *hyperv1.HostedCluster) bool {
 	k := hc.Spec.Platform.Kubevirt
-	return k != nil && k.BaseDomainPassthrough != nil && *k.BaseDomainPassthrough
+	if k == nil || k.BaseDomainPassthrough == nil {
+		return k != nil && hc.Spec.DNS.BaseDomain == "" // HyperShift's webhook sets it.
+	}
+	return *k.BaseDomainPassthrough
 }
 
 // An ingress is where connections to the ingress of the hosted cluster lead.
@@ -267,6 +275,33 @@ func AppsName(hc *hyperv1.HostedCluster) string {
 		return ""
 	}
 	return "*." + domain
+}
+
+// furtherApps returns the names besides AppsName that lead to the ingress of hc: those of spec.configuration.ingress.componentRoutes, and the
+// routes of the console if domain differs from appsDomain (openshift/console-operator, pkg/console/subresource/route). Those below other ones, and
+// those of which the user set the address, are left out.
+func furtherApps(hc *hyperv1.HostedCluster, s settings.Values) []string {
+	c := hc.Spec.Configuration
+	if c == nil || c.Ingress == nil {
+		return nil
+	}
+	var out []string
+	known := func(name string) bool {
+		below := func(wildcard string) bool {
+			return strings.HasPrefix(wildcard, "*.") && strings.HasSuffix(name, strings.ToLower(wildcard[1:]))
+		}
+		return answeredByUser(s.Settings, name) || slices.Contains(out, name) || slices.ContainsFunc(append(slices.Clone(out), AppsName(hc)), below)
+	}
+	if domain := c.Ingress.Domain; domain != "" && domain != appsDomain(hc) {
+		out = append(out, "*."+strings.ToLower(domain))
+	}
+	for _, route := range c.Ingress.ComponentRoutes {
+		name, err := settings.DomainName(string(route.Hostname))
+		if err == nil && !known(name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // appsDomain returns the ingress domain, as HyperShift's globalconfig.IngressDomain

@@ -25,7 +25,7 @@ func Of(o objects.Objects, in network.Request, s settings.Values, last network.P
 			r.Endpoints, r.Waiting = append(r.Endpoints, x.Endpoints...), append(r.Waiting, x.Waiting...)
 			r.Problems = append(r.Problems, x.Problems...)
 			if x.Apps.Name != "" {
-				r.Apps = x.Apps
+				r.Apps, r.FurtherApps = x.Apps, x.FurtherApps
 			}
 		}
 		r.LoadBalancers, r.Announced = services.LoadBalancers(o.Services, o.Slices), announcedAddresses(o.HostedCluster)
@@ -52,6 +52,8 @@ type Reachable struct {
 	Problems problem.Problems
 	// Apps is the record of *.apps if the user set its address.
 	Apps network.Record
+	// FurtherApps are other names of the ingress, at the addresses of Apps.
+	FurtherApps []string
 	// LoadBalancers are those of the hosted cluster.
 	LoadBalancers []network.LoadBalancer
 	// Announced are the addresses in spec.services.

@@ -23,7 +23,7 @@ func furtherHosts(o objects.Objects, in network.Request, s settings.Values, regi
 	}
 	carried := func(registry string) bool {
 		h, cause := byServerName(registry)
-		return cause == "" && slices.ContainsFunc(forwarded, func(e network.Endpoint) bool { return slices.Contains(e.Hosts, h.Host) && e.Port == h.Port })
+		return cause == "" && forwards(forwarded, h)
 	}
 	// A registry that nodes do not reach has a problem of its own.
 	reached := func(registry string) bool {

@@ -47,16 +47,17 @@ type published struct {
 // no OAuth server.
 func publishedServices(hc *hyperv1.HostedCluster) []published {
 	var all []published
+	c := hc.Spec.Configuration
+	oidc := c != nil && c.Authentication != nil && c.Authentication.Type == configv1.AuthenticationTypeOIDC
 	for _, s := range network.PublishedServices() {
+		if oidc && s.Service == network.OAuthService {
+			continue
+		}
 		p := published{hyperv1.ServiceType(s.Type), s.Endpoint, s.Service, []hyperv1.PublishingStrategyType{hyperv1.NodePort, hyperv1.Route}}
 		if p.service == hyperv1.APIServer || p.service == hyperv1.Konnectivity {
 			p.strategies = append([]hyperv1.PublishingStrategyType{hyperv1.LoadBalancer}, p.strategies...)
 		}
 		all = append(all, p)
-	}
-	c := hc.Spec.Configuration
-	if c != nil && c.Authentication != nil && c.Authentication.Type == configv1.AuthenticationTypeOIDC {
-		return all[:len(all)-1]
 	}
 	return all
 }
@@ -125,8 +126,8 @@ func publishedEndpoint(o objects.Objects, p published, s hyperv1.ServicePublishi
 	return e, fault
 }
 
-// atIPv6 returns the problem of an endpoint at an IPv6 address. It is an Error unless
-// nodes boot without the endpoint.
+// atIPv6 returns the problem of an endpoint at an IPv6 address. It is an Error if
+// nodes need the endpoint.
 func atIPv6(p published) *problem.Problem {
 	at6 := newProblem(problem.EndpointAtIPv6, endpoint(p.route), problem.Args{"service": {string(p.service)}}, network.KeyPublishing)
 	if !(network.Endpoint{Name: p.route}).NeededByNodes() {
@@ -137,14 +138,15 @@ func atIPv6(p published) *problem.Problem {
 
 // apiServer returns the endpoint in status.controlPlaneEndpoint. All strategies
 // publish the address and port for nodes there. Clients send the host name, an
-// in-cluster name or no TLS server name, so the endpoint matches any.
+// in-cluster name or no TLS server name, so the endpoint matches any. The name in
+// kubeAPIServerDNSName is for users: nodes never dial it.
 func apiServer(o objects.Objects) (network.Endpoint, *problem.Problem) {
 	ep := o.HostedCluster.Status.ControlPlaneEndpoint
 	if ep.Host == "" || ep.Port == 0 {
 		return network.Endpoint{}, problemOf(problem.APIEndpointUnknown, problem.Args{"object": {"status.controlPlaneEndpoint"}, "at": {announced(strategyOf(o.HostedCluster, hyperv1.APIServer))}})
 	}
 	e := endpointAt(ep.Host, services.PortNumber(ep.Port), network.MatchAny)
-	if name := o.HostedCluster.Spec.KubeAPIServerDNSName; name != "" {
+	if name := o.HostedCluster.Spec.KubeAPIServerDNSName; name != "" && len(e.Hosts)+len(e.Addresses) > 0 {
 		e.Hosts = append(e.Hosts, name)
 	}
 	return e, nil
@@ -212,7 +214,7 @@ func byNodePort(o objects.Objects, p published, s hyperv1.ServicePublishingStrat
 // in s replaces its address.
 func byLoadBalancer(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
 	svc, ok := service(o, p.backend)
-	host := loadBalancerAddress(svc)
+	host := firstIngress(svc)
 	if !ok || len(svc.Spec.Ports) == 0 || host == "" {
 		return network.Endpoint{}, pending(problem.LoadBalancerPending, p.service, "Service "+p.backend, s)
 	}
@@ -220,6 +222,15 @@ func byLoadBalancer(o objects.Objects, p published, s hyperv1.ServicePublishingS
 		host = s.LoadBalancer.Hostname
 	}
 	return endpointAt(host, services.PortNumber(svc.Spec.Ports[0].Port), network.MatchAny), nil
+}
+
+// firstIngress is what HyperShift gives to nodes of a load balancer (control-plane-operator, kas/service.go): of the first one
+// in its status, the host name or else the address. Empty: it is not provisioned.
+func firstIngress(svc corev1.Service) string {
+	for _, i := range svc.Status.LoadBalancer.Ingress {
+		return cmp.Or(i.Hostname, i.IP)
+	}
+	return ""
 }
 
 // loadBalancerAddress returns a host name of svc's load balancer, or else an IPv4

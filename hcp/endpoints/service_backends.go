@@ -79,8 +79,8 @@ func backendAt(svc corev1.Service, port corev1.ServicePort) network.Backend {
 	return b
 }
 
-// portInvalid returns the problem that a port of e is not from 1 to 65535. It is an Error unless
-// nodes boot without the endpoint.
+// portInvalid returns the problem that a port of e is not from 1 to 65535. It is an Error if
+// nodes need the endpoint.
 func portInvalid(e network.Endpoint) *problem.Problem {
 	p := newProblem(problem.EndpointPortInvalid, endpoint(e.Name), nil)
 	if !e.NeededByNodes() {

@@ -16,16 +16,18 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// A HostedClusterFields has the fields of a HostedCluster, and one that the imported types lack.
+// A HostedClusterFields has the fields of a HostedCluster, and those that the imported types lack.
 type HostedClusterFields struct {
 	hyperv1.HostedCluster
 	// HostedIngress is how the hosted cluster publishes its ingress. Nil: not set.
 	HostedIngress *operatorv1.EndpointPublishingStrategy `path:"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy"`
+	// JoinSubnet is the IPv4 join subnet of OVN-Kubernetes since HyperShift 0.1.80. Empty: not set.
+	JoinSubnet string `path:"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.v4InternalSubnet"`
 }
 
 // DeepCopyObject returns a copy of f.
 func (f *HostedClusterFields) DeepCopyObject() runtime.Object {
-	return &HostedClusterFields{HostedCluster: *f.DeepCopy(), HostedIngress: f.HostedIngress.DeepCopy()}
+	return &HostedClusterFields{HostedCluster: *f.DeepCopy(), HostedIngress: f.HostedIngress.DeepCopy(), JoinSubnet: f.JoinSubnet}
 }
 
 // A kind is what is read of the objects of one kind. It is a schema.ObjectKind.
@@ -60,6 +62,7 @@ func hostedClusterKind() kind {
 		"spec.platform.kubevirt.credentials.infraNamespace",
 		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv4.internalJoinSubnet",
 		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv4.internalTransitSwitchSubnet",
+		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.v4InternalSubnet",
 		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.type",
 		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.hostNetwork.httpPort",
 		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.hostNetwork.httpsPort",
@@ -69,6 +72,21 @@ func hostedClusterKind() kind {
 		"spec.networking.machineNetwork[].cidr",
 		"spec.networking.apiServer.advertiseAddress",
 		"spec.configuration.authentication.type",
+		"spec.configuration.authentication.oidcProviders[].name",
+		"spec.configuration.authentication.oidcProviders[].issuer.issuerURL",
+		"spec.configuration.image.allowedRegistriesForImport[].domainName",
+		"spec.configuration.image.allowedRegistriesForImport[].insecure",
+		"spec.configuration.ingress.componentRoutes[].hostname",
+		"spec.configuration.oauth.identityProviders[].name",
+		"spec.configuration.oauth.identityProviders[].basicAuth.url",
+		"spec.configuration.oauth.identityProviders[].github.hostname",
+		"spec.configuration.oauth.identityProviders[].gitlab.url",
+		"spec.configuration.oauth.identityProviders[].google.clientID",
+		"spec.configuration.oauth.identityProviders[].keystone.url",
+		"spec.configuration.oauth.identityProviders[].openID.issuer",
+		"spec.configuration.operatorhub.disableAllDefaultSources",
+		"spec.controlPlaneRelease.image",
+		"spec.olmCatalogPlacement",
 		"spec.configuration.ingress.appsDomain",
 		"spec.configuration.ingress.domain",
 		"spec.configuration.proxy.httpProxy",

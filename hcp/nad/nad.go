@@ -44,6 +44,9 @@ type Nodes struct {
 // Attach returns the network of o and how an edge joins it. If no edge can join it,
 // Attach returns a zero Attachment and a problem of severity Error.
 func Attach(o Object, nodes Nodes) (network.Attachment, *problem.Problem) {
+	if o.Config == "" {
+		return network.Attachment{}, o.problem(problem.NADConfigMissing, nil)
+	}
 	plugins, conf, err := parse(o.Config)
 	if err != nil {
 		return network.Attachment{}, o.problem(problem.NADConfigInvalid, problem.Args{"error": {err.Error()}})

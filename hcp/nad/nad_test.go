@@ -158,3 +158,41 @@ func TestAttachRefuses(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatRulesVMsOut: a configuration that KubeVirt, Multus, a plugin or Linux refuses or ignores is a problem that names what is wrong. The rules are those
+// of bridge.go and macvlan.go of containernetworking/plugins, dev_valid_name of Linux, and the bridge marker.
+func TestWhatRulesVMsOut(t *testing.T) {
+	offers := nad.Nodes{Resources: map[string]bool{"bridge.network.kubevirt.io/br-ex": true}}
+	for name, c := range map[string]struct {
+		config, resource string
+		nodes            nad.Nodes
+		want             problem.Cause
+	}{
+		"15 characters":                   {config: `{"type":"bridge","bridge":"br-123456789012"}`},
+		"16 characters":                   {config: `{"type":"bridge","bridge":"br-1234567890123"}`, want: problem.NADValueUnsupported},
+		"a slash":                         {config: `{"type":"cnv-bridge","bridge":"br/1"}`, want: problem.NADValueUnsupported},
+		"a colon":                         {config: `{"type":"bridge","bridge":"br:1"}`, want: problem.NADValueUnsupported},
+		"a space":                         {config: `{"type":"bridge","bridge":"br 1"}`, want: problem.NADValueUnsupported},
+		"a VLAN device":                   {config: `{"type":"bridge","bridge":"br.100"}`},
+		"an alternative name as master":   {config: `{"type":"macvlan","master":"enx00112233445566"}`},
+		"a slash in a master":             {config: `{"type":"macvlan","master":"a/b"}`, want: problem.NADValueUnsupported},
+		"vlanId of a bridge":              {config: `{"type":"bridge","bridge":"br1","vlanId":100}`, want: problem.NADVLANMisspelled},
+		"a tag of a bridge":               {config: `{"type":"bridge","bridge":"br1","tag":100}`, want: problem.NADVLANMisspelled},
+		"VLAN in upper case":              {config: `{"type":"bridge","bridge":"br1","VLAN":100}`},
+		"vlanId of OVN-Kubernetes":        {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","name":"n","netAttachDefName":"clusters/vlan100","vlanId":100}`},
+		"vlan of OVN-Kubernetes":          {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","name":"n","netAttachDefName":"clusters/vlan100","vlan":100}`, want: problem.NADVLANMisspelled},
+		"no spec":                         {want: problem.NADConfigMissing},
+		"a bridge that no node has":       {config: `{"type":"bridge","bridge":"br-vm"}`, resource: "bridge.network.kubevirt.io/br-vm", nodes: offers, want: problem.NADResourceMissing},
+		"a bridge that a node has":        {config: `{"type":"bridge","bridge":"br-ex"}`, resource: "bridge.network.kubevirt.io/br-ex", nodes: offers},
+		"a bridge, and nodes are unknown": {config: `{"type":"bridge","bridge":"br-vm"}`, resource: "bridge.network.kubevirt.io/br-vm"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, p := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: c.config, ResourceName: c.resource}, c.nodes)
+			var got problem.Cause
+			if p != nil {
+				got = p.Cause
+			}
+			NewWithT(t).Expect(got).To(Equal(c.want))
+		})
+	}
+}

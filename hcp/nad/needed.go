@@ -57,6 +57,16 @@ func aText() form {
 	return pattern("printable ASCII without quotes and backslashes", `^[ !#-\[\]-~]*$`)
 }
 
+// aBridge is a name that Linux accepts for a new device (net/core/dev.c, dev_valid_name). The bridge plugin creates the bridge if a node lacks it.
+func aBridge() form {
+	return pattern("at most 15 printable characters without spaces, colons, slashes, quotes and backslashes", `^[!#-.0-9;-\[\]-~]{0,15}$`)
+}
+
+// aDevice is a name of an existing device, which may be an alternative name of up to 127 characters.
+func aDevice() form {
+	return pattern("at most 127 printable characters without spaces, colons, slashes, quotes and backslashes", `^[!#-.0-9;-\[\]-~]{0,127}$`)
+}
+
 func pattern(allowed, expression string) form {
 	re := regexp.MustCompile(expression)
 	return form{allowed, func(v any) bool { s, ok := v.(string); return ok && re.MatchString(s) }}
@@ -68,9 +78,9 @@ func pattern(allowed, expression string) form {
 func forms(kind string) map[string]form {
 	switch kind {
 	case typeBridge, typeCNVBridge:
-		return map[string]form{"bridge": aText(), "vlan": aVLAN(), "mtu": anMTU(), "macspoofchk": aSwitch(), "preserveDefaultVlan": aSwitch()}
+		return map[string]form{"bridge": aBridge(), "vlan": aVLAN(), "mtu": anMTU(), "macspoofchk": aSwitch(), "preserveDefaultVlan": aSwitch()}
 	case typeMacvlan:
-		return map[string]form{"master": aText(), "mode": aText(), "mtu": anMTU()}
+		return map[string]form{"master": aDevice(), "mode": aText(), "mtu": anMTU()}
 	case typeSRIOV:
 		return map[string]form{
 			"vlan": aVLAN(), "vlanQoS": aNumber(), "vlanProto": aText(), "spoofchk": aText(), "trust": aText(), "link_state": aText(),
@@ -137,6 +147,27 @@ func unusable(o Object, conf map[string]any, plugins []map[string]any) *problem.
 		}
 	}
 	return nil
+}
+
+// misspelled returns the problem that o sets its VLAN with a key that its plugin ignores, so that it would have none, or nil.
+func misspelled(o Object, plugin map[string]any) *problem.Problem {
+	kind := text(plugin["type"])
+	right := map[string]string{typeBridge: "vlan", typeCNVBridge: "vlan", typeSRIOV: "vlan", typeOVN: "vlanID"}[kind]
+	wrong := vlanKey(plugin)
+	if right == "" || wrong == "" || valueOf(plugin, right) != nil {
+		return nil
+	}
+	return o.problem(problem.NADVLANMisspelled, problem.Args{"setting": {wrong}, "type": {kind}, "values": {right}})
+}
+
+// vlanKey returns the first key of plugin that means a VLAN to people, or to another plugin. Empty: none.
+func vlanKey(plugin map[string]any) string {
+	for _, key := range slices.Sorted(maps.Keys(plugin)) {
+		if slices.Contains([]string{"vlan", "vlanid", "vlan_id", "vlantag", "tag"}, strings.ToLower(key)) && plugin[key] != 0.0 {
+			return key
+		}
+	}
+	return ""
 }
 
 // malformed is unusable for one set of keys.

@@ -38,6 +38,9 @@ const (
 // o, or nil if they can join it.
 func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	first := plugins[0]
+	if p := misspelled(o, first); p != nil {
+		return p
+	}
 	switch kind := text(first["type"]); kind {
 	case typeOVN:
 		return unsupportedOVN(o, conf, plugins)
@@ -56,7 +59,18 @@ func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[strin
 	if p := assigning(o, plugins); p != nil {
 		return p
 	}
-	return unusable(o, conf, plugins)
+	if p := unusable(o, conf, plugins); p != nil {
+		return p
+	}
+	return unscheduled(o, nodes)
+}
+
+// unscheduled returns the problem that no node offers the resource that pods on the network of o ask for, or nil.
+func unscheduled(o Object, nodes Nodes) *problem.Problem {
+	if o.ResourceName == "" || nodes.Resources == nil || nodes.Resources[o.ResourceName] {
+		return nil
+	}
+	return o.problem(problem.NADResourceMissing, problem.Args{"resource": {o.ResourceName}, "annotation": {wire.AnnotationResourceName}})
 }
 
 // Limits returns what VMs on the network of o lack. It is for an o that Attach accepts.
@@ -66,6 +80,9 @@ func Limits(o Object) problem.Problems {
 		return nil
 	}
 	kind := text(plugins[0]["type"])
+	if key := vlanKey(plugins[0]); kind == typeMacvlan && key != "" {
+		return problem.Problems{*o.problem(problem.NADWithoutVLANKey, problem.Args{"setting": {key}, "type": {kind}})}
+	}
 	if (kind == typeBridge || kind == typeCNVBridge) && valueOf(plugins[0], "portIsolation") == true {
 		return problem.Problems{*o.problem(problem.NADPortsIsolated, nil)}
 	}

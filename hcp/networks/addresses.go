@@ -44,7 +44,7 @@ func setAddresses(all []merged, home int, o objects.Objects, base settings.Value
 		switch {
 		case s.CIDR.IsValid():
 		case own.CIDR.IsValid():
-			s.CIDR, s.CIDRField, s.CIDRKeys = own.CIDR, own.CIDRField, []string{own.CIDRKey}
+			s.CIDR, s.CIDRField, s.CIDRKeys = own.CIDR, own.CIDRField, own.CIDRKeys
 		case i != home:
 			s.CIDRField, s.CIDRKeys = cidrOptions(s.NetworkRequest, s.listedFirst)
 		}
@@ -63,14 +63,14 @@ func setAddresses(all []merged, home int, o objects.Objects, base settings.Value
 
 // takeOfNAD sets the values of the NetworkAttachmentDefinition that no other object overrides.
 func (s *merged) takeOfNAD() {
-	all := values(s.NetworkRequest)
+	all := settings.OfNetwork(s.NetworkRequest)
 	for _, k := range ofNetworkAttachmentDefinitions() {
 		overrides := k.NADFirst && !slices.Contains(s.ofNodePools, k.Name)
 		if k.IsSet(s.ofNAD) && (overrides || !k.IsSet(all)) {
 			k.Take(&all, s.ofNAD)
 		}
 	}
-	s.setValues(all)
+	all.SetNetwork(&s.NetworkRequest)
 }
 
 // ofNetworkAttachmentDefinitions returns the keys of a network that its NetworkAttachmentDefinition can have.
@@ -93,7 +93,7 @@ func setClientNetworks(all []merged, home int, base settings.Values) {
 		case len(s.Settings.ClientNetworks) == 0:
 			s.Settings.ClientNetworks = base.ClientNetworks
 		default:
-			s.problems = append(s.problems, s.overriding(k.Name, k.Text(values(s.NetworkRequest)), k.Text(base))...)
+			s.problems = append(s.problems, s.overriding(k.Name, k.Text(settings.OfNetwork(s.NetworkRequest)), k.Text(base))...)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func setContained(all []merged, home int, base settings.Values) {
 		others := func(p settings.Part) bool {
 			return !p.Within(s.CIDR) && (i != home || within(all, p.Addresses))
 		}
-		own := values(s.NetworkRequest)
+		own := settings.OfNetwork(s.NetworkRequest)
 		for _, k := range settings.Keys() {
 			parts := slices.DeleteFunc(k.Parts(base), others)
 			switch {
@@ -138,7 +138,7 @@ func setContained(all []merged, home int, base settings.Values) {
 				s.problems = append(s.problems, s.overriding(k.Name, k.Text(own), k.Text(base))...)
 			}
 		}
-		s.setValues(own)
+		own.SetNetwork(&s.NetworkRequest)
 	}
 }
 

@@ -27,6 +27,9 @@ func attachment(o objects.Objects, r network.NetworkRequest) (network.Attachment
 		return network.Attachment{}, problem.Problems{nad.Problem(problem.NADNameInvalid, a, problem.Args{"part": {part},
 			"nad": {strings.TrimPrefix(a.String(), "/")}, "nodePools": pools, "example": {objects.ControlPlaneNamespace(o.HostedCluster) + "/vlan100"}})}
 	}
+	if strings.Contains(a.Name, ".") {
+		return network.Attachment{}, problem.Problems{nad.Problem(problem.NADNameHasDot, a, problem.Args{"nodePools": pools})}
+	}
 	found, ok := findNAD(o, a)
 	problems, forbidden := isolated(o, r, found)
 	if forbidden {

@@ -65,7 +65,7 @@ func nadValues(o objects.Objects, a network.Attachment) (settings.Values, proble
 // has annotation cidr, it is a problem that this has no effect.
 func (s *merged) keepOwnCIDR(base settings.Values) {
 	own := s.ofNAD
-	s.CIDR, s.CIDRField, s.CIDRKeys = own.CIDR, own.CIDRField, []string{own.CIDRKey}
+	s.CIDR, s.CIDRField, s.CIDRKeys = own.CIDR, own.CIDRField, own.CIDRKeys
 	delete(s.without, network.KeyCIDR)
 	if base.CIDR.IsValid() {
 		s.problems = append(slices.Clone(s.problems), s.Attachment.Problem(problem.ClusterCIDRNotTaken,

@@ -182,14 +182,10 @@ func networkRequest(a network.Attachment, np hyperv1.NodePool, s, base settings.
 				k.Take(&all, base)
 			}
 		}
-		out.setValues(all)
+		all.SetNetwork(&out.NetworkRequest)
 		return out
 	}
-	out.setValues(s)
-	out.CIDRField = s.CIDRField
-	if s.CIDRKey != "" {
-		out.CIDRKeys = []string{s.CIDRKey}
-	}
+	s.SetNetwork(&out.NetworkRequest)
 	out.without = map[string][]string{}
 	for _, k := range settings.Keys() {
 		if k.PerNodePool && !k.IsSet(s) {
@@ -202,19 +198,6 @@ func networkRequest(a network.Attachment, np hyperv1.NodePool, s, base settings.
 	return out
 }
 
-// values returns what the user sets for s.
-func values(s network.NetworkRequest) settings.Values {
-	return settings.Values{CIDR: s.CIDR, Gateway: s.Gateway, Settings: s.Settings}
-}
-
-// setValues sets what the user sets for s.
-func (s *merged) setValues(v settings.Values) {
-	s.CIDR, s.Gateway, s.Settings = v.CIDR, v.Gateway, v.Settings
-}
-
-// fieldAdditionalNetworks is the field of a NodePool that names its networks.
-const fieldAdditionalNetworks = "spec.platform.kubevirt.additionalNetworks"
-
 // noNetworks returns the reason why the cluster has no networks. found is the number
 // of networks; the result is empty if it is not 0.
 func noNetworks(o objects.Objects, base settings.Values, found int) problem.Problems {
@@ -225,9 +208,9 @@ func noNetworks(o objects.Objects, base settings.Values, found int) problem.Prob
 		return problem.Problems{problem.New(problem.NodePoolMissing, problem.Subject{}, nil)}
 	}
 	if base.Network != "auto" && base.Network != "" {
-		return problem.Problems{problem.New(problem.NetworkNotNamed, problem.Subject{}, problem.Args{"network": {base.Network}}, network.KeyNetwork, fieldAdditionalNetworks)}
+		return problem.Problems{problem.New(problem.NetworkNotNamed, problem.Subject{}, problem.Args{"network": {base.Network}}, network.KeyNetwork, network.FieldAdditionalNetworks)}
 	}
-	return problem.Problems{problem.New(problem.NoNetworkNamed, problem.Subject{}, nil, fieldAdditionalNetworks, network.KeyNetwork)}
+	return problem.Problems{problem.New(problem.NoNetworkNamed, problem.Subject{}, nil, network.FieldAdditionalNetworks, network.KeyNetwork)}
 }
 
 // Wanted returns the names of the networks that must not be removed: those that some
@@ -250,19 +233,25 @@ func Unselected(o objects.Objects) []string {
 	return networkNames(slices.DeleteFunc(vmAttachments(o), func(a network.Attachment) bool { return selects(objects.Selected(o.HostedCluster), a) }))
 }
 
-// NamesInUse returns the names of the networks that VMs of o are attached to, sorted and without
-// duplicates. Only o.VMs is read.
-func NamesInUse(o objects.Objects) []string { return networkNames(vmAttachments(o)) }
+// InUse returns the names of the networks that VMs of o are on, sorted and without duplicates: those that
+// they are attached to, and those of last, the plan in force, that are the same layer-2 network. Only VMs and
+// NetworkAttachmentDefinitions of o are read.
+func InUse(o objects.Objects, last network.Plan) []string { return namesOn(o, vmAttachments(o), last) }
 
-// InUse reports whether a VM of o is attached to a, by its NetworkAttachmentDefinition or by another
-// one of the same layer-2 network. Only VMs and NetworkAttachmentDefinitions of o are read.
-func InUse(o objects.Objects, a network.Attachment) bool {
-	return slices.ContainsFunc(vmAttachments(o), func(used network.Attachment) bool {
+// BootedFrom returns the names of the networks of InUse that VMs of o boot from: the first one of each VM that has no
+// pod network before it.
+func BootedFrom(o objects.Objects, last network.Plan) []string { return namesOn(o, vmBoots(o), last) }
+
+// namesOn returns the names of all networks, and of those of last that are the same layer-2 network as one of them.
+func namesOn(o objects.Objects, all []network.Attachment, last network.Plan) []string {
+	on := slices.Clone(all)
+	for _, used := range all {
 		if found, ok := findNAD(o, used); ok {
 			used.Layer2 = Layer2(found)
 		}
-		return used.SameNetwork(a)
-	})
+		on = append(on, slices.DeleteFunc(last.Attachments(), func(a network.Attachment) bool { return !used.SameNetwork(a) })...)
+	}
+	return networkNames(on)
 }
 
 // networkNames returns the names of all networks, sorted and without duplicates.

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -32,9 +31,6 @@ func merge(a, b merged) merged {
 		}
 	}
 	out.ofNodePools = append(slices.Clone(a.ofNodePools), b.ofNodePools...)
-	if a.listedFirst == b.listedFirst && b.Settings.Selects(network.ServiceNTP) && !a.Settings.Selects(network.ServiceNTP) {
-		out.Settings.Services = b.Settings.Services
-	}
 	out.Primary, out.VMs = a.Primary || b.Primary, a.VMs+b.VMs
 	problems := slices.Concat(a.problems, b.problems)
 	disagree := func(c problem.Cause, args problem.Args, keys ...string) {
@@ -42,24 +38,23 @@ func merge(a, b merged) merged {
 		maps.Copy(all, args)
 		problems = append(problems, a.Attachment.Problem(c, all, keys...))
 	}
-	if keys := differing(values(a.NetworkRequest), values(b.NetworkRequest)); a.listedFirst == b.listedFirst && len(keys) > 0 {
+	if keys := differing(settings.OfNetwork(a.NetworkRequest), settings.OfNetwork(b.NetworkRequest)); a.listedFirst == b.listedFirst && len(keys) > 0 {
 		disagree(problem.NodePoolSettingsDiffer, nil, keys...)
 		problems[len(problems)-1].Subject = problem.Subject{Kind: string(settings.OnNodePool), Name: b.NodePools[0]}
 	}
-	if !out.CIDR.IsValid() {
-		out.CIDRField, out.CIDRKeys = other.CIDRField, other.CIDRKeys
-	}
-	own, others := values(out.NetworkRequest), values(other.NetworkRequest)
+	own, others := settings.OfNetwork(out.NetworkRequest), settings.OfNetwork(other.NetworkRequest)
 	for _, k := range settings.Keys() {
 		switch {
+		case a.listedFirst == b.listedFirst && k.Joins(own, others):
+			k.Take(&own, others)
 		case !k.PerNodePool || !k.IsSet(others):
 		case !k.IsSet(own):
 			k.Take(&own, others)
 		case !k.Same(own, others):
-			disagree(problem.NodePoolValuesDiffer, problem.Args{"value": {k.Text(values(a.NetworkRequest))}, "otherValue": {k.Text(values(b.NetworkRequest))}}, k.Name)
+			disagree(problem.NodePoolValuesDiffer, problem.Args{"value": {k.Text(settings.OfNetwork(a.NetworkRequest))}, "otherValue": {k.Text(settings.OfNetwork(b.NetworkRequest))}}, k.Name)
 		}
 	}
-	out.setValues(own)
+	own.SetNetwork(&out.NetworkRequest)
 	out.problems = problems
 	return out
 }

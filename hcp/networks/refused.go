@@ -59,7 +59,7 @@ func notSelected(o objects.Objects, selected string) (names []string, ps problem
 			continue
 		}
 		p := problem.New(problem.NetworkNotSelected, problem.Subject{Kind: string(settings.OnNodePool), Name: np.Name},
-			problem.Args{"network": {a.String()}, "selected": {selected}, "nodePools": {np.Name}}, network.KeyNetwork, fieldAdditionalNetworks)
+			problem.Args{"network": {a.String()}, "selected": {selected}, "nodePools": {np.Name}}, network.KeyNetwork, network.FieldAdditionalNetworks)
 		p.Confined = true
 		names, ps = append(names, a.NetworkName()), append(ps, p)
 	}

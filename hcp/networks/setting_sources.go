@@ -19,7 +19,7 @@ import (
 func SettingSources(o objects.Objects, s network.NetworkRequest) map[string]string {
 	out := map[string]string{}
 	for _, k := range settings.Keys() {
-		if !slices.Contains(k.On, settings.OnHostedCluster) || k.For != settings.WholeCluster && !k.IsSet(values(s)) {
+		if !slices.Contains(k.On, settings.OnHostedCluster) || k.For != settings.WholeCluster && !k.IsSet(settings.OfNetwork(s)) {
 			continue
 		}
 		if from := source(o, s, k); from != "" {
@@ -39,7 +39,7 @@ func unusedOfNAD(o objects.Objects, s network.NetworkRequest, own settings.Value
 	on := problem.Subject{Kind: string(settings.OnNetworkAttachmentDefinition), Namespace: s.Attachment.Namespace, Name: s.Attachment.Name}
 	sources := SettingSources(o, s)
 	for _, k := range ofNetworkAttachmentDefinitions() {
-		if value, used := k.Text(own), k.Text(values(s)); k.IsSet(own) && value != used {
+		if value, used := k.Text(own), k.Text(settings.OfNetwork(s)); k.IsSet(own) && value != used {
 			out = append(out, problem.New(problem.NADValueUnused, on,
 				problem.Args{"network": {s.Attachment.String()}, "value": {value}, "otherValue": {used}, "source": {sources[k.Name]}}, k.Name))
 		}
@@ -78,5 +78,5 @@ func source(o objects.Objects, s network.NetworkRequest, k settings.Key) string 
 // applies reports whether value, of the HostedCluster or the NetworkAttachmentDefinition, is the one that s
 // has. If both can have a value that is for one network only, s has one of them.
 func applies(k settings.Key, value string, s network.NetworkRequest) bool {
-	return k.For != settings.OneNetwork || !slices.Contains(k.On, settings.OnNetworkAttachmentDefinition) || k.Says(value, values(s))
+	return k.For != settings.OneNetwork || !slices.Contains(k.On, settings.OnNetworkAttachmentDefinition) || k.Says(value, settings.OfNetwork(s))
 }

@@ -27,7 +27,7 @@ func strayAddresses(all []merged, home int, o objects.Objects, base settings.Val
 	for _, k := range settings.Keys() {
 		for _, p := range k.Parts(base) {
 			used := slices.ContainsFunc(all, func(s merged) bool {
-				return slices.ContainsFunc(k.Parts(values(s.NetworkRequest)), p.Equal)
+				return slices.ContainsFunc(k.Parts(settings.OfNetwork(s.NetworkRequest)), p.Equal)
 			})
 			if !used && !within(all, p.Addresses) {
 				report(problem.ClusterAddressesUnused, k.Name, p.Text)

@@ -13,6 +13,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // vmAttachments returns the networks that o's VMs are attached to, with duplicates.
@@ -28,16 +29,69 @@ func vmAttachments(o objects.Objects) []network.Attachment {
 	return out
 }
 
-// BootedFrom returns the names of the networks that o's VMs boot from: the first one of each VM
-// that has no pod network before it.
-func BootedFrom(o objects.Objects) []string {
+// vmBoots returns the networks that o's VMs boot from, with duplicates.
+func vmBoots(o objects.Objects) []network.Attachment {
 	var out []network.Attachment
 	for _, m := range o.VMs {
 		if all := m.Spec.Networks; len(all) > 0 && all[0].Multus != nil {
 			out = append(out, nad.ParseName(all[0].Multus.NetworkName, m.Namespace))
 		}
 	}
-	return networkNames(out)
+	return out
+}
+
+// Unnamed returns the problem that VMs boot from networks that no NodePool of o names, and that are none of known: an annotation of
+// HyperShift can change the VMs of a NodePool.
+func Unnamed(o objects.Objects, known []network.Attachment) problem.Problems {
+	known = slices.Concat(known, objects.NamedNADs(o))
+	var nads, vms []string
+	for _, a := range Attached(o) {
+		same := func(k network.Attachment) bool { return k.NetworkName() == a.NetworkName() || k.SameNetwork(a) }
+		if slices.ContainsFunc(known, same) {
+			continue
+		}
+		for _, m := range o.VMs {
+			if all := m.Spec.Networks; len(all) > 0 && all[0].Multus != nil && nad.ParseName(all[0].Multus.NetworkName, m.Namespace).NetworkName() == a.NetworkName() {
+				nads, vms = append(nads, a.String()), append(vms, m.Name)
+			}
+		}
+	}
+	if len(vms) == 0 {
+		return nil
+	}
+	slices.Sort(vms)
+	return problem.Problems{problem.New(problem.VMNetworkUnserved, problem.Subject{}, problem.Args{"nads": slices.Compact(nads), "vms": vms[:min(len(vms), 10)]})}
+}
+
+// SharedMACs returns a problem for each MAC that two VMs of o have on one network.
+func SharedMACs(o objects.Objects) problem.Problems {
+	type place struct{ network, mac string }
+	vms := map[place][]string{}
+	for _, m := range o.VMs {
+		on := map[string]network.Attachment{}
+		for _, n := range m.Spec.Networks {
+			if n.Multus != nil {
+				on[n.Name] = nad.ParseName(n.Multus.NetworkName, m.Namespace)
+			}
+		}
+		for _, i := range m.Status.Interfaces {
+			a, known := on[i.Name]
+			p := place{a.String(), strings.ToLower(i.MAC)}
+			if known && p.mac != "" && !slices.Contains(vms[p], m.Name) {
+				vms[p] = append(vms[p], m.Name)
+			}
+		}
+	}
+	var ps problem.Problems
+	for _, p := range slices.SortedFunc(maps.Keys(vms), func(a, b place) int {
+		return cmp.Or(strings.Compare(a.network, b.network), strings.Compare(a.mac, b.mac))
+	}) {
+		if names := vms[p]; len(names) > 1 {
+			slices.Sort(names)
+			ps = append(ps, problem.New(problem.MACShared, problem.Subject{}, problem.Args{"mac": {p.mac}, "nad": {p.network}, "vms": names[:min(len(names), 10)]}))
+		}
+	}
+	return ps
 }
 
 // addressesOfInterface is how many addresses of one interface count. The guest agent of a VM

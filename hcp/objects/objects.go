@@ -29,6 +29,8 @@ type Objects struct {
 	HostedCluster *hyperv1.HostedCluster
 	// HostedIngress is how HostedCluster publishes its ingress. Nil: the field is not set.
 	HostedIngress *operatorv1.EndpointPublishingStrategy
+	// JoinSubnet is ovnKubernetesConfig.v4InternalSubnet of HostedCluster. Empty: the field is not set.
+	JoinSubnet string
 	// NodePools of this cluster in any order, including those that are being deleted.
 	NodePools []hyperv1.NodePool
 	// NetworkAttachmentDefinitions that the NodePools name and that exist.

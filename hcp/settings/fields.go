@@ -15,8 +15,28 @@ import (
 // IsSet reports whether v has a value of the key.
 func (k Key) IsSet(v Values) bool { return !k.value.field(&v).IsZero() }
 
-// Take copies the value of the key from one object's values to those of another.
-func (k Key) Take(to *Values, from Values) { k.value.field(to).Set(k.value.field(&from)) }
+// Take copies the value of the key from one object's values to those of another, and where it was set.
+func (k Key) Take(to *Values, from Values) {
+	k.value.field(to).Set(k.value.field(&from))
+	if k.origin != nil {
+		field, keys := k.origin(to)
+		fromField, fromKeys := k.origin(&from)
+		*field, *keys = *fromField, *fromKeys
+	}
+}
+
+// Joins reports whether other's value takes the place of own, which has the same meaning.
+func (k Key) Joins(own, other Values) bool { return k.joins != nil && k.joins(own, other) }
+
+// OfNetwork returns the values that r has.
+func OfNetwork(r network.NetworkRequest) Values {
+	return Values{CIDR: r.CIDR, CIDRField: r.CIDRField, CIDRKeys: r.CIDRKeys, Gateway: r.Gateway, Settings: r.Settings}
+}
+
+// SetNetwork sets the values of r: of each key whose For is not WholeCluster.
+func (v Values) SetNetwork(r *network.NetworkRequest) {
+	r.CIDR, r.CIDRField, r.CIDRKeys, r.Gateway, r.Settings = v.CIDR, v.CIDRField, v.CIDRKeys, v.Gateway, v.Settings
+}
 
 // Same reports whether the values of the key have one meaning in a and b.
 func (k Key) Same(a, b Values) bool { return reflect.DeepEqual(k.meaning(a), k.meaning(b)) }

@@ -107,6 +107,11 @@ func servicesBesidesTime(s Values) any {
 	return slices.DeleteFunc(network.AllServices(), func(x network.Service) bool { return x == network.ServiceNTP || !s.Selects(x) })
 }
 
+// addsTime reports whether other has NTP, and own lacks it.
+func addsTime(own, other Values) bool {
+	return other.Selects(network.ServiceNTP) && !own.Selects(network.ServiceNTP)
+}
+
 func edgeCounts() format[int] {
 	choice := oneOf("1", "2")
 	parse := func(v string) (int, error) {

@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -28,6 +29,22 @@ func TestEveryExampleIsAccepted(t *testing.T) {
 				g.Expect(message(problems[0])).To(ContainSubstring("Set it on one of: " + k.On.String()))
 			})
 		}
+	}
+}
+
+// TestNetworksHaveTheirValues checks that the request of a network has the value of each key that networks have.
+func TestNetworksHaveTheirValues(t *testing.T) {
+	for _, k := range settings.Keys() {
+		if k.For == settings.WholeCluster {
+			continue
+		}
+		v, problems := settings.Overlay(settings.Values{}, k.On[0], "blue", map[string]string{settings.Prefix + k.Name: k.Example})
+		var r network.NetworkRequest
+		v.SetNetwork(&r)
+		g := NewWithT(t)
+		g.Expect(problems).To(BeEmpty())
+		g.Expect(k.IsSet(v)).To(BeTrue(), k.Name)
+		g.Expect(settings.OfNetwork(r)).To(Equal(v), k.Name)
 	}
 }
 

@@ -86,6 +86,10 @@ type Key struct {
 	value   value
 	// means, if set, returns what is equal for two values of one meaning.
 	means func(Values) any
+	// joins, if set, reports whether the second value takes the place of the first, which has the same meaning.
+	joins func(own, other Values) bool
+	// origin, if set, returns where the value was set: a field or annotation for messages, and keys of problems.
+	origin func(*Values) (field *string, keys *[]string)
 }
 
 // Keys returns the table in the order of the documentation.
@@ -108,7 +112,8 @@ func rows() []Key {
 			value:   into(networkNames(), func(s *Values) *string { return &s.Network })},
 		{Name: network.KeyCIDR, On: all, For: OneNetwork, PerNodePool: true, Default: "spec.networking.machineNetwork, for the network that VMs boot from", Example: "192.168.100.0/24",
 			Meaning: "The IPv4 CIDR of the network. On a NodePool it applies to the first network that the NodePool lists. Set it on the NetworkAttachmentDefinition for any further network. The NetworkAttachmentDefinition has the lowest precedence.",
-			value:   into(cidrs(), func(s *Values) *netip.Prefix { return &s.CIDR })},
+			value:   into(cidrs(), func(s *Values) *netip.Prefix { return &s.CIDR }),
+			origin:  func(s *Values) (*string, *[]string) { return &s.CIDRField, &s.CIDRKeys }},
 		{Name: network.KeyGateway, On: all, For: OneNetwork, PerNodePool: true, Default: "none: the network is isolated", Example: "192.168.100.1",
 			Meaning: "The address of a router on the network. DHCP sends it as the default route.",
 			value:   into(addresses(), func(s *Values) *netip.Addr { return &s.Gateway })},
@@ -117,8 +122,8 @@ func rows() []Key {
 			value:   into(limitedListOf(clientNetworks()), func(s *Values) *[]netip.Prefix { return &s.ClientNetworks })},
 		{Name: network.KeyServices, On: all, For: EachNetwork, NADFirst: true, Default: "all", Example: "dns,proxy",
 			Meaning: "The servers that edges run: `dhcp`, `dns`, `ntp` and `proxy`. Leave out a server that the network already has. `none`: oooi does not serve the network, which is an error if VMs boot from it. On a NodePool it applies to the first network that the NodePool lists. On a NetworkAttachmentDefinition it overrides the HostedCluster.",
-			value:   into(serviceLists(), func(s *Values) *[]network.Service { return &s.Services }), means: servicesBesidesTime},
-		{Name: "edges", On: cluster, Default: "2, or 1 if spec.controllerAvailabilityPolicy is SingleReplica", Example: "2",
+			value:   into(serviceLists(), func(s *Values) *[]network.Service { return &s.Services }), means: servicesBesidesTime, joins: addsTime},
+		{Name: network.KeyEdges, On: cluster, Default: "2, or 1 if spec.controllerAvailabilityPolicy is SingleReplica", Example: "2",
 			Meaning: "The number of edges of each network: `1` or `2`. With two edges, one keeps serving when the other fails. Changing the value does not change any address.",
 			value:   into(edgeCounts(), func(s *Values) *int { return &s.Edges })},
 		{Name: network.KeyEdgeNodeSelector, On: cluster, Default: "the node selectors of the network's NodePools", Example: "node-role.kubernetes.io/infra=,vlan100=yes",
@@ -136,7 +141,7 @@ func rows() []Key {
 		{Name: network.KeyReservations, On: both, For: OneNetwork, Default: "none", Example: "02:00:00:00:00:01=192.168.100.20",
 			Meaning: "Fixed addresses for MAC addresses.",
 			value:   into(listOf(reservations()), func(s *Values) *[]network.Reservation { return &s.Reservations })},
-		{Name: network.KeyLeaseTime, On: both, For: EachNetwork, Default: "1h", Example: "30m", value: into(leaseTimes(), func(s *Values) *network.Duration { return &s.LeaseTime }),
+		{Name: network.KeyLeaseTime, On: both, For: EachNetwork, Default: network.DefaultLeaseTime.String(), Example: "30m", value: into(leaseTimes(), func(s *Values) *network.Duration { return &s.LeaseTime }),
 			Meaning: "The DHCP lease time, from one minute to one week.",
 			means:   func(s Values) any { return cmp.Or(s.LeaseTime, network.DefaultLeaseTime) }},
 		{Name: network.KeyMTU, On: both, For: FirstNetworks, Default: "the NetworkAttachmentDefinition's", Example: "9000", value: into(mtus(), func(s *Values) *int { return &s.MTU }),
@@ -151,7 +156,7 @@ func rows() []Key {
 			Meaning: "DNS search domains (DHCP option 119).",
 			value:   into(listOf(domainNames()), func(s *Values) *[]string { return &s.SearchDomains })},
 		{Name: network.KeyUpstreams, On: both, For: FirstNetworks, Default: "`none` without a gateway, else `management`", Example: "192.168.100.1:53",
-			Meaning: "The DNS servers for names that edges do not answer. `none`: such queries are refused. `management`: the management cluster's resolver. Or a list of addresses on the network or outside the management cluster, at port 53 or 853. Edges reach those in the CIDR on the network, and all others through the pod network. Names of the management cluster are never forwarded. If `services` leaves out `dns`, DHCP sends these addresses to VMs.",
+			Meaning: "The DNS servers for names that edges do not answer. `none`: such names do not exist (NXDOMAIN). `management`: the management cluster's resolver. Or a list of addresses on the network or outside the management cluster, at port 53 or 853. Edges reach those in the CIDR on the network, and all others through the pod network. Names of the management cluster are never forwarded. If `services` leaves out `dns`, DHCP sends these addresses to VMs.",
 			value:   into(upstreamLists(), func(s *Values) **network.Upstreams { return &s.Upstreams })},
 		{Name: network.KeyRecords, On: cluster, For: FirstNetworks, Default: "none", Example: "registry.example.com=192.168.100.1",
 			Meaning: "Additional DNS records, at most 64. A first label `*` is a wildcard. New VMs do not get these addresses.",
@@ -165,7 +170,7 @@ func rows() []Key {
 			value:   into(allowedHostLists(), func(s *Values) **AllowedHosts { return &s.AllowedHosts })},
 		{Name: network.KeyUnknownClients, On: cluster, For: EachNetwork, Default: "serve", Example: "ignore", value: into(oneOf("serve", "ignore"), func(s *Values) *bool { return &s.IgnoreUnknownClients }),
 			Meaning: "Whether DHCP serves clients whose MAC address belongs to no VM of the cluster: `serve` or `ignore`."},
-		{Name: network.KeyAccessLog, On: cluster, Default: "failures", Example: "all", value: into(accessLogs(), func(s *Values) *network.AccessLog { return &s.AccessLog }),
+		{Name: network.KeyAccessLog, On: cluster, Default: string(network.DefaultAccessLog), Example: "all", value: into(accessLogs(), func(s *Values) *network.AccessLog { return &s.AccessLog }),
 			Meaning: "Which connections through the proxy edges log when they end: `none`, `failures` or `all`. `failures`: connections that fail, such as those with a refused server name. Changing the value disrupts no connection. Floods are logged only in part ([metrics.md](metrics.md#the-access-log))."},
 		{Name: network.KeyInfra, On: cluster, Default: "external", Example: "here", value: into(oneOf("external", "here"), func(s *Values) *bool { return &s.VMsHere }),
 			Meaning: "Where the VMs of a HostedCluster with spec.platform.kubevirt.credentials run: `external` (another cluster) or `here`. `here`: the kubeconfig points to this management cluster, such as through [oooi-apiproxy](api-rewriting.md), and `infraNamespace` is the control plane namespace."},

@@ -19,9 +19,9 @@ type Values struct {
 	Network string
 	CIDR    netip.Prefix
 	// CIDRField describes where CIDR is set, such as "annotation cidr on NodePool b".
-	// CIDRKey is the annotation key without its prefix.
+	// CIDRKeys is the annotation key without its prefix.
 	CIDRField   string
-	CIDRKey     string
+	CIDRKeys    []string
 	Gateway     netip.Addr
 	AppsAddress netip.Addr
 	// Paused is true, false, or an RFC 3339 time.
@@ -92,7 +92,6 @@ func Overlay(base Values, at Place, object string, annotations map[string]string
 // values on the HostedCluster are ignored here, because Overlay reports them.
 func ForNodePool(base Values, hostedCluster map[string]string, name string, own map[string]string) (Values, problem.Problems) {
 	s := base
-	s.CIDRField, s.CIDRKey = "", ""
 	for _, k := range table() {
 		if k.For == OneNetwork {
 			k.Take(&s, Values{})
@@ -114,11 +113,12 @@ func NodePoolOf(full string) (name string, ok bool) {
 	return name, ok && k.PerNodePool
 }
 
-// apply sets one value in s, and records where a CIDR is set.
+// apply sets one value in s, and where it was set if messages name that.
 func (s *Values) apply(k Key, value, name string, on problem.Subject) error {
 	err := k.value.set(s, value)
-	if err == nil && k.Name == network.KeyCIDR {
-		s.CIDRKey, s.CIDRField = name, "annotation "+name+" on "+on.String()
+	if err == nil && k.origin != nil {
+		field, keys := k.origin(s)
+		*field, *keys = "annotation "+name+" on "+on.String(), []string{name}
 	}
 	return err
 }

@@ -110,6 +110,10 @@ var (
 		What:   "All addresses of the DHCP range {range} of network {network} are excluded, reserved, or have a name.",
 		Effect: "No VM gets an address.",
 		Fix:    "Set a larger annotation dhcp-range, or take fewer addresses out of it ({keys})."})
+	MACShared = declare("MACShared", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "VMs {vms} have the same MAC address {mac} on {nad}.",
+		Effect: "DHCP gives them one address, and switches send frames to one of them.",
+		Fix:    "Give each VM a MAC address of its own. Look for the address in annotation kubevirt-vm-jsonpatch of HyperShift."})
 	MTUExceedsNAD = declare("MTUExceedsNAD", Entry{Reason: AnnotationInvalid, Severity: SeverityWarning,
 		What:   "Annotation mtu ({mtu}) is larger than the MTU of the NetworkAttachmentDefinition of network {network} ({ofNAD}).",
 		Effect: "VMs send packets that their own network interface drops.",
@@ -122,6 +126,14 @@ var (
 		What:   "Annotation apps-address ({address}) is an edge address of network {network}, where no ingress listens.",
 		Effect: "{name} is not resolved.",
 		Fix:    "Set annotation apps-address to an address that serves {name} on port 443."})
+	RecordIsEdge = declare("RecordIsEdge", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "Annotation dns-records gives {name} the address {address}, which is an edge address of network {network}.",
+		Effect: "Edges forward no connection to that name.",
+		Fix:    "Set the address of the host, publish its Service with annotation publish, or allow it with annotation allowed-hosts."})
+	JoinSubnetsDiffer = declare("JoinSubnetsDiffer", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "ovnKubernetesConfig of the hosted cluster has internalJoinSubnet {cidr}, but v4InternalSubnet is {other}.",
+		Effect: "Its network operator accepts only equal subnets, so nodes do not become Ready.",
+		Fix:    "Create the cluster with v4InternalSubnet {cidr}, too. HyperShift has that field since version 0.1.80."})
 	AppsLoadBalancerInUse = declare("AppsLoadBalancerInUse", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "The load balancer of {name} has {address} on network {network}, and {holder} has that address, too.",
 		Effect: "Edges serve {name} at the service VIP. Other hosts may reach one or the other at {address}.",

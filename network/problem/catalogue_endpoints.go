@@ -49,6 +49,18 @@ var (
 		Effect: "The console and ingress operators of the hosted cluster stay degraded.",
 		Fix: "Create Service {service} of type LoadBalancer with the node ports of the hosted cluster's router as target ports. Or set " +
 			"annotation apps-address to an address that serves {name} on port 443."})
+	IngressNameUnresolved = declare("IngressNameUnresolved", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
+		What:   "{names} also leads to the ingress, and annotation dns-records has only {name}.",
+		Effect: "The name is not resolved on the network. The console operator of the hosted cluster checks it from the nodes, and stays degraded.",
+		Fix:    "Add a record for it to annotation dns-records."})
+	IdentityProviderUnreachable = declare("IdentityProviderUnreachable", Entry{Reason: OAuthUnreachable, Severity: SeverityWarning,
+		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach.",
+		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
+		Fix:    "Add {hosts} to annotation allowed-hosts, after auto."})
+	ImportsUnreachable = declare("ImportsUnreachable", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
+		What:   "ImageStreams may import from {hosts}, which nodes do not reach.",
+		Effect: "The hosted control plane reads these images from the nodes, so imports fail.",
+		Fix:    "Add {hosts} to annotation allowed-hosts, after auto."})
 	IngressAddressUnknown = declare("IngressAddressUnknown", Entry{Reason: AppsUnreachable, Severity: SeverityInfo,
 		What:   "No object of the management cluster has the address of {name}, so edges leave the name to other DNS servers.",
 		Effect: "If VMs do not reach its address on port 443, the console and ingress operators of the hosted cluster stay degraded.",
@@ -56,7 +68,7 @@ var (
 			"annotation apps-address."})
 	EndpointAtIPv6 = declare("EndpointAtIPv6", Entry{Reason: IPv6NotServed, Severity: SeverityError,
 		What: "{service} is published at an IPv6 address, which is not served.",
-		Fix:  "Publish it at a host name or an IPv4 address."})
+		Fix:  "Publish it at a host name or an IPv4 address. Of a load balancer, nodes get the first address only."})
 	IPv6Networks = declare("IPv6Networks", Entry{Reason: IPv6NotServed, Severity: SeverityInfo,
 		What:   "The cluster has IPv6 networks ({networks}), but only IPv4 is provided.",
 		Effect: "IPv4 traffic is unaffected."})

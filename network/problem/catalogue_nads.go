@@ -30,6 +30,10 @@ var (
 		What:   "VMs use network {network}, but annotation network does not select it.",
 		Effect: "The network and its edges remain as they are until no VM uses it.",
 		Fix:    "Delete or replace the VMs that use it. To keep the network, set annotation network to auto."})
+	VMNetworkUnserved = declare("VMNetworkUnserved", Entry{Reason: NetworkMissing, Severity: SeverityWarning,
+		What:   "VMs boot from {nads}, which no NodePool names: {vms}.",
+		Effect: "Edges serve no address there, so the nodes of these VMs may not become Ready.",
+		Fix:    "Name the network in spec.platform.kubevirt.additionalNetworks of the NodePool. A change by annotation kubevirt-vm-jsonpatch is not seen."})
 	NoNetworkNamed = declare("NoNetworkNamed", Entry{Reason: NetworkMissing, Severity: SeverityError,
 		What:   "No NodePool of the cluster names a network.",
 		Effect: "Its VMs use only the pod network, which needs no edges.",
@@ -48,6 +52,26 @@ var (
 	NADConfigInvalid = declare("NADConfigInvalid", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "The spec.config of NetworkAttachmentDefinition {nad} is not a CNI configuration ({error}).",
 		Fix:  "Correct spec.config."})
+	NADConfigMissing = declare("NADConfigMissing", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What:   "NetworkAttachmentDefinition {nad} has no spec.config.",
+		Effect: "Multus would look for a file on each node, which edges cannot read.",
+		Fix:    "Set spec.config."})
+	NADNameHasDot = declare("NADNameHasDot", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What:   "NetworkAttachmentDefinition {nad} of NodePool {nodePools} has a dot in its name.",
+		Effect: "HyperShift makes the name of the VMs' interface of it, and KubeVirt refuses that name, so no VM is created.",
+		Fix:    "Create it with a name without dots."})
+	NADVLANMisspelled = declare("NADVLANMisspelled", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What:   "NetworkAttachmentDefinition {nad} sets {setting}, which the plugin {type} ignores.",
+		Effect: "VMs would be on the network without a VLAN tag.",
+		Fix:    "Set {values} instead."})
+	NADWithoutVLANKey = declare("NADWithoutVLANKey", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
+		What:   "NetworkAttachmentDefinition {nad} sets {setting}, which the plugin {type} ignores.",
+		Effect: "VMs are on the network of its master, without a further VLAN tag.",
+		Fix:    "Name a VLAN device of the nodes as master, and remove {setting}."})
+	NADResourceMissing = declare("NADResourceMissing", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What:   "No node offers resource {resource}, which NetworkAttachmentDefinition {nad} asks for.",
+		Effect: "VMs and edges on the network stay Pending.",
+		Fix:    "Make the device on the nodes, or correct annotation {annotation}."})
 	NADTypeUnsupported = declare("NADTypeUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "NetworkAttachmentDefinition {nad} has the unsupported type \"{type}\".",
 		Fix:  "Use one of: {types}."})

@@ -68,6 +68,17 @@ var (
 		What:   "The address of {subject} is currently unknown ({object}).",
 		Effect: "Its last known address is still served.",
 		Fix:    "If this persists, check {object}."})
+	EndpointMoved = declare("EndpointMoved", Entry{Reason: EndpointStale, Severity: SeverityInfo, Subject: "endpoint",
+		What:   "{subject} moved from {former} to {at}.",
+		Effect: "VMs that booted before may have stored the former address. Edges serve both until no VM of the cluster runs."})
+	FormerPlaceTaken = declare("FormerPlaceTaken", Entry{Reason: EndpointStale, Severity: SeverityWarning, Subject: "endpoint",
+		What:   "{subject} was published at {at} before, and something else has that address now.",
+		Effect: "Edges no longer serve it there. VMs that stored the address have lost it: if it is that of the API server, their nodes stay NotReady.",
+		Fix:    "Give the address back, or replace the VMs that booted before."})
+	TooManyFormerPlaces = declare("TooManyFormerPlaces", Entry{Reason: EndpointStale, Severity: SeverityWarning, Subject: "endpoint",
+		What:   "{subject} was published at {at} before, and edges serve at most {most} former addresses.",
+		Effect: "Edges no longer serve it there. VMs that stored the address have lost it: if it is that of the API server, their nodes stay NotReady.",
+		Fix:    "Find out what moves the endpoint so often, and replace the VMs that booted before."})
 	LastGoodIngress = declare("LastGoodIngress", Entry{Reason: EndpointStale, Severity: SeverityWarning,
 		What:   "The hosted cluster's Service openshift-ingress/router-default no longer has a copy.",
 		Effect: "Edges still forward {name} to the VMs, as the last copy defined.",

@@ -284,7 +284,7 @@ func TestCheckOfACluster(t *testing.T) {
 			n.Backends = append(n.Backends, network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443})
 			n.Listeners = append(n.Listeners, network.Listener{Address: n.ServiceVIP, Port: 6443, Default: "kube-apiserver:6443"})
 			f.Slices = append(f.Slices, *blue.EndpointSlice(network.APIService))
-		}), []string{"  failure  nodes boot: Nodes cannot boot now: Service kube-apiserver of the control plane has no endpoint. ",
+		}), []string{"  failure  nodes boot: Nodes cannot boot now. Service kube-apiserver of the control plane has no endpoint. ",
 			"  failure  backend kube-apiserver:6443: It has no ready pod. Nodes need it. "}, "  ok       nodes boot"},
 		"no edge":             {running(func(f *status.Facts) { f.Ready = map[string]bool{} }), []string{"  failure  edges of clusters/vlan100: None is ready. Check their pods. See " + command.ProblemsPage + "#edgenotready\n"}, ""},
 		"edges are not known": {running(func(f *status.Facts) { f.Ready = nil }), []string{"  unknown  edges of clusters/vlan100: "}, "failure"},

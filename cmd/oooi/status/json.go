@@ -99,7 +99,7 @@ type Target struct {
 	// Resolves is whether edges resolve the name of an allowed host. They report only that they refuse its address. Empty: it is no
 	// allowed host.
 	Resolves explain.Answer `json:"resolves,omitempty"`
-	// Needed: no node boots without it.
+	// Needed: no node becomes a working part of its cluster without it.
 	Needed bool `json:"-"`
 }
 

@@ -187,17 +187,9 @@ func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 			return statusAnswer{explain.Unknown, "The operator's status says that nodes can boot, but no edge of network " + n.Name + " is ready now. Check that the operator runs."}, true
 		}
 	}
-	for _, n := range f.Plan.Networks {
-		for _, b := range n.NeededBackends() {
-			if n.Primary && f.endpoint(b) == explain.No {
-				return statusAnswer{explain.No, "Nodes cannot boot now: Service " + b.Service + " of the control plane has no endpoint. Check its pods."}, true
-			}
-		}
-		for _, p := range f.dark(n) {
-			if p.Cause == problem.NoEdgeReachesEndpoint {
-				return statusAnswer{explain.No, "Nodes cannot boot now. " + explain.Problem(p).String()}, true
-			}
-		}
+	lacks, lacking := f.lacks()
+	if lacks.Answer == explain.No {
+		return lacks, true
 	}
 	for _, n := range f.Plan.Networks {
 		if _, checked := n.ReachBackend(); n.Primary && checked && !f.mayReach(n) {
@@ -205,7 +197,33 @@ func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 				" reports that it reaches the hosted API server. Look at their logs, and at the NetworkPolicies of namespace " + f.ControlPlane + "."}, true
 		}
 	}
-	return statusAnswer{}, false
+	return lacks, lacking
+}
+
+// lacks answers whether nodes boot without what is not served now. Not ok: all that nodes need is served.
+func (f Facts) lacks() (out statusAnswer, ok bool) {
+	for _, n := range f.Plan.Networks {
+		why := map[string]string{}
+		for _, p := range f.dark(n) {
+			if p.Cause == problem.NoEdgeReachesEndpoint {
+				why[p.Subject.Name] = explain.Problem(p).String()
+			}
+		}
+		for _, b := range n.NeededBackends() {
+			if n.Primary && f.endpoint(b) == explain.No {
+				why[b.Service] = "Service " + b.Service + " of the control plane has no endpoint. Check its pods."
+			}
+			if why[b.Service] == "" || out.Answer == explain.No {
+				continue
+			}
+			boots, effect := explain.Without(f.Plan.Networks, problem.New(problem.NoEdgeReachesEndpoint, problem.Subject{Kind: "Service", Name: b.Service}, nil))
+			if boots == explain.Yes {
+				effect = "nodes can become Ready, but " + effect
+			}
+			out, ok = statusAnswer{boots, strings.ToUpper(effect[:1]) + effect[1:] + " now. " + why[b.Service]}, true
+		}
+	}
+	return out, ok
 }
 
 // mayReach reports whether an edge of n that may be ready reaches the hosted control plane, or does not report whether it does.

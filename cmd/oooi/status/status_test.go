@@ -196,15 +196,39 @@ func TestStatusDarkControlPlane(t *testing.T) {
 	answer := func() statusAnswer { return OutputOf(f, blue.At).Boot }
 	g.Expect(answer().Answer).To(Equal(explain.Yes))
 	f.Reports[one] = dark
-	g.Expect(answer()).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now. " + explain.Problem(problem.New(problem.NoEdgeReachesEndpoint, problem.Subject{}, problem.Args{"service": {ignition.Service}})).String()}))
+	g.Expect(answer()).To(Equal(statusAnswer{explain.No, "New nodes cannot boot now. " + explain.Problem(problem.New(problem.NoEdgeReachesEndpoint, problem.Subject{}, problem.Args{"service": {ignition.Service}})).String()}))
 	f.Ready[wire.EdgeDeploymentName(n, n.Edges[1])] = true
 	f.Reports[two] = reported.Report{Edge: 2, Level: reported.LevelReaches}
 	g.Expect(answer().Answer).To(Equal(explain.Yes), "the other edge reaches it")
 }
 
+// TestStatusAgreesWithTheOperator: of edges that reach no endpoint of a Service, both say the same about nodes.
+func TestStatusAgreesWithTheOperator(t *testing.T) {
+	for service, want := range map[string]explain.Answer{
+		network.APIService: explain.No, network.IgnitionService: explain.No, network.KonnectivityService: explain.Yes, network.OAuthService: explain.Yes,
+	} {
+		g := NewWithT(t)
+		f := blueFacts()
+		n := &f.Plan.Networks[0]
+		n.Backends = []network.Backend{{Name: service + ":443", Service: service, Port: 443}}
+		one := reported.Report{Edge: 1, Level: reported.LevelReaches, DarkBackends: []string{service + ":443"}}
+		if service == network.APIService {
+			one.Level = reported.LevelServes
+		}
+		f.Reports[wire.EdgeReport(*n, n.Edges[0]).Name] = one
+		stored := explain.Status{Plan: f.Plan, Applied: true, Running: true, ReadyEdges: map[string]int{n.Name: 1}, Problems: reported.EdgesReachNoEndpoint(*n, 1, []reported.Report{one})}
+		g.Expect(stored.Report().Boots).To(Equal(want), service)
+		g.Expect(OutputOf(f, blue.At).Boot.Answer).To(Equal(want), service)
+	}
+}
+
 // TestStatusWithoutPods: nodes do not boot while a Service that they need has no pod. No edge reports that.
 func TestStatusWithoutPods(t *testing.T) {
-	for _, service := range []string{network.APIService, network.IgnitionService, network.KonnectivityService} {
+	for service, want := range map[string]statusAnswer{
+		network.APIService:          {explain.No, "Nodes cannot boot now."},
+		network.IgnitionService:     {explain.No, "New nodes cannot boot now."},
+		network.KonnectivityService: {explain.Yes, "Nodes can become Ready, but kubectl logs and exec fail now."},
+	} {
 		g := NewWithT(t)
 		f := blueFacts()
 		b := network.Backend{Name: service + ":443", Service: service, Port: 443}
@@ -213,9 +237,11 @@ func TestStatusWithoutPods(t *testing.T) {
 		g.Expect(OutputOf(f, blue.At).Boot.Answer).To(Equal(explain.Yes))
 		f.Slices = []discoveryv1.EndpointSlice{*blue.EndpointSlice(service)}
 		r := OutputOf(f, blue.At)
-		g.Expect(r.Boot).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now: Service " + service + " of the control plane has no endpoint. Check its pods."}))
-		g.Expect(verdict([]Output{r})).To(HaveOccurred(), "the exit code")
-		g.Expect(settled([]Output{r})).To(BeFalse(), "--wait")
+		g.Expect(r.Boot).To(Equal(statusAnswer{want.Answer, want.Why + " Service " + service + " of the control plane has no endpoint. Check its pods."}))
+		if want.Answer == explain.No {
+			g.Expect(verdict([]Output{r})).To(HaveOccurred(), "the exit code")
+			g.Expect(settled([]Output{r})).To(BeFalse(), "--wait")
+		}
 	}
 }
 

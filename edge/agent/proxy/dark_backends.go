@@ -38,8 +38,8 @@ type DarkBackend struct {
 // DarkBackends are those of an edge, by name. The zero value has seen nothing.
 type DarkBackends map[string]DarkBackend
 
-// dark says which of the backends of n that Envoy has cannot be used, by name. One without endpoints counts if no
-// node boots without it: others may have no pods on purpose, and names of external hosts need not resolve.
+// dark says which of the backends of n that Envoy has cannot be used, by name. One without endpoints counts if nodes
+// need it: others may have no pods on purpose, and names of external hosts need not resolve.
 func dark(n network.Network, seen map[string]admin.BackendHealth) map[string]bool {
 	out := map[string]bool{}
 	for name, health := range seen {

@@ -42,7 +42,7 @@ func TestDarkBackends(t *testing.T) {
 	g.Expect(d.Next(nil, now).Names()).To(BeEmpty(), "it left the plan")
 }
 
-// TestDark: a backend that no node boots without is dark without endpoints, too.
+// TestDark: a backend that nodes need is dark without endpoints, too.
 func TestDark(t *testing.T) {
 	n := network.Network{Backends: []network.Backend{
 		{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443}, {Name: "oauth-openshift:6443", Service: network.OAuthService, Port: 6443},

@@ -32,6 +32,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/fakes"
+	"github.com/cldmnky/oooi/test/loopback"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -68,7 +69,18 @@ func TestClientHello(t *testing.T) {
 type apiServer struct{ *httptest.Server }
 
 func newAPIServer(t *testing.T) apiServer {
+	t.Helper()
+	return newAPIServerAt(t, loopback.Reserve(t))
+}
+
+func newAPIServerAt(t *testing.T, at netip.AddrPort) apiServer {
+	t.Helper()
 	s := httptest.NewUnstartedServer(nil)
+	_ = s.Listener.Close()
+	var err error
+	if s.Listener, err = net.Listen("tcp4", at.String()); err != nil {
+		t.Fatal(err)
+	}
 	s.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(io.Discard, nil), slog.LevelError)
 	s.StartTLS()
 	t.Cleanup(s.Close)
@@ -103,7 +115,7 @@ func darkBackend(t *testing.T) netip.AddrPort {
 	}
 	at := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), uint16(name.(*unix.SockaddrInet4).Port))
 	for {
-		c, err := net.DialTimeout("tcp4", at.String(), 2*time.Second)
+		c, err := net.DialTimeout("tcp4", at.String(), 2*time.Second) // Until none is answered.
 		if err != nil {
 			return at
 		}
@@ -231,17 +243,9 @@ func TestReachSeesTheBackend(t *testing.T) {
 		s := newAPIServer(t)
 		w := newReachWorld(t, s.at())
 		w.await(t, true)
-		at := s.Listener.Addr().String()
 		s.Close()
 		w.await(t, false)
-		l, err := net.Listen("tcp4", at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again := httptest.NewUnstartedServer(nil)
-		again.Listener, again.Config.ErrorLog = l, s.Config.ErrorLog
-		again.StartTLS()
-		t.Cleanup(again.Close)
+		newAPIServerAt(t, s.at())
 		w.await(t, true)
 	})
 	for name, bad := range map[string]func(*testing.T) netip.AddrPort{"dark": darkBackend, "silent": silentBackend} {

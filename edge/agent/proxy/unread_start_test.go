@@ -3,7 +3,6 @@ package proxy
 import (
 	"errors"
 	"log/slog"
-	"net"
 	"net/netip"
 	"path/filepath"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
+	"github.com/cldmnky/oooi/test/loopback"
 )
 
 // An unreadKernel does not tell what it has until it is read.
@@ -58,10 +58,7 @@ func (k *unreadKernel) reads() {
 func TestAProxyThatStartsClosesNothingUnread(t *testing.T) {
 	g := NewWithT(t)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	free, err := net.Listen("tcp4", "127.0.0.1:0")
-	g.Expect(err).NotTo(HaveOccurred())
-	n := fakes.Proxied(fakes.Blue(), free.Addr().(*net.TCPAddr).AddrPort().Port())
-	g.Expect(free.Close()).To(Succeed())
+	n := fakes.Proxied(fakes.Blue(), loopback.Reserve(t).Port())
 
 	w := newReachWorld(t)
 	w.server.Serve(resources.New(n, resources.Options{}, nil))

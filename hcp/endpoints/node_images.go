@@ -1,0 +1,79 @@
+// This file lists the images that nodes pull besides those in the payload of the release, as HyperShift's source has it, from
+// 0.1.70 to 0.1.80. Those of the payload have the registry of the release, or of its mirrors.
+//
+//	image                            set by                                        read in HyperShift
+//	konnectivity agent, a DaemonSet  annotation konnectivity-agent-image           hostedclusterconfigoperator, konnectivity/params.go
+//	proxy to the API, a static pod   annotation haproxy-image on the NodePool      nodepool_controller.go, resolveHAProxyImage
+//	  the same, with an HTTPS proxy  annotation control-plane-operator-image,      support/util, GetControlPlaneOperatorImage
+//	                                 or the release of the control plane
+//	any of the payload               annotation image-overrides                    control-plane-operator/main.go
+//	catalogs of OLM in the cluster   spec.olmCatalogPlacement: guest               support/catalogs/images.go
+//
+// The catalog-image annotations count only where catalogs run in the management cluster.
+
+package endpoints
+
+import (
+	"cmp"
+	"strings"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+)
+
+const (
+	// haproxyImageAnnotation is on NodePools, since HyperShift 0.1.71.
+	haproxyImageAnnotation = "hypershift.openshift.io/haproxy-image"
+	// catalogRegistry has the catalogs of OLM, which are pulled by tag. So mirrors of digests do not count.
+	catalogRegistry = "registry.redhat.io/redhat"
+	// catalogRegistriesAnnotation replaces registries of catalogs: "registry.redhat.io=mirror,...".
+	catalogRegistriesAnnotation = "hypershift.openshift.io/olm-catalogs-is-registry-overrides"
+)
+
+// nodeImages returns the images that nodes of o pull besides those in the payload of the release. Empty ones count for nothing.
+func nodeImages(o objects.Objects) []string {
+	hc := o.HostedCluster
+	images := []string{hc.Annotations[hyperv1.KonnectivityAgentImageAnnotation]}
+	for _, np := range o.NodePools {
+		images = append(images, strings.TrimSpace(np.Annotations[haproxyImageAnnotation]))
+	}
+	if c := hc.Spec.Configuration; c != nil && c.Proxy != nil && c.Proxy.HTTPSProxy != "" {
+		images = append(images, hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation])
+		if hc.Spec.ControlPlaneRelease != nil {
+			images = append(images, hc.Spec.ControlPlaneRelease.Image)
+		}
+	}
+	images = append(images, replacements(hc.Annotations[hyperv1.ImageOverridesAnnotation])...)
+	if hc.Spec.OLMCatalogPlacement == hyperv1.GuestOLMCatalogPlacement && !withoutCatalogs(hc) {
+		images = append(images, catalogs(hc))
+	}
+	return images
+}
+
+// replacements returns what "name=image,name=image" has after each equals sign.
+func replacements(list string) []string {
+	var out []string
+	for entry := range strings.SplitSeq(list, ",") {
+		if _, image, ok := strings.Cut(entry, "="); ok {
+			out = append(out, strings.TrimSpace(image))
+		}
+	}
+	return out
+}
+
+// withoutCatalogs reports whether the hosted cluster has no default catalogs.
+func withoutCatalogs(hc *hyperv1.HostedCluster) bool {
+	c := hc.Spec.Configuration
+	return c != nil && c.OperatorHub != nil && c.OperatorHub.DisableAllDefaultSources
+}
+
+// catalogs returns where the catalogs of OLM are pulled from.
+func catalogs(hc *hyperv1.HostedCluster) string {
+	for entry := range strings.SplitSeq(hc.Annotations[catalogRegistriesAnnotation], ",") {
+		if of, by, ok := strings.Cut(strings.TrimSpace(entry), "="); ok && (of == catalogRegistry || catalogRegistry == of+"/redhat") {
+			return cmp.Or(by, catalogRegistry)
+		}
+	}
+	return catalogRegistry
+}
