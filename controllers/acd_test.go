@@ -9,14 +9,12 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/controllers/apply"
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
-	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
@@ -135,7 +133,7 @@ func TestWhoAsks(t *testing.T) {
 	w, plan := served(t, "lb-ip")
 	n := plan.Networks[0]
 	at := func(n network.Network) map[string]string {
-		return made(t, own.Object(w.ControlPlane, decide.AcdDeployment(decide.View{World: w}, n, testOptions.Release, "x"))).Spec.Template.Annotations
+		return acdOf(t, w, n, "x").Spec.Template.Annotations
 	}
 	for _, two := range []bool{false, true} {
 		if two {
@@ -144,7 +142,7 @@ func TestWhoAsks(t *testing.T) {
 		g.Expect(at(n)[wire.AnnotationNetworks]).To(Equal(`[{"name":"oooi-clusters-vlan100","namespace":"x","ips":["192.168.100.5/24"],"interface":"net1"}]`))
 		g.Expect(at(n)[wire.AnnotationACDAddresses]).To(Equal("192.168.100.2,192.168.100.3,192.168.100.4"), "10.240.0.200 is not on the segment")
 	}
-	ask := made(t, own.Object(w.ControlPlane, decide.AcdDeployment(decide.View{World: w}, n, testOptions.Release, "x"))).Spec.Template.Spec
+	ask := acdOf(t, w, n, "x").Spec.Template.Spec
 	as := edge(t, w, plan).Spec.Template.Spec
 	g.Expect(ask.Containers).To(HaveLen(1))
 	g.Expect(ask.Containers[0].Args).To(ContainElements("acd", "--network", "clusters.vlan100", "--edge", "0", "--watch"))
@@ -156,7 +154,7 @@ func TestWhoAsks(t *testing.T) {
 	}
 	g.Expect(ask.Containers[0].SecurityContext).To(Equal(as.Containers[0].SecurityContext))
 	n.Attachment.ResourceName = "bridge.network.kubevirt.io/br1"
-	limits := made(t, own.Object(w.ControlPlane, decide.AcdDeployment(decide.View{World: w}, n, testOptions.Release, "x"))).Spec.Template.Spec.Containers[0].Resources.Limits
+	limits := acdOf(t, w, n, "x").Spec.Template.Spec.Containers[0].Resources.Limits
 	g.Expect(limits).To(HaveKey(HaveSuffix("br1")))
 }
 
@@ -194,7 +192,7 @@ func TestTakenAddress(t *testing.T) {
 		setEdge(&w, "oooi-acd-clusters-storage", running)
 		d = decide.About(w, testOptions.Release, testNow)
 		g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameACD: 1, wire.NameEdge: 2}), "the other network is served")
-		c, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: changed(w, t, d).Edges}), testNow)
+		c := reportOf(t, w, d, apply.Outcome{Edges: changed(w, t, d).Edges}).Condition
 		g.Expect(c.Reason).To(Equal(string(problem.AddressInUse)))
 		g.Expect(c.Message).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01"), ContainSubstring("edge-addresses")))
 	})
@@ -246,40 +244,6 @@ func TestFailoverDegraded(t *testing.T) {
 	g.Expect(slow).To(HaveLen(1))
 	g.Expect(message(slow[0])).To(ContainSubstring("arp_announce is 2"))
 	g.Expect(slow[0].Subject).To(Equal(w.Edges[1].Subject()), "each problem of an edge names it alike")
-	c, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: w.Edges}), testNow)
+	c := reportOf(t, w, d, apply.Outcome{Edges: w.Edges}).Condition
 	g.Expect(c.Reason).To(Equal(string(explain.ReadyWithWarnings)))
-}
-
-// TestStaleReports go, and DHCP leases and what edges that there are told do not.
-func TestStaleReports(t *testing.T) {
-	g := NewWithT(t)
-	w, plan := twoEdges(t)
-	n := plan.Networks[slices.IndexFunc(plan.Networks, func(n network.Network) bool { return n.Name == "clusters.vlan100" })]
-	lease := func(name string, labels map[string]string) {
-		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
-		o.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
-		w.Owned = append(w.Owned, o)
-	}
-	lease("dhcp vlan100", wire.NetworkLabels(wire.NameDHCP, n))
-	lease("dhcp gone", map[string]string{wire.LabelName: wire.NameDHCP, wire.LabelNetwork: "clusters.gone"})
-	acd := wire.ACDReport(n)
-	lease(acd.Name, acd.Labels)
-	var serving []string
-	for _, e := range n.Edges {
-		report := wire.EdgeReport(n, e)
-		lease(report.Name, report.Labels)
-		serving = append(serving, report.Name)
-		lease("oooi-report.gone "+report.Name, map[string]string{wire.LabelName: wire.NameReport, wire.LabelNetwork: "clusters.gone", wire.LabelEdge: report.Labels[wire.LabelEdge]})
-	}
-	names := func(d decide.Decision) []string {
-		var out []string
-		for _, o := range apply.Obsolete(w, d) {
-			out = append(out, o.Name)
-		}
-		return out
-	}
-	gone := []string{"dhcp gone", "oooi-report.gone " + serving[0], "oooi-report.gone " + serving[1]}
-	g.Expect(names(decide.About(w, testOptions.Release, testNow))).To(ConsistOf(append(gone, acd.Name)))
-	w.Edges = nil
-	g.Expect(names(decide.About(w, testOptions.Release, testNow))).To(ConsistOf(append(gone, serving...)))
 }

@@ -25,9 +25,9 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/cldmnky/oooi/config/admission"
-	"github.com/cldmnky/oooi/controllers/apply"
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -142,7 +142,7 @@ func (s *apiServer) writerIn(t *testing.T, w gather.World) client.Client {
 	ns.Labels["pod-security.kubernetes.io/enforce"] = "restricted"
 	g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), ns))).To(Succeed())
 	c := s.asOperator(t)
-	binding := client.ApplyConfigurationFromUnstructured(apply.ControlPlaneBinding(w, testOptions.ServiceAccount))
+	binding := client.ApplyConfigurationFromUnstructured(own.Binding(w.ControlPlane, testOptions.ServiceAccount))
 	g.Expect(c.Apply(t.Context(), binding, client.FieldOwner(wire.Owner), client.ForceOwnership)).To(Succeed())
 	s.awaitRights(t, ns.Name)
 	return c

@@ -139,8 +139,8 @@ func liveHeap() int64 {
 // in another namespace.
 func ofCluster(t *testing.T, kind string) func(i int) map[string]any {
 	t.Helper()
-	w, plan := served(t, "two-vlans")
-	for _, u := range decide.Objects(w, plan, testOptions.Release, testNow) {
+	w, _ := served(t, "two-vlans")
+	for _, u := range decide.About(w, testOptions.Release, testNow).Desired {
 		if u.GetKind() == kind {
 			return func(i int) map[string]any { return stored(own.WithHash(u).Object, i) }
 		}

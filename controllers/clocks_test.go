@@ -13,7 +13,6 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/gather"
-	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -76,7 +75,7 @@ func TestReportedClocks(t *testing.T) {
 			said := ""
 			for _, p := range decide.About(w, testOptions.Release, testNow).Problems {
 				if p.Reason == problem.ClockUnsynchronized {
-					said += explain.Line(p)
+					said += line(p)
 				}
 			}
 			if c.says == "" {

@@ -31,10 +31,7 @@ func TestConditionStories(t *testing.T) {
 				d = decide.About(w, testOptions.Release, testNow)
 				o.Edges = w.Edges
 			}
-			c, ok := report.Condition(w, d, report.Of(w, d, o), testNow)
-			if !ok {
-				t.Fatal("no condition")
-			}
+			c := reportOf(t, w, d, o).Condition
 			// The hash of the settings changes with any annotation and is held by a test of its own.
 			text := strings.TrimSuffix(c.Message, report.Settings(w.Objects)+")") + "...)"
 			story.Check(t, "condition.txt", fmt.Appendf(nil, "%s=%s, reason %s\n\n%s\n", c.Type, c.Status, c.Reason, text))

@@ -13,7 +13,6 @@ import (
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
-	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/controllers/rollout"
 )
 
@@ -239,7 +238,7 @@ func TestLateIsSaid(t *testing.T) {
 	g := NewWithT(t)
 	says := func(w gather.World) string {
 		d := decide.About(w, testOptions.Release, testNow)
-		return report.Of(w, d, apply.Outcome{Edges: w.Edges}).Message()
+		return reportOf(t, w, d, apply.Outcome{Edges: w.Edges}).Report.Message()
 	}
 	w, _ := twoEdges(t)
 	setEdge(&w, second, drained(time.Minute))

@@ -3,6 +3,7 @@ package controllers
 import (
 	"encoding/json"
 	"net/netip"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -14,8 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/cldmnky/oooi/controllers/apply"
+	"github.com/cldmnky/oooi/controllers/attachments"
 	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -41,10 +43,19 @@ func checked(t *testing.T, w gather.World, p network.Plan) []appsv1.Deployment {
 	t.Helper()
 	var out []appsv1.Deployment
 	for _, n := range p.Networks {
-		out = append(out, running(made(t, own.Object(w.ControlPlane, decide.AcdDeployment(decide.View{World: w}, n, testOptions.Release, p.Cluster.ControlPlaneNamespace)))))
+		out = append(out, running(acdOf(t, w, n, p.Cluster.ControlPlaneNamespace)))
 	}
 	return out
 }
+
+// acdOf is the address conflict detection of n.
+func acdOf(t *testing.T, w gather.World, n network.Network, ns string) appsv1.Deployment {
+	t.Helper()
+	return made(t, own.Object(w.ControlPlane, desired.ACDDeployment(n, testOptions.Release, ns, anywhere)))
+}
+
+// anywhere avoids no node.
+func anywhere(string) []string { return nil }
 
 // made is u as the API server has it.
 func made(t *testing.T, u *unstructured.Unstructured) appsv1.Deployment {
@@ -63,27 +74,30 @@ func running(d appsv1.Deployment) appsv1.Deployment {
 	return d
 }
 
-// edges are those among the objects for plan, after the address conflict detection.
-func edges(t *testing.T, w gather.World, plan network.Plan) []appsv1.Deployment {
+// edges are those of plan.
+func edges(t *testing.T, w gather.World, plan network.Plan) (out []appsv1.Deployment) {
 	t.Helper()
-	w.Edges = edgesOf(checked(t, w, plan)...)
-	var found []appsv1.Deployment
-	for _, u := range decide.Objects(w, plan, testOptions.Release, testNow) {
-		if u.GetKind() == "Deployment" {
-			found = append(found, made(t, u))
+	release := map[string]string{wire.AnnotationRelease: testOptions.Release.Hash()}
+	for _, n := range plan.Networks {
+		for _, e := range n.Edges {
+			d := desired.EdgeDeployment(n, e, testOptions.Release, plan.Cluster.ControlPlaneNamespace, anywhere)
+			out = append(out, made(t, own.Object(w.ControlPlane, d.WithAnnotations(release))))
 		}
 	}
-	return found
+	return out
 }
 
 // edge is the first one.
 func edge(t *testing.T, w gather.World, plan network.Plan) appsv1.Deployment {
 	t.Helper()
-	found := edges(t, w, plan)
-	if len(found) == 0 || gather.RoleOf(found[0]) != gather.RoleEdge {
-		t.Fatalf("no edge, but %d others", len(found))
-	}
-	return found[0]
+	return edges(t, w, plan)[0]
+}
+
+// applied is the first Deployment that is applied to w.
+func applied(t *testing.T, w gather.World) appsv1.Deployment {
+	t.Helper()
+	all := decide.About(w, testOptions.Release, testNow).Desired
+	return made(t, all[slices.IndexFunc(all, func(u *unstructured.Unstructured) bool { return u.GroupVersionKind() == own.DeploymentKind })])
 }
 
 // TestEdgeIsRestricted holds what OpenShift's restricted-v2 and Pod Security
@@ -133,19 +147,10 @@ func TestAddressesOfAnEdge(t *testing.T) {
 		g.Expect(edge(t, w, plan).Spec.Template.Annotations[wire.AnnotationNetworks]).To(Equal(
 			`[{"name":"oooi-clusters-vlan100","namespace":"clusters-blue","ips":["192.168.100.4/24"],"interface":"net1"},` +
 				`{"name":"oooi-vips.clusters-vlan100","namespace":"clusters-blue","ips":["192.168.100.2/32","192.168.100.3/32","10.240.0.200/32"],"interface":"vips"}]`))
-		objects := decide.Objects(w, plan, testOptions.Release, testNow)
-		config := func(name string) string {
-			for _, u := range objects {
-				if u.GetKind() == "NetworkAttachmentDefinition" && u.GetName() == name {
-					c, _, _ := unstructured.NestedString(u.Object, "spec", "config")
-					return c
-				}
-			}
-			return "missing"
-		}
-		g.Expect(config("oooi-vips.clusters-vlan100")).To(Equal(`{"type":"dummy"}`))
-		g.Expect(config("oooi-clusters-vlan100")).To(ContainSubstring("static"))
-		acd := decide.AcdDeployment(decide.View{World: w}, plan.Networks[0], testOptions.Release, "clusters-blue").Spec.Template.Annotations[wire.AnnotationNetworks]
+		g.Expect(attachments.NADs(*n)).To(ConsistOf(
+			And(HaveField("Name", "oooi-vips.clusters-vlan100"), HaveField("Config", `{"type":"dummy"}`)),
+			And(HaveField("Name", "oooi-clusters-vlan100"), HaveField("Config", ContainSubstring("static")))))
+		acd := acdOf(t, w, *n, "clusters-blue").Spec.Template.Annotations[wire.AnnotationNetworks]
 		g.Expect(acd).NotTo(ContainSubstring(wire.VIPDevice), "it checks whether another host has the VIPs")
 	})
 	t.Run("a definition that takes addresses needs no sibling", func(t *testing.T) {
@@ -154,7 +159,7 @@ func TestAddressesOfAnEdge(t *testing.T) {
 		plan.Networks[0].Attachment.EdgeNADConfig = ""
 		g.Expect(edge(t, w, plan).Spec.Template.Annotations[wire.AnnotationNetworks]).To(And(
 			ContainSubstring(`{"name":"vlan100","namespace":"clusters",`), ContainSubstring(`"ips":["192.168.100.4/24","192.168.100.2/32",`)), "OVN takes the first for the pod's own")
-		g.Expect(kindsOf(decide.Objects(w, plan, testOptions.Release, testNow))).NotTo(ContainElement("NetworkAttachmentDefinition"))
+		g.Expect(attachments.NADs(plan.Networks[0])).To(BeEmpty())
 	})
 }
 
@@ -201,10 +206,10 @@ func TestWhatRecreatesAnEdge(t *testing.T) {
 			w, plan := served(t, "lb-ip")
 			o := testOptions
 			n := plan.Networks[0]
-			before, _ := json.Marshal(decide.EdgeDeployment(decide.View{World: w}, n, n.Edges[0], o.Release, "x").Spec.Template)
+			before, _ := json.Marshal(desired.EdgeDeployment(n, n.Edges[0], o.Release, "x", anywhere).Spec.Template)
 			c.change(&w, &plan, &o)
 			n = plan.Networks[0]
-			after, _ := json.Marshal(decide.EdgeDeployment(decide.View{World: w}, n, n.Edges[0], o.Release, "x").Spec.Template)
+			after, _ := json.Marshal(desired.EdgeDeployment(n, n.Edges[0], o.Release, "x", anywhere).Spec.Template)
 			g.Expect(string(before) != string(after)).To(Equal(c.anew))
 		})
 	}
@@ -261,11 +266,11 @@ func TestAwayFromThePublishedNode(t *testing.T) {
 		return n
 	}
 	preferred := func() []corev1.PreferredSchedulingTerm {
-		return edge(t, w, plan).Spec.Template.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+		return applied(t, w).Spec.Template.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
 	}
 	w.Nodes = []corev1.Node{node("b", "10.9.9.8"), node("a", "10.9.9.9")}
 	g.Expect(preferred()).To(HaveLen(1))
-	plan.Networks[0].PublishedAddresses = []netip.Addr{netip.MustParseAddr("10.9.9.9")}
+	w.Nodes[1] = node("a", plan.Networks[0].PublishedAddresses[0].String())
 	g.Expect(preferred()).To(HaveLen(2))
 	g.Expect(preferred()[1].Weight).To(BeEquivalentTo(100))
 	g.Expect(preferred()[1].Preference.MatchFields).To(Equal([]corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpNotIn, Values: []string{"a"}}}))
@@ -327,9 +332,8 @@ func TestBudget(t *testing.T) {
 	g := NewWithT(t)
 	for story, want := range map[string]int{"two-edges": 2, "one-edge": 0} {
 		w, plan := served(t, story)
-		w.Edges = edgesOf(checked(t, w, plan)...)
 		found := 0
-		for _, u := range decide.Objects(w, plan, testOptions.Release, testNow) {
+		for _, u := range decide.About(w, testOptions.Release, testNow).Desired {
 			if u.GroupVersionKind() != own.BudgetKind {
 				continue
 			}
@@ -349,8 +353,8 @@ func TestBudget(t *testing.T) {
 
 // TestEverythingGoesWithTheControlPlane: and holds up nothing on its way.
 func TestEverythingGoesWithTheControlPlane(t *testing.T) {
-	w, plan := served(t, "lb-ip")
-	for _, u := range append(decide.Objects(w, plan, testOptions.Release, testNow), apply.ControlPlaneBinding(w, testOptions.ServiceAccount)) {
+	w, _ := served(t, "lb-ip")
+	for _, u := range append(decide.About(w, testOptions.Release, testNow).Desired, own.Binding(w.ControlPlane, testOptions.ServiceAccount)) {
 		g := NewWithT(t)
 		g.Expect(u.GetFinalizers()).To(BeEmpty())
 		g.Expect(u.GetNamespace()).To(Equal("clusters-blue"))

@@ -19,7 +19,6 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/gather"
-	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -167,8 +166,8 @@ func TestCutsAreSaidOnce(t *testing.T) {
 	gone := w.Last.Networks[1]
 	gone.Name, gone.Attachment.Name = "clusters.backup", "backup"
 	w.Last.Networks = append(w.Last.Networks, gone)
-	goes := made(t, own.Object(w.ControlPlane, decide.EdgeDeployment(decide.View{World: w}, gone, gone.Edges[0], testOptions.Release, w.ControlPlane.Namespace)))
-	w.Edges = append(w.Edges, gather.EdgeOf(goes))
+	goes := network.Plan{Cluster: w.Last.Cluster, Networks: []network.Network{gone}}
+	w.Edges = append(w.Edges, gather.EdgeOf(edge(t, w, goes)))
 	o := testOptions
 	o.Image += "2"
 	d := decide.About(w, o.Release, testNow)
@@ -177,7 +176,7 @@ func TestCutsAreSaidOnce(t *testing.T) {
 		events := events.NewFakeRecorder(10)
 		api := newTakes(t, writes)
 		r := &Reconciler{Client: api, Live: api, Events: events, Metrics: report.NewMetrics(prometheus.NewRegistry()), Options: o, Now: time.Now}
-		_, err = r.writer().Serve(t.Context(), w, d)
+		_, err = r.writer().Apply(t.Context(), w, d)
 		close(events.Events)
 		for e := range events.Events {
 			said += e

@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -11,37 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cldmnky/oooi/controllers/desired"
-	"github.com/cldmnky/oooi/controllers/gather"
-	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/watch"
-	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/problem"
-	"github.com/cldmnky/oooi/reported"
 )
-
-// TestReports are read from Leases that are not DHCP leases, and only where an edge
-// could have written them.
-func TestReports(t *testing.T) {
-	_, plan := twoEdges(t)
-	n := plan.Networks[slices.IndexFunc(plan.Networks, func(n network.Network) bool { return n.Name == "clusters.vlan100" })]
-	second := wire.EdgeReport(n, n.Edges[1]).Name
-	lease := func(name, report string) metav1.PartialObjectMetadata {
-		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: second,
-			Labels: map[string]string{wire.LabelName: name, wire.LabelNetwork: "clusters.vlan100"}, Annotations: map[string]string{wire.AnnotationReport: report}}}
-		o.SetGroupVersionKind(own.LeaseKind)
-		return o
-	}
-	slow := reported.Report{Edge: 2, Degraded: reported.Degradation{Cause: problem.FailoverTargetsAnswered}}
-	other := lease(wire.NameReport, string(slow.JSON()))
-	other.SetGroupVersionKind(own.DeploymentKind)
-	former, first := lease(wire.NameReport, string(slow.JSON())), lease(wire.NameReport, string(slow.JSON()))
-	former.Name, first.Name = "oooi-report.oooi-former-clusters-vlan100-2", wire.EdgeReport(n, n.Edges[0]).Name
-	NewWithT(t).Expect(gather.EdgeReports([]metav1.PartialObjectMetadata{
-		lease("dhcp", string(slow.JSON())), lease(wire.NameReport, "{"), lease(wire.NameReport, ""), other, former, first,
-		lease(wire.NameReport, string(slow.JSON())),
-	}, plan)).To(Equal([]gather.EdgeReport{{Network: "clusters.vlan100", Report: slow}}))
-}
 
 // testEgressPolicy: made before there is an edge, put back, following the API
 // server, left alone where that is nowhere, and gone with all else.

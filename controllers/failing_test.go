@@ -70,9 +70,9 @@ func TestUnreadableObjectStopsEdges(t *testing.T) {
 	r := &Reconciler{Client: api, Live: hides{api.takes, "RoleBinding"}, Events: events.NewFakeRecorder(99), Metrics: report.NewMetrics(prometheus.NewRegistry()),
 		Options: testOptions, Now: time.Now}
 	// The operator's own RoleBinding is known.
-	binding := apply.ControlPlaneBinding(w, testOptions.ServiceAccount)
+	binding := own.Binding(w.ControlPlane, testOptions.ServiceAccount)
 	r.writes.Wrote(own.KeyOf(own.RoleBindingKind, binding), own.WithHash(binding), time.Now())
-	_, err := r.writer().Serve(t.Context(), w, decide.About(w, testOptions.Release, testNow))
+	_, err := r.writer().Apply(t.Context(), w, decide.About(w, testOptions.Release, testNow))
 	g.Expect(err).To(MatchError(ContainSubstring("exceeded quota")))
 	g.Expect(apply.Failures(err)).To(ConsistOf(HaveField("Subject.Kind", "RoleBinding")))
 	g.Expect(api.wrote).NotTo(ContainElement(HavePrefix("Deployment oooi-edge")))
@@ -104,7 +104,7 @@ func TestOneObjectDoesNotStopOthers(t *testing.T) {
 			d := decide.About(w, testOptions.Release, testNow)
 			api := &refuses{takes: newTakes(t, 0), kind: c.kind, name: c.name, err: c.err}
 			r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(99), Metrics: report.NewMetrics(prometheus.NewRegistry()), Options: testOptions, Now: time.Now}
-			_, err := r.writer().Serve(t.Context(), w, d)
+			_, err := r.writer().Apply(t.Context(), w, d)
 			g.Expect(err).To(MatchError(ContainSubstring(c.err.Error())))
 			all := strings.Join(api.wrote, "\n")
 			g.Expect(strings.Count(all, "Deployment oooi-edge")).To(Equal(c.edges*len(plan.Networks)), all)

@@ -3,16 +3,13 @@ package controllers
 import (
 	"errors"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers/apply"
 	"github.com/cldmnky/oooi/controllers/decide"
-	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -20,8 +17,7 @@ import (
 func TestReconcilesAreCounted(t *testing.T) {
 	g, registry := NewWithT(t), prometheus.NewRegistry()
 	w, _ := twoEdges(t)
-	api := newTakes(t, 99)
-	r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(99), Metrics: report.NewMetrics(registry), Now: time.Now}
+	r := reconcilerOf(newTakes(t, 99), registry)
 	key := client.ObjectKeyFromObject(w.HostedCluster)
 	d := decide.About(w, testOptions.Release, testNow)
 	_, err := r.finish(t.Context(), w, d, apply.Outcome{Edges: w.Edges}, errors.New("etcd is away"))
@@ -51,15 +47,15 @@ func TestReconcilesAreCounted(t *testing.T) {
 func TestPlanHash(t *testing.T) {
 	g, registry := NewWithT(t), prometheus.NewRegistry()
 	w, _ := twoEdges(t)
-	m, d := report.NewMetrics(registry), decide.About(w, testOptions.Release, testNow)
+	r, d := reconcilerOf(newTakes(t, 9), registry), decide.About(w, testOptions.Release, testNow)
 	n := d.Plan.Networks[0]
-	m.Observe(w, d, report.Verdict{})
+	g.Expect(r.report(t.Context(), w, d, apply.Outcome{})).To(Succeed())
 	hashes := func() map[string]float64 { return gauges(t, registry, "oooi_hosted_cluster_plan_hash") }
 	g.Expect(hashes()).To(And(HaveLen(2), HaveKeyWithValue(wire.NetworkLabel(n.Name), float64(n.Hash()))))
 	was := n.Hash()
 	n.MetricsPort++
 	g.Expect(n.Hash()).NotTo(Equal(was))
 	d.Plan.Networks = nil
-	m.Observe(w, d, report.Verdict{})
+	g.Expect(r.report(t.Context(), w, d, apply.Outcome{})).To(Succeed())
 	g.Expect(hashes()).To(BeEmpty())
 }

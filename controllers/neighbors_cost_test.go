@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
@@ -18,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/cldmnky/oooi/controllers/gather"
-	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -60,15 +58,13 @@ func poolOn(cluster, nad string) *hyperv1.NodePool {
 	return np
 }
 
-// neighborsOf are the neighbors of cluster a among objects, and how many reads it takes to find them.
+// neighborsOf are the neighbors of cluster a among objects, and how many reads it takes to know all of a.
 func neighborsOf(t *testing.T, a *hyperv1.HostedCluster, objects ...client.Object) (r *Reconciler, names []string, cost int) {
 	t.Helper()
 	c := &reads{Client: cached(t, append(objects, a)...)}
-	r = &Reconciler{Metrics: report.NewMetrics(prometheus.NewRegistry()), Client: c, Live: c, Options: testOptions, Now: func() time.Time { return testNow }}
-	w := gather.World{Objects: hcp.Objects{HostedCluster: a}}
-	NewWithT(t).Expect(r.reader().ReadAttached(t.Context(), &w.Objects)).To(Succeed())
-	c.n = 0
-	NewWithT(t).Expect(r.reader().ReadNeighbors(t.Context(), &w)).To(Succeed())
+	r = reconcilerOf(c, prometheus.NewRegistry())
+	w, err := r.reader().World(t.Context(), client.ObjectKeyFromObject(a), gather.Before{})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for _, o := range w.Others {
 		names = append(names, o.Name)
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	. "github.com/onsi/gomega"
@@ -30,14 +29,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/cldmnky/oooi/controllers/apply"
-	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
-	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/controllers/watch"
-	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/networks"
@@ -120,28 +116,24 @@ func TestNeighborsByIndex(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		objects := randomClusters(t, random)
 		c := cached(t, objects...)
-		r := &Reconciler{Metrics: report.NewMetrics(prometheus.NewRegistry()), Client: c, Live: c, Options: testOptions, Now: func() time.Time { return testNow }}
+		r := reconcilerOf(c, prometheus.NewRegistry())
 		all := &lenient.HostedClusterList{}
 		g.Expect(c.List(t.Context(), all)).To(Succeed())
 		around := map[string][]string{}
 		for i := range all.Items {
 			hc := &all.Items[i].Fields.HostedCluster
-			w := gather.World{Objects: hcp.Objects{HostedCluster: hc}}
-			g.Expect(r.reader().ReadAttached(t.Context(), &w.Objects)).To(Succeed())
-			last, _, _, err := r.reader().PlanInForce(t.Context(), hc)
+			w, err := r.reader().World(t.Context(), client.ObjectKeyFromObject(hc), gather.Before{})
 			g.Expect(err).NotTo(HaveOccurred())
-			w.Last = last
-			g.Expect(r.reader().ReadNeighbors(t.Context(), &w)).To(Succeed())
-			r.memory.change(client.ObjectKeyFromObject(hc), func(m *remembered) {
-				m.reported = &gather.LastReport{Report: report.Of(w, decide.Decision{}, apply.Outcome{}).Report}
-			})
-			want := r.everyNeighbor(t, gather.World{Objects: w.Objects, Last: last}, all.Items)
-			g.Expect(w.Others).To(Equal(want), "seed %d: neighbors of %s", seed, own.ClusterName(hc))
+			var neighbors []string
 			for _, o := range w.Others {
 				met++
-				around[o.Name] = append(around[o.Name], own.ClusterName(hc))
+				neighbors, around[o.Name] = append(neighbors, o.Name), append(around[o.Name], own.ClusterName(hc))
 			}
-			on := append(r.used(t, w.Objects), last.Attachments()...)
+			r.memory.change(client.ObjectKeyFromObject(hc), func(m *remembered) {
+				m.reported = &gather.LastReport{Report: explain.Report{Neighbors: neighbors}}
+			})
+			g.Expect(neighbors).To(ConsistOf(r.everyNeighbor(t, w, all.Items)), "seed %d: neighbors of %s", seed, own.ClusterName(hc))
+			on := append(r.used(t, w.Objects), w.Last.Attachments()...)
 			g.Expect(awake(r.neighborsOfHostedCluster(t.Context(), &all.Items[i]))).To(ContainElements(r.everyClusterOn(t, on, all.Items)), "seed %d: a change of %s", seed, own.ClusterName(hc))
 			pools := &lenient.NodePoolList{}
 			g.Expect(c.List(t.Context(), pools, client.MatchingFields{watch.ByCluster: hc.Name})).To(Succeed())
@@ -239,25 +231,23 @@ func meet(a, b []network.Attachment) bool {
 	return slices.ContainsFunc(a, func(x network.Attachment) bool { return slices.ContainsFunc(b, x.SameNetwork) })
 }
 
-// everyNeighbor are the neighbors of w by a look at each cluster.
-func (r *Reconciler) everyNeighbor(t *testing.T, w gather.World, all []lenient.HostedCluster) (out []derive.OtherCluster) {
+// everyNeighbor are the neighbors of w by a look at each cluster. One that is not served has none.
+func (r *Reconciler) everyNeighbor(t *testing.T, w gather.World, all []lenient.HostedCluster) (out []string) {
 	t.Helper()
 	g := NewWithT(t)
 	for i := range all {
 		hc := &all[i].Fields.HostedCluster
-		if own.ClusterName(hc) == own.ClusterName(w.HostedCluster) || !own.Relevant(&all[i]) {
+		if own.ClusterName(hc) == own.ClusterName(w.HostedCluster) || !own.Relevant(&all[i]) || !hcp.OptedIn(w.HostedCluster) || !w.HostedCluster.DeletionTimestamp.IsZero() {
 			continue
 		}
 		o := hcp.Objects{HostedCluster: hc}
 		g.Expect(r.reader().ReadAttached(t.Context(), &o)).To(Succeed())
 		serves, _, _, err := r.reader().PlanInForce(t.Context(), hc)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(r.reader().ReadPublished(t.Context(), &o)).To(Succeed())
-		if n, ok := hcp.NewNeighbor(o, serves).For(w.Objects.HostedCluster, networks.All(w.Objects, w.Last)); ok {
-			out = append(out, n)
+		if _, ok := hcp.NewNeighbor(o, serves).For(w.Objects.HostedCluster, networks.All(w.Objects, w.Last)); ok {
+			out = append(out, own.ClusterName(hc))
 		}
 	}
-	slices.SortFunc(out, func(a, b derive.OtherCluster) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

@@ -130,11 +130,11 @@ func testStoriesNeedOneWrite(t *testing.T, s *apiServer, _ *Reconciler) {
 // else is desired.
 func testDefaultedObject(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
-	w, plan := served(t, "lb-ip")
+	w, _ := served(t, "lb-ip")
 	s.writerIn(t, w)
 	r := s.reconciler(s.likeManager(t))
 	dials := func(port int64) *unstructured.Unstructured {
-		all := decide.Objects(w, plan, testOptions.Release, testNow)
+		all := decide.About(w, testOptions.Release, testNow).Desired
 		u := all[slices.IndexFunc(all, func(o *unstructured.Unstructured) bool {
 			return o.GroupVersionKind() == own.NetworkPolicyKind && o.GetName() == desired.EdgePolicy
 		})]

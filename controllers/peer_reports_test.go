@@ -17,7 +17,6 @@ import (
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
-	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/explain"
@@ -94,7 +93,7 @@ func TestEdgesPartitioned(t *testing.T) {
 			}
 			g.Expect(i).To(BeNumerically(">=", 0))
 			g.Expect(message(d.Problems[i])).To(ContainSubstring(c.edge + " cannot reach its peer"))
-			verdict, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: w.Edges}), testNow)
+			verdict := reportOf(t, w, d, apply.Outcome{Edges: w.Edges}).Condition
 			g.Expect(verdict.Reason).To(Equal(string(explain.ReadyWithWarnings)))
 			g.Expect(verdict.Status).To(Equal(metav1.ConditionTrue))
 		})
@@ -214,7 +213,7 @@ func TestReportedByEdges(t *testing.T) {
 			var lines []string
 			for _, p := range d.Problems {
 				if slices.Contains([]problem.Reason{problem.EdgeImpaired, problem.EdgeDuplicated, problem.EdgesServeDifferentPlans, problem.SourcesUnverified, problem.RogueRouter, problem.RogueDHCPServer, problem.AddressInUse, problem.NotPermitted, problem.AddressesExhausted, problem.LeasesNotWritten}, p.Reason) {
-					lines = append(lines, explain.Line(p))
+					lines = append(lines, line(p))
 					g.Expect(p.Blocks()).To(BeFalse())
 				}
 			}
@@ -263,10 +262,9 @@ func TestEdgeSaysWhyItDoesNotServe(t *testing.T) {
 	const why = "dns: CIDR 10.128.0.0/24 of network clusters.vlan100 on net1 contains 10.128.0.9 (a pod of Service kube-apiserver), which is unreachable"
 	w, _ := twoEdges(t)
 	w.EdgeReports = []gather.EdgeReport{{Network: "clusters.vlan100", Report: reported.Report{Edge: 1, Peer: reported.PeerServing, NotServing: why}}}
-	says := func() (problem.Problems, string) {
-		d := decide.About(w, testOptions.Release, testNow)
-		v := report.Of(w, d, apply.Outcome{Edges: w.Edges})
-		return v.AllProblems, v.Message()
+	says := func() ([]explain.ReportProblem, string) {
+		r := reportOf(t, w, decide.About(w, testOptions.Release, testNow), apply.Outcome{Edges: w.Edges}).Report
+		return r.Problems, r.Message()
 	}
 	problems, _ := says()
 	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", problem.EdgeNotServing)), "its pod is ready, so the report is old")

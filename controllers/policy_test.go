@@ -158,11 +158,10 @@ func networkPolicies(t *testing.T, w gather.World, plan network.Plan) []networki
 	for _, u := range apiserver.Objects(t, []byte(theirs)) {
 		add(u.Object)
 	}
-	for _, u := range decide.Objects(w, plan, testOptions.Release, testNow) {
-		if u.GetKind() == own.NetworkPolicyKind.Kind {
-			add(u.Object)
-		}
+	if access := desired.AccessPolicy(plan); access != nil {
+		add(own.Object(w.ControlPlane, access).Object)
 	}
+	add(own.Object(w.ControlPlane, desired.NetworkPolicy(desired.Reach{APIServers: w.APIServers, Resolvers: w.Management.Resolvers, Services: w.Services, ByHand: w.ByHand}, plan)).Object)
 	return out
 }
 
@@ -330,6 +329,6 @@ func TestEgressToManualEndpoints(t *testing.T) {
 // TestNoPolicyWithoutTheAPIServersAddress: an edge that is cut off from it serves
 // worse than one that may dial too much.
 func TestNoPolicyWithoutTheAPIServersAddress(t *testing.T) {
-	w, plan := storyThere(t, "lb-ip", func(w *gather.World) { w.APIServers = nil })
-	NewWithT(t).Expect(kindsOf(decide.Objects(w, plan, testOptions.Release, testNow))).NotTo(ContainElement(own.NetworkPolicyKind.Kind))
+	w, _ := storyThere(t, "lb-ip", func(w *gather.World) { w.APIServers = nil })
+	NewWithT(t).Expect(kindsOf(decide.About(w, testOptions.Release, testNow).Desired)).NotTo(ContainElement(own.NetworkPolicyKind.Kind))
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
-	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -86,8 +85,7 @@ func TestRemovalAfter(t *testing.T) {
 				g.Expect(u.GetKind()).To(Equal("ConfigMap"))
 				g.Expect(u.GetAnnotations()).To(HaveKeyWithValue(decide.RemovalAnnotation, at(c.deadline)))
 			}
-			said, ok := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: w.Edges}), testNow)
-			g.Expect(ok).To(BeTrue())
+			said := reportOf(t, w, d, apply.Outcome{Edges: w.Edges}).Condition
 			g.Expect(said.Message).To(And(ContainSubstring("Warning RemovalScheduled"), ContainSubstring(at(c.deadline))))
 		})
 	}
@@ -131,7 +129,7 @@ func TestRemovalWithoutAPlan(t *testing.T) {
 				return
 			}
 			g.Expect(d.Desired).To(BeEmpty(), "the plan is not replaced by an empty one")
-			said, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: w.Edges}), testNow)
+			said := reportOf(t, w, d, apply.Outcome{Edges: w.Edges}).Condition
 			g.Expect(said.Reason).To(Equal(string(problem.NotApplied)))
 			g.Expect(said.Message).To(ContainSubstring("is missing on the HostedCluster"))
 		})
@@ -164,7 +162,7 @@ func TestPausedTellsTheTruth(t *testing.T) {
 			d := decide.About(w, testOptions.Release, testNow)
 			g.Expect(d.Action).To(Equal(decide.Keep))
 			g.Expect(d.Desired).To(BeEmpty())
-			said, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: w.Edges}), testNow)
+			said := reportOf(t, w, d, apply.Outcome{Edges: w.Edges}).Condition
 			g.Expect(said.Message).To(ContainSubstring(c.words))
 			g.Expect(said.Reason).To(Equal(c.reason), said.Message)
 			g.Expect(said.Status).To(Equal(c.ready))

@@ -43,6 +43,19 @@ func lone(change func(*appsv1.Deployment)) apply.Outcome {
 	return apply.Outcome{Edges: edgesOf(deployment(change))}
 }
 
+// reconcilerOf is one that reads from api and writes there.
+func reconcilerOf(api client.Client, registry *prometheus.Registry) *Reconciler {
+	return &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(99), Metrics: report.NewMetrics(registry), Now: func() time.Time { return testNow }}
+}
+
+// reportOf is what is reported of d and what came of it.
+func reportOf(t *testing.T, w gather.World, d decide.Decision, o apply.Outcome) *gather.LastReport {
+	t.Helper()
+	last, err := reconcilerOf(newTakes(t, 9), prometheus.NewRegistry()).reporter().Report(t.Context(), w, d, o)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return last
+}
+
 // TestVerdict: which reason stands for what is known, and what users read first.
 func TestVerdict(t *testing.T) {
 	serving := edgesOf(deployment(func(*appsv1.Deployment) {}))
@@ -100,11 +113,10 @@ func TestVerdict(t *testing.T) {
 			w, plan := served(t, "lb-ip")
 			w.HostedCluster.Generation = 7
 			d := decide.Decision{Action: c.action, Plan: plan, Problems: c.problems}
-			v := report.Of(w, d, c.outcome)
-			got, ok := report.Condition(w, d, v, testNow)
-			g.Expect(ok).To(BeTrue())
+			last := reportOf(t, w, d, c.outcome)
+			got := last.Condition
 			g.Expect(got.Reason).To(Equal(string(c.reason)))
-			g.Expect(v.Severity()).To(Equal(c.severity), got.Message)
+			g.Expect(last.Report.Severity()).To(Equal(c.severity), got.Message)
 			g.Expect(got.Status == metav1.ConditionTrue).To(Equal(c.reason == explain.Ready || c.reason == explain.ReadyWithWarnings))
 			g.Expect(got.Message).To(ContainSubstring(c.text))
 			g.Expect(got.Message).To(MatchRegexp(`\(settings [0-9a-f]{8}\)$`))
@@ -144,8 +156,8 @@ func TestLostEdges(t *testing.T) {
 			}
 			w.HostedCluster.Status.Conditions = []metav1.Condition{before}
 			recorder, registry := events.NewFakeRecorder(10), prometheus.NewRegistry()
-			api := newTakes(t, 9)
-			r := &Reconciler{Client: api, Live: api, Events: recorder, Metrics: report.NewMetrics(registry), Now: func() time.Time { return testNow }}
+			r := reconcilerOf(newTakes(t, 9), registry)
+			r.Events = recorder
 			g.Expect(r.report(t.Context(), w, decide.Decision{Action: decide.Serve, Plan: plan}, apply.Outcome{Edges: c.edges})).To(Succeed())
 			close(recorder.Events)
 			var got []string
@@ -202,8 +214,7 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			api := newTakes(t, 99)
-			r := &Reconciler{Client: api, Live: api, Metrics: report.NewMetrics(prometheus.NewRegistry()), Now: func() time.Time { return testNow }}
+			r := reconcilerOf(newTakes(t, 99), prometheus.NewRegistry())
 			w := w
 			w.HostedCluster = w.HostedCluster.DeepCopy()
 			w.HostedCluster.Status.Conditions = nil
@@ -211,10 +222,9 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 				recorder := events.NewFakeRecorder(10)
 				r.Events = recorder
 				o := apply.Outcome{Edges: p.edges}
-				w.PreviousReport = r.reader().ReadReport(t.Context(), w.HostedCluster, r.memory.of(client.ObjectKeyFromObject(w.HostedCluster)).reported)
 				g.Expect(r.report(t.Context(), w, p.d, o)).To(Succeed())
-				c, _ := report.Condition(w, p.d, report.Of(w, p.d, o), testNow)
-				w.HostedCluster.Status.Conditions = []metav1.Condition{c}
+				last := r.memory.of(client.ObjectKeyFromObject(w.HostedCluster)).reported
+				w.PreviousReport, w.HostedCluster.Status.Conditions = last.Report, []metav1.Condition{*last.Condition}
 				close(recorder.Events)
 				var got []string
 				for e := range recorder.Events {
@@ -235,7 +245,8 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 			w.PreviousReport, err = explain.ReadReport(stored.JSON())
 			g.Expect(err).NotTo(HaveOccurred())
 			recorder := events.NewFakeRecorder(10)
-			restarted := &Reconciler{Client: r.Client, Live: r.Live, Events: recorder, Metrics: report.NewMetrics(prometheus.NewRegistry()), Now: r.Now}
+			restarted := reconcilerOf(r.Client, prometheus.NewRegistry())
+			restarted.Events = recorder
 			last := passes[len(passes)-1]
 			g.Expect(restarted.report(t.Context(), w, last.d, apply.Outcome{Edges: last.edges})).To(Succeed())
 			g.Expect(recorder.Events).To(BeEmpty())
@@ -262,7 +273,7 @@ func TestEdgesReportWhileRefused(t *testing.T) {
 	setEdge(&w, first, readySince(time.Hour))
 	setEdge(&w, second, readySince(time.Hour))
 	d := decide.About(w, testOptions.Release, testNow)
-	c, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: w.Edges}), testNow)
+	c := reportOf(t, w, d, apply.Outcome{Edges: w.Edges}).Condition
 	g.Expect(d.Action).To(Equal(decide.Leave))
 	g.Expect(c.Status).To(Equal(metav1.ConditionFalse))
 	g.Expect(c.Message).To(And(ContainSubstring("Warning EdgesPartitioned"), ContainSubstring("Warning FailoverDegraded")))
@@ -274,17 +285,16 @@ func TestTransitionTimeIsTheStatuss(t *testing.T) {
 	earlier := metav1.NewTime(testNow.Add(-time.Hour))
 	w.HostedCluster.Status.Conditions = []metav1.Condition{{Type: own.ConditionType, Status: metav1.ConditionFalse, LastTransitionTime: earlier}}
 	waits := decide.Decision{Action: decide.Serve, Plan: plan, Problems: problem.Problems{{Reason: problem.WaitingForEndpoint, Severity: problem.SeverityWaiting}}}
-	c, _ := report.Condition(w, waits, report.Of(w, waits, apply.Outcome{}), testNow)
+	c := reportOf(t, w, waits, apply.Outcome{}).Condition
 	g.Expect(c.LastTransitionTime).To(Equal(earlier), "False before and after")
 	ready := decide.Decision{Action: decide.Serve, Plan: plan}
-	c, _ = report.Condition(w, ready, report.Of(w, ready, lone(func(*appsv1.Deployment) {})), testNow)
+	c = reportOf(t, w, ready, lone(func(*appsv1.Deployment) {})).Condition
 	g.Expect(c.LastTransitionTime.Time).To(Equal(testNow))
 }
 
 func TestOptedOutSaysNothing(t *testing.T) {
 	w, _ := served(t, "lb-ip")
-	_, ok := report.Condition(w, decide.Decision{Action: decide.Remove}, report.Verdict{}, testNow)
-	NewWithT(t).Expect(ok).To(BeFalse())
+	NewWithT(t).Expect(reportOf(t, w, decide.Decision{Action: decide.Remove}, apply.Outcome{}).Condition).To(BeNil())
 }
 
 // TestSettings: every annotation of ours counts, on whatever it stands, and no

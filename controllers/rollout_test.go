@@ -7,10 +7,8 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/cldmnky/oooi/controllers/apply"
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
@@ -36,14 +34,10 @@ func changed(w gather.World, t *testing.T, d decide.Decision) gather.World {
 	t.Helper()
 	var out []appsv1.Deployment
 	for _, e := range w.Edges {
-		o := metav1.PartialObjectMetadata{ObjectMeta: e.Live.ObjectMeta}
-		o.SetGroupVersionKind(own.DeploymentKind)
-		w.Owned = append(w.Owned, o)
-	}
-	gone := apply.Obsolete(w, d)
-	w.Owned = nil
-	for _, e := range w.Edges {
-		if !slices.ContainsFunc(gone, func(o metav1.PartialObjectMetadata) bool { return o.Name == e.Name }) {
+		is := func(u *unstructured.Unstructured) bool {
+			return u.GroupVersionKind() == own.DeploymentKind && u.GetName() == e.Name
+		}
+		if slices.ContainsFunc(d.Desired, is) || d.Does(e.Name, rollout.Keep) {
 			out = append(out, e.Live)
 		}
 	}
@@ -83,7 +77,7 @@ func deploymentIn(w gather.World, name string) (appsv1.Deployment, bool) {
 
 // hasTemplate reports whether live runs what u wants.
 func hasTemplate(live appsv1.Deployment, u *unstructured.Unstructured) bool {
-	return live.Annotations[wire.AnnotationTemplate] == u.GetAnnotations()[wire.AnnotationTemplate] && !decide.Drifted(gather.EdgeOf(live), decide.PodTemplateOf(u))
+	return live.Annotations[wire.AnnotationTemplate] == u.GetAnnotations()[wire.AnnotationTemplate]
 }
 
 // isDesiredEdge reports whether u is the Deployment of an edge.

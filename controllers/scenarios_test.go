@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/netip"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/cldmnky/oooi/controllers/apply"
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/gather"
@@ -96,13 +96,9 @@ func TestStories(t *testing.T) {
 				g.Expect(d.Desired).To(BeEmpty())
 				return
 			}
-			plan, err := network.ReadPlan(text)
-			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(d.Action).To(Equal(decide.Serve))
-			g.Expect(d.Desired).To(Equal(decide.Objects(w, plan, testOptions.Release, testNow)), "what is decided from the objects is what the story's plan asks for")
 			g.Expect(planOf(t, d.Desired)).To(Equal(string(text)), "edges read the story's plan, to the byte")
-			story.Check(t, "applied.yaml", manifest(t, append(
-				[]*unstructured.Unstructured{apply.ControlPlaneBinding(w, testOptions.ServiceAccount)}, decide.Objects(w, plan, testOptions.Release, testNow)...)))
+			story.Check(t, "applied.yaml", manifest(t, slices.Insert(d.Desired, 0, own.Binding(w.ControlPlane, testOptions.ServiceAccount))))
 		})
 	}
 }

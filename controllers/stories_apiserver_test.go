@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/controllers/apply"
 	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -42,10 +42,10 @@ func testStoriesAreAccepted(t *testing.T, s *apiServer, _ *Reconciler) {
 			for _, n := range d.Plan.Networks {
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "try"}}
 				for _, e := range n.Edges {
-					pod.Spec = podOf(t, w, decide.EdgeDeployment(decide.View{World: w}, n, e, testOptions.Release, ns))
+					pod.Spec = podOf(t, w, desired.EdgeDeployment(n, e, testOptions.Release, ns, anywhere))
 					g.Expect(s.admin.Create(t.Context(), pod.DeepCopy(), client.DryRunAll)).To(Succeed(), "the pod of %s", wire.EdgeDeploymentName(n, e))
 				}
-				pod.Spec = podOf(t, w, decide.AcdDeployment(decide.View{World: w}, n, testOptions.Release, ns))
+				pod.Spec = podOf(t, w, desired.ACDDeployment(n, testOptions.Release, ns, anywhere))
 				g.Expect(s.admin.Create(t.Context(), pod.DeepCopy(), client.DryRunAll)).To(Succeed(), "the pod of %s", wire.ACDDeploymentName(n))
 			}
 		})
@@ -62,7 +62,7 @@ func writtenFor(t *testing.T, w *gather.World) (d decide.Decision, all []*unstru
 	all = append(all, d.Desired...)
 	w.Edges = edgesOf(checked(t, *w, d.Plan)...)
 	d = decide.About(*w, testOptions.Release, testNow)
-	return d, slices.Concat(all, d.Desired, []*unstructured.Unstructured{apply.ControlPlaneBinding(*w, testOptions.ServiceAccount)})
+	return d, slices.Concat(all, d.Desired, []*unstructured.Unstructured{own.Binding(w.ControlPlane, testOptions.ServiceAccount)})
 }
 
 // podOf is the pod of d, without HyperShift's PriorityClass, which is not there.

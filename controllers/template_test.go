@@ -13,7 +13,6 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/desired"
-	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -29,11 +28,7 @@ func TestNodesRecreateNoEdge(t *testing.T) {
 		return []corev1.Node{n}
 	}
 	w.Nodes = owner("a", at)
-	now := func() appsv1.Deployment {
-		n := plan.Networks[0]
-		return made(t, own.Object(w.ControlPlane, decide.EdgeDeployment(decide.View{World: w}, n, n.Edges[0], testOptions.Release, plan.Cluster.ControlPlaneNamespace)))
-	}
-	before := running(now())
+	before := running(applied(t, w))
 	g.Expect(desired.Avoided(before)).To(Equal([]string{"a"}))
 	for what, c := range map[string]struct {
 		nodes []corev1.Node
@@ -43,11 +38,11 @@ func TestNodesRecreateNoEdge(t *testing.T) {
 	} {
 		w.Nodes = c.nodes
 		w.Edges = edgesOf(before)
-		as := now()
+		as := applied(t, w)
 		g.Expect(as.Annotations).To(Equal(before.Annotations), what)
 		g.Expect(as.Spec.Template).To(Equal(before.Spec.Template), what)
 		setEdge(&w, before.Name, older)
-		g.Expect(desired.Avoided(now())).To(Equal(c.avoid), what)
+		g.Expect(desired.Avoided(applied(t, w))).To(Equal(c.avoid), what)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestTrueNeedsAnEdge(t *testing.T) {
 				change(&w)
 				changeControl(&w)
 				if d := decide.About(w, testOptions.Release, testNow); d.Action == decide.Keep || d.Action == decide.Leave {
-					v := report.Of(w, d, apply.Outcome{})
+					v := reportOf(t, w, d, apply.Outcome{}).Report
 					NewWithT(t).Expect(v.Ready).To(BeFalse(), v.Message())
 				}
 			})
@@ -91,7 +91,7 @@ func TestWordsOfFailures(t *testing.T) {
 			putVM(&w, plan.Networks[0])
 			c.change(&w)
 			d := apply.Failed(decide.About(w, testOptions.Release, testNow), w, apply.Failures(c.err), c.err)
-			v := report.Of(w, d, apply.Outcome{Edges: w.Edges})
+			v := reportOf(t, w, d, apply.Outcome{Edges: w.Edges}).Report
 			g.Expect(v.Ready).To(BeFalse())
 			for _, words := range c.words {
 				g.Expect(v.Message()).To(ContainSubstring(words))
@@ -108,11 +108,11 @@ func TestHashOfUnreadSettings(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
 	w.NodePools[0].Annotations = map[string]string{settings.Prefix + "lease-time": "30m"}
-	before := report.Of(w, decide.About(w, testOptions.Release, testNow), apply.Outcome{Edges: w.Edges})
+	before := reportOf(t, w, decide.About(w, testOptions.Release, testNow), apply.Outcome{Edges: w.Edges})
 	part := gather.World{Incomplete: true, Last: w.Last}
 	part.HostedCluster = w.HostedCluster
 	hash := func() string {
-		return report.Of(part, decide.Decision{Action: decide.Leave}, apply.Outcome{Edges: w.Edges}).Message()
+		return reportOf(t, part, decide.Decision{Action: decide.Leave}, apply.Outcome{Edges: w.Edges}).Report.Message()
 	}
 	g.Expect(hash()).To(HaveSuffix("(settings unknown)"))
 	part.PreviousReport = before.Report
@@ -124,13 +124,12 @@ func TestEdgesAreReadFirst(t *testing.T) {
 	g := NewWithT(t)
 	full, plan := twoEdges(t)
 	edge := running(edges(t, full, plan)[0])
-	api := newTakes(t, 0, &edge)
-	kinds := watch.NewKinds(api.Scheme(), time.Second)
+	api := cached(t, &edge, full.HostedCluster)
+	kinds := watch.NewKinds(newTakes(t, 0).Scheme(), time.Second)
 	kinds.Observe(own.RoleBindingKind, forbidden())
 	r := &Reconciler{Client: watch.PromptClient{Client: api, Kinds: kinds}, Live: api, Kinds: kinds, Metrics: report.NewMetrics(prometheus.NewRegistry()), Now: time.Now}
-	w := gather.World{}
-	w.HostedCluster = full.HostedCluster
-	g.Expect(r.reader().ReadOwned(t.Context(), &w)).To(MatchError(ContainSubstring("RoleBinding")))
+	w, err := r.reader().World(t.Context(), client.ObjectKeyFromObject(full.HostedCluster), gather.Before{})
+	g.Expect(err).To(MatchError(ContainSubstring("RoleBinding")))
 	g.Expect(w.Edges).To(ConsistOf(HaveField("Name", edge.Name)))
 }
 
@@ -152,11 +151,11 @@ func TestUnreadHostedCluster(t *testing.T) {
 func TestMetricsDoNotFlap(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
-	registry := prometheus.NewRegistry()
-	m := report.NewMetrics(registry)
-	d := decide.About(w, testOptions.Release, testNow)
-	v := report.Of(w, d, apply.Outcome{Edges: w.Edges})
-	m.Observe(w, d, v)
+	registry, d := prometheus.NewRegistry(), decide.About(w, testOptions.Release, testNow)
+	o := apply.Outcome{Edges: w.Edges}
+	r := reconcilerOf(newTakes(t, 1<<30), registry)
+	w.HostedCluster.Status.Conditions = []metav1.Condition{*reportOf(t, w, d, o).Condition}
+	g.Expect(r.report(t.Context(), w, d, o)).To(Succeed())
 	problems := func() int { return len(gauges(t, registry, "oooi_hosted_cluster_problems")) }
 	stop, ended := make(chan struct{}), sync.WaitGroup{}
 	ended.Go(func() {
@@ -165,7 +164,7 @@ func TestMetricsDoNotFlap(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				m.Observe(w, d, v)
+				_ = r.report(t.Context(), w, d, o)
 			}
 		}
 	})
@@ -177,7 +176,7 @@ func TestMetricsDoNotFlap(t *testing.T) {
 	close(stop)
 	ended.Wait()
 	d.Problems = nil
-	m.Observe(w, d, report.Verdict{})
+	g.Expect(r.report(t.Context(), w, d, o)).To(Succeed())
 	g.Expect(problems()).To(BeZero(), "problems that ended")
 }
 
@@ -194,8 +193,8 @@ func TestUnwrittenCondition(t *testing.T) {
 
 	lost := w
 	lost.HostedCluster = w.HostedCluster.DeepCopy()
-	c, _ := report.Condition(w, d, report.Of(w, d, apply.Outcome{Edges: w.Edges}), r.Now())
-	lost.HostedCluster.Status.Conditions = []metav1.Condition{c}
+	c := reportOf(t, w, d, apply.Outcome{Edges: w.Edges}).Condition
+	lost.HostedCluster.Status.Conditions = []metav1.Condition{*c}
 	g.Expect(r.report(t.Context(), lost, d, apply.Outcome{Edges: w.Edges})).To(Succeed())
 	g.Expect(written()).To(HaveEach(1.), "the write had an effect, although its answer was lost")
 	api.left = 9

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -125,7 +126,9 @@ func TestReportsAreCollected(t *testing.T) {
 // of it shares nothing.
 func TestDeploymentsInTheCache(t *testing.T) {
 	g := NewWithT(t)
-	transform := watch.DeploymentTransform()
+	scheme := runtime.NewScheme()
+	g.Expect(watch.AddToScheme(scheme)).To(Succeed())
+	transform := transformOf(t, scheme, own.DeploymentKind)
 	w, plan := served(t, "two-vlans")
 	cached := func(d appsv1.Deployment) *appsv1.Deployment {
 		o, err := transform(d.DeepCopy())

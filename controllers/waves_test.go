@@ -1,19 +1,20 @@
 package controllers
 
 import (
-	"net/netip"
 	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/controllers/decide"
+	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/controllers/waves"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -25,7 +26,7 @@ func TestANewReleaseWaitsForItsWave(t *testing.T) {
 	for name, c := range map[string]struct {
 		turn    waves.Turn
 		options Options
-		change  func(*network.Plan)
+		change  func(*gather.World)
 		edited  bool
 		want    []rollout.Action
 		cause   problem.Cause
@@ -34,17 +35,20 @@ func TestANewReleaseWaitsForItsWave(t *testing.T) {
 		"the update is stopped":   {waves.Turn{Wave: 2, Stopped: true}, newer, nil, false, []rollout.Action{rollout.Hold, rollout.Hold}, problem.UpdateStopped},
 		"it is its turn":          {waves.Turn{Now: true}, newer, nil, false, []rollout.Action{rollout.Hold, rollout.Recreate}, ""},
 		"the release is the same": {waves.Turn{}, testOptions, nil, false, []rollout.Action{rollout.Apply, rollout.Apply}, ""},
-		"the plan needs other addresses on one of two networks": {waves.Turn{Wave: 1}, newer, func(p *network.Plan) {
-			p.Networks[0].ServiceVIP = p.Networks[0].ServiceVIP.Next().Next().Next().Next().Next()
+		"the plan needs other addresses on one of two networks": {waves.Turn{Wave: 1}, newer, func(w *gather.World) {
+			w.HostedCluster.Annotations = annotated(*w, "edge-addresses", "192.168.100.6-192.168.100.9")
 		}, false, []rollout.Action{rollout.Hold, rollout.Recreate}, problem.UpdateWaits},
-		"the plan needs other routes": {waves.Turn{Wave: 1}, newer, func(p *network.Plan) {
-			p.Networks[0].ClientNetworks = []netip.Prefix{netip.MustParsePrefix("10.9.0.0/16")}
+		"the plan needs other routes": {waves.Turn{Wave: 1}, newer, func(w *gather.World) {
+			nad := &w.NetworkAttachmentDefinitions[0].ObjectMeta
+			metav1.SetMetaDataAnnotation(nad, settings.Prefix+"gateway", "192.168.100.1")
+			metav1.SetMetaDataAnnotation(nad, settings.Prefix+"client-networks", "10.9.0.0/16")
 		}, false, []rollout.Action{rollout.Hold, rollout.Recreate}, problem.UpdateWaits},
 		"only the pod of this cluster changes": {waves.Turn{}, testOptions, nil, true, []rollout.Action{rollout.Hold, rollout.Recreate}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			w, plan := twoEdges(t)
+			w, _ := twoEdges(t)
+			w.VMs = nil
 			if c.edited {
 				for _, e := range w.Edges {
 					setEdge(&w, e.Name, func(d appsv1.Deployment) appsv1.Deployment {
@@ -55,21 +59,17 @@ func TestANewReleaseWaitsForItsWave(t *testing.T) {
 			}
 			w.Turn = c.turn
 			if c.change != nil {
-				c.change(&plan)
+				c.change(&w)
 			}
-			all := decide.View{World: w}.Roll(plan, c.options.Release, testNow)
-			var got []rollout.Action
-			for _, s := range all[0].Steps {
-				got = append(got, s.Action)
+			d := decide.About(w, c.options.Release, testNow)
+			g.Expect(actions(d.Rollouts)).To(Equal(c.want))
+			var cause problem.Cause
+			for _, p := range d.Problems {
+				if p.Reason == problem.UpdatePending {
+					cause = p.Cause
+				}
 			}
-			g.Expect(got).To(Equal(c.want))
-			problems := decide.View{World: w}.UpdatePending(all)
-			if c.cause == "" {
-				g.Expect(problems).To(BeEmpty())
-				return
-			}
-			g.Expect(problems).To(HaveLen(1))
-			g.Expect(problems[0].Cause).To(Equal(c.cause))
+			g.Expect(cause).To(Equal(c.cause))
 		})
 	}
 }
@@ -85,34 +85,30 @@ func TestServersDoNotWaitForTheWave(t *testing.T) {
 	for name, c := range map[string]struct {
 		turn     waves.Turn
 		lack     []string
-		leftOut  network.Service
+		services string
 		want     []rollout.Action
 		postpone bool
 	}{
 		"it is its turn":        {waves.Turn{Now: true}, nil, "", []rollout.Action{rollout.Hold, rollout.Recreate}, false},
 		"NTP is new":            {waves.Turn{Wave: 2}, []string{"ntp"}, "", []rollout.Action{rollout.Hold, rollout.Recreate}, false},
-		"NTP is left out now":   {waves.Turn{Wave: 2}, nil, network.ServiceNTP, []rollout.Action{rollout.Hold, rollout.Recreate}, false},
+		"NTP is left out now":   {waves.Turn{Wave: 2}, nil, "dhcp,dns,proxy", []rollout.Action{rollout.Hold, rollout.Recreate}, false},
 		"the servers are equal": {waves.Turn{Wave: 2}, nil, "", []rollout.Action{rollout.Hold, rollout.Hold}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			w, plan := twoEdges(t)
+			w, _ := twoEdges(t)
 			for _, e := range w.Edges {
 				setEdge(&w, e.Name, func(d appsv1.Deployment) appsv1.Deployment {
 					d.Spec.Template.Spec.Containers = slices.DeleteFunc(slices.Clone(d.Spec.Template.Spec.Containers), is(c.lack...))
 					return d
 				})
 			}
-			services := slices.DeleteFunc(slices.Clone(plan.Networks[0].Services), func(s network.Service) bool { return s == c.leftOut })
-			plan.Networks = slices.Clone(plan.Networks)
-			plan.Networks[0].Services = services
-			w.Turn = c.turn
-			all := decide.View{World: w}.Roll(plan, newer.Release, testNow)
-			var got []rollout.Action
-			for _, s := range all[0].Steps {
-				got = append(got, s.Action)
+			if c.services != "" {
+				w.HostedCluster.Annotations = annotated(w, "services", c.services)
 			}
-			g.Expect(got).To(Equal(c.want))
+			w.Turn = c.turn
+			all := decide.About(w, newer.Release, testNow).Rollouts
+			g.Expect(actions(all)).To(Equal(c.want))
 			g.Expect(all[0].Postponed).To(Equal(c.postpone))
 		})
 	}

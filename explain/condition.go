@@ -167,9 +167,6 @@ func reported(p problem.Problem) ReportProblem {
 // line is p in one line: "Error AddressConflict: what, effect, fix."
 func (p ReportProblem) line() string { return fmt.Sprintf("%s %s: %s", p.Level(), p.Reason, p.Text) }
 
-// Line is p in one line: "Error AddressConflict: what, effect, fix."
-func Line(p problem.Problem) string { return reported(p).line() }
-
 // capital is s with a capital where it begins with a plain word.
 func capital(s string) string {
 	first, _, _ := strings.Cut(s, " ")

@@ -54,8 +54,8 @@ func TestReportHasProblemsAsValues(t *testing.T) {
 	r := explain.Status{Problems: problem.Problems{p}}.Report()
 	g.Expect(r.Problems).To(HaveLen(1))
 	g.Expect(r.Problems[0].Problem).To(Equal(p))
-	g.Expect(r.Message()).To(And(ContainSubstring("\n"+explain.Line(p)+"\n"), HaveSuffix("\n(settings unknown)")))
-	g.Expect(explain.Line(p)).To(HaveSuffix(": " + r.Problems[0].Text))
+	line := fmt.Sprintf("\n%s %s: %s\n", p.Level(), p.Reason, r.Problems[0].Text)
+	g.Expect(r.Message()).To(And(ContainSubstring(line), HaveSuffix("\n(settings unknown)")))
 	g.Expect(r.Settings).To(BeEmpty())
 }
 

@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers/decide"
-	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/requests"
@@ -59,7 +58,7 @@ type Writer struct {
 func (r Writer) Apply(ctx context.Context, w gather.World, d decide.Decision) (Outcome, error) {
 	switch d.Action {
 	case decide.Serve:
-		return r.Serve(ctx, w, d)
+		return r.serve(ctx, w, d)
 	case decide.Remove:
 		return r.remove(ctx, w)
 	case decide.Keep:
@@ -77,7 +76,7 @@ func (r Writer) Apply(ctx context.Context, w gather.World, d decide.Decision) (O
 // restrict writes what restricts the edges of the plan in force.
 func (r Writer) restrict(ctx context.Context, w gather.World, d decide.Decision) error {
 	if w.Binding == nil && len(w.Owned) > 0 && w.HasControlPlane() {
-		if _, err := r.Write(ctx, ControlPlaneBinding(w, r.Account)); err != nil {
+		if _, err := r.Write(ctx, own.Binding(w.ControlPlane, r.Account)); err != nil {
 			return err
 		}
 	}
@@ -93,10 +92,10 @@ func (r Writer) restrict(ctx context.Context, w gather.World, d decide.Decision)
 	return nil
 }
 
-// Serve first binds the operator's own rights in the namespace; until they hold,
+// serve first binds the operator's own rights in the namespace; until they hold,
 // nothing else can be written.
-func (r Writer) Serve(ctx context.Context, w gather.World, d decide.Decision) (Outcome, error) {
-	if _, err := r.Write(ctx, ControlPlaneBinding(w, r.Account)); err != nil {
+func (r Writer) serve(ctx context.Context, w gather.World, d decide.Decision) (Outcome, error) {
+	if _, err := r.Write(ctx, own.Binding(w.ControlPlane, r.Account)); err != nil {
 		return Outcome{Edges: w.Edges}, err
 	}
 	if w.Binding == nil {
@@ -140,7 +139,7 @@ func (r Writer) Serve(ctx context.Context, w gather.World, d decide.Decision) (O
 	}
 	leases, removed, unread := r.leasesToCheck(ctx, w, d)
 	w.Owned = slices.Concat(w.Owned, leases)
-	_, err := r.prune(ctx, slices.DeleteFunc(Obsolete(w, d), o.needs), func(o metav1.PartialObjectMetadata) {
+	_, err := r.prune(ctx, slices.DeleteFunc(obsolete(w, d), o.needs), func(o metav1.PartialObjectMetadata) {
 		logRemoved(log, d, o)
 		done[decide.Disruption{Kind: o.GroupVersionKind(), Name: o.Name}] = true
 	})
@@ -212,9 +211,9 @@ func (r Writer) liveForWrite(ctx context.Context, key own.Key) (*unstructured.Un
 	return u, nil
 }
 
-// Obsolete are the objects of oooi that d does not want. Edges write leases and reports:
+// obsolete are the objects of oooi that d does not want. Edges write leases and reports:
 // leases are wanted if their network is, reports if their writer is.
-func Obsolete(w gather.World, d decide.Decision) []metav1.PartialObjectMetadata {
+func obsolete(w gather.World, d decide.Decision) []metav1.PartialObjectMetadata {
 	networks, reports := map[string]bool{}, d.ReportLeases()
 	for _, n := range d.Plan.Networks {
 		networks[wire.NetworkLabel(n.Name)] = true
@@ -238,13 +237,6 @@ func exists(w gather.World, u *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(w.Owned, func(o metav1.PartialObjectMetadata) bool {
 		return o.GroupVersionKind() == u.GroupVersionKind() && o.Name == u.GetName()
 	})
-}
-
-// ControlPlaneBinding gives the operator ControlPlaneRole in w's control plane namespace.
-func ControlPlaneBinding(w gather.World, account types.NamespacedName) *unstructured.Unstructured {
-	ns := w.ControlPlane.Namespace
-	return own.Object(w.ControlPlane, desired.RoleBinding(own.ClusterRoleKind.Kind, own.ControlPlaneRole, ns, account.Name, account.Namespace).
-		WithLabels(wire.NamedLabels(own.NameOperator)))
 }
 
 // reasonDisruption is the reason of the Event before connections are reset.

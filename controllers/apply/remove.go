@@ -68,7 +68,7 @@ func (r Writer) bindToRemove(ctx context.Context, w gather.World) (Outcome, erro
 		// Without a control plane, they are deleted with their owner.
 		return Outcome{Edges: w.Edges}, err
 	}
-	_, err := r.Write(ctx, ControlPlaneBinding(w, r.Account))
+	_, err := r.Write(ctx, own.Binding(w.ControlPlane, r.Account))
 	return Outcome{Edges: w.Edges, Unfinished: true, Again: whileBinding}, err
 }
 

@@ -10,17 +10,20 @@ import (
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
 )
 
 // TestPrune: one object that cannot be deleted stops no other, except what it depends on.
@@ -77,4 +80,42 @@ func TestPrune(t *testing.T) {
 			g.Expect(len(writeErrors(err)) > 0).To(Equal(test.refused != ""))
 		})
 	}
+}
+
+// TestStaleReports go, and DHCP leases and what edges that there are told do not.
+func TestStaleReports(t *testing.T) {
+	g := NewWithT(t)
+	n, w := network.Network{Name: "clusters.vlan100", Edges: []network.Edge{{Number: 1}, {Number: 2}}}, gather.World{}
+	lease := func(name string, labels map[string]string) {
+		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+		o.SetGroupVersionKind(own.LeaseKind)
+		w.Owned = append(w.Owned, o)
+	}
+	lease("dhcp vlan100", wire.NetworkLabels(wire.NameDHCP, n))
+	lease("dhcp gone", map[string]string{wire.LabelName: wire.NameDHCP, wire.LabelNetwork: "clusters.gone"})
+	acd := wire.ACDReport(n)
+	lease(acd.Name, acd.Labels)
+	var serving, edges []string
+	for _, e := range n.Edges {
+		report := wire.EdgeReport(n, e)
+		lease(report.Name, report.Labels)
+		serving, edges = append(serving, report.Name), append(edges, wire.EdgeDeploymentName(n, e))
+		lease("oooi-report.gone "+report.Name, map[string]string{wire.LabelName: wire.NameReport, wire.LabelNetwork: "clusters.gone", wire.LabelEdge: report.Labels[wire.LabelEdge]})
+	}
+	stale := func(deployments ...string) (out []string) {
+		d := decide.Decision{Action: decide.Serve, Plan: network.Plan{Networks: []network.Network{n}}}
+		for _, name := range deployments {
+			u := &unstructured.Unstructured{}
+			u.SetGroupVersionKind(own.DeploymentKind)
+			u.SetName(name)
+			d.Desired = append(d.Desired, u)
+		}
+		for _, o := range obsolete(w, d) {
+			out = append(out, o.Name)
+		}
+		return out
+	}
+	gone := []string{"dhcp gone", "oooi-report.gone " + serving[0], "oooi-report.gone " + serving[1]}
+	g.Expect(stale(edges...)).To(ConsistOf(append(gone, acd.Name)))
+	g.Expect(stale(wire.ACDDeploymentName(n))).To(ConsistOf(append(gone, serving...)))
 }

@@ -30,7 +30,7 @@ const edgesEnd = (desired.GraceSeconds + 60) * time.Second
 // ownedUntilNow reports whether edges of ours held n's addresses until now: one has
 // reported, and reports are removed when an address conflict detection begins. A
 // check would find these edges, which may answer for some seconds more.
-func (w View) ownedUntilNow(n network.Network) bool {
+func (w view) ownedUntilNow(n network.Network) bool {
 	return slices.ContainsFunc(w.Last.Networks, func(was network.Network) bool {
 		return was.Name == n.Name && derive.SameConfig(was.Attachment.ConfigHash, n.Attachment.ConfigHash) &&
 			reported.ProbeAddress(was) == reported.ProbeAddress(n) && slices.Equal(reported.ProbedAddresses(was), reported.ProbedAddresses(n))
@@ -39,7 +39,7 @@ func (w View) ownedUntilNow(n network.Network) bool {
 
 // inUse are the addresses that the address conflict detection of n found in use, now
 // or when it probed for others. Edges of ours that are still ending do not count.
-func (w View) inUse(n network.Network, now time.Time) []reported.UsedAddress {
+func (w view) inUse(n network.Network, now time.Time) []reported.UsedAddress {
 	acd, exists := w.Edge(wire.ACDDeploymentName(n))
 	if !exists || len(w.EdgesOn(wire.NetworkLabel(n.Name))) > 0 || now.Before(acd.Seen.Created.Add(edgesEnd)) {
 		return nil
@@ -55,7 +55,7 @@ func (w View) inUse(n network.Network, now time.Time) []reported.UsedAddress {
 
 // inForce is the last plan without the networks with an address that other hosts use.
 // No VM was ever served there by our edges, so the user may change them.
-func (w View) inForce(now time.Time) network.Plan {
+func (w view) inForce(now time.Time) network.Plan {
 	p := w.Last
 	p.Networks = slices.DeleteFunc(slices.Clone(p.Networks), func(n network.Network) bool {
 		return len(reported.ConflictingWith(n, w.inUse(n, now))) > 0

@@ -61,12 +61,12 @@ type Decision struct {
 	Err error
 }
 
-// A View is a world, with the questions that decisions ask.
-type View struct{ gather.World }
+// A view is a world, with the questions that decisions ask.
+type view struct{ gather.World }
 
 // About is what is done with a hosted cluster.
 func About(of gather.World, release desired.Release, now time.Time) Decision {
-	w, hc := View{of}, of.HostedCluster
+	w, hc := view{of}, of.HostedCluster
 	switch {
 	case !hc.DeletionTimestamp.IsZero():
 		// All our objects are deleted with their owner and the namespace.
@@ -95,7 +95,7 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 		d.Problems = slices.Concat(d.Problems, w.problemsInForce(release, now))
 		if w.HasControlPlane() {
 			d.Desired = w.withoutRemoval(w.restricted(facts.Reserved, w.Permissions))
-			d.Leading = w.Leads(w.Last).Kept()
+			d.Leading = w.leads(w.Last).kept()
 		}
 		return d
 	}
@@ -105,9 +105,9 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 	}
 	d.Action = Serve
 	// What edges report is a problem at most. It never changes the plan.
-	d.Rollouts = w.Roll(plan, release, now)
-	d.Leading = w.Leads(plan)
-	d.Problems = slices.Concat(d.Problems, derive.Sharing(plan, w.Others), w.reportedInUse(plan, now), w.reportedByEdges(plan, d.Rollouts), w.UpdatePending(d.Rollouts), d.Leading.Problems)
+	d.Rollouts = w.roll(plan, release, now)
+	d.Leading = w.leads(plan)
+	d.Problems = slices.Concat(d.Problems, derive.Sharing(plan, w.Others), w.reportedInUse(plan, now), w.reportedByEdges(plan, d.Rollouts), w.updatePending(d.Rollouts), d.Leading.Problems)
 	d.Desired = objectsOf(w, plan, d.Rollouts)
 	d.Disruptions = disruptions(w, d)
 	d.Again = w.resync(d, now)
@@ -116,7 +116,7 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 
 // paused is what is done with a cluster that is paused: nothing. A cluster without served networks has
 // no condition, unless it opts in.
-func (w View) paused(release desired.Release, now time.Time) Decision {
+func (w view) paused(release desired.Release, now time.Time) Decision {
 	if !hcp.OptedIn(w.HostedCluster) && len(w.Last.Networks) == 0 {
 		return Decision{Action: Ignore, Again: whilePaused}
 	}
@@ -131,22 +131,22 @@ func (w View) paused(release desired.Release, now time.Time) Decision {
 }
 
 // kept is the plan in force with all problems of the edges that serve it.
-func (w View) kept(release desired.Release, now time.Time) Decision {
+func (w view) kept(release desired.Release, now time.Time) Decision {
 	return Decision{Action: Keep, Plan: w.Last, Problems: slices.Concat(w.Unread, w.problemsInForce(release, now))}
 }
 
 // problemsInForce are those of the edges of the plan in force. Without a control plane nothing is known
 // of what they would be now.
-func (w View) problemsInForce(release desired.Release, now time.Time) problem.Problems {
+func (w view) problemsInForce(release desired.Release, now time.Time) problem.Problems {
 	if !w.HasControlPlane() {
 		return w.missingEdges()
 	}
-	return slices.Concat(w.reportedByEdges(w.Last, w.Roll(w.Last, release, now)), w.missingEdges())
+	return slices.Concat(w.reportedByEdges(w.Last, w.roll(w.Last, release, now)), w.missingEdges())
 }
 
 // restricted are the plan in force and its NetworkPolicy, if the administrator permits less by now
 // or more destinations are reserved. None: nothing changes.
-func (w View) restricted(reserved []network.ReservedDestination, permitted network.Permissions) []*unstructured.Unstructured {
+func (w view) restricted(reserved []network.ReservedDestination, permitted network.Permissions) []*unstructured.Unstructured {
 	plan := derive.Restricted(w.Last, reserved, permitted)
 	if w.Binding == nil || len(plan.Networks) == 0 || string(plan.JSON()) == string(w.Last.JSON()) {
 		return nil
@@ -161,7 +161,7 @@ func servable(ps problem.Problems) bool {
 }
 
 // rivalry is the problem that another hosted cluster keeps w's control plane namespace.
-func (w View) rivalry() problem.Problems {
+func (w view) rivalry() problem.Problems {
 	if w.Rival == (types.NamespacedName{}) {
 		return nil
 	}

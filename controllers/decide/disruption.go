@@ -25,7 +25,7 @@ type Disruption struct {
 // disruptions of d: by the plan that is in force now and the plan of d, and by the
 // edges that rollouts recreate or remove. Where no edge of ours exists yet nothing
 // ends.
-func disruptions(w View, d Decision) []Disruption {
+func disruptions(w view, d Decision) []Disruption {
 	var out []Disruption
 	byPlan := func(texts ...string) {
 		for _, text := range texts {

@@ -16,10 +16,10 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// Drifted reports whether someone else wrote to e's pod template, and it differs from
+// drifted reports whether someone else wrote to e's pod template, and it differs from
 // wanted in what they wrote. What an admission webhook makes of our own writes is not
 // drift: to apply it again changes nothing.
-func Drifted(e gather.Edge, wanted corev1.PodTemplateSpec) bool {
+func drifted(e gather.Edge, wanted corev1.PodTemplateSpec) bool {
 	if !slices.ContainsFunc(e.Live.ManagedFields, own.IsForeign) {
 		return false
 	}
@@ -45,8 +45,8 @@ func holds(live, desired corev1.ResourceList) bool {
 	return true
 }
 
-// PodTemplateOf is the pod template of u, a Deployment that we made.
-func PodTemplateOf(u *unstructured.Unstructured) corev1.PodTemplateSpec {
+// podTemplateOf is the pod template of u, a Deployment that we made.
+func podTemplateOf(u *unstructured.Unstructured) corev1.PodTemplateSpec {
 	d := appsv1.Deployment{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d); err != nil {
 		panic("controllers: what we build can always be converted: " + err.Error())

@@ -78,7 +78,7 @@ func notServing(reports []gather.EdgeReport, e gather.Edge) string {
 
 // missingEdges are problems of edges of the plan in force that have no Deployment, while nothing creates
 // them.
-func (w View) missingEdges() problem.Problems {
+func (w view) missingEdges() problem.Problems {
 	var out problem.Problems
 	for _, n := range w.Last.Networks {
 		label := wire.NetworkLabel(n.Name)

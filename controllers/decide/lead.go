@@ -43,9 +43,9 @@ type Leading struct {
 	Problems  problem.Problems
 }
 
-// Leads returns what is done about the load balancers of w while plan is in force. A Service forwards to edges of the plan's network once each
+// leads returns what is done about the load balancers of w while plan is in force. A Service forwards to edges of the plan's network once each
 // edge that runs has opened its ports. It stays with these edges when it gets new ports.
-func (w View) Leads(plan network.Plan) Leading {
+func (w view) leads(plan network.Plan) Leading {
 	var x Leading
 	edges := map[string]bool{} // By Service in the plan: whether it forwards to edges.
 	for _, n := range plan.Networks {
@@ -111,15 +111,15 @@ func (x Leading) With(these []corev1.Service, all []services.Slice, edges map[st
 	return x
 }
 
-// Kept is x without what is given back: the plan in force may be unreadable.
-func (x Leading) Kept() Leading {
+// kept is x without what is given back: the plan in force may be unreadable.
+func (x Leading) kept() Leading {
 	x.Back, x.Endpoints = nil, nil
 	x.Slices = slices.DeleteFunc(slices.Clone(x.Slices), func(s services.Slice) bool { return s.ManagedBy != services.VMSlices })
 	return x
 }
 
 // edgesListen reports whether edges of n run, and all of these have opened ports. One that does not run gets no connection.
-func (w View) edgesListen(n network.Network, ports []uint16) bool {
+func (w view) edgesListen(n network.Network, ports []uint16) bool {
 	label := wire.NetworkLabel(n.Name)
 	running := gather.Available(w.Edges, label)
 	for _, e := range running {

@@ -6,18 +6,15 @@ package decide
 import (
 	"net/netip"
 	"slices"
-	"time"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 
 	"github.com/cldmnky/oooi/controllers/attachments"
 	"github.com/cldmnky/oooi/controllers/desired"
-	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -26,7 +23,7 @@ import (
 // objectsOf are the objects that plan needs now, in the order in which they are applied: the
 // dependencies of an edge before the edge. rollouts begin with those of plan's networks,
 // in the same order.
-func objectsOf(w View, plan network.Plan, rollouts []Rolled) []*unstructured.Unstructured {
+func objectsOf(w view, plan network.Plan, rollouts []Rolled) []*unstructured.Unstructured {
 	ns := plan.Cluster.ControlPlaneNamespace
 	out := []*unstructured.Unstructured{
 		own.Object(w.ControlPlane, corev1ac.ServiceAccount(wire.ServiceAccount, ns).
@@ -58,14 +55,14 @@ func objectsOf(w View, plan network.Plan, rollouts []Rolled) []*unstructured.Uns
 }
 
 // planObject is the ConfigMap that edges follow.
-func planObject(w View, plan network.Plan) *unstructured.Unstructured {
+func planObject(w view, plan network.Plan) *unstructured.Unstructured {
 	return own.Object(w.ControlPlane, corev1ac.ConfigMap(wire.PlanConfigMap, plan.Cluster.ControlPlaneNamespace).
 		WithLabels(wire.NamedLabels(wire.PlanConfigMap)).
 		WithData(map[string]string{wire.PlanKey: string(plan.JSON())}))
 }
 
 // policyObject is nil where the API server's addresses are unknown.
-func policyObject(w View, plan network.Plan) *unstructured.Unstructured {
+func policyObject(w view, plan network.Plan) *unstructured.Unstructured {
 	policy := networkPolicy(w, plan)
 	if policy == nil {
 		return nil
@@ -74,24 +71,14 @@ func policyObject(w View, plan network.Plan) *unstructured.Unstructured {
 }
 
 // networkPolicy is that of the edges of plan. It is nil where the API server's addresses are unknown.
-func networkPolicy(w View, plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
+func networkPolicy(w view, plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	reach := desired.Reach{APIServers: w.APIServers, Resolvers: w.Management.Resolvers, Services: w.Services, ByHand: w.ByHand}
 	return desired.NetworkPolicy(reach, plan)
 }
 
-// EdgeDeployment is the Deployment of e.
-func EdgeDeployment(w View, n network.Network, e network.Edge, release desired.Release, ns string) *appsv1ac.DeploymentApplyConfiguration {
-	return desired.EdgeDeployment(n, e, release, ns, w.away(n, wire.EdgeDeploymentName(n, e)))
-}
-
-// AcdDeployment is the Deployment of the address conflict detection of n.
-func AcdDeployment(w View, n network.Network, release desired.Release, ns string) *appsv1ac.DeploymentApplyConfiguration {
-	return desired.ACDDeployment(n, release, ns, w.away(n, wire.ACDDeploymentName(n)))
-}
-
 // away are the nodes that publish an address of n, as they were when the Deployment of this name got its template. A
 // node that is added, removed or gets an address recreates no pod.
-func (w View) away(n network.Network, name string) desired.Away {
+func (w view) away(n network.Network, name string) desired.Away {
 	return func(hash string) []string {
 		if live, exists := w.Edge(name); exists && live.Seen.Version == hash {
 			return live.Avoided
@@ -101,7 +88,7 @@ func (w View) away(n network.Network, name string) desired.Away {
 }
 
 // publishedNodes are the nodes that have an address at which n's edges publish, sorted.
-func publishedNodes(w View, n network.Network) []string {
+func publishedNodes(w view, n network.Network) []string {
 	var out []string
 	for _, node := range w.Nodes {
 		if slices.ContainsFunc(node.Status.Addresses, func(x corev1.NodeAddress) bool {
@@ -116,7 +103,7 @@ func publishedNodes(w View, n network.Network) []string {
 }
 
 // networkAttachment returns a NAD of n's edges. VMs use the original one.
-func networkAttachment(w View, n network.Network, ns string, of attachments.NAD) *unstructured.Unstructured {
+func networkAttachment(w view, n network.Network, ns string, of attachments.NAD) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"config": of.Config}}}
 	u.SetGroupVersionKind(nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"))
 	u.SetNamespace(ns)
@@ -126,10 +113,4 @@ func networkAttachment(w View, n network.Network, ns string, of attachments.NAD)
 		u.SetAnnotations(map[string]string{wire.AnnotationResourceName: of.ResourceName})
 	}
 	return own.Owned(w.ControlPlane, u)
-}
-
-// Objects are the objects that plan needs now, in the order in which they are applied.
-func Objects(of gather.World, plan network.Plan, release desired.Release, now time.Time) []*unstructured.Unstructured {
-	w := View{of}
-	return objectsOf(w, plan, w.Roll(plan, release, now))
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // reportedInUse are addresses of p that the address conflict detection found in use.
-func (w View) reportedInUse(p network.Plan, now time.Time) problem.Problems {
+func (w view) reportedInUse(p network.Plan, now time.Time) problem.Problems {
 	var ps problem.Problems
 	for _, n := range p.Networks {
 		ps = append(ps, reported.InUseByOthers(n, w.inUse(n, now))...)
@@ -29,7 +29,7 @@ func (w View) reportedInUse(p network.Plan, now time.Time) problem.Problems {
 
 // reportedByEdges are problems of the edges that serve p. all are the rollouts of its
 // networks, in its order.
-func (w View) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
+func (w view) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
 	var ps problem.Problems
 	for i, n := range p.Networks {
 		current := current(all[i])
@@ -58,7 +58,7 @@ func (w View) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
 // clocksUnsynchronized is the problem of edges of n that run, and report that they have no time. An
 // edge counts as having the time if its own pod says so and runs the NTP server, which a previous
 // release has not. The older one of two pods proves nothing about an edge.
-func (w View) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
+func (w view) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 	var with []int
 	var without []reported.Report
 	serving := 0
@@ -88,7 +88,7 @@ func (w View) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 
 // reportedHosts are the other DHCP servers, and the hosts that answer for VIPs and edge addresses, as the
 // edges of n that run report them. The report has nothing else.
-func (w View) reportedHosts(n network.Network) (out reported.Report) {
+func (w view) reportedHosts(n network.Network) (out reported.Report) {
 	for _, e := range n.Edges {
 		if of := w.observed(n, e); of.available {
 			out.DHCPServers, out.PeerHosts = append(out.DHCPServers, of.DHCPServers...), append(out.PeerHosts, of.PeerHosts...)
@@ -99,7 +99,7 @@ func (w View) reportedHosts(n network.Network) (out reported.Report) {
 }
 
 // running are the reports of the edges of n that run.
-func (w View) running(n network.Network) (all []reported.Report) {
+func (w view) running(n network.Network) (all []reported.Report) {
 	for _, e := range n.Edges {
 		if of := w.observed(n, e); of.available && of.reports && !of.Yields {
 			all = append(all, of.Report)
@@ -109,7 +109,7 @@ func (w View) running(n network.Network) (all []reported.Report) {
 }
 
 // serving counts the edges of n that run.
-func (w View) serving(n network.Network) (out int) {
+func (w view) serving(n network.Network) (out int) {
 	for _, e := range n.Edges {
 		if w.observed(n, e).available {
 			out++
@@ -119,7 +119,7 @@ func (w View) serving(n network.Network) (out int) {
 }
 
 // refusedHosts are the external hosts with addresses that edges of n do not dial.
-func (w View) refusedHosts(n network.Network) []string {
+func (w view) refusedHosts(n network.Network) []string {
 	var out []string
 	for _, e := range n.Edges {
 		if of := w.observed(n, e); of.available {
@@ -130,7 +130,7 @@ func (w View) refusedHosts(n network.Network) []string {
 }
 
 // partitioned are the problems of edges of n that do not hear each other.
-func (w View) partitioned(n network.Network, d rollout.Decision) problem.Problems {
+func (w view) partitioned(n network.Network, d rollout.Decision) problem.Problems {
 	i := slices.IndexFunc(n.Edges, func(e network.Edge) bool { return wire.EdgeDeploymentName(n, e) == d.Partitioned })
 	if i < 0 {
 		return nil
@@ -152,7 +152,7 @@ type observation struct {
 	available bool
 }
 
-func (w View) observed(n network.Network, e network.Edge) observation {
+func (w view) observed(n network.Network, e network.Edge) observation {
 	live, exists := w.Edge(wire.EdgeDeploymentName(n, e))
 	o := observation{available: exists && live.Seen.Available}
 	i := slices.IndexFunc(w.EdgeReports, func(r gather.EdgeReport) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge == e.Number })
@@ -163,7 +163,7 @@ func (w View) observed(n network.Network, e network.Edge) observation {
 }
 
 // observedPeer is the other edge of n. Zero: there is none.
-func (w View) observedPeer(n network.Network, e network.Edge) observation {
+func (w view) observedPeer(n network.Network, e network.Edge) observation {
 	for _, x := range n.Edges {
 		if x.Number != e.Number {
 			return w.observed(n, x)
@@ -204,7 +204,7 @@ func current(r Rolled) bool {
 }
 
 // subjectOf is what problems call the edge of n with this number. Zero: n has none.
-func (w View) subjectOf(n network.Network, edge int) problem.Subject {
+func (w view) subjectOf(n network.Network, edge int) problem.Subject {
 	for _, e := range n.Edges {
 		if e.Number == edge {
 			return w.subject(n, e)
@@ -214,6 +214,6 @@ func (w View) subjectOf(n network.Network, edge int) problem.Subject {
 }
 
 // subject is what problems call edge e of n.
-func (w View) subject(n network.Network, e network.Edge) problem.Subject {
+func (w view) subject(n network.Network, e network.Edge) problem.Subject {
 	return gather.EdgeSubject(hcp.ControlPlaneNamespace(w.HostedCluster), wire.EdgeDeploymentName(n, e))
 }

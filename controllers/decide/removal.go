@@ -35,7 +35,7 @@ const (
 // notOptedIn is what is done with a cluster that does not opt in. All is removed at once if the
 // annotation says so, or if no VM uses a network of the plan in force. If that is unknown, all stays
 // while there are VMs on networks.
-func (w View) notOptedIn(release desired.Release, now time.Time) Decision {
+func (w view) notOptedIn(release desired.Release, now time.Time) Decision {
 	if hcp.OptedOut(w.HostedCluster) || !w.HasControlPlane() || w.Loss == gather.LossRemoving {
 		return Decision{Action: Remove}
 	}
@@ -66,7 +66,7 @@ func (w View) notOptedIn(release desired.Release, now time.Time) Decision {
 }
 
 // storedRemoval is what is stored with the plan as the deadline. Empty: nothing.
-func (w View) storedRemoval() string {
+func (w view) storedRemoval() string {
 	i := slices.IndexFunc(w.Owned, func(o metav1.PartialObjectMetadata) bool {
 		return o.GroupVersionKind() == own.ConfigMapKind && o.Name == wire.PlanConfigMap
 	})
@@ -79,7 +79,7 @@ func (w View) storedRemoval() string {
 // removalAfter is the deadline that is stored with the plan, or the one to store. A stored deadline counts
 // if it stood all the time: it is not later than any that the operator sets, the annotation was not back,
 // and no pause was in between. Without an operator for long, it passed unseen, unless the removal had begun.
-func (w View) removalAfter(now time.Time) (at time.Time, announced bool) {
+func (w view) removalAfter(now time.Time) (at time.Time, announced bool) {
 	next := now.Add(removalDelay).Truncate(time.Second)
 	stored, err := time.Parse(time.RFC3339, w.storedRemoval())
 	unseen := w.Loss == gather.LossUnseen && now.After(stored.Add(removalGrace)) && len(w.Edges) > 0
@@ -90,7 +90,7 @@ func (w View) removalAfter(now time.Time) (at time.Time, announced bool) {
 }
 
 // withoutRemoval is objects, and the plan in force without a deadline if it has one. The cluster opts in.
-func (w View) withoutRemoval(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+func (w view) withoutRemoval(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	written := slices.ContainsFunc(objects, func(u *unstructured.Unstructured) bool { return u.GroupVersionKind() == own.ConfigMapKind })
 	if written || w.Binding == nil || len(w.Last.Networks) == 0 || w.storedRemoval() == "" {
 		return objects
@@ -100,7 +100,7 @@ func (w View) withoutRemoval(objects []*unstructured.Unstructured) []*unstructur
 
 // networksInUse are the networks of the plan in force that VMs use, as users call them. If the VMs cannot be
 // listed, all networks count.
-func (w View) networksInUse() []string {
+func (w view) networksInUse() []string {
 	var out []string
 	used := networks.InUse(w.Objects, w.Last)
 	for _, n := range w.Last.Networks {
@@ -113,7 +113,7 @@ func (w View) networksInUse() []string {
 
 // usesUnknown reports whether VMs may use networks of a plan that is unreadable, or missing although its
 // edges exist.
-func (w View) usesUnknown() bool {
+func (w view) usesUnknown() bool {
 	missing := slices.ContainsFunc(w.Edges, func(e gather.Edge) bool { return e.Role == gather.RoleEdge && e.Live.DeletionTimestamp.IsZero() })
 	return len(w.Last.Networks) == 0 && (len(w.Unread) > 0 || missing) &&
 		(w.VMsUnread != nil || len(w.Unreadable) > 0 || len(networks.InUse(w.Objects, w.Last)) > 0)

@@ -38,17 +38,17 @@ type Rolled struct {
 	rollout.Decision
 }
 
-// Roll decides about each network of plan, in its order, then about networks that
+// roll decides about each network of plan, in its order, then about networks that
 // have edges and are not in it.
-func (w View) Roll(plan network.Plan, release desired.Release, now time.Time) []Rolled {
+func (w view) roll(plan network.Plan, release desired.Release, now time.Time) []Rolled {
 	var out []Rolled
-	served, hash := map[string]bool{}, release.Hash()
+	served, hash, ns := map[string]bool{}, release.Hash(), plan.Cluster.ControlPlaneNamespace
 	for _, n := range plan.Networks {
 		label := wire.NetworkLabel(n.Name)
 		served[label] = true
-		r := Rolled{label: label, acd: own.Object(w.ControlPlane, AcdDeployment(w, n, release, plan.Cluster.ControlPlaneNamespace))}
+		r := Rolled{label: label, acd: own.Object(w.ControlPlane, desired.ACDDeployment(n, release, ns, w.away(n, wire.ACDDeploymentName(n))))}
 		for _, e := range n.Edges {
-			r.edges = append(r.edges, own.Object(w.ControlPlane, EdgeDeployment(w, n, e, release, plan.Cluster.ControlPlaneNamespace).
+			r.edges = append(r.edges, own.Object(w.ControlPlane, desired.EdgeDeployment(n, e, release, ns, w.away(n, wire.EdgeDeploymentName(n, e))).
 				WithAnnotations(map[string]string{wire.AnnotationRelease: hash})))
 		}
 		edges := w.rolloutEdges(r)
@@ -69,16 +69,16 @@ func (w View) Roll(plan network.Plan, release desired.Release, now time.Time) []
 
 // rolloutEdges are the edges of r's network that are wanted, in their order, then
 // those that only exist.
-func (w View) rolloutEdges(r Rolled) []rollout.Edge {
+func (w view) rolloutEdges(r Rolled) []rollout.Edge {
 	var out []rollout.Edge
 	wanted, moves := map[string]bool{}, false
 	for _, u := range r.edges {
 		wanted[u.GetName()] = true
 		e := rollout.Edge{Name: u.GetName(), Wanted: u.GetAnnotations()[wire.AnnotationTemplate]}
 		if live, exists := w.Edge(u.GetName()); exists {
-			template := PodTemplateOf(u)
+			template := podTemplateOf(u)
 			e.Seen = live.Seen
-			e.Seen.Drifted = Drifted(live, template)
+			e.Seen.Drifted = drifted(live, template)
 			e.Postponed = !w.Turn.Now && live.Release != u.GetAnnotations()[wire.AnnotationRelease] && samePod(live, template) && !e.Seen.Drifted
 			e.Seen.PeerLost, e.Seen.PeerImpaired = w.reportsOfPeer(live)
 			moves = moves || onFormer(live, template)
@@ -101,7 +101,7 @@ func (w View) rolloutEdges(r Rolled) []rollout.Edge {
 }
 
 // reportsOfPeer is what the edge reports of its peer.
-func (w View) reportsOfPeer(e gather.Edge) (lost, impaired bool) {
+func (w view) reportsOfPeer(e gather.Edge) (lost, impaired bool) {
 	for _, x := range w.EdgeReports {
 		if x.Network == e.Network && x.Edge == e.Number && !x.Yields {
 			lost, impaired = x.MissesPeer(), x.Peer == reported.PeerImpaired
@@ -110,7 +110,7 @@ func (w View) reportsOfPeer(e gather.Edge) (lost, impaired bool) {
 	return lost, impaired
 }
 
-func (w View) rolloutCheck(n network.Network, acd *unstructured.Unstructured) rollout.Check {
+func (w view) rolloutCheck(n network.Network, acd *unstructured.Unstructured) rollout.Check {
 	c := rollout.Check{Wanted: acd.GetAnnotations()[wire.AnnotationTemplate], Owned: w.ownedUntilNow(n)}
 	if live, exists := w.Edge(acd.GetName()); exists {
 		c.Seen = live.Seen
@@ -119,7 +119,7 @@ func (w View) rolloutCheck(n network.Network, acd *unstructured.Unstructured) ro
 }
 
 // heldSince is what is stored with the budget of n. Zero: nothing is.
-func (w View) heldSince(n network.Network) time.Time {
+func (w view) heldSince(n network.Network) time.Time {
 	for _, o := range w.Owned {
 		if o.GroupVersionKind() == own.BudgetKind && o.Name == wire.BudgetName(n) {
 			since, err := time.Parse(time.RFC3339, o.Annotations[desired.HeldAnnotation])
@@ -133,7 +133,7 @@ func (w View) heldSince(n network.Network) time.Time {
 
 // objects are those of one network that exist while r is in force, in the order in
 // which they are applied. Edges on hold are among them, as they are to stay.
-func (r Rolled) objects(w View, n network.Network, ns string) []*unstructured.Unstructured {
+func (r Rolled) objects(w view, n network.Network, ns string) []*unstructured.Unstructured {
 	if r.Check {
 		return []*unstructured.Unstructured{r.acd}
 	}
@@ -179,7 +179,7 @@ func (d Decision) Does(name string, a rollout.Action) bool {
 
 // resync is how soon to look again though nothing is heard: an edge may be due, the report
 // of a check may count from then on, or a Service may have endpoints that no watch covers.
-func (w View) resync(d Decision, now time.Time) time.Duration {
+func (w view) resync(d Decision, now time.Time) time.Duration {
 	again := ResyncReady
 	for _, r := range d.Rollouts {
 		if r.Again > 0 {
@@ -200,7 +200,7 @@ func (w View) resync(d Decision, now time.Time) time.Duration {
 
 // hasManualEndpoints reports whether someone else than Kubernetes writes the endpoints
 // of b's Service.
-func (w View) hasManualEndpoints(b network.Backend) bool {
+func (w view) hasManualEndpoints(b network.Backend) bool {
 	return b.Kind == network.BackendPods && slices.ContainsFunc(w.Services, func(s corev1.Service) bool {
 		return s.Name == b.Service && services.HasManualEndpoints(s)
 	})
@@ -230,8 +230,8 @@ func onFormer(live gather.Edge, wanted corev1.PodTemplateSpec) bool {
 	return !derive.SameConfig(live.Live.Spec.Template.Annotations[wire.AnnotationNetworkConfig], wanted.Annotations[wire.AnnotationNetworkConfig])
 }
 
-// UpdatePending says that edges keep an older release for now, once it is known why.
-func (w View) UpdatePending(all []Rolled) problem.Problems {
+// updatePending says that edges keep an older release for now, once it is known why.
+func (w view) updatePending(all []Rolled) problem.Problems {
 	if w.Turn.Wave == 0 || !slices.ContainsFunc(all, func(r Rolled) bool { return r.Postponed }) {
 		return nil
 	}

@@ -18,10 +18,10 @@ type EdgeReport struct {
 	reported.Report
 }
 
-// EdgeReports are those that the edges of p, and its address conflict detection, wrote, each
+// reportsOf are those that the edges of p, and its address conflict detection, wrote, each
 // to the Lease of its own. A report in another Lease is
 // ignored, as is one that cannot be read.
-func EdgeReports(owned []metav1.PartialObjectMetadata, p network.Plan) []EdgeReport {
+func reportsOf(owned []metav1.PartialObjectMetadata, p network.Plan) []EdgeReport {
 	type writer struct {
 		network string
 		edge    int

@@ -9,10 +9,10 @@ import (
 	"github.com/cldmnky/oooi/hcp/management"
 )
 
-// ReadEnvironment sets what all hosted clusters share. While a source
+// readEnvironment sets what all hosted clusters share. While a source
 // was never read, what the plan in force knows of it counts. The addresses of the cluster's own Services
 // are added: Endpoints read them.
-func (r Reader) ReadEnvironment(ctx context.Context, w *World) error {
+func (r Reader) readEnvironment(ctx context.Context, w *World) error {
 	e, err := r.Shared.Current(ctx)
 	if err != nil {
 		return err

@@ -108,12 +108,12 @@ func (r Reader) World(ctx context.Context, key types.NamespacedName, before Befo
 	}
 	w.SetHostedCluster(hc)
 	w.Turn, w.Loss = before.Turn, before.Loss
-	before.Last.Overlay(w.HostedCluster)
+	before.Last.overlay(w.HostedCluster)
 	if !w.HostedCluster.DeletionTimestamp.IsZero() {
 		return w, nil
 	}
-	w.PreviousReport = r.ReadReport(ctx, w.HostedCluster, before.Last)
-	if err := r.ReadOwned(ctx, &w); err != nil {
+	w.PreviousReport = r.readReport(ctx, w.HostedCluster, before.Last)
+	if err := r.readOwned(ctx, &w); err != nil {
 		return w, fmt.Errorf("reading objects of oooi: %w", err)
 	}
 	if !hcp.OptedIn(w.HostedCluster) {

@@ -34,16 +34,16 @@ func (r Reader) gatherInput(ctx context.Context, w *World) error {
 	if err := r.ReadAttached(ctx, &w.Objects); err != nil {
 		return err
 	}
-	if err := r.ReadPublished(ctx, &w.Objects); err != nil {
+	if err := r.readPublished(ctx, &w.Objects); err != nil {
 		return err
 	}
-	if err := r.ReadEnvironment(ctx, w); err != nil {
+	if err := r.readEnvironment(ctx, w); err != nil {
 		return err
 	}
 	if err := r.gatherEndpoints(ctx, w); err != nil {
 		return err
 	}
-	return r.ReadNeighbors(ctx, w)
+	return r.readNeighbors(ctx, w)
 }
 
 // ReadControlPlane reads the HostedControlPlane, which owns all objects of oooi.
@@ -94,8 +94,8 @@ func (r Reader) gatherDefinitions(ctx context.Context, o *hcp.Objects, named []n
 	return nil
 }
 
-// ReadPublished reads how o's control plane is published.
-func (r Reader) ReadPublished(ctx context.Context, o *hcp.Objects) error {
+// readPublished reads how o's control plane is published.
+func (r Reader) readPublished(ctx context.Context, o *hcp.Objects) error {
 	ns := client.InNamespace(hcp.ControlPlaneNamespace(o.HostedCluster))
 	routes, all := &lenient.RouteList{}, &corev1.ServiceList{}
 	for _, list := range []client.ObjectList{routes, all} {

@@ -26,10 +26,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// ReadNeighbors reads the requests and the plans in force of the hosted clusters on w's
+// readNeighbors reads the requests and the plans in force of the hosted clusters on w's
 // networks. One that opted out or is being deleted counts while objects of oooi exist
 // there.
-func (r Reader) ReadNeighbors(ctx context.Context, w *World) error {
+func (r Reader) readNeighbors(ctx context.Context, w *World) error {
 	ours := networks.All(w.Objects, w.Last)
 	candidates, err := r.ClustersOn(ctx, ours)
 	if err != nil {
@@ -47,7 +47,7 @@ func (r Reader) ReadNeighbors(ctx context.Context, w *World) error {
 		if err != nil {
 			return fmt.Errorf("reading the networks of %s: %w", own.ClusterName(hc), err)
 		}
-		if err := r.ReadPublished(ctx, &o); err != nil {
+		if err := r.readPublished(ctx, &o); err != nil {
 			return err
 		}
 		if n, ok := hcp.NewNeighbor(o, serves).For(w.HostedCluster, ours); ok {

@@ -23,8 +23,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// ReadOwned reads the objects of oooi for w's hosted cluster.
-func (r Reader) ReadOwned(ctx context.Context, w *World) error {
+// readOwned reads the objects of oooi for w's hosted cluster.
+func (r Reader) readOwned(ctx context.Context, w *World) error {
 	ns, name := hcp.ControlPlaneNamespace(w.HostedCluster), w.HostedCluster.Name
 	r.Verify(ctx, ns)
 	// Edges come first: they are in the condition even where another kind is not watched.
@@ -67,7 +67,7 @@ func (r Reader) ReadOwned(ctx context.Context, w *World) error {
 	for _, o := range leases {
 		r.addOwned(w, own.LeaseKind, o)
 	}
-	w.EdgeReports = EdgeReports(w.Owned, w.Last)
+	w.EdgeReports = reportsOf(w.Owned, w.Last)
 	return err
 }
 

@@ -30,9 +30,9 @@ type LastReport struct {
 	Version   string
 }
 
-// Overlay sets the condition of hc that was written last, where a cache does not have it yet. Otherwise
+// overlay sets the condition of hc that was written last, where a cache does not have it yet. Otherwise
 // an Event about it would be emitted twice.
-func (l *LastReport) Overlay(hc *hyperv1.HostedCluster) {
+func (l *LastReport) overlay(hc *hyperv1.HostedCluster) {
 	if l == nil || l.Version == "" {
 		return
 	}
@@ -46,9 +46,9 @@ func (l *LastReport) Overlay(hc *hyperv1.HostedCluster) {
 	}
 }
 
-// ReadReport is the Report about hc that was made last. After a restart it is read once, as it was stored: what had an Event
+// readReport is the Report about hc that was made last. After a restart it is read once, as it was stored: what had an Event
 // gets no second one. A cluster without a condition has none, and one that cannot be read is only logged.
-func (r Reader) ReadReport(ctx context.Context, hc *hyperv1.HostedCluster, last *LastReport) (out explain.Report) {
+func (r Reader) readReport(ctx context.Context, hc *hyperv1.HostedCluster, last *LastReport) (out explain.Report) {
 	if last != nil {
 		return last.Report
 	}

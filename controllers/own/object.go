@@ -9,7 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // Object returns a typed apply configuration as unstructured, with its HostedControlPlane as
@@ -36,4 +40,10 @@ func Owned(controlPlane *metav1.PartialObjectMetadata, u *unstructured.Unstructu
 		panic(fmt.Sprintf("controllers: what we build can always be converted: %v", err))
 	}
 	return u
+}
+
+// Binding gives the operator ControlPlaneRole in the namespace of a control plane.
+func Binding(controlPlane *metav1.PartialObjectMetadata, account types.NamespacedName) *unstructured.Unstructured {
+	return Object(controlPlane, desired.RoleBinding(ClusterRoleKind.Kind, ControlPlaneRole, controlPlane.Namespace, account.Name, account.Namespace).
+		WithLabels(wire.NamedLabels(NameOperator)))
 }

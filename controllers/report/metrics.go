@@ -37,8 +37,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 }
 
-// Observe replaces the metrics of one cluster.
-func (m *Metrics) Observe(w gather.World, d decide.Decision, v Verdict) {
+// observe replaces the metrics of one cluster.
+func (m *Metrics) observe(w gather.World, d decide.Decision, v verdict) {
 	key := types.NamespacedName{Namespace: w.HostedCluster.Namespace, Name: w.HostedCluster.Name}
 	if d.Action == decide.Remove && !v.AllProblems.Has(problem.Removing) {
 		m.ForgetCluster(key)

@@ -38,16 +38,16 @@ import (
 // optedOut is the reason of the Event when everything was removed.
 const optedOut = "OptedOut"
 
-// A Verdict is the result for one hosted cluster after a decision was carried out. Metrics, condition, Events and logs are
+// A verdict is the result for one hosted cluster after a decision was carried out. Metrics, condition, Events and logs are
 // made from it.
-type Verdict struct {
+type verdict struct {
 	// AllProblems are all of them, also those that do not matter until the plan is applied.
 	AllProblems problem.Problems
 	explain.Report
 }
 
-// Of is the result of d, the decision about w, as o has it.
-func Of(w gather.World, d decide.Decision, o apply.Outcome) Verdict {
+// verdictOf is the result of d, the decision about w, as o has it.
+func verdictOf(w gather.World, d decide.Decision, o apply.Outcome) verdict {
 	problems := slices.Concat(d.Problems, o.Problems, decide.EdgeProblems(d, o.Edges, w.EdgeReports))
 	running := problems.Has(problem.EdgeNotReady) || slices.ContainsFunc(o.Edges, func(e gather.Edge) bool { return e.Role == gather.RoleEdge })
 	s := explain.Status{
@@ -57,7 +57,7 @@ func Of(w gather.World, d decide.Decision, o apply.Outcome) Verdict {
 	for _, n := range d.Plan.Networks {
 		s.ReadyEdges[n.Name] = len(gather.Available(o.Edges, wire.NetworkLabel(n.Name)))
 	}
-	v := Verdict{problems, s.Report()}
+	v := verdict{problems, s.Report()}
 	v.Neighbors = neighborsOf(w)
 	for _, e := range o.Edges {
 		if e.Lost() {
@@ -67,8 +67,8 @@ func Of(w gather.World, d decide.Decision, o apply.Outcome) Verdict {
 	return v
 }
 
-// Condition is the condition of the HostedCluster. ok is false if it should have none.
-func Condition(w gather.World, d decide.Decision, v Verdict, now time.Time) (c metav1.Condition, ok bool) {
+// conditionOf is the condition of the HostedCluster. ok is false if it should have none.
+func conditionOf(w gather.World, d decide.Decision, v verdict, now time.Time) (c metav1.Condition, ok bool) {
 	if d.Action == decide.Remove && !v.AllProblems.Has(problem.Removing) {
 		return c, false
 	}
@@ -139,10 +139,10 @@ func (r Reporter) Report(ctx context.Context, w gather.World, d decide.Decision,
 	if o.Unfinished {
 		return nil, nil
 	}
-	v := Of(w, d, o)
-	r.Metrics.Observe(w, d, v)
+	v := verdictOf(w, d, o)
+	r.Metrics.observe(w, d, v)
 	before, version := own.ConditionOf(hc), hc.ResourceVersion
-	want, exists := Condition(w, d, v, r.Now())
+	want, exists := conditionOf(w, d, v, r.Now())
 	told := problem.Reason("")
 	changed := exists != (before != nil) || exists && *before != want
 	if changed {
@@ -162,7 +162,7 @@ func (r Reporter) Report(ctx context.Context, w gather.World, d decide.Decision,
 	} else if exists {
 		r.Metrics.written(key, true) // A write that failed may have had an effect, or is no longer needed.
 	}
-	now := &gather.LastReport{Report: r.Keep(ctx, w, d, v), Version: version}
+	now := &gather.LastReport{Report: r.keep(ctx, w, d, v), Version: version}
 	if exists {
 		now.Condition = &want
 	}
@@ -195,7 +195,7 @@ func (r Reporter) writeCondition(ctx context.Context, hc *hyperv1.HostedCluster,
 
 // announce emits an Event where the condition's status or reason changed, not where
 // only words did. told is the reason of that Event, empty where there was none.
-func (r Reporter) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, v Verdict, exists bool) (told problem.Reason) {
+func (r Reporter) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, v verdict, exists bool) (told problem.Reason) {
 	if !exists {
 		r.Events.Eventf(hc, nil, corev1.EventTypeNormal, optedOut, apply.ActionRemove, "%s", explain.OptedOut)
 		return optedOut
@@ -214,7 +214,7 @@ func (r Reporter) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, 
 
 // logCondition logs a condition that was written, with all problems, and the edges
 // that wait.
-func logCondition(log logr.Logger, d decide.Decision, v Verdict, exists bool) {
+func logCondition(log logr.Logger, d decide.Decision, v verdict, exists bool) {
 	if !exists {
 		log.Info("condition removed")
 		return

@@ -36,7 +36,7 @@ const StatusEvery = 10 * time.Minute
 
 // storable is the Report to store, without its time. ok is false if there is none: nothing is served, or the operator
 // has no rights in the control plane namespace.
-func storable(w gather.World, d decide.Decision, v Verdict, build string) (r explain.Report, ok bool) {
+func storable(w gather.World, d decide.Decision, v verdict, build string) (r explain.Report, ok bool) {
 	if d.Action == decide.Ignore || d.Action == decide.Remove || !w.HasControlPlane() || w.Binding == nil {
 		return v.Report, false
 	}
@@ -75,9 +75,9 @@ func textOf(p network.Plan, text string) string {
 	return text
 }
 
-// Keep stores the Report unless it was stored recently, and returns it. A failure to store it is not a fault of the
+// keep stores the Report unless it was stored recently, and returns it. A failure to store it is not a fault of the
 // hosted cluster, so it is only logged: a reader notices that it is old.
-func (r Reporter) Keep(ctx context.Context, w gather.World, d decide.Decision, v Verdict) explain.Report {
+func (r Reporter) keep(ctx context.Context, w gather.World, d decide.Decision, v verdict) explain.Report {
 	report, ok := storable(w, d, v, r.Build)
 	if !ok {
 		return report

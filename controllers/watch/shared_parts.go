@@ -59,8 +59,8 @@ func (s *sharedParts) shareFields(of any, except string) {
 	}
 }
 
-// DeploymentTransform shares the parts of Deployments, and keeps the managed fields of others, which tell drift.
-func DeploymentTransform() toolscache.TransformFunc {
+// deploymentTransform shares the parts of Deployments, and keeps the managed fields of others, which tell drift.
+func deploymentTransform() toolscache.TransformFunc {
 	parts := &sharedParts{}
 	return func(o any) (any, error) {
 		if d, ok := o.(*appsv1.Deployment); ok {

@@ -57,7 +57,7 @@ func CacheOptions(k *Kinds) cache.Options {
 		NewInformer:      k.Informer,
 		DefaultTransform: Stripped,
 		ByObject: map[client.Object]cache.ByObject{
-			&appsv1.Deployment{}:         {Label: own.Labels().AsSelectorPreValidated(), Transform: DeploymentTransform()},
+			&appsv1.Deployment{}:         {Label: own.Labels().AsSelectorPreValidated(), Transform: deploymentTransform()},
 			own.ReportLease():            {Label: labels.Set(wire.NamedLabels(wire.NameReport)).AsSelectorPreValidated(), Transform: strippedReport},
 			&discoveryv1.EndpointSlice{}: {Transform: sliceTransform()},
 			&corev1.Service{}:            {Transform: strippedService},

@@ -63,13 +63,14 @@ func (c *Cluster) Add(kind schema.GroupVersionKind, object map[string]any) {
 	}
 }
 
-// ofServices describes the Service network, for messages.
-const ofServices = "the management cluster's Services"
+// ofServices is the network of Services, without its prefix.
+var ofServices = network.ReservedDestination{What: "the management cluster's Services", OfServices: true}
 
 // A networkField is a field with addresses or CIDRs in the objects of a kind.
 type networkField struct {
 	kind schema.GroupVersionKind
-	what string
+	// of is what it reserves, without the prefix.
+	of network.ReservedDestination
 	// path has the names of the fields. "*" is any name. Lists are searched through.
 	path []string
 }
@@ -79,7 +80,8 @@ func networkFields() []networkField {
 	ofServiceCIDRs := schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "ServiceCIDR"}
 	calico := schema.GroupVersionKind{Group: "crd.projectcalico.org", Version: "v1", Kind: "IPPool"}
 	networks, infrastructure := openshift.WithKind("Network"), openshift.WithKind("Infrastructure")
-	const ofPods, virtual = "the management cluster's pods", "a virtual IP of the management cluster"
+	ofPods := network.ReservedDestination{What: "the management cluster's pods"}
+	virtual := network.ReservedDestination{What: "a virtual IP of the management cluster"}
 	out := []networkField{{ofServiceCIDRs, ofServices, []string{"spec", "cidrs"}}, {calico, ofPods, []string{"spec", "cidr"}}}
 	// Status has what is in use, spec the result of a migration.
 	for _, part := range []string{"status", "spec"} {
@@ -117,7 +119,9 @@ func Networks(kind schema.GroupVersionKind, object map[string]any) []network.Res
 				p = single(services.Address(text))
 			}
 			if p.IsValid() {
-				out = append(out, network.ReservedDestination{What: f.what, Prefix: p.Masked(), OfServices: f.what == ofServices})
+				at := f.of
+				at.Prefix = p.Masked()
+				out = append(out, at)
 			}
 		}
 	}
@@ -197,7 +201,9 @@ const ImpossibleClusterIP = "0.0.0.1"
 func ServiceRange(refusal string) (r network.ReservedDestination, ok bool) {
 	_, text, _ := strings.Cut(refusal, "range of valid IPs is ")
 	p, err := netip.ParsePrefix(strings.TrimSpace(text))
-	return network.ReservedDestination{What: ofServices, Prefix: p, OfServices: true}, err == nil
+	r = ofServices
+	r.Prefix = p
+	return r, err == nil
 }
 
 func sortedIPv4(all []netip.Addr) []netip.Addr {
