@@ -149,7 +149,7 @@ func found(authority string) string {
 	return strings.Join(out, " ")
 }
 
-// TestPorts: plain TCP ports lead to their destination, and none is open if callers must show a token.
+// TestPorts: plain TCP ports forward to their destination, and none is open if callers must show a token.
 func TestPorts(t *testing.T) {
 	g, p := NewWithT(t), blue()
 	g.Expect(Ports(p.Network.Access)).To(Equal([]uint16{2222, 5432}))

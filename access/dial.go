@@ -1,5 +1,5 @@
 // This file dials a destination that may have several addresses. Addresses that accepted come first, and those that failed come last.
-// Where none is known to accept, several are dialed at once, so that one of many is found in time.
+// Where none is known to accept, several are dialed at the same time, so that one of many is found in time.
 
 package access
 

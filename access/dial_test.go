@@ -110,7 +110,7 @@ func delays(t *testing.T) {
 	g.Expect(time.Since(began)).To(Equal(dialLimit))
 }
 
-// TestOneOfMany: of sixty VMs one accepts, as with a Service that only leads to VMs with a pod of it. It is found in time, further
+// TestOneOfMany: of sixty VMs one accepts, as with a Service that only VMs with one of its pods serve. It is found in time, further
 // connections do not look for it again, and when the pod moves, the other VM is found.
 func TestOneOfMany(t *testing.T) { synctest.Test(t, oneOfMany) }
 

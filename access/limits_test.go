@@ -84,7 +84,7 @@ func TestBurst(t *testing.T) {
 	g.Expect(s.metric("oooi_access_requests_total")).To(Equal("opened 100"))
 }
 
-// TestDial: of the addresses of a destination one refuses, and the caller gets the other one. Where none answers, it is told.
+// TestDial: of the addresses of a destination one refuses, and the caller gets the other one. If none answers, the caller gets an error.
 func TestDial(t *testing.T) {
 	t.Parallel()
 	g, s := NewWithT(t), newSite(t, nil)

@@ -346,7 +346,7 @@ func (s *Server) admit(p Policy, token string, now time.Time) (account string, r
 	return account, nil
 }
 
-// connect dials the destination of t, and tells the caller.
+// connect dials the destination of t, and sends the caller the result.
 func (s *Server) connect(ctx context.Context, p Policy, c *call, t *tunnel, addresses []netip.AddrPort) *Refusal {
 	check := func(netip.Addr) error { return nil }
 	if t.Target.VMs {

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
-// TestTunnel: bytes go both ways, those behind the request too, each side may end first, and one line tells of it.
+// TestTunnel: bytes go both ways, those behind the request too, each side may end first, and the log has one line about it.
 func TestTunnel(t *testing.T) {
 	g, s := NewWithT(t), newSite(t, nil)
 	s.vm("192.168.100.50:10250", echo)
@@ -153,7 +153,7 @@ func TestUnsentBytes(t *testing.T) {
 	g.Expect(x.sent.Load()).To(BeZero())
 }
 
-// TestAnswerBehindContent: a refused caller that sends more gets the answer all the same.
+// TestAnswerBehindContent: a refused caller that sends more still gets the answer.
 func TestAnswerBehindContent(t *testing.T) {
 	g, s := NewWithT(t), newSite(t, nil)
 	c := s.caller(s.at, "CONNECT worker-3:10250 HTTP/1.1\r\nHost: x\r\n\r\n"+strings.Repeat("x", 32<<10))
@@ -238,7 +238,7 @@ func TestPlanChange(t *testing.T) {
 	g.Expect(status).To(Equal(403))
 }
 
-// TestPlainPort: bytes of a plain port go to its destination, and a port that leads nowhere is closed.
+// TestPlainPort: bytes of a plain port go to its destination, and a port without one is closed.
 func TestPlainPort(t *testing.T) {
 	g, s := NewWithT(t), newSite(t, nil)
 	s.vm("192.168.100.51:22", hello) // The other VM is silent.

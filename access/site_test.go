@@ -21,7 +21,7 @@ import (
 	"github.com/cldmnky/oooi/test/patience"
 )
 
-// A site is a Server, and servers that stand in for VMs: each address and port of the network leads to one of them.
+// A site is a Server, and servers in place of VMs: one for each address and port of the network.
 type site struct {
 	*Server
 	t        *testing.T

@@ -66,7 +66,7 @@ func lost(i *unix.TCPInfo, limit time.Duration) bool {
 func resetWhenKilled(c *net.TCPConn) { _ = c.SetLinger(0) }
 func endInOrder(c *net.TCPConn)      { _ = c.SetLinger(-1); _ = c.Close() }
 
-// abort closes c at once. The peer gets a reset, so it cannot take what it has read for the whole.
+// abort closes c immediately. The peer gets a reset, so it cannot take what it has read for the whole.
 func abort(c *net.TCPConn) {
 	_ = c.SetLinger(0)
 	_ = c.Close()

@@ -1,4 +1,4 @@
-// This file runs one tunnel: it carries bytes both ways until both sides have ended, one side fails, or it is cut. It says how
+// This file runs one tunnel: it carries bytes in both directions until both sides have ended, one side fails, or it is cut. It says how
 // it ended.
 
 package access

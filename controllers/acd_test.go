@@ -22,7 +22,7 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// askFirst is a story's world in which nothing of ours runs, and who asks was just
+// askFirst is a story's world in which nothing of oooi runs, and the address conflict detection was just
 // made.
 func askFirst(t *testing.T, story string) gather.World {
 	t.Helper()
@@ -199,7 +199,7 @@ func TestTakenAddress(t *testing.T) {
 	t.Run("edges of ours that still end are ignored", func(t *testing.T) {
 		g := NewWithT(t)
 		w := taken(t)
-		// They end within 15 s, and who asks believes in them for a minute.
+		// They end within 15 s, and the kernel that asks believes in them for a minute.
 		checkedFor(&w, 74*time.Second)
 		g.Expect(said(decide.About(w, testOptions.Release, testNow))).To(BeFalse())
 		g.Expect(said(decide.About(w, testOptions.Release, testNow.Add(time.Second)))).To(BeTrue())

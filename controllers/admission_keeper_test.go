@@ -34,7 +34,7 @@ func (s *apiServer) namespaceUID(t *testing.T) types.UID {
 	return ns.UID
 }
 
-// applyAll makes k apply what it is built with.
+// applyAll makes k apply the policies that it was built with.
 func (s *apiServer) applyAll(t *testing.T, k *policies.Keeper) error {
 	t.Helper()
 	policies, err := admission.Policies()

@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/rollout"
 )
 
-// The states of a Deployment as the API server's controllers tell of them.
+// The states of a Deployment as the API server's controllers write them.
 
 // upSince is d that runs, for so long.
 func upSince(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
@@ -207,7 +207,7 @@ func TestNoBudgetOverALateEdge(t *testing.T) {
 	g.Expect(budgets(w)).To(Equal([]string{"oooi-edge-clusters-storage"}))
 }
 
-// TestAnHeirThatCantCome: who is no longer desired may have its place. But what
+// TestAnHeirThatCantCome: an edge that is no longer desired may have its place. But what
 // serves is not given for what fails.
 func TestAnHeirThatCantCome(t *testing.T) {
 	for name, c := range map[string]struct {

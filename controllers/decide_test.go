@@ -33,7 +33,7 @@ func putVM(w *gather.World, n network.Network) {
 	w.VMs = append(w.VMs, m)
 }
 
-// annotated are w's annotations with one more of ours.
+// annotated are w's annotations with another annotation of oooi.
 func annotated(w gather.World, key, value string) map[string]string {
 	out := maps.Clone(w.HostedCluster.Annotations)
 	out[settings.Prefix+key] = value

@@ -88,7 +88,7 @@ func testOneEdgeAtATime(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Eventually(h.told(t, "Disruption")).Should(ConsistOf(ContainSubstring("Recreating edge "+one.Name), ContainSubstring("Recreating edge "+two.Name)))
 }
 
-// testReportsAreWatched: nothing but a report tells the operator that an edge does not hear
+// testReportsAreWatched: the operator learns only from a report that an edge does not hear
 // its peer. The budget then allows no drain and a roll waits, until the report changes.
 // The operator's rights suffice for it.
 func testReportsAreWatched(t *testing.T, s *apiServer, _ *Reconciler) {

@@ -42,7 +42,7 @@ func (e evaluator) allows(from, to party, protocol corev1.Protocol, port int32) 
 		e.side(networkingv1.PolicyTypeIngress, to, from, to, protocol, port)
 }
 
-// side is what the policies over one end say of the other. Ports are the
+// side is what the policies over one end say about the other. Ports are the
 // listener's.
 func (e evaluator) side(way networkingv1.PolicyType, subject, other, listener party, protocol corev1.Protocol, port int32) bool {
 	free := true
@@ -118,8 +118,8 @@ func matches(s *metav1.LabelSelector, have map[string]string) bool {
 	return err == nil && selector.Matches(labels.Set(have))
 }
 
-// TestEvaluator holds the evaluator to what the API says of policies, so that the
-// tests of ours rest on something.
+// TestEvaluator holds the evaluator to what the API documents about policies, because
+// other tests rely on it.
 func TestEvaluator(t *testing.T) {
 	pod := func(ns, name, address string) party {
 		return party{namespace: ns, labels: map[string]string{"app": name}, address: netip.MustParseAddr(address), ports: map[string]int32{"http": 8080}}

@@ -30,7 +30,7 @@ type refuses struct {
 	*takes
 	kind, name string
 	err        error
-	// wrote are the kinds and names of what it took.
+	// wrote are the kinds and names of the objects that it accepted.
 	wrote []string
 }
 
@@ -139,8 +139,8 @@ func TestFailingPasses(t *testing.T) {
 	g.Expect(m.fails(key, nil, at(60)).lasts(at(60))).To(BeFalse(), "a pass succeeded meanwhile")
 }
 
-// TestFailureIsReported: the condition is not True, has the API server's words and the hash of today's
-// settings, and what can never succeed is there at once.
+// TestFailureIsReported: the condition is not True, and has the API server's error and the hash of the current
+// settings. A failure that can never end is reported immediately.
 func TestFailureIsReported(t *testing.T) {
 	w, _ := served(t, "lb-ip")
 	invalid := apierrors.NewInvalid(own.DeploymentKind.GroupKind(), "edge", nil)

@@ -22,7 +22,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// faultsOfWrites are those of what the operator writes and of who may write.
+// faultsOfWrites are those of the operator's writes, and of its rights to write.
 func faultsOfWrites() []fault {
 	return []fault{
 		{
@@ -220,7 +220,7 @@ func annotation(key, value string) func(t *testing.T, h hosted) func() {
 	}
 }
 
-// deleted deletes one of ours by its name, and triggers a pass.
+// deleted deletes an object of oooi by its name, and triggers a pass.
 func (h hosted) deleted(t *testing.T, o client.Object, name string) func() {
 	t.Helper()
 	o.SetNamespace(h.ns)

@@ -82,7 +82,7 @@ func (h hosted) status(t *testing.T, change func(*hyperv1.HostedClusterStatus)) 
 	}).Should(Succeed())
 }
 
-// annotate sets one annotation of ours; "" removes it.
+// annotate sets one annotation of oooi; "" removes it.
 func (h hosted) annotate(t *testing.T, key, value string) {
 	t.Helper()
 	g := NewWithT(t)
@@ -185,7 +185,7 @@ func (h hosted) serves(t *testing.T, d *appsv1.Deployment) error {
 	return h.admin.Status().Patch(t.Context(), d, client.MergeFrom(before))
 }
 
-// deployments of ours on a network, by its definition, sorted.
+// deployments are those of oooi on a network, by its definition, sorted.
 func (h hosted) deployments(t *testing.T, definition string) []appsv1.Deployment {
 	t.Helper()
 	list := &appsv1.DeploymentList{}

@@ -53,7 +53,7 @@ func (c copied) live(t *testing.T) *corev1.Service {
 	return s
 }
 
-// selector is where it leads.
+// selector selects the pods that it forwards to.
 func (c copied) selector(t *testing.T) func() map[string]string {
 	return func() map[string]string { return c.live(t).Spec.Selector }
 }
@@ -190,7 +190,7 @@ func testLoadBalancers(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Consistently(h.gone(t, stays), "2s").Should(BeFalse(), "it is HyperShift's now")
 }
 
-// testBadLoadBalancers: a copy that cannot lead to edges has a problem, and the others lead there.
+// testBadLoadBalancers: a copy that cannot forward to edges has a problem, and the others do.
 func testBadLoadBalancers(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "badlb")

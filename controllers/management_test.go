@@ -29,8 +29,8 @@ spec:
   networkType: OVNKubernetes
 `
 
-// testManagementIsNotDialed: a tenant's external host or upstream server that leads to a Service,
-// or to a pod of an IPAM that writes nothing on nodes, leads nowhere.
+// testManagementIsNotDialed: a tenant's external host or upstream server with the address of a Service,
+// or of a pod whose IPAM writes nothing on nodes, is not dialed.
 func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	crd := filepath.Join(apiserver.ModuleDir(t, "github.com/openshift/api"), "config", "v1", "zz_generated.crd-manifests", "0000_10_config-operator_01_networks.crd.yaml")

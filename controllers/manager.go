@@ -60,7 +60,7 @@ func NewManager(config *rest.Config, o ctrl.Options, r *Reconciler) (ctrl.Manage
 // A startedCache is a cache that the manager starts before its controllers, on every replica.
 type startedCache struct{ cache.Cache }
 
-// GetCache tells the manager that it is a cache.
+// GetCache makes the manager treat it as a cache.
 func (c startedCache) GetCache() cache.Cache { return c.Cache }
 
 // A reconcile that failed is tried again after firstRetry, then after twice as long each time,

@@ -41,7 +41,7 @@ func (m *memory) of(key types.NamespacedName) remembered {
 	return m.all[key]
 }
 
-// change replaces what is remembered of a cluster by what to makes of it.
+// change replaces what is remembered of a cluster: to changes it.
 func (m *memory) change(key types.NamespacedName, to func(*remembered)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,8 +88,8 @@ func (m *memory) forget(key types.NamespacedName) {
 }
 
 const (
-	// failsAfter is how long passes must fail until the condition has it. A conflict, or a webhook
-	// that restarts, ends before.
+	// failsAfter is how long passes must fail until the condition reports it. A conflict, or a webhook
+	// that restarts, ends sooner.
 	failsAfter = 3 * time.Second
 	// sameFailure is how long the condition keeps its words while passes fail with others: an
 	// error may have a time or a port in it, and each change triggers another pass.

@@ -100,7 +100,7 @@ func TestNADEditedHarmlessly(t *testing.T) {
 	g.Expect(actions(d.Rollouts)).To(HaveEach(rollout.Apply))
 }
 
-// TestNADEditedDuringAnUpdate: edges move at once, whatever wave the update is in. A release that takes
+// TestNADEditedDuringAnUpdate: edges move immediately, whatever wave the update is in. A release that takes
 // other keys of the same NAD, or is the first that has hashes, waits for its wave.
 func TestNADEditedDuringAnUpdate(t *testing.T) {
 	newer := testOptions

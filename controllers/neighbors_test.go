@@ -50,8 +50,8 @@ func asRead(hc hyperv1.HostedCluster) lenient.HostedCluster {
 	return lenient.HostedCluster{ObjectMeta: hc.ObjectMeta, Fields: &lenient.HostedClusterFields{HostedCluster: hc}}
 }
 
-// testConflictOnOneSegment: who was served first stays, untouched; the other is told
-// which keys to set, and is served when it has, or when the first is gone.
+// testConflictOnOneSegment: the cluster that was served first stays unchanged. The condition of the other one names
+// the keys to set. It is served once they are set, or once the first cluster is gone.
 func testConflictOnOneSegment(t *testing.T, s *apiServer, _ *Reconciler) {
 	for name, mend := range map[string]func(t *testing.T, first, second hosted){
 		"it takes other addresses": func(t *testing.T, _, second hosted) {

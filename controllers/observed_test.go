@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// testAnnotatedEdges: annotations of Deployments are no news of edges, also if the operator writes them.
+// testAnnotatedEdges: annotations of Deployments change nothing of edges, even if the operator writes them.
 func testAnnotatedEdges(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "annotated")

@@ -100,7 +100,7 @@ func testFormerLeases(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Eventually(func() bool { again(t, later, h); return later.writes.Pending(h.ns) }).Should(BeFalse())
 }
 
-// testStoriesNeedOneWrite: what the API server makes of each story's objects is recognized as what is
+// testStoriesNeedOneWrite: what the API server makes from each story's objects is recognized as what is
 // desired, also by an operator that started since.
 func testStoriesNeedOneWrite(t *testing.T, s *apiServer, _ *Reconciler) {
 	for _, story := range golden.Stories(t) {

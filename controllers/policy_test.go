@@ -310,7 +310,7 @@ func TestEgressToWhatIsServedOn(t *testing.T) {
 	}
 }
 
-// TestEgressToManualEndpoints: a Service without a selector leads to the addresses that a user
+// TestEgressToManualEndpoints: the endpoints of a Service without a selector are the addresses that a user
 // wrote.
 func TestEgressToManualEndpoints(t *testing.T) {
 	g := NewWithT(t)

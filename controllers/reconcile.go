@@ -1,6 +1,6 @@
 // Package controllers connects HostedClusters with the API server. Reconcile gathers
 // what a cluster's network is derived from, decides, applies and reports: each is a package
-// of that name. Packages hcp and network decide what is served, package rollout which edges
+// of that name. Packages hcp and derive decide what is served, package rollout which edges
 // change now, and package desired what the objects look like.
 //
 // It writes one condition of a HostedCluster and nothing else of it or of a NodePool.
@@ -162,7 +162,7 @@ func (r *Reconciler) finish(ctx context.Context, w gather.World, d decide.Decisi
 }
 
 // failed is d where its pass failed with err. early is true while passes of this cluster have not failed for long enough to report it. What
-// the API server rejects however often it is retried is reported at once.
+// the API server rejects however often it is retried is reported immediately.
 func (r *Reconciler) failed(w gather.World, d decide.Decision, err error) (said decide.Decision, early bool) {
 	now := r.Now()
 	f := r.memory.fails(client.ObjectKeyFromObject(w.HostedCluster), apply.Failures(err), now)

@@ -31,7 +31,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// snapshot is every object of ours in the cluster's namespaces, and the
+// snapshot is every object of oooi in the cluster's namespaces, and the
 // HostedCluster, by their versions.
 func (h hosted) snapshot(t *testing.T) map[string]string {
 	t.Helper()

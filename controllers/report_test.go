@@ -297,7 +297,7 @@ func TestOptedOutSaysNothing(t *testing.T) {
 	NewWithT(t).Expect(reportOf(t, w, decide.Decision{Action: decide.Remove}, apply.Outcome{}).Condition).To(BeNil())
 }
 
-// TestSettings: every annotation of ours counts, on whatever it stands, and no
+// TestSettings: every annotation of oooi counts, on whatever it stands, and no
 // other one.
 func TestSettings(t *testing.T) {
 	g := NewWithT(t)

@@ -204,7 +204,7 @@ func neighborStatusOf(o client.Object) neighborStatus {
 	return s
 }
 
-// concerned passes HostedClusters that opted in, or may have something of ours.
+// concerned passes HostedClusters that opted in, or may have something of oooi.
 var concerned = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool { return own.Relevant(e.ObjectOld) || own.Relevant(e.ObjectNew) },
 }

@@ -38,7 +38,7 @@ var testOptions = Options{
 var testNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // worldOf is a story's world with a control plane, the operator's rights, and
-// nothing of ours yet.
+// nothing of oooi yet.
 func worldOf(t *testing.T, story golden.Story) gather.World {
 	t.Helper()
 	dump := &files.Dump{}

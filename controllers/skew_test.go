@@ -57,7 +57,7 @@ func testSkew(t *testing.T, s *apiServer) {
 	t.Run("OwnObjects", func(t *testing.T) { testOwnObjects(t, h, s.newHosted(t, "neighbor", nil)) })
 }
 
-// An observed is a hosted cluster, with what the operator tells about itself.
+// An observed is a hosted cluster, with what the operator reports about itself.
 type observed struct {
 	hosted
 	operator *Reconciler

@@ -46,7 +46,7 @@ func TestNodesRecreateNoEdge(t *testing.T) {
 	}
 }
 
-// TestGoKeepsToTheLimit: the garbage collector of each container of ours knows the limit of its memory.
+// TestGoKeepsToTheLimit: the garbage collector of each container of oooi knows the limit of its memory.
 func TestGoKeepsToTheLimit(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := served(t, "lb-ip")

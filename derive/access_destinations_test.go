@@ -39,7 +39,7 @@ func ingress(port uint16, b network.Backend) network.Endpoint {
 // addrs are addresses in their order.
 func addrs(all ...string) []netip.Addr { return to("", 0, 0, all...).Addresses }
 
-// said is what a person reads of problems.
+// said is the text of problems.
 func said(problems problem.Problems) string {
 	var out []string
 	for _, p := range problems {
@@ -163,7 +163,7 @@ func TestAccessOfTwoNetworks(t *testing.T) {
 	g.Expect(said(problems)).To(And(ContainSubstring("oooi-access.clusters-blue"), ContainSubstring("nas:3260"), ContainSubstring("clusters-blue, a, b"), ContainSubstring("a/a, b/b")))
 }
 
-// TestAccessOfNothing: without entries nothing is open, whatever else is set. A hint tells of each annotation.
+// TestAccessOfNothing: without entries nothing is open, whatever else is set. A hint names each annotation.
 func TestAccessOfNothing(t *testing.T) {
 	g := NewWithT(t)
 	in := opening()

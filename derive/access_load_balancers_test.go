@@ -43,7 +43,7 @@ func led(p network.Plan) map[string]map[string][]uint16 {
 	return out
 }
 
-// TestEachLoadBalancer: one that cannot lead to edges has a problem that names it, and the others lead there.
+// TestEachLoadBalancer: one that cannot forward to edges has a problem that names it, and the others do.
 func TestEachLoadBalancer(t *testing.T) {
 	udp := web("udp", 31053)
 	udp.Ports[0].Protocol = "UDP"
@@ -251,7 +251,7 @@ func TestIngressOfLedServices(t *testing.T) {
 	g.Expect(byLease(plan)).To(BeFalse())
 }
 
-// TestLoadBalancersToNoRoute: without the word, a hint tells of load balancers, unless there may be a route.
+// TestLoadBalancersToNoRoute: without the word, a hint names load balancers, unless there may be a route.
 func TestLoadBalancersToNoRoute(t *testing.T) {
 	g := NewWithT(t)
 	hints := func(change func(*given)) problem.Problems {

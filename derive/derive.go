@@ -130,7 +130,7 @@ func (d Decision) With(further ...problem.Problem) Decision {
 }
 
 // moveCIDRs makes the requested networks, after the networks that change their CIDR have
-// done so: their previous CIDRs are free at once, not only in the next plan.
+// done so: their previous CIDRs are free immediately, not only in the next plan.
 func moveCIDRs(in served.Input) outcome {
 	out := newNetworks(in)
 	for range in.Retained {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestMTUExceedsNAD checks that a user is told if VMs would send packets that their own
-// interface drops. The MTU of the annotation is advertised all the same.
+// interface drops. The MTU of the annotation is still advertised.
 func TestMTUExceedsNAD(t *testing.T) {
 	for name, c := range map[string]struct {
 		annotation, nad int

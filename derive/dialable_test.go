@@ -32,7 +32,7 @@ func asksOf(servers ...string) given {
 	return asking(1, s)
 }
 
-// TestRefusedUpstreams: who may annotate a HostedCluster does not get the management cluster's
+// TestRefusedUpstreams: a user with the right to annotate a HostedCluster does not get the management cluster's
 // DNS server, its nodes or the cloud's metadata as an upstream. The rest is served.
 func TestRefusedUpstreams(t *testing.T) {
 	reserved := []network.ReservedDestination{

@@ -13,7 +13,7 @@ func Yielding(p network.Plan, others []OtherCluster, last network.Plan) (network
 	return outcome{plan: p}.yieldTo(others, last).unconfined()
 }
 
-// WithoutInUse is what becomes of a network with an address that a VM has.
+// WithoutInUse is the result for a network with an address that a VM has.
 func WithoutInUse(p network.Plan, seen []network.VMAddress, last network.Plan) (network.Plan, problem.Problems) {
 	return outcome{plan: p}.refuseInUse(seen, last).unconfined()
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// reserve is p with what each network never dials, and what it may dial all the same. Retained
+// reserve is p with what each network never dials, and the exceptions that it may dial. Retained
 // networks get the present state, too.
 func reserve(p network.Plan, reserved []network.ReservedDestination, permitted []netip.Prefix) network.Plan {
 	return p.WithEach(func(n *network.Network) {

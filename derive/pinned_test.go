@@ -80,7 +80,7 @@ func TestVMsKeepTheirAddresses(t *testing.T) {
 	}
 }
 
-// TestOtherChangesTakeEffect: a change that moves no address takes effect at once.
+// TestOtherChangesTakeEffect: a change that moves no address takes effect immediately.
 func TestOtherChangesTakeEffect(t *testing.T) {
 	g := NewWithT(t)
 	last := tenant(2, 10, 99)
@@ -93,7 +93,7 @@ func TestOtherChangesTakeEffect(t *testing.T) {
 	g.Expect(plan).To(Equal(fresh))
 }
 
-// TestOneEdgeLess: it takes effect at once, with or without VMs, and moves no address.
+// TestOneEdgeLess: it takes effect immediately, with or without VMs, and moves no address.
 func TestOneEdgeLess(t *testing.T) {
 	g := NewWithT(t)
 	var in given

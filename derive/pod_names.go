@@ -45,7 +45,7 @@ func ownNames(r network.Request) []string {
 	return network.Lowered(names)
 }
 
-// podRecords returns one record for each published name that leads to a ClusterIP at all its
+// podRecords returns one record for each published name that has a ClusterIP with all its
 // published ports. Neither wildcards nor names in own are among them. A name that HyperShift
 // publishes is HyperShift's, as it is for VMs.
 func podRecords(endpoints []network.Endpoint, own []string) []network.Record {

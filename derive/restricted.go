@@ -36,7 +36,7 @@ func Restricted(p network.Plan, reserved []network.ReservedDestination, permitte
 	return out
 }
 
-// withoutBackends is n without the backends that drop selects, and without what leads to them.
+// withoutBackends is n without the backends that drop selects, and without the listeners and records for them.
 // Connections to their names are closed.
 func withoutBackends(n network.Network, drop func(network.Backend) bool) network.Network {
 	dropped := map[string]bool{}

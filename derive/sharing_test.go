@@ -158,7 +158,7 @@ func TestWhoIsServedKeepsWhatItHas(t *testing.T) {
 	})
 }
 
-// TestNeverBothFromNothing: of any two that begin at once, at most one has an
+// TestNeverBothFromNothing: of any two that begin at the same time, at most one has an
 // address.
 func TestNeverBothFromNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

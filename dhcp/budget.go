@@ -41,7 +41,7 @@ type budgets struct {
 	wrote   recent.Wrote
 }
 
-// afford returns v, or what becomes of it if its client has no budget for it. A reason means that the
+// afford returns v, or what replaces it if its client has no budget for it. A reason means that the
 // message is dropped. The caller holds the lock.
 func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) (_ reply.Verdict, dropped drop) {
 	now := s.Now()

@@ -20,7 +20,7 @@ type object struct {
 	version int
 }
 
-// A change is what a watch tells: the object on an address, without a lease where it was deleted.
+// A change is what a watch shows: the object on an address, without a lease where it was deleted.
 type change struct {
 	address netip.Addr
 	object

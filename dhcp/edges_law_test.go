@@ -20,7 +20,7 @@ import (
 )
 
 // A schedule is one random history of two edges and their clients: edges are cut off from the API
-// server, crash, restart with the leases of their file, and are replaced. They are told late what
+// server, crash, restart with the leases of their file, and are replaced. They learn late what
 // others write and remove, and their clocks differ.
 type schedule struct {
 	t     *testing.T
@@ -49,7 +49,7 @@ type lawEdge struct {
 	skew   time.Duration
 	up     bool
 	peer   bool
-	// plan is what it knows of the plan.
+	// plan is the plan as it knows it.
 	plan network.Network
 	file []network.Lease
 }

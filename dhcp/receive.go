@@ -1,4 +1,4 @@
-// This file receives messages: which packets count, and what becomes of each.
+// This file receives messages: which packets count, and how each is processed.
 
 package dhcp
 
@@ -63,7 +63,7 @@ func (s *Server) work(ctx context.Context, queue <-chan udp.Packet) {
 	}
 }
 
-// receive decides about one packet, and replies at once if nothing must be written.
+// receive decides about one packet, and replies immediately if nothing must be written.
 func (s *Server) receive(ctx context.Context, p udp.Packet) {
 	n := s.Network()
 	request, why := accepted(n, p)

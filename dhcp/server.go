@@ -57,7 +57,7 @@ type Server struct {
 	// message. Nil: none has.
 	Yields func() bool
 	// OtherServer gets the name of a VM of the cluster, and the DHCP server that it chose, for
-	// each message. It must return at once. Nil: such messages are only counted.
+	// each message. It must return immediately. Nil: such messages are only counted.
 	OtherServer func(vm string, server netip.Addr)
 	// WhoHas asks the network which host has an address, and returns its MAC, empty if none answered
 	// until the context ended. Proven: it answered just now. It is called concurrently. Nil: addresses are

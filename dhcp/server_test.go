@@ -71,7 +71,7 @@ func (s station) hears(within time.Duration) (*dhcpv4.DHCPv4, netip.AddrPort) {
 const everybody = "255.255.255.255:67"
 
 // TestAnotherServerThatAVMChose: a VM names the server that it chose in its broadcast. Choices
-// of unknown clients are none of ours: another hosted cluster may serve them.
+// of unknown clients are not for this server: another hosted cluster may serve them.
 func TestAnotherServerThatAVMChose(t *testing.T) {
 	g := NewWithT(t)
 	files, err := leasefile.Open("")
@@ -89,7 +89,7 @@ func TestAnotherServerThatAVMChose(t *testing.T) {
 	g.Expect(chosen).To(BeEmpty())
 }
 
-// TestProbeIsNotAnswered: edges ask for the DHCP servers of others, so none of ours answers.
+// TestProbeIsNotAnswered: edges search for DHCP servers of other owners, so no edge answers.
 func TestProbeIsNotAnswered(t *testing.T) {
 	g := NewWithT(t)
 	s := serve(t, blue(), "")

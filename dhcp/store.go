@@ -17,7 +17,7 @@ type Store interface {
 	// nothing.
 	Ready() error
 	// Fresh returns nil while the leases can be read and written: what they are kept in
-	// answered lately. It returns at once.
+	// answered lately. It returns immediately.
 	Fresh() error
 	// Confirm reads the lease on an address and those of a MAC again, from what they are
 	// kept in. An error: it did not answer.

@@ -48,7 +48,7 @@ func (s span) since(now time.Time, limit time.Duration) time.Time {
 	return s.first
 }
 
-// A trouble is what clients and the store met recently. The zero value is none.
+// A trouble is what clients and the store met recently. The zero value is no trouble.
 type trouble struct {
 	mu sync.Mutex
 	// exhausted: clients got no address, since none was free.
@@ -167,7 +167,7 @@ func (s *Server) withDeclined(out []reported.UsedAddress, pool reported.PoolUse,
 	return out
 }
 
-// Follow makes the report and the gauges until ctx ends. Report must return at once. Nil: only
+// Follow makes the report and the gauges until ctx ends. Report must return immediately. Nil: only
 // the gauges are made.
 func (s *Server) Follow(ctx context.Context, report func(reported.DHCPReport)) {
 	every(ctx, reportEvery, func() {

@@ -185,7 +185,7 @@ func lifetime(m *dns.Msg, now time.Time) time.Duration {
 }
 
 // resolved reports whether an answer has a record of the type in question. Otherwise it is a chain of aliases
-// that leads to none.
+// that ends without one.
 func resolved(m *dns.Msg) bool {
 	for _, rr := range m.Answer {
 		if t := m.Question[0].Qtype; t == dns.TypeANY || t == rr.Header().Rrtype {

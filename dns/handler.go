@@ -80,7 +80,7 @@ type serving struct {
 	servers []netip.AddrPort
 	// forwarder is nil without upstreams.
 	forwarder *forwarder
-	// tallies has one for each view.
+	// tallies has a tally for each view.
 	tallies map[*answers.View]*tally
 }
 
@@ -205,7 +205,7 @@ func (h *Handler) serve(w dns.ResponseWriter, r *dns.Msg) {
 // recursive reports whether questions of a view may be forwarded.
 func (s *serving) recursive(v *answers.View) bool { return s.forwarder != nil && v.Forwards() }
 
-// clientAt returns whom an address counts for, if it was not a packet that told. Hosts beyond the network count by address.
+// clientAt returns the client that an address counts for, if no packet has shown it. Hosts beyond the network count by address.
 func (h *Handler) clientAt(a netip.Addr) shares.Client {
 	c, _ := h.senderAt(a, a.As16()[15]%groups)
 	if c.MAC == beyond {
@@ -223,7 +223,7 @@ func (h *Handler) ranked(c shares.Client) shares.Client {
 // beyond stands for the MACs of hosts that are not on the network.
 const beyond = "beyond the network"
 
-// senderAt returns whom a question by UDP counts for that arrived in a group of sockets. A VM can invent addresses on the
+// senderAt returns the client that a UDP query counts for, which arrived in a group of sockets. A VM can invent addresses on the
 // network and beyond it, so these count as one in each group. The caller has it ranked. Present: an answer waits for no host.
 func (h *Handler) senderAt(a netip.Addr, group uint8) (c shares.Client, present bool) {
 	if h.options.MACs == nil {

@@ -60,7 +60,7 @@ func (h *Handler) plain(client netip.Addr, b, out []byte, tcp bool) (answer []by
 	return answer
 }
 
-// sized tells clients which size of UDP packets this server takes, whatever they can take (RFC 6891 section 6.2.3).
+// sized announces to clients the size of UDP packets that this server accepts, whatever they accept (RFC 6891 section 6.2.3).
 type sized struct{ dns.ResponseWriter }
 
 // WriteMsg implements dns.ResponseWriter.

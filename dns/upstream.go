@@ -290,7 +290,7 @@ func (u *Upstream) lives(server int, questions []question) bool {
 		})
 	}
 	select {
-	case <-ctx.Done(): // A refusal comes at once.
+	case <-ctx.Done(): // A refusal comes immediately.
 		return false
 	case q := <-answered:
 		u.answers(server, q)

@@ -61,7 +61,7 @@ func (w *world) logs(t *testing.T, level network.AccessLog, behind map[string][]
 }
 
 // TestAccessLog: each connection that ends is reported with where it came from, what it asked for and
-// what became of it. That includes a name that no chain has.
+// how it ended. That includes a name that no chain has.
 func TestAccessLog(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

@@ -19,7 +19,7 @@ import (
 
 const (
 	imageHost = "images.example.com"
-	// routers is a name that leads to the VMs' own ingress.
+	// routers is a name whose backend is the VMs' own ingress.
 	routers = "*.apps.blue.example.com"
 )
 

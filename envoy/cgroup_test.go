@@ -1,4 +1,4 @@
-// This file runs a test's Envoy with the memory of a container, and tells the most that it had.
+// This file runs a test's Envoy with the memory of a container, and reads the peak.
 
 package envoy
 

@@ -20,7 +20,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// other is a name and a listener that come and go, and lead to one backend or to another.
+// other is a name and a listener that come and go, with one backend or another.
 var other = network.Backend{Name: "other:443", Service: "other", Port: 443}
 
 const (
@@ -69,7 +69,7 @@ func (s setup) resources(w *world) resources.Resources {
 	return r
 }
 
-// A change is one kind of change, which may cut connections. A refused setup is spoiled. Restart: a new server tells
+// A change is one kind of change, which may cut connections. A refused setup is spoiled. Restart: a new server sends
 // it to Envoy.
 type change struct {
 	cause   string

@@ -33,7 +33,7 @@ const (
 	floodPod  = "10.128.0.14:9000"
 )
 
-// greedy is blue with a port that leads to flood, and where all backends are.
+// greedy is blue with a port whose backend is flood, and where all backends are.
 func (w *world) greedy(t *testing.T) (network.Network, map[string][]netip.AddrPort) {
 	t.Helper()
 	n, at := blue(), pods()

@@ -239,7 +239,7 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// TestTheLastEndpoint is dialed whatever Envoy knows of it, and as soon as it answers again, VMs are served.
+// TestTheLastEndpoint: the last endpoint is dialed even if Envoy counts it as unhealthy. VMs are served as soon as it answers again.
 func TestTheLastEndpoint(t *testing.T) {
 	for _, c := range []struct{ backend, port, serverName string }{{api.Name, "6443", ""}, {oauth.Name, "443", "oauth.blue.example.com"}} {
 		g := NewWithT(t)

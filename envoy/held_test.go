@@ -47,7 +47,7 @@ func TestWhatAConnectionTakes(t *testing.T) {
 			all := open(t, w.machine, floodPort, readers)
 			g.Expect(all).To(HaveLen(readers))
 			for _, c := range all {
-				// What was read fast at first has large buffers. Then the reader stops.
+				// A connection that was read fast at first has large buffers. Then the reader stops.
 				_, err := io.CopyN(io.Discard, c, 16<<20)
 				g.Expect(err).NotTo(HaveOccurred())
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 // TestANewServerStartsInSteps: a name moves to another backend, and its previous one is gone, while no server
-// runs. Connections that VMs open while the new server tells it to Envoy all work.
+// runs. Connections that VMs open while the new server sends this to Envoy all work.
 func TestANewServerStartsInSteps(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

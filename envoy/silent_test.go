@@ -33,7 +33,7 @@ func TestConnectionsThatSendNothing(t *testing.T) {
 	})
 }
 
-// testSilent: prepare is done to the VM before.
+// testSilent: prepare changes the VM before the test.
 func testSilent(t *testing.T, prepare func(*world)) {
 	g := NewWithT(t)
 	w := newWorld(t)

@@ -14,7 +14,7 @@ import (
 )
 
 // TestAWithdrawnBackendIsUnreachable: the server starts again with a plan without a backend, and Envoy refuses the listener
-// without its name. No new connection gets there. A name that moved still leads to its previous backend.
+// without its name. No new connection reaches it. A name that moved still has its previous backend.
 func TestAWithdrawnBackendIsUnreachable(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

@@ -14,7 +14,7 @@ import (
 )
 
 // standing are the lines about what is open, at most maxOpen, and about other clusters, and the other problems. These lines
-// stand in a condition however many problems there are. What is open to anyone comes first.
+// are in a condition however many problems there are. What is open to anyone comes first.
 func (r Report) standing() (lines []string, others []ReportProblem) {
 	const maxOpen, maxOpenLine = 2, 600
 	var open []ReportProblem
@@ -41,7 +41,7 @@ func (r Report) standing() (lines []string, others []ReportProblem) {
 	return append(lines, shared...), others
 }
 
-// opened are the rows about management access: each destination, how it is reached, and by whom.
+// opened are the rows about management access: each destination, how it is reached, and which callers may use it.
 func (v view) opened() []row {
 	a := v.n.Access
 	if !a.Opens() {
@@ -92,7 +92,7 @@ func (v view) balanced() []row {
 	return rows
 }
 
-// accessService is the name of the Service that leads to the access of v's network.
+// accessService is the name of the Service for management access on v's network.
 func (v view) accessService() string {
 	return v.Plan.AccessService(slices.IndexFunc(v.Plan.Networks, func(n network.Network) bool { return n.Name == v.n.Name }))
 }
@@ -100,7 +100,7 @@ func (v view) accessService() string {
 // AlsoAdmitted are callers that are admitted besides those of management-access-from.
 const AlsoAdmitted = "and those of the ingress and of monitoring, which HyperShift's own policies admit"
 
-// Destination is what d leads to.
+// Destination is what callers of d reach.
 func Destination(d network.AccessDestination) string {
 	names := ""
 	if len(d.Names) > 0 {

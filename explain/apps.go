@@ -53,7 +53,7 @@ func (v view) appsRecord() (network.Record, bool) {
 	return network.Record{}, false
 }
 
-// resolves reports whether r is derived: it leads to the service VIP, or to a load balancer on the
+// resolves reports whether r is derived: its address is the service VIP, or that of a load balancer on the
 // network.
 func (v view) resolves(r network.Record) bool {
 	leadsTo := func(a netip.Addr) bool { return slices.Equal(r.Addresses, []netip.Addr{a}) }

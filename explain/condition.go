@@ -59,8 +59,8 @@ func (r Report) lines() []string {
 	return slices.Concat([]string{r.Summary}, problemLines(others, r.Omitted, room), tail)
 }
 
-// unapplied is ps without what does not matter until the plan is applied: all that is
-// less severe than the reason why it is not. Edges that run serve the plan before it,
+// unapplied is ps without the problems that do not matter until the plan is applied: those that are
+// less severe than the problem that prevents it. Edges that run serve the previous plan,
 // so their problems stay.
 func (s Status) unapplied(ps problem.Problems) problem.Problems {
 	ofEdge := func(p problem.Problem) bool {
@@ -79,7 +79,7 @@ func (s Status) unapplied(ps problem.Problems) problem.Problems {
 
 // Ordered is ps as a reader wants them: by severity, Errors that refuse the plan before confined ones, then
 // what keeps nodes from becoming Ready, then the rest; hints last. Among equals, problems that may be the
-// cause of others come first. A problem that several networks share stands once.
+// cause of others come first. A problem that several networks share is listed once.
 func Ordered(ps problem.Problems) problem.Problems {
 	out := merged(ps)
 	slices.SortStableFunc(out, func(a, b problem.Problem) int {

@@ -1,8 +1,9 @@
 // This file renders problems: a Message says what happened, what it means, and
 // what to do. Package problem has a template for each cause.
 
-// Package explain has the words for people: what package derive decides is data, and
-// becomes text here, once, for conditions, events, plans and documentation.
+// Package explain has the Report, which is what the operator says about one hosted cluster, and decides
+// from problems whether its nodes boot. It also has the words for people: what package derive decides is
+// data, and becomes text here, once, for conditions, events, plans and documentation.
 package explain
 
 import (

@@ -1,5 +1,5 @@
 // This file renders what VMs reach through the edges of a network, and where each
-// connection leads, or why there is none. It decides nothing.
+// connection goes, or why there is none. It decides nothing.
 
 package explain
 
@@ -93,7 +93,7 @@ func no(p problem.Problem) string {
 	return "NO. " + capital(cmp.Or(m.Fix, m.What))
 }
 
-// ways are where connections to e lead from each address that VMs dial.
+// ways are the backends of connections to e, for each address that VMs dial.
 func (v view) ways(e network.Endpoint) []string {
 	var out []string
 	for _, h := range e.Hosts {

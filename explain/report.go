@@ -1,4 +1,4 @@
-// This file holds the Report: what the operator says of one hosted cluster, as one value. The operator stores it for
+// This file holds the Report: what the operator says about one hosted cluster, as one value. The operator stores it for
 // `oooi status` and for the operator that runs next. The condition and Events are its text.
 
 package explain
@@ -33,7 +33,7 @@ const (
 	Unknown Answer = "unknown"
 )
 
-// A Report is what the operator says of one hosted cluster. It has no plan: edges watch the ConfigMap of the plan, and must not
+// A Report is what the operator says about one hosted cluster. It has no plan: edges watch the ConfigMap of the plan, and must not
 // wake at each Report.
 type Report struct {
 	Version int `json:"version"`

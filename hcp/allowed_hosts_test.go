@@ -228,7 +228,7 @@ func TestManagementProxy(t *testing.T) {
 
 // TestManyMirrors: HyperShift's API allows 65,025 mirrors in one HostedCluster. The operator is
 // shared, so a cluster that has them all must not take its time. The registry of the release
-// image and the hosts of the annotation are served all the same.
+// image and the hosts of the annotation are still served.
 func TestManyMirrors(t *testing.T) {
 	g := NewWithT(t)
 	o := pulling(t, privateRelease)

@@ -33,7 +33,7 @@ func hostNetwork(o *hcp.Objects, port int32) {
 	o.HostedIngress = &operatorv1.EndpointPublishingStrategy{Type: operatorv1.HostNetworkStrategyType, HostNetwork: &operatorv1.HostNetworkStrategy{HTTPSPort: port}}
 }
 
-// An appsCase is a cluster and where its *.apps leads.
+// An appsCase is a cluster, and the backend of its *.apps.
 type appsCase struct {
 	given func(*hcp.Objects)
 	// backend of port 443. Nil: edges do not listen for it.

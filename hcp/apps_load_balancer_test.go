@@ -23,7 +23,7 @@ const (
 	guestNamespace = "cluster.x-k8s.io/tenant-service-namespace"
 )
 
-// withRouter adds what the cloud provider makes of Service openshift-ingress/router-default: a copy
+// withRouter adds what the cloud provider makes from Service openshift-ingress/router-default: a copy
 // with the node ports as target ports. address is that of its load balancer, empty: pending.
 func withRouter(o *hcp.Objects, address string) *corev1.Service {
 	svc := corev1.Service{
@@ -57,7 +57,7 @@ func ofLoadBalancer(o *hcp.Objects) {
 	o.HostedIngress = &operatorv1.EndpointPublishingStrategy{Type: operatorv1.LoadBalancerServiceStrategyType}
 }
 
-// TestAppsLoadBalancer checks the Services with a load balancer that lead to the ingress.
+// TestAppsLoadBalancer checks the Services with a load balancer that forward to the ingress.
 func TestAppsLoadBalancer(t *testing.T) {
 	viaCopy := network.Backend{Kind: network.BackendVMs, Name: "a0c1:443", Service: "a0c1", Port: 443, PortName: "https", TargetPort: 30443}
 	viaYounger := viaCopy

@@ -91,7 +91,7 @@ func manyRanges() []string {
 	return out
 }
 
-// TestLoadBalancerSlices: a slice of a load balancer is known by who wrote it, and whether it has edges, cached or not. Others keep no labels.
+// TestLoadBalancerSlices: it is known which program wrote a slice of a load balancer, and whether it has edges, cached or not. Others keep no labels.
 func TestLoadBalancerSlices(t *testing.T) {
 	g := NewWithT(t)
 	pod := &corev1.ObjectReference{Kind: "Pod"}

@@ -137,7 +137,7 @@ func TestTwoNADsOfOneNetwork(t *testing.T) {
 }
 
 // TestTwinOfARunningNetwork checks that an older NodePool that names another NAD of the running
-// network takes nothing from it.
+// network does not change it.
 func TestTwinOfARunningNetwork(t *testing.T) {
 	g := NewWithT(t)
 	o, last := withTwin(t)

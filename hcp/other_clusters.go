@@ -1,5 +1,5 @@
 // This file describes the other hosted clusters on the same layer-2 networks. Package
-// network resolves the conflicts.
+// derive resolves the conflicts.
 
 package hcp
 

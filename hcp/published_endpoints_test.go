@@ -118,7 +118,7 @@ func TestRouteTargetPort(t *testing.T) {
 	}
 }
 
-// TestStrayRoutes: nodes need no further Route, so one that leads nowhere is a hint, and the
+// TestStrayRoutes: nodes need no further Route, so one without a Service is a hint, and the
 // condition is True.
 func TestStrayRoutes(t *testing.T) {
 	weight := func(w int32) *int32 { return &w }

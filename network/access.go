@@ -20,7 +20,7 @@ type Access struct {
 	Accounts []string `json:"accounts,omitempty"`
 	// Audience of tokens, "oooi-access.<control plane namespace>". Empty without Accounts.
 	Audience string `json:"audience,omitempty"`
-	// LoadBalancers: edges may stand behind the hosted cluster's load balancers. Nil: they do not.
+	// LoadBalancers: edges may be the endpoints of the hosted cluster's load balancers. Nil: they are not.
 	LoadBalancers *BalancedAccess `json:"loadBalancers,omitempty"`
 }
 
@@ -43,7 +43,7 @@ func (a Access) PlainPorts() []uint16 {
 // BalancedAccess has the load balancers of the hosted cluster that forward to edges. Anyone who reaches one
 // gets in: neither Namespaces nor Accounts apply.
 type BalancedAccess struct {
-	// Here is true on the one network of a plan whose edges the Services lead to.
+	// Here is true on the one network of a plan whose edges get the connections of the Services.
 	Here bool `json:"here,omitempty"`
 	// Services by name. Empty where Here is false.
 	Services []BalancedService `json:"services,omitempty"`
@@ -66,7 +66,7 @@ type AccessDestination struct {
 	Name string `json:"name"`
 	// Port that a caller names. For "apps" it is 443 or 80.
 	Port uint16 `json:"port"`
-	// Listen is a plain TCP port of the Service that leads here. 0: CONNECT only.
+	// Listen is a plain TCP port of the Service that forwards to this destination. 0: CONNECT only.
 	Listen uint16 `json:"listen,omitempty"`
 	// Addresses that are dialed for an address, a record or "apps".
 	Addresses []netip.Addr `json:"addresses,omitempty"`
@@ -93,7 +93,7 @@ func PortsOfEdges() map[uint16]string {
 // Opens reports whether callers of HTTP CONNECT or of ports of oooi's own Services reach anything through a.
 func (a Access) Opens() bool { return len(a.Destinations) > 0 }
 
-// AccessService is the name of the Service that leads to the access of the network at i:
+// AccessService is the name of the Service for management access on the network at i:
 // "oooi-access" on the first network that VMs boot from, else the network's name follows.
 func (p Plan) AccessService(i int) string {
 	if i == 0 && p.Networks[0].Primary {
@@ -118,7 +118,7 @@ const (
 // exist: a Service that appears in the hosted cluster must not recreate an edge.
 func (a Access) HasProxy() bool { return a.Port != 0 || a.LoadBalancers != nil }
 
-// Balanced returns the ports at which edges stand behind load balancers, sorted.
+// Balanced returns the ports of edges that load balancers forward to, sorted.
 func (a Access) Balanced() []uint16 {
 	if a.LoadBalancers == nil {
 		return nil
@@ -179,8 +179,8 @@ type AccessRequest struct {
 	// asked for.
 	Accounts []string `json:"accounts,omitempty"`
 	// Apps is the wildcard name of the hosted cluster's ingress, with the addresses that the user
-	// gave it. No name: it has none, or AccessApps is not in Entries. No addresses: endpoints
-	// tell.
+	// set for it. No name: it has none, or AccessApps is not in Entries. No addresses: endpoints
+	// show them.
 	Apps Record `json:"apps,omitzero"`
 }
 

@@ -108,7 +108,7 @@ const MaxLoadBalancerSources = 32
 type Lead string
 
 const (
-	// LeadsToVMs: it has no selector, so it leads to the addresses that HyperShift writes.
+	// LeadsToVMs: it has no selector, so its endpoints are the addresses that HyperShift writes.
 	LeadsToVMs Lead = ""
 	// LeadsToEdges: it selects edges.
 	LeadsToEdges Lead = "edges"

@@ -24,7 +24,7 @@ type Lease struct {
 	// most renewals write nothing. Whole seconds.
 	Expires time.Time `json:"expires"`
 	// Version is that of the stored object. A client may release its lease and get an equal one within the
-	// same second. Only the version tells them apart. Empty: not known, or the store has none.
+	// same second. Only the version distinguishes them. Empty: not known, or the store has none.
 	Version string `json:"-"`
 	// LeaseTime is the lease time of the network when the lease was written. The plan may have another one since.
 	// Zero: the store does not keep it.

@@ -107,8 +107,8 @@ type Edge struct {
 // DNS is the names that the DNS server answers on a network.
 type DNS struct {
 	Views []View `json:"views,omitempty"`
-	// Pods is the view of pods of the management cluster: the ClusterIPs of published names. Edges
-	// answer it on the pod network only, and Views on this network only. Zero: pods get no answer.
+	// Pods is the view of pods of the management cluster: the ClusterIPs of published names. Edges answer
+	// from Pods on the pod network only, and from Views on this network only. Zero: pods get no answer.
 	Pods View `json:"pods,omitzero"`
 	// Upstreams answer names that are in no view.
 	Upstreams Upstreams `json:"upstreams"`
@@ -219,10 +219,10 @@ type Backend struct {
 	HTTPProxy string `json:"httpProxy,omitempty"`
 }
 
-// IsAPI reports whether b leads to the hosted API server.
+// IsAPI reports whether b is the hosted API server.
 func (b Backend) IsAPI() bool { return b.Kind == BackendPods && b.Service == APIService }
 
-// APIBackend returns the backend that leads to the hosted API server. Not ok: the network
+// APIBackend returns the backend that is the hosted API server. Not ok: the network
 // does not publish the API server.
 func (n Network) APIBackend() (b Backend, ok bool) { return n.podsOf(APIService) }
 
@@ -233,7 +233,7 @@ func (n Network) ReachBackend() (b Backend, ok bool) {
 	return n.podsOf(APIService, KonnectivityService, OAuthService, IgnitionService)
 }
 
-// podsOf returns the backend that leads to the pods of the first of services that has one.
+// podsOf returns the backend with the pods of the first of services that has one.
 func (n Network) podsOf(services ...string) (b Backend, ok bool) {
 	for _, service := range services {
 		i := slices.IndexFunc(n.Backends, func(b Backend) bool { return b.Kind == BackendPods && b.Service == service })

@@ -11,7 +11,7 @@ import (
 // A Way is how an address is reached. The zero value is Unreachable.
 type Way string
 
-// The ways to an address.
+// How an address is reached.
 const (
 	// Unreachable: no packet arrives there.
 	Unreachable Way = ""

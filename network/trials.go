@@ -38,7 +38,7 @@ type Trial struct {
 	Optional bool
 }
 
-// A TrialResult is what became of a Trial.
+// A TrialResult is the result of a Trial.
 type TrialResult struct {
 	// Name is what was tried.
 	Name string `json:"name"`
@@ -48,7 +48,7 @@ type TrialResult struct {
 	Aside bool `json:"aside,omitempty"`
 }
 
-// A TrialStart is what a trial of failover tells as soon as it knows it, before its results.
+// A TrialStart is what a trial of failover prints first, before its results.
 type TrialStart struct {
 	// Uses is the MAC of the host to which connections go, in lower case with colons.
 	Uses string `json:"uses"`

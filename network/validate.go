@@ -125,7 +125,7 @@ func (n Network) validateListeners() []error {
 	return errs
 }
 
-// validateAccess returns an error for each way in that leads to no host of n, or that has no port.
+// validateAccess returns an error for each opened destination without a port, or at an address that no host of n has.
 func (n Network) validateAccess() []error {
 	var errs []error
 	if n.Access.Opens() && n.Access.Port == 0 || len(n.Access.Accounts) > 0 != (n.Access.Audience != "") {

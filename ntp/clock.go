@@ -20,7 +20,7 @@ const (
 	LeapInserted
 	// LeapDeleted: the last minute of the day has 59 seconds.
 	LeapDeleted
-	// Unknown: the server has no time to tell.
+	// Unknown: the server has no time to serve.
 	Unknown
 )
 

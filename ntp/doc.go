@@ -1,4 +1,4 @@
-// Package ntp tells the hosts of one network the time of the node, as an NTP server
+// Package ntp serves the time of the node to the hosts of one network, as an NTP server
 // (RFC 5905, server mode).
 //
 // # Parts

@@ -8,7 +8,7 @@ import (
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
-// An outcome is what became of a datagram.
+// An outcome is how a datagram was processed.
 type outcome string
 
 const (

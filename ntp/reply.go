@@ -13,7 +13,7 @@ const (
 	// newest is the version of RFC 5905. Questions of versions 1 to 4 have the same format.
 	newest = 4
 
-	// stratum is what the server tells about its distance from a reference clock. The kernel
+	// stratum is the distance from a reference clock that the server announces. The kernel
 	// does not know that of the node's clock. Most servers have 1 to 4, so a client that counts
 	// strata prefers them. Clients refuse 16.
 	stratum = 8
@@ -23,14 +23,14 @@ const (
 	reference = 0x7f7f0101
 	// precision is that of the clock as log2 seconds: a microsecond.
 	precision = -20
-	// notSynchronized is the kiss code that says why the server does not tell the time: the clock
+	// notSynchronized is the kiss code for why the server has no time: the clock
 	// of the node is not synchronized yet, "INIT" (RFC 5905, section 7.4).
 	notSynchronized = 0x494e4954
 	// longestError is the largest root dispersion: 16 s (RFC 5905, MAXDISP).
 	longestError = 16 * time.Second
 )
 
-// Client returns the question in a datagram. False: it is none of a client, so it must not be
+// Client returns the question in a datagram. False: it is not the question of a client, so it must not be
 // answered. Peers, servers, broadcasts, control and private messages are none. Extension fields
 // and MACs are ignored: the server has no keys, and RFC 5905 permits to.
 func Client(datagram []byte) (protocol.Packet, bool) {
@@ -51,7 +51,7 @@ func Reply(q protocol.Packet, s State, received, sent time.Time) protocol.Packet
 	p := header(q, s.Leap)
 	p.Stratum, p.ReferenceID = stratum, reference
 	p.RootDispersion = short(s.MaxError)
-	// The kernel does not tell when its clock was corrected. Its maximum error counts from
+	// The kernel does not report when its clock was corrected. Its maximum error counts from
 	// that time, so this one is as good.
 	p.RefTimeSec, p.RefTimeFrac = protocol.Time(received.Truncate(time.Second))
 	p.RxTimeSec, p.RxTimeFrac = protocol.Time(received)

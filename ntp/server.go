@@ -33,7 +33,7 @@ type Server struct {
 func NewServer(clock Clock, m *Metrics) *Server { return &Server{clock: clock, metrics: m} }
 
 // Serve answers the hosts of n from now on. It may be called at any time. An answer to the
-// broadcast address would reach all hosts, so that is none.
+// broadcast address would reach all hosts, so that is not a source.
 func (s *Server) Serve(n network.Network) {
 	s.clients.Store(&network.Range{First: network.HostAddress(n.CIDR, 1), Last: network.HostAddress(n.CIDR, -1)})
 }

@@ -27,7 +27,7 @@ func ProbedAddresses(n network.Network) []netip.Addr {
 	return slices.DeleteFunc(n.HeldAddresses(), func(a netip.Addr) bool { return a == ProbeAddress(n) })
 }
 
-// SharedByOthers returns those of ts that name a shared address and a MAC that is none of the edges', sorted, each once.
+// SharedByOthers returns those of ts that name a shared address and a MAC that no edge has, sorted, each once.
 // Answers of a host with proxy ARP are left out: ts has those for Controls.
 func SharedByOthers(n network.Network, ts []UsedAddress, edgeMACs []string) []UsedAddress {
 	shared, all := n.SharedAddresses(), answersForAll(n, ts)

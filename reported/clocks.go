@@ -1,4 +1,4 @@
-// This file decides the problems of edges that have no time to tell, because no program
+// This file decides the problems of edges that serve no time, because no program
 // synchronizes the clock of their management cluster node.
 
 package reported

@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// TestDHCPReported: what the DHCP servers of the edges report, in the words of the condition.
+// TestDHCPReported: what the DHCP servers of the edges report, as the condition shows it.
 // Each fact stands once, whichever edges report it.
 func TestDHCPReported(t *testing.T) {
 	const ofVM, ofHost, third = "02:00:00:00:00:09", "02:00:00:00:00:aa", "02:00:00:00:00:01"

@@ -1,5 +1,5 @@
 // This file decides the problems that follow from the reports of edges: an unreachable peer, what Envoy refuses, endpoints
-// and ports that are missing, and external hosts that are not dialed. It also tells hosts that answer for every address.
+// and ports that are missing, and external hosts that are not dialed. It also names hosts that answer for every address.
 
 package reported
 
@@ -204,7 +204,7 @@ func RefusedHosts(n network.Network, names []string) problem.Problems {
 	}
 	cause := problem.HostInsideManagement
 	if len(n.ClientNetworks) > 0 {
-		cause = problem.HostInClientNetwork // or inside the management cluster: the edges do not tell
+		cause = problem.HostInClientNetwork // or inside the management cluster: the edges do not report which
 	}
 	return problem.Problems{n.Problem(cause, problem.Args{"hosts": known}, network.KeyAllowedHosts)}
 }

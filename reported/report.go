@@ -73,7 +73,7 @@ type Report struct {
 	// Edges do not dial it.
 	RefusedHosts []string `json:"refusedHosts,omitempty"`
 	// DarkBackends are Names of backends without an endpoint that is ready and accepts connections of this edge's Envoy.
-	// It dials them all the same. Those without endpoints are among them if no node boots without them. VMs that run the
+	// It still dials them. Those without endpoints are among them if no node boots without them. VMs that run the
 	// ingress are not.
 	DarkBackends []string `json:"darkBackends,omitempty"`
 	// Balanced are the ports of load balancers that this edge has opened on the pod network, sorted.

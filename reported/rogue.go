@@ -1,6 +1,6 @@
 // This file decides the problems of hosts that act as an edge: with another DHCP server, or with
-// the address of an edge. It never decides what an edge does, since VMs are not trusted in what
-// they say.
+// the address of an edge. It never decides what an edge does, because VMs can forge what is
+// reported.
 
 package reported
 

@@ -176,7 +176,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// CloseWrite tells the destination that no more follows. What it sends can still be read.
+// CloseWrite ends what is sent to the destination. What the destination sends can still be read.
 func (c *conn) CloseWrite() error {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok {

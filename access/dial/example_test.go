@@ -51,7 +51,7 @@ func ExampleDialer_DialContext() {
 	// Output: ok from worker-1:9100
 }
 
-// connecting is a proxy that leads to one address.
+// connecting is a proxy that forwards to one address.
 func connecting(to string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		up, err := net.Dial("tcp", to)

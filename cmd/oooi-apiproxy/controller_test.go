@@ -63,7 +63,7 @@ func (w world) manager(t *testing.T) {
 
 type reconciler func(context.Context, ctrl.Request) (ctrl.Result, error)
 
-// Reconcile is that of reconcile.Reconciler.
+// Reconcile implements reconcile.Reconciler.
 func (r reconciler) Reconcile(ctx context.Context, q ctrl.Request) (ctrl.Result, error) {
 	return r(ctx, q)
 }

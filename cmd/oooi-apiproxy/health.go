@@ -64,7 +64,7 @@ type seenStatus struct {
 	code int
 }
 
-// WriteHeader is that of http.ResponseWriter.
+// WriteHeader implements http.ResponseWriter.
 func (s *seenStatus) WriteHeader(code int) {
 	s.code = code
 	s.ResponseWriter.WriteHeader(code)

@@ -1,4 +1,4 @@
-// Command oooi-apiproxy stands between a Kubernetes client and an API server that call some groups, kinds and resources by
+// Command oooi-apiproxy is a proxy between a Kubernetes client and an API server that call some groups, kinds and resources by
 // different names. This file lists its commands. What is renamed is decided in hcp/apirewrite.
 package main
 

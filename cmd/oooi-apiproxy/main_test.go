@@ -76,7 +76,7 @@ func configOf(t *testing.T, kubeconfig string) *rest.Config {
 	return config
 }
 
-// TestSidecar: only who has the kubeconfig is served, and the caller's token never reaches the API server.
+// TestSidecar: only clients with the kubeconfig are served, and the caller's token never reaches the API server.
 func TestSidecar(t *testing.T) {
 	g := NewWithT(t)
 	seen := make(chan http.Header, 10)
@@ -150,7 +150,7 @@ func TestLargestItem(t *testing.T) {
 // zeros has no end.
 type zeros struct{}
 
-// Read is that of io.Reader.
+// Read implements io.Reader.
 func (zeros) Read(p []byte) (int, error) {
 	for i := range p {
 		p[i] = '0'

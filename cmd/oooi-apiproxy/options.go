@@ -48,7 +48,7 @@ func (o *options) add(c *cobra.Command) {
 	f.StringVar(&o.webhookKey, "webhook-tls-key", "", "`file` with the key of --webhook-tls-cert")
 	f.StringVar(&o.webhookClientCA, "webhook-client-ca", "", "`file` with the CA of the API server's client certificate (default: no client certificate is requested)")
 	f.StringVar(&o.webhookTarget, "webhook-target", "", "`URL` of the webhook server, such as https://127.0.0.1:9443")
-	f.StringVar(&o.webhookCA, "webhook-target-ca", "", "`file` with the CA of the webhook server (default: --webhook-tls-cert itself)")
+	f.StringVar(&o.webhookCA, "webhook-target-ca", "", "`file` with the CA of the webhook server (default: the file of --webhook-tls-cert)")
 	f.StringVar(&o.webhookName, "webhook-target-name", "", "`name` in the webhook server's certificate (default: the first in --webhook-tls-cert)")
 	f.IntVar(&o.maxItem, "max-item", apirewrite.Largest, "largest object, list item and watch event in `bytes`")
 	f.DurationVar(&o.drain, "drain", 10*time.Second, "`time` that requests get to finish after SIGTERM")

@@ -94,7 +94,7 @@ func line(c net.Conn) string {
 	return strings.TrimSpace(string(b))
 }
 
-// tells says who asked, on which port.
+// tells returns a server that answers with what, and with the caller and the port of a connection.
 func tells(what string) func(net.Conn) {
 	return func(c net.Conn) {
 		host, _, _ := net.SplitHostPort(c.RemoteAddr().String())

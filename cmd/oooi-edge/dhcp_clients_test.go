@@ -35,7 +35,7 @@ func dhcpClients() []dhcpClient {
 }
 
 // inMounts runs a script of lines in a mount namespace. /run and /var/lib are empty there, and /sys
-// is read-only, which tells programs that no udev runs.
+// is read-only, from which programs see that no udev runs.
 func inMounts(lines ...string) []string {
 	before := []string{"set -e", "mount -t tmpfs none /run", "mount -t tmpfs none /var/lib", "mount -o remount,ro /sys"}
 	return []string{"unshare", "--mount", "sh", "-c", strings.Join(append(before, lines...), "\n")}

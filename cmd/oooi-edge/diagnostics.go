@@ -41,7 +41,7 @@ func newDiagnosticsCommand() *cobra.Command {
 	return c
 }
 
-// A partSource tells one part of the document.
+// A partSource makes one part of the document.
 type partSource struct {
 	name string
 	// most is how many bytes the part may have.
@@ -139,7 +139,7 @@ func rawList[T any](all []T) (out []json.RawMessage) {
 	return out
 }
 
-// kernelSources tell of the network namespace that this program runs in.
+// kernelSources describe the network namespace that this program runs in.
 func kernelSources() []partSource {
 	return []partSource{
 		{"links", 64 << 10, ofKernel((*device.Dump).Links)},

@@ -149,7 +149,7 @@ func TestBurstOfQuestions(t *testing.T) {
 }
 
 // TestFloodOfOneVM: a VM with 20 addresses has all connections open that it gets, asks for names that upstream
-// servers cannot resolve, and sends questions as fast as it can. Another VM is answered all the same.
+// servers cannot resolve, and sends questions as fast as it can. Another VM still gets its answers.
 func TestFloodOfOneVM(t *testing.T) {
 	g := NewWithT(t)
 	w := newHostileWorld(t)

@@ -112,7 +112,7 @@ func timeQuestion() []byte {
 	return question
 }
 
-// ask returns nil if the server tells a time.
+// ask returns nil if the server answers with a time.
 func (a asker) ask() error {
 	answer := make([]byte, 100)
 	if err := a.conn.SetDeadline(time.Now().Add(time.Second)); err != nil {

@@ -293,7 +293,7 @@ func etc(t *testing.T, n *netns.Namespace, name, text string) {
 	programs.WriteFile(t, dir, name, text)
 }
 
-// TestProxyToApps: from a plan alone, `*.apps` leads to the VMs at the node port of the ingress.
+// TestProxyToApps: with a plan and nothing else, `*.apps` reaches the VMs at the node port of the ingress.
 func TestProxyToApps(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

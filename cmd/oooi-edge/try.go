@@ -71,7 +71,7 @@ func newTryCommand() *cobra.Command {
 	return c
 }
 
-// isolates returns an error if VMs would reach the pod network through this pod. It then ends at once.
+// isolates returns an error if VMs would reach the pod network through this pod. It then ends immediately.
 func isolates(ctx context.Context, name string) error {
 	w, err := device.Watch(ctx, name)
 	if err != nil {

@@ -112,7 +112,7 @@ func TestTry(t *testing.T) {
 	results := tried(t, v.machine, plan, "--edge-macs", "02:00:00:00:00:99")
 	g.Expect(results).To(ContainElements(
 		"an edge has 192.168.100.3: Error VIPForeign",
-		// The kernel limits how many ICMP messages tell that a port is closed.
+		// The kernel limits how many ICMP messages about closed ports it sends.
 		MatchRegexp(`^time of 192\.168\.100\.3: Warning Connection(Refused|Silent)$`),
 		MatchRegexp(`^name api\.example\.com: Error NameUnanswered, Error Connection(Refused|Silent)$`),
 		"DHCP: Error DHCPSilent",
@@ -123,7 +123,7 @@ func TestTry(t *testing.T) {
 	g.Expect(tried(t, v.machine, plan)).To(ContainElement("kube-apiserver:6443 at 192.168.100.3:6443: Error ConnectionRefused"))
 }
 
-// TestTryForwardsNothing: a pod that would be a way from the VLAN to the pod network ends at once.
+// TestTryForwardsNothing: a pod that would be a way from the VLAN to the pod network ends immediately.
 func TestTryForwardsNothing(t *testing.T) {
 	g := NewWithT(t)
 	v := newVLAN(t)

@@ -105,7 +105,7 @@ Environment variables:
 	return c
 }
 
-// environment is what the pod's environment says of the controllers' options.
+// environment has the controllers' options from the pod's environment.
 func environment() controllers.Options {
 	return controllers.Options{
 		Build:          version.Number(),

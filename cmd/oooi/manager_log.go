@@ -17,7 +17,7 @@ func managerLog(w io.Writer) logr.Logger {
 	return logr.FromSlogHandler(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: encodable}))
 }
 
-// encodable is a, or its words where its value cannot be JSON: libraries log values
+// encodable is a, or a with text in place of a value that cannot be JSON: libraries log values
 // that hold functions.
 func encodable(_ []string, a slog.Attr) slog.Attr {
 	v := a.Value.Any()

@@ -12,7 +12,7 @@ import (
 type values struct {
 	// good and bad are what both the operator and the API server accept and refuse.
 	good, bad []string
-	// operatorOnly are refused by the operator only: the API server cannot tell.
+	// operatorOnly are refused by the operator only: the API server cannot check them.
 	operatorOnly []string
 }
 

@@ -1,4 +1,4 @@
-// This file reads what kustomize makes of config/olm.
+// This file reads the output of kustomize for config/olm.
 
 package main
 

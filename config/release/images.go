@@ -21,11 +21,11 @@ const (
 	namespace = "ghcr.io/cldmnky"
 )
 
-// An identity is what all images of a release tell about themselves.
+// An identity is what all images of a release have in common.
 type identity struct {
 	// version is that of the manifests, such as "v0.1.0".
 	version string
-	// build is what programs and images tell: the version, if the commit has that tag. If not, the commit follows it, such as
+	// build is the version in programs and images: that of the tag, if the commit has it. If not, the commit follows, such as
 	// "v0.1.0+0123456789ab", and "-dirty" if files differ from the commit.
 	build string
 	// revision is the commit. Empty: unknown, or files differ from it.

@@ -1,4 +1,4 @@
-// This file writes what people read of a release: its notes, and the table of what goes where.
+// This file writes what people read about a release: its notes, and the table of what is published where.
 
 package main
 

@@ -69,7 +69,7 @@ func (r release) storeImage(p publication, dir string) error {
 }
 
 // publish pushes the images in dir to where the release in dir names them, with the credentials of container tools. It
-// prints what users name. The catalog is last: who finds it finds everything that it names.
+// prints what users name. The catalog is last: once it is there, everything that it names is there, too.
 func publish(ctx context.Context, dir string, out io.Writer) error {
 	for _, image := range append(slices.Sorted(maps.Keys(programImages())), "oooi-bundle", "oooi-catalog") {
 		if err := push(ctx, filepath.Join(dir, layouts, image), out); err != nil {

@@ -145,7 +145,7 @@ func TestEverythingNamesDigests(t *testing.T) {
 	g.Expect(err).To(MatchError(ContainSubstring("olm.yaml does not name the catalog ghcr.io/cldmnky/oooi-catalog:" + in.version)))
 }
 
-// TestOwnRegistry: who publishes to a registry of their own installs from there alone. The programs tell the commit.
+// TestOwnRegistry: a release in a registry of your own installs from there alone. The programs print the commit.
 func TestOwnRegistry(t *testing.T) {
 	g := NewWithT(t)
 	in := fixture(t)

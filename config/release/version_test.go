@@ -57,7 +57,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestNotes: the page of a release tells its own changes, and no older ones. A version without a section is an error.
+// TestNotes: the page of a release lists its own changes, and no older ones. A version without a section is an error.
 func TestNotes(t *testing.T) {
 	g := NewWithT(t)
 	r := release{identity: identity{version: "v0.2.0", build: "v0.2.0"}, registry: namespace}

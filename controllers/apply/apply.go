@@ -33,7 +33,7 @@ import (
 
 // An Outcome is how things are after a decision was carried out.
 type Outcome struct {
-	// Edges are all Deployments of ours that stay, as the API server has them now.
+	// Edges are all Deployments of oooi that stay, as the API server has them now.
 	Edges []gather.Edge
 	// Unfinished says that the decision is not fully carried out yet, and nothing is reported.
 	Unfinished bool

@@ -17,7 +17,7 @@ type Memory struct {
 	mu sync.Mutex
 	// leases say when obsolete leases were last looked for.
 	leases map[types.NamespacedName]leaseCheck
-	// led are the load balancers that this process led to edges.
+	// led are the load balancers that this process has made forward to edges.
 	led map[types.NamespacedName]map[string]bool
 }
 

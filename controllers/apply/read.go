@@ -20,7 +20,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 )
 
-// liveOwned are the objects of oooi for w's hosted cluster as the API server has them, but for the
+// liveOwned are the objects of oooi for w's hosted cluster as the API server has them, except for the
 // operator's rights. The removal of all must miss none, labels or not.
 func (r Writer) liveOwned(ctx context.Context, w gather.World) ([]metav1.PartialObjectMetadata, error) {
 	var out []metav1.PartialObjectMetadata

@@ -124,7 +124,7 @@ func terminates(o metav1.PartialObjectMetadata) bool { return !o.DeletionTimesta
 func isEdge(o metav1.PartialObjectMetadata) bool { return o.GroupVersionKind() == own.DeploymentKind }
 
 // dependsOn reports whether o serves, or writes leases, with the help of other: an edge does with
-// everything of its network or of its cluster, but for its budget, what lets pods in, and other edges.
+// everything of its network or of its cluster, except for its budget, what admits pods, and other edges.
 func dependsOn(o, other metav1.PartialObjectMetadata) bool {
 	switch other.GroupVersionKind() {
 	case own.DeploymentKind, own.BudgetKind, own.ServiceKind:

@@ -22,12 +22,12 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// edgesEnd is how long edges of ours that were removed may still seem to answer:
+// edgesEnd is how long edges of oooi that were removed may still seem to answer:
 // until they have ended, and the kernel of the probing pod, which believes an answer
 // for up to a minute, has probed again.
 const edgesEnd = (desired.GraceSeconds + 60) * time.Second
 
-// ownedUntilNow reports whether edges of ours held n's addresses until now: one has
+// ownedUntilNow reports whether edges of oooi held n's addresses until now: one has
 // reported, and reports are removed when an address conflict detection begins. A
 // check would find these edges, which may answer for some seconds more.
 func (w view) ownedUntilNow(n network.Network) bool {

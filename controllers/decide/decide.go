@@ -32,7 +32,7 @@ const (
 	// Keep: the plan in force and all objects stay as they are, although the cluster is paused or no
 	// longer opts in. The condition is about what is served.
 	Keep
-	// Serve: the desired objects are applied, all others of ours removed.
+	// Serve: the desired objects are applied, all others of oooi removed.
 	Serve
 	// Remove: all our objects and the condition are removed.
 	Remove

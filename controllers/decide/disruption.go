@@ -23,7 +23,7 @@ type Disruption struct {
 }
 
 // disruptions of d: by the plan that is in force now and the plan of d, and by the
-// edges that rollouts recreate or remove. Where no edge of ours exists yet nothing
+// edges that rollouts recreate or remove. Where no edge of oooi exists yet nothing
 // ends.
 func disruptions(w view, d Decision) []Disruption {
 	var out []Disruption

@@ -1,4 +1,4 @@
-// This file decides which problems follow from Deployments of ours that are not
+// This file decides which problems follow from Deployments of oooi that are not
 // ready. A network is served while one of its edges is. It is pure.
 
 package decide
@@ -14,7 +14,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// EdgeProblems are those of all Deployments of ours that exist after d was carried out. Reports are
+// EdgeProblems are those of all Deployments of oooi that exist after d was carried out. Reports are
 // those of the edges.
 func EdgeProblems(d Decision, edges []gather.Edge, reports []gather.EdgeReport) problem.Problems {
 	var out problem.Problems

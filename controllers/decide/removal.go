@@ -32,7 +32,7 @@ const (
 	RemovalAnnotation = wire.Prefix + "removal-after"
 )
 
-// notOptedIn is what is done with a cluster that does not opt in. All is removed at once if the
+// notOptedIn is what is done with a cluster that does not opt in. All is removed immediately if the
 // annotation says so, or if no VM uses a network of the plan in force. If that is unknown, all stays
 // while there are VMs on networks.
 func (w view) notOptedIn(release desired.Release, now time.Time) Decision {

@@ -224,8 +224,8 @@ func containerNames(t corev1.PodTemplateSpec) []string {
 	return out
 }
 
-// onFormer reports whether live is on a network whose NAD was edited since. An operator that
-// takes other keys of a NAD, or knew no hashes, edited none.
+// onFormer reports whether live is on a network whose NAD was edited since. A hash of an operator
+// that uses other keys of a NAD, or no hash, does not count as an edit.
 func onFormer(live gather.Edge, wanted corev1.PodTemplateSpec) bool {
 	return !derive.SameConfig(live.Live.Spec.Template.Annotations[wire.AnnotationNetworkConfig], wanted.Annotations[wire.AnnotationNetworkConfig])
 }

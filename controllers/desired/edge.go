@@ -67,7 +67,7 @@ type Release struct {
 }
 
 // Hash is that of a pod template that depends on no hosted cluster: it changes with the
-// images, and with what this version of the operator makes of any edge.
+// images, and with what this version of the operator puts into each edge.
 func (r Release) Hash() string {
 	n := AnyNetwork()
 	return Hash(edgeTemplate(n, n.Edges[0], r, "", nil))
@@ -151,7 +151,7 @@ func pod(n network.Network, away []string, containers ...*corev1ac.ContainerAppl
 }
 
 // containers are the network's servers, Envoy next to the proxy, and the failover agent. When
-// the pod terminates, the agent stops at once. The others serve on while it hands the VMs
+// the pod terminates, the agent stops immediately. The others serve on while it hands the VMs
 // over.
 func containers(n network.Network, e network.Edge, r Release) []*corev1ac.ContainerApplyConfiguration {
 	var out []*corev1ac.ContainerApplyConfiguration

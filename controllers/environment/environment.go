@@ -57,7 +57,7 @@ type Environment struct {
 	unread []string
 }
 
-// Equals reports whether e and o lead to the same plans.
+// Equals reports whether plans are the same with e and with o.
 func (e Environment) Equals(o Environment) bool {
 	return slices.Equal(e.Networks, o.Networks) && slices.Equal(e.Observed, o.Observed) && e.PriorityClass == o.PriorityClass &&
 		slices.Equal(e.unread, o.unread) &&

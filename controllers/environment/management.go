@@ -78,7 +78,7 @@ func (r Reader) networksOf(ctx context.Context, kind schema.GroupVersionKind) (o
 	return out, err
 }
 
-// ServiceRange is what the API server says of the network of Services when it refuses one. None
+// ServiceRange is the network of Services, which the API server names when it refuses one. None
 // is created: the request is a dry run.
 func (r Reader) ServiceRange(ctx context.Context) (network.ReservedDestination, error) {
 	refused := &corev1.Service{

@@ -39,7 +39,7 @@ func value(t *testing.T, gauge prometheus.Gauge) float64 {
 	return m.GetGauge().GetValue()
 }
 
-// TestEnvironmentSources: one source that cannot be read takes nothing from what is known, and stops no
+// TestEnvironmentSources: one source that cannot be read changes nothing of what is known, and stops no
 // other. A kind that never existed is not a fault.
 func TestEnvironmentSources(t *testing.T) {
 	g := NewWithT(t)

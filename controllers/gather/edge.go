@@ -1,4 +1,4 @@
-// This file holds Edge: what is known of one Deployment of ours, made once from the
+// This file holds Edge: what is known of one Deployment of oooi, made once from the
 // Deployment. Nothing else reads its labels, its conditions or its status.
 
 package gather
@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A Role is what a Deployment of ours is for.
+// A Role is what a Deployment of oooi is for.
 type Role string
 
 const (
@@ -30,7 +30,7 @@ const (
 	roleOther Role = "other"
 )
 
-// An Edge is one Deployment of ours as it exists: an edge, or the address conflict
+// An Edge is one Deployment of oooi as it exists: an edge, or the address conflict
 // detection (ACD) of a network.
 type Edge struct {
 	Name, Namespace string
@@ -69,7 +69,7 @@ func EdgeOf(d appsv1.Deployment) Edge {
 	}
 }
 
-// RoleOf is the role of d, a Deployment of ours.
+// RoleOf is the role of d, a Deployment of oooi.
 func RoleOf(d appsv1.Deployment) Role {
 	switch d.Labels[wire.LabelName] {
 	case wire.NameEdge:

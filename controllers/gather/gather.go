@@ -1,5 +1,5 @@
-// Package gather has the only reads of one hosted cluster: all that is observed of it, as one World. It decides nothing and
-// remembers nothing.
+// Package gather has the only reads of one hosted cluster: all that is observed of it, as one World. It remembers nothing, and
+// decides nothing about that cluster. For the other clusters on its networks, hcp.NewNeighbor(..).For derives what each wants.
 package gather
 
 import (
@@ -133,7 +133,7 @@ func (w World) EdgesOn(label string) []Edge {
 	return slices.DeleteFunc(slices.Clone(w.Edges), func(e Edge) bool { return e.Role != RoleEdge || e.Network != label })
 }
 
-// Edge is the Deployment of ours with this name, of whatever role.
+// Edge is the Deployment of oooi with this name, of whatever role.
 func (w World) Edge(name string) (Edge, bool) {
 	i := slices.IndexFunc(w.Edges, func(e Edge) bool { return e.Name == name })
 	if i < 0 {

@@ -1,6 +1,6 @@
-// This file reads the hosted clusters that share a network with one, and decides which
-// changes of one lead to a reconcile of the others. Package derive decides how they
-// share it.
+// This file reads the hosted clusters that share a network with one, and has package hcp derive what each
+// wants there. Package derive then decides how they share it. A change of one reconciles the others: this
+// file also finds those.
 
 package gather
 

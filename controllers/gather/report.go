@@ -24,8 +24,9 @@ import (
 type LastReport struct {
 	// Report is the last Report, or what the operator before this one stored. Its time is zero if it is not stored.
 	Report explain.Report
-	// Condition is the condition of the HostedCluster that was written last, or found, nil where it
-	// had none. version is the resource version of the HostedCluster with it. Empty: nothing was written yet.
+	// Condition is what the operator last wrote as the condition of the HostedCluster, or what it found there if it
+	// left that unchanged. Nil: there was none. Version is the resource version of the HostedCluster with this
+	// condition. Empty: nothing was written yet.
 	Condition *metav1.Condition
 	Version   string
 }

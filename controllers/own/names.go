@@ -1,5 +1,5 @@
 // Package own decides which objects in control plane namespaces are those of oooi, and what they are called. Names that an
-// edge knows too stand in edge/wire.
+// edge knows, too, are in edge/wire.
 package own
 
 import (
@@ -23,7 +23,7 @@ const (
 	NameOperator = "oooi-operator"
 )
 
-// Labels are on every object of ours, and on the leases that edges write.
+// Labels are on every object of oooi, and on the leases that edges write.
 func Labels() labels.Set { return wire.OwnedLabels() }
 
 // ClusterName is "namespace/name", as logs and metrics show it.

@@ -32,8 +32,8 @@ type ownWrite struct {
 type Writes struct {
 	mu  sync.Mutex
 	all map[Key]ownWrite
-	// accepted are fingerprints of what the API server makes of desired objects that it stores
-	// otherwise than they were sent.
+	// accepted has a fingerprint for each desired object that the API server stores otherwise than it was
+	// sent: that of the object as it is stored.
 	accepted map[Key]string
 }
 
@@ -59,8 +59,8 @@ func (w *Writes) Deleted(key Key, o metav1.Object, at time.Time) (unseen bool) {
 	return unseen
 }
 
-// later reports whether the last write of an object is later than cached, nil where the cache has
-// none, and returns it.
+// later returns the last write of an object, and whether there is one that is later than cached, the object in
+// the cache. cached is nil if the cache does not have the object.
 func (w *Writes) later(key Key, cached metav1.Object) (ownWrite, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -156,7 +156,7 @@ func Inputs(o hcp.Objects) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// maxOf is the most nodes that a is for. Nil: it is not set.
+// maxOf is the largest number of nodes for a. Nil: it is not set.
 func maxOf(a *hyperv1.NodePoolAutoScaling) any {
 	if a == nil {
 		return nil

@@ -105,7 +105,7 @@ type Seen struct {
 // Progress is how far a Deployment says that its newest version is.
 type Progress string
 
-// A Deployment stays Complete for a version whatever becomes of the pod later. It is
+// A Deployment stays Complete for a version even if the pod fails later. It is
 // Exceeded if the version was not available within Deadline.
 const (
 	Unknown  Progress = ""
@@ -119,7 +119,7 @@ type Check struct {
 	Wanted string
 	// Seen is its Deployment. Available: no address is in use.
 	Seen Seen
-	// Owned says that edges of ours held these very addresses until a moment ago.
+	// Owned says that edges of oooi held these very addresses until a moment ago.
 	// They may still answer, so a check would find them in use.
 	Owned bool
 }
@@ -274,7 +274,7 @@ func budgeted(all []edge) bool {
 }
 
 // disruptions are the pods that serve and that steps end. On a network that is
-// retired nothing takes over, which is not news of one edge.
+// retired nothing takes over, which is not an event of one edge.
 func disruptions(found []edge, steps []Step) []Disruption {
 	wanted := slices.ContainsFunc(found, func(e edge) bool { return e.version != Unwanted })
 	var out []Disruption

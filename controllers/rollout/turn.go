@@ -19,7 +19,7 @@ const (
 	Unwanted Version = "Unwanted"
 )
 
-// An edge is an Edge with what the table goes by.
+// An edge is an Edge with what the table depends on.
 type edge struct {
 	Edge
 	version Version

@@ -82,8 +82,8 @@ const (
 	unreadyAfter = 30 * time.Second
 )
 
-// A NotWatched is the error of a kind that exists and is not watched. It does not unwrap to err: no
-// object was not found.
+// A NotWatched is the error of a kind that exists and is not watched. It does not unwrap to err, which
+// may be a "not found" that is not about an object.
 type NotWatched struct {
 	GVK schema.GroupVersionKind
 	Err error

@@ -21,8 +21,8 @@
 // count as one, so that one tenant cannot stop the others.
 //
 // For the same reason a cluster holds its place for a limited time: until Begin where it does
-// not begin, and until Finish where it does not end. A paused cluster waits, and counts for
-// nothing.
+// not begin, and until Finish where it does not end. A paused cluster waits, and is
+// ignored.
 package waves
 
 import (

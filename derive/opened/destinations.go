@@ -146,7 +146,7 @@ func (x accessStep) add(n network.Network, e network.AccessEntry, d network.Acce
 	x.opens[n.Name] = append(x.opens[n.Name], d)
 }
 
-// onVMs opens d for e, which leads to VMs, on the networks that VMs boot from. Edges know VMs by the
+// onVMs opens d for e, whose destinations are VMs, on the networks that VMs boot from. Edges know VMs by the
 // leases that they gave.
 func (x accessStep) onVMs(e network.AccessEntry, d network.AccessDestination) problem.Problems {
 	var problems problem.Problems
@@ -218,7 +218,7 @@ func (x accessStep) at(e network.AccessEntry, d network.AccessDestination, addre
 }
 
 // notDialed says why a, an address of e, is not dialed on any network. Nothing is said about an
-// address that is dialed, and about one of a network that is not served: its own problem tells.
+// address that is dialed, and about one of a network that is not served: that has a problem of its own.
 func (x accessStep) notDialed(e network.AccessEntry, a netip.Addr) problem.Problems {
 	args := problem.Args{"address": {a.String()}}
 	for _, n := range x.plan.Networks {
@@ -252,7 +252,7 @@ func (x accessStep) incomplete(matches func(network.NetworkRequest) bool) bool {
 	})
 }
 
-// accessOpen says what is open on n, and to whom. It is a hole, so it is always told.
+// accessOpen says what is open on n, and for which callers. It is always reported, because it is a hole.
 func accessOpen(n network.Network, ns, service string) problem.Problem {
 	var open []string
 	for _, d := range n.Access.Destinations {

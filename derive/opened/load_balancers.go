@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// The node ports of Kubernetes. Other ports of VMs are of the kubelet, of ssh and the like. A Service without node ports leads there:
+// The node ports of Kubernetes. Other ports of VMs belong to the kubelet, ssh and others. A Service without node ports can forward to those:
 // its copy has target port 0, for which the API server writes the port of the Service.
 const firstNodePort, lastNodePort = 30000, 32767
 
@@ -45,8 +45,9 @@ func LoadBalancers(p network.Plan, r network.Request, f network.Facts, last netw
 	return out, problems
 }
 
-// balancedOn returns the Name of the network that load balancers lead to, one of possible. One with VMs has precedence, then
-// the one that they lead to in last, then the first one. So a new network without VMs takes nothing over.
+// balancedOn returns the Name of the network whose edges get the connections of load balancers, one of possible. A network
+// with VMs has precedence, then the one in last, then the first one. So load balancers do not move to a new network
+// without VMs.
 func balancedOn(p network.Plan, possible map[string][]network.AccessDestination, inUse []string, last network.Plan) string {
 	var all []string
 	for _, n := range p.Networks {
@@ -68,7 +69,7 @@ func balancedOn(p network.Plan, possible map[string][]network.AccessDestination,
 	return all[0]
 }
 
-// loadBalancersOpen says what anyone reaches on n. It is a hole, so it is always told.
+// loadBalancersOpen says what anyone reaches on n. It is always reported, because it is a hole.
 func loadBalancersOpen(n network.Network, services []network.BalancedService) problem.Problem {
 	return n.Problem(problem.LoadBalancersOpen, problem.Args{"services": {cmp.Or(namesOf(services), "none yet")}}, network.KeyAccess)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// published is the problem that an address which HyperShift published is also other's.
+// published is the problem that an address which HyperShift published also belongs to another destination.
 func published(c problem.Cause, address netip.Addr, other string) problem.Problem {
 	return problem.New(c, problem.Subject{}, problem.Args{"address": {address.String()}, "other": {other}}, network.KeyPublishing)
 }

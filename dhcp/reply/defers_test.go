@@ -29,7 +29,7 @@ func TestBucket(t *testing.T) {
 	for i := range 256 {
 		n.Edges = append(n.Edges, network.Edge{Number: i + 1})
 	}
-	// As many edges as there are buckets: who does not leave it names its bucket.
+	// As many edges as there are buckets: the edge that replies shows the bucket.
 	bucket := func(m *dhcpv4.DHCPv4) int {
 		found := -1
 		for _, e := range n.Edges {

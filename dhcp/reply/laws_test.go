@@ -126,7 +126,7 @@ func TestLeasesAreExclusive(t *testing.T) {
 }
 
 // FuzzReply: no packet stops the server, and no answer is larger than a client
-// takes, gives an address of ours, or promises what is not written; and of two edges
+// takes, assigns an address of an edge, or promises what is not written; and of two edges
 // one at least does not leave it to the other.
 func FuzzReply(f *testing.F) {
 	for _, t := range []dhcpv4.MessageType{1, 3, 4, 7, 8} {

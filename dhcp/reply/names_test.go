@@ -55,7 +55,7 @@ func TestClientName(t *testing.T) {
 }
 
 // TestSearchList: the domains of option 119 share their ends (RFC 3397, RFC 1035 section
-// 4.1.4), and no pointer leads to another one.
+// 4.1.4), and no pointer points to another pointer.
 func TestSearchList(t *testing.T) {
 	for what, c := range map[string]struct {
 		domains []string

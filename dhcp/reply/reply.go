@@ -211,7 +211,7 @@ func (x exchange) grant(a netip.Addr) Verdict {
 	return v
 }
 
-// written makes v a grant that needs a write, whatever is known.
+// written makes v a grant that needs a write, even if the lease is known.
 func (v Verdict) written(x exchange) Verdict {
 	v.Was, _ = x.known.Leases.At(v.Address)
 	v.Next = network.Lease{Address: v.Address, MAC: x.mac, VM: x.vm, Expires: x.now.UTC().Truncate(time.Second).Add(2 * x.leaseTime())}

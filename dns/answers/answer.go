@@ -23,7 +23,7 @@ type VMs interface {
 	// VMAt returns the name of the VM with a lease on an address, without a dot at its end. Empty: none.
 	VMAt(netip.Addr) string
 	// VMNamed returns the addresses on which the VM of this name has a lease. The name is in lower
-	// case. Exists: it has one, or a VM with a lease has a name that ends with a dot and this name.
+	// case. Exists: a VM with a lease has this name, or a name that ends with a dot and this name.
 	VMNamed(name string) (addresses []netip.Addr, exists bool)
 	// HasMAC reports whether a VM with a lease has a MAC, in lower case with colons.
 	HasMAC(mac string) bool
@@ -36,8 +36,8 @@ type VMs interface {
 //	a name with records               them; other types NODATA
 //	a name below a wildcard           the wildcard's (RFC 4592)
 //	a VM's name in the domain         its addresses; other types NODATA
-//	a name with others below          NODATA in a zone of ours, else not known
-//	any other name in a zone of ours  NXDOMAIN
+//	a name with others below          NODATA in a zone of v, else not known
+//	any other name in a zone of v     NXDOMAIN
 //	the reverse of a VM               its name; others in the CIDR NXDOMAIN
 //	a name that is internal           NXDOMAIN
 func Answer(v *View, vms VMs, q dns.Question) (Reply, bool) {

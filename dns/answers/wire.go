@@ -1,5 +1,5 @@
-// This file answers packets without CoreDNS: packet in, packet out, or "not ours". What a packet asks is decided
-// by the same function as everywhere else. Ours are well-formed questions that the plan answers, and packets that
+// This file answers packets without CoreDNS: packet in, packet out, or "not for this file". A query is decided
+// by the same function as everywhere else. This file answers well-formed queries that the plan answers, and packets that
 // are malformed. Everything else is left to CoreDNS: other opcodes, upstreams, truncation, names with escapes.
 
 package answers

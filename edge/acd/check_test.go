@@ -93,8 +93,8 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// TestInUse: found with every answer that arrives until the last probe, such as through
-// a port that starts to forward late.
+// TestInUse: a conflict is found with each answer that arrives until the last probe, such as
+// through a port that starts to forward late.
 func TestInUse(t *testing.T) {
 	for _, late := range []time.Duration{0, 900 * time.Millisecond, 2 * time.Second, 3 * time.Second} {
 		v, _ := check(newKernel(answer(router, late, "192.168.100.2")))

@@ -28,11 +28,11 @@
 // and the probe at 3 s is sent through it. Classic STP takes 30 s, which no check waits
 // for; the edges' own announcements and the report of a later conflict remain. Where an
 // administrator lowers mcast_solicit, the kernel gives up earlier and is made to probe
-// again at once, so 4 s hold all the same. Losing the carrier restarts the check.
+// again immediately, so the 4 s still hold. Losing the carrier restarts the check.
 //
 // # Proxy ARP
 //
 // A router may answer for every address. Control addresses, which no host should have,
-// are probed too. A MAC that answers for all of them says nothing about who has an
+// are probed too. A MAC that answers for all of them does not show which host has an
 // address. So a conflict is only declared when all controls are decided.
 package acd

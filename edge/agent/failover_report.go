@@ -21,7 +21,7 @@ var errYields = errors.New("a younger pod has the number of this edge, so this p
 var errStale = errors.New("it cannot read its leases")
 
 // lasting is how long a state lasts until it is reported: a restart of the hosted API server or a
-// lost heartbeat is not news. A peer that is not heard is reported at once, so that the operator
+// lost heartbeat is not reported. A peer that is not heard is reported immediately, so that the operator
 // does not replace it. So is a duplicated edge.
 const lasting = 5 * time.Second
 

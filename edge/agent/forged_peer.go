@@ -18,7 +18,7 @@ const maxPeerMACs = 8
 // A peerAddress follows which hosts answer for the peer's edge address. The zero value has
 // seen none.
 type peerAddress struct {
-	// own are the MACs that the peer named, the newest last. A new pod of it has a new one.
+	// own are the MACs that the peer named, the newest last. A new pod of the peer has another MAC.
 	own []string
 	// mac is of another host since a time. Empty: the kernel uses one of own.
 	mac   string

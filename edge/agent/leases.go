@@ -1,4 +1,4 @@
-// This file tells the failover agent whether the DHCP server of its edge can read its leases. The
+// This file follows whether the DHCP server of this edge can read its leases, for the failover agent. The
 // peer answers all clients while it cannot.
 
 package agent

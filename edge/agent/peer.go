@@ -1,4 +1,4 @@
-// This file tells DHCP whether the peer serves, and whether this edge yields to a younger pod
+// This file informs DHCP whether the peer serves, and whether this edge yields to a younger pod
 // with its number: the failover agent of this edge pushes both. Package dhcp decides
 // what follows.
 

@@ -146,7 +146,7 @@ type answer struct {
 	due time.Time
 }
 
-// judge records each answer of one server until ctx ends. It takes an answer again when
+// judge records each answer of one server until ctx ends. It records an answer again when
 // the verdict on it may have changed.
 func (s *Servers) judge(ctx context.Context, x network.Service, current func() network.Network) {
 	answers := make(chan answer)
@@ -174,7 +174,7 @@ func (s *Servers) judge(ctx context.Context, x network.Service, current func() n
 	}
 }
 
-// take records an answer. It returns when to take it in again, zero for never. Envoy
+// take records an answer, and returns after which time it must be recorded again. Zero: never. Envoy
 // keeps serving without `oooi-edge proxy`, so take asks Envoy while that is away or silent, or
 // has not checked Envoy itself.
 func (s *Servers) take(ctx context.Context, n network.Network, x network.Service, a answer) (again time.Duration) {

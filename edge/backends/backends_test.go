@@ -210,7 +210,7 @@ func resolves(t *testing.T, n *netns.Namespace, at, answer string) {
 }
 
 // TestLookupByDevice: the resolver in resolv.conf is queried through the pod network, even
-// if a route leads to the same address on the VLAN.
+// if the VLAN has a route to the same address.
 func TestLookupByDevice(t *testing.T) {
 	const asChild = "OOOI_TEST_LOOKUP_DEVICE"
 	if device, ok := os.LookupEnv(asChild); ok {

@@ -96,7 +96,7 @@ func (c *Clients) MACOf(a netip.Addr) string {
 // only the peer may still send. It leaves out what a program has closed. With 20,000 it takes some 20 ms.
 func (c *Clients) Each(f func(local, remote netip.AddrPort)) error {
 	return c.sockets(held, func(m []byte) {
-		// In FIN_WAIT2 a program without a file for it has closed it.
+		// In FIN_WAIT2, a connection without a file of a program is closed.
 		if m[diagState] != finWait2 || binary.NativeEndian.Uint32(m[diagInode:]) != 0 {
 			f(diagAddress(m, diagLocal, diagPorts), diagAddress(m, diagRemote, diagPorts+2))
 		}

@@ -108,7 +108,7 @@ func (w *resetting) listens(t *testing.T, shared bool) (end func()) {
 	return end
 }
 
-// dial says what becomes of a connection from an address of n.
+// dial returns the result of a connection from an address of n.
 func dial(t *testing.T, n *netns.Namespace, from string) (what string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -132,7 +132,7 @@ func dial(t *testing.T, n *netns.Namespace, from string) (what string) {
 	return what
 }
 
-// all says what becomes of several connections. The kernel would choose among sockets by the client's port.
+// all returns the results of several connections. The kernel would choose among sockets by the client's port.
 func all(t *testing.T, n *netns.Namespace, from string) string {
 	t.Helper()
 	first := dial(t, n, from)

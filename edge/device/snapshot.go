@@ -83,7 +83,7 @@ func (s Snapshot) First() netip.Addr {
 	return s.Addresses[0].Addr()
 }
 
-// AddressOutside is an address of this host that is none of p, the network's CIDR: the first one of another interface that is
+// AddressOutside is an address of this host outside of p, the network's CIDR: the first one of another interface that is
 // neither loopback nor link-local, such as that of the pod network. Edges do not answer ARP requests from it, since they
 // verify source addresses and their route to it leads elsewhere. The zero Addr: there is none.
 func (s Snapshot) AddressOutside(p netip.Prefix) netip.Addr {

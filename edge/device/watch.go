@@ -39,7 +39,7 @@ type Watcher struct {
 
 // Watch reads the named interface in the network namespace of the calling thread,
 // and follows it until ctx ends. An interface that does not exist is waited for; see
-// Current. An error is that the kernel cannot be asked at all.
+// Current. An error means that the kernel cannot be asked at all.
 func Watch(ctx context.Context, name string) (*Watcher, error) {
 	return watch(ctx, name, pollInterval)
 }

@@ -15,8 +15,8 @@ const (
 	// tableInterval is how often the neighbor table is read while a question waits. All questions
 	// share one reading.
 	tableInterval = 20 * time.Millisecond
-	// provenFor is how long ago a host must have proven that it has its address. The kernel keeps
-	// older entries, also those of hosts that are gone.
+	// provenFor is the age from which an entry of the neighbor table proves nothing. The kernel also
+	// keeps entries of hosts that have left.
 	provenFor = 2 * time.Second
 	// knownFor is how old the answer of Knows may be.
 	knownFor = 100 * time.Millisecond

@@ -93,7 +93,7 @@
 // # Two pods of one edge
 //
 // A node that the control plane has given up may still run its edge while another pod
-// has that edge's number and address. Their peer follows the younger pod. It tells the elder,
+// has that edge's number and address. Their peer follows the younger pod. It informs the elder,
 // which then yields, and announces until the elder is gone. The peer's kernel sends to the
 // pod whose ARP request it saw last. So an edge that is not answered sends such a request.
 //

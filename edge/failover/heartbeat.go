@@ -195,7 +195,7 @@ func receive(conn *net.UDPConn, events chan<- Event) {
 
 // receiveCluster passes on the messages of the pod at peer until conn is closed. Pod networks
 // are routed, so the time to live says nothing there. A message must name the address that it
-// comes from, which is the one that the peer told over the VLAN.
+// comes from, which is the one that the peer named over the VLAN.
 func receiveCluster(conn *net.UDPConn, peer netip.Addr, events chan<- Event) {
 	b := make([]byte, maxMessage+1)
 	for {

@@ -112,7 +112,7 @@ func (s State) limit(now time.Time) int {
 	case s.hasSecondPath():
 		return missable
 	case s.Self.Edge > s.Peer.Edge && s.seen.peerAnswered(now):
-		// Two edges that only do not hear each other do not announce at once.
+		// Two edges that only do not hear each other do not announce immediately.
 		return missable<<s.doubts + 1
 	}
 	return missable << s.doubts
@@ -124,7 +124,7 @@ func (s State) peerLost() bool {
 	return s.hasSecondPath() && !s.PeerHeard() && s.reached && s.provenAt.After(s.heardAt)
 }
 
-// thereUnheard reports whether a peer that is silent over the VLAN is there all the same,
+// thereUnheard reports whether a peer that is silent over the VLAN is nevertheless there,
 // and VMs reach it as they reach this edge. It is heard over the cluster network, and only
 // heartbeats are lost, or nothing proves that this edge receives what VMs send to it.
 func (s State) thereUnheard(now time.Time) bool {

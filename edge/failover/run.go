@@ -69,10 +69,10 @@ type Options struct {
 }
 
 // ErrReplaced, as the cause of a canceled context (context.WithCancelCause), makes Run
-// return at once without draining: another run follows.
+// return immediately without draining: another run follows.
 var ErrReplaced = errors.New("replaced by another run")
 
-// Run runs the agent until ctx ends, and then drains. Draining ends at once if the peer
+// Run runs the agent until ctx ends, and then drains. Draining ends immediately if the peer
 // cannot take over, 2 s after the peer announces, or after 4 s. Keep serving until Run
 // returns. Run waits while the device lacks the edge address. See ErrReplaced for an end
 // without draining.

@@ -89,7 +89,7 @@ const (
 )
 
 // A Health queries one server. Each query uses a new connection, so a stopped server is
-// noticed at once.
+// noticed immediately.
 type Health struct{ client *http.Client }
 
 // At returns a Health for the server behind socket. It follows no link in place of it.

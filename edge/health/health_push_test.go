@@ -12,7 +12,7 @@ import (
 	"github.com/onsi/gomega"
 )
 
-// TestAChangeIsPushed: a follower gets a changed answer at once, and an unchanged one every beatInterval.
+// TestAChangeIsPushed: a follower gets a changed answer immediately, and an unchanged one every beatInterval.
 func TestAChangeIsPushed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gomega.NewWithT(t)

@@ -1,5 +1,5 @@
 // This file streams a server's answers to its followers, over one connection to its Unix
-// socket. The connection ends with the server, so a stopped server is noticed at once. It
+// socket. The connection ends with the server, so a stopped server is noticed immediately. It
 // takes no decision from the answers.
 
 package health
@@ -148,7 +148,7 @@ func (h Health) connect(ctx context.Context, path, no string, events chan<- even
 		if err := h.connectOnce(ctx, path, no, send); err != nil {
 			send(err)
 		}
-		// A stopped server is dialed at once, to check whether it is away.
+		// A stopped server is dialed immediately, to check whether it is away.
 		wait := time.NewTimer(redialInterval - time.Since(began))
 		select {
 		case <-ctx.Done():

@@ -106,7 +106,7 @@ func (f *freshness) question() metav1.GetOptions {
 }
 
 // Fresh returns nil while the API server answers this edge. Its leases are then those of the API
-// server, but for what a watch is late.
+// server, except for changes that a watch has not shown yet.
 func (s *Leases) Fresh() error {
 	err := s.Ready()
 	if err == nil {

@@ -35,7 +35,7 @@ type leaseServer struct {
 	meanwhile func()
 }
 
-// A leaseEvent is what a watch tells.
+// A leaseEvent is what a watch sends.
 type leaseEvent struct {
 	*coordinationv1.Lease
 	deleted bool
@@ -152,7 +152,7 @@ func (e leaseEvent) tell(s *Leases) {
 }
 
 // TestConfirm: a read finds what a late watch has not told yet: another client's lease, that a lease
-// is removed, and the other leases of the client. What the watch tells meanwhile and later counts if it is
+// is removed, and the other leases of the client. What the watch sends meanwhile and later counts if it is
 // younger.
 func TestConfirm(t *testing.T) {
 	g := gomega.NewWithT(t)

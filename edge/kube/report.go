@@ -65,7 +65,7 @@ func (k *Kube) Reporter(lease wire.ReportLease) *Reporter {
 	return &Reporter{Renew: reportRenew, objects: k.leases, lease: lease, log: k.log, limit: rate.NewLimiter(rate.Every(reportEvery), reportBurst)}
 }
 
-// Set replaces the report, except for its edge and what the DHCP server adds. It returns at once. Without a call for
+// Set replaces the report, except for its edge and what the DHCP server adds. It returns immediately. Without a call for
 // Renew, the renewTime of the Lease stays: readers learn that the report is old.
 func (r *Reporter) Set(x reported.Report) {
 	r.mu.Lock()
@@ -74,7 +74,7 @@ func (r *Reporter) Set(x reported.Report) {
 	r.compose()
 }
 
-// SetDHCPServers replaces the DHCP servers of the report. It returns at once.
+// SetDHCPServers replaces the DHCP servers of the report. It returns immediately.
 func (r *Reporter) SetDHCPServers(all []reported.UsedAddress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,7 @@ func (r *Reporter) SetDHCPServers(all []reported.UsedAddress) {
 	r.compose()
 }
 
-// SetDHCP replaces what the DHCP server of the edge observes. It returns at once.
+// SetDHCP replaces what the DHCP server of the edge observes. It returns immediately.
 func (r *Reporter) SetDHCP(x reported.DHCPReport) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -56,7 +56,7 @@ func Of(networkName string, l network.Lease, leaseTime time.Duration, now time.T
 }
 
 // Read returns the lease in o. An object without readable fields blocks its address
-// for all clients, because its client is unknown. So does a MAC that is none.
+// for all clients, because its client is unknown. So does an invalid MAC.
 func Read(o *coordinationv1.Lease) (network.Lease, error) {
 	a, err := wire.LeaseAddress(o.Name)
 	if err != nil {

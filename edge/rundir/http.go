@@ -9,7 +9,7 @@ import (
 )
 
 // Transport returns an HTTP transport to the server behind socket, whatever host a request names. Each request has a
-// connection of its own, so a stopped server is noticed at once. See Dial.
+// connection of its own, so a stopped server is noticed immediately. See Dial.
 func Transport(socket string) *http.Transport {
 	return &http.Transport{
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return Dial(ctx, socket) },

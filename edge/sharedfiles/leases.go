@@ -65,7 +65,7 @@ func (n *LeaseNames) VMAt(a netip.Addr) string {
 }
 
 // VMNamed returns the addresses on which the VM of this name holds an unexpired lease, in order. The
-// name is in lower case. Exists: it has one, or a VM has one whose name ends with a dot and this name.
+// name is in lower case. Exists: a VM with a lease has this name, or a name that ends with a dot and this name.
 func (n *LeaseNames) VMNamed(name string) (addresses []netip.Addr, exists bool) {
 	x, now := n.current(), time.Now()
 	for _, l := range x.byVM[name] {

@@ -74,7 +74,7 @@ func (f *ReportFile) SetClockUnsynchronized(why reported.ClockFault) {
 	f.add(func(r *reported.Report) { r.ClockUnsynchronized = why })
 }
 
-// SetAccessPorts replaces the ports at which the edge stands behind load balancers, and those for callers that it cannot open.
+// SetAccessPorts replaces the ports that the edge has opened for load balancers, and those for callers that it cannot open.
 func (f *ReportFile) SetAccessPorts(balanced, closed []uint16) {
 	f.add(func(r *reported.Report) { r.Balanced, r.ClosedPorts = balanced, closed })
 }

@@ -111,7 +111,7 @@ func (f *Shared) Follow(use func([]byte) error) {
 	}
 }
 
-// followUntil calls follow at once, and then at each interval until ctx ends.
+// followUntil calls follow immediately, and then at each interval until ctx ends.
 func (f *Shared) followUntil(ctx context.Context, use func([]byte) error) {
 	tick := time.NewTicker(ReadInterval)
 	defer tick.Stop()

@@ -24,7 +24,7 @@ const (
 )
 
 // Failover connects to the first endpoint that nodes need, repeatedly for a time, and judges the longest gap. Once it
-// is connected, it tells start which host it uses.
+// is connected, it passes the host that it uses to start.
 func Failover(ctx context.Context, o Options, last time.Duration, start func(network.TrialStart)) ([]network.TrialResult, error) {
 	w, err := newTool(o)
 	if err != nil {

@@ -44,7 +44,7 @@ func (w tool) reaches(ctx context.Context, a netip.AddrPort, n network.Network) 
 	return nil
 }
 
-// elsewhere tells that the pod reaches an address by another interface.
+// elsewhere is the problem that the pod reaches an address through another interface.
 func elsewhere(a netip.Addr) problem.Problems {
 	return found(problem.PathElsewhere, problem.Args{"address": {a.String()}})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// TestTwoHostsWithAVIP: the kernel keeps the first answer to an ARP request, and a host that answers later than the edges is found
-// all the same. So is one that answers first.
+// TestTwoHostsWithAVIP: the kernel keeps the first answer to an ARP request, and a host that answers later than the edges is still
+// found. So is one that answers first.
 func TestTwoHostsWithAVIP(t *testing.T) {
 	const hop, service, published = "192.168.100.2", "192.168.100.3", "192.168.100.60"
 	g := NewWithT(t)

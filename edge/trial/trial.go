@@ -48,7 +48,7 @@ type tool struct {
 	mac    net.HardwareAddr
 	from   netip.Addr
 	dialer *net.Dialer
-	// kernel tells routers, and the MACs of hosts on the device.
+	// kernel knows the routers, and the MACs of hosts on the device.
 	kernel *device.Clients
 }
 
@@ -162,7 +162,7 @@ func unread(err error) problem.Problems {
 	return found(problem.Unread, problem.Args{"error": {err.Error()}})
 }
 
-// titleOf tells people what is tried.
+// titleOf names what is tried, for people.
 func titleOf(t network.Trial) string {
 	switch t.Kind {
 	case network.TrialDHCP:

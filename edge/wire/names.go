@@ -26,7 +26,7 @@ const (
 	PlanConfigMap = "oooi-plan"
 	PlanKey       = "plan.json"
 
-	// StatusConfigMap holds what the operator says of the hosted cluster under StatusKey, next to the plan. Edges do not read it.
+	// StatusConfigMap holds the operator's Report about the hosted cluster under StatusKey, next to the plan. Edges do not read it.
 	StatusConfigMap = "oooi-status"
 	StatusKey       = "status.json"
 

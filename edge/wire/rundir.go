@@ -58,7 +58,7 @@ func HoldsToken(services []network.Service, program string) bool {
 	return program == Watcher(services)
 }
 
-// WatchArguments returns the flags that tell the named program how it follows the plan.
+// WatchArguments returns the flags of the named program for how it follows the plan.
 func WatchArguments(services []network.Service, program string) []string {
 	if HoldsToken(services, program) {
 		return []string{"--watch"}

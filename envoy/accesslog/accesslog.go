@@ -1,5 +1,5 @@
 // Package accesslog receives Envoy's reports of connections that ended, on a Unix socket. It decides neither
-// which connections are reported nor what becomes of a report.
+// which connections are reported nor what is done with a report.
 package accesslog
 
 import (

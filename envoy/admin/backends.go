@@ -12,9 +12,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A BackendHealth counts the endpoints of a backend. Which can be used is in package resources.
+// A BackendHealth counts the endpoints of a backend. Package resources decides when Envoy counts one as healthy.
 type BackendHealth struct {
-	// Endpoints are those that Envoy has, Healthy those of them that it prefers.
+	// Endpoints is how many Envoy has, and Healthy how many of them it counts as healthy.
 	Endpoints, Healthy int
 }
 

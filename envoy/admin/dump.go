@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// maxDump is how much of one answer is read, in bytes. Envoy indents its JSON, which is a third of it.
+// maxDump is how much of one answer is read, in bytes. A third of it is the indentation of Envoy's JSON.
 const maxDump = 16 << 20
 
 // The kinds of configuration that Config returns, as fields of Envoy's config dump.

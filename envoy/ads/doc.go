@@ -14,11 +14,11 @@
 // Each former version of a listener takes memory of Envoy for the drain time of ten minutes, about 170 KiB with
 // 50 names. So after some twenty changes at once, listeners change every few seconds only. A listener
 // that goes does not wait. A name that goes has no endpoints at once, so no connection to it is
-// possible, unless its backend has another name. A name that moves leads to its previous backend until then.
+// possible, unless its backend has another name. A name that moves keeps its previous backend until then.
 //
 // # Restarts of the server
 //
-// While the server is away, Envoy keeps its last configuration. Afterwards it tells
+// While the server is away, Envoy keeps its last configuration. Afterwards it sends
 // the names and versions that it has, and receives only the difference, in the same
 // steps. The version of a resource is a hash of its content.
 package ads

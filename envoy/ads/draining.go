@@ -26,7 +26,7 @@ func newDraining() *draining {
 	return &draining{rate.NewLimiter(formerPerMinute/rate.Limit(time.Minute.Seconds()), formerAtOnce)}
 }
 
-// add counts a listener that Envoy has no longer. A listener of a previous release does not tell its chains.
+// add counts a listener that Envoy has no longer. The chains of a listener of a previous release are unknown.
 func (d *draining) add(former held, now time.Time) {
 	cost := formerListener
 	for _, version := range former.maybe {

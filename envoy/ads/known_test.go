@@ -54,7 +54,7 @@ func newPlayed() *played {
 	return &played{byType: map[string]map[string]*discoveryv3.Resource{rtds: {}, cds: {}, eds: {}, lds: {}}, asked: map[string]bool{}, wants: map[string]bool{}, draining: newDraining()}
 }
 
-// connects tells a new server what there is.
+// connects sends a new server what Envoy has.
 func (p *played) connects(t *testing.T) *known {
 	t.Helper()
 	k := newKnown(p.draining)

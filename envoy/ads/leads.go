@@ -19,7 +19,7 @@ import (
 // leadSize is the size of a lead in a version, in bytes.
 const leadSize = 8
 
-// A lead is a chain of a listener and the cluster that it leads to. Both are hashes of names.
+// A lead is a chain of a listener and the cluster that gets its connections. Both are hashes of names.
 type lead struct{ chain, cluster uint32 }
 
 func hashed(name string) uint32 {

@@ -118,7 +118,7 @@ func (s *Server) Refusals() []Refusal {
 }
 
 // Changed is closed when an Envoy has connected, answered or disconnected since. An
-// Envoy that has ended is disconnected at once.
+// Envoy that has ended is disconnected immediately.
 func (s *Server) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

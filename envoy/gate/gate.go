@@ -84,7 +84,7 @@ func (g *Gate) Serve(n network.Network) {
 	g.ports, g.cidr, g.shares.apart = ports, n.CIDR, len(api) > 0
 }
 
-// source returns whom an address belongs to. All addresses of a VM have its MAC, which says more than each address.
+// source returns the client that an address belongs to. All addresses of a VM have its MAC, which shows that they belong together.
 // Addresses of the network without a MAC are one source, and each host beyond the gateway is one. The caller locks.
 func (g *Gate) source(a netip.Addr, now time.Time) string {
 	if !g.cidr.Contains(a) {
@@ -137,14 +137,14 @@ func (g *Gate) admit(c arrival, now time.Time) verdict {
 	return why
 }
 
-// setAsked tells Envoy what it asks about, if that is no longer percent. The caller locks.
+// setAsked sets the percentage of connections that Envoy asks about, if it differs. The caller locks.
 func (g *Gate) setAsked(percent uint32) {
 	if now := g.shares.percent(); now != percent {
 		g.SetAsked(now)
 	}
 }
 
-// count counts, and reports whether it could. The caller locks.
+// count counts connections, and reports whether that was possible. The caller locks.
 func (g *Gate) count(now time.Time) bool {
 	err := g.read(now)
 	if err != nil {

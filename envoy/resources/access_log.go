@@ -1,5 +1,5 @@
 // This file decides which connections Envoy reports when they end. The reports go to a socket of
-// ours (package accesslog). The level is a runtime value and not part of a listener, so a change
+// oooi (package accesslog). The level is a runtime value and not part of a listener, so a change
 // of it replaces no listener and cuts no connection.
 
 package resources

@@ -152,7 +152,7 @@ func reconnecting() *corev3.RetryPolicy {
 	}}
 }
 
-// newServerCluster is a static cluster: a server of ours on a Unix socket.
+// newServerCluster is a static cluster: a server of oooi on a Unix socket.
 func newServerCluster(name, socket string) *clusterv3.Cluster {
 	http2 := &httpv3.HttpProtocolOptions{UpstreamProtocolOptions: &httpv3.HttpProtocolOptions_ExplicitHttpConfig_{
 		ExplicitHttpConfig: &httpv3.HttpProtocolOptions_ExplicitHttpConfig{

@@ -28,5 +28,5 @@ func (d Dirs) Gate() string { return filepath.Join(d.Server, "gate.sock") }
 // Admin is the socket of Envoy's admin interface, of package admin.
 func (d Dirs) Admin() string { return filepath.Join(d.Envoy, "admin.sock") }
 
-// Reach is the socket that leads to the hosted API server through Envoy. See newReachListener.
+// Reach is the socket whose connections go through Envoy to the hosted API server. See newReachListener.
 func (d Dirs) Reach() string { return filepath.Join(d.Envoy, "reach.sock") }

@@ -10,12 +10,12 @@
 //   - A chain names a cluster. A cluster depends only on the backend's name and
 //     its HTTP proxy. Only endpoints (EDS) hold the destinations.
 //   - Removed listeners and chains drain for ten minutes (see Arguments). Then Envoy resets their
-//     connections: those to a name that is withdrawn or leads to another backend, and those to a port
+//     connections: those to a name that is withdrawn or has another backend, and those to a port
 //     at which server names are read from now on, or no longer.
 //
 // # The access log
 //
-// Envoy reports each connection that ends, over a second socket of ours, if the level of the
+// Envoy reports each connection that ends, over a second socket of oooi, if the level of the
 // plan includes it. The level is a runtime value (RTDS). As a part of a listener, a change of it
 // would replace the listener, and reset all connections of the previous one after the drain time.
 //

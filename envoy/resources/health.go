@@ -68,7 +68,7 @@ func dialHealthy(c *clusterv3.Cluster, b network.Backend) {
 	c.CommonLbConfig = &clusterv3.Cluster_CommonLbConfig{
 		// Envoy's default is to dial all endpoints if half of them are unhealthy.
 		HealthyPanicThreshold: &typev3.Percent{Value: 1},
-		// Workers learn at once what became of an endpoint. By default they learn it up to a second later.
+		// Workers learn the new state of an endpoint immediately. By default they learn it up to a second later.
 		UpdateMergeWindow: durationpb.New(0),
 	}
 	c.OutlierDetection = avoidUndialed(avoids, avoidsAtMost)

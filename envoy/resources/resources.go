@@ -83,7 +83,7 @@ func (r Resources) Asking(percent uint32) Resources {
 	return r
 }
 
-// APIPorts returns the names of the listeners that lead to the hosted API server alone.
+// APIPorts returns the names of the listeners that forward only to the hosted API server.
 func APIPorts(n network.Network) (out []string) {
 	b, ok := n.APIBackend()
 	for _, l := range n.Listeners {

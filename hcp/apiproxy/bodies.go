@@ -167,7 +167,7 @@ type leased struct {
 	*lease
 }
 
-// Read is that of io.Reader.
+// Read implements io.Reader.
 func (l leased) Read(p []byte) (int, error) {
 	n, err := l.from.Read(p)
 	if !l.take(int64(n)) {

@@ -70,7 +70,7 @@ func TestMemoryOfBodies(t *testing.T) {
 		}
 		all.Wait()
 		g.Expect(stop()).To(BeNumerically("<", uint64(most)), contentType)
-		// How many depends on how their bodies arrive: one that finds no memory is refused at once.
+		// How many depends on how their bodies arrive: one that finds no memory is refused immediately.
 		g.Expect(served.Load()).To(BeNumerically(">=", 1), contentType)
 	}
 }

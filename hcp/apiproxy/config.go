@@ -27,7 +27,7 @@ func Renamed(config *rest.Config, rules *apirewrite.Rules) (*rest.Config, error)
 		return nil, fmt.Errorf("URL of the API server %q: %w", config.Host, err)
 	}
 	config = rest.CopyConfig(config)
-	// Clients that are not told send protobuf, which cannot be renamed.
+	// Without these, clients send protobuf, which cannot be renamed.
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	config.Wrap(func(base http.RoundTripper) http.RoundTripper {
 		return &Transport{Rules: rules, Base: base, Upgrade: base, Prefix: Prefix(server), Largest: apirewrite.Largest}

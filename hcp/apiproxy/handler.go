@@ -63,7 +63,7 @@ func (h Handler) Serve() http.Handler {
 // buffers are those that answers are copied through.
 type buffers struct{ free sync.Pool }
 
-// Get is that of httputil.BufferPool.
+// Get implements httputil.BufferPool.
 func (b *buffers) Get() []byte {
 	if used, ok := b.free.Get().(*[]byte); ok {
 		return *used
@@ -71,7 +71,7 @@ func (b *buffers) Get() []byte {
 	return make([]byte, 32<<10)
 }
 
-// Put is that of httputil.BufferPool.
+// Put implements httputil.BufferPool.
 func (b *buffers) Put(used []byte) { b.free.Put(&used) }
 
 func (h Handler) permitted(r *http.Request) bool {
@@ -87,7 +87,7 @@ type lines struct {
 	message string
 }
 
-// Write is that of io.Writer.
+// Write implements io.Writer.
 func (l lines) Write(line []byte) (int, error) {
 	l.to.Warn(l.message, "err", strings.TrimSpace(string(line)))
 	return len(line), nil

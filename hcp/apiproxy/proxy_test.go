@@ -330,7 +330,7 @@ func TestBrokenAnswers(t *testing.T) {
 	g.Expect(text).To(ContainSubstring("the API server cannot be reached"))
 }
 
-// TestCompressed: an API server that compresses all the same is understood.
+// TestCompressed: an API server that compresses without a request for it is understood.
 func TestCompressed(t *testing.T) {
 	g := NewWithT(t)
 	url := between(t, func(w http.ResponseWriter, r *http.Request) {

@@ -27,7 +27,7 @@ func (b *Bodies) stalled(w http.ResponseWriter) (out http.ResponseWriter, end fu
 	return &stalling{w, b.stall, t}, func() { t.Stop() }
 }
 
-// within runs a write with the limit, if the answer is one that is renamed. Logs and the like may wait for a person who reads them.
+// within runs a write with the limit, if the answer is renamed. Logs and other streams may wait for a person who reads them.
 func (s *stalling) within(write func() error) error {
 	if strings.HasPrefix(s.Header().Get("Content-Type"), "application/json") {
 		s.timer.Reset(s.limit)
@@ -36,7 +36,7 @@ func (s *stalling) within(write func() error) error {
 	return write()
 }
 
-// Write is that of http.ResponseWriter.
+// Write implements http.ResponseWriter.
 func (s *stalling) Write(p []byte) (n int, err error) {
 	err = s.within(func() error { n, err = s.ResponseWriter.Write(p); return err })
 	return n, err

@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// TestTags: the API server's tag of discovery does not tell which rules gave the answer its names, so clients see none.
+// TestTags: the API server's tag of discovery does not depend on the rules that renamed the answer, so clients do not see it.
 func TestTags(t *testing.T) {
 	g := NewWithT(t)
 	url := between(t, func(w http.ResponseWriter, r *http.Request) {

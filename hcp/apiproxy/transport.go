@@ -38,7 +38,7 @@ type Transport struct {
 	JSON func([]byte) ([]byte, error)
 }
 
-// RoundTrip is that of http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(in *http.Request) (*http.Response, error) {
 	base := t.Base
 	upgrade := in.Header.Get("Upgrade") != ""
@@ -253,7 +253,7 @@ type heldBody struct {
 	release func()
 }
 
-// Close is that of io.Closer.
+// Close implements io.Closer.
 func (b *heldBody) Close() error {
 	b.release()
 	return b.Closer.Close()

@@ -32,7 +32,7 @@ type Webhook struct {
 	Log    *slog.Logger
 }
 
-// ServeHTTP is that of http.Handler.
+// ServeHTTP implements http.Handler.
 func (h Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	limit := int64(min(h.Largest, LargestReview))
 	l := h.Bodies.lease(r)

@@ -145,7 +145,7 @@ func quoted(text string) string {
 	return string(quotes[1 : len(quotes)-1])
 }
 
-// inner returns the document in a string of d. False: it is none.
+// inner returns the document in a string of d. False: the string is not a document.
 func (d *doc) inner(text []byte) (doc, bool) {
 	out := doc{r: d.r, direction: d.direction}
 	err := out.read(text)

@@ -58,7 +58,7 @@ var errPause = errors.New("paused")
 // A feed is what the decoder reads from.
 type feed struct{ *Reader }
 
-// Read is that of io.Reader.
+// Read implements io.Reader.
 func (f feed) Read(p []byte) (int, error) {
 	if len(f.left) == 0 && len(f.out) > 0 {
 		return 0, errPause
@@ -99,8 +99,8 @@ func (r *Reader) fill() error {
 	return nil
 }
 
-// restart reads on with a new decoder, which reads another text before what is not read. So the memory of the former one is
-// free.
+// restart continues with a new decoder, which reads the text before, and then the rest of the input. So the memory of the
+// previous decoder is free.
 func (r *Reader) restart(before []byte) {
 	r.left = slices.Concat(before, r.unread(), r.left)
 	r.decoder, r.fed, r.spaced, r.most = jsontext.NewDecoder(feed{r}, anyJSON...), 0, 0, 0
@@ -114,7 +114,7 @@ func (r *Reader) unread() []byte {
 	return r.decoder.UnreadBuffer()[max(0, r.spaced-r.decoder.InputOffset()):]
 }
 
-// gap is what stands between the last value and the next one, as far as it is read.
+// gap is the text between the last value and the next one, as far as it is read.
 func (r *Reader) gap() []byte {
 	unread := r.unread()
 	return unread[:len(unread)-len(bytes.TrimLeft(unread, " \n\r\t,:"))]
@@ -146,7 +146,7 @@ func (r *Reader) failed(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the answer is incomplete: %w", io.ErrUnexpectedEOF)
 	case r.ended != nil && errors.Is(err, r.ended):
-		return r.ended // The decoder's own words say nothing more.
+		return r.ended // The decoder's own error says nothing more.
 	case errors.As(err, &syntax):
 		return errSyntax
 	}

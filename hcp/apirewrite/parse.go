@@ -222,7 +222,7 @@ func (p *parser) webhooks(n *yaml.Node) {
 	})
 }
 
-// finish derives what shows that a document has nothing to rename.
+// finish derives the texts without which a document has nothing to rename.
 func (r *Rules) finish() {
 	var all []string
 	for name, g := range r.groups {

@@ -24,7 +24,7 @@ type Target struct {
 	Watch bool
 }
 
-// Opaque reports whether the answer is not of the API server's own words, and is never renamed.
+// Opaque reports whether the answer is not made by the API server itself, so that it is never renamed.
 func (t Target) Opaque() bool { return !t.API || t.Subresource == "proxy" }
 
 // Object is the object that the request names.
@@ -127,7 +127,7 @@ func (r *Rules) labelSelector(text string, _ Target) string {
 	return string(d.write(nil))
 }
 
-// keysOf returns the edits of the keys in a label selector. There are none in a text that is none.
+// keysOf returns the edits of the keys in a label selector. A text that is not a selector has none.
 func (r *Rules) keysOf(text string) (edits []edit) {
 	if !r.HasWord([]byte(text)) {
 		return nil

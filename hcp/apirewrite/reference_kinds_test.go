@@ -4,7 +4,7 @@ package apirewrite_test
 
 import "strings"
 
-// special exchanges what only the kind tells. Kinds in a list may be told by the list.
+// special exchanges names that only the kind shows. In a list, the list may name the kind of its items.
 func (r reference) special(before, after any, group, kind string) {
 	in, ok := before.(map[string]any)
 	out, ok2 := after.(map[string]any)

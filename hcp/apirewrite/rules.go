@@ -56,7 +56,7 @@ func (g *group) other(name string) string {
 // A swap exchanges words. A word that it does not have stays.
 type swap map[string]string
 
-// exchange adds two words. It reports whether both are new. Equal words need no entry.
+// exchange adds two words that replace each other. It reports whether both are new. Equal words need no entry.
 func (s swap) exchange(a, b string) bool {
 	if a == b {
 		return true
@@ -120,7 +120,7 @@ func (r *Rules) mayRename(text []byte) bool {
 }
 
 // HasWord reports whether text, in any format, has a word of the rules. Only names of groups and keys count: a kind or
-// a resource always stands with its group.
+// a resource always has its group with it.
 func (r *Rules) HasWord(text []byte) bool {
 	return slices.ContainsFunc(r.triggers, func(t []byte) bool { return bytes.Contains(text, t) })
 }
@@ -189,7 +189,7 @@ func (r *Rules) Message(text string) string {
 	return b.String()
 }
 
-// word renames a word of a message: a name, "plural.group", "group/version" and the like, with punctuation at its end.
+// word renames a word of a message, such as a name, "plural.group" or "group/version", with punctuation at its end.
 func (r *Rules) word(w string) string {
 	core := strings.TrimRight(w, ".-/")
 	end := w[len(core):]

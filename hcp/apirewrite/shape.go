@@ -12,9 +12,9 @@ type role int
 
 const (
 	plainRole  role = iota
-	keyNames        // of labels and the like: names are keys
+	keyNames        // of labels, annotations and selectors: names are keys
 	fieldNames      // of managedFields: names are paths to fields
-	dataNames       // of data: names are the user's, and a whole object may stand here
+	dataNames       // of data: names are the user's, and a value may be a whole object
 	keyList         // of finalizers: strings are keys
 	keyedList       // of tolerations and of a StorageClass's topologies: each has a key, also without an operator
 	quotaNames      // of a ResourceQuota: names may be "count/resource.group"
@@ -71,7 +71,7 @@ func (d *doc) value(i int, r role) {
 	}
 }
 
-// A shape is what an object has of the members that belong together. 0: it has not.
+// A shape has the positions of the members of an object that belong together. 0: the object does not have the member.
 type shape struct {
 	apiVersion, kind, group, apiGroup, resource, apiGroups, resources, resourceNames, key, name int
 	// inAPI is set for members that make group the name of an API group.
@@ -110,11 +110,11 @@ func (d *doc) object(i int, r role) {
 	d.shape(s)
 }
 
-// lastApplied is the annotation with the object that a client applied. The API server writes it, too, in its own words: with
+// lastApplied is the annotation with the object that a client applied. The API server writes it, too, with its own escapes: at
 // each server-side apply of an object that has it.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// embedded renames an object that stands in a string.
+// embedded renames an object in a string.
 func (d *doc) embedded(i int) {
 	inner, ok := d.inner(d.text(i))
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A Kind is what objects are that do not tell it themselves: items of a list, or a patch.
+// A Kind is the kind of objects that do not name it themselves: items of a list, or a patch.
 type Kind struct{ Group, Kind string }
 
 // namesOthers reports whether a Table of this kind has cells such as "kind/name" of other objects, and with the group too.
@@ -16,7 +16,7 @@ func (k Kind) namesOthers() bool {
 	return k.Kind == "Event" || k == Kind{"apps", "controllerrevisions"}
 }
 
-// kindOf returns the kind that the object at i tells, else of.
+// kindOf returns the kind that the object at i names, else of.
 func (d *doc) kindOf(i int, of Kind) Kind {
 	version, kind := d.member(i, "apiVersion"), d.member(i, "kind")
 	if version == 0 || kind == 0 || string(d.text(kind)) == "PartialObjectMetadata" {
@@ -29,7 +29,7 @@ func (d *doc) kindOf(i int, of Kind) Kind {
 	return Kind{groupName, string(d.text(kind))}
 }
 
-// special renames in the object at i what its kind asks for. of is its kind if it does not tell.
+// special renames in the object at i what its kind asks for. of is its kind if it names none.
 func (d *doc) special(i int, of Kind) {
 	if d.nodes[i].kind != '{' {
 		return

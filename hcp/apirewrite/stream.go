@@ -185,7 +185,7 @@ func (r *Reader) rename(text []byte, special func()) {
 	r.out = r.d.write(r.out)
 }
 
-// isList reports whether the array with this name is one of items, which are renamed one by one. head is what stands before
+// isList reports whether the array with this name is one of items, which are renamed one by one. head is the text before
 // them, and is renamed then.
 func (r *Reader) isList(name string, head []byte) bool {
 	if name != "items" && name != "rows" {

@@ -9,7 +9,7 @@
 //	Service <cluster>-apps of type LoadBalancer           the VMs, at its target ports
 //	otherwise                                             a problem
 //
-// A Service of these that has a load balancer with an address of the network leads there.
+// If one of these Services has a load balancer with an address of the network, connections go there.
 //
 // Port 443 is served, and port 80 if one of these names its backend. A cluster without the
 // ingress capability has no *.apps and no problem.

@@ -44,7 +44,7 @@ type Dump struct {
 	plans []corev1.ConfigMap
 	// unquoted are the objects with annotations that are not strings.
 	unquoted []manifest.Object
-	// management is what the objects tell of the management cluster.
+	// management is what the objects show about the management cluster.
 	management management.Cluster
 }
 

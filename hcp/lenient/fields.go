@@ -42,7 +42,7 @@ func (k kind) GroupVersionKind() schema.GroupVersionKind { return k.gvk }
 // SetGroupVersionKind implements schema.ObjectKind. Clients that remove the kind change nothing.
 func (k kind) SetGroupVersionKind(schema.GroupVersionKind) {}
 
-// metadata are the fields that every kind needs.
+// metadata returns the fields that every kind needs, and further ones.
 func metadata(further ...string) []string {
 	names := append([]string{"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp"}, further...)
 	for i := range names {

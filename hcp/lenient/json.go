@@ -27,7 +27,7 @@ func elements(b []byte, do func(value []byte)) {
 	}
 }
 
-// separates reports whether c is a space or stands between values.
+// separates reports whether c is a space or a separator of values.
 func separates(c byte) bool {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ',' || c == ':'
 }
@@ -87,7 +87,7 @@ func endOfString(b []byte, i int) int {
 	return len(b)
 }
 
-// textOf returns what the JSON string quoted stands for.
+// textOf returns the value of the JSON string quoted.
 func textOf(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 && len(quoted) >= 2 {
 		return quoted[1 : len(quoted)-1]

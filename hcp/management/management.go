@@ -1,4 +1,4 @@
-// Package management reads what is known of the management cluster. Most of it are networks: of its Services
+// Package management reads what is known of the management cluster. Most of that is networks: those of its Services
 // and pods, and the virtual addresses of its nodes. Edges never dial them for VMs.
 package management
 
@@ -54,7 +54,7 @@ func Kinds() []schema.GroupVersionKind {
 	return append(NetworkKinds(), PriorityClassKind(), NetworkOperatorKind())
 }
 
-// Add adds what an object of one of Kinds tells. An object of the network operator exists where its kind does.
+// Add adds what an object of one of Kinds contains. An object of the network operator exists where its kind does.
 func (c *Cluster) Add(kind schema.GroupVersionKind, object map[string]any) {
 	c.Networks = append(c.Networks, Networks(kind, object)...)
 	c.MultusIsolates = c.MultusIsolates || kind == NetworkOperatorKind()

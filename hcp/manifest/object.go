@@ -1,5 +1,5 @@
 // Package manifest reads Kubernetes objects from files: YAML, JSON and lists of objects, as tools
-// write them. It knows no kind of object. What it does not read is a Fault: nothing is lost unsaid.
+// write them. It knows no kind of object. What it does not read is a Fault, so nothing is left out silently.
 //
 // The package is pure: bytes in, values out.
 package manifest
@@ -44,7 +44,7 @@ func (o Object) String() string {
 	return strings.TrimSpace(o.Kind + " " + strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"))
 }
 
-// A Fault is something that was not read, or was not read as it stands there.
+// A Fault is something that was not read, or was read with another meaning than the file's.
 type Fault struct {
 	File string
 	Err  error

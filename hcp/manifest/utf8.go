@@ -11,7 +11,7 @@ import (
 )
 
 // utf8 returns content in UTF-8 without byte order mark. Windows PowerShell redirects output as
-// UTF-16. Without a byte order mark, the first character tells, because it is ASCII.
+// UTF-16. Without a byte order mark, the first character shows it, because it is ASCII.
 func utf8(content []byte) ([]byte, error) {
 	has := func(prefix string) bool { return strings.HasPrefix(string(content[:min(len(content), 4)]), prefix) }
 	two := len(content) >= 2

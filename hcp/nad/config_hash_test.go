@@ -18,7 +18,7 @@ func hashOf(t *testing.T, config string, nodes nad.Nodes) string {
 	return a.ConfigHash
 }
 
-// TestHarmlessEdits: what edges do not take of a NAD does not identify it, nor do the nodes.
+// TestHarmlessEdits: fields of a NAD that edges do not use do not identify it, nor do the nodes.
 func TestHarmlessEdits(t *testing.T) {
 	const config = `{"cniVersion":"0.3.1","name":"n","type":"bridge","bridge":"br1","vlan":100,"mtu":1400}`
 	was := hashOf(t, config, nad.Nodes{})

@@ -80,7 +80,7 @@ func WithRoutes(config string, routes []network.Route) string {
 // vipConfig returns the CNI configuration of an interface without a link, which holds the
 // VIPs. Some plugins announce each address of a new interface (see announces), so a new edge
 // would take the VMs before it serves. The kernel answers ARP requests for the VIPs on the
-// edge's other interface all the same.
+// edge's other interface nevertheless.
 func vipConfig(conf map[string]any, forwardByDefault bool) string {
 	chain := []any{map[string]any{"type": "dummy", "ipam": map[string]any{"type": "static"}, "capabilities": map[string]any{"ips": true}}}
 	if forwardByDefault {

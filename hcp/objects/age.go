@@ -1,5 +1,5 @@
 // This file decides which of two objects is older. Older HostedClusters, NodePools and
-// Services have precedence, so that a new one takes nothing of an older one.
+// Services have precedence, so that a new one never takes an address or a name of an older one.
 
 package objects
 

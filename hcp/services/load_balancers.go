@@ -1,5 +1,5 @@
 // This file reads the Services of the control plane namespace that stand for Services of the hosted cluster: the copies that
-// KubeVirt's cloud provider makes of its load balancers, and HyperShift's Service for base domain passthrough.
+// KubeVirt's cloud provider makes from its load balancers, and HyperShift's Service for base domain passthrough.
 
 package services
 

@@ -81,7 +81,7 @@ func (k Key) entries(v Values) []string {
 	return slices.Compact(out)
 }
 
-// A Part of a value belongs to one network, because of its addresses.
+// A Part is a value, or an entry of a list. Its addresses decide which network it belongs to.
 type Part struct {
 	// Text names the part in messages.
 	Text      string
@@ -98,8 +98,9 @@ func (p Part) Within(cidr netip.Prefix) bool {
 // Equal reports whether p and other have the same value.
 func (p Part) Equal(other Part) bool { return reflect.DeepEqual(p.value, other.value) }
 
-// Parts returns the parts of v's value of the key: each entry of a list whose order has no meaning, or the whole value.
-// There are none if no address decides which network has the value.
+// Parts returns the value of the key in v as parts that can belong to different networks. A list without a meaningful
+// order has one part for each entry. Any other value is one part. There are no parts if the value has no addresses
+// that show its network.
 func (k Key) Parts(v Values) []Part {
 	if k.For != OneNetwork {
 		return nil

@@ -22,7 +22,7 @@ func permitted(t *testing.T, flag, value string) (p network.Permissions, err err
 	return p, nil
 }
 
-// TestPermissionDefaults: what --help says of the defaults is what no flag means.
+// TestPermissionDefaults: without flags, the permissions are the defaults that --help names.
 func TestPermissionDefaults(t *testing.T) {
 	g := NewWithT(t)
 	var said, none network.Permissions

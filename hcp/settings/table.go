@@ -17,9 +17,9 @@ import (
 // Prefix is the prefix of every annotation key of oooi.
 const Prefix = wire.Prefix
 
-// LabelHostedService is a label of the Services that KubeVirt's cloud provider copies from the hosted cluster
-// to the control plane namespace, with their annotations. A user of the hosted cluster set those, so
-// annotations of copies are neither read nor judged.
+// LabelHostedService marks a copy of a Service of the hosted cluster. KubeVirt's cloud provider makes it in the control
+// plane namespace, and copies the annotations, too. A user of the hosted cluster set those, so the annotations of
+// copies are neither read nor checked.
 const LabelHostedService = "cluster.x-k8s.io/tenant-service-name"
 
 // A Place is the kind of an object that can have annotations of oooi.

@@ -35,7 +35,7 @@ type Values struct {
 	Namespaces []string
 	// Edges is 1 or 2, or 0 if it is not set.
 	Edges int
-	// VMsHere: the credentials of the HostedCluster for VMs lead to this management cluster.
+	// VMsHere: the credentials of the HostedCluster for VMs are for this management cluster.
 	VMsHere bool
 	// ManagementDNS: edges answer DNS questions of pods.
 	ManagementDNS bool

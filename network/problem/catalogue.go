@@ -30,7 +30,7 @@ type Entry struct {
 	Fix string
 }
 
-// entries has all causes in the order of their declarations, and entryOf where each stands. They are not changed after that.
+// entries has all causes in the order of their declarations, and entryOf the position of each. They are not changed after that.
 var (
 	entries []Entry
 	entryOf = map[Cause]int{}

@@ -9,7 +9,7 @@ type Reason string
 // Traits are what the problems of one Reason have in common. They decide the order of problems.
 type Traits struct {
 	Rank Rank
-	// AboutEdges: they are about edges that exist, whatever becomes of the plan.
+	// AboutEdges: they are about edges that exist, whatever plan is decided.
 	AboutEdges bool
 	// Follows: they are often the effect of another problem: a host that has an address of the
 	// edges, two pods of one edge, a refused object or a small range.

@@ -111,7 +111,7 @@ var (
 	EdgesHeld = declare("EdgesHeld", Entry{Reason: EdgesPartitioned, Severity: SeverityWarning,
 		What:   "The edges of network {network} are not replaced, and cannot be drained, because edge {edge} cannot reach its peer.",
 		Effect: "This ends when both edges reach each other, or after {minutes} minutes.",
-		Fix:    "To drain a node at once, delete its edge pod: open connections through it are reset, and its VMs may lose service."})
+		Fix:    "To drain a node immediately, delete its edge pod: open connections through it are reset, and its VMs may lose service."})
 	PlansDiffer = declare("PlansDiffer", Entry{Reason: EdgesServeDifferentPlans, Severity: SeverityWarning,
 		What:   "The edges of network {network} serve different plans, as edge {edge} reports.",
 		Effect: "The edge with the older plan serves previous names, addresses and endpoints.",

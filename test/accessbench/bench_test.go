@@ -72,7 +72,7 @@ func TestAccessBench(t *testing.T) {
 	ways := s.ways(t)
 	results := map[string]*result{}
 	for _, w := range ways {
-		// What a way allocates for its first connections is not of idle tunnels.
+		// What a way allocates for its first connections does not count as memory of idle tunnels.
 		w.load.Kind, w.load.Count, w.load.For = "dial", 1, length/4
 		NewWithT(t).Eventually(func() string { return s.load(t, w.load).Failed }, "20s", "50ms").Should(BeEmpty(), w.name)
 		results[w.name] = &result{costs: map[string]*cost{}}
@@ -116,7 +116,7 @@ func (s site) clientIn(t *testing.T, n *netns.Namespace, l load) *exec.Cmd {
 	return c
 }
 
-// load puts a load on a way, and returns what became of it.
+// load runs a load on a way, and returns its result.
 func (s site) load(t *testing.T, l load) (out report) {
 	t.Helper()
 	text, err := s.client(t, l).Output()
@@ -205,8 +205,8 @@ func (r *result) trip(kind string) float64 { return median(r.costs[kind].medians
 // tableOf is Markdown.
 func tableOf(ways []way, results map[string]*result) string {
 	var out strings.Builder
-	out.WriteString("| way | GB/s down: 1, 8 streams | GB/s up: 1, 8 streams | CPU ms for a GB, down | round trip µs: p50, p99 | beside a stream | dial and 1 byte, µs: p50, p99 |" +
-		" MiB, itself | KiB, idle tunnel |\n|" + strings.Repeat(" --- |", 9) + "\n")
+	out.WriteString("| path | GB/s from the VM: 1 stream, 8 streams | GB/s to the VM: 1 stream, 8 streams | CPU ms for a GB from the VM | round trip µs: p50, p99 | round trip during a stream | dial and 1 byte, µs: p50, p99 |" +
+		" MiB of the process | KiB of an idle tunnel |\n|" + strings.Repeat(" --- |", 9) + "\n")
 	for _, w := range ways {
 		r := results[w.name]
 		both := func(kind string) string {

@@ -245,7 +245,7 @@ func (l load) receive(end time.Time, out *report) (net.Conn, error) {
 	}
 }
 
-// send sends until end, and has the VM tell how much has arrived. It does not end its direction: konnectivity would lose the answer.
+// send sends until end, and then asks the VM how much has arrived. It does not end its direction: konnectivity would lose the answer.
 func (l load) send(end time.Time, out *report) (net.Conn, error) {
 	c, err := l.dial("", upload)
 	for b := make([]byte, chunk); err == nil && b[0] != last; {

@@ -136,7 +136,7 @@ func (s site) measureVMs(t *testing.T, stream way, rounds int, length time.Durat
 	return costs
 }
 
-// begin puts a load on a way, from a process in a group. Wait returns once it has ended, and out is its report then.
+// begin starts a client process with a load, in a cgroup. wait returns when the process has ended, and sets out to its report.
 func (s site) begin(t *testing.T, l load, in group, out *report) (wait func()) {
 	t.Helper()
 	g := NewWithT(t)
@@ -188,7 +188,7 @@ func (g group) add(t *testing.T, pids ...int) {
 // vmsTable is Markdown.
 func vmsTable(costs map[string]*vmsCost) string {
 	var out strings.Builder
-	out.WriteString("| the VMs' own way | TLS/s, alone | with a stream | ms: p50, p99, alone | with a stream | GB/s of the stream |\n|" + strings.Repeat(" --- |", 6) + "\n")
+	out.WriteString("| VMs | TLS/s, alone | during a stream | ms: p50, p99, alone | during a stream | GB/s of the stream |\n|" + strings.Repeat(" --- |", 6) + "\n")
 	for _, k := range vmsKinds() {
 		if c := costs[k.name]; c != nil {
 			times := func(i int) string {

@@ -60,7 +60,7 @@ func newSite(t *testing.T) site {
 
 func source(i int) string { return fmt.Sprintf("10.128.0.%d", 100+i) }
 
-// A way leads to the VM. Without processes, the kernel of the edge does it.
+// A way is one path to the VM, and the processes that carry it. Without processes, the kernel of the edge forwards.
 type way struct {
 	name string
 	load load

@@ -66,7 +66,7 @@ func killed(t *testing.T, w *world, c *crowd, lasts time.Duration) {
 	wait(t, lasts)
 }
 
-// drained deletes the pod of an edge: its Service leads to the other one at once.
+// drained deletes the pod of an edge: its Service forwards to the other one immediately.
 func drained(t *testing.T, w *world, c *crowd, lasts time.Duration) {
 	c.leave(1)
 	wait(t, lasts)
@@ -74,7 +74,7 @@ func drained(t *testing.T, w *world, c *crowd, lasts time.Duration) {
 	w.edges[1].end(t, wire.Access, syscall.SIGTERM)
 }
 
-// lost pulls the cables of an edge. No one tells the Service meanwhile.
+// lost pulls the cables of an edge. The Service does not learn of it meanwhile.
 func lost(t *testing.T, w *world, _ *crowd, lasts time.Duration) {
 	w.vlan.Pull(t, w.edges[1].ns, "net1")
 	w.pods.Pull(t, w.edges[1].ns, "eth0")

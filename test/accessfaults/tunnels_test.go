@@ -115,7 +115,7 @@ type crowd struct {
 	fresh   sync.WaitGroup
 
 	mu sync.Mutex
-	// without is the edge that the Service does not lead to. 0: it leads to both.
+	// without is the edge that the Service does not forward to. 0: it forwards to both.
 	without int
 	// last is the last time that a new tunnel opened, and worst the longest time between two.
 	last  time.Time
@@ -158,7 +158,7 @@ func (w *world) newCrowd(t *testing.T) *crowd {
 // end ends the caller of new tunnels.
 func (c *crowd) end() { c.stop(); c.fresh.Wait() }
 
-// leave has the Service lead to the other edge only.
+// leave has the Service forward to the other edge only.
 func (c *crowd) leave(edge int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,7 +184,7 @@ func (c *crowd) newTunnel() time.Duration {
 	return max(c.worst, time.Since(c.last))
 }
 
-// A fate is what became of some tunnels.
+// A fate is how some tunnels ended.
 type fate struct {
 	live int
 	// ended is how many ended by how they did, first and last when after the fault began.

@@ -144,7 +144,7 @@ type site struct {
 	leaf                *x509.Certificate
 }
 
-// A way leads to the API server. The names in its paths are those of group.
+// A way is one path to the API server. The names in its URLs are those of group.
 type way struct {
 	name, url, group, plural string
 	pid                      int

@@ -1,4 +1,4 @@
-// This file plays HyperShift's part in a cluster: what a user creates, and what HyperShift makes of
+// This file plays HyperShift's part in a cluster: what a user creates, and what HyperShift makes from
 // it.
 
 package apiserver
@@ -60,7 +60,7 @@ func Create(ctx context.Context, c client.Client, o client.Object) error {
 	return nil
 }
 
-// Published is what HyperShift makes of hc in its control plane namespace ns, as far as oooi
+// Published is what HyperShift makes from hc in its control plane namespace ns, as far as oooi
 // reads it: the control plane, its Services and its Routes.
 func Published(hc *hyperv1.HostedCluster, ns string) []client.Object {
 	out := []client.Object{&hyperv1.HostedControlPlane{

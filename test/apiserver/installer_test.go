@@ -89,7 +89,7 @@ func TestExtensionInstaller(t *testing.T) {
 	g.Expect(installer.Create(t.Context(), whole)).To(Succeed(), "docs/security.md and the sample warn of this")
 }
 
-// objects are what OLM v1 makes of the ClusterServiceVersion. The namespaced rights of a bundle for all
+// objects are what OLM v1 makes from the ClusterServiceVersion. The namespaced rights of a bundle for all
 // namespaces become cluster-wide ones.
 func (csv serviceVersion) objects() []client.Object {
 	var out []client.Object

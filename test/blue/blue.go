@@ -77,7 +77,7 @@ func Report() *explain.Report {
 	}
 }
 
-// Access lets callers in. Load balancer shop/new does not lead to edges yet.
+// Access lets callers in. Load balancer shop/new does not forward to edges yet.
 func Access() network.Access {
 	return network.Access{
 		Port: 3128, Namespaces: []string{"backup", "openshift-monitoring"},

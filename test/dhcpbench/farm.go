@@ -230,7 +230,7 @@ func (f *Farm) receive(out *Result) error {
 	return nil
 }
 
-// take takes in one reply.
+// take processes one reply.
 func (f *Farm) take(r reply, out *Result) error {
 	i := int(binary.BigEndian.Uint32(r.mac[2:]))
 	if i >= len(f.clients) || f.clients[i].mac != r.mac || !f.clients[i].active || f.clients[i].xid != r.xid {

@@ -127,7 +127,7 @@ func readReply(b []byte) (reply, bool) {
 	return r, r.kind != 0
 }
 
-// readARP returns the address that a frame asks for, and who asks. False: it asks for none.
+// readARP returns the address that a frame asks for, and the sender. False: it asks for none.
 func readARP(b []byte) (asked, by netip.Addr, from [6]byte, ok bool) {
 	if len(b) < etherHeader+28 || binary.BigEndian.Uint16(b[12:]) != 0x0806 || binary.BigEndian.Uint16(b[20:]) != 1 {
 		return

@@ -21,7 +21,7 @@ import (
 	"github.com/cldmnky/oooi/test/programs"
 )
 
-// The network of all servers. The pool has room for all clients.
+// The network on which each server runs. The pool has room for all clients.
 const (
 	subnet, netmask         = "10.77.0.0/16", "255.255.0.0"
 	serverAddress           = "10.77.0.3"
@@ -41,7 +41,7 @@ type contender struct {
 	args func(t *testing.T, dir string, edge *netns.Namespace) (args, environment []string)
 }
 
-// ours runs without capabilities, as in a pod, and may use port 67 as there.
+// ours runs without capabilities, as in a pod, and may open port 67, as there.
 func ours(t *testing.T, edge *netns.Namespace, flags ...string) []string {
 	t.Helper()
 	edge.Sysctl(t, "net/ipv4/ip_unprivileged_port_start", "0")

@@ -1,4 +1,4 @@
-// Package dnsnames has the network whose names tests of the DNS server ask for, and tells its answers as text.
+// Package dnsnames has the network whose names tests of the DNS server query, and makes text of its answers.
 package dnsnames
 
 import (

@@ -19,7 +19,7 @@ import (
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-// TestDocumentedIngress: with the Service of the page, *.apps of a cluster that it creates leads to the VMs.
+// TestDocumentedIngress: with the Service of the page, *.apps of a cluster that it creates reaches the VMs.
 func TestDocumentedIngress(t *testing.T) {
 	g := NewWithT(t)
 	page, err := os.ReadFile(filepath.Join(root, "docs", "create-cluster.md"))

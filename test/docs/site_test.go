@@ -19,7 +19,7 @@ var (
 	siteID   = regexp.MustCompile(`id="([^"]+)"`)
 )
 
-// TestSite: mkdocs makes a site of the documentation. It has each page, and each link to a section leads to one.
+// TestSite: mkdocs makes a site of the documentation. It has each page, and the section of each link exists.
 func TestSite(t *testing.T) {
 	g := NewWithT(t)
 	mkdocs := programs.RequireInstalled(t, "mkdocs")

@@ -37,7 +37,7 @@ type step struct{ title, text string }
 
 func (s step) asks() bool { return strings.HasSuffix(s.title, "?") }
 
-// anchor is the fragment that leads to s.
+// anchor is the fragment of links to s.
 func anchor(title string) string {
 	return strings.ReplaceAll(regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(title), ""), " ", "-")
 }
@@ -103,7 +103,7 @@ func TestTroubleshootingIsATree(t *testing.T) {
 }
 
 // TestTroubleshootingReasons: each reason has a cause of the page or a section of the reasons, and each link to a reason or an alert
-// leads to that section.
+// has that section as its target.
 func TestTroubleshootingReasons(t *testing.T) {
 	g := NewWithT(t)
 	page, reasons, alerts := readPage(t, "troubleshooting.md"), readPage(t, "problems.md"), readPage(t, "alerts.md")

@@ -23,7 +23,7 @@ func Blue() status.Facts {
 	return f
 }
 
-// Open are those of the cluster if its edges let callers in. Load balancer shop/new does not lead to edges yet.
+// Open are those of the cluster if its edges let callers in. Load balancer shop/new does not forward to edges yet.
 func Open() status.Facts {
 	f := Blue()
 	n := &f.Plan.Networks[0]

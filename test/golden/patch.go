@@ -29,7 +29,7 @@ func baseOf(patch []byte) string {
 	return base
 }
 
-// patched is the stream of objects that patch makes of base.
+// patched is the stream of objects that patch makes from base.
 func patched(base, patch []byte) ([]byte, error) {
 	all, err := objectsIn(base)
 	if err != nil {
@@ -75,7 +75,7 @@ func merged(target, patch object) object {
 	return out
 }
 
-// identity tells an object from others.
+// identity distinguishes an object from others.
 func identity(o object) string {
 	m, _ := o["metadata"].(object)
 	return fmt.Sprintf("%v %v %v/%v", o["apiVersion"], o["kind"], m["namespace"], m["name"])

@@ -37,7 +37,7 @@ type Story struct {
 }
 
 // All are the stories below the module's root, each after its base, else by
-// name. A base that is none, and no story at all, are errors.
+// name. A base that is not a story, and no story at all, are errors.
 func All(root string) ([]Story, error) {
 	folder := filepath.Join(root, "test", "scenarios")
 	dirs, err := os.ReadDir(folder)

@@ -1,4 +1,4 @@
-// This file measures the rows of rows_test.go, judges them, and writes the table.
+// This file measures the rows of rows_test.go, compares them with the goals, and writes the table.
 
 package halfdead
 

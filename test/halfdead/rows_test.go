@@ -77,7 +77,7 @@ func rows() []row {
 			begin: func(s *site) func() { return s.edges[1].freeze("envoy") }},
 		{name: "heartbeats lost both ways", lasts: 30 * s, on: []int{1, 2}, over: s, cuts: 1,
 			begin: func(s *site) func() { return s.drop(heartbeats) }},
-		// Nothing tells such a peer from a hung one, so each edge announces.
+		// Nothing distinguishes such a peer from a hung one, so each edge announces.
 		{name: "heartbeats lost both ways, no second path", lasts: 30 * s, on: []int{1, 2}, onePath: true, over: s, cuts: 3,
 			begin: func(s *site) func() { return s.drop(heartbeats) }},
 		{name: "heartbeats lost both ways on both networks", lasts: 30 * s, on: []int{1, 2}, over: s, cuts: 3,

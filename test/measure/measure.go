@@ -1,6 +1,6 @@
 // Package measure says what a machine notices of a change: for how long new TLS
 // connections, DNS and NTP questions and DHCP renewals failed, and how often connections that
-// stay were cut. It asks at a steady rate whatever became of the last question, and judges
+// stay were cut. It asks at a steady rate even without an answer to the last question, and judges
 // nothing: how long is too long is for others to say.
 package measure
 
@@ -96,8 +96,8 @@ func Start(ctx context.Context, o Options) *Measurement {
 	return m
 }
 
-// Wait waits until nothing is asked any more, after the context has ended, and tells
-// the whole.
+// Wait waits until the last question has ended, after the end of the context, and returns
+// the whole Report.
 func (m *Measurement) Wait() Report {
 	m.running.Wait()
 	return m.Report()

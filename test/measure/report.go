@@ -47,7 +47,7 @@ func (r Report) Failures() (n int) {
 	return n
 }
 
-// Summary is what became of one kind of questions.
+// Summary is the results of one kind of questions.
 type Summary struct {
 	Asked int `json:"asked"`
 	// Failed counts by reason: refused, reset, closed, unreachable, silent, not synchronized, or the error.
@@ -59,7 +59,7 @@ type Summary struct {
 	Gaps []Gap `json:"gaps,omitempty"`
 }
 
-// Renewals are what became of a lease.
+// Renewals are the results of renewing a lease.
 type Renewals struct {
 	Summary
 	// Addresses that it was renewed for: one, where all is well.
@@ -74,7 +74,7 @@ type Gap struct {
 	Open bool `json:"open,omitempty"`
 }
 
-// LongConnection is one that was to stay.
+// LongConnection is a connection that stays open during the whole measurement.
 type LongConnection struct {
 	Opened  int   `json:"opened"`
 	Answers int   `json:"answers"`

@@ -123,7 +123,7 @@ type fault struct {
 	lasts    time.Duration
 	// labels are those of the alert, without its severity.
 	labels labels
-	// value is what the alert says instead of its value.
+	// value is the text in the alert in place of its value.
 	value string
 }
 
@@ -167,7 +167,7 @@ func (f fault) rule(all []rule) (found rule) {
 	return rule{}
 }
 
-// expected is what r says of f.
+// expected is what r says about f.
 func (f fault) expected(r rule) []alert {
 	labels := map[string]string{"severity": r.Labels["severity"]}
 	replace := []string{"{{ $value | humanizePercentage }}", f.value}

@@ -20,7 +20,7 @@ import (
 )
 
 // TestMetricsAreServed: the operator and the programs of an edge serve each metric of the table. Names and help texts keep to
-// Prometheus' conventions. Tests with a real edge do the same for the proxy, and for what an edge tells of its programs.
+// Prometheus' conventions. Tests with a real edge do the same for the proxy, and for the metrics of programs that an edge passes on.
 func TestMetricsAreServed(t *testing.T) {
 	g, r, ofDNS := NewWithT(t), prometheus.NewRegistry(), prometheus.NewRegistry() // Two programs register what each program has.
 	report.NewMetrics(r)

@@ -50,7 +50,7 @@ type Segment struct {
 	cables map[cable]string // the segment's end of each
 }
 
-// A cable is named by what it ends in.
+// A cable is named after the namespace and the device at its end.
 type cable struct{ namespace, device string }
 
 // Require skips the test, or fails it on CI, where namespaces can't be made or
@@ -158,7 +158,7 @@ func (s *Segment) Attach(t testing.TB, n *Namespace, device, mac string, address
 }
 
 // Announce makes the kernel of n announce each address of its device, by gratuitous ARP, as it does for
-// a new device of some CNI plugins. Attach does not: a bridge drops what a device sends when it comes up.
+// a new device of some CNI plugins. Attach does not: the bridge would drop the first packets of a new device.
 func (n *Namespace) Announce(t testing.TB, device string) {
 	t.Helper()
 	n.Sysctl(t, "net/ipv4/conf/"+device+"/arp_notify", "1")
@@ -208,7 +208,7 @@ func (s *Segment) Plug(t testing.TB, n *Namespace, device string) {
 	n.carries(t, device)
 }
 
-// link is what `ip -json` says of a device and of its addresses.
+// link is what `ip -json` says about a device and its addresses.
 type link struct {
 	State     string `json:"operstate"`
 	MAC       string `json:"address"`
@@ -236,7 +236,7 @@ func (n *Namespace) carries(t testing.TB, device string) {
 	}
 }
 
-// link is what `ip` says of a device.
+// link is what `ip` says about a device.
 func (n *Namespace) link(device string) (link, error) {
 	out, err := ip("-n", n.Name, "-json", "link", "show", "dev", device)
 	if err != nil {

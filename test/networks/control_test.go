@@ -1,4 +1,4 @@
-// This file tells apart what VMs notice of edges, and what they notice of a machine that is busy.
+// This file separates what VMs notice because of edges from what they notice because the machine is busy.
 
 package networks
 

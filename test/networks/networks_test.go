@@ -113,7 +113,7 @@ func (s *site) born(number int, node string) {
 	s.g.Expect(s.edges[number].isolates()).To(Succeed())
 }
 
-// drains ends an edge as Kubernetes does: all containers at once, and the rest when it has had its time.
+// drains ends an edge as Kubernetes does: a signal for all containers at the same time, and the end of those that still run after the grace period.
 func (s *site) drains(number, other int) {
 	s.Helper()
 	s.sendTo(number)

@@ -1,5 +1,5 @@
 // This file is what OVN-Kubernetes writes into OVN's databases. It is not to be had here, so this table stands in for it.
-// A change there is a change here, and nowhere else, but for what needs OVN's own answers: bindRemote in ovn_test.go.
+// A change there is a change here, and nowhere else, except for what needs OVN's own answers: bindRemote in ovn_test.go.
 // Sources are those of commit 8871cd9c, below go-controller/pkg.
 
 package networks
@@ -45,7 +45,7 @@ func macOf(requested string, ips []netip.Prefix, key int) string {
 	return fmt.Sprintf("0a:58:7a:00:00:%02x", key)
 }
 
-// written is what the OVN of a node has of a network and its ports, as commands of ovn-nbctl for the network and for p.
+// written is what the OVN of a node has about a network and its ports, as commands of ovn-nbctl for the network and for p.
 // Nil: this node's OVN does not have p.
 func (n topology) written(node string, p logicalPort) []string {
 	// Only a port of its own, or any where the network has no physical segment
@@ -79,6 +79,6 @@ func (n topology) switchOf() []string {
 			"type=localnet", "addresses=unknown", "options:network_name="+physicalNetwork, "tag_request=100", "tag=100")
 	}
 	// One transit switch of all zones (zone_interconnect/zone_ic_handler.go, addTransitSwitchConfig). Its multicast
-	// snooping is left out: broadcasts of ARP and DHCP pass all the same.
+	// snooping is left out: broadcasts of ARP and DHCP pass without it.
 	return append(add, "--", "set", "logical_switch", string(n), "other_config:interconn-ts="+string(n), "other_config:requested-tnl-key=100")
 }

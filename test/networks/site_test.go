@@ -65,7 +65,7 @@ func newSite(t *testing.T, b build, f fabric, forwards bool) *site {
 	return s
 }
 
-// plan is what the operator makes of the VMs' NetworkAttachmentDefinition.
+// plan is what the operator makes from the VMs' NetworkAttachmentDefinition.
 func (s *site) plan() network.Plan {
 	s.Helper()
 	attachment, fault := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: s.fabric.config()}, nad.Nodes{ForwardByDefault: s.forwards})
@@ -163,7 +163,7 @@ func (v *vm) dial(ctx context.Context, network, address string) (c net.Conn, err
 	return c, err
 }
 
-// edgeOf returns the number of the edge that a VM sends to, 0 if it is none that lives.
+// edgeOf returns the number of the edge that a VM sends to, 0 if it is not an edge that runs.
 func (s *site) edgeOf(v *vm) int {
 	mac := v.Neighbour(s, vmDevice, nextHop)
 	for _, p := range s.edges[1:] {

@@ -62,7 +62,7 @@ func (w *world) ours(t *testing.T, name string) []string {
 	return out
 }
 
-// differs says in which way a hosted cluster is not as it asks. Empty: it is.
+// differs says what of a hosted cluster differs from what it requests. Empty: nothing.
 func (w *world) differs(t *testing.T, name string, x wish) string {
 	t.Helper()
 	there, condition := w.ours(t, name), w.condition(t, name)
@@ -168,8 +168,8 @@ func (w *world) killedBetweenWrites(t *testing.T, l launcher, every bool) {
 	}
 }
 
-// cutAfter lets the operator send n writes for the way from one wish to another, and kills it
-// then. It reports whether there were more.
+// cutAfter kills the operator after n of the writes with which it changes a hosted cluster from one wish to another.
+// It reports whether there were more.
 func (w *world) cutAfter(t *testing.T, l launcher, x *gate, name string, n int, before, then wish) (cut bool) {
 	t.Helper()
 	g := NewWithT(t)

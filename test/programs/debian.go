@@ -35,7 +35,7 @@ func RequireUnpackedWith(t testing.TB, libraries []string, name string, paths ..
 }
 
 // RequirePythonModules returns the path of Python, and the variable with which it finds the modules of Debian packages.
-// They are unpacked as RequireUnpacked does it. So each package that these need is one of them.
+// They are unpacked as RequireUnpacked does it, without their dependencies: the caller names those, too.
 func RequirePythonModules(t testing.TB, packages ...string) (python, environment string) {
 	t.Helper()
 	if os.Getenv("OOOI_UNIT") != "" {

@@ -1,5 +1,5 @@
-// This file plays both sides of a TLS connection for benches of proxies that pass TLS on. Nothing is encrypted: such a proxy cannot
-// tell, and the CPU time of both sides is small.
+// This file plays both sides of a TLS connection for benches of proxies that pass TLS on. Nothing is encrypted: such a proxy does
+// not notice it, and the CPU time of both sides is small.
 
 package programs
 

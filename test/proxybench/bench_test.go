@@ -140,7 +140,7 @@ func (r *running) command(t *testing.T, l load, route int) (args, env []string) 
 	return []string{self, "load", string(text)}, env
 }
 
-// load puts a load on a proxy, and returns what became of it.
+// load runs a load on a proxy, and returns its result.
 func (r *running) load(t *testing.T, l load, route int) (out report) {
 	t.Helper()
 	args, env := r.command(t, l, route)

@@ -18,7 +18,7 @@ import (
 
 const module = "github.com/cldmnky/oooi/"
 
-// mayImport is the architecture: a package, and which of ours it may import. docs/ARCHITECTURE.md has what each is for.
+// mayImport is the architecture: a package, and which packages of this module it may import. docs/ARCHITECTURE.md has what each is for.
 // A package that is not named may not be imported by product code.
 var mayImport = map[string][]string{
 	"network":                 {"network/problem"},

@@ -40,7 +40,7 @@ func TestRenderedTextIsNotSearched(t *testing.T) {
 	}
 }
 
-// TestRenderedTextIsNoticed: what was there once, and what is no search.
+// TestRenderedTextIsNoticed: searches that were in the code once are found, and other expressions are not.
 func TestRenderedTextIsNoticed(t *testing.T) {
 	for line, found := range map[string]bool{
 		`strings.Contains(t.Summary, words)`:                                 true,

@@ -87,10 +87,10 @@ type podAdmission struct {
 	// of names the network. Empty: there is no plan, so the pod is that of any network.
 	of        string
 	namespace string
-	// warnings are the API server's. err is why it takes no such pod.
+	// warnings are the API server's. err is why it refuses such a pod.
 	warnings []string
 	err      error
-	// served: an edge of the network is ready, so such a pod was taken before. allReady: all its edges are.
+	// served: an edge of the network is ready, so the API server has accepted such a pod before. allReady: all its edges are.
 	served, allReady bool
 	// imagesUnknown: those of the operator are not known, so the pod has names that no registry has.
 	imagesUnknown bool
@@ -176,7 +176,7 @@ func lacksNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces" || strings.Contains(err.Error(), "is being terminated")
 }
 
-// refusalOf tells from the API server's error what refused a pod. Empty: nothing did. A missing right names no pod. Nor does a webhook,
+// refusalOf finds in the API server's error what refused a pod. Empty: nothing did. A missing right names no pod. Nor does a webhook,
 // so the words count.
 func refusalOf(err error) problem.Cause {
 	var status apierrors.APIStatus

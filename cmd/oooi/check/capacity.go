@@ -94,7 +94,7 @@ func (f installation) operator() (d appsv1.Deployment, ok bool) {
 	return d, runtime.DefaultUnstructuredConverter.FromUnstructured(f.operators[0].Object, &d) == nil
 }
 
-// edgeImages are those that the operator gives to edges. Unknown, as before it is installed: they are names that no registry has.
+// edgeImages are those that the operator gives to edges. If they are unknown, as before it is installed, they are placeholders.
 func (f installation) edgeImages() (r desired.Release, unknown bool) {
 	if d, ok := f.operator(); ok {
 		if edge, envoy := imagesOf(d); edge != "" && envoy != "" {

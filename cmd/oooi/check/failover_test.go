@@ -182,7 +182,7 @@ func checkFailover(t *testing.T, server *apiserver.Server) {
 		Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: new(intstr.FromInt32(0)), Selector: &metav1.LabelSelector{MatchLabels: wire.EdgesOf(*n)}},
 	}
 	g.Expect(admin.Create(t.Context(), budget)).To(Succeed())
-	// The API server tells clients to try again, until a controller has seen the budget.
+	// The API server's answer makes clients try again, until a controller has seen the budget.
 	budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: budget.Generation, CurrentHealthy: 2, DesiredHealthy: 2, ExpectedPods: 2}
 	g.Expect(admin.Status().Update(t.Context(), budget)).To(Succeed())
 	g.Expect(check()).To(And(HaveField("Verdict", unsure), HaveField("Why", HavePrefix("The PodDisruptionBudget permits no eviction of edge 2 now: "))))

@@ -51,7 +51,7 @@ type checked struct {
 	Why string `json:"why,omitempty"`
 	// Page has the fix in full. Empty: there is none.
 	Page string `json:"page,omitempty"`
-	// Problems are what Why tells.
+	// Problems are those that Why explains.
 	Problems problem.Problems `json:"problems,omitempty"`
 	// aside: if it is unknown, that does not decide the exit code.
 	aside bool
@@ -264,7 +264,7 @@ func clusterChecks(f clusterFacts) checks {
 	return out
 }
 
-// reportChecks are what the operator reports, in its words.
+// reportChecks are what the operator reports, with its texts.
 func reportChecks(f clusterFacts) (out []checked) {
 	current := f.status.Condition.Current.Answer == explain.Yes
 	if !current {

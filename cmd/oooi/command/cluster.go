@@ -17,7 +17,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/apiproxy"
 )
 
-// ClusterFlags are the flags that tell how a command reaches the management cluster.
+// ClusterFlags are the flags for access to the management cluster.
 type ClusterFlags struct {
 	kubeconfig string
 	Rules      RulesFlag

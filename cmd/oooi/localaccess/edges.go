@@ -254,7 +254,7 @@ func (p *edgePool) through(ctx context.Context, e accessEdge, d dial.Dialer, add
 // errForbidden is wrapped by errors about a right that the user does not have.
 var errForbidden = errors.New("you may not")
 
-// anotherMayDo reports whether another edge may open a tunnel that one does not. A refusal is the same at each, but for the limits of one.
+// anotherMayDo reports whether another edge may open a tunnel that one does not. A refusal is the same at each, except for the limits of one.
 func anotherMayDo(err error) bool {
 	var refused *dial.RefusedError
 	if errors.As(err, &refused) {

@@ -1,4 +1,4 @@
-// This file has each edge tell about its data plane, for `oooi must-gather`: what Envoy and the kernel have is in the pods only. An edge
+// This file collects what each edge knows of its data plane, for `oooi must-gather`: what Envoy and the kernel have is in the pods only. An edge
 // may be one that a VM took over, so what it answers has limits, and no secret of it is kept.
 
 package mustgather
@@ -70,7 +70,7 @@ func commandsIn(config *rest.Config, set kubernetes.Interface) commandRunner {
 	}
 }
 
-// askEdges writes what each edge tells. Edges are asked side by side, so one that does not answer delays the others by no more than
+// askEdges writes what each edge answers. All edges are asked at the same time, so one that does not answer delays the others by no more than
 // askedWithin. An error is about the directory, or the end of ctx.
 func (g *Gatherer) askEdges(ctx context.Context) error {
 	faults := make([]string, len(g.edges))

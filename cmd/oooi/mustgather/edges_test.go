@@ -55,7 +55,7 @@ func toldWithSecrets(t *testing.T) []byte {
 	return b
 }
 
-// TestEdgesAreAsked: what an edge tells is in the directory, without a secret. One that does not answer, or answers anything else, is one
+// TestEdgesAreAsked: the answer of an edge is in the directory, without a secret. One that does not answer, or answers anything else, is one
 // line, and delays no other one.
 func TestEdgesAreAsked(t *testing.T) {
 	g := NewWithT(t)

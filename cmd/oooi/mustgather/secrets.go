@@ -19,7 +19,7 @@ func keptOfVM() [][]string {
 	}
 }
 
-// withoutSecrets returns a copy of o without what tells more than a bug report needs.
+// withoutSecrets returns a copy of o without what a bug report must not have.
 func withoutSecrets(o unstructured.Unstructured) unstructured.Unstructured {
 	out := *o.DeepCopy()
 	out.SetManagedFields(nil)

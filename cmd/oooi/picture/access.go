@@ -9,7 +9,7 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// callersOf are whom a lets in.
+// callersOf are the callers that a admits.
 func callersOf(a *status.Access) (out []shown) {
 	if a == nil {
 		return nil
@@ -34,7 +34,7 @@ func callersOf(a *status.Access) (out []shown) {
 	return out
 }
 
-// opensOf are the addresses of callers, with what each leads to.
+// opensOf are the addresses that callers dial, with the destination of each.
 func opensOf(a *status.Access) (out []port) {
 	if a == nil {
 		return nil

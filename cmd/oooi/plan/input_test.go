@@ -161,7 +161,7 @@ func TestLegacyRoutes(t *testing.T) {
 }
 
 // TestPlanOfFilesToApply: a plan of what a cluster has and of files to apply is the plan of what applying
-// the files would lead to.
+// the files would create.
 func TestPlanOfFilesToApply(t *testing.T) {
 	g := NewWithT(t)
 	story := read(t, objects(t, "lb-ip"))

@@ -98,7 +98,7 @@ Exit codes:
 	return c
 }
 
-// An annotated object is one whose kind can have annotations of ours.
+// An annotated object is one whose kind can have annotations of oooi.
 type annotated struct{ manifest.Object }
 
 // finds is p as a finding about key of a.
@@ -181,7 +181,7 @@ func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 }
 
 // isFinding reports whether p is about something in the input that would be refused or
-// ignored, or that has less effect than it says: each Error, each problem of annotations, and each
+// ignored, or that only partly takes effect: each Error, each problem of annotations, and each
 // Warning about an annotation that one of the objects has.
 func isFinding(p problem.Problem, objects []annotated) bool {
 	ofAnnotations := p.Reason == problem.AnnotationInvalid || p.Reason == problem.AnnotationUnknown

@@ -32,7 +32,7 @@ func manifests(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// object is a manifest with annotations of ours, "key: value" each.
+// object is a manifest with annotations of oooi, "key: value" each.
 func object(kind, name string, annotations ...string) string {
 	group := map[string]string{"HostedCluster": "hypershift.openshift.io/v1beta1", "NodePool": "hypershift.openshift.io/v1beta1", "NetworkAttachmentDefinition": "k8s.cni.cncf.io/v1"}[kind]
 	if group == "" {
@@ -182,7 +182,7 @@ func TestLintExitCodes(t *testing.T) {
 	}
 }
 
-// lintOf is what both commands say of a text: the findings, and the problems of all plans.
+// lintOf is what both commands say about a text: the findings, and the problems of all plans.
 func lintOf(t *testing.T, text string) (found []finding, problems problem.Problems) {
 	t.Helper()
 	in, err := readInput(strings.NewReader(text), []string{"-"}, manifest.Read)

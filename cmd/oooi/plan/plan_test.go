@@ -30,7 +30,7 @@ func objects(t *testing.T, story string) string {
 	return golden.Find(t, story).File(t, "objects.yaml")
 }
 
-// TestPlanStories: what the command says of each story, in words and as JSON.
+// TestPlanStories: what the command says about each story, in words and as JSON.
 func TestPlanStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {
 		t.Run(story.Name, func(t *testing.T) {
@@ -169,7 +169,7 @@ func read(t *testing.T, file string) string {
 	return string(b)
 }
 
-// TestPlanRemarks: what is no problem, and people should know.
+// TestPlanRemarks: notes that are not problems.
 func TestPlanRemarks(t *testing.T) {
 	g := NewWithT(t)
 	served := read(t, objects(t, "lb-ip"))

@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// TestPlanOfRenamedFiles: files of a cluster with other names lead to the plan of the same files with KubeVirt's own.
+// TestPlanOfRenamedFiles: files of a cluster with other names have the same plan as files with KubeVirt's own names.
 func TestPlanOfRenamedFiles(t *testing.T) {
 	g := NewWithT(t)
 	const vm = `---

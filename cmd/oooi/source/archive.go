@@ -33,7 +33,7 @@ const (
 	IndexFile = "index"
 )
 
-// An ArchiveIndex tells when an archive was written, and what could not be read.
+// An ArchiveIndex has the time when an archive was written, and what could not be read.
 type ArchiveIndex struct {
 	Format  int       `json:"format"`
 	Version string    `json:"version"`
@@ -43,7 +43,7 @@ type ArchiveIndex struct {
 
 // An Unread is what could not be read.
 type Unread struct {
-	// Group and Kind are of objects; empty for a log. Namespace is empty if all were asked for at once.
+	// Group and Kind are those of objects, and empty for a log. Namespace is empty if one request was for all namespaces.
 	Group     string `json:"group,omitempty"`
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace,omitempty"`

@@ -133,7 +133,7 @@ func (f *Files) again(path string) bool {
 	return before
 }
 
-// realPath is the absolute path of the file that links lead to.
+// realPath is the absolute path of the file, without symbolic links.
 func realPath(path string) (string, error) {
 	at, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -142,7 +142,7 @@ func realPath(path string) (string, error) {
 	return filepath.Abs(at)
 }
 
-// entry reads a file of a directory, or what a link there leads to. A directory in what the user named is read anyway. A
+// entry reads a file of a directory, or the target of a link there. A directory in what the user named is read anyway. A
 // collected directory must not make other files of this host count.
 func (f *Files) entry(path string, e fs.DirEntry) error {
 	info, err := os.Stat(path)

@@ -105,7 +105,7 @@ func WantedOfOperator(namespace string) []Wanted {
 	}
 }
 
-// PageSize is how many objects the API server returns at once.
+// PageSize is how many objects one answer of the API server has at most.
 const PageSize = 250
 
 // Read reads the objects, page by page. None of a kind that is not installed is an error of package meta.

@@ -1,4 +1,4 @@
-// This file tells in the report of `oooi status` what management access opens on a network, and to whom. It is pure.
+// This file adds to the report of `oooi status` what management access opens on a network, and for which callers. It is pure.
 
 package status
 

@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/test/blue"
 )
 
-// openFacts are of a cluster whose edges let callers in. Load balancer shop/new does not lead to edges yet.
+// openFacts are of a cluster whose edges let callers in. Load balancer shop/new does not forward to edges yet.
 func openFacts() Facts {
 	f := blueFacts()
 	n := &f.Plan.Networks[0]
@@ -31,7 +31,7 @@ func openFacts() Facts {
 	return f
 }
 
-// accessText is what the report says of the first network, without the other lines.
+// accessText is what the report says about the first network, without the other lines.
 func accessText(t *testing.T, f Facts, all bool) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -39,7 +39,7 @@ func accessText(t *testing.T, f Facts, all bool) string {
 	return out.String()
 }
 
-// TestStatusAccess: docs/status.md has what is open and to whom. The report of an edge that is not ready does not count.
+// TestStatusAccess: docs/status.md has what is open, and for which callers. The report of an edge that is not ready does not count.
 func TestStatusAccess(t *testing.T) {
 	g := NewWithT(t)
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "status.md"))

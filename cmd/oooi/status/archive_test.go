@@ -112,7 +112,7 @@ func archiveOf(t *testing.T, dir string) source.Archive {
 	return files
 }
 
-// bothStatus is what status makes of blue in the cluster and in the directory, at one time, as JSON.
+// bothStatus is what status makes from blue in the cluster and in the directory, at one time, as JSON.
 func bothStatus(t *testing.T, api client.Reader, dir string) (cluster, archived string) {
 	t.Helper()
 	g := NewWithT(t)

@@ -43,7 +43,7 @@ func (f Facts) endpoint(b network.Backend) explain.Answer {
 	return answer
 }
 
-// resolves answers whether edges of n resolve the name of an allowed host. A report tells only that an address of it is refused, so it is
+// resolves answers whether edges of n resolve the name of an allowed host. A report shows only that an address of it is refused, so it is
 // never no.
 func (f Facts) resolves(n network.Network, b network.Backend) explain.Answer {
 	for _, e := range n.Edges {

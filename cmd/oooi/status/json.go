@@ -83,17 +83,17 @@ type Edge struct {
 	NotServing string `json:"notServing,omitempty"`
 	// UnavailableSince is when the operator lost it. Nil: it did not, or it is unknown.
 	UnavailableSince *time.Time `json:"unavailableSince,omitempty"`
-	// ReportedLast is when it reported last, if that is so long ago that the report counts for nothing.
+	// ReportedLast is when it reported last, if that is so long ago that the report is ignored.
 	ReportedLast *time.Time `json:"reportedLast,omitempty"`
 }
 
 // A Target is where connections to a name go.
 type Target struct {
-	// Names that VMs ask for. Empty: each name that leads to the address.
+	// Names that VMs ask for. Empty: each name that resolves to the address.
 	Names   []string       `json:"names"`
 	Address netip.AddrPort `json:"address"`
 	Backend string         `json:"backend"`
-	// Health is what edges and EndpointSlices say of the backend, and State the same as a value.
+	// Health is what edges and EndpointSlices say about the backend, and State the same as a value.
 	Health string      `json:"health"`
 	State  HealthState `json:"-"`
 	// Resolves is whether edges resolve the name of an allowed host. They report only that they refuse its address. Empty: it is no

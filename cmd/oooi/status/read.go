@@ -225,7 +225,7 @@ func (r *Reader) ReadLeases(ctx context.Context) error {
 	return nil
 }
 
-// readSettings reads all objects that plans are made from, as the operator does. Their hashes tell whether a condition is about the
+// readSettings reads all objects that plans are made from, as the operator does. Their hashes show whether a condition is about the
 // current ones.
 func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured) error {
 	var dump files.Dump

@@ -128,7 +128,7 @@ func statusReads(t *testing.T, server *apiserver.Server) {
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("HostedCluster clusters/green: ")))
 }
 
-// rightsOnOneNamespace: they show all but the condition, and a wait that can never end ends at once.
+// rightsOnOneNamespace: they show all but the condition, and a wait that can never end ends immediately.
 func rightsOnOneNamespace(t *testing.T, server *apiserver.Server) {
 	admin := server.Admin
 	read := func(api client.Reader) Output {
@@ -158,7 +158,7 @@ func rightsOnOneNamespace(t *testing.T, server *apiserver.Server) {
 	g.Expect(err).To(MatchError(ContainSubstring("Name one: NAMESPACE/NAME")))
 }
 
-// TestStatusArguments: a name that is none is refused before a cluster is asked.
+// TestStatusArguments: an invalid name is refused before a cluster is asked.
 func TestStatusArguments(t *testing.T) {
 	for name, says := range map[string]string{
 		"blue": "blue: want NAMESPACE/NAME of a HostedCluster", "clusters/": "clusters/: want NAMESPACE/NAME", "a/b/c": "a/b/c: want NAMESPACE/NAME",

@@ -50,7 +50,7 @@ type Facts struct {
 	// NoPlan is why no plan of the cluster is where it should be, a whole sentence. Empty: there is one, or it
 	// could not be looked for.
 	NoPlan string
-	// Ready are the edges by their Deployment, nil: unknown. Pods tell why an edge's pod does not run, by the same.
+	// Ready are the edges by their Deployment, nil: unknown. Pods is why an edge's pod does not run, by its Deployment.
 	Ready map[string]bool
 	Pods  map[string]string
 	// Reports of edges by the name of their Lease.
@@ -130,7 +130,7 @@ func OutputOf(f Facts, now time.Time) Output {
 	return r
 }
 
-// oldReport is the age from which a report counts for nothing. Edges renew it every two minutes.
+// oldReport is the age from which a report is ignored. Edges renew it every two minutes.
 const oldReport = 5 * time.Minute
 
 // WithoutOldReports is f without the reports that are old at now. An edge that has lost the API server, or whose failover
@@ -299,7 +299,7 @@ func (f Facts) network(n network.Network, now time.Time) Network {
 	return out
 }
 
-// edge is e of n. A report outlives its pod, so that of an edge that is not ready counts for nothing.
+// edge is e of n. A report outlives its pod, so that of an edge that is not ready is ignored.
 func (f Facts) edge(n network.Network, e network.Edge) Edge {
 	out := Edge{Number: e.Number, Deployment: wire.EdgeDeploymentName(n, e), Address: e.Address, Ready: f.ReadyEdge(n, e), CarriesVMs: f.carries(n, e)}
 	r, reported := f.Reports[wire.EdgeReport(n, e).Name]
@@ -374,7 +374,7 @@ func connected(r reported.Report) explain.Answer {
 	return explain.Unknown
 }
 
-// health is what the edges of n that are ready, and EndpointSlices, say of b. A report names no backend that has no
+// health is what the edges of n that are ready, and EndpointSlices, say about b. A report names no backend that has no
 // endpoint, so without them it does not prove that there is no fault.
 func (f Facts) health(n network.Network, b network.Backend) (text string, state HealthState) {
 	var faults []string

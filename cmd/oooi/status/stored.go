@@ -1,4 +1,4 @@
-// This file decides what the Report that the operator stores next to the plan counts for. It is pure.
+// This file decides whether the Report that the operator stores next to the plan still counts. It is pure.
 
 package status
 
@@ -15,11 +15,11 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// oldStatus is the age from which a stored Report counts for nothing: the operator stores it every ten minutes, and may be a
+// oldStatus is the age from which a stored Report is ignored: the operator stores it every ten minutes, and may be a
 // pass late.
 const oldStatus = 2 * report.StatusEvery
 
-// counting is f without a Report that counts for nothing at now, and then with the reason. The operator writes the condition
+// counting is f without its Report, and with the reason, if the Report is not current at now. The operator writes the condition
 // first, and may fail to store the Report then.
 func (f Facts) counting(now time.Time) Facts {
 	if f.Stored == nil {

@@ -78,7 +78,7 @@ func plansDiffer(t *testing.T, admin client.Client) {
 	g.Expect(read().Boot.Answer).To(Equal(explain.Yes))
 }
 
-// waitIsInterrupted: a wait that a signal ends says so, and one with invalid credentials ends at once.
+// waitIsInterrupted: a wait that a signal ends says so, and one with invalid credentials ends immediately.
 func waitIsInterrupted(t *testing.T, admin client.Client) {
 	blue.Tell(t, admin, "00000000")
 	waiting := Request{Name: blue.Key, wait: true, timeout: time.Hour}

@@ -122,7 +122,7 @@ func targetTable(w io.Writer, head, what string, targets []Target, all bool) {
 	longTable(w, head+"\tADDRESS\tBACKEND\tHEALTH", all, rows, faulty, fmt.Sprintf("%d %s: %d with a fault, %d unknown", len(rows), what, len(faulty), unknown))
 }
 
-// longTable shows each of many rows only with all: else the important ones, and what the sentence says of all.
+// longTable shows each of many rows only with all: else the important ones, and what the sentence says about all.
 func longTable(w io.Writer, head string, all bool, rows, important [][]string, sentence string) {
 	if all || len(rows) <= manyRows {
 		table(w, head, rows)

@@ -20,7 +20,7 @@ import (
 // template is the name of the catalog's template, which opm calls a basic one.
 const template = "basic.yaml"
 
-// ci tells the community catalog's pipeline what to do with the operator.
+// ci is the configuration of the community catalog's pipeline for the operator.
 //
 //go:embed ci.yaml
 var ci []byte
@@ -38,7 +38,7 @@ func (b Bundle) Template(ref string) ([]byte, error) {
 	return yaml.Marshal(object{"schema": "olm.template.basic", "entries": entries})
 }
 
-// head is what a catalog says of the package, and of this bundle if it is listed.
+// head is what a catalog has about the package, and about this bundle if it is listed.
 func (b Bundle) head(listed bool) []object {
 	entries := []object{}
 	if listed {
@@ -52,7 +52,7 @@ func (b Bundle) head(listed bool) []object {
 	}
 }
 
-// upgrades is what a channel says of the versions that this one upgrades. They need not be in the catalog: an
+// upgrades is what a channel has about the versions that this one upgrades. They need not be in the catalog: an
 // installation of any of them gets this version next.
 func (b Bundle) upgrades() object {
 	if b.Replaces == "" {

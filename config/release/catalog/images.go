@@ -5,7 +5,7 @@ package catalog
 
 import "github.com/cldmnky/oooi/config/release/image"
 
-// Image makes the image of the bundle. d is what it tells about itself; the labels of the bundle are added.
+// Image makes the image of the bundle. d has its labels and annotations; the labels of the bundle are added.
 func (b Bundle) Image(d image.Description, arches ...string) (image.Multi, error) {
 	files := image.Files{}
 	for name, text := range b.Files {

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A submission is a pull request to the community catalog: its files below operators/oooi/, and what they say.
+// A submission is a pull request to the community catalog: its files below operators/oooi/, and their contents.
 type submission struct {
 	files   Files
 	version string

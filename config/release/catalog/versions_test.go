@@ -1,4 +1,4 @@
-// This file shows what a catalog says of the versions before, and what of a bundle is its version's.
+// This file shows what a catalog says about the versions before, and what of a bundle is its version's.
 
 package catalog
 

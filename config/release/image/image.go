@@ -17,7 +17,7 @@ import (
 
 // A Description is what all platforms of an image share.
 type Description struct {
-	// Created is the time that the image tells.
+	// Created is the creation time in the image.
 	Created time.Time
 	// Annotations are on the index and each image, and are labels, too.
 	Annotations map[string]string

@@ -44,7 +44,7 @@ func Opm(root string) Program {
 		Tags: "containers_image_openpgp exclude_graphdriver_btrfs exclude_graphdriver_devicemapper exclude_graphdriver_overlay"}
 }
 
-// Compile builds p for t as the file out. version is what it tells about itself, such as "v0.1.0". Empty: what Go knows of it. What else changes
+// Compile builds p for t as the file out. version is what --version prints, such as "v0.1.0". Empty: Go's own build information. What else changes
 // a build is set here, so that the environment does not.
 func (p Program) Compile(ctx context.Context, t Target, version, out string) error {
 	out, err := filepath.Abs(out)

@@ -69,7 +69,7 @@ func StandardLibrary() (Module, error) {
 	return m, err
 }
 
-// licensesIn returns the licenses of the module in dir, and the files at its top that tell them: licenses and notices.
+// licensesIn returns the licenses of the module in dir, and the files at its top that contain them: licenses and notices.
 func licensesIn(dir string) (licenses, texts []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

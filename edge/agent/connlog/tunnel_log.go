@@ -68,7 +68,7 @@ func (l *TunnelLog) Refused(r access.Refused) {
 	l.log.Warn("caller refused", append(callerOf(r.Caller, r.Account, r.Asked, r.Listen), "status", r.Refusal.Status, "why", r.Refusal.Error())...)
 }
 
-// callerOf returns the keys of who asked, and for what. What is not known has no key.
+// callerOf returns the keys of the caller, and of its request. What is not known has no key.
 func callerOf(caller netip.AddrPort, account, asked string, listen uint16) []any {
 	out := []any{"caller", caller}
 	if account != "" {

@@ -19,7 +19,7 @@ import (
 const (
 	// darkInterval is how often Envoy is asked for the health of backends.
 	darkInterval = 5 * time.Second
-	// darkAfter is how long no endpoint of a backend can be used until that is reported: a restart is not news.
+	// darkAfter is how long no endpoint of a backend can be used until that is reported: a restart is not a fault.
 	darkAfter = 10 * time.Second
 	// darkUntil is how long one can be used until the backend is no longer reported. Envoy tries an
 	// endpoint of which it only knows that it failed after 30 s at most.

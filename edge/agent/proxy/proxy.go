@@ -38,7 +38,7 @@ const (
 	// envoyAnswersWithin is how long Envoy may take to list its listeners.
 	envoyAnswersWithin = time.Second
 	// envoyInterval is how often Envoy is asked while it serves. A stopped Envoy is
-	// noticed at once: its connection to Server ends.
+	// noticed immediately: its connection to Server ends.
 	envoyInterval = time.Second
 )
 

@@ -26,7 +26,7 @@ type ReachCheck struct {
 	Log    *slog.Logger
 }
 
-// A checked is news of the check that began at a tick.
+// A checked is a result of the check that began at a tick, or a part of it.
 type checked struct {
 	tick  int
 	began time.Time
@@ -36,8 +36,8 @@ type checked struct {
 	err error
 }
 
-// Run checks at once and every failover.Interval until ctx ends. It reports each good check,
-// and the zero time once when there is no recent one. See failover.Options.
+// Run makes one check immediately, and then one every failover.Interval until ctx ends. It reports the start of each
+// check that succeeds, and once the zero time when none succeeded recently. See failover.Options.
 func (c ReachCheck) Run(ctx context.Context, report func(began time.Time)) {
 	hello := clientHello()
 	var r Reach
@@ -79,7 +79,7 @@ func (c ReachCheck) Run(ctx context.Context, report func(began time.Time)) {
 	}
 }
 
-// check opens a connection for each worker and sends news about them. All of them stay open
+// check opens a connection for each worker and sends results about them. All of them stay open
 // until each is answered or closed by Envoy. A worker closes a silent connection after two
 // seconds, unless the worker hangs. Then the check stays open.
 func (c ReachCheck) check(ctx context.Context, hello []byte, n checked, news chan<- checked) {

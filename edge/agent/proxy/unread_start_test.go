@@ -23,7 +23,7 @@ import (
 	"github.com/cldmnky/oooi/test/loopback"
 )
 
-// An unreadKernel does not tell what it has until it is read.
+// An unreadKernel shows nothing until it is read.
 type unreadKernel struct {
 	mu      sync.Mutex
 	now     device.Snapshot

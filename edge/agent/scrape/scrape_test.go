@@ -91,7 +91,7 @@ func TestAProgramThatWasTakenOverHidesNoMetrics(t *testing.T) {
 }
 
 // TestManyBackendsHideNoMetrics: with 500 backends, all metrics of the proxy are there. With more series than are
-// passed on, those of the proxy itself are, and a metric tells that others are not.
+// passed on, those of the proxy itself are, and a metric shows that others are not.
 func TestManyBackendsHideNoMetrics(t *testing.T) {
 	for backends, all := range map[int]bool{500: true, maxSeries + 1: false} {
 		g := NewWithT(t)

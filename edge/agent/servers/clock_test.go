@@ -31,7 +31,7 @@ func TestWhichClocksClientsFollow(t *testing.T) {
 	g.Expect(whyNot(ntp.State{Synchronized: true}, unread)).To(Equal(reported.ClockFault{Cause: problem.ClockUnread, Error: "not permitted"}))
 }
 
-// TestAClockIsReportedOnceItLasts: a restart of the program that synchronizes the clock is not news.
+// TestAClockIsReportedOnceItLasts: a restart of the program that synchronizes the clock is not reported.
 func TestAClockIsReportedOnceItLasts(t *testing.T) {
 	// What the operator must know after each second: (r)ight, (w)rong, or what was known before (-).
 	type seen struct {

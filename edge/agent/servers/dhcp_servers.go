@@ -57,7 +57,7 @@ func NewDHCPServers(device string, view func() inforce.View, report func([]repor
 }
 
 // Chose notes that a VM chose a server. An empty name means that the server answered a probe. It
-// returns at once. While many VMs choose, it ignores some.
+// returns immediately. While many VMs choose, it ignores some.
 func (d *DHCPServers) Chose(vm string, server netip.Addr) {
 	select {
 	case d.chosen <- choice{server, vm}:

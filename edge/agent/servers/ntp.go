@@ -1,6 +1,6 @@
 // This file runs the NTP server of an edge while its address is admissible. Package ntp
 // decides about answers. The server also serves while the clock is not synchronized: then it
-// tells clients so.
+// replies that it has no time.
 
 package servers
 

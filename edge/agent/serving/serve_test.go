@@ -15,7 +15,7 @@ import (
 )
 
 // TestServeWhile: a server runs only while it may, says why when it does not,
-// and comes back. A trigger is noticed at once.
+// and comes back. A trigger is noticed immediately.
 func TestServeWhile(t *testing.T) { synctest.Test(t, testServeWhile) }
 
 func testServeWhile(t *testing.T) {

@@ -37,7 +37,8 @@ func UntilMoved(ctx context.Context, source *inforce.Source, at func() netip.Add
 	return moved, stop, here
 }
 
-// AtEach calls do before it returns, and then at each change that triggers see, until ctx ends.
+// AtEach calls do once before it returns. Until ctx ends, a goroutine then calls do after each change
+// of one of triggers.
 func AtEach(ctx context.Context, triggers Triggers, do func()) {
 	changed := triggers.Wait()
 	do()

@@ -126,7 +126,7 @@ func (p *pod) remove() {
 	p.kernel = false
 }
 
-// verdict tells the agent after d whether the servers serve, unless that changes before.
+// verdict passes to the agent after d whether the servers serve, unless that changes before.
 func (p *pod) verdict(ready bool, d time.Duration) {
 	p.health++
 	health := p.health

@@ -1,4 +1,4 @@
-// How long the compiling that is left will take, and how much disk the testbed needs. Estimates only: nothing depends
+// This file estimates how long the remaining compilation takes, and how much disk the testbed needs. Estimates only: nothing depends
 // on them but what people read.
 
 package build
@@ -56,7 +56,7 @@ func (w work) remaining(index int, fraction float64, elapsed, current time.Durat
 	return time.Duration(left * float64(time.Second))
 }
 
-// A Forecast is what bringing up a testbed will take on this machine.
+// A Forecast is the time and the disk that bringing up a testbed will need on this machine.
 type Forecast struct {
 	Missing, All int           // programs: those to compile, and all
 	Time         time.Duration // to compile them, with an empty Go cache

@@ -13,7 +13,7 @@ import (
 
 // ProjectProgram compiles one of this project's programs as `make build` does, by Go's own cache each time, and returns its path.
 // The program says that it is of that version; "" means that it is of none. Where the clock of this machine is not
-// synchronized, edges are compiled with one that plays it: they tell no time otherwise.
+// synchronized, edges are compiled with a clock that acts as if it were: otherwise they serve no time.
 func ProjectProgram(ctx context.Context, program, version string) (string, error) {
 	root, err := host.ProjectDir()
 	if err != nil {
@@ -35,7 +35,7 @@ func PlaysClock() bool {
 	return err != nil || !state.Synchronized
 }
 
-// own is one of this project's programs as it is released, but for the clock of edges.
+// own is one of this project's programs as it is released, except for the clock of edges.
 func own(root, name string, playsClock bool) released.Program {
 	p := released.Own(root, "./cmd/"+name)
 	if playsClock && name == "oooi-edge" {

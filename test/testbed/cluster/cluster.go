@@ -107,7 +107,7 @@ func (c *Cluster) LogTo(w io.Writer) { c.log = progress.New(w) }
 
 func (c *Cluster) say(format string, args ...any) { c.log.Say(format, args...) }
 
-// HostName is what belongs to the cluster is called on the host: oooi-<cluster>,
+// HostName is the name on the host of a thing that belongs to the cluster: oooi-<cluster>,
 // or oooi-<cluster>.<part>. Network namespaces and cgroup roots with these names
 // are removed by Down.
 func (c *Cluster) HostName(part string) string {

@@ -153,7 +153,7 @@ func testPods(t *testing.T, c *Cluster) {
 	})
 }
 
-// testVLANs plugs machines and pods into VLANs of the LAN and sees who hears whom.
+// testVLANs plugs machines and pods into VLANs of the LAN, and checks which of them hear each other.
 func testVLANs(t *testing.T, c *Cluster) {
 	g := NewWithT(t)
 	attach := `k8s.v1.cni.cncf.io/networks: '[{"name":"vlan77","interface":"net1","ips":["192.168.77.20/24"]}]'`

@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/image"
 )
 
-// The images that [Cluster.LoadImages] makes of this project, and the base's.
+// The images that [Cluster.LoadImages] makes from this project, and the base's.
 const (
 	OooiImage     = "localhost/oooi:dev"
 	EdgeImage     = "localhost/oooi-edge:dev"

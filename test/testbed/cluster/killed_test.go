@@ -83,7 +83,7 @@ func TestDownOfNothing(t *testing.T) {
 	g.Expect(leftOf(c)).To(BeEmpty())
 }
 
-// leftOf looks for what is left of a cluster on the host, without what Down goes by.
+// leftOf looks for what is left of a cluster on the host, without what Down depends on.
 func leftOf(c *Cluster) []string {
 	var left []string
 	for _, pattern := range []string{c.Dir + "*", lan.NetNSPath(c.HostName("*")), "/sys/fs/cgroup/*/" + c.HostName("*"), "/sys/fs/cgroup/" + c.HostName("*")} {

@@ -107,7 +107,7 @@ func (c *Cluster) join(ctx context.Context, client kubernetes.Interface, n Node)
 	return process.Await(ctx, "cluster DNS", n.Runtime.Dir, "kubelet", daemonSetReady(client, "kube-system", "coredns", len(there)+1))
 }
 
-// connect runs a cable between the node and the LAN, and tells it and the others the way to each other's pods.
+// connect runs a cable between the node and the LAN, and gives all nodes routes to each other's pods.
 func (n Node) connect(others []Node) error {
 	if err := n.cluster.LAN().Connect(n.Runtime.NetNS, n.number); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (n Node) connect(others []Node) error {
 	return nil
 }
 
-// routeTo tells the node the way to another's pods.
+// routeTo gives the node a route to another node's pods.
 func (n Node) routeTo(other Node) error {
 	return lan.Route(n.Runtime.NetNS, netip.MustParsePrefix(other.PodCIDR), netip.MustParseAddr(other.IP))
 }

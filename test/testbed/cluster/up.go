@@ -109,7 +109,7 @@ func (c *Cluster) prepareNode(n Node) error {
 }
 
 // chooseBridge puts the bridge plugin among the CNI plugins that makes VLANs on this
-// kernel, under both names it goes by.
+// kernel, under both of its names.
 func (c *Cluster) chooseBridge() error {
 	filters, err := c.LAN().FiltersVLANs()
 	if err != nil {

@@ -27,7 +27,7 @@ func (u Units) Plus(v Units) Units { return Units{u.Packages + v.Packages, u.Byt
 // does not count. The zero value is ready.
 type Counter struct{ seen map[unit]bool }
 
-// A unit is a hash of all that the build cache tells a package by, except for flags.
+// A unit is a hash of all that identifies a package in the build cache, except for flags.
 type unit [sha256.Size]byte
 
 // listed is a package in the output of `go list -json`.

@@ -185,7 +185,7 @@ func create(ctx context.Context, d *demo) (string, error) {
 // goal is how long an edge may take to serve, after the annotation and after HyperShift has published the API server.
 const goal = 10 * time.Second
 
-// serve waits for the edge and for what it leads to, and measures both from the annotation.
+// serve waits for the edge and for its backends, and measures both times from the annotation.
 func serve(ctx context.Context, d *demo) (string, error) {
 	var target string
 	var published, served time.Duration

@@ -29,7 +29,7 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
 
-// A visit is what curl tells of a request: the status of the access proxy, and that of the server. "000": none answered.
+// A visit is what curl reports about a request: the status of the access proxy, and that of the server. "000": none answered.
 type visit struct{ proxy, server string }
 
 // testAccess opens the kubelets' port, and closes it again. The kubelet knows no caller without a certificate, and says so.

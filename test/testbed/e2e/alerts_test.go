@@ -238,7 +238,7 @@ type podMetricsEndpoint struct {
 	}
 }
 
-// job is what Prometheus Operator makes of it, except for TLS, limits and Prometheus' own shards.
+// job is what Prometheus Operator makes from it, except for TLS, limits and Prometheus' own shards.
 func (m podMonitor) job(name string, e podMetricsEndpoint, pods string) map[string]any {
 	keep := func(from, value string) map[string]any {
 		return map[string]any{"action": "keep", "source_labels": []string{from}, "regex": regexp.QuoteMeta(value)}

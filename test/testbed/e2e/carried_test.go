@@ -18,7 +18,7 @@ import (
 )
 
 // testPassthroughApps plays the guest's router on each worker, at the node port that HyperShift passes
-// connections on to, and expects the console's name to lead there. Nothing says where HTTP would.
+// connections on to, and expects the console's name to reach it. Nothing says where HTTP would.
 func testPassthroughApps(t *testing.T, b bed, h Hosted, workers []*worker.Worker) {
 	router := startRouters(t, b, h, "router-nodeport-default", workers)
 	for _, w := range workers {
@@ -28,7 +28,7 @@ func testPassthroughApps(t *testing.T, b bed, h Hosted, workers []*worker.Worker
 }
 
 // testBalancedApps publishes the guest's router by a load balancer, as a cluster with a base domain does,
-// and expects the console's name to lead to the worker on both ports. The hint that it does not is gone.
+// and expects the console's name to reach the worker on both ports. The hint that it does not is gone.
 func testBalancedApps(t *testing.T, b bed, h Hosted, workers []*worker.Worker) GuestRouter {
 	g := NewWithT(t)
 	message := func() (string, error) {
@@ -130,7 +130,7 @@ func testMirror(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	}
 }
 
-// Names of external hosts that a tenant asks for. They lead to the API server's Service and to a
+// Names of external hosts that a tenant asks for. They resolve to the API server's Service and to a
 // node of the management cluster.
 const (
 	evilService = "service.evil.example.net"

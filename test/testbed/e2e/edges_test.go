@@ -1,4 +1,4 @@
-// This file reads the edges as they run: their pods, what they tell the operator, and
+// This file reads the edges as they run: their pods, what they report to the operator, and
 // which of them a machine sends to. It changes nothing but that.
 
 package e2e
@@ -62,7 +62,7 @@ func edgePods(ctx context.Context, h Hosted, name string) ([]edgePod, error) {
 	return pods, nil
 }
 
-// vlanMAC is what Multus says of the pod's card on the VLAN.
+// vlanMAC is what Multus says about the pod's card on the VLAN.
 func vlanMAC(p core.Pod) (string, error) {
 	var cards []struct{ Interface, MAC string }
 	if err := json.Unmarshal([]byte(p.Annotations["k8s.v1.cni.cncf.io/network-status"]), &cards); err != nil {
@@ -124,7 +124,7 @@ func (p edgePod) nodeNumber() int {
 	return n
 }
 
-// reports are what the edges of the network called name tell the operator, by their
+// reports are what the edges of the network called name report to the operator, by their
 // numbers.
 func reports(ctx context.Context, h Hosted, name string) (map[int]reported.Report, error) {
 	var list coordination.LeaseList

@@ -157,7 +157,7 @@ func testNode(t *testing.T, guest kubernetes.Interface, w *worker.Worker) {
 	g.Expect(lines).To(BeNumerically(">", 0), "kubectl logs")
 }
 
-// testWithdrawn opts out and expects that nothing of ours is left, while HyperShift's
+// testWithdrawn opts out and expects that nothing of oooi is left, while HyperShift's
 // own objects stay.
 func testWithdrawn(t *testing.T, h Hosted, value string) {
 	g := NewWithT(t)

@@ -221,7 +221,7 @@ func (s *stage) renewed(t *testing.T) {
 }
 
 // clusterScoped are the cluster-scoped objects whose metadata speaks of the operator, as kind/name: their names, labels,
-// owners or who wrote them. Those of the testbed have the prefix testbed.oooi.
+// owners or writers. Those of the testbed have the prefix testbed.oooi.
 func clusterScoped(ctx context.Context, c *cluster.Cluster) ([]string, error) {
 	kinds, err := c.Kubectl(ctx, "api-resources", "--namespaced=false", "--verbs=list", "-o", "name")
 	if err != nil {

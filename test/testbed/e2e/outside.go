@@ -1,5 +1,5 @@
 // This file is a user behind the gateway of a network: a host two hops away that asks
-// the edges for names, and dials what they tell. It decides nothing about edges.
+// the edges for names, and dials what they answer. It decides nothing about edges.
 
 package e2e
 

@@ -134,7 +134,7 @@ func (p platform) run(t *testing.T, section, words string) {
 	g.Expect(err).NotTo(HaveOccurred(), "%s\n%s", script, out)
 }
 
-// flags are those of the page's command that creates a cluster, but for its name.
+// flags are those of the page's command that creates a cluster, except for its name.
 func (p platform) flags(t *testing.T) []string {
 	t.Helper()
 	text := strings.ReplaceAll(blockOf(t, p.page["HyperShift through a gateway"], "hypershift create cluster"), "\\\n", "")

@@ -173,7 +173,7 @@ func renderCluster(t *testing.T, hypershift, pullSecret string, flags []string) 
 	return out, true
 }
 
-// planOf is what `oooi plan` says of the render, and its exit code.
+// planOf is what `oooi plan` says about the render, and its exit code.
 func planOf(t *testing.T, oooi string, render []byte, definitions []string) (text string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), oooi, append([]string{"plan", "--set", "network=auto", "-f", "-"}, definitions...)...)

@@ -92,7 +92,7 @@ func (p edgePod) socket(server string) (string, error) {
 	return "", fmt.Errorf("%s of %s has no socket", server, p.Name)
 }
 
-// probe is nil where the server of the pod is ready, as it tells kubelet.
+// probe is nil where the server of the pod is ready, as the kubelet sees it.
 func (p edgePod) probe(ctx context.Context, server string) error {
 	socket, err := p.socket(server)
 	if err != nil {
@@ -101,7 +101,7 @@ func (p edgePod) probe(ctx context.Context, server string) error {
 	return health.Probe(ctx, socket)
 }
 
-// serves is nil where the server of the pod serves, as it tells its guard.
+// serves is nil where the server of the pod serves, as its failover agent sees it.
 func (p edgePod) serves(ctx context.Context, server string) error {
 	socket, err := p.socket(server)
 	if err != nil {

@@ -1,4 +1,4 @@
-// This file reads what the product says of a hosted cluster and what it has made
+// This file reads what the product says about a hosted cluster and what it has made
 // for it. It changes nothing.
 
 package e2e
@@ -36,7 +36,7 @@ const (
 	Condition = "hostedcluster.densityops.com/NetworkReady"
 )
 
-// ourOwn selects what is of the product's and called name.
+// ourOwn selects objects of the product with the value name of the label for names.
 func ourOwn(name string) client.MatchingLabels {
 	return client.MatchingLabels{"app.kubernetes.io/part-of": "oooi", "app.kubernetes.io/name": name}
 }
@@ -84,7 +84,7 @@ func (h Hosted) Annotate(ctx context.Context, value string) error {
 	return h.Set(ctx, map[string]string{"network": value})
 }
 
-// Set sets annotations of ours on the HostedCluster, by their names without prefix;
+// Set sets annotations of oooi on the HostedCluster, by their names without prefix;
 // "" removes one.
 func (h Hosted) Set(ctx context.Context, settings map[string]string) error {
 	annotations := map[string]any{}
@@ -202,7 +202,7 @@ func (h Hosted) WaitReason(ctx context.Context, status meta.ConditionStatus, rea
 	return nil
 }
 
-// Until asks done until it says yes, or await.Patience is over; the error is then the last.
+// Until calls done until it returns true, or await.Patience is over. Then it returns the last error.
 func Until(ctx context.Context, done func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, await.Patience)
 	defer cancel()

@@ -1,4 +1,4 @@
-// This file shows what `oooi status`, `oooi check`, `oooi map` and `oooi must-gather` tell about a cluster that serves.
+// This file shows what `oooi status`, `oooi check`, `oooi map` and `oooi must-gather` print about a cluster that serves.
 
 package e2e
 

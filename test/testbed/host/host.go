@@ -1,4 +1,4 @@
-// Package host is what the testbed uses of this machine: where things lie, locks between processes,
+// Package host is what the testbed uses of this machine: where files are, locks between processes,
 // the output of commands, and Debian packages. It knows nothing of clusters.
 package host
 

@@ -59,7 +59,7 @@ func (h *HyperShift) BalanceIngress(ctx context.Context, name string) (*corev1.S
 	return made, err
 }
 
-// balanced is what the cloud controller makes of a Service of type LoadBalancer of a hosted cluster, as HyperShift configures it: without a
+// balanced is what the cloud controller makes from a Service of type LoadBalancer of a hosted cluster, as HyperShift configures it: without a
 // selector, with the node ports as target ports, and with a name made of the Service's uid.
 func balanced(s corev1.Service, namespace, cluster, infraID string) *corev1.Service {
 	name := "a" + strings.ReplaceAll(string(s.UID), "-", "")

@@ -1,5 +1,5 @@
-// Hosted clusters: made and destroyed by HyperShift's own command line, and waited for. It decides what the command line is told; what becomes
-// of it is HyperShift's.
+// This file creates and destroys hosted clusters with HyperShift's own command line, and waits for them. It decides the arguments;
+// HyperShift does the rest.
 package hypershift
 
 import (
@@ -87,7 +87,7 @@ func (h *HyperShift) prepareNamespace(ctx context.Context, o HostedClusterOption
 		return nil
 	}
 	labels := values{}
-	if o.Mini { // the webhook goes by it
+	if o.Mini { // the webhook depends on it
 		labels["testbed.oooi/mini"] = ""
 	}
 	name := ControlPlaneNamespace(o.Name)

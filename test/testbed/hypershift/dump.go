@@ -51,7 +51,7 @@ func told(o unstructured.Unstructured, name string, all []unstructured.Unstructu
 		return text(o, "spec", "clusterName") == name
 	case "Service":
 		return published(o, all)
-	case "EndpointSlice": // those of pods tell nothing that their Service does not
+	case "EndpointSlice": // those of pods have nothing that their Service does not have
 		return strings.HasPrefix(o.GetLabels()["kubernetes.io/service-name"], passthroughService)
 	case "NetworkAttachmentDefinition":
 		return o.GetLabels()["app.kubernetes.io/part-of"] == "" && slices.ContainsFunc(all, func(other unstructured.Unstructured) bool {

@@ -46,7 +46,7 @@ var hostedIngress []byte
 //go:embed guest-namespaces.txt
 var guestNamespaces string
 
-// GuestKubeconfig is the administrator's of a hosted cluster, as HyperShift made it, but for one thing: a published host name that resolves
+// GuestKubeconfig is the administrator's of a hosted cluster, as HyperShift made it, except for one thing: a published host name that resolves
 // nowhere here is dialled at the address of the Service behind it. Its server can be reached inside the testbed's network namespace only.
 func (h *HyperShift) GuestKubeconfig(ctx context.Context, name string) ([]byte, error) {
 	var s corev1.Secret
@@ -106,7 +106,7 @@ func (h *HyperShift) GuestRESTConfig(ctx context.Context, name string) (*rest.Co
 	return config, nil
 }
 
-// GuestKubectl runs kubectl as the administrator of a hosted cluster and gives what it printed; an error holds what it said on stderr.
+// GuestKubectl runs kubectl as the administrator of a hosted cluster, and returns its output; an error has its standard error.
 func (h *HyperShift) GuestKubectl(ctx context.Context, name string, args ...string) ([]byte, error) {
 	cmd, err := h.guestKubectl(ctx, name, args...)
 	if err != nil {

@@ -76,7 +76,7 @@ func (h *HyperShift) PayloadTar(ctx context.Context) (string, error) {
 // PayloadImage is the name under which pods of hosted control planes and of hosted clusters know the image of PayloadTar.
 func PayloadImage() string { return payloadImage }
 
-// startRegistry starts the registry with the release, unless it runs. It listens when its content is there; who asks earlier asks again.
+// startRegistry starts the registry with the release, unless it runs. It listens when its content is there; earlier clients try again.
 func (h *HyperShift) startRegistry() error {
 	if process.Pid(h.cluster.Dir, "registry") != 0 {
 		return nil

@@ -1,4 +1,4 @@
-// Certificates of the registries, the webhook and HyperShift's operator. It decides whom they name; keys never leave the state directory and the
+// Certificates of the registries, the webhook and HyperShift's operator. It decides which hosts they name; keys never leave the state directory and the
 // cluster's secrets.
 package hypershift
 

@@ -1,5 +1,5 @@
 // The world around HyperShift that this machine does not have, played over the API: a cloud's load balancers, OpenShift's router, KubeVirt and
-// a storage provisioner. It writes what those would write and no more; it never touches an object of ours.
+// a storage provisioner. It writes what those would write and no more; it never touches an object of oooi.
 package hypershift
 
 import (

@@ -1,4 +1,4 @@
-// KubeVirt's part of the played world: a VirtualMachineInstance for each VirtualMachine, running as far as the API tells. It makes no guest: a
+// KubeVirt's part of the played world: a VirtualMachineInstance for each VirtualMachine, running as far as the API shows. It makes no guest: a
 // program that boots a guest writes its address, as the guest agent would.
 package hypershift
 

@@ -131,7 +131,7 @@ func (o *OLM) kubectl(ctx context.Context, args ...string) error {
 	return err
 }
 
-// explained adds to an error what the Operator Lifecycle Manager says of its objects in the namespace.
+// explained adds to an error what the Operator Lifecycle Manager says about its objects in the namespace.
 func (o *OLM) explained(ctx context.Context, namespace string, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err

@@ -74,7 +74,7 @@ func delegate(parent, dir string) error {
 	return nil
 }
 
-// CgroupNames are those of the cgroups right below the root of any hierarchy.
+// CgroupNames are the names of the cgroups directly below the root of any hierarchy.
 func CgroupNames() []string {
 	seen := map[string]bool{}
 	for _, h := range hierarchies() {

@@ -1,5 +1,5 @@
 // Which processes a pod's containers are, and how they are ended behind kubelet's
-// back. What becomes of the pod is kubelet's.
+// back. The kubelet decides what happens to the pod.
 
 package process
 

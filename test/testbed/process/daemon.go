@@ -58,8 +58,8 @@ func Start(cluster string, d Daemon) (int, error) {
 	return pid, os.WriteFile(filepath.Join(d.Dir, "pid", d.Name), []byte(strconv.Itoa(pid)), 0o644)
 }
 
-// Environment is the environment of a cluster's processes: they see none of ours
-// but what they need, so that a proxy or a KUBECONFIG of ours is not theirs.
+// Environment is the environment of a cluster's processes: of the caller's they see only
+// what they need, so that they do not use its proxy or its KUBECONFIG.
 func Environment(clusterDir, markDir string) []string {
 	return []string{
 		"PATH=" + filepath.Join(clusterDir, "bin") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",

@@ -153,8 +153,8 @@ func ReportAddress(ctx context.Context, c client.Client, vm VM, address netip.Ad
 	return c.Status().Patch(ctx, &vmi, patch)
 }
 
-// ReadCredentials are what the ignition payload of the hosted cluster whose control
-// plane is in namespace would bring to a node.
+// ReadCredentials returns what the ignition payload gives a node of the hosted cluster whose control
+// plane is in namespace.
 func ReadCredentials(ctx context.Context, c client.Client, namespace string) (machine.Credentials, error) {
 	var secret core.Secret
 	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "bootstrap-kubeconfig"}, &secret); err != nil {

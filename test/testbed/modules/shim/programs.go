@@ -52,7 +52,7 @@ func upstreamFlags(args []string) []string {
 	return out
 }
 
-// etcd is upstream's, but for the metrics sidecar: upstream's gRPC proxy refuses certificates with a common name, and HyperShift's have one.
+// etcd is upstream's, except for the metrics sidecar: upstream's gRPC proxy refuses certificates with a common name, and HyperShift's have one.
 func etcd(args []string) error {
 	if len(args) > 0 && args[0] == "grpc-proxy" {
 		fmt.Println("shim: no metrics proxy here")

@@ -48,7 +48,7 @@ func webhook(args []string) error {
 	return s.ListenAndServeTLS(*cert, *key)
 }
 
-// review serves AdmissionReviews: always allowed, the object's metadata and spec replaced by what admit makes of them. Admit is given the
+// review serves AdmissionReviews: always allowed, the object's metadata and spec replaced by what admit makes from them. Admit is given the
 // object and the request's namespace.
 func review(admit func(o object, namespace string) object) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -1,4 +1,4 @@
-// This file shows that the machine tells a time server that it would follow from one
+// This file shows that the machine distinguishes a time server that it would follow from one
 // that it would not.
 
 package machine

@@ -1,5 +1,5 @@
 // This file decides how a machine asks for its address (busybox's udhcpc, asking
-// for what a RHCOS node asks for) and reads what it was given. It never sets an
+// for what a RHCOS node asks for) and reads the lease. It never sets an
 // address itself: the client's script does.
 
 package machine

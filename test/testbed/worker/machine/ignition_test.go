@@ -72,7 +72,7 @@ func TestProxyOffersTheAPIOnTheLoopback(t *testing.T) {
 	u, _ := tlsServer(t, m)
 	g.Expect(m.StartProxy(u)).To(Succeed())
 	g.Eventually(func() (Answer, error) {
-		// the certificate is for another address: the server is reached all the same
+		// the certificate is for another address, and the server is still reached
 		out, err := m.Output(t.Context(), "curl", "--silent", "--insecure", "--write-out", curlReport, "https://"+InternalAPI+"/")
 		if err != nil {
 			return Answer{}, err

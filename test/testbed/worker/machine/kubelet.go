@@ -27,7 +27,7 @@ type Programs struct {
 type Credentials struct {
 	// BootstrapKubeconfig may ask for a certificate and no more.
 	BootstrapKubeconfig []byte
-	// ClientCA signs those who may call the kubelet, in PEM.
+	// ClientCA signs the certificates of the kubelet's clients, in PEM.
 	ClientCA []byte
 }
 

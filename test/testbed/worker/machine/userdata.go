@@ -1,4 +1,4 @@
-// This file decides what a machine reads from its user-data: whom it asks for its
+// This file decides what a machine reads from its user-data: which server it asks for its
 // configuration, with what headers, trusting which certificates. It never asks.
 
 package machine
@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// UserData is what HyperShift tells a new machine: the one configuration to merge.
+// UserData is what HyperShift gives a new machine: the one configuration to merge.
 type UserData struct {
 	// Source is the https URL of the configuration.
 	Source *url.URL
