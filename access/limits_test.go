@@ -81,7 +81,7 @@ func TestBurst(t *testing.T) {
 		status, _ := s.response(c)
 		g.Expect(status).To(Equal(200))
 	}
-	g.Expect(s.metric("oooi_access_requests_total")).To(Equal("opened 100"))
+	g.Eventually(func() string { return s.metric("oooi_access_requests_total") }).Should(Equal("opened 100"), "a caller is counted after it has its answer")
 }
 
 // TestDial: of the addresses of a destination one refuses, and the caller gets the other one. If none answers, the caller gets an error.

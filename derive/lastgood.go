@@ -50,8 +50,9 @@ func keepFormerPlaces(in served.Input, last network.Plan) (served.Input, problem
 	if len(in.InUse) == 0 {
 		return out, nil
 	}
+	// The youngest VMs stored the places that are left now.
 	former := slices.Clone(last.Endpoints)
-	slices.SortStableFunc(former, func(a, b network.Endpoint) int { return network.TrueFirst(a.Former, b.Former) })
+	slices.SortStableFunc(former, func(a, b network.Endpoint) int { return network.TrueFirst(b.Former, a.Former) })
 	var ps problem.Problems
 	present, kept := out.Endpoints, 0
 	for _, was := range former {

@@ -47,10 +47,11 @@ func asking(t *testing.T, n network.Network, settings ...func(*dhcp.Server)) (si
 	}
 	var server *dhcp.Server
 	var asks atomic.Pointer[func(context.Context, netip.Addr) (string, bool, error)]
-	s := serveFrom(t, n, files, append(settings, func(x *dhcp.Server) {
+	kernel := func(x *dhcp.Server) {
 		server = x
 		x.WhoHas = func(ctx context.Context, a netip.Addr) (string, bool, error) { return (*asks.Load())(ctx, a) }
-	})...)
+	}
+	s := serveFrom(t, n, files, append([]func(*dhcp.Server){kernel}, settings...)...)
 	s.files = files
 	who := throughKernel(t, s.edge, n)
 	asks.Store(&who)
@@ -231,7 +232,14 @@ func TestDeclinesAreAsked(t *testing.T) {
 func TestHonestDecline(t *testing.T) {
 	t.Parallel()
 	w := NewWithT(t)
-	s, x := asking(t, blue())
+	s, x := asking(t, blue(), func(x *dhcp.Server) {
+		kernel := x.WhoHas
+		x.WhoHas = func(ctx context.Context, a netip.Addr) (string, bool, error) {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience.Limit)
+			defer cancel()
+			return kernel(ctx, a)
+		}
+	})
 	station := s.station("192.168.100.250/24")
 	station.send(message(request, mac1, server(us), asks("20")), everybody)
 	granted, _ := station.hears(patience.Limit)

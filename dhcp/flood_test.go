@@ -166,10 +166,10 @@ func TestStandstill(t *testing.T) {
 // leaves the others their share. The one that has a lease gets all of its own.
 func TestInformsOfUnknownHosts(t *testing.T) {
 	g := NewWithT(t)
-	s := serve(t, blue(), "")
-	lease := network.Lease{Address: at("50"), MAC: mac2, Expires: time.Now().Add(time.Hour)}
+	s := serveHostile(t, blue())
+	lease := network.Lease{Address: at("50"), MAC: mac2, Expires: now.Add(time.Hour)}
 	g.Expect(s.files.Replace(t.Context(), network.Lease{}, lease)).To(Succeed())
-	station := s.station("192.168.100.50/24")
+	station := s.site.station("192.168.100.50/24")
 	station.send(message(inform, mac1, has("51")), everybody)
 	const many = 100
 	for range many {

@@ -21,7 +21,8 @@ func TestEnvoyIsReadyWhileItsWorkersHang(t *testing.T) {
 		_, err := w.openssl(t, w.machine, onVLAN+":6443", "")
 		answered <- err
 	}()
-	g.Consistently(answered, "300ms").ShouldNot(Receive(), "no worker accepts connections")
+	g.Eventually(func() string { return w.machine.Run(t, "ss", "-Hnt", "state", "established") }, patient).Should(ContainSubstring(":6443"), "the kernel has its connection")
+	g.Consistently(answered, "300ms").ShouldNot(Receive(), "no worker accepts it")
 	thaw()
 	g.Eventually(answered, patient).Should(Receive(Succeed()))
 }

@@ -37,7 +37,7 @@ func TestWhatEnvoyRefusesBreaksNothing(t *testing.T) {
 			twice := proto.CloneOf(l.FilterChains[0])
 			twice.Name = "twice"
 			l.FilterChains = append(l.FilterChains, twice)
-		}, "Envoy rejected listeners: ", `^\[listener 192.168.100.3:443: .*filter chain 'twice' has the same matching rules`},
+		}, "Envoy rejected listeners: ", `^\[\{listener 192.168.100.3:443 .*filter chain 'twice' has the same matching rules`},
 		"a cluster": {func(r resources.Resources) {
 			bad := network.Backend{Name: "spoiled:443", Port: 443}
 			more := resources.New(network.Network{Backends: []network.Backend{bad}, Listeners: []network.Listener{{Address: service, Port: 443, Default: bad.Name}}}, resources.Options{}, nil)
@@ -45,7 +45,7 @@ func TestWhatEnvoyRefusesBreaksNothing(t *testing.T) {
 			maps.Copy(r.Clusters, more.Clusters)
 			maps.Copy(r.Endpoints, more.Endpoints)
 			r.Listeners[onVLAN+":443"].DefaultFilterChain = more.Listeners[onVLAN+":443"].DefaultFilterChain
-		}, "Envoy rejected clusters: ", `^\[cluster spoiled:443: .*Invalid duration`},
+		}, "Envoy rejected clusters: ", `^\[\{cluster spoiled:443 .*Invalid duration`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

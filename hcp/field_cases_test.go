@@ -159,7 +159,7 @@ func TestFurtherNamesOfTheIngress(t *testing.T) {
 		"a route of its own": {configv1.IngressSpec{ComponentRoutes: routes("Console.corp.example")}, []string{"*.apps.blue.example.com", "console.corp.example"}},
 		"one below *.apps":   {configv1.IngressSpec{ComponentRoutes: routes("console.apps.blue.example.com")}, []string{"*.apps.blue.example.com"}},
 		"domain and appsDomain": {configv1.IngressSpec{Domain: "one.example.com", AppsDomain: "two.example.com", ComponentRoutes: routes("x.one.example.com")},
-			[]string{"*.two.example.com", "*.one.example.com"}},
+			[]string{"*.two.example.com", "console-openshift-console.one.example.com", "downloads-openshift-console.one.example.com", "x.one.example.com"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -237,7 +237,7 @@ func TestVMsOnUnnamedNetworks(t *testing.T) {
 	g.Expect(ps.Has(problem.NetworkMissing)).To(BeFalse())
 }
 
-// TestNADWithADot: KubeVirt refuses the interface name that HyperShift makes of it (pkg/network/admitter/netiface.go), so no VM is created.
+// TestNADWithADot: KubeVirt refuses the interface name that HyperShift derives from it (pkg/network/admitter/netiface.go), so no VM is created.
 func TestNADWithADot(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -259,4 +259,38 @@ func TestVMsWithOneMAC(t *testing.T) {
 	o.VMs = []lenient.VirtualMachineInstance{vm("two", "clusters/vlan100", "02:AA:00:00:00:01"), vm("one", "clusters/vlan100", "02:aa:00:00:00:01"), vm("other", "clusters/storage", "02:aa:00:00:00:01")}
 	_, ps := plan(o)
 	g.Expect(ps).To(ContainElement(And(HaveField("Cause", problem.MACShared), HaveField("Args", HaveKeyWithValue("vms", problem.Values{"one", "two"})))))
+}
+
+// TestPublishedNameOfTheIngress: a name that HyperShift publishes goes there, and the ingress keeps its others.
+func TestPublishedNameOfTheIngress(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	const oauth = "oauth-clusters-blue.apps.mgmt.example.com"
+	o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Ingress: &configv1.IngressSpec{ComponentRoutes: []configv1.ComponentRouteSpec{{Hostname: oauth}, {Hostname: "console.corp.example"}}}}
+	settle(&o, network.KeyAppsAddress, "192.168.100.6")
+	p, _ := plan(o)
+	g.Expect(resolves(p, oauth)).To(Equal(p.Networks[0].ServiceVIP))
+	g.Expect(resolves(p, "console.corp.example").String()).To(Equal("192.168.100.6"))
+}
+
+// TestNADInUse: what would rule new VMs out is a Warning while VMs are on the network, so the plan follows what moves.
+func TestNADInUse(t *testing.T) {
+	for name, config := range map[string]string{
+		"an ignored VLAN": `{"cniVersion":"0.3.1","type":"bridge","bridge":"br1","vlanId":100}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			o.NetworkAttachmentDefinitions[0].Spec.Config = config
+			o.VMs = nil
+			_, ps := plan(o)
+			g.Expect(ps).To(ContainElement(And(HaveField("Cause", problem.NADVLANMisspelled), HaveField("Severity", problem.SeverityError))))
+			o.VMs = []lenient.VirtualMachineInstance{{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "one"},
+				Spec:   lenient.VMSpec{Networks: []lenient.VMNetwork{{Name: "a", Multus: &lenient.VMMultus{NetworkName: "clusters/vlan100"}}}},
+				Status: lenient.VMStatus{Interfaces: []lenient.VMInterface{{Name: "a", MAC: "02:00:00:00:00:01"}}}}}
+			p, ps := plan(o)
+			g.Expect(ps).To(ContainElement(And(HaveField("Cause", problem.NADVLANMisspelled), HaveField("Severity", problem.SeverityWarning))))
+			g.Expect(p.Networks).To(HaveLen(1))
+		})
+	}
 }

@@ -221,7 +221,8 @@ func SortedEndpoints(in []Endpoint) []Endpoint {
 	slices.SortFunc(out, func(a, b Endpoint) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(order, a.Origin), slices.Index(order, b.Origin)),
-			cmp.Compare(a.Name, b.Name), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Backend.Name, b.Backend.Name))
+			cmp.Compare(a.Name, b.Name), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Backend.Name, b.Backend.Name),
+			TrueFirst(b.Former, a.Former), cmp.Compare(a.Place(), b.Place()), cmp.Compare(a.Match, b.Match))
 	})
 	return out
 }

@@ -43,7 +43,7 @@ func TestDHCPFollowsItsAddress(t *testing.T) {
 			dhcpv4.WithClientIP(net.IPv4(192, 168, 100, 50)))
 		g.Expect(err).NotTo(HaveOccurred())
 		_, _ = conn.WriteToUDPAddrPort(m.ToBytes(), netip.AddrPortFrom(netip.MustParseAddr(server), 67))
-		_ = conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+		_ = conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond)) // It asks again.
 		_, from, _ := conn.ReadFromUDPAddrPort(make([]byte, 2048))
 		return from.Addr().String()
 	}

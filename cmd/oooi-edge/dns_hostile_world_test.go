@@ -56,6 +56,7 @@ func newHostileWorld(t *testing.T) hostileWorld {
 		}
 	})
 	g.Eventually(func() error {
+		// It asks again.
 		return w.other.Command(t.Context(), "dig", "+tries=1", "+time=1", "@"+blueService, "api.blue.example.com").Run()
 	}).Should(Succeed())
 	return w

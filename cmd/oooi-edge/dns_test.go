@@ -168,6 +168,7 @@ func TestDNSWaitsForItsAddressAndFollowsThePlan(t *testing.T) {
 	}
 	ask := func(at, name string) func() string {
 		return func() string {
+			// It asks again.
 			out, _ := v.machine.Command(t.Context(), "dig", "+tries=1", "+time=1", "+short", "@"+at, name).Output()
 			return strings.TrimSpace(string(out))
 		}

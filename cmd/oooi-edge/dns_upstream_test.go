@@ -66,6 +66,7 @@ func TestUpstreamsByTheirDevice(t *testing.T) {
 		_, stop := startUntil(t, v.edge, "dns", "--plan", file, "--run-dir", dir, "--watched-by", "dhcp")
 		name := upstream[:len(upstream)-len(":53")] + ".example.org"
 		g.Eventually(func() string {
+			// It asks again.
 			out, _ := v.machine.Command(t.Context(), "dig", "+tries=1", "+time=1", "+short", "@"+blueService, name).Output()
 			return strings.TrimSpace(string(out))
 		}).Should(Equal(blueService), "the upstream %s has this record", upstream)

@@ -3,11 +3,14 @@ package main
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // openPorts returns the TCP ports that accept connections at an address, of those from first to last.
@@ -36,30 +39,28 @@ func openPorts(t *testing.T, from *netns.Namespace, address string, first, last 
 				}
 				_ = unix.Close(fd)
 			}
-			// Each answer is there at once, unless the host is busy.
-			for waits := 0; waits < 50 && unanswered(polls) > 0; waits++ {
-				_, _ = unix.Poll(polls, 100)
+			for deadline := time.Now().Add(patience.Limit); len(polls) > 0; {
+				_, _ = unix.Poll(polls, 1000)
+				late := time.Now().After(deadline)
+				polls = slices.DeleteFunc(polls, func(p unix.PollFd) bool {
+					failed, err := unix.GetsockoptInt(int(p.Fd), unix.SOL_SOCKET, unix.SO_ERROR)
+					switch {
+					case p.Revents == 0 && !late:
+						return false
+					case p.Revents == 0:
+						t.Errorf("port %d of %s does not answer", ports[p.Fd], address)
+					case err == nil && failed == 0:
+						open = append(open, ports[p.Fd])
+					}
+					_ = unix.Close(int(p.Fd))
+					return true
+				})
 			}
-			for _, p := range polls {
-				failed, err := unix.GetsockoptInt(int(p.Fd), unix.SOL_SOCKET, unix.SO_ERROR)
-				if p.Revents == 0 {
-					t.Errorf("port %d of %s does not answer", ports[p.Fd], address)
-				} else if err == nil && failed == 0 {
-					open = append(open, ports[p.Fd])
-				}
-				_ = unix.Close(int(p.Fd))
+			if t.Failed() {
+				return
 			}
 		}
 	})
+	slices.Sort(open)
 	return open
-}
-
-// unanswered counts the sockets that are not connected and not refused yet.
-func unanswered(polls []unix.PollFd) (n int) {
-	for _, p := range polls {
-		if p.Revents == 0 {
-			n++
-		}
-	}
-	return n
 }

@@ -38,7 +38,7 @@ func (w view) ownedUntilNow(n network.Network) bool {
 }
 
 // inUse are the addresses that the address conflict detection of n found in use, now
-// or when it probed for others. Edges of ours that are still ending do not count.
+// or when it probed for others. Edges of oooi that are still ending are ignored.
 func (w view) inUse(n network.Network, now time.Time) []reported.UsedAddress {
 	acd, exists := w.Edge(wire.ACDDeploymentName(n))
 	if !exists || len(w.EdgesOn(wire.NetworkLabel(n.Name))) > 0 || now.Before(acd.Seen.Created.Add(edgesEnd)) {

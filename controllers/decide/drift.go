@@ -17,7 +17,7 @@ import (
 )
 
 // drifted reports whether someone else wrote to e's pod template, and it differs from
-// wanted in what they wrote. What an admission webhook makes of our own writes is not
+// wanted in what they wrote. What an admission webhook changes in the writes of oooi is not
 // drift: to apply it again changes nothing.
 func drifted(e gather.Edge, wanted corev1.PodTemplateSpec) bool {
 	if !slices.ContainsFunc(e.Live.ManagedFields, own.IsForeign) {

@@ -59,14 +59,27 @@ func dhcpPool(n network.Network, s network.NetworkRequest, r network.Range, node
 	return d
 }
 
-// named returns the addresses in n's pool that the user gave to a host, on this network or on
-// another one of the cluster: those with a name, those of servers, and those that are open to the
-// management cluster. So are the addresses at which HyperShift publishes endpoints, and those of the load balancers of the hosted cluster:
-// a VM that had one would have it on its own interface.
+// named returns the addresses in n's pool that are those of other hosts: those that givenAddresses has, and those at which HyperShift publishes
+// endpoints. A VM that had one would have it on its own interface.
 func named(n network.Network, in Input) []netip.Addr {
-	all := slices.Concat(in.Apps.Addresses, in.Announced)
+	all := append(givenAddresses(in), in.Announced...)
 	for _, e := range in.Endpoints {
-		all = append(append(all, e.LoadBalancer), e.Addresses...)
+		all = append(all, e.Addresses...)
+	}
+	excluded := func(a netip.Addr) bool {
+		return slices.ContainsFunc(n.DHCP.Exclude, func(r network.Range) bool { return r.Contains(a) })
+	}
+	all = network.Without(all, func(a netip.Addr) bool { return !n.DHCP.Range.Contains(a) || excluded(a) })
+	slices.SortFunc(all, netip.Addr.Compare)
+	return slices.Compact(all)
+}
+
+// givenAddresses returns the addresses that are given to a host, on any network of the cluster: those of load balancers, and those that the user gave one,
+// with a name, as a server, or open to the management cluster.
+func givenAddresses(in Input) []netip.Addr {
+	all := slices.Clone(in.Apps.Addresses)
+	for _, e := range in.Endpoints {
+		all = append(all, e.LoadBalancer)
 	}
 	for _, s := range in.LoadBalancers {
 		all = append(all, s.Addresses...)
@@ -88,12 +101,7 @@ func named(n network.Network, in Input) []netip.Addr {
 		}
 		all = append(all, s.Settings.NTPServers...)
 	}
-	excluded := func(a netip.Addr) bool {
-		return slices.ContainsFunc(n.DHCP.Exclude, func(r network.Range) bool { return r.Contains(a) })
-	}
-	all = network.Without(all, func(a netip.Addr) bool { return !n.DHCP.Range.Contains(a) || excluded(a) })
-	slices.SortFunc(all, netip.Addr.Compare)
-	return slices.Compact(all)
+	return all
 }
 
 // reservedFor is the number of reservations that VMs on the network of this name can use. VMs

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -25,17 +26,26 @@ func names(n network.Network, s network.NetworkRequest, in Input) (network.DNS, 
 		}
 	}
 	v := network.View{Name: "vms", Clients: []netip.Prefix{n.CIDR}, Records: records(n, in.Endpoints, own)}
-	if up.Mode == network.UpstreamNone {
+	if up.Mode == network.UpstreamNone && in.Cluster.Domain != "" {
+		v.Zones = []string{in.Cluster.Domain}
+	}
+	if isWholeWorld(n, s, up) {
 		v.Zones = append(v.Zones, ".")
-		if in.Cluster.Domain != "" {
-			v.Zones = append(v.Zones, in.Cluster.Domain)
-		}
 	}
 	views := []network.View{v}
 	if s.Primary && s.Gateway.IsValid() {
 		views = append(views, viewBeyond(n, s.Gateway, v.Records, in.Cluster.Domain))
 	}
 	return network.DNS{Views: views, Upstreams: up}, problems
+}
+
+// isWholeWorld reports whether no other name exists for VMs on n: no server is asked, and VMs have no other DNS server as far as is known. A resolver with two
+// servers takes a denial of the first for the answer, and asks the second only if the first refuses.
+func isWholeWorld(n network.Network, s network.NetworkRequest, up network.Upstreams) bool {
+	if u := s.Settings.Upstreams; u != nil {
+		return u.Mode == network.UpstreamNone
+	}
+	return up.Mode == network.UpstreamNone && n.Runs(network.ServiceDHCP) && !s.UnservedNetworks
 }
 
 // viewBeyond is the view of hosts beyond n: those in client networks, and those that gateway
@@ -81,12 +91,14 @@ func records(n network.Network, endpoints []network.Endpoint, own []network.Reco
 // recordsAtEdges returns the problem of each record of the user at an address of n's edges where nothing answers for its name.
 func recordsAtEdges(n network.Network, own []network.Record, endpoints []network.Endpoint) problem.Problems {
 	var ps problem.Problems
-	served := hosts(endpoints)
 	for _, r := range own {
 		name := network.Lowered([]string{r.Name})[0]
+		serves := func(host string) bool {
+			return host == name || strings.HasPrefix(host, "*.") && strings.HasSuffix(name, host[1:])
+		}
 		for _, a := range r.Addresses {
 			answers := slices.ContainsFunc(n.Listeners, func(l network.Listener) bool { return l.Address == a && l.Default != "" })
-			if slices.Contains(n.HeldAddresses(), a) && !answers && !slices.Contains(served, name) {
+			if slices.Contains(n.HeldAddresses(), a) && !answers && !slices.ContainsFunc(hosts(endpoints), serves) {
 				ps = append(ps, n.Problem(problem.RecordIsEdge, problem.Args{"name": {name}, "address": {a.String()}}, network.KeyRecords))
 			}
 		}
@@ -94,7 +106,7 @@ func recordsAtEdges(n network.Network, own []network.Record, endpoints []network
 	return ps
 }
 
-// appsAddressIsEdge says that the address that the user gave the ingress is one of ours,
+// appsAddressIsEdge says that the address that the user gave the ingress is one of an edge,
 // where nothing answers for it: the record is left out.
 func appsAddressIsEdge(n network.Network, in Input) (problem.Problem, bool) {
 	for _, a := range in.Apps.Addresses {

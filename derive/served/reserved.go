@@ -33,9 +33,15 @@ func heldFor(n network.Network, in Input) []netip.Addr {
 
 // leaveTakenPlaces is in without the former places whose addresses now conflict with others. They block nothing.
 func leaveTakenPlaces(n network.Network, s network.NetworkRequest, in Input) (Input, problem.Problems) {
+	if !n.Primary || !n.Runs(network.ServiceProxy) {
+		return in, nil
+	}
 	var ps problem.Problems
-	present := len(conflicts(n, s, in, nil))
-	taken := func(e network.Endpoint) bool { return e.Former && len(conflicts(n, s, in, e.Addresses)) > present }
+	present, given := len(conflicts(n, s, in, nil)), givenAddresses(in)
+	taken := func(e network.Endpoint) bool {
+		isGiven := func(a netip.Addr) bool { return slices.Contains(given, a) }
+		return e.Former && (slices.ContainsFunc(e.Addresses, isGiven) || len(conflicts(n, s, in, e.Addresses)) > present)
+	}
 	out := in
 	out.Endpoints = nil
 	for _, e := range in.Endpoints {

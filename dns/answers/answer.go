@@ -73,6 +73,8 @@ func Decide(v *View, vms VMs, name string, kind, class uint16) (Reply, bool) {
 	switch {
 	case exact && n.zoned:
 		return n.reply(kind), true
+	case !exact && n.zoned && v.hasBelow(name):
+		return Reply{Authority: n.authority}, true
 	case !exact && n.zoned:
 		return Reply{Rcode: dns.RcodeNameError, Authority: n.authority}, true
 	}

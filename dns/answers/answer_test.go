@@ -319,3 +319,18 @@ func BenchmarkAnswer(b *testing.B) {
 		})
 	}
 }
+
+// TestAboveTheReverseZone: what is above the names of VMs exists, although nothing else does: a resolver may deny all that is below a denied name (RFC 8020).
+func TestAboveTheReverseZone(t *testing.T) {
+	n := dnsnames.Blue(network.UpstreamNone)
+	n.DNS.Views[0].Zones = append(n.DNS.Views[0].Zones, ".")
+	v := answers.NewViews(n, nil)[0]
+	for _, name := range []string{"168.192.in-addr.arpa.", "192.in-addr.arpa."} {
+		if got := dnsnames.Text(ask(v, name+" PTR")); !strings.HasPrefix(got, "NOERROR") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got := dnsnames.Text(ask(v, "169.192.in-addr.arpa. PTR")); !strings.HasPrefix(got, "NXDOMAIN") {
+		t.Error(got)
+	}
+}

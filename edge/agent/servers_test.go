@@ -8,8 +8,6 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge/agent/proxy"
-	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -26,8 +24,7 @@ func follow(t *testing.T, dir string, n network.Network) func() error {
 	return func() error { return s.Err(n) }
 }
 
-// TestAnEdgeServesWhileAllItsServersDo: a short restart of a server does not cause a
-// failover.
+// TestAnEdgeServesWhileAllItsServersDo: each that ends, or says that it does not serve, is named.
 func TestAnEdgeServesWhileAllItsServersDo(t *testing.T) {
 	g := NewWithT(t)
 	dir := fakes.RunDir(t)
@@ -36,17 +33,12 @@ func TestAnEdgeServesWhileAllItsServersDo(t *testing.T) {
 	g.Expect(why()).To(MatchError(And(ContainSubstring("dhcp: "), ContainSubstring("dns: "))), "they have not begun")
 	dhcp, dns := fakes.NewServer(t, dir, "dhcp"), fakes.NewServer(t, dir, "dns")
 	g.Eventually(why, "1m", "10ms").Should(Succeed())
-	began := time.Now()
 	dns.End()
-	g.Expect(why()).To(Succeed(), "a restart")
 	g.Eventually(why, "1m", "50ms").Should(MatchError(HavePrefix("dns: ")))
-	g.Expect(time.Since(began)).To(BeNumerically(">=", restartLimit))
 	dns.Start()
 	g.Eventually(why, "1m", "10ms").Should(Succeed())
 	dhcp.Say(errors.New("no such device"))
-	began = time.Now()
 	g.Eventually(why, "1m", "50ms").Should(MatchError("dhcp: does not serve: no such device"))
-	g.Expect(time.Since(began)).To(BeNumerically(">=", restartLimit))
 	dhcp.Say(nil)
 	g.Eventually(why, "1m", "10ms").Should(Succeed())
 }
@@ -66,7 +58,7 @@ func TestNTPIsWorthAFailoverAlone(t *testing.T) {
 	ntp.End()
 	g.Eventually(func() error { return s.Err(alone) }, "1m", "50ms").Should(MatchError(HavePrefix("ntp: ")))
 	g.Expect(s.All(beside)).To(MatchError(HavePrefix("ntp: ")))
-	g.Expect(s.Err(beside)).To(Succeed(), "VMs keep the time for hours")
+	g.Eventually(func() error { return s.Err(beside) }, "1m", "10ms").Should(Succeed(), "VMs keep the time for hours")
 	ntp.Start()
 	g.Eventually(func() error { return s.Err(alone) }, "1m", "10ms").Should(Succeed())
 }
@@ -109,7 +101,6 @@ func TestEnvoyServesWithoutProxy(t *testing.T) {
 	fake := fakes.Envoy(t, dir, `{"name":"192.168.100.3:7443"}`, new(sync.Mutex))
 	g.Eventually(why, "1m", "10ms").Should(Succeed(), "no change closes its connections")
 	proxy := fakes.NewServer(t, dir, "proxy")
-	g.Consistently(why, "1s", "10ms").Should(Succeed())
 	proxy.Say(errors.New("Envoy is DRAINING"))
 	g.Eventually(why, "1m", "10ms").Should(MatchError("proxy: does not serve: Envoy is DRAINING"))
 	proxy.End()
@@ -118,70 +109,6 @@ func TestEnvoyServesWithoutProxy(t *testing.T) {
 	g.Eventually(why, "1m", "10ms").Should(MatchError(ContainSubstring("Envoy does not answer")))
 	fakes.Envoy(t, dir, "", new(sync.Mutex))
 	g.Eventually(why, "1m", "10ms").Should(MatchError(ContainSubstring("listens on none of 192.168.100.3:6443, 192.168.100.3:7443")), "an Envoy just born")
-}
-
-// TestAProxyRestarts: neither a proxy that has not asked Envoy yet nor one that is stuck
-// causes a failover. The end of Envoy meanwhile does.
-func TestAProxyRestarts(t *testing.T) {
-	for name, stuck := range map[string]bool{"it has not asked Envoy": false, "it is stuck": true} {
-		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			dir := fakes.RunDir(t)
-			why := follow(t, dir, fakes.Proxied(fakes.Blue(), 7443))
-			fake := fakes.Envoy(t, dir, `{"name":"192.168.100.3:7443"}`, new(sync.Mutex))
-			g.Eventually(why, "1m", "10ms").Should(Succeed())
-			p := &proxy.Proxy{}
-			if stuck {
-				p.Serving.Set(nil)
-			}
-			go func() {
-				_ = health.Serve(t.Context(), wire.Socket(dir, "proxy"), p.Status.Err, nil, p.Question())
-			}()
-			g.Eventually(func() error { return health.Serves(t.Context(), wire.Socket(dir, "proxy")) }, "1m", "5ms").Should(MatchError(HavePrefix("does not serve: ")))
-			g.Consistently(why, "2s", "5ms").Should(Succeed())
-			g.Expect(fake.Close()).To(Succeed())
-			g.Eventually(why, "1m", "10ms").Should(MatchError(ContainSubstring("Envoy does not answer")))
-		})
-	}
-}
-
-// TestAProxyThatHangs causes no failover while Envoy serves. An Envoy that hangs with it
-// does.
-func TestAProxyThatHangs(t *testing.T) {
-	g := NewWithT(t)
-	dir := fakes.RunDir(t)
-	envoyAnswers := fakes.SlowEnvoy(t, dir, `{"name":"192.168.100.3:7443"}`)
-	proxy := fakes.NewServer(t, dir, "proxy")
-	why := follow(t, dir, fakes.Proxied(fakes.Blue(), 7443))
-	g.Eventually(why, "1m", "10ms").Should(Succeed())
-	proxy.Answers.Lock()
-	g.Consistently(why, 2*serving.SilenceLimit, "10ms").Should(Succeed())
-	envoyAnswers.Lock()
-	g.Eventually(why, "1m", "10ms").Should(MatchError(ContainSubstring("Envoy does not answer")))
-	envoyAnswers.Unlock()
-	g.Eventually(why, "1m", "10ms").Should(Succeed())
-	proxy.Answers.Unlock()
-	g.Consistently(why, "1s", "10ms").Should(Succeed())
-}
-
-// TestANoCountsInTime: a no of DHCP counts when restartLimit ends, whenever its next line
-// arrives.
-func TestANoCountsInTime(t *testing.T) {
-	g := NewWithT(t)
-	dir := fakes.RunDir(t)
-	dhcp := fakes.NewServer(t, dir, "dhcp")
-	why := follow(t, dir, network.Network{Services: []network.Service{network.ServiceDHCP}})
-	g.Eventually(why, "1m", "10ms").Should(Succeed())
-	// The repeated no arrives once a second: of two, half a second apart, one is not in time.
-	for range 2 {
-		began := time.Now()
-		dhcp.Say(errors.New("no such device"))
-		g.Eventually(why, "1m", "5ms").Should(MatchError(ContainSubstring("no such device")))
-		g.Expect(time.Since(began)).To(BeNumerically(">=", restartLimit-250*time.Millisecond))
-		dhcp.Say(nil)
-		g.Eventually(why, "1m", "5ms").Should(Succeed())
-		g.Consistently(why, "500ms", "10ms").Should(Succeed())
-	}
 }
 
 // TestASlowServerServes: no VM is moved because a server or Envoy is busy.
@@ -207,7 +134,6 @@ func TestASlowServerServes(t *testing.T) {
 			why := follow(t, dir, network.Network{Services: []network.Service{c.service}})
 			g.Eventually(why, "1m", "10ms").Should(Succeed())
 			answers.Lock()
-			g.Expect(why()).To(Succeed())
 			g.Eventually(why, "1m", "10ms").Should(MatchError(ContainSubstring("deadline exceeded")))
 			answers.Unlock()
 			g.Eventually(why, "1m", "10ms").Should(Succeed())

@@ -290,14 +290,17 @@ func furtherApps(hc *hyperv1.HostedCluster, s settings.Values) []string {
 		below := func(wildcard string) bool {
 			return strings.HasPrefix(wildcard, "*.") && strings.HasSuffix(name, strings.ToLower(wildcard[1:]))
 		}
-		return answeredByUser(s.Settings, name) || slices.Contains(out, name) || slices.ContainsFunc(append(slices.Clone(out), AppsName(hc)), below)
+		return answeredByUser(s.Settings, name) || slices.Contains(out, name) || below(AppsName(hc))
 	}
+	var names []string
 	if domain := c.Ingress.Domain; domain != "" && domain != appsDomain(hc) {
-		out = append(out, "*."+strings.ToLower(domain))
+		names = append(names, "console-openshift-console."+domain, "downloads-openshift-console."+domain)
 	}
 	for _, route := range c.Ingress.ComponentRoutes {
-		name, err := settings.DomainName(string(route.Hostname))
-		if err == nil && !known(name) {
+		names = append(names, string(route.Hostname))
+	}
+	for _, n := range names {
+		if name, err := settings.DomainName(n); err == nil && !known(name) {
 			out = append(out, name)
 		}
 	}

@@ -28,11 +28,30 @@ func Of(o objects.Objects, in network.Request, s settings.Values, last network.P
 				r.Apps, r.FurtherApps = x.Apps, x.FurtherApps
 			}
 		}
+		r = withoutPublishedApps(r)
 		r.LoadBalancers, r.Announced = services.LoadBalancers(o.Services, o.Slices), announcedAddresses(o.HostedCluster)
 	}
 	slices.Sort(r.Waiting)
 	r.Problems = slices.Concat(r.Problems, recordProblems(s.Records, r.Endpoints), limitations(o, in, r.Endpoints))
 	return r
+}
+
+// withoutPublishedApps is r without the names of the ingress that HyperShift or a Service publishes: those lead there.
+func withoutPublishedApps(r Reachable) Reachable {
+	published := func(name string) bool {
+		return slices.ContainsFunc(r.Endpoints, func(e network.Endpoint) bool {
+			return e.Origin != network.OriginApps && e.Origin != network.OriginRegistry && slices.Contains(network.Lowered(e.Hosts), name)
+		})
+	}
+	out := r
+	out.FurtherApps = network.Without(r.FurtherApps, published)
+	out.Endpoints = slices.Clone(r.Endpoints)
+	for i, e := range out.Endpoints {
+		if e.Origin == network.OriginApps {
+			out.Endpoints[i].Hosts = append(e.Hosts[:1:1], network.Without(e.Hosts[1:], published)...)
+		}
+	}
+	return out
 }
 
 // usesNetworks reports whether VMs reach their control plane through a network of in.

@@ -31,7 +31,7 @@ const (
 	catalogRegistriesAnnotation = "hypershift.openshift.io/olm-catalogs-is-registry-overrides"
 )
 
-// nodeImages returns the images that nodes of o pull besides those in the payload of the release. Empty ones count for nothing.
+// nodeImages returns the images that nodes of o pull besides those in the payload of the release. Empty ones are ignored.
 func nodeImages(o objects.Objects) []string {
 	hc := o.HostedCluster
 	images := []string{hc.Annotations[hyperv1.KonnectivityAgentImageAnnotation]}

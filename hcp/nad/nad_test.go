@@ -178,6 +178,8 @@ func TestWhatRulesVMsOut(t *testing.T) {
 		"a slash in a master":             {config: `{"type":"macvlan","master":"a/b"}`, want: problem.NADValueUnsupported},
 		"vlanId of a bridge":              {config: `{"type":"bridge","bridge":"br1","vlanId":100}`, want: problem.NADVLANMisspelled},
 		"a tag of a bridge":               {config: `{"type":"bridge","bridge":"br1","tag":100}`, want: problem.NADVLANMisspelled},
+		"no VLAN by null":                 {config: `{"type":"bridge","bridge":"br1","vlan":null}`},
+		"another tag":                     {config: `{"type":"bridge","bridge":"br1","tag":"prod"}`},
 		"VLAN in upper case":              {config: `{"type":"bridge","bridge":"br1","VLAN":100}`},
 		"vlanId of OVN-Kubernetes":        {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","name":"n","netAttachDefName":"clusters/vlan100","vlanId":100}`},
 		"vlan of OVN-Kubernetes":          {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","name":"n","netAttachDefName":"clusters/vlan100","vlan":100}`, want: problem.NADVLANMisspelled},
@@ -187,7 +189,11 @@ func TestWhatRulesVMsOut(t *testing.T) {
 		"a bridge, and nodes are unknown": {config: `{"type":"bridge","bridge":"br-vm"}`, resource: "bridge.network.kubevirt.io/br-vm"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, p := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: c.config, ResourceName: c.resource}, c.nodes)
+			o := nad.Object{Namespace: "clusters", Name: "vlan100", Config: c.config, ResourceName: c.resource}
+			_, p := nad.Attach(o, c.nodes)
+			if p == nil {
+				p = nad.RulesOut(o, c.nodes)
+			}
 			var got problem.Cause
 			if p != nil {
 				got = p.Cause

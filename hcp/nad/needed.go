@@ -9,6 +9,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cldmnky/oooi/network"
@@ -153,21 +154,28 @@ func unusable(o Object, conf map[string]any, plugins []map[string]any) *problem.
 func misspelled(o Object, plugin map[string]any) *problem.Problem {
 	kind := text(plugin["type"])
 	right := map[string]string{typeBridge: "vlan", typeCNVBridge: "vlan", typeSRIOV: "vlan", typeOVN: "vlanID"}[kind]
-	wrong := vlanKey(plugin)
+	wrong := vlanKey(plugin, right)
 	if right == "" || wrong == "" || valueOf(plugin, right) != nil {
 		return nil
 	}
 	return o.problem(problem.NADVLANMisspelled, problem.Args{"setting": {wrong}, "type": {kind}, "values": {right}})
 }
 
-// vlanKey returns the first key of plugin that means a VLAN to people, or to another plugin. Empty: none.
-func vlanKey(plugin map[string]any) string {
+// vlanKey returns the first key of plugin besides right that means a VLAN to people, or to another plugin, and has the ID of one. Empty: none.
+func vlanKey(plugin map[string]any, right string) string {
 	for _, key := range slices.Sorted(maps.Keys(plugin)) {
-		if slices.Contains([]string{"vlan", "vlanid", "vlan_id", "vlantag", "tag"}, strings.ToLower(key)) && plugin[key] != 0.0 {
+		isID := plugin[key] != 0.0 && aVLAN().matches(plugin[key]) || isVLANText(text(plugin[key]))
+		if isID && !strings.EqualFold(key, right) && slices.Contains([]string{"vlan", "vlanid", "vlan_id", "vlantag", "tag"}, strings.ToLower(key)) {
 			return key
 		}
 	}
 	return ""
+}
+
+// isVLANText reports whether v is the ID of a VLAN as text.
+func isVLANText(v string) bool {
+	id, err := strconv.Atoi(v)
+	return err == nil && id > 0 && id <= 4094
 }
 
 // malformed is unusable for one set of keys.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network/problem"
@@ -38,9 +39,6 @@ const (
 // o, or nil if they can join it.
 func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	first := plugins[0]
-	if p := misspelled(o, first); p != nil {
-		return p
-	}
 	switch kind := text(first["type"]); kind {
 	case typeOVN:
 		return unsupportedOVN(o, conf, plugins)
@@ -59,7 +57,20 @@ func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[strin
 	if p := assigning(o, plugins); p != nil {
 		return p
 	}
-	if p := unusable(o, conf, plugins); p != nil {
+	return unusable(o, conf, plugins)
+}
+
+// RulesOut returns the problem that no VM gets an interface on the network that the user means with o, or nil. It is for an o that Attach accepts.
+// VMs on the network prove the contrary.
+func RulesOut(o Object, nodes Nodes) *problem.Problem {
+	plugins, _, err := parse(o.Config)
+	switch {
+	case err != nil:
+		return nil
+	case strings.Contains(o.Name, "."):
+		return o.problem(problem.NADNameHasDot, nil)
+	}
+	if p := misspelled(o, plugins[0]); p != nil {
 		return p
 	}
 	return unscheduled(o, nodes)
@@ -80,7 +91,7 @@ func Limits(o Object) problem.Problems {
 		return nil
 	}
 	kind := text(plugins[0]["type"])
-	if key := vlanKey(plugins[0]); kind == typeMacvlan && key != "" {
+	if key := vlanKey(plugins[0], ""); kind == typeMacvlan && key != "" {
 		return problem.Problems{*o.problem(problem.NADWithoutVLANKey, problem.Args{"setting": {key}, "type": {kind}})}
 	}
 	if (kind == typeBridge || kind == typeCNVBridge) && valueOf(plugins[0], "portIsolation") == true {

@@ -27,9 +27,6 @@ func attachment(o objects.Objects, r network.NetworkRequest) (network.Attachment
 		return network.Attachment{}, problem.Problems{nad.Problem(problem.NADNameInvalid, a, problem.Args{"part": {part},
 			"nad": {strings.TrimPrefix(a.String(), "/")}, "nodePools": pools, "example": {objects.ControlPlaneNamespace(o.HostedCluster) + "/vlan100"}})}
 	}
-	if strings.Contains(a.Name, ".") {
-		return network.Attachment{}, problem.Problems{nad.Problem(problem.NADNameHasDot, a, problem.Args{"nodePools": pools})}
-	}
 	found, ok := findNAD(o, a)
 	problems, forbidden := isolated(o, r, found)
 	if forbidden {
@@ -45,6 +42,12 @@ func attachment(o objects.Objects, r network.NetworkRequest) (network.Attachment
 	a, fault := nad.Attach(object, nodesForEdges(o))
 	if fault != nil {
 		return network.Attachment{}, problem.Problems{*fault}
+	}
+	switch out := nad.RulesOut(object, nodesForEdges(o)); {
+	case out != nil && anyAttached(o.VMs, r.Attachment):
+		problems = append(problems, out.Warning()) // VMs use it.
+	case out != nil:
+		return network.Attachment{}, problem.Problems{*out}
 	}
 	return a, append(problems, nad.Limits(object)...)
 }

@@ -53,11 +53,11 @@ var (
 		What:   "{names} also leads to the ingress, and annotation dns-records has only {name}.",
 		Effect: "The name is not resolved on the network. The console operator of the hosted cluster checks it from the nodes, and stays degraded.",
 		Fix:    "Add a record for it to annotation dns-records."})
-	IdentityProviderUnreachable = declare("IdentityProviderUnreachable", Entry{Reason: OAuthUnreachable, Severity: SeverityWarning,
+	IdentityProviderUnreachable = declare("IdentityProviderUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach.",
 		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after auto."})
-	ImportsUnreachable = declare("ImportsUnreachable", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
+	ImportsUnreachable = declare("ImportsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach.",
 		Effect: "The hosted control plane reads these images from the nodes, so imports fail.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after auto."})

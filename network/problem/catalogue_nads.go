@@ -57,7 +57,7 @@ var (
 		Effect: "Multus would look for a file on each node, which edges cannot read.",
 		Fix:    "Set spec.config."})
 	NADNameHasDot = declare("NADNameHasDot", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
-		What:   "NetworkAttachmentDefinition {nad} of NodePool {nodePools} has a dot in its name.",
+		What:   "NetworkAttachmentDefinition {nad} has a dot in its name.",
 		Effect: "HyperShift makes the name of the VMs' interface of it, and KubeVirt refuses that name, so no VM is created.",
 		Fix:    "Create it with a name without dots."})
 	NADVLANMisspelled = declare("NADVLANMisspelled", Entry{Reason: NetworkUnsupported, Severity: SeverityError,

@@ -69,6 +69,7 @@ var (
 	AppsUnreachable          = reason("AppsUnreachable", Traits{Rank: TakesPart})
 	ImagesUnreachable        = reason("ImagesUnreachable", Traits{Rank: PreventsNodes})
 	OAuthUnreachable         = reason("OAuthUnreachable", Traits{Rank: TakesPart})
+	HostUnreachable          = reason("HostUnreachable", Traits{Rank: TakesPart})
 	NTPMissing               = reason("NTPMissing", Traits{Rank: Hint})
 	ClockUnsynchronized      = reason("ClockUnsynchronized", Traits{Rank: Hint, AboutEdges: true})
 	NotPermitted             = reason("NotPermitted", Traits{})

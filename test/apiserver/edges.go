@@ -3,6 +3,7 @@
 package apiserver
 
 import (
+	"net/http"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,5 +39,7 @@ func ForEdges(t testing.TB, namespace string, objects ...client.Object) (admin c
 	for _, o := range append(all, objects...) {
 		must(t, admin.Create(t.Context(), o))
 	}
-	return admin, Impersonating(env.Config, namespace, wire.ServiceAccount)
+	edges = Impersonating(env.Config, namespace, wire.ServiceAccount)
+	edges.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next} })
+	return admin, edges
 }

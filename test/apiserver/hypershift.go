@@ -5,6 +5,8 @@ package apiserver
 
 import (
 	"context"
+	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,7 +29,7 @@ func Sample(t testing.TB, name string) []*unstructured.Unstructured {
 	must(t, err)
 	sample, err := os.ReadFile(filepath.Join(root, "config", "samples", "hostedcluster.yaml"))
 	must(t, err)
-	return Objects(t, []byte(strings.NewReplacer("blue", name, `"bridge": "br1"`, `"bridge": "br-`+name+`"`).Replace(string(sample))))
+	return Objects(t, []byte(strings.NewReplacer("blue", name, `"bridge": "br1"`, fmt.Sprintf(`"bridge": "br-%08x"`, crc32.ChecksumIEEE([]byte(name)))).Replace(string(sample))))
 }
 
 // ControlPlaneNamespace is one as HyperShift labels it.

@@ -16,9 +16,9 @@ import (
 // A row is one fault.
 type row struct {
 	name string
-	// worst: it is in every run of `make test`.
+	// worst: it is in every run of `make test-long`.
 	worst bool
-	// lasts is how long the fault lasts, brief how long it does in `make test`.
+	// lasts is how long the fault lasts, brief how long it does in `make test-long`.
 	lasts, brief time.Duration
 	// on is the edge that each VM sends to at first.
 	on []int

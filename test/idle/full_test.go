@@ -166,7 +166,7 @@ func connect(t *testing.T, vm *netns.Namespace, count int) (open []net.Conn) {
 	t.Helper()
 	vm.Do(t, func() {
 		for len(open) < count {
-			c, err := net.DialTimeout("tcp4", "10.240.0.200:6443", 5*time.Second)
+			c, err := net.DialTimeout("tcp4", "10.240.0.200:6443", time.Minute)
 			if err != nil {
 				t.Logf("after %d connections: %v", len(open), err)
 				return
@@ -175,6 +175,7 @@ func connect(t *testing.T, vm *netns.Namespace, count int) (open []net.Conn) {
 		}
 	})
 	last := open[len(open)-1]
+	// Nothing comes, unless it ends.
 	NewWithT(t).Expect(last.SetReadDeadline(time.Now().Add(100 * time.Millisecond))).To(Succeed())
 	_, err := last.Read(make([]byte, 1))
 	NewWithT(t).Expect(err).To(MatchError(os.ErrDeadlineExceeded), "the edge carries the last one, too")
@@ -193,14 +194,14 @@ func ask(t *testing.T, vm *netns.Namespace, d time.Duration) {
 	for i := range 50 {
 		var c *dns.Conn
 		var err error
-		vm.Do(t, func() { c, err = dns.DialTimeout("udp4", "192.168.100.3:53", time.Second) })
+		vm.Do(t, func() { c, err = dns.DialTimeout("udp4", "192.168.100.3:53", time.Minute) })
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		asking.Go(func() {
 			defer func() { _ = c.Close() }()
 			for n, end := 0, time.Now().Add(d); time.Now().Before(end); n++ {
 				names := []string{fmt.Sprintf("n%d-%d.example.com.", i, n), "api.amber.example.com.", fmt.Sprintf("%d.100.168.192.in-addr.arpa.", n%250)}
 				m := new(dns.Msg).SetQuestion(names[n%len(names)], []uint16{dns.TypeA, dns.TypeA, dns.TypePTR}[n%3])
-				_ = c.SetDeadline(time.Now().Add(time.Second))
+				_ = c.SetDeadline(time.Now().Add(time.Second)) // Answers may be lost.
 				if c.WriteMsg(m) == nil {
 					_, _ = c.ReadMsg()
 				}

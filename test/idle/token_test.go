@@ -72,7 +72,7 @@ func TestServersWithoutAToken(t *testing.T) {
 		vlan.Attach(t, vm, "eth0", "", "192.168.100.33/24")
 		g.Eventually(func() (text string) {
 			vm.Do(t, func() {
-				c := dns.Client{Timeout: time.Second}
+				c := dns.Client{Timeout: time.Second} // It asks again.
 				if r, _, err := c.Exchange(new(dns.Msg).SetQuestion("33.100.168.192.in-addr.arpa.", dns.TypePTR), "192.168.100.3:53"); err == nil {
 					text = r.String()
 				}

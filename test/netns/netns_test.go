@@ -97,6 +97,7 @@ func TestDrop(t *testing.T) {
 		if _, err := sender.Write([]byte{0}); err != nil {
 			return err
 		}
+		// It is dropped, or sent again.
 		if err := receiver.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
 // This file refuses tests whose result depends on how fast the machine is: an upper bound on the time that something takes, and a
-// second try of what failed. Benches measure time. Tests assert order, counts and values, or play the clock.
+// second try of what failed. A limit below a minute needs a comment that says what may not come. Benches measure time. Tests assert order, counts and values, or play the clock.
 
 package rules
 
@@ -69,12 +69,17 @@ const (
 	shortWait   = "waits less than a minute for what must happen"
 	shortFail   = "fails after less than a minute without an event"
 	secondTry   = "tries again what failed: a test that fails once is red"
+	shortLimit  = "a limit of less than a minute: make it a minute, or comment on what does not come, or what waits for it again"
 )
 
 // clocks returns what s has. Durations are the named ones of its package.
 func clocks(s source, durations map[string]time.Duration) (out []clock) {
 	add := func(n ast.Node, what string) { out = append(out, clock{s.fset.Position(n.Pos()).Line, what}) }
+	said := s.commented()
 	ast.Inspect(s.ast, func(n ast.Node) bool {
+		if isShortLimit(n) && !said[s.fset.Position(n.Pos()).Line] {
+			add(n, shortLimit)
+		}
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			if isCall(n, "synctest", "Test") {
@@ -343,7 +348,16 @@ func TestX(t *testing.T) {
 	}
 	for attempt := range 3 { run(attempt) } // try
 	for try := 0; try < 3; try++ { run(try) } // try
+	short, err := net.DialTimeout("tcp", at, 5*time.Second)
+	short.SetReadDeadline(time.Now().Add(time.Second))
+	short := net.Dialer{Timeout: time.Second}
+	short("dig", "+time=5")
 
+	net.DialTimeout("tcp", at, time.Minute)
+	c.SetReadDeadline(time.Now().Add(soon))
+	// Nothing comes.
+	c.SetReadDeadline(time.Now().Add(time.Second))
+	run("dig", "+time=60")
 	if took < least { t.Fatal("early") }
 	for time.Since(begin) < limit { f() }
 	if w.now.Sub(begin) > limit { t.Fatal("of a played clock") }
@@ -370,8 +384,10 @@ func TestX(t *testing.T) {
 	line := 0
 	for l := range strings.Lines(text) {
 		line++
-		if _, kind, ok := strings.Cut(strings.TrimSuffix(l, "\n"), "// "); ok {
+		if _, kind, ok := strings.Cut(strings.TrimSuffix(l, "\n"), "// "); ok && kinds[kind] != "" {
 			want = append(want, clock{line, kinds[kind]})
+		} else if strings.HasPrefix(l, "\tshort") {
+			want = append(want, clock{line, shortLimit})
 		}
 	}
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(clock{})); d != "" {

@@ -4,7 +4,9 @@ package status
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -73,4 +75,31 @@ func dialed(s discoveryv1.EndpointSlice, portName string) bool {
 		}
 	}
 	return false
+}
+
+// health is what the edges of n that are ready, and EndpointSlices, say about b. A report names no backend that has no
+// endpoint, so without them it does not prove that there is no fault.
+func (f Facts) health(n network.Network, b network.Backend) (text string, state HealthState) {
+	var faults []string
+	heard, unknown := false, f.Ready == nil
+	for _, e := range n.Edges {
+		if f.ReadyEdge(n, e) != explain.Yes {
+			continue
+		}
+		r, reported := f.Reports[wire.EdgeReport(n, e).Name]
+		fault, known := r.BackendFault(b)
+		heard, unknown = true, unknown || !reported || !known
+		if reported && fault != "" {
+			faults = append(faults, fmt.Sprintf("edge %d: %s", e.Number, fault))
+		}
+	}
+	switch {
+	case len(faults) > 0:
+		return strings.Join(faults, "; "), StateFaulty
+	case f.endpoint(b) == explain.No:
+		return "its Service has no endpoint", StateWithoutEndpoint
+	case unknown || !heard || f.endpoint(b) == explain.Unknown:
+		return string(explain.Unknown), StateUnknown
+	}
+	return "no fault reported", StateFine
 }

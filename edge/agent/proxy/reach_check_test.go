@@ -33,6 +33,7 @@ import (
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/loopback"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -128,15 +129,21 @@ type reachWorld struct {
 	envoy  *exec.Cmd
 	admin  *admin.Client
 	server *ads.Server
-	// reports of the check: whether the API server is reached.
-	reports chan bool
+	// reports of the check.
+	reports chan reachReport
+	// since is when the last fault began. Zero: none has.
+	since time.Time
 }
+
+// A reachReport is when a check began that reached the API server, zero if none does, and when that was reported.
+type reachReport struct{ began, at time.Time }
 
 func newReachWorld(t *testing.T, backends ...netip.AddrPort) *reachWorld {
 	t.Helper()
 	program := programs.RequireEnvoy(t)
 	dir, log := fakes.RunDir(t), slog.New(slog.NewTextHandler(t.Output(), nil))
-	w := &reachWorld{admin: admin.NewClient(rundir.Transport(resources.NewDirs(wire.EnvoyDirs(dir)).Admin())), server: ads.NewServer(log), reports: make(chan bool, 1000)}
+	w := &reachWorld{admin: admin.NewClient(rundir.Transport(resources.NewDirs(wire.EnvoyDirs(dir)).Admin())), server: ads.NewServer(log), reports: make(chan reachReport, 1000)}
+	w.admin.HTTP.Timeout = patience.Limit
 	l, err := rundir.ListenOpen(resources.NewDirs(wire.EnvoyDirs(dir)).XDS())
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +158,7 @@ func newReachWorld(t *testing.T, backends ...netip.AddrPort) *reachWorld {
 	ended := make(chan struct{})
 	go func() { _ = w.envoy.Wait(); close(ended) }()
 	t.Cleanup(func() { _ = w.envoy.Process.Kill(); <-ended })
-	go ReachCheck{Socket: resources.NewDirs(wire.EnvoyDirs(dir)).Reach(), Log: log}.Run(t.Context(), func(began time.Time) { w.reports <- !began.IsZero() })
+	go ReachCheck{Socket: resources.NewDirs(wire.EnvoyDirs(dir)).Reach(), Log: log}.Run(t.Context(), func(began time.Time) { w.reports <- reachReport{began, time.Now()} })
 	return w
 }
 
@@ -161,33 +168,33 @@ func (w *reachWorld) leadsTo(dir string, backends ...netip.AddrPort) {
 	w.server.Serve(resources.New(network.Network{Backends: []network.Backend{api}}, resources.Options{ReachSocket: resources.NewDirs(wire.EnvoyDirs(dir)).Reach()}, map[string][]netip.AddrPort{api.Name: backends}))
 }
 
-// await returns at the next report that says so.
+// await returns at the next report that says so, since the last fault.
 func (w *reachWorld) await(t *testing.T, reached bool) {
 	t.Helper()
 	began, late := time.Now(), time.After(time.Minute)
 	for {
 		select {
 		case r := <-w.reports:
-			if r == reached {
+			if r.began.IsZero() != reached && r.at.After(w.since) {
 				t.Logf("after %v", time.Since(began).Round(time.Millisecond))
 				return
 			}
 		case <-late:
-			t.Fatalf("no report of %v; open connections of checks: %v", reached, w.connections(t))
+			t.Fatalf("no report of %v; open connections of checks: %v", reached, w.count(t, "active"))
 		}
 	}
 }
 
-// connections returns how many connections of checks are open in Envoy. Negative: unknown.
-func (w *reachWorld) connections(t *testing.T) float64 {
+// count returns how many connections of checks there are in Envoy: in total, or active ones. Negative: unknown.
+func (w *reachWorld) count(t *testing.T, which string) float64 {
 	t.Helper()
 	families, err := w.admin.Metrics(t.Context())
 	if err != nil {
 		t.Logf("Envoy's metrics: %v", err)
 	}
 	for _, f := range families {
-		if f.GetName() == "envoy_listener_reach_downstream_cx_active" {
-			return f.GetMetric()[0].GetGauge().GetValue()
+		if f.GetName() == "envoy_listener_reach_downstream_cx_"+which {
+			return f.GetMetric()[0].GetGauge().GetValue() + f.GetMetric()[0].GetCounter().GetValue()
 		}
 	}
 	return -1
@@ -225,10 +232,17 @@ func TestReachSeesWhatHangs(t *testing.T) {
 			g := NewWithT(t)
 			// A worker that hangs after it closed a connection, and before it counts that, is not
 			// noticed: the other one has fewer. A report comes just then.
-			g.Eventually(func() float64 { return w.connections(t) }, "1m", "10ms").Should(BeZero())
+			g.Eventually(func() float64 { return w.count(t, "active") }, "1m", "10ms").Should(BeZero())
 			end := fault(t, w, s)
+			w.since = time.Now()
 			w.await(t, false)
-			g.Consistently(w.reports, "3s", "50ms").ShouldNot(Receive(), "it hangs for longer")
+			g.Consistently(func() (reached bool) {
+				for len(w.reports) > 0 {
+					r := <-w.reports
+					reached = reached || r.began.After(w.since)
+				}
+				return reached
+			}, "3s", "50ms").Should(BeFalse(), "it hangs for longer")
 			end()
 			w.await(t, true)
 		})
@@ -253,7 +267,9 @@ func TestReachSeesTheBackend(t *testing.T) {
 			t.Parallel()
 			g := NewWithT(t)
 			w := newReachWorld(t, bad(t))
-			g.Consistently(w.reports, "3s", "50ms").ShouldNot(Receive())
+			// Three checks have begun, so at least one has ended. Envoy counts a connection when it accepts it.
+			g.Eventually(func() float64 { return w.count(t, "total") }, "1m", "50ms").Should(BeNumerically(">", 3*resources.Workers))
+			g.Expect(w.reports).NotTo(Receive())
 		})
 		t.Run("one is "+name, func(t *testing.T) {
 			t.Parallel()
@@ -264,7 +280,7 @@ func TestReachSeesTheBackend(t *testing.T) {
 			for n := 0; n < 200 && inARow < 15; n++ {
 				select {
 				case r := <-w.reports:
-					if inARow++; !r {
+					if inARow++; r.began.IsZero() {
 						inARow = 0
 					}
 				case <-time.After(time.Minute):

@@ -45,7 +45,7 @@ func testDialled(t *testing.T, s *stage) {
 		g.Expect(in("ip", "address", "add", source, "dev", bad.card)).To(Succeed())
 		g.Expect(bad.head(t.Context(), s.network.NextHopVIP, pods[1].mac)).To(Succeed())
 		_ = lan.InNetNS(bad.netNS, func() error {
-			conn, err := net.DialTimeout("tcp4", net.JoinHostPort(s.network.NextHopVIP.String(), "9"), 500*time.Millisecond)
+			conn, err := net.DialTimeout("tcp4", net.JoinHostPort(s.network.NextHopVIP.String(), "9"), 500*time.Millisecond) // No answer does no harm.
 			if err == nil {
 				conn.Close()
 			}
@@ -121,7 +121,7 @@ func holdMany(ctx context.Context, path, address string, most int) []net.Conn {
 		all.Go(func() {
 			_ = lan.InNetNS(path, func() error {
 				for range next {
-					d := net.Dialer{Timeout: 2 * time.Second}
+					d := net.Dialer{Timeout: 2 * time.Second} // Until no more are taken.
 					conn, err := d.DialContext(ctx, "tcp4", address)
 					if err != nil {
 						return err // no more are taken
@@ -137,7 +137,7 @@ func holdMany(ctx context.Context, path, address string, most int) []net.Conn {
 	all.Wait()
 	var still []net.Conn
 	for _, c := range open {
-		_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
+		_ = c.SetReadDeadline(time.Now().Add(time.Millisecond)) // Nothing comes, unless it ended.
 		if _, err := c.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
 			still = append(still, c)
 			continue
