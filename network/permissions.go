@@ -36,10 +36,11 @@ type PortRange struct {
 
 // Host reports whether edges may forward to host, a name in lower case.
 func (p Permissions) Host(host string) bool {
-	return p.Hosts == nil || slices.ContainsFunc(p.Hosts, func(pattern string) bool { return matchesHost(pattern, host) })
+	return p.Hosts == nil || slices.ContainsFunc(p.Hosts, func(pattern string) bool { return MatchesHost(pattern, host) })
 }
 
-func matchesHost(pattern, host string) bool {
+// MatchesHost reports whether pattern is host, or a name with a first label "*" that host is below. Both are in lower case.
+func MatchesHost(pattern, host string) bool {
 	below, wildcard := strings.CutPrefix(pattern, "*")
 	return pattern == host || wildcard && strings.HasSuffix(host, below)
 }

@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -91,14 +90,13 @@ func records(n network.Network, endpoints []network.Endpoint, own []network.Reco
 // recordsAtEdges returns the problem of each record of the user at an address of n's edges where nothing answers for its name.
 func recordsAtEdges(n network.Network, own []network.Record, endpoints []network.Endpoint) problem.Problems {
 	var ps problem.Problems
+	published := hosts(endpoints)
 	for _, r := range own {
 		name := network.Lowered([]string{r.Name})[0]
-		serves := func(host string) bool {
-			return host == name || strings.HasPrefix(host, "*.") && strings.HasSuffix(name, host[1:])
-		}
+		serves := func(host string) bool { return network.MatchesHost(host, name) }
 		for _, a := range r.Addresses {
 			answers := slices.ContainsFunc(n.Listeners, func(l network.Listener) bool { return l.Address == a && l.Default != "" })
-			if slices.Contains(n.HeldAddresses(), a) && !answers && !slices.ContainsFunc(hosts(endpoints), serves) {
+			if slices.Contains(n.HeldAddresses(), a) && !answers && !slices.ContainsFunc(published, serves) {
 				ps = append(ps, n.Problem(problem.RecordIsEdge, problem.Args{"name": {name}, "address": {a.String()}}, network.KeyRecords))
 			}
 		}

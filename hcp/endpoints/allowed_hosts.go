@@ -218,10 +218,7 @@ func externalHost(h settings.HostPort, proxy string) network.Endpoint {
 // answeredByUser reports whether the annotation dns-records has a record for host,
 // such as for a mirror on the network.
 func answeredByUser(s network.Settings, host string) bool {
-	return slices.ContainsFunc(s.Records, func(r network.Record) bool {
-		suffix, wildcard := strings.CutPrefix(r.Name, "*")
-		return r.Name == host || wildcard && strings.HasSuffix(host, suffix)
-	})
+	return slices.ContainsFunc(s.Records, func(r network.Record) bool { return network.MatchesHost(r.Name, host) })
 }
 
 // proxyFor returns the HTTP proxy for h as "host:port", or "" for a direct connection.

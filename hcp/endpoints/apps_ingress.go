@@ -286,11 +286,9 @@ func furtherApps(hc *hyperv1.HostedCluster, s settings.Values) []string {
 		return nil
 	}
 	var out []string
+	wildcard := strings.ToLower(AppsName(hc))
 	known := func(name string) bool {
-		below := func(wildcard string) bool {
-			return strings.HasPrefix(wildcard, "*.") && strings.HasSuffix(name, strings.ToLower(wildcard[1:]))
-		}
-		return answeredByUser(s.Settings, name) || slices.Contains(out, name) || below(AppsName(hc))
+		return answeredByUser(s.Settings, name) || slices.Contains(out, name) || network.MatchesHost(wildcard, name)
 	}
 	var names []string
 	if domain := c.Ingress.Domain; domain != "" && domain != appsDomain(hc) {

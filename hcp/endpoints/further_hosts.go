@@ -21,15 +21,9 @@ func furtherHosts(o objects.Objects, in network.Request, s settings.Values, regi
 	if s.AllowedHosts != nil && (s.AllowedHosts.None || len(s.AllowedHosts.Hosts) > 0) {
 		return nil
 	}
-	carried := func(registry string) bool {
-		h, cause := byServerName(registry)
-		return cause == "" && forwards(forwarded, h)
-	}
+	carried := func(registry string) bool { return forwards(forwarded, registry) }
 	// A registry that nodes do not reach has a problem of its own.
-	reached := func(registry string) bool {
-		h, _ := byServerName(registry)
-		return carried(registry) || onNetwork(in, registry) || answeredByUser(s.Settings, h.Host)
-	}
+	reached := func(registry string) bool { return reaches(in, s, forwarded, registry) }
 	var releases []string
 	for _, image := range releaseImages(o) {
 		releases = append(releases, registryOf(image))
@@ -45,6 +39,18 @@ func furtherHosts(o objects.Objects, in network.Request, s settings.Values, regi
 		hint(problem.ReleaseMayNameOthers, unknownOf(releases, reached), network.KeyAllowedHosts, "spec.imageContentSources")
 	}
 	return ps
+}
+
+// reaches reports whether nodes reach registry: through one of forwarded, on their network, or where a record of the user leads.
+func reaches(in network.Request, s settings.Values, forwarded []network.Endpoint, registry string) bool {
+	h, _ := byServerName(registry)
+	return forwards(forwarded, registry) || onNetwork(in, registry) || answeredByUser(s.Settings, h.Host)
+}
+
+// forwards reports whether one of forwarded carries connections to registry.
+func forwards(forwarded []network.Endpoint, registry string) bool {
+	h, cause := byServerName(registry)
+	return cause == "" && slices.ContainsFunc(forwarded, func(e network.Endpoint) bool { return slices.Contains(e.Hosts, h.Host) && e.Port == h.Port })
 }
 
 // unknownOf returns those of registries that are reached and whose further hosts are not

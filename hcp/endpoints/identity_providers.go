@@ -29,27 +29,22 @@ func dialedFromNodes(o objects.Objects, in network.Request, s settings.Values, f
 	if c == nil || c.Proxy != nil && c.Proxy.HTTPSProxy != "" {
 		return nil // With a proxy, its host alone is dialed.
 	}
-	unreached := func(at string) bool {
-		h, cause := byServerName(at)
-		return at != "" && !ofCloud(h.Host) && (cause != "" || !forwards(forwarded, h)) && !onNetwork(in, at) && !answeredByUser(s.Settings, h.Host)
+	reached := func(at string) bool {
+		h, _ := byServerName(at)
+		return at == "" || ofCloud(h.Host) || reaches(in, s, forwarded, at)
 	}
 	var ps problem.Problems
 	for _, p := range identityProviders(c) {
-		if hosts := network.Without(p.hosts, func(at string) bool { return !unreached(at) }); len(hosts) > 0 {
+		if hosts := network.Without(p.hosts, reached); len(hosts) > 0 {
 			ps = append(ps, problem.New(problem.IdentityProviderUnreachable, problem.Subject{},
 				problem.Args{"provider": {p.name}, "hosts": hosts}, network.KeyAllowedHosts))
 		}
 	}
-	if hosts := network.Without(importRegistries(c), func(at string) bool { return !unreached(at) }); len(hosts) > 0 {
+	if hosts := network.Without(importRegistries(c), reached); len(hosts) > 0 {
 		ps = append(ps, problem.New(problem.ImportsUnreachable, problem.Subject{},
 			problem.Args{"hosts": hosts}, network.KeyAllowedHosts))
 	}
 	return ps
-}
-
-// forwards reports whether one of endpoints carries connections to h.
-func forwards(endpoints []network.Endpoint, h settings.HostPort) bool {
-	return slices.ContainsFunc(endpoints, func(e network.Endpoint) bool { return slices.Contains(e.Hosts, h.Host) && e.Port == h.Port })
 }
 
 // ofCloud reports whether the control plane dials a host itself, because it is a cloud's (konnectivityproxy/dialer.go).

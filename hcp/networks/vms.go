@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
@@ -33,8 +34,27 @@ func vmAttachments(o objects.Objects) []network.Attachment {
 func vmBoots(o objects.Objects) []network.Attachment {
 	var out []network.Attachment
 	for _, m := range o.VMs {
-		if all := m.Spec.Networks; len(all) > 0 && all[0].Multus != nil {
-			out = append(out, nad.ParseName(all[0].Multus.NetworkName, m.Namespace))
+		if a, ok := bootsFrom(m); ok {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// bootsFrom returns the network that m boots from: its first one. Not ok: that is the pod network.
+func bootsFrom(m lenient.VirtualMachineInstance) (a network.Attachment, ok bool) {
+	if all := m.Spec.Networks; len(all) > 0 && all[0].Multus != nil {
+		return nad.ParseName(all[0].Multus.NetworkName, m.Namespace), true
+	}
+	return network.Attachment{}, false
+}
+
+// byInterface returns the networks of m by the names that it gives its interfaces. The pod network is not among them.
+func byInterface(m lenient.VirtualMachineInstance) map[string]network.Attachment {
+	out := map[string]network.Attachment{}
+	for _, n := range m.Spec.Networks {
+		if n.Multus != nil {
+			out[n.Name] = nad.ParseName(n.Multus.NetworkName, m.Namespace)
 		}
 	}
 	return out
@@ -51,7 +71,7 @@ func Unnamed(o objects.Objects, known []network.Attachment) problem.Problems {
 			continue
 		}
 		for _, m := range o.VMs {
-			if all := m.Spec.Networks; len(all) > 0 && all[0].Multus != nil && nad.ParseName(all[0].Multus.NetworkName, m.Namespace).NetworkName() == a.NetworkName() {
+			if from, ok := bootsFrom(m); ok && from.NetworkName() == a.NetworkName() {
 				nads, vms = append(nads, a.String()), append(vms, m.Name)
 			}
 		}
@@ -68,12 +88,7 @@ func SharedMACs(o objects.Objects) problem.Problems {
 	type place struct{ network, mac string }
 	vms := map[place][]string{}
 	for _, m := range o.VMs {
-		on := map[string]network.Attachment{}
-		for _, n := range m.Spec.Networks {
-			if n.Multus != nil {
-				on[n.Name] = nad.ParseName(n.Multus.NetworkName, m.Namespace)
-			}
-		}
+		on := byInterface(m)
 		for _, i := range m.Status.Interfaces {
 			a, known := on[i.Name]
 			p := place{a.String(), strings.ToLower(i.MAC)}
@@ -104,20 +119,15 @@ const addressesOfInterface = 64
 func VMAddresses(o objects.Objects) []network.VMAddress {
 	seen := map[network.VMAddress]bool{}
 	for _, m := range o.VMs {
-		on := map[string]string{}
-		for _, n := range m.Spec.Networks {
-			if n.Multus != nil {
-				on[n.Name] = nad.ParseName(n.Multus.NetworkName, m.Namespace).NetworkName()
-			}
-		}
+		networks := byInterface(m)
 		for _, i := range m.Status.Interfaces {
-			name, known := on[i.Name]
+			on, known := networks[i.Name]
 			if !known {
 				continue
 			}
 			for _, a := range append([]string{i.IP}, i.IPs[:min(len(i.IPs), addressesOfInterface)]...) {
 				if a := services.Address(a); a.Is4() {
-					seen[network.VMAddress{VM: m.Name, Network: name, Address: a, MAC: strings.ToLower(i.MAC)}] = true
+					seen[network.VMAddress{VM: m.Name, Network: on.NetworkName(), Address: a, MAC: strings.ToLower(i.MAC)}] = true
 				}
 			}
 		}
