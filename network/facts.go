@@ -219,10 +219,13 @@ func SortedEndpoints(in []Endpoint) []Endpoint {
 	order := []Origin{OriginHyperShift, OriginService, OriginApps, OriginRegistry}
 	out := slices.Clone(in)
 	slices.SortFunc(out, func(a, b Endpoint) int {
-		return cmp.Or(
+		by := cmp.Or(
 			cmp.Compare(slices.Index(order, a.Origin), slices.Index(order, b.Origin)),
-			cmp.Compare(a.Name, b.Name), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Backend.Name, b.Backend.Name),
-			TrueFirst(b.Former, a.Former), cmp.Compare(a.Place(), b.Place()), cmp.Compare(a.Match, b.Match))
+			cmp.Compare(a.Name, b.Name), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Backend.Name, b.Backend.Name), TrueFirst(b.Former, a.Former))
+		if by != 0 {
+			return by // Most do not need the text of their places.
+		}
+		return cmp.Or(cmp.Compare(a.Place(), b.Place()), cmp.Compare(a.Match, b.Match))
 	})
 	return out
 }

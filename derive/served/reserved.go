@@ -33,7 +33,8 @@ func heldFor(n network.Network, in Input) []netip.Addr {
 
 // leaveTakenPlaces is in without the former places whose addresses now conflict with others. They block nothing.
 func leaveTakenPlaces(n network.Network, s network.NetworkRequest, in Input) (Input, problem.Problems) {
-	if !n.Primary || !n.Runs(network.ServiceProxy) {
+	former := func(e network.Endpoint) bool { return e.Former }
+	if !n.Primary || !n.Runs(network.ServiceProxy) || !slices.ContainsFunc(in.Endpoints, former) {
 		return in, nil
 	}
 	var ps problem.Problems

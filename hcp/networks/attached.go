@@ -20,6 +20,9 @@ import (
 func Attached(o objects.Objects) []network.Attachment {
 	seen := map[string]network.Attachment{}
 	for _, a := range UsedNADs(o) {
+		if _, again := seen[a.String()]; again {
+			continue // Each VM uses one.
+		}
 		if known, _ := attachment(o, network.NetworkRequest{Attachment: a}); known.Name != "" {
 			a = known
 		}

@@ -39,11 +39,12 @@ func attachment(o objects.Objects, r network.NetworkRequest) (network.Attachment
 		return network.Attachment{}, problem.Problems{nad.Problem(problem.NADNotFound, a, problem.Args{"nodePools": pools, "types": {nad.SupportedKinds}})}
 	}
 	object := nadObject(found)
-	a, fault := nad.Attach(object, nodesForEdges(o))
+	nodes := nodesForEdges(o)
+	a, fault := nad.Attach(object, nodes)
 	if fault != nil {
 		return network.Attachment{}, problem.Problems{*fault}
 	}
-	switch out := nad.RulesOut(object, nodesForEdges(o)); {
+	switch out := nad.RulesOut(object, nodes); {
 	case out != nil && anyAttached(o.VMs, r.Attachment):
 		problems = append(problems, out.Warning()) // VMs use it.
 	case out != nil:
