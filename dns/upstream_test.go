@@ -126,7 +126,7 @@ func TestUpstreamIsAskedForTheRest(t *testing.T) {
 	g.Expect(dig(t, at, "nothing.blue.example.com", "A")).To(ContainSubstring("status: NXDOMAIN"))
 	g.Expect(dig(t, at, "-x", "192.168.100.77")).To(ContainSubstring("status: NXDOMAIN"))
 	g.Expect(dig(t, at, "example.org", "AXFR")).To(ContainSubstring("Transfer failed"))
-	g.Expect(up.others()).To(HaveEach("www.example.org."), "what is ours is asked of nobody")
+	g.Expect(up.others()).To(HaveEach("www.example.org."), "names of the plan are not forwarded")
 }
 
 // answeredBy counts the answers by their source. A question that a slow resolver gets twice has one answer.
