@@ -47,6 +47,8 @@ func TestACDBehindASlowPort(t *testing.T) {
 	segment, asks, router := netns.NewSegment(t), netns.New(t), netns.New(t)
 	segment.Attach(t, asks, "net1", "", blueTwo+"/24")
 	segment.Attach(t, router, "eth0", "02:00:00:00:00:aa", blueNextHop+"/24")
+	// The kernel asks for 20 s before it gives up, so a busy machine plugs the port in time.
+	asks.Sysctl(t, "net/ipv4/neigh/net1/mcast_solicit", "20")
 	// As behind a port that does not forward yet.
 	segment.Pull(t, router, "eth0")
 	file, dir := filepath.Join(t.TempDir(), "plan.json"), fakes.RunDir(t)
