@@ -64,17 +64,12 @@ func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdi
 		return v.Instead(reply.DeclineIgnored), ""
 	case cost == 0 || holds && reply.Uses(request):
 		return v, ""
-	// Adopting the address that a VM uses is not a new lease: its release was another message, which was counted.
+	// Adopting the address that a VM uses is not a new lease.
 	case v.VM != "" && v.Outcome == reply.Granted && reply.Uses(request):
 		return v, ""
 	case newcomer && s.UnknownClients.TokensAt(now) < 1:
 		return v, dropUnknown
 	case !s.budgets.writes.Spend(v.MAC, cost, writesPerMAC, writesWindow, now):
-		if v.Outcome == reply.Released && s.budgets.wrote.Lately(v.Remove, now) {
-			// A client does not repeat it. It is free once for each lease that was written.
-			s.budgets.wrote.Forget(v.Remove)
-			return v, ""
-		}
 		enough := !v.Was.Expires.Before(now.Add(time.Duration(n.DHCP.LeaseTime)))
 		if holds && v.Was.VM == v.VM && enough && s.Store.Fresh() == nil && s.budgets.wrote.Lately(v.Was, now) {
 			// Another host may have spent it with this client's MAC. The lease is written, so the client gets it.

@@ -206,17 +206,14 @@ func TestDeclinesLeaveWhatVMsNeed(t *testing.T) {
 	}
 }
 
-// TestWritesOfOneMAC: a VM that gets and releases its address all the time causes about one write a
-// second. Its own renewals are granted meanwhile.
+// TestWritesOfOneMAC: a VM that boots all the time causes about one write a second. Its own renewals are granted meanwhile.
 func TestWritesOfOneMAC(t *testing.T) {
 	w := NewWithT(t)
 	h := serveHostile(t, blue())
 	const seconds, perSecond = 10, 10
 	for range seconds * perSecond {
 		h.wait(time.Second / perSecond)
-		if a := h.boots(mac2); a.IsValid() {
-			h.tell(message(release, mac2, server(us), dhcpv4.WithClientIP(a.AsSlice())))
-		}
+		h.boots(mac2)
 	}
 	w.Expect(h.writes.Load()).To(BeNumerically("<=", seconds+8), "one a second, and what a client needs at once")
 	w.Expect(h.writes.Load()).To(BeNumerically(">=", seconds/2))
@@ -243,9 +240,6 @@ func TestForgedMACsDoNotStopRenewals(t *testing.T) {
 	w.Expect(got).To(BeNumerically("<", 10))
 	h.wait(11 * time.Minute) // The next renewal must be written.
 	w.Expect(h.renews(mac2, mine)).To(BeTrue(), "who has an address keeps it")
-	h.tell(message(release, mac2, server(us), dhcpv4.WithClientIP(mine.AsSlice())))
-	_, still := h.files.At(mine)
-	w.Expect(still).To(BeFalse(), "and may give it back")
 }
 
 // TestLogLinesOfOneMAC: a VM cannot fill the log, neither with one MAC nor with many. What is left out
@@ -290,7 +284,7 @@ func TestForgedMessagesOfAClient(t *testing.T) {
 	for name, forged := range map[string]*dhcpv4.DHCPv4{
 		"SELECTING":        message(request, mac1, server(us), asks("20")),
 		"DECLINE":          message(decline, mac1, server(us), asks("20")),
-		"RELEASE, foreign": message(release, mac1, server(us), has("21")),
+		"RELEASE":          message(release, mac1, server(us), has("20")),
 		"INIT-REBOOT":      message(request, mac1, asks("20")),
 		"SELECTING, bound": message(request, mac1, server(us), asks("20"), has("20")),
 	} {

@@ -27,19 +27,15 @@ type change struct {
 	at time.Time
 }
 
-// An apiServer holds the objects as they are, the version with which each was created, and all changes in order.
+// An apiServer holds the objects as they are, and all changes in order.
 type apiServer struct {
 	objects map[netip.Addr]object
-	created map[netip.Addr]int
 	changes []change
 }
 
 func (s *apiServer) put(a netip.Addr, l network.Lease, at time.Time) object {
 	o := object{l, len(s.changes) + 1}
 	s.changes = append(s.changes, change{a, o, at})
-	if _, ok := s.objects[a]; !ok {
-		s.created[a] = o.version
-	}
 	if s.objects[a] = o; !l.Address.IsValid() {
 		delete(s.objects, a)
 	}

@@ -22,7 +22,8 @@
 // losing the one it has:
 //
 //   - A client that accepts an offer, or remembers an address, is always written, whatever is known about it:
-//     it may have released the address at the peer.
+//     its lease may have ended at the peer.
+//   - A RELEASE has no effect (reply.ReleaseIgnored).
 //   - A renewal that cannot be written promises at most network.Lease.Promised.
 //   - An edge whose store does not answer offers nothing, and refuses no client.
 //   - Before a client is refused, its leases are read from the store again.

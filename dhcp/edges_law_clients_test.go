@@ -55,9 +55,6 @@ func (s *schedule) takes(c *lawClient, answers []lawAnswer, bound bool) bool {
 		c.has = netip.Addr{}
 		return false
 	}
-	if s.outlived(v) {
-		return true // The client keeps the lease that it has.
-	}
 	if other, ok := s.uses[v.Address]; ok && other.MAC != c.mac && s.clock.Before(other.Expires) {
 		s.fails("%s is given to %s while %s uses it until %s", v.Address, c.mac, other.MAC, other.Expires)
 	}
@@ -68,14 +65,6 @@ func (s *schedule) takes(c *lawClient, answers []lawAnswer, bound bool) bool {
 	s.uses[c.has] = network.Lease{Address: c.has, MAC: c.mac, Expires: c.end}
 	s.granted++
 	return true
-}
-
-// outlived reports whether an edge that is cut off still honors a lease that its client has released at the peer since. There,
-// the client got another one with a shorter lease time. The edge cannot know that, and the laws do not hold then.
-func (s *schedule) outlived(v lawAnswer) bool {
-	known, _ := v.by.store.At(v.Address)
-	now := s.api.objects[v.Address]
-	return v.by.store.Fresh() != nil && v.by.store.versions[v.Address] < s.api.created[v.Address] && known.LeaseTime > now.lease.LeaseTime
 }
 
 func (s *schedule) fails(format string, a ...any) {

@@ -69,7 +69,7 @@ func (c *lawClient) bound(now time.Time) bool { return c.has.IsValid() && now.Be
 func newSchedule(t *testing.T, seed uint64, addresses int) *schedule {
 	s := &schedule{
 		t: t, r: rand.New(rand.NewPCG(seed, 3)), seed: seed, clock: now, n: twice(), lossy: seed%2 == 0,
-		api:     &apiServer{objects: map[netip.Addr]object{}, created: map[netip.Addr]int{}},
+		api:     &apiServer{objects: map[netip.Addr]object{}},
 		clients: map[string]*lawClient{}, uses: map[netip.Addr]network.Lease{},
 	}
 	s.n.DHCP.Range = network.Range{First: at("10"), Last: at(strconv.Itoa(9 + addresses))}

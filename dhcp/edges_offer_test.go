@@ -3,7 +3,6 @@ package dhcp_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -12,41 +11,6 @@ import (
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
 )
-
-// TestReleasedAtThePeer: a client releases its address at one edge, and another client gets it there. The other edge
-// was not told. It grants the address to the first client no more, although it remembers the lease. A client
-// that released nothing gets its address at either edge.
-func TestReleasedAtThePeer(t *testing.T) {
-	s := newSchedule(t, 1, 20)
-	s.deep = true // Nothing happens meanwhile.
-	one, two := s.edges[0], s.edges[1]
-	process := func(e *lawEdge, m *dhcpv4.DHCPv4) reply.Verdict {
-		return e.server.Process(t.Context(), m, netip.MustParseAddr("255.255.255.255"))
-	}
-	mine := message(request, mac1, server(us), asks("15"))
-	if v := process(one, mine); v.Outcome != reply.Granted {
-		t.Fatalf("accepted: %s", v.Outcome)
-	}
-	two.store.lists()
-	if v := process(two, message(request, mac1, asks("15"))); v.Outcome != reply.Granted {
-		t.Errorf("a client that reboots: %s", v.Outcome)
-	}
-	one.store.lists()
-	if v := process(one, message(release, mac1, server(us), has("15"))); v.Outcome != reply.Released {
-		t.Fatalf("released: %s", v.Outcome)
-	}
-	if v := process(one, message(request, mac2, server(us), asks("15"))); v.Outcome != reply.Granted {
-		t.Fatalf("another client: %s", v.Outcome)
-	}
-	if v := process(two, message(request, mac1, asks("15"))); v.Outcome == reply.Granted {
-		t.Error("two clients have one address")
-	}
-	two.store.cut, two.peer = true, true
-	two.store.answered = time.Time{}
-	if v := process(two, message(request, mac1, asks("15"))); v.Answer != nil {
-		t.Errorf("cut off: %s", v.Outcome)
-	}
-}
 
 // TestEitherEdgeGrantsAnOffer: one edge grants what the other one offered, if no other
 // client got it meanwhile. It holds even if it offered the address to another client.

@@ -60,7 +60,6 @@ const (
 	dropWrites        drop = "writes"
 	dropUnknown       drop = "unknown-clients"
 	dropInform        drop = "inform"
-	dropRemovals      drop = "removals"
 	dropSendBuffer    drop = "send-buffer"
 	dropSend          drop = "send"
 )

@@ -10,11 +10,12 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
 // TestUdhcpc: BusyBox's client gets an address and the routes. It keeps the address when
-// it renews or restarts, and releases it.
+// it renews or restarts. Its RELEASE changes nothing.
 func TestUdhcpc(t *testing.T) {
 	t.Parallel()
 	netns.Require(t, "udhcpc")
@@ -54,11 +55,13 @@ func TestUdhcpc(t *testing.T) {
 	w.Eventually(again.address).Should(Equal(first))
 	again.gets(first)
 	stop(syscall.SIGTERM)
-	w.Eventually(func() bool { _, ok := s.files.At(netip.MustParseAddr(first)); return ok }).Should(BeFalse(), "released")
+	w.Eventually(func() int { return s.said(release, reply.ReleaseIgnored) }).Should(Equal(1))
+	held, _ := s.files.At(netip.MustParseAddr(first))
+	w.Expect(held.MAC).To(Equal(mac1), "a RELEASE ends no lease")
 }
 
 // TestDhclient: ISC's client boots, and boots again with its lease file (INIT-REBOOT). It
-// gets a DHCPNAK for a wrong address, and releases its own.
+// gets a DHCPNAK for a wrong address. Its RELEASE changes nothing.
 func TestDhclient(t *testing.T) {
 	t.Parallel()
 	netns.Require(t, "dhclient")
@@ -103,5 +106,7 @@ func TestDhclient(t *testing.T) {
 	w.Eventually(last.address).Should(Equal(first))
 	last.gets(first)
 	w.Expect(last.run("dhclient", last.dhclient("-r")...)).To(Succeed())
-	w.Eventually(func() bool { _, ok := s.files.At(netip.MustParseAddr(first)); return ok }).Should(BeFalse(), "released")
+	w.Eventually(func() int { return s.said(release, reply.ReleaseIgnored) }).Should(Equal(1))
+	held, _ := s.files.At(netip.MustParseAddr(first))
+	w.Expect(held.MAC).To(Equal(mac1), "a RELEASE ends no lease")
 }

@@ -74,8 +74,6 @@ func (s *Server) receive(ctx context.Context, p udp.Packet) {
 	switch v, why := s.admit(n, request, p.To); {
 	case why != "":
 		s.Metrics.drops(why)
-	case v.Outcome == reply.Released:
-		s.startRemoving(ctx, request, v)
 	case v.Waits():
 		s.startWriting(ctx, n, request, v)
 	default:
@@ -106,9 +104,7 @@ func (s *Server) admit(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr
 	case why != "":
 	case v.Outcome == reply.Informed && !s.mayInform(v):
 		why = dropInform
-	case v.Outcome == reply.Released && !s.mayRemove(v.Remove):
-		why = dropRemovals
-	case v.Waits() && v.Outcome != reply.Released:
+	case v.Waits():
 		s.busy[mac] = v.Outcome == reply.Granted && v.VM == "" && v.Anyway.IsZero()
 		if s.busy[mac] {
 			s.counted.room--
@@ -118,7 +114,7 @@ func (s *Server) admit(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr
 }
 
 // startWriting makes a verdict durable, replies, and then removes the client's previous lease, while other messages
-// are processed. Only here and in startRemoving are the values moved to the heap.
+// are processed. Only here are the values moved to the heap.
 func (s *Server) startWriting(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
 	s.writing.Go(func() {
 		ctx, mac := context.WithoutCancel(ctx), v.MAC
@@ -131,14 +127,6 @@ func (s *Server) startWriting(ctx context.Context, n network.Network, request *d
 		if removes {
 			s.remove(ctx, v.Remove)
 		}
-	})
-}
-
-// startRemoving removes a lease that mayRemove reserved, while other messages are processed.
-func (s *Server) startRemoving(ctx context.Context, request *dhcpv4.DHCPv4, v reply.Verdict) {
-	s.writing.Go(func() {
-		s.remove(context.WithoutCancel(ctx), v.Remove)
-		s.finish(request, v)
 	})
 }
 
@@ -156,8 +144,7 @@ func (s *Server) share(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr
 func accepted(n network.Network, p udp.Packet) (request *dhcpv4.DHCPv4, why drop) {
 	switch {
 	case n.BehindGateway(p.From.Addr()):
-		// A host in a client network is not a client of DHCP: it could release the leases of VMs, and
-		// take addresses.
+		// A host in a client network is not a client of DHCP: it could take addresses.
 		return nil, dropBeyondGateway
 	case !addressedTo(n, p.To):
 		return nil, dropNotForUs

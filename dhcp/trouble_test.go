@@ -79,7 +79,9 @@ func TestExhaustedPool(t *testing.T) {
 	w.Expect(gauges(t, s.counted, "oooi_dhcp_addresses")).To(Equal(map[string]float64{"assigned": 1, "declined": 1, "free": 0}))
 	w.Expect(gauges(t, s.counted, "oooi_dhcp_addresses_in_use")).To(HaveKeyWithValue("", 1.0))
 
-	stop(syscall.SIGTERM) // It releases its address.
+	stop(syscall.SIGTERM)
+	held, _ := files.At(at("20"))
+	w.Expect(files.Remove(t.Context(), held)).To(Succeed(), "as when it expires")
 	w.Eventually(func() reported.PoolExhaustion { return report().Exhausted }).Should(BeZero())
 }
 

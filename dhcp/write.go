@@ -65,7 +65,7 @@ func (s *Server) write(ctx context.Context, n network.Network, request *dhcpv4.D
 			continue
 		}
 		if reply.Remembers(request) && s.PeerServes != nil && s.PeerServes() {
-			// The client may have released the address at the peer. It asks again.
+			// The peer may have given the address to another client. This one asks again.
 			s.Metrics.wrote("failed", begin)
 			return v.Instead(reply.LeftToPeer)
 		}

@@ -31,13 +31,6 @@ func (w *Wrote) Add(l network.Lease, now time.Time) {
 	w.current[l] = now
 }
 
-// Forget forgets that l was written.
-func (w *Wrote) Forget(l network.Lease) {
-	l = holder(l)
-	delete(w.current, l)
-	delete(w.former, l)
-}
-
 // Lately reports whether this edge wrote l in the last WroteFor.
 func (w *Wrote) Lately(l network.Lease, now time.Time) bool {
 	l = holder(l)

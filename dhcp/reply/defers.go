@@ -33,9 +33,8 @@ type Sent struct {
 // Defers reports whether edge leaves request to its peer, or to a younger pod of its own.
 //
 // DISCOVER, REQUEST and INFORM are shared, since their client retries. Both edges
-// process a DECLINE and a RELEASE. They get no reply, and the client does not repeat
-// them, so a message that only a failed edge processed would be lost. The second edge
-// finds the work done.
+// process a DECLINE. It gets no reply, and the client does not repeat it, so one that
+// only a failed edge processed would be lost. The second edge finds the work done.
 func Defers(n network.Network, edge int, request *dhcpv4.DHCPv4, s Sent) bool {
 	switch request.MessageType() {
 	case dhcpv4.MessageTypeDiscover, dhcpv4.MessageTypeRequest, dhcpv4.MessageTypeInform:

@@ -48,7 +48,7 @@ func Decide(n network.Network, k Known, request *dhcpv4.DHCPv4, now time.Time) V
 	case dhcpv4.MessageTypeDecline:
 		return x.decline()
 	case dhcpv4.MessageTypeRelease:
-		return x.release()
+		return x.silent(ReleaseIgnored)
 	case dhcpv4.MessageTypeInform:
 		return x.inform()
 	}
@@ -169,7 +169,7 @@ func (x exchange) rebooting() Verdict {
 	}
 	v := x.grant(x.asked)
 	if x.known.Shared {
-		// The client may have released it at the peer. Only the store can tell.
+		// Its lease may have ended at the peer. Only the store can tell.
 		unwritten := v.Anyway
 		v = v.written(x)
 		v.Anyway = unwritten
@@ -268,21 +268,6 @@ func (x exchange) decline() Verdict {
 	v := x.silent(Declined)
 	v.Address, v.Was = x.asked, was
 	v.Next = network.Lease{Address: x.asked, Expires: x.now.UTC().Truncate(time.Second).Add(network.Quarantine)}
-	return v
-}
-
-// release gets no reply. The lease that an edge cannot remove expires: a removal that is late could be of the
-// client's next lease.
-func (x exchange) release() Verdict {
-	was, ok := x.known.Leases.At(x.has)
-	if !ok || was.MAC != x.mac {
-		return x.silent(NotHeld)
-	}
-	if !x.known.Fresh {
-		return x.silent(NotFresh)
-	}
-	v := x.silent(Released)
-	v.Address, v.Remove = x.has, was
 	return v
 }
 

@@ -47,9 +47,10 @@ const (
 	// DeclineIgnored: KubeVirt reports that the VM uses the address, the client answers for it, or
 	// too many addresses were declined.
 	DeclineIgnored Outcome = "decline-ignored"
-	Released       Outcome = "released"
-	// NotHeld: the client declines or releases an address that it does not have, or
-	// sends INFORM from outside the network.
+	// ReleaseIgnored: a DHCPRELEASE has neither a reply nor an effect. Any host can send one with the MAC of a VM, whose
+	// address would be another client's a moment later. RFC 2131 section 4.3.4 would end the lease. It expires instead.
+	ReleaseIgnored Outcome = "release-ignored"
+	// NotHeld: the client declines an address that it does not have, or sends INFORM from outside the network.
 	NotHeld Outcome = "not-held"
 )
 
@@ -59,7 +60,7 @@ type Verdict struct {
 	MAC     string
 	// VM is the name of the VM with this MAC. Empty: an unknown client.
 	VM string
-	// Address is offered, granted, refused, declined or released.
+	// Address is offered, granted, refused or declined.
 	Address netip.Addr
 	// Why it is refused, for the client (option 56) and the log.
 	Why string
@@ -73,7 +74,7 @@ type Verdict struct {
 	// Confirm: the leases on Address and of MAC are read from the store again, and the
 	// message is decided again, before the reply is sent. If they cannot be read, no reply is sent.
 	Confirm bool
-	// Remove is deleted once the reply is sent: the released lease, or the client's previous one.
+	// Remove is the client's previous lease, on another address. It is deleted once the reply is sent.
 	Remove network.Lease
 	// Answer is sent to To. Nil: no reply.
 	Answer *dhcpv4.DHCPv4
