@@ -23,6 +23,28 @@ func answered(t *testing.T, source io.Reader, target apirewrite.Target) (string,
 	return string(text), err
 }
 
+// TestAliases: aliases of YAML make 100 MB of 100 KB, so a body with any is refused. The characters mean nothing within a string.
+func TestAliases(t *testing.T) {
+	l, err := newLaw()
+	g := NewWithT(t)
+	g.Expect(err).NotTo(HaveOccurred())
+	target := apirewrite.Target{API: true, Group: "kubevirt.io", Resource: "virtualmachines"}
+	const head = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\n"
+	for name, body := range map[string]string{
+		"a long scalar, a thousand times": head + "a: &a " + strings.Repeat("x", 100<<10) + "\nb: [" + strings.Repeat("*a,", 1000) + "]\n",
+		"aliases of aliases":              head + "a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]\n",
+		"a merge key":                     head + "a: &a {b: c}\nd: {<<: *a}\n",
+		"a key":                           head + "a: &a b\n? *a\n: c\n",
+		"one parser takes it alone":       head + "a: &a x\nb: *a\nc: \"\\z\"\n",
+	} {
+		_, err := l.rules.Body(apirewrite.YAML, []byte(body), target, apirewrite.ToServer)
+		g.Expect(err).To(MatchError(ContainSubstring("must have no aliases")), name)
+	}
+	renamed, err := l.rules.Body(apirewrite.YAML, []byte(head+"a: '*.apps & more'\nb: x&y*z\n"), target, apirewrite.ToServer)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(renamed).To(MatchJSON(`{"apiVersion":"internal.virt.example/v1","kind":"InternalVirtualMachine","a":"*.apps & more","b":"x&y*z"}`))
+}
+
 // TestCostOfHostileDocuments: a document costs as much as its size is, up to a megabyte, whatever is in it.
 func TestCostOfHostileDocuments(t *testing.T) {
 	l, err := newLaw()

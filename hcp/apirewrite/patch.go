@@ -4,11 +4,13 @@ package apirewrite
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 )
 
@@ -20,7 +22,8 @@ const (
 )
 
 // Body renames a body of a type that is JSON or YAML. A body without a word of the rules is returned as it is, also if it
-// is not valid: the API server says what is wrong with it. YAML with such a word becomes JSON.
+// is not valid: the API server says what is wrong with it. YAML with such a word becomes JSON. Such YAML must have no
+// alias: a few of them make gigabytes of a small body.
 func (r *Rules) Body(contentType string, body []byte, target Target, direction Direction) ([]byte, error) {
 	sent := body
 	d := doc{r: r, direction: direction}
@@ -30,6 +33,9 @@ func (r *Rules) Body(contentType string, body []byte, target Target, direction D
 		word := r.HasWord(body)
 		if !word && bytes.IndexByte(body, '\\') < 0 && !target.definition() { // An escape may spell a word.
 			return body, nil
+		}
+		if hasAlias(body) {
+			return nil, errors.New("a body in YAML must have no aliases (*name): send JSON, or repeat the value")
 		}
 		converted, err := yaml.YAMLToJSON(body)
 		if err != nil && word {
@@ -59,6 +65,20 @@ func (r *Rules) Body(contentType string, body []byte, target Target, direction D
 		return sent, nil
 	}
 	return d.write(nil), nil
+}
+
+// hasAlias reports whether a body in YAML has an alias, or may have one since it is not valid.
+func hasAlias(body []byte) bool {
+	if bytes.IndexByte(body, '&') < 0 || bytes.IndexByte(body, '*') < 0 {
+		return false
+	}
+	var document yamlv3.Node
+	if yamlv3.Unmarshal(body, &document) != nil {
+		return true
+	}
+	var within func(*yamlv3.Node) bool
+	within = func(n *yamlv3.Node) bool { return n.Kind == yamlv3.AliasNode || slices.ContainsFunc(n.Content, within) }
+	return within(&document)
 }
 
 // Document returns a document of the API server in the client's words: an object or a list of objects in JSON, such as
