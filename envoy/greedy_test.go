@@ -199,7 +199,8 @@ func TestAShareForEachVM(t *testing.T) {
 func TestOneVMDoesNotKillEnvoy(t *testing.T) {
 	g := NewWithT(t)
 	const memory, files = 512 << 20, 20_000
-	slow, idle := 1_500, 3_000
+	// As many idle ones as the listener has room for, also where a busy machine lets the gate count late.
+	slow, idle := 1_500, 600
 	if strict() {
 		slow, idle = 5_500, 30_000
 	}
