@@ -3,7 +3,9 @@
 package gather
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -19,9 +21,8 @@ type EdgeReport struct {
 }
 
 // reportsOf are those that the edges of p, and its address conflict detection, wrote, each
-// to the Lease of its own. A report in another Lease is
-// ignored, as is one that cannot be read.
-func reportsOf(owned []metav1.PartialObjectMetadata, p network.Plan) []EdgeReport {
+// to the Lease of its own. A report in another Lease is ignored, as is one that cannot be read or is old at now.
+func reportsOf(leases []client.Object, p network.Plan, now time.Time) []EdgeReport {
 	type writer struct {
 		network string
 		edge    int
@@ -34,12 +35,12 @@ func reportsOf(owned []metav1.PartialObjectMetadata, p network.Plan) []EdgeRepor
 		}
 	}
 	var out []EdgeReport
-	for _, o := range owned {
-		by, known := writers[o.Name]
-		if !known || o.GroupVersionKind() != own.LeaseKind || o.Labels[wire.LabelName] != wire.NameReport {
+	for _, o := range leases {
+		by, known := writers[o.GetName()]
+		if !known || o.GetLabels()[wire.LabelName] != wire.NameReport {
 			continue
 		}
-		if r, err := reported.Read([]byte(o.Annotations[wire.AnnotationReport])); err == nil && r.Edge == by.edge {
+		if r, err := reported.Read([]byte(o.GetAnnotations()[wire.AnnotationReport])); err == nil && r.Edge == by.edge && !r.Old(own.Renewed(o), now) {
 			out = append(out, EdgeReport{Network: by.network, Report: r})
 		}
 	}

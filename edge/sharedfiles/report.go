@@ -29,21 +29,18 @@ type ReportFile struct {
 	at time.Time
 }
 
-// reportFileEvery is how often a report that stays the same is stored again: its age says that the writer lives.
-const reportFileEvery = 20 * time.Second
-
 // NewReportFile returns a ReportFile that replaces the named file.
 func NewReportFile(name string, log *slog.Logger) *ReportFile {
 	return &ReportFile{name: name, log: log}
 }
 
 // Set replaces the report, except for what the other methods add. A failed write is retried at the next call. An equal
-// report is stored again after 20 s.
+// report is stored again after reported.FileEvery.
 func (f *ReportFile) Set(r reported.Report) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.report, f.known = r, true
-	if time.Since(f.at) >= reportFileEvery {
+	if time.Since(f.at) >= reported.FileEvery {
 		f.written = ""
 	}
 	f.write()
