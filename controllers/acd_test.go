@@ -87,9 +87,9 @@ func TestDeletedEdgesComeBackAtOnce(t *testing.T) {
 	w, plan := served(t, "lb-ip")
 	w.Edges, w.VMs, w.Last = nil, nil, plan
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}))
-	w.EdgeReports = []gather.EdgeReport{{Network: "clusters.vlan100", Report: reported.Report{}}}
+	w.EdgeReports = []gather.NetworkReport{{Network: "clusters.vlan100", EdgeReport: reported.EdgeReport{}}}
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "only who asks has reported")
-	w.EdgeReports = []gather.EdgeReport{{Network: "clusters.vlan100", Report: reported.Report{Edge: 1}}}
+	w.EdgeReports = []gather.NetworkReport{{Network: "clusters.vlan100", EdgeReport: reported.EdgeReport{Edge: 1}}}
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameEdge: 1}))
 	w.HostedCluster.Annotations = annotated(w, "edge-addresses", "192.168.100.6-192.168.100.9")
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "addresses that they had not")
@@ -179,7 +179,7 @@ func TestTakenAddress(t *testing.T) {
 	taken := func(t *testing.T) gather.World {
 		w := askFirst(t, "two-edges")
 		checkedFor(&w, 2*time.Minute)
-		w.EdgeReports = []gather.EdgeReport{{Network: "clusters.vlan100", Report: reported.Report{AddressesInUse: []reported.UsedAddress{router}}}}
+		w.EdgeReports = []gather.NetworkReport{{Network: "clusters.vlan100", EdgeReport: reported.EdgeReport{AddressesInUse: []reported.UsedAddress{router}}}}
 		return w
 	}
 	t.Run("said, and waited for", func(t *testing.T) {
@@ -230,9 +230,9 @@ func TestFailoverDegraded(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
 	degraded := reported.Degradation{Cause: problem.FailoverAnnouncementIgnored, ARPAnnounce: 2, Source: netip.MustParseAddr("192.168.100.5")}
-	w.EdgeReports = []gather.EdgeReport{
-		{Network: "clusters.vlan100", Report: reported.Report{Edge: 2, Degraded: degraded}}, {Network: "clusters.vlan100", Report: reported.Report{Edge: 1}},
-		{Network: "clusters.gone", Report: reported.Report{Edge: 1, Degraded: degraded}},
+	w.EdgeReports = []gather.NetworkReport{
+		{Network: "clusters.vlan100", EdgeReport: reported.EdgeReport{Edge: 2, Degraded: degraded}}, {Network: "clusters.vlan100", EdgeReport: reported.EdgeReport{Edge: 1}},
+		{Network: "clusters.gone", EdgeReport: reported.EdgeReport{Edge: 1, Degraded: degraded}},
 	}
 	d := decide.About(w, testOptions.Release, testNow)
 	var slow problem.Problems

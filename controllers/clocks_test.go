@@ -61,13 +61,13 @@ func TestReportedClocks(t *testing.T) {
 			g := NewWithT(t)
 			w, _ := twoEdges(t)
 			for edge := 1; edge <= 2; edge++ {
-				r := reported.Report{Edge: edge, Level: reported.LevelReaches}
+				r := reported.EdgeReport{Edge: edge, Level: reported.LevelReaches}
 				for _, x := range c.without {
 					if x == edge {
 						r.ClockUnsynchronized.Cause = problem.ClockNotSet
 					}
 				}
-				w.EdgeReports = append(w.EdgeReports, gather.EdgeReport{Network: "clusters.vlan100", Report: r})
+				w.EdgeReports = append(w.EdgeReports, gather.NetworkReport{Network: "clusters.vlan100", EdgeReport: r})
 			}
 			if c.change != nil {
 				c.change(&w)

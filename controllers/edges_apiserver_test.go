@@ -42,7 +42,7 @@ func testAddressCheck(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Eventually(h.names(t)).Should(Equal([]string{wire.ACDDeploymentName(n)}))
 	asked := h.deployments(t, "vlan100")[0]
 	report := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi-report." + wire.ACDDeploymentName(n), Labels: wire.NetworkLabels(wire.NameReport, n),
-		Annotations: map[string]string{wire.AnnotationReport: string(reported.Report{
+		Annotations: map[string]string{wire.AnnotationReport: string(reported.EdgeReport{
 			AddressesInUse: []reported.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}}}.JSON())}}}
 	report.Labels[wire.LabelEdge] = "0"
 	g.Expect(s.admin.Create(t.Context(), report)).To(Succeed())
@@ -97,9 +97,9 @@ func testReportsAreWatched(t *testing.T, s *apiServer, _ *Reconciler) {
 	n := h.network("vlan100")
 	generation := func() int64 { d := h.deployments(t, "vlan100"); return d[0].Generation + d[1].Generation }
 	before := generation()
-	lease := wire.EdgeReport(n, network.Edge{Number: 2})
+	lease := wire.EdgeReportLease(n, network.Edge{Number: 2})
 	report := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: lease.Name, Labels: lease.Labels}}
-	tells := func(r reported.Report) {
+	tells := func(r reported.EdgeReport) {
 		report.Annotations = map[string]string{wire.AnnotationReport: string(r.JSON())}
 	}
 	allowed := func() int {
@@ -107,7 +107,7 @@ func testReportsAreWatched(t *testing.T, s *apiServer, _ *Reconciler) {
 		g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.BudgetName(n)}, budget)).To(Succeed())
 		return budget.Spec.MaxUnavailable.IntValue()
 	}
-	tells(reported.Report{Edge: 2, Peer: reported.PeerUnreachable, PeerSilent: true})
+	tells(reported.EdgeReport{Edge: 2, Peer: reported.PeerUnreachable, PeerSilent: true})
 	g.Expect(s.admin.Create(t.Context(), report)).To(Succeed())
 	g.Eventually(allowed).Should(BeZero())
 	hash := func() string { m := h.condition(t).Message; return m[len(m)-len("12345678)"):] }
@@ -116,7 +116,7 @@ func testReportsAreWatched(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Eventually(hash).ShouldNot(Equal(former))
 	g.Expect(generation()).To(Equal(before), "the annotation is in force, and no edge is recreated")
 
-	tells(reported.Report{Edge: 2, Peer: reported.PeerServing})
+	tells(reported.EdgeReport{Edge: 2, Peer: reported.PeerServing})
 	g.Expect(s.admin.Update(t.Context(), report)).To(Succeed())
 	g.Eventually(generation).Should(BeNumerically(">", before), "the roll goes on")
 	g.Eventually(allowed).Should(Equal(1))

@@ -83,7 +83,7 @@ func (h hosted) patched(t *testing.T, o client.Object, ns, name string, fields m
 func serviceWithoutEndpoints(t *testing.T, h hosted) func() {
 	var fixes []func()
 	for edge := range 2 {
-		fixes = append(fixes, reportingAs(edge+1, reported.Report{DarkBackends: []string{"kube-apiserver:6443"}})(t, h))
+		fixes = append(fixes, reportingAs(edge+1, reported.EdgeReport{DarkBackends: []string{"kube-apiserver:6443"}})(t, h))
 	}
 	fixes = append(fixes, h.create(t, &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Namespace: h.ns, Name: "kube-apiserver-x", Labels: map[string]string{discoveryv1.LabelServiceName: "kube-apiserver"}},

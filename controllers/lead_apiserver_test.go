@@ -98,10 +98,10 @@ func (h hosted) gone(t *testing.T, o client.Object) func() bool {
 func (h hosted) listens(t *testing.T, number int, ports ...uint16) {
 	t.Helper()
 	g := NewWithT(t)
-	lease := wire.EdgeReport(h.network("vlan100"), network.Edge{Number: number})
+	lease := wire.EdgeReportLease(h.network("vlan100"), network.Edge{Number: number})
 	o := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: lease.Name, Labels: lease.Labels}}
 	_ = client.IgnoreNotFound(h.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o))
-	o.Labels, o.Annotations = lease.Labels, map[string]string{wire.AnnotationReport: string(reported.Report{Edge: number, Peer: reported.PeerServing, Balanced: ports}.JSON())}
+	o.Labels, o.Annotations = lease.Labels, map[string]string{wire.AnnotationReport: string(reported.EdgeReport{Edge: number, Peer: reported.PeerServing, Balanced: ports}.JSON())}
 	if o.ResourceVersion == "" {
 		g.Expect(h.admin.Create(t.Context(), o)).To(Succeed())
 		return

@@ -139,7 +139,7 @@ func TestEdgesThatMoveAreNotPartitioned(t *testing.T) {
 	for range 2 {
 		w.EdgeReports = nil
 		for number := range 2 {
-			w.EdgeReports = append(w.EdgeReports, gather.EdgeReport{Network: wire.NetworkLabel(plan.Networks[0].Name), Report: reported.Report{Edge: number + 1, Peer: reported.PeerUnreachable}})
+			w.EdgeReports = append(w.EdgeReports, gather.NetworkReport{Network: wire.NetworkLabel(plan.Networks[0].Name), EdgeReport: reported.EdgeReport{Edge: number + 1, Peer: reported.PeerUnreachable}})
 		}
 		d := decide.About(w, testOptions.Release, testNow)
 		g.Expect(actions(d.Rollouts)).To(ContainElement(rollout.Recreate))

@@ -39,8 +39,8 @@ func readySince(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
 // is not reported before it is certain.
 func TestEdgesPartitioned(t *testing.T) {
 	const label = "clusters.vlan100"
-	tells := func(edge int, peer string) gather.EdgeReport {
-		return gather.EdgeReport{Network: label, Report: reported.Report{Edge: edge, Peer: peer}}
+	tells := func(edge int, peer string) gather.NetworkReport {
+		return gather.NetworkReport{Network: label, EdgeReport: reported.EdgeReport{Edge: edge, Peer: peer}}
 	}
 	for name, c := range map[string]struct {
 		change func(*gather.World)
@@ -48,35 +48,35 @@ func TestEdgesPartitioned(t *testing.T) {
 		again  time.Duration
 	}{
 		"each hears the other": {func(w *gather.World) {
-			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerServing), tells(2, reported.PeerServing)}
+			w.EdgeReports = []gather.NetworkReport{tells(1, reported.PeerServing), tells(2, reported.PeerServing)}
 		}, "", decide.ResyncReady},
 		"neither does": {func(w *gather.World) {
-			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerUnreachable), tells(2, reported.PeerUnreachable)}
+			w.EdgeReports = []gather.NetworkReport{tells(1, reported.PeerUnreachable), tells(2, reported.PeerUnreachable)}
 		}, "edge 1", decide.ResyncReady},
 		"the second does not": {func(w *gather.World) {
-			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerServing), tells(2, reported.PeerUnreachable)}
+			w.EdgeReports = []gather.NetworkReport{tells(1, reported.PeerServing), tells(2, reported.PeerUnreachable)}
 		}, "edge 2", decide.ResyncReady},
 		"the second hears it over the cluster network only": {func(w *gather.World) {
-			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerServing), {Network: label, Report: reported.Report{Edge: 2, Peer: reported.PeerServing, PeerSilent: true}}}
+			w.EdgeReports = []gather.NetworkReport{tells(1, reported.PeerServing), {Network: label, EdgeReport: reported.EdgeReport{Edge: 2, Peer: reported.PeerServing, PeerSilent: true}}}
 		}, "edge 2", decide.ResyncReady},
 		"on another network": {func(w *gather.World) {
-			w.EdgeReports = []gather.EdgeReport{{Network: "clusters.gone", Report: reported.Report{Edge: 1, Peer: reported.PeerUnreachable}}}
+			w.EdgeReports = []gather.NetworkReport{{Network: "clusters.gone", EdgeReport: reported.EdgeReport{Edge: 1, Peer: reported.PeerUnreachable}}}
 		}, "", decide.ResyncReady},
 		"one does not serve at all": {func(w *gather.World) {
-			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerUnreachable)}
+			w.EdgeReports = []gather.NetworkReport{tells(1, reported.PeerUnreachable)}
 			setEdge(w, second, stopped)
 		}, "", decide.ResyncReady},
 		"one serves since a moment": {func(w *gather.World) {
-			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerUnreachable)}
+			w.EdgeReports = []gather.NetworkReport{tells(1, reported.PeerUnreachable)}
 			setEdge(w, second, readySince(time.Second))
 		}, "", time.Minute - time.Second},
 		"both serve for long": {func(w *gather.World) {
-			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerUnreachable)}
+			w.EdgeReports = []gather.NetworkReport{tells(1, reported.PeerUnreachable)}
 			setEdge(w, first, readySince(time.Hour))
 			setEdge(w, second, readySince(time.Minute))
 		}, "edge 1", decide.ResyncReady},
 		"the other edge is to go": {func(w *gather.World) {
-			w.EdgeReports = []gather.EdgeReport{tells(1, reported.PeerUnreachable)}
+			w.EdgeReports = []gather.NetworkReport{tells(1, reported.PeerUnreachable)}
 			w.HostedCluster.Annotations = annotated(*w, "edges", "1")
 		}, "", decide.ResyncReady},
 	} {
@@ -106,7 +106,7 @@ func TestEdgesPartitioned(t *testing.T) {
 func TestPartitionHoldsRollAndBudget(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
-	w.EdgeReports = []gather.EdgeReport{{Network: "clusters.vlan100", Report: reported.Report{Edge: 1, Peer: reported.PeerServing, PeerSilent: true}}}
+	w.EdgeReports = []gather.NetworkReport{{Network: "clusters.vlan100", EdgeReport: reported.EdgeReport{Edge: 1, Peer: reported.PeerServing, PeerSilent: true}}}
 	setEdge(&w, first, readySince(time.Hour))
 	setEdge(&w, second, readySince(2*time.Hour))
 	newer := testOptions
@@ -147,64 +147,64 @@ func TestPartitionHoldsRollAndBudget(t *testing.T) {
 
 // TestReportedByEdges: what edges report about themselves and each other, in words.
 func TestReportedByEdges(t *testing.T) {
-	one := func(r reported.Report) reported.Report { r.Edge = 1; return r }
-	two := func(r reported.Report) reported.Report { r.Edge = 2; return r }
-	reaches, serves := reported.Report{Level: reported.LevelReaches}, reported.Report{Level: reported.LevelServes}
-	differ := reported.Report{PlansDiffer: true}
-	rogue := reported.Report{Level: reported.LevelReaches, DHCPServers: []reported.UsedAddress{{Address: netip.MustParseAddr("192.168.100.66"), MAC: "02:00:00:00:00:0a"}}}
+	one := func(r reported.EdgeReport) reported.EdgeReport { r.Edge = 1; return r }
+	two := func(r reported.EdgeReport) reported.EdgeReport { r.Edge = 2; return r }
+	reaches, serves := reported.EdgeReport{Level: reported.LevelReaches}, reported.EdgeReport{Level: reported.LevelServes}
+	differ := reported.EdgeReport{PlansDiffer: true}
+	rogue := reported.EdgeReport{Level: reported.LevelReaches, DHCPServers: []reported.UsedAddress{{Address: netip.MustParseAddr("192.168.100.66"), MAC: "02:00:00:00:00:0a"}}}
 	for name, c := range map[string]struct {
-		reports []reported.Report
+		reports []reported.EdgeReport
 		change  func(*gather.World)
 		says    []string
 	}{
-		"all is well":                 {[]reported.Report{one(reaches), two(reaches)}, nil, nil},
-		"the API server is down":      {[]reported.Report{one(serves), two(serves)}, nil, nil},
-		"of a former version":         {[]reported.Report{one(reported.Report{}), two(reaches)}, nil, nil},
-		"one reaches less":            {[]reported.Report{one(reaches), two(serves)}, nil, []string{"Warning EdgeImpaired: Edge 2 of network clusters/vlan100 cannot connect VMs to the API server"}},
-		"one is cut and says nothing": {[]reported.Report{one(reported.Report{Peer: reported.PeerImpaired, Level: reported.LevelReaches}), two(reaches)}, nil, []string{"Edge 2 of network clusters/vlan100 cannot connect"}},
-		"its peer is gone since": {[]reported.Report{one(reported.Report{Peer: reported.PeerImpaired}), two(reaches)},
+		"all is well":                 {[]reported.EdgeReport{one(reaches), two(reaches)}, nil, nil},
+		"the API server is down":      {[]reported.EdgeReport{one(serves), two(serves)}, nil, nil},
+		"of a former version":         {[]reported.EdgeReport{one(reported.EdgeReport{}), two(reaches)}, nil, nil},
+		"one reaches less":            {[]reported.EdgeReport{one(reaches), two(serves)}, nil, []string{"Warning EdgeImpaired: Edge 2 of network clusters/vlan100 cannot connect VMs to the API server"}},
+		"one is cut and says nothing": {[]reported.EdgeReport{one(reported.EdgeReport{Peer: reported.PeerImpaired, Level: reported.LevelReaches}), two(reaches)}, nil, []string{"Edge 2 of network clusters/vlan100 cannot connect"}},
+		"its peer is gone since": {[]reported.EdgeReport{one(reported.EdgeReport{Peer: reported.PeerImpaired}), two(reaches)},
 			func(w *gather.World) { setEdge(w, first, stopped) }, nil},
-		"one is deaf":           {[]reported.Report{one(reported.Report{Deaf: true, Level: reported.LevelNothing}), two(reaches)}, nil, []string{"EdgeImpaired: Edge 1 of network clusters/vlan100 receives nothing from the VLAN"}},
-		"an old word of a twin": {[]reported.Report{one(reaches), two(reported.Report{Yields: true, PeerSilent: true})}, nil, nil},
-		"both tell of a twin":   {[]reported.Report{one(reported.Report{PeerDuplicated: true}), two(reported.Report{Yields: true, Level: reported.LevelNothing})}, nil, []string{"Warning EdgeDuplicated: Two pods run as edge 2 of"}},
-		"plans differ":          {[]reported.Report{one(differ), two(differ)}, nil, []string{"Warning EdgesServeDifferentPlans: The edges of network clusters/vlan100 serve different plans, as edge 1 reports"}},
-		"the second tells":      {[]reported.Report{two(differ)}, nil, []string{"as edge 2 reports"}},
-		"a VM runs a DHCP server": {[]reported.Report{one(rogue), two(rogue)},
+		"one is deaf":           {[]reported.EdgeReport{one(reported.EdgeReport{Deaf: true, Level: reported.LevelNothing}), two(reaches)}, nil, []string{"EdgeImpaired: Edge 1 of network clusters/vlan100 receives nothing from the VLAN"}},
+		"an old word of a twin": {[]reported.EdgeReport{one(reaches), two(reported.EdgeReport{Yields: true, PeerSilent: true})}, nil, nil},
+		"both tell of a twin":   {[]reported.EdgeReport{one(reported.EdgeReport{PeerDuplicated: true}), two(reported.EdgeReport{Yields: true, Level: reported.LevelNothing})}, nil, []string{"Warning EdgeDuplicated: Two pods run as edge 2 of"}},
+		"plans differ":          {[]reported.EdgeReport{one(differ), two(differ)}, nil, []string{"Warning EdgesServeDifferentPlans: The edges of network clusters/vlan100 serve different plans, as edge 1 reports"}},
+		"the second tells":      {[]reported.EdgeReport{two(differ)}, nil, []string{"as edge 2 reports"}},
+		"a VM runs a DHCP server": {[]reported.EdgeReport{one(rogue), two(rogue)},
 			func(w *gather.World) {
 				m := lenient.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: "blue-worker-9"}}
 				m.Spec.Networks = []lenient.VMNetwork{{Name: "default"}}
 				m.Status.Interfaces = []lenient.VMInterface{{Name: "default", MAC: "02:00:00:00:00:0A"}}
 				w.VMs = append(w.VMs, m)
 			}, []string{"Warning RogueDHCPServer: Another DHCP server was active on network clusters/vlan100 at 192.168.100.66 within the last hour. Its MAC 02:00:00:00:00:0a is that of VM blue-worker-9"}},
-		"a host answers for the peer": {[]reported.Report{one(reported.Report{Level: reported.LevelReaches, PeerHosts: []reported.UsedAddress{
+		"a host answers for the peer": {[]reported.EdgeReport{one(reported.EdgeReport{Level: reported.LevelReaches, PeerHosts: []reported.UsedAddress{
 			{Address: netip.MustParseAddr("192.168.100.5"), MAC: "02:00:00:00:00:0a"}, {Address: netip.MustParseAddr("192.168.100.77"), MAC: "02:00:00:00:00:0b"}}, VIPHosts: []reported.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:0c"}}}), two(reaches)},
 			nil, []string{"Warning AddressInUse: A host that is not an edge (MAC 02:00:00:00:00:0c) answers for the next-hop VIP 192.168.100.2", "Warning AddressInUse: Another host (MAC 02:00:00:00:00:0a) answers for edge address 192.168.100.5"}},
-		"the DHCP pool is empty": {[]reported.Report{one(reported.Report{Level: reported.LevelReaches, DHCP: reported.DHCPReport{
+		"the DHCP pool is empty": {[]reported.EdgeReport{one(reported.EdgeReport{Level: reported.LevelReaches, DHCP: reported.DHCPReport{
 			Exhausted: reported.PoolExhaustion{Since: testNow, PoolUse: reported.PoolUse{Size: 2, Assigned: 2}}}}), two(reaches)},
 			nil, []string{"Warning AddressesExhausted: DHCP on network clusters/vlan100 has had no free address since"}},
-		"leases are refused": {[]reported.Report{one(reaches), two(reported.Report{Level: reported.LevelReaches, DHCP: reported.DHCPReport{
+		"leases are refused": {[]reported.EdgeReport{one(reaches), two(reported.EdgeReport{Level: reported.LevelReaches, DHCP: reported.DHCPReport{
 			NotWritten: reported.LeasesUnwritten{Since: testNow, Error: "exceeded quota"}}})},
 			nil, []string{"Warning LeasesNotWritten: Edge 2 of network clusters/vlan100 has failed to write new leases since"}},
-		"an edge whose pool was empty is gone": {[]reported.Report{one(reported.Report{Level: reported.LevelReaches, DHCP: reported.DHCPReport{
+		"an edge whose pool was empty is gone": {[]reported.EdgeReport{one(reported.EdgeReport{Level: reported.LevelReaches, DHCP: reported.DHCPReport{
 			Exhausted: reported.PoolExhaustion{Since: testNow}}}), two(reaches)},
 			func(w *gather.World) { setEdge(w, first, stopped) }, nil},
-		"a host that leads to the management cluster": {[]reported.Report{one(reported.Report{Level: reported.LevelReaches, RefusedHosts: []string{"mirror.example.com:443"}}), two(reaches)},
+		"a host that leads to the management cluster": {[]reported.EdgeReport{one(reported.EdgeReport{Level: reported.LevelReaches, RefusedHosts: []string{"mirror.example.com:443"}}), two(reaches)},
 			func(w *gather.World) {
 				metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+"allowed-hosts", "auto,mirror.example.com")
 			}, []string{"Warning NotPermitted: External hosts of network clusters/vlan100 have addresses inside the management cluster: mirror.example.com:443"}},
-		"a loose kernel": {[]reported.Report{one(reported.Report{Level: reported.LevelReaches, Believes: reported.KernelCauses()}), two(reaches)}, nil, []string{
+		"a loose kernel": {[]reported.EdgeReport{one(reported.EdgeReport{Level: reported.LevelReaches, Believes: reported.KernelCauses()}), two(reaches)}, nil, []string{
 			"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 does not verify source addresses",
 			"Warning SourcesUnverified: Edge 1 accepts IPv6 packets from network clusters/vlan100",
 			"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 accepts ICMP redirects",
 			"Warning RogueRouter: A host on network clusters/vlan100 acts as an IPv6 router",
 			"Warning EdgeImpaired: The kernel of edge 1 of network clusters/vlan100 lacks a route to a network of annotation client-networks"}},
-		"while edges are rolled": {[]reported.Report{one(differ), two(differ)}, func(w *gather.World) { setEdge(w, first, older) }, nil},
+		"while edges are rolled": {[]reported.EdgeReport{one(differ), two(differ)}, func(w *gather.World) { setEdge(w, first, older) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, _ := twoEdges(t)
 			for _, r := range c.reports {
-				w.EdgeReports = append(w.EdgeReports, gather.EdgeReport{Network: "clusters.vlan100", Report: r})
+				w.EdgeReports = append(w.EdgeReports, gather.NetworkReport{Network: "clusters.vlan100", EdgeReport: r})
 			}
 			if c.change != nil {
 				c.change(&w)
@@ -261,7 +261,7 @@ func TestEdgeSaysWhyItDoesNotServe(t *testing.T) {
 	g := NewWithT(t)
 	const why = "dns: CIDR 10.128.0.0/24 of network clusters.vlan100 on net1 contains 10.128.0.9 (a pod of Service kube-apiserver), which is unreachable"
 	w, _ := twoEdges(t)
-	w.EdgeReports = []gather.EdgeReport{{Network: "clusters.vlan100", Report: reported.Report{Edge: 1, Peer: reported.PeerServing, NotServing: why}}}
+	w.EdgeReports = []gather.NetworkReport{{Network: "clusters.vlan100", EdgeReport: reported.EdgeReport{Edge: 1, Peer: reported.PeerServing, NotServing: why}}}
 	says := func() ([]explain.ReportProblem, string) {
 		r := reportOf(t, w, decide.About(w, testOptions.Release, testNow), apply.Outcome{Edges: w.Edges}).Report
 		return r.Problems, r.Message()

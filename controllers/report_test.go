@@ -266,9 +266,9 @@ func TestEdgesReportWhileRefused(t *testing.T) {
 	w, plan := twoEdges(t)
 	w.Last = plan
 	w.HostedCluster.Annotations = annotated(w, "cidr", "x")
-	w.EdgeReports = []gather.EdgeReport{
-		{Network: "clusters.vlan100", Report: reported.Report{Edge: 1, Peer: reported.PeerUnreachable}},
-		{Network: "clusters.vlan100", Report: reported.Report{Edge: 2, Degraded: reported.Degradation{Cause: problem.FailoverTargetsAnswered}}},
+	w.EdgeReports = []gather.NetworkReport{
+		{Network: "clusters.vlan100", EdgeReport: reported.EdgeReport{Edge: 1, Peer: reported.PeerUnreachable}},
+		{Network: "clusters.vlan100", EdgeReport: reported.EdgeReport{Edge: 2, Degraded: reported.Degradation{Cause: problem.FailoverTargetsAnswered}}},
 	}
 	setEdge(&w, first, readySince(time.Hour))
 	setEdge(&w, second, readySince(time.Hour))

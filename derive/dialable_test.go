@@ -119,7 +119,7 @@ func TestRefusedHosts(t *testing.T) {
 	n.ClientNetworks = prefixesOf("10.9.0.0/16")
 	g.Expect(reported.RefusedHosts(n, []string{"b.example.com:443"})).To(HaveExactElements(
 		WithTransform(message, ContainSubstring("Remove hosts in a client network from annotation allowed-hosts"))))
-	long := reported.Report{}
+	long := reported.EdgeReport{}
 	for i := range 100 {
 		long.RefusedHosts = append(long.RefusedHosts, fmt.Sprint(i))
 	}

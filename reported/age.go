@@ -17,6 +17,6 @@ const (
 
 // Old reports whether r, which was last renewed at renewed, counts as none at now: an edge that has lost the API server, or whose
 // failover agent hangs, reports nothing current. Without a time, r is current, and so is r if the clock of its edge is not set.
-func (r Report) Old(renewed, now time.Time) bool {
+func (r EdgeReport) Old(renewed, now time.Time) bool {
 	return !renewed.IsZero() && now.Sub(renewed) > OldAfter && r.ClockUnsynchronized.Cause == ""
 }

@@ -34,7 +34,7 @@ func (c ClockFault) normalized() ClockFault {
 // that serve, with report that they have one, and without that they have none. The others report
 // nothing. Pods selects the pods of one edge, or of all with 0, as arguments of kubectl. Not ok: no
 // edge is without, or VMs take the time from other servers.
-func ClocksUnsynchronized(n network.Network, with []int, without []Report, serving int, pods func(edge int) string) (p problem.Problem, ok bool) {
+func ClocksUnsynchronized(n network.Network, with []int, without []EdgeReport, serving int, pods func(edge int) string) (p problem.Problem, ok bool) {
 	if len(without) == 0 || !n.Runs(network.ServiceNTP) || !slices.Contains(n.TimeServers(), n.ServiceVIP) {
 		return problem.Problem{}, false
 	}

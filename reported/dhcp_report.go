@@ -121,7 +121,7 @@ func (r DHCPReport) validate() error {
 // DHCP returns the problems that the DHCP servers of n's edges report. Edges has
 // the report of each edge that runs. nameOf returns the VM that has a MAC, empty if none
 // has. SubjectOf returns what problems call an edge.
-func DHCP(n network.Network, edges []Report, nameOf func(mac string) string, subjectOf func(edge int) problem.Subject) problem.Problems {
+func DHCP(n network.Network, edges []EdgeReport, nameOf func(mac string) string, subjectOf func(edge int) problem.Subject) problem.Problems {
 	var ps problem.Problems
 	if x := exhaustion(edges); !x.Since.IsZero() {
 		ps = append(ps, n.Problem(problem.PoolExhausted, problem.Args{
@@ -152,7 +152,7 @@ func unwritten(n network.Network, edge int, x LeasesUnwritten) problem.Problem {
 }
 
 // exhaustion is the one that began first. Zero: no edge reports one.
-func exhaustion(edges []Report) PoolExhaustion {
+func exhaustion(edges []EdgeReport) PoolExhaustion {
 	var first PoolExhaustion
 	for _, r := range edges {
 		if x := r.DHCP.Exhausted; !x.Since.IsZero() && (first.Since.IsZero() || x.Since.Before(first.Since)) {
@@ -163,7 +163,7 @@ func exhaustion(edges []Report) PoolExhaustion {
 }
 
 // poolInUse has a problem for each host with addresses of the pool.
-func poolInUse(n network.Network, edges []Report, nameOf func(mac string) string) problem.Problems {
+func poolInUse(n network.Network, edges []EdgeReport, nameOf func(mac string) string) problem.Problems {
 	var all []UsedAddress
 	for _, r := range edges {
 		all = append(all, r.DHCP.InUse...)
@@ -198,7 +198,7 @@ func poolInUse(n network.Network, edges []Report, nameOf func(mac string) string
 }
 
 // reservationsInUse has a problem for each reservation that another client uses.
-func reservationsInUse(n network.Network, edges []Report, nameOf func(mac string) string) problem.Problems {
+func reservationsInUse(n network.Network, edges []EdgeReport, nameOf func(mac string) string) problem.Problems {
 	var all []ReservationInUse
 	for _, r := range edges {
 		all = append(all, r.DHCP.Reserved...)

@@ -48,9 +48,9 @@ func TestDHCPReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			var edges []reported.Report
+			var edges []reported.EdgeReport
 			for i, d := range []reported.DHCPReport{c.one, c.two} {
-				r, err := reported.Read(reported.Report{Edge: i + 1, DHCP: d}.JSON())
+				r, err := reported.Read(reported.EdgeReport{Edge: i + 1, DHCP: d}.JSON())
 				g.Expect(err).NotTo(HaveOccurred())
 				edges = append(edges, r)
 			}
@@ -68,7 +68,7 @@ func TestDHCPReported(t *testing.T) {
 // TestDHCPReportsAreSmall: VMs influence what is in them, and an edge is not trusted.
 func TestDHCPReportsAreSmall(t *testing.T) {
 	g := NewWithT(t)
-	r := reported.Report{Edge: 1, DHCP: reported.DHCPReport{NotWritten: reported.LeasesUnwritten{Since: time.Now(), Error: strings.Repeat("quota ", 1000)}}}
+	r := reported.EdgeReport{Edge: 1, DHCP: reported.DHCPReport{NotWritten: reported.LeasesUnwritten{Since: time.Now(), Error: strings.Repeat("quota ", 1000)}}}
 	for i := range 1000 {
 		u := reported.UsedAddress{Address: netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), MAC: "02:00:00:00:00:01"}
 		r.DHCP.InUse = append(r.DHCP.InUse, u)

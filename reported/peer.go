@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// States of the peer in a Report, as the failover agent names them.
+// States of the peer in an EdgeReport, as the failover agent names them.
 const (
 	// PeerServing: the peer reports that it serves.
 	PeerServing = "serving"
@@ -23,7 +23,7 @@ const (
 	PeerUnreachable = "unreachable"
 )
 
-// Levels of an edge in a Report, as the failover agent names them, the lowest first.
+// Levels of an edge in an EdgeReport, as the failover agent names them, the lowest first.
 const (
 	// LevelNothing: the edge does not serve, or receives nothing from the network.
 	LevelNothing = "nothing"
@@ -71,7 +71,7 @@ func (r Refusal) normalized() Refusal {
 
 // EdgesRefuseConfiguration returns a problem for each of these reports of edges of n whose Envoy
 // refuses a part of its configuration. They are Warnings: Envoy serves what it has.
-func EdgesRefuseConfiguration(n network.Network, all []Report) problem.Problems {
+func EdgesRefuseConfiguration(n network.Network, all []EdgeReport) problem.Problems {
 	var ps problem.Problems
 	for _, r := range all {
 		if x := r.EnvoyRefuses; x != (Refusal{}) {
@@ -83,7 +83,7 @@ func EdgesRefuseConfiguration(n network.Network, all []Report) problem.Problems 
 
 // EdgesOpenNoPort returns a problem for each of these reports of edges of n that cannot open ports for callers. They are Warnings: all else is
 // served.
-func EdgesOpenNoPort(n network.Network, all []Report) problem.Problems {
+func EdgesOpenNoPort(n network.Network, all []EdgeReport) problem.Problems {
 	planned := append(n.Access.Balanced(), n.Access.PlainPorts()...)
 	planned = append(planned, n.Access.Port) // 0 if there is none, which no edge reports
 	var ps problem.Problems
@@ -104,7 +104,7 @@ func EdgesOpenNoPort(n network.Network, all []Report) problem.Problems {
 // EdgesReachNoEndpoint returns a problem for each backend of n that nodes need, and of which no edge can
 // use an endpoint: serving edges serve, and all are the reports of those that report. For each other backend
 // there is one for each report that names it. They are Warnings: everything else is served.
-func EdgesReachNoEndpoint(n network.Network, serving int, all []Report) problem.Problems {
+func EdgesReachNoEndpoint(n network.Network, serving int, all []EdgeReport) problem.Problems {
 	var ps problem.Problems
 	missing := map[string]bool{}
 	for _, b := range n.NeededBackends() {
@@ -129,7 +129,7 @@ func EdgesReachNoEndpoint(n network.Network, serving int, all []Report) problem.
 
 // countDark counts the reports that name b as dark. The API server may be too slow for health checks: an edge that reaches it
 // does not count.
-func countDark(all []Report, b network.Backend) (out int) {
+func countDark(all []EdgeReport, b network.Backend) (out int) {
 	for _, r := range all {
 		if slices.Contains(r.DarkBackends, b.Name) && (!b.IsAPI() || r.Level != LevelReaches) {
 			out++

@@ -28,9 +28,9 @@ func TestEdgesReachNoEndpoint(t *testing.T) {
 	n := vlan100()
 	n.Primary, n.Backends = true, []network.Backend{
 		{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443}, {Name: "oauth-openshift:6443", Service: network.OAuthService, Port: 6443}}
-	one := reported.Report{Edge: 1, DarkBackends: []string{"kube-apiserver:6443", "oauth-openshift:6443", "former:1"}}
-	two := reported.Report{Edge: 2, DarkBackends: []string{"kube-apiserver:6443"}}
-	causes := func(serving int, all ...reported.Report) (out []string) {
+	one := reported.EdgeReport{Edge: 1, DarkBackends: []string{"kube-apiserver:6443", "oauth-openshift:6443", "former:1"}}
+	two := reported.EdgeReport{Edge: 2, DarkBackends: []string{"kube-apiserver:6443"}}
+	causes := func(serving int, all ...reported.EdgeReport) (out []string) {
 		for _, p := range reported.EdgesReachNoEndpoint(n, serving, all) {
 			out = append(out, string(p.Severity)+" "+string(p.Cause)+" "+p.Args["service"].String()+p.Args["edge"].String()+p.Args["backends"].String())
 		}
@@ -39,7 +39,7 @@ func TestEdgesReachNoEndpoint(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(causes(2, one, two)).To(Equal([]string{"Waiting NoEdgeReachesEndpoint kube-apiserver", "Warning EdgeReachesNoEndpoint 1oauth-openshift:6443"}))
 	g.Expect(causes(2, one)).To(Equal([]string{"Warning EdgeReachesNoEndpoint 1kube-apiserver:6443, oauth-openshift:6443"}), "edge 2 has not reported")
-	g.Expect(causes(2, one, reported.Report{Edge: 2})).To(HaveExactElements(HavePrefix("Warning")), "edge 2 reaches it")
+	g.Expect(causes(2, one, reported.EdgeReport{Edge: 2})).To(HaveExactElements(HavePrefix("Warning")), "edge 2 reaches it")
 	slow := two
 	slow.Level = reported.LevelReaches
 	g.Expect(causes(2, one, slow)).To(HaveEach(HavePrefix("Warning")), "edge 2 reaches the API server, which is too slow for health checks")
@@ -114,10 +114,10 @@ func TestEdgesOpenNoPort(t *testing.T) {
 		Port: network.AccessPort, Destinations: []network.AccessDestination{{Name: "nodes", Port: 22, Listen: 2222}},
 		LoadBalancers: &network.BalancedAccess{Here: true, Services: []network.BalancedService{{Name: "a", Ports: []uint16{31080, 31443}}}},
 	}}
-	ps := reported.EdgesOpenNoPort(n, []reported.Report{{Edge: 1, ClosedPorts: []uint16{2222, 3128, 31443, 31999}}, {Edge: 2, ClosedPorts: []uint16{31999}}})
+	ps := reported.EdgesOpenNoPort(n, []reported.EdgeReport{{Edge: 1, ClosedPorts: []uint16{2222, 3128, 31443, 31999}}, {Edge: 2, ClosedPorts: []uint16{31999}}})
 	g.Expect(ps).To(HaveExactElements(HaveField("Cause", problem.EdgeOpensNoPort)))
 	g.Expect(ps[0].Args).To(And(HaveKeyWithValue("edge", HaveExactElements("1")), HaveKeyWithValue("ports", HaveExactElements("2222", "3128", "31443"))))
-	var read reported.Report
-	g.Expect(json.Unmarshal(reported.Report{ClosedPorts: []uint16{9, 8, 7, 6, 5, 4, 3, 2, 1, 1}}.JSON(), &read)).To(Succeed())
+	var read reported.EdgeReport
+	g.Expect(json.Unmarshal(reported.EdgeReport{ClosedPorts: []uint16{9, 8, 7, 6, 5, 4, 3, 2, 1, 1}}.JSON(), &read)).To(Succeed())
 	g.Expect(read.ClosedPorts).To(Equal([]uint16{1, 2, 3, 4, 5, 6, 7, 8}))
 }

@@ -1,4 +1,4 @@
-// Package reported holds Report, which an edge writes for the operator, and decides the problems that follow from it. It
+// Package reported holds EdgeReport, which an edge writes for the operator, and decides the problems that follow from it. It
 // is pure, and never decides what an edge does.
 package reported
 
@@ -16,8 +16,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A Report is the state that one edge observes on its node.
-type Report struct {
+// An EdgeReport is the state that one edge observes on its node.
+type EdgeReport struct {
 	// Edge is the number of the edge. 0: address conflict detection, before the first edge.
 	Edge int `json:"edge"`
 	// Level is what this edge is worth to VMs: LevelNothing, LevelServes or LevelReaches.
@@ -82,7 +82,7 @@ type Report struct {
 	ClosedPorts []uint16 `json:"closedPorts,omitempty"`
 }
 
-// The values of Report.Connected.
+// The values of EdgeReport.Connected.
 const (
 	ConnectedYes = "yes"
 	ConnectedNo  = "no"
@@ -109,7 +109,7 @@ const (
 )
 
 // JSON returns the report as it is stored. It is equal for equal reports.
-func (r Report) JSON() []byte {
+func (r EdgeReport) JSON() []byte {
 	b, err := json.Marshal(r.normalized())
 	if err != nil {
 		panic("reported: a report is always JSON: " + err.Error())
@@ -117,37 +117,37 @@ func (r Report) JSON() []byte {
 	return b
 }
 
-// Read reads the output of Report.JSON. It ignores
+// Read reads the output of EdgeReport.JSON. It ignores
 // unknown fields. A value that no edge could report is an error.
-func Read(b []byte) (Report, error) {
+func Read(b []byte) (EdgeReport, error) {
 	if len(b) > MaxBytes {
-		return Report{}, fmt.Errorf("not a report: it is longer than %d bytes", MaxBytes)
+		return EdgeReport{}, fmt.Errorf("not a report: it is longer than %d bytes", MaxBytes)
 	}
-	var r Report
+	var r EdgeReport
 	if err := json.Unmarshal(b, &r); err != nil {
-		return Report{}, fmt.Errorf("not a report: %w", err)
+		return EdgeReport{}, fmt.Errorf("not a report: %w", err)
 	}
 	if r.Edge < 0 || r.Edge > network.MaxEdges {
-		return Report{}, fmt.Errorf("not a report: no edge has the number %d", r.Edge)
+		return EdgeReport{}, fmt.Errorf("not a report: no edge has the number %d", r.Edge)
 	}
 	for _, t := range slices.Concat(r.AddressesInUse, r.PeerHosts, r.VIPHosts) {
 		if !t.Address.Is4() || !isMAC(t.MAC) {
-			return Report{}, errors.New("not a report: addressesInUse, peerHosts or vipHosts has an invalid IPv4 address or MAC")
+			return EdgeReport{}, errors.New("not a report: addressesInUse, peerHosts or vipHosts has an invalid IPv4 address or MAC")
 		}
 	}
 	for _, t := range r.DHCPServers {
 		if !t.Address.Is4() || t.MAC != "" && !isMAC(t.MAC) {
-			return Report{}, errors.New("not a report: dhcpServers has an invalid IPv4 address or MAC")
+			return EdgeReport{}, errors.New("not a report: dhcpServers has an invalid IPv4 address or MAC")
 		}
 	}
 	if err := r.DHCP.validate(); err != nil {
-		return Report{}, err
+		return EdgeReport{}, err
 	}
 	return r.normalized(), nil
 }
 
 // normalized is r with sorted addresses, texts of one line, and known values only.
-func (r Report) normalized() Report {
+func (r EdgeReport) normalized() EdgeReport {
 	r.Peer, r.NotServing, r.Degraded = oneLine(r.Peer), oneLine(r.NotServing), r.Degraded.normalized()
 	r.ClockUnsynchronized, r.EnvoyRefuses = r.ClockUnsynchronized.normalized(), r.EnvoyRefuses.normalized()
 	if !slices.Contains([]string{LevelNothing, LevelServes, LevelReaches}, r.Level) {
@@ -175,11 +175,11 @@ func (r Report) normalized() Report {
 }
 
 // MissesPeer reports whether no message of the peer arrives on this network.
-func (r Report) MissesPeer() bool { return r.PeerSilent || r.Peer == PeerUnreachable }
+func (r EdgeReport) MissesPeer() bool { return r.PeerSilent || r.Peer == PeerUnreachable }
 
 // BackendFault returns what r says against a backend, empty if nothing. Known is false if r cannot tell:
 // the backend is VMs, or r has as many names as fit.
-func (r Report) BackendFault(b network.Backend) (fault string, known bool) {
+func (r EdgeReport) BackendFault(b network.Backend) (fault string, known bool) {
 	switch {
 	case slices.Contains(r.DarkBackends, b.Name):
 		return "no endpoint answers and is ready", true

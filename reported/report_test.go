@@ -21,8 +21,8 @@ func inUse(address, mac string) reported.UsedAddress {
 func TestEqualReports(t *testing.T) {
 	g := NewWithT(t)
 	a, b := inUse("192.168.100.2", "02:00:00:00:00:01"), inUse("192.168.100.3", "02:00:00:00:00:02")
-	one := reported.Report{Edge: 1, Peer: "serving", Degraded: reported.Degradation{Cause: problem.FailoverTargetsAnswered}, AddressesInUse: []reported.UsedAddress{b, a, b}}
-	other := reported.Report{Edge: 1, Peer: "serving", Degraded: reported.Degradation{Cause: problem.FailoverTargetsAnswered}, AddressesInUse: []reported.UsedAddress{a, b}}
+	one := reported.EdgeReport{Edge: 1, Peer: "serving", Degraded: reported.Degradation{Cause: problem.FailoverTargetsAnswered}, AddressesInUse: []reported.UsedAddress{b, a, b}}
+	other := reported.EdgeReport{Edge: 1, Peer: "serving", Degraded: reported.Degradation{Cause: problem.FailoverTargetsAnswered}, AddressesInUse: []reported.UsedAddress{a, b}}
 	g.Expect(string(one.JSON())).To(Equal(string(other.JSON())))
 	g.Expect(one.AddressesInUse).To(HaveLen(3), "what was told is left as it is")
 	g.Expect(reported.Read(one.JSON())).To(Equal(other))
@@ -60,7 +60,7 @@ func TestReadReport(t *testing.T) {
 // TestReportStaysReadable: it is shown in a condition, whatever an edge wrote.
 func TestReportStaysReadable(t *testing.T) {
 	g := NewWithT(t)
-	r := reported.Report{Edge: 1, Degraded: reported.Degradation{Cause: "Newer", Error: "a\nb\x00c " + strings.Repeat("ä", 10_000)}}
+	r := reported.EdgeReport{Edge: 1, Degraded: reported.Degradation{Cause: "Newer", Error: "a\nb\x00c " + strings.Repeat("ä", 10_000)}}
 	for i := range 100 {
 		r.AddressesInUse = append(r.AddressesInUse, reported.UsedAddress{Address: netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), MAC: "02:00:00:00:00:01"})
 	}
@@ -75,7 +75,7 @@ func TestReportStaysReadable(t *testing.T) {
 // TestReportOfTheFailoverAgent: what it reports is read as it was written. Values that no
 // edge of this version writes are dropped, and the rest of the report is kept.
 func TestReportOfTheFailoverAgent(t *testing.T) {
-	for text, want := range map[string]reported.Report{
+	for text, want := range map[string]reported.EdgeReport{
 		`{"edge":1,"level":"reaches","peer":"impaired","peerSilent":true,"peerSince":"2026-11-22T07:30:00.9+01:00","plansDiffer":true,"peerDuplicated":true,"yields":true}`: {
 			Edge: 1, Level: reported.LevelReaches, Peer: reported.PeerImpaired, PeerSilent: true, PlansDiffer: true, PeerDuplicated: true, Yields: true},
 		`{"edge":1,"level":"excellent","peer":"serving"}`: {Edge: 1, Peer: reported.PeerServing},

@@ -63,7 +63,7 @@ func TestSharedVIPs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			read, err := reported.Read(reported.Report{Edge: 1, VIPHosts: c.reported}.JSON())
+			read, err := reported.Read(reported.EdgeReport{Edge: 1, VIPHosts: c.reported}.JSON())
 			g.Expect(err).NotTo(HaveOccurred())
 			ps := reported.SharedVIPs(n, read.VIPHosts, nameOf)
 			g.Expect(ps).To(HaveLen(len(c.says)))
@@ -81,7 +81,7 @@ func TestSharedVIPs(t *testing.T) {
 // TestReportedDHCPServersAreFew: a VM can make up any number of them.
 func TestReportedDHCPServersAreFew(t *testing.T) {
 	g := NewWithT(t)
-	r := reported.Report{Edge: 1}
+	r := reported.EdgeReport{Edge: 1}
 	for i := range 1000 {
 		r.DHCPServers = append(r.DHCPServers, reported.UsedAddress{Address: netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})})
 	}

@@ -91,7 +91,9 @@ func runAccess(ctx context.Context, f serverFlags, management string, log *slog.
 	}
 	if f.inPod() {
 		file := sharedfiles.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
-		a.Report = func(balanced, closed []uint16) { file.Set(reported.Report{Balanced: balanced, ClosedPorts: closed}) }
+		a.Report = func(balanced, closed []uint16) {
+			file.Set(reported.EdgeReport{Balanced: balanced, ClosedPorts: closed})
+		}
 	}
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { keys.Run(ctx); return nil })

@@ -43,7 +43,7 @@ func TestLoadBalancers(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		return line(c)
 	}
-	report := func() reported.Report { return d.report(t) }
+	report := func() reported.EdgeReport { return d.report(t) }
 	reported := func() []uint16 { return report().Balanced }
 	g.Eventually(func() error { _, err := os.Stat(wire.File(d.dir, wire.Access, wire.ReportFile)); return err }).Should(Succeed())
 	g.Expect(listening(t, d.edge)).To(BeEmpty(), "the word alone opens nothing")
@@ -77,7 +77,7 @@ func TestLoadBalancers(t *testing.T) {
 }
 
 // report is what container access reports.
-func (d door) report(t *testing.T) (r reported.Report) {
+func (d door) report(t *testing.T) (r reported.EdgeReport) {
 	t.Helper()
 	b, err := os.ReadFile(wire.File(d.dir, wire.Access, wire.ReportFile))
 	if err != nil {
@@ -96,7 +96,7 @@ func TestConnectPortInUse(t *testing.T) {
 	d.edge.Do(t, func() { other, err = net.Listen("tcp4", "10.128.0.2:3128") })
 	g.Expect(err).NotTo(HaveOccurred())
 	start(t, d.edge, d.args()...)
-	report := func() reported.Report { return d.report(t) }
+	report := func() reported.EdgeReport { return d.report(t) }
 	g.Eventually(report).Should(HaveField("ClosedPorts", []uint16{3128}))
 	g.Expect(other.Close()).To(Succeed())
 	g.Eventually(report).Should(HaveField("ClosedPorts", BeEmpty()))

@@ -47,9 +47,9 @@ func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	report := func(reported.Report) {}
+	report := func(reported.EdgeReport) {}
 	if kube != nil {
-		reporter := kube.Reporter(wire.ACDReport(source.Current().Network))
+		reporter := kube.Reporter(wire.ACDReportLease(source.Current().Network))
 		report = reporter.Set
 		g.Go(func() error { reporter.Run(ctx); return nil })
 	}
@@ -63,7 +63,7 @@ func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
 			Network: func() network.Network { return source.Current().Network },
 			Verdict: func(v acd.Verdict) {
 				if v.Probed {
-					report(reported.Report{AddressesInUse: v.Answers})
+					report(reported.EdgeReport{AddressesInUse: v.Answers})
 				}
 				switch changed := status.Set(v.Err); {
 				case !changed:

@@ -78,15 +78,15 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 	if f.inPod() {
 		report := sharedfiles.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		a.Report = report.Set
-		for program, add := range map[string]func(reported.Report){
-			string(network.ServiceProxy): func(r reported.Report) {
+		for program, add := range map[string]func(reported.EdgeReport){
+			string(network.ServiceProxy): func(r reported.EdgeReport) {
 				report.SetRefusedHosts(r.RefusedHosts)
 				report.SetEnvoyRefuses(r.EnvoyRefuses)
 				report.SetDarkBackends(r.DarkBackends)
 				report.SetConnected(r.Connected)
 			},
-			string(network.ServiceNTP): func(r reported.Report) { report.SetClockUnsynchronized(r.ClockUnsynchronized) },
-			wire.Access:                func(r reported.Report) { report.SetAccessPorts(r.Balanced, r.ClosedPorts) },
+			string(network.ServiceNTP): func(r reported.EdgeReport) { report.SetClockUnsynchronized(r.ClockUnsynchronized) },
+			wire.Access:                func(r reported.EdgeReport) { report.SetAccessPorts(r.Balanced, r.ClosedPorts) },
 		} {
 			g.Go(func() error {
 				sharedfiles.FollowReport(working, wire.File(f.runDir, program, wire.ReportFile), add, log)

@@ -61,7 +61,7 @@ func runNTP(ctx context.Context, f serverFlags, listen netip.AddrPort, clock ntp
 	report := func(reported.ClockFault) {}
 	if f.inPod() {
 		file := sharedfiles.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
-		report = func(why reported.ClockFault) { file.Set(reported.Report{ClockUnsynchronized: why}) }
+		report = func(why reported.ClockFault) { file.Set(reported.EdgeReport{ClockUnsynchronized: why}) }
 	}
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { servers.FollowClock(ctx, clock, log, report); return nil })

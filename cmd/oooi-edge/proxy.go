@@ -112,7 +112,7 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.L
 	if kube != nil {
 		report := sharedfiles.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		g.Go(func() error {
-			p.Backends.FollowRefusedHosts(ctx, func(hosts []string) { report.Set(reported.Report{RefusedHosts: hosts}) })
+			p.Backends.FollowRefusedHosts(ctx, func(hosts []string) { report.Set(reported.EdgeReport{RefusedHosts: hosts}) })
 			return nil
 		})
 		g.Go(func() error { p.FollowRefusals(ctx, report.SetEnvoyRefuses); return nil })

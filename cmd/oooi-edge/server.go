@@ -125,7 +125,7 @@ func (f *serverFlags) report(ctx context.Context, g *errgroup.Group, kube *kube.
 	if kube == nil || f.runDir == "" || wire.Watcher(v.Network.Services) != f.program {
 		return nil
 	}
-	reporter := kube.Reporter(wire.EdgeReport(v.Network, v.Edge))
+	reporter := kube.Reporter(wire.EdgeReportLease(v.Network, v.Edge))
 	g.Go(func() error { reporter.Run(ctx); return nil })
 	g.Go(func() error {
 		sharedfiles.FollowReport(ctx, wire.File(f.runDir, wire.Failover, wire.ReportFile), reporter.Set, log)

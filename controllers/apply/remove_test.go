@@ -93,11 +93,11 @@ func TestStaleReports(t *testing.T) {
 	}
 	lease("dhcp vlan100", wire.NetworkLabels(wire.NameDHCP, n))
 	lease("dhcp gone", map[string]string{wire.LabelName: wire.NameDHCP, wire.LabelNetwork: "clusters.gone"})
-	acd := wire.ACDReport(n)
+	acd := wire.ACDReportLease(n)
 	lease(acd.Name, acd.Labels)
 	var serving, edges []string
 	for _, e := range n.Edges {
-		report := wire.EdgeReport(n, e)
+		report := wire.EdgeReportLease(n, e)
 		lease(report.Name, report.Labels)
 		serving, edges = append(serving, report.Name), append(edges, wire.EdgeDeploymentName(n, e))
 		lease("oooi-report.gone "+report.Name, map[string]string{wire.LabelName: wire.NameReport, wire.LabelNetwork: "clusters.gone", wire.LabelEdge: report.Labels[wire.LabelEdge]})

@@ -34,7 +34,7 @@ func (w view) ownedUntilNow(n network.Network) bool {
 	return slices.ContainsFunc(w.Last.Networks, func(was network.Network) bool {
 		return was.Name == n.Name && derive.SameConfig(was.Attachment.ConfigHash, n.Attachment.ConfigHash) &&
 			reported.ProbeAddress(was) == reported.ProbeAddress(n) && slices.Equal(reported.ProbedAddresses(was), reported.ProbedAddresses(n))
-	}) && slices.ContainsFunc(w.EdgeReports, func(r gather.EdgeReport) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge > 0 })
+	}) && slices.ContainsFunc(w.EdgeReports, func(r gather.NetworkReport) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge > 0 })
 }
 
 // inUse are the addresses that the address conflict detection of n found in use, now

@@ -177,9 +177,9 @@ func (d Decision) ReportLeases() map[string]bool {
 	}
 	out := map[string]bool{}
 	for _, n := range d.Plan.Networks {
-		out[wire.ACDReport(n).Name] = wanted(wire.ACDDeploymentName(n))
+		out[wire.ACDReportLease(n).Name] = wanted(wire.ACDDeploymentName(n))
 		for _, e := range n.Edges {
-			out[wire.EdgeReport(n, e).Name] = wanted(wire.EdgeDeploymentName(n, e))
+			out[wire.EdgeReportLease(n, e).Name] = wanted(wire.EdgeDeploymentName(n, e))
 		}
 	}
 	return out

@@ -16,7 +16,7 @@ import (
 
 // EdgeProblems are those of all Deployments of oooi that exist after d was carried out. Reports are
 // those of the edges.
-func EdgeProblems(d Decision, edges []gather.Edge, reports []gather.EdgeReport) problem.Problems {
+func EdgeProblems(d Decision, edges []gather.Edge, reports []gather.NetworkReport) problem.Problems {
 	var out problem.Problems
 	for _, e := range edges {
 		switch {
@@ -68,8 +68,8 @@ func unavailable(d Decision, e gather.Edge, edges []gather.Edge, why string) pro
 }
 
 // notServing is why the servers of e do not serve, as its pod reported last. Empty: unknown.
-func notServing(reports []gather.EdgeReport, e gather.Edge) string {
-	i := slices.IndexFunc(reports, func(r gather.EdgeReport) bool { return r.Network == e.Network && r.Edge > 0 && r.Edge == e.Number })
+func notServing(reports []gather.NetworkReport, e gather.Edge) string {
+	i := slices.IndexFunc(reports, func(r gather.NetworkReport) bool { return r.Network == e.Network && r.Edge > 0 && r.Edge == e.Number })
 	if i < 0 {
 		return ""
 	}

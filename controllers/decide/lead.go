@@ -123,7 +123,7 @@ func (w view) edgesListen(n network.Network, ports []uint16) bool {
 	label := wire.NetworkLabel(n.Name)
 	running := gather.Available(w.Edges, label)
 	for _, e := range running {
-		i := slices.IndexFunc(w.EdgeReports, func(x gather.EdgeReport) bool { return x.Network == label && x.Edge == e.Number && !x.Yields })
+		i := slices.IndexFunc(w.EdgeReports, func(x gather.NetworkReport) bool { return x.Network == label && x.Edge == e.Number && !x.Yields })
 		if i < 0 || slices.ContainsFunc(ports, func(port uint16) bool { return !slices.Contains(w.EdgeReports[i].Balanced, port) }) {
 			return false
 		}

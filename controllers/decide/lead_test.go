@@ -35,18 +35,18 @@ func TestLeads(t *testing.T) {
 	edge := func(number int, available bool) gather.Edge {
 		return gather.Edge{Role: gather.RoleEdge, Network: wire.NetworkLabel(n.Name), Number: number, Seen: rollout.Seen{Available: available}}
 	}
-	report := func(number int, ports ...uint16) gather.EdgeReport {
-		return gather.EdgeReport{Network: wire.NetworkLabel(n.Name), Report: reported.Report{Edge: number, Balanced: ports}}
+	report := func(number int, ports ...uint16) gather.NetworkReport {
+		return gather.NetworkReport{Network: wire.NetworkLabel(n.Name), EdgeReport: reported.EdgeReport{Edge: number, Balanced: ports}}
 	}
 	ours := wire.NetworkLabels(wire.NameEdge, n)
-	with := func(selector map[string]string, edges []gather.Edge, reports []gather.EdgeReport, all ...services.Slice) Leading {
+	with := func(selector map[string]string, edges []gather.Edge, reports []gather.NetworkReport, all ...services.Slice) Leading {
 		v := view{World: gather.World{Edges: edges, EdgeReports: reports}}
 		v.Services, v.Slices = []corev1.Service{copyOf(web, "shop/web", selector)}, all
 		return v.leads(network.Plan{Networks: []network.Network{n}})
 	}
 	vms := services.Slice{Name: "vms", Service: web, ManagedBy: services.VMSlices}
 	left := services.Slice{Name: "left", Service: web, ManagedBy: services.SelectorSlices, OfEdges: true}
-	both, said := []gather.Edge{edge(1, true), edge(2, true)}, []gather.EdgeReport{report(1, 31080), report(2, 31080, 1)}
+	both, said := []gather.Edge{edge(1, true), edge(2, true)}, []gather.NetworkReport{report(1, 31080), report(2, 31080, 1)}
 	one := []LedService{{Name: web, UID: ""}}
 
 	x := with(nil, both, said, vms)
@@ -55,11 +55,11 @@ func TestLeads(t *testing.T) {
 	g.Expect(x.Slices).To(Equal([]services.Slice{vms}))
 	for what, c := range map[string]struct {
 		edges   []gather.Edge
-		reports []gather.EdgeReport
+		reports []gather.NetworkReport
 	}{
-		"an edge has not": {both, []gather.EdgeReport{report(1, 31080), report(2)}}, "an edge is silent": {both, said[:1]},
+		"an edge has not": {both, []gather.NetworkReport{report(1, 31080), report(2)}}, "an edge is silent": {both, said[:1]},
 		"no edge runs": {[]gather.Edge{edge(1, false)}, said}, "no edge": {nil, said},
-		"an older pod says so": {both, []gather.EdgeReport{report(1, 31080), {Network: wire.NetworkLabel(n.Name), Report: reported.Report{Edge: 2, Yields: true, Balanced: []uint16{31080}}}}},
+		"an older pod says so": {both, []gather.NetworkReport{report(1, 31080), {Network: wire.NetworkLabel(n.Name), EdgeReport: reported.EdgeReport{Edge: 2, Yields: true, Balanced: []uint16{31080}}}}},
 	} {
 		x = with(nil, c.edges, c.reports, vms)
 		g.Expect(x.Lead).To(BeEmpty(), what)

@@ -60,7 +60,7 @@ func (w view) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
 // release has not. The older one of two pods proves nothing about an edge.
 func (w view) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 	var with []int
-	var without []reported.Report
+	var without []reported.EdgeReport
 	serving := 0
 	for _, e := range n.Edges {
 		of := w.observed(n, e)
@@ -72,7 +72,7 @@ func (w view) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 		switch {
 		case !of.reports || of.Yields:
 		case of.ClockUnsynchronized.Cause != "":
-			without = append(without, of.Report)
+			without = append(without, of.EdgeReport)
 		case slices.Contains(containerNames(live.Live.Spec.Template), string(network.ServiceNTP)):
 			with = append(with, e.Number)
 		}
@@ -88,7 +88,7 @@ func (w view) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 
 // reportedHosts are the other DHCP servers, and the hosts that answer for VIPs and edge addresses, as the
 // edges of n that run report them. The report has nothing else.
-func (w view) reportedHosts(n network.Network) (out reported.Report) {
+func (w view) reportedHosts(n network.Network) (out reported.EdgeReport) {
 	for _, e := range n.Edges {
 		if of := w.observed(n, e); of.available {
 			out.DHCPServers, out.PeerHosts = append(out.DHCPServers, of.DHCPServers...), append(out.PeerHosts, of.PeerHosts...)
@@ -99,10 +99,10 @@ func (w view) reportedHosts(n network.Network) (out reported.Report) {
 }
 
 // running are the reports of the edges of n that run.
-func (w view) running(n network.Network) (all []reported.Report) {
+func (w view) running(n network.Network) (all []reported.EdgeReport) {
 	for _, e := range n.Edges {
 		if of := w.observed(n, e); of.available && of.reports && !of.Yields {
-			all = append(all, of.Report)
+			all = append(all, of.EdgeReport)
 		}
 	}
 	return all
@@ -145,9 +145,9 @@ func (w view) partitioned(n network.Network, d rollout.Decision) problem.Problem
 
 // An observation is what an edge reports, and whether its pod runs.
 type observation struct {
-	// reports: Report is what the edge reported last. It outlives its pod.
+	// reports: EdgeReport is what the edge reported last. It outlives its pod.
 	reports bool
-	reported.Report
+	reported.EdgeReport
 	// available: its pod runs, so the report is current.
 	available bool
 }
@@ -155,9 +155,9 @@ type observation struct {
 func (w view) observed(n network.Network, e network.Edge) observation {
 	live, exists := w.Edge(wire.EdgeDeploymentName(n, e))
 	o := observation{available: exists && live.Seen.Available}
-	i := slices.IndexFunc(w.EdgeReports, func(r gather.EdgeReport) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge == e.Number })
+	i := slices.IndexFunc(w.EdgeReports, func(r gather.NetworkReport) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge == e.Number })
 	if i >= 0 {
-		o.reports, o.Report = true, w.EdgeReports[i].Report
+		o.reports, o.EdgeReport = true, w.EdgeReports[i].EdgeReport
 	}
 	return o
 }

@@ -13,35 +13,35 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// An EdgeReport is the report of one edge, or of the address conflict detection.
-type EdgeReport struct {
+// A NetworkReport is the report of one edge, or of the address conflict detection.
+type NetworkReport struct {
 	// Network is the value of the network's label (wire.NetworkLabel).
 	Network string
-	reported.Report
+	reported.EdgeReport
 }
 
 // reportsOf are those that the edges of p, and its address conflict detection, wrote, each
 // to the Lease of its own. A report in another Lease is ignored, as is one that cannot be read or is old at now.
-func reportsOf(leases []client.Object, p network.Plan, now time.Time) []EdgeReport {
+func reportsOf(leases []client.Object, p network.Plan, now time.Time) []NetworkReport {
 	type writer struct {
 		network string
 		edge    int
 	}
 	writers := map[string]writer{}
 	for _, n := range p.Networks {
-		writers[wire.ACDReport(n).Name] = writer{wire.NetworkLabel(n.Name), 0}
+		writers[wire.ACDReportLease(n).Name] = writer{wire.NetworkLabel(n.Name), 0}
 		for _, e := range n.Edges {
-			writers[wire.EdgeReport(n, e).Name] = writer{wire.NetworkLabel(n.Name), e.Number}
+			writers[wire.EdgeReportLease(n, e).Name] = writer{wire.NetworkLabel(n.Name), e.Number}
 		}
 	}
-	var out []EdgeReport
+	var out []NetworkReport
 	for _, o := range leases {
 		by, known := writers[o.GetName()]
 		if !known || o.GetLabels()[wire.LabelName] != wire.NameReport {
 			continue
 		}
 		if r, err := reported.Read([]byte(o.GetAnnotations()[wire.AnnotationReport])); err == nil && r.Edge == by.edge && !r.Old(own.Renewed(o), now) {
-			out = append(out, EdgeReport{Network: by.network, Report: r})
+			out = append(out, NetworkReport{Network: by.network, EdgeReport: r})
 		}
 	}
 	return out

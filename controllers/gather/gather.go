@@ -48,7 +48,7 @@ type World struct {
 	// Edges are the Deployments among it.
 	Edges []Edge
 	// EdgeReports are those of the networks and edges of last, without old ones.
-	EdgeReports []EdgeReport
+	EdgeReports []NetworkReport
 	// Turn says whether edges of an older release may be recreated with the operator's.
 	Turn waves.Turn
 	// PreviousReport is the last Report of the operator, zero if there was none.

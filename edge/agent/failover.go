@@ -43,7 +43,7 @@ type Failover struct {
 	// ReachCheck.
 	Reach func(ctx context.Context, report func(began time.Time))
 	// Report passes the report on to the operator. Nil outside of a cluster.
-	Report func(reported.Report)
+	Report func(reported.EdgeReport)
 	Log    *slog.Logger
 
 	// Stale reports whether the DHCP server of this edge cannot read its leases. Nil: never.

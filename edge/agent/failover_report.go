@@ -28,7 +28,7 @@ const lasting = 5 * time.Second
 // A view is what an edge reports, with the times that it depends on. The zero value has seen
 // nothing.
 type view struct {
-	report reported.Report
+	report reported.EdgeReport
 	// latest is what was seen last, and changed when it became so.
 	latest  sight
 	changed time.Time

@@ -53,7 +53,7 @@ func TestFailoverReports(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	// The agent has no token: another container writes what it stores.
 	between := filepath.Join(t.TempDir(), wire.ReportFile)
-	k := &Failover{Source: source, Log: log, view: view{report: reported.Report{Edge: 2}}, Report: sharedfiles.NewReportFile(between, log).Set}
+	k := &Failover{Source: source, Log: log, view: view{report: reported.EdgeReport{Edge: 2}}, Report: sharedfiles.NewReportFile(between, log).Set}
 	k.Metrics = NewFailoverMetrics(prometheus.NewRegistry(), k.Ready)
 	reporter := kube.Reporter(wire.ReportLease{Name: "oooi-report.x", Edge: 2})
 	go reporter.Run(t.Context())

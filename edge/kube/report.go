@@ -47,7 +47,7 @@ type Reporter struct {
 	mu sync.Mutex
 	// failover is the failover agent's report, once known. Servers and dhcp are what the DHCP
 	// server adds to it, once it has something to report. The agent may never report.
-	failover reported.Report
+	failover reported.EdgeReport
 	known    bool
 	// heard is when the failover agent reported last.
 	heard   time.Time
@@ -64,7 +64,7 @@ func (k *Kube) Reporter(lease wire.ReportLease) *Reporter {
 
 // Set replaces the report, except for its edge and what the DHCP server adds. It returns immediately. Without a call for
 // Renew, the renewTime of the Lease stays: readers learn that the report is old.
-func (r *Reporter) Set(x reported.Report) {
+func (r *Reporter) Set(x reported.EdgeReport) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failover, r.known, r.heard = x, true, time.Now()

@@ -23,7 +23,7 @@ func TestReportsOfAFloodAreFew(t *testing.T) {
 		k := &Kube{leases: client.CoordinationV1().Leases("clusters-blue"), log: slog.New(slog.DiscardHandler)}
 		r := k.Reporter(wire.ReportLease{Name: "oooi-report.x"})
 		go r.Run(t.Context())
-		r.Set(reported.Report{Edge: 1})
+		r.Set(reported.EdgeReport{Edge: 1})
 		second := time.NewTicker(time.Second) // of the bubble's clock
 		for i := range 600 {
 			<-second.C

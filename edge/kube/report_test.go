@@ -67,11 +67,11 @@ func testReports(t *testing.T, c cluster) {
 	r := k.Reporter(lease)
 	go r.Run(t.Context())
 	g.Consistently(tries.Load, "300ms").Should(BeZero(), "there is no report yet")
-	first := reported.Report{Edge: 1, Peer: "serving"}
+	first := reported.EdgeReport{Edge: 1, Peer: "serving"}
 	r.Set(first)
 	g.Eventually(stored, "1m").Should(Equal(string(first.JSON())))
 	r.Set(first)
-	second := reported.Report{Edge: 1, Peer: "unreachable", AddressesInUse: []reported.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:aa"}}}
+	second := reported.EdgeReport{Edge: 1, Peer: "unreachable", AddressesInUse: []reported.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:aa"}}}
 	shut.Store(true)
 	for range 100 {
 		r.Set(first)
@@ -102,14 +102,14 @@ func testReports(t *testing.T, c cluster) {
 	alone := k.Reporter(lease)
 	go alone.Run(t.Context())
 	alone.SetDHCPServers(second.DHCPServers)
-	g.Eventually(stored, "1m").Should(Equal(string(reported.Report{Edge: 1, DHCPServers: second.DHCPServers}.JSON())))
+	g.Eventually(stored, "1m").Should(Equal(string(reported.EdgeReport{Edge: 1, DHCPServers: second.DHCPServers}.JSON())))
 	g.Eventually(leases.Ready, "1m").Should(Succeed())
 	g.Expect(leases.All()).To(BeEmpty(), "a report is not a lease")
 }
 
 // reportsAreRenewed: the time of a report is renewed while the failover agent reports, and no longer, whatever the DHCP
 // server reports.
-func reportsAreRenewed(t *testing.T, c cluster, k *kube.Kube, lease wire.ReportLease, report reported.Report, writes, tries *atomic.Int32) {
+func reportsAreRenewed(t *testing.T, c cluster, k *kube.Kube, lease wire.ReportLease, report reported.EdgeReport, writes, tries *atomic.Int32) {
 	g := NewWithT(t)
 	renewed := func() time.Time {
 		var o coordinationv1.Lease

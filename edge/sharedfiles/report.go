@@ -21,9 +21,9 @@ type ReportFile struct {
 
 	mu sync.Mutex
 	// report is the writer's own, once known. The proxy, the NTP server and the access proxy add the fields of added.
-	report  reported.Report
+	report  reported.EdgeReport
 	known   bool
-	added   reported.Report
+	added   reported.EdgeReport
 	written string
 	// at is when written was stored.
 	at time.Time
@@ -36,7 +36,7 @@ func NewReportFile(name string, log *slog.Logger) *ReportFile {
 
 // Set replaces the report, except for what the other methods add. A failed write is retried at the next call. An equal
 // report is stored again after reported.FileEvery.
-func (f *ReportFile) Set(r reported.Report) {
+func (f *ReportFile) Set(r reported.EdgeReport) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.report, f.known = r, true
@@ -48,36 +48,36 @@ func (f *ReportFile) Set(r reported.Report) {
 
 // SetRefusedHosts replaces the refused hosts of the report.
 func (f *ReportFile) SetRefusedHosts(hosts []string) {
-	f.add(func(r *reported.Report) { r.RefusedHosts = hosts })
+	f.add(func(r *reported.EdgeReport) { r.RefusedHosts = hosts })
 }
 
 // SetEnvoyRefuses replaces what Envoy refuses of its configuration. Zero: nothing.
 func (f *ReportFile) SetEnvoyRefuses(what reported.Refusal) {
-	f.add(func(r *reported.Report) { r.EnvoyRefuses = what })
+	f.add(func(r *reported.EdgeReport) { r.EnvoyRefuses = what })
 }
 
 // SetDarkBackends replaces the backends without a usable endpoint.
 func (f *ReportFile) SetDarkBackends(names []string) {
-	f.add(func(r *reported.Report) { r.DarkBackends = names })
+	f.add(func(r *reported.EdgeReport) { r.DarkBackends = names })
 }
 
-// SetConnected sets whether hosts on the network have connections, as in reported.Report.
+// SetConnected sets whether hosts on the network have connections, as in reported.EdgeReport.
 func (f *ReportFile) SetConnected(connected string) {
-	f.add(func(r *reported.Report) { r.Connected = connected })
+	f.add(func(r *reported.EdgeReport) { r.Connected = connected })
 }
 
 // SetClockUnsynchronized replaces why clients do not follow the clock of the node. Zero: they do.
 func (f *ReportFile) SetClockUnsynchronized(why reported.ClockFault) {
-	f.add(func(r *reported.Report) { r.ClockUnsynchronized = why })
+	f.add(func(r *reported.EdgeReport) { r.ClockUnsynchronized = why })
 }
 
 // SetAccessPorts replaces the ports that the edge has opened for load balancers, and those for callers that it cannot open.
 func (f *ReportFile) SetAccessPorts(balanced, closed []uint16) {
-	f.add(func(r *reported.Report) { r.Balanced, r.ClosedPorts = balanced, closed })
+	f.add(func(r *reported.EdgeReport) { r.Balanced, r.ClosedPorts = balanced, closed })
 }
 
 // add replaces fields that the writer's own report gets.
-func (f *ReportFile) add(set func(*reported.Report)) {
+func (f *ReportFile) add(set func(*reported.EdgeReport)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	set(&f.added)
@@ -110,7 +110,7 @@ func (f *ReportFile) write() {
 
 // FollowReport passes each report in the named file to set until ctx ends, an equal one, too, if it was stored again. A file that holds no
 // report changes nothing.
-func FollowReport(ctx context.Context, name string, set func(reported.Report), log *slog.Logger) {
+func FollowReport(ctx context.Context, name string, set func(reported.EdgeReport), log *slog.Logger) {
 	file := Shared{Name: name, Limit: maxReportFile, Log: log, Unread: "report not read"}
 	file.followUntil(ctx, func(b []byte) error {
 		r, err := reported.Read(b)

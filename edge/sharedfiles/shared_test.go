@@ -78,7 +78,7 @@ func TestAddressesOfVMs(t *testing.T) {
 // TestHostileReportFile: the failover agent's container gets nothing read that only the reader may
 // read, and cannot make the reader wait.
 func TestHostileReportFile(t *testing.T) {
-	report := reported.Report{Edge: 1, Peer: reported.PeerServing}
+	report := reported.EdgeReport{Edge: 1, Peer: reported.PeerServing}
 	for name, plant := range map[string]func(file, secret string) error{
 		"a link to a report that only the reader has": func(file, secret string) error { return os.Symlink(secret, file) },
 		"a pipe":      func(file, _ string) error { return syscall.Mkfifo(file, 0o600) },
@@ -97,8 +97,8 @@ func TestHostileReportFile(t *testing.T) {
 			file := filepath.Join(dir, wire.ReportFile)
 			g.Expect(os.WriteFile(secret, report.JSON(), 0o600)).To(Succeed())
 			g.Expect(plant(file, secret)).To(Succeed())
-			got, said := make(chan reported.Report, 10), gbytes.NewBuffer()
-			go sharedfiles.FollowReport(t.Context(), file, func(r reported.Report) { got <- r }, slog.New(slog.NewTextHandler(said, nil)))
+			got, said := make(chan reported.EdgeReport, 10), gbytes.NewBuffer()
+			go sharedfiles.FollowReport(t.Context(), file, func(r reported.EdgeReport) { got <- r }, slog.New(slog.NewTextHandler(said, nil)))
 			g.Eventually(said, "1m").Should(gbytes.Say("report not read"))
 			g.Expect(got).NotTo(Receive())
 			g.Expect(os.RemoveAll(file)).To(Succeed())
@@ -117,7 +117,7 @@ func TestHostileReportFileCostsNoMemory(t *testing.T) {
 	g.Expect(os.Truncate(file, 32<<20)).To(Succeed())
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	go sharedfiles.FollowReport(t.Context(), file, func(reported.Report) {}, slog.New(slog.NewTextHandler(said, nil)))
+	go sharedfiles.FollowReport(t.Context(), file, func(reported.EdgeReport) {}, slog.New(slog.NewTextHandler(said, nil)))
 	g.Eventually(said, "1m").Should(gbytes.Say("report not read"))
 	runtime.ReadMemStats(&after)
 	g.Expect(after.TotalAlloc-before.TotalAlloc).To(BeNumerically("<", 8<<20), "bytes")
@@ -128,10 +128,10 @@ func TestReportFileIsWrittenOnce(t *testing.T) {
 	g := NewWithT(t)
 	file := filepath.Join(t.TempDir(), wire.ReportFile)
 	f := sharedfiles.NewReportFile(file, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	f.Set(reported.Report{Edge: 1})
+	f.Set(reported.EdgeReport{Edge: 1})
 	before, err := os.Stat(file)
 	g.Expect(err).NotTo(HaveOccurred())
-	f.Set(reported.Report{Edge: 1})
+	f.Set(reported.EdgeReport{Edge: 1})
 	after, err := os.Stat(file)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(os.SameFile(before, after)).To(BeTrue())
@@ -143,7 +143,7 @@ func TestReportOfSeveralContainers(t *testing.T) {
 	g := NewWithT(t)
 	file := filepath.Join(t.TempDir(), wire.ReportFile)
 	f := sharedfiles.NewReportFile(file, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	stored := func() reported.Report {
+	stored := func() reported.EdgeReport {
 		text, err := os.ReadFile(file)
 		g.Expect(err).NotTo(HaveOccurred())
 		r, err := reported.Read(text)
@@ -152,17 +152,17 @@ func TestReportOfSeveralContainers(t *testing.T) {
 	}
 	f.SetRefusedHosts([]string{"b:443", "a:443", "b:443"})
 	g.Expect(file).NotTo(BeAnExistingFile(), "nothing is known of the edge")
-	f.Set(reported.Report{Edge: 1, Deaf: true})
-	g.Expect(stored()).To(Equal(reported.Report{Edge: 1, Deaf: true, RefusedHosts: []string{"a:443", "b:443"}}))
+	f.Set(reported.EdgeReport{Edge: 1, Deaf: true})
+	g.Expect(stored()).To(Equal(reported.EdgeReport{Edge: 1, Deaf: true, RefusedHosts: []string{"a:443", "b:443"}}))
 	f.SetRefusedHosts(nil)
-	g.Expect(stored()).To(Equal(reported.Report{Edge: 1, Deaf: true}))
+	g.Expect(stored()).To(Equal(reported.EdgeReport{Edge: 1, Deaf: true}))
 	f.SetClockUnsynchronized(reported.ClockFault{Cause: problem.ClockUnread, Error: "adjtimex: not\npermitted."})
-	g.Expect(stored()).To(Equal(reported.Report{Edge: 1, Deaf: true, ClockUnsynchronized: reported.ClockFault{Cause: problem.ClockUnread, Error: "adjtimex: not permitted"}}))
-	f.Set(reported.Report{Edge: 1})
-	g.Expect(stored()).To(Equal(reported.Report{Edge: 1, ClockUnsynchronized: reported.ClockFault{Cause: problem.ClockUnread, Error: "adjtimex: not permitted"}}), "each keeps its part")
+	g.Expect(stored()).To(Equal(reported.EdgeReport{Edge: 1, Deaf: true, ClockUnsynchronized: reported.ClockFault{Cause: problem.ClockUnread, Error: "adjtimex: not permitted"}}))
+	f.Set(reported.EdgeReport{Edge: 1})
+	g.Expect(stored()).To(Equal(reported.EdgeReport{Edge: 1, ClockUnsynchronized: reported.ClockFault{Cause: problem.ClockUnread, Error: "adjtimex: not permitted"}}), "each keeps its part")
 	f.SetEnvoyRefuses(reported.Refusal{Type: "listener", Name: "x", Error: "said\n twice"})
 	g.Expect(stored().EnvoyRefuses).To(Equal(reported.Refusal{Type: "listener", Name: "x", Error: "said twice"}))
 	f.SetEnvoyRefuses(reported.Refusal{})
 	f.SetClockUnsynchronized(reported.ClockFault{})
-	g.Expect(stored()).To(Equal(reported.Report{Edge: 1}))
+	g.Expect(stored()).To(Equal(reported.EdgeReport{Edge: 1}))
 }

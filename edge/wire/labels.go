@@ -42,7 +42,7 @@ const (
 
 // Keys of annotations.
 const (
-	// AnnotationReport of a report Lease holds a reported.Report.
+	// AnnotationReport of a report Lease holds a reported.EdgeReport.
 	AnnotationReport = Prefix + "report"
 	// AnnotationTemplate of a Deployment is a hash of the pod that it was applied with.
 	AnnotationTemplate = Prefix + "template"
@@ -114,13 +114,13 @@ type ReportLease struct {
 	Edge int
 }
 
-// EdgeReport returns the Lease that edge e of n reports to.
-func EdgeReport(n network.Network, e network.Edge) ReportLease {
+// EdgeReportLease returns the Lease that edge e of n reports to.
+func EdgeReportLease(n network.Network, e network.Edge) ReportLease {
 	return reportLease(EdgeDeploymentName(n, e), n, e.Number)
 }
 
-// ACDReport returns the Lease that the address conflict detection of n reports to.
-func ACDReport(n network.Network) ReportLease { return reportLease(ACDDeploymentName(n), n, 0) }
+// ACDReportLease returns the Lease that the address conflict detection of n reports to.
+func ACDReportLease(n network.Network) ReportLease { return reportLease(ACDDeploymentName(n), n, 0) }
 
 func reportLease(deployment string, n network.Network, edge int) ReportLease {
 	labels := maps.Clone(NetworkLabels(NameReport, n))

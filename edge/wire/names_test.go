@@ -20,7 +20,7 @@ func TestReportLease(t *testing.T) {
 	for _, name := range []string{"vlan100", strings.Repeat("long-", 40) + "name", strings.Repeat("long-", 40) + "other"} {
 		n := network.Network{Name: "clusters." + name, Attachment: network.Attachment{Namespace: "clusters", Name: name}}
 		for _, l := range []ReportLease{
-			EdgeReport(n, network.Edge{Number: 1, Address: netip.MustParseAddr("192.168.100.4")}), EdgeReport(n, network.Edge{Number: 2}), ACDReport(n),
+			EdgeReportLease(n, network.Edge{Number: 1, Address: netip.MustParseAddr("192.168.100.4")}), EdgeReportLease(n, network.Edge{Number: 2}), ACDReportLease(n),
 		} {
 			g.Expect(seen[l.Name]).To(BeFalse(), l.Name)
 			seen[l.Name] = true
@@ -33,8 +33,8 @@ func TestReportLease(t *testing.T) {
 		}
 	}
 	n := network.Network{Name: "clusters.vlan100", Attachment: network.Attachment{Namespace: "clusters", Name: "vlan100"}}
-	g.Expect(EdgeReport(n, network.Edge{Number: 1}).Name).To(Equal("oooi-report." + EdgeDeploymentName(n, network.Edge{Number: 1})))
-	g.Expect(ACDReport(n).Labels).To(HaveKeyWithValue(LabelEdge, "0"))
+	g.Expect(EdgeReportLease(n, network.Edge{Number: 1}).Name).To(Equal("oooi-report." + EdgeDeploymentName(n, network.Edge{Number: 1})))
+	g.Expect(ACDReportLease(n).Labels).To(HaveKeyWithValue(LabelEdge, "0"))
 }
 
 // TestNamesAreShortAndTheirOwn: no two networks share an object name, and every name is valid.

@@ -104,11 +104,11 @@ func LiveCluster() hcp.LiveCluster {
 }
 
 // Reports are those of the edges. That of edge 2 outlived its pod.
-func Reports() map[string]reported.Report {
+func Reports() map[string]reported.EdgeReport {
 	n := Plan().Networks[0]
-	return map[string]reported.Report{
-		wire.EdgeReport(n, n.Edges[0]).Name: {Edge: 1, Level: reported.LevelReaches, Peer: reported.PeerUnreachable, RefusedHosts: []string{"quay.io:443"}},
-		wire.EdgeReport(n, n.Edges[1]).Name: {Edge: 2, Level: reported.LevelReaches, Peer: reported.PeerServing, DarkBackends: []string{"ignition-server-proxy:443"}},
+	return map[string]reported.EdgeReport{
+		wire.EdgeReportLease(n, n.Edges[0]).Name: {Edge: 1, Level: reported.LevelReaches, Peer: reported.PeerUnreachable, RefusedHosts: []string{"quay.io:443"}},
+		wire.EdgeReportLease(n, n.Edges[1]).Name: {Edge: 2, Level: reported.LevelReaches, Peer: reported.PeerServing, DarkBackends: []string{"ignition-server-proxy:443"}},
 	}
 }
 
@@ -193,8 +193,8 @@ func Create(t *testing.T, c client.Client) {
 		g.Expect(c.Create(t.Context(), d)).To(Succeed())
 		apiserver.Serve(d)
 		g.Expect(c.Status().Update(t.Context(), d)).To(Succeed())
-		x := wire.EdgeReport(n, e)
-		report := reported.Report{Edge: e.Number, Level: reported.LevelReaches, Peer: reported.PeerServing}
+		x := wire.EdgeReportLease(n, e)
+		report := reported.EdgeReport{Edge: e.Number, Level: reported.LevelReaches, Peer: reported.PeerServing}
 		g.Expect(c.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: x.Name, Labels: x.Labels,
 			Annotations: map[string]string{wire.AnnotationReport: string(report.JSON())}}})).To(Succeed())
 	}

@@ -46,7 +46,7 @@ func TestServersWithoutAToken(t *testing.T) {
 
 	t.Run("reports", func(t *testing.T) {
 		g := NewWithT(t)
-		g.Eventually(func() (reports []reported.Report) {
+		g.Eventually(func() (reports []reported.EdgeReport) {
 			var all coordinationv1.LeaseList
 			g.Expect(admin.List(t.Context(), &all, client.InNamespace(namespace), client.MatchingLabels{wire.LabelName: wire.NameReport})).To(Succeed())
 			for _, l := range all.Items {

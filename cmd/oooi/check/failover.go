@@ -133,7 +133,7 @@ func edgeToEvict(now status.Facts, n network.Network, pods []edgePod, mac string
 		if own < 0 || now.ReadyEdge(n, e) != explain.Yes {
 			return edgePod{}, untried(problem.EvictionEdgeNotReady, problem.Args{"edge": {strconv.Itoa(e.Number)}})
 		}
-		if level := now.Reports[wire.EdgeReport(n, e).Name].Level; pods[own].mac != mac && level != reported.LevelReaches {
+		if level := now.Reports[wire.EdgeReportLease(n, e).Name].Level; pods[own].mac != mac && level != reported.LevelReaches {
 			return edgePod{}, untried(problem.EvictionPeerImpaired, problem.Args{"edge": {strconv.Itoa(e.Number)}})
 		}
 	}

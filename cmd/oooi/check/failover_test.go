@@ -32,10 +32,10 @@ func macOfEdge(number int) string { return fmt.Sprintf("02:00:00:00:00:%02x", nu
 func TestEdgeToEvict(t *testing.T) {
 	n := blue.Plan().Networks[0]
 	facts := func(ready [2]bool, levels [2]string) status.Facts {
-		f := status.Facts{Ready: map[string]bool{}, Reports: map[string]reported.Report{}}
+		f := status.Facts{Ready: map[string]bool{}, Reports: map[string]reported.EdgeReport{}}
 		for i, e := range n.Edges {
 			f.Ready[wire.EdgeDeploymentName(n, e)] = ready[i]
-			f.Reports[wire.EdgeReport(n, e).Name] = reported.Report{Edge: e.Number, Level: levels[i]}
+			f.Reports[wire.EdgeReportLease(n, e).Name] = reported.EdgeReport{Edge: e.Number, Level: levels[i]}
 		}
 		return f
 	}
@@ -166,10 +166,10 @@ func checkFailover(t *testing.T, server *apiserver.Server) {
 	}
 	// What was known at the begin is not what is now.
 	report := &coordinationv1.Lease{}
-	key := client.ObjectKey{Namespace: "clusters-blue", Name: wire.EdgeReport(*n, n.Edges[0]).Name}
+	key := client.ObjectKey{Namespace: "clusters-blue", Name: wire.EdgeReportLease(*n, n.Edges[0]).Name}
 	told := func(level string) {
 		g.Expect(admin.Get(t.Context(), key, report)).To(Succeed())
-		report.Annotations[wire.AnnotationReport] = string(reported.Report{Edge: 1, Level: level}.JSON())
+		report.Annotations[wire.AnnotationReport] = string(reported.EdgeReport{Edge: 1, Level: level}.JSON())
 		g.Expect(admin.Update(t.Context(), report)).To(Succeed())
 	}
 	told(reported.LevelServes)

@@ -96,7 +96,7 @@ func (f Facts) leads(service string) explain.Answer {
 func (f Facts) listen(n network.Network, ports []uint16) []int {
 	out := []int{}
 	for _, e := range n.Edges {
-		open := f.Reports[wire.EdgeReport(n, e).Name].Balanced
+		open := f.Reports[wire.EdgeReportLease(n, e).Name].Balanced
 		closed := func(p uint16) bool { return !slices.Contains(open, p) }
 		if f.ReadyEdge(n, e) == explain.Yes && !slices.ContainsFunc(ports, closed) {
 			out = append(out, e.Number)

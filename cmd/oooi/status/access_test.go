@@ -22,7 +22,7 @@ func openFacts() Facts {
 	n := &f.Plan.Networks[0]
 	n.Access = blue.Access()
 	f.Led = map[string]bool{"a1": true, "a2": false}
-	one, two := wire.EdgeReport(*n, n.Edges[0]).Name, wire.EdgeReport(*n, n.Edges[1]).Name
+	one, two := wire.EdgeReportLease(*n, n.Edges[0]).Name, wire.EdgeReportLease(*n, n.Edges[1]).Name
 	for name, ports := range map[string][]uint16{one: {31080, 31443}, two: {31080, 31443, 31999}} {
 		r := f.Reports[name]
 		r.Balanced = ports

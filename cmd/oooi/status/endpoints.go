@@ -49,7 +49,7 @@ func (f Facts) endpoint(b network.Backend) explain.Answer {
 // never no.
 func (f Facts) resolves(n network.Network, b network.Backend) explain.Answer {
 	for _, e := range n.Edges {
-		if r := f.Reports[wire.EdgeReport(n, e).Name]; f.ReadyEdge(n, e) == explain.Yes && slices.Contains(r.RefusedHosts, b.Name) {
+		if r := f.Reports[wire.EdgeReportLease(n, e).Name]; f.ReadyEdge(n, e) == explain.Yes && slices.Contains(r.RefusedHosts, b.Name) {
 			return explain.Yes
 		}
 	}
@@ -86,7 +86,7 @@ func (f Facts) health(n network.Network, b network.Backend) (text string, state 
 		if f.ReadyEdge(n, e) != explain.Yes {
 			continue
 		}
-		r, reported := f.Reports[wire.EdgeReport(n, e).Name]
+		r, reported := f.Reports[wire.EdgeReportLease(n, e).Name]
 		fault, known := r.BackendFault(b)
 		heard, unknown = true, unknown || !reported || !known
 		if reported && fault != "" {

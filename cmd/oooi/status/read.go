@@ -204,7 +204,7 @@ func (r *Reader) ReadLeases(ctx context.Context) error {
 	if err != nil {
 		return r.misses("Leases in namespace "+r.ControlPlane, err)
 	}
-	r.LeasesRead, r.Reports, r.renewed = true, map[string]reported.Report{}, map[string]time.Time{}
+	r.LeasesRead, r.Reports, r.renewed = true, map[string]reported.EdgeReport{}, map[string]time.Time{}
 	for i := range list.Items {
 		o := &list.Items[i]
 		switch o.Labels[wire.LabelName] {

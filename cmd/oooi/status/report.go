@@ -54,7 +54,7 @@ type Facts struct {
 	Ready map[string]bool
 	Pods  map[string]string
 	// Reports of edges by the name of their Lease.
-	Reports map[string]reported.Report
+	Reports map[string]reported.EdgeReport
 	// renewed is when each report was renewed, by the same. Zero: unknown.
 	renewed map[string]time.Time
 	Leases  []Leased
@@ -133,7 +133,7 @@ func OutputOf(f Facts, now time.Time) Output {
 // WithoutOldReports is f without the reports that are old at now.
 func (f Facts) WithoutOldReports(now time.Time) Facts {
 	f.Reports = maps.Clone(f.Reports)
-	maps.DeleteFunc(f.Reports, func(name string, r reported.Report) bool { return r.Old(f.renewed[name], now) })
+	maps.DeleteFunc(f.Reports, func(name string, r reported.EdgeReport) bool { return r.Old(f.renewed[name], now) })
 	return f
 }
 
@@ -222,7 +222,7 @@ func (f Facts) lacks() (out statusAnswer, ok bool) {
 // mayReach reports whether an edge of n that may be ready reaches the hosted control plane, or does not report whether it does.
 func (f Facts) mayReach(n network.Network) bool {
 	return slices.ContainsFunc(n.Edges, func(e network.Edge) bool {
-		name := wire.EdgeReport(n, e).Name
+		name := wire.EdgeReportLease(n, e).Name
 		level := f.Reports[name].Level
 		return f.ReadyEdge(n, e) != explain.No && f.silentSince(name).IsZero() && (level == "" || level == reported.LevelReaches)
 	})
@@ -230,10 +230,10 @@ func (f Facts) mayReach(n network.Network) bool {
 
 // dark are the problems of backends of n with which no edge that may be ready finds an endpoint, as the operator has them.
 func (f Facts) dark(n network.Network) problem.Problems {
-	var reports []reported.Report
+	var reports []reported.EdgeReport
 	for _, e := range n.Edges {
 		if f.ReadyEdge(n, e) != explain.No {
-			reports = append(reports, f.Reports[wire.EdgeReport(n, e).Name])
+			reports = append(reports, f.Reports[wire.EdgeReportLease(n, e).Name])
 		}
 	}
 	return reported.EdgesReachNoEndpoint(n, len(reports), reports)
@@ -295,11 +295,11 @@ func (f Facts) network(n network.Network, now time.Time) Network {
 // edge is e of n. A report outlives its pod, so that of an edge that is not ready is ignored.
 func (f Facts) edge(n network.Network, e network.Edge) Edge {
 	out := Edge{Number: e.Number, Deployment: wire.EdgeDeploymentName(n, e), Address: e.Address, Ready: f.ReadyEdge(n, e), CarriesVMs: f.carries(n, e)}
-	r, reported := f.Reports[wire.EdgeReport(n, e).Name]
+	r, reported := f.Reports[wire.EdgeReportLease(n, e).Name]
 	if reported && out.Ready == explain.Yes {
 		out.Level = r.Level
 	}
-	if at := f.silentSince(wire.EdgeReport(n, e).Name); !at.IsZero() && out.Ready != explain.No {
+	if at := f.silentSince(wire.EdgeReportLease(n, e).Name); !at.IsZero() && out.Ready != explain.No {
 		out.ReportedLast = new(at.UTC())
 	}
 	if out.Ready == explain.No {
@@ -340,7 +340,7 @@ func (f Facts) carries(n network.Network, e network.Edge) explain.Answer {
 		return ready
 	}
 	alone := func(e network.Edge) bool {
-		r := f.Reports[wire.EdgeReport(n, e).Name]
+		r := f.Reports[wire.EdgeReportLease(n, e).Name]
 		serves := r.Level == reported.LevelServes || r.Level == reported.LevelReaches
 		return f.ReadyEdge(n, e) == explain.Yes && serves && !r.Deaf && !r.Yields && r.Peer == reported.PeerUnreachable
 	}
@@ -351,13 +351,13 @@ func (f Facts) carries(n network.Network, e network.Edge) explain.Answer {
 	case ready == explain.No && alone(peer):
 		return explain.No
 	case ready == explain.Yes:
-		return connected(f.Reports[wire.EdgeReport(n, e).Name])
+		return connected(f.Reports[wire.EdgeReportLease(n, e).Name])
 	}
 	return explain.Unknown
 }
 
 // connected answers whether VMs have connections through the edge of r.
-func connected(r reported.Report) explain.Answer {
+func connected(r reported.EdgeReport) explain.Answer {
 	switch r.Connected {
 	case reported.ConnectedYes:
 		return explain.Yes

@@ -167,18 +167,18 @@ func TestStatusBoot(t *testing.T) {
 func TestStatusCarries(t *testing.T) {
 	p := blue.Plan()
 	n := p.Networks[0]
-	one, two := wire.EdgeReport(n, n.Edges[0]).Name, wire.EdgeReport(n, n.Edges[1]).Name
+	one, two := wire.EdgeReportLease(n, n.Edges[0]).Name, wire.EdgeReportLease(n, n.Edges[1]).Name
 	f := blueFacts()
 	carries := func() [2]explain.Answer { return [2]explain.Answer{f.carries(n, n.Edges[0]), f.carries(n, n.Edges[1])} }
 	g := NewWithT(t)
 	g.Expect(carries()).To(Equal([2]explain.Answer{explain.Yes, explain.No}))
-	f.Reports[one] = reported.Report{Edge: 1, Level: reported.LevelReaches, Peer: reported.PeerServing}
+	f.Reports[one] = reported.EdgeReport{Edge: 1, Level: reported.LevelReaches, Peer: reported.PeerServing}
 	g.Expect(carries()).To(Equal([2]explain.Answer{explain.Unknown, explain.Unknown}))
 	f.Ready[wire.EdgeDeploymentName(n, n.Edges[1])] = true
-	f.Reports[two] = reported.Report{Edge: 2, Level: reported.LevelReaches, Peer: reported.PeerUnreachable}
+	f.Reports[two] = reported.EdgeReport{Edge: 2, Level: reported.LevelReaches, Peer: reported.PeerUnreachable}
 	g.Expect(carries()).To(Equal([2]explain.Answer{explain.Unknown, explain.Unknown}))
-	f.Reports[one] = reported.Report{Edge: 1, Level: reported.LevelReaches, Peer: reported.PeerServing, Connected: reported.ConnectedNo}
-	f.Reports[two] = reported.Report{Edge: 2, Level: reported.LevelReaches, Peer: reported.PeerServing, Connected: reported.ConnectedYes}
+	f.Reports[one] = reported.EdgeReport{Edge: 1, Level: reported.LevelReaches, Peer: reported.PeerServing, Connected: reported.ConnectedNo}
+	f.Reports[two] = reported.EdgeReport{Edge: 2, Level: reported.LevelReaches, Peer: reported.PeerServing, Connected: reported.ConnectedYes}
 	g.Expect(carries()).To(Equal([2]explain.Answer{explain.No, explain.Yes}))
 	n.Edges = n.Edges[:1]
 	g.Expect(f.carries(n, n.Edges[0])).To(Equal(explain.Yes))
@@ -189,16 +189,16 @@ func TestStatusDarkControlPlane(t *testing.T) {
 	g := NewWithT(t)
 	f := blueFacts()
 	n := f.Plan.Networks[0]
-	one, two := wire.EdgeReport(n, n.Edges[0]).Name, wire.EdgeReport(n, n.Edges[1]).Name
+	one, two := wire.EdgeReportLease(n, n.Edges[0]).Name, wire.EdgeReportLease(n, n.Edges[1]).Name
 	ignition := network.Backend{Name: "ignition-server-proxy:443", Service: network.IgnitionService, Port: 443}
 	f.Plan.Networks[0].Backends = []network.Backend{ignition}
-	dark := reported.Report{Edge: 1, Level: reported.LevelServes, DarkBackends: []string{ignition.Name}}
+	dark := reported.EdgeReport{Edge: 1, Level: reported.LevelServes, DarkBackends: []string{ignition.Name}}
 	answer := func() statusAnswer { return OutputOf(f, blue.At).Boot }
 	g.Expect(answer().Answer).To(Equal(explain.Yes))
 	f.Reports[one] = dark
 	g.Expect(answer()).To(Equal(statusAnswer{explain.No, "New nodes cannot boot now. " + explain.Problem(problem.New(problem.NoEdgeReachesEndpoint, problem.Subject{}, problem.Args{"service": {ignition.Service}})).String()}))
 	f.Ready[wire.EdgeDeploymentName(n, n.Edges[1])] = true
-	f.Reports[two] = reported.Report{Edge: 2, Level: reported.LevelReaches}
+	f.Reports[two] = reported.EdgeReport{Edge: 2, Level: reported.LevelReaches}
 	g.Expect(answer().Answer).To(Equal(explain.Yes), "the other edge reaches it")
 }
 
@@ -211,12 +211,12 @@ func TestStatusAgreesWithTheOperator(t *testing.T) {
 		f := blueFacts()
 		n := &f.Plan.Networks[0]
 		n.Backends = []network.Backend{{Name: service + ":443", Service: service, Port: 443}}
-		one := reported.Report{Edge: 1, Level: reported.LevelReaches, DarkBackends: []string{service + ":443"}}
+		one := reported.EdgeReport{Edge: 1, Level: reported.LevelReaches, DarkBackends: []string{service + ":443"}}
 		if service == network.APIService {
 			one.Level = reported.LevelServes
 		}
-		f.Reports[wire.EdgeReport(*n, n.Edges[0]).Name] = one
-		stored := explain.Status{Plan: f.Plan, Applied: true, Running: true, ReadyEdges: map[string]int{n.Name: 1}, Problems: reported.EdgesReachNoEndpoint(*n, 1, []reported.Report{one})}
+		f.Reports[wire.EdgeReportLease(*n, n.Edges[0]).Name] = one
+		stored := explain.Status{Plan: f.Plan, Applied: true, Running: true, ReadyEdges: map[string]int{n.Name: 1}, Problems: reported.EdgesReachNoEndpoint(*n, 1, []reported.EdgeReport{one})}
 		g.Expect(stored.Report().Boots).To(Equal(want), service)
 		g.Expect(OutputOf(f, blue.At).Boot.Answer).To(Equal(want), service)
 	}
@@ -250,13 +250,13 @@ func TestStatusWithoutReach(t *testing.T) {
 	f := blueFacts()
 	api := network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443}
 	f.Plan.Networks[0].Backends = []network.Backend{api}
-	one := wire.EdgeReport(f.Plan.Networks[0], f.Plan.Networks[0].Edges[0]).Name
+	one := wire.EdgeReportLease(f.Plan.Networks[0], f.Plan.Networks[0].Edges[0]).Name
 	for level, want := range map[string]explain.Answer{
 		reported.LevelReaches: explain.Yes, reported.LevelServes: explain.Unknown, reported.LevelNothing: explain.Unknown,
 		"": explain.Yes, // It does not report yet.
 	} {
 		g := NewWithT(t)
-		f.Reports[one] = reported.Report{Edge: 1, Level: level}
+		f.Reports[one] = reported.EdgeReport{Edge: 1, Level: level}
 		boot := OutputOf(f, blue.At).Boot
 		g.Expect(boot.Answer).To(Equal(want), level+": "+boot.Why)
 		if want == explain.Unknown {
@@ -271,7 +271,7 @@ func TestStatusOldReport(t *testing.T) {
 		f := blueFacts()
 		n := &f.Plan.Networks[0]
 		n.Backends = append(n.Backends, network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443})
-		f.renewed = map[string]time.Time{wire.EdgeReport(*n, n.Edges[0]).Name: blue.At.Add(-age)}
+		f.renewed = map[string]time.Time{wire.EdgeReportLease(*n, n.Edges[0]).Name: blue.At.Add(-age)}
 		return OutputOf(f, blue.At)
 	}
 	g := NewWithT(t)

@@ -15,7 +15,7 @@ import (
 // connectedInterval is how often connections are looked at. A look at 20,000 takes some 20 ms.
 const connectedInterval = 10 * time.Second
 
-// FollowConnected passes reported.Report's Connected to set, until ctx ends. If the kernel does not list connections,
+// FollowConnected passes reported.EdgeReport's Connected to set, until ctx ends. If the kernel does not list connections,
 // it is unknown.
 func (p *Proxy) FollowConnected(ctx context.Context, set func(connected string)) {
 	for ctx.Err() == nil {

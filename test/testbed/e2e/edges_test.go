@@ -126,12 +126,12 @@ func (p edgePod) nodeNumber() int {
 
 // reports are what the edges of the network called name report to the operator, by their
 // numbers.
-func reports(ctx context.Context, h Hosted, name string) (map[int]reported.Report, error) {
+func reports(ctx context.Context, h Hosted, name string) (map[int]reported.EdgeReport, error) {
 	var list coordination.LeaseList
 	if err := h.Client.List(ctx, &list, client.InNamespace(h.Namespace()), ourOwn("oooi-report")); err != nil {
 		return nil, err
 	}
-	all := map[int]reported.Report{}
+	all := map[int]reported.EdgeReport{}
 	for _, l := range list.Items {
 		if l.Labels[Prefix+"network"] != network.Shortened(name, 63) {
 			continue
