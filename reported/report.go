@@ -177,14 +177,25 @@ func (r EdgeReport) normalized() EdgeReport {
 // MissesPeer reports whether no message of the peer arrives on this network.
 func (r EdgeReport) MissesPeer() bool { return r.PeerSilent || r.Peer == PeerUnreachable }
 
-// BackendFault returns what r says against a backend, empty if nothing. Known is false if r cannot tell:
-// the backend is VMs, or r has as many names as fit.
-func (r EdgeReport) BackendFault(b network.Backend) (fault string, known bool) {
+// A BackendFault is what an edge reports about a backend. Empty: nothing.
+type BackendFault string
+
+// The faults of a backend.
+const (
+	// BackendDark: no endpoint answers and is ready.
+	BackendDark BackendFault = "dark"
+	// BackendRefused: the edge does not dial its address.
+	BackendRefused BackendFault = "refused"
+)
+
+// FaultOf returns the fault of a backend. Known is false if r does not show whether there is one: the backend is VMs, or r has as
+// many names as fit.
+func (r EdgeReport) FaultOf(b network.Backend) (fault BackendFault, known bool) {
 	switch {
 	case slices.Contains(r.DarkBackends, b.Name):
-		return "no endpoint answers and is ready", true
+		return BackendDark, true
 	case slices.Contains(r.RefusedHosts, b.Name):
-		return "its address is refused", true
+		return BackendRefused, true
 	}
 	full := len(r.DarkBackends) >= maxDark || b.Kind == network.BackendExternal && len(r.RefusedHosts) >= maxRefused
 	return "", b.Kind != network.BackendVMs && !full

@@ -14,6 +14,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // readEndpoints reads the endpoints behind Services.
@@ -77,6 +78,13 @@ func dialed(s discoveryv1.EndpointSlice, portName string) bool {
 	return false
 }
 
+func faultText(f reported.BackendFault) string {
+	if f == reported.BackendRefused {
+		return "its address is refused"
+	}
+	return "no endpoint answers and is ready"
+}
+
 // health is what the edges of n that are ready, and EndpointSlices, say about b. A report names no backend that has no
 // endpoint, so without them it does not prove that there is no fault.
 func (f Facts) health(n network.Network, b network.Backend) (text string, state HealthState) {
@@ -86,11 +94,11 @@ func (f Facts) health(n network.Network, b network.Backend) (text string, state 
 		if f.ReadyEdge(n, e) != explain.Yes {
 			continue
 		}
-		r, reported := f.Reports[wire.EdgeReportLease(n, e).Name]
-		fault, known := r.BackendFault(b)
-		heard, unknown = true, unknown || !reported || !known
-		if reported && fault != "" {
-			faults = append(faults, fmt.Sprintf("edge %d: %s", e.Number, fault))
+		r, reports := f.Reports[wire.EdgeReportLease(n, e).Name]
+		fault, known := r.FaultOf(b)
+		heard, unknown = true, unknown || !reports || !known
+		if reports && fault != "" {
+			faults = append(faults, fmt.Sprintf("edge %d: %s", e.Number, faultText(fault)))
 		}
 	}
 	switch {
