@@ -40,7 +40,7 @@ func control(c *net.TCPConn, f func(fd int) error) error {
 // tcpClose is the state of a connection that the other side has reset, or that the kernel has given up (tcp_states.h).
 const tcpClose = 7
 
-// information returns what the kernel knows of c. Not ok: c is closed.
+// information returns what the kernel knows about c. Not ok: c is closed.
 func information(c *net.TCPConn) (i *unix.TCPInfo, ok bool) {
 	err := control(c, func(fd int) (err error) {
 		i, err = unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)

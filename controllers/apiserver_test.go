@@ -154,7 +154,7 @@ func (s *apiServer) awaitRights(t *testing.T, ns string) {
 	s.awaitRight(t, true, authorizationv1.ResourceAttributes{Namespace: ns, Verb: "patch", Group: "apps", Resource: "deployments"})
 }
 
-// awaitRight waits until the API server knows whether the operator has a right: it learns of roles and bindings after
+// awaitRight waits until the API server knows whether the operator has a right: it sees roles and bindings after
 // a moment.
 func (s *apiServer) awaitRight(t *testing.T, has bool, right authorizationv1.ResourceAttributes) {
 	t.Helper()

@@ -42,7 +42,7 @@ type Options struct {
 	Build string
 	// ServiceAccount is the operator's own, which it binds ControlPlaneRole to.
 	ServiceAccount types.NamespacedName
-	// Management is what the operator knows of the cluster that it runs on.
+	// Management is what the operator knows about the cluster that it runs on.
 	Management management.Cluster
 	// Proxy is the HTTP proxy through which that cluster reaches external hosts.
 	Proxy httpproxy.Config

@@ -5,8 +5,8 @@
 //   - Package reply is pure: the reply to one message, what must be written first, and where
 //     the reply is sent. Its Defers decides which edge replies.
 //   - A Store is where Server writes leases, such as the one of package leasefile.
-//   - Server reads the sockets of package udp, writes leases and sends replies. A reader for each
-//     socket only queues, and no reply waits. Package recent is its memory of messages.
+//   - Server reads the sockets of package udp, writes leases and sends replies. A goroutine for each
+//     socket only queues messages, and no reply waits. Package recent is its memory of messages.
 //
 // # Two edges, one server
 //

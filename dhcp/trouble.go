@@ -1,4 +1,4 @@
-// This file collects what operators must know of the server: clients without an address,
+// This file collects what operators must know about the server: clients without an address,
 // leases that are not written, addresses that other hosts have. It decides no reply.
 
 package dhcp

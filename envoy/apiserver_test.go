@@ -55,7 +55,7 @@ func TestAnAPIServerLogsNoCheck(t *testing.T) {
 	g.Eventually(w.counter, patient).WithArguments(t, "cluster.kube-apiserver_6443.membership_healthy").Should(Equal("1"))
 	counted, logged := errors()-counted, strings.SplitAfter(log.String()[before:], "\n")
 	logged = slices.DeleteFunc(logged, func(line string) bool { return !aboutChecks.MatchString(line) })
-	givenUp := checks("network_failure") // Counted before the API server learns of it.
+	givenUp := checks("network_failure") // Counted before the API server notices it.
 	g.Expect(counted).To(BeNumerically("<=", givenUp))
 	g.Expect(len(logged)).To(BeNumerically("<=", givenUp), "%q", logged)
 }

@@ -190,7 +190,7 @@ func (w *world) knows(t *testing.T, backend string, at netip.AddrPort, name stri
 	return ""
 }
 
-// health is what Envoy knows of the endpoints of a backend.
+// health is what Envoy knows about the endpoints of a backend.
 func (w *world) health(t *testing.T, backend string) (admin.BackendHealth, error) {
 	t.Helper()
 	all, err := w.admin.BackendHealth(t.Context(), []network.Backend{{Name: backend}})

@@ -146,7 +146,7 @@ func (b *broken) ofCluster(o, same hcp.Objects, seed uint64) (ok bool) {
 		return false
 	}
 	if err := plan.Validate(); err != nil {
-		b.law("the plan has no errors but is invalid: %v", err)
+		b.law("the plan has no errors, and is invalid: %v", err)
 	}
 	if !problems.Waiting() && len(problems.Of(problem.SeverityError)) == 0 {
 		b.timeOfNodes(plan, problems)
@@ -165,7 +165,7 @@ func (b *broken) ofCluster(o, same hcp.Objects, seed uint64) (ok bool) {
 			continue // the operator keeps the plan in force
 		}
 		if err := after.Validate(); err != nil {
-			b.law("%s: the plan has no errors but is invalid: %v", name, err)
+			b.law("%s: the plan has no errors, and is invalid: %v", name, err)
 		}
 		now := inUse(after)
 		for network, before := range inUse(plan) {

@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A DHCPReport is what users must know of the DHCP server of one edge. Zero: nothing, or
+// A DHCPReport is what users must know about the DHCP server of one edge. Zero: nothing, or
 // the edge has not reported it yet.
 type DHCPReport struct {
 	// Exhausted is the pool while a client gets no address because none is free. Zero: there

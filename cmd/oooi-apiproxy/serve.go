@@ -158,7 +158,7 @@ func (o *options) serve(ctx context.Context, g *errgroup.Group, l net.Listener, 
 		if s.Shutdown(limit) != nil {
 			return s.Close() // Watches do not end by themselves.
 		}
-		streams := make(chan struct{}) // The server does not know of connections that became streams of another protocol.
+		streams := make(chan struct{}) // The server does not know about connections that became streams of another protocol.
 		go func() {
 			open.Wait()
 			close(streams)

@@ -155,7 +155,7 @@ func TestTwoEdges(t *testing.T) {
 	g.Eventually(one.ended).Should(Receive(Not(HaveOccurred())))
 	used := next()
 	g.Eventually(func() int { return two.program.Count("peer=idle") }).Should(BeNumerically(">", idle))
-	// A peer that stands still learns of it too late.
+	// A peer that stands still notices it too late.
 	if two.program.At("peer=idle").Sub(one.program.At("phase=draining")) < 2*time.Second {
 		g.Expect(used).To(Equal(second), "it stopped once the VMs had moved")
 	}

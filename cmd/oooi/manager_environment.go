@@ -1,4 +1,4 @@
-// This file reads what the operator knows of the cluster that it runs on, where
+// This file reads what the operator knows about the cluster that it runs on, where
 // every pod of that cluster can: its environment, its resolver and the names of kinds. It decides
 // nothing about networks.
 

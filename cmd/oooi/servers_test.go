@@ -6,7 +6,7 @@ import (
 	"github.com/cldmnky/oooi/test/apiserver"
 )
 
-// TestFromNothing: on an API server that has nothing but Kubernetes' own. Starting one takes seconds of CPU time, so the tests share it.
+// TestFromNothing: on an API server that has only Kubernetes' own kinds. Starting one takes seconds of CPU time, so the tests share it.
 // The last one installs kinds.
 func TestFromNothing(t *testing.T) {
 	server := apiserver.Start(t, nil)

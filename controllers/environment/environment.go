@@ -104,7 +104,7 @@ func (s *Store) stillObserved(now []netip.Addr, at time.Time) []netip.Addr {
 	return slices.Collect(maps.Keys(s.seen))
 }
 
-// With is e with what the plan in force knows of the management cluster, while a source was never read.
+// With is e with what the plan in force has about the management cluster, while a source was never read.
 func (e Environment) With(last network.Plan) Environment {
 	if len(e.unread) == 0 {
 		return e

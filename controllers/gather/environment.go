@@ -10,7 +10,7 @@ import (
 )
 
 // readEnvironment sets what all hosted clusters share. While a source
-// was never read, what the plan in force knows of it counts. The addresses of the cluster's own Services
+// was never read, what the plan in force has about it counts. The addresses of the cluster's own Services
 // are added: Endpoints read them.
 func (r Reader) readEnvironment(ctx context.Context, w *World) error {
 	e, err := r.Shared.Current(ctx)

@@ -13,11 +13,11 @@ const (
 	// that starts is heard, and reported, a little later.
 	settled = time.Minute
 	// holdInterval is how long after the beginning of a hold the next one may begin. So
-	// edges that report a problem on and off are free to change half of the time.
+	// edges that report a problem on and off can change half of the time.
 	holdInterval = 2 * Deadline
 )
 
-// A hold is what follows where two edges serve, and one of them may be no substitute for
+// A hold is what follows where two edges serve, and one of them may not replace
 // the other. They are partitioned: one hears nothing of the other, and each may serve VMs
 // that do not reach the other. Or one is impaired: it serves VMs worse, as the other reports.
 type hold struct {

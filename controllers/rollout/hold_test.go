@@ -57,7 +57,7 @@ func TestHoldTable(t *testing.T) {
 	}
 }
 
-// checkHold is the law of two edges that serve, where one may be no substitute for the
+// checkHold is the law of two edges that serve, where one may not replace the
 // other. For ten minutes, as the operator's own clock has them, neither is recreated or
 // drained while one does not hear the other, and none is recreated that has an impaired
 // peer. Nothing that edges report holds them for longer than ten of any twenty minutes.
@@ -97,7 +97,7 @@ func (s *simulation) checkHold(t *testing.T, n Network, d Decision) {
 	early := s.now.Sub(s.unequal) < 10*time.Minute
 	for i, step := range d.Steps {
 		if early && (step.Action == Recreate || step.Action == Remove) && (lost || impaired[i+1]) {
-			t.Fatalf("takes %s, whose peer is no substitute, after %v: %+v\n%v", step.Name, s.now.Sub(s.unequal), d, s.last())
+			t.Fatalf("takes %s, whose peer cannot replace it, after %v: %+v\n%v", step.Name, s.now.Sub(s.unequal), d, s.last())
 		}
 	}
 	if early && lost && (!d.Held || !d.Budget) {
@@ -106,7 +106,7 @@ func (s *simulation) checkHold(t *testing.T, n Network, d Decision) {
 }
 
 // TestUnequalEdgesAreHeld: while the network is cut between two edges that serve, or one of them
-// is impaired, no roll takes an edge that has no substitute for ten minutes. When the cut
+// is impaired, no rollout takes an edge that cannot be replaced for ten minutes. When the cut
 // ends, or an edge never stops to report one, everything runs as it is wanted.
 func TestUnequalEdgesAreHeld(t *testing.T) {
 	cuts := schedule{pauses: true, events: []func(*simulation){

@@ -70,7 +70,7 @@ type simulation struct {
 	lying    map[int]bool    // edges that report that they hear nothing, whatever they hear
 	budget   time.Time       // HeldSince, as it is stored with the budget
 	impaired map[int]bool    // edges that serve VMs worse
-	unequal  time.Time       // when the operator first saw two edges serve, one no substitute for the other, lately
+	unequal  time.Time       // when the operator first saw two edges serve, and one could not replace the other, lately
 	heldFrom time.Time       // when the operator first held edges, lately
 	checked  bool
 	// postponed says that other clusters get the wanted version first.

@@ -99,7 +99,7 @@ func TestDefers(t *testing.T) {
 	}
 }
 
-// TestOneEdgeAlwaysAnswers, whatever the two edges know of each other. They share the
+// TestOneEdgeAlwaysAnswers, whatever the two edges know about each other. They share the
 // clients about evenly.
 func TestOneEdgeAlwaysAnswers(t *testing.T) {
 	g := NewWithT(t)

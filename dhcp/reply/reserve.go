@@ -12,7 +12,7 @@ import (
 
 // room reports whether the reserve for VMs allows this client one more address.
 func (c client) room() bool {
-	// While VMs are not all known, new requests are refused elsewhere, and addresses in
+	// While VMs are not all known, another rule refuses new requests, and addresses in
 	// use stay in use.
 	return c.vm != "" || c.reservation().IsValid() || c.known.PoolRemaining == nil || !c.known.Complete || c.known.PoolRemaining() > 0
 }

@@ -28,8 +28,8 @@ func Servers(n network.Network, r resolvconf.File) []netip.AddrPort {
 	})
 }
 
-// OnNetwork reports whether an upstream server is asked on the network of n, or through its gateway.
-// The resolver of the pod is not.
+// OnNetwork reports whether edges reach an upstream server on the network of n, or through its gateway.
+// False for the resolver of the pod.
 func OnNetwork(n network.Network, server netip.AddrPort) bool {
 	way := n.Reach().FromEdge(server.Addr())
 	return n.DNS.Upstreams.Mode == network.UpstreamServers && (way == network.OnNetwork || way == network.ThroughGateway)

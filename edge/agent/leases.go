@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Leases is what the failover agent knows of the leases of its edge. The zero value are leases
+// Leases is what the failover agent knows about the leases of its edge. The zero value are leases
 // that can be read.
 type Leases struct{ stale atomic.Bool }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// A Peer is what DHCP knows of the peer. The zero value is a peer that does not serve:
+// A Peer is what DHCP knows about the peer. The zero value is a peer that does not serve:
 // this edge answers every broadcast.
 type Peer struct{ serves, yields atomic.Bool }
 

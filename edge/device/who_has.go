@@ -78,8 +78,8 @@ func (a *Asker) WhoHas(ctx context.Context, address netip.Addr) (mac string, pro
 	}
 }
 
-// Knows reports whether the kernel has the MAC of the host that has an address. It may be a moment old. A
-// table that cannot be read has none.
+// Knows reports whether the kernel has the MAC of the host that has an address. It may be a moment old. No
+// host is known if the table cannot be read.
 func (a *Asker) Knows(address netip.Addr) bool {
 	a.known.Lock()
 	defer a.known.Unlock()
@@ -90,7 +90,7 @@ func (a *Asker) Knows(address netip.Addr) bool {
 	return a.known.hosts[address] != ""
 }
 
-// read reads the table until no question waits. A table that cannot be read answers none.
+// read reads the table until no question waits. If the table cannot be read, no question is answered.
 func (a *Asker) read() {
 	tick := time.NewTicker(tableInterval)
 	defer tick.Stop()

@@ -275,7 +275,7 @@ func TestFailover(t *testing.T) {
 		s.g.Eventually(s.edges[1].gone, "1m").Should(BeClosed())
 		s.g.Expect(time.Since(since)).To(BeNumerically(">=", 2*time.Second), "a VM's kernel may ignore the first announcement")
 		s.passes("drains", since, 2)
-		// A peer that stands still learns of it too late.
+		// A peer that stands still notices it too late.
 		if s.edges[2].log.At("peer=idle").Sub(s.edges[1].log.At("phase=draining")) < 2*time.Second {
 			s.g.Expect(s.v.dark(since)).To(BeEmpty(), "it served until the VMs had moved")
 		}

@@ -1,4 +1,4 @@
-// This file decides what an edge knows of itself: whether it ran without a pause, whether
+// This file decides what an edge knows about itself: whether it ran without a pause, whether
 // it receives anything, and so what it is worth to VMs.
 
 package failover
@@ -54,7 +54,7 @@ type reception struct {
 	missed                    int       // ticks without a message over the VLAN, while frames arrived
 }
 
-// wake notices that this edge did not run. What it knows of its peer is then as old, so it
+// wake notices that this edge did not run. What it knows about its peer is then as old, so it
 // holds its announcements until messages that wait for it are read.
 func (s State) wake(now time.Time) State {
 	if !s.clock.last.IsZero() && now.Sub(s.clock.last) > hole {

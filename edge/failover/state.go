@@ -26,7 +26,7 @@ const (
 	unbounded  = 1 << 30
 )
 
-// A PeerState is what an edge knows of its peer.
+// A PeerState is what an edge knows about its peer.
 type PeerState string
 
 // States of the peer.
@@ -114,7 +114,7 @@ type State struct {
 	schedule      schedule
 }
 
-// A clock is what an edge knows of its own running.
+// A clock is what an edge knows about its own running.
 type clock struct {
 	ticks int
 	last  time.Time // tick

@@ -60,7 +60,7 @@ func TestNewMacvlanEdge(t *testing.T) {
 	s.segment.AttachMacvlan(t, e.ns, "net1", e.own+"/24")
 	s.g.Eventually(func() string { return s.edges[2].ns.Neighbour(t, "net1", s.edges[1].own) }, "1m").Should(Equal(s.edges[1].ns.MAC(t, "net1")))
 	// A macvlan interface receives no frames of others, so the edge must ask VMs whether it is
-	// deaf. It knows them from their leases, in place of which the test uses entries of its kernel.
+	// deaf. It knows them from their leases. The test uses entries of its kernel instead.
 	s.cidr = netip.MustParsePrefix("192.168.100.0/24")
 	for _, m := range []*vm{s.v, s.w} {
 		s.edges[1].ns.SetNeighbour(t, "net1", m.address, m.MAC(t, "eth0"), true)

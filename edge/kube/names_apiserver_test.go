@@ -20,7 +20,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A namedEdge is what one edge knows of leases, and what its DNS server answers from that.
+// A namedEdge is what one edge knows about leases, and what its DNS server answers from that.
 type namedEdge struct {
 	leases *kube.Leases
 	view   *answers.View

@@ -12,7 +12,7 @@ import (
 const (
 	formerListener = 16 << 10
 	formerChain    = 4 << 10
-	// formerAtOnce is what former listeners may take until changes are held off: 20 changes of a listener of 50 names.
+	// formerAtOnce is what former listeners may take until changes wait: 20 changes of a listener of 50 names.
 	formerAtOnce = 4 << 20
 	// formerPerMinute is what they may take after that, so that it is 34 MiB at most in the drain time: a change each
 	// 5 s with 50 names.

@@ -20,7 +20,7 @@ func withoutOAuth() network.Network {
 }
 
 // TestChangesThatRepeatAreHeldOff: a name comes and goes for an hour. In no drain time do its previous listeners take more than is
-// granted. While changes are held off, what is withdrawn has no endpoints, what is back has them, and a listener that goes does
+// granted. While changes wait, what is withdrawn has no endpoints, what is back has them, and a listener that goes does
 // not wait. All that is wanted comes soon.
 func TestChangesThatRepeatAreHeldOff(t *testing.T) {
 	g := NewWithT(t)

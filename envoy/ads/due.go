@@ -123,7 +123,7 @@ func (k *known) moved(to target) bool {
 	return c != nil && c.pending == nil && len(k.differing(listenerType, c, to)) == 0
 }
 
-// again returns when a refused resource or a listener that is held off is due. Zero: never.
+// again returns when a refused resource or a listener that waits is due. Zero: never.
 func (k *known) again() time.Time {
 	out := k.heldOff
 	for _, c := range k.byType {
@@ -137,7 +137,7 @@ func (k *known) again() time.Time {
 }
 
 // accepted returns nil if Envoy has taken all of the target, else what is missing. A runtime value that is under way is
-// not missing: no connection depends on it. While listeners are held off, these and the end of clusters are too.
+// not missing: no connection depends on it. While changes of listeners wait, runtime values and the removal of clusters wait, too.
 func (k *known) accepted(to target, now time.Time) error {
 	var errs []error
 	whole, heldOff := true, !k.draining.until(now).IsZero()

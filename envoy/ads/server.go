@@ -85,7 +85,7 @@ func (s *Server) retarget() {
 }
 
 // Accepted returns nil if the connected Envoy has accepted the whole target
-// configuration, else the reason. A listener that is held off is not missing.
+// configuration, else the reason. A listener that waits is not missing.
 func (s *Server) Accepted() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

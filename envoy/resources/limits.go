@@ -11,7 +11,7 @@ const (
 	usualMemory = 34 << 10
 	// WorstMemory is what a connection takes on which both sides send and never read: all buffers are full.
 	WorstMemory = 1_600 << 10
-	// fullSources is how many sources may have nothing but such connections, to all ports, in addition to all others. One more
+	// fullSources is how many sources may have only such connections, to all ports, in addition to all others. One more
 	// than the one that means harm: a burst may exceed its share until it is noticed.
 	fullSources = 2
 	// ownFiles are an Envoy's files without a connection. A connection takes two.

@@ -91,7 +91,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Prime waits until something can be read, and returns the error if nothing can. So a server knows of an error before it
+// Prime waits until something can be read, and returns the error if nothing can. So a server has the error before it
 // writes the status.
 func (r *Reader) Prime() error {
 	if r.given == len(r.out) {

@@ -199,7 +199,7 @@ func routerIngress(o objects.Objects) ingress {
 }
 
 // documentedIngress returns the VMs at the target ports of the Service <cluster>-apps. Its
-// EndpointSlices may have the pods of the VMs instead, as its selector is often theirs.
+// EndpointSlices may have the pods of the VMs instead, because its selector often matches these pods.
 func documentedIngress(o objects.Objects) ingress {
 	svc, ok := service(o, o.HostedCluster.Name+appsService)
 	if !ok || svc.Spec.Type != corev1.ServiceTypeLoadBalancer {

@@ -74,7 +74,7 @@ func pattern(allowed, expression string) form {
 }
 
 // forms are the keys of a plugin of this type that edges need. A plugin writes no files that the
-// NAD names. It takes no device but the one that the kubelet allocates, and is not the node's
+// NAD names. It takes only the device that the kubelet allocates, and is not the node's
 // gateway. A plugin of another type changes nothing that an edge needs.
 func forms(kind string) map[string]form {
 	switch kind {

@@ -74,7 +74,7 @@ func drained(t *testing.T, w *world, c *crowd, lasts time.Duration) {
 	w.edges[1].end(t, wire.Access, syscall.SIGTERM)
 }
 
-// lost pulls the cables of an edge. The Service does not learn of it meanwhile.
+// lost pulls the cables of an edge. The Service does not notice it.
 func lost(t *testing.T, w *world, _ *crowd, lasts time.Duration) {
 	w.vlan.Pull(t, w.edges[1].ns, "net1")
 	w.pods.Pull(t, w.edges[1].ns, "eth0")

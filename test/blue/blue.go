@@ -295,7 +295,7 @@ func Reader(t *testing.T, server *apiserver.Server) client.Client {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Eventually(func() error {
 		return reader.List(t.Context(), &coordinationv1.LeaseList{}, client.InNamespace("clusters-blue"))
-	}, time.Minute).Should(Succeed(), "the authorizer learns of new rights")
+	}, time.Minute).Should(Succeed(), "the authorizer knows the new rights")
 	return reader
 }
 

@@ -4,6 +4,7 @@
 package docs
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -114,10 +115,11 @@ func placeholderName(arg string, c problem.Entry) string {
 	switch {
 	case arg == "subject":
 		return c.Subject
-	case arg == "other" && c.Reason == problem.AddressConflict:
-		return "other destination"
 	case arg == "other":
-		return "other network"
+		return cmp.Or(map[problem.Cause]string{
+			problem.NADDuplicatesRunning: "other network", problem.OneClockUnsynchronized: "other edge", problem.AccessPortRepeated: "other entry",
+			problem.LoadBalancerPortShared: "other Service", problem.JoinSubnetsDiffer: "other CIDR", problem.PathDiffers: "other router",
+		}[c.Cause], "other destination")
 	}
 	if name, ok := placeholderNames()[arg]; ok {
 		return name

@@ -304,7 +304,7 @@ func (n *Namespace) SetNeighbour(t testing.TB, device, address, mac string, perm
 	n.ip(t, "neighbour", "replace", address, "lladdr", mac, "dev", device, "nud", state)
 }
 
-// ForgetNeighbour removes what the kernel knows of an address on device.
+// ForgetNeighbour removes what the kernel knows about an address on device.
 func (n *Namespace) ForgetNeighbour(t testing.TB, device, address string) {
 	t.Helper()
 	n.ip(t, "neighbour", "delete", address, "dev", device)

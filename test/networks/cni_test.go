@@ -25,7 +25,7 @@ type fabric interface {
 	// node returns a node by its name.
 	node(name string) *netns.Namespace
 	// join attaches a pod or VM on a node to the VMs' NetworkAttachmentDefinition. An empty MAC requests none. What the
-	// network knows of it is there until forget, even if the pod is gone.
+	// network knows about it is there until forget, even if the pod is gone.
 	join(ns *netns.Namespace, node, device, mac string, ips []netip.Prefix) (forget func())
 	// answersWith lists why a node answers ARP requests with a MAC itself, in place of the host that has it.
 	answersWith(node, mac string) []string

@@ -19,7 +19,7 @@ const (
 	layer2   topology = "layer2"
 )
 
-// A logicalPort is what OVN-Kubernetes knows of an interface of a pod or VM.
+// A logicalPort is what OVN-Kubernetes knows about an interface of a pod or VM.
 type logicalPort struct {
 	name string
 	// key identifies the port in all zones (tunnelid/tunnelid.go).

@@ -65,7 +65,7 @@ type proxy struct {
 	args func(t *testing.T, dir, at string, r table) (args, environment []string)
 	// control: the first process configures the proxy. Its memory does not count, as its container has its own.
 	control bool
-	// dir is where the one that was started last has its sockets, if control.
+	// dir has the sockets of the proxy that was started last, if control is set.
 	dir *string
 }
 

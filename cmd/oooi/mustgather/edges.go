@@ -1,4 +1,4 @@
-// This file collects what each edge knows of its data plane, for `oooi must-gather`: what Envoy and the kernel have is in the pods only. An edge
+// This file collects what each edge knows about its data plane, for `oooi must-gather`: what Envoy and the kernel have is in the pods only. An edge
 // may be one that a VM took over, so what it answers has limits, and no secret of it is kept.
 
 package mustgather

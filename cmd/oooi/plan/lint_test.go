@@ -198,7 +198,7 @@ func lintOf(t *testing.T, text string) (found []finding, problems problem.Proble
 	return found, problems
 }
 
-// TestLintStories: both commands show the same problems. What would be applied has no findings but
+// TestLintStories: both commands show the same problems. What would be applied has only findings about
 // annotations with less effect than they say.
 func TestLintStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {

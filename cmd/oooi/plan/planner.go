@@ -168,7 +168,7 @@ const vmsAssumed = "The input has no VirtualMachineInstance, so each network of 
 // vmPatch is HyperShift's annotation with which a user patches the VMs of a NodePool.
 const vmPatch = "hypershift.openshift.io/kubevirt-vm-jsonpatch"
 
-// remarks are what else people should know of o, and no problem is.
+// remarks are what else people should know about o, and no problem is.
 func remarks(o hcp.Objects) []string {
 	var out []string
 	if hcp.Paused(o.HostedCluster, time.Now()) {

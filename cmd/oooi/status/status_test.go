@@ -289,7 +289,7 @@ func TestStatusOldReport(t *testing.T) {
 	g.Expect(out.String()).To(ContainSubstring("  1      192.168.100.4   yes     unknown       unknown: no report since 2026-03-04T05:00:07Z\n"))
 }
 
-// TestNotRunning: what a user needs to know of a pod that does not run.
+// TestNotRunning: what a user needs to know about a pod that does not run.
 func TestNotRunning(t *testing.T) {
 	waiting := func(reason, message string) corev1.PodStatus {
 		return corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{Name: "dhcp",

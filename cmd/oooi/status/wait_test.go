@@ -187,7 +187,7 @@ func rightsSuffice(t *testing.T, server *apiserver.Server) {
 			return []string{err.Error()}
 		}
 		return all[0].Unread
-	}, time.Minute).Should(BeEmpty(), "the authorizer learns of new rights")
+	}, time.Minute).Should(BeEmpty(), "the authorizer knows the new rights")
 	g.Expect(all[0].Boot.Answer).To(Equal(explain.Yes))
 	_, err = Request{Name: blue.Key, wait: true, timeout: time.Hour}.follow(t.Context(), waiter, nil)
 	g.Expect(err).NotTo(HaveOccurred())

@@ -24,7 +24,7 @@ const (
 	nameKey = "io.containerd.image.name"
 )
 
-// Store writes the image with its referrers to dir, as what ref names. It replaces what dir holds.
+// Store writes the image with its referrers to dir, under the name ref. It replaces the content of dir.
 func (m Multi) Store(dir string, ref name.Tag) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// This file decides which backends an edge reports as dark, and follows what its Envoy knows of
+// This file decides which backends an edge reports as dark, and follows what its Envoy knows about
 // their endpoints.
 
 package proxy
@@ -21,8 +21,8 @@ const (
 	darkInterval = 5 * time.Second
 	// darkAfter is how long no endpoint of a backend can be used until that is reported: a restart is not a fault.
 	darkAfter = 10 * time.Second
-	// darkUntil is how long one can be used until the backend is no longer reported. Envoy tries an
-	// endpoint of which it only knows that it failed after 30 s at most.
+	// darkUntil is how long an endpoint must be usable until the backend is no longer reported. Envoy tries an
+	// endpoint that failed again after 30 s at most.
 	darkUntil = time.Minute
 )
 

@@ -295,7 +295,7 @@ func with(a, b func(*world)) func(*world) {
 func single() []fault { return slices.Concat(ofVLAN(), ofClusterNetwork(), ofProcesses()) }
 
 // chain returns six random faults, of which one often begins before the last has ended. A
-// fault of two pods is left out: no edge knows of the second if its peer is lost. The bound on
+// fault of two pods is left out: no edge sees the second one if its peer is lost. The bound on
 // the gap is what the VMs' own kernels need: with several faults at a time there may be no
 // proof.
 func chain() fault {

@@ -20,7 +20,7 @@ type vm struct {
 
 	gap  time.Duration // The longest
 	cuts int
-	// known is what each pod's kernel knows of the VM.
+	// known is what each pod's kernel knows about the VM.
 	known map[*pod]*acquaintance
 }
 

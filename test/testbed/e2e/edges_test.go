@@ -1,5 +1,5 @@
 // This file reads the edges as they run: their pods, what they report to the operator, and
-// which of them a machine sends to. It changes nothing but that.
+// which of them a machine sends to. It changes only that.
 
 package e2e
 

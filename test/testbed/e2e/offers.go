@@ -20,7 +20,7 @@ import (
 )
 
 // Offers sends a DISCOVER for mac from the card ifname of the network namespace at
-// path, and gives the server identifiers of all that offer within patience, sorted.
+// path, and returns the server identifiers of all servers that offer within patience, sorted.
 func Offers(ctx context.Context, path, ifname string, mac net.HardwareAddr, patience time.Duration) ([]netip.Addr, error) {
 	question, err := dhcpv4.NewDiscovery(mac, dhcpv4.WithBroadcast(true))
 	if err != nil {

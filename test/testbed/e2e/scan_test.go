@@ -75,7 +75,7 @@ func TestScanFindsWhatListensInTheNamespace(t *testing.T) {
 				}
 			}
 		}()
-		mute, err := net.ListenPacket("udp", "127.0.0.1:67") // takes datagrams, answers none
+		mute, err := net.ListenPacket("udp", "127.0.0.1:67") // receives datagrams, and answers no client
 		if err == nil {
 			t.Cleanup(func() { _ = mute.Close() })
 		}

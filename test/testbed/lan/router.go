@@ -84,7 +84,7 @@ func (r Router) connect(address, host netip.Prefix) error {
 // UnplugRouter removes a router and the host behind it. None of that name is not an error.
 func UnplugRouter(name string) error {
 	if _, err := os.Stat(NetNSPath(name)); err == nil {
-		// its port is free immediately: a namespace goes some time after its name
+		// its port is free immediately: a namespace is removed some time after its name
 		_ = links(NetNSPath(name), func(h *netlink.Handle) error { return h.LinkDel(&netlink.Dummy{LinkAttrs: named(RouterInterface)}) })
 	}
 	return errors.Join(DeleteNetNS(name), DeleteNetNS(name+".host"))
