@@ -169,7 +169,7 @@ func (h hosted) allServe(t *testing.T, all []appsv1.Deployment) error {
 	return nil
 }
 
-// wellServed waits until all edges are said to serve.
+// wellServed waits until the condition says that all edges serve.
 func (h hosted) wellServed(t *testing.T) {
 	t.Helper()
 	NewWithT(t).Eventually(h.says(t)).Should(And(HavePrefix(string(explain.ReadyWithWarnings)), Not(ContainSubstring("is not ready"))))

@@ -266,7 +266,7 @@ func TestAMachineThatIsNoneAnyMore(t *testing.T) {
 	g.Expect(err).To(HaveOccurred())
 }
 
-// TestAnExactNameGoesBeforeAWildcard, in whatever order they are said.
+// TestAnExactNameGoesBeforeAWildcard, in any order of the names.
 func TestAnExactNameGoesBeforeAWildcard(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

@@ -87,7 +87,7 @@ func records(n network.Network, endpoints []network.Endpoint, own []network.Reco
 	return out
 }
 
-// recordsAtEdges returns the problem of each record of the user at an address of n's edges where nothing answers for its name.
+// recordsAtEdges returns a problem for each record that the user sets to an address of n's edges, if no edge answers there for its name.
 func recordsAtEdges(n network.Network, own []network.Record, endpoints []network.Endpoint) problem.Problems {
 	var ps problem.Problems
 	published := hosts(endpoints)

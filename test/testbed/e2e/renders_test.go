@@ -24,7 +24,7 @@ type choice struct {
 	name  string
 	flags []string
 	says  []string
-	// serves are words of a plan that is applied. A plan that is not names the reason alone.
+	// serves are texts that `oooi plan` shows for a plan that is applied. Otherwise it shows only the reason.
 	serves []string
 }
 
