@@ -1,4 +1,4 @@
-// Package gather has the only reads of one hosted cluster: all that is observed of it, as one World. It remembers nothing, and
+// Package gather reads one hosted cluster: all that decisions need, as one World. It remembers nothing, and
 // decides nothing about that cluster. For the other clusters on its networks, hcp.NewNeighbor(..).For derives what each wants.
 package gather
 
