@@ -37,7 +37,7 @@ type Outcome struct {
 	Edges []gather.Edge
 	// Unfinished says that the decision is not fully carried out yet, and nothing is reported.
 	Unfinished bool
-	// Problems are those of what remains of a hosted cluster that leaves.
+	// Problems are about objects that are left while all of a hosted cluster is removed.
 	Problems problem.Problems
 	Again    time.Duration
 	// failed are the objects that the API server did not take.

@@ -85,7 +85,7 @@ func notInTexts() []word {
 	return []word{
 		{"for the sake", "for"}, {"(?:says?|said|tells?) so", "reports it"}, {"gets? in", "has access"},
 		{"in the way of", "blocks"}, {"leads? to (?:the )?edges", "forwards to edges"}, {"by (?:TCP|UDP)", "over TCP"}, {"questions by", "queries over"},
-		{"of these writes", "requests (writes)"}, {"are no (?:clients|hosts|VMs)", "are not"}, {"(?:networks?|objects?|selectors?) of others", "of other owners"},
+		{"of these writes", "requests (writes)"}, {"are no (?:clients|hosts|objects|VMs)", "are not"}, {"(?:networks?|objects?|selectors?) of others", "of other owners"},
 		{"some [0-9]+", "about"}, {"is named as", "name what identifies it"}, {"for all together", "in total"},
 		{`1 (?:\w+ )?(?:addresses|edges|leases|names|networks|nodes|problems)`, "the singular"},
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/hcp/manifest"
 )
 
-// TestArchivesOfEachFormat: an archive of each release is read: its time, what was not read then, and its objects. What edges told and
-// logs are no objects.
+// TestArchivesOfEachFormat: an archive of each release is read: its time, what was not read then, and its objects. Reports of edges and
+// logs are not objects.
 func TestArchivesOfEachFormat(t *testing.T) {
 	g := NewWithT(t)
 	scheme, err := NewScheme()
