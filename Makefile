@@ -143,6 +143,14 @@ bench-compile: ## what an empty Go cache has to compile for the test cluster, by
 	OOOI_COMPILE=1 OOOI_COMPILE_TABLE=$(CURDIR)/bin/compile.md go -C test/testbed test -count=1 -v -timeout 30m -run TestCompileUnits ./build || failed=1; \
 	cat bin/compile.md; exit $$failed
 
+# Each change up to this version of HyperShift was read.
+compared = v0.1.80
+
+.PHONY: drift
+drift: ## what changed in HyperShift from OLD (the version on the test cluster) to NEW (the newest that was compared) and touches what oooi reads
+	@go -C test/testbed run ./cmd/run ./drift \
+	  $(or $(OLD),$$(go -C test/testbed/modules/hypershift list -m -f '{{.Version}}' github.com/openshift/hypershift)) $(or $(NEW),$(compared))
+
 .PHONY: bench-takeover
 bench-takeover: build test-deps ## what VMs notice when an edge fails, changes or is half dead: all tables; BEFORE=path compares with an older oooi-edge (root)
 	mkdir -p bin && rm -f bin/takeover.md
