@@ -29,7 +29,7 @@ func resolves(p network.Plan, name string) netip.Addr {
 }
 
 // TestImagesOfNodes: nodes reach the registry of each image that HyperShift gives them, whichever field or annotation names it. The list is
-// that of HyperShift's source, 0.1.70 to 0.1.80.
+// that of HyperShift's source, in all versions that docs/install.md names.
 func TestImagesOfNodes(t *testing.T) {
 	proxied := func(o *hcp.Objects) {
 		o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPSProxy: "http://192.168.100.9:3128"}}

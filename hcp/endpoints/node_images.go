@@ -1,5 +1,5 @@
-// This file lists the images that nodes pull besides those in the payload of the release, as HyperShift's source has it, from
-// 0.1.70 to 0.1.80. Those of the payload have the registry of the release, or of its mirrors.
+// This file lists the images that nodes pull besides those in the payload of the release, as HyperShift's source has it in
+// all versions that docs/install.md names. Those of the payload have the registry of the release, or of its mirrors.
 //
 //	image                            set by                                        read in HyperShift
 //	konnectivity agent, a DaemonSet  annotation konnectivity-agent-image           hostedclusterconfigoperator, konnectivity/params.go

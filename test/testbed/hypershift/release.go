@@ -29,7 +29,7 @@ const (
 	releaseImage      = registryAddress + "/ocp/release:" + releaseVersion
 )
 
-// payload lists the parts that HyperShift v0.1.70 looks up in a release, one a line.
+// payload lists the parts that HyperShift looks up in a release, one a line.
 //
 //go:embed payload.txt
 var payload string
