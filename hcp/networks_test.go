@@ -1,6 +1,8 @@
 package hcp_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -45,6 +48,58 @@ func TestWantedWhileVMUsesIt(t *testing.T) {
 	o.NodePools[1].Spec.Platform.Kubevirt.AdditionalNetworks = append(o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[:1:1], hyperv1.KubevirtNetwork{Name: "clusters/storage"})
 	o.VMs = nil
 	g.Expect(wanted()).To(Equal([]string{"clusters.vlan200"}), "only the network of the annotation")
+}
+
+// TestLiveUpdateOfANetwork: KubeVirt 1.8 changes the network in the spec of a running VM, says in a condition that it must migrate, and removes
+// that when a pod on the new network runs the VM. Until then, the VM is on the network that it had, whether or not a NodePool names that.
+func TestLiveUpdateOfANetwork(t *testing.T) {
+	const required, pending = `[{"type":"Ready","status":"True"},{"type":"MigrationRequired","status":"True","reason":"AutoMigrationDueToLiveUpdate"}]`,
+		`[{"type":"MigrationRequired","status":"False","reason":"AutoMigrationPending"}]`
+	const none = `[{"type":"Ready","status":"True"},{"type":"LiveMigratable","status":"True"}]`
+	for name, c := range map[string]struct {
+		conditions, address string
+		on                  []string
+	}{
+		"the condition is not there yet":  {none, "192.168.100.20", []string{"clusters.vlan100", "clusters.vlan200"}},
+		"it must migrate":                 {required, "192.168.100.20", []string{"clusters.vlan100", "clusters.vlan200"}},
+		"no address is known":             {required, "", []string{"clusters.vlan100", "clusters.vlan200"}},
+		"it waits for a second change":    {pending, "", []string{"clusters.vlan100", "clusters.vlan200"}},
+		"it migrated":                     {none, "192.168.200.20", []string{"clusters.vlan200"}},
+		"it migrated and has no address":  {none, "", []string{"clusters.vlan200"}},
+		"it has an address of no network": {none, "192.168.7.20", []string{"clusters.vlan200"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			k := o.NodePools[0].Spec.Platform.Kubevirt
+			k.AdditionalNetworks = append(k.AdditionalNetworks, hyperv1.KubevirtNetwork{Name: "clusters/vlan200"})
+			nad := *o.NetworkAttachmentDefinitions[0].DeepCopy()
+			nad.Name, nad.Spec.Config = "vlan200", strings.ReplaceAll(nad.Spec.Config, "100", "200")
+			nad.Annotations[settings.Prefix+"cidr"] = "192.168.200.0/24"
+			o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, nad)
+			o.NodePools = append(o.NodePools, another(o, "beta", false))
+			o.NodePools[1].Spec.Platform.Kubevirt.AdditionalNetworks = k.AdditionalNetworks[1:]
+			last, problems := plan(o)
+			g.Expect(last.Networks).To(HaveLen(2), "%v", problems)
+
+			var vm lenient.VirtualMachineInstance
+			g.Expect(json.Unmarshal([]byte(fmt.Sprintf(`{"apiVersion":"kubevirt.io/v1","kind":"VirtualMachineInstance","metadata":{"namespace":"clusters-blue","name":"blue-1"},
+				"spec":{"networks":[{"name":"iface1_clusters-vlan100","multus":{"networkName":"clusters/vlan200"}}]},
+				"status":{"phase":"Running","interfaces":[{"name":"iface1_clusters-vlan100","mac":"02:00:00:00:00:01","ipAddress":%q,"podInterfaceName":"pod5ae7dd","infoSource":"domain, guest-agent, multus-status"}],
+				"conditions":%s}}`, c.address, c.conditions)), &vm)).To(Succeed())
+			o.VMs = []lenient.VirtualMachineInstance{vm}
+			k.AdditionalNetworks = k.AdditionalNetworks[1:]
+			request, observed := hcp.Translate(o, last)
+			g.Expect(observed.InUse).To(Equal(c.on))
+			g.Expect(observed.BootedFrom).To(Equal(c.on))
+			g.Expect(request.Wanted).To(Equal(c.on))
+			now, _ := derive.Derive(request, observed, last, nil).Plan()
+			var names []string
+			for _, n := range now.Networks {
+				names = append(names, n.Name)
+			}
+			g.Expect(names).To(Equal(c.on))
+		})
+	}
 }
 
 // TestVMsBootFrom checks that VMs boot from their first network, unless that is the pod network.

@@ -22,7 +22,7 @@ import (
 func Translate(o objects.Objects, last network.Plan) (network.Request, network.Facts) {
 	set, problems := clusterSettings(o.HostedCluster)
 	problems, ofNodePools := byNodePool(problems)
-	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: networks.Wanted(o), Unselected: networks.Unselected(o), Placement: placement(o, set), Permissions: o.Permissions, ManagementDNS: set.ManagementDNS, AccessLog: set.AccessLog}
+	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: networks.Wanted(o, last), Unselected: networks.Unselected(o), Placement: placement(o, set), Permissions: o.Permissions, ManagementDNS: set.ManagementDNS, AccessLog: set.AccessLog}
 	f := network.Facts{InUse: networks.InUse(o, last), BootedFrom: networks.BootedFrom(o, last), VMAddresses: networks.VMAddresses(o)}
 	problems = slices.Concat(o.Unreadable, problems)
 	if ps := unsupported(o.HostedCluster, set); ps.Blocking() {

@@ -160,5 +160,6 @@ func vmiKind() kind {
 			"status.interfaces[].mac",
 			"status.interfaces[].ipAddress",
 			"status.interfaces[].ipAddresses",
+			"status.conditions[].type",
 		)...)}
 }

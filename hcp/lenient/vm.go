@@ -41,7 +41,21 @@ type VMMultus struct {
 // A VMStatus is the status of a VM. It is never changed.
 type VMStatus struct {
 	Interfaces []VMInterface `json:"interfaces"`
+	// Conditions are those of type MigrationRequired, whatever their status is.
+	Conditions []VMCondition `json:"conditions"`
 }
+
+// migrationRequired is a condition that a VM has from the time when KubeVirt sees that its spec has other networks than its pod, until a pod
+// with the networks of the spec runs it (syncMigrationRequiredCondition of KubeVirt's virt-controller).
+const migrationRequired = "MigrationRequired"
+
+// A VMCondition is a condition of a VM.
+type VMCondition struct {
+	Type string `json:"type"`
+}
+
+// HasOtherNetworks reports whether v, a VM that runs, may be on other networks than its spec names.
+func (v *VirtualMachineInstance) HasOtherNetworks() bool { return len(v.Status.Conditions) > 0 }
 
 // A VMInterface is an interface of a VM, as KubeVirt reports it. Those that only the guest agent reports are
 // left out. They have no name.
@@ -69,6 +83,7 @@ func (v *VirtualMachineInstance) UnmarshalJSON(b []byte) error {
 	}
 	named := slices.DeleteFunc(v.Status.Interfaces, func(i VMInterface) bool { return i.Name == "" })
 	v.Status.Interfaces = slices.Clone(named)
+	v.Status.Conditions = slices.Clone(slices.DeleteFunc(v.Status.Conditions, func(c VMCondition) bool { return c.Type != migrationRequired }))
 	for i := range named {
 		x := &v.Status.Interfaces[i]
 		if x.Name = interned(x.Name); len(x.IPs) > 0 && x.IPs[0] == x.IP {

@@ -126,12 +126,12 @@ func isolated(o objects.Objects, r network.NetworkRequest, found nadv1.NetworkAt
 	return problem.Problems{nad.Problem(problem.NADNamespaceNotGranted, a, args)}, true
 }
 
-// anyAttached reports whether some VM has an interface on a.
+// anyAttached reports whether some VM has an interface on a, for sure.
 func anyAttached(vms []lenient.VirtualMachineInstance, a network.Attachment) bool {
 	return slices.ContainsFunc(vms, func(vm lenient.VirtualMachineInstance) bool {
 		return slices.ContainsFunc(vm.Spec.Networks, func(n lenient.VMNetwork) bool {
 			has := slices.ContainsFunc(vm.Status.Interfaces, func(i lenient.VMInterface) bool { return i.Name == n.Name })
-			return has && n.Multus != nil && nad.ParseName(n.Multus.NetworkName, vm.Namespace) == a
+			return has && !vm.HasOtherNetworks() && n.Multus != nil && nad.ParseName(n.Multus.NetworkName, vm.Namespace) == a
 		})
 	})
 }

@@ -214,9 +214,9 @@ func noNetworks(o objects.Objects, base settings.Values, found int) problem.Prob
 }
 
 // Wanted returns the names of the networks that must not be removed: those that some
-// NodePool names, and those that some VM still uses. If annotation network selects one,
+// NodePool names, and those that some VM still uses, of last, the plan in force, too. If annotation network selects one,
 // it is only that one of the first, and those that NodePools boot from.
-func Wanted(o objects.Objects) []string {
+func Wanted(o objects.Objects, last network.Plan) []string {
 	named := slices.DeleteFunc(objects.NamedNADs(o), func(a network.Attachment) bool {
 		boots := func(np hyperv1.NodePool) bool {
 			from, ok := bootNetwork(o.HostedCluster, np)
@@ -224,7 +224,7 @@ func Wanted(o objects.Objects) []string {
 		}
 		return !selects(objects.Selected(o.HostedCluster), a) && !slices.ContainsFunc(o.NodePools, boots)
 	})
-	return networkNames(append(named, vmAttachments(o)...))
+	return networkNames(slices.Concat(named, vmAttachments(o), stillOn(o, last)))
 }
 
 // Unselected returns the names of the networks that VMs use and that annotation network does not
@@ -234,13 +234,23 @@ func Unselected(o objects.Objects) []string {
 }
 
 // InUse returns the names of the networks that VMs of o are on, sorted and without duplicates: those that
-// they are attached to, and those of last, the plan in force, that are the same layer-2 network. Only VMs and
+// they are attached to, and those of last, the plan in force, that are the same layer-2 network, or that a VM may still be on. Only VMs and
 // NetworkAttachmentDefinitions of o are read.
-func InUse(o objects.Objects, last network.Plan) []string { return namesOn(o, vmAttachments(o), last) }
+func InUse(o objects.Objects, last network.Plan) []string {
+	return namesOn(o, append(vmAttachments(o), stillOn(o, last)...), last)
+}
 
 // BootedFrom returns the names of the networks of InUse that VMs of o boot from: the first one of each VM that has no
 // pod network before it.
-func BootedFrom(o objects.Objects, last network.Plan) []string { return namesOn(o, vmBoots(o), last) }
+func BootedFrom(o objects.Objects, last network.Plan) []string {
+	booted := vmBoots(o)
+	for _, a := range stillOn(o, last) {
+		if slices.ContainsFunc(last.Networks, func(n network.Network) bool { return n.Primary && n.Name == a.NetworkName() }) {
+			booted = append(booted, a)
+		}
+	}
+	return namesOn(o, booted, last)
+}
 
 // namesOn returns the names of all networks, and of those of last that are the same layer-2 network as one of them.
 func namesOn(o objects.Objects, all []network.Attachment, last network.Plan) []string {

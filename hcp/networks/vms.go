@@ -6,6 +6,7 @@ package networks
 import (
 	"cmp"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -28,6 +29,27 @@ func vmAttachments(o objects.Objects) []network.Attachment {
 		}
 	}
 	return out
+}
+
+// stillOn returns the networks of last, the plan in force, that VMs of o may be on although their specs name others: KubeVirt 1.8 changes the
+// spec of a running VM (feature gate LiveUpdateNADRef), which moves to the new network when it migrates. A condition says so. KubeVirt sets it
+// after the spec, and meanwhile an address says so: one of a network of last that is not in the network of last that the spec names.
+func stillOn(o objects.Objects, last network.Plan) []network.Attachment {
+	cidrs, on := map[string]netip.Prefix{}, map[string]bool{}
+	for _, n := range last.Networks {
+		cidrs[n.Name] = n.CIDR
+	}
+	for _, m := range o.VMs {
+		named := byInterface(m)
+		for _, n := range last.Networks {
+			on[n.Name] = on[n.Name] || m.HasOtherNetworks() || slices.ContainsFunc(m.Status.Interfaces, func(i lenient.VMInterface) bool {
+				cidr, known := cidrs[named[i.Name].NetworkName()]
+				a := services.Address(i.IP)
+				return known && n.CIDR.Contains(a) && !cidr.Contains(a)
+			})
+		}
+	}
+	return slices.DeleteFunc(last.Attachments(), func(a network.Attachment) bool { return !on[a.NetworkName()] })
 }
 
 // vmBoots returns the networks that o's VMs boot from, with duplicates.
