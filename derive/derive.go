@@ -51,10 +51,11 @@ import (
 // decisions. With its own plan as last, it returns the same plan. It changes no argument.
 func Derive(r network.Request, f network.Facts, last network.Plan, others []OtherCluster) Decision {
 	in, ofKept := keepLastKnownGood(served.Input{Request: r, Facts: f}, last)
-	in, ofMoved := keepFormerPlaces(in, last)
+	in, lost, ofMoved := keepFormerPlaces(in, last)
 	in, ofPinned := keepInUse(in, last)
 	in, ofTaken := leaveTakenLoadBalancers(in, others)
 	draft, ofNetworks, boots := decideNetworks(in, last, others)
+	draft.LostPlaces = lost
 	draft = answerOwnVMs(draft, others, last)
 	draft = placeEdges(draft, r.Placement, r.Permissions)
 	draft = reserve(draft, f.Reserved, r.Permissions.Destinations)

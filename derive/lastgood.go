@@ -41,33 +41,36 @@ func keepLastKnownGood(in served.Input, last network.Plan) (served.Input, proble
 // maxFormer is how many former places of its endpoints a cluster has. Each can be an address of every edge.
 const maxFormer = 16
 
+// maxLost is how many of the places above maxFormer are remembered. The Warning about one stays as long as VMs run.
+const maxLost = 4
+
 // keepFormerPlaces returns in with the places of last at which in no longer has HyperShift's endpoints: an address or a
 // name, and a port. While a VM runs, they lead to where the endpoint is now, because VMs store some of them for
-// life. Each is a hint. Those above maxFormer are left out, with a Warning.
-func keepFormerPlaces(in served.Input, last network.Plan) (served.Input, problem.Problems) {
-	out := in
+// life. Each is a hint. Those above maxFormer are lost, with a Warning.
+func keepFormerPlaces(in served.Input, last network.Plan) (out served.Input, lost []network.Endpoint, ps problem.Problems) {
+	out = in
 	out.Endpoints = slices.DeleteFunc(slices.Clone(in.Endpoints), func(e network.Endpoint) bool { return e.Former })
 	if len(in.InUse) == 0 {
-		return out, nil
+		return out, nil, nil
 	}
 	// The youngest VMs stored the places that are left now.
 	former := slices.Clone(last.Endpoints)
 	slices.SortStableFunc(former, func(a, b network.Endpoint) int { return network.TrueFirst(b.Former, a.Former) })
-	var ps problem.Problems
 	present, kept := out.Endpoints, 0
-	for _, was := range former {
+	for _, was := range append(former, last.LostPlaces...) {
 		e, now, moved := formerOf(was, present)
 		switch {
 		case !moved:
-		case kept == maxFormer:
-			ps = append(ps, problem.New(problem.TooManyFormerPlaces, e.Subject(), problem.Args{"at": {e.Place()}, "most": {strconv.Itoa(maxFormer)}}))
-		default:
+		case kept < maxFormer:
 			kept++
 			out.Endpoints = append(out.Endpoints, e)
 			ps = append(ps, problem.New(problem.EndpointMoved, e.Subject(), problem.Args{"former": {e.Place()}, "at": {now.Place()}}))
+		case len(lost) < maxLost:
+			lost = append(lost, e)
+			ps = append(ps, problem.New(problem.TooManyFormerPlaces, e.Subject(), problem.Args{"at": {e.Place()}, "most": {strconv.Itoa(maxFormer)}}))
 		}
 	}
-	return out, ps
+	return out, lost, ps
 }
 
 // formerOf returns the places of was, an endpoint of the plan in force, that the endpoint of this name in present has no

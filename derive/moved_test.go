@@ -5,10 +5,12 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -138,7 +140,65 @@ func TestManyMoves(t *testing.T) {
 	g.Expect(len(plan.Networks[0].PublishedAddresses)).To(Equal(17))
 	g.Expect(leads(plan, "10.240.0.38", 6443)).To(Equal("kube-apiserver:1"), "the youngest VMs stored it")
 	g.Expect(leads(plan, "10.240.0.39", 6443)).To(Equal("kube-apiserver:1"), "where it is now")
-	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.TooManyFormerPlaces))))
+	lost := func() (places []string) {
+		for _, p := range problems {
+			if p.Cause == problem.TooManyFormerPlaces {
+				places = append(places, p.Args["at"]...)
+			}
+		}
+		return places
+	}
+	dropped := lost()
+	g.Expect(dropped).NotTo(BeEmpty())
+	stays := withVMs(serving(at("kube-apiserver", "10.240.0.39", 6443)))
+	for range 3 {
+		before := plan
+		plan, problems = after(stays, before)
+		g.Expect(lost()).To(Equal(dropped), "VMs have lost it for as long as they run")
+		g.Expect(plan).To(Equal(before))
+	}
+	host, _, _ := strings.Cut(dropped[0], ":")
+	back, _ := after(withVMs(serving(at("kube-apiserver", host, 6443))), plan)
+	g.Expect(leads(back, host, 6443)).To(Equal("kube-apiserver:1"), "published there again")
+	plan, problems = after(serving(at("kube-apiserver", "10.240.0.39", 6443)), plan)
+	g.Expect(problems).To(BeEmpty(), "without VMs")
+	g.Expect(plan.LostPlaces).To(BeEmpty())
+}
+
+// TestFormerPlaceInTheOthersNetwork: a former place in the CIDR of another hosted cluster on the VLAN refuses that one for as long as VMs may have
+// stored the place, whichever is older, and names it. The cluster that runs loses nothing.
+func TestFormerPlaceInTheOthersNetwork(t *testing.T) {
+	for name, older := range map[string]bool{"older": true, "younger": false} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			ours := func(address string, vms bool) given {
+				in := serving(at("kube-apiserver", address, 6443))
+				in.Networks[0].Attachment, in.Networks[0].Primary = vlan, true
+				if vms {
+					in = withVMs(in)
+				}
+				return in
+			}
+			theirs := on("10.240.0.0/24", network.NetworkRequest{})
+			theirs.Networks[0].Attachment, theirs.Networks[0].Primary = vlan, true
+			wants, _ := derived(theirs)
+			newcomer := derive.OtherCluster{Name: "clusters/green", Older: older, On: []network.Attachment{vlan}, Wants: wants}
+
+			booted, problems := derived(ours("10.240.0.201", true))
+			g.Expect(problems).To(BeEmpty())
+			moved, problems := after(ours("10.241.0.222", true), booted, newcomer)
+			g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+			g.Expect(leads(moved, "10.240.0.201", 6443)).To(Equal("kube-apiserver:1"))
+			_, refused := after(theirs, network.Plan{}, derive.OtherCluster{Name: "clusters/blue", Older: !older, On: newcomer.On, Wants: moved, Serves: answeringOwn(moved)})
+			g.Expect(refused).To(ContainElement(And(HaveField("Cause", problem.SharedAddresses), HaveField("Blocks()", true),
+				WithTransform(message, And(ContainSubstring("10.240.0.201"), ContainSubstring("clusters/blue"))))))
+
+			empty, problems := after(ours("10.241.0.222", false), moved, newcomer)
+			g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+			_, free := after(theirs, network.Plan{}, derive.OtherCluster{Name: "clusters/blue", Older: !older, On: newcomer.On, Wants: empty, Serves: answeringOwn(empty)})
+			g.Expect(free.Blocking()).To(BeFalse(), "no VM knows the former place: %v", free)
+		})
+	}
 }
 
 // TestMovedEndpointsLaw: whatever moves, and however often, each place of HyperShift's endpoints that was served leads to

@@ -25,6 +25,9 @@ type Plan struct {
 	// Endpoints from which the names and listeners of the networks were made. They are
 	// the last known good state while one is missing.
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
+	// LostPlaces are former places of endpoints that edges no longer serve, because there are too many. VMs may have
+	// stored them. Of the places that were lost, the last ones are known.
+	LostPlaces []Endpoint `json:"lostPlaces,omitempty"`
 }
 
 // WithEach is p with a copy of each network, which change may change.
