@@ -83,8 +83,21 @@ func TestManagementClusterInFiles(t *testing.T) {
 		g.Expect(problems).NotTo(ContainElement(HaveField("Cause", problem.NADNamespaceIsolated)))
 		g.Expect(p.Networks[0].Placement.PriorityClass).To(Equal(want), more)
 	}
-	_, problems := planOf("\n---\napiVersion: operator.openshift.io/v1\nkind: Network\nmetadata: {name: cluster}\n")
-	g.Expect(problems).To(ContainElement(HaveField("Cause", problem.NADNamespaceIsolated)))
+	about := func(more string) (out []problem.Cause) {
+		_, problems := planOf(more)
+		for _, p := range problems {
+			if p.Reason == problem.NADNamespaceNotAllowed {
+				out = append(out, p.Cause)
+			}
+		}
+		return out
+	}
+	const node = "\n---\napiVersion: v1\nkind: Node\nmetadata: {name: extra, labels: {%s}}\n"
+	g.Expect(about("\n---\napiVersion: operator.openshift.io/v1\nkind: Network\nmetadata: {name: cluster}\n")).To(HaveExactElements(problem.NADNamespaceIsolated))
+	g.Expect(about(fmt.Sprintf(node, "node.openshift.io/os_id: rhcos"))).To(HaveExactElements(problem.NADNamespaceIsolated), "a node of OpenShift")
+	g.Expect(about("")).To(BeEmpty(), "nodes of another cluster")
+	story = strings.ReplaceAll(story, "kind: Node\n", "kind: Other\n")
+	g.Expect(about("")).To(HaveExactElements(problem.NADNamespaceDiffers), "an assumption is said")
 }
 
 // TestPodsOfTheControlPlane checks that a CIDR over pods behind the control plane's Services is refused,

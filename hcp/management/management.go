@@ -27,7 +27,7 @@ type Cluster struct {
 	APIServers []netip.Addr
 	// PriorityClass is PriorityClass, or empty if that does not exist.
 	PriorityClass string
-	// MultusIsolates is true if Multus is known to isolate namespaces.
+	// MultusIsolates is true if the kind of OpenShift's network operator is known to exist.
 	MultusIsolates bool
 	// Networks are the results of function Networks.
 	Networks []network.ReservedDestination
@@ -61,6 +61,19 @@ func (c *Cluster) Add(kind schema.GroupVersionKind, object map[string]any) {
 	if kind == PriorityClassKind() && slices.Contains(textsAt(object, []string{"metadata", "name"}), PriorityClass) {
 		c.PriorityClass = PriorityClass
 	}
+}
+
+// nodeSystemLabel is a label that OpenShift's kubelets set on their nodes: the ID of the operating system, such as "rhcos".
+const nodeSystemLabel = "node.openshift.io/os_id"
+
+// Isolates reports whether Multus isolates namespaces. It does where OpenShift's network operator runs it, which objects of
+// that operator or the nodes show. shown is false if neither shows whether that is so.
+func (c Cluster) Isolates(nodes []corev1.Node) (isolates, shown bool) {
+	for _, n := range nodes {
+		isolates = isolates || n.Labels[nodeSystemLabel] != ""
+		shown = shown || len(n.Labels) > 0 // A kubelet sets some.
+	}
+	return isolates || c.MultusIsolates, shown || c.MultusIsolates
 }
 
 // ofServices is the network of Services, without its prefix.

@@ -113,13 +113,14 @@ func isolated(o objects.Objects, r network.NetworkRequest, found nadv1.NetworkAt
 	args := problem.Args{"namespace": {own}, "nodePools": r.NodePools}
 	// setAddresses reports invalid annotations.
 	granted, _ := nadValues(o, a)
+	isolates, shown := o.Management.Isolates(o.Nodes)
 	switch {
-	case o.Management.MultusIsolates:
+	case isolates:
 		args["allowed"] = allowed
 		return problem.Problems{nad.Problem(problem.NADNamespaceIsolated, a, args)}, true
-	case slices.Contains(granted.Namespaces, own):
+	case slices.Contains(granted.Namespaces, own) && (shown || !o.Partial):
 		return nil, false
-	case found.Name == "":
+	case slices.Contains(granted.Namespaces, own), found.Name == "":
 		return problem.Problems{nad.Problem(problem.NADNamespaceDiffers, a, args)}, false
 	}
 	args["annotation"] = []string{settings.Prefix + network.KeyNamespaces}

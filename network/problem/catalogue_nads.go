@@ -127,10 +127,11 @@ var (
 	NADNamespaceNotGranted = declare("NADNamespaceNotGranted", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} does not allow namespace {namespace}, where the VMs run.",
 		Effect: "No edge joins its network, which may belong to others.",
-		Fix:    "Add {namespace} to annotation {annotation} on {nad}, or name one in that namespace or default in NodePool {nodePools}."})
+		Fix: "Name one in namespace {namespace} or default in NodePool {nodePools}. Add {namespace} to annotation {annotation} on {nad} instead only " +
+			"where Multus does not isolate namespaces: on OpenShift it does."})
 	NADNamespaceDiffers = declare("NADNamespaceDiffers", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityWarning,
-		What: "NetworkAttachmentDefinition {nad} is not in namespace {namespace}, where the VMs run.",
-		Effect: "It is served if it allows that namespace. Where Multus isolates namespaces, as on OpenShift, VMs cannot " +
-			"start.",
-		Fix: "Create one in namespace {namespace} or default, and name it in NodePool {nodePools}."})
+		What: "NetworkAttachmentDefinition {nad} is not in namespace {namespace}, where the VMs run, and nothing in the input shows that Multus " +
+			"isolates namespaces.",
+		Effect: "The plan assumes that it does not, and that {nad} allows that namespace. Where it does, as on OpenShift, VMs cannot start.",
+		Fix:    "Create one in namespace {namespace} or default, and name it in NodePool {nodePools}. Or add the management cluster's nodes to the input."})
 )
