@@ -70,8 +70,9 @@ var (
 		What: "{service} is published at an IPv6 address, which is not served.",
 		Fix:  "Publish it at a host name or an IPv4 address. Of a load balancer, nodes get the first address only."})
 	IPv6Networks = declare("IPv6Networks", Entry{Reason: IPv6NotServed, Severity: SeverityInfo,
-		What:   "The cluster has IPv6 networks ({networks}), but only IPv4 is provided.",
-		Effect: "IPv4 traffic is unaffected."})
+		What:   "The cluster has IPv6 networks ({networks}), but edges provide IPv4 only.",
+		Effect: "VMs take IPv6 addresses and routes from a router on their network, if it has one. IPv4 traffic is unaffected.",
+		Fix:    "If a router there advertises IPv6, let it advertise no DNS server: that would not know the names that edges serve."})
 	RouteHostIsAddress = declare("RouteHostIsAddress", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
 		What:   "Route {route} has the address {address} as its host.",
 		Effect: "It is not served, because Routes are distinguished by their host name.",

@@ -167,7 +167,7 @@ var (
 	EdgeHasAdvertisedRoute = declare("EdgeHasAdvertisedRoute", Entry{Reason: RogueRouter, Severity: SeverityWarning,
 		What:   "A host on network {network} acts as an IPv6 router, and the kernel of edge {edge} has a route to it.",
 		Effect: "Edges do not use the route, since they send IPv4 only. VMs may send their IPv6 traffic to that host.",
-		Fix:    "Find the host that sends router advertisements on the VLAN. Filter them there. Then restart the edge's pod."})
+		Fix:    "If the network has an IPv6 router of yours, no action is needed. Otherwise find the host that sends router advertisements on the VLAN, and filter them there. Then restart the edge's pod."})
 	ClockNotSet = declare("ClockNotSet", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
 		What: "No program on the node synchronizes its clock, or it is not synchronized yet.", Fix: checkTimeSources})
 	ClockInaccurate = declare("ClockInaccurate", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
