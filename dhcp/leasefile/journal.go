@@ -134,58 +134,39 @@ func readJournal(dir string) (out []change, written time.Time, err error) {
 	if err != nil {
 		return nil, written, err
 	}
-	number, damaged := 1, 0
-	for {
-		lines, rest, whole := cutBatch(text)
-		if !whole {
-			return out, about.ModTime(), nil
+	var batch []change
+	number, first, damaged := 0, 1, 0 // lines: this one, the first one of batch, and that of a damaged batch
+	sum, whole := uint32(0), true
+	for line := range bytes.Lines(text) {
+		number++
+		if !bytes.HasPrefix(line, []byte(checksumMark)) {
+			c, ok := readChange(line)
+			batch, sum, whole = append(batch, c), crc32.Update(sum, crc32.IEEETable, line), whole && ok
+			continue
 		}
-		if damaged > 0 {
+		switch {
+		case damaged > 0 && bytes.HasSuffix(line, []byte("\n")):
 			return nil, written, fmt.Errorf("%s is damaged from line %d on: restore the file, or remove it if no client has a lease", name, damaged)
+		case whole && string(line) == fmt.Sprintf("%s%08x\n", checksumMark, sum):
+			out = append(out, batch...)
+		default:
+			damaged = first // An error, unless it is the last one.
 		}
-		batch, ok := readBatch(lines)
-		if !ok {
-			damaged = number // An error, unless it is the last one.
-		}
-		out, text = append(out, batch...), rest
-		number += bytes.Count(lines, []byte("\n"))
+		batch, first, sum, whole = nil, number+1, 0, true
 	}
+	return out, about.ModTime(), nil
 }
 
 // checksumMark begins a line with a checksum, in eight hexadecimal digits.
 const checksumMark = "= "
 
-// cutBatch cuts text behind the first line with a checksum. False: there is none.
-func cutBatch(text []byte) (batch, rest []byte, found bool) {
-	for at := 0; ; {
-		end := bytes.IndexByte(text[at:], '\n')
-		if end < 0 {
-			return nil, nil, false
-		}
-		line := text[at : at+end]
-		if at += end + 1; bytes.HasPrefix(line, []byte(checksumMark)) {
-			return text[:at], text[at:], true
-		}
+// readChange reads the line of a change. False: it is damaged.
+func readChange(line []byte) (c change, ok bool) {
+	address, lease, _ := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
+	a, err := netip.ParseAddr(string(address))
+	c.address = a
+	if len(lease) > 0 && err == nil {
+		err = json.Unmarshal(lease, &c.lease)
 	}
-}
-
-// readBatch reads lines that end with their checksum. False: they are damaged.
-func readBatch(lines []byte) (out []change, ok bool) {
-	last := len(lines) - len(checksumMark) - 9
-	if last < 0 || string(lines[last:]) != fmt.Sprintf("%s%08x\n", checksumMark, crc32.ChecksumIEEE(lines[:last])) {
-		return nil, false
-	}
-	for line := range bytes.Lines(lines[:last]) {
-		address, lease, _ := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
-		a, err := netip.ParseAddr(string(address))
-		c := change{address: a}
-		if len(lease) > 0 && err == nil {
-			err = json.Unmarshal(lease, &c.lease)
-		}
-		if err != nil || len(lease) > 0 && c.lease.Address != a {
-			return nil, false
-		}
-		out = append(out, c)
-	}
-	return out, true
+	return c, err == nil && (len(lease) == 0 || c.lease.Address == a)
 }

@@ -223,3 +223,34 @@ func TestNameOfTheFileIsDurable(t *testing.T) {
 	g.Expect(os.Rename(dir+".away", dir)).To(Succeed())
 	g.Expect(f.Replace(t.Context(), network.Lease{}, dhcpmessages.Held("20", dhcpmessages.MAC1, time.Hour))).To(Succeed())
 }
+
+// TestFilesTornAtAnyByte: however little of the last flush is on the disk, the leases of those before it are there, and a
+// part of it counts for nothing.
+func TestFilesTornAtAnyByte(t *testing.T) {
+	g := NewWithT(t)
+	dir := t.TempDir()
+	name := filepath.Join(dir, "leases")
+	f, err := leasefile.Open(dir)
+	g.Expect(err).NotTo(HaveOccurred())
+	first, longer := dhcpmessages.Held("20", dhcpmessages.MAC1, time.Hour), dhcpmessages.Held("20", dhcpmessages.MAC1, 2*time.Hour)
+	g.Expect(f.Replace(t.Context(), network.Lease{}, first)).To(Succeed())
+	before, err := os.ReadFile(name)
+	g.Expect(err).NotTo(HaveOccurred())
+	was, _ := f.At(first.Address)
+	g.Expect(f.Replace(t.Context(), was, longer)).To(Succeed())
+	g.Expect(f.Close()).To(Succeed())
+	whole, err := os.ReadFile(name)
+	g.Expect(err).NotTo(HaveOccurred())
+	for size := len(before); size <= len(whole); size++ {
+		g.Expect(os.WriteFile(name, whole[:size], 0o600)).To(Succeed())
+		f, err = leasefile.Open(dir)
+		g.Expect(err).NotTo(HaveOccurred())
+		want := first
+		if size == len(whole) {
+			want = longer
+		}
+		l, _ := stored(f, "20")
+		g.Expect(l).To(Equal(want), "%d of %d bytes", size, len(whole))
+		g.Expect(f.Close()).To(Succeed())
+	}
+}
