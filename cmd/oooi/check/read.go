@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 
 	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -35,9 +33,6 @@ type readPart struct {
 // read reads more. An object that does not exist is missing, which is not a fault.
 func (p *readPart) read(ctx context.Context, api client.Reader, what source.Wanted) []unstructured.Unstructured {
 	found, err := what.Read(ctx, api)
-	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
-		return nil
-	}
 	if err != nil {
 		p.unread = append(p.unread, what.String()+": "+err.Error())
 		return nil
@@ -93,18 +88,12 @@ func readOne(ctx context.Context, api client.Reader, hc source.HostedCluster) (p
 	if err != nil {
 		return p
 	}
-	var pools []unstructured.Unstructured
-	for _, what := range source.WantedOf(running.Namespace, running.ControlPlane) {
+	_ = source.EachOf(hc.Object, running, func(what source.Wanted) ([]unstructured.Unstructured, error) {
 		if !what.Matters() {
-			continue
+			return nil, nil
 		}
-		if found := p.read(ctx, api, what); what.Kind == hcp.NodePoolKind() {
-			pools = found
-		}
-	}
-	for _, what := range source.DefinitionsOf(hc.Object, pools, running) {
-		p.read(ctx, api, what)
-	}
+		return p.read(ctx, api, what), nil
+	})
 	return p
 }
 

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -102,7 +103,8 @@ func (g *Gatherer) askEdges(ctx context.Context) error {
 
 // askEdge returns what an edge reports, without secrets. Nil: nothing. Fault is what is missing, and why.
 func askEdge(ctx context.Context, run commandRunner, pod unstructured.Unstructured) (text []byte, fault string) {
-	if !runs(pod, wire.Failover) {
+	running := func(c source.Container) bool { return c.Name == wire.Failover && c.Running }
+	if !slices.ContainsFunc(source.ContainersOf(pod), running) {
 		return nil, "container " + wire.Failover + " is not running"
 	}
 	limited, cancel := context.WithTimeout(ctx, askedWithin)
@@ -157,18 +159,6 @@ func cleanedText(document []byte) ([]byte, error) {
 	e.SetIndent("", " ")
 	err := e.Encode(cleaned(withoutSecretFields(all)))
 	return out.Bytes(), err
-}
-
-// runs reports whether a container of a pod runs.
-func runs(o unstructured.Unstructured, container string) bool {
-	all, _, _ := unstructured.NestedSlice(o.Object, "status", "containerStatuses")
-	for _, s := range all {
-		if s, ok := s.(map[string]any); ok && s["name"] == container {
-			_, running, _ := unstructured.NestedMap(s, "state", "running")
-			return running
-		}
-	}
-	return false
 }
 
 // A limitedBuffer keeps the first bytes that it is given. What reads a stream into it may still do so when it is read.

@@ -16,8 +16,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -165,22 +163,7 @@ func (g *Gatherer) cluster(ctx context.Context, hc source.HostedCluster) error {
 			running = r
 		}
 	}
-	var pools []unstructured.Unstructured
-	for _, w := range source.WantedOf(running.Namespace, running.ControlPlane) {
-		found, err := g.collect(ctx, w)
-		if err != nil {
-			return err
-		}
-		if w.Kind == hcp.NodePoolKind() {
-			pools = found
-		}
-	}
-	for _, w := range source.DefinitionsOf(hc.Object, pools, running) {
-		if _, err := g.collect(ctx, w); err != nil {
-			return err
-		}
-	}
-	return nil
+	return source.EachOf(hc.Object, running, func(w source.Wanted) ([]unstructured.Unstructured, error) { return g.collect(ctx, w) })
 }
 
 // installation collects the operator, and what all hosted clusters share.
@@ -214,8 +197,6 @@ func (g *Gatherer) collect(ctx context.Context, w source.Wanted) ([]unstructured
 	switch {
 	case ctx.Err() != nil:
 		return nil, command.ErrInterrupted
-	case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
-		return nil, nil
 	case err != nil:
 		g.Index.Add(w, err)
 		return nil, nil

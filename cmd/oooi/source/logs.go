@@ -27,21 +27,21 @@ func LogsOf(set kubernetes.Interface) LogReader {
 	}
 }
 
-// A container is one whose logs are read.
-type container struct {
-	Name      string
-	Restarted bool
+// A Container is one whose logs are read.
+type Container struct {
+	Name               string
+	Running, Restarted bool
 }
 
 // ContainersOf are the containers of a pod that have started.
-func ContainersOf(o unstructured.Unstructured) (out []container) {
+func ContainersOf(o unstructured.Unstructured) (out []Container) {
 	var pod corev1.Pod
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &pod) != nil {
 		return nil
 	}
 	for _, s := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
 		if s.State.Waiting == nil || s.RestartCount > 0 {
-			out = append(out, container{s.Name, s.RestartCount > 0})
+			out = append(out, Container{s.Name, s.State.Running != nil, s.RestartCount > 0})
 		}
 	}
 	return out

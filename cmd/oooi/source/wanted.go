@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,8 +40,29 @@ func KindOf(group, version, kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
 }
 
-// WantedOf are the objects of one hosted cluster. Of ConfigMaps, the plan and the status.
-func WantedOf(namespace, controlPlane string) []Wanted {
+// EachOf calls read for the objects of one hosted cluster, and for the NetworkAttachmentDefinitions that its NodePools name. Without
+// hc none is known. It ends at the first error of read.
+func EachOf(hc *unstructured.Unstructured, running hcp.LiveCluster, read func(Wanted) ([]unstructured.Unstructured, error)) error {
+	var pools []unstructured.Unstructured
+	for _, w := range wantedOf(running.Namespace, running.ControlPlane) {
+		found, err := read(w)
+		if err != nil {
+			return err
+		}
+		if w.Kind == hcp.NodePoolKind() {
+			pools = found
+		}
+	}
+	for _, w := range DefinitionsOf(hc, pools) {
+		if _, err := read(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wantedOf are the objects of one hosted cluster. Of ConfigMaps, the plan and the status.
+func wantedOf(namespace, controlPlane string) []Wanted {
 	owned := wire.OwnedLabels()
 	return []Wanted{
 		{Kind: hcp.NodePoolKind(), Namespace: namespace},
@@ -64,7 +87,7 @@ func WantedOf(namespace, controlPlane string) []Wanted {
 }
 
 // DefinitionsOf are the NetworkAttachmentDefinitions that the NodePools of hc name. Without hc none is known.
-func DefinitionsOf(hc *unstructured.Unstructured, pools []unstructured.Unstructured, running hcp.LiveCluster) (out []Wanted) {
+func DefinitionsOf(hc *unstructured.Unstructured, pools []unstructured.Unstructured) (out []Wanted) {
 	if hc == nil {
 		return nil
 	}
@@ -108,8 +131,16 @@ func WantedOfOperator(namespace string) []Wanted {
 // PageSize is how many objects one answer of the API server has at most.
 const PageSize = 250
 
-// Read reads the objects, page by page. None of a kind that is not installed is an error of package meta.
+// Read reads the objects, page by page. Of a kind that is not installed there are none.
 func (w Wanted) Read(ctx context.Context, api client.Reader) ([]unstructured.Unstructured, error) {
+	all, err := w.read(ctx, api)
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return all, err
+}
+
+func (w Wanted) read(ctx context.Context, api client.Reader) ([]unstructured.Unstructured, error) {
 	if w.name != "" {
 		o := unstructured.Unstructured{}
 		o.SetGroupVersionKind(w.Kind)

@@ -15,7 +15,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -246,7 +245,7 @@ func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured
 	if err != nil {
 		return err
 	}
-	for _, w := range source.DefinitionsOf(hc, pools, r.LiveCluster) {
+	for _, w := range source.DefinitionsOf(hc, pools) {
 		if _, whole, err := r.into(ctx, &dump, w); !whole {
 			return err
 		}
@@ -261,10 +260,7 @@ func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured
 // into adds the objects that w asks for to dump, and returns them. Whole: none is missing, as far as the cluster has them.
 func (r *Reader) into(ctx context.Context, dump *files.Dump, w source.Wanted) (found []unstructured.Unstructured, whole bool, err error) {
 	found, err = w.Read(ctx, r.API)
-	switch {
-	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
-		return nil, true, nil
-	case err != nil:
+	if err != nil {
 		return nil, false, r.misses(w.String(), err)
 	}
 	return found, r.add(dump, found...), nil
