@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"strings"
 	"text/template"
@@ -99,7 +98,7 @@ func fill(name string, in installation) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// marshal is v as YAML without what is null or a status.
+// marshal is v as YAML without a status.
 func marshal(v any) []byte {
 	text, err := json.Marshal(v)
 	var tree any
@@ -112,25 +111,10 @@ func marshal(v any) []byte {
 	}
 	var out []byte
 	if err == nil {
-		out, err = yaml.Marshal(withoutNulls(tree))
+		out, err = yaml.Marshal(tree)
 	}
 	if err != nil {
 		panic("bundle: what we build is always YAML: " + err.Error())
 	}
 	return out
-}
-
-func withoutNulls(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		maps.DeleteFunc(v, func(_ string, x any) bool { return x == nil })
-		for k, x := range v {
-			v[k] = withoutNulls(x)
-		}
-	case []any:
-		for i, x := range v {
-			v[i] = withoutNulls(x)
-		}
-	}
-	return v
 }
