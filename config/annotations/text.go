@@ -64,24 +64,18 @@ func (m message) text(c problem.Cause) string {
 	return m.fill(template.String())
 }
 
-var placeholder = regexp.MustCompile(`\{(\w+)\}`)
+// part matches an argument of a template, or the text between two.
+var part = regexp.MustCompile(`\{(\w+)\}|[^{]+|\{`)
 
 // fill returns the expression for a template.
 func (m message) fill(template string) string {
 	var parts []string
-	for {
-		at := placeholder.FindStringSubmatchIndex(template)
-		if at == nil {
-			break
+	for _, p := range part.FindAllStringSubmatch(template, -1) {
+		if name := p[1]; name != "" {
+			parts = append(parts, m.argument(name))
+		} else {
+			parts = append(parts, quote(p[0]))
 		}
-		if at[0] > 0 {
-			parts = append(parts, quote(template[:at[0]]))
-		}
-		parts = append(parts, m.argument(template[at[2]:at[3]]))
-		template = template[at[1]:]
-	}
-	if template != "" {
-		parts = append(parts, quote(template))
 	}
 	return strings.Join(parts, " + ")
 }
