@@ -224,8 +224,7 @@ func TestNameOfTheFileIsDurable(t *testing.T) {
 	g.Expect(f.Replace(t.Context(), network.Lease{}, dhcpmessages.Held("20", dhcpmessages.MAC1, time.Hour))).To(Succeed())
 }
 
-// TestFilesTornAtAnyByte: however little of the last flush is on the disk, the leases of those before it are there, and a
-// part of it counts for nothing.
+// TestFilesTornAtAnyByte: a flush that is torn at any byte changes no lease, and the leases of former flushes are there.
 func TestFilesTornAtAnyByte(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
