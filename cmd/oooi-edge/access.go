@@ -73,14 +73,22 @@ func runAccess(ctx context.Context, f serverFlags, management string, log *slog.
 	registry := prometheus.NewRegistry()
 	lines := connlog.NewTunnelLog(log)
 	names := sharedfiles.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
-	hosts, err := device.NewVMHosts(f.device, names.VMHas)
+	hosts, err := device.OpenMeter(f.device)
 	if err != nil {
 		return err
 	}
+	defer hosts.Close()
 	server := access.NewServer(access.Options{
-		VMs: names, IsVM: hosts.Check, Keys: keys.Current,
+		VMs: names, Keys: keys.Current,
 		Dial: func(ctx context.Context, from netip.Addr, to netip.AddrPort) (*net.TCPConn, error) {
 			return socket.DialFrom(ctx, f.device, from, to)
+		},
+		IsVM: func(a netip.Addr) error {
+			// The kernel has the MAC: the address has just accepted a connection. Another VM may have configured it, too.
+			if mac := hosts.MACOf(a); mac == "" || !names.VMHas(a, mac) {
+				return errors.New("another host has the address of the VM")
+			}
+			return nil
 		},
 		Ended: lines.Ended, Refused: lines.Refused, Metrics: access.NewMetrics(registry, keys.Current),
 	})

@@ -35,7 +35,7 @@ func Run(ctx context.Context, o Options) {
 		look := o.look(n)
 		var do Actions
 		s, do = Next(s, n, look, time.Now())
-		if err := device.Solicit(o.Device, do.Probe...); err != nil {
+		if err := device.Solicit(o.Device, netip.Addr{}, do.Probe...); err != nil {
 			s, do = Next(s, n, Look{Err: err}, time.Now())
 		}
 		if do.Verdict != nil {

@@ -24,11 +24,12 @@ func TestForgedPeer(t *testing.T) {
 	segment.Attach(t, peer, "net1", "", "192.168.100.5/24")
 	segment.Attach(t, vm, "eth0", "", "192.168.100.9/24")
 	own, other := netip.MustParseAddr("192.168.100.4"), netip.MustParseAddr("192.168.100.5")
-	used := func() (mac string) {
+	used := func() string {
+		var table []device.Neighbor
 		var err error
-		e.Do(t, func() { mac, err = device.MACOf("net1", other) })
+		e.Do(t, func() { table, err = device.Neighbors("net1") })
 		g.Expect(err).NotTo(HaveOccurred())
-		return mac
+		return device.MACIn(table, other)
 	}
 	var port *hostile.Port
 	vm.Do(t, func() {

@@ -112,7 +112,7 @@ func (f *Failover) lookForVIPHosts(table []device.Neighbor, known bool, now time
 	if !asks {
 		return
 	}
-	if err := device.SolicitFrom(f.Interface.Name, from, addresses...); err != nil {
+	if err := device.Solicit(f.Interface.Name, from, addresses...); err != nil {
 		f.Log.Debug("hosts with addresses of the edges not found", "err", err)
 	}
 }

@@ -1,5 +1,5 @@
-// This file reads the TCP connections of this host (sock_diag) and the MACs of their clients from the kernel. It asks once for
-// each call and keeps nothing. It needs no privilege.
+// This file reads the TCP connections of this host (sock_diag) from the kernel. It asks once for each call and keeps nothing. It
+// needs no privilege.
 
 package device
 
@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/netip"
 	"os"
 	"slices"
@@ -37,9 +36,8 @@ const held = 1<<1 | 1<<4 | 1<<finWait2 | 1<<8 | 1<<9 | 1<<11
 // Clients reads the connections of one network namespace, and the MACs of the hosts on one interface. It is safe for
 // concurrent use.
 type Clients struct {
-	name   string
-	kernel kernel
-	diag   *nl.SocketHandle
+	*Meter
+	diag *nl.SocketHandle
 	// stat is sockstat of the namespace, see proc_net(5). Nil: it could not be opened, and unread is why.
 	stat   *os.File
 	unread error
@@ -48,48 +46,27 @@ type Clients struct {
 // OpenClients asks the network namespace of the calling thread, from any thread. The interface need not exist yet. An error
 // means that the kernel lists no connections; without sockstat only Sockets fails.
 func OpenClients(name string) (*Clients, error) {
-	k, err := openKernel()
+	m, err := OpenMeter(name)
 	if err != nil {
-		return nil, fmt.Errorf("netlink: %w", err)
+		return nil, err
 	}
 	s, err := nl.GetNetlinkSocketAt(netns.None(), netns.None(), unix.NETLINK_INET_DIAG)
 	if err != nil {
-		k.close()
+		m.Close()
 		return nil, fmt.Errorf("netlink: %w", err)
 	}
-	c := &Clients{name: name, kernel: k, diag: &nl.SocketHandle{Socket: s}}
+	c := &Clients{Meter: m, diag: &nl.SocketHandle{Socket: s}}
 	c.stat, c.unread = os.Open("/proc/thread-self/net/sockstat")
 	return c, nil
 }
 
 // Close closes c. Do not use it afterwards.
 func (c *Clients) Close() {
-	c.kernel.close()
+	c.Meter.Close()
 	c.diag.Close()
 	if c.unread == nil {
 		_ = c.stat.Close()
 	}
-}
-
-// MACOf returns the MAC that the kernel has for an IPv4 address on the interface, in lower case with colons. Empty: it
-// has none.
-func (c *Clients) MACOf(a netip.Addr) string {
-	l, err := c.kernel.LinkByName(c.name)
-	if err != nil {
-		return ""
-	}
-	question := make(header, unix.SizeofNdMsg)
-	question[0] = unix.AF_INET
-	binary.NativeEndian.PutUint32(question[4:], uint32(l.Attrs().Index))
-	answers, err := c.kernel.ask(unix.RTM_GETNEIGH, 0, unix.RTM_NEWNEIGH, question, nl.NewRtAttr(unix.NDA_DST, a.AsSlice()))
-	if err != nil || len(answers) != 1 {
-		return ""
-	}
-	found, err := attributes(answers[0], unix.SizeofNdMsg)
-	if err != nil || len(found[unix.NDA_LLADDR]) != 6 {
-		return ""
-	}
-	return net.HardwareAddr(found[unix.NDA_LLADDR]).String()
 }
 
 // Each calls f with the addresses of each TCP connection over IPv4, also of those that this host opened, and of those of which

@@ -13,14 +13,9 @@ import (
 )
 
 // Solicit makes the kernel broadcast ARP requests for addresses on device, by a datagram to a
-// port at which no process listens. The answers are in the kernel's neighbor table.
-func Solicit(device string, addresses ...netip.Addr) error {
-	return SolicitFrom(device, netip.Addr{}, addresses...)
-}
-
-// SolicitFrom is Solicit with the sender address from, which the host has. Where arp_announce is above 0, the
-// kernel uses an address of device instead. The zero Addr: the kernel chooses it.
-func SolicitFrom(device string, from netip.Addr, addresses ...netip.Addr) error {
+// port at which no process listens. The answers are in the kernel's neighbor table. Their sender address is from, which the host has.
+// Where arp_announce is above 0, the kernel uses an address of device instead. The zero Addr: the kernel chooses it.
+func Solicit(device string, from netip.Addr, addresses ...netip.Addr) error {
 	const discard = 9
 	d := socket.Dialer(device)
 	// Datagrams stay on the link, whatever the routes are.

@@ -58,7 +58,7 @@ func NewAsker(name string, from func() netip.Addr) (*Asker, error) {
 // is false if the kernel knows the MAC from some time ago, and has not asked the host again: it does so
 // now, which takes up to ten seconds.
 func (a *Asker) WhoHas(ctx context.Context, address netip.Addr) (mac string, proven bool, err error) {
-	if err := SolicitFrom(a.device, a.from(), address); err != nil {
+	if err := Solicit(a.device, a.from(), address); err != nil {
 		return "", false, err
 	}
 	answer := make(chan Neighbor, 1)
@@ -78,8 +78,8 @@ func (a *Asker) WhoHas(ctx context.Context, address netip.Addr) (mac string, pro
 	}
 }
 
-// Knows reports whether the kernel has the MAC of the host that has an address. It may be a moment old. No
-// host is known if the table cannot be read.
+// Knows reports whether the kernel has the MAC of the host that has an address. It may be a moment old. A
+// table that cannot be read has none.
 func (a *Asker) Knows(address netip.Addr) bool {
 	a.known.Lock()
 	defer a.known.Unlock()

@@ -36,7 +36,7 @@ func otherHosts(ctx context.Context, o Options) ([]reported.UsedAddress, error) 
 		return nil, nil
 	}
 	all := slices.Concat(o.Network.SharedAddresses(), reported.Controls(o.Network))
-	if err := device.SolicitFrom(o.Device, from, all...); err != nil {
+	if err := device.Solicit(o.Device, from, all...); err != nil {
 		return nil, err
 	}
 	select {

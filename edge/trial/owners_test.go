@@ -47,11 +47,12 @@ func TestTwoHostsWithAVIP(t *testing.T) {
 			if found, err = otherHosts(t.Context(), o); err != nil {
 				return
 			}
-			known := func(a netip.Addr) string {
-				mac, _ := device.MACOf(o.Device, a)
-				return mac
+			var hosts *device.Meter
+			if hosts, err = device.OpenMeter(o.Device); err != nil {
+				return
 			}
-			results = owners(o, found, known)
+			defer hosts.Close()
+			results = owners(o, found, hosts.MACOf)
 		})
 		g.Expect(err).NotTo(HaveOccurred())
 		return found, results

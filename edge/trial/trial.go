@@ -49,7 +49,7 @@ type tool struct {
 	from   netip.Addr
 	dialer *net.Dialer
 	// kernel knows the routers, and the MACs of hosts on the device.
-	kernel *device.Clients
+	kernel *device.Meter
 }
 
 // newTool returns a tool for the device of o. Close it.
@@ -62,7 +62,7 @@ func newTool(o Options) (tool, error) {
 	if err != nil {
 		return tool{}, err
 	}
-	kernel, err := device.OpenClients(o.Device)
+	kernel, err := device.OpenMeter(o.Device)
 	return tool{device: o.Device, mac: ifi.HardwareAddr, from: from, dialer: socket.Dialer(o.Device), kernel: kernel}, err
 }
 

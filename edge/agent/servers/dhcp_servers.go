@@ -126,7 +126,7 @@ func (d *DHCPServers) solicit(a netip.Addr) {
 	if !d.View().Network.CIDR.Contains(a) {
 		return
 	}
-	if err := device.Solicit(d.Device, a); err != nil {
+	if err := device.Solicit(d.Device, netip.Addr{}, a); err != nil {
 		d.Log.Debug("MAC of a DHCP server not found", "address", a, "err", err)
 	}
 }
