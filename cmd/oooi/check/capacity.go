@@ -118,7 +118,7 @@ func readCapacity(ctx context.Context, api client.Reader) (c capacity) {
 	c.podsErr = eachPage(ctx, api, func(list *corev1.PodList) {
 		for _, p := range list.Items {
 			if p.Spec.NodeName != "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
-				c.pods = append(c.pods, podRequests{p.Spec.NodeName, p.Namespace, p.Labels, requestsOf(p.Spec)})
+				c.pods = append(c.pods, podRequests{p.Spec.NodeName, p.Namespace, p.Labels, requestsOf(&p)})
 			}
 		}
 	})

@@ -4,10 +4,12 @@ package check
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,8 +44,15 @@ type edgePod struct {
 	edge  int
 	pod   corev1.Pod
 	ready bool
-	// mac of its interface on the network, in lower case. Empty: Multus has not attached it yet.
+	joined
+}
+
+// A joined is what Multus reports of a pod's interface on the network.
+type joined struct {
+	// mac in lower case. Empty: Multus has not attached it yet.
 	mac string
+	// mtu in bytes. 0: Multus does not report it.
+	mtu int
 }
 
 // failsOver tries failover on n from a pod with address.
@@ -150,5 +159,20 @@ func edgeOfPod(p corev1.Pod) edgePod {
 	ready := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
-	return edgePod{number, p, ready && p.DeletionTimestamp == nil, macOf(p)}
+	return edgePod{number, p, ready && p.DeletionTimestamp == nil, joinedOf(p)}
+}
+
+// joinedOf reads what Multus reports. Zero: nothing.
+func joinedOf(p corev1.Pod) joined {
+	var all []struct {
+		Interface, MAC string
+		MTU            int
+	}
+	_ = json.Unmarshal([]byte(p.Annotations[wire.AnnotationNetworkStatus]), &all) // Multus writes it after a while.
+	for _, x := range all {
+		if x.Interface == wire.Device {
+			return joined{strings.ToLower(x.MAC), x.MTU}
+		}
+	}
+	return joined{}
 }

@@ -41,7 +41,7 @@ func TestEdgeToEvict(t *testing.T) {
 	}
 	pods := func(ready [2]bool) (out []edgePod) {
 		for i, ok := range ready {
-			out = append(out, edgePod{edge: i + 1, ready: ok, mac: macOfEdge(i + 1)})
+			out = append(out, edgePod{edge: i + 1, ready: ok, joined: joined{mac: macOfEdge(i + 1)}})
 		}
 		return out
 	}

@@ -4,7 +4,6 @@ package check
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -90,29 +89,12 @@ func readLinks(ctx context.Context, api client.Reader, ns string) map[string]map
 	for _, p := range list.Items {
 		of := p.Labels[wire.LabelNetwork]
 		ends := p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
-		if mtu := mtuOf(p); mtu != 0 && !ends {
+		if e := edgeOfPod(p); e.mtu != 0 && !ends {
 			if out[of] == nil {
 				out[of] = map[int]int{}
 			}
-			out[of][edgeOfPod(p).edge] = mtu
+			out[of][e.edge] = e.mtu
 		}
 	}
 	return out
-}
-
-// mtuOf returns the MTU of an edge's pod on its network in bytes. 0: Multus does not report it.
-func mtuOf(p corev1.Pod) int {
-	var joined []struct {
-		Interface string
-		MTU       int
-	}
-	if json.Unmarshal([]byte(p.Annotations[wire.AnnotationNetworkStatus]), &joined) != nil {
-		return 0
-	}
-	for _, j := range joined {
-		if j.Interface == wire.Device {
-			return j.MTU
-		}
-	}
-	return 0
 }

@@ -83,6 +83,6 @@ func TestMTUOfAPod(t *testing.T) {
 		`broken`: 0,
 	} {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{wire.AnnotationNetworkStatus: text}}}
-		NewWithT(t).Expect(mtuOf(p)).To(Equal(want), text)
+		NewWithT(t).Expect(edgeOfPod(p).mtu).To(Equal(want), text)
 	}
 }

@@ -5,7 +5,6 @@ package check
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -156,20 +155,6 @@ func (t trier) edgePods(ctx context.Context, ns string, n network.Network) (out 
 		out = append(out, edgeOfPod(p))
 	}
 	return out, nil
-}
-
-// macOf returns the MAC of an edge's pod on its network. Empty: Multus has not attached it yet.
-func macOf(p corev1.Pod) string {
-	var joined []struct{ Interface, MAC string }
-	if json.Unmarshal([]byte(p.Annotations[wire.AnnotationNetworkStatus]), &joined) != nil {
-		return ""
-	}
-	for _, j := range joined {
-		if j.Interface == wire.Device {
-			return strings.ToLower(j.MAC)
-		}
-	}
-	return ""
 }
 
 // run starts the pod with more arguments, waits, and reads its results.

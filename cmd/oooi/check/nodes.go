@@ -12,8 +12,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
+	requests "k8s.io/component-helpers/resource"
+	scheduling "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 
 	"github.com/cldmnky/oooi/controllers/desired"
@@ -36,42 +37,10 @@ type podRequests struct {
 	requests        corev1.ResourceList
 }
 
-// requestsOf are what the scheduler counts of a pod: the sum of its containers, or its largest init container, and its overhead.
-func requestsOf(spec corev1.PodSpec) corev1.ResourceList {
-	out, before := corev1.ResourceList{}, corev1.ResourceList{}
-	for _, c := range spec.Containers {
-		add(out, c.Resources.Requests)
-	}
-	for _, c := range spec.InitContainers {
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			add(out, c.Resources.Requests)
-			continue
-		}
-		before = larger(before, c.Resources.Requests)
-	}
-	out = larger(out, before)
-	add(out, spec.Overhead)
+// requestsOf are what the scheduler counts of a pod.
+func requestsOf(pod *corev1.Pod) corev1.ResourceList {
+	out := requests.PodRequests(pod, requests.PodResourcesOptions{})
 	out[corev1.ResourcePods] = resource.MustParse("1")
-	return out
-}
-
-// add adds more to sum.
-func add(sum, more corev1.ResourceList) {
-	for name, q := range more {
-		total := sum[name]
-		total.Add(q)
-		sum[name] = total
-	}
-}
-
-// larger has the larger amount of each resource.
-func larger(a, b corev1.ResourceList) corev1.ResourceList {
-	out := maps.Clone(a)
-	for name, q := range b {
-		if has := out[name]; has.Cmp(q) < 0 {
-			out[name] = q
-		}
-	}
 	return out
 }
 
@@ -141,9 +110,9 @@ func nodeProblems(p placeable, c capacity, free map[string]corev1.ResourceList) 
 	if c.nodesErr != nil {
 		return found(problem.NodesUnread, failed(c.nodesErr))
 	}
-	spec := desired.EdgePod(p.network, p.network.Edges[0], desired.Release{}, p.namespace).Spec
-	need := requestsOf(spec)
-	rooms, others := roomsFor(spec, need, c.nodes, free)
+	pod := desired.EdgePod(p.network, p.network.Edges[0], desired.Release{}, p.namespace)
+	need := requestsOf(pod)
+	rooms, others := roomsFor(pod, need, c.nodes, free)
 	fit := slices.DeleteFunc(slices.Clone(rooms), func(r nodeRoom) bool { return r.lacks != "" })
 	wanted := len(p.network.Edges)
 	for _, r := range fit[:min(len(fit), wanted)] {
@@ -170,10 +139,10 @@ func nodeProblems(p placeable, c capacity, free map[string]corev1.ResourceList) 
 }
 
 // roomsFor are the nodes that may run a pod, those with the most memory left first. Others is by reason how many may not.
-func roomsFor(spec corev1.PodSpec, need corev1.ResourceList, nodes []corev1.Node, free map[string]corev1.ResourceList) (rooms []nodeRoom, others map[string]int) {
+func roomsFor(pod *corev1.Pod, need corev1.ResourceList, nodes []corev1.Node, free map[string]corev1.ResourceList) (rooms []nodeRoom, others map[string]int) {
 	others = map[string]int{}
 	for _, n := range nodes {
-		if why := excludes(n, spec); why != "" {
+		if why := excludes(n, pod); why != "" {
 			others[why]++
 			continue
 		}
@@ -191,46 +160,26 @@ func roomsFor(spec corev1.PodSpec, need corev1.ResourceList, nodes []corev1.Node
 	return rooms, others
 }
 
-// excludes is why no pod of spec is scheduled on n, whatever is free there. Empty: it may be.
-func excludes(n corev1.Node, spec corev1.PodSpec) string {
-	if !selects(spec.Affinity, n) {
+// excludes is why a pod is not scheduled on n, whatever is free there. Empty: it may be.
+func excludes(n corev1.Node, pod *corev1.Pod) string {
+	if selected, _ := nodeaffinity.GetRequiredNodeAffinity(pod).Match(&n); !selected {
 		return "do not have the labels that edges need"
 	}
 	taints := slices.Clone(n.Spec.Taints)
 	if n.Spec.Unschedulable {
 		taints = append(taints, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
 	}
-	for _, t := range taints {
-		if t.Effect == corev1.TaintEffectPreferNoSchedule || slices.ContainsFunc(spec.Tolerations, func(x corev1.Toleration) bool {
-			return x.ToleratesTaint(klog.Background(), &t, false)
-		}) {
-			continue
-		}
-		switch t.Key {
-		case corev1.TaintNodeUnschedulable:
-			return "are cordoned"
-		case corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable:
-			return "are not ready"
-		}
-		return "have taint " + t.ToString()
+	keepsAway := func(t *corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule }
+	t, tainted := scheduling.FindMatchingUntoleratedTaint(klog.Background(), taints, pod.Spec.Tolerations, keepsAway, false)
+	switch {
+	case !tainted:
+		return ""
+	case t.Key == corev1.TaintNodeUnschedulable:
+		return "are cordoned"
+	case t.Key == corev1.TaintNodeNotReady, t.Key == corev1.TaintNodeUnreachable:
+		return "are not ready"
 	}
-	return ""
-}
-
-// selects reports whether n has what a pod requires of its node. Terms are alternatives.
-func selects(a *corev1.Affinity, n corev1.Node) bool {
-	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
-		return true
-	}
-	return slices.ContainsFunc(a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms, func(t corev1.NodeSelectorTerm) bool {
-		return !slices.ContainsFunc(t.MatchExpressions, func(e corev1.NodeSelectorRequirement) bool {
-			operator := map[corev1.NodeSelectorOperator]selection.Operator{
-				corev1.NodeSelectorOpIn: selection.In, corev1.NodeSelectorOpNotIn: selection.NotIn, corev1.NodeSelectorOpExists: selection.Exists, corev1.NodeSelectorOpDoesNotExist: selection.DoesNotExist,
-			}[e.Operator]
-			r, err := labels.NewRequirement(e.Key, operator, e.Values)
-			return err != nil || !r.Matches(labels.Set(n.Labels))
-		})
-	})
+	return "have taint " + t.ToString()
 }
 
 // countsOf says how many nodes there are of each reason, most first.

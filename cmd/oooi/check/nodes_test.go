@@ -44,9 +44,9 @@ func offers(name, amount string) func(*corev1.Node) {
 
 // podOn requests CPU and memory of a node. With labels it is in the control plane namespace.
 func podOn(node, cpu, memory string, labels map[string]string) podRequests {
-	return podRequests{node: node, namespace: "clusters-blue", labels: labels, requests: requestsOf(corev1.PodSpec{Containers: []corev1.Container{{
+	return podRequests{node: node, namespace: "clusters-blue", labels: labels, requests: requestsOf(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}},
-	}}})}
+	}}}})}
 }
 
 // TestNodesForEdges: an edge requests 100m CPU and 384Mi of memory.
@@ -137,10 +137,10 @@ func TestRequests(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	sidecar := of("8Mi")
 	sidecar.RestartPolicy = &always
-	got := requestsOf(corev1.PodSpec{
+	got := requestsOf(&corev1.Pod{Spec: corev1.PodSpec{
 		Containers: []corev1.Container{of("16Mi"), of("16Mi")}, InitContainers: []corev1.Container{of("64Mi"), sidecar, of("20Mi")},
 		Overhead: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Mi")},
-	})
+	}})
 	g.Expect(got.Memory().String()).To(Equal("65Mi"))
 	g.Expect(got.Pods().Value()).To(BeEquivalentTo(1))
 	g.Expect(strings.Count(amounts(got), "pods")).To(Equal(0))
