@@ -3,13 +3,14 @@
 package image
 
 import (
+	"archive/tar"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
 // WriteArchive writes the image without its referrers, as an image layout in a tar. containerd imports it under each of
@@ -20,25 +21,16 @@ func (m Multi) WriteArchive(w io.Writer, names ...string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	path, err := layout.Write(dir, empty.Index)
-	if err != nil {
-		return err
-	}
+	var all []mutate.IndexAddendum
 	for _, n := range names {
-		if err := path.AppendIndex(m.Index, layout.WithAnnotations(map[string]string{nameKey: n})); err != nil {
-			return err
-		}
+		all = append(all, mutate.IndexAddendum{Add: m.Index, Descriptor: v1.Descriptor{Annotations: map[string]string{nameKey: n}}})
 	}
-	files := Files{}
-	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(dir, path)
-		files[filepath.ToSlash(name)] = File{Source: path}
-		return err
-	}); err != nil {
+	if _, err := layout.Write(dir, mutate.AppendManifests(empty.Index, all...)); err != nil {
 		return err
 	}
-	return WriteTar(w, files)
+	out := tar.NewWriter(w)
+	if err := out.AddFS(os.DirFS(dir)); err != nil {
+		return err
+	}
+	return out.Close()
 }

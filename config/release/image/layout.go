@@ -14,6 +14,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
@@ -29,19 +30,13 @@ func (m Multi) Store(dir string, ref name.Tag) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	path, err := layout.Write(dir, empty.Index)
-	if err != nil {
-		return err
-	}
-	if err := path.AppendIndex(m.Index, layout.WithAnnotations(map[string]string{tagKey: ref.TagStr(), nameKey: ref.String()})); err != nil {
-		return err
-	}
+	named := v1.Descriptor{Annotations: map[string]string{tagKey: ref.TagStr(), nameKey: ref.String()}}
+	all := []mutate.IndexAddendum{{Add: m.Index, Descriptor: named}}
 	for _, r := range m.Referrers {
-		if err := path.AppendImage(r); err != nil {
-			return err
-		}
+		all = append(all, mutate.IndexAddendum{Add: r})
 	}
-	return nil
+	_, err := layout.Write(dir, mutate.AppendManifests(empty.Index, all...))
+	return err
 }
 
 // Load reads what [Multi.Store] wrote to dir.
