@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -75,7 +74,7 @@ func (s *seenStatus) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // serveHealth adds the server of probes and metrics to g, if there is one. It is ready if the API server is, and
 // until ctx ends. It serves until drained ends.
-func (o *options) serveHealth(ctx, drained context.Context, g *errgroup.Group, m *metrics, t *apiproxy.Transport, server *url.URL, logger *slog.Logger) error {
+func (o *options) serveHealth(ctx, drained context.Context, g *errgroup.Group, m *metrics, t *apiproxy.Transport, logger *slog.Logger) error {
 	if o.health == "" {
 		return nil
 	}
@@ -93,7 +92,7 @@ func (o *options) serveHealth(ctx, drained context.Context, g *errgroup.Group, m
 			http.Error(w, "stopping", http.StatusServiceUnavailable)
 			return
 		}
-		probe, err := http.NewRequestWithContext(limit, http.MethodGet, server.JoinPath("readyz").String(), nil)
+		probe, err := http.NewRequestWithContext(limit, http.MethodGet, t.Server.JoinPath("readyz").String(), nil)
 		if err == nil {
 			var answer *http.Response
 			if answer, err = t.Base.RoundTrip(probe); err == nil {

@@ -33,14 +33,14 @@ func TestSmallWindow(t *testing.T) {
 	dir := t.TempDir()
 	ca := programs.WriteFile(t, dir, "ca.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: example.Certificate().Raw})))
 	kubeconfig := programs.WriteFile(t, dir, "kubeconfig", "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a}}]\nclusters: [{name: a, cluster: {server: 'https://"+l.Addr().String()+"', certificate-authority: '"+ca+"'}}]\n")
-	transport, server, err := (&options{kubeconfig: kubeconfig, maxItem: apirewrite.Largest}).transport(&apirewrite.Rules{})
+	transport, err := (&options{kubeconfig: kubeconfig, maxItem: apirewrite.Largest}).transport(&apirewrite.Rules{})
 	g.Expect(err).NotTo(HaveOccurred())
 
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.String(), nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, transport.Server.String(), nil)
 		if err == nil {
 			_, _ = transport.Base.RoundTrip(request) //nolint:bodyclose // There is no answer.
 		}

@@ -32,9 +32,8 @@ type dump struct {
 	}
 }
 
-// all returns plurals with their kinds, by group.
-func (d dump) all() map[string]map[string]string {
-	out := map[string]map[string]string{}
+// addTo adds plurals with their kinds, by group.
+func (d dump) addTo(out map[string]map[string]string) {
 	add := func(group, plural, kind string) {
 		if out[group] == nil {
 			out[group] = map[string]string{}
@@ -55,7 +54,6 @@ func (d dump) all() map[string]map[string]string {
 			}
 		}
 	}
-	return out
 }
 
 func newRulesCommand() *cobra.Command {
@@ -135,12 +133,7 @@ func writeRules(in io.Reader, groups []string, kindPrefix string) (string, error
 		if err != nil {
 			return "", fmt.Errorf("reading discovery: %w", err)
 		}
-		for group, resources := range d.all() {
-			if found[group] == nil {
-				found[group] = map[string]string{}
-			}
-			maps.Copy(found[group], resources)
-		}
+		d.addTo(found)
 	}
 	resourcePrefix := strings.ToLower(kindPrefix)
 	var b, keys strings.Builder

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"sync"
 	"time"
@@ -35,7 +34,7 @@ func (o *options) run(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	logger := slog.New(slog.NewJSONHandler(stderr, nil))
-	transport, server, err := o.transport(rules)
+	transport, err := o.transport(rules)
 	if err != nil {
 		return err
 	}
@@ -43,7 +42,7 @@ func (o *options) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	handler := apiproxy.Handler{Transport: transport, Server: server, Log: logger}
+	handler := apiproxy.Handler{Transport: transport, Log: logger}
 	config, err := o.clientSide(&handler, listener.Addr().String(), logger)
 	if err != nil {
 		return err
@@ -53,22 +52,22 @@ func (o *options) run(ctx context.Context, stderr io.Writer) error {
 	drained, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	o.serve(ctx, g, listener, m.count(handler.Serve()), config, logger, end)
-	if err := o.serveHealth(ctx, drained, g, m, transport, server, logger); err != nil {
+	if err := o.serveHealth(ctx, drained, g, m, transport, logger); err != nil {
 		return err
 	}
 	if err := o.serveWebhooks(ctx, g, transport, logger); err != nil {
 		return err
 	}
 	g.Go(func() error { return followRules(ctx, o.rules, text, logger) })
-	logger.Info("proxy started", "address", listener.Addr().String(), "server", server.String())
+	logger.Info("proxy started", "address", listener.Addr().String(), "server", transport.Server.String())
 	return g.Wait()
 }
 
 // transport reaches the API server. As a gateway, it has no credentials.
-func (o *options) transport(rules *apirewrite.Rules) (*apiproxy.Transport, *url.URL, error) {
+func (o *options) transport(rules *apirewrite.Rules) (*apiproxy.Transport, error) {
 	config, server, err := o.apiServer()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if o.cert != "" {
 		config = rest.AnonymousClientConfig(config)
@@ -77,21 +76,21 @@ func (o *options) transport(rules *apirewrite.Rules) (*apiproxy.Transport, *url.
 	config.Wrap(small)
 	base, err := rest.TransportFor(config)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reaching the API server: %w", err)
+		return nil, fmt.Errorf("reaching the API server: %w", err)
 	}
 	one := rest.CopyConfig(config)
 	one.NextProtos = []string{"http/1.1"} // No HTTP/2 connection becomes a stream of another protocol.
 	upgrade, err := rest.TransportFor(one)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reaching the API server: %w", err)
+		return nil, fmt.Errorf("reaching the API server: %w", err)
 	}
 	converter, err := protobuf.New()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	return &apiproxy.Transport{
-		Rules: rules, Base: base, Upgrade: upgrade, Prefix: apiproxy.Prefix(server), Largest: o.maxItem, JSON: converter.JSON, Bodies: apiproxy.NewBodies(o.maxItem),
-	}, server, nil
+		Rules: rules, Base: base, Upgrade: upgrade, Server: server, Largest: o.maxItem, JSON: converter.JSON, Bodies: apiproxy.NewBodies(o.maxItem),
+	}, nil
 }
 
 // small limits what waits in memory of each answer over HTTP/2: Go's own limit is 4 MiB. Frames are larger than Go's, which

@@ -5,17 +5,12 @@ package apiproxy
 import (
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
-
-// Prefix returns the escaped path of an API server's URL, without a slash at its end.
-func Prefix(server *url.URL) string { return strings.TrimSuffix(server.EscapedPath(), "/") }
 
 // Renamed returns config for an API server with other names. Nil rules: config itself.
 func Renamed(config *rest.Config, rules *apirewrite.Rules) (*rest.Config, error) {
@@ -30,7 +25,7 @@ func Renamed(config *rest.Config, rules *apirewrite.Rules) (*rest.Config, error)
 	// Without these, clients send protobuf, which cannot be renamed.
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	config.Wrap(func(base http.RoundTripper) http.RoundTripper {
-		return &Transport{Rules: rules, Base: base, Upgrade: base, Prefix: Prefix(server), Largest: apirewrite.Largest}
+		return &Transport{Rules: rules, Base: base, Upgrade: base, Server: server, Largest: apirewrite.Largest}
 	})
 	return config, nil
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
 )
@@ -17,8 +16,6 @@ import (
 type Handler struct {
 	// Transport renames them.
 	Transport *Transport
-	// Server is the URL of the API server.
-	Server *url.URL
 	// Token is what callers must show, and what is not forwarded. Empty: the caller's credentials are forwarded, and Transport
 	// adds none.
 	Token string
@@ -33,10 +30,11 @@ func (h Handler) Serve() http.Handler {
 		BufferPool:    &buffers{},
 		ErrorLog:      Lines(h.Log, "answer broke off"),
 		Rewrite: func(p *httputil.ProxyRequest) {
-			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = h.Server.Scheme, h.Server.Host, ""
+			server := h.Transport.Server
+			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = server.Scheme, server.Host, ""
 			p.Out.URL.RawQuery = p.In.URL.RawQuery
-			if h.Transport.Prefix != "" {
-				_ = setPath(p.Out.URL, h.Transport.Prefix+p.In.URL.EscapedPath()) // It was unescaped once already.
+			if prefix := h.Transport.prefix(); prefix != "" {
+				_ = setPath(p.Out.URL, prefix+p.In.URL.EscapedPath()) // It was unescaped once already.
 			}
 			if h.Token != "" {
 				p.Out.Header.Del("Authorization")

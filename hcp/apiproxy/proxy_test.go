@@ -51,7 +51,7 @@ func before(t *testing.T, limits Transport, h http.HandlerFunc) http.Handler {
 	base := &http.Transport{DisableCompression: true}
 	t.Cleanup(base.CloseIdleConnections)
 	return Handler{
-		Transport: &Transport{Rules: rules, Base: base, Upgrade: base, Largest: limits.Largest, Bodies: limits.Bodies}, Server: server, Log: slog.New(slog.DiscardHandler),
+		Transport: &Transport{Rules: rules, Base: base, Upgrade: base, Largest: limits.Largest, Bodies: limits.Bodies, Server: server}, Log: slog.New(slog.DiscardHandler),
 	}.Serve()
 }
 
@@ -244,7 +244,7 @@ func TestLargeRequests(t *testing.T) {
 	rules, err := apirewrite.Parse("rules", []byte(rulesText))
 	g.Expect(err).NotTo(HaveOccurred())
 	text := `{"a":"kubevirt.io/","b":"` + strings.Repeat("x", LargestReview) + `"}`
-	proxied := &Transport{Rules: rules, Largest: apirewrite.Largest}
+	proxied := &Transport{Rules: rules, Server: &url.URL{}, Largest: apirewrite.Largest}
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/pods", strings.NewReader(text))
 	request.Header.Set("Content-Type", "application/json")
 	answer, err := proxied.RoundTrip(request)

@@ -8,21 +8,13 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// status is a Status of Kubernetes.
-type status struct {
-	Kind       string         `json:"kind"`
-	APIVersion string         `json:"apiVersion"`
-	Metadata   map[string]any `json:"metadata"`
-	Status     string         `json:"status"`
-	Message    string         `json:"message"`
-	Reason     string         `json:"reason"`
-	Code       int            `json:"code"`
-}
-
 func statusText(code int, reason, message string) []byte {
-	text, err := json.Marshal(status{Kind: "Status", APIVersion: "v1", Metadata: map[string]any{}, Status: "Failure", Message: message, Reason: reason, Code: code})
+	text, err := json.Marshal(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+		Message: message, Reason: metav1.StatusReason(reason), Code: int32(code)})
 	if err != nil {
 		panic(err) // It has strings and a number only.
 	}

@@ -28,8 +28,8 @@ type Transport struct {
 	Rules *apirewrite.Rules
 	// Base sends requests. Upgrade sends those that become a stream of another protocol, over HTTP/1.1.
 	Base, Upgrade http.RoundTripper
-	// Prefix is that of the API server's URL. Empty for most.
-	Prefix string
+	// Server is the URL of the API server.
+	Server *url.URL
 	// Largest is the limit of an answer's object, an item of a list and an event in bytes.
 	Largest int
 	// Bodies limits what all requests need together. Nil: there is no limit.
@@ -38,6 +38,9 @@ type Transport struct {
 	JSON func([]byte) ([]byte, error)
 }
 
+// prefix is the escaped path of the API server's URL, without a slash at its end. Empty for most.
+func (t *Transport) prefix() string { return strings.TrimSuffix(t.Server.EscapedPath(), "/") }
+
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(in *http.Request) (*http.Response, error) {
 	base := t.Base
@@ -45,13 +48,14 @@ func (t *Transport) RoundTrip(in *http.Request) (*http.Response, error) {
 	if upgrade {
 		base = t.Upgrade
 	}
-	path, target := t.Rules.Path(strings.TrimPrefix(in.URL.EscapedPath(), t.Prefix))
+	prefix := t.prefix()
+	path, target := t.Rules.Path(strings.TrimPrefix(in.URL.EscapedPath(), prefix))
 	if target.API && t.Rules.Hides(target.Object()) {
 		closeBody(in)
 		return refuse(in, http.StatusNotFound, "NotFound", fmt.Sprintf("%s %q not found", qualified(target), target.Name)), nil
 	}
 	out := in.Clone(in.Context())
-	if err := setPath(out.URL, t.Prefix+path); err != nil {
+	if err := setPath(out.URL, prefix+path); err != nil {
 		closeBody(in)
 		return refuse(in, http.StatusBadRequest, "BadRequest", err.Error()), nil
 	}
