@@ -6,9 +6,7 @@ import (
 	"context"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/cmd/oooi/source"
@@ -86,17 +84,9 @@ func (r preflightReader) read(ctx context.Context, f clusterFacts, seen status.F
 	return out
 }
 
-// operator returns the one Deployment of the operator.
-func (f installation) operator() (d appsv1.Deployment, ok bool) {
-	if len(f.operators) != 1 {
-		return d, false
-	}
-	return d, runtime.DefaultUnstructuredConverter.FromUnstructured(f.operators[0].Object, &d) == nil
-}
-
 // edgeImages are those that the operator gives to edges. If they are unknown, as before it is installed, they are placeholders.
 func (f installation) edgeImages() (r desired.Release, unknown bool) {
-	if d, ok := f.operator(); ok {
+	if d, none := f.operator(); none == nil {
 		if edge, envoy := imagesOf(d); edge != "" && envoy != "" {
 			return desired.Release{Image: edge, EnvoyImage: envoy}, false
 		}

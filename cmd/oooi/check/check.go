@@ -128,7 +128,7 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 	}
 	installed := readInstallation(ctx, api)
 	first := installationChecks(installed)
-	first.Checks = append(first.Checks, operatorChecks(readOperator(ctx, api, installed.operators), time.Now())...)
+	first.Checks = append(first.Checks, operatorChecks(readOperator(ctx, api, installed), time.Now())...)
 	out := []checks{first}
 	world := readWorld(ctx, api, all)
 	plans := plan.NewPlanner(world.dump, world.clusters(), permitted).Plans()

@@ -9,12 +9,9 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
@@ -53,9 +50,9 @@ func neededRights() []authorizationv1.ResourceAttributes {
 }
 
 // readOperator reads more of the operator. Questions about rights are not stored.
-func readOperator(ctx context.Context, api client.Reader, found []unstructured.Unstructured) (f operatorFacts) {
-	var d appsv1.Deployment
-	if len(found) != 1 || runtime.DefaultUnstructuredConverter.FromUnstructured(found[0].Object, &d) != nil {
+func readOperator(ctx context.Context, api client.Reader, installed installation) (f operatorFacts) {
+	d, none := installed.operator()
+	if none != nil {
 		return f
 	}
 	f.known, f.namespace = d.Status.AvailableReplicas > 0, d.Namespace

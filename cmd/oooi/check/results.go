@@ -169,31 +169,32 @@ func installationChecks(f installation) checks {
 		}
 		out.Checks = append(out.Checks, lineOf(k.kind.Kind+"s of "+k.of, ps))
 	}
-	out.Checks = append(out.Checks, lineOf("operator", operatorProblems(f)))
-	if d, ok := f.operator(); ok {
+	d, none := f.operator()
+	if none == nil && d.Status.AvailableReplicas == 0 {
+		none = about(problem.OperatorUnavailable, "Deployment", d.Namespace, d.Name, nil)
+	}
+	out.Checks = append(out.Checks, lineOf("operator", none))
+	if d.Name != "" {
 		out.Checks = append(out.Checks, imagesCheck(d))
 	}
 	out.Checks = append(out.Checks, lineOf("admission policies", policyProblems(f)))
 	return out
 }
 
-func operatorProblems(f installation) problem.Problems {
+// operator returns the one Deployment of the operator, or why there is none.
+func (f installation) operator() (d appsv1.Deployment, none problem.Problems) {
 	switch {
 	case f.operatorsErr != nil:
-		return found(problem.Unread, failed(f.operatorsErr))
+		return d, found(problem.Unread, failed(f.operatorsErr))
 	case len(f.operators) == 0:
-		return found(problem.OperatorMissing, nil)
+		return d, found(problem.OperatorMissing, nil)
 	case len(f.operators) > 1:
-		return found(problem.OperatorDuplicated, problem.Args{"count": {strconv.Itoa(len(f.operators))}})
+		return d, found(problem.OperatorDuplicated, problem.Args{"count": {strconv.Itoa(len(f.operators))}})
 	}
-	var d appsv1.Deployment
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(f.operators[0].Object, &d); err != nil {
-		return found(problem.Unread, failed(err))
+		return appsv1.Deployment{}, found(problem.Unread, failed(err))
 	}
-	if d.Status.AvailableReplicas == 0 {
-		return about(problem.OperatorUnavailable, "Deployment", d.Namespace, d.Name, nil)
-	}
-	return nil
+	return d, nil
 }
 
 // policyProblems: a policy without a binding refuses nothing.
