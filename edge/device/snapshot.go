@@ -5,6 +5,7 @@ package device
 import (
 	"fmt"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -56,12 +57,7 @@ type Route struct {
 }
 
 // Equal reports whether both are the same.
-func (s Snapshot) Equal(o Snapshot) bool {
-	return s.Name == o.Name && s.Index == o.Index && s.Carrier == o.Carrier && s.VerifiesSources == o.VerifiesSources &&
-		s.VerifiesIPv6Sources == o.VerifiesIPv6Sources &&
-		slices.Equal(s.Forwarding, o.Forwarding) && slices.Equal(s.IPv6Routes, o.IPv6Routes) &&
-		slices.Equal(s.Addresses, o.Addresses) && slices.Equal(s.VIPs, o.VIPs) && slices.Equal(s.Host, o.Host) && slices.Equal(s.Routes, o.Routes)
-}
+func (s Snapshot) Equal(o Snapshot) bool { return reflect.DeepEqual(s, o) }
 
 // Has reports whether the interface has the address, or answers for it as for a VIP. It
 // has every address of a loopback prefix.
