@@ -170,6 +170,8 @@ func TestWhatRulesVMsOut(t *testing.T) {
 	}{
 		"15 characters":                   {config: `{"type":"bridge","bridge":"br-123456789012"}`},
 		"16 characters":                   {config: `{"type":"bridge","bridge":"br-1234567890123"}`, want: problem.NADValueUnsupported},
+		"a dot as its name":               {config: `{"type":"bridge","bridge":"."}`, want: problem.NADValueUnsupported},
+		"two dots as its master":          {config: `{"type":"macvlan","master":".."}`, want: problem.NADValueUnsupported},
 		"a slash":                         {config: `{"type":"cnv-bridge","bridge":"br/1"}`, want: problem.NADValueUnsupported},
 		"a colon":                         {config: `{"type":"bridge","bridge":"br:1"}`, want: problem.NADValueUnsupported},
 		"a space":                         {config: `{"type":"bridge","bridge":"br 1"}`, want: problem.NADValueUnsupported},

@@ -60,12 +60,19 @@ func aText() form {
 
 // aBridge is a name that Linux accepts for a new device (net/core/dev.c, dev_valid_name). The bridge plugin creates the bridge if a node lacks it.
 func aBridge() form {
-	return pattern("at most 15 printable characters without spaces, colons, slashes, quotes and backslashes", `^[!#-.0-9;-\[\]-~]{0,15}$`)
+	return exceptDots(pattern("at most 15 printable characters without spaces, colons, slashes, quotes and backslashes", `^[!#-.0-9;-\[\]-~]{0,15}$`))
+}
+
+// exceptDots is f without "." and "..", which no device is named.
+func exceptDots(f form) form {
+	matches := f.matches
+	f.matches = func(v any) bool { return v != "." && v != ".." && matches(v) }
+	return f
 }
 
 // aDevice is a name of an existing device, which may be an alternative name of up to 127 characters.
 func aDevice() form {
-	return pattern("at most 127 printable characters without spaces, colons, slashes, quotes and backslashes", `^[!#-.0-9;-\[\]-~]{0,127}$`)
+	return exceptDots(pattern("at most 127 printable characters without spaces, colons, slashes, quotes and backslashes", `^[!#-.0-9;-\[\]-~]{0,127}$`))
 }
 
 func pattern(allowed, expression string) form {
