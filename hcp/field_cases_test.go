@@ -174,6 +174,15 @@ func TestFurtherNamesOfTheIngress(t *testing.T) {
 	}
 }
 
+// TestFurtherNamesOfNoIngress: where nothing serves the ingress, the problem names each of its names.
+func TestFurtherNamesOfNoIngress(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Ingress: &configv1.IngressSpec{ComponentRoutes: []configv1.ComponentRouteSpec{{Hostname: "console.corp.example"}}}}
+	_, ps := plan(o)
+	g.Expect(ps).To(ContainElement(And(HaveField("Cause", problem.IngressAddressMissing), HaveField("Args", HaveKeyWithValue("name", problem.Values{"*.apps.blue.example.com", "console.corp.example"})))))
+}
+
 // TestPassthroughByDefault: without a base domain, HyperShift's webhook turns base domain passthrough on.
 func TestPassthroughByDefault(t *testing.T) {
 	g := NewWithT(t)

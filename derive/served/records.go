@@ -109,7 +109,7 @@ func recordsAtEdges(n network.Network, own []network.Record, endpoints []network
 func appsAddressIsEdge(n network.Network, in Input) (problem.Problem, bool) {
 	for _, a := range in.Apps.Addresses {
 		if n.Runs(network.ServiceDNS) && slices.Contains(slices.Concat(n.HeldAddresses(), n.PublishedAddresses), a) {
-			return n.Problem(problem.AppsAddressIsEdge, problem.Args{"name": {in.Apps.Name}, "address": {a.String()}}, network.KeyAppsAddress), true
+			return n.Problem(problem.AppsAddressIsEdge, problem.Args{"name": append([]string{in.Apps.Name}, in.FurtherApps...), "address": {a.String()}}, network.KeyAppsAddress), true
 		}
 	}
 	return problem.Problem{}, false

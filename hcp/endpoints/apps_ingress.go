@@ -92,11 +92,11 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 // hint if other DNS servers may know the name.
 func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, last network.Plan) *problem.Problem {
 	subject, hc := endpoint(e.Name), o.HostedCluster
-	args := problem.Args{"name": {e.Hosts[0]}, "service": {hc.Name + appsService}}
+	args := problem.Args{"name": e.Hosts, "service": {hc.Name + appsService}}
 	switch {
 	case passesThrough(hc):
 		expected := "Service " + services.PassthroughService + hc.Spec.Platform.Kubevirt.GenerateID
-		return newProblem(problem.IngressServicePending, subject, problem.Args{"name": {e.Hosts[0]}, "object": {expected}})
+		return newProblem(problem.IngressServicePending, subject, problem.Args{"name": e.Hosts, "object": {expected}})
 	case o.HostedIngress != nil && o.HostedIngress.Type == operatorv1.LoadBalancerServiceStrategyType, slices.ContainsFunc(last.Endpoints, isCopy):
 		return newProblem(problem.IngressCopyPending, subject, args, network.KeyAppsAddress)
 	case !slices.ContainsFunc(in.Networks, ownNamesOnly):
