@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	configv1 "github.com/openshift/api/config/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"github.com/openshift/hypershift/api/util/ipnet"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/hcp"
@@ -280,6 +281,46 @@ func TestPublishedNameOfTheIngress(t *testing.T) {
 	p, _ := plan(o)
 	g.Expect(resolves(p, oauth)).To(Equal(p.Networks[0].ServiceVIP))
 	g.Expect(resolves(p, "console.corp.example").String()).To(Equal("192.168.100.6"))
+}
+
+// TestPodsWithIPv6: OVN-Kubernetes needs IPv6 on nodes if pods or Services have it, and only a router on the network can advertise it.
+func TestPodsWithIPv6(t *testing.T) {
+	pods := func(o *hcp.Objects) {
+		o.HostedCluster.Spec.Networking.ClusterNetwork = append(o.HostedCluster.Spec.Networking.ClusterNetwork, hyperv1.ClusterNetworkEntry{CIDR: *ipnet.MustParseCIDR("fd01::/48")})
+	}
+	reports := func(address string) func(*hcp.Objects) {
+		return func(o *hcp.Objects) {
+			pods(o)
+			o.VMs[0].Status.Interfaces[0].IPs = append(o.VMs[0].Status.Interfaces[0].IPs, address)
+		}
+	}
+	for name, c := range map[string]struct {
+		given func(*hcp.Objects)
+		want  problem.Cause
+	}{
+		"pods":                      {pods, problem.RouterMustAdvertiseIPv6},
+		"a VM has a link-local one": {reports("fe80::1"), problem.RouterMustAdvertiseIPv6},
+		"a VM has one of a router":  {reports("fd00:100::7"), problem.IPv6Networks},
+		"another network plugin":    {func(o *hcp.Objects) { pods(o); o.HostedCluster.Spec.Networking.NetworkType = hyperv1.Calico }, problem.IPv6Networks},
+		"the network of machines": {func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Networking.MachineNetwork = append(o.HostedCluster.Spec.Networking.MachineNetwork, hyperv1.MachineNetworkEntry{CIDR: *ipnet.MustParseCIDR("fd00:100::/64")})
+		}, problem.IPv6Networks},
+		"VMs boot from the pod network": {func(o *hcp.Objects) { pods(o); o.NodePools[0].Spec.Platform.Kubevirt.AttachDefaultNetwork = new(true) }, problem.IPv6Networks},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			c.given(&o)
+			_, ps := plan(o)
+			var found []problem.Cause
+			for _, p := range ps {
+				if p.Cause == problem.RouterMustAdvertiseIPv6 || p.Cause == problem.IPv6Networks {
+					found = append(found, p.Cause)
+				}
+			}
+			g.Expect(found).To(ConsistOf(c.want))
+		})
+	}
 }
 
 // TestNADInUse: what would rule new VMs out is a Warning while VMs are on the network, so the plan follows what moves.

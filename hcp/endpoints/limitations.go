@@ -10,7 +10,9 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"github.com/openshift/hypershift/api/util/ipnet"
 
+	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -18,7 +20,7 @@ import (
 // limitations returns the problems that VMs on the networks of in will have. *.apps
 // and images are checked in other files.
 func limitations(o objects.Objects, in network.Request, endpoints []network.Endpoint) problem.Problems {
-	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o.HostedCluster), hostedProxy(o.HostedCluster, in, endpoints))
+	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o, in), hostedProxy(o.HostedCluster, in, endpoints))
 }
 
 // oauth returns a problem if OAuth is published at an IP address and the network has a
@@ -50,25 +52,42 @@ func timeServers(in network.Request) problem.Problems {
 	return problem.Problems{problem.New(problem.TimeServersMissing, problem.Subject{}, problem.Args{"networks": alone}, network.KeyServices, network.KeyNTPServers)}
 }
 
-// ipv6 returns a problem if spec.networking has IPv6 networks.
-func ipv6(hc *hyperv1.HostedCluster) problem.Problems {
-	var networks []string
-	add := func(n ipnet.IPNet) {
+// ipv6 returns a problem if spec.networking has IPv6 networks. If pods or Services have IPv6, OVN-Kubernetes starts only on a node
+// whose interface has an IPv6 address and route (go-controller/pkg/node/gateway_init.go, getNetworkInterfaceIPAddresses), so no
+// node becomes Ready without a router that advertises them. A VM that reports such an address shows that there is one.
+func ipv6(o objects.Objects, in network.Request) problem.Problems {
+	var pods, machines []string
+	add := func(to *[]string, n ipnet.IPNet) {
 		if p, err := netip.ParsePrefix(n.String()); err == nil && p.Addr().Is6() {
-			networks = append(networks, p.String())
+			*to = append(*to, p.String())
 		}
 	}
-	for _, m := range hc.Spec.Networking.MachineNetwork {
-		add(m.CIDR)
+	spec := o.HostedCluster.Spec.Networking
+	for _, m := range spec.MachineNetwork {
+		add(&machines, m.CIDR)
 	}
-	for _, m := range hc.Spec.Networking.ClusterNetwork {
-		add(m.CIDR)
+	for _, m := range spec.ClusterNetwork {
+		add(&pods, m.CIDR)
 	}
-	for _, m := range hc.Spec.Networking.ServiceNetwork {
-		add(m.CIDR)
+	for _, m := range spec.ServiceNetwork {
+		add(&pods, m.CIDR)
 	}
-	if len(networks) == 0 {
-		return nil
+	ovn := spec.NetworkType == hyperv1.OVNKubernetes || spec.NetworkType == ""
+	switch {
+	case len(pods) > 0 && ovn && hasPrimary(in) && !slices.ContainsFunc(o.VMs, hasIPv6):
+		return problem.Problems{problem.New(problem.RouterMustAdvertiseIPv6, problem.Subject{}, problem.Args{"networks": pods}, "spec.networking")}
+	case len(pods)+len(machines) > 0:
+		return problem.Problems{problem.New(problem.IPv6Networks, problem.Subject{}, problem.Args{"networks": append(machines, pods...)}, "spec.networking")}
 	}
-	return problem.Problems{problem.New(problem.IPv6Networks, problem.Subject{}, problem.Args{"networks": networks}, "spec.networking")}
+	return nil
+}
+
+// hasIPv6 reports whether m has an IPv6 address that is not link-local, as KubeVirt reports it.
+func hasIPv6(m lenient.VirtualMachineInstance) bool {
+	return slices.ContainsFunc(m.Status.Interfaces, func(i lenient.VMInterface) bool {
+		return slices.ContainsFunc(append([]string{i.IP}, i.IPs...), func(text string) bool {
+			a := services.Address(text)
+			return a.Is6() && a.IsGlobalUnicast()
+		})
+	})
 }

@@ -69,6 +69,10 @@ var (
 	EndpointAtIPv6 = declare("EndpointAtIPv6", Entry{Reason: IPv6NotServed, Severity: SeverityError,
 		What: "{service} is published at an IPv6 address, which is not served.",
 		Fix:  "Publish it at a host name or an IPv4 address. Of a load balancer, nodes get the first address only."})
+	RouterMustAdvertiseIPv6 = declare("RouterMustAdvertiseIPv6", Entry{Reason: NodesNeedIPv6, Severity: SeverityWarning,
+		What:   "Pods or Services have IPv6 ({networks}), but edges provide IPv4 only.",
+		Effect: "OVN-Kubernetes starts only on nodes that have an IPv6 address and route. Without a router on their network that advertises both, no node becomes Ready.",
+		Fix:    "Let a router on the network advertise an IPv6 prefix, and no DNS server. Or create the cluster with IPv4 networks only: they cannot be changed later."})
 	IPv6Networks = declare("IPv6Networks", Entry{Reason: IPv6NotServed, Severity: SeverityInfo,
 		What:   "The cluster has IPv6 networks ({networks}), but edges provide IPv4 only.",
 		Effect: "VMs take IPv6 addresses and routes from a router on their network, if it has one. IPv4 traffic is unaffected.",

@@ -66,6 +66,7 @@ var (
 	EdgeImpaired             = reason("EdgeImpaired", Traits{Rank: TakesPart, AboutEdges: true, Follows: true})
 	SourcesUnverified        = reason("SourcesUnverified", Traits{AboutEdges: true})
 	IPv6NotServed            = reason("IPv6NotServed", Traits{Rank: Hint})
+	NodesNeedIPv6            = reason("NodesNeedIPv6", Traits{Rank: PreventsNodes})
 	AppsUnreachable          = reason("AppsUnreachable", Traits{Rank: TakesPart})
 	ImagesUnreachable        = reason("ImagesUnreachable", Traits{Rank: PreventsNodes})
 	OAuthUnreachable         = reason("OAuthUnreachable", Traits{Rank: TakesPart})

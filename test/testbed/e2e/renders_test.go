@@ -66,7 +66,7 @@ func choices() [][]choice {
 			{name: "plain"},
 			{name: "dual stack",
 				flags: []string{"--cluster-cidr=10.132.0.0/14", "--cluster-cidr=fd01::/48", "--service-cidr=172.31.0.0/16", "--service-cidr=fd02::/112"},
-				says:  []string{"IPv6NotServed", "fd01::/48"}},
+				says:  []string{"IPv6", "fd01::/48"}},
 			{name: "own API name, node selector",
 				flags: []string{"--kas-dns-name=api.blue.example.org", "--node-selector=role=edge", "--toleration=key=role,operator=Exists"}},
 			{name: "many", flags: []string{"--node-pool-replicas=400", "--control-plane-availability-policy=HighlyAvailable",
