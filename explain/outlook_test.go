@@ -41,6 +41,7 @@ func TestVerdictsAgree(t *testing.T) {
 	}
 	namespace := of(problem.SeverityWarning, problem.NADNamespaceNotAllowed, "NetworkAttachmentDefinition", "vlan100")
 	images := of(problem.SeverityWarning, problem.ImagesUnreachable, "", "")
+	plugin := of(problem.SeverityWarning, problem.PodNetworkUnsupported, "", "")
 	range1, range2 := of(problem.SeverityWarning, problem.RangeTooSmall, "Network", "clusters/vlan100"), of(problem.SeverityWarning, problem.RangeTooSmall, "Network", "clusters/storage")
 	cidr := of(problem.SeverityWaiting, problem.WaitingForNetwork, "Network", "clusters/vlan303")
 	ignition, oauth := of(problem.SeverityWaiting, problem.WaitingForEndpoint, "Endpoint", "ignition-server"), of(problem.SeverityWaiting, problem.WaitingForEndpoint, "Endpoint", "oauth")
@@ -52,6 +53,7 @@ func TestVerdictsAgree(t *testing.T) {
 		"well":                {one, nil, "Nodes can boot: DHCP", "nodes will become Ready."},
 		"namespace":           {one, problem.Problems{images, namespace}, "VMs may not start, so nodes may not become Ready. DHCP", "VMs may not start, so nodes may not become Ready."},
 		"images":              {one, problem.Problems{images}, "Nodes may not become Ready. DHCP", "nodes may not become Ready."},
+		"network plugin":      {one, problem.Problems{plugin}, "Nodes may not become Ready. DHCP", "nodes may not become Ready."},
 		"addresses":           {both, problem.Problems{range1}, "VMs may run out of addresses, so some nodes may not become Ready. DHCP", "VMs may run out of addresses, so some nodes may not become Ready."},
 		"secondary addresses": {both, problem.Problems{range2}, "Nodes can boot: DHCP", "nodes will become Ready, with warnings."},
 		"waits and images":    {one, problem.Problems{images, cidr}, "Nodes may not become Ready. Network clusters/vlan303 is not served yet: VMs cannot boot or get an address there. DHCP", "nodes may not become Ready, even when the items marked Waiting exist."},

@@ -156,7 +156,7 @@ func (v view) images() []string {
 		return append(out, "through the gateway "+v.n.DHCP.Router.String())
 	}
 	if p, ok := v.problem(func(x problem.Problem) bool { return x.Reason == problem.ImagesUnreachable }); ok && !mayPrevent(p) {
-		out = append(out, "other hosts that a registry redirects to, or that a release names, only if allowed-hosts names them")
+		out = append(out, "from other hosts only if allowed-hosts names them")
 	} else if ok {
 		missing := no(p)
 		if len(out) > 0 {

@@ -7,9 +7,11 @@ package hcp
 import (
 	"cmp"
 	"net/netip"
+	"strconv"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -52,7 +54,7 @@ func hostedNetworks(hc *hyperv1.HostedCluster, joinSubnet string) []network.Rese
 	if len(n.ServiceNetwork) == 0 {
 		add("the Service network (default of spec.networking.serviceNetwork)", defaultServiceNetwork)
 	}
-	if n.NetworkType != hyperv1.OVNKubernetes && n.NetworkType != "" {
+	if !usesOVN(hc) {
 		return out
 	}
 	ovn := ovnConfig(hc)
@@ -66,10 +68,37 @@ func hostedNetworks(hc *hyperv1.HostedCluster, joinSubnet string) []network.Rese
 // network operator refuses another internalJoinSubnet (pkg/network/ovn_kubernetes.go, validateOVNKubernetesSubnets).
 func joinSubnets(hc *hyperv1.HostedCluster, joinSubnet string) problem.Problems {
 	set, other := ovnConfig(hc).InternalJoinSubnet, cmp.Or(joinSubnet, ovnJoin)
-	if n := hc.Spec.Networking.NetworkType; set == "" || set == other || n != hyperv1.OVNKubernetes && n != "" {
+	if set == "" || set == other || !usesOVN(hc) {
 		return nil
 	}
-	return problem.Problems{problem.New(problem.JoinSubnetsDiffer, problem.Subject{}, problem.Args{"cidr": {set}, "other": {other}}, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig")}
+	return problem.Problems{problem.New(problem.JoinSubnetsDiffer, problem.Subject{}, problem.Args{"cidr": {set}, "otherCIDR": {other}}, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig")}
+}
+
+// usesOVN reports whether the network plugin of hc is OVN-Kubernetes, the default.
+func usesOVN(hc *hyperv1.HostedCluster) bool {
+	n := hc.Spec.Networking.NetworkType
+	return n == hyperv1.OVNKubernetes || n == ""
+}
+
+const (
+	// ovnOverhead is how much smaller in bytes the MTU of the pod network must be than that of the nodes' network. HyperShift's API says so and
+	// does not check it. OVN-Kubernetes itself needs 58 (go-controller/pkg/node, validateVTEPInterfaceMTU).
+	ovnOverhead = 100
+	// ethernetMTU is the MTU of a network that sets none.
+	ethernetMTU = 1500
+)
+
+// ovnMTU returns a problem for each of networks that is too small for the MTU of o's pod network.
+func ovnMTU(o objects.Objects, networks []network.NetworkRequest) problem.Problems {
+	var ps problem.Problems
+	for _, s := range networks {
+		of := cmp.Or(s.Settings.MTU, s.Attachment.MTU, ethernetMTU)
+		if s.Primary && o.OVNMTU+ovnOverhead > of && o.OVNMTU > 0 && usesOVN(o.HostedCluster) {
+			args := problem.Args{"mtu": {strconv.Itoa(o.OVNMTU)}, "networkMTU": {strconv.Itoa(of)}, "least": {strconv.Itoa(o.OVNMTU + ovnOverhead)}}
+			ps = append(ps, s.Problem(problem.OVNMTUTooLarge, args, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu", network.KeyMTU))
+		}
+	}
+	return ps
 }
 
 // defaultNodeAPI is HyperShift's DefaultAdvertiseIPv4Address.

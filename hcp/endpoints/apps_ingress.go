@@ -9,6 +9,7 @@
 //	Service <cluster>-apps of type LoadBalancer           the VMs, at its target ports
 //	otherwise                                             a problem
 //
+// An ingress of type Private has no port on the VMs. Edges cannot forward to one that wants the PROXY protocol.//
 // If one of these Services has a load balancer with an address of the network, connections go there.
 //
 // Port 443 is served, and port 80 if one of these names its backend. A cluster without the
@@ -89,20 +90,32 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 // ingressMissing returns the problem that nothing serves e, the ingress. It is waited for if
 // HyperShift or its cloud provider will create what serves it, or if a copy served it in last: the
 // administrator of the hosted cluster can choose a load balancer, or make its Service again, at any time. It is a
-// hint if other DNS servers may know the name.
+// hint if other DNS servers may know the name. A router that edges cannot use is not waited for.
 func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, last network.Plan) *problem.Problem {
 	subject, hc := endpoint(e.Name), o.HostedCluster
 	args := problem.Args{"name": e.Hosts, "service": {hc.Name + appsService}}
-	switch {
+	alone := slices.ContainsFunc(in.Networks, ownNamesOnly)
+	closed := func(c problem.Cause) *problem.Problem {
+		p := newProblem(c, subject, args, network.KeyAppsAddress)
+		if !alone {
+			p.Severity = problem.SeverityInfo
+		}
+		return p
+	}
+	switch of := strategy(o); {
+	case of.Type == operatorv1.LoadBalancerServiceStrategyType, slices.ContainsFunc(last.Endpoints, isCopy):
+		return newProblem(problem.IngressCopyPending, subject, args, network.KeyAppsAddress)
+	case speaksPROXY(of):
+		return closed(problem.IngressWantsPROXY)
+	case of.Type == operatorv1.PrivateStrategyType:
+		return closed(problem.IngressPrivate)
 	case passesThrough(hc):
 		expected := "Service " + services.PassthroughService + hc.Spec.Platform.Kubevirt.GenerateID
 		return newProblem(problem.IngressServicePending, subject, problem.Args{"name": e.Hosts, "object": {expected}})
-	case o.HostedIngress != nil && o.HostedIngress.Type == operatorv1.LoadBalancerServiceStrategyType, slices.ContainsFunc(last.Endpoints, isCopy):
-		return newProblem(problem.IngressCopyPending, subject, args, network.KeyAppsAddress)
-	case !slices.ContainsFunc(in.Networks, ownNamesOnly):
-		return newProblem(problem.IngressAddressUnknown, subject, args, network.KeyAppsAddress)
+	case alone:
+		return newProblem(problem.IngressAddressMissing, subject, args, network.KeyAppsAddress)
 	}
-	return newProblem(problem.IngressAddressMissing, subject, args, network.KeyAppsAddress)
+	return newProblem(problem.IngressAddressUnknown, subject, args, network.KeyAppsAddress)
 }
 
 // isCopy reports whether e is the ingress as routerIngress returns it.
@@ -157,7 +170,11 @@ func (i ingress) endpoints(https network.Endpoint) []network.Endpoint {
 
 // hostedIngress returns the ingress of o's hosted cluster. ok is false if nothing says where it is.
 func hostedIngress(o objects.Objects) (i ingress, ok bool) {
-	for _, x := range []ingress{passthroughIngress(o), routerIngress(o), hostNetworkIngress(o.HostedIngress), documentedIngress(o)} {
+	all := []ingress{passthroughIngress(o), routerIngress(o), hostNetworkIngress(strategy(o)), documentedIngress(o)}
+	if speaksPROXY(strategy(o)) {
+		all = []ingress{routerIngress(o)}
+	}
+	for _, x := range all {
 		if i.https == (network.Backend{}) {
 			i.https, i.loadBalancer, i.pending = x.https, x.loadBalancer, x.pending
 		}
@@ -202,7 +219,7 @@ func routerIngress(o objects.Objects) ingress {
 // EndpointSlices may have the pods of the VMs instead, because its selector often matches these pods.
 func documentedIngress(o objects.Objects) ingress {
 	svc, ok := service(o, o.HostedCluster.Name+appsService)
-	if !ok || svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
+	if !ok || svc.Spec.Type != corev1.ServiceTypeLoadBalancer || strategy(o).Type == operatorv1.PrivateStrategyType {
 		return ingress{}
 	}
 	return ingressBehind(svc, func(_ corev1.Service, p corev1.ServicePort) network.Backend {
@@ -248,9 +265,32 @@ func allVMs(port uint16) network.Backend {
 	return network.Backend{Kind: network.BackendVMs, Name: fmt.Sprintf("vms:%d", port), Port: port}
 }
 
+// strategy returns how o's hosted cluster publishes its ingress, as HyperShift's ReconcileDefaultIngressController does: the field, then the annotation
+// for a private ingress, then the default on KubeVirt.
+func strategy(o objects.Objects) operatorv1.EndpointPublishingStrategy {
+	switch {
+	case o.HostedIngress != nil && o.HostedIngress.Type != "":
+		return *o.HostedIngress
+	case o.HostedCluster.Annotations[hyperv1.PrivateIngressControllerAnnotation] == "true":
+		return operatorv1.EndpointPublishingStrategy{Type: operatorv1.PrivateStrategyType}
+	}
+	return operatorv1.EndpointPublishingStrategy{Type: operatorv1.NodePortServiceStrategyType}
+}
+
+// speaksPROXY reports whether a router published by s wants connections to begin with a header of the PROXY protocol, which edges do not send.
+func speaksPROXY(s operatorv1.EndpointPublishingStrategy) bool {
+	switch s.Type {
+	case operatorv1.HostNetworkStrategyType:
+		return s.HostNetwork != nil && s.HostNetwork.Protocol == operatorv1.ProxyProtocol
+	case operatorv1.NodePortServiceStrategyType:
+		return s.NodePort != nil && s.NodePort.Protocol == operatorv1.ProxyProtocol
+	}
+	return false
+}
+
 // hostNetworkIngress returns the VMs at the ports of an ingress of type HostNetwork.
-func hostNetworkIngress(s *operatorv1.EndpointPublishingStrategy) ingress {
-	if s == nil || s.Type != operatorv1.HostNetworkStrategyType {
+func hostNetworkIngress(s operatorv1.EndpointPublishingStrategy) ingress {
+	if s.Type != operatorv1.HostNetworkStrategyType {
 		return ingress{}
 	}
 	var ports operatorv1.HostNetworkStrategy

@@ -1,5 +1,6 @@
 // This file finds hosts that nodes might need for images, and that no object names: those that
-// a registry redirects to, and those of images that a release consists of. It only gives hints.
+// a registry redirects to, those of images that a release consists of, and those of a network
+// plugin that users install. It only gives hints.
 
 package endpoints
 
@@ -37,6 +38,9 @@ func furtherHosts(o objects.Objects, in network.Request, s settings.Values, regi
 	hint(problem.RegistryMayRedirect, unknownOf(registries, carried), network.KeyAllowedHosts)
 	if !slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, func(x hyperv1.ImageContentSource) bool { return len(x.Mirrors) > 0 }) {
 		hint(problem.ReleaseMayNameOthers, unknownOf(releases, reached), network.KeyAllowedHosts, "spec.imageContentSources")
+	}
+	if t := o.HostedCluster.Spec.Networking.NetworkType; t == hyperv1.Calico || t == hyperv1.Other {
+		ps = append(ps, problem.New(problem.NetworkPluginMayNameOthers, problem.Subject{}, problem.Args{"type": {string(t)}}, network.KeyAllowedHosts, "spec.networking.networkType"))
 	}
 	return ps
 }

@@ -23,11 +23,13 @@ type HostedClusterFields struct {
 	HostedIngress *operatorv1.EndpointPublishingStrategy `path:"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy"`
 	// JoinSubnet is the IPv4 join subnet of OVN-Kubernetes since HyperShift 0.1.80. Empty: not set.
 	JoinSubnet string `path:"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.v4InternalSubnet"`
+	// OVNMTU is the MTU of the pod network of OVN-Kubernetes in bytes, since HyperShift 0.1.80. 0: not set.
+	OVNMTU int `path:"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu"`
 }
 
 // DeepCopyObject returns a copy of f.
 func (f *HostedClusterFields) DeepCopyObject() runtime.Object {
-	return &HostedClusterFields{HostedCluster: *f.DeepCopy(), HostedIngress: f.HostedIngress.DeepCopy(), JoinSubnet: f.JoinSubnet}
+	return &HostedClusterFields{HostedCluster: *f.DeepCopy(), HostedIngress: f.HostedIngress.DeepCopy(), JoinSubnet: f.JoinSubnet, OVNMTU: f.OVNMTU}
 }
 
 // A kind is what is read of the objects of one kind. It is a schema.ObjectKind.
@@ -63,9 +65,13 @@ func hostedClusterKind() kind {
 		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv4.internalJoinSubnet",
 		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv4.internalTransitSwitchSubnet",
 		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.v4InternalSubnet",
+		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu",
 		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.type",
 		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.hostNetwork.httpPort",
 		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.hostNetwork.httpsPort",
+		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.hostNetwork.protocol",
+		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.nodePort.protocol",
+		"spec.autoscaling.maxNodesTotal",
 		"spec.networking.networkType",
 		"spec.networking.clusterNetwork[].cidr",
 		"spec.networking.serviceNetwork[].cidr",
@@ -124,6 +130,7 @@ func nodePoolKind() kind {
 		"spec.platform.kubevirt.attachDefaultNetwork",
 		"spec.platform.kubevirt.nodeSelector",
 		"spec.replicas",
+		"spec.autoScaling.min",
 		"spec.autoScaling.max",
 		"spec.management.upgradeType",
 		"spec.management.replace.strategy",

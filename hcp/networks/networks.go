@@ -61,6 +61,7 @@ func Of(o objects.Objects, base settings.Values, ofNodePools map[string]problem.
 				continue
 			}
 			one := networkRequest(attachment, np, s, base, i == 0)
+			one.VMs = maxVMs(o.HostedCluster, np)
 			if i == 0 {
 				one.problems, ps = ps, nil
 			}
@@ -100,7 +101,7 @@ func Of(o objects.Objects, base settings.Values, ofNodePools map[string]problem.
 	problems = append(problems, strayAddresses(all, home, o, base)...)
 	out := withAttachments(o, all)
 	out.Networks, out.Refused = withUnserved(o, out.Networks), append(refused, out.Refused...)
-	out.Problems = append(problems, out.Problems...)
+	out.Problems = slices.Concat(problems, out.Problems, separate(o, out.Networks))
 	return out
 }
 
@@ -171,7 +172,7 @@ func attachesDefault(np hyperv1.NodePool) bool {
 // holds the values of the HostedCluster.
 func networkRequest(a network.Attachment, np hyperv1.NodePool, s, base settings.Values, first bool) merged {
 	out := merged{listedFirst: first, NetworkRequest: network.NetworkRequest{
-		Attachment: a, NodePools: []string{np.Name}, Primary: first && !attachesDefault(np), VMs: maxVMs(np)}}
+		Attachment: a, NodePools: []string{np.Name}, Primary: first && !attachesDefault(np)}}
 	if !out.Primary {
 		out.otherRoute = []string{np.Name}
 	}

@@ -14,27 +14,32 @@ import (
 func NodePoolSizes(o objects.Objects) map[string]int {
 	out := map[string]int{}
 	for _, np := range o.NodePools {
-		out[np.Name] = size(np)
+		out[np.Name] = size(o.HostedCluster, np)
 	}
 	return out
 }
 
-// size returns the replicas of np, or the upper limit of its autoscaling.
-func size(np hyperv1.NodePool) int {
+// size returns the replicas of np, or the upper limit of its autoscaling. The autoscaler adds no node beyond spec.autoscaling.maxNodesTotal of hc.
+// HyperShift keeps the lower limit nevertheless.
+func size(hc *hyperv1.HostedCluster, np hyperv1.NodePool) int {
 	n := 0
 	if np.Spec.Replicas != nil {
 		n = int(*np.Spec.Replicas)
 	}
 	if a := np.Spec.AutoScaling; a != nil {
-		n = max(n, int(a.Max))
+		most := a.Max
+		if total := hc.Spec.Autoscaling.MaxNodesTotal; total != nil {
+			most = max(min(most, *total), a.Min)
+		}
+		n = max(n, int(most))
 	}
 	return max(n, 0)
 }
 
 // maxVMs returns the largest number of VMs of np: its size and the VMs that a rolling
 // update adds before it removes old ones (maxSurge of Cluster API, default 1).
-func maxVMs(np hyperv1.NodePool) int {
-	n := size(np)
+func maxVMs(hc *hyperv1.HostedCluster, np hyperv1.NodePool) int {
+	n := size(hc, np)
 	if n == 0 {
 		return 0
 	}

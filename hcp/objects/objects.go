@@ -31,6 +31,8 @@ type Objects struct {
 	HostedIngress *operatorv1.EndpointPublishingStrategy
 	// JoinSubnet is ovnKubernetesConfig.v4InternalSubnet of HostedCluster. Empty: the field is not set.
 	JoinSubnet string
+	// OVNMTU is ovnKubernetesConfig.mtu of HostedCluster in bytes. 0: the field is not set.
+	OVNMTU int
 	// NodePools of this cluster in any order, including those that are being deleted.
 	NodePools []hyperv1.NodePool
 	// NetworkAttachmentDefinitions that the NodePools name and that exist.

@@ -130,10 +130,18 @@ var (
 		What:   "Annotation dns-records gives {name} the address {address}, which is an edge address of network {network}.",
 		Effect: "Edges forward no connection to that name.",
 		Fix:    "Set the address of the host, publish its Service with annotation publish, or allow it with annotation allowed-hosts."})
-	JoinSubnetsDiffer = declare("JoinSubnetsDiffer", Entry{Reason: AddressConflict, Severity: SeverityWarning,
-		What:   "ovnKubernetesConfig of the hosted cluster has internalJoinSubnet {cidr}, but v4InternalSubnet is {other}.",
+	JoinSubnetsDiffer = declare("JoinSubnetsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
+		What:   "ovnKubernetesConfig of the hosted cluster has internalJoinSubnet {cidr}, but v4InternalSubnet is {otherCIDR}.",
 		Effect: "Its network operator accepts only equal subnets, so nodes do not become Ready.",
 		Fix:    "Create the cluster with v4InternalSubnet {cidr}, too. HyperShift has that field since version 0.1.80."})
+	RouterMustAdvertiseIPv6 = declare("RouterMustAdvertiseIPv6", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
+		What:   "Pods or Services have IPv6 ({networks}), but edges provide IPv4 only.",
+		Effect: "OVN-Kubernetes starts only on nodes that have an IPv6 address and route. Without a router on their network that advertises both, no node becomes Ready.",
+		Fix:    "Let a router on the network advertise an IPv6 prefix, and no DNS server. Or create the cluster with IPv4 networks only: they cannot be changed later."})
+	OVNMTUTooLarge = declare("OVNMTUTooLarge", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
+		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}, and network {network} has MTU {networkMTU}.",
+		Effect: "The network needs at least 100 bytes more than the pod network. With fewer than 58 more, OVN-Kubernetes does not start, and nodes do not become Ready.",
+		Fix:    "Set annotation mtu to {least} or more if the network carries such packets. Otherwise create the cluster with a smaller ovnKubernetesConfig.mtu: the field cannot change."})
 	AppsLoadBalancerInUse = declare("AppsLoadBalancerInUse", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "The load balancer of {name} has {address} on network {network}, and {holder} has that address, too.",
 		Effect: "Edges serve {name} at the service VIP. Other hosts may reach one or the other at {address}.",

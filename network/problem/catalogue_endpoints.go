@@ -49,6 +49,16 @@ var (
 		Effect: "The console and ingress operators of the hosted cluster stay degraded.",
 		Fix: "Create Service {service} of type LoadBalancer with the node ports of the hosted cluster's router as target ports. Or set " +
 			"annotation apps-address to an address that serves {name} on port 443."})
+	IngressPrivate = declare("IngressPrivate", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
+		What:   "The ingress of the hosted cluster is of type Private, which opens no port on its nodes.",
+		Effect: "Edges cannot forward {name}. Unless another DNS server resolves it for VMs, the console and ingress operators stay degraded.",
+		Fix: "Set annotation apps-address to an address that serves {name} on port 443, such as a load balancer of your own. If the IngressController of the hosted cluster has " +
+			"another type by now, set that type in spec.operatorConfiguration of the HostedCluster."})
+	IngressWantsPROXY = declare("IngressWantsPROXY", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
+		What:   "The ingress of the hosted cluster expects the PROXY protocol, which edges do not send.",
+		Effect: "Edges cannot forward {name}. Unless another DNS server resolves it for VMs, the console and ingress operators stay degraded.",
+		Fix: "Set protocol to TCP in spec.operatorConfiguration of the HostedCluster and in the IngressController of the hosted cluster. " +
+			"Or set annotation apps-address to a load balancer that sends the PROXY protocol."})
 	IngressNameUnresolved = declare("IngressNameUnresolved", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
 		What:   "{names} also leads to the ingress, and annotation dns-records has only {name}.",
 		Effect: "The name is not resolved on the network. The console operator of the hosted cluster checks it from the nodes, and stays degraded.",
@@ -69,10 +79,6 @@ var (
 	EndpointAtIPv6 = declare("EndpointAtIPv6", Entry{Reason: IPv6NotServed, Severity: SeverityError,
 		What: "{service} is published at an IPv6 address, which is not served.",
 		Fix:  "Publish it at a host name or an IPv4 address. Of a load balancer, nodes get the first address only."})
-	RouterMustAdvertiseIPv6 = declare("RouterMustAdvertiseIPv6", Entry{Reason: NodesNeedIPv6, Severity: SeverityWarning,
-		What:   "Pods or Services have IPv6 ({networks}), but edges provide IPv4 only.",
-		Effect: "OVN-Kubernetes starts only on nodes that have an IPv6 address and route. Without a router on their network that advertises both, no node becomes Ready.",
-		Fix:    "Let a router on the network advertise an IPv6 prefix, and no DNS server. Or create the cluster with IPv4 networks only: they cannot be changed later."})
 	IPv6Networks = declare("IPv6Networks", Entry{Reason: IPv6NotServed, Severity: SeverityInfo,
 		What:   "The cluster has IPv6 networks ({networks}), but edges provide IPv4 only.",
 		Effect: "VMs take IPv6 addresses and routes from a router on their network, if it has one. IPv4 traffic is unaffected.",

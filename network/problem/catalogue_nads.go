@@ -86,6 +86,14 @@ var (
 		What:   "NetworkAttachmentDefinition {nad} has portIsolation.",
 		Effect: "VMs on one node of the management cluster cannot reach each other. Edges are not isolated, so VMs reach them.",
 		Fix:    "Remove portIsolation from its spec.config."})
+	NodesOnSeparateNetworks = declare("NodesOnSeparateNetworks", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
+		What:   "Nodes of NodePools {nodePools} boot from different networks: {networks}.",
+		Effect: "Nodes of one network do not reach those of another. Pods, Services, oc logs, oc exec and webhooks fail between them.",
+		Fix:    "Use one network for all NodePools. Or set annotation gateway on each network to a router that reaches the others."})
+	NodesBehindGateways = declare("NodesBehindGateways", Entry{Reason: NetworkUnsupported, Severity: SeverityInfo,
+		What:   "Nodes of NodePools {nodePools} boot from different networks: {networks}.",
+		Effect: "Nodes of one network reach those of another only through the gateways.",
+		Fix:    "Let the gateways route between the networks without address translation. Nodes need at least UDP port 9880 and TCP port 10250."})
 	MacvlanModeUnsupported = declare("MacvlanModeUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} has the macvlan mode {mode}.",
 		Effect: "VMs and edges on one node cannot reach each other.",

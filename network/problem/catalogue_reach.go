@@ -69,6 +69,10 @@ var (
 		What:   "A release image is on {hosts}, and spec.imageContentSources has no mirror.",
 		Effect: "If the release names images on other hosts, such as quay.io, nodes cannot pull these.",
 		Fix:    "Name those hosts in annotation allowed-hosts, or their mirror in spec.imageContentSources."})
+	NetworkPluginMayNameOthers = declare("NetworkPluginMayNameOthers", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
+		What:   "The hosted cluster has networkType {type}, so you install its network plugin.",
+		Effect: "No object names the registries of the plugin's images. Nodes that cannot pull them stay NotReady.",
+		Fix:    "Add the hosts of these registries, or of their mirror, to annotation allowed-hosts, after auto."})
 	ManagementProxyUnreadable = declare("ManagementProxyUnreadable", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "The operator's HTTPS_PROXY is not a valid URL.",
 		Effect: "Nodes cannot pull images from {hosts}.",
