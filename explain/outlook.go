@@ -26,7 +26,7 @@ func outlook(networks []network.Network, problems problem.Problems) (may string,
 		return "VMs that start get no address, so new nodes do not become Ready", No
 	case has(problem.NADNamespaceNotAllowed):
 		return "VMs may not start, so nodes may not become Ready", Unknown
-	case has(problem.ImagesUnreachable), has(problem.PodNetworkUnsupported):
+	case has(problem.ImagesUnreachable), has(problem.PodNetworkUnsupported), has(problem.ControlPlaneProxied):
 		return "nodes may not become Ready", Unknown
 	case onPrimary(problem.RangeTooSmall):
 		return "VMs may run out of addresses, so some nodes may not become Ready", Unknown

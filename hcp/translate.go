@@ -34,11 +34,12 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 	problems = slices.Concat(problems, named.Problems, joinSubnets(o.HostedCluster, o.JoinSubnet), ovnMTU(o, named.Networks), edgeNodesNotPermitted(o, set))
 	problems = append(problems, networks.Unnamed(o, attachmentsOf(r, last))...)
 	problems = append(problems, networks.SharedMACs(o)...)
-	reach := endpoints.Of(o, r, set, last)
+	f.NodeAPI = nodeAPI(o.HostedCluster)
+	reach := endpoints.Of(o, r, set, last, f.NodeAPI)
 	f.Endpoints, f.Waiting, f.LoadBalancers, f.Announced = reach.Endpoints, reach.Waiting, reach.LoadBalancers, reach.Announced
 	r.Apps, r.FurtherApps, r.Access = reach.Apps, reach.FurtherApps, access(o.HostedCluster, set)
 	f.Reserved = o.Management.Reserved(o.Nodes, o.Pods, f.Endpoints)
-	f.InHostedCluster, f.NodeAPI = hostedNetworks(o.HostedCluster, o.JoinSubnet), nodeAPI(o.HostedCluster)
+	f.InHostedCluster = hostedNetworks(o.HostedCluster, o.JoinSubnet)
 	f.Problems = append(problems, reach.Problems...)
 	return r, f
 }

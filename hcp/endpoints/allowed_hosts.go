@@ -7,7 +7,6 @@ package endpoints
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"net"
 	"net/netip"
@@ -90,26 +89,26 @@ func imageRegistries(o objects.Objects) (registries []string, left int) {
 	return registries[:most], len(registries) - most
 }
 
-// wantedHosts returns the hosts of registries, the hosts to which these redirect, and the
-// hosts that the user allows. Both results are sorted and have no duplicates.
-func wantedHosts(registries []string, in network.Request, s settings.Values) (hosts []settings.HostPort, cannot []unreachable) {
+// wantedHosts returns the hosts of registries, the hosts to which these redirect, and the hosts that the user allows, without those that
+// own reaches by itself. Both results are sorted and have no duplicates.
+func wantedHosts(registries []string, own reach, s settings.Values) (hosts []settings.HostPort, cannot []unreachable) {
 	for _, registry := range registries {
 		h, cause := byServerName(registry)
 		switch {
-		case onNetwork(in, registry):
-		case cause != "":
-			cannot = append(cannot, unreachable{strings.TrimPrefix(registry, plainHTTP), cause})
-		default:
+		case own.directly(registry):
+		case cause == "":
 			hosts = append(hosts, h)
 			for _, r := range redirected(h.Host) {
 				hosts = append(hosts, settings.HostPort{Host: r, Port: 443})
 			}
+		case !own.proxied(registry):
+			cannot = append(cannot, unreachable{strings.TrimPrefix(registry, plainHTTP), cause})
 		}
 	}
 	if s.AllowedHosts != nil {
 		hosts = append(hosts, s.AllowedHosts.Hosts...)
 	}
-	hosts = slices.DeleteFunc(hosts, func(h settings.HostPort) bool { return answeredByUser(s.Settings, h.Host) })
+	hosts = network.Without(hosts, func(h settings.HostPort) bool { return own.directly(h.String()) })
 	slices.SortFunc(hosts, func(a, b settings.HostPort) int {
 		return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
 	})
@@ -120,11 +119,8 @@ func wantedHosts(registries []string, in network.Request, s settings.Values) (ho
 // onNetwork reports whether registry is an address in the CIDR of one of the VMs'
 // networks.
 func onNetwork(in network.Request, registry string) bool {
-	registry = strings.TrimPrefix(registry, plainHTTP)
-	if host, _, err := net.SplitHostPort(registry); err == nil {
-		registry = host
-	}
-	return slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.CIDR.Contains(services.Address(registry)) })
+	host, _ := hostPort(registry)
+	return slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.CIDR.Contains(services.Address(host)) })
 }
 
 const plainHTTP = "http://"
@@ -165,9 +161,9 @@ func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 	return h, ""
 }
 
-// registryEndpoints returns the endpoints of the allowed external hosts, and problems
-// for the hosts that VMs cannot reach.
-func registryEndpoints(o objects.Objects, in network.Request, s settings.Values) Reachable {
+// registryEndpoints returns the endpoints of the allowed external hosts, and problems for the hosts that VMs cannot reach. own is
+// what they reach without external hosts.
+func registryEndpoints(o objects.Objects, in network.Request, s settings.Values, own reach) Reachable {
 	var r Reachable
 	isolated := slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
 	off := s.AllowedHosts != nil && s.AllowedHosts.None
@@ -175,40 +171,58 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values)
 		return r
 	}
 	registries, left := imageRegistries(o)
-	hosts, cannot := wantedHosts(registries, in, s)
+	hosts, cannot := wantedHosts(registries, own, s)
 	hosts, refused, problems := permittedHosts(o, s, hosts)
-	cannot = append(cannot, refused...)
 	if off {
 		for _, h := range hosts {
-			cannot = append(cannot, unreachable{registry: h.Host})
+			refused = append(refused, unreachable{registry: h.Host})
 		}
 		hosts = nil
 	}
 	for _, h := range hosts {
 		proxy, cause := proxyFor(o.Proxy, h)
 		if cause != "" {
-			cannot = append(cannot, unreachable{h.Host, cause})
+			refused = append(refused, unreachable{h.Host, cause})
 			continue
 		}
 		r.Endpoints = append(r.Endpoints, externalHost(h, proxy))
 	}
 	if isolated {
-		r.Problems = imagesUnreachable(in, off, r.Endpoints, cannot)
-		r.Problems = append(r.Problems, furtherHosts(o, in, s, registries, r.Endpoints)...)
-		r.Problems = append(r.Problems, dialedFromNodes(o, in, s, r.Endpoints)...)
+		cannot = append(cannot, network.Without(refused, func(u unreachable) bool { return own.proxied(u.registry) })...)
+		needed := network.Without(r.Endpoints, func(e network.Endpoint) bool { return own.proxied(e.Name) })
+		r.Problems = imagesUnreachable(in, off, needed, cannot)
+		r.Problems = append(r.Problems, furtherHosts(o, s, registries, own, own.with(needed))...)
+		r.Problems = append(r.Problems, dialedFromNodes(o, own.with(r.Endpoints))...)
 	}
 	if isolated && !off && left > 0 {
 		r.Problems = append(r.Problems, problem.New(problem.TooManyRegistries, problem.Subject{},
 			problem.Args{"count": {strconv.Itoa(left)}, "most": {strconv.Itoa(maxRegistries)}}, "spec.imageContentSources"))
 	}
-	r.Problems = append(r.Problems, problems...)
+	r.Problems = slices.Concat(r.Problems, problems, allowedInside(s, own))
 	return r
+}
+
+// allowedInside returns a problem if annotation allowed-hosts has hosts that lead to an endpoint. A record of the user may do so.
+func allowedInside(s settings.Values, own reach) problem.Problems {
+	if s.AllowedHosts == nil {
+		return nil
+	}
+	var hosts []string
+	for _, h := range s.AllowedHosts.Hosts {
+		if at := h.String(); own.directly(at) && !answeredByUser(s.Settings, h.Host) {
+			hosts = append(hosts, at)
+		}
+	}
+	if len(hosts) == 0 {
+		return nil
+	}
+	return problem.Problems{problem.New(problem.AllowedHostPublished, problem.Subject{}, problem.Args{"hosts": hosts}, network.KeyAllowedHosts)}
 }
 
 // externalHost returns the endpoint of an allowed external host. proxy is the
 // "host:port" of an HTTP proxy, or empty.
 func externalHost(h settings.HostPort, proxy string) network.Endpoint {
-	at := fmt.Sprintf("%s:%d", h.Host, h.Port)
+	at := h.String()
 	return network.Endpoint{
 		Name: at, Origin: network.OriginRegistry, Hosts: []string{h.Host}, Port: h.Port, Match: network.MatchServerName,
 		Backend: network.Backend{Kind: network.BackendExternal, Name: at, Host: h.Host, Port: h.Port, HTTPProxy: proxy},

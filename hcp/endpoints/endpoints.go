@@ -17,11 +17,11 @@ import (
 
 // Of returns what VMs on the networks of in must reach. Nothing is published for VMs if none boots
 // from a network: then VMs use the pod network. s are the annotations of the hosted cluster, and last is
-// the plan in force.
-func Of(o objects.Objects, in network.Request, s settings.Values, last network.Plan) Reachable {
+// the plan in force. nodeAPI is as network.Facts has it.
+func Of(o objects.Objects, in network.Request, s settings.Values, last network.Plan, nodeAPI netip.Addr) Reachable {
 	var r Reachable
 	if usesNetworks(in) {
-		for _, x := range []Reachable{publishedEndpoints(o), publications(o), apps(o, in, s, last), registryEndpoints(o, in, s)} {
+		for _, x := range []Reachable{publishedEndpoints(o), publications(o), apps(o, in, s, last)} {
 			r.Endpoints, r.Waiting = append(r.Endpoints, x.Endpoints...), append(r.Waiting, x.Waiting...)
 			r.Problems = append(r.Problems, x.Problems...)
 			if x.Apps.Name != "" {
@@ -29,10 +29,12 @@ func Of(o objects.Objects, in network.Request, s settings.Values, last network.P
 			}
 		}
 		r = withoutPublishedApps(r)
+		outside := registryEndpoints(o, in, s, reachOf(o.HostedCluster, in, s.Records, r))
+		r.Endpoints, r.Problems = append(r.Endpoints, outside.Endpoints...), append(r.Problems, outside.Problems...)
 		r.LoadBalancers, r.Announced = services.LoadBalancers(o.Services, o.Slices), announcedAddresses(o.HostedCluster)
 	}
 	slices.Sort(r.Waiting)
-	r.Problems = slices.Concat(r.Problems, recordProblems(s.Records, r.Endpoints), limitations(o, in, r.Endpoints))
+	r.Problems = slices.Concat(r.Problems, recordProblems(s.Records, r.Endpoints), limitations(o, in, r.Endpoints), throughProxy(o.HostedCluster, in, r.Endpoints, nodeAPI))
 	return r
 }
 
@@ -40,7 +42,7 @@ func Of(o objects.Objects, in network.Request, s settings.Values, last network.P
 func withoutPublishedApps(r Reachable) Reachable {
 	published := func(name string) bool {
 		return slices.ContainsFunc(r.Endpoints, func(e network.Endpoint) bool {
-			return e.Origin != network.OriginApps && e.Origin != network.OriginRegistry && slices.Contains(network.Lowered(e.Hosts), name)
+			return e.Origin != network.OriginApps && slices.Contains(network.Lowered(e.Hosts), name)
 		})
 	}
 	out := r

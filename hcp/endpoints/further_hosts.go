@@ -16,15 +16,14 @@ import (
 )
 
 // furtherHosts returns hints about hosts that nodes might need for images. A user who names
-// hosts has thought of them. registries are those of the cluster, and forwarded those that
-// edges forward to.
-func furtherHosts(o objects.Objects, in network.Request, s settings.Values, registries []string, forwarded []network.Endpoint) problem.Problems {
+// hosts has thought of them. registries are those of the cluster. own is what nodes reach without external hosts, and all with these.
+func furtherHosts(o objects.Objects, s settings.Values, registries []string, own, all reach) problem.Problems {
 	if s.AllowedHosts != nil && (s.AllowedHosts.None || len(s.AllowedHosts.Hosts) > 0) {
 		return nil
 	}
-	carried := func(registry string) bool { return forwards(forwarded, registry) }
-	// A registry that nodes do not reach has a problem of its own.
-	reached := func(registry string) bool { return reaches(in, s, forwarded, registry) }
+	carried := func(registry string) bool { return !own.reaches(registry) && all.directly(registry) }
+	// A registry that nodes do not reach has a problem of its own. Through a proxy, they reach other hosts, too.
+	reached := func(registry string) bool { return !own.proxied(registry) && all.directly(registry) }
 	var releases []string
 	for _, image := range releaseImages(o) {
 		releases = append(releases, registryOf(image))
@@ -43,18 +42,6 @@ func furtherHosts(o objects.Objects, in network.Request, s settings.Values, regi
 		ps = append(ps, problem.New(problem.NetworkPluginMayNameOthers, problem.Subject{}, problem.Args{"type": {string(t)}}, network.KeyAllowedHosts, "spec.networking.networkType"))
 	}
 	return ps
-}
-
-// reaches reports whether nodes reach registry: through one of forwarded, on their network, or where a record of the user leads.
-func reaches(in network.Request, s settings.Values, forwarded []network.Endpoint, registry string) bool {
-	h, _ := byServerName(registry)
-	return forwards(forwarded, registry) || onNetwork(in, registry) || answeredByUser(s.Settings, h.Host)
-}
-
-// forwards reports whether one of forwarded carries connections to registry.
-func forwards(forwarded []network.Endpoint, registry string) bool {
-	h, cause := byServerName(registry)
-	return cause == "" && slices.ContainsFunc(forwarded, func(e network.Endpoint) bool { return slices.Contains(e.Hosts, h.Host) && e.Port == h.Port })
 }
 
 // unknownOf returns those of registries that are reached and whose further hosts are not

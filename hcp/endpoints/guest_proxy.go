@@ -1,17 +1,17 @@
-// This file checks whether nodes can reach the HTTP proxy of the hosted cluster. Nodes
-// that have a proxy fetch Ignition and images through it. The result is never an
-// error, and never contains the proxy's password.
+// This file checks whether nodes can reach the HTTP proxy of the hosted cluster, and what of the control plane they reach only
+// through it. Nodes that have a proxy fetch Ignition and images through it. The result is never an error, and never contains
+// the proxy's password.
 
 package endpoints
 
 import (
-	"cmp"
+	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"golang.org/x/net/http/httpproxy"
 
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
@@ -28,7 +28,7 @@ func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []netw
 	}
 	var hosts []string
 	for _, proxy := range []string{c.Proxy.HTTPProxy, c.Proxy.HTTPSProxy} {
-		if u, err := url.Parse(proxy); err == nil && u.Hostname() != "" && !slices.ContainsFunc(endpoints, carries(u)) {
+		if u, err := url.Parse(proxy); err == nil && u.Hostname() != "" && !(reach{endpoints: endpoints}).published(dialed(u)) {
 			hosts = append(hosts, u.Hostname())
 		}
 	}
@@ -45,12 +45,52 @@ func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []netw
 	return nil
 }
 
-// carries reports whether an endpoint carries connections to proxy. Clients of an http://
-// proxy send no TLS server name.
-func carries(proxy *url.URL) func(network.Endpoint) bool {
-	port := cmp.Or(proxy.Port(), map[string]string{"http": "80", "https": "443"}[proxy.Scheme])
-	return func(e network.Endpoint) bool {
-		byPort := e.Match == network.MatchAny || proxy.Scheme == "https"
-		return byPort && strconv.Itoa(int(e.Port)) == port && slices.Contains(e.Hosts, strings.ToLower(proxy.Hostname()))
+// dialed is where clients of proxy connect to, as reach.reaches has it. Those of an http:// proxy send no TLS server name.
+func dialed(proxy *url.URL) string {
+	if proxy.Scheme == "http" {
+		return plainHTTP + strings.ToLower(proxy.Host)
 	}
+	return strings.ToLower(proxy.Host)
+}
+
+// throughProxy returns a problem if nodes on a network without a gateway use the HTTPS proxy of hc for endpoints of the control plane. The
+// proxy then resolves their names, which may exist on the network alone. nodeAPI is as network.Facts has it.
+func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint, nodeAPI netip.Addr) problem.Problems {
+	i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
+	c := hc.Spec.Configuration
+	if i < 0 || c == nil || c.Proxy == nil || c.Proxy.HTTPSProxy == "" {
+		return nil
+	}
+	nodes := reach{proxy: proxyOf(hc, nodesOnly)}
+	var hosts []string
+	for _, e := range endpoints {
+		at := place(e)
+		if e.NeededByNodes() && (e.Name == network.APIService && apiProxied(hc, e, nodeAPI) || e.Name != network.APIService && nodes.proxied(at)) {
+			hosts = append(hosts, at)
+		}
+	}
+	if len(hosts) == 0 {
+		return nil
+	}
+	slices.Sort(hosts)
+	return problem.Problems{in.Networks[i].Attachment.Problem(problem.ControlPlaneThroughProxy, problem.Args{"hosts": hosts}, "spec.configuration.proxy.noProxy")}
+}
+
+// apiProxied reports whether kube-apiserver-proxy, a static pod of each node, uses the HTTPS proxy of hc for the API server. It reads
+// spec.configuration.proxy.noProxy alone, and any of these in it ends that: the address of the API server, nodeAPI, a part of a word, or the
+// first network of pods or of Services (shouldSkipProxyForKAS in HyperShift's apiserver-haproxy/haproxy.go, 0.1.80).
+func apiProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Addr) bool {
+	c := hc.Spec.Configuration.Proxy
+	r := reach{proxy: (&httpproxy.Config{HTTPSProxy: c.HTTPSProxy, NoProxy: c.NoProxy}).ProxyFunc()}
+	for _, at := range []string{place(e), netip.AddrPortFrom(nodeAPI, e.Port).String()} {
+		if !r.proxied(at) {
+			return false
+		}
+	}
+	n := hc.Spec.Networking
+	return !slices.ContainsFunc(strings.Split(c.NoProxy, ","), func(entry string) bool {
+		entry = strings.TrimSpace(entry)
+		return strings.Contains(entry, "kubernetes") || len(n.ServiceNetwork) > 0 && entry == n.ServiceNetwork[0].CIDR.String() ||
+			len(n.ClusterNetwork) > 0 && entry == n.ClusterNetwork[0].CIDR.String()
+	})
 }

@@ -1,13 +1,20 @@
-// This file finds hosts outside the cluster that its control plane dials through konnectivity, so from the nodes: identity
-// providers, and registries of image imports. They are no images that nodes need, so edges do not allow them by themselves.
-// The sources are HyperShift's konnectivity-https-proxy and support/konnectivityproxy.
+// This file finds hosts that the control plane of a cluster dials through konnectivity, so from the nodes: identity providers, and
+// registries of image imports. They are no images that nodes need, so edges do not allow them by themselves. The sources are
+// HyperShift's konnectivity-https-proxy and support/konnectivityproxy:
 //
-// A name of LDAP that the hosted cluster does not know is dialed from the management cluster, and so are hosts of clouds.
+//	dialed for              by                       a name is resolved by                    HTTP proxy of the hosted cluster
+//	OAuth, with HTTP        the OAuth server         the hosted cluster                       yes
+//	  the same, of a cloud  the OAuth server itself, not from the nodes
+//	OAuth, with LDAP        the OAuth server         the hosted cluster, if it knows it.      no
+//	                                                 Else it is not dialed from the nodes
+//	OIDC                    the console, on nodes    the hosted cluster                       yes
+//	imports                 OpenShift's API server   the hosted cluster                       yes
 
 package endpoints
 
 import (
 	"cmp"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -22,48 +29,79 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// dialedFromNodes returns a problem for each identity provider, and one for the registries of imports, that nodes on a network of in without
-// a gateway do not reach. forwarded are the hosts that edges forward to.
-func dialedFromNodes(o objects.Objects, in network.Request, s settings.Values, forwarded []network.Endpoint) problem.Problems {
+// dialedFromNodes returns a problem for each identity provider, and one for the registries of imports, that nodes on a network without
+// a gateway do not reach.
+func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	c := o.HostedCluster.Spec.Configuration
-	if c == nil || c.Proxy != nil && c.Proxy.HTTPSProxy != "" {
-		return nil // With a proxy, its host alone is dialed.
+	if c == nil {
+		return nil
 	}
-	reached := func(at string) bool {
-		h, _ := byServerName(at)
-		return at == "" || ofCloud(h.Host) || reaches(in, s, forwarded, at)
+	nodes.proxy = proxyOf(o.HostedCluster)
+	inside := insideHosted(o.HostedCluster)
+	ofService := func(at string) bool {
+		host, _ := hostPort(at)
+		return settings.InCluster(host) || network.AnyContains(inside, services.Address(host))
 	}
+	reached := func(at string) bool { return ofService(at) || nodes.reaches(at) }
+	byLDAP := func(at string) bool { return ofService(at) || nodes.directly(at) || nodes.unresolved(at) }
 	var ps problem.Problems
 	for _, p := range identityProviders(c) {
-		if hosts := network.Without(p.hosts, reached); len(hosts) > 0 {
-			ps = append(ps, problem.New(problem.IdentityProviderUnreachable, problem.Subject{},
-				problem.Args{"provider": {p.name}, "hosts": hosts}, network.KeyAllowedHosts))
+		hosts := network.Without(p.hosts, reached)
+		if p.ldap {
+			hosts = network.Without(p.hosts, byLDAP)
 		}
+		if len(hosts) == 0 {
+			continue
+		}
+		cause := problem.IdentityProviderUnreachable
+		if _, unnamed := byServerName(hosts[0]); unnamed != "" {
+			cause = problem.IdentityProviderWithoutName
+		}
+		ps = append(ps, problem.New(cause, problem.Subject{}, problem.Args{"provider": {p.name}, "hosts": withoutScheme(hosts)}, network.KeyAllowedHosts))
 	}
-	if hosts := network.Without(importRegistries(c), reached); len(hosts) > 0 {
-		ps = append(ps, problem.New(problem.ImportsUnreachable, problem.Subject{},
-			problem.Args{"hosts": hosts}, network.KeyAllowedHosts))
+	byCause := map[problem.Cause][]string{}
+	for _, r := range network.Without(importRegistries(c), reached) {
+		cause := problem.ImportsUnreachable
+		if _, unnamed := byServerName(r); unnamed != "" {
+			cause = problem.ImportsWithoutName
+		}
+		byCause[cause] = append(byCause[cause], r)
+	}
+	for _, cause := range slices.Sorted(maps.Keys(byCause)) {
+		ps = append(ps, problem.New(cause, problem.Subject{}, problem.Args{"hosts": byCause[cause]}, network.KeyAllowedHosts))
 	}
 	return ps
 }
 
-// ofCloud reports whether the control plane dials a host itself, because it is a cloud's (konnectivityproxy/dialer.go).
-func ofCloud(host string) bool {
-	return slices.ContainsFunc([]string{".amazonaws.com", ".microsoftonline.com", ".azure.com", ".cloud.ibm.com"}, func(end string) bool { return strings.HasSuffix(host, end) })
+// withoutScheme is hosts without plainHTTP.
+func withoutScheme(hosts []string) []string {
+	var out []string
+	for _, h := range hosts {
+		out = append(out, strings.TrimPrefix(h, plainHTTP))
+	}
+	return out
 }
 
-// An identityProvider has the hosts that the control plane or the console dials for it: "host" or "host:port".
+// ofCloud reports whether the OAuth server dials a host itself, because it is a cloud's (konnectivityproxy/dialer.go).
+func ofCloud(at string) bool {
+	host, _ := hostPort(at)
+	return slices.ContainsFunc([]string{".amazonaws.com", ".c2s.ic.gov", ".hci.ic.gov", ".sc2s.sgov.gov", ".microsoftonline.com", ".azure.com", ".cloud.ibm.com"},
+		func(end string) bool { return strings.HasSuffix(host, end) })
+}
+
+// An identityProvider has the hosts that nodes dial for it, as reach.reaches has them.
 type identityProvider struct {
 	name  string
 	hosts []string
+	ldap  bool
 }
 
-// identityProviders returns those of OAuth, or those of OIDC if that replaces it. The console dials the latter.
+// identityProviders returns those of OAuth, or those of OIDC if that replaces it.
 func identityProviders(c *hyperv1.ClusterConfiguration) []identityProvider {
 	var out []identityProvider
 	if a := c.Authentication; a != nil && a.Type == configv1.AuthenticationTypeOIDC {
 		for _, p := range a.OIDCProviders {
-			out = append(out, identityProvider{p.Name, hostsOf(p.Issuer.URL)})
+			out = append(out, identityProvider{name: p.Name, hosts: hostsOf(p.Issuer.URL)})
 		}
 		return out
 	}
@@ -71,12 +109,16 @@ func identityProviders(c *hyperv1.ClusterConfiguration) []identityProvider {
 		return nil
 	}
 	for _, p := range c.OAuth.IdentityProviders {
-		out = append(out, identityProvider{p.Name, providerHosts(p.IdentityProviderConfig)})
+		if p.LDAP != nil {
+			out = append(out, identityProvider{p.Name, hostsOf(p.LDAP.URL), true})
+			continue
+		}
+		out = append(out, identityProvider{name: p.Name, hosts: network.Without(providerHosts(p.IdentityProviderConfig), ofCloud)})
 	}
 	return out
 }
 
-// providerHosts returns the hosts that the OAuth server dials for p. The browser of a user dials others.
+// providerHosts returns the hosts that the OAuth server dials for p with HTTP. The browser of a user dials others.
 func providerHosts(p configv1.IdentityProviderConfig) []string {
 	switch {
 	case p.BasicAuth != nil:
@@ -97,7 +139,7 @@ func providerHosts(p configv1.IdentityProviderConfig) []string {
 	return nil
 }
 
-// hostsOf returns the host of a URL, with its port unless that is 443. An invalid one has none.
+// hostsOf returns the host of a URL as reach.reaches has it. An invalid one has none.
 func hostsOf(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
@@ -107,11 +149,14 @@ func hostsOf(address string) []string {
 	if a := services.Address(host); a.Is6() {
 		host = "[" + host + "]"
 	}
-	port := cmp.Or(u.Port(), map[string]string{"http": "80"}[u.Scheme], "443")
-	if port == "443" {
-		return []string{host}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "ldap": "389", "ldaps": "636"}[u.Scheme], "443")
+	if port != "443" {
+		host += ":" + port
 	}
-	return []string{host + ":" + port}
+	if u.Scheme == "http" || u.Scheme == "ldap" {
+		host = plainHTTP + host
+	}
+	return []string{host}
 }
 
 // importRegistries returns the registries that ImageStreams may import from. The API server of OpenShift reads images there.

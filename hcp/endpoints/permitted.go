@@ -4,7 +4,6 @@
 package endpoints
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -20,7 +19,7 @@ func permittedHosts(o objects.Objects, s settings.Values, hosts []settings.HostP
 	named := map[problem.Cause][]string{}
 	for _, h := range hosts {
 		byUser := s.AllowedHosts != nil && slices.Contains(s.AllowedHosts.Hosts, h)
-		at := fmt.Sprintf("%s:%d", h.Host, h.Port)
+		at := h.String()
 		switch host, port := o.Permissions.Host(h.Host), o.Permissions.Port(h.Port); {
 		case host && port:
 			permitted = append(permitted, h)

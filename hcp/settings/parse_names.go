@@ -22,6 +22,9 @@ type HostPort struct {
 	Port uint16
 }
 
+// String is "host:port".
+func (h HostPort) String() string { return fmt.Sprintf("%s:%d", h.Host, h.Port) }
+
 // AllowedHosts is the parsed value of the annotation allowed-hosts.
 type AllowedHosts struct {
 	// None is true if no external host is allowed, not even the registries that
@@ -156,7 +159,7 @@ func ExternalHost(v string) (HostPort, error) {
 	if err != nil {
 		return HostPort{}, err
 	}
-	if inCluster(h.Host) {
+	if InCluster(h.Host) {
 		return HostPort{}, bad(problem.HostInManagementCluster, h.Host)
 	}
 	return h, nil
@@ -186,14 +189,14 @@ func hostPort(inside problem.Cause) []Requirement {
 // the hosted cluster's API server send them.
 func publishedAt(v string) (HostPort, error) {
 	h, err := readHostPort(v, 0)
-	if err == nil && inCluster(h.Host) {
+	if err == nil && InCluster(h.Host) {
 		return HostPort{}, bad(problem.HostInHostedCluster, h.Host)
 	}
 	return h, err
 }
 
-// inCluster reports whether host is the name of a Service inside a cluster.
-func inCluster(host string) bool {
+// InCluster reports whether host is the name of a Service inside a cluster.
+func InCluster(host string) bool {
 	for _, suffix := range []string{".svc", ".cluster.local"} {
 		if strings.HasSuffix("."+host, suffix) {
 			return true

@@ -67,10 +67,22 @@ var (
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach.",
 		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after auto."})
+	IdentityProviderWithoutName = declare("IdentityProviderWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
+		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
+		Fix:    "Give it an address on the network, or serve it at a DNS name with TLS. Or set annotation gateway."})
 	ImportsUnreachable = declare("ImportsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach.",
 		Effect: "The hosted control plane reads these images from the nodes, so imports fail.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after auto."})
+	ImportsWithoutName = declare("ImportsWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
+		What:   "ImageStreams may import from {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
+		Effect: "The hosted control plane reads these images from the nodes, so imports fail.",
+		Fix:    "Give the registry an address on the network, or a DNS name. Or set annotation gateway."})
+	AllowedHostPublished = declare("AllowedHostPublished", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "Annotation allowed-hosts has {hosts}, which VMs reach already: it is published to them, or a name of the ingress.",
+		Effect: "Connections lead there. Edges do not forward them to a host outside.",
+		Fix:    "Remove {hosts} from annotation allowed-hosts."})
 	IngressAddressUnknown = declare("IngressAddressUnknown", Entry{Reason: AppsUnreachable, Severity: SeverityInfo,
 		What:   "No object of the management cluster has the address of {name}, so edges leave the name to other DNS servers.",
 		Effect: "If VMs do not reach its address on port 443, the console and ingress operators of the hosted cluster stay degraded.",

@@ -33,6 +33,10 @@ var (
 		What:   "Nodes use the HTTP proxy {proxy} (spec.configuration.proxy), but network {network} has no gateway.",
 		Effect: "Nodes do not become Ready unless the network reaches the proxy.",
 		Fix:    "Give the proxy an address on the network (annotation dns-records), or set annotation gateway."})
+	ControlPlaneThroughProxy = declare("ControlPlaneThroughProxy", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning,
+		What:   "Nodes on network {network} connect to {hosts} through the HTTPS proxy of the hosted cluster (spec.configuration.proxy).",
+		Effect: "Nodes do not become Ready unless the proxy resolves these names and reaches them.",
+		Fix:    "Add the hosts to spec.configuration.proxy.noProxy. Nodes then connect to the edges."})
 	ExternalHostsOff = declare("ExternalHostsOff", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Annotation {key} is none, and network {network} has no gateway.",
 		Effect: "Nodes do not become Ready unless another host on the network serves {hosts}.",

@@ -69,6 +69,7 @@ var (
 	IPv6NotServed            = reason("IPv6NotServed", Traits{Rank: Hint})
 	AppsUnreachable          = reason("AppsUnreachable", Traits{Rank: TakesPart})
 	ImagesUnreachable        = reason("ImagesUnreachable", Traits{Rank: PreventsNodes})
+	ControlPlaneProxied      = reason("ControlPlaneProxied", Traits{Rank: PreventsNodes})
 	OAuthUnreachable         = reason("OAuthUnreachable", Traits{Rank: TakesPart})
 	HostUnreachable          = reason("HostUnreachable", Traits{Rank: TakesPart})
 	NTPMissing               = reason("NTPMissing", Traits{Rank: Hint})

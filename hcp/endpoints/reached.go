@@ -1,0 +1,156 @@
+// This file decides once which hosts nodes reach on networks without a gateway, whatever names the host: an image, an
+// identity provider, an import or annotation allowed-hosts.
+
+package endpoints
+
+import (
+	"cmp"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/cldmnky/oooi/hcp/services"
+	"github.com/cldmnky/oooi/network"
+)
+
+// A reach has what decides which hosts nodes reach.
+type reach struct {
+	in network.Request
+	// records are those of the user, and those of the ingress if the user set its address.
+	records   []network.Record
+	endpoints []network.Endpoint
+	// proxy returns the HTTP proxy of the hosted cluster for a URL, or nil.
+	proxy func(*url.URL) (*url.URL, error)
+}
+
+// reachOf returns what nodes of hc reach: the endpoints and the ingress of own, and what records lead to.
+func reachOf(hc *hyperv1.HostedCluster, in network.Request, records []network.Record, own Reachable) reach {
+	records = slices.Clone(records)
+	if own.Apps.Name != "" {
+		for _, name := range append([]string{own.Apps.Name}, own.FurtherApps...) {
+			records = append(records, network.Record{Name: name, Addresses: own.Apps.Addresses})
+		}
+	}
+	return reach{in, records, own.Endpoints, proxyOf(hc, nodesOnly)}
+}
+
+// nodesOnly is in NO_PROXY of nodes (support/globalconfig/proxy.go), and not in that of the control plane.
+const nodesOnly = ".local"
+
+// with is r with further endpoints.
+func (r reach) with(endpoints []network.Endpoint) reach {
+	r.endpoints = slices.Concat(r.endpoints, endpoints)
+	return r
+}
+
+// reaches reports whether connections of nodes arrive at a registry or another server: "host" or "host:port", after plainHTTP
+// if its clients send no TLS server name. The default port is 443, or 80.
+func (r reach) reaches(at string) bool { return r.directly(at) || r.proxied(at) }
+
+// proxied reports whether nodes use the hosted cluster's HTTP proxy for at. Whether they reach the proxy is another question.
+func (r reach) proxied(at string) bool {
+	host, port := hostPort(at)
+	scheme := "https"
+	if strings.HasPrefix(at, plainHTTP) || port == network.PortHTTP {
+		scheme = "http"
+	}
+	u, err := r.proxy(&url.URL{Scheme: scheme, Host: net.JoinHostPort(host, strconv.Itoa(int(port)))})
+	return err == nil && u != nil
+}
+
+// directly is as reaches, for connections that use no HTTP proxy.
+func (r reach) directly(at string) bool {
+	return onNetwork(r.in, at) || r.published(at) || r.recorded(at)
+}
+
+// recorded reports whether a record has the host of at.
+func (r reach) recorded(at string) bool {
+	host, _ := hostPort(at)
+	return slices.ContainsFunc(r.records, func(x network.Record) bool { return network.MatchesHost(strings.ToLower(x.Name), host) })
+}
+
+// published reports whether one of r's endpoints carries connections to at.
+func (r reach) published(at string) bool {
+	host, port := hostPort(at)
+	address := services.Address(host)
+	return slices.ContainsFunc(r.endpoints, func(e network.Endpoint) bool {
+		named := e.Match == network.MatchAny || !strings.HasPrefix(at, plainHTTP)
+		return e.Port == port && (named && hasHost(e, host) || slices.Contains(e.Addresses, address))
+	})
+}
+
+// unresolved reports whether the host of at is a name for which edges have no address, and ask no other DNS server.
+func (r reach) unresolved(at string) bool {
+	host, _ := hostPort(at)
+	known := r.recorded(at) || slices.ContainsFunc(r.endpoints, func(e network.Endpoint) bool { return hasHost(e, host) })
+	asked := slices.ContainsFunc(r.in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() && !ownNamesOnly(s) })
+	return !known && !asked && !services.Address(host).IsValid()
+}
+
+// hasHost reports whether host, in lower case, is one of e's or below a wildcard of e.
+func hasHost(e network.Endpoint, host string) bool {
+	return slices.ContainsFunc(e.Hosts, func(x string) bool { return network.MatchesHost(strings.ToLower(x), host) })
+}
+
+// hostPort splits at as reaches has it. An invalid port is 0.
+func hostPort(at string) (host string, port uint16) {
+	rest, plain := strings.CutPrefix(at, plainHTTP)
+	if host, number, err := net.SplitHostPort(rest); err == nil {
+		n, _ := strconv.ParseUint(number, 10, 16)
+		return host, uint16(n)
+	}
+	if plain {
+		return strings.Trim(rest, "[]"), network.PortHTTP
+	}
+	return strings.Trim(rest, "[]"), network.PortHTTPS
+}
+
+// proxyOf returns the function that decides which HTTP proxy of hc a URL uses. It uses none for the hosts in further, and in what
+// HyperShift adds to spec.configuration.proxy.noProxy (support/proxy/no_proxy.go).
+func proxyOf(hc *hyperv1.HostedCluster, further ...string) func(*url.URL) (*url.URL, error) {
+	c := hc.Spec.Configuration
+	if c == nil || c.Proxy == nil {
+		return (&httpproxy.Config{}).ProxyFunc()
+	}
+	no := append(further, "127.0.0.1", "localhost", ".svc", ".cluster.local", ".hypershift.local", c.Proxy.NoProxy)
+	for _, m := range hc.Spec.Networking.MachineNetwork {
+		no = append(no, m.CIDR.String())
+	}
+	for _, p := range insideHosted(hc) {
+		no = append(no, p.String())
+	}
+	return (&httpproxy.Config{HTTPProxy: c.Proxy.HTTPProxy, HTTPSProxy: c.Proxy.HTTPSProxy, NoProxy: strings.Join(no, ",")}).ProxyFunc()
+}
+
+// insideHosted returns the networks of hc's pods and Services.
+func insideHosted(hc *hyperv1.HostedCluster) []netip.Prefix {
+	var out []netip.Prefix
+	for _, n := range hc.Spec.Networking.ClusterNetwork {
+		out = append(out, prefix(n.CIDR.String()))
+	}
+	for _, n := range hc.Spec.Networking.ServiceNetwork {
+		out = append(out, prefix(n.CIDR.String()))
+	}
+	return out
+}
+
+// prefix returns the prefix s, or the zero value.
+func prefix(s string) netip.Prefix {
+	p, _ := netip.ParsePrefix(s)
+	return p
+}
+
+// place is what nodes dial first for e: a name, or else an address, with the port.
+func place(e network.Endpoint) string {
+	var address string
+	if len(e.Addresses) > 0 {
+		address = e.Addresses[0].String()
+	}
+	return net.JoinHostPort(cmp.Or(append(slices.Clone(e.Hosts[:min(1, len(e.Hosts))]), address)...), strconv.Itoa(int(e.Port)))
+}

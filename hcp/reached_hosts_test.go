@@ -1,0 +1,233 @@
+package hcp_test
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	configv1 "github.com/openshift/api/config/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// A change is what a cluster has besides that of reaching.
+type change func(*hcp.Objects)
+
+// reaching returns a cluster on an isolated network. Its API has a host name, its ingress is on the VMs, and its images are on quay.io.
+func reaching(t *testing.T, changes ...change) hcp.Objects {
+	t.Helper()
+	o := pulling(t, "quay.io/openshift-release-dev/ocp-release:4.20")
+	o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{}
+	o.HostedCluster.Status.ControlPlaneEndpoint = hyperv1.APIEndpoint{Host: "api.blue.example.com", Port: 6443}
+	o.Services = append(o.Services, corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "blue-apps"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer,
+		Ports: []corev1.ServicePort{{Name: "https", Port: 443, TargetPort: intstr.FromInt32(31443)}, {Name: "http", Port: 80, TargetPort: intstr.FromInt32(31080)}}}})
+	for _, c := range changes {
+		c(&o)
+	}
+	return o
+}
+
+// loginWith returns a change: users log in with p.
+func loginWith(p configv1.IdentityProviderConfig) change {
+	return func(o *hcp.Objects) {
+		o.HostedCluster.Spec.Configuration.OAuth = &configv1.OAuthSpec{IdentityProviders: []configv1.IdentityProvider{{Name: "corp", IdentityProviderConfig: p}}}
+	}
+}
+
+func openID(issuer string) change {
+	return loginWith(configv1.IdentityProviderConfig{OpenID: &configv1.OpenIDIdentityProvider{Issuer: issuer}})
+}
+
+func ldap(url string) change {
+	return loginWith(configv1.IdentityProviderConfig{LDAP: &configv1.LDAPIdentityProvider{URL: url}})
+}
+
+// oidc returns a change: issuer replaces the OAuth server.
+func oidc(issuer string) change {
+	return func(o *hcp.Objects) {
+		o.HostedCluster.Spec.Configuration.Authentication = &configv1.AuthenticationSpec{Type: configv1.AuthenticationTypeOIDC,
+			OIDCProviders: []configv1.OIDCProvider{{Name: "corp", Issuer: configv1.TokenIssuer{URL: issuer}}}}
+	}
+}
+
+func imports(registries ...string) change {
+	return func(o *hcp.Objects) {
+		image := &configv1.ImageSpec{}
+		for _, r := range registries {
+			image.AllowedRegistriesForImport = append(image.AllowedRegistriesForImport, configv1.RegistryLocation{DomainName: r})
+		}
+		o.HostedCluster.Spec.Configuration.Image = image
+	}
+}
+
+// publishes returns a change: a Service of the control plane namespace is published at "host:port".
+func publishes(at string, port int32) change {
+	return func(o *hcp.Objects) {
+		o.Services = append(o.Services, corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "further", Annotations: map[string]string{settings.Prefix + network.KeyPublish: at}},
+			Spec: corev1.ServiceSpec{ClusterIP: "10.96.71.9", Ports: []corev1.ServicePort{{Name: "one", Port: port}}}})
+	}
+}
+
+func annotated(key, value string) change { return func(o *hcp.Objects) { settle(o, key, value) } }
+
+func release(image string) change {
+	return func(o *hcp.Objects) {
+		o.HostedCluster.Spec.Release.Image, o.NodePools[0].Spec.Release.Image = image, image
+		o.HostedCluster.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: "quay.io/x", Mirrors: []string{image}}}
+	}
+}
+
+// Everything that nodes need of the control plane in reaching.
+const controlPlane = "api.blue.example.com,.apps.mgmt.example.com"
+
+// proxied returns a change: the hosted cluster has a proxy on its network, for all but noProxy.
+func proxied(noProxy string) change {
+	return func(o *hcp.Objects) {
+		o.HostedCluster.Spec.Configuration.Proxy = &configv1.ProxySpec{HTTPProxy: "http://192.168.100.8:3128", HTTPSProxy: "http://192.168.100.8:3128", NoProxy: noProxy}
+	}
+}
+
+// TestWhatNodesReach: what a plan says about a host agrees with what becomes of connections of nodes to it, whatever names the host.
+func TestWhatNodesReach(t *testing.T) {
+	const keycloak, apps = "https://keycloak.corp.example/realm", "https://keycloak.apps.blue.example.com/realm"
+	const login, images = "Warning HostUnreachable ", "Warning ImagesUnreachable "
+	for name, c := range map[string]struct {
+		given []change
+		// want are the problems about hosts: severity, reason, hosts.
+		want []string
+	}{
+		"nothing": {},
+
+		"an identity provider in the ingress of the hosted cluster":    {given: []change{openID(apps)}},
+		"an issuer of OIDC in the ingress of the hosted cluster":       {given: []change{oidc(apps)}},
+		"an identity provider in the ingress, at a set address":        {given: []change{openID(apps), annotated(network.KeyAppsAddress, "192.168.100.6")}},
+		"an identity provider in the ingress, with plain HTTP":         {given: []change{openID("http://keycloak.apps.blue.example.com")}},
+		"an identity provider that is a published Service":             {given: []change{openID(keycloak), publishes("keycloak.corp.example:443", 443)}},
+		"an identity provider that is a published Service, at a port":  {given: []change{openID("http://keycloak.corp.example:8080"), publishes("keycloak.corp.example:8080", 8080)}},
+		"an identity provider published at another port":               {given: []change{openID(keycloak), publishes("keycloak.corp.example:8443", 8443)}, want: []string{login + "keycloak.corp.example"}},
+		"an identity provider that is a Service of the hosted cluster": {given: []change{openID("https://keycloak.keycloak.svc:8443")}},
+		"an identity provider with a record of the user":               {given: []change{openID(keycloak), annotated(network.KeyRecords, "keycloak.corp.example=192.168.100.9")}},
+		"an identity provider outside":                                 {given: []change{openID(keycloak)}, want: []string{login + "keycloak.corp.example"}},
+		"an identity provider at an address outside":                   {given: []change{openID("https://10.20.0.5")}, want: []string{login + "10.20.0.5"}},
+		"an identity provider outside, with plain HTTP":                {given: []change{openID("http://keycloak.corp.example:8080")}, want: []string{login + "keycloak.corp.example:8080"}},
+		"an identity provider inside the Service network":              {given: []change{openID("https://172.31.9.9:8443")}},
+		"the hosted cluster's own registries, for imports":             {given: []change{imports("image-registry.openshift-image-registry.svc:5000", "default-route-openshift-image-registry.apps.blue.example.com")}},
+
+		"allowed-hosts with a host in the ingress":             {given: []change{openID(apps), annotated(network.KeyAllowedHosts, "auto,keycloak.apps.blue.example.com")}, want: []string{login + "keycloak.apps.blue.example.com:443"}},
+		"allowed-hosts with a host that is published":          {given: []change{publishes("git.corp.example:443", 443), annotated(network.KeyAllowedHosts, "auto,git.corp.example")}, want: []string{login + "git.corp.example:443"}},
+		"allowed-hosts with a published host, at another port": {given: []change{publishes("git.corp.example:8443", 8443), annotated(network.KeyAllowedHosts, "auto,git.corp.example")}},
+
+		"an identity provider of a cloud, which OAuth dials itself":     {given: []change{openID("https://login.microsoftonline.com/x")}},
+		"an identity provider of an isolated cloud":                     {given: []change{openID("https://idp.us-iso-east-1.c2s.ic.gov")}},
+		"an issuer of OIDC of a cloud, which the console dials":         {given: []change{oidc("https://login.microsoftonline.com/x")}, want: []string{login + "login.microsoftonline.com"}},
+		"imports from a cloud, which the API server dials":              {given: []change{imports("1.dkr.ecr.eu-west-1.amazonaws.com")}, want: []string{"Info HostUnreachable 1.dkr.ecr.eu-west-1.amazonaws.com"}},
+		"a registry that is published":                                  {given: []change{release("registry.example.com/ocp/release:4.20"), publishes("registry.example.com:443", 443)}},
+		"a registry that is published at its port":                      {given: []change{release("registry.example.com:5000/ocp/release:4.20"), publishes("registry.example.com:5000", 5000)}},
+		"a registry with plain HTTP that is published":                  {given: []change{release("http://registry.example.com:5000/ocp/release:4.20"), publishes("registry.example.com:5000", 5000)}},
+		"a registry inside the management cluster":                      {given: []change{release("registry.registry.svc:5000/ocp/release:4.20")}, want: []string{images + "registry.registry.svc:5000"}},
+		"a registry at an address":                                      {given: []change{release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
+		"a proxy, and a registry at an address":                         {given: []change{proxied(controlPlane), release("10.9.8.7:5000/ocp/release:4.20")}},
+		"a proxy, and a registry with plain HTTP":                       {given: []change{proxied(controlPlane), release("http://mirror.example.com/ocp/release:4.20")}},
+		"a proxy, and allowed-hosts none":                               {given: []change{proxied(controlPlane), annotated(network.KeyAllowedHosts, "none")}},
+		"a proxy, and services without dns and proxy":                   {given: []change{proxied(controlPlane), annotated("services", "dhcp,ntp")}},
+		"a proxy, and a registry at an address that noProxy has":        {given: []change{proxied(controlPlane + ",10.9.8.0/24"), release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
+		"a proxy for HTTP only, and a registry at an address":           {given: []change{proxied(controlPlane), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }, release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
+		"a proxy, and allowed-hosts none, and noProxy has the registry": {given: []change{proxied(controlPlane + ",quay.io"), annotated(network.KeyAllowedHosts, "none")}, want: []string{images + "cdn.quay.io, cdn01.quay.io, cdn02.quay.io, cdn03.quay.io, cdn04.quay.io, cdn05.quay.io, cdn06.quay.io, quay.io"}},
+
+		"a proxy, and an identity provider":                    {given: []change{proxied(controlPlane), openID(keycloak)}},
+		"a proxy, and an identity provider that noProxy has":   {given: []change{proxied(controlPlane + ",.corp.example"), openID(keycloak)}, want: []string{login + "keycloak.corp.example"}},
+		"a proxy, and a cloud's provider that noProxy has":     {given: []change{proxied(controlPlane + ",.microsoftonline.com"), openID("https://login.microsoftonline.com/x")}},
+		"a proxy for HTTP only, and an identity provider":      {given: []change{proxied(controlPlane), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }, openID(keycloak)}, want: []string{login + "keycloak.corp.example"}},
+		"a proxy, and LDAP at an address, which uses no proxy": {given: []change{proxied(controlPlane), ldap("ldaps://10.20.0.5")}, want: []string{login + "10.20.0.5:636"}},
+
+		"a proxy, and no noProxy": {given: []change{proxied("")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com:6443, ignition-server-clusters-blue.apps.mgmt.example.com:443, konnectivity-server-clusters-blue.apps.mgmt.example.com:443"}},
+		"a proxy, and noProxy has the API alone": {given: []change{proxied("api.blue.example.com:6443")},
+			want: []string{"Warning ControlPlaneProxied ignition-server-clusters-blue.apps.mgmt.example.com:443, konnectivity-server-clusters-blue.apps.mgmt.example.com:443"}},
+		"a proxy, and noProxy has all but the API":                       {given: []change{proxied("apps.mgmt.example.com")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com:6443"}},
+		"a proxy, and noProxy has the API by what only HyperShift reads": {given: []change{proxied("kubernetes.default,.apps.mgmt.example.com")}},
+		"a proxy, and noProxy has the API by the Service network":        {given: []change{proxied(".apps.mgmt.example.com, 172.31.0.0/16")}},
+		"a proxy, and noProxy has the API by its address in nodes":       {given: []change{proxied(".apps.mgmt.example.com,172.20.0.1")}},
+		"a proxy without noProxy, and a gateway":                         {given: []change{proxied(""), annotated("gateway", "192.168.100.1")}},
+		"a proxy for HTTP only, and no noProxy":                          {given: []change{proxied(""), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }}},
+
+		"LDAP at an address":                                    {given: []change{ldap("ldaps://10.20.0.5")}, want: []string{login + "10.20.0.5:636"}},
+		"LDAP at an address of the network":                     {given: []change{ldap("ldap://192.168.100.9/dc=corp")}},
+		"LDAP by a name that only the management cluster knows": {given: []change{ldap("ldaps://ldap.corp.example")}},
+		"LDAP by a name that dns-upstreams may know":            {given: []change{ldap("ldap://ldap.corp.example/dc=corp"), annotated("dns-upstreams", "192.168.100.9")}, want: []string{login + "ldap.corp.example:389"}},
+		"LDAP by a name with a record of the user":              {given: []change{ldap("ldap://ldap.corp.example/dc=corp"), annotated("dns-upstreams", "192.168.100.9"), annotated(network.KeyRecords, "ldap.corp.example=192.168.100.9")}},
+		"LDAP with TLS by a name that is allowed":               {given: []change{ldap("ldaps://ldap.corp.example/dc=corp"), annotated("dns-upstreams", "192.168.100.9"), allowing(636), annotated(network.KeyAllowedHosts, "auto,ldap.corp.example:636")}},
+		"LDAP without TLS by a name that is allowed":            {given: []change{ldap("ldap://ldap.corp.example/dc=corp"), annotated("dns-upstreams", "192.168.100.9"), allowing(389), annotated(network.KeyAllowedHosts, "auto,ldap.corp.example:389")}, want: []string{login + "ldap.corp.example:389"}},
+		"LDAP by a name that is published":                      {given: []change{ldap("ldap://ldap.corp.example"), publishes("ldap.corp.example:389", 389)}},
+		"LDAP by a name that is published at another port":      {given: []change{ldap("ldaps://ldap.corp.example"), publishes("ldap.corp.example:389", 389)}, want: []string{login + "ldap.corp.example:636"}},
+		"LDAP of the hosted cluster":                            {given: []change{ldap("ldap://ldap.ldap.svc:1389")}},
+		"LDAP at an address, and a gateway":                     {given: []change{ldap("ldaps://10.20.0.5"), annotated("gateway", "192.168.100.1")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := reaching(t, c.given...)
+			cached := asCached(t, o)
+			cached.Permissions = o.Permissions
+			_, ps := plan(cached)
+			g.Expect(aboutHosts(ps)).To(Equal(c.want))
+		})
+	}
+}
+
+// allowing returns a change: the administrator permits ports 443 and port.
+func allowing(port uint16) change {
+	return func(o *hcp.Objects) {
+		o.Permissions.Ports = []network.PortRange{{First: 443, Last: 443}, {First: port, Last: port}}
+	}
+}
+
+// aboutHosts returns the problems of ps about hosts that nodes dial, and those that stop a plan.
+func aboutHosts(ps problem.Problems) []string {
+	var out []string
+	for _, p := range ps {
+		if p.Blocks() || slices.Contains([]problem.Reason{"HostUnreachable", "ImagesUnreachable", "ControlPlaneProxied", "AddressConflict", "AnnotationInvalid"}, p.Reason) {
+			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s", p.Severity, p.Reason, p.Args["hosts"])))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestAdviceForIdentityProviders: an advice to add hosts to annotation allowed-hosts names only hosts that the annotation may have.
+func TestAdviceForIdentityProviders(t *testing.T) {
+	for name, c := range map[string]struct {
+		given  change
+		advice bool
+	}{
+		"a name":               {openID("https://keycloak.corp.example"), true},
+		"an address":           {openID("https://10.20.0.5"), false},
+		"plain HTTP":           {openID("http://keycloak.corp.example:8080"), false},
+		"LDAP at an address":   {ldap("ldaps://10.20.0.5"), false},
+		"imports from address": {imports("10.20.0.5:5000"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			_, ps := plan(reaching(t, c.given))
+			text := messageOf(ps, problem.HostUnreachable)
+			g.Expect(text).NotTo(BeEmpty())
+			g.Expect(strings.Contains(text, "allowed-hosts")).To(Equal(c.advice), text)
+		})
+	}
+}
+
+// TestAllowedHostInTheIngress: a name of the ingress leads there, although annotation allowed-hosts has it.
+func TestAllowedHostInTheIngress(t *testing.T) {
+	g := NewWithT(t)
+	p, _ := plan(reaching(t, annotated(network.KeyAppsAddress, "192.168.100.6"), annotated(network.KeyAllowedHosts, "auto,keycloak.apps.blue.example.com")))
+	g.Expect(resolves(p, "keycloak.apps.blue.example.com")).To(Equal(netip.Addr{}), "the record of *.apps covers it")
+	g.Expect(resolves(p, "*.apps.blue.example.com").String()).To(Equal("192.168.100.6"))
+}
