@@ -165,7 +165,7 @@ func (v view) images() []string {
 		out = append(out, missing)
 	}
 	if len(out) == 0 {
-		return []string{"no external registry is needed"}
+		return []string{"edges forward to no external host"}
 	}
 	return out
 }

@@ -97,15 +97,36 @@ func proxied(noProxy string) change {
 	}
 }
 
-// TestWhatNodesReach: what a plan says about a host agrees with what becomes of connections of nodes to it, whatever names the host.
+// What plans report, before the hosts.
+const login, images = "Warning HostUnreachable ", "Warning ImagesUnreachable "
+
+// Issuers of tokens: outside, and in the ingress of the hosted cluster.
+const keycloak, apps = "https://keycloak.corp.example/realm", "https://keycloak.apps.blue.example.com/realm"
+
+// A reachCase has what is changed in reaching, and the problems about hosts: severity, reason, hosts.
+type reachCase struct {
+	given []change
+	want  []string
+}
+
+// report checks the problems of all, as the operator reads the objects.
+func report(t *testing.T, all map[string]reachCase) {
+	t.Helper()
+	for name, c := range all {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := reaching(t, c.given...)
+			cached := asCached(t, o)
+			cached.Permissions = o.Permissions
+			_, ps := plan(cached)
+			g.Expect(aboutHosts(ps)).To(Equal(c.want))
+		})
+	}
+}
+
+// TestWhatNodesReach: a plan reports exactly those hosts that nodes do not reach, whatever names the host.
 func TestWhatNodesReach(t *testing.T) {
-	const keycloak, apps = "https://keycloak.corp.example/realm", "https://keycloak.apps.blue.example.com/realm"
-	const login, images = "Warning HostUnreachable ", "Warning ImagesUnreachable "
-	for name, c := range map[string]struct {
-		given []change
-		// want are the problems about hosts: severity, reason, hosts.
-		want []string
-	}{
+	report(t, map[string]reachCase{
 		"nothing": {},
 
 		"an identity provider in the ingress of the hosted cluster":    {given: []change{openID(apps)}},
@@ -149,7 +170,12 @@ func TestWhatNodesReach(t *testing.T) {
 		"a proxy, and a cloud's provider that noProxy has":     {given: []change{proxied(controlPlane + ",.microsoftonline.com"), openID("https://login.microsoftonline.com/x")}},
 		"a proxy for HTTP only, and an identity provider":      {given: []change{proxied(controlPlane), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }, openID(keycloak)}, want: []string{login + "keycloak.corp.example"}},
 		"a proxy, and LDAP at an address, which uses no proxy": {given: []change{proxied(controlPlane), ldap("ldaps://10.20.0.5")}, want: []string{login + "10.20.0.5:636"}},
+	})
+}
 
+// TestControlPlaneThroughProxy: nodes with an HTTPS proxy connect to the edges only if noProxy has what HyperShift publishes.
+func TestControlPlaneThroughProxy(t *testing.T) {
+	report(t, map[string]reachCase{
 		"a proxy, and no noProxy": {given: []change{proxied("")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com:6443, ignition-server-clusters-blue.apps.mgmt.example.com:443, konnectivity-server-clusters-blue.apps.mgmt.example.com:443"}},
 		"a proxy, and noProxy has the API alone": {given: []change{proxied("api.blue.example.com:6443")},
 			want: []string{"Warning ControlPlaneProxied ignition-server-clusters-blue.apps.mgmt.example.com:443, konnectivity-server-clusters-blue.apps.mgmt.example.com:443"}},
@@ -159,7 +185,12 @@ func TestWhatNodesReach(t *testing.T) {
 		"a proxy, and noProxy has the API by its address in nodes":       {given: []change{proxied(".apps.mgmt.example.com,172.20.0.1")}},
 		"a proxy without noProxy, and a gateway":                         {given: []change{proxied(""), annotated("gateway", "192.168.100.1")}},
 		"a proxy for HTTP only, and no noProxy":                          {given: []change{proxied(""), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }}},
+	})
+}
 
+// TestLDAP: an LDAP server is dialed from the nodes at an address, or at a name that the hosted cluster resolves.
+func TestLDAP(t *testing.T) {
+	report(t, map[string]reachCase{
 		"LDAP at an address":                                    {given: []change{ldap("ldaps://10.20.0.5")}, want: []string{login + "10.20.0.5:636"}},
 		"LDAP at an address of the network":                     {given: []change{ldap("ldap://192.168.100.9/dc=corp")}},
 		"LDAP by a name that only the management cluster knows": {given: []change{ldap("ldaps://ldap.corp.example")}},
@@ -171,16 +202,7 @@ func TestWhatNodesReach(t *testing.T) {
 		"LDAP by a name that is published at another port":      {given: []change{ldap("ldaps://ldap.corp.example"), publishes("ldap.corp.example:389", 389)}, want: []string{login + "ldap.corp.example:636"}},
 		"LDAP of the hosted cluster":                            {given: []change{ldap("ldap://ldap.ldap.svc:1389")}},
 		"LDAP at an address, and a gateway":                     {given: []change{ldap("ldaps://10.20.0.5"), annotated("gateway", "192.168.100.1")}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			o := reaching(t, c.given...)
-			cached := asCached(t, o)
-			cached.Permissions = o.Permissions
-			_, ps := plan(cached)
-			g.Expect(aboutHosts(ps)).To(Equal(c.want))
-		})
-	}
+	})
 }
 
 // allowing returns a change: the administrator permits ports 443 and port.
