@@ -130,6 +130,8 @@ func TestWhatNodesReach(t *testing.T) {
 		"nothing": {},
 
 		"an identity provider in the ingress of the hosted cluster":    {given: []change{openID(apps)}},
+		"an identity provider in an ingress that nothing serves yet":   {given: []change{openID(apps), func(o *hcp.Objects) { o.Services = o.Services[:len(o.Services)-1] }}},
+		"an identity provider in the ingress, at a port that it lacks": {given: []change{openID("https://keycloak.apps.blue.example.com:8443")}, want: []string{login + "keycloak.apps.blue.example.com:8443"}},
 		"an issuer of OIDC in the ingress of the hosted cluster":       {given: []change{oidc(apps)}},
 		"an identity provider in the ingress, at a set address":        {given: []change{openID(apps), annotated(network.KeyAppsAddress, "192.168.100.6")}},
 		"an identity provider in the ingress, with plain HTTP":         {given: []change{openID("http://keycloak.apps.blue.example.com")}},

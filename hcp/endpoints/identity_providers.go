@@ -38,12 +38,15 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	}
 	nodes.proxy = proxyOf(o.HostedCluster)
 	inside := insideHosted(o.HostedCluster)
-	ofService := func(at string) bool {
-		host, _ := hostPort(at)
-		return settings.InCluster(host) || network.AnyContains(inside, services.Address(host))
+	ingress := strings.ToLower(AppsName(o.HostedCluster))
+	// What is in the hosted cluster is reached, or its ingress has a problem of its own.
+	ofHosted := func(at string) bool {
+		host, port := hostPort(at)
+		return settings.InCluster(host) || network.AnyContains(inside, services.Address(host)) ||
+			network.MatchesHost(ingress, host) && (port == network.PortHTTPS || port == network.PortHTTP)
 	}
-	reached := func(at string) bool { return ofService(at) || nodes.reaches(at) }
-	byLDAP := func(at string) bool { return ofService(at) || nodes.directly(at) || nodes.unresolved(at) }
+	reached := func(at string) bool { return ofHosted(at) || nodes.reaches(at) }
+	byLDAP := func(at string) bool { return ofHosted(at) || nodes.directly(at) || nodes.unresolved(at) }
 	var ps problem.Problems
 	for _, p := range identityProviders(c) {
 		hosts := network.Without(p.hosts, reached)
