@@ -10,7 +10,6 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"github.com/openshift/hypershift/api/util/ipnet"
 
-	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
@@ -74,7 +73,7 @@ func ipv6(o objects.Objects, in network.Request) problem.Problems {
 	}
 	ovn := spec.NetworkType == hyperv1.OVNKubernetes || spec.NetworkType == ""
 	switch {
-	case len(pods) > 0 && ovn && hasPrimary(in) && !slices.ContainsFunc(o.VMs, hasIPv6):
+	case len(pods) > 0 && ovn && hasPrimary(in) && !hasIPv6(o):
 		return problem.Problems{problem.New(problem.RouterMustAdvertiseIPv6, problem.Subject{}, problem.Args{"networks": pods}, "spec.networking")}
 	case len(pods)+len(machines) > 0:
 		return problem.Problems{problem.New(problem.IPv6Networks, problem.Subject{}, problem.Args{"networks": append(machines, pods...)}, "spec.networking")}
@@ -82,12 +81,17 @@ func ipv6(o objects.Objects, in network.Request) problem.Problems {
 	return nil
 }
 
-// hasIPv6 reports whether m has an IPv6 address that is not link-local, as KubeVirt reports it.
-func hasIPv6(m lenient.VirtualMachineInstance) bool {
-	return slices.ContainsFunc(m.Status.Interfaces, func(i lenient.VMInterface) bool {
-		return slices.ContainsFunc(append([]string{i.IP}, i.IPs...), func(text string) bool {
-			a := services.Address(text)
-			return a.Is6() && a.IsGlobalUnicast()
-		})
-	})
+// hasIPv6 reports whether a VM of o has an IPv6 address that is not link-local, as KubeVirt reports it.
+func hasIPv6(o objects.Objects) bool {
+	for _, m := range o.VMs {
+		for _, i := range m.Status.Interfaces {
+			if slices.ContainsFunc(append([]string{i.IP}, i.IPs...), func(text string) bool {
+				a := services.Address(text)
+				return a.Is6() && a.IsGlobalUnicast()
+			}) {
+				return true
+			}
+		}
+	}
+	return false
 }
