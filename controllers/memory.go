@@ -30,6 +30,9 @@ type remembered struct {
 	// failing are the passes that failed since the last one that did not. It is a clock: it decides when the condition names
 	// a failure, and never what is applied.
 	failing failing
+	// loss is what the last pass saw of the annotation network. No Report can have it: a deadline that is stored counts only for
+	// a process that looked all the time, and did not see the annotation come back.
+	loss gather.Loss
 }
 
 func (m *memory) of(key types.NamespacedName) remembered {

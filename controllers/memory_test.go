@@ -21,5 +21,5 @@ func TestReconcilerRemembers(t *testing.T) {
 	}
 	g.Expect(fields(Reconciler{})).To(ConsistOf("intervals", "writes", "observed", "memory", "environment", "waves", "applied", "slow"))
 	g.Expect(fields(memory{})).To(ConsistOf("mu", "all"))
-	g.Expect(fields(remembered{})).To(ConsistOf("reported", "failing"))
+	g.Expect(fields(remembered{})).To(ConsistOf("reported", "failing", "loss"))
 }

@@ -110,7 +110,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	limited, cancel := context.WithTimeout(ctx, passWithin)
 	defer cancel()
-	w, err := r.reader().World(limited, req.NamespacedName, gather.Before{Turn: r.waves.turn(req.NamespacedName), Last: r.memory.of(req.NamespacedName).reported})
+	last := r.memory.of(req.NamespacedName)
+	w, err := r.reader().World(limited, req.NamespacedName, gather.Before{Turn: r.waves.turn(req.NamespacedName), Loss: last.loss, Last: last.reported})
 	if errors.Is(err, gather.ErrGone) {
 		r.Metrics.ForgetCluster(req.NamespacedName)
 		r.memory.forget(req.NamespacedName)
@@ -138,12 +139,15 @@ func (r *Reconciler) carryOut(ctx, limited context.Context, w gather.World) (ctr
 	return r.finish(ctx, w, d, a, err)
 }
 
-// finish ends each pass: it reports d and what came of it, and counts the pass. err is why the pass failed.
+// finish ends each pass: it remembers what the pass saw, reports d and what came of it, and counts the pass. err is why the pass failed.
 func (r *Reconciler) finish(ctx context.Context, w gather.World, d decide.Decision, o apply.Outcome, err error) (ctrl.Result, error) {
 	if err != nil && (w.HostedCluster == nil || !own.Relevant(w.HostedCluster)) {
 		return ctrl.Result{}, err
 	}
 	key, said := client.ObjectKeyFromObject(w.HostedCluster), d
+	if seen := d.Loss(w, r.Now()); !w.Incomplete && (err == nil || seen != gather.LossAnnounced) {
+		r.memory.change(key, func(m *remembered) { m.loss = seen })
+	}
 	switch {
 	case err == nil:
 		r.memory.change(key, func(m *remembered) { m.failing = failing{} })

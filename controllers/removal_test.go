@@ -15,7 +15,6 @@ import (
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -43,10 +42,12 @@ func TestRemovalAfter(t *testing.T) {
 		"lost before":                       {stored(at(3 * time.Minute)), decide.Keep, 3 * time.Minute, false},
 		"the time has come":                 {stored(at(0)), decide.Remove, 0, false},
 		"the operator was away meanwhile":   {stored(at(-time.Hour)), decide.Keep, 10 * time.Minute, true},
-		"it is a moment late":               {stored(at(-30 * time.Second)), decide.Remove, 0, false},
+		"it was away for a moment":          {stored(at(-30 * time.Second)), decide.Remove, 0, false},
 		"it was away, and had begun before": {func(w *gather.World) { stored(at(-time.Hour))(w); w.Edges = nil }, decide.Remove, 0, false},
-		"the removal has begun":             {begun, decide.Remove, 0, false},
-		"it has begun, and is late":         {func(w *gather.World) { stored(at(-time.Hour))(w); begun(w) }, decide.Remove, 0, false},
+		"it is late":                        {func(w *gather.World) { stored(at(-time.Hour))(w); w.Loss = gather.LossAnnounced }, decide.Remove, 0, false},
+		"the annotation was back meanwhile": {func(w *gather.World) { stored(at(-time.Minute))(w); w.Loss = gather.LossNone }, decide.Keep, 10 * time.Minute, true},
+		"it was back just now":              {func(w *gather.World) { stored(at(time.Minute))(w); w.Loss = gather.LossNone }, decide.Keep, 10 * time.Minute, true},
+		"the removal has begun":             {func(w *gather.World) { w.Loss = gather.LossRemoving }, decide.Remove, 0, false},
 		"a deadline that others set":        {stored(at(time.Hour)), decide.Keep, 10 * time.Minute, true},
 		"a deadline that cannot be read":    {stored("soon"), decide.Keep, 10 * time.Minute, true},
 		"no VM":                             {func(w *gather.World) { w.VMs = nil }, decide.Remove, 0, false},
@@ -90,11 +91,6 @@ func TestRemovalAfter(t *testing.T) {
 	}
 }
 
-// begun makes w one whose last Report says that the removal runs.
-func begun(w *gather.World) {
-	w.PreviousReport = explain.Status{Problems: problem.Problems{problem.New(problem.RemovalRunning, problem.Subject{}, nil)}}.Report()
-}
-
 // byAnotherNAD adds a NAD of the same layer-2 network as each that exists.
 func byAnotherNAD(w *gather.World) {
 	for _, n := range w.NetworkAttachmentDefinitions {
@@ -118,7 +114,7 @@ func TestRemovalWithoutAPlan(t *testing.T) {
 			w.Edges[0].Live.DeletionTimestamp, w.Edges = &metav1.Time{Time: testNow}, w.Edges[:1]
 		}, decide.Remove},
 		"missing, and network: none":         {func(w *gather.World) { w.HostedCluster.Annotations[settings.Prefix+"network"] = "none" }, decide.Remove},
-		"missing, and the removal has begun": {begun, decide.Remove},
+		"missing, and the removal has begun": {func(w *gather.World) { w.Loss = gather.LossRemoving }, decide.Remove},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

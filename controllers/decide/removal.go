@@ -15,7 +15,6 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/requests"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/network"
@@ -23,8 +22,8 @@ import (
 )
 
 const (
-	// removalGrace is how long after its deadline a removal still begins. Later, it is announced again: the operator did not see whether the
-	// annotation was back meanwhile.
+	// removalGrace is how long after its deadline a new process still removes what one before it announced.
+	// After a longer absence, the removal is announced again.
 	removalGrace = time.Minute
 	// removalDelay is how long networks that VMs use are served after the annotation network was lost.
 	removalDelay = 10 * time.Minute
@@ -37,7 +36,7 @@ const (
 // annotation says so, or if no VM uses a network of the plan in force. If that is unknown, all stays
 // while there are VMs on networks.
 func (w view) notOptedIn(release desired.Release, now time.Time) Decision {
-	if hcp.OptedOut(w.HostedCluster) || !w.HasControlPlane() || w.removing() {
+	if hcp.OptedOut(w.HostedCluster) || !w.HasControlPlane() || w.Loss == gather.LossRemoving {
 		return Decision{Action: Remove}
 	}
 	d := w.kept(release, now)
@@ -77,19 +76,14 @@ func (w view) storedRemoval() string {
 	return w.Owned[i].Annotations[RemovalAnnotation]
 }
 
-// removing reports whether the removal has begun, as the last Report has it. Then it continues, because some edges are gone.
-func (w view) removing() bool {
-	return slices.ContainsFunc(w.PreviousReport.Problems, func(p explain.ReportProblem) bool { return p.Reason == problem.Removing })
-}
-
-// removalAfter is the deadline that is stored with the plan, or the one to store. A stored deadline counts if it is not later than any
-// that the operator sets, and did not pass unseen: without an operator, or during a pause. If the annotation is back, it is not stored
-// anymore. Without edges, the removal had begun.
+// removalAfter is the deadline that is stored with the plan, or the one to store. A stored deadline counts
+// if it stood all the time: it is not later than any that the operator sets, the annotation was not back,
+// and no pause was in between. Without an operator for long, it passed unseen, unless the removal had begun.
 func (w view) removalAfter(now time.Time) (at time.Time, announced bool) {
 	next := now.Add(removalDelay).Truncate(time.Second)
 	stored, err := time.Parse(time.RFC3339, w.storedRemoval())
-	unseen := now.After(stored.Add(removalGrace)) && len(w.Edges) > 0
-	if err != nil || stored.After(next) || unseen {
+	unseen := w.Loss == gather.LossUnseen && now.After(stored.Add(removalGrace)) && len(w.Edges) > 0
+	if err != nil || stored.After(next) || w.Loss == gather.LossNone || unseen {
 		return next, false
 	}
 	return stored, true
@@ -123,4 +117,15 @@ func (w view) usesUnknown() bool {
 	missing := slices.ContainsFunc(w.Edges, func(e gather.Edge) bool { return e.Role == gather.RoleEdge && e.Live.DeletionTimestamp.IsZero() })
 	return len(w.Last.Networks) == 0 && (len(w.Unread) > 0 || missing) &&
 		(w.VMsUnread != nil || len(w.Unreadable) > 0 || len(networks.InUse(w.Objects, w.Last)) > 0)
+}
+
+// Loss is what a pass that carries out d has seen. That of an announcement counts once it is stored.
+func (d Decision) Loss(w gather.World, now time.Time) gather.Loss {
+	switch {
+	case d.Action == Remove:
+		return gather.LossRemoving
+	case d.Action == Keep && !hcp.OptedIn(w.HostedCluster) && !hcp.Paused(w.HostedCluster, now):
+		return gather.LossAnnounced
+	}
+	return gather.LossNone
 }

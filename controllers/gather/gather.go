@@ -51,6 +51,8 @@ type World struct {
 	EdgeReports []NetworkReport
 	// Turn says whether edges of an older release may be recreated with the operator's.
 	Turn waves.Turn
+	// Loss is what the last pass saw of the annotation network.
+	Loss Loss
 	// PreviousReport is the last Report of the operator, zero if there was none.
 	PreviousReport explain.Report
 	// Last is the plan in force. Zero where there is none.
@@ -77,6 +79,7 @@ func (w World) HasControlPlane() bool {
 // A Before is what is known of a hosted cluster before it is read.
 type Before struct {
 	Turn waves.Turn
+	Loss Loss
 	Last *LastReport
 }
 
@@ -104,7 +107,7 @@ func (r Reader) World(ctx context.Context, key types.NamespacedName, before Befo
 		return w, err
 	}
 	w.SetHostedCluster(hc)
-	w.Turn = before.Turn
+	w.Turn, w.Loss = before.Turn, before.Loss
 	before.Last.overlay(w.HostedCluster)
 	if !w.HostedCluster.DeletionTimestamp.IsZero() {
 		return w, nil
@@ -138,6 +141,20 @@ func (w World) Edge(name string) (Edge, bool) {
 	}
 	return w.Edges[i], true
 }
+
+// A Loss is what this process saw of a cluster's annotation network at its last pass.
+type Loss int
+
+const (
+	// LossUnseen: there was no pass yet.
+	LossUnseen Loss = iota
+	// LossNone: the cluster opts in or is paused.
+	LossNone
+	// LossAnnounced: the annotation is lost, and the removal is announced.
+	LossAnnounced
+	// LossRemoving: the removal has begun.
+	LossRemoving
+)
 
 // ErrGone is the error of a HostedCluster that does not exist. Any other object that was not found is a
 // fault of the pass.

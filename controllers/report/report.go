@@ -162,7 +162,7 @@ func (r Reporter) Report(ctx context.Context, w gather.World, d decide.Decision,
 	} else if exists {
 		r.Metrics.written(key, true) // A write that failed may have had an effect, or is no longer needed.
 	}
-	now := &gather.LastReport{Report: r.keep(ctx, w, d, o, v), Version: version}
+	now := &gather.LastReport{Report: r.keep(ctx, w, d, v), Version: version}
 	if exists {
 		now.Condition = &want
 	}

@@ -20,7 +20,6 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/controllers/apply"
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
@@ -36,9 +35,9 @@ import (
 const StatusEvery = 10 * time.Minute
 
 // storable is the Report to store, without its time. ok is false if there is none: nothing is served, or the operator
-// has no rights in the control plane namespace. While edges are removed, an operator that runs next must know that.
-func storable(w gather.World, d decide.Decision, o apply.Outcome, v verdict, build string) (r explain.Report, ok bool) {
-	if d.Action == decide.Ignore || d.Action == decide.Remove && len(o.Edges) == 0 || !w.HasControlPlane() || w.Binding == nil {
+// has no rights in the control plane namespace.
+func storable(w gather.World, d decide.Decision, v verdict, build string) (r explain.Report, ok bool) {
+	if d.Action == decide.Ignore || d.Action == decide.Remove || !w.HasControlPlane() || w.Binding == nil {
 		return v.Report, false
 	}
 	r = v.Report
@@ -78,8 +77,8 @@ func textOf(p network.Plan, text string) string {
 
 // keep stores the Report unless it was stored recently, and returns it. A failure to store it is not a fault of the
 // hosted cluster, so it is only logged: a reader notices that it is old.
-func (r Reporter) keep(ctx context.Context, w gather.World, d decide.Decision, o apply.Outcome, v verdict) explain.Report {
-	report, ok := storable(w, d, o, v, r.Build)
+func (r Reporter) keep(ctx context.Context, w gather.World, d decide.Decision, v verdict) explain.Report {
+	report, ok := storable(w, d, v, r.Build)
 	if !ok {
 		return report
 	}
