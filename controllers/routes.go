@@ -10,7 +10,6 @@ import (
 	"time"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,7 +29,6 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/reported"
 )
 
 // reportsWithin is watch.within of reports. Edges write a report at most once a second.
@@ -49,7 +47,7 @@ func (r *Reconciler) watches() []watch.Watched {
 		{Object: &lenient.Route{}, Clusters: r.inNamespace},
 		{Object: &corev1.Service{}, Clusters: r.ofService},
 		{Object: &lenient.VirtualMachineInstance{}, Clusters: r.inNamespace, Predicates: []predicate.Predicate{comesMovesOrGoes}},
-		{Object: &coordinationv1.Lease{}, Clusters: r.ownOf(own.LeaseKind), Predicates: []predicate.Predicate{reportsOther}, Within: reportsWithin},
+		{Object: own.ReportLease(), Clusters: r.ownOf(own.LeaseKind), Predicates: []predicate.Predicate{reportsOther}, Within: reportsWithin},
 		{Object: &discoveryv1.EndpointSlice{}, Clusters: r.everyCluster, Predicates: []predicate.Predicate{ofAPIServer}},
 		{Object: &discoveryv1.EndpointSlice{}, Clusters: r.inNamespace, Predicates: []predicate.Predicate{ofLoadBalancer}, Within: ownWithin},
 	}...)
@@ -219,12 +217,11 @@ var comesOrGoes = predicate.Funcs{
 	},
 }
 
-// reportsOther also passes Leases whose report changed, or was renewed so late that it did not count before.
+// reportsOther also passes Leases whose report changed.
 var reportsOther = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		const report = wire.AnnotationReport
-		late := own.Renewed(e.ObjectNew).Sub(own.Renewed(e.ObjectOld)) > reported.OldAfter
-		return comesOrGoes.Update(e) || late || e.ObjectOld.GetAnnotations()[report] != e.ObjectNew.GetAnnotations()[report]
+		return comesOrGoes.Update(e) || e.ObjectOld.GetAnnotations()[report] != e.ObjectNew.GetAnnotations()[report]
 	},
 }
 

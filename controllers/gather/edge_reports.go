@@ -3,9 +3,7 @@
 package gather
 
 import (
-	"time"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -21,8 +19,9 @@ type NetworkReport struct {
 }
 
 // reportsOf are those that the edges of p, and its address conflict detection, wrote, each
-// to the Lease of its own. A report in another Lease is ignored, as is one that cannot be read or is old at now.
-func reportsOf(leases []client.Object, p network.Plan, now time.Time) []NetworkReport {
+// to the Lease of its own. A report in another Lease is
+// ignored, as is one that cannot be read.
+func reportsOf(owned []metav1.PartialObjectMetadata, p network.Plan) []NetworkReport {
 	type writer struct {
 		network string
 		edge    int
@@ -35,12 +34,12 @@ func reportsOf(leases []client.Object, p network.Plan, now time.Time) []NetworkR
 		}
 	}
 	var out []NetworkReport
-	for _, o := range leases {
-		by, known := writers[o.GetName()]
-		if !known || o.GetLabels()[wire.LabelName] != wire.NameReport {
+	for _, o := range owned {
+		by, known := writers[o.Name]
+		if !known || o.GroupVersionKind() != own.LeaseKind || o.Labels[wire.LabelName] != wire.NameReport {
 			continue
 		}
-		if r, err := reported.Read([]byte(o.GetAnnotations()[wire.AnnotationReport])); err == nil && r.Edge == by.edge && !r.Old(own.Renewed(o), now) {
+		if r, err := reported.Read([]byte(o.Annotations[wire.AnnotationReport])); err == nil && r.Edge == by.edge {
 			out = append(out, NetworkReport{Network: by.network, EdgeReport: r})
 		}
 	}

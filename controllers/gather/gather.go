@@ -47,7 +47,7 @@ type World struct {
 	Led bool
 	// Edges are the Deployments among it.
 	Edges []Edge
-	// EdgeReports are those of the networks and edges of last, without old ones.
+	// EdgeReports are those of the networks and edges of last, stale ones included.
 	EdgeReports []NetworkReport
 	// Turn says whether edges of an older release may be recreated with the operator's.
 	Turn waves.Turn

@@ -67,7 +67,7 @@ func (r Reader) readOwned(ctx context.Context, w *World) error {
 	for _, o := range leases {
 		r.addOwned(w, own.LeaseKind, o)
 	}
-	w.EdgeReports = reportsOf(leases, w.Last, r.Now())
+	w.EdgeReports = reportsOf(w.Owned, w.Last)
 	return err
 }
 

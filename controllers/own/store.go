@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-logr/logr"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -112,6 +111,9 @@ func (s Store) Cached(ctx context.Context, key Key) (client.Object, error) {
 
 // newOwn is an empty object of kind, of the type that is cached.
 func (s Store) newOwn(kind schema.GroupVersionKind) (client.Object, error) {
+	if kind == LeaseKind {
+		return ReportLease(), nil
+	}
 	return newOf[client.Object](s.Client.Scheme(), kind)
 }
 
@@ -198,6 +200,11 @@ func (s Store) List(ctx context.Context, kind schema.GroupVersionKind, ns string
 // newOwnList is an empty list of kind, of the type that is cached.
 func (s Store) newOwnList(kind schema.GroupVersionKind) (client.ObjectList, error) {
 	listKind := kind.GroupVersion().WithKind(kind.Kind + "List")
+	if kind == LeaseKind {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(listKind)
+		return list, nil
+	}
 	return newOf[client.ObjectList](s.Client.Scheme(), listKind)
 }
 
@@ -251,11 +258,9 @@ func (s Store) Serves(ctx context.Context, hc *hyperv1.HostedCluster) (bool, err
 	return false, nil
 }
 
-// Renewed is when the edge that writes a Lease renewed its report. Zero: it did not.
-func Renewed(lease client.Object) time.Time {
-	l, ok := lease.(*coordinationv1.Lease)
-	if !ok || l.Spec.RenewTime == nil {
-		return time.Time{}
-	}
-	return l.Spec.RenewTime.Time
+// ReportLease is what is watched of the Leases that hold reports: metadata has it all.
+func ReportLease() *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(LeaseKind)
+	return o
 }

@@ -8,7 +8,6 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -38,7 +37,7 @@ import (
 // AddToScheme registers every kind that is read or written. Kinds of others are decoded leniently.
 func AddToScheme(s *runtime.Scheme) error {
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, coordinationv1.AddToScheme, discoveryv1.AddToScheme, admissionregistrationv1.AddToScheme,
+		corev1.AddToScheme, appsv1.AddToScheme, discoveryv1.AddToScheme, admissionregistrationv1.AddToScheme,
 		networkingv1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme,
 		lenient.AddToScheme,
 	} {
@@ -59,7 +58,7 @@ func CacheOptions(k *Kinds) cache.Options {
 		DefaultTransform: Stripped,
 		ByObject: map[client.Object]cache.ByObject{
 			&appsv1.Deployment{}:         {Label: own.Labels().AsSelectorPreValidated(), Transform: deploymentTransform()},
-			&coordinationv1.Lease{}:      {Label: labels.Set(wire.NamedLabels(wire.NameReport)).AsSelectorPreValidated(), Transform: strippedReport},
+			own.ReportLease():            {Label: labels.Set(wire.NamedLabels(wire.NameReport)).AsSelectorPreValidated(), Transform: strippedReport},
 			&discoveryv1.EndpointSlice{}: {Transform: sliceTransform()},
 			&corev1.Service{}:            {Transform: strippedService},
 		},
@@ -86,12 +85,12 @@ func Stripped(o any) (any, error) {
 	return cache.TransformStripManagedFields()(o)
 }
 
-// strippedReport keeps the report of a Lease, and when it was renewed. Edges write them, and an edge that a VM took over may
+// strippedReport keeps the report of a Lease. Edges write them, and an edge that a VM took over may
 // write other annotations and reports that are too long.
 func strippedReport(o any) (any, error) {
-	if l, ok := o.(*coordinationv1.Lease); ok {
+	if l, ok := o.(*metav1.PartialObjectMetadata); ok {
 		report, has := l.Annotations[wire.AnnotationReport]
-		l.Annotations, l.Spec = nil, coordinationv1.LeaseSpec{RenewTime: l.Spec.RenewTime}
+		l.Annotations = nil
 		if has && len(report) <= reported.MaxBytes {
 			l.Annotations = map[string]string{wire.AnnotationReport: report}
 		}

@@ -29,18 +29,21 @@ type ReportFile struct {
 	at time.Time
 }
 
+// reportFileEvery is how often a report that stays the same is stored again: its age says that the writer lives.
+const reportFileEvery = 20 * time.Second
+
 // NewReportFile returns a ReportFile that replaces the named file.
 func NewReportFile(name string, log *slog.Logger) *ReportFile {
 	return &ReportFile{name: name, log: log}
 }
 
 // Set replaces the report, except for what the other methods add. A failed write is retried at the next call. An equal
-// report is stored again after reported.FileEvery.
+// report is stored again after 20 s.
 func (f *ReportFile) Set(r reported.EdgeReport) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.report, f.known = r, true
-	if time.Since(f.at) >= reported.FileEvery {
+	if time.Since(f.at) >= reportFileEvery {
 		f.written = ""
 	}
 	f.write()

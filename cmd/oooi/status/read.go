@@ -21,7 +21,6 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/controllers/gather"
-	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/report"
 	"github.com/cldmnky/oooi/edge/leaseobject"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -210,7 +209,9 @@ func (r *Reader) ReadLeases(ctx context.Context) error {
 		case wire.NameReport:
 			if report, err := reported.Read([]byte(o.Annotations[wire.AnnotationReport])); err == nil {
 				r.Reports[o.Name] = report
-				r.renewed[o.Name] = own.Renewed(o)
+				if o.Spec.RenewTime != nil {
+					r.renewed[o.Name] = o.Spec.RenewTime.Time
+				}
 			}
 		case wire.NameDHCP:
 			// Another name is not a lease of an address.

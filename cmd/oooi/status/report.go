@@ -130,10 +130,17 @@ func OutputOf(f Facts, now time.Time) Output {
 	return r
 }
 
-// WithoutOldReports is f without the reports that are old at now.
+// oldReport is the age from which a report is ignored. Edges renew it every two minutes.
+const oldReport = 5 * time.Minute
+
+// WithoutOldReports is f without the reports that are old at now. An edge that has lost the API server, or whose failover
+// agent hangs, says nothing current.
 func (f Facts) WithoutOldReports(now time.Time) Facts {
 	f.Reports = maps.Clone(f.Reports)
-	maps.DeleteFunc(f.Reports, func(name string, r reported.EdgeReport) bool { return r.Old(f.renewed[name], now) })
+	maps.DeleteFunc(f.Reports, func(name string, _ reported.EdgeReport) bool {
+		at, timed := f.renewed[name]
+		return timed && now.Sub(at) > oldReport
+	})
 	return f
 }
 
