@@ -71,5 +71,7 @@ func TestRemovalsHoldNoClientUp(t *testing.T) {
 	const newcomer = "02:00:00:00:0b:ff"
 	offered := hears(message(discover, newcomer), offer)
 	w.Expect(hears(message(request, newcomer, server(us), dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(netip.MustParseAddr(offered).AsSlice()))), ack)).To(Equal(offered))
-	w.Eventually(func() int { return len(store.asked) }).Should(Equal(most))
+	asked := func() int { return len(store.asked) }
+	w.Eventually(asked).Should(Equal(most))
+	w.Consistently(asked).Should(Equal(most))
 }

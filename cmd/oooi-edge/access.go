@@ -85,7 +85,10 @@ func runAccess(ctx context.Context, f serverFlags, management string, log *slog.
 		},
 		IsVM: func(a netip.Addr) error {
 			// The kernel has the MAC: the address has just accepted a connection. Another VM may have configured it, too.
-			if mac := hosts.MACOf(a); mac == "" || !names.VMHas(a, mac) {
+			switch mac := hosts.MACOf(a); {
+			case mac == "":
+				return errors.New("the kernel has no MAC for the address of the VM")
+			case !names.VMHas(a, mac):
 				return errors.New("another host has the address of the VM")
 			}
 			return nil

@@ -35,11 +35,13 @@ func TestAliases(t *testing.T) {
 		"aliases of aliases":              head + "a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]\n",
 		"a merge key":                     head + "a: &a {b: c}\nd: {<<: *a}\n",
 		"a key":                           head + "a: &a b\n? *a\n: c\n",
-		"one parser takes it alone":       head + "a: &a x\nb: *a\nc: \"\\z\"\n",
+		"without a name of the rules":     "a: &a x\nb: *a\nc: \"\\n\"\n",
 	} {
 		_, err := l.rules.Body(apirewrite.YAML, []byte(body), target, apirewrite.ToServer)
 		g.Expect(err).To(MatchError(ContainSubstring("must have no aliases")), name)
 	}
+	_, err = l.rules.Body(apirewrite.YAML, []byte(head+"a: &a x\nb: *a\nc: \"\\z\"\n"), target, apirewrite.ToServer)
+	g.Expect(err).To(MatchError(ContainSubstring("unknown escape")), "what one parser alone takes is not sent on")
 	renamed, err := l.rules.Body(apirewrite.YAML, []byte(head+"a: '*.apps & more'\nb: x&y*z\n"), target, apirewrite.ToServer)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(renamed).To(MatchJSON(`{"apiVersion":"internal.virt.example/v1","kind":"InternalVirtualMachine","a":"*.apps & more","b":"x&y*z"}`))

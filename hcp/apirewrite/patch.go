@@ -22,8 +22,8 @@ const (
 )
 
 // Body renames a body of a type that is JSON or YAML. A body without a word of the rules is returned as it is, also if it
-// is not valid: the API server says what is wrong with it. YAML with such a word becomes JSON. Such YAML must have no
-// alias: a few of them make gigabytes of a small body.
+// is not valid: the API server says what is wrong with it. YAML with such a word becomes JSON. YAML that may have
+// one must have no alias: a few of them make gigabytes of a small body.
 func (r *Rules) Body(contentType string, body []byte, target Target, direction Direction) ([]byte, error) {
 	sent := body
 	d := doc{r: r, direction: direction}
@@ -34,8 +34,8 @@ func (r *Rules) Body(contentType string, body []byte, target Target, direction D
 		if !word && bytes.IndexByte(body, '\\') < 0 && !target.definition() { // An escape may spell a word.
 			return body, nil
 		}
-		if hasAlias(body) {
-			return nil, errors.New("a body in YAML must have no aliases (*name): send JSON, or repeat the value")
+		if err := withoutAliases(body); err != nil {
+			return nil, fmt.Errorf("body of type %s: %w", contentType, err)
 		}
 		converted, err := yaml.YAMLToJSON(body)
 		if err != nil && word {
@@ -67,18 +67,23 @@ func (r *Rules) Body(contentType string, body []byte, target Target, direction D
 	return d.write(nil), nil
 }
 
-// hasAlias reports whether a body in YAML has an alias, or may have one since it is not valid.
-func hasAlias(body []byte) bool {
+// withoutAliases returns an error if a body in YAML has an alias, or could have one but is not valid.
+func withoutAliases(body []byte) error {
 	if bytes.IndexByte(body, '&') < 0 || bytes.IndexByte(body, '*') < 0 {
-		return false
+		return nil
 	}
 	var document yamlv3.Node
-	if yamlv3.Unmarshal(body, &document) != nil {
-		return true
+	if err := yamlv3.Unmarshal(body, &document); err != nil {
+		return err
 	}
-	var within func(*yamlv3.Node) bool
-	within = func(n *yamlv3.Node) bool { return n.Kind == yamlv3.AliasNode || slices.ContainsFunc(n.Content, within) }
-	return within(&document)
+	var aliased func(*yamlv3.Node) bool
+	aliased = func(n *yamlv3.Node) bool {
+		return n.Kind == yamlv3.AliasNode || slices.ContainsFunc(n.Content, aliased)
+	}
+	if aliased(&document) {
+		return errors.New("YAML must have no aliases (*name): send JSON, or repeat the value")
+	}
+	return nil
 }
 
 // Document returns a document of the API server in the client's words: an object or a list of objects in JSON, such as

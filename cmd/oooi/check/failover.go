@@ -47,7 +47,7 @@ type edgePod struct {
 	joined
 }
 
-// A joined is what Multus reports of a pod's interface on the network.
+// A joined has what Multus reports of a pod's interface on the network.
 type joined struct {
 	// mac in lower case. Empty: Multus has not attached it yet.
 	mac string
