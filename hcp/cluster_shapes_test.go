@@ -85,7 +85,8 @@ func causesOf(ps problem.Problems, causes ...problem.Cause) problem.Problems {
 	return slices.DeleteFunc(slices.Clone(ps), func(p problem.Problem) bool { return !slices.Contains(causes, p.Cause) })
 }
 
-// TestIngressWithoutAnOpenPort: a router that has no port for edges is not said to be served, is not waited for, and only apps-address is advised.
+// TestIngressWithoutAnOpenPort: a problem says that a router has no port for edges as HyperShift creates it. It is not waited for. A Service that
+// publishes it is served: an administrator may have changed the router since.
 func TestIngressWithoutAnOpenPort(t *testing.T) {
 	of := func(s operatorv1.EndpointPublishingStrategy) func(*hcp.Objects) {
 		return func(o *hcp.Objects) { o.HostedIngress = &s }
@@ -107,14 +108,14 @@ func TestIngressWithoutAnOpenPort(t *testing.T) {
 	}{
 		"node ports, the default":                          {[]func(*hcp.Objects){withDocumented}, nil, true},
 		"type Private":                                     {[]func(*hcp.Objects){private}, []problem.Cause{problem.IngressPrivate}, false},
-		"type Private and the documented Service":          {[]func(*hcp.Objects){private, withDocumented}, []problem.Cause{problem.IngressPrivate}, false},
-		"annotation of HyperShift and that Service":        {[]func(*hcp.Objects){annotated, withDocumented}, []problem.Cause{problem.IngressPrivate}, false},
+		"type Private and the documented Service":          {[]func(*hcp.Objects){private, withDocumented}, []problem.Cause{problem.IngressPrivate}, true},
+		"annotation of HyperShift and that Service":        {[]func(*hcp.Objects){annotated, withDocumented}, []problem.Cause{problem.IngressPrivate}, true},
 		"the annotation, which a type in the field undoes": {[]func(*hcp.Objects){annotated, hostNetworkAt443}, nil, true},
 		"type Private with passthrough":                    {[]func(*hcp.Objects){private, passes}, []problem.Cause{problem.IngressPrivate}, false},
 		"type Private, and a load balancer of the user's":  {[]func(*hcp.Objects){private, address}, nil, false},
-		"the node's own port with PROXY protocol":          {[]func(*hcp.Objects){hostNetworkProxy}, []problem.Cause{problem.IngressWantsPROXY}, false},
-		"node ports with PROXY protocol":                   {[]func(*hcp.Objects){nodePortProxy, withDocumented}, []problem.Cause{problem.IngressWantsPROXY}, false},
-		"PROXY protocol with passthrough":                  {[]func(*hcp.Objects){nodePortProxy, passed}, []problem.Cause{problem.IngressWantsPROXY}, false},
+		"the node's own port with PROXY protocol":          {[]func(*hcp.Objects){hostNetworkProxy}, []problem.Cause{problem.IngressWantsPROXY}, true},
+		"node ports with PROXY protocol":                   {[]func(*hcp.Objects){nodePortProxy, withDocumented}, []problem.Cause{problem.IngressWantsPROXY}, true},
+		"PROXY protocol with passthrough":                  {[]func(*hcp.Objects){nodePortProxy, passed}, []problem.Cause{problem.IngressWantsPROXY}, true},
 		"type LoadBalancerService with passthrough":        {[]func(*hcp.Objects){loadBalancer, passes}, []problem.Cause{problem.IngressCopyPending}, false},
 		"passthrough with node ports":                      {[]func(*hcp.Objects){passes}, []problem.Cause{problem.IngressServicePending}, false},
 	} {
@@ -251,21 +252,20 @@ func TestNetworkPlugins(t *testing.T) {
 func TestMaxNodesTotal(t *testing.T) {
 	for name, c := range map[string]struct {
 		scaling hyperv1.NodePoolAutoScaling
-		total   int32
+		total   *int32
 		vms     int
 	}{
-		"no limit":                   {hyperv1.NodePoolAutoScaling{Min: 1, Max: 300}, 0, 301},
-		"fewer than the NodePool's":  {hyperv1.NodePoolAutoScaling{Min: 1, Max: 300}, 5, 6},
-		"more than the NodePool's":   {hyperv1.NodePoolAutoScaling{Min: 1, Max: 3}, 5, 4},
-		"less than the smallest one": {hyperv1.NodePoolAutoScaling{Min: 10, Max: 300}, 5, 11},
+		"0 is no limit":              {hyperv1.NodePoolAutoScaling{Min: 1, Max: 300}, new(int32), 301},
+		"no limit":                   {hyperv1.NodePoolAutoScaling{Min: 1, Max: 300}, nil, 301},
+		"fewer than the NodePool's":  {hyperv1.NodePoolAutoScaling{Min: 1, Max: 300}, new(int32(5)), 6},
+		"more than the NodePool's":   {hyperv1.NodePoolAutoScaling{Min: 1, Max: 3}, new(int32(5)), 4},
+		"less than the smallest one": {hyperv1.NodePoolAutoScaling{Min: 10, Max: 300}, new(int32(5)), 11},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			o := served(t)
 			o.NodePools[0].Spec.Replicas, o.NodePools[0].Spec.AutoScaling = nil, &c.scaling
-			if c.total > 0 {
-				o.HostedCluster.Spec.Autoscaling.MaxNodesTotal = &c.total
-			}
+			o.HostedCluster.Spec.Autoscaling.MaxNodesTotal = c.total
 			in, _ := translated(o)
 			g.Expect(in.Networks[0].VMs).To(Equal(c.vms))
 			_, ps := plan(o)

@@ -2,7 +2,6 @@ package hcp_test
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -181,12 +180,13 @@ func TestControlPlaneThroughProxy(t *testing.T) {
 		"a proxy, and no noProxy": {given: []change{proxied("")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com:6443, ignition-server-clusters-blue.apps.mgmt.example.com:443, konnectivity-server-clusters-blue.apps.mgmt.example.com:443"}},
 		"a proxy, and noProxy has the API alone": {given: []change{proxied("api.blue.example.com:6443")},
 			want: []string{"Warning ControlPlaneProxied ignition-server-clusters-blue.apps.mgmt.example.com:443, konnectivity-server-clusters-blue.apps.mgmt.example.com:443"}},
-		"a proxy, and noProxy has all but the API":                       {given: []change{proxied("apps.mgmt.example.com")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com:6443"}},
-		"a proxy, and noProxy has the API by what only HyperShift reads": {given: []change{proxied("kubernetes.default,.apps.mgmt.example.com")}},
-		"a proxy, and noProxy has the API by the Service network":        {given: []change{proxied(".apps.mgmt.example.com, 172.31.0.0/16")}},
-		"a proxy, and noProxy has the API by its address in nodes":       {given: []change{proxied(".apps.mgmt.example.com,172.20.0.1")}},
-		"a proxy without noProxy, and a gateway":                         {given: []change{proxied(""), annotated("gateway", "192.168.100.1")}},
-		"a proxy for HTTP only, and no noProxy":                          {given: []change{proxied(""), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }}},
+		"a proxy, and noProxy has all but the API":                                         {given: []change{proxied("apps.mgmt.example.com")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com:6443"}},
+		"a proxy, and noProxy has the API by its domain, which older versions do not read": {given: []change{proxied(".example.com")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com:6443"}},
+		"a proxy, and noProxy has the API by what only HyperShift reads":                   {given: []change{proxied("kubernetes.default,.apps.mgmt.example.com")}},
+		"a proxy, and noProxy has the API by the Service network":                          {given: []change{proxied(".apps.mgmt.example.com, 172.31.0.0/16")}},
+		"a proxy, and noProxy has the API by its address in nodes":                         {given: []change{proxied(".apps.mgmt.example.com,172.20.0.1")}},
+		"a proxy without noProxy, and a gateway":                                           {given: []change{proxied(""), annotated("gateway", "192.168.100.1")}},
+		"a proxy for HTTP only, and no noProxy":                                            {given: []change{proxied(""), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }}},
 	})
 }
 
@@ -248,10 +248,28 @@ func TestAdviceForIdentityProviders(t *testing.T) {
 	}
 }
 
-// TestAllowedHostInTheIngress: a name of the ingress leads there, although annotation allowed-hosts has it.
-func TestAllowedHostInTheIngress(t *testing.T) {
+// TestHostsBelowTheIngress: the ingress runs on nodes, so they pull no image there. A registry below a name of the ingress, and a host
+// that the user allows, are outside.
+func TestHostsBelowTheIngress(t *testing.T) {
 	g := NewWithT(t)
-	p, _ := plan(reaching(t, annotated(network.KeyAppsAddress, "192.168.100.6"), annotated(network.KeyAllowedHosts, "auto,keycloak.apps.blue.example.com")))
-	g.Expect(resolves(p, "keycloak.apps.blue.example.com")).To(Equal(netip.Addr{}), "the record of *.apps covers it")
-	g.Expect(resolves(p, "*.apps.blue.example.com").String()).To(Equal("192.168.100.6"))
+	const host = "keycloak.apps.blue.example.com"
+	p, ps := plan(reaching(t, annotated(network.KeyAppsAddress, "192.168.100.6"), annotated(network.KeyAllowedHosts, "auto,"+host)))
+	g.Expect(resolves(p, host)).To(Equal(p.Networks[0].ServiceVIP), "it takes precedence over *.apps")
+	g.Expect(ps).To(ContainElement(HaveField("Cause", problem.AllowedHostOfIngress)))
+	p, _ = plan(reaching(t, annotated(network.KeyAppsAddress, "192.168.100.6"), func(o *hcp.Objects) {
+		o.HostedCluster.Spec.Release.Image = "registry.apps.blue.example.com/ocp/release:4.20"
+		o.NodePools[0].Spec.Release.Image = o.HostedCluster.Spec.Release.Image
+	}))
+	g.Expect(resolves(p, "registry.apps.blue.example.com")).To(Equal(p.Networks[0].ServiceVIP))
+}
+
+// TestRedirectsOfARecordedRegistry: nodes reach the hosts that a registry redirects to, also where a record of the user has the registry.
+func TestRedirectsOfARecordedRegistry(t *testing.T) {
+	g := NewWithT(t)
+	p, _ := plan(reaching(t, annotated(network.KeyRecords, "quay.io=192.168.100.7"), func(o *hcp.Objects) {
+		o.HostedCluster.Spec.Release.Image = "quay.io/openshift-release-dev/ocp-release:4.20"
+		o.NodePools[0].Spec.Release.Image = o.HostedCluster.Spec.Release.Image
+	}))
+	g.Expect(resolves(p, "quay.io").String()).To(Equal("192.168.100.7"))
+	g.Expect(resolves(p, "cdn01.quay.io")).To(Equal(p.Networks[0].ServiceVIP))
 }

@@ -95,13 +95,13 @@ func wantedHosts(registries []string, own reach, s settings.Values) (hosts []set
 	for _, registry := range registries {
 		h, cause := byServerName(registry)
 		switch {
-		case own.directly(registry):
-		case cause == "":
+		case onNetwork(own.in, registry):
+		case cause == "": // What it redirects to is wanted, also where own reaches the registry itself.
 			hosts = append(hosts, h)
 			for _, r := range redirected(h.Host) {
 				hosts = append(hosts, settings.HostPort{Host: r, Port: 443})
 			}
-		case !own.proxied(registry):
+		case !own.reaches(registry):
 			cannot = append(cannot, unreachable{strings.TrimPrefix(registry, plainHTTP), cause})
 		}
 	}
@@ -162,9 +162,11 @@ func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 }
 
 // registryEndpoints returns the endpoints of the allowed external hosts, and problems for the hosts that VMs cannot reach. own is
-// what they reach without external hosts.
-func registryEndpoints(o objects.Objects, in network.Request, s settings.Values, own reach) Reachable {
+// what they reach without external hosts. The ingress runs on nodes, so none gets its images there: a registry below a name of
+// the ingress is outside, and so is a host that the user allows.
+func registryEndpoints(o objects.Objects, in network.Request, s settings.Values, withIngress reach) Reachable {
 	var r Reachable
+	own := withIngress.withoutIngress(s.Records)
 	isolated := slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
 	off := s.AllowedHosts != nil && s.AllowedHosts.None
 	if !hasPrimary(in) || s.AllowedHosts == nil && !isolated {
@@ -192,31 +194,36 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 		needed := network.Without(r.Endpoints, func(e network.Endpoint) bool { return own.proxied(e.Name) })
 		r.Problems = imagesUnreachable(in, off, needed, cannot)
 		r.Problems = append(r.Problems, furtherHosts(o, s, registries, own, own.with(needed))...)
-		r.Problems = append(r.Problems, dialedFromNodes(o, own.with(r.Endpoints))...)
+		r.Problems = append(r.Problems, dialedFromNodes(o, withIngress.with(r.Endpoints))...)
 	}
 	if isolated && !off && left > 0 {
 		r.Problems = append(r.Problems, problem.New(problem.TooManyRegistries, problem.Subject{},
 			problem.Args{"count": {strconv.Itoa(left)}, "most": {strconv.Itoa(maxRegistries)}}, "spec.imageContentSources"))
 	}
-	r.Problems = slices.Concat(r.Problems, problems, allowedInside(s, own))
+	r.Problems = slices.Concat(r.Problems, problems, allowedInside(s, own, withIngress))
 	return r
 }
 
-// allowedInside returns a problem if annotation allowed-hosts has hosts that lead to an endpoint. A record of the user may do so.
-func allowedInside(s settings.Values, own reach) problem.Problems {
+// allowedInside returns problems if annotation allowed-hosts has hosts that lead to an endpoint, or that the ingress covers. A record of the
+// user may have them.
+func allowedInside(s settings.Values, own, withIngress reach) (ps problem.Problems) {
 	if s.AllowedHosts == nil {
 		return nil
 	}
-	var hosts []string
+	hosts := map[problem.Cause][]string{}
 	for _, h := range s.AllowedHosts.Hosts {
-		if at := h.String(); own.directly(at) && !answeredByUser(s.Settings, h.Host) {
-			hosts = append(hosts, at)
+		switch at := h.String(); {
+		case answeredByUser(s.Settings, h.Host):
+		case own.directly(at):
+			hosts[problem.AllowedHostPublished] = append(hosts[problem.AllowedHostPublished], at)
+		case withIngress.directly(at):
+			hosts[problem.AllowedHostOfIngress] = append(hosts[problem.AllowedHostOfIngress], at)
 		}
 	}
-	if len(hosts) == 0 {
-		return nil
+	for _, c := range slices.Sorted(maps.Keys(hosts)) {
+		ps = append(ps, problem.New(c, problem.Subject{}, problem.Args{"hosts": hosts[c]}, network.KeyAllowedHosts))
 	}
-	return problem.Problems{problem.New(problem.AllowedHostPublished, problem.Subject{}, problem.Args{"hosts": hosts}, network.KeyAllowedHosts)}
+	return ps
 }
 
 // externalHost returns the endpoint of an allowed external host. proxy is the

@@ -9,7 +9,6 @@
 //	Service <cluster>-apps of type LoadBalancer           the VMs, at its target ports
 //	otherwise                                             a problem
 //
-// An ingress of type Private has no port on the VMs. Edges cannot forward to one that wants the PROXY protocol.//
 // If one of these Services has a load balancer with an address of the network, connections go there.
 //
 // Port 443 is served, and port 80 if one of these names its backend. A cluster without the
@@ -81,10 +80,33 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 		if i.pending {
 			r.Waiting = append(r.Waiting, e.Name)
 		}
+		if fault := ingressClosed(o, in, e); fault != nil && routerIngress(o).https == (network.Backend{}) {
+			r.Problems = append(r.Problems, *fault)
+		}
 	default:
 		r.add(e, ingressMissing(o, in, e, last))
 	}
 	return r
+}
+
+// ingressClosed returns the problem that the HostedCluster asks for a router without a port for edges, or nil. HyperShift creates the
+// IngressController so, and an administrator may change it later, so what is published is served nevertheless. It is a hint if other DNS
+// servers may know the name.
+func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *problem.Problem {
+	var cause problem.Cause
+	switch of := strategy(o); {
+	case speaksPROXY(of):
+		cause = problem.IngressWantsPROXY
+	case of.Type == operatorv1.PrivateStrategyType:
+		cause = problem.IngressPrivate
+	default:
+		return nil
+	}
+	p := newProblem(cause, endpoint(e.Name), problem.Args{"name": e.Hosts}, network.KeyAppsAddress)
+	if !slices.ContainsFunc(in.Networks, ownNamesOnly) {
+		p.Severity = problem.SeverityInfo
+	}
+	return p
 }
 
 // ingressMissing returns the problem that nothing serves e, the ingress. It is waited for if
@@ -94,25 +116,16 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, last network.Plan) *problem.Problem {
 	subject, hc := endpoint(e.Name), o.HostedCluster
 	args := problem.Args{"name": e.Hosts, "service": {hc.Name + appsService}}
-	alone := slices.ContainsFunc(in.Networks, ownNamesOnly)
-	closed := func(c problem.Cause) *problem.Problem {
-		p := newProblem(c, subject, args, network.KeyAppsAddress)
-		if !alone {
-			p.Severity = problem.SeverityInfo
-		}
-		return p
-	}
-	switch of := strategy(o); {
-	case of.Type == operatorv1.LoadBalancerServiceStrategyType, slices.ContainsFunc(last.Endpoints, isCopy):
+	closed := ingressClosed(o, in, e)
+	switch {
+	case strategy(o).Type == operatorv1.LoadBalancerServiceStrategyType, slices.ContainsFunc(last.Endpoints, isCopy):
 		return newProblem(problem.IngressCopyPending, subject, args, network.KeyAppsAddress)
-	case speaksPROXY(of):
-		return closed(problem.IngressWantsPROXY)
-	case of.Type == operatorv1.PrivateStrategyType:
-		return closed(problem.IngressPrivate)
+	case closed != nil:
+		return closed
 	case passesThrough(hc):
 		expected := "Service " + services.PassthroughService + hc.Spec.Platform.Kubevirt.GenerateID
 		return newProblem(problem.IngressServicePending, subject, problem.Args{"name": e.Hosts, "object": {expected}})
-	case alone:
+	case slices.ContainsFunc(in.Networks, ownNamesOnly):
 		return newProblem(problem.IngressAddressMissing, subject, args, network.KeyAppsAddress)
 	}
 	return newProblem(problem.IngressAddressUnknown, subject, args, network.KeyAppsAddress)
@@ -170,11 +183,7 @@ func (i ingress) endpoints(https network.Endpoint) []network.Endpoint {
 
 // hostedIngress returns the ingress of o's hosted cluster. ok is false if nothing says where it is.
 func hostedIngress(o objects.Objects) (i ingress, ok bool) {
-	all := []ingress{passthroughIngress(o), routerIngress(o), hostNetworkIngress(strategy(o)), documentedIngress(o)}
-	if speaksPROXY(strategy(o)) {
-		all = []ingress{routerIngress(o)}
-	}
-	for _, x := range all {
+	for _, x := range []ingress{passthroughIngress(o), routerIngress(o), hostNetworkIngress(strategy(o)), documentedIngress(o)} {
 		if i.https == (network.Backend{}) {
 			i.https, i.loadBalancer, i.pending = x.https, x.loadBalancer, x.pending
 		}
@@ -219,7 +228,7 @@ func routerIngress(o objects.Objects) ingress {
 // EndpointSlices may have the pods of the VMs instead, because its selector often matches these pods.
 func documentedIngress(o objects.Objects) ingress {
 	svc, ok := service(o, o.HostedCluster.Name+appsService)
-	if !ok || svc.Spec.Type != corev1.ServiceTypeLoadBalancer || strategy(o).Type == operatorv1.PrivateStrategyType {
+	if !ok || svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return ingress{}
 	}
 	return ingressBehind(svc, func(_ corev1.Service, p corev1.ServicePort) network.Backend {

@@ -78,16 +78,28 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 
 // apiProxied reports whether kube-apiserver-proxy, a static pod of each node, uses the HTTPS proxy of hc for the API server. It reads
 // spec.configuration.proxy.noProxy alone, and any of these in it ends that: the address of the API server, nodeAPI, a part of a word, or the
-// first network of pods or of Services (shouldSkipProxyForKAS in HyperShift's apiserver-haproxy/haproxy.go, 0.1.80).
+// first network of pods or of Services (shouldSkipProxyForKAS in HyperShift's apiserver-haproxy/haproxy.go). In older versions, noProxy must have
+// one of these letter by letter. The version is not known, so both must end it.
 func apiProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Addr) bool {
 	c := hc.Spec.Configuration.Proxy
 	r := reach{proxy: (&httpproxy.Config{HTTPSProxy: c.HTTPSProxy, NoProxy: c.NoProxy}).ProxyFunc()}
+	n := hc.Spec.Networking
+	host, _ := hostPort(place(e))
+	words := []string{host, nodeAPI.String(), "kubernetes"}
+	for _, x := range n.ServiceNetwork {
+		words = append(words, x.CIDR.String())
+	}
+	for _, x := range n.ClusterNetwork {
+		words = append(words, x.CIDR.String())
+	}
+	if !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(c.NoProxy, word) }) {
+		return true
+	}
 	for _, at := range []string{place(e), netip.AddrPortFrom(nodeAPI, e.Port).String()} {
 		if !r.proxied(at) {
 			return false
 		}
 	}
-	n := hc.Spec.Networking
 	return !slices.ContainsFunc(strings.Split(c.NoProxy, ","), func(entry string) bool {
 		entry = strings.TrimSpace(entry)
 		return strings.Contains(entry, "kubernetes") || len(n.ServiceNetwork) > 0 && entry == n.ServiceNetwork[0].CIDR.String() ||

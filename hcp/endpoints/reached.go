@@ -4,7 +4,6 @@
 package endpoints
 
 import (
-	"cmp"
 	"net"
 	"net/netip"
 	"net/url"
@@ -46,6 +45,12 @@ const nodesOnly = ".local"
 // with is r with further endpoints.
 func (r reach) with(endpoints []network.Endpoint) reach {
 	r.endpoints = slices.Concat(r.endpoints, endpoints)
+	return r
+}
+
+// withoutIngress is r without the ingress, with the records of the user alone.
+func (r reach) withoutIngress(records []network.Record) reach {
+	r.records, r.endpoints = records, network.Without(r.endpoints, func(e network.Endpoint) bool { return e.Origin == network.OriginApps })
 	return r
 }
 
@@ -146,11 +151,14 @@ func prefix(s string) netip.Prefix {
 	return p
 }
 
-// place is what nodes dial first for e: a name, or else an address, with the port.
+// place is what nodes dial for e: an address, or else a name, with the port. A further name of the API server is for users.
 func place(e network.Endpoint) string {
-	var address string
-	if len(e.Addresses) > 0 {
-		address = e.Addresses[0].String()
+	at := ""
+	switch {
+	case len(e.Addresses) > 0:
+		at = e.Addresses[0].String()
+	case len(e.Hosts) > 0:
+		at = e.Hosts[0]
 	}
-	return net.JoinHostPort(cmp.Or(append(slices.Clone(e.Hosts[:min(1, len(e.Hosts))]), address)...), strconv.Itoa(int(e.Port)))
+	return net.JoinHostPort(at, strconv.Itoa(int(e.Port)))
 }

@@ -19,7 +19,7 @@ func NodePoolSizes(o objects.Objects) map[string]int {
 	return out
 }
 
-// size returns the replicas of np, or the upper limit of its autoscaling. The autoscaler adds no node beyond spec.autoscaling.maxNodesTotal of hc.
+// size returns the replicas of np, or the upper limit of its autoscaling. The autoscaler adds no node beyond spec.autoscaling.maxNodesTotal of hc, if that is above 0.
 // HyperShift keeps the lower limit nevertheless.
 func size(hc *hyperv1.HostedCluster, np hyperv1.NodePool) int {
 	n := 0
@@ -28,7 +28,7 @@ func size(hc *hyperv1.HostedCluster, np hyperv1.NodePool) int {
 	}
 	if a := np.Spec.AutoScaling; a != nil {
 		most := a.Max
-		if total := hc.Spec.Autoscaling.MaxNodesTotal; total != nil {
+		if total := hc.Spec.Autoscaling.MaxNodesTotal; total != nil && *total > 0 {
 			most = max(min(most, *total), a.Min)
 		}
 		n = max(n, int(most))

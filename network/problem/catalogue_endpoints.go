@@ -50,13 +50,13 @@ var (
 		Fix: "Create Service {service} of type LoadBalancer with the node ports of the hosted cluster's router as target ports. Or set " +
 			"annotation apps-address to an address that serves {name} on port 443."})
 	IngressPrivate = declare("IngressPrivate", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
-		What:   "The ingress of the hosted cluster is of type Private, which opens no port on its nodes.",
-		Effect: "Edges cannot forward {name}. Unless another DNS server resolves it for VMs, the console and ingress operators stay degraded.",
+		What:   "The HostedCluster makes its ingress one of type Private, which opens no port on its nodes.",
+		Effect: "If the IngressController still has that type, and no Service publishes it, {name} does not work. The console and ingress operators then stay degraded.",
 		Fix: "Set annotation apps-address to an address that serves {name} on port 443, such as a load balancer of your own. If the IngressController of the hosted cluster has " +
 			"another type by now, set that type in spec.operatorConfiguration of the HostedCluster."})
 	IngressWantsPROXY = declare("IngressWantsPROXY", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
-		What:   "The ingress of the hosted cluster expects the PROXY protocol, which edges do not send.",
-		Effect: "Edges cannot forward {name}. Unless another DNS server resolves it for VMs, the console and ingress operators stay degraded.",
+		What:   "The HostedCluster makes its ingress expect the PROXY protocol, which edges do not send.",
+		Effect: "If the IngressController still expects it, connections to {name} fail: the console and ingress operators stay degraded.",
 		Fix: "Set protocol to TCP in spec.operatorConfiguration of the HostedCluster and in the IngressController of the hosted cluster. " +
 			"Or set annotation apps-address to a load balancer that sends the PROXY protocol."})
 	IngressNameUnresolved = declare("IngressNameUnresolved", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
@@ -80,9 +80,13 @@ var (
 		Effect: "The hosted control plane reads these images from the nodes, so imports fail.",
 		Fix:    "Give the registry an address on the network, or a DNS name. Or set annotation gateway."})
 	AllowedHostPublished = declare("AllowedHostPublished", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
-		What:   "Annotation allowed-hosts has {hosts}, which VMs reach already: it is published to them, or a name of the ingress.",
+		What:   "Annotation allowed-hosts has {hosts}, which is published to VMs.",
 		Effect: "Connections lead there. Edges do not forward them to a host outside.",
 		Fix:    "Remove {hosts} from annotation allowed-hosts."})
+	AllowedHostOfIngress = declare("AllowedHostOfIngress", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "Annotation allowed-hosts has {hosts}, which is also a name of the hosted cluster's ingress.",
+		Effect: "Edges forward connections to a host outside, and not to the ingress.",
+		Fix:    "If the ingress serves {hosts}, remove it from annotation allowed-hosts."})
 	IngressAddressUnknown = declare("IngressAddressUnknown", Entry{Reason: AppsUnreachable, Severity: SeverityInfo,
 		What:   "No object of the management cluster has the address of {name}, so edges leave the name to other DNS servers.",
 		Effect: "If VMs do not reach its address on port 443, the console and ingress operators of the hosted cluster stay degraded.",
