@@ -54,7 +54,7 @@ func hostedNetworks(hc *hyperv1.HostedCluster, joinSubnet string) []network.Rese
 	if len(n.ServiceNetwork) == 0 {
 		add("the Service network (default of spec.networking.serviceNetwork)", defaultServiceNetwork)
 	}
-	if !usesOVN(hc) {
+	if !objects.UsesOVN(hc) {
 		return out
 	}
 	ovn := ovnConfig(hc)
@@ -68,16 +68,10 @@ func hostedNetworks(hc *hyperv1.HostedCluster, joinSubnet string) []network.Rese
 // network operator refuses another internalJoinSubnet (pkg/network/ovn_kubernetes.go, validateOVNKubernetesSubnets).
 func joinSubnets(hc *hyperv1.HostedCluster, joinSubnet string) problem.Problems {
 	set, other := ovnConfig(hc).InternalJoinSubnet, cmp.Or(joinSubnet, ovnJoin)
-	if set == "" || set == other || !usesOVN(hc) {
+	if set == "" || set == other || !objects.UsesOVN(hc) {
 		return nil
 	}
 	return problem.Problems{problem.New(problem.JoinSubnetsDiffer, problem.Subject{}, problem.Args{"cidr": {set}, "otherCIDR": {other}}, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig")}
-}
-
-// usesOVN reports whether the network plugin of hc is OVN-Kubernetes, the default.
-func usesOVN(hc *hyperv1.HostedCluster) bool {
-	n := hc.Spec.Networking.NetworkType
-	return n == hyperv1.OVNKubernetes || n == ""
 }
 
 const (
@@ -93,7 +87,7 @@ func ovnMTU(o objects.Objects, networks []network.NetworkRequest) problem.Proble
 	var ps problem.Problems
 	for _, s := range networks {
 		of := cmp.Or(s.Settings.MTU, s.Attachment.MTU, ethernetMTU)
-		if s.Primary && o.OVNMTU+ovnOverhead > of && o.OVNMTU > 0 && usesOVN(o.HostedCluster) {
+		if s.Primary && o.OVNMTU+ovnOverhead > of && o.OVNMTU > 0 && objects.UsesOVN(o.HostedCluster) {
 			args := problem.Args{"mtu": {strconv.Itoa(o.OVNMTU)}, "networkMTU": {strconv.Itoa(of)}, "least": {strconv.Itoa(o.OVNMTU + ovnOverhead)}}
 			ps = append(ps, s.Problem(problem.OVNMTUTooLarge, args, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu", network.KeyMTU))
 		}

@@ -1,5 +1,5 @@
 // This file reads the leases that another container caches. It answers which VM has an address, and
-// which addresses a VM has, for a server without access to the API server. It reads the file only when it is asked.
+// which addresses a VM has, for a server without access to the API server. Only lookups read the file.
 
 package sharedfiles
 

@@ -84,7 +84,8 @@ func apiProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Add
 	c := hc.Spec.Configuration.Proxy
 	r := reach{proxy: (&httpproxy.Config{HTTPSProxy: c.HTTPSProxy, NoProxy: c.NoProxy}).ProxyFunc()}
 	n := hc.Spec.Networking
-	host, _ := hostPort(place(e))
+	api := place(e)
+	host, _ := hostPort(api)
 	words := []string{host, nodeAPI.String(), "kubernetes"}
 	for _, x := range n.ServiceNetwork {
 		words = append(words, x.CIDR.String())
@@ -95,7 +96,7 @@ func apiProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Add
 	if !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(c.NoProxy, word) }) {
 		return true
 	}
-	for _, at := range []string{place(e), netip.AddrPortFrom(nodeAPI, e.Port).String()} {
+	for _, at := range []string{api, netip.AddrPortFrom(nodeAPI, e.Port).String()} {
 		if !r.proxied(at) {
 			return false
 		}

@@ -7,9 +7,6 @@ import (
 	"net/netip"
 	"slices"
 
-	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
-	"github.com/openshift/hypershift/api/util/ipnet"
-
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
@@ -56,24 +53,19 @@ func timeServers(in network.Request) problem.Problems {
 // node becomes Ready without a router that advertises them. A VM that reports such an address shows that there is one.
 func ipv6(o objects.Objects, in network.Request) problem.Problems {
 	var pods, machines []string
-	add := func(to *[]string, n ipnet.IPNet) {
-		if p, err := netip.ParsePrefix(n.String()); err == nil && p.Addr().Is6() {
+	add := func(to *[]string, p netip.Prefix) {
+		if p.Addr().Is6() {
 			*to = append(*to, p.String())
 		}
 	}
-	spec := o.HostedCluster.Spec.Networking
-	for _, m := range spec.MachineNetwork {
-		add(&machines, m.CIDR)
+	for _, m := range o.HostedCluster.Spec.Networking.MachineNetwork {
+		add(&machines, prefix(m.CIDR.String()))
 	}
-	for _, m := range spec.ClusterNetwork {
-		add(&pods, m.CIDR)
+	for _, p := range insideHosted(o.HostedCluster) {
+		add(&pods, p)
 	}
-	for _, m := range spec.ServiceNetwork {
-		add(&pods, m.CIDR)
-	}
-	ovn := spec.NetworkType == hyperv1.OVNKubernetes || spec.NetworkType == ""
 	switch {
-	case len(pods) > 0 && ovn && hasPrimary(in) && !hasIPv6(o):
+	case len(pods) > 0 && objects.UsesOVN(o.HostedCluster) && hasPrimary(in) && !hasIPv6(o):
 		return problem.Problems{problem.New(problem.RouterMustAdvertiseIPv6, problem.Subject{}, problem.Args{"networks": pods}, "spec.networking")}
 	case len(pods)+len(machines) > 0:
 		return problem.Problems{problem.New(problem.IPv6Networks, problem.Subject{}, problem.Args{"networks": append(machines, pods...)}, "spec.networking")}

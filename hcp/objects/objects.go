@@ -68,6 +68,12 @@ func ControlPlaneNamespace(hc *hyperv1.HostedCluster) string {
 	return hc.Namespace + "-" + strings.ReplaceAll(hc.Name, ".", "-")
 }
 
+// UsesOVN reports whether the network plugin of hc is OVN-Kubernetes, the default.
+func UsesOVN(hc *hyperv1.HostedCluster) bool {
+	n := hc.Spec.Networking.NetworkType
+	return n == hyperv1.OVNKubernetes || n == ""
+}
+
 // Domain returns the domain of the hosted cluster, as HyperShift's
 // globalconfig.BaseDomain does. It is empty while spec.dns.baseDomain is empty.
 func Domain(hc *hyperv1.HostedCluster) string {
