@@ -1,11 +1,16 @@
 package envoy
 
 import (
+	"context"
 	"testing"
 
+	servicev3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	. "github.com/onsi/gomega"
+	"google.golang.org/grpc"
 
+	listening "github.com/cldmnky/oooi/envoy/listen"
 	"github.com/cldmnky/oooi/envoy/resources"
+	"github.com/cldmnky/oooi/network"
 )
 
 // TestANewServerStartsInSteps: a name moves to another backend, and its previous one is gone, while no server
@@ -35,4 +40,56 @@ func TestANewServerStartsInSteps(t *testing.T) {
 	u, err := w.dial(t, onVLAN+":443", "oauth.blue.example.com")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(u.hello).To(HavePrefix("oauth"))
+}
+
+// A waitingGate says when it is asked, and answers once it may. It leaves out shares.
+type waitingGate struct {
+	servicev3.UnimplementedRateLimitServiceServer
+	asked, answers chan struct{}
+}
+
+func (g waitingGate) ShouldRateLimit(ctx context.Context, _ *servicev3.RateLimitRequest) (*servicev3.RateLimitResponse, error) {
+	g.asked <- struct{}{}
+	select {
+	case <-g.answers:
+	case <-ctx.Done():
+	}
+	return &servicev3.RateLimitResponse{OverallCode: servicev3.RateLimitResponse_OK}, nil
+}
+
+// TestAConnectionThatBeganBeforeAMove: a VM's connection waits for the gate while its name moves to another backend. It gets
+// the backend that the name had, and Envoy loses that one later.
+func TestAConnectionThatBeganBeforeAMove(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(t)
+	w.stopGate()
+	gate := waitingGate{asked: make(chan struct{}, 1), answers: make(chan struct{})}
+	l := listen(t, w.dirs.Gate())
+	go func() {
+		_ = listening.Serve(t.Context(), l, listening.MaxThreads, func(s *grpc.Server) { servicev3.RegisterRateLimitServiceServer(s, gate) })
+	}()
+	w.serves(t, blue(), pods())
+	w.server.SetAsked(100)
+	g.Eventually(func() string { return w.runtime(t, askedKey) }, patient, "5ms").Should(Equal("100"))
+	var says string
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		var u *tunnel
+		u, err = w.dial(t, onVLAN+":443", "oauth.blue.example.com")
+		says = u.says()
+	}()
+	<-gate.asked
+	n := moved()
+	w.server.Serve(resources.New(n, w.options(), pods()))
+	g.Eventually(w.server.Accepted, patient, "1ms").Should(Succeed())
+	n.Backends = append(n.Backends, other)
+	n.Listeners = append(n.Listeners, network.Listener{Address: service, Port: otherPort, Default: other.Name})
+	w.serves(t, n, pods()) // What Envoy may lose before this it has lost now.
+	close(gate.answers)
+	<-ended
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(says).To(HavePrefix("oauth"))
+	g.Eventually(func() string { return w.counter(t, "cluster_manager.cluster_removed") }, patient).Should(Equal("1"))
 }

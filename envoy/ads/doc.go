@@ -2,7 +2,8 @@
 //
 // Changes are make-before-break. A listener names a new cluster only after
 // Envoy has accepted that cluster and its endpoints. A cluster is removed only
-// after Envoy has accepted all listeners without it.
+// after Envoy has accepted all listeners without it. One that a name left for another stays for
+// 11 s more: a connection that came before may still ask the gate, or dial.
 //
 // A response that Envoy refuses, or does not answer, is not done. What depends on it
 // waits, and Envoy keeps what it has. After a refusal, Envoy gets each resource of the

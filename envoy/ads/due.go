@@ -26,10 +26,10 @@ var (
 //
 //	make   new clusters and endpoints, and no endpoints of clusters that go with their names
 //	move   listeners, each once Envoy has taken the clusters that it names, and their endpoints. See draining
-//	break  clusters go once Envoy has taken all listeners
+//	break  clusters go once Envoy has taken all listeners, and connections that began before have their backends
 func (k *known) due(to target, now time.Time) []*discoveryv3.DeltaDiscoveryResponse {
 	var out []*discoveryv3.DeltaDiscoveryResponse
-	to, k.heldOff = k.closing(to), time.Time{}
+	to, k.heldOff = k.closing(to, now), time.Time{}
 	for _, t := range served() {
 		if c := k.byType[t]; c != nil && c.pending == nil {
 			if r := k.next(t, c, to, now); r != nil {
@@ -50,8 +50,8 @@ func (k *known) next(t string, c *collection, to target, now time.Time) *discove
 		if !k.ready(t, c, name, to) {
 			continue
 		}
-		if until := k.draining.until(now); t == listenerType && to.byType[t][name] != nil && !until.IsZero() {
-			k.heldOff = until
+		if until := k.heldUntil(t, name, to, now); !until.IsZero() {
+			k.heldOff = earlier(k.heldOff, until)
 			continue
 		}
 		if x, ok := c.refused[name]; !ok {
@@ -111,6 +111,17 @@ func (k *known) ready(t string, c *collection, name string, to target) bool {
 	return !slices.ContainsFunc(to.named[name], func(cluster string) bool { return !k.carries(cluster) })
 }
 
+// heldUntil returns until when a resource is held back that is ready. Zero: it is not.
+func (k *known) heldUntil(t, name string, to target, now time.Time) time.Time {
+	switch goes := to.byType[t][name] == nil; {
+	case t == listenerType && !goes:
+		return k.draining.until(now)
+	case t == clusterType && goes:
+		return k.draining.leftUntil(name, now)
+	}
+	return time.Time{}
+}
+
 // carries reports whether Envoy has taken a cluster and its endpoints.
 func (k *known) carries(cluster string) bool {
 	clusters, endpoints := k.byType[clusterType], k.byType[endpointType]
@@ -123,26 +134,32 @@ func (k *known) moved(to target) bool {
 	return c != nil && c.pending == nil && len(k.differing(listenerType, c, to)) == 0
 }
 
-// again returns when a refused resource or a listener that waits is due. Zero: never.
+// again returns when a resource is due that was refused or held back. Zero: never.
 func (k *known) again() time.Time {
 	out := k.heldOff
 	for _, c := range k.byType {
 		for _, x := range c.refused {
-			if out.IsZero() || x.again.Before(out) {
-				out = x.again
-			}
+			out = earlier(out, x.again)
 		}
 	}
 	return out
 }
 
-// accepted returns nil if Envoy has taken all of the target, else what is missing. A runtime value that is under way is
-// not missing: no connection depends on it. While changes of listeners wait, runtime values and the removal of clusters wait, too.
+// earlier returns the earlier of two times. A zero time is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// accepted returns nil if Envoy has taken all of the target, else what is missing. A runtime value that is under way, or a
+// cluster that is to go, is not missing: no new connection depends on it. Neither is a listener that is held back.
 func (k *known) accepted(to target, now time.Time) error {
 	var errs []error
 	whole, heldOff := true, !k.draining.until(now).IsZero()
 	if heldOff {
-		to = k.closing(to)
+		to = k.closing(to, now)
 	}
 	for _, t := range served() {
 		c := k.byType[t]
@@ -154,8 +171,8 @@ func (k *known) accepted(to target, now time.Time) error {
 		whole = whole && (t == runtimeType || c.pending == nil && (c.greeted || t == endpointType))
 		for _, name := range k.differing(t, c, to) {
 			switch goes := to.byType[t][name] == nil; {
-			case t == runtimeType:
-			case heldOff && (t == clusterType && goes || t == listenerType && !goes):
+			case t == runtimeType || t == clusterType && goes:
+			case heldOff && t == listenerType && !goes:
 			default:
 				whole = false
 			}

@@ -37,7 +37,7 @@ const refusedAgain = 10 * time.Second
 // A known is what the Envoy of one stream has. The caller locks.
 type known struct {
 	byType map[string]*collection
-	// draining is what former listeners take. HeldOff is when listeners may change that were due: zero if none were.
+	// draining is what former listeners take and need. HeldOff is when the first is due of what is held back, zero if nothing is.
 	draining *draining
 	heldOff  time.Time
 	// names that its Envoy ever mentioned, of all types. Counted is their cost in bytes.
@@ -148,7 +148,7 @@ func (k *known) take(typeURL string, c *collection, p *pending, now time.Time) {
 		delete(c.refused, name)
 		former, ok := c.has[name]
 		if typeURL == listenerType && ok {
-			k.draining.add(former, now)
+			k.draining.add(former, version, now)
 		}
 		if version == "" {
 			delete(c.has, name)

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+	"time"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
@@ -52,8 +53,8 @@ func leadsOf(version string) (out []lead, known bool) {
 
 // closing is the target with no endpoints for each cluster that Envoy has and the target has not. So a backend that is
 // withdrawn gets no connection, even if Envoy refuses the listener without it. A cluster keeps its endpoints while a
-// name still uses it that has another cluster in the target.
-func (k *known) closing(to target) target {
+// name still uses it that has another cluster in the target, and while a connection may begin there that came before.
+func (k *known) closing(to target, now time.Time) target {
 	clusters, listeners := k.byType[clusterType], k.byType[listenerType]
 	if clusters == nil || listeners == nil || k.moved(to) {
 		return to // Envoy has not told its listeners yet, or it may lose those clusters.
@@ -77,7 +78,7 @@ func (k *known) closing(to target) target {
 	}
 	closed := map[string]*endpointv3.ClusterLoadAssignment{}
 	for name := range clusters.has {
-		if to.byType[clusterType][name] == nil && !moves[hashed(name)] && !all {
+		if to.byType[clusterType][name] == nil && !moves[hashed(name)] && !all && k.draining.leftUntil(name, now).IsZero() {
 			closed[name] = &endpointv3.ClusterLoadAssignment{ClusterName: name}
 		}
 	}

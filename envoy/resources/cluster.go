@@ -32,6 +32,8 @@ const (
 	// that meets an endpoint that became dark is late by this, not by seconds.
 	podConnectTimeout  = 400 * time.Millisecond
 	podConnectAttempts = 8
+	// LongestStart is how long a connection can be without a backend that Envoy has taken: it asks the gate, and then dials.
+	LongestStart = gateTimeout + connectAttempts*connectTimeout
 	// clusterConnections is the limit for one backend. Envoy's default, 1,024, is
 	// less than a cluster of 500 VMs needs.
 	clusterConnections = 16_384
