@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -121,6 +122,20 @@ func testEdgesKeepToTheirLeases(t *testing.T, s *apiServer) {
 		"keeps the namespace from ending": with(func(l *coordinationv1.Lease) { l.Finalizers = []string{"example.com/never"} }),
 		"keeps an owner from ending": with(func(l *coordinationv1.Lease) {
 			l.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x", BlockOwnerDeletion: &yes}}
+		}),
+		"names an owner that does not exist": with(func(l *coordinationv1.Lease) {
+			l.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}}
+		}),
+		"fills memory with managed fields": with(func(l *coordinationv1.Lease) {
+			var names []string
+			for i := range 30000 {
+				names = append(names, fmt.Sprintf(`"f:example.com/%d":{}`, i))
+			}
+			l.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "x", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "coordination.k8s.io/v1", FieldsType: "FieldsV1",
+				FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:labels":{` + strings.Join(names, ",") + `}}}`)}}}
+		}),
+		"fills memory with letters of three bytes": with(func(l *coordinationv1.Lease) {
+			l.Annotations = map[string]string{wire.AnnotationReport: strings.Repeat("€", 8<<10)}
 		}),
 		"fills memory with a report": with(func(l *coordinationv1.Lease) {
 			l.Annotations = map[string]string{wire.AnnotationReport: long[:8<<10+1]}

@@ -209,6 +209,9 @@ func testThiefLabels(t *testing.T, s thief, h hosted) {
 		"the account has a Secret": patch(t, s, h.ns, wire.ServiceAccount, &corev1.ServiceAccount{}, func(a *corev1.ServiceAccount) {
 			a.Secrets = []corev1.ObjectReference{{Name: "admin-kubeconfig"}}
 		}),
+		"the garbage collector looks for owners": patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) {
+			d.OwnerReferences = append(d.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"})
+		}),
 		"the namespace never ends": patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Finalizers = []string{"example.com/never"} }),
 	} {
 		g.Expect(err).To(refusedByPolicy(), what)

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/reported"
 )
 
@@ -73,7 +75,7 @@ func TestWhatIsNewsToNeighbours(t *testing.T) {
 	}
 }
 
-// TestReportsInMemoryAreShort: of a Lease, memory holds the report, if an edge could have written it.
+// TestReportsInMemoryAreShort: of a Lease, memory holds what is read, and the report if an edge could have written it.
 func TestReportsInMemoryAreShort(t *testing.T) {
 	g := NewWithT(t)
 	var transform toolscache.TransformFunc
@@ -82,16 +84,28 @@ func TestReportsInMemoryAreShort(t *testing.T) {
 			transform = by.Transform
 		}
 	}
-	kept := func(report string) map[string]string {
+	want := func(annotations map[string]string) *metav1.PartialObjectMetadata {
 		l := own.ReportLease()
-		l.Annotations = map[string]string{wire.AnnotationReport: report, "example.com/large": strings.Repeat("x", 200<<10)}
+		l.Namespace, l.Name, l.UID, l.ResourceVersion, l.DeletionTimestamp = "clusters-blue", "oooi-report.x", "u", "1", &metav1.Time{Time: testNow}
+		l.Labels, l.Annotations = wire.EdgeReportLease(network.Network{Name: "vlan100"}, network.Edge{Number: 1}).Labels, annotations
+		return l
+	}
+	kept := func(report string) any {
+		long := strings.Repeat("x", 200<<10)
+		l := want(map[string]string{wire.AnnotationReport: report, "example.com/large": long})
+		l.Labels, l.Finalizers, l.GenerateName = maps.Clone(l.Labels), []string{long}, long
+		l.Labels["example.com/large"] = long
+		for range 7000 {
+			l.OwnerReferences = append(l.OwnerReferences, metav1.OwnerReference{Kind: "ConfigMap", Name: "x"})
+		}
+		l.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: long}}
 		o, err := transform(l)
 		g.Expect(err).NotTo(HaveOccurred())
-		return o.(*metav1.PartialObjectMetadata).Annotations
+		return o
 	}
 	longest := strings.Repeat("x", reported.MaxBytes)
-	g.Expect(kept(longest)).To(Equal(map[string]string{wire.AnnotationReport: longest}))
-	g.Expect(kept(longest + "x")).To(BeEmpty())
+	g.Expect(kept(longest)).To(Equal(want(map[string]string{wire.AnnotationReport: longest})))
+	g.Expect(kept(longest + "x")).To(Equal(want(nil)))
 }
 
 // TestReportsAreCollected: however often an edge writes its report, the operator reconciles

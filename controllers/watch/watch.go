@@ -85,17 +85,25 @@ func Stripped(o any) (any, error) {
 	return cache.TransformStripManagedFields()(o)
 }
 
-// strippedReport keeps the report of a Lease. Edges write them, and an edge that a VM took over may
-// write other annotations and reports that are too long.
+// strippedReport keeps what is read of a Lease with a report. Edges write them, and an edge that a VM took over may write
+// other metadata, and reports that are too long.
 func strippedReport(o any) (any, error) {
-	if l, ok := o.(*metav1.PartialObjectMetadata); ok {
-		report, has := l.Annotations[wire.AnnotationReport]
-		l.Annotations = nil
-		if has && len(report) <= reported.MaxBytes {
-			l.Annotations = map[string]string{wire.AnnotationReport: report}
+	l, ok := o.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return o, nil
+	}
+	out := &metav1.PartialObjectMetadata{TypeMeta: l.TypeMeta, ObjectMeta: metav1.ObjectMeta{
+		Namespace: l.Namespace, Name: l.Name, UID: l.UID, ResourceVersion: l.ResourceVersion, DeletionTimestamp: l.DeletionTimestamp, Labels: map[string]string{},
+	}}
+	for _, key := range []string{wire.LabelPartOf, wire.LabelManagedBy, wire.LabelName, wire.LabelNetwork, wire.LabelEdge} {
+		if value, has := l.Labels[key]; has {
+			out.Labels[key] = value
 		}
 	}
-	return Stripped(o)
+	if report, has := l.Annotations[wire.AnnotationReport]; has && len(report) <= reported.MaxBytes {
+		out.Annotations = map[string]string{wire.AnnotationReport: report}
+	}
+	return out, nil
 }
 
 // strippedService keeps the fields of a Service that are read. There are very many. Those of oooi are whole.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/cel-go/cel"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -82,16 +83,33 @@ type Verdict struct {
 	ConditionsCost, Cost, MessagesCost int64
 }
 
-// Judge evaluates p for the creation of u in namespace ns.
-func (p *Policy) Judge(u *unstructured.Unstructured, ns *corev1.Namespace) (Verdict, error) {
-	gvk := u.GroupVersionKind()
+// A Write creates an object or updates it.
+type Write struct {
+	// User is the name of the account.
+	User string
+	// Resource is the plural of the object's kind. Only policy oooi-operator reads it.
+	Resource string
+	Object   *unstructured.Unstructured
+	// Old is the object before an update. Nil: the object is created.
+	Old       *unstructured.Unstructured
+	Namespace *corev1.Namespace
+}
+
+// Judge evaluates p for w.
+func (p *Policy) Judge(w Write) (Verdict, error) {
+	u, ns, gvk := w.Object, w.Namespace, w.Object.GroupVersionKind()
+	resource := gvk.GroupVersion().WithResource(w.Resource)
 	request := &admissionv1.AdmissionRequest{
-		Kind: metav1.GroupVersionKind(gvk), Name: u.GetName(), Namespace: u.GetNamespace(), Operation: admissionv1.Create,
+		Kind: metav1.GroupVersionKind(gvk), Resource: metav1.GroupVersionResource(resource), Name: u.GetName(), Namespace: u.GetNamespace(),
+		Operation: admissionv1.Create, UserInfo: authenticationv1.UserInfo{Username: w.User},
+	}
+	operation, old := admission.Create, runtime.Object(nil)
+	if w.Old != nil {
+		request.Operation, operation, old = admissionv1.Update, admission.Update, w.Old
 	}
 	attributes := &admission.VersionedAttributes{
-		Attributes: admission.NewAttributesRecord(u, nil, gvk, u.GetNamespace(), u.GetName(), gvk.GroupVersion().WithResource(""), "",
-			admission.Create, &metav1.CreateOptions{}, false, nil),
-		VersionedKind: gvk, VersionedObject: runtime.Object(u),
+		Attributes:    admission.NewAttributesRecord(u, old, gvk, u.GetNamespace(), u.GetName(), resource, "", operation, &metav1.CreateOptions{}, false, nil),
+		VersionedKind: gvk, VersionedObject: runtime.Object(u), VersionedOldObject: old,
 	}
 	var out Verdict
 	evaluate := func(f plugin.Filter, cost *int64) ([]plugin.EvaluationResult, error) {

@@ -114,7 +114,7 @@ func TestVerdicts(t *testing.T) {
 	for _, v := range all {
 		u := object(v.Kind, map[string]string{v.Key: v.Value})
 		u.SetLabels(v.Labels)
-		got, err := p.Judge(u, controlPlane())
+		got, err := p.Judge(Write{Object: u, Namespace: controlPlane()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestBudget(t *testing.T) {
 	for _, name := range []string{"oooi-annotations", "oooi-annotation-keys"} {
 		for what, u := range map[string]*unstructured.Unstructured{"valid": largest(t), "invalid": invalid(largest(t))} {
 			for _, strict := range []bool{false, true} {
-				got, err := compiled(t, name, strict).Judge(u, controlPlane())
+				got, err := compiled(t, name, strict).Judge(Write{Object: u, Namespace: controlPlane()})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -205,7 +205,7 @@ func TestLongListsAreNotJudged(t *testing.T) {
 	judged := func(annotations map[string]string) bool {
 		var messages []string
 		for _, p := range both {
-			got, err := p.Judge(object("HostedCluster", annotations), controlPlane())
+			got, err := p.Judge(Write{Object: object("HostedCluster", annotations), Namespace: controlPlane()})
 			if err != nil || len(got.Errors) > 0 {
 				t.Fatal(err, got.Errors)
 			}
@@ -246,7 +246,7 @@ func BenchmarkJudge(b *testing.B) {
 		b.Run(what, func(b *testing.B) {
 			u := object("HostedCluster", annotations)
 			for b.Loop() {
-				if _, err := p.Judge(u, controlPlane()); err != nil {
+				if _, err := p.Judge(Write{Object: u, Namespace: controlPlane()}); err != nil {
 					b.Fatal(err)
 				}
 			}
