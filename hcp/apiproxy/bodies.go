@@ -28,8 +28,8 @@ const (
 	small = 1 << 20
 	// parsedBodies is the limit of all bodies that are parsed at once, in bytes. A parsed body needs many times its size.
 	parsedBodies = 4 << 20
-	// yamlCost is what a byte of YAML counts among parsedBodies.
-	yamlCost = 4
+	// yamlCost is what a byte of YAML counts among parsedBodies. So one body of apirewrite.LargestYAML is parsed at once.
+	yamlCost = parsedBodies / apirewrite.LargestYAML
 	// retryAfter is the header of an answer to a request without memory, in seconds.
 	retryAfter = "1"
 )

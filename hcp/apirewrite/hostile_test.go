@@ -3,6 +3,7 @@
 package apirewrite_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -248,5 +249,33 @@ func TestLargestItem(t *testing.T) {
 				g.Expect(errors.Is(err, apirewrite.ErrTooLarge)).To(Equal(n > limit), "%s with %d bytes: %v", format, n, err)
 			}
 		}
+	}
+}
+
+// TestLargestYAML: YAML takes long to parse, so it is refused above a size. What the API server parses has no limit here.
+func TestLargestYAML(t *testing.T) {
+	l, err := newLaw()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	const head = "apiVersion: kubevirt.io/v1\n"
+	for what, item := range map[string]string{"items": "- 0\n", "empty items": "-\n", "maps": "- {a: 0}\n"} {
+		g := NewWithT(t)
+		flat := func(head string, size int) []byte {
+			return []byte(head + "a:\n" + strings.Repeat(item, (size-len(head)-3)/len(item)))
+		}
+		for name, large := range map[string][]byte{"word": flat(head, 3<<20), "escape": flat("b: \"\\x61\"\n", 3<<20)} {
+			_, err = l.rules.Body(apirewrite.YAML, large, apirewrite.Target{}, apirewrite.ToServer)
+			g.Expect(err).To(MatchError(ContainSubstring("YAML has more than 262144 bytes: send JSON")), "%s, %s", what, name)
+		}
+		plain := flat("", 3<<20)
+		kept, err := l.rules.Body(apirewrite.YAML, plain, apirewrite.Target{}, apirewrite.ToServer)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(bytes.Equal(kept, plain)).To(BeTrue(), what)
+		_, memory := cost(t, func() {
+			renamed, err := l.rules.Body(apirewrite.YAML, flat(head, apirewrite.LargestYAML), apirewrite.Target{}, apirewrite.ToServer)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(bytes.Contains(renamed, []byte("internal.virt.example/v1"))).To(BeTrue(), what)
+		})
+		t.Logf("%s: %.0f MiB", what, memory/(1<<20))
+		g.Expect(memory).To(BeNumerically("<", 64<<20), "%s: bytes that are allocated in all", what)
 	}
 }

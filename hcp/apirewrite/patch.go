@@ -21,9 +21,13 @@ const (
 	YAML       = "application/yaml"
 )
 
+// LargestYAML is the limit of YAML that may have a word of the rules, in bytes. To parse a byte takes about ten times as long
+// as one of JSON, and up to 200 bytes of memory.
+const LargestYAML = 256 << 10
+
 // Body renames a body of a type that is JSON or YAML. A body without a word of the rules is returned as it is, also if it
 // is not valid: the API server says what is wrong with it. YAML with such a word becomes JSON. YAML that may have
-// one must have no alias: a few of them make gigabytes of a small body.
+// one has the limit LargestYAML, and must have no alias: a few of them make gigabytes of a small body.
 func (r *Rules) Body(contentType string, body []byte, target Target, direction Direction) ([]byte, error) {
 	sent := body
 	d := doc{r: r, direction: direction}
@@ -33,6 +37,9 @@ func (r *Rules) Body(contentType string, body []byte, target Target, direction D
 		word := r.HasWord(body)
 		if !word && bytes.IndexByte(body, '\\') < 0 && !target.definition() { // An escape may spell a word.
 			return body, nil
+		}
+		if len(body) > LargestYAML {
+			return nil, fmt.Errorf("body of type %s: YAML has more than %d bytes: send JSON", contentType, LargestYAML)
 		}
 		if err := withoutAliases(body); err != nil {
 			return nil, fmt.Errorf("body of type %s: %w", contentType, err)
