@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -18,6 +19,7 @@ import (
 	apps "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/cldmnky/oooi/hcp/apiproxy"
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -57,6 +59,26 @@ func TestSmallWindow(t *testing.T) {
 	g.Expect(ok).To(BeTrue(), "%T", frame)
 	window, _ := settings.Value(http2.SettingInitialWindowSize)
 	g.Expect(window).To(BeEquivalentTo(256 << 10))
+}
+
+// TestLargeHeader: a request with a header that no client needs is refused before it is counted.
+func TestLargeHeader(t *testing.T) {
+	g := NewWithT(t)
+	r, file := sidecar(t, "--server", listen(t, func(http.ResponseWriter, *http.Request) {}), "--insecure")
+	config := configOf(t, file)
+	// Over HTTP/2, clients know the limit, and send no such request.
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: poolOf(t, config.CAData), MinVersion: tls.VersionTLS12}}}
+	defer client.CloseIdleConnections()
+	for size, code := range map[int]int{16 << 10: http.StatusOK, apiproxy.LargestHeader + 8<<10: http.StatusRequestHeaderFieldsTooLarge} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+r.address()+"/version", nil)
+		g.Expect(err).NotTo(HaveOccurred())
+		request.Header.Set("Authorization", "Bearer "+config.BearerToken)
+		request.Header.Set("X-Large", strings.Repeat("x", size))
+		answer, err := client.Do(request)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(answer.Body.Close()).To(Succeed())
+		g.Expect(answer.StatusCode).To(Equal(code), "%d bytes", size)
+	}
 }
 
 // TestMemoryLimit: Go collects garbage before the gateway's container is at its limit.

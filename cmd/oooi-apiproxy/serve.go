@@ -136,7 +136,9 @@ func (o *options) serve(ctx context.Context, g *errgroup.Group, l net.Listener, 
 		defer open.Done()
 		h.ServeHTTP(w, r)
 	})
-	s := &http.Server{Handler: counted, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: apiproxy.Lines(logger, "connection failed")}
+	s, l := apiproxy.Limited(counted, l)
+	s.TLSConfig, s.ErrorLog = config, apiproxy.Lines(logger, "connection failed")
+	s.ReadHeaderTimeout, s.IdleTimeout = 10*time.Second, 2*time.Minute
 	g.Go(func() error {
 		var err error
 		if config == nil {

@@ -7,10 +7,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -43,105 +41,37 @@ type Bodies struct {
 	parsed *semaphore.Weighted
 	// wait is how long a body waits to be parsed, send how long a client has to send it, and stall how long it may read nothing.
 	wait, send, stall time.Duration
-	requests, answers *memory
-}
-
-// A memory is shared by all bodies of requests, or of answers.
-type memory struct {
-	mu   sync.Mutex
-	free int64
-	// callers are those with a body now, by IP address: a caller has no name yet, and can invent tokens.
-	callers map[string]*caller
-}
-
-// A caller's bodies wait for each other before they wait for those of others. So one caller's bodies are never ahead of
-// another's by more than parsedBodies.
-type caller struct {
-	bodies int
-	held   int64 // by them
-	parsed *semaphore.Weighted
+	requests, answers *pool
 }
 
 // NewBodies returns the limits of a process. largest is the limit of an answer's object in bytes.
 func NewBodies(largest int) *Bodies {
 	return &Bodies{
 		parsed: semaphore.NewWeighted(parsedBodies), wait: 10 * time.Second, send: 30 * time.Second, stall: time.Minute,
-		requests: newMemory(heldBodies), answers: newMemory(heldAnswers * int64(largest)),
+		requests: newPool(heldBodies), answers: newPool(heldAnswers * int64(largest)),
 	}
 }
-
-func newMemory(size int64) *memory { return &memory{free: size, callers: map[string]*caller{}} }
 
 // A lease is the memory of one body.
 type lease struct {
 	*Bodies
-	r       *http.Request
-	of      *memory
-	address string
-	caller  *caller // nil: nothing is read yet
-	size    int64
+	*share // nil: nothing is read yet
+	r      *http.Request
 }
 
 // lease returns a lease of nothing for the body of a request. Its release is due when the body is sent.
-func (b *Bodies) lease(r *http.Request) *lease {
-	l := &lease{Bodies: b, r: r}
-	if b != nil {
-		l.of = b.requests
-	}
-	return l
-}
+func (b *Bodies) lease(r *http.Request) *lease { return &lease{Bodies: b, r: r} }
+
+// release gives back what was read since l was made.
+func (l *lease) release() { l.share.release() }
 
 // answer returns the limits of an answer to r. release is due when it is closed.
 func (b *Bodies) answer(r *http.Request) (limits apirewrite.Limits, release func()) {
 	if b == nil {
 		return apirewrite.Limits{}, func() {}
 	}
-	l := &lease{Bodies: b, r: r, of: b.answers}
-	l.begin()
+	l := &lease{b, b.answers.share(r.RemoteAddr), r}
 	return apirewrite.Limits{Hold: l.hold, Turn: l.parsing}, l.release
-}
-
-// begin counts a body among those of its caller.
-func (l *lease) begin() {
-	host, _, err := net.SplitHostPort(l.r.RemoteAddr)
-	if err != nil {
-		host = l.r.RemoteAddr
-	}
-	l.of.mu.Lock()
-	defer l.of.mu.Unlock()
-	if l.of.callers[host] == nil {
-		l.of.callers[host] = &caller{parsed: semaphore.NewWeighted(parsedBodies)}
-	}
-	l.address, l.caller = host, l.of.callers[host]
-	l.caller.bodies++
-}
-
-func (l *lease) release() {
-	if l.caller == nil {
-		return
-	}
-	l.of.mu.Lock()
-	defer l.of.mu.Unlock()
-	l.of.free += l.size
-	l.caller.held -= l.size
-	if l.caller.bodies--; l.caller.bodies == 0 {
-		delete(l.of.callers, l.address)
-	}
-	l.caller = nil
-}
-
-// take takes n bytes. No caller has more than what is still free: alone it has half at most, and a part is always left for
-// the others.
-func (l *lease) take(n int64) bool {
-	l.of.mu.Lock()
-	defer l.of.mu.Unlock()
-	if n > 0 && l.caller.held+n > l.of.free-n {
-		return false
-	}
-	l.of.free -= n
-	l.caller.held += n
-	l.size += n
-	return true
 }
 
 // hold takes or gives back memory, so that the body has this much.
@@ -158,7 +88,7 @@ func (l *lease) reader(from io.Reader) io.Reader {
 	if l.Bodies == nil {
 		return from
 	}
-	l.begin()
+	l.share = l.requests.share(l.r.RemoteAddr)
 	return leased{from, l}
 }
 

@@ -3,6 +3,7 @@
 package apiproxy
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -66,6 +67,96 @@ func TestFlood(t *testing.T) {
 		g.Expect(answer.Body.Close()).To(Succeed())
 		g.Expect(answer.StatusCode).To(Equal(http.StatusOK), "%d bytes", len(body))
 	}
+}
+
+// TestSlowStreams: of many requests that send one byte and wait, those of one address use half of what there is. Headers count.
+func TestSlowStreams(t *testing.T) {
+	const sent, size = 30, 20 * requestCost
+	for name, row := range map[string]struct {
+		header  int
+		arrives int64
+	}{"small headers": {1, 9}, "large headers": {48 << 10, 3}} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			var arrived, refused atomic.Int64
+			limits := NewBodies(apirewrite.Largest)
+			proxy := before(t, Transport{Largest: apirewrite.Largest, Bodies: limits}, func(_ http.ResponseWriter, _ *http.Request) {})
+			all := newPool(size)
+			s := httptest.NewUnstartedServer(limitedRequests(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				arrived.Add(1)
+				proxy.ServeHTTP(w, r)
+			}), all))
+			s.EnableHTTP2 = true
+			s.StartTLS()
+			defer s.Close()
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			var flood sync.WaitGroup
+			own := from(t, s, "127.0.0.1")
+			for range sent {
+				body, in := io.Pipe()
+				request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/api/v1/pods", body)
+				g.Expect(err).NotTo(HaveOccurred())
+				request.Header.Set("Content-Type", "application/json")
+				request.Header.Set("Authorization", "Bearer "+strings.Repeat("x", row.header))
+				flood.Go(func() { _, _ = io.WriteString(in, "{") }) // It ends with the request.
+				flood.Go(func() {
+					defer func() { _ = body.Close() }()
+					answer, err := own.Do(request)
+					if err != nil {
+						return
+					}
+					_ = answer.Body.Close()
+					if answer.StatusCode == http.StatusTooManyRequests && answer.Header.Get("Retry-After") == retryAfter {
+						refused.Add(1)
+					}
+				})
+			}
+			g.Eventually(func() int64 { return arrived.Load() + refused.Load() }, "1m").Should(BeEquivalentTo(sent))
+			g.Expect(arrived.Load()).To(Equal(row.arrives))
+			answer, err := from(t, s, "127.0.0.2").Post(s.URL+"/api/v1/pods", "application/json", strings.NewReader("{}"))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(answer.Body.Close()).To(Succeed())
+			g.Expect(answer.StatusCode).To(Equal(http.StatusOK), "another address")
+			end()
+			flood.Wait()
+			for p, free := range map[*pool]int64{all: size, limits.requests: heldBodies} {
+				g.Eventually(func() int64 { p.mu.Lock(); defer p.mu.Unlock(); return p.free }, "1m").Should(Equal(free), "what is over is given back")
+			}
+		})
+	}
+}
+
+// TestConnectionsOfOneAddress: it has half of the connections, also if they send nothing.
+func TestConnectionsOfOneAddress(t *testing.T) {
+	g := NewWithT(t)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	all := newPool(8)
+	s.Listener = &limitedListener{s.Listener, all}
+	s.Start()
+	defer s.Close()
+	// dial returns a connection, and whether it is served.
+	dial := func(address string) (net.Conn, bool) {
+		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).DialContext(t.Context(), "tcp", s.Listener.Addr().String())
+		g.Expect(err).NotTo(HaveOccurred())
+		_, _ = io.WriteString(c, "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n") // It fails if the connection is closed.
+		n, _ := c.Read(make([]byte, 1))
+		return c, n == 1
+	}
+	var served int
+	for range 12 {
+		c, ok := dial("127.0.0.1")
+		defer func() { _ = c.Close() }()
+		if ok {
+			served++
+		}
+	}
+	g.Expect(served).To(Equal(4))
+	c, ok := dial("127.0.0.2")
+	g.Expect(ok).To(BeTrue(), "another address")
+	g.Expect(c.Close()).To(Succeed())
+	s.CloseClientConnections()
+	g.Eventually(func() int64 { all.mu.Lock(); defer all.mu.Unlock(); return all.free }, "1m").Should(BeEquivalentTo(8))
 }
 
 // TestTurns: a body waits for one turn of a caller that has many in line, and not for all of them.

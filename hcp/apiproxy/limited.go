@@ -1,0 +1,90 @@
+// This file limits how many requests and connections a server has. Each needs memory, also one that sends one byte and
+// waits.
+
+package apiproxy
+
+import (
+	"net"
+	"net/http"
+)
+
+const (
+	// heldRequests is the limit of all requests that a server has at once, in bytes.
+	heldRequests = 256 << 20
+	// requestCost is what one counts in addition to its headers, in bytes. One that sends its body slowly needs 20 KiB, and
+	// one that waits for the API server twice as much.
+	requestCost = 32 << 10
+	// LargestHeader is the limit of a request's headers, in bytes. They have the caller's token.
+	LargestHeader = 64 << 10
+	// openConnections is the limit of connections that a server has at once.
+	openConnections = 2048
+	// receiveBuffer is how much a client may send ahead over one HTTP/2 connection, in bytes. Go's own limit is 1 MiB.
+	receiveBuffer = 128 << 10
+)
+
+// Limited returns a server for a handler, and its listener, with limits of requests and of connections, and of each
+// address among both.
+func Limited(h http.Handler, l net.Listener) (*http.Server, net.Listener) {
+	return &http.Server{
+		Handler: limitedRequests(h, newPool(heldRequests)), MaxHeaderBytes: LargestHeader,
+		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerConnection: receiveBuffer, MaxReceiveBufferPerStream: receiveBuffer / 2},
+	}, &limitedListener{l, newPool(openConnections)}
+}
+
+func limitedRequests(h http.Handler, p *pool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := p.share(r.RemoteAddr)
+		defer s.release()
+		if !s.take(costOf(r)) {
+			w.Header().Set("Retry-After", retryAfter)
+			writeStatus(w, http.StatusTooManyRequests, "TooManyRequests", "too many requests at once")
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// costOf is what r counts among heldRequests, without its body.
+func costOf(r *http.Request) int64 {
+	n := requestCost + len(r.RequestURI)
+	for name, values := range r.Header {
+		for _, v := range values {
+			n += len(name) + len(v)
+		}
+	}
+	return int64(n)
+}
+
+// A limitedListener closes connections above the limit immediately.
+type limitedListener struct {
+	net.Listener
+	of *pool
+}
+
+// Accept implements net.Listener.
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		s := l.of.share(c.RemoteAddr().String())
+		if s.take(1) {
+			return &limitedConn{c, s}, nil
+		}
+		s.release()
+		_ = c.Close()
+	}
+}
+
+// A limitedConn is released when it is closed.
+type limitedConn struct {
+	net.Conn
+	*share
+}
+
+// Close implements net.Conn.
+func (c *limitedConn) Close() error {
+	c.release()
+	return c.Conn.Close()
+}
