@@ -61,10 +61,7 @@ func decode[T, L any](t testing.TB, whole []T, _ L) []L {
 func meaning(o hcp.Objects) string {
 	request, facts := hcp.Translate(o, network.Plan{})
 	nodes, _ := hcp.EdgeNodeSelector(o)
-	sources := []map[string]string{}
-	for _, n := range request.Networks {
-		sources = append(sources, networks.SettingSources(o, n))
-	}
+	sources := networks.SettingSources(o, request.Networks...)
 	other, _ := hcp.NewNeighbor(o, network.Plan{}).For(o.HostedCluster, networks.All(o, network.Plan{}))
 	text, err := json.Marshal([]any{request, facts, nodes, sources, other, networks.NodePoolSizes(o), networks.Attached(o), hcp.OptedIn(o.HostedCluster),
 		hcp.Paused(o.HostedCluster, time.Unix(0, 0)), networks.VMWithMAC(o, "02:00:00:00:00:01"), management.ServiceAddresses(o.Services, nil), o.HostedCluster.Status.Conditions})

@@ -11,7 +11,6 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
-	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -28,7 +27,7 @@ const fieldMachineNetwork = "spec.networking.machineNetwork"
 //
 // The other addresses of the HostedCluster apply to the network whose CIDR contains
 // them. home is -1 if there is no such network.
-func setAddresses(all []merged, home int, o objects.Objects, base settings.Values) {
+func setAddresses(all []merged, home int, o indexed, base settings.Values) {
 	if home >= 0 && !all[home].CIDR.IsValid() {
 		all[home].CIDR = clusterCIDR(o.HostedCluster, base)
 		all[home].CIDRField = "annotation " + network.KeyCIDR + " or " + fieldMachineNetwork

@@ -16,19 +16,25 @@ import (
 
 // Attached returns the networks that o's NodePools name or its VMs are attached
 // to, sorted, with the details of their NetworkAttachmentDefinitions. o does not need
-// to have opted in.
-func Attached(o objects.Objects) []network.Attachment {
-	seen := map[string]network.Attachment{}
-	for _, a := range UsedNADs(o) {
-		if _, again := seen[a.String()]; again {
-			continue // Each VM uses one.
-		}
-		if known, _ := attachment(o, network.NetworkRequest{Attachment: a}); known.Name != "" {
-			a = known
-		}
-		seen[a.String()] = a
+// to have opted in. Of those that only VMs name, the first objects.MaxNetworks count.
+func Attached(o objects.Objects) []network.Attachment { return attached(index(o)) }
+
+func attached(o indexed) []network.Attachment {
+	byName := func(a, b network.Attachment) int { return strings.Compare(a.String(), b.String()) }
+	used := map[network.Attachment]bool{}
+	for _, a := range vmAttachments(o.Objects) {
+		used[a] = true
 	}
-	return slices.SortedFunc(maps.Values(seen), func(a, b network.Attachment) int { return strings.Compare(a.String(), b.String()) })
+	ofVMs := slices.SortedFunc(maps.Keys(used), byName)
+	all := append(objects.NamedNADs(o.Objects), ofVMs[:min(len(ofVMs), objects.MaxNetworks)]...)
+	slices.SortFunc(all, byName)
+	all = slices.Compact(all)
+	for i, a := range all {
+		if known, _ := attachment(o, network.NetworkRequest{Attachment: a}); known.Name != "" {
+			all[i] = known
+		}
+	}
+	return all
 }
 
 // UsedNADs returns the NetworkAttachmentDefinitions that o's NodePools name or its VMs are attached
@@ -46,6 +52,13 @@ func Layer2(n nadv1.NetworkAttachmentDefinition) string {
 
 // All returns the networks of o's NodePools and VMs, and those that its edges are on by last,
 // its plan in force. One network is listed twice if its NAD was edited and VMs pin the previous one.
-func All(o objects.Objects, last network.Plan) []network.Attachment {
-	return append(Attached(o), last.Attachments()...)
+// A network whose NetworkAttachmentDefinition does not allow its VMs is not among them.
+func All(of objects.Objects, last network.Plan) []network.Attachment {
+	o := index(of)
+	on := slices.DeleteFunc(attached(o), func(a network.Attachment) bool {
+		found, _ := o.nad(a)
+		_, forbidden := isolated(o, network.NetworkRequest{Attachment: named(a)}, found)
+		return forbidden
+	})
+	return append(on, last.Attachments()...)
 }

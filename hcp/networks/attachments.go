@@ -21,13 +21,13 @@ import (
 
 // attachment returns the attachment of r with the details of its
 // NetworkAttachmentDefinition. A zero Attachment means that the network is left out.
-func attachment(o objects.Objects, r network.NetworkRequest) (network.Attachment, problem.Problems) {
+func attachment(o indexed, r network.NetworkRequest) (network.Attachment, problem.Problems) {
 	a, pools := r.Attachment, problem.Values(r.NodePools)
 	if part := nad.InvalidPart(a); part != "" {
 		return network.Attachment{}, problem.Problems{nad.Problem(problem.NADNameInvalid, a, problem.Args{"part": {part},
 			"nad": {strings.TrimPrefix(a.String(), "/")}, "nodePools": pools, "example": {objects.ControlPlaneNamespace(o.HostedCluster) + "/vlan100"}})}
 	}
-	found, ok := findNAD(o, a)
+	found, ok := o.nad(a)
 	problems, forbidden := isolated(o, r, found)
 	if forbidden {
 		return network.Attachment{}, problems
@@ -39,13 +39,12 @@ func attachment(o objects.Objects, r network.NetworkRequest) (network.Attachment
 		return network.Attachment{}, problem.Problems{nad.Problem(problem.NADNotFound, a, problem.Args{"nodePools": pools, "types": {nad.SupportedKinds}})}
 	}
 	object := nadObject(found)
-	nodes := nodesForEdges(o)
-	a, fault := nad.Attach(object, nodes)
+	a, fault := nad.Attach(object, o.nodes)
 	if fault != nil {
 		return network.Attachment{}, problem.Problems{*fault}
 	}
-	switch out := nad.RulesOut(object, nodes); {
-	case out != nil && anyAttached(o.VMs, r.Attachment):
+	switch out := nad.RulesOut(object, o.nodes); {
+	case out != nil && o.attached[r.Attachment]:
 		problems = append(problems, out.Warning()) // VMs use it.
 	case out != nil:
 		return network.Attachment{}, problem.Problems{*out}
@@ -104,45 +103,45 @@ func forwardByDefault(o objects.Objects) bool {
 // no edge may join its network: the edge NAD is a copy in the control plane namespace,
 // which Multus allows whatever the original is. found is zero if it is unknown. A VM that
 // is attached to the network proves that it is allowed.
-func isolated(o objects.Objects, r network.NetworkRequest, found nadv1.NetworkAttachmentDefinition) (ps problem.Problems, forbidden bool) {
+func isolated(o indexed, r network.NetworkRequest, found nadv1.NetworkAttachmentDefinition) (ps problem.Problems, forbidden bool) {
 	a, own := r.Attachment, objects.ControlPlaneNamespace(o.HostedCluster)
 	allowed := nad.AllowedNamespaces(own)
-	if slices.Contains(allowed, a.Namespace) || anyAttached(o.VMs, a) {
+	if slices.Contains(allowed, a.Namespace) || o.attached[a] {
 		return nil, false
 	}
 	args := problem.Args{"namespace": {own}, "nodePools": r.NodePools}
-	// setAddresses reports invalid annotations.
-	granted, _ := nadValues(o, a)
-	isolates, shown := o.Management.Isolates(o.Nodes)
+	granted := grants(found, own)
 	switch {
-	case isolates:
+	case o.isolates:
 		args["allowed"] = allowed
 		return problem.Problems{nad.Problem(problem.NADNamespaceIsolated, a, args)}, true
-	case slices.Contains(granted.Namespaces, own) && (shown || !o.Partial):
+	case granted && (o.shown || !o.Partial):
 		return nil, false
-	case slices.Contains(granted.Namespaces, own), found.Name == "":
+	case granted, found.Name == "":
 		return problem.Problems{nad.Problem(problem.NADNamespaceDiffers, a, args)}, false
 	}
 	args["annotation"] = []string{settings.Prefix + network.KeyNamespaces}
 	return problem.Problems{nad.Problem(problem.NADNamespaceNotGranted, a, args)}, true
 }
 
-// anyAttached reports whether some VM has an interface on a, for sure.
-func anyAttached(vms []lenient.VirtualMachineInstance, a network.Attachment) bool {
-	return slices.ContainsFunc(vms, func(vm lenient.VirtualMachineInstance) bool {
-		return slices.ContainsFunc(vm.Spec.Networks, func(n lenient.VMNetwork) bool {
-			has := slices.ContainsFunc(vm.Status.Interfaces, func(i lenient.VMInterface) bool { return i.Name == n.Name })
-			return has && !vm.HasOtherNetworks() && n.Multus != nil && nad.ParseName(n.Multus.NetworkName, vm.Namespace) == a
-		})
-	})
+// Allows reports whether VMs in namespace own may use n, as far as n itself says.
+func Allows(n nadv1.NetworkAttachmentDefinition, own string) bool {
+	return slices.Contains(nad.AllowedNamespaces(own), n.Namespace) || grants(n, own)
 }
 
-// findNAD returns the NetworkAttachmentDefinition of a. ok is false if o has none.
-func findNAD(o objects.Objects, a network.Attachment) (found nadv1.NetworkAttachmentDefinition, ok bool) {
-	for _, n := range o.NetworkAttachmentDefinitions {
-		if n.Namespace == a.Namespace && n.Name == a.Name {
-			return n, true
+// grants reports whether the annotation of n names namespace own. setAddresses reports invalid ones.
+func grants(n nadv1.NetworkAttachmentDefinition, own string) bool {
+	v, _ := settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, n.Name, n.Annotations)
+	return slices.Contains(v.Namespaces, own)
+}
+
+// AttachedTo returns the networks on which vm has an interface, for sure.
+func AttachedTo(vm lenient.VirtualMachineInstance) (out []network.Attachment) {
+	for _, n := range vm.Spec.Networks {
+		has := slices.ContainsFunc(vm.Status.Interfaces, func(i lenient.VMInterface) bool { return i.Name == n.Name })
+		if has && !vm.HasOtherNetworks() && n.Multus != nil {
+			out = append(out, nad.ParseName(n.Multus.NetworkName, vm.Namespace))
 		}
 	}
-	return nadv1.NetworkAttachmentDefinition{}, false
+	return out
 }

@@ -24,7 +24,7 @@ import (
 //  2. the network of the oldest NodePool, of those that do not run with the CIDR of their
 //     NetworkAttachmentDefinition
 //  3. the network of the oldest NodePool, which keeps its own
-func homeNetwork(all []merged, primary []int, o objects.Objects, base settings.Values, last network.Plan) (home int, keepsOwn bool) {
+func homeNetwork(all []merged, primary []int, o indexed, base settings.Values, last network.Plan) (home int, keepsOwn bool) {
 	cidr := clusterCIDR(o.HostedCluster, base)
 	if len(primary) == 0 {
 		return -1, false
@@ -56,8 +56,8 @@ func homeNetwork(all []merged, primary []int, o objects.Objects, base settings.V
 
 // nadValues returns the values of the NetworkAttachmentDefinition of a, if o has it, and what is wrong
 // with them.
-func nadValues(o objects.Objects, a network.Attachment) (settings.Values, problem.Problems) {
-	found, _ := findNAD(o, a)
+func nadValues(o indexed, a network.Attachment) (settings.Values, problem.Problems) {
+	found, _ := o.nad(a)
 	return settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, a.String(), found.Annotations)
 }
 
@@ -75,21 +75,25 @@ func (s *merged) keepOwnCIDR(base settings.Values) {
 
 // cidrByName returns a hint if the CIDR of the HostedCluster applies to the network at
 // index home, and only the names of two NodePools say that it is this one.
-func cidrByName(o objects.Objects, all []merged, home int, base settings.Values) problem.Problems {
+func cidrByName(o indexed, all []merged, home int, base settings.Values) problem.Problems {
 	cidr := clusterCIDR(o.HostedCluster, base)
 	if home < 0 || all[home].CIDR.IsValid() || !cidr.IsValid() {
 		return nil
 	}
-	bootsFrom := func(np hyperv1.NodePool) int {
-		from, boots := bootNetwork(o.HostedCluster, np)
-		return slices.IndexFunc(all, func(x merged) bool { return boots && x.Attachment == from })
+	at := map[network.Attachment]bool{}
+	for _, x := range all {
+		at[x.Attachment] = true
 	}
-	pools := slices.DeleteFunc(oldestFirst(o.NodePools), func(np hyperv1.NodePool) bool { return bootsFrom(np) < 0 })
-	if bootsFrom(pools[0]) != home {
+	bootsFrom := func(np hyperv1.NodePool) network.Attachment {
+		from, _ := bootNetwork(o.HostedCluster, np)
+		return from
+	}
+	pools := slices.DeleteFunc(oldestFirst(o.NodePools), func(np hyperv1.NodePool) bool { return !at[bootsFrom(np)] })
+	if bootsFrom(pools[0]) != all[home].Attachment {
 		return nil // the plan in force decided
 	}
 	for _, np := range pools[1:] {
-		if objects.SameAge(&pools[0], &np) && bootsFrom(np) != home {
+		if objects.SameAge(&pools[0], &np) && bootsFrom(np) != all[home].Attachment {
 			return problem.Problems{all[home].Attachment.Problem(problem.NetworkCIDRByName,
 				problem.Args{"cidr": {cidr.String()}, "nodePool": {pools[0].Name}, "otherNodePool": {np.Name}},
 				network.KeyCIDR+"."+pools[0].Name, network.KeyCIDR+"."+np.Name)}

@@ -49,9 +49,11 @@ type Requested struct {
 //
 // ofNodePools are the problems of the HostedCluster's annotations for one NodePool, by its
 // name.
-func Of(o objects.Objects, base settings.Values, ofNodePools map[string]problem.Problems, last network.Plan) Requested {
+func Of(of objects.Objects, base settings.Values, ofNodePools map[string]problem.Problems, last network.Plan) Requested {
+	o := index(of)
 	var all []merged
 	var primary []int
+	position := map[network.Attachment]int{}
 	problems := unknownNodePools(o)
 	for _, np := range oldestFirst(o.NodePools) {
 		s, ps := settings.ForNodePool(base, o.HostedCluster.Annotations, np.Name, np.Annotations)
@@ -65,11 +67,12 @@ func Of(o objects.Objects, base settings.Values, ofNodePools map[string]problem.
 			if i == 0 {
 				one.problems, ps = ps, nil
 			}
-			at := slices.IndexFunc(all, func(x merged) bool { return x.Attachment == attachment })
-			if at < 0 {
-				at, all = len(all), append(all, one)
-			} else {
+			at, known := position[attachment]
+			if known {
 				all[at] = merge(all[at], one)
+			} else {
+				at, all = len(all), append(all, one)
+				position[attachment] = at
 			}
 			if one.Primary {
 				primary = append(primary, at)
@@ -78,7 +81,7 @@ func Of(o objects.Objects, base settings.Values, ofNodePools map[string]problem.
 		problems = append(problems, ps.NotBlocking()...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(ofNodePools)) {
-		if !hasNodePool(o, name) {
+		if o.byName[name] == nil {
 			problems = append(problems, ofNodePools[name].NotBlocking()...)
 		}
 	}
@@ -108,7 +111,7 @@ func Of(o objects.Objects, base settings.Values, ofNodePools map[string]problem.
 // withAttachments returns the networks that edges can join. A network with an Error is left
 // out. If no VM boots from it, its Errors become Warnings. Of several NADs of one layer-2
 // network, Derive chooses the one that is served.
-func withAttachments(o objects.Objects, all []merged) Requested {
+func withAttachments(o indexed, all []merged) Requested {
 	out := Requested{Networks: []network.NetworkRequest{}}
 	for _, s := range all {
 		a, ps := attachment(o, s.NetworkRequest)
@@ -136,21 +139,17 @@ func withAttachments(o objects.Objects, all []merged) Requested {
 }
 
 // unknownNodePools returns problems for annotations that name a missing NodePool.
-func unknownNodePools(o objects.Objects) problem.Problems {
+func unknownNodePools(o indexed) problem.Problems {
 	var problems problem.Problems
 	for _, full := range slices.Sorted(maps.Keys(o.HostedCluster.Annotations)) {
 		name, ok := settings.NodePoolOf(full)
-		if !ok || len(o.NodePools) == 0 || hasNodePool(o, name) {
+		if !ok || len(o.NodePools) == 0 || o.byName[name] != nil {
 			continue
 		}
 		problems = append(problems, problem.New(problem.NodePoolNotFound, problem.Subject{Kind: "HostedCluster", Name: o.HostedCluster.Name},
 			problem.Args{"nodePool": {name}}, strings.TrimPrefix(full, settings.Prefix)))
 	}
 	return problems
-}
-
-func hasNodePool(o objects.Objects, name string) bool {
-	return slices.ContainsFunc(o.NodePools, func(np hyperv1.NodePool) bool { return np.Name == name })
 }
 
 // oldestFirst sorts NodePools by age. So a new NodePool never takes addresses of an
@@ -201,7 +200,7 @@ func networkRequest(a network.Attachment, np hyperv1.NodePool, s, base settings.
 
 // noNetworks returns the reason why the cluster has no networks. found is the number
 // of networks; the result is empty if it is not 0.
-func noNetworks(o objects.Objects, base settings.Values, found int) problem.Problems {
+func noNetworks(o indexed, base settings.Values, found int) problem.Problems {
 	if found > 0 {
 		return nil
 	}
@@ -218,13 +217,14 @@ func noNetworks(o objects.Objects, base settings.Values, found int) problem.Prob
 // NodePool names, and those that some VM still uses, of last, the plan in force, too. If annotation network selects one,
 // it is only that one of the first, and those that NodePools boot from.
 func Wanted(o objects.Objects, last network.Plan) []string {
-	named := slices.DeleteFunc(objects.NamedNADs(o), func(a network.Attachment) bool {
-		boots := func(np hyperv1.NodePool) bool {
-			from, ok := bootNetwork(o.HostedCluster, np)
-			return ok && from == a
+	boots := map[network.Attachment]bool{}
+	for _, np := range o.NodePools {
+		if from, ok := bootNetwork(o.HostedCluster, np); ok {
+			boots[from] = true
 		}
-		return !selects(objects.Selected(o.HostedCluster), a) && !slices.ContainsFunc(o.NodePools, boots)
-	})
+	}
+	selected := objects.Selected(o.HostedCluster)
+	named := slices.DeleteFunc(objects.NamedNADs(o), func(a network.Attachment) bool { return !selects(selected, a) && !boots[a] })
 	return networkNames(slices.Concat(named, vmAttachments(o), stillOn(o, last)))
 }
 
@@ -255,9 +255,13 @@ func BootedFrom(o objects.Objects, last network.Plan) []string {
 
 // namesOn returns the names of all networks, and of those of last that are the same layer-2 network as one of them.
 func namesOn(o objects.Objects, all []network.Attachment, last network.Plan) []string {
-	on := slices.Clone(all)
+	on, x, seen := slices.Clone(all), index(o), map[network.Attachment]bool{}
 	for _, used := range all {
-		if found, ok := findNAD(o, used); ok {
+		if seen[used] {
+			continue // Each VM uses one.
+		}
+		seen[used] = true
+		if found, ok := x.nad(used); ok {
 			used.Layer2 = Layer2(found)
 		}
 		on = append(on, slices.DeleteFunc(last.Attachments(), func(a network.Attachment) bool { return !used.SameNetwork(a) })...)

@@ -11,8 +11,11 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
+// maxNamed is how many of the NodePools that agree a problem names.
+const maxNamed = 10
+
 // merge combines two requests for the same network. Different values are a problem:
-// neither NodePool has precedence.
+// neither NodePool has precedence. The caller no longer uses a.
 func merge(a, b merged) merged {
 	if slices.Contains(a.NodePools, b.NodePools[0]) { // the NodePool lists the network twice
 		a.VMs += b.VMs
@@ -22,19 +25,19 @@ func merge(a, b merged) merged {
 	if b.listedFirst && !a.listedFirst {
 		out, other = b, a
 	}
-	out.NodePools = append(slices.Clone(a.NodePools), b.NodePools...)
-	out.otherRoute = append(slices.Clone(a.otherRoute), b.otherRoute...)
-	out.without = map[string][]string{}
-	for _, s := range []merged{a, b} {
-		for key, pools := range s.without {
-			out.without[key] = append(slices.Clone(out.without[key]), pools...)
-		}
+	out.NodePools = append(a.NodePools, b.NodePools...)
+	out.otherRoute = append(a.otherRoute, b.otherRoute...)
+	if out.without = a.without; out.without == nil {
+		out.without = map[string][]string{}
 	}
-	out.ofNodePools = append(slices.Clone(a.ofNodePools), b.ofNodePools...)
+	for key, pools := range b.without {
+		out.without[key] = append(out.without[key], pools...)
+	}
+	out.ofNodePools = append(a.ofNodePools, b.ofNodePools...)
 	out.Primary, out.VMs = a.Primary || b.Primary, a.VMs+b.VMs
-	problems := slices.Concat(a.problems, b.problems)
+	problems := append(a.problems, b.problems...)
 	disagree := func(c problem.Cause, args problem.Args, keys ...string) {
-		all := problem.Args{"nodePools": a.NodePools, "otherNodePool": {b.NodePools[0]}}
+		all := problem.Args{"nodePools": slices.Clone(a.NodePools[:min(len(a.NodePools), maxNamed)]), "otherNodePool": {b.NodePools[0]}}
 		maps.Copy(all, args)
 		problems = append(problems, a.Attachment.Problem(c, all, keys...))
 	}
@@ -66,7 +69,11 @@ func (s merged) overriding(key, own, ofCluster string) problem.Problems {
 	if len(without) == 0 || own == ofCluster {
 		return nil
 	}
-	with := slices.DeleteFunc(slices.Clone(s.NodePools), func(np string) bool { return slices.Contains(without, np) })
+	has := map[string]bool{}
+	for _, np := range without {
+		has[np] = true
+	}
+	with := slices.DeleteFunc(slices.Clone(s.NodePools), func(np string) bool { return has[np] })
 	return problem.Problems{s.Attachment.Problem(problem.NodePoolOverridesOthers, problem.Args{
 		"nodePools": with, "otherNodePool": without, "value": {own}, "otherValue": {ofCluster}}, key)}
 }

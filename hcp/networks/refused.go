@@ -52,7 +52,7 @@ func bootNetwork(hc *hyperv1.HostedCluster, np hyperv1.NodePool) (a network.Atta
 
 // notSelected returns the networks that VMs boot from and that annotation network leaves out,
 // with an Error for each NodePool.
-func notSelected(o objects.Objects, selected string) (names []string, ps problem.Problems) {
+func notSelected(o indexed, selected string) (names []string, ps problem.Problems) {
 	for _, np := range oldestFirst(o.NodePools) {
 		a, boots := bootNetwork(o.HostedCluster, np)
 		if !boots || selects(selected, a) {

@@ -5,7 +5,6 @@ package networks
 import (
 	"slices"
 
-	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -15,7 +14,7 @@ const podNetwork = "the pod network"
 
 // separate returns the problem that nodes boot from different networks: those of requested, and the pod network. It is a hint if each
 // of requested has a gateway, which may route to the others. NodePools without VMs do not count.
-func separate(o objects.Objects, requested []network.NetworkRequest) problem.Problems {
+func separate(o indexed, requested []network.NetworkRequest) problem.Problems {
 	var from []network.NetworkRequest
 	var nodePools, names []string
 	for _, s := range requested {

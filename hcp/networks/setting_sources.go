@@ -13,10 +13,19 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// SettingSources returns where each setting of s is set, without defaults. Keys are
-// annotation keys without prefix. A value is a text such as "annotation lease-time on
+// SettingSources returns where each setting of all, networks of o, is set, without defaults, by the
+// networks' Names and by annotation keys without prefix. A value is a text such as "annotation lease-time on
 // NodePool workers".
-func SettingSources(o objects.Objects, s network.NetworkRequest) map[string]string {
+func SettingSources(o objects.Objects, all ...network.NetworkRequest) map[string]map[string]string {
+	x, out := index(o), map[string]map[string]string{}
+	for _, s := range all {
+		out[s.Attachment.NetworkName()] = settingSources(x, s)
+	}
+	return out
+}
+
+// settingSources returns those of one network.
+func settingSources(o indexed, s network.NetworkRequest) map[string]string {
 	out := map[string]string{}
 	for _, k := range settings.Keys() {
 		if !slices.Contains(k.On, settings.OnHostedCluster) || k.For != settings.WholeCluster && !k.IsSet(settings.OfNetwork(s)) {
@@ -34,10 +43,10 @@ func SettingSources(o objects.Objects, s network.NetworkRequest) map[string]stri
 
 // unusedOfNAD returns a problem for each value of the NetworkAttachmentDefinition of s, own, that is not
 // used because another object sets a different one.
-func unusedOfNAD(o objects.Objects, s network.NetworkRequest, own settings.Values) problem.Problems {
+func unusedOfNAD(o indexed, s network.NetworkRequest, own settings.Values) problem.Problems {
 	var out problem.Problems
 	on := problem.Subject{Kind: string(settings.OnNetworkAttachmentDefinition), Namespace: s.Attachment.Namespace, Name: s.Attachment.Name}
-	sources := SettingSources(o, s)
+	sources := settingSources(o, s)
 	for _, k := range ofNetworkAttachmentDefinitions() {
 		if value, used := k.Text(own), k.Text(settings.OfNetwork(s)); k.IsSet(own) && value != used {
 			out = append(out, problem.New(problem.NADValueUnused, on,
@@ -50,12 +59,9 @@ func unusedOfNAD(o objects.Objects, s network.NetworkRequest, own settings.Value
 // source returns the annotation that sets key k for s, or "" if there is none. The
 // precedence is: a NodePool that lists the network first, the HostedCluster for that
 // NodePool, the HostedCluster, the NetworkAttachmentDefinition, unless k says that it comes before the HostedCluster.
-func source(o objects.Objects, s network.NetworkRequest, k settings.Key) string {
+func source(o indexed, s network.NetworkRequest, k settings.Key) string {
 	hc, key := o.HostedCluster, k.Name
-	for _, np := range o.NodePools {
-		if all := objects.Attachments(hc, np); len(all) == 0 || all[0].NetworkName() != s.Attachment.NetworkName() {
-			continue
-		}
+	for _, np := range o.first[named(s.Attachment)] {
 		if _, ok := np.Annotations[settings.Prefix+key]; ok {
 			return fmt.Sprintf("annotation %s on NodePool %s", key, np.Name)
 		}
@@ -63,7 +69,7 @@ func source(o objects.Objects, s network.NetworkRequest, k settings.Key) string 
 			return fmt.Sprintf("annotation %s.%s on the HostedCluster", key, np.Name)
 		}
 	}
-	nad, _ := findNAD(o, s.Attachment)
+	nad, _ := o.nad(s.Attachment)
 	value, onNAD := nad.Annotations[settings.Prefix+key]
 	onNAD = onNAD && applies(k, value, s)
 	if value, ok := hc.Annotations[settings.Prefix+key]; ok && applies(k, value, s) && !(onNAD && k.NADFirst) {

@@ -5,7 +5,6 @@ package networks
 import (
 	"slices"
 
-	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -13,7 +12,7 @@ import (
 
 // strayAddresses returns a problem for each address of base that no network of all has, though
 // setAddresses has set them. home is as there.
-func strayAddresses(all []merged, home int, o objects.Objects, base settings.Values) problem.Problems {
+func strayAddresses(all []merged, home int, o indexed, base settings.Values) problem.Problems {
 	if len(all) == 0 || slices.ContainsFunc(all, func(s merged) bool { return !s.CIDR.IsValid() }) {
 		return nil // A CIDR that is set later may contain them.
 	}
@@ -25,11 +24,14 @@ func strayAddresses(all []merged, home int, o objects.Objects, base settings.Val
 		report(problem.ClusterCIDRUnused, network.KeyCIDR, base.CIDR.String())
 	}
 	for _, k := range settings.Keys() {
+		used := map[string]bool{}
+		for _, s := range all {
+			for _, p := range k.Parts(settings.OfNetwork(s.NetworkRequest)) {
+				used[p.ID()] = true
+			}
+		}
 		for _, p := range k.Parts(base) {
-			used := slices.ContainsFunc(all, func(s merged) bool {
-				return slices.ContainsFunc(k.Parts(settings.OfNetwork(s.NetworkRequest)), p.Equal)
-			})
-			if !used && !within(all, p.Addresses) {
+			if !used[p.ID()] && !within(all, p.Addresses) {
 				report(problem.ClusterAddressesUnused, k.Name, p.Text)
 			}
 		}

@@ -6,15 +6,13 @@ package networks
 import (
 	"slices"
 
-	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
-
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
 )
 
 // withUnserved returns networks with UnservedNetworks set where each NodePool of a network has
 // another one that is not among them, or has no CIDR there.
-func withUnserved(o objects.Objects, networks []network.NetworkRequest) []network.NetworkRequest {
+func withUnserved(o indexed, networks []network.NetworkRequest) []network.NetworkRequest {
 	known := map[string]bool{}
 	for _, s := range networks {
 		known[s.Attachment.NetworkName()] = s.CIDR.IsValid()
@@ -25,8 +23,8 @@ func withUnserved(o objects.Objects, networks []network.NetworkRequest) []networ
 			return a.NetworkName() != s.Attachment.NetworkName() && !known[a.NetworkName()]
 		}
 		only := func(name string) bool {
-			at := slices.IndexFunc(o.NodePools, func(np hyperv1.NodePool) bool { return np.Name == name })
-			return at < 0 || !slices.ContainsFunc(objects.Attachments(o.HostedCluster, o.NodePools[at]), elsewhere)
+			np := o.byName[name]
+			return np == nil || !slices.ContainsFunc(objects.Attachments(o.HostedCluster, *np), elsewhere)
 		}
 		out[i].UnservedNetworks = len(s.NodePools) > 0 && !slices.ContainsFunc(s.NodePools, only)
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
@@ -97,22 +98,51 @@ func Attachments(hc *hyperv1.HostedCluster, np hyperv1.NodePool) []network.Attac
 		return nil
 	}
 	var out []network.Attachment
+	own := ControlPlaneNamespace(hc)
 	for _, n := range np.Spec.Platform.Kubevirt.AdditionalNetworks {
-		out = append(out, nad.ParseName(n.Name, ControlPlaneNamespace(hc)))
+		out = append(out, nad.ParseName(n.Name, own))
 	}
 	return out
 }
 
+// The limits of one hosted cluster. A pass costs less time than reads of the API server do, for it and for others on its networks.
+const (
+	// MaxNodePools is how many NodePools it may have. One with several networks counts once for each.
+	MaxNodePools = 500
+	// MaxNetworks is how many networks its NodePools may name.
+	MaxNetworks = 100
+)
+
 // NamedNADs returns the NetworkAttachmentDefinitions that o's NodePools name, sorted.
-// Translate needs these objects.
+// Translate needs these objects. It returns none if o is beyond a limit (TooMany).
 func NamedNADs(o Objects) []network.Attachment {
-	seen := map[network.Attachment]bool{}
+	named, _ := namedNADs(o)
+	return slices.SortedFunc(maps.Keys(named), func(a, b network.Attachment) int { return strings.Compare(a.String(), b.String()) })
+}
+
+// TooMany returns the problem that o is beyond a limit. Then nothing of it is translated.
+func TooMany(o Objects) problem.Problems {
+	_, beyond := namedNADs(o)
+	return beyond
+}
+
+// namedNADs returns what NamedNADs and TooMany do.
+func namedNADs(o Objects) (named map[network.Attachment]bool, beyond problem.Problems) {
+	named, count := map[network.Attachment]bool{}, 0
 	for _, np := range o.NodePools {
-		for _, a := range Attachments(o.HostedCluster, np) {
-			seen[a] = true
+		all := Attachments(o.HostedCluster, np)
+		for _, a := range all {
+			named[a] = true
+		}
+		count += max(1, len(all))
+		switch {
+		case len(named) > MaxNetworks:
+			return nil, problem.Problems{problem.New(problem.NetworksTooMany, problem.Subject{}, problem.Args{"most": {strconv.Itoa(MaxNetworks)}}, network.FieldAdditionalNetworks)}
+		case count > MaxNodePools:
+			return nil, problem.Problems{problem.New(problem.NodePoolsTooMany, problem.Subject{}, problem.Args{"most": {strconv.Itoa(MaxNodePools)}}, network.FieldAdditionalNetworks)}
 		}
 	}
-	return slices.SortedFunc(maps.Keys(seen), func(a, b network.Attachment) int { return strings.Compare(a.String(), b.String()) })
+	return named, nil
 }
 
 // Selected returns the value of annotation network.

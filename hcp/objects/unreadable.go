@@ -50,11 +50,11 @@ func (o *Objects) AddVMs(all []lenient.VirtualMachineInstance) {
 // AddNADs adds NetworkAttachmentDefinitions. A problem of one that no NodePool of o names does not
 // count, so the NodePools must be added first.
 func (o *Objects) AddNADs(all []lenient.NetworkAttachmentDefinition) {
-	named := NamedNADs(*o)
+	named, _ := namedNADs(*o)
 	for i := range all {
 		n := &all[i]
 		o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, *n.Fields)
-		if slices.ContainsFunc(named, func(a network.Attachment) bool { return a.Namespace == n.Namespace && a.Name == n.Name }) {
+		if named[network.Attachment{Namespace: n.Namespace, Name: n.Name}] {
 			o.Unreadable = append(o.Unreadable, unreadable(n, n.Unreadable)...)
 		}
 	}

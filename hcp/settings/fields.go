@@ -39,7 +39,10 @@ func (v Values) SetNetwork(r *network.NetworkRequest) {
 }
 
 // Same reports whether the values of the key have one meaning in a and b.
-func (k Key) Same(a, b Values) bool { return reflect.DeepEqual(k.meaning(a), k.meaning(b)) }
+func (k Key) Same(a, b Values) bool {
+	equal := reflect.DeepEqual(k.value.field(&a).Interface(), k.value.field(&b).Interface()) // quick for a list that both share
+	return equal || reflect.DeepEqual(k.meaning(a), k.meaning(b))
+}
 
 // Says reports whether text is how v's value of the key is written.
 func (k Key) Says(text string, v Values) bool {
@@ -95,8 +98,8 @@ func (p Part) Within(cidr netip.Prefix) bool {
 	return slices.ContainsFunc(p.Addresses, cidr.Contains) || isRange && r.Contains(cidr.Addr())
 }
 
-// Equal reports whether p and other have the same value.
-func (p Part) Equal(other Part) bool { return reflect.DeepEqual(p.value, other.value) }
+// ID is the same for parts of a key that have the same value, and for no others.
+func (p Part) ID() string { return fmt.Sprint(p.value) }
 
 // Parts returns the value of the key in v as parts that can belong to different networks. A list without a meaningful
 // order has one part for each entry. Any other value is one part. There are no parts if the value has no addresses

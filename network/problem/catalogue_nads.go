@@ -38,6 +38,14 @@ var (
 		What:   "No NodePool of the cluster names a network.",
 		Effect: "Its VMs use only the pod network, which needs no edges.",
 		Fix:    "Create NodePools with --attach-default-network=false and --additional-network, or remove annotation network."})
+	NetworksTooMany = declare("NetworksTooMany", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What:   "The NodePools of the cluster name more than {most} networks.",
+		Effect: "No change of the cluster is applied, and none of its new networks is served.",
+		Fix:    "Name fewer networks in spec.platform.kubevirt.additionalNetworks of the NodePools."})
+	NodePoolsTooMany = declare("NodePoolsTooMany", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What:   "The cluster has more than {most} NodePools. One with several networks counts once for each.",
+		Effect: "No change of the cluster is applied, and none of its new networks is served.",
+		Fix:    "Use fewer NodePools, or name fewer networks in each."})
 	NADNameInvalid = declare("NADNameInvalid", Entry{Reason: NetworkMissing, Severity: SeverityError,
 		What: "NodePool {nodePools} names network \"{nad}\", which has an invalid {part}.",
 		Fix: "Name a NetworkAttachmentDefinition as [namespace]/[name], such as {example}. Use lower case letters, " +

@@ -53,7 +53,7 @@ func decided(t *testing.T, ofCluster, ofFirst, ofSecond, ofNAD string) (derive.D
 	request, facts := hcp.Translate(o, network.Plan{})
 	var sources map[string]string
 	if len(request.Networks) > 0 {
-		sources = networks.SettingSources(o, request.Networks[0])
+		sources = networks.SettingSources(o, request.Networks[0])[request.Networks[0].Attachment.NetworkName()]
 	}
 	return derive.Derive(request, facts, network.Plan{}, nil), sources
 }

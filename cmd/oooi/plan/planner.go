@@ -153,11 +153,10 @@ func preview(o hcp.Objects, p Planned) explain.Preview {
 	v := explain.Preview{
 		Cluster: p.Cluster, Plan: p.Plan, Problems: p.Problems, Remarks: remarks(o), EdgeNodes: nodes,
 		Created:   !reflect.ValueOf(o.HostedCluster.Status).IsZero(),
-		PoolSizes: networks.NodePoolSizes(o), MaxVMs: map[string]int{}, Sources: map[string]map[string]string{},
+		PoolSizes: networks.NodePoolSizes(o), MaxVMs: map[string]int{}, Sources: networks.SettingSources(o, p.Request.Networks...),
 	}
 	for _, s := range p.Request.Networks {
 		v.MaxVMs[s.Attachment.NetworkName()] = s.VMs
-		v.Sources[s.Attachment.NetworkName()] = networks.SettingSources(o, s)
 	}
 	return v
 }

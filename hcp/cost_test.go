@@ -1,0 +1,185 @@
+package hcp_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/derive"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/networks"
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/test/cost"
+)
+
+// A shape turns np into NodePool i of o.
+type shape func(o *hcp.Objects, np *hyperv1.NodePool, i int)
+
+// names returns the shape whose NodePools each name a network of their own. It exists if exists is set.
+func names(namespace string, exists bool) shape {
+	return func(o *hcp.Objects, np *hyperv1.NodePool, i int) {
+		name := fmt.Sprintf("x%d", i)
+		np.Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: namespace + "/" + name}}
+		np.Annotations = map[string]string{settings.Prefix + network.KeyCIDR: fmt.Sprintf("10.9.%d.0/24", i)}
+		if exists {
+			define(o, name)
+			o.NetworkAttachmentDefinitions[len(o.NetworkAttachmentDefinitions)-1].Namespace = namespace
+		}
+	}
+}
+
+// withNodePools returns a cluster with count NodePools more.
+func withNodePools(t *testing.T, count int, each shape) hcp.Objects {
+	t.Helper()
+	o := served(t)
+	for i := range count {
+		np := *o.NodePools[0].DeepCopy()
+		np.Name = fmt.Sprintf("pool%d", i)
+		each(&o, &np, i)
+		o.NodePools = append(o.NodePools, np)
+	}
+	return o
+}
+
+// TestNodePoolsCostLinearly: up to the limits, each further NodePool costs what each other one does, and beyond them
+// a cluster costs next to nothing.
+func TestNodePoolsCostLinearly(t *testing.T) {
+	of := func(o hcp.Objects) func() {
+		return func() {
+			r, f := hcp.Translate(o, network.Plan{})
+			derive.Derive(r, f, network.Plan{}, nil)
+			networks.SettingSources(o, r.Networks...)
+			networks.All(o, network.Plan{})
+		}
+	}
+	for name, c := range map[string]struct {
+		shape
+		most int
+	}{
+		"one network":               {func(*hcp.Objects, *hyperv1.NodePool, int) {}, objects.MaxNodePools - 10},
+		"networks":                  {names("default", true), objects.MaxNetworks - 10},
+		"networks of others":        {names("clusters", true), objects.MaxNetworks - 10},
+		"networks that are missing": {names("default", false), objects.MaxNetworks - 10},
+		"different values": {func(_ *hcp.Objects, np *hyperv1.NodePool, i int) {
+			np.Annotations = map[string]string{settings.Prefix + network.KeyLeaseTime: fmt.Sprintf("%dm", 10+i)}
+		}, objects.MaxNodePools - 10},
+		"values of the HostedCluster": {func(o *hcp.Objects, np *hyperv1.NodePool, _ int) {
+			o.HostedCluster.Annotations[settings.Prefix+network.KeyLeaseTime+"."+np.Name] = "10m"
+		}, objects.MaxNodePools - 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			many := of(withNodePools(t, c.most, c.shape))
+			ratio := cost.Ratio(of(withNodePools(t, c.most/10, c.shape)), many)
+			t.Logf("%d NodePools cost %.1f times as much as %d", c.most, ratio, c.most/10)
+			NewWithT(t).Expect(ratio).To(BeNumerically("<", 40), "each compared with all would be 100")
+			ratio = cost.Ratio(many, of(withNodePools(t, 2_000, c.shape)))
+			t.Logf("2,000 NodePools cost %.1f times as much as %d", ratio, c.most)
+			NewWithT(t).Expect(ratio).To(BeNumerically("<", 4))
+		})
+	}
+}
+
+// TestTooManyNetworks: a cluster beyond a limit gets no plan and says why. Its plan in force stays. For others it wants
+// nothing, and is on the networks of its plan in force only.
+func TestTooManyNetworks(t *testing.T) {
+	listsMany := func(_ *hcp.Objects, np *hyperv1.NodePool, _ int) {
+		all := np.Spec.Platform.Kubevirt.AdditionalNetworks
+		np.Spec.Platform.Kubevirt.AdditionalNetworks = slices.Repeat(all, objects.MaxNodePools)
+	}
+	same := func(*hcp.Objects, *hyperv1.NodePool, int) {}
+	for name, c := range map[string]struct {
+		shape
+		within, beyond int
+		cause          problem.Cause
+	}{
+		"networks":                 {names("default", false), objects.MaxNetworks - 1, objects.MaxNetworks, problem.NetworksTooMany},
+		"NodePools":                {same, objects.MaxNodePools - 2, objects.MaxNodePools, problem.NodePoolsTooMany},
+		"one network in NodePools": {listsMany, 0, 1, problem.NodePoolsTooMany},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			last, _, ok := planned(served(t), network.Plan{})
+			g.Expect(ok).To(BeTrue())
+			within, beyond := withNodePools(t, c.within, c.shape), withNodePools(t, c.beyond, c.shape)
+			within.VMs, beyond.VMs = nil, nil
+			g.Expect(objects.TooMany(within)).To(BeEmpty())
+			r, f := hcp.Translate(beyond, last)
+			d := derive.Derive(r, f, last, nil)
+			g.Expect(d.Problems).To(ContainElement(And(HaveField("Cause", c.cause), HaveField("Severity", problem.SeverityError))))
+			_, ok = d.Plan()
+			g.Expect(ok).To(BeFalse(), "the plan in force stays")
+			other := served(t)
+			other.HostedCluster = other.HostedCluster.DeepCopy()
+			other.HostedCluster.Name = "green"
+			on := networks.All(other, last)
+			n, ok := hcp.NewNeighbor(beyond, last).For(other.HostedCluster, on)
+			g.Expect(ok).To(BeTrue(), "its edges are there")
+			g.Expect(n.Wants.Networks).To(BeEmpty())
+			_, ok = hcp.NewNeighbor(beyond, network.Plan{}).For(other.HostedCluster, on)
+			g.Expect(ok).To(BeFalse())
+		})
+	}
+}
+
+// TestNetworkThatDoesNotAllow: a cluster that names a network which does not allow it is not on that network, so it
+// changes nothing for the cluster that is. With a VM there, it is.
+func TestNetworkThatDoesNotAllow(t *testing.T) {
+	g := NewWithT(t)
+	blue, green := served(t), served(t)
+	green.HostedCluster.Name = "green"
+	for _, o := range []*hcp.Objects{&blue, &green} {
+		o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = "clusters-blue/vlan100"
+		o.NetworkAttachmentDefinitions[0].Namespace, o.NetworkAttachmentDefinitions[0].Name = "clusters-blue", "vlan100"
+		o.NetworkAttachmentDefinitions[0].Annotations = map[string]string{}
+	}
+	vms := green.VMs
+	green.VMs = nil
+	on := networks.All(blue, network.Plan{})
+	neighbor := func() bool {
+		_, ok := hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, on)
+		return ok
+	}
+	g.Expect(on).NotTo(BeEmpty())
+	g.Expect(neighbor()).To(BeFalse())
+
+	green.NetworkAttachmentDefinitions[0].Annotations[settings.Prefix+network.KeyNamespaces] = "clusters-green"
+	g.Expect(neighbor()).To(BeTrue(), "the NAD allows it")
+
+	green.NetworkAttachmentDefinitions[0].Annotations = nil
+	green.VMs = vms
+	for i := range green.VMs {
+		green.VMs[i].Namespace = "clusters-green"
+		for j := range green.VMs[i].Spec.Networks {
+			if m := green.VMs[i].Spec.Networks[j].Multus; m != nil {
+				m.NetworkName = "clusters-blue/vlan100"
+			}
+		}
+	}
+	g.Expect(neighbor()).To(BeTrue(), "a VM is attached")
+}
+
+// TestAddressesCostLinearly: so does each further address of the HostedCluster, in the CIDR of a network or not.
+func TestAddressesCostLinearly(t *testing.T) {
+	for _, in := range []string{"192.168", "10.77"} {
+		of := func(count int) func() {
+			o := served(t)
+			var all []string
+			for i := range count {
+				all = append(all, fmt.Sprintf("02:00:00:00:%02x:%02x=%s.%d.%d", i>>8, i&0xff, in, i>>8, i&0xff))
+			}
+			o.HostedCluster.Annotations[settings.Prefix+network.KeyCIDR] = "192.168.0.0/16"
+			o.HostedCluster.Annotations[settings.Prefix+network.KeyReservations] = strings.Join(all, ",")
+			return func() { hcp.Translate(o, network.Plan{}) }
+		}
+		ratio := cost.Ratio(of(700), of(7_000))
+		t.Logf("7,000 reservations cost %.1f times as much as 700", ratio)
+		NewWithT(t).Expect(ratio).To(BeNumerically("<", 40), "each compared with all would be 100: %s", in)
+	}
+}

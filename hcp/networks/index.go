@@ -1,0 +1,65 @@
+// This file indexes the objects of one hosted cluster once, so that each network costs the same however many others
+// there are.
+
+package networks
+
+import (
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/nad"
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/network"
+)
+
+// An indexed has the objects of one hosted cluster, and what is looked up for each of its networks.
+type indexed struct {
+	objects.Objects
+	nads map[network.Attachment]nadv1.NetworkAttachmentDefinition
+	// byName are the NodePools. They are not changed.
+	byName map[string]*hyperv1.NodePool
+	// first are the NodePools that list a network first, in the order of objects.
+	first map[network.Attachment][]*hyperv1.NodePool
+	// attached are the networks on which some VM has an interface, for sure.
+	attached map[network.Attachment]bool
+	nodes    nad.Nodes
+	// isolates and shown are what management.Cluster.Isolates returns.
+	isolates, shown bool
+}
+
+func index(o objects.Objects) indexed {
+	x := indexed{Objects: o, nads: map[network.Attachment]nadv1.NetworkAttachmentDefinition{}, byName: map[string]*hyperv1.NodePool{},
+		first: map[network.Attachment][]*hyperv1.NodePool{}, attached: map[network.Attachment]bool{}, nodes: nodesForEdges(o)}
+	x.isolates, x.shown = o.Management.Isolates(o.Nodes)
+	for _, n := range o.NetworkAttachmentDefinitions {
+		if a := (network.Attachment{Namespace: n.Namespace, Name: n.Name}); x.nads[a].Name == "" {
+			x.nads[a] = n
+		}
+	}
+	for i := range o.NodePools {
+		np := &o.NodePools[i]
+		if x.byName[np.Name] == nil {
+			x.byName[np.Name] = np
+		}
+		if all := objects.Attachments(o.HostedCluster, *np); len(all) > 0 {
+			x.first[all[0]] = append(x.first[all[0]], np)
+		}
+	}
+	for _, vm := range o.VMs {
+		for _, a := range AttachedTo(vm) {
+			x.attached[a] = true
+		}
+	}
+	return x
+}
+
+// nad returns the NetworkAttachmentDefinition of a. ok is false if there is none.
+func (x indexed) nad(a network.Attachment) (found nadv1.NetworkAttachmentDefinition, ok bool) {
+	found, ok = x.nads[named(a)]
+	return found, ok
+}
+
+// named returns a without details, as NodePools name it.
+func named(a network.Attachment) network.Attachment {
+	return network.Attachment{Namespace: a.Namespace, Name: a.Name}
+}
