@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/report"
@@ -36,7 +37,7 @@ func logged(t *testing.T, w gather.World, o Options) []map[string]any {
 	r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(20), Metrics: report.NewMetrics(prometheus.NewRegistry()), Options: o, Now: func() time.Time { return testNow }}
 	req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.HostedCluster)}
 	ctx := logr.NewContext(t.Context(), clusterLog(logr.FromSlogHandler(slog.NewJSONHandler(&out, nil)))(&req))
-	_, err := r.carryOut(ctx, ctx, w)
+	_, err := r.carryOut(ctx, ctx, w, decide.About(w, o.Release, testNow))
 	g.Expect(err).NotTo(HaveOccurred())
 	var lines []map[string]any
 	for decoder := json.NewDecoder(&out); decoder.More(); {

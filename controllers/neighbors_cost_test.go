@@ -17,8 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
 )
 
@@ -121,4 +125,44 @@ func TestNeighborsCost(t *testing.T) {
 	_, none, cost = neighborsOf(t, optedIn(t, "a"), foreign...)
 	g.Expect(none).To(BeEmpty())
 	g.Expect(cost).To(BeNumerically("<=", alone+1), "20 VMs of others on the NAD: one look at their namespace")
+}
+
+// TestNetworkOfAnother: NodePools that name a network of cluster a, which does not allow them, cost a no read and no pass.
+// A change of its NAD, which may allow them, is a pass for both.
+func TestNetworkOfAnother(t *testing.T) {
+	g := NewWithT(t)
+	const nad = "clusters-a/net"
+	base := []client.Object{nadOn("clusters-a", "net", 1), poolOn("a", nad)}
+	_, none, alone := neighborsOf(t, optedIn(t, "a"), base...)
+	g.Expect(none).To(BeEmpty())
+
+	objects := append(base, optedIn(t, "b"))
+	for i := range 20 {
+		np := poolOn("b", nad)
+		np.Name = fmt.Sprintf("b%d", i)
+		np.Spec.Platform.Kubevirt.AdditionalNetworks = append(np.Spec.Platform.Kubevirt.AdditionalNetworks, hyperv1.KubevirtNetwork{Name: fmt.Sprintf("x%d", i)})
+		vm := &kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-b", Name: np.Name}}
+		vm.Spec.Networks = []kubevirtv1.Network{{Name: "a", NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: nad}}}}
+		objects = append(objects, np, vm)
+	}
+	r, none, cost := neighborsOf(t, optedIn(t, "a"), objects...)
+	g.Expect(none).To(BeEmpty())
+	g.Expect(cost).To(Equal(alone), "20 NodePools and VMs of b name the network")
+
+	pools := &lenient.NodePoolList{}
+	g.Expect(r.Client.List(t.Context(), pools, client.MatchingFields{watch.ByCluster: "b"})).To(Succeed())
+	g.Expect(pools.Items).To(HaveLen(20))
+	g.Expect(awake(r.neighborsOfNodePool(t.Context(), &pools.Items[0]))).NotTo(ContainElement("clusters/a"))
+	b := &lenient.HostedCluster{}
+	g.Expect(r.Client.Get(t.Context(), types.NamespacedName{Namespace: "clusters", Name: "b"}, b)).To(Succeed())
+	g.Expect(awake(r.neighborsOfHostedCluster(t.Context(), b))).NotTo(ContainElement("clusters/a"))
+	changed := &lenient.NetworkAttachmentDefinition{}
+	g.Expect(r.Client.Get(t.Context(), types.NamespacedName{Namespace: "clusters-a", Name: "net"}, changed)).To(Succeed())
+	g.Expect(awake(r.ofDefinition(t.Context(), changed))).To(ConsistOf("clusters/a", "clusters/b"))
+
+	allows := nadOn("clusters-a", "net", 1)
+	allows.SetAnnotations(map[string]string{settings.Prefix + network.KeyNamespaces: "clusters-b"})
+	r, found, _ := neighborsOf(t, optedIn(t, "a"), append(objects[1:], allows)...)
+	g.Expect(found).To(ConsistOf("clusters/b"))
+	g.Expect(awake(r.neighborsOfNodePool(t.Context(), &pools.Items[0]))).To(ContainElement("clusters/a"))
 }

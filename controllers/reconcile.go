@@ -101,13 +101,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !ok {
 		return ctrl.Result{RequeueAfter: whileSlow}, nil
 	}
-	result, err := r.pass(ctx, req)
-	leave(err, r.Now())
+	var decided time.Time
+	result, err := r.pass(ctx, req, func() { decided = r.Now() })
+	leave(err, decided, r.Now())
 	return result, err
 }
 
-// pass reconciles one hosted cluster.
-func (r *Reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+// pass reconciles one hosted cluster. It calls decided when it knows what to do.
+func (r *Reconciler) pass(ctx context.Context, req ctrl.Request, decided func()) (ctrl.Result, error) {
 	limited, cancel := context.WithTimeout(ctx, passWithin)
 	defer cancel()
 	last := r.memory.of(req.NamespacedName)
@@ -122,12 +123,13 @@ func (r *Reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 	if err != nil {
 		return r.finish(ctx, w, decide.Decision{Action: decide.Leave, Plan: w.Last, Problems: w.Unread}, apply.Outcome{Edges: w.Edges}, err)
 	}
-	return r.carryOut(ctx, limited, w)
+	d := decide.About(w, r.Options.Release, r.Now())
+	decided()
+	return r.carryOut(ctx, limited, w, d)
 }
 
-// carryOut decides what is done with w, does it while limited lasts, and finishes the pass.
-func (r *Reconciler) carryOut(ctx, limited context.Context, w gather.World) (ctrl.Result, error) {
-	d := decide.About(w, r.Options.Release, r.Now())
+// carryOut does what d says with w while limited lasts, and finishes the pass.
+func (r *Reconciler) carryOut(ctx, limited context.Context, w gather.World, d decide.Decision) (ctrl.Result, error) {
 	if d.Err != nil {
 		invalid := fmt.Errorf("the plan for HostedCluster %s is not valid: %w", own.ClusterName(w.HostedCluster), d.Err)
 		return r.finish(ctx, w, d, apply.Outcome{Edges: w.Edges}, invalid)

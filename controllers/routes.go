@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -94,6 +95,11 @@ func (r *Reconciler) neighborsOn(ctx context.Context, on []network.Attachment, o
 	if err != nil {
 		return r.everyCluster(ctx, nil)
 	}
+	return r.with(found, of...)
+}
+
+// with are the clusters of found, and those that had one of these clusters as a neighbor at their last pass.
+func (r *Reconciler) with(found map[types.NamespacedName]lenient.HostedCluster, of ...types.NamespacedName) []reconcile.Request {
 	var out []reconcile.Request
 	for key := range found {
 		out = append(out, reconcile.Request{NamespacedName: key})
@@ -120,7 +126,7 @@ func (r *Reconciler) neighborsOfHostedCluster(ctx context.Context, o client.Obje
 		return r.everyCluster(ctx, nil)
 	}
 	objects := hcp.Objects{HostedCluster: &hc.Fields.HostedCluster}
-	if r.reader().ReadAttached(ctx, &objects) != nil {
+	if r.reader().ReadAttached(ctx, &objects, gather.EnoughNodePools) != nil {
 		return r.everyCluster(ctx, nil)
 	}
 	serves, _, _, err := r.reader().PlanInForce(ctx, objects.HostedCluster)
@@ -138,8 +144,11 @@ func (r *Reconciler) neighborsOfNodePool(ctx context.Context, o client.Object) [
 	}
 	hc := &hyperv1.HostedCluster{}
 	hc.Namespace, hc.Name = np.Namespace, objects.ClusterOf(np)
-	used := networks.UsedNADs(hcp.Objects{HostedCluster: hc, NodePools: []hyperv1.NodePool{*np.Fields}})
-	return r.neighborsOn(ctx, used, client.ObjectKeyFromObject(hc))
+	alone := hcp.Objects{HostedCluster: hc, NodePools: []hyperv1.NodePool{*np.Fields}}
+	if r.reader().ReadNamed(ctx, &alone) != nil {
+		return r.everyCluster(ctx, nil)
+	}
+	return r.neighborsOn(ctx, networks.All(alone, network.Plan{}), client.ObjectKeyFromObject(hc))
 }
 
 // neighborsOfPlan are the other clusters on the networks of a plan in force.
@@ -154,7 +163,7 @@ func (r *Reconciler) neighborsOfPlan(ctx context.Context, o client.Object) []rec
 
 // ofDefinition: an edge NAD is for the cluster of its control plane namespace. Any other NAD is for the
 // clusters that use it, and for their neighbors on its network. For a NAD that changed, both the previous
-// and the new network count.
+// and the new network count, and clusters that it allows no longer.
 func (r *Reconciler) ofDefinition(ctx context.Context, o client.Object) []reconcile.Request {
 	if own.Is(o) {
 		return r.ownOf(own.DefinitionKind)(ctx, o)
@@ -163,7 +172,11 @@ func (r *Reconciler) ofDefinition(ctx context.Context, o client.Object) []reconc
 	if nad, ok := o.(*lenient.NetworkAttachmentDefinition); ok {
 		a.Layer2 = networks.Layer2(*nad.Fields)
 	}
-	return r.neighborsOn(ctx, []network.Attachment{a})
+	found, err := r.reader().ClustersNaming(ctx, []network.Attachment{a})
+	if err != nil {
+		return r.everyCluster(ctx, nil)
+	}
+	return r.with(found)
 }
 
 // concernsNeighbors passes events that may change which addresses a cluster wants or has. A

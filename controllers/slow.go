@@ -1,5 +1,6 @@
 // This file bounds how long one hosted cluster keeps others waiting: writes that hang, as behind a webhook
-// that does not answer, end after a time, and clusters with such writes get a part of the workers only.
+// that does not answer, end after a time. Clusters with such writes, and those that take long to decide, get a part of
+// the workers only.
 
 package controllers
 
@@ -17,7 +18,7 @@ const (
 	workers = 8
 	// slowWorkers are how many of them may be slow clusters.
 	slowWorkers = workers / 2
-	// slowAfter is how long a pass that failed may have taken until its cluster counts as slow.
+	// slowAfter is how long a pass that failed, or the decision of any pass, may have taken until its cluster counts as slow.
 	slowAfter = 2 * time.Second
 	// passWithin is how long the reads and writes of a pass may take.
 	passWithin = 20 * time.Second
@@ -25,15 +26,16 @@ const (
 	whileSlow = time.Second
 )
 
-// slowClusters are those whose last pass failed, after a time in which others waited. The zero value has none.
+// slowClusters are those whose last pass failed, or had a decision, after a time in which others waited. The zero value has none.
 type slowClusters struct {
 	mu      sync.Mutex
 	all     map[types.NamespacedName]bool
 	running int
 }
 
-// enter reports whether a pass of this cluster may begin at now. The pass ends with leave, which gets its error and the time.
-func (s *slowClusters) enter(key types.NamespacedName, now time.Time) (leave func(err error, now time.Time), ok bool) {
+// enter reports whether a pass of this cluster may begin at now. The pass ends with leave, which gets its error, when it had
+// decided what to do (zero: it had not) and the time.
+func (s *slowClusters) enter(key types.NamespacedName, now time.Time) (leave func(err error, decided, now time.Time), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slow, began := s.all[key], now
@@ -43,13 +45,13 @@ func (s *slowClusters) enter(key types.NamespacedName, now time.Time) (leave fun
 	if slow {
 		s.running++
 	}
-	return func(err error, now time.Time) {
+	return func(err error, decided, now time.Time) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if slow {
 			s.running--
 		}
-		if delete(s.all, key); requests.TimedOut(err) || err != nil && now.Sub(began) > slowAfter {
+		if delete(s.all, key); requests.TimedOut(err) || err != nil && now.Sub(began) > slowAfter || decided.Sub(began) > slowAfter {
 			if s.all == nil {
 				s.all = map[types.NamespacedName]bool{}
 			}

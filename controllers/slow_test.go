@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestSlowClusters: clusters whose requests time out never have all workers, and are free again after a
-// pass in time.
+// TestSlowClusters: clusters whose requests time out, or that take long to decide, never have all workers, and are free
+// again after a pass in time.
 func TestSlowClusters(t *testing.T) {
 	g := NewWithT(t)
 	s, late := &slowClusters{}, fmt.Errorf("applying: %w", context.DeadlineExceeded)
@@ -25,9 +25,9 @@ func TestSlowClusters(t *testing.T) {
 	pass := func(i int, err error) {
 		leave, ok := s.enter(key(i), now)
 		g.Expect(ok).To(BeTrue())
-		leave(err, now)
+		leave(err, now, now)
 	}
-	var running []func(error, time.Time)
+	var running []func(error, time.Time, time.Time)
 	for i := range workers {
 		pass(i, late)
 	}
@@ -39,9 +39,9 @@ func TestSlowClusters(t *testing.T) {
 		g.Expect(ok).To(Equal(i < slowWorkers), "%d", i)
 	}
 	pass(workers, nil)
-	running[0](nil, now.Add(time.Hour))
-	running[1](errors.New("refused"), now.Add(slowAfter))
-	running[2](errors.New("refused"), now.Add(slowAfter+1))
+	running[0](nil, now.Add(slowAfter), now.Add(time.Hour))
+	running[1](errors.New("refused"), now, now.Add(slowAfter))
+	running[2](errors.New("refused"), now, now.Add(slowAfter+1))
 	for range 3 {
 		_, ok := s.enter(key(0), now)
 		g.Expect(ok).To(BeTrue(), "it is slow no more")
@@ -52,6 +52,16 @@ func TestSlowClusters(t *testing.T) {
 	}
 	_, ok := s.enter(key(2), now)
 	g.Expect(ok).To(BeFalse())
+
+	s = &slowClusters{}
+	for i := range workers {
+		leave, _ := s.enter(key(i), now)
+		leave(nil, now.Add(slowAfter+1), now.Add(slowAfter+1))
+	}
+	for i := range workers {
+		_, ok := s.enter(key(i), now)
+		g.Expect(ok).To(Equal(i < slowWorkers), "%d took long to decide", i)
+	}
 }
 
 // hangingWrites are the namespaces in which writes have no answer now. The zero value has none.

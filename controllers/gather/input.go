@@ -58,12 +58,15 @@ func (r Reader) ReadControlPlane(ctx context.Context, w *World) error {
 	return requests.Present(client.IgnoreNotFound(err))
 }
 
-// ReadAttached reads which networks o's VMs are on.
-func (r Reader) ReadAttached(ctx context.Context, o *hcp.Objects) error {
+// EnoughNodePools limits how many NodePools of another cluster are read: one with more gets no plan, whichever are read.
+const EnoughNodePools = client.Limit(objects.MaxNodePools + 1)
+
+// ReadAttached reads which networks o's VMs are on. nodePools are further options for reading its NodePools.
+func (r Reader) ReadAttached(ctx context.Context, o *hcp.Objects, nodePools ...client.ListOption) error {
 	hc := o.HostedCluster
 	pools := &lenient.NodePoolList{}
-	of := client.MatchingFields{watch.ByCluster: hc.Name}
-	if err := requests.Present(r.Client.List(ctx, pools, client.InNamespace(hc.Namespace), of, client.UnsafeDisableDeepCopy)); err != nil {
+	of := append(nodePools, client.InNamespace(hc.Namespace), client.MatchingFields{watch.ByCluster: hc.Name}, client.UnsafeDisableDeepCopy)
+	if err := requests.Present(r.Client.List(ctx, pools, of...)); err != nil {
 		return err
 	}
 	o.AddNodePools(pools.Items)
@@ -73,6 +76,11 @@ func (r Reader) ReadAttached(ctx context.Context, o *hcp.Objects) error {
 		return err
 	}
 	o.AddVMs(vms.Items)
+	return r.ReadNamed(ctx, o)
+}
+
+// ReadNamed reads the NADs that o's NodePools name.
+func (r Reader) ReadNamed(ctx context.Context, o *hcp.Objects) error {
 	return r.gatherDefinitions(ctx, o, objects.NamedNADs(*o))
 }
 

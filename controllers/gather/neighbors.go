@@ -10,7 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -40,7 +43,7 @@ func (r Reader) readNeighbors(ctx context.Context, w *World) error {
 		hc := &candidate.Fields.HostedCluster
 		o := hcp.Objects{Nodes: w.Nodes, Management: w.Management, Proxy: w.Proxy, Permissions: w.Permissions}
 		o.SetHostedCluster(&candidate)
-		if err := r.ReadAttached(ctx, &o); err != nil {
+		if err := r.ReadAttached(ctx, &o, EnoughNodePools); err != nil {
 			return err
 		}
 		serves, _, unread, err := r.PlanInForce(ctx, hc)
@@ -61,28 +64,52 @@ func (r Reader) readNeighbors(ctx context.Context, w *World) error {
 
 // ClustersOn are the hosted clusters that opted in, or may have objects of oooi, and that are on one of
 // these networks: NodePools or VMs use one of the NADs, or another NAD of the same layer-2 network, or
-// the plan in force serves it.
+// the plan in force serves it. A NodePool that a NAD does not allow does not use it, so nothing of its cluster is read.
 func (r Reader) ClustersOn(ctx context.Context, on []network.Attachment) (map[types.NamespacedName]lenient.HostedCluster, error) {
+	return r.clusters(ctx, on, networks.Allows)
+}
+
+// ClustersNaming are those of ClustersOn, and those that use a NAD which does not allow it now.
+func (r Reader) ClustersNaming(ctx context.Context, on []network.Attachment) (map[types.NamespacedName]lenient.HostedCluster, error) {
+	return r.clusters(ctx, on, func(nadv1.NetworkAttachmentDefinition, string) bool { return true })
+}
+
+func (r Reader) clusters(ctx context.Context, on []network.Attachment, allows func(nadv1.NetworkAttachmentDefinition, string) bool) (map[types.NamespacedName]lenient.HostedCluster, error) {
 	out, namespaces := map[types.NamespacedName]lenient.HostedCluster{}, map[string]bool{}
 	all, err := r.sameNetwork(ctx, on)
 	if err != nil {
 		return nil, err
 	}
-	for value := range all {
+	for value, nad := range all {
 		pools, vms, plans := &lenient.NodePoolList{}, &lenient.VirtualMachineInstanceList{}, &corev1.ConfigMapList{}
 		for _, list := range []client.ObjectList{pools, vms, plans} {
 			if err := requests.Present(r.Client.List(ctx, list, client.MatchingFields{watch.ByNetwork: value}, client.UnsafeDisableDeepCopy)); err != nil {
 				return nil, err
 			}
 		}
+		known := map[string]bool{} // control plane namespaces
+		allowed := func(ns string) bool {
+			if _, again := known[ns]; !again {
+				known[ns] = nad == nil || allows(*nad, ns)
+			}
+			return known[ns]
+		}
+		named := map[types.NamespacedName]bool{}
 		for i := range pools.Items {
-			np := &pools.Items[i]
-			if err := r.addCluster(ctx, out, types.NamespacedName{Namespace: np.Namespace, Name: objects.ClusterOf(np)}); err != nil {
+			named[types.NamespacedName{Namespace: pools.Items[i].Namespace, Name: objects.ClusterOf(&pools.Items[i])}] = true
+		}
+		for key := range named {
+			if !allowed(hcp.ControlPlaneNamespace(&hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})) {
+				continue
+			}
+			if err := r.addCluster(ctx, out, key); err != nil {
 				return nil, err
 			}
 		}
-		for i := range vms.Items {
-			namespaces[vms.Items[i].Namespace] = true
+		for _, vm := range vms.Items {
+			if allowed(vm.Namespace) || slices.ContainsFunc(networks.AttachedTo(vm), func(a network.Attachment) bool { return a.String() == value }) {
+				namespaces[vm.Namespace] = true
+			}
 		}
 		for i := range plans.Items {
 			namespaces[plans.Items[i].Namespace] = true
@@ -112,22 +139,23 @@ func (r Reader) addCluster(ctx context.Context, all map[types.NamespacedName]len
 }
 
 // sameNetwork are the values of the index by network for these networks, and for all other NADs of the same
-// layer-2 networks.
-func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[string]bool, error) {
-	values := map[string]bool{}
+// layer-2 networks, with the NAD of each value that exists and is one of a NAD.
+func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[string]*nadv1.NetworkAttachmentDefinition, error) {
+	values := map[string]*nadv1.NetworkAttachmentDefinition{}
 	for _, a := range on {
-		if a.Layer2 == "" {
-			nad := lenient.NetworkAttachmentDefinition{}
-			err := r.Client.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, &nad)
-			if err == nil {
-				a.Layer2 = networks.Layer2(*nad.Fields)
-			}
-			if err := requests.Present(client.IgnoreNotFound(err)); err != nil {
-				return nil, err
-			}
+		nad := lenient.NetworkAttachmentDefinition{}
+		err := r.Client.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, &nad)
+		if err := requests.Present(client.IgnoreNotFound(err)); err != nil {
+			return nil, err
+		}
+		if err == nil && a.Layer2 == "" {
+			a.Layer2 = networks.Layer2(*nad.Fields)
 		}
 		for _, value := range watch.NetworkValues(a) {
-			values[value] = true
+			values[value] = nil
+		}
+		if err == nil {
+			values[a.String()] = nad.Fields
 		}
 		if a.Layer2 == "" {
 			continue
@@ -137,7 +165,7 @@ func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[s
 			return nil, err
 		}
 		for _, nad := range list.Items {
-			values[nad.Namespace+"/"+nad.Name] = true
+			values[nad.Namespace+"/"+nad.Name] = nad.Fields
 		}
 	}
 	return values, nil
