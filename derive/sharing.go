@@ -8,6 +8,7 @@
 package derive
 
 import (
+	"net/netip"
 	"slices"
 
 	"github.com/cldmnky/oooi/network"
@@ -210,12 +211,19 @@ func conflict(n network.Network, other network.Network) (keys, ranges []string) 
 	}
 	var met []network.Range
 	compare := func(ours, theirs []usedRange) {
+		var all []network.Range
+		for _, y := range theirs {
+			all = append(all, y.Range)
+		}
+		all = network.Merged(all)
 		for _, x := range ours {
-			for _, y := range theirs {
-				if x.First.Compare(y.Last) <= 0 && y.First.Compare(x.Last) <= 0 {
-					met = append(met, network.Range{First: network.Later(x.First, y.First), Last: network.Earlier(x.Last, y.Last)})
-					keys = append(keys, x.key)
+			from, _ := slices.BinarySearchFunc(all, x.First, func(y network.Range, a netip.Addr) int { return y.Last.Compare(a) })
+			for _, y := range all[from:] {
+				if x.Last.Less(y.First) {
+					break
 				}
+				met = append(met, network.Range{First: network.Later(x.First, y.First), Last: network.Earlier(x.Last, y.Last)})
+				keys = append(keys, x.key)
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/test/cost"
 )
 
 var vlan = network.Attachment{Namespace: "clusters", Name: "vlan100", Layer2: "bridge br1 100"}
@@ -34,6 +35,24 @@ func published(address string) func(*given) {
 		in.Endpoints = []network.Endpoint{{Name: "api", Addresses: []netip.Addr{netip.MustParseAddr(address)}, Port: 6443,
 			Match: network.MatchAny, Backend: network.Backend{Name: "kube-apiserver:6443", Port: 6443}}}
 	}
+}
+
+// TestManyAddressesOnOneNetwork: addresses of two clusters are compared in a time that grows with their number, not with its square.
+func TestManyAddressesOnOneNetwork(t *testing.T) {
+	decide := func(count int) func() {
+		in := asking(1, network.NetworkRequest{Attachment: vlan, Primary: true, CIDR: netip.MustParsePrefix("192.168.0.0/16")})
+		for i := range count {
+			in.Networks[0].Settings.Reservations = append(in.Networks[0].Settings.Reservations, network.Reservation{
+				MAC: fmt.Sprintf("02:00:00:00:%02x:%02x", i>>8, i&0xff), Address: netip.AddrFrom4([4]byte{192, 168, byte(64 + i>>7), byte(i << 1)})})
+		}
+		plan, _ := derived(in)
+		NewWithT(t).Expect(plan.Networks).To(HaveLen(1))
+		other := derive.OtherCluster{Name: "clusters/green", Older: true, On: []network.Attachment{vlan}, Wants: plan}
+		return func() { derive.Derive(in.Request, in.Facts, network.Plan{}, []derive.OtherCluster{other}) }
+	}
+	ratio := cost.Ratio(decide(700), decide(7_000))
+	t.Logf("7,000 reservations cost %.1f times as much as 700", ratio)
+	NewWithT(t).Expect(ratio).To(BeNumerically("<", 40), "each compared with all would be 100")
 }
 
 func segment(change func(*network.NetworkRequest)) func(*given) {
