@@ -7,8 +7,11 @@ import (
 	. "github.com/onsi/gomega"
 	operatorv1 "github.com/openshift/api/operator/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/network/problem"
@@ -159,6 +162,41 @@ func TestCopyOfAPrivateIngress(t *testing.T) {
 }
 
 func hostNetworkAt443(o *hcp.Objects) { hostNetwork(o, 443) }
+
+// TestOVNMTUOfKinds: a bridge without an MTU has that of Ethernet. Other interfaces have that of their device, which no object names.
+func TestOVNMTUOfKinds(t *testing.T) {
+	for config, want := range map[string]problem.Cause{
+		`"type":"bridge","bridge":"br1"`:              problem.OVNMTUTooLarge,
+		`"type":"cnv-bridge","bridge":"br1"`:          problem.OVNMTUTooLarge,
+		`"type":"macvlan","master":"eth1"`:            problem.OVNMTUUnknown,
+		`"type":"macvlan","master":"eth1","mtu":1500`: problem.OVNMTUTooLarge,
+		`"type":"macvlan","master":"eth1","mtu":9000`: "",
+		`"type":"sriov"`:                              problem.OVNMTUUnknown,
+		`"type":"ovn-k8s-cni-overlay","topology":"layer2","netAttachDefName":"clusters/vlan100"`: problem.OVNMTUUnknown,
+	} {
+		t.Run(config, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			o.OVNMTU = 8900
+			o.Nodes = []corev1.Node{{Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{"example.com/vf": resource.MustParse("8")}}}}
+			nad := &o.NetworkAttachmentDefinitions[0]
+			nad.Spec.Config = `{"cniVersion":"0.3.1","name":"vlan100",` + config + `}`
+			nad.Annotations = map[string]string{wire.AnnotationResourceName: "example.com/vf"}
+			about := func() problem.Problems {
+				_, ps := plan(o)
+				g.Expect(ps.Blocking()).To(BeFalse(), "%v", ps)
+				return causesOf(ps, problem.OVNMTUTooLarge, problem.OVNMTUUnknown)
+			}
+			if want == "" {
+				g.Expect(about()).To(BeEmpty())
+				return
+			}
+			g.Expect(about()).To(HaveExactElements(HaveField("Cause", want)))
+			annotate(&o, "mtu", "9000")
+			g.Expect(about()).To(BeEmpty())
+		})
+	}
+}
 
 // TestOVNMTU: OVN-Kubernetes needs 100 bytes of the VLAN's MTU for itself.
 func TestOVNMTU(t *testing.T) {

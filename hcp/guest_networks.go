@@ -11,6 +11,7 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
@@ -74,23 +75,23 @@ func joinSubnets(hc *hyperv1.HostedCluster, joinSubnet string) problem.Problems 
 	return problem.Problems{problem.New(problem.JoinSubnetsDiffer, problem.Subject{}, problem.Args{"cidr": {set}, "otherCIDR": {other}}, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig")}
 }
 
-const (
-	// ovnOverhead is how much smaller in bytes the MTU of the pod network must be than that of the nodes' network. HyperShift's API says so and
-	// does not check it. OVN-Kubernetes itself needs 58 (go-controller/pkg/node, validateVTEPInterfaceMTU).
-	ovnOverhead = 100
-	// ethernetMTU is the MTU of a network that sets none.
-	ethernetMTU = 1500
-)
+// ovnOverhead is how much smaller in bytes the MTU of the pod network must be than that of the nodes' network. HyperShift's API says so and
+// does not check it. OVN-Kubernetes itself needs 58 (go-controller/pkg/node, validateVTEPInterfaceMTU).
+const ovnOverhead = 100
 
-// ovnMTU returns a problem for each of networks that is too small for the MTU of o's pod network.
+// ovnMTU returns a problem for each of networks that is too small for the MTU of o's pod network, or whose MTU is not known.
 func ovnMTU(o objects.Objects, networks []network.NetworkRequest) problem.Problems {
 	var ps problem.Problems
 	for _, s := range networks {
-		of := cmp.Or(s.Settings.MTU, s.Attachment.MTU, ethernetMTU)
-		if s.Primary && o.OVNMTU+ovnOverhead > of && o.OVNMTU > 0 && objects.UsesOVN(o.HostedCluster) {
-			args := problem.Args{"mtu": {strconv.Itoa(o.OVNMTU)}, "networkMTU": {strconv.Itoa(of)}, "least": {strconv.Itoa(o.OVNMTU + ovnOverhead)}}
-			ps = append(ps, s.Problem(problem.OVNMTUTooLarge, args, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu", network.KeyMTU))
+		of := cmp.Or(s.Settings.MTU, s.Attachment.MTU, nad.DefaultMTU(s.Attachment.Kind))
+		if !s.Primary || o.OVNMTU+ovnOverhead <= of || o.OVNMTU == 0 || !objects.UsesOVN(o.HostedCluster) {
+			continue
 		}
+		cause, args := problem.OVNMTUUnknown, problem.Args{"mtu": {strconv.Itoa(o.OVNMTU)}, "least": {strconv.Itoa(o.OVNMTU + ovnOverhead)}}
+		if of > 0 {
+			cause, args["networkMTU"] = problem.OVNMTUTooLarge, problem.Values{strconv.Itoa(of)}
+		}
+		ps = append(ps, s.Problem(cause, args, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu", network.KeyMTU))
 	}
 	return ps
 }

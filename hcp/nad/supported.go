@@ -35,6 +35,15 @@ const (
 	typeBandwidth = "bandwidth"
 )
 
+// DefaultMTU returns the MTU in bytes of pods on a network of a kind that sets none, or 0 if it is that of the device below, or of
+// OVN-Kubernetes. The bridge plugin leaves it to the kernel, whose veth devices have that of Ethernet.
+func DefaultMTU(kind string) int {
+	if kind == typeBridge || kind == typeCNVBridge {
+		return 1500
+	}
+	return 0
+}
+
 // unsupported returns the problem that prevents edges from joining the network of
 // o, or nil if they can join it.
 func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[string]any) *problem.Problem {

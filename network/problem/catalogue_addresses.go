@@ -142,6 +142,10 @@ var (
 		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}, and network {network} has MTU {networkMTU}.",
 		Effect: "The network needs at least 100 bytes more than the pod network. With fewer than 58 more, OVN-Kubernetes does not start, and nodes do not become Ready.",
 		Fix:    "Set annotation mtu to {least} or more if the network carries such packets. Otherwise create the cluster with a smaller ovnKubernetesConfig.mtu: the field cannot change."})
+	OVNMTUUnknown = declare("OVNMTUUnknown", Entry{Reason: PodNetworkUnsupported, Severity: SeverityInfo,
+		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}. No object has the MTU of network {network}: it is that of the device below.",
+		Effect: "The network needs {least} bytes or more. With less, OVN-Kubernetes may not start, and nodes do not become Ready.",
+		Fix:    "Set annotation mtu to the MTU of the network."})
 	AppsLoadBalancerInUse = declare("AppsLoadBalancerInUse", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "The load balancer of {name} has {address} on network {network}, and {holder} has that address, too.",
 		Effect: "Edges serve {name} at the service VIP. Other hosts may reach one or the other at {address}.",
