@@ -28,40 +28,36 @@ const (
 	ovnMasquerade = "169.254.0.0/17"
 )
 
-// The API server's defaults of spec.networking.
-const (
-	defaultClusterNetwork = "10.132.0.0/14"
-	defaultServiceNetwork = "172.31.0.0/16"
-)
-
 // hostedNetworks returns the IPv4 networks inside the hosted cluster. joinSubnet is ovnKubernetesConfig.v4InternalSubnet.
 func hostedNetworks(hc *hyperv1.HostedCluster, joinSubnet string) []network.ReservedDestination {
 	var out []network.ReservedDestination
-	add := func(what, cidr string) {
-		if p, err := netip.ParsePrefix(cidr); err == nil && p.Addr().Is4() {
-			out = append(out, network.ReservedDestination{What: what, Prefix: p.Masked(), Required: true})
+	add := func(what string, all ...netip.Prefix) {
+		for _, p := range all {
+			if p.Addr().Is4() {
+				out = append(out, network.ReservedDestination{What: what, Prefix: p.Masked(), Required: true})
+			}
 		}
 	}
-	n := hc.Spec.Networking
-	for _, e := range n.ClusterNetwork {
-		add("the pod network (spec.networking.clusterNetwork)", e.CIDR.String())
+	field := func(name string, set int) string {
+		if set == 0 {
+			return "(default of spec.networking." + name + ")"
+		}
+		return "(spec.networking." + name + ")"
 	}
-	for _, e := range n.ServiceNetwork {
-		add("the Service network (spec.networking.serviceNetwork)", e.CIDR.String())
-	}
-	if len(n.ClusterNetwork) == 0 {
-		add("the pod network (default of spec.networking.clusterNetwork)", defaultClusterNetwork)
-	}
-	if len(n.ServiceNetwork) == 0 {
-		add("the Service network (default of spec.networking.serviceNetwork)", defaultServiceNetwork)
-	}
+	add("the pod network "+field("clusterNetwork", len(hc.Spec.Networking.ClusterNetwork)), objects.PodNetworks(hc)...)
+	add("the Service network "+field("serviceNetwork", len(hc.Spec.Networking.ServiceNetwork)), objects.ServiceNetworks(hc)...)
 	if !objects.UsesOVN(hc) {
 		return out
 	}
+	internal := func(what, cidr string) {
+		if p, err := netip.ParsePrefix(cidr); err == nil {
+			add(what, p)
+		}
+	}
 	ovn := ovnConfig(hc)
-	add("the OVN-Kubernetes join switch", cmp.Or(ovn.InternalJoinSubnet, joinSubnet, ovnJoin))
-	add("the OVN-Kubernetes transit switch", cmp.Or(ovn.InternalTransitSwitchSubnet, ovnTransit))
-	add("the OVN-Kubernetes masquerade network", ovnMasquerade)
+	internal("the OVN-Kubernetes join switch", cmp.Or(ovn.InternalJoinSubnet, joinSubnet, ovnJoin))
+	internal("the OVN-Kubernetes transit switch", cmp.Or(ovn.InternalTransitSwitchSubnet, ovnTransit))
+	internal("the OVN-Kubernetes masquerade network", ovnMasquerade)
 	return out
 }
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
-	"golang.org/x/net/http/httpproxy"
 
+	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -82,17 +82,16 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 // one of these letter by letter. The version is not known, so both must end it.
 func apiProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Addr) bool {
 	c := hc.Spec.Configuration.Proxy
-	r := reach{proxy: (&httpproxy.Config{HTTPSProxy: c.HTTPSProxy, NoProxy: c.NoProxy}).ProxyFunc()}
-	n := hc.Spec.Networking
+	r := reach{proxy: proxyBy(c, c.NoProxy)}
 	api := place(e)
 	host, _ := hostPort(api)
-	words := []string{host, nodeAPI.String(), "kubernetes"}
-	for _, x := range n.ServiceNetwork {
-		words = append(words, x.CIDR.String())
+	var networks []string
+	for _, all := range [][]netip.Prefix{objects.PodNetworks(hc), objects.ServiceNetworks(hc)} {
+		if len(all) > 0 {
+			networks = append(networks, all[0].String())
+		}
 	}
-	for _, x := range n.ClusterNetwork {
-		words = append(words, x.CIDR.String())
-	}
+	words := append([]string{host, nodeAPI.String(), "kubernetes"}, networks...)
 	if !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(c.NoProxy, word) }) {
 		return true
 	}
@@ -103,7 +102,6 @@ func apiProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Add
 	}
 	return !slices.ContainsFunc(strings.Split(c.NoProxy, ","), func(entry string) bool {
 		entry = strings.TrimSpace(entry)
-		return strings.Contains(entry, "kubernetes") || len(n.ServiceNetwork) > 0 && entry == n.ServiceNetwork[0].CIDR.String() ||
-			len(n.ClusterNetwork) > 0 && entry == n.ClusterNetwork[0].CIDR.String()
+		return strings.Contains(entry, "kubernetes") || slices.Contains(networks, entry)
 	})
 }

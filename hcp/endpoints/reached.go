@@ -11,9 +11,11 @@ import (
 	"strconv"
 	"strings"
 
+	configv1 "github.com/openshift/api/config/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 )
@@ -68,6 +70,9 @@ func (r reach) proxied(at string) bool {
 	u, err := r.proxy(&url.URL{Scheme: scheme, Host: net.JoinHostPort(host, strconv.Itoa(int(port)))})
 	return err == nil && u != nil
 }
+
+// proxiesOthers reports whether nodes use that proxy for images on hosts that no object names.
+func (r reach) proxiesOthers() bool { return r.proxied("other.invalid") } // RFC 6761: nobody has this name.
 
 // directly is as reaches, for connections that use no HTTP proxy.
 func (r reach) directly(at string) bool {
@@ -130,19 +135,18 @@ func proxyOf(hc *hyperv1.HostedCluster, further ...string) func(*url.URL) (*url.
 	for _, p := range insideHosted(hc) {
 		no = append(no, p.String())
 	}
-	return (&httpproxy.Config{HTTPProxy: c.Proxy.HTTPProxy, HTTPSProxy: c.Proxy.HTTPSProxy, NoProxy: strings.Join(no, ",")}).ProxyFunc()
+	return proxyBy(c.Proxy, no...)
+}
+
+// proxyBy returns the function that decides which HTTP proxy of p a URL uses. It uses none for the hosts in no, in the format of NO_PROXY. Its
+// rules are those of golang.org/x/net/http/httpproxy, as HyperShift, CRI-O and the kubelet have them.
+func proxyBy(p *configv1.ProxySpec, no ...string) func(*url.URL) (*url.URL, error) {
+	return (&httpproxy.Config{HTTPProxy: p.HTTPProxy, HTTPSProxy: p.HTTPSProxy, NoProxy: strings.Join(no, ",")}).ProxyFunc()
 }
 
 // insideHosted returns the networks of hc's pods and Services.
 func insideHosted(hc *hyperv1.HostedCluster) []netip.Prefix {
-	var out []netip.Prefix
-	for _, n := range hc.Spec.Networking.ClusterNetwork {
-		out = append(out, prefix(n.CIDR.String()))
-	}
-	for _, n := range hc.Spec.Networking.ServiceNetwork {
-		out = append(out, prefix(n.CIDR.String()))
-	}
-	return out
+	return slices.Concat(objects.PodNetworks(hc), objects.ServiceNetworks(hc))
 }
 
 // prefix returns the prefix s, or the zero value.

@@ -75,6 +75,38 @@ func UsesOVN(hc *hyperv1.HostedCluster) bool {
 	return n == hyperv1.OVNKubernetes || n == ""
 }
 
+// PodNetworks returns the networks of hc's pods. Without one, it is the API server's default.
+func PodNetworks(hc *hyperv1.HostedCluster) []netip.Prefix {
+	var cidrs []string
+	for _, n := range hc.Spec.Networking.ClusterNetwork {
+		cidrs = append(cidrs, n.CIDR.String())
+	}
+	return prefixes(cidrs, "10.132.0.0/14")
+}
+
+// ServiceNetworks returns the networks of hc's Services. Without one, it is the API server's default.
+func ServiceNetworks(hc *hyperv1.HostedCluster) []netip.Prefix {
+	var cidrs []string
+	for _, n := range hc.Spec.Networking.ServiceNetwork {
+		cidrs = append(cidrs, n.CIDR.String())
+	}
+	return prefixes(cidrs, "172.31.0.0/16")
+}
+
+// prefixes returns the valid ones of cidrs. If there are none at all, it returns byDefault.
+func prefixes(cidrs []string, byDefault string) []netip.Prefix {
+	if len(cidrs) == 0 {
+		cidrs = []string{byDefault}
+	}
+	var out []netip.Prefix
+	for _, c := range cidrs {
+		if p, err := netip.ParsePrefix(c); err == nil {
+			out = append(out, p.Masked())
+		}
+	}
+	return out
+}
+
 // Domain returns the domain of the hosted cluster, as HyperShift's
 // globalconfig.BaseDomain does. It is empty while spec.dns.baseDomain is empty.
 func Domain(hc *hyperv1.HostedCluster) string {
