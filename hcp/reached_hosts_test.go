@@ -143,6 +143,8 @@ func TestWhatNodesReach(t *testing.T) {
 		"an identity provider at an address outside":                   {given: []change{openID("https://10.20.0.5")}, want: []string{login + "10.20.0.5"}},
 		"an identity provider outside, with plain HTTP":                {given: []change{openID("http://keycloak.corp.example:8080")}, want: []string{login + "keycloak.corp.example:8080"}},
 		"an identity provider inside the Service network":              {given: []change{openID("https://172.31.9.9:8443")}},
+		"an identity provider inside the Service network by default":   {given: []change{openID("https://172.31.9.9:8443"), defaultNetworks}},
+		"an identity provider inside the pod network by default":       {given: []change{openID("https://10.133.9.9:8443"), defaultNetworks}},
 		"the hosted cluster's own registries, for imports":             {given: []change{imports("image-registry.openshift-image-registry.svc:5000", "default-route-openshift-image-registry.apps.blue.example.com")}},
 
 		"allowed-hosts with a host in the ingress":             {given: []change{openID(apps), annotated(network.KeyAllowedHosts, "auto,keycloak.apps.blue.example.com")}, want: []string{login + "keycloak.apps.blue.example.com:443"}},
@@ -166,6 +168,13 @@ func TestWhatNodesReach(t *testing.T) {
 		"a proxy for HTTP only, and a registry at an address":           {given: []change{proxied(controlPlane), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }, release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
 		"a proxy, and allowed-hosts none, and noProxy has the registry": {given: []change{proxied(controlPlane + ",quay.io"), annotated(network.KeyAllowedHosts, "none")}, want: []string{images + "cdn.quay.io, cdn01.quay.io, cdn02.quay.io, cdn03.quay.io, cdn04.quay.io, cdn05.quay.io, cdn06.quay.io, quay.io"}},
 
+		"a proxy, and allowed-hosts none, and noProxy has the registry's port":      {given: []change{proxied(controlPlane + ",registry.example.com:8443"), release(privateRelease), annotated(network.KeyAllowedHosts, "none")}, want: []string{images + "registry.example.com"}},
+		"a proxy, and noProxy has the port of a registry that is not permitted":     {given: []change{proxied(controlPlane + ",registry.example.com:8443"), release(privateRelease), permitting("*.other.example")}, want: []string{images + "registry.example.com"}},
+		"a proxy, and noProxy has another port of a registry that is not permitted": {given: []change{proxied(controlPlane + ",registry.example.com:443"), release(privateRelease), permitting("*.other.example")}},
+		"a network plugin of the user":                                              {given: []change{networkType(hyperv1.Calico)}, want: []string{"Info ImagesUnreachable"}},
+		"a proxy, and a network plugin of the user":                                 {given: []change{proxied(controlPlane), networkType(hyperv1.Calico)}},
+		"a proxy for HTTP only, and a network plugin of the user":                   {given: []change{proxied(controlPlane), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }, networkType(hyperv1.Calico)}, want: []string{"Info ImagesUnreachable"}},
+
 		"a proxy, and an identity provider":                    {given: []change{proxied(controlPlane), openID(keycloak)}},
 		"a proxy, and an identity provider that noProxy has":   {given: []change{proxied(controlPlane + ",.corp.example"), openID(keycloak)}, want: []string{login + "keycloak.corp.example"}},
 		"a proxy, and a cloud's provider that noProxy has":     {given: []change{proxied(controlPlane + ",.microsoftonline.com"), openID("https://login.microsoftonline.com/x")}},
@@ -184,6 +193,7 @@ func TestControlPlaneThroughProxy(t *testing.T) {
 		"a proxy, and noProxy has the API by its domain, which older versions do not read": {given: []change{proxied(".example.com")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com:6443"}},
 		"a proxy, and noProxy has the API by what only HyperShift reads":                   {given: []change{proxied("kubernetes.default,.apps.mgmt.example.com")}},
 		"a proxy, and noProxy has the API by the Service network":                          {given: []change{proxied(".apps.mgmt.example.com, 172.31.0.0/16")}},
+		"a proxy, and noProxy has the API by the default Service network":                  {given: []change{proxied(".apps.mgmt.example.com, 172.31.0.0/16"), defaultNetworks}},
 		"a proxy, and noProxy has the API by its address in nodes":                         {given: []change{proxied(".apps.mgmt.example.com,172.20.0.1")}},
 		"a proxy without noProxy, and a gateway":                                           {given: []change{proxied(""), annotated("gateway", "192.168.100.1")}},
 		"a proxy for HTTP only, and no noProxy":                                            {given: []change{proxied(""), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }}},
@@ -207,6 +217,20 @@ func TestLDAP(t *testing.T) {
 	})
 }
 
+// defaultNetworks is a change: the API server sets the networks of pods and Services.
+func defaultNetworks(o *hcp.Objects) {
+	o.HostedCluster.Spec.Networking.ClusterNetwork, o.HostedCluster.Spec.Networking.ServiceNetwork = nil, nil
+}
+
+func networkType(n hyperv1.NetworkType) change {
+	return func(o *hcp.Objects) { o.HostedCluster.Spec.Networking.NetworkType = n }
+}
+
+// permitting returns a change: the administrator permits these hosts only.
+func permitting(hosts ...string) change {
+	return func(o *hcp.Objects) { o.Permissions.Hosts = hosts }
+}
+
 // allowing returns a change: the administrator permits ports 443 and port.
 func allowing(port uint16) change {
 	return func(o *hcp.Objects) {
@@ -226,24 +250,39 @@ func aboutHosts(ps problem.Problems) []string {
 	return out
 }
 
-// TestAdviceForIdentityProviders: an advice to add hosts to annotation allowed-hosts names only hosts that the annotation may have.
-func TestAdviceForIdentityProviders(t *testing.T) {
+// TestAdviceForHosts: an advice to add hosts to annotation allowed-hosts is one that ends the problem, or says who must permit them first.
+func TestAdviceForHosts(t *testing.T) {
+	const resolved = "dns-upstreams"
 	for name, c := range map[string]struct {
-		given  change
-		advice bool
+		given []change
+		want  problem.Cause
 	}{
-		"a name":               {openID("https://keycloak.corp.example"), true},
-		"an address":           {openID("https://10.20.0.5"), false},
-		"plain HTTP":           {openID("http://keycloak.corp.example:8080"), false},
-		"LDAP at an address":   {ldap("ldaps://10.20.0.5"), false},
-		"imports from address": {imports("10.20.0.5:5000"), false},
+		"a name":                                     {[]change{openID("https://keycloak.corp.example")}, problem.IdentityProviderUnreachable},
+		"a port that is permitted":                   {[]change{openID("https://keycloak.corp.example:8443")}, problem.IdentityProviderUnreachable},
+		"a port that is not permitted":               {[]change{openID("https://keycloak.corp.example:9443")}, problem.IdentityProviderNotPermitted},
+		"a name that is not permitted":               {[]change{openID("https://keycloak.corp.example"), permitting("quay.io")}, problem.IdentityProviderNotPermitted},
+		"an address":                                 {[]change{openID("https://10.20.0.5")}, problem.IdentityProviderWithoutName},
+		"plain HTTP":                                 {[]change{openID("http://keycloak.corp.example:8080")}, problem.IdentityProviderWithoutName},
+		"LDAP at an address":                         {[]change{ldap("ldaps://10.20.0.5")}, problem.IdentityProviderWithoutName},
+		"LDAP with TLS, by default":                  {[]change{ldap("ldaps://ldap.corp.example"), annotated(resolved, "192.168.100.9")}, problem.IdentityProviderNotPermitted},
+		"LDAP with TLS, at a port that is permitted": {[]change{ldap("ldaps://ldap.corp.example"), annotated(resolved, "192.168.100.9"), allowing(636)}, problem.IdentityProviderUnreachable},
+		"imports":                                    {[]change{imports("registry.corp.example:5000")}, problem.ImportsUnreachable},
+		"imports from a port not permitted":          {[]change{imports("registry.corp.example:5001")}, problem.ImportsNotPermitted},
+		"imports from an address":                    {[]change{imports("10.20.0.5:5000")}, problem.ImportsWithoutName},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			_, ps := plan(reaching(t, c.given))
-			text := messageOf(ps, problem.HostUnreachable)
-			g.Expect(text).NotTo(BeEmpty())
-			g.Expect(strings.Contains(text, "allowed-hosts")).To(Equal(c.advice), text)
+			about := func(further ...change) problem.Problems {
+				_, ps := plan(reaching(t, append(c.given, further...)...))
+				return slices.DeleteFunc(ps, func(p problem.Problem) bool {
+					return p.Reason != problem.HostUnreachable && p.Reason != problem.NotPermitted
+				})
+			}
+			ps := about()
+			g.Expect(ps).To(HaveExactElements(HaveField("Cause", c.want)))
+			if c.want == problem.IdentityProviderUnreachable || c.want == problem.ImportsUnreachable {
+				g.Expect(about(annotated(network.KeyAllowedHosts, "auto,"+strings.ReplaceAll(ps[0].Args["hosts"].String(), ", ", ",")))).To(BeEmpty())
+			}
 		})
 	}
 }

@@ -43,8 +43,11 @@ func redirected(registry string) []string {
 // An unreachable registry is one that edges cannot forward to. An empty cause means
 // that the user allows no external host.
 type unreachable struct {
+	// registry is how problems name it.
 	registry string
 	cause    problem.Cause
+	// at is what nodes dial, if edges could forward to it.
+	at settings.HostPort
 }
 
 // maxRegistries limits the registries of one cluster. HyperShift's API allows 65,025 mirrors.
@@ -102,7 +105,7 @@ func wantedHosts(registries []string, own reach, s settings.Values) (hosts []set
 				hosts = append(hosts, settings.HostPort{Host: r, Port: 443})
 			}
 		case !own.reaches(registry):
-			cannot = append(cannot, unreachable{strings.TrimPrefix(registry, plainHTTP), cause})
+			cannot = append(cannot, unreachable{registry: strings.TrimPrefix(registry, plainHTTP), cause: cause})
 		}
 	}
 	if s.AllowedHosts != nil {
@@ -177,20 +180,20 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 	hosts, refused, problems := permittedHosts(o, s, hosts)
 	if off {
 		for _, h := range hosts {
-			refused = append(refused, unreachable{registry: h.Host})
+			refused = append(refused, unreachable{registry: h.Host, at: h})
 		}
 		hosts = nil
 	}
 	for _, h := range hosts {
 		proxy, cause := proxyFor(o.Proxy, h)
 		if cause != "" {
-			refused = append(refused, unreachable{h.Host, cause})
+			refused = append(refused, unreachable{h.Host, cause, h})
 			continue
 		}
 		r.Endpoints = append(r.Endpoints, externalHost(h, proxy))
 	}
 	if isolated {
-		cannot = append(cannot, network.Without(refused, func(u unreachable) bool { return own.proxied(u.registry) })...)
+		cannot = append(cannot, network.Without(refused, func(u unreachable) bool { return own.proxied(u.at.String()) })...)
 		needed := network.Without(r.Endpoints, func(e network.Endpoint) bool { return own.proxied(e.Name) })
 		r.Problems = imagesUnreachable(in, off, needed, cannot)
 		r.Problems = append(r.Problems, furtherHosts(o, s, registries, own, own.with(needed))...)

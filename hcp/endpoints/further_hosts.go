@@ -38,7 +38,7 @@ func furtherHosts(o objects.Objects, s settings.Values, registries []string, own
 	if !slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, func(x hyperv1.ImageContentSource) bool { return len(x.Mirrors) > 0 }) {
 		hint(problem.ReleaseMayNameOthers, unknownOf(releases, reached), network.KeyAllowedHosts, "spec.imageContentSources")
 	}
-	if t := o.HostedCluster.Spec.Networking.NetworkType; t == hyperv1.Calico || t == hyperv1.Other {
+	if t := o.HostedCluster.Spec.Networking.NetworkType; (t == hyperv1.Calico || t == hyperv1.Other) && !own.proxiesOthers() {
 		ps = append(ps, problem.New(problem.NetworkPluginMayNameOthers, problem.Subject{}, problem.Args{"type": {string(t)}}, network.KeyAllowedHosts, "spec.networking.networkType"))
 	}
 	return ps

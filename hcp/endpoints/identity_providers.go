@@ -57,16 +57,22 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 			continue
 		}
 		cause := problem.IdentityProviderUnreachable
-		if _, unnamed := byServerName(hosts[0]); unnamed != "" {
+		switch {
+		case !allNamed(hosts):
 			cause = problem.IdentityProviderWithoutName
+		case !allPermitted(o.Permissions, hosts):
+			cause = problem.IdentityProviderNotPermitted
 		}
 		ps = append(ps, problem.New(cause, problem.Subject{}, problem.Args{"provider": {p.name}, "hosts": withoutScheme(hosts)}, network.KeyAllowedHosts))
 	}
 	byCause := map[problem.Cause][]string{}
 	for _, r := range network.Without(importRegistries(c), reached) {
 		cause := problem.ImportsUnreachable
-		if _, unnamed := byServerName(r); unnamed != "" {
+		switch host := []string{r}; {
+		case !allNamed(host):
 			cause = problem.ImportsWithoutName
+		case !allPermitted(o.Permissions, host):
+			cause = problem.ImportsNotPermitted
 		}
 		byCause[cause] = append(byCause[cause], r)
 	}
@@ -74,6 +80,19 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 		ps = append(ps, problem.New(cause, problem.Subject{}, problem.Args{"hosts": byCause[cause]}, network.KeyAllowedHosts))
 	}
 	return ps
+}
+
+// allNamed reports whether clients of all hosts send a TLS server name.
+func allNamed(hosts []string) bool {
+	return !slices.ContainsFunc(hosts, func(at string) bool { _, unnamed := byServerName(at); return unnamed != "" })
+}
+
+// allPermitted reports whether p permits all hosts and their ports.
+func allPermitted(p network.Permissions, hosts []string) bool {
+	return !slices.ContainsFunc(hosts, func(at string) bool {
+		host, port := hostPort(at)
+		return !p.Host(host) || !p.Port(port)
+	})
 }
 
 // withoutScheme is hosts without plainHTTP.

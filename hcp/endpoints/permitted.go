@@ -28,9 +28,9 @@ func permittedHosts(o objects.Objects, s settings.Values, hosts []settings.HostP
 		case byUser:
 			named[problem.HostNotPermitted] = append(named[problem.HostNotPermitted], h.Host)
 		case host:
-			cannot = append(cannot, unreachable{at, problem.RegistryPortNotPermitted})
+			cannot = append(cannot, unreachable{at, problem.RegistryPortNotPermitted, h})
 		default:
-			cannot = append(cannot, unreachable{h.Host, problem.RegistryNotPermitted})
+			cannot = append(cannot, unreachable{h.Host, problem.RegistryNotPermitted, h})
 		}
 	}
 	for _, c := range slices.Sorted(maps.Keys(named)) {
