@@ -16,7 +16,7 @@ import (
 // limitations returns the problems that VMs on the networks of in will have. *.apps
 // and images are checked in other files.
 func limitations(o objects.Objects, in network.Request, endpoints []network.Endpoint) problem.Problems {
-	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o, in), hostedProxy(o.HostedCluster, in, endpoints))
+	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o, in), unreadConfig(o, in), refusedImages(o, in), hostedProxy(o.HostedCluster, in, endpoints))
 }
 
 // oauth returns a problem if OAuth is published at an IP address and the network has a
@@ -46,6 +46,27 @@ func timeServers(in network.Request) problem.Problems {
 		return nil
 	}
 	return problem.Problems{problem.New(problem.TimeServersMissing, problem.Subject{}, problem.Args{"networks": alone}, network.KeyServices, network.KeyNTPServers)}
+}
+
+// unreadConfig returns a problem if NodePools on networks without a gateway configure their nodes. The operator reads no ConfigMap of users: a
+// right to do so would be one for all ConfigMaps.
+func unreadConfig(o objects.Objects, in network.Request) problem.Problems {
+	var names []string
+	for _, np := range o.NodePools {
+		isolated := slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool {
+			return s.Primary && !s.Gateway.IsValid() && slices.Contains(s.NodePools, np.Name)
+		})
+		for _, c := range np.Spec.Config {
+			if isolated {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	return problem.Problems{problem.New(problem.NodePoolConfigUnread, problem.Subject{}, problem.Args{"configMaps": slices.Compact(names)}, network.KeyAllowedHosts, "spec.config")}
 }
 
 // ipv6 returns a problem if spec.networking has IPv6 networks. If pods or Services have IPv6, OVN-Kubernetes starts only on a node

@@ -10,16 +10,21 @@
 //	catalogs of OLM in the cluster   spec.olmCatalogPlacement: guest               support/catalogs/images.go
 //
 // The catalog-image annotations count only where catalogs run in the management cluster.
+//
+// It also decides which images nodes refuse.
 
 package endpoints
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 const (
@@ -76,4 +81,56 @@ func catalogs(hc *hyperv1.HostedCluster) string {
 		}
 	}
 	return catalogRegistry
+}
+
+// refusedImages returns a problem if nodes refuse images that they need, whatever their network is: registrySources becomes their policy.json
+// (getValidBlockedAndAllowedRegistries in OpenShift's machine-config-operator). An image has the name of its source there, also if a mirror has it.
+func refusedImages(o objects.Objects, in network.Request) problem.Problems {
+	c := o.HostedCluster.Spec.Configuration
+	if c == nil || c.Image == nil || !hasPrimary(in) {
+		return nil
+	}
+	var hosts []string
+	refuse := func(image string, refused bool) {
+		if image != "" && refused {
+			hosts = append(hosts, registryOf(image))
+		}
+	}
+	releases, of := releaseImages(o), c.Image.RegistrySources
+	onlyAllowed, blocked := len(of.AllowedRegistries) > 0, of.BlockedRegistries
+	for _, image := range releases {
+		// Nodes pull what the release consists of, from repositories of its registry that no object names.
+		refuse(image, onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, func(scope string) bool {
+			return covers(scope, image) || registryOf(scope) == registryOf(image)
+		}))
+		// The repository of the release is never blocked.
+		blocked = network.Without(blocked, func(scope string) bool { return covers(scope, image) })
+	}
+	for _, image := range nodeImages(o) {
+		within := func(scope string) bool { return covers(scope, image) }
+		refuse(image, onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, within) || slices.ContainsFunc(blocked, within))
+	}
+	if len(hosts) == 0 {
+		return nil
+	}
+	slices.Sort(hosts)
+	return problem.Problems{problem.New(problem.RegistriesRefused, problem.Subject{}, problem.Args{"hosts": slices.Compact(hosts)}, "spec.configuration.image.registrySources")}
+}
+
+// covers reports whether a scope of policy.json has image: a registry, with its namespace, repository, or tag, or "*." and the parent domain of a
+// registry (containers-policy.json(5), docker:).
+func covers(scope, image string) bool {
+	registry := registryOf(image)
+	_, path, _ := strings.Cut(image, "/")
+	scope, image = strings.ToLower(scope), registry+"/"+path
+	if parent, ok := strings.CutPrefix(scope, "*."); ok {
+		host, _ := hostPort(registry)
+		return strings.HasSuffix(host, "."+parent)
+	}
+	rest, ok := strings.CutPrefix(image, scope)
+	further := "/" // A registry ends there, a repository also before its tag or digest.
+	if strings.Contains(scope, "/") {
+		further = "/:@"
+	}
+	return ok && (rest == "" || strings.ContainsAny(rest[:1], further))
 }

@@ -82,6 +82,8 @@ func hostedClusterKind() kind {
 		"spec.configuration.authentication.oidcProviders[].issuer.issuerURL",
 		"spec.configuration.image.allowedRegistriesForImport[].domainName",
 		"spec.configuration.image.allowedRegistriesForImport[].insecure",
+		"spec.configuration.image.registrySources.allowedRegistries",
+		"spec.configuration.image.registrySources.blockedRegistries",
 		"spec.configuration.ingress.componentRoutes[].hostname",
 		"spec.configuration.oauth.identityProviders[].name",
 		"spec.configuration.oauth.identityProviders[].basicAuth.url",
@@ -128,6 +130,7 @@ func hostedClusterKind() kind {
 func nodePoolKind() kind {
 	return kind{gvk: hyperv1.GroupVersion.WithKind("NodePool"), fields: project(reflect.TypeFor[hyperv1.NodePool](), append(metadata("annotations", "ownerReferences"),
 		"spec.clusterName",
+		"spec.config[].name",
 		"spec.platform.kubevirt.additionalNetworks[].name",
 		"spec.platform.kubevirt.attachDefaultNetwork",
 		"spec.platform.kubevirt.nodeSelector",

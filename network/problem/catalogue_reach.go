@@ -77,6 +77,15 @@ var (
 		What:   "The hosted cluster has networkType {type}, so you install its network plugin.",
 		Effect: "No object names the registries of the plugin's images. Nodes that cannot pull them stay NotReady.",
 		Fix:    "Add the hosts of these registries, or of their mirror, to annotation allowed-hosts, after auto."})
+	NodePoolConfigUnread = declare("NodePoolConfigUnread", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
+		What:   "NodePools configure nodes with ConfigMaps that oooi does not read: {configMaps} (spec.config).",
+		Effect: "If these name mirrors, an osImageURL or time servers, nodes may not reach them.",
+		Fix: "Name the hosts of mirrors and of osImageURL in annotation allowed-hosts, after auto, or the mirrors in spec.imageContentSources. " +
+			"Name time servers on the network: edges serve the time at the service VIP."})
+	RegistriesRefused = declare("RegistriesRefused", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Nodes refuse images from {hosts} (spec.configuration.image.registrySources).",
+		Effect: "Nodes that cannot pull these images do not become Ready.",
+		Fix:    "Add {hosts} to allowedRegistries, or remove it from blockedRegistries."})
 	ManagementProxyUnreadable = declare("ManagementProxyUnreadable", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "The operator's HTTPS_PROXY is not a valid URL.",
 		Effect: "Nodes cannot pull images from {hosts}.",

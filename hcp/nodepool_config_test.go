@@ -1,0 +1,107 @@
+package hcp_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	configv1 "github.com/openshift/api/config/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// configuredBy returns a change: the NodePool configures its nodes with ConfigMaps.
+func configuredBy(configMaps ...string) change {
+	return func(o *hcp.Objects) {
+		for _, name := range configMaps {
+			o.NodePools[0].Spec.Config = append(o.NodePools[0].Spec.Config, corev1.LocalObjectReference{Name: name})
+		}
+	}
+}
+
+// TestNodePoolConfig: a ConfigMap of spec.config can name mirrors, an image of the operating system and time servers. The operator has no right to read it, so
+// a hint names it wherever nodes reach only what is known.
+func TestNodePoolConfig(t *testing.T) {
+	for name, c := range map[string]struct {
+		given []change
+		want  string
+	}{
+		"none":               {},
+		"two":                {[]change{configuredBy("mirrors", "chrony")}, "chrony, mirrors"},
+		"with a gateway":     {[]change{configuredBy("mirrors"), annotated("gateway", "192.168.100.1")}, ""},
+		"with further hosts": {[]change{configuredBy("chrony"), annotated(network.KeyAllowedHosts, "auto,mirror.example.com")}, "chrony"},
+		"with a proxy":       {[]change{configuredBy("chrony"), proxied(controlPlane)}, "chrony"},
+		"of two NodePools":   {[]change{configuredBy("chrony"), func(o *hcp.Objects) { o.NodePools = append(o.NodePools, another(*o, "green", false)) }}, "chrony"},
+		"of the pod network": {[]change{func(o *hcp.Objects) { secondPool(o, true) }, func(o *hcp.Objects) { o.NodePools[1].Spec.Config = []corev1.LocalObjectReference{{Name: "chrony"}} }}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			_, ps := plan(asCached(t, reaching(t, c.given...)))
+			ps = causesOf(ps, problem.NodePoolConfigUnread)
+			if c.want == "" {
+				g.Expect(ps).To(BeEmpty())
+				return
+			}
+			g.Expect(ps).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("configMaps", WithTransform(problem.Values.String, Equal(c.want))))))
+		})
+	}
+}
+
+// TestRefusedRegistries: nodes refuse images whose registry the hosted cluster does not allow, or blocks. The machine config operator
+// never blocks the repository of the release.
+func TestRefusedRegistries(t *testing.T) {
+	const ofRelease = "quay.io/openshift-release-dev/ocp-release:4.20"
+	sources := func(s configv1.RegistrySources) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Configuration.Image = &configv1.ImageSpec{RegistrySources: s}
+		}
+	}
+	allowed := func(scopes ...string) change { return sources(configv1.RegistrySources{AllowedRegistries: scopes}) }
+	blocked := func(scopes ...string) change { return sources(configv1.RegistrySources{BlockedRegistries: scopes}) }
+	agent := func(o *hcp.Objects) {
+		o.HostedCluster.Annotations[hyperv1.KonnectivityAgentImageAnnotation] = "Registry.corp.example:5000/team/agent@sha256:1"
+	}
+	const corp = "registry.corp.example:5000"
+	for name, c := range map[string]struct {
+		given []change
+		want  string
+	}{
+		"nothing is set":                         {[]change{agent}, ""},
+		"the registry of the release is allowed": {[]change{allowed("quay.io")}, ""},
+		"its namespace is allowed":               {[]change{allowed("quay.io/openshift-release-dev")}, ""},
+		"its repository is allowed":              {[]change{allowed("quay.io/openshift-release-dev/ocp-release")}, ""},
+		"its tag is allowed":                     {[]change{allowed(ofRelease)}, ""},
+		"the repository of its parts is allowed": {[]change{allowed("quay.io/openshift-release-dev/ocp-v4.0-art-dev")}, ""},
+		"a part of a registry's name is allowed": {[]change{allowed("quay.i")}, "quay.io"},
+		"a part of a repository's name":          {[]change{allowed("quay.io", corp+"/te"), agent}, corp},
+		"the namespace of an image of nodes":     {[]change{allowed("quay.io", corp+"/team"), agent}, ""},
+		"another registry is allowed":            {[]change{allowed("mirror.example.com")}, "quay.io"},
+		"another one, and a gateway":             {[]change{allowed("mirror.example.com"), annotated("gateway", "192.168.100.1")}, "quay.io"},
+		"all but an image of nodes are allowed":  {[]change{allowed("quay.io"), agent}, corp},
+		"a domain is allowed":                    {[]change{allowed("quay.io", "*.example"), agent}, ""},
+		"the registry at another port":           {[]change{allowed("quay.io", "registry.corp.example"), agent}, corp},
+		"the registry of the release is blocked": {[]change{blocked("quay.io")}, ""},
+		"an image of nodes is blocked":           {[]change{blocked("*.corp.example"), agent}, corp},
+		"an image beside the release is blocked": {[]change{blocked("quay.io"), func(o *hcp.Objects) {
+			o.HostedCluster.Annotations[hyperv1.KonnectivityAgentImageAnnotation] = "quay.io/team/agent:1"
+		}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := reaching(t, release(ofRelease))
+			for _, x := range c.given {
+				x(&o)
+			}
+			_, ps := plan(asCached(t, o))
+			ps = causesOf(ps, problem.RegistriesRefused)
+			if c.want == "" {
+				g.Expect(ps).To(BeEmpty())
+				return
+			}
+			g.Expect(ps).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("hosts", problem.Values{c.want}))))
+		})
+	}
+}
