@@ -5,6 +5,8 @@ package oracle
 
 import (
 	"fmt"
+	"maps"
+	"net"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -26,17 +28,19 @@ type need struct {
 	// words of the problem that must be there if the connection does not end there: one of them. least is its severity.
 	words []string
 	least string
+	// onNetwork: a host on the network is as good.
+	onNetwork bool
 }
 
 // needs returns what nodes of w dial.
 func (w *world) needs() []need {
-	return slices.Concat(w.endpoints(), w.images(), w.dialedByControlPlane(), w.ingress())
+	return slices.Concat(w.endpoints(), w.proxied(), w.images(), w.dialedByControlPlane(), w.ingress(), w.publications())
 }
 
 // endpoints are those that HyperShift publishes: nodes boot with the first two, and are part of the cluster with the third. The console
 // and browsers use the last.
 func (w *world) endpoints() []need {
-	titles := map[string][]string{"APIServer": {"api"}, "Ignition": {"ignition"}, "Konnectivity": {"konnectivity"}, "OAuthServer": {"oauth"}}
+	titles := map[string][]string{"APIServer": {"api", "apiserver"}, "Ignition": {"ignition"}, "Konnectivity": {"konnectivity"}, "OAuthServer": {"oauth"}}
 	var out []need
 	for _, of := range []string{"APIServer", "Ignition", "Konnectivity", "OAuthServer"} {
 		if of == "OAuthServer" && w.withoutOAuth() {
@@ -45,9 +49,37 @@ func (w *world) endpoints() []need {
 		host, port := w.place(of)
 		p := published[of]
 		out = append(out, need{of, host, port, func(b backend) bool { return b.Kind == "" && b.Service == p.service && b.Port == w.portOf(of) },
-			append(titles[of], host), "Waiting"})
+			append(titles[of], host), "Waiting", false})
 	}
 	return out
+}
+
+// publications are places at which the user publishes Services with one port. A Service that is published at a place of HyperShift's is not judged.
+func (w *world) publications() (out []need) {
+	for _, at := range slices.Sorted(maps.Keys(w.publishedPlaces())) {
+		out = append(out, w.external("Service published at "+at, at, "Warning"))
+	}
+	return out
+}
+
+// publishedPlaces returns the Services that the user publishes, by place: "host:port".
+func (w *world) publishedPlaces() map[string]object {
+	out := map[string]object{}
+	for _, o := range w.objects {
+		if o["kind"] == "Service" {
+			for at := range strings.SplitSeq(text(o, "metadata", "annotations", oooi+"publish"), ",") {
+				if at != "" {
+					out[at] = o
+				}
+			}
+		}
+	}
+	return out
+}
+
+// withGateway reports whether nodes reach other hosts through a gateway.
+func (w *world) withGateway() bool {
+	return text(w.pool(), "metadata", "annotations", oooi+"gateway")+text(w.hosted(), "metadata", "annotations", oooi+"gateway") != ""
 }
 
 // withoutOAuth reports whether an external OIDC provider replaces the OAuth server.
@@ -68,8 +100,8 @@ func (w *world) portOf(of string) int {
 // konnectivity agent (konnectivity/params.go), of overrides, and of catalogs in the cluster (support/catalogs/images.go).
 func (w *world) images() []need {
 	hc := w.hosted()
-	if text(w.pool(), "metadata", "annotations", oooi+"gateway")+text(hc, "metadata", "annotations", oooi+"gateway") != "" {
-		return nil // Nodes reach them through the gateway.
+	if w.withGateway() {
+		return nil
 	}
 	const hs = "hypershift.openshift.io/"
 	proxied := text(hc, "spec", "configuration", "proxy", "httpsProxy") != ""
@@ -96,26 +128,50 @@ func (w *world) images() []need {
 		if registry == "" {
 			continue
 		}
-		out = append(out, external("image "+image, registry, "Warning"))
+		for _, at := range append(redirects(strings.ToLower(registry)), registry) {
+			if n := w.external("image "+image, at, "Warning"); !w.throughProxy(n.host, n.port) {
+				n.onNetwork = true
+				out = append(out, n)
+			}
+		}
 	}
 	return out
 }
 
-// external returns the need of a host outside, "host" or "host:port".
-func external(what, at, least string) need {
+// redirects returns the hosts to which Red Hat's registries redirect clients: "Configuring your firewall" in OpenShift's documentation.
+func redirects(registry string) []string {
+	quay := []string{"cdn.quay.io", "cdn01.quay.io", "cdn02.quay.io", "cdn03.quay.io", "cdn04.quay.io", "cdn05.quay.io", "cdn06.quay.io"}
+	switch registry {
+	case "quay.io":
+		return quay
+	case "registry.redhat.io":
+		return append(quay, "access.redhat.com")
+	}
+	return nil
+}
+
+// external returns the need of a host outside, "host" or "host:port". If the user publishes a Service there, connections end at that Service.
+func (w *world) external(what, at, least string) need {
 	host, port := at, 443
 	if h, p, ok := strings.Cut(at, ":"); ok {
 		host = h
 		port, _ = strconv.Atoi(p)
 	}
 	host = strings.ToLower(host)
-	return need{what, host, port, func(b backend) bool { return b.Kind == "external" && b.Host == host && b.Port == port }, []string{host}, least}
+	ends := func(b backend) bool { return b.Kind == "external" && b.Host == host && b.Port == port }
+	if service := w.publishedPlaces()[net.JoinHostPort(host, strconv.Itoa(port))]; service != nil {
+		to := number(list(service, "spec", "ports")[0], "port")
+		ends = func(b backend) bool {
+			return b.Kind == "" && b.Service == text(service, "metadata", "name") && b.Port == to
+		}
+	}
+	return need{what, host, port, ends, []string{host}, least, false}
 }
 
 // dialedByControlPlane are identity providers that the OAuth server dials through konnectivity, so from the nodes (v2/oauth/idp_convert.go).
 // Konnectivity's dialer excludes hosts of clouds (support/konnectivityproxy/dialer.go). The console dials OIDC issuers.
 func (w *world) dialedByControlPlane() []need {
-	if text(w.hosted(), "metadata", "annotations", oooi+"gateway") != "" || text(w.hosted(), "spec", "configuration", "proxy", "httpsProxy") != "" {
+	if w.withGateway() {
 		return nil
 	}
 	var urls []string
@@ -144,7 +200,10 @@ func (w *world) dialedByControlPlane() []need {
 			func(cloud string) bool { return strings.HasSuffix(u.Hostname(), cloud) }) {
 			continue
 		}
-		out = append(out, external("identity provider "+address, u.Host, "Warning"))
+		if n := w.external("identity provider "+address, u.Host, "Warning"); !w.throughProxy(n.host, n.port) {
+			n.onNetwork = true
+			out = append(out, n)
+		}
 	}
 	return out
 }
@@ -177,19 +236,57 @@ func (w *world) ingress() []need {
 		for _, parent, ok := strings.Cut(host, "."); ok && strings.Contains(parent, "."); _, parent, ok = strings.Cut(parent, ".") {
 			words = append(words, "*."+parent)
 		}
-		out = append(out, need{"ingress", host, 443, func(b backend) bool { return b.Kind == "vms" }, words, "Warning"})
+		out = append(out, need{"ingress", host, 443, func(b backend) bool { return b.Kind == "vms" }, words, "Warning", true})
 	}
 	return out
 }
 
-// A problem is one of the output.
-type problem struct{ severity, text string }
+// A problem is one of the output: the values of its arguments and keys, and the name of its subject, in lower case.
+type problem struct {
+	severity string
+	values   []string
+}
+
+// problemOf reads a problem of the output.
+func problemOf(raw object) problem {
+	p := problem{severity: text(raw, "severity")}
+	add := func(v any) {
+		if s, ok := v.(string); ok {
+			p.values = append(p.values, strings.ToLower(s))
+		}
+	}
+	add(get(raw, "subject", "name"))
+	for _, k := range list(raw, "keys") {
+		add(k)
+	}
+	args, _ := get(raw, "args").(object)
+	for _, v := range args {
+		add(v)
+		all, _ := v.([]any)
+		for _, one := range all {
+			add(one)
+		}
+	}
+	return p
+}
+
+// has reports whether a value of p is word: as a whole, as a host with a port, as an object with its kind and namespace, or as an end of a range of
+// addresses.
+func (p problem) has(word string) bool {
+	word = strings.ToLower(word)
+	return word != "" && slices.ContainsFunc(p.values, func(v string) bool {
+		host, _, _ := net.SplitHostPort(v)
+		first, last, _ := strings.Cut(v, "-")
+		_, notRange := netip.ParseAddr(first)
+		return v == word || host == word || strings.TrimSpace(v[strings.LastIndexAny(strings.TrimSpace(v), "/ ")+1:]) == word || notRange == nil && (first == word || last == word)
+	})
+}
 
 // names reports whether a problem of at least a severity has one of the words.
 func names(all []problem, words []string, least string) bool {
 	return slices.ContainsFunc(all, func(p problem) bool {
 		return slices.Index(severities, p.severity) >= slices.Index(severities, least) &&
-			slices.ContainsFunc(words, func(w string) bool { return w != "" && strings.Contains(p.text, strings.ToLower(w)) })
+			slices.ContainsFunc(words, p.has)
 	})
 }
 
@@ -233,7 +330,7 @@ func (d need) served(n network) bool {
 			return e.Address == a
 		})
 		if n.CIDR.Contains(a) && !ours && !slices.Contains(n.PublishedAddresses, a) {
-			return d.what == "ingress" || strings.HasPrefix(d.what, "image") || strings.HasPrefix(d.what, "identity")
+			return d.onNetwork
 		}
 	}
 	return d.backend(n.dial(d.host, d.port))

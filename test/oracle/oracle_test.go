@@ -15,7 +15,7 @@ import (
 
 // changes are all, in one order.
 func changes() []change {
-	return slices.Concat(publishedChanges(), imageChanges(), dialedChanges(), nameChanges(), nadChanges(), poolChanges(), addressChanges(), pendingChanges())
+	return slices.Concat(publishedChanges(), imageChanges(), dialedChanges(), nameChanges(), nadChanges(), poolChanges(), addressChanges(), pendingChanges(), proxyChanges(), redirectChanges(), publicationChanges(), ingressChanges())
 }
 
 // planned returns what `oooi plan` has of w: a plan without networks if it is refused, its text, and all problems.
@@ -25,17 +25,13 @@ func planned(t testing.TB, w *world) (p plan, text string, problems []problem) {
 	out, stderr, _ := commands.Run(t, []*cobra.Command{oooiplan.New()}, w.manifests(), "plan", "-f", "-", "-o", "json")
 	var line struct {
 		Plan     json.RawMessage
-		Problems []json.RawMessage
+		Problems []object
 	}
 	if err := json.Unmarshal([]byte(out), &line); err != nil {
 		t.Fatalf("%v in %q; %s", err, out, stderr)
 	}
 	for _, raw := range line.Problems {
-		var p struct{ Severity string }
-		if err := json.Unmarshal(raw, &p); err != nil {
-			t.Fatal(err)
-		}
-		problems = append(problems, problem{p.Severity, strings.ToLower(string(raw))})
+		problems = append(problems, problemOf(raw))
 	}
 	if err := json.Unmarshal(line.Plan, &p); err != nil {
 		t.Fatal(err)
@@ -69,7 +65,7 @@ func judged(t testing.TB, w *world, made ...change) (out []string) {
 func shown(out []string, problems []problem) []string {
 	for _, p := range problems {
 		if len(out) > 0 {
-			out = append(out, p.severity+" "+p.text)
+			out = append(out, fmt.Sprint(p.severity, " ", p.values))
 		}
 	}
 	return out

@@ -128,7 +128,7 @@ func poolChanges() (out []change) {
 	networks("the NodePool names a network with a slash too many", "clusters/vlan100/x", "clusters/vlan100/x")
 	networks("the NodePool names a network in capitals", "VLAN100", "clusters/VLAN100")
 	networks("the NodePool names a network with a space", "vlan100", "clusters/ vlan100")
-	networks("the NodePool names no network", "nodepool", []string{}...)
+	networks("the NodePool names no network", "spec.platform.kubevirt.additionalNetworks", []string{}...)
 	vms := func(name string, words []string, apply func(w *world)) {
 		// Not paired with changes of the NAD: VMs on a network prove that VMs can be there.
 		out = append(out, change{name: name, of: "NAD", words: words, least: "Warning", apply: apply})
@@ -169,7 +169,7 @@ func addressChanges() (out []change) {
 	network("the VMs' network has the nodes of the management cluster", "10.240.0.0/24", "machineNetwork", "10.240.0.0/24")
 	ovn := []string{"spec", "operatorConfiguration", "clusterNetworkOperator", "ovnKubernetesConfig"}
 	hosted("the join subnet has the VMs' network", "CIDR", "192.168.100.0/24", "Error", "192.168.0.0/16", append(ovn, "v4InternalSubnet")...)
-	hosted("the join subnet by its former field has the VMs' network", "CIDR", "192.168.0.0/16", "Error", "192.168.0.0/16", append(ovn, "ipv4", "internalJoinSubnet")...)
+	hosted("the join subnet by its former field has the VMs' network", "CIDR", "192.168.100.0/24", "Error", "192.168.0.0/16", append(ovn, "ipv4", "internalJoinSubnet")...)
 	hosted("the transit subnet has the VMs' network", "CIDR", "192.168.100.0/24", "Error", "192.168.0.0/16", append(ovn, "ipv4", "internalTransitSwitchSubnet")...)
 	annotated := func(name, of, word, least, key, value string) {
 		hosted(name, of, word, least, value, "metadata", "annotations", oooi+key)
@@ -177,7 +177,7 @@ func addressChanges() (out []change) {
 	annotated("a record leads to the service VIP", "APIServer", "git.corp.example", "Warning", "dns-records", "git.corp.example=192.168.100.3")
 	out[len(out)-1].without = []string{"lb-name", "route"} // There, another name at the service VIP can be one for the API.
 	annotated("a record leads to the next-hop VIP", "records", "git.corp.example", "Warning", "dns-records", "git.corp.example=192.168.100.2")
-	annotated("*.apps leads to the service VIP", "apps", "apps", "Warning", "apps-address", "192.168.100.3")
+	annotated("*.apps leads to the service VIP", "apps", "apps-address", "Warning", "apps-address", "192.168.100.3")
 	out = append(out, change{name: "*.apps leads to the service VIP, and the console has a name of its own", of: "apps", words: []string{"console.corp.example"}, least: "Warning",
 		apply: func(w *world) {
 			annotate(w.hosted(), oooi+"apps-address", "192.168.100.3")

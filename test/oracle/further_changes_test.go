@@ -1,0 +1,137 @@
+// This file lists changes after which nodes reach hosts in another way: an HTTP proxy, registries that redirect, Services that the user publishes, and an ingress that
+// its operator publishes in another way, or not at all.
+
+package oracle
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+)
+
+// proxyChanges are changes of the HTTP proxy of the hosted cluster.
+func proxyChanges() (out []change) {
+	// all has the places of the control plane as noProxy names them, and further entries.
+	all := func(w *world, further ...string) string {
+		no := further
+		for of := range published {
+			if host, _ := w.place(of); host != "" {
+				no = append(no, host)
+			}
+		}
+		return strings.Join(no, ",")
+	}
+	const onNetwork, outside = "http://192.168.100.7:3128", "http://proxy.corp.example:3128"
+	add := func(name, proxy string, noProxy func(w *world) string) {
+		out = append(out, change{name: name, of: "proxy", apply: func(w *world) {
+			set(w.hosted(), object{"httpProxy": proxy, "httpsProxy": proxy, "noProxy": noProxy(w)}, "spec", "configuration", "proxy")
+		}})
+	}
+	add("nodes have a proxy, and noProxy has the control plane", onNetwork, func(w *world) string { return all(w) })
+	add("nodes have a proxy, and no noProxy", onNetwork, func(*world) string { return "" })
+	add("nodes have a proxy, and noProxy has another host", onNetwork, func(*world) string { return "git.corp.example" })
+	add("nodes have a proxy, and noProxy has the API alone", onNetwork, func(w *world) string {
+		host, _ := w.place("APIServer")
+		return host
+	})
+	add("nodes have a proxy, and noProxy has all but konnectivity", onNetwork, func(w *world) string {
+		api, _ := w.place("APIServer")
+		ignition, _ := w.place("Ignition")
+		return api + "," + ignition
+	})
+	add("nodes have a proxy, and noProxy has places of the control plane with ports", onNetwork, func(w *world) string {
+		var no []string
+		for of := range published {
+			if host, port := w.place(of); host != "" {
+				no = append(no, net.JoinHostPort(host, strconv.Itoa(port)))
+			}
+		}
+		return strings.Join(no, ",")
+	})
+	add("nodes have a proxy, and noProxy has the registry", onNetwork, func(w *world) string { return all(w, "registry.example.com") })
+	add("nodes have a proxy, and noProxy has the registry with its port", onNetwork, func(w *world) string { return all(w, "registry.example.com:443") })
+	add("nodes have a proxy, and noProxy has the registry with another port", onNetwork, func(w *world) string { return all(w, "registry.example.com:5000") })
+	add("nodes have a proxy, and noProxy has the identity provider", onNetwork, func(w *world) string { return all(w, ".corp.example") })
+	add("nodes have a proxy outside that they do not reach", outside, func(w *world) string { return all(w) })
+	add("nodes have a proxy that a Service publishes", outside, func(w *world) string {
+		w.addPublished("squid", "proxy.corp.example:3128", 3128)
+		return all(w)
+	})
+	return out
+}
+
+// addPublished adds a Service that the user publishes at "host:port".
+func (w *world) addPublished(name, at string, port int) {
+	w.add(fmt.Sprintf(`{apiVersion: v1, kind: Service, metadata: {name: %s, namespace: clusters-blue, annotations: {%spublish: '%s'}},
+spec: {type: ClusterIP, clusterIP: 10.96.71.9, ports: [{name: one, port: %d, protocol: TCP, targetPort: %d}]}}`, name, oooi, at, port, port))
+}
+
+// redirectChanges are changes of a registry that redirects clients to other hosts.
+func redirectChanges() (out []change) {
+	add := func(name string, apply func(*world)) {
+		out = append(out, change{name: name, of: "images", apply: apply})
+	}
+	for _, registry := range []string{"quay.io", "registry.redhat.io"} {
+		ofBoth := func(w *world) {
+			set(w.pool(), registry+"/x/release@sha256:1", "spec", "release", "image")
+			set(w.hosted(), registry+"/x/release@sha256:1", "spec", "release", "image")
+		}
+		add("the release of both is at "+registry+", which redirects to others", ofBoth)
+		add("a record leads "+registry+" to the network", func(w *world) {
+			ofBoth(w)
+			records := text(w.hosted(), "metadata", "annotations", oooi+"dns-records") // Those of another change stay.
+			annotate(w.hosted(), oooi+"dns-records", strings.TrimPrefix(records+","+registry+"=192.168.100.6", ","))
+		})
+	}
+	return out
+}
+
+// publicationChanges are Services that the user publishes.
+func publicationChanges() (out []change) {
+	add := func(name, title, at string, port int, further func(*world)) {
+		out = append(out, change{name: title, of: "publish", apply: func(w *world) {
+			w.addPublished(name, at, port)
+			further(w)
+		}})
+	}
+	none := func(*world) {}
+	add("vault", "a Service is published", "vault.corp.example:443", 8200, none)
+	add("vault", "a Service is published at another port", "vault.corp.example:22", 22, none)
+	add("vault", "a Service is published at the port of the API", "vault.corp.example:6443", 6443, none)
+	add("registry", "the registry is a published Service", "registry.example.com:443", 5000, none)
+	add("registry", "the registry is a published Service at another port only", "registry.example.com:5000", 5000, none)
+	add("idp", "an identity provider is a published Service", "idp.corp.example:443", 8443, func(w *world) {
+		set(w.hosted(), []any{object{"name": "corp", "type": "OpenID", "openID": object{"issuer": "https://idp.corp.example"}}}, "spec", "configuration", "oauth", "identityProviders")
+	})
+	out[len(out)-1].of = "identity"
+	return out
+}
+
+// ingressChanges are ways in which the ingress operator publishes the ingress of the hosted cluster.
+func ingressChanges() (out []change) {
+	// HyperShift's documentation has this Service for users with a base domain of their own.
+	service := func(w *world) {
+		w.add(`{apiVersion: v1, kind: Service, metadata: {name: blue-apps, namespace: clusters-blue},
+spec: {type: LoadBalancer, ports: [{name: https, port: 443, targetPort: 31443}, {name: http, port: 80, targetPort: 31080}]}}`)
+	}
+	add := func(name string, strategy any, further func(*world)) {
+		out = append(out, change{name: name, of: "ingress", apply: func(w *world) {
+			if strategy != nil {
+				set(w.hosted(), strategy, "spec", "operatorConfiguration", "ingressOperator", "endpointPublishingStrategy")
+			}
+			further(w)
+		}})
+	}
+	none := func(*world) {}
+	add("a Service has the ingress", nil, service)
+	add("the ingress is Private", object{"type": "Private"}, none)
+	add("the ingress is Private, and a Service has it", object{"type": "Private"}, service)
+	add("the ingress is on the ports of nodes", object{"type": "HostNetwork"}, none)
+	add("the ingress is on node ports", object{"type": "NodePortService"}, none)
+	add("the ingress is on node ports, and a Service has it", object{"type": "NodePortService"}, service)
+	// Edges do not speak it, so a problem names the ingress also where they connect to it.
+	add("the ingress expects the PROXY protocol", object{"type": "NodePortService", "nodePort": object{"protocol": "PROXY"}}, service)
+	out[len(out)-1].words, out[len(out)-1].least = []string{"*.apps.blue.example.com"}, "Info"
+	return out
+}
