@@ -85,7 +85,7 @@ func TestRefusedRegistries(t *testing.T) {
 		"the registry at another port":           {[]change{allowed("quay.io", "registry.corp.example"), agent}, corp},
 		"the registry of the release is blocked": {[]change{blocked("quay.io")}, ""},
 		"an image of nodes is blocked":           {[]change{blocked("*.corp.example"), agent}, corp},
-		"an image beside the release is blocked": {[]change{blocked("quay.io"), func(o *hcp.Objects) {
+		"an image of nodes with the registry": {[]change{blocked("quay.io"), func(o *hcp.Objects) {
 			o.HostedCluster.Annotations[hyperv1.KonnectivityAgentImageAnnotation] = "quay.io/team/agent:1"
 		}}, ""},
 	} {

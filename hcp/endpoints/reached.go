@@ -72,7 +72,7 @@ func (r reach) proxied(at string) bool {
 }
 
 // proxiesOthers reports whether nodes use that proxy for images on hosts that no object names.
-func (r reach) proxiesOthers() bool { return r.proxied("other.invalid") } // RFC 6761: nobody has this name.
+func (r reach) proxiesOthers() bool { return r.proxied("other.invalid") } // RFC 6761: no host has this name.
 
 // directly is as reaches, for connections that use no HTTP proxy.
 func (r reach) directly(at string) bool {

@@ -35,7 +35,7 @@ const (
 	typeBandwidth = "bandwidth"
 )
 
-// DefaultMTU returns the MTU in bytes of pods on a network of a kind that sets none, or 0 if it is that of the device below, or of
+// DefaultMTU returns the MTU in bytes that pods have on a network of a kind without mtu. 0: it is that of the device below, or of
 // OVN-Kubernetes. The bridge plugin leaves it to the kernel, whose veth devices have that of Ethernet.
 func DefaultMTU(kind string) int {
 	if kind == typeBridge || kind == typeCNVBridge {
