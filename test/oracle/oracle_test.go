@@ -58,6 +58,11 @@ func judged(t testing.TB, w *world, made ...change) (out []string) {
 	if !refused {
 		out = append(out, w.silent(p, problems)...)
 	}
+	for _, d := range w.needs() {
+		if len(made) == 1 && d.what == made[0].serves && !slices.ContainsFunc(p.Networks, d.served) {
+			out = append(out, fmt.Sprintf("%s: %s:%d is not served", d.what, d.host, d.port))
+		}
+	}
 	return shown(out, problems)
 }
 

@@ -17,6 +17,8 @@ type change struct {
 	// words of the problem that there must be, with severity least or more: one of them. Empty: the needs of nodes decide.
 	words []string
 	least string
+	// serves is what must be served, although a problem names it. Empty: nothing. Pairs are not judged by it.
+	serves string
 	// refused: what nodes need is not judged, because there are no VMs or no plan.
 	refused bool
 	// without are bases that the change is not made to.
