@@ -4,86 +4,118 @@
 package lenient
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// decode decodes the fields of the JSON value b that p has into out, a pointer to a struct.
+// decode decodes the fields of the JSON value b that p has into out, a pointer to a struct. b must be valid JSON.
 func decode(p *projection, b []byte, out any) []Unreadable {
-	d := decoder{root: reflect.ValueOf(out).Elem()}
-	d.object(p, b, d.root)
+	in := jsontext.NewDecoder(bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := decoder{in: in, root: reflect.ValueOf(out).Elem()}
+	d.object(p, d.root)
 	slices.SortFunc(d.bad, func(a, b Unreadable) int { return strings.Compare(a.Field, b.Field) })
 	return slices.Compact(d.bad)
 }
 
 // A decoder decodes one object.
 type decoder struct {
+	in   *jsontext.Decoder
 	root reflect.Value
+	// text is the name or the string that was read last.
+	text []byte
 	bad  []Unreadable
 }
 
-// refuse notes that value is of another type than want.
-func (d *decoder) refuse(p *projection, want string, value []byte) {
-	if string(value) != "null" {
-		d.bad = append(d.bad, Unreadable{Field: p.path, Err: fmt.Sprintf("want %s, not %s", want, typeOf(value))})
+// next is the next value. It is valid until another one is read.
+func (d *decoder) next() jsontext.Value {
+	value, err := d.in.ReadValue()
+	if err != nil {
+		panic(fmt.Sprintf("lenient: the API machinery decodes valid JSON only: %v", err))
 	}
+	return value
 }
 
-func (d *decoder) value(p *projection, value []byte, into reflect.Value) {
+// enters reads the begin of an object or a list, and reports whether the next value is one. It skips any other value, and notes
+// that it is not what p wants.
+func (d *decoder) enters(p *projection, begin jsontext.Kind, want string) bool {
+	if d.in.PeekKind() == begin {
+		_, err := d.in.ReadToken()
+		return err == nil
+	}
+	if got := d.next().Kind(); got != jsontext.KindNull {
+		d.bad = append(d.bad, Unreadable{Field: p.path, Err: fmt.Sprintf("want %s, not %s", want, nameOf(got))})
+	}
+	return false
+}
+
+// more reports whether there is another value before the end of an object or a list, which it reads.
+func (d *decoder) more(end jsontext.Kind) bool {
+	if d.in.PeekKind() != end {
+		return true
+	}
+	_, err := d.in.ReadToken()
+	return err != nil
+}
+
+func (d *decoder) value(p *projection, into reflect.Value) {
 	switch {
 	case p.members == nil:
-		d.whole(p, value, into)
+		d.whole(p, into)
 	case !p.list:
-		d.object(p, value, into)
-	case value[0] != '[':
-		d.refuse(p, "a list", value)
-	default:
-		var all [][]byte
-		elements(value, func(element []byte) { all = append(all, element) })
-		into.Set(reflect.MakeSlice(into.Type(), len(all), len(all)))
-		for i, element := range all {
-			d.object(p, element, into.Index(i))
+		d.object(p, into)
+	case d.enters(p, jsontext.KindBeginArray, "a list"):
+		into.Set(reflect.MakeSlice(into.Type(), 0, 1))
+		for i := 0; d.more(jsontext.KindEndArray); i++ {
+			into.Grow(1)
+			into.SetLen(i + 1)
+			d.object(p, into.Index(i))
 		}
 	}
 }
 
 // object decodes the members of an object, or of an element of a list.
-func (d *decoder) object(p *projection, value []byte, into reflect.Value) {
-	if value[0] != '{' {
-		d.refuse(p, "an object", value)
+func (d *decoder) object(p *projection, into reflect.Value) {
+	if !d.enters(p, jsontext.KindBeginObject, "an object") {
 		return
 	}
 	if into.Kind() == reflect.Pointer {
 		into.Set(reflect.New(into.Type().Elem()))
 		into = into.Elem()
 	}
-	members(value, func(name, member []byte) {
-		of := p.members[string(name)]
+	for d.more(jsontext.KindEndObject) {
+		d.text, _ = jsontext.AppendUnquote(d.text[:0], d.next())
+		of := p.members[string(d.text)]
 		switch {
 		case of == nil:
+			d.next()
 		case into.Kind() == reflect.Map:
-			element := reflect.New(into.Type().Elem()).Elem()
-			d.value(of, member, element)
+			name, element := reflect.ValueOf(string(d.text)), reflect.New(into.Type().Elem()).Elem()
+			d.value(of, element)
 			into.Set(reflect.MakeMap(into.Type()))
-			into.SetMapIndex(reflect.ValueOf(string(name)), element)
+			into.SetMapIndex(name, element)
 		case of.ofRoot:
-			d.value(of, member, d.root.FieldByIndex(of.field))
+			d.value(of, d.root.FieldByIndex(of.field))
 		case of.field == nil:
-			d.value(of, member, reflect.Value{})
+			d.value(of, reflect.Value{})
 		default:
-			d.value(of, member, into.FieldByIndex(of.field))
+			d.value(of, into.FieldByIndex(of.field))
 		}
-	})
+	}
 }
 
 // whole decodes a value of which all is read.
-func (d *decoder) whole(p *projection, value []byte, into reflect.Value) {
-	if into.Kind() == reflect.String && value[0] == '"' {
-		into.SetString(string(textOf(value)))
+func (d *decoder) whole(p *projection, into reflect.Value) {
+	value := d.next()
+	if into.Kind() == reflect.String && value.Kind() == jsontext.KindString {
+		d.text, _ = jsontext.AppendUnquote(d.text[:0], value)
+		into.SetString(string(d.text))
 		return
 	}
 	if err := json.Unmarshal(value, into.Addr().Interface()); err != nil {
@@ -106,17 +138,17 @@ func explain(err error) string {
 	return text[:min(len(text), maxErr)]
 }
 
-// typeOf names the type of a JSON value.
-func typeOf(value []byte) string {
-	switch value[0] {
-	case '{':
+// nameOf names the type of a JSON value.
+func nameOf(kind jsontext.Kind) string {
+	switch kind {
+	case jsontext.KindBeginObject:
 		return "an object"
-	case '[':
+	case jsontext.KindBeginArray:
 		return "a list"
-	case '"':
+	case jsontext.KindString:
 		return "a string"
-	case 't', 'f':
-		return "a boolean"
+	case jsontext.KindNumber:
+		return "a number"
 	}
-	return "a number"
+	return "a boolean"
 }
