@@ -23,38 +23,24 @@ type observedSpec struct {
 
 // Observed has what was last observed of each Deployment of oooi. The zero value is empty.
 type Observed struct {
-	mu  sync.Mutex
-	all map[types.NamespacedName]observedSpec
+	// all has an observedSpec for each types.NamespacedName.
+	all sync.Map
 }
 
 // Settled is d. Where its status is of an older generation with the same spec, that counts as observed.
 func (o *Observed) Settled(d appsv1.Deployment) appsv1.Deployment {
 	key := types.NamespacedName{Namespace: d.Namespace, Name: d.Name}
-	o.mu.Lock()
-	last := o.all[key]
-	o.mu.Unlock()
+	known, _ := o.all.Load(key)
+	last, _ := known.(observedSpec)
 	isLast := last.uid == d.UID && last.generation == d.Status.ObservedGeneration
 	switch {
 	case d.Status.ObservedGeneration >= d.Generation && !isLast:
-		o.put(key, observedSpec{d.UID, d.Status.ObservedGeneration, desired.Hash(d.Spec)})
+		o.all.Store(key, observedSpec{d.UID, d.Status.ObservedGeneration, desired.Hash(d.Spec)})
 	case d.Status.ObservedGeneration < d.Generation && isLast && last.spec == desired.Hash(d.Spec):
 		d.Status.ObservedGeneration = d.Generation
 	}
 	return d
 }
 
-func (o *Observed) put(key types.NamespacedName, spec observedSpec) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.all == nil {
-		o.all = map[types.NamespacedName]observedSpec{}
-	}
-	o.all[key] = spec
-}
-
 // Forget is for a Deployment that is gone.
-func (o *Observed) Forget(key types.NamespacedName) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.all, key)
-}
+func (o *Observed) Forget(key types.NamespacedName) { o.all.Delete(key) }

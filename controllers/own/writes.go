@@ -32,9 +32,9 @@ type ownWrite struct {
 type Writes struct {
 	mu  sync.Mutex
 	all map[Key]ownWrite
-	// accepted has a fingerprint for each desired object that the API server stores otherwise than it was
+	// accepted has a fingerprint for each Key of a desired object that the API server stores otherwise than it was
 	// sent: that of the object as it is stored.
-	accepted map[Key]string
+	accepted sync.Map
 }
 
 func (w *Writes) put(key Key, write ownWrite) {
@@ -136,19 +136,15 @@ func (w *Writes) Forget(key Key) {
 // Accept remembers the fingerprint of an object that the API server stores otherwise than it was
 // sent. Empty: none.
 func (w *Writes) Accept(key Key, fingerprint string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.accepted == nil {
-		w.accepted = map[Key]string{}
+	if fingerprint == "" {
+		w.accepted.Delete(key)
+		return
 	}
-	if w.accepted[key] = fingerprint; fingerprint == "" {
-		delete(w.accepted, key)
-	}
+	w.accepted.Store(key, fingerprint)
 }
 
 // Accepts reports whether fingerprint is that of the object as the API server stored it.
 func (w *Writes) Accepts(key Key, fingerprint string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.accepted[key] == fingerprint
+	stored, _ := w.accepted.Load(key)
+	return stored == fingerprint
 }
