@@ -64,16 +64,12 @@ func (r Writer) leadOne(ctx context.Context, key types.NamespacedName, ns string
 		"spec":     map[string]any{"selector": labels},
 	}}
 	u.SetGroupVersionKind(own.ServiceKind)
-	err := requests.InTime(ctx, func(ctx context.Context) error {
+	written, err := r.writeService(ctx, ns, s, func(ctx context.Context) error {
 		return r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
 	})
-	if replaced(err) {
-		return nil
+	if !written {
+		return err
 	}
-	if err != nil {
-		return &WriteError{"applying", nameOf(own.ServiceKind, ns, s.Name), err}
-	}
-	r.Metrics.Counter(metrics.ObjectWrites).WithLabelValues(own.ServiceKind.Kind).Inc()
 	log := logr.FromContextOrDiscard(ctx)
 	if r.Memory.leads(key, s.Name, true) {
 		log = log.V(1) // HyperShift removes the selector of the ingress each time that it writes that Service.
@@ -89,19 +85,28 @@ func (r Writer) giveBack(ctx context.Context, key types.NamespacedName, ns strin
 		return err
 	}
 	o := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: s.Name}}
-	err = requests.InTime(ctx, func(ctx context.Context) error {
+	written, err := r.writeService(ctx, ns, s, func(ctx context.Context) error {
 		return r.Client.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(wire.Owner))
 	})
-	if replaced(err) {
-		return nil
+	if !written {
+		return err
 	}
-	if err != nil {
-		return &WriteError{"applying", nameOf(own.ServiceKind, ns, s.Name), err}
-	}
-	r.Metrics.Counter(metrics.ObjectWrites).WithLabelValues(own.ServiceKind.Kind).Inc()
 	r.Memory.leads(key, s.Name, false)
 	logr.FromContextOrDiscard(ctx).Info("load balancer returned to HyperShift", "service", s.Name)
 	return nil
+}
+
+// writeService does one write of s. written is false if it failed, or s is gone.
+func (r Writer) writeService(ctx context.Context, ns string, s decide.LedService, write func(context.Context) error) (written bool, err error) {
+	err = requests.InTime(ctx, write)
+	if replaced(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, &WriteError{"applying", nameOf(own.ServiceKind, ns, s.Name), err}
+	}
+	r.Metrics.Counter(metrics.ObjectWrites).WithLabelValues(own.ServiceKind.Kind).Inc()
+	return true, nil
 }
 
 // replaced reports whether the object of a write with a UID as a precondition is gone. Another one may have its name.
