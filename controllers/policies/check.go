@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/config/admission"
@@ -35,7 +36,7 @@ func (c *Check) Start(ctx context.Context) error {
 		return err
 	}
 	logged := map[string]string{}
-	for {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		for _, p := range policies {
 			text, err := "", c.InForce(ctx, p)
 			if err != nil {
@@ -46,12 +47,8 @@ func (c *Check) Start(ctx context.Context) error {
 				logged[p.Policy.Name] = text
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(c.Every):
-		}
-	}
+	}, c.Every)
+	return nil
 }
 
 func (c *Check) report(p admission.Policy, err error) {
