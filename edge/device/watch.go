@@ -12,6 +12,8 @@ import (
 
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/edge/signal"
 )
 
 const (
@@ -31,10 +33,10 @@ var groups = []uint{
 
 // A Watcher keeps the Snapshot of one interface current.
 type Watcher struct {
-	mu      sync.Mutex
-	now     Snapshot
-	err     error
-	changed chan struct{}
+	mu     sync.Mutex
+	now    Snapshot
+	err    error
+	signal signal.Signal
 }
 
 // Watch reads the named interface in the network namespace of the calling thread,
@@ -55,7 +57,7 @@ func watch(ctx context.Context, name string, every time.Duration) (*Watcher, err
 		k.close()
 		return nil, fmt.Errorf("netlink subscription: %w", err)
 	}
-	w := &Watcher{changed: make(chan struct{})}
+	w := &Watcher{}
 	w.now, w.err = k.read(name)
 	reported := make(chan struct{}, 1)
 	context.AfterFunc(ctx, reports.Close)
@@ -75,11 +77,7 @@ func (w *Watcher) Current() (Snapshot, error) {
 }
 
 // Changed is closed at the next change of Current. Take it before Current.
-func (w *Watcher) Changed() <-chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.changed
-}
+func (w *Watcher) Changed() <-chan struct{} { return w.signal.Changed() }
 
 // follow reads at each report and after each interval until ctx ends.
 func (w *Watcher) follow(ctx context.Context, every time.Duration, read func() (Snapshot, error), reported <-chan struct{}) {
@@ -104,8 +102,7 @@ func (w *Watcher) set(s Snapshot, err error) {
 		return
 	}
 	w.now, w.err = s, err
-	close(w.changed)
-	w.changed = make(chan struct{})
+	w.signal.Notify()
 }
 
 // receive says that there was a report, whatever it is about, until ctx ends. An

@@ -241,7 +241,7 @@ func TestAReportThatIsLost(t *testing.T) {
 		g := NewWithT(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		w := &Watcher{changed: make(chan struct{})}
+		w := &Watcher{}
 		changed, began := w.Changed(), time.Now()
 		go w.follow(ctx, pollInterval, func() (Snapshot, error) {
 			return Snapshot{Name: "net1", Forwarding: []string{"net.ipv4.conf.net1.forwarding"}}, nil

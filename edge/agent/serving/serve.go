@@ -12,6 +12,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/inforce"
+	"github.com/cldmnky/oooi/edge/signal"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -58,10 +59,10 @@ const ErrStarting = health.Unchecked("starting")
 // A Status is why a server does not serve, nil if it does. The zero value is the status of
 // a starting server. It is safe for concurrent use.
 type Status struct {
-	mu      sync.Mutex
-	known   bool
-	err     error
-	changed chan struct{}
+	mu     sync.Mutex
+	known  bool
+	err    error
+	signal signal.Signal
 }
 
 // Set replaces the status. It reports whether the text changed.
@@ -70,22 +71,14 @@ func (s *Status) Set(err error) (changed bool) {
 	defer s.mu.Unlock()
 	same := s.known && (err == nil) == (s.err == nil) && (err == nil || err.Error() == s.err.Error())
 	s.known, s.err = true, err
-	if !same && s.changed != nil {
-		close(s.changed)
-		s.changed = nil
+	if !same {
+		s.signal.Notify()
 	}
 	return !same
 }
 
 // Changed returns a channel that is closed at the next change of the text.
-func (s *Status) Changed() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.changed == nil {
-		s.changed = make(chan struct{})
-	}
-	return s.changed
-}
+func (s *Status) Changed() <-chan struct{} { return s.signal.Changed() }
 
 // Question returns the question whether the server serves.
 func (s *Status) Question() health.Question {
