@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/signal"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/reported"
 )
@@ -41,12 +42,7 @@ func Run(ctx context.Context, o Options) {
 		if do.Verdict != nil {
 			o.Verdict(*do.Verdict)
 		}
-		timer := time.NewTimer(do.Again)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		signal.Sleep(ctx, do.Again)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/cldmnky/oooi/edge/signal"
 )
 
 const (
@@ -74,7 +76,7 @@ func (n *NeighborMACs) Run(ctx context.Context) {
 	defer n.meter.Close()
 	old := time.NewTicker(macsFor)
 	defer old.Stop()
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 			return
@@ -82,11 +84,7 @@ func (n *NeighborMACs) Run(ctx context.Context) {
 		case <-n.wanted:
 		}
 		n.read()
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(macsEvery):
-		}
+		signal.Sleep(ctx, macsEvery)
 	}
 }
 

@@ -116,10 +116,7 @@ func receive(ctx context.Context, reports *nl.NetlinkSocket, reported chan<- str
 		}
 		if err != nil && err != unix.ENOBUFS {
 			// A socket that always fails must not be asked without a pause.
-			select {
-			case <-ctx.Done():
-			case <-time.After(pollInterval):
-			}
+			signal.Sleep(ctx, pollInterval)
 		}
 	}
 }

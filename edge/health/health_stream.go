@@ -14,6 +14,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/cldmnky/oooi/edge/signal"
 )
 
 const (
@@ -149,12 +151,7 @@ func (h Health) connect(ctx context.Context, path, no string, events chan<- even
 			send(err)
 		}
 		// A stopped server is dialed immediately, to check whether it is away.
-		wait := time.NewTimer(redialInterval - time.Since(began))
-		select {
-		case <-ctx.Done():
-		case <-wait.C:
-		}
-		wait.Stop()
+		signal.Sleep(ctx, redialInterval-time.Since(began))
 	}
 }
 

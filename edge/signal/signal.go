@@ -1,4 +1,4 @@
-// Package signal is how goroutines of an edge wait for a change: any number of them, without a queue.
+// Package signal is how goroutines of an edge wait: for a change, any number of them without a queue, or for a time.
 package signal
 
 import (
@@ -46,4 +46,14 @@ func Poll(ctx context.Context, done func() bool) bool {
 		}
 	}
 	return true
+}
+
+// Sleep returns after d, or when ctx ends.
+func Sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
 }

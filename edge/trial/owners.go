@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/signal"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
@@ -39,10 +40,7 @@ func otherHosts(ctx context.Context, o Options) ([]reported.UsedAddress, error) 
 	if err := device.Solicit(o.Device, from, all...); err != nil {
 		return nil, err
 	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(othersAnswer):
-	}
+	signal.Sleep(ctx, othersAnswer)
 	table, err := device.Neighbors(o.Device)
 	var answers []reported.UsedAddress
 	for _, x := range table {

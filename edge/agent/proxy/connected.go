@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/cldmnky/oooi/edge/signal"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/reported"
 )
@@ -20,7 +21,7 @@ const connectedInterval = 10 * time.Second
 func (p *Proxy) FollowConnected(ctx context.Context, set func(connected string)) {
 	for ctx.Err() == nil {
 		set(connectedOf(p.Source.Current().Network, p.Gate.Each))
-		sleep(ctx, connectedInterval)
+		signal.Sleep(ctx, connectedInterval)
 	}
 }
 

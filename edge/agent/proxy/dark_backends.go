@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/cldmnky/oooi/edge/signal"
 	"github.com/cldmnky/oooi/envoy/admin"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/metrics"
@@ -99,7 +100,7 @@ func (p *Proxy) FollowDarkBackends(ctx context.Context, set func(names []string)
 			}
 			set(now)
 		}
-		sleep(ctx, darkInterval)
+		signal.Sleep(ctx, darkInterval)
 	}
 }
 

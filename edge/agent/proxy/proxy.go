@@ -19,6 +19,7 @@ import (
 	"github.com/cldmnky/oooi/edge/backends"
 	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/inforce"
+	"github.com/cldmnky/oooi/edge/signal"
 	"github.com/cldmnky/oooi/envoy/admin"
 	"github.com/cldmnky/oooi/envoy/ads"
 	"github.com/cldmnky/oooi/envoy/gate"
@@ -162,7 +163,7 @@ func (p *Proxy) wait(ctx context.Context, a Admission, plan, endpoints <-chan st
 		case <-plan:
 			return
 		case <-endpoints:
-			sleep(ctx, settled)
+			signal.Sleep(ctx, settled)
 			return
 		case <-environment:
 		case <-connected:
@@ -266,15 +267,5 @@ func (p *Proxy) keep(err error) {
 		p.Log.Info("serving", "listeners", len(p.Source.Current().Network.Listeners), "interface", p.Interface.Name)
 	default:
 		p.Log.Warn("not serving", "err", err)
-	}
-}
-
-// sleep returns after d, or when ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }

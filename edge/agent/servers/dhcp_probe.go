@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/ipv4"
 
 	"github.com/cldmnky/oooi/dhcp"
+	"github.com/cldmnky/oooi/edge/signal"
 	"github.com/cldmnky/oooi/edge/socket"
 )
 
@@ -35,12 +36,7 @@ func (d *DHCPServers) Probe(ctx context.Context) {
 			failed = err.Error()
 			d.Log.Info("probe for other DHCP servers failed, retrying", "err", err)
 		}
-		timer := time.NewTimer(probeInterval)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		signal.Sleep(ctx, probeInterval)
 	}
 }
 
