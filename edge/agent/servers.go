@@ -107,37 +107,15 @@ var followed = [...]network.Service{network.ServiceDHCP, network.ServiceDNS, net
 func (s *Servers) Follow(ctx context.Context, current func() network.Network, plan serving.Trigger) {
 	var following sync.WaitGroup
 	for _, x := range followed {
-		following.Go(func() { s.followOne(ctx, x, current, plan) })
+		following.Go(func() {
+			planned := func() bool { return slices.Contains(current().Services, x) }
+			_ = serving.WhilePlanned(ctx, plan, planned, func(ctx context.Context) error {
+				s.judge(ctx, x, current)
+				return nil
+			})
+		})
 	}
 	following.Wait()
-}
-
-// followOne follows one server while the network has it.
-func (s *Servers) followOne(ctx context.Context, x network.Service, current func() network.Network, plan serving.Trigger) {
-	for ctx.Err() == nil {
-		changed := plan.Channel()
-		if !slices.Contains(current().Services, x) {
-			select {
-			case <-ctx.Done():
-			case <-changed:
-			}
-			continue
-		}
-		following, stop := context.WithCancel(ctx)
-		go func() {
-			defer stop()
-			for slices.Contains(current().Services, x) {
-				select {
-				case <-following.Done():
-					return
-				case <-changed:
-				}
-				changed = plan.Channel()
-			}
-		}()
-		s.judge(following, x, current)
-		stop()
-	}
 }
 
 // An answer is one answer of a server. Due is when the server had to answer.

@@ -18,7 +18,6 @@ import (
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/socket"
-	"github.com/cldmnky/oooi/network"
 )
 
 // The limits of the server of metrics.
@@ -44,7 +43,8 @@ type Metrics struct {
 
 // Run serves until ctx ends.
 func (m *Metrics) Run(ctx context.Context) error {
-	return serving.WhilePlanned(ctx, m.Source, func(n network.Network) bool { return n.MetricsPort != 0 }, func(ctx context.Context) error {
+	planned := func() bool { return m.Source.Current().Network.MetricsPort != 0 }
+	return serving.WhilePlanned(ctx, m.Source.Changed, planned, func(ctx context.Context) error {
 		triggers := serving.Triggers{Interface: m.Interface.Changed, Plan: m.Source.Changed}
 		return serving.While(ctx, &m.Status, m.Log, triggers, func() error { return m.Interface.Admissible(m.at().Addr()) }, m.serve)
 	})

@@ -41,7 +41,8 @@ type Access struct {
 // Run serves until ctx ends. It ends the tunnels that the plan no longer opens. Server.Run is the caller's.
 func (a *Access) Run(ctx context.Context) error {
 	serving.AtEach(ctx, serving.Triggers{Plan: a.Source.Changed}, func() { a.Server.Set(policyOf(a.Source.Current())) })
-	return serving.WhilePlanned(ctx, a.Source, func(n network.Network) bool { return n.Access.HasProxy() }, func(ctx context.Context) error {
+	planned := func() bool { return a.Source.Current().Network.Access.HasProxy() }
+	return serving.WhilePlanned(ctx, a.Source.Changed, planned, func(ctx context.Context) error {
 		triggers := serving.Triggers{Interface: a.Interface.Changed, Plan: a.Source.Changed}
 		// The pod's addresses on the device are all that reach it.
 		return serving.While(ctx, &a.Status, a.Log, triggers, func() error { return a.Interface.Admissible(netip.IPv4Unspecified()) }, a.serve)

@@ -13,7 +13,6 @@ import (
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/network"
 )
 
 // A PodDNS answers pods while the plan says so.
@@ -32,7 +31,8 @@ type PodDNS struct {
 
 // Run answers until ctx ends.
 func (d *PodDNS) Run(ctx context.Context) error {
-	return serving.WhilePlanned(ctx, d.Source, network.Network.AnswersPods, func(ctx context.Context) error {
+	planned := func() bool { return d.Source.Current().Network.AnswersPods() }
+	return serving.WhilePlanned(ctx, d.Source.Changed, planned, func(ctx context.Context) error {
 		triggers := serving.Triggers{Interface: d.Interface.Changed, Plan: d.Source.Changed}
 		serving.AtEach(ctx, serving.Triggers{Plan: d.Source.Changed}, func() { d.Handler.Serve(answers.ForPods(d.Source.Current().Network)) })
 		return serving.While(ctx, &d.Status, d.Log, triggers, func() error { return d.Interface.Admissible(d.at().Addr()) }, d.serve)

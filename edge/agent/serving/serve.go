@@ -11,9 +11,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/edge/health"
-	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/signal"
-	"github.com/cldmnky/oooi/network"
 )
 
 const (
@@ -95,22 +93,22 @@ func (s *Status) Err() error {
 	return s.err
 }
 
-// WhilePlanned runs run while the plan is as planned says, repeatedly until ctx ends. Run returns when its context
-// ends. An error of it ends everything.
-func WhilePlanned(ctx context.Context, source *inforce.Source, planned func(network.Network) bool, run func(ctx context.Context) error) error {
+// WhilePlanned runs run while planned, which may change when plan fires, repeatedly until ctx ends. Run returns when its
+// context ends. An error of it ends everything.
+func WhilePlanned(ctx context.Context, plan Trigger, planned func() bool, run func(ctx context.Context) error) error {
 	once := func() error {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		AtEach(ctx, Triggers{Plan: source.Changed}, func() {
-			if !planned(source.Current().Network) {
+		AtEach(ctx, Triggers{Plan: plan}, func() {
+			if !planned() {
 				stop()
 			}
 		})
 		return run(ctx)
 	}
 	for ctx.Err() == nil {
-		wait := Triggers{Plan: source.Changed}.Wait()
-		if !planned(source.Current().Network) {
+		wait := Triggers{Plan: plan}.Wait()
+		if !planned() {
 			wait(ctx, UntilChange)
 			continue
 		}
