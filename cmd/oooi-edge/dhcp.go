@@ -88,9 +88,8 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	server.WhoHas, server.Knows = asker.WhoHas, asker.Knows
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { cache(ctx); return nil })
-	f.tokenKeys(ctx, g, kube, source, log)
 	var report func(reported.DHCPReport)
-	if reporter := f.report(ctx, g, kube, source.Current(), log); reporter != nil {
+	if reporter := f.passOn(ctx, g, kube, source, log); reporter != nil {
 		report = reporter.SetDHCP
 		others := servers.NewDHCPServers(d.Interface.Name, source.Current, func(all []reported.UsedAddress) {
 			metrics.OtherServers(len(all))

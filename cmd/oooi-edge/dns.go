@@ -103,8 +103,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	}
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { macs.Run(ctx); return nil })
-	f.report(ctx, g, kube, source.Current(), log)
-	f.tokenKeys(ctx, g, kube, source, log)
+	f.passOn(ctx, g, kube, source, log)
 	g.Go(func() error { return f.health(ctx, d.Status.Err, registry, d.Status.Question()) })
 	g.Go(func() error { return d.Run(ctx) })
 	// Without a device, VMs could ask, too.

@@ -65,8 +65,7 @@ func runNTP(ctx context.Context, f serverFlags, listen netip.AddrPort, clock ntp
 	}
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { servers.FollowClock(ctx, clock, log, report); return nil })
-	f.report(ctx, g, kube, source.Current(), log)
-	f.tokenKeys(ctx, g, kube, source, log)
+	f.passOn(ctx, g, kube, source, log)
 	g.Go(func() error { return f.health(ctx, s.Status.Err, registry, s.Status.Question()) })
 	g.Go(func() error { return s.Run(ctx) })
 	return g.Wait()

@@ -104,8 +104,7 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.L
 	}
 	metrics := p.Metrics(ctx)
 	g.Go(func() error { return source.Run(ctx) })
-	f.report(ctx, g, kube, source.Current(), log)
-	f.tokenKeys(ctx, g, kube, source, log)
+	f.passOn(ctx, g, kube, source, log)
 	g.Go(func() error {
 		return f.health(ctx, p.Status.Err, metrics, p.Question())
 	})

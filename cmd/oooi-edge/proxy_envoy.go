@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,13 +26,7 @@ const stopTimeout = 10 * time.Second
 // findEnvoy finds the program and returns a function that runs it until its context ends.
 // An Envoy that ends by itself is an error: then the container is restarted.
 func findEnvoy(program string, limits resources.Limits, output io.Writer) (func(ctx context.Context, dir string) error, error) {
-	if program == "" {
-		program = os.Getenv("ENVOY")
-	}
-	if program == "" {
-		program = "envoy"
-	}
-	path, err := exec.LookPath(program)
+	path, err := exec.LookPath(cmp.Or(program, os.Getenv("ENVOY"), "envoy"))
 	if err != nil {
 		return nil, fmt.Errorf("Envoy not found: set --envoy or $ENVOY, or add envoy to PATH: %w", err)
 	}
@@ -52,10 +47,7 @@ func findEnvoy(program string, limits resources.Limits, output io.Writer) (func(
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err == nil {
-			err = errors.New("without an error")
-		}
-		return fmt.Errorf("Envoy ended: %w", err)
+		return fmt.Errorf("Envoy ended: %w", cmp.Or(err, errors.New("without an error")))
 	}, nil
 }
 

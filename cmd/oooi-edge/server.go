@@ -41,9 +41,7 @@ type serverFlags struct {
 }
 
 func (f *serverFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.plan, "plan", "", "plan `file`: a plan alone, or the output of 'oooi plan -o json'")
-	c.Flags().StringVar(&f.selection.Cluster, "cluster", "", "`namespace/name` of the hosted cluster; required if the file has several")
-	c.Flags().StringVar(&f.selection.Network, "network", "", "`name` of the network; required if the plan has several")
+	f.addPlan(c)
 	c.Flags().IntVar(&f.selection.Edge, "edge", 0, "`number` of the edge; required if the network has several")
 	c.Flags().StringVar(&f.device, "interface", wire.Device, "the only network `interface` to serve on")
 	c.Flags().StringVar(&f.runDir, "run-dir", "", "`directory` of the servers' sockets and files (default: a temporary one)")
@@ -52,6 +50,13 @@ func (f *serverFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.podinfo, "podinfo", "", "`directory` of the pod's annotations file (in an edge pod only)")
 	c.Flags().StringVar(&f.vms, "vm-resource", kube.VMResource, "`name` of VirtualMachineInstances in the API server (with --watch only)")
 	c.MarkFlagsMutuallyExclusive("watch", "watched-by")
+}
+
+// addPlan adds the flags that name a network of a plan.
+func (f *serverFlags) addPlan(c *cobra.Command) {
+	c.Flags().StringVar(&f.plan, "plan", "", "plan `file`: a plan alone, or the output of 'oooi plan -o json'")
+	c.Flags().StringVar(&f.selection.Cluster, "cluster", "", "`namespace/name` of the hosted cluster; required if the file has several")
+	c.Flags().StringVar(&f.selection.Network, "network", "", "`name` of the network; required if the plan has several")
 	_ = c.MarkFlagRequired("plan")
 }
 
@@ -119,9 +124,11 @@ func (f *serverFlags) watcherAway() bool {
 	return health.Away(health.Probe(ctx, wire.Socket(f.runDir, f.watchedBy)))
 }
 
-// report adds to g what writes the failover agent's report to the API server, and returns the writer.
-// The agent itself has no token. Nil: that is not this server's part.
-func (f *serverFlags) report(ctx context.Context, g *errgroup.Group, kube *kube.Kube, v inforce.View, log *slog.Logger) *kube.Reporter {
+// passOn adds to g what the server with the token does for those of its edge that have none: it writes the failover
+// agent's report to the API server, and stores the keys of the API server for the access proxy, while the plan asks callers for a token.
+// It returns the writer of the report. Nil: that is not this server's part.
+func (f *serverFlags) passOn(ctx context.Context, g *errgroup.Group, kube *kube.Kube, source *inforce.Source, log *slog.Logger) *kube.Reporter {
+	v := source.Current()
 	if kube == nil || f.runDir == "" || wire.Watcher(v.Network.Services) != f.program {
 		return nil
 	}
@@ -131,19 +138,12 @@ func (f *serverFlags) report(ctx context.Context, g *errgroup.Group, kube *kube.
 		sharedfiles.FollowReport(ctx, wire.File(f.runDir, wire.Failover, wire.ReportFile), reporter.Set, log)
 		return nil
 	})
-	return reporter
-}
-
-// tokenKeys adds to g what stores the keys of the API server for the access proxy, while the plan asks callers for a token.
-func (f *serverFlags) tokenKeys(ctx context.Context, g *errgroup.Group, kube *kube.Kube, source *inforce.Source, log *slog.Logger) {
-	if kube == nil || f.runDir == "" || wire.Watcher(source.Current().Network.Services) != f.program {
-		return
-	}
 	wanted := func() bool { return len(source.Current().Network.Access.Accounts) > 0 }
 	g.Go(func() error {
 		sharedfiles.KeepTokenKeys(ctx, wire.File(f.runDir, f.program, wire.KeysFile), wanted, source.Changed, kube.TokenKeys, log)
 		return nil
 	})
+	return reporter
 }
 
 // health answers `oooi-edge probe`, the failover agent and GET /metrics until ctx

@@ -60,14 +60,11 @@ func newTryCommand() *cobra.Command {
 			return json.NewEncoder(c.OutOrStdout()).Encode(results)
 		},
 	}
-	c.Flags().StringVar(&f.plan, "plan", "", "plan `file`: a plan alone, or the output of 'oooi plan -o json'")
-	c.Flags().StringVar(&f.selection.Cluster, "cluster", "", "`namespace/name` of the hosted cluster; required if the file has several")
-	c.Flags().StringVar(&f.selection.Network, "network", "", "`name` of the network; required if the plan has several")
+	f.addPlan(c)
 	c.Flags().StringVar(&f.device, "interface", wire.Device, "network `interface` to try on")
 	c.Flags().DurationVar(&failover, "failover", 0, "connect repeatedly for this `time` instead, and measure the longest gap")
 	c.Flags().BoolVar(&start, "start", false, "with --failover: first print the host that connections go to")
 	c.Flags().StringSliceVar(&edges, "edge-macs", nil, "`MACs` of the edges, separated by commas: report any other host that has a VIP")
-	_ = c.MarkFlagRequired("plan")
 	return c
 }
 

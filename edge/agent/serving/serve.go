@@ -24,8 +24,8 @@ const (
 // A Trigger returns a channel that is closed at the next change. Nil: nothing changes.
 type Trigger func() <-chan struct{}
 
-// Channel returns the channel of the next change. Nil: nothing changes.
-func (t Trigger) Channel() <-chan struct{} {
+// channel returns the channel of the next change. Nil: nothing changes.
+func (t Trigger) channel() <-chan struct{} {
 	if t == nil {
 		return nil
 	}
@@ -38,7 +38,7 @@ type Triggers struct{ Interface, Plan Trigger }
 // Wait takes the current channels, so call it before the decision. The result returns at a
 // change, after d, or when ctx ends.
 func (t Triggers) Wait() func(ctx context.Context, d time.Duration) {
-	i, plan := t.Interface.Channel(), t.Plan.Channel()
+	i, plan := t.Interface.channel(), t.Plan.channel()
 	return func(ctx context.Context, d time.Duration) {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
