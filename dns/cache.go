@@ -4,6 +4,7 @@
 package dns
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coredns/coredns/plugin/pkg/dnsutil"
@@ -174,7 +175,7 @@ func lifetime(m *dns.Msg, now time.Time) time.Duration {
 	switch kind {
 	case response.NoError:
 	case response.NameError, response.NoData:
-		if !hasSOA(m) {
+		if !has(m.Ns, dns.TypeSOA) {
 			return 0 // RFC 2308 section 5
 		}
 		limit = maxNegativeTTL
@@ -187,19 +188,10 @@ func lifetime(m *dns.Msg, now time.Time) time.Duration {
 // resolved reports whether an answer has a record of the type in question. Otherwise it is a chain of aliases
 // that ends without one.
 func resolved(m *dns.Msg) bool {
-	for _, rr := range m.Answer {
-		if t := m.Question[0].Qtype; t == dns.TypeANY || t == rr.Header().Rrtype {
-			return true
-		}
-	}
-	return false
+	t := m.Question[0].Qtype
+	return len(m.Answer) > 0 && (t == dns.TypeANY || has(m.Answer, t))
 }
 
-func hasSOA(m *dns.Msg) bool {
-	for _, rr := range m.Ns {
-		if rr.Header().Rrtype == dns.TypeSOA {
-			return true
-		}
-	}
-	return false
+func has(rrs []dns.RR, t uint16) bool {
+	return slices.ContainsFunc(rrs, func(rr dns.RR) bool { return rr.Header().Rrtype == t })
 }
