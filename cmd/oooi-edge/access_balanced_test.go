@@ -10,7 +10,6 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/reported"
-	"github.com/cldmnky/oooi/test/netns"
 )
 
 // balance replaces the load balancers of the plan by one at these ports.
@@ -35,14 +34,6 @@ func TestLoadBalancers(t *testing.T) {
 	d.machine.Serve(t, "0.0.0.0:31080", tells("web"))
 	d.pod.Serve(t, "0.0.0.0:31080", tells("a pod"))
 	start(t, d.edge, d.args()...)
-	plain := func(n *netns.Namespace, at string) string {
-		c, err := dialer(t, n, "").Forward(t.Context(), "tcp", at)
-		if err != nil {
-			return err.Error()
-		}
-		defer func() { _ = c.Close() }()
-		return line(c)
-	}
 	report := func() reported.EdgeReport { return d.report(t) }
 	reported := func() []uint16 { return report().Balanced }
 	g.Eventually(func() error { _, err := os.Stat(wire.File(d.dir, wire.Access, wire.ReportFile)); return err }).Should(Succeed())
@@ -52,9 +43,9 @@ func TestLoadBalancers(t *testing.T) {
 	g.Eventually(reported).Should(Equal([]uint16{31080, 31443}))
 	g.Expect(listening(t, d.edge)).To(ConsistOf("0.0.0.0%eth0:31080", "0.0.0.0%eth0:31443"))
 	for range 5 {
-		g.Expect(plain(d.pod, "10.128.0.2:31080")).To(Equal("web for 192.168.100.4"), "worker-2 is gone")
+		g.Expect(plain(t, d.pod, "10.128.0.2:31080")).To(Equal("web for 192.168.100.4"), "worker-2 is gone")
 	}
-	g.Expect(plain(d.pod, "10.128.0.2:31443")).To(BeEmpty(), "no VM accepts")
+	g.Expect(plain(t, d.pod, "10.128.0.2:31443")).To(BeEmpty(), "no VM accepts")
 	g.Expect(openPorts(t, d.machine, "10.128.0.2", 1, 65535)).To(BeEmpty(), "a VM that routes by the edge")
 	for _, at := range []string{"192.168.100.4", blueService, blueNextHop} {
 		g.Expect(openPorts(t, d.machine, at, 31080, 31080)).To(BeEmpty(), "a VM at %s", at)
@@ -62,7 +53,7 @@ func TestLoadBalancers(t *testing.T) {
 
 	d.balance(t, 31443)
 	g.Eventually(reported).Should(Equal([]uint16{31443}))
-	g.Expect(plain(d.pod, "10.128.0.2:31080")).To(ContainSubstring("refused"))
+	g.Expect(plain(t, d.pod, "10.128.0.2:31080")).To(ContainSubstring("refused"))
 	var other net.Listener
 	var err error
 	d.edge.Do(t, func() { other, err = net.Listen("tcp4", "10.128.0.2:31999") })

@@ -84,6 +84,17 @@ func asked(t *testing.T, from *netns.Namespace, proxy, address string) string {
 	return line(c)
 }
 
+// plain connects to a port that needs no CONNECT, and returns what it says, or why not.
+func plain(t *testing.T, from *netns.Namespace, at string) string {
+	t.Helper()
+	c, err := dialer(t, from, "").Forward(t.Context(), "tcp", at)
+	if err != nil {
+		return err.Error()
+	}
+	defer func() { _ = c.Close() }()
+	return line(c)
+}
+
 // line reads what c says until it ends.
 func line(c net.Conn) string {
 	_ = c.SetDeadline(time.Now().Add(patience.Limit))
@@ -129,16 +140,8 @@ func TestAccess(t *testing.T) {
 	d.machine.Address(t, "eth0", "192.168.100.21/24")
 	g.Expect(from("worker-2:10250")()).To(HaveSuffix("502 the destination does not answer: another host has the address of the VM"))
 	g.Expect(asked(t, d.edge, "127.0.0.1:3128", "worker-1:10250")).To(Equal("kubelet for 192.168.100.4"), "a forwarded port of the pod")
-	plain := func(n *netns.Namespace, at string) string {
-		c, err := dialer(t, n, "").Forward(t.Context(), "tcp", at)
-		if err != nil {
-			return err.Error()
-		}
-		defer func() { _ = c.Close() }()
-		return line(c)
-	}
-	g.Expect(plain(d.pod, "10.128.0.2:2222")).To(Equal("ssh for 192.168.100.4"))
-	g.Expect(plain(d.edge, "127.0.0.1:2222")).To(ContainSubstring("refused"))
+	g.Expect(plain(t, d.pod, "10.128.0.2:2222")).To(Equal("ssh for 192.168.100.4"))
+	g.Expect(plain(t, d.edge, "127.0.0.1:2222")).To(ContainSubstring("refused"))
 	g.Expect(listening(t, d.edge)).To(ConsistOf("0.0.0.0%eth0:3128", "0.0.0.0%eth0:2222", "127.0.0.1%lo:3128", "127.0.0.1:10250"))
 	g.Expect(openPorts(t, d.machine, "10.128.0.2", 1, 65535)).To(BeEmpty(), "a VM that routes by the edge")
 	for _, at := range []string{"192.168.100.4", blueService, blueNextHop} {
@@ -151,15 +154,15 @@ func TestAccess(t *testing.T) {
 	))
 
 	d.open(t, network.AccessDestination{Name: "nodes", Port: 22, Listen: 2223})
-	g.Eventually(func() string { return plain(d.pod, "10.128.0.2:2223") }).Should(Equal("ssh for 192.168.100.4"))
-	g.Expect(plain(d.pod, "10.128.0.2:2222")).To(ContainSubstring("refused"))
+	g.Eventually(func() string { return plain(t, d.pod, "10.128.0.2:2223") }).Should(Equal("ssh for 192.168.100.4"))
+	g.Expect(plain(t, d.pod, "10.128.0.2:2222")).To(ContainSubstring("refused"))
 	g.Expect(from("worker-1:10250")()).To(HaveSuffix("403 the destination is not open"))
 	changePlan(t, d.plan, func(n *network.Network) {
 		n.Access.Accounts, n.Access.Audience = []string{"backup/tool"}, "oooi-access.clusters-blue"
 		n.Access.Destinations[0].Listen = 0 // A plain port carries no token.
 	})
 	g.Eventually(from("worker-1:22")).Should(HaveSuffix("401 a token is missing"))
-	g.Expect(plain(d.pod, "10.128.0.2:2223")).To(ContainSubstring("refused"))
+	g.Expect(plain(t, d.pod, "10.128.0.2:2223")).To(ContainSubstring("refused"))
 	changePlan(t, d.plan, func(n *network.Network) { n.Access = network.Access{} })
 	g.Eventually(func() []string { return listening(t, d.edge) }).Should(ConsistOf("127.0.0.1:10250"))
 }

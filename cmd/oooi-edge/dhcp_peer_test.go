@@ -109,6 +109,18 @@ func (s dhcpServer) boots(vm *netns.Namespace) (once bool) {
 	return sent[0] == 1 && sent[1] == 1
 }
 
+// bootsNew returns a function that boots a new VM of those that edge 1 answers.
+func (s dhcpServer) bootsNew(segment *netns.Segment) func() (once bool) {
+	macs := macsOfEdge(1, 100)
+	return func() (once bool) {
+		s.Helper()
+		vm := netns.New(s.T)
+		segment.Attach(s.T, vm, "eth0", macs[0])
+		macs = macs[1:]
+		return s.boots(vm)
+	}
+}
+
 // TestEdgesShareClients: `oooi-edge dhcp` of two edges share clients while their failover
 // agents see each other serve. Without an agent an edge answers all clients.
 func TestEdgesShareClients(t *testing.T) {
@@ -117,14 +129,7 @@ func TestEdgesShareClients(t *testing.T) {
 	g := NewWithT(t)
 	segment, _, one, two := newEdgePods(t)
 	first, second := one.startDHCP(), two.startDHCP()
-	macs := macsOfEdge(1, 100)
-	boots := func() (once bool) {
-		t.Helper()
-		vm := netns.New(t)
-		segment.Attach(t, vm, "eth0", macs[0])
-		macs = macs[1:]
-		return second.boots(vm)
-	}
+	boots := second.bootsNew(segment)
 
 	boots()
 	for _, s := range []dhcpServer{first, second} {

@@ -37,14 +37,7 @@ func TestPeerOfAStaleEdge(t *testing.T) {
 	second := two.startDHCP()
 	one.start()
 	two.start()
-	macs := macsOfEdge(1, 100)
-	boots := func() (once bool) {
-		t.Helper()
-		vm := netns.New(t)
-		segment.Attach(t, vm, "eth0", macs[0])
-		macs = macs[1:]
-		return second.boots(vm)
-	}
+	boots := second.bootsNew(segment)
 
 	second.believes(sharing)
 	stale.Store(true)
