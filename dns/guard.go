@@ -5,10 +5,12 @@ package dns
 import (
 	"log/slog"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
+
+	"github.com/cldmnky/oooi/network/metrics"
 )
 
 // panicsEvery is how often a panic is logged, at most. A client may know how to cause one.
@@ -18,28 +20,21 @@ const panicsEvery = time.Minute
 type guard struct {
 	panics prometheus.Counter
 	log    *slog.Logger
+	often  rate.Sometimes
+}
 
-	mu     sync.Mutex
-	logged time.Time
+func newGuard(m *Metrics, log *slog.Logger) *guard {
+	return &guard{panics: m.Counter(metrics.DNSPanics).WithLabelValues(), log: log, often: rate.Sometimes{Interval: panicsEvery}}
 }
 
 // run reports whether do ended without a panic.
 func (g *guard) run(do func()) (ok bool) {
 	defer func() {
 		if why := recover(); why != nil {
-			g.note(why, debug.Stack())
+			g.panics.Inc()
+			g.often.Do(func() { g.log.Error("panic while answering a query", "err", why, "stack", string(debug.Stack())) })
 		}
 	}()
 	do()
 	return true
-}
-
-func (g *guard) note(why any, stack []byte) {
-	g.panics.Inc()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if now := time.Now(); g.logged.IsZero() || now.Sub(g.logged) >= panicsEvery {
-		g.logged = now
-		g.log.Error("panic while answering a query", "err", why, "stack", string(stack))
-	}
 }

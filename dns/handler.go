@@ -18,7 +18,6 @@ import (
 	"github.com/cldmnky/oooi/dns/answers"
 	"github.com/cldmnky/oooi/dns/shares"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/metrics"
 	"github.com/cldmnky/oooi/network/resolvconf"
 )
 
@@ -89,7 +88,7 @@ func NewHandler(m *Metrics, o Options) *Handler {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	h := &Handler{options: o, metrics: m, strange: m.tally(""), guard: &guard{panics: m.Counter(metrics.DNSPanics).WithLabelValues(), log: o.Log}}
+	h := &Handler{options: o, metrics: m, strange: m.tally(""), guard: newGuard(m, o.Log)}
 	h.serving.Store(&serving{})
 	h.forwarding.Store(&sync.WaitGroup{})
 	return h

@@ -18,7 +18,6 @@ import (
 
 	"github.com/cldmnky/oooi/dns/answers"
 	"github.com/cldmnky/oooi/dns/shares"
-	"github.com/cldmnky/oooi/network/metrics"
 )
 
 const (
@@ -65,7 +64,7 @@ type Upstream struct {
 // NewUpstream asks servers (at least one), each through sockets of its dialer. The caller calls retire once.
 func NewUpstream(servers []netip.AddrPort, dialers []net.Dialer, m *Metrics, log *slog.Logger) *Upstream {
 	u := &Upstream{
-		servers: servers, dialers: dialers, metrics: m, log: log, guard: &guard{panics: m.Counter(metrics.DNSPanics).WithLabelValues(), log: log},
+		servers: servers, dialers: dialers, metrics: m, log: log, guard: newGuard(m, log),
 		health: make([]health, len(servers)), probing: make([]bool, len(servers)), answered: make([]*question, len(servers)), clients: newSample(),
 	}
 	u.ctx, u.stop = context.WithCancel(context.Background())
