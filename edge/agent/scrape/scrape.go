@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -112,11 +113,7 @@ func scrape(socket string) ([]*dto.MetricFamily, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []*dto.MetricFamily
-	for _, f := range families {
-		out = append(out, f)
-	}
-	return out, nil
+	return slices.Collect(maps.Values(families)), nil
 }
 
 // merged returns the known families of programs, sorted by name, with the label of their program. A family has the type
@@ -124,11 +121,7 @@ func scrape(socket string) ([]*dto.MetricFamily, error) {
 func merged(of map[string][]*dto.MetricFamily) []*dto.MetricFamily {
 	byName := map[string]*dto.MetricFamily{}
 	scraped, dropped := metrics.ProgramScraped.Family(), metrics.ProgramSeriesDropped.Family()
-	var programs []string
-	for program := range of {
-		programs = append(programs, program)
-	}
-	slices.SortFunc(programs, func(a, b string) int {
+	programs := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
 		return cmp.Or(cmp.Compare(metrics.Bool(b == wire.Failover), metrics.Bool(a == wire.Failover)), strings.Compare(a, b))
 	})
 	for _, program := range programs {
@@ -154,12 +147,7 @@ func merged(of map[string][]*dto.MetricFamily) []*dto.MetricFamily {
 		}
 	}
 	byName[scraped.GetName()], byName[dropped.GetName()] = scraped, dropped
-	var out []*dto.MetricFamily
-	for _, f := range byName {
-		out = append(out, f)
-	}
-	slices.SortFunc(out, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
-	return out
+	return slices.SortedFunc(maps.Values(byName), func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
 }
 
 // limited returns the families that fit into maxSeries, and how many series do not. Those of Envoy, of which there are some for
@@ -183,10 +171,6 @@ func limited(all []*dto.MetricFamily) (out []*dto.MetricFamily, tooMany int) {
 
 // passedOn reports whether a metric of program is its own, of Go, of the process, or of Envoy.
 func passedOn(program, name string) bool {
-	for _, prefix := range []string{"go_", "process_"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return metrics.Exports(program, name) || program == string(network.ServiceProxy) && strings.HasPrefix(name, "envoy_")
+	return strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_") || metrics.Exports(program, name) ||
+		program == string(network.ServiceProxy) && strings.HasPrefix(name, "envoy_")
 }
