@@ -49,7 +49,7 @@ func TestProcess(t *testing.T) {
 		"no map":            {args: []string{"map", "-f", "/nonexistent"}, code: 1},
 		"lint":              {args: []string{"lint", "-f", served}},
 		"a finding":         {stdin: "apiVersion: v1\nkind: Service\nmetadata: {namespace: clusters, name: git, annotations: {hostedcluster.densityops.com/cidr: x}}\n", args: []string{"lint", "-f", "-"}, code: 2},
-		"no such name":      {args: []string{"status", "blue"}, code: 1},
+		"no such name":      {args: []string{"status", "a/b/c"}, code: 1},
 		"no such flag":      {args: []string{"check", "--none"}, code: 1},
 		"no such command":   {args: []string{"none"}, code: 1},
 		"help":              {args: []string{"--help"}},
@@ -74,9 +74,9 @@ func TestPlugin(t *testing.T) {
 	c.Env = env
 	said, err := c.Output()
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(string(said)).To(ContainSubstring("\n  kubectl oooi status [NAMESPACE/NAME] [flags]\n"))
+	g.Expect(string(said)).To(ContainSubstring("\n  kubectl oooi status [NAME] [flags]\n"))
 	help, _, _ := oooi(t, "", "status", "--help")
-	g.Expect(help).To(ContainSubstring("\n  oooi status [NAMESPACE/NAME] [flags]\n"))
+	g.Expect(help).To(ContainSubstring("\n  oooi status [NAME] [flags]\n"))
 }
 
 // TestEntrypointsAreHidden: help and completion have what users run, and not what containers run. Both still run it.

@@ -36,7 +36,7 @@ func New() *cobra.Command {
 	var fromNetwork, failover bool
 	var permit command.PermissionFlags
 	c := &cobra.Command{
-		Use:   "check [NAMESPACE/NAME]",
+		Use:   "check [NAME]",
 		Short: "Check the installation, and hosted clusters before and after they run",
 		Long: `Checks what oooi needs in the management cluster, and the HostedCluster of this name, or each that opted in.
 It reads with your rights and writes nothing, unless --from-network is set. A dry run shows whether the API server
@@ -67,7 +67,7 @@ Exit codes:
   oooi check clusters/blue -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			name, err := command.HostedClusterName(args)
+			name, err := cluster.Named(args)
 			if err != nil {
 				return err
 			}
@@ -84,6 +84,9 @@ Exit codes:
 			}
 			api, err := command.NewClient(config)
 			if err != nil {
+				return err
+			}
+			if name, err = cluster.Find(c.Context(), api, name); err != nil {
 				return err
 			}
 			var t *trier
@@ -138,7 +141,7 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 		pre.capacity = readCapacity(ctx, api)
 	}
 	for _, hc := range all {
-		if name.Name != "" && hc.Key() != name {
+		if name.Name != "" && hc.Key() != name || name.Namespace != "" && hc.Namespace != name.Namespace {
 			continue
 		}
 		facts := clusterFacts{name: hc.Key().String(), unread: world.unread[hc.Key()], partial: partial}

@@ -56,7 +56,7 @@ type trier struct {
 // newTrier returns a trier of the named hosted cluster.
 func newTrier(config *rest.Config, api client.Client, name client.ObjectKey, address, node string, failover bool) (*trier, error) {
 	if name.Name == "" {
-		return nil, errors.New("--from-network and --failover: name the HostedCluster as NAMESPACE/NAME")
+		return nil, errors.New("--from-network and --failover: name the HostedCluster")
 	}
 	t := &trier{api: api, node: node, failover: failover, evicts: evictionTimes{after: failoverAfter, until: failoverUntil}}
 	if address != "" {

@@ -146,7 +146,7 @@ func checkFromNetwork(t *testing.T, server *apiserver.Server) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(made.evicts).To(Equal(evictionTimes{after: failoverAfter, until: failoverUntil}))
 	_, err = newTrier(server.Env.Config, admin, client.ObjectKey{}, "", "", false)
-	g.Expect(err).To(MatchError("--from-network and --failover: name the HostedCluster as NAMESPACE/NAME"))
+	g.Expect(err).To(MatchError("--from-network and --failover: name the HostedCluster"))
 }
 
 func expectNoPod(t *testing.T, admin client.Client) {

@@ -17,28 +17,61 @@ import (
 	"github.com/cldmnky/oooi/hcp/apiproxy"
 )
 
-// ClusterFlags are the flags for access to the management cluster.
+// ClusterFlags are the flags for access to the management cluster. They are those of kubectl.
 type ClusterFlags struct {
 	kubeconfig string
+	overrides  clientcmd.ConfigOverrides
 	Rules      RulesFlag
 }
 
 // Add gives a command the flags.
 func (f *ClusterFlags) Add(c *cobra.Command) {
 	c.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "`file` with the credentials of the management cluster (default: KUBECONFIG, else ~/.kube/config)")
+	clientcmd.BindOverrideFlags(&f.overrides, c.Flags(), clientcmd.ConfigOverrideFlags{
+		CurrentContext: clientcmd.FlagInfo{LongName: clientcmd.FlagContext, Description: "`name` of the kubeconfig's context to use (default: its current context)"},
+		ContextOverrideFlags: clientcmd.ContextOverrideFlags{Namespace: clientcmd.FlagInfo{LongName: clientcmd.FlagNamespace, ShortName: "n",
+			Description: "`namespace` of the HostedCluster; without a name, of all of them (default: any)"}},
+	})
 	f.Rules.Add(c)
 }
 
-// HostedClusterName reads the argument NAMESPACE/NAME. Zero: there is none.
-func HostedClusterName(args []string) (client.ObjectKey, error) {
+// Named reads the argument NAME or NAMESPACE/NAME. Without a namespace there and in the flag, that is empty. Without an argument the
+// name is empty: the command is about each HostedCluster that opted in, in the namespace of the flag or in any.
+func (f *ClusterFlags) Named(args []string) (client.ObjectKey, error) {
+	key := client.ObjectKey{Namespace: f.overrides.Context.Namespace}
 	if len(args) == 0 {
-		return client.ObjectKey{}, nil
+		return key, nil
 	}
-	namespace, name, ok := strings.Cut(args[0], "/")
-	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
-		return client.ObjectKey{}, fmt.Errorf("%s: want NAMESPACE/NAME of a HostedCluster", args[0])
+	namespace, name, both := strings.Cut(args[0], "/")
+	if !both {
+		namespace, name = key.Namespace, args[0]
+	}
+	if both && namespace == "" || name == "" || strings.Contains(name, "/") {
+		return key, fmt.Errorf("%s: want NAME or NAMESPACE/NAME of a HostedCluster", args[0])
+	}
+	if key.Namespace != "" && key.Namespace != namespace {
+		return key, fmt.Errorf("%s: --namespace %s is another namespace. Remove one of the two", args[0], key.Namespace)
 	}
 	return client.ObjectKey{Namespace: namespace, Name: name}, nil
+}
+
+// Find completes what Named returns: it looks for the namespace of a name, first in the kubeconfig's.
+func (f *ClusterFlags) Find(ctx context.Context, api client.Reader, named client.ObjectKey) (client.ObjectKey, error) {
+	if named.Name == "" || named.Namespace != "" {
+		return named, nil
+	}
+	home, _, err := f.loader().Namespace()
+	if err != nil {
+		return named, fmt.Errorf("kubeconfig: %w", err)
+	}
+	return source.Find(ctx, api, home, named.Name)
+}
+
+// loader returns the kubeconfig with the flags.
+func (f *ClusterFlags) loader() clientcmd.ClientConfig {
+	loading := clientcmd.NewDefaultClientConfigLoadingRules()
+	loading.ExplicitPath = f.kubeconfig
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, &f.overrides)
 }
 
 // Config returns how to reach the API server.
@@ -47,9 +80,7 @@ func (f *ClusterFlags) Config() (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	loading := clientcmd.NewDefaultClientConfigLoadingRules()
-	loading.ExplicitPath = f.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, nil).ClientConfig()
+	config, err := f.loader().ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
@@ -93,12 +124,17 @@ func CompleteClusters(cluster *ClusterFlags) cobra.CompletionFunc {
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), completesWithin)
 		defer cancel()
-		all, err := source.Selected(ctx, api, client.ObjectKey{})
+		in, _ := cluster.Named(nil)
+		all, err := source.Selected(ctx, api, in)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
 		for _, hc := range all {
-			if name := hc.Namespace + "/" + hc.Name; strings.HasPrefix(name, begun) {
+			name := hc.Name
+			if in.Namespace == "" && !strings.HasPrefix(name, begun) {
+				name = hc.Key().String()
+			}
+			if strings.HasPrefix(name, begun) {
 				names = append(names, name)
 			}
 		}

@@ -55,7 +55,7 @@ func New() *cobra.Command {
 	var a accessRequest
 	var proxy, account string
 	c := &cobra.Command{
-		Use:                   "access [NAMESPACE/NAME] [flags] [-- COMMAND...]",
+		Use:                   "access [NAME] [flags] [-- COMMAND...]",
 		DisableFlagsInUseLine: true,
 		Short:                 "Reach nodes and other hosts on the network of a hosted cluster from your computer",
 		Long: `Runs an HTTP proxy on your computer. It forwards connections through an edge of the HostedCluster to the destinations
@@ -117,7 +117,7 @@ func (a *accessRequest) arguments(args []string, dash int) (err error) {
 	if len(names) > 1 {
 		return fmt.Errorf("unexpected argument %s: write -- before a command", names[1])
 	}
-	a.name, err = command.HostedClusterName(names)
+	a.name, err = a.cluster.Named(names)
 	return err
 }
 
@@ -144,8 +144,8 @@ func (a *accessRequest) flags(proxy, account string) (err error) {
 		wrong bool
 		why   string
 	}{
-		{a.proxy == "" && a.name.Name == "", "name a HostedCluster as NAMESPACE/NAME, or an access proxy with --proxy"},
-		{a.proxy != "" && a.name.Name != "", "--proxy names an access proxy: remove the name of the HostedCluster"},
+		{a.proxy == "" && a.name.Name == "", "name a HostedCluster, or an access proxy with --proxy"},
+		{a.proxy != "" && a.name != (client.ObjectKey{}), "--proxy names an access proxy: remove the name or the namespace of the HostedCluster"},
 		{a.proxy != "" && (a.network != "" || a.account.Name != ""), "--proxy uses no cluster: remove --network and --as-account"},
 		{a.stdio != "" && (a.listen != "" || len(a.command) > 0), "--stdio does not listen: remove --listen and the command"},
 	} {
@@ -267,6 +267,13 @@ func (a *accessRequest) opener(ctx context.Context, warn func(string)) (opener, 
 	if a.proxy == "" {
 		config, err := a.cluster.Config()
 		if err != nil {
+			return nil, err
+		}
+		api, err := command.NewReader(config)
+		if err != nil {
+			return nil, err
+		}
+		if a.name, err = a.cluster.Find(ctx, api, a.name); err != nil {
 			return nil, err
 		}
 		set, err := kubernetes.NewForConfig(config)

@@ -67,15 +67,15 @@ func TestAccessErrors(t *testing.T) {
 // TestAccessArguments: what does not fit together is refused before anything is opened.
 func TestAccessArguments(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                                              "name a HostedCluster as NAMESPACE/NAME, or an access proxy with --proxy",
-		"blue":                                          "blue: want NAMESPACE/NAME of a HostedCluster",
+		"":                                              "name a HostedCluster, or an access proxy with --proxy",
+		"clusters/":                                     "clusters/: want NAME or NAMESPACE/NAME of a HostedCluster",
 		"clusters/blue ssh core@worker-1":               "unexpected argument ssh: write -- before a command",
 		"clusters/blue --":                              "-- must be followed by a command",
 		"clusters/blue --stdio worker-1":                "--stdio worker-1: want DESTINATION:PORT, such as worker-1:22",
 		"clusters/blue --stdio :22":                     "--stdio :22: want DESTINATION:PORT",
 		"clusters/blue --stdio a:0":                     "--stdio a:0: want DESTINATION:PORT",
 		"clusters/blue --stdio a:1 -- b":                "--stdio does not listen",
-		"clusters/blue --proxy http://a":                "--proxy names an access proxy: remove the name of the HostedCluster",
+		"clusters/blue --proxy http://a":                "--proxy names an access proxy: remove the name or the namespace of the HostedCluster",
 		"--proxy http://a --network b":                  "--proxy uses no cluster",
 		"--proxy https://a":                             "--proxy: want http://HOST:PORT",
 		"--proxy http://jo:secret@a":                    "--proxy: want http://HOST:PORT",

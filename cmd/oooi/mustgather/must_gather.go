@@ -42,7 +42,7 @@ func New() *cobra.Command {
 	var cluster command.ClusterFlags
 	var dir string
 	c := &cobra.Command{
-		Use:   "must-gather [NAMESPACE/NAME]",
+		Use:   "must-gather [NAME]",
 		Short: "Collect diagnostics for a bug report in a directory",
 		Long: `Collects what oooi reads and writes for the HostedCluster of this name, or for each that opted in:
 objects, events, the plan, leases and reports of edges, and the logs of the edges and the operator.
@@ -61,7 +61,7 @@ The other commands read the directory without a cluster:
   tar -czf blue-report.tar.gz blue-report`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			name, err := command.HostedClusterName(args)
+			name, err := cluster.Named(args)
 			if err != nil {
 				return err
 			}
@@ -71,6 +71,9 @@ The other commands read the directory without a cluster:
 			}
 			api, err := command.NewReader(config)
 			if err != nil {
+				return err
+			}
+			if name, err = cluster.Find(c.Context(), api, name); err != nil {
 				return err
 			}
 			set, err := kubernetes.NewForConfig(config)

@@ -25,7 +25,7 @@ func New() *cobra.Command {
 	var output string
 	var files []string
 	c := &cobra.Command{
-		Use:   "map [NAMESPACE/NAME]",
+		Use:   "map [NAME]",
 		Short: "Draw what VMs of a hosted cluster reach, and through which edges",
 		Long: `Draws the plan of the HostedCluster of this name, or of each that opted in. It shows the VMs, and the edges
 with their addresses and servers. Then it shows the names and ports that VMs use, the backend of each,
@@ -46,7 +46,7 @@ Exit codes:
   oooi map -f cluster.yaml`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			name, err := command.HostedClusterName(args)
+			name, err := cluster.Named(args)
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ Exit codes:
 			if err != nil {
 				return err
 			}
-			clusters, err := source.Selected(c.Context(), api, name)
+			clusters, err := source.Selected(c.Context(), api, ask.Name)
 			if err != nil {
 				return err
 			}

@@ -175,7 +175,8 @@ func TestMapArguments(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"-f " + golden.Find(t, "two-clusters-apart").File(t, "objects.yaml") + " -o svg", "name one of 2"},
 		{"-o png -f x", "want text, svg or html"},
-		{"blue -f x", "want NAMESPACE/NAME"},
+		{"a/b/c -f x", "want NAME or NAMESPACE/NAME"},
+		{"none -f " + golden.Find(t, "route").File(t, "objects.yaml"), "HostedCluster none not found"},
 		{"clusters/none -f " + golden.Find(t, "route").File(t, "objects.yaml"), "not found"},
 		{"-f /does/not/exist", "no such file"},
 	} {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -31,7 +32,35 @@ func (hc HostedCluster) Key() client.ObjectKey {
 // ErrNoneOptedIn is the error of a command without a name.
 var ErrNoneOptedIn = errors.New("no HostedCluster has the annotation " + settings.Prefix + network.KeyNetwork)
 
-// Selected returns the named hosted cluster, or without a name each that opted in.
+// Find returns the HostedCluster of a name: the one in namespace home, else the only one in any namespace. If there is none, or the user
+// may not list them, it is assumed in home. Home is empty for files, which have none.
+func Find(ctx context.Context, api client.Reader, home, name string) (client.ObjectKey, error) {
+	assumed := client.ObjectKey{Namespace: home, Name: name}
+	list := hcp.NewHostedClusters()
+	if err := api.List(ctx, list); err != nil && !apierrors.IsForbidden(err) {
+		return assumed, fmt.Errorf("HostedClusters: %w", err)
+	}
+	var found []string
+	for i := range list.Items {
+		if list.Items[i].GetName() == name {
+			found = append(found, list.Items[i].GetNamespace())
+		}
+	}
+	switch {
+	case slices.Contains(found, home):
+		return assumed, nil
+	case len(found) == 1:
+		return client.ObjectKey{Namespace: found[0], Name: name}, nil
+	case len(found) > 1:
+		slices.Sort(found)
+		return assumed, fmt.Errorf("HostedCluster %s exists in namespaces %s. Name one with --namespace", name, strings.Join(found, ", "))
+	case home == "":
+		return assumed, fmt.Errorf("HostedCluster %s not found", name)
+	}
+	return assumed, nil
+}
+
+// Selected returns the named hosted cluster, or without a name each that opted in: in the key's namespace, or if that is empty in any.
 func Selected(ctx context.Context, api client.Reader, name client.ObjectKey) ([]HostedCluster, error) {
 	if name.Name != "" {
 		u := hcp.NewHostedCluster()
@@ -45,8 +74,8 @@ func Selected(ctx context.Context, api client.Reader, name client.ObjectKey) ([]
 		return []HostedCluster{{name.Namespace, name.Name, u}}, nil
 	}
 	list := hcp.NewHostedClusters()
-	if err := api.List(ctx, list); err != nil {
-		return nil, fmt.Errorf("HostedClusters: %w. Name one: NAMESPACE/NAME", err)
+	if err := api.List(ctx, list, client.InNamespace(name.Namespace)); err != nil {
+		return nil, fmt.Errorf("HostedClusters: %w. Name one as NAMESPACE/NAME, or a namespace with --namespace", err)
 	}
 	var all []HostedCluster
 	for i := range list.Items {

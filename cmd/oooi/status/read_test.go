@@ -155,13 +155,13 @@ func rightsOnOneNamespace(t *testing.T, server *apiserver.Server) {
 	_, err = Request{wait: true, timeout: time.Hour}.follow(t.Context(), nothing, nil)
 	g.Expect(err).To(MatchError(ContainSubstring("HostedClusters: ")), "a missing right does not come while --wait waits")
 	_, err = Request{}.read(t.Context(), nothing)
-	g.Expect(err).To(MatchError(ContainSubstring("Name one: NAMESPACE/NAME")))
+	g.Expect(err).To(MatchError(ContainSubstring("Name one as NAMESPACE/NAME")))
 }
 
 // TestStatusArguments: an invalid name is refused before a cluster is asked.
 func TestStatusArguments(t *testing.T) {
 	for name, says := range map[string]string{
-		"blue": "blue: want NAMESPACE/NAME of a HostedCluster", "clusters/": "clusters/: want NAMESPACE/NAME", "a/b/c": "a/b/c: want NAMESPACE/NAME",
+		"clusters/": "clusters/: want NAME or NAMESPACE/NAME of a HostedCluster", "a/b/c": "a/b/c: want NAME or NAMESPACE/NAME",
 	} {
 		_, stderr, code := oooi(t, "", "status", name)
 		NewWithT(t).Expect(stderr).To(ContainSubstring(says))

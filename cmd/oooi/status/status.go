@@ -39,7 +39,7 @@ func New() *cobra.Command {
 	var files []string
 	var ask Request
 	c := &cobra.Command{
-		Use:   "status [NAMESPACE/NAME]",
+		Use:   "status [NAME]",
 		Short: "Show whether nodes of a running hosted cluster boot, and what serves them",
 		Long: `Reads the HostedCluster of this name, or each that opted in, and its control plane namespace.
 The first line says whether nodes will boot: yes, no or unknown, and why. Then come, for each
@@ -78,7 +78,7 @@ Exit codes:
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
-			if ask.Name, err = command.HostedClusterName(args); err != nil {
+			if ask.Name, err = cluster.Named(args); err != nil {
 				return err
 			}
 			if ask.output != "text" && ask.output != "json" {
@@ -107,10 +107,14 @@ Exit codes:
 	return c
 }
 
-// Source returns what to read: the API server, or files.
+// Source returns what to read: the API server, or files. It looks there for the namespace of Name, if that has none.
 func (ask *Request) Source(c *cobra.Command, cluster *command.ClusterFlags, files []string) (client.Reader, error) {
 	if len(files) == 0 {
-		return cluster.Open()
+		api, err := cluster.Open()
+		if err == nil {
+			ask.Name, err = cluster.Find(c.Context(), api, ask.Name)
+		}
+		return api, err
 	}
 	if ask.wait {
 		return nil, errors.New("--wait needs a cluster: files do not change")
@@ -128,5 +132,8 @@ func (ask *Request) Source(c *cobra.Command, cluster *command.ClusterFlags, file
 		fmt.Fprintln(c.ErrOrStderr(), "oooi: "+f.Error())
 	}
 	ask.At = a.Index.Time
+	if err == nil && ask.Name.Name != "" && ask.Name.Namespace == "" {
+		ask.Name, err = source.Find(c.Context(), a, "", ask.Name.Name)
+	}
 	return a, err
 }
