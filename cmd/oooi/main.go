@@ -27,5 +27,6 @@ func subcommands() []*cobra.Command {
 		mustgather.New(),
 		plan.New(),
 		status.New(),
+		newVersionCommand(),
 	}
 }

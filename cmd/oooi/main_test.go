@@ -47,11 +47,14 @@ func TestProcess(t *testing.T) {
 		"no such file":      {args: []string{"plan", "-f", "/nonexistent"}, code: 1},
 		"a map":             {args: []string{"map", "-f", served}},
 		"no map":            {args: []string{"map", "-f", "/nonexistent"}, code: 1},
+		"yaml":              {args: []string{"plan", "-o", "yaml", "-f", served}},
 		"lint":              {args: []string{"lint", "-f", served}},
 		"a finding":         {stdin: "apiVersion: v1\nkind: Service\nmetadata: {namespace: clusters, name: git, annotations: {hostedcluster.densityops.com/cidr: x}}\n", args: []string{"lint", "-f", "-"}, code: 2},
 		"no such name":      {args: []string{"status", "a/b/c"}, code: 1},
 		"no such flag":      {args: []string{"check", "--none"}, code: 1},
 		"no such command":   {args: []string{"none"}, code: 1},
+		"no such format":    {args: []string{"plan", "-o", "wide", "-f", served}, code: 1},
+		"version":           {args: []string{"version", "-o", "json"}},
 		"help":              {args: []string{"--help"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,5 +96,19 @@ func TestEntrypointsAreHidden(t *testing.T) {
 	}
 	for _, c := range []string{"check", "lint", "map", "must-gather", "plan", "status"} {
 		g.Expect(help).To(MatchRegexp(`(?m)^  `+c+` `), help)
+	}
+}
+
+// TestFormats: each command that has JSON has YAML, too, and refuses other formats.
+func TestFormats(t *testing.T) {
+	for _, c := range subcommands() {
+		if c.Flags().Lookup("output") == nil || c.Name() == "map" {
+			continue
+		}
+		g := NewWithT(t)
+		g.Expect(c.Flags().Set("output", "yaml")).To(Succeed(), c.Name())
+		_, faults, code := oooi(t, "", c.Name(), "-o", "wide")
+		g.Expect(code).To(Equal(1), c.Name())
+		g.Expect(faults).To(ContainSubstring("want text, json or yaml"), c.Name())
 	}
 }

@@ -3,9 +3,7 @@ package check
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -32,7 +30,8 @@ const (
 // New returns the command.
 func New() *cobra.Command {
 	var cluster command.ClusterFlags
-	var output, address, node string
+	var output command.FormatFlag
+	var address, node string
 	var fromNetwork, failover bool
 	var permit command.PermissionFlags
 	c := &cobra.Command{
@@ -71,9 +70,6 @@ Exit codes:
 			if err != nil {
 				return err
 			}
-			if output != "text" && output != "json" {
-				return fmt.Errorf("--output %s: want text or json", output)
-			}
 			permitted, err := permit.Parse()
 			if err != nil {
 				return err
@@ -99,11 +95,11 @@ Exit codes:
 			if err != nil {
 				return err
 			}
-			return check(c, output, func(ctx context.Context) ([]checks, error) { return checksOf(ctx, api, name, permitted, ask, t) })
+			return check(c, output.String(), func(ctx context.Context) ([]checks, error) { return checksOf(ctx, api, name, permitted, ask, t) })
 		},
 	}
 	cluster.Add(c)
-	c.Flags().StringVarP(&output, "output", "o", "text", "`format` of the output: text or json")
+	output.Add(c)
 	c.Flags().BoolVar(&fromNetwork, "from-network", false, "also test each network from a pod that acts as a VM; needs the right to create pods there")
 	c.Flags().BoolVar(&failover, "failover", false, "as --from-network, and evict the pod of an edge to measure failover; needs the right to create pods/eviction there")
 	c.Flags().StringVar(&address, "address", "", "`address` of that pod (default: a free one of the DHCP pool)")
@@ -214,7 +210,7 @@ func writeChecks(w io.Writer, all []checks, output string) error {
 	for i, c := range all {
 		failed = failed || slices.ContainsFunc(c.Checks, func(x checked) bool { return x.Verdict == failure })
 		unknown = unknown || slices.ContainsFunc(c.Checks, func(x checked) bool { return x.Verdict == unsure && !x.aside })
-		if output == "text" {
+		if output == command.FormatText {
 			command.Section(w, c.Title, i)
 			if i == 0 {
 				command.Line(w, "%s", c.Title)
@@ -224,12 +220,10 @@ func writeChecks(w io.Writer, all []checks, output string) error {
 			}
 		}
 	}
-	if output == "json" {
-		text, err := json.Marshal(checkReport{Version: checkVersion, Groups: all})
-		if err != nil {
+	if output != command.FormatText {
+		if err := command.WriteData(w, output, checkReport{Version: checkVersion, Groups: all}); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s\n", command.Escaped(text))
 	}
 	switch {
 	case failed:

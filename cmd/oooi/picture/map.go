@@ -22,7 +22,7 @@ import (
 // New returns the command.
 func New() *cobra.Command {
 	var cluster command.ClusterFlags
-	var output string
+	var output command.FormatFlag
 	var files []string
 	c := &cobra.Command{
 		Use:   "map [NAME]",
@@ -50,10 +50,7 @@ Exit codes:
 			if err != nil {
 				return err
 			}
-			draw, known := drawings()[output]
-			if !known {
-				return fmt.Errorf("--output %s: want text, svg or html", output)
-			}
+			draw := drawings()[output.String()]
 			ask := status.Request{Name: name}
 			api, err := ask.Source(c, &cluster, files)
 			if err != nil {
@@ -63,8 +60,8 @@ Exit codes:
 			if err != nil {
 				return err
 			}
-			if output != "text" && len(clusters) > 1 {
-				return fmt.Errorf("--output %s draws one hosted cluster: name one of %d", output, len(clusters))
+			if output.String() != command.FormatText && len(clusters) > 1 {
+				return fmt.Errorf("--output %s draws one hosted cluster: name one of %d", &output, len(clusters))
 			}
 			return mapped(c, api, clusters, ask.At, draw)
 		},
@@ -72,7 +69,7 @@ Exit codes:
 	cluster.Add(c)
 	c.ValidArgsFunction = command.CompleteClusters(&cluster)
 	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to read instead of a cluster, or - for standard input; can be repeated")
-	c.Flags().StringVarP(&output, "output", "o", "text", "`format` of the picture: text, svg or html")
+	output.AddOf(c, command.FormatText, "svg", "html")
 	return c
 }
 

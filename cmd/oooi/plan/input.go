@@ -23,8 +23,7 @@ type inputFlags struct {
 	strict bool
 	rules  command.RulesFlag
 	permit command.PermissionFlags
-	// output is text or json.
-	output string
+	output command.FormatFlag
 }
 
 func addInputFlags(c *cobra.Command) *inputFlags {
@@ -32,7 +31,7 @@ func addInputFlags(c *cobra.Command) *inputFlags {
 	c.Flags().StringArrayVarP(&f.files, "filename", "f", nil, "`file` or directory to read, or - for standard input; can be repeated")
 	c.Flags().BoolVar(&f.strict, "strict", false, "stop if anything in the input cannot be read, or is ambiguous")
 	f.rules.Add(c)
-	c.Flags().StringVarP(&f.output, "output", "o", "text", "output `format`: text, or json (one object a line)")
+	f.output.Add(c)
 	return f
 }
 
@@ -60,9 +59,6 @@ const maxFaults = 30
 // read reads the files, and args as further files. It writes to standard error what was not read.
 // An error ends the program with exitUnreadable.
 func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
-	if f.output != "text" && f.output != "json" {
-		return input{}, command.Exit(exitUnreadable, fmt.Errorf("-o %s: want text or json", f.output))
-	}
 	permitted, err := f.permit.Parse()
 	if err != nil {
 		return input{}, command.Exit(exitUnreadable, err)

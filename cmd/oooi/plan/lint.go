@@ -6,7 +6,6 @@ package plan
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -78,15 +77,11 @@ Exit codes:
 				return command.Exit(exitUnreadable, err)
 			}
 			for _, f := range found {
-				line := f.String()
-				if from.output == "json" {
-					b, err := json.Marshal(f)
-					if err != nil {
-						return err
-					}
-					line = string(b)
+				if format := from.output.String(); format == command.FormatText {
+					fmt.Fprintln(c.OutOrStdout(), f.String())
+				} else if err := command.WriteData(c.OutOrStdout(), format, f); err != nil {
+					return err
 				}
-				fmt.Fprintln(c.OutOrStdout(), line)
 			}
 			if len(found) > 0 {
 				return command.Exit(exitFindings, nil)

@@ -55,7 +55,7 @@ Exit codes:
 			if err != nil {
 				return err
 			}
-			return plan(c, in, set, from.output)
+			return plan(c, in, set, from.output.String())
 		},
 	}
 	from = addInputFlags(c)

@@ -4,13 +4,13 @@
 package plan
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
 	"slices"
 	"time"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
@@ -36,15 +36,10 @@ type Planned struct {
 	objects hcp.Objects
 }
 
-// write writes p as one line of JSON, or as text.
+// write writes p as text, or in a format for scripts.
 func (p Planned) write(w io.Writer, output string, first bool) error {
-	if output == "json" {
-		line, err := json.Marshal(p)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(w, "%s\n", line)
-		return err
+	if output != command.FormatText {
+		return command.WriteData(w, output, p)
 	}
 	if !first {
 		fmt.Fprintln(w)

@@ -28,7 +28,7 @@ type Request struct {
 	timeout time.Duration
 	// At is the time that the report is about. Zero: now.
 	At     time.Time
-	output string
+	output command.FormatFlag
 	// all: text has each lease and name.
 	all bool
 }
@@ -81,16 +81,13 @@ Exit codes:
 			if ask.Name, err = cluster.Named(args); err != nil {
 				return err
 			}
-			if ask.output != "text" && ask.output != "json" {
-				return fmt.Errorf("--output %s: want text or json", ask.output)
-			}
 			api, err := ask.Source(c, &cluster, files)
 			if err != nil {
 				return err
 			}
 			all, err := ask.follow(c.Context(), api, time.NewTicker(statusInterval).C)
 			for i, r := range all {
-				if err := r.write(c.OutOrStdout(), ask.output, ask.all, i == 0); err != nil {
+				if err := r.write(c.OutOrStdout(), ask.output.String(), ask.all, i == 0); err != nil {
 					return err
 				}
 			}
@@ -100,7 +97,7 @@ Exit codes:
 	cluster.Add(c)
 	c.ValidArgsFunction = command.CompleteClusters(&cluster)
 	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "`directory` that oooi must-gather wrote, instead of a cluster; can be repeated")
-	c.Flags().StringVarP(&ask.output, "output", "o", "text", "`format` of the output: text, or json with one line for each hosted cluster")
+	ask.output.Add(c)
 	c.Flags().BoolVar(&ask.all, "all", false, "show each lease and name, also if a network has more than ten")
 	c.Flags().BoolVar(&ask.wait, "wait", false, "wait until NetworkReady is True for the current HostedCluster and the other objects that oooi reads")
 	c.Flags().DurationVar(&ask.timeout, "timeout", 15*time.Minute, "longest time that --wait waits")

@@ -1,10 +1,9 @@
-// This file renders the report of `oooi status`, as text and as JSON. It decides nothing.
+// This file renders the report of `oooi status`, as text. It decides nothing.
 
 package status
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -20,15 +19,10 @@ import (
 // manyRows is how many leases or names of a network are shown one by one without --all.
 const manyRows = 10
 
-// write writes r as one line of JSON, or as text. All: the text has each lease and name, however many there are.
+// write writes r as text, or in a format for scripts. All: the text has each lease and name, however many there are.
 func (r Output) write(w io.Writer, output string, all, first bool) error {
-	if output == "json" {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(w, "%s\n", command.Escaped(line))
-		return err
+	if output != command.FormatText {
+		return command.WriteData(w, output, r)
 	}
 	var b strings.Builder
 	if !first {
