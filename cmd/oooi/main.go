@@ -22,6 +22,7 @@ func subcommands() []*cobra.Command {
 		newAdmissionCommand(),
 		check.New(),
 		plan.NewLint(),
+		newExplainCommand(),
 		newManagerCommand(),
 		picture.New(),
 		mustgather.New(),

@@ -4,7 +4,6 @@
 package docs
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,11 +12,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-const causesMark = "<!-- causes -->\n"
+const causesMark, reasonsMark = "<!-- causes -->\n", "<!-- reasons of True -->\n"
 
 var section = regexp.MustCompile(`(?m)^## (\w+)$`)
 
@@ -65,10 +65,14 @@ func rowsOf(page string) []string {
 	return slices.DeleteFunc(strings.Split(page, "\n"), func(l string) bool { return !strings.HasPrefix(l, "| `") })
 }
 
-// problemsPage returns text with the table of its causes below each reason.
+// problemsPage returns text with the table of its causes below each reason, and the reasons of a condition that is True.
 func problemsPage(text string) string {
+	var reasons strings.Builder
+	for _, r := range explain.TrueReasons() {
+		fmt.Fprintf(&reasons, "| True | `%s` | %s |\n", r.Reason, r.Meaning)
+	}
 	var out strings.Builder
-	for _, part := range strings.SplitAfter(text, causesMark) {
+	for _, part := range strings.SplitAfter(strings.Replace(text, reasonsMark, reasons.String(), 1), causesMark) {
 		before, marked := strings.CutSuffix(part, causesMark)
 		out.WriteString(before)
 		if heads := section.FindAllStringSubmatch(before, -1); marked && len(heads) > 0 {
@@ -82,57 +86,12 @@ func problemsPage(text string) string {
 func causesOf(r problem.Reason) string {
 	var out strings.Builder
 	out.WriteString("| cause | severity | message | fix |\n| --- | --- | --- | --- |\n")
+	escaped := strings.NewReplacer("*", `\*`, "|", `\|`).Replace
 	for _, c := range problem.Catalogue() {
-		if c.Reason != r {
-			continue
+		if c.Reason == r {
+			m := explain.General(c, func(argument string) string { return "`<" + argument + ">`" })
+			fmt.Fprintf(&out, "| `%s` | `%s` | %s | %s |\n", c.Cause, c.Severity, escaped(strings.TrimSpace(m.What+" "+m.Effect)), escaped(m.Fix))
 		}
-		message := strings.TrimSpace(c.What + " " + c.Effect)
-		fix := c.Fix
-		switch {
-		case fix == "" && c.Severity == problem.SeverityUnknown:
-			fix = "Remove the cause, and check again."
-		case fix == "":
-			fix = "No action is needed."
-		}
-		fmt.Fprintf(&out, "| `%s` | `%s` | %s | %s |\n", c.Cause, c.Severity, readable(message, c), readable(fix, c))
 	}
 	return out.String()
-}
-
-var placeholder = regexp.MustCompile(`\{\w+\}`)
-
-// readable returns a template as Markdown, with a name between angle brackets for each
-// placeholder.
-func readable(template string, c problem.Entry) string {
-	escaped := strings.NewReplacer("*", `\*`, "|", `\|`).Replace(template)
-	return placeholder.ReplaceAllStringFunc(escaped, func(p string) string {
-		return "`<" + placeholderName(strings.Trim(p, "{}"), c) + ">`"
-	})
-}
-
-// placeholderName returns what a reader calls an argument: "otherMAC" is "other MAC".
-func placeholderName(arg string, c problem.Entry) string {
-	switch {
-	case arg == "subject":
-		return c.Subject
-	case arg == "other":
-		return cmp.Or(map[problem.Cause]string{
-			problem.NADDuplicatesRunning: "other network", problem.OneClockUnsynchronized: "other edge", problem.AccessPortRepeated: "other entry",
-			problem.LoadBalancerPortShared: "other Service", problem.JoinSubnetsDiffer: "other CIDR", problem.PathDiffers: "other router",
-		}[c.Cause], "other destination")
-	}
-	if name, ok := placeholderNames()[arg]; ok {
-		return name
-	}
-	return strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(arg, "$1 $2"))
-}
-
-func placeholderNames() map[string]string {
-	return map[string]string{
-		"allowed": "allowed namespaces", "at": "host and port", "by": "other endpoint", "cidr": "CIDR", "found": "entries of machineNetwork",
-		"layer2": "layer-2 network", "mac": "MAC", "meant": "similar key", "most": "maximum", "nad": "NAD", "newKey": "new key",
-		"nextHop": "next-hop VIP", "serviceVIP": "service VIP", "arpAnnounce": "value", "nodePool": "NodePool", "nodePools": "NodePools", "otherCIDR": "other CIDR",
-		"otherMAC": "other MAC", "otherNAD": "other NAD", "otherNodePool": "other NodePool", "role": "role of the address", "vm": "VM",
-		"vms": "number of VMs", "want": "valid value", "wanted": "new value", "where": "field or annotation",
-	}
 }

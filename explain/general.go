@@ -1,0 +1,67 @@
+// This file has what the documentation and `oooi explain` say of a reason, whatever the cluster.
+
+package explain
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// A TrueReason is a reason of a condition that is True.
+type TrueReason struct {
+	Reason  problem.Reason
+	Meaning string
+}
+
+// TrueReasons are those that no problem has.
+func TrueReasons() []TrueReason {
+	return []TrueReason{
+		{Ready, "everything that the annotations request is served"},
+		{ReadyWithWarnings, "everything is served; the message lists what VMs lack, or a missing second edge"},
+	}
+}
+
+// General is the message of all problems of e. Show writes what a reader calls an argument: "other MAC" for {otherMAC}. Fix is never empty.
+func General(e problem.Entry, show func(argument string) string) Message {
+	readable := func(template string) string {
+		return placeholder.ReplaceAllStringFunc(template, func(p string) string { return show(argumentName(strings.Trim(p, "{}"), e)) })
+	}
+	none := "No action is needed."
+	if e.Severity == problem.SeverityUnknown {
+		none = "Remove the cause, and check again."
+	}
+	return Message{What: readable(e.What), Effect: readable(e.Effect), Fix: readable(cmp.Or(e.Fix, none))}
+}
+
+// placeholder is an argument in a template. It does not change.
+var placeholder = regexp.MustCompile(`\{\w+\}`)
+
+// argumentName returns what a reader calls an argument.
+func argumentName(arg string, c problem.Entry) string {
+	switch {
+	case arg == "subject":
+		return c.Subject
+	case arg == "other":
+		return cmp.Or(map[problem.Cause]string{
+			problem.NADDuplicatesRunning: "other network", problem.OneClockUnsynchronized: "other edge", problem.AccessPortRepeated: "other entry",
+			problem.LoadBalancerPortShared: "other Service", problem.JoinSubnetsDiffer: "other CIDR", problem.PathDiffers: "other router",
+		}[c.Cause], "other destination")
+	}
+	if name, ok := argumentNames()[arg]; ok {
+		return name
+	}
+	return strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(arg, "$1 $2"))
+}
+
+func argumentNames() map[string]string {
+	return map[string]string{
+		"allowed": "allowed namespaces", "at": "host and port", "by": "other endpoint", "cidr": "CIDR", "found": "entries of machineNetwork",
+		"layer2": "layer-2 network", "mac": "MAC", "meant": "similar key", "most": "maximum", "nad": "NAD", "newKey": "new key",
+		"nextHop": "next-hop VIP", "serviceVIP": "service VIP", "arpAnnounce": "value", "nodePool": "NodePool", "nodePools": "NodePools", "otherCIDR": "other CIDR",
+		"otherMAC": "other MAC", "otherNAD": "other NAD", "otherNodePool": "other NodePool", "role": "role of the address", "vm": "VM",
+		"vms": "number of VMs", "want": "valid value", "wanted": "new value", "where": "field or annotation",
+	}
+}
