@@ -6,6 +6,7 @@ package settings
 import (
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/cldmnky/oooi/network/problem"
@@ -51,6 +52,23 @@ func into[T any](f format[T], field func(*Values) *T) value {
 		field:        func(s *Values) reflect.Value { return reflect.ValueOf(field(s)).Elem() },
 		requirements: f.requirements,
 	}
+}
+
+// wanting returns f with its syntax in words. An error of a part, such as of an address in a range, says what the whole value is, too.
+func (f format[T]) wanting(what string) format[T] {
+	parse, requirements := f.parse, slices.Clone(f.requirements)
+	for i := range requirements {
+		if requirements[i].Cause == problem.AnnotationUnreadable {
+			requirements[i].Args = problem.Args{"want": {what}}
+		}
+	}
+	return format[T]{func(v string) (T, error) {
+		out, err := parse(v)
+		if e, ok := err.(ValueError); ok && e.Cause == problem.AnnotationUnreadable {
+			err = want(what)
+		}
+		return out, err
+	}, requirements}
 }
 
 // commaSeparated is the expression for the entries of a list.

@@ -16,6 +16,8 @@ const (
 	wantCIDR          = "an IPv4 network such as 192.168.100.0/24"
 	wantClientNetwork = "an IPv4 network of 8 to 32 bits such as 10.9.0.0/16"
 	wantAddress       = "an IPv4 address such as 192.168.100.1"
+	wantRange         = "first-last such as 192.168.100.10-192.168.100.253, or one IPv4 address"
+	wantAddressList   = "IPv4 addresses separated by commas, or first-last such as 192.168.100.2-192.168.100.5"
 	wantReservation   = "MAC=address such as 02:00:00:00:00:01=192.168.100.20"
 )
 
@@ -78,7 +80,7 @@ const (
 )
 
 func addressRanges() format[network.Range] {
-	return format[network.Range]{addressRange, []Requirement{wanted(wantAddress, isRange), forward("true")}}
+	return format[network.Range]{addressRange, []Requirement{wanted(wantAddress, isRange), forward("true")}}.wanting(wantRange)
 }
 
 // forward refuses a range that ends before it begins, if expression when is true.
@@ -113,7 +115,7 @@ func addressLists() format[[]netip.Addr] {
 		wanted(wantAddress, fmt.Sprintf("%s ? %s : v.split(',').all(a, %s)", oneRange, isRange, isIPv4("a.trim()"))),
 		forward(oneRange),
 		{Valid: short, Cause: problem.RangeTooLong, Args: problem.Args{"most": {fmt.Sprint(longestAddressList)}}},
-	}}
+	}}.wanting(wantAddressList)
 }
 
 // addressList parses a list of addresses, or a range of at most longestAddressList addresses.
@@ -139,7 +141,7 @@ func reservations() format[network.Reservation] {
 		`[[:xdigit:]]{2}(-[[:xdigit:]]{2}){5}|[[:xdigit:]]{4}([.][[:xdigit:]]{4}){2})$')`
 	return format[network.Reservation]{reservation, []Requirement{
 		wanted(wantReservation, mac), wanted(wantAddress, isIPv4("v.split('=', 2)[1].trim()")),
-	}}
+	}}.wanting(wantReservation)
 }
 
 func reservation(v string) (network.Reservation, error) {

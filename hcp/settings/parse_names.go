@@ -39,9 +39,8 @@ const (
 	wantNamespaces = "namespaces such as clusters-blue,clusters-green"
 	wantDomain     = "a DNS name such as blue.example.com"
 	wantRecord     = "name=address such as registry.example.com=192.168.100.1"
-	wantAuto       = "none, auto, or auto and further hosts such as auto,registry.example.com"
-	wantPort       = "a host with a port from 1 to 65535, such as git.example.com:443"
-	wantHostPort   = "host:port such as git.example.com:443"
+	wantAuto       = "none, auto, or auto and further hosts such as auto,registry.example.com:443"
+	wantHostPort   = "host:port such as git.example.com:443, with a DNS name and a port from 1 to 65535"
 )
 
 // isDomain returns the expression that v is a DNS name, with or without a trailing dot.
@@ -112,7 +111,7 @@ func records() format[network.Record] {
 		wanted(wantRecord, "v.contains('=')"),
 		wanted(wantDomain, name+".all(n, "+isDomain("n")+")"),
 		wanted(wantAddress, isIPv4("v.split('=', 2)[1].trim()")),
-	}}
+	}}.wanting(wantRecord)
 }
 
 func record(v string) (network.Record, error) {
@@ -134,7 +133,7 @@ func record(v string) (network.Record, error) {
 func allowedHostLists() format[*AllowedHosts] {
 	const further = "v.contains(',') ? v.substring(v.indexOf(',') + 1).split(',') : []"
 	requirements := []Requirement{wanted(wantAuto, "v == 'none' || v.split(',')[0].trim() == 'auto'"), tooLong(further)}
-	return format[*AllowedHosts]{allowedHosts, append(requirements, forEach(further, hostPort(problem.HostInManagementCluster))...)}
+	return format[*AllowedHosts]{allowedHosts, append(requirements, forEach(further, hostPort(problem.HostInManagementCluster))...)}.wanting(wantAuto)
 }
 
 func allowedHosts(v string) (*AllowedHosts, error) {
@@ -167,7 +166,7 @@ func ExternalHost(v string) (HostPort, error) {
 
 func publishedHosts() format[HostPort] {
 	port := wanted(wantHostPort, "v.contains(':')")
-	return format[HostPort]{publishedAt, append([]Requirement{port}, hostPort(problem.HostInHostedCluster)...)}
+	return format[HostPort]{publishedAt, append([]Requirement{port}, hostPort(problem.HostInHostedCluster)...)}.wanting(wantHostPort)
 }
 
 // hostPort returns the requirements of "host" and "host:port". inside is the cause for names inside
@@ -176,7 +175,7 @@ func hostPort(inside problem.Cause) []Requirement {
 	const host, port = "v.split(':', 2)[0]", "v.split(':', 2)[1]"
 	name := map[string]string{"value": "v.split(':', 2)[0].lowerAscii()"}
 	return []Requirement{
-		wanted(wantPort, "!v.contains(':') || "+port+".matches('^0*[1-9][0-9]{0,4}$') && int("+port+") <= 65535"),
+		wanted(wantHostPort, "!v.contains(':') || "+port+".matches('^0*[1-9][0-9]{0,4}$') && int("+port+") <= 65535"),
 		{Valid: "!isIP(" + host + ".replace('[', '').replace(']', ''))", Cause: problem.HostIsAddress},
 		wanted(wantDomain, isDomain(host)),
 		{Valid: host + ".matches('[.][^.]')", Cause: problem.HostHasOneLabel},
@@ -214,7 +213,7 @@ func readHostPort(v string, fallback uint16) (HostPort, error) {
 	if h, p, ok := strings.Cut(v, ":"); ok {
 		n, err := strconv.ParseUint(p, 10, 16)
 		if err != nil || n == 0 {
-			return HostPort{}, want(wantPort)
+			return HostPort{}, want(wantHostPort)
 		}
 		host, port = h, uint16(n)
 	}

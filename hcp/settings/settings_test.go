@@ -2,6 +2,7 @@ package settings_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -82,4 +83,25 @@ func TestSuggestedKeys(t *testing.T) {
 	g.Expect(text("NetworkAttachmentDefinition", "cdir")).To(HaveSuffix("Did you mean cidr?"))
 	g.Expect(text("NodePool", "cidr.workers")).To(ContainSubstring("does not exist and has no effect."))
 	g.Expect(settings.Check("Service", "x", map[string]string{"example.com/publsh": "1"})).To(BeEmpty())
+}
+
+// TestAdviceFitsTheSetting: what a message tells a user to set is a value of that setting, also if only a part of the value was wrong.
+func TestAdviceFitsTheSetting(t *testing.T) {
+	for _, k := range settings.Keys() {
+		for _, r := range k.Requirements() {
+			_, example, ok := strings.Cut(r.Args["want"].String(), "such as ")
+			if !ok {
+				continue
+			}
+			example, _, _ = strings.Cut(example, ", ")
+			for _, p := range settings.Check(string(k.On[0]), "blue", map[string]string{settings.Prefix + k.Name: example}) {
+				t.Errorf("%s: %q: %s", k.Name, example, message(p))
+			}
+		}
+	}
+	g := NewWithT(t)
+	for value, advice := range map[string]string{"dhcp-range=192.168.100.0/25": "Set first-last such as ", "reservations=02:00:00:00:00:01=x": "Set MAC=address such as ", "dns-records=a.example.com=x": "Set name=address such as "} {
+		key, value, _ := strings.Cut(value, "=")
+		g.Expect(message(settings.Check("HostedCluster", "blue", map[string]string{settings.Prefix + key: value})[0])).To(ContainSubstring(advice))
+	}
 }
