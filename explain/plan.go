@@ -48,6 +48,10 @@ func WritePlan(w io.Writer, p Preview) {
 	if fix := firstFix(problems); fix != "" {
 		fmt.Fprintf(w, "  Fix first: %s\n", fix)
 	}
+	pending, shown := p.pending()
+	if len(pending) > 0 {
+		fmt.Fprintf(w, "  HyperShift has not published yet: %s\n", strings.Join(pending, ", "))
+	}
 	for _, r := range p.Remarks {
 		fmt.Fprintf(w, "  %s\n", r)
 	}
@@ -59,7 +63,7 @@ func WritePlan(w io.Writer, p Preview) {
 			fmt.Fprintln(w, "\n  No network can be served yet.")
 		}
 	}
-	writeProblems(w, problems)
+	writeProblems(w, Ordered(shown))
 }
 
 // headline answers whether nodes will become Ready. problems are ordered.

@@ -32,8 +32,11 @@ func purposes() []purpose {
 // reaches are the rows about connections and names.
 func (v view) reaches() []row {
 	var rows []row
+	pending, _ := v.pending()
 	for _, p := range purposes() {
-		rows = append(rows, named(p.Title, v.published(p))...)
+		if !slices.Contains(pending, p.Title) {
+			rows = append(rows, named(p.Title, v.published(p))...)
+		}
 	}
 	rows = append(rows, named("*.apps", v.apps())...)
 	rows = append(rows, named("images", v.images())...)
@@ -64,14 +67,26 @@ func (v view) published(p purpose) []string {
 	if len(out) > 0 {
 		return out
 	}
-	if missing, ok := v.problem(func(x problem.Problem) bool { return v.about(x, p) }); ok {
+	if missing, ok := v.problem(p.missedBy); ok {
 		return []string{no(missing)}
 	}
 	return []string{"not published by HyperShift"}
 }
 
-// about reports whether x says why p is missing.
-func (v view) about(x problem.Problem, p purpose) bool {
+// pending are the titles of what HyperShift publishes after it creates the cluster, and the problems that say more than that.
+func (p Preview) pending() (titles []string, others problem.Problems) {
+	others = slices.Clone(p.Problems)
+	for _, what := range purposes() {
+		expected := func(x problem.Problem) bool { return what.missedBy(x) && x.Waits() && Problem(x).Fix == "" }
+		if !p.Created && slices.ContainsFunc(others, expected) {
+			titles, others = append(titles, what.Title), slices.DeleteFunc(others, expected)
+		}
+	}
+	return titles, others
+}
+
+// missedBy reports whether x says why p is missing.
+func (p purpose) missedBy(x problem.Problem) bool {
 	return p.missing != "" && x.Reason == p.missing || slices.Contains([]string{p.Endpoint, p.Type}, x.Subject.Name)
 }
 
@@ -88,7 +103,7 @@ func (v view) problem(is func(problem.Problem) bool) (problem.Problem, bool) {
 func no(p problem.Problem) string {
 	m := Problem(p)
 	if p.Waits() {
-		return "NOT YET. " + capital(Message{What: m.What, Effect: m.Effect}.String())
+		return "NOT YET. See the problems below"
 	}
 	return "NO. " + capital(cmp.Or(m.Fix, m.What))
 }

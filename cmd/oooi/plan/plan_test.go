@@ -280,3 +280,13 @@ func TestClustersOnOneNetwork(t *testing.T) {
 	g.Expect(allButOldest).To(Equal(clusters - 1))
 	g.Expect(together).To(BeNumerically("<", 5*apart), "100 times as many if each pair derived")
 }
+
+// TestPlanBeforeCreation: what HyperShift publishes later is one line, and no problem repeats it.
+func TestPlanBeforeCreation(t *testing.T) {
+	g := NewWithT(t)
+	text, _, code := oooiPlan(t, "", "-f", objects(t, "not-yet-published"))
+	g.Expect(code).To(Equal(3))
+	g.Expect(text).To(ContainSubstring("\n  HyperShift has not published yet: API server, konnectivity, Ignition, OAuth\n"))
+	g.Expect(text).NotTo(Or(ContainSubstring("NOT YET"), ContainSubstring("Waiting"), ContainSubstring("has no host")))
+	g.Expect(strings.Count(text, "\n")).To(BeNumerically("<", 40))
+}

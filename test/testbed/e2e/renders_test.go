@@ -150,7 +150,7 @@ func explained(t *testing.T, text string, code int) {
 		}
 		return
 	}
-	g.Expect(text).To(MatchRegexp(`(Waiting|Missing|Unsupported|Conflict|TooSmall|Invalid|NotServed|NotAllowed|Shared)`), "a reason of docs/problems.md")
+	g.Expect(text).To(MatchRegexp(`(HyperShift has not published yet|Waiting|Missing|Unsupported|Conflict|TooSmall|Invalid|NotServed|NotAllowed|Shared)`), "a reason of docs/problems.md")
 }
 
 // renderCluster is what HyperShift's command line renders with the flags; not ok where
