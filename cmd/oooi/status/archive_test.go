@@ -155,7 +155,7 @@ func mustGather(t *testing.T, server *apiserver.Server) {
 		g.Expect(archived).To(Equal(cluster))
 		g.Expect(archived).To(ContainSubstring("blue-1"))
 		text, faults, _ := oooi(t, "", "status", "-f", dir)
-		g.Expect(text).To(HavePrefix("HostedCluster clusters/blue: will nodes boot: "))
+		g.Expect(text).To(HavePrefix("HostedCluster clusters/blue: "))
 		g.Expect(faults).To(BeEmpty())
 		planned, faults, code := oooi(t, "", "plan", "-f", dir)
 		g.Expect(code).To(Equal(3), "HyperShift publishes nothing here")

@@ -40,8 +40,9 @@ func TestStatusText(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(OutputOf(blueFacts(), blue.At).write(&out, "text", false, true)).To(Succeed())
 	g.Expect("\n" + out.String()).To(Equal(`
-HostedCluster clusters/blue: will nodes boot: yes. Nodes can boot: DHCP is ready.
-NetworkReady: True (ReadyWithWarnings) since 2026-03-04T05:06:07Z, about the current settings: yes
+HostedCluster clusters/blue: nodes boot
+  Nodes can boot: DHCP is ready.
+NetworkReady: True (ReadyWithWarnings) since 2026-03-04T05:06:07Z
 
 Network clusters/vlan100 (192.168.100.0/24): VMs boot from it. Next-hop VIP 192.168.100.2, service VIP 192.168.100.3
   EDGE   ADDRESS         READY   CARRIES VMS   REPORTS
@@ -78,7 +79,8 @@ func TestStatusTextUnread(t *testing.T) {
 	f := Facts{LiveCluster: hcp.UnreadLiveCluster("clusters", "blue"), Plan: blue.Plan(), unread: []string{noRight("HostedCluster clusters/blue")}, noReport: "Get the right."}
 	g.Expect(OutputOf(f, blue.At).write(&out, "text", false, true)).To(Succeed())
 	g.Expect("\n" + out.String()).To(Equal(`
-HostedCluster clusters/blue: will nodes boot: unknown. The HostedCluster cannot be read, and the operator's status is unknown. Get the right.
+HostedCluster clusters/blue: it is unknown whether nodes boot
+  The HostedCluster cannot be read, and the operator's status is unknown. Get the right.
 NetworkReady: unknown
 
 Network clusters/vlan100 (192.168.100.0/24): VMs boot from it. Next-hop VIP 192.168.100.2, service VIP 192.168.100.3

@@ -75,7 +75,7 @@ func TestStatusWithoutReport(t *testing.T) {
 			g.Expect(r.Notes).To(BeEmpty())
 			var out bytes.Buffer
 			g.Expect(r.write(&out, "text", false, true)).To(Succeed())
-			g.Expect(out.String()).To(ContainSubstring("about the current settings: unknown\n  Nodes can boot: x.\n  Info Paused: y.\n  (settings 01234567)\n\nNetwork"))
+			g.Expect(out.String()).To(ContainSubstring("Z, perhaps for earlier settings\n  Nodes can boot: x.\n  Info Paused: y.\n  (settings 01234567)\n\nNetwork"))
 		})
 	}
 }

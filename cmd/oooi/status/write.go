@@ -34,11 +34,14 @@ func (r Output) write(w io.Writer, output string, all, first bool) error {
 }
 
 func (r Output) text(w io.Writer, all bool) {
-	command.Line(w, "HostedCluster %s: will nodes boot: %s. %s", r.Cluster, r.Boot.Answer, r.Boot.Why)
+	boot := map[explain.Answer]string{explain.Yes: "nodes boot", explain.No: "nodes do not boot", explain.Unknown: "it is unknown whether nodes boot"}
+	command.Line(w, "HostedCluster %s: %s", r.Cluster, boot[r.Boot.Answer])
+	command.Line(w, "  %s", r.Boot.Why)
 	if c := r.Condition; c == nil {
 		command.Line(w, "NetworkReady: unknown")
 	} else {
-		command.Line(w, "NetworkReady: %s (%s) since %s, about the current settings: %s", c.Status, c.Reason, c.Since.Format(time.RFC3339), c.Current.Answer)
+		outdated := map[explain.Answer]string{explain.No: ", for earlier settings", explain.Unknown: ", perhaps for earlier settings"}
+		command.Line(w, "NetworkReady: %s (%s) since %s%s", c.Status, c.Reason, c.Since.Format(time.RFC3339), outdated[c.Current.Answer])
 		for _, m := range c.Message {
 			command.Line(w, "  %s", m)
 		}

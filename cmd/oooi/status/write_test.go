@@ -19,7 +19,7 @@ import (
 
 // hostile is what an edge that an attacker controls may write into a Lease: it clears the screen, sets the title,
 // starts a line of its own, and reverses the rest, with C0 and C1 control, bidi, tag and invalid characters.
-const hostile = "a\x1b[2J\x1b]0;x\x07b\u009b2J\nHostedCluster clusters/blue: will nodes boot: yes.\td\u202ee\u2066f\x7fg\u200b\U000e0041h\xff\r"
+const hostile = "a\x1b[2J\x1b]0;x\x07b\u009b2J\nHostedCluster clusters/blue: nodes boot\td\u202ee\u2066f\x7fg\u200b\U000e0041h\xff\r"
 
 // hostileOutput has that wherever others choose a text.
 func hostileOutput() Output {

@@ -133,8 +133,8 @@ func testStatus(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	}
 
 	t.Log(oooi(0, "must-gather", name, "--to", dir))
-	text := oooi(2, "status", name, "-f", dir)
-	g.Expect(text).To(HavePrefix("HostedCluster " + name + ": will nodes boot: unknown. Nodes may not become Ready. "))
+	text := oooi(3, "status", name, "-f", dir)
+	g.Expect(text).To(HavePrefix("HostedCluster " + name + ": it is unknown whether nodes boot\n  Nodes may not become Ready. "))
 	g.Expect(text).To(ContainSubstring(w.Lease.Address.Addr().String()))
 	g.Expect(oooi(0, "map", name, "-f", dir)).To(Equal(oooi(0, "map", name)))
 	logs, err := filepath.Glob(filepath.Join(dir, "logs", h.Namespace(), "*", "*.log"))
