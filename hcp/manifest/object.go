@@ -28,6 +28,9 @@ type Object struct {
 	// Unquoted are the keys of annotations and labels whose values are not strings, sorted. The API
 	// server refuses such an object. In Annotations, Labels and JSON their values are strings.
 	Unquoted []string
+	// Lines are those of File, from 1, where annotations and labels stand, by key, and of key "" where the object begins. An object in a
+	// list has none.
+	Lines map[string]int
 	// JSON is the whole object. It may lack apiVersion and kind if its list has them.
 	JSON json.RawMessage
 

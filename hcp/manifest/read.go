@@ -31,9 +31,9 @@ func ReadRenamed(file string, content []byte, rename func([]byte) []byte) ([]Obj
 		r.unread(err)
 		return nil, r.faults
 	}
-	for i, document := range documents(text) {
-		r.where = fmt.Sprintf("document %d", i+1)
-		r.document(document)
+	for i, d := range documents(text) {
+		r.where, r.in = fmt.Sprintf("document %d", i+1), d
+		r.document(d.text)
 	}
 	return r.objects, r.faults
 }
@@ -44,6 +44,8 @@ type reader struct {
 	rename func([]byte) []byte
 	// where is what is read now, such as "document 2".
 	where string
+	// in is the document that has it, without text if it has several objects.
+	in document
 	// depth is how many lists are around it.
 	depth   int
 	objects []Object
@@ -59,29 +61,60 @@ func (r *reader) fault(err error, unread bool) {
 	r.faults = append(r.faults, Fault{File: r.file, Err: err, Unread: unread})
 }
 
+// A document is one of a YAML stream. It begins in a line of the file, from 1.
+type document struct {
+	line int
+	text []byte
+}
+
 // documents splits a stream of YAML documents. JSON has none of its separators at the start of a line.
-func documents(text []byte) [][]byte {
-	var out [][]byte
-	var current []byte
-	end := func() {
-		if hasContent(current) {
+func documents(text []byte) []document {
+	var out []document
+	current, n := document{line: 1}, 0
+	end := func(next int) {
+		if hasContent(current.text) {
 			out = append(out, current)
 		}
-		current = nil
+		current = document{line: next}
 	}
 	for line := range bytes.Lines(text) {
+		n++
 		if after, ok := marker(line, "---"); ok {
-			end()
-			current = slices.Clone(after)
+			end(n)
+			current.text = slices.Clone(after)
 			continue
 		}
 		if _, ok := marker(line, "..."); ok {
-			end()
+			end(n + 1)
 			continue
 		}
-		current = append(current, line...)
+		current.text = append(current.text, line...)
 	}
-	end()
+	end(n)
+	return out
+}
+
+// lines returns where the annotations and labels of o stand in d, which has no other object, and where it begins.
+func (d document) lines(o Object) map[string]int {
+	out, n := map[string]int{}, d.line-1
+	for line := range bytes.Lines(d.text) {
+		n++
+		line = bytes.TrimSpace(line)
+		if out[""] == 0 && len(line) > 0 && line[0] != '#' {
+			out[""] = n
+		}
+		line = bytes.TrimLeft(line, `"'`)
+		end := bytes.IndexAny(line, `"':`)
+		if end <= 0 {
+			continue
+		}
+		key := string(line[:end])
+		_, annotation := o.Annotations[key]
+		_, label := o.Labels[key]
+		if (annotation || label) && out[key] == 0 {
+			out[key] = n
+		}
+	}
 	return out
 }
 
@@ -107,6 +140,9 @@ func (r *reader) document(text []byte) {
 	if start[0] == '{' || start[0] == '[' {
 		values, err := jsonValues(start)
 		if len(values) > 0 || err == nil {
+			if len(values) > 1 {
+				r.in.text = nil
+			}
 			for _, v := range values {
 				r.value(r.rename(v), head{})
 			}
@@ -230,6 +266,9 @@ func (r *reader) object(text json.RawMessage, of head) {
 	if err != nil {
 		r.unread(fmt.Errorf("%s: %w", named(h), readable(err)))
 		return
+	}
+	if r.depth == 0 && r.in.text != nil {
+		o.Lines = r.in.lines(o)
 	}
 	for _, key := range o.Unquoted {
 		r.fault(fmt.Errorf("%s: the value of %s must be a quoted string; the API server refuses the object", o, key), false)

@@ -243,3 +243,50 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestLines: an annotation is where it stands in the file, whatever is before its document. In a list that is unknown.
+func TestLines(t *testing.T) {
+	const text = `# a comment
+---
+kind: Namespace
+metadata: {name: other}
+---
+
+# the cluster
+apiVersion: hypershift.openshift.io/v1beta1
+kind: HostedCluster
+metadata:
+  name: blue
+  annotations:
+    example.com/cidr: x
+    "example.com/mtu": "9000"
+spec:
+  example.com/cidr: y
+---
+kind: List
+apiVersion: v1
+items:
+- {kind: Service, apiVersion: v1, metadata: {name: git, annotations: {a: b}}}
+---
+{
+  "kind": "Service", "apiVersion": "v1",
+  "metadata": {
+    "name": "json",
+    "labels": {
+      "example.com/a": "b"
+    }
+  }
+}
+`
+	objects, faults := manifest.Read("a.yaml", []byte(text))
+	g := NewWithT(t)
+	g.Expect(faults).To(BeEmpty())
+	var got []map[string]int
+	for _, o := range objects {
+		got = append(got, o.Lines)
+	}
+	g.Expect(got).To(Equal([]map[string]int{{"": 3}, {"": 8, "example.com/cidr": 13, "example.com/mtu": 14}, nil, {"": 23, "example.com/a": 28}}))
+	objects, _ = manifest.Read("b.json", []byte(`{"kind": "A", "metadata": {"name": "a"}} {"kind": "B", "metadata": {"name": "b"}}`))
+	g.Expect(objects).To(HaveLen(2))
+	g.Expect(objects[0].Lines).To(BeNil())
+}
