@@ -18,6 +18,12 @@ import (
 func TestGoldenCommands(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Commands\n\nThe command `oooi`, also as `kubectl oooi`. `make golden` writes this page from the commands.\n")
+	b.WriteString("\n## Exit codes\n\nAll commands have the same exit codes. `oooi access -- COMMAND` has those of the command.\n\n| exit code | meaning |\n| --- | --- |\n")
+	for _, e := range command.ExitMeanings() {
+		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, e.Meaning)
+	}
+	b.WriteString("\n## Width\n\nText for people is wrapped at the width of the terminal, and help at 80 columns. A pipe gets whole lines, so that `grep` finds whole sentences, " +
+		"unless the environment variable `COLUMNS` is set. Rows of tables, and findings of `oooi lint`, are never wrapped.\n")
 	for _, c := range command.New(subcommands()...).Commands() {
 		writeCommand(&b, c)
 	}
@@ -32,7 +38,7 @@ func writeCommand(b *strings.Builder, c *cobra.Command) {
 	if c.Example != "" {
 		fmt.Fprintf(b, "\nExamples:\n\n%s", indented(c.Example))
 	}
-	if flags := c.LocalFlags().FlagUsagesWrapped(120); flags != "" {
+	if flags := command.Wrap(c.LocalFlags().FlagUsages(), 80); flags != "" {
 		fmt.Fprintf(b, "\nFlags:\n\n%s", indented(flags))
 	}
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -19,9 +20,11 @@ func newExplainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain [REASON]",
 		Short: "Explain a reason of the condition NetworkReady, its causes, and how to fix them",
-		Long: `Explains a reason that the condition NetworkReady, an Event, or another command shows. Each cause follows with
-its severity, what happened, what it means, and what to do. A value that depends on your cluster stands between
-angle brackets. A cause explains its reason, too. Without an argument, the command lists all reasons.`,
+		Long: `Explains a reason that the condition NetworkReady, an Event, or another command
+shows. Each cause follows with its severity, what happened, what it means, and
+what to do. A value that depends on your cluster stands between angle brackets.
+A cause explains its reason, too. Without an argument, the command lists all
+reasons.`,
 		Example: `  oooi explain AddressInUse
   oooi explain`,
 		Args: cobra.MaximumNArgs(1),
@@ -36,8 +39,7 @@ angle brackets. A cause explains its reason, too. Without an argument, the comma
 			if !ok {
 				return unknownReason(args[0])
 			}
-			explainReason(c, r)
-			return nil
+			return explainReason(c.OutOrStdout(), r)
 		},
 	}
 	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -98,8 +100,8 @@ func unknownReason(name string) error {
 	return fmt.Errorf("%s is not a reason. Did you mean %s?", command.Printable(name), meant)
 }
 
-func explainReason(c *cobra.Command, r problem.Reason) {
-	out := c.OutOrStdout()
+func explainReason(w io.Writer, r problem.Reason) error {
+	out := &strings.Builder{}
 	command.Line(out, "%s", r)
 	for _, t := range explain.TrueReasons() {
 		if t.Reason == r {
@@ -121,4 +123,5 @@ func explainReason(c *cobra.Command, r problem.Reason) {
 	}
 	command.Line(out, "")
 	command.Line(out, "See %s#%s", command.ProblemsPage, strings.ToLower(string(r)))
+	return command.WriteText(w, out.String())
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -110,5 +111,22 @@ func TestFormats(t *testing.T) {
 		_, faults, code := oooi(t, "", c.Name(), "-o", "wide")
 		g.Expect(code).To(Equal(1), c.Name())
 		g.Expect(faults).To(ContainSubstring("want text, json or yaml"), c.Name())
+	}
+}
+
+// TestHelpFits: help has at most 80 columns, but for words that cannot be broken.
+func TestHelpFits(t *testing.T) {
+	for _, c := range append(subcommands(), nil) {
+		args := []string{"--help"}
+		if c != nil {
+			for line := range strings.Lines(c.Example) {
+				NewWithT(t).Expect(len(line)).To(BeNumerically("<=", 80), "it is copied, so it must not be wrapped: %s", line)
+			}
+			args = append([]string{c.Name()}, args...)
+		}
+		help, _, _ := oooi(t, "", args...)
+		for line := range strings.Lines(help) {
+			NewWithT(t).Expect(len(strings.TrimSpace(line))).To(BeNumerically("<=", 80), line)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package check is `oooi check`: its flags, what it reads, and its exit codes. File results.go decides what that means.
+// Package check is `oooi check`: its flags, and what it reads. File results.go decides what that means.
 package check
 
 import (
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,12 +22,6 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// The exit codes of `oooi check` if a check fails, and if none does but one is unknown.
-const (
-	exitFailure = 2
-	exitUnknown = 3
-)
-
 // New returns the command.
 func New() *cobra.Command {
 	var cluster command.ClusterFlags
@@ -37,29 +32,27 @@ func New() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [NAME]",
 		Short: "Check the installation, and hosted clusters before and after they run",
-		Long: `Checks what oooi needs in the management cluster, and the HostedCluster of this name, or each that opted in.
-It reads with your rights and writes nothing, unless --from-network is set. A dry run shows whether the API server
-accepts the pods of edges. The command also looks for nodes with room for them.
+		Long: `Checks what oooi needs in the management cluster, and the HostedCluster of this
+name, or each that opted in. It reads with your rights and writes nothing,
+unless --from-network is set. A dry run shows whether the API server accepts the
+pods of edges. The command also looks for nodes with room for them.
 
-For each hosted cluster, it derives the plan as the operator does, from the current objects. So it also finds
-problems before the operator is installed. For a running cluster, it also checks the edges, the backends and the
-operator's condition. Each line has one of these verdicts:
+For each hosted cluster, it derives the plan as the operator does, from the
+current objects. So it also finds problems before the operator is installed. For
+a running cluster, it also checks the edges, the backends and the operator's
+condition. Each line has one of these verdicts:
   ok       nothing to do
   warning  it works, but with limits
   failure  nodes do not boot, or will not
   unknown  something cannot be read; the line names it
-An endpoint that HyperShift has not published yet is no failure. Set the --permit flags as the operator has them.
+An endpoint that HyperShift has not published yet is no failure. Set the
+--permit flags as the operator has them.
 
-With --from-network, a pod acts as a VM: it joins each network of the hosted cluster for some seconds. It requests
-an address, names and the time, and speaks TLS with each endpoint. It also tries hosts that must not answer. With
---failover, it then connects repeatedly while the pod of the edge that it uses is evicted. Connections of VMs
-through that edge are reset once.
-
-Exit codes:
-  0  no check failed
-  1  nothing could be checked
-  2  a check failed
-  3  no check failed, but something important is unknown`,
+With --from-network, a pod acts as a VM: it joins each network of the hosted
+cluster for some seconds. It requests an address, names and the time, and speaks
+TLS with each endpoint. It also tries hosts that must not answer. With
+--failover, it then connects repeatedly while the pod of the edge that it uses
+is evicted. Connections of VMs through that edge are reset once.`,
 		Example: `  oooi check
   oooi check clusters/blue
   oooi check clusters/blue --from-network
@@ -207,29 +200,32 @@ func readInstallation(ctx context.Context, api client.Reader) (f installation) {
 // writeChecks writes all lines. The error decides the exit code.
 func writeChecks(w io.Writer, all []checks, output string) error {
 	failed, unknown := false, false
+	var text strings.Builder
 	for i, c := range all {
 		failed = failed || slices.ContainsFunc(c.Checks, func(x checked) bool { return x.Verdict == failure })
 		unknown = unknown || slices.ContainsFunc(c.Checks, func(x checked) bool { return x.Verdict == unsure && !x.aside })
 		if output == command.FormatText {
-			command.Section(w, c.Title, i)
+			command.Section(&text, c.Title, i)
 			if i == 0 {
-				command.Line(w, "%s", c.Title)
+				command.Line(&text, "%s", c.Title)
 			}
 			for _, x := range c.Checks {
-				command.Line(w, "  %-8s %s", x.Verdict, x.String())
+				command.Line(&text, "  %-8s %s", x.Verdict, x.String())
 			}
 		}
 	}
+	err := command.WriteText(w, text.String())
 	if output != command.FormatText {
-		if err := command.WriteData(w, output, checkReport{Version: checkVersion, Groups: all}); err != nil {
-			return err
-		}
+		err = command.WriteData(w, output, checkReport{Version: checkVersion, Groups: all})
+	}
+	if err != nil {
+		return err
 	}
 	switch {
 	case failed:
-		return command.Exit(exitFailure, nil)
+		return command.Exit(command.ExitFault, nil)
 	case unknown:
-		return command.Exit(exitUnknown, nil)
+		return command.Exit(command.ExitUnknown, nil)
 	}
 	return nil
 }

@@ -42,9 +42,9 @@ func lines(t *testing.T, all []checks) string {
 	matters := strings.ReplaceAll(out.String(), "\n  unknown  other hosted clusters", "")
 	switch {
 	case strings.Contains(matters, "\n  failure "):
-		want = command.Exit(exitFailure, nil)
+		want = command.Exit(command.ExitFault, nil)
 	case strings.Contains(matters, "\n  unknown "):
-		want = command.Exit(exitUnknown, nil)
+		want = command.Exit(command.ExitUnknown, nil)
 	}
 	if want == nil {
 		NewWithT(t).Expect(err).NotTo(HaveOccurred(), "the exit code")
@@ -317,8 +317,8 @@ func TestCheckExitCodes(t *testing.T) {
 	}{
 		"nothing is wrong":  {[]checked{ok, {Name: "d", Verdict: warning}}, nil},
 		"known enough":      {[]checked{ok, aside}, nil},
-		"unknown":           {[]checked{ok, aside, unknown}, command.Exit(exitUnknown, nil)},
-		"a failure, anyway": {[]checked{unknown, {Name: "d", Verdict: failure}}, command.Exit(exitFailure, nil)},
+		"unknown":           {[]checked{ok, aside, unknown}, command.Exit(command.ExitUnknown, nil)},
+		"a failure, anyway": {[]checked{unknown, {Name: "d", Verdict: failure}}, command.Exit(command.ExitFault, nil)},
 	} {
 		for _, output := range []string{"text", "json"} {
 			t.Run(name+" "+output, func(t *testing.T) {
@@ -338,7 +338,7 @@ func TestCheckJSON(t *testing.T) {
 	g := NewWithT(t)
 	var out strings.Builder
 	all := []checks{installationChecks(installation{kinds: []neededKind{{kind: source.PodKind(), of: "x", err: &meta.NoKindMatchError{}}}, policiesErr: errors.New("no")})}
-	g.Expect(writeChecks(&out, all, "json")).To(Equal(command.Exit(exitFailure, nil)))
+	g.Expect(writeChecks(&out, all, "json")).To(Equal(command.Exit(command.ExitFault, nil)))
 	var read map[string]any
 	g.Expect(json.Unmarshal([]byte(out.String()), &read)).To(Succeed())
 	g.Expect(read).To(HaveKeyWithValue("version", "v1"))

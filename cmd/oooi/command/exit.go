@@ -8,6 +8,40 @@ import (
 	"io"
 )
 
+// The exit codes of all commands other than 0. Scripts rely on them.
+const (
+	// ExitNoAnswer: the command could not do its work. It is the code of each error without one.
+	ExitNoAnswer = 1
+	// ExitFault: the user must fix something.
+	ExitFault = 2
+	// ExitUnknown: no fault is known, but something is awaited or unknown.
+	ExitUnknown = 3
+)
+
+// An ExitMeaning is what an exit code means.
+type ExitMeaning struct {
+	Code    int
+	Meaning string
+}
+
+// ExitMeanings are those of all commands. Only a program that oooi access runs adds its own.
+func ExitMeanings() []ExitMeaning {
+	return []ExitMeaning{
+		{0, "Done: nodes can boot, all networks would be served, no check failed, or nothing is found. Warnings are possible."},
+		{ExitNoAnswer, "No answer: an argument is wrong, something cannot be read, no HostedCluster opted in, or a signal interrupted the command."},
+		{ExitFault, "A fault to fix: a hosted cluster has an Error, nodes cannot boot, a check failed, or lint found something."},
+		{ExitUnknown, "No fault is known, but something is awaited or unknown, such as what HyperShift publishes later."},
+	}
+}
+
+// WorseExit is the exit code of two answers: a fault is not hidden by what is unknown.
+func WorseExit(a, b int) int {
+	if a == ExitFault || b == ExitFault {
+		return ExitFault
+	}
+	return max(a, b)
+}
+
 // ErrInterrupted is the error of a command that a signal ends.
 var ErrInterrupted = errors.New("interrupted")
 
@@ -41,5 +75,5 @@ func ExitCode(err error, complaints io.Writer) int {
 	if errors.As(err, &e) {
 		return e.Code
 	}
-	return 1
+	return ExitNoAnswer
 }

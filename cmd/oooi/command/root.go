@@ -4,6 +4,7 @@ package command
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -28,9 +29,15 @@ func Main(subcommands ...*cobra.Command) {
 
 // New returns the command oooi with subcommands.
 func New(subcommands ...*cobra.Command) *cobra.Command {
+	const short = "DHCP, DNS and control plane access for hosted clusters on isolated VLANs"
+	long := short + ".\n\nExit codes of all commands:\n"
+	for _, e := range ExitMeanings() {
+		long += fmt.Sprintf("  %d  %s\n", e.Code, e.Meaning)
+	}
 	c := &cobra.Command{
 		Use:           "oooi",
-		Short:         "DHCP, DNS and control plane access for hosted clusters on isolated VLANs",
+		Short:         short,
+		Long:          long,
 		Version:       version.Of(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -39,5 +46,6 @@ func New(subcommands ...*cobra.Command) *cobra.Command {
 		c.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl oooi"}
 	}
 	c.AddCommand(subcommands...)
+	wrapHelp(c)
 	return c
 }

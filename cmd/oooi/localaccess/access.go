@@ -58,27 +58,31 @@ func New() *cobra.Command {
 		Use:                   "access [NAME] [flags] [-- COMMAND...]",
 		DisableFlagsInUseLine: true,
 		Short:                 "Reach nodes and other hosts on the network of a hosted cluster from your computer",
-		Long: `Runs an HTTP proxy on your computer. It forwards connections through an edge of the HostedCluster to the destinations
-that annotation management-access opens. The proxy reaches the edge by a port-forward of the API server. You need the
-rights to list pods and to create pods/portforward in the control plane namespace. If an edge stops, its connections
-end, and new ones go through another edge.
+		Long: `Runs an HTTP proxy on your computer. It forwards connections through an edge of
+the HostedCluster to the destinations that annotation management-access opens.
+The proxy reaches the edge by a port-forward of the API server. You need the
+rights to list pods and to create pods/portforward in the control plane
+namespace. If an edge stops, its connections end, and new ones go through
+another edge.
 
-With a COMMAND, the proxy listens on a free port and sets HTTPS_PROXY and HTTP_PROXY for the command. It unsets
-NO_PROXY. Other programs on this computer can use the port, too.
+With a COMMAND, the proxy listens on a free port and sets HTTPS_PROXY and
+HTTP_PROXY for the command. It unsets NO_PROXY. Other programs on this computer
+can use the port, too.
 
-With --stdio, standard input and output carry one connection, as ProxyCommand of ssh requires.
+With --stdio, standard input and output carry one connection, as ProxyCommand of
+ssh requires.
 
-With --proxy, connections go through the access proxy at that URL, and no cluster is needed. This helps programs that
-cannot send a token: --token-file adds one to each connection, and is read each time.
+With --proxy, connections go through the access proxy at that URL, and no
+cluster is needed. This helps programs that cannot send a token: --token-file
+adds one to each connection, and is read each time.
 
-Exit codes:
-  0  a signal ended the proxy, or the connection of --stdio has ended
-  1  an error, or the connection is refused or lost
-  With a COMMAND, its exit code; 126 or 127 if it cannot be started`,
+With a COMMAND, its exit code is that of this command, and 126 or 127 if it
+cannot be started.`,
 		Example: `  oooi access clusters/blue
   oooi access clusters/blue -- curl -k https://worker-1:10250/healthz
   ssh -o ProxyCommand='oooi access clusters/blue --stdio %h:%p' core@worker-1
-  oooi access --proxy http://oooi-access.clusters-blue.svc:3128 --token-file /var/run/secrets/oooi/token`,
+  oooi access --proxy http://oooi-access.clusters-blue.svc:3128 \
+      --token-file /var/run/secrets/oooi/token`,
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			if err = a.arguments(args, c.ArgsLenAtDash()); err != nil {
 				return err

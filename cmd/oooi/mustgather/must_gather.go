@@ -44,14 +44,16 @@ func New() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "must-gather [NAME]",
 		Short: "Collect diagnostics for a bug report in a directory",
-		Long: `Collects what oooi reads and writes for the HostedCluster of this name, or for each that opted in:
-objects, events, the plan, leases and reports of edges, and the logs of the edges and the operator.
-A command in each edge prints the configuration and counters of Envoy, and the edge's addresses,
-routes and ARP table. It reads with your rights and writes nothing to the cluster. File index of the directory and
-standard error list what it could not read.
+		Long: `Collects what oooi reads and writes for the HostedCluster of this name, or for
+each that opted in. That is objects, events, the plan, leases and reports of
+edges, and the logs of the edges and the operator. A command in each edge prints
+the configuration and counters of Envoy, and the edge's addresses, routes and
+ARP table. It reads with your rights and writes nothing to the cluster. File
+index of the directory and standard error list what it could not read.
 
-It reads no Secret. Private keys of Routes, cloud-init data of VMs, tokens, and user names and
-passwords in URLs are left out. Names, addresses and the settings of the hosted cluster are in the directory.
+It reads no Secret. Private keys of Routes, cloud-init data of VMs, tokens, and
+user names and passwords in URLs are left out. Names, addresses and the settings
+of the hosted cluster are in the directory.
 
 The other commands read the directory without a cluster:
   oooi status -f DIR

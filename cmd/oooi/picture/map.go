@@ -27,20 +27,16 @@ func New() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "map [NAME]",
 		Short: "Draw what VMs of a hosted cluster reach, and through which edges",
-		Long: `Draws the plan of the HostedCluster of this name, or of each that opted in. It shows the VMs, and the edges
-with their addresses and servers. Then it shows the names and ports that VMs use, the backend of each,
-and what is refused.
+		Long: `Draws the plan of the HostedCluster of this name, or of each that opted in. It
+shows the VMs, and the edges with their addresses and servers. Then it shows the
+names and ports that VMs use, the backend of each, and what is refused.
 
-With -f it reads files as oooi plan does, or a directory of oooi must-gather, and no cluster. If the
-files have no plan in force, it draws the plan that the operator would derive. Leases, edges and health
-are then unknown.
+With -f it reads files as oooi plan does, or a directory of oooi must-gather,
+and no cluster. If the files have no plan in force, it draws the plan that the
+operator would derive. Leases, edges and health are then unknown.
 
-Text has at most 100 columns. The page of -o html has no script, and loads nothing. Hover over a line
-for details.
-
-Exit codes:
-  0  each plan is drawn
-  1  something cannot be read, or a hosted cluster has no plan`,
+Text has at most 100 columns. The page of -o html has no script, and loads
+nothing. Hover over a line for details.`,
 		Example: `  oooi map clusters/blue
   oooi map clusters/blue -o html > blue.html
   oooi map -f cluster.yaml`,

@@ -36,17 +36,21 @@ func addInputFlags(c *cobra.Command) *inputFlags {
 }
 
 // inputHelp is what the help of both commands says about -f.
-const inputHelp = `Files are YAML or JSON, with any number of objects, and lists of them. In a directory, all
-files *.yaml, *.yml, *.json, *.jsonl and *.ndjson are read. A broken file, such as a Helm template, is
-reported on standard error and skipped; --strict stops. If an object occurs twice, the newer version
-by metadata.resourceVersion counts, else the last one. If only one has a resourceVersion, the other is
-a file to apply. Its spec, annotations and labels count, with the status from the cluster.`
+const inputHelp = `Files are YAML or JSON, with any number of objects, and lists of them. In a
+directory, all files *.yaml, *.yml, *.json, *.jsonl and *.ndjson are read. A
+broken file, such as a Helm template, is reported on standard error and skipped;
+--strict stops. If an object occurs twice, the newer version by
+metadata.resourceVersion counts, else the last one. If only one has a
+resourceVersion, the other is a file to apply. Its spec, annotations and labels
+count, with the status from the cluster.`
 
 // An input is what was read.
 type input struct {
 	// objects are all objects that matter, each once.
 	objects []manifest.Object
 	dump    *files.Dump
+	// files is how many files were read.
+	files int
 	// faults are parts that were not read, or were read differently. Those that are resolved come last.
 	faults []manifest.Fault
 	// permitted is what the administrator of the management cluster permits.
@@ -57,23 +61,22 @@ type input struct {
 const maxFaults = 30
 
 // read reads the files, and args as further files. It writes to standard error what was not read.
-// An error ends the program with exitUnreadable.
 func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 	permitted, err := f.permit.Parse()
 	if err != nil {
-		return input{}, command.Exit(exitUnreadable, err)
+		return input{}, err
 	}
 	read, err := f.rules.Reading()
 	if err != nil {
-		return input{}, command.Exit(exitUnreadable, err)
+		return input{}, err
 	}
 	in, err := readInput(c.InOrStdin(), append(f.files, args...), read)
 	if err != nil {
-		return in, command.Exit(exitUnreadable, err)
+		return in, err
 	}
 	in.permitted = permitted
 	if f.strict && len(in.faults) > 0 && !in.faults[0].Resolved {
-		return in, command.Exit(exitUnreadable, in.faults[0])
+		return in, in.faults[0]
 	}
 	for i, fault := range in.faults {
 		if i == maxFaults {
@@ -92,7 +95,7 @@ func readInput(stdin io.Reader, paths []string, read source.Reading) (input, err
 		return input{}, err
 	}
 	objects, versions := manifest.Merge(slices.DeleteFunc(all.Objects, func(o manifest.Object) bool { return !files.Matters(o) }))
-	in := input{dump: &files.Dump{}, objects: objects, faults: append(all.Faults, versions...)}
+	in := input{dump: &files.Dump{}, files: all.Count, objects: objects, faults: append(all.Faults, versions...)}
 	for _, o := range in.objects {
 		if err := in.dump.AddObject(o); err != nil {
 			in.faults = append(in.faults, manifest.Fault{File: o.File, Err: err, Unread: true})

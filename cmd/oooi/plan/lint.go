@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,13 +24,12 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// exitFindings is `oooi lint`'s where it has found something.
-const exitFindings = 2
-
 // A finding is one annotation or field that would not do what it says, and one line
 // of `oooi lint -o json`: a promise to scripts.
 type finding struct {
 	File string `json:"file"`
+	// Line of the annotation in File, else of the object, from 1. 0: unknown, as in a list.
+	Line int `json:"line,omitempty"`
 	// Object is "Kind namespace/name".
 	Object string `json:"object"`
 	// Key is an annotation with its prefix, or a field path such as spec.services.
@@ -40,9 +40,13 @@ type finding struct {
 	Detail   string           `json:"detail"`
 }
 
-// String is "file: Kind namespace/name: key: message".
+// String is "file:line: Kind namespace/name: key: message", without a line that is unknown.
 func (f finding) String() string {
-	return fmt.Sprintf("%s: %s: %s: %s", f.File, f.Object, f.Key, f.Detail)
+	at := f.File
+	if f.Line > 0 {
+		at += ":" + strconv.Itoa(f.Line)
+	}
+	return fmt.Sprintf("%s: %s: %s: %s", at, f.Object, f.Key, f.Detail)
 }
 
 // NewLint returns the command `oooi lint`.
@@ -51,18 +55,14 @@ func NewLint() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lint -f FILE|DIR...",
 		Short: "Check annotations in YAML files",
-		Long: `Checks the annotations ` + settings.Prefix + `* of HostedClusters, NodePools,
-NetworkAttachmentDefinitions and Services. Hosted clusters that opted in are checked as a whole:
-their errors are those of oooi plan. Each object is also checked alone.
-Each finding is one line: an error, or an annotation that would be refused or ignored, or has
-less effect than it says.
+		Long: `Checks the annotations ` + settings.Prefix + `* of HostedClusters,
+NodePools, NetworkAttachmentDefinitions and Services. Hosted clusters that opted
+in are checked as a whole: their errors are those of oooi plan. Each object is
+also checked alone. Each finding is one line: an error, or an annotation that
+would be refused or ignored, or has less effect than it says. The last line says
+what was checked.
 
-` + inputHelp + `
-
-Exit codes:
-  0  no findings
-  1  the input cannot be read, or has none of these objects
-  2  findings`,
+` + inputHelp,
 		Example: `  oooi lint -f clusters/
   hypershift create cluster kubevirt ... --render | oooi lint -f -
   oooi lint -f clusters/ -o json`,
@@ -74,7 +74,7 @@ Exit codes:
 			}
 			found, err := lint(in)
 			if err != nil {
-				return command.Exit(exitUnreadable, err)
+				return err
 			}
 			for _, f := range found {
 				if format := from.output.String(); format == command.FormatText {
@@ -83,14 +83,30 @@ Exit codes:
 					return err
 				}
 			}
+			if from.output.String() == command.FormatText {
+				fmt.Fprintln(c.OutOrStdout(), in.checked(len(found)))
+			}
 			if len(found) > 0 {
-				return command.Exit(exitFindings, nil)
+				return command.Exit(command.ExitFault, nil)
 			}
 			return nil
 		},
 	}
 	from = addInputFlags(c)
 	return c
+}
+
+// checked says what was read, and how many findings there are.
+func (in input) checked(findings int) string {
+	return fmt.Sprintf("Checked %s with %s: %s.", count(in.files, "file"), count(len(in.dump.Clusters()), "HostedCluster"), count(findings, "finding"))
+}
+
+// count is "1 file" or "2 files".
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprint(n, " ", what)
 }
 
 // An annotated object is one whose kind can have annotations of oooi.
@@ -101,7 +117,7 @@ func (a annotated) finds(p problem.Problem, key string) finding {
 	if !strings.HasPrefix(key, "spec.") && !strings.HasPrefix(key, "status.") && !strings.Contains(key, "/") {
 		key = settings.Prefix + key
 	}
-	return finding{File: a.File, Object: a.String(), Key: key, Reason: p.Reason, Cause: p.Cause, Severity: p.Level(), Detail: explain.Problem(p).String()}
+	return finding{File: a.File, Line: cmp.Or(a.Lines[key], a.Lines[""]), Object: a.String(), Key: key, Reason: p.Reason, Cause: p.Cause, Severity: p.Level(), Detail: explain.Problem(p).String()}
 }
 
 // named reports whether s has a's name, and its namespace where it says one.

@@ -17,13 +17,6 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// Exit codes of `oooi plan`; scripts rely on them.
-const (
-	exitUnreadable = 1
-	exitRefused    = 2
-	exitWaiting    = 3
-)
-
 // New returns the command `oooi plan`.
 func New() *cobra.Command {
 	var set []string
@@ -31,21 +24,17 @@ func New() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan -f FILE|DIR...",
 		Short: "Show what VMs get and reach, from YAML files alone",
-		Long: `Reads Kubernetes objects from files and prints a plan for each hosted cluster that opted in.
-The files can be the output of a HyperShift command line with --render, a must-gather,
-or the output of kubectl get -o yaml. No cluster is contacted. If they have the ConfigMap
-oooi-plan of a control plane namespace, that is the plan in force: what runs keeps its addresses.
+		Long: `Reads Kubernetes objects from files and prints a plan for each hosted cluster
+that opted in. The files can be the output of a HyperShift command line with
+--render, a must-gather, or the output of kubectl get -o yaml. No cluster is
+contacted. If they have the ConfigMap oooi-plan of a control plane namespace,
+that is the plan in force: what runs keeps its addresses.
 
 ` + inputHelp + `
 
-The text says first whether nodes will become Ready. For each network it then lists what
-a VM gets, what a VM reaches, which addresses to reserve, and what runs.
-
-Exit codes:
-  0  everything would be served; hints and warnings are possible
-  1  the input cannot be read
-  2  a hosted cluster has an error, or none opted in
-  3  no errors, but a hosted cluster waits for something, such as what HyperShift publishes later`,
+The text says first whether nodes will become Ready. For each network it then
+lists what a VM gets, what a VM reaches, which addresses to reserve, and what
+runs.`,
 		Example: `  hypershift create cluster kubevirt ... --render | oooi plan -f -
   oooi plan -f must-gather/ -o json
   oooi plan -f cluster.yaml --set network=auto`,
@@ -68,20 +57,20 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 	for _, s := range set {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok || key == "" {
-			return command.Exit(exitUnreadable, fmt.Errorf("--set %s: want KEY=VALUE", s))
+			return fmt.Errorf("--set %s: want KEY=VALUE", s)
 		}
 		annotate(all, strings.TrimPrefix(key, settings.Prefix), value)
 	}
 	p := NewPlanner(in.dump, all, in.permitted)
 	code := 0
 	for i, line := range p.Plans() {
-		code = worse(code, codeOf(line.Problems))
+		code = command.WorseExit(code, codeOf(line.Problems))
 		if err := line.write(c.OutOrStdout(), output, i == 0); err != nil {
 			return err
 		}
 	}
 	if !p.serves() {
-		return command.Exit(exitRefused, noneOptedIn(all))
+		return noneOptedIn(all)
 	}
 	if code != 0 {
 		return command.Exit(code, nil)
@@ -93,20 +82,11 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 func codeOf(ps problem.Problems) int {
 	switch {
 	case len(ps.Of(problem.SeverityError)) > 0:
-		return exitRefused
+		return command.ExitFault
 	case ps.Waiting():
-		return exitWaiting
+		return command.ExitUnknown
 	}
 	return 0
-}
-
-// worse is the exit code of two hosted clusters: an error of one is not hidden by what
-// the other waits for.
-func worse(a, b int) int {
-	if a == exitRefused || b == exitRefused {
-		return exitRefused
-	}
-	return max(a, b)
 }
 
 func noneOptedIn(clusters []hcp.Objects) error {

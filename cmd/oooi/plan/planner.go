@@ -8,6 +8,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
@@ -41,11 +42,12 @@ func (p Planned) write(w io.Writer, output string, first bool) error {
 	if output != command.FormatText {
 		return command.WriteData(w, output, p)
 	}
+	var b strings.Builder
 	if !first {
-		fmt.Fprintln(w)
+		fmt.Fprintln(&b)
 	}
-	explain.WritePlan(w, p.preview)
-	return nil
+	explain.WritePlan(&b, p.preview)
+	return command.WriteText(w, b.String())
 }
 
 // A planner has all hosted clusters of the input.

@@ -22,6 +22,8 @@ type Reading func(file string, content []byte) ([]manifest.Object, []manifest.Fa
 type Files struct {
 	Objects []manifest.Object
 	Faults  []manifest.Fault
+	// Count is how many files were read.
+	Count int
 
 	read Reading
 	// seen are the real paths that were read.
@@ -103,6 +105,7 @@ func (f *Files) argument(stdin io.Reader, path string) error {
 
 // add reads the content of a file.
 func (f *Files) add(name string, content []byte) {
+	f.Count++
 	objects, faults := f.read(name, content)
 	f.Objects, f.Faults = append(f.Objects, objects...), append(f.Faults, faults...)
 }

@@ -1,5 +1,5 @@
 // Package status is `oooi status`: what a running cluster has, as the operator and the edges
-// report it. Its flags and its exit codes are in this file.
+// report it. Its flags are in this file.
 package status
 
 import (
@@ -13,9 +13,6 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 )
-
-// exitNotReady is the exit code of `oooi status` if nodes cannot boot, or it is unknown whether they can.
-const exitNotReady = 2
 
 // statusInterval is how often `oooi status --wait` reads the state.
 const statusInterval = 2 * time.Second
@@ -41,35 +38,35 @@ func New() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status [NAME]",
 		Short: "Show whether nodes of a running hosted cluster boot, and what serves them",
-		Long: `Reads the HostedCluster of this name, or each that opted in, and its control plane namespace.
-The first line says whether nodes will boot: yes, no or unknown, and why. Then come, for each
-network, the edges, the published endpoints, the allowed hosts and the DHCP leases, and then the
-problems with their fixes. More than ten leases or names of a network are counted, unless --all is set;
-JSON always lists each.
+		Long: `Reads the HostedCluster of this name, or each that opted in, and its control
+plane namespace. The first line says whether nodes boot, and the second one why.
+Then come, for each network, the edges, the published endpoints, the allowed
+hosts and the DHCP leases, and then the problems with their fixes. More than ten
+leases or names of a network are counted, unless --all is set; JSON always lists
+each.
 
-The operator stores its status next to the plan, at each change and every ten minutes. The status and
-the condition NetworkReady count only if they match the current objects. These are the HostedCluster,
-its NodePools, their NetworkAttachmentDefinitions, and Services and Routes of the control plane. A status
-older than twenty minutes does not count: the operator is not running. Without a valid status, the
-message of the condition is shown, and the answer is unknown. The answer is also unknown if NodePools
-name a network that is not in the plan.
+The operator stores its status next to the plan, at each change and every ten
+minutes. The status and the condition NetworkReady count only if they match the
+current objects. These are the HostedCluster, its NodePools, their
+NetworkAttachmentDefinitions, and Services and Routes of the control plane. A
+status older than twenty minutes does not count: the operator is not running.
+Without a valid status, the message of the condition is shown, and the answer is
+unknown. The answer is also unknown if NodePools name a network that is not in
+the plan.
 
-The right to read ConfigMaps, Deployments, Leases and EndpointSlices of the control plane namespace is
-enough for everything but the condition. Without the condition, a change that the operator has not seen
-goes unnoticed. Objects that you may not read are reported, and the command continues. It also continues
-if one of several hosted clusters cannot be read; the exit code is then 1.
+The right to read ConfigMaps, Deployments, Leases and EndpointSlices of the
+control plane namespace is enough for everything but the condition. Without the
+condition, a change that the operator has not seen goes unnoticed. Objects that
+you may not read are reported, and the command continues. It also continues if
+one of several hosted clusters cannot be read, and fails at its end.
 
-The time in column UNTIL is the stored expiry. It is up to one lease time later than the expiry that the
-VM got, so most renewals need no write. States of a lease:
+The time in column UNTIL is the stored expiry. It is up to one lease time later
+than the expiry that the VM got, so most renewals need no write. States of a
+lease:
   assigned  a client has the address
   expired   no client renewed it; its VM gets the same address again while it is free
   declined  a client reported that another host has the address
-  blocked   the Lease cannot be read, so no client gets the address; delete the Lease if no client uses it
-
-Exit codes:
-  0  nodes can boot; with --wait, NetworkReady is True, too
-  1  the state cannot be read, a right is missing for --wait, or a signal interrupts the command
-  2  nodes cannot boot, or it is unknown whether they can; with --wait, the time is over`,
+  blocked   the Lease cannot be read, so no client gets the address; delete the Lease if no client uses it`,
 		Example: `  oooi status
   oooi status clusters/blue
   oooi status clusters/blue --wait --timeout 15m

@@ -60,7 +60,7 @@ func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan t
 		case last == nil:
 			return nil, failed
 		}
-		return last, command.Exit(exitNotReady, errTimeout(ask.timeout, at, failed))
+		return last, command.Exit(cmp.Or(exitCode(last), command.ExitUnknown), errTimeout(ask.timeout, at, failed))
 	}
 }
 
@@ -100,12 +100,24 @@ func (ask Request) read(ctx context.Context, api client.Reader) ([]Output, error
 
 // verdict is the error that decides the exit code: nil if nodes of all can boot.
 func verdict(all []Output) error {
-	for _, r := range all {
-		if r.Boot.Answer != explain.Yes {
-			return command.Exit(exitNotReady, nil)
-		}
+	if code := exitCode(all); code != 0 {
+		return command.Exit(code, nil)
 	}
 	return nil
+}
+
+// exitCode answers whether nodes of all can boot.
+func exitCode(all []Output) (code int) {
+	for _, r := range all {
+		switch r.Boot.Answer {
+		case explain.Yes:
+		case explain.No:
+			code = command.WorseExit(code, command.ExitFault)
+		default:
+			code = command.WorseExit(code, command.ExitUnknown)
+		}
+	}
+	return code
 }
 
 // settled reports whether NetworkReady of all is True for the current settings, and nodes can boot.

@@ -109,7 +109,7 @@ func waitGivesUp(t *testing.T, admin client.Client) {
 		waiting := Request{Name: blue.Key, wait: true, timeout: time.Minute}
 		begin := time.Now()
 		last, err := waiting.follow(t.Context(), files, time.NewTicker(time.Second).C)
-		g.Expect(err).To(Equal(command.Exit(exitNotReady, errTimeout(time.Minute, time.Time{}, nil))))
+		g.Expect(err).To(Equal(command.Exit(command.ExitUnknown, errTimeout(time.Minute, time.Time{}, nil))))
 		g.Expect(last).To(HaveLen(1))
 		g.Expect(time.Since(begin)).To(Equal(time.Minute))
 
@@ -128,7 +128,7 @@ func waitGivesUp(t *testing.T, admin client.Client) {
 		g.Expect(err).To(MatchError(And(ContainSubstring("after 1m0s; the report was read at "+readAt), ContainSubstring("on fire"))))
 		var code command.ExitError
 		g.Expect(errors.As(err, &code)).To(BeTrue())
-		g.Expect(code.Code).To(Equal(exitNotReady))
+		g.Expect(code.Code).To(Equal(command.ExitUnknown))
 		g.Expect(reads).To(BeNumerically(">=", 60), "it is read at each tick")
 	})
 }

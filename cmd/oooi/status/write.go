@@ -29,8 +29,7 @@ func (r Output) write(w io.Writer, output string, all, first bool) error {
 		fmt.Fprintln(&b)
 	}
 	r.text(&b, all)
-	_, err := io.WriteString(w, b.String())
-	return err
+	return command.WriteText(w, b.String())
 }
 
 func (r Output) text(w io.Writer, all bool) {

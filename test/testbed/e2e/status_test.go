@@ -49,7 +49,7 @@ func testWhoCarries(t *testing.T, s *stage) {
 				Edges []struct{ CarriesVMs string }
 			}
 		}
-		g.Expect(json.Unmarshal([]byte(oooi(2, "status", "clusters/"+s.hosted.Name, "-o", "json")), &told)).To(Succeed())
+		g.Expect(json.Unmarshal([]byte(oooi(3, "status", "clusters/"+s.hosted.Name, "-o", "json")), &told)).To(Succeed())
 		for i, e := range told.Networks[0].Edges {
 			out[i] = e.CarriesVMs
 		}
@@ -115,7 +115,7 @@ func testStatus(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	g.Eventually(func(g Gomega) {
 		told.Networks = nil
 		// Images of the test cluster come from an IP address, so it is not known whether nodes of OpenShift would boot.
-		g.Expect(json.Unmarshal([]byte(oooi(2, "status", name, "-o", "json")), &told)).To(Succeed())
+		g.Expect(json.Unmarshal([]byte(oooi(3, "status", name, "-o", "json")), &told)).To(Succeed())
 		g.Expect(told.Networks).To(HaveLen(1))
 		g.Expect(told.Networks[0].Endpoints).To(And(Not(BeEmpty()), HaveEach(HaveField("Health", "no fault reported"))))
 	}).WithPolling(2 * time.Second).Should(Succeed())

@@ -1,0 +1,95 @@
+// This file wraps text for the reader's terminal. A pipe and a file get whole lines, so that grep finds whole sentences.
+
+package command
+
+import (
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// helpWidth is how many columns help has.
+const helpWidth = 80
+
+// WriteText writes lines for people. A terminal gets them as wide as it is, and a pipe as wide as COLUMNS says, if that is set.
+func WriteText(w io.Writer, text string) error {
+	columns, _ := strconv.Atoi(os.Getenv("COLUMNS"))
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			columns = width
+		}
+	}
+	_, err := io.WriteString(w, Wrap(text, columns))
+	return err
+}
+
+// gap is between two columns of a line. It does not change.
+var gap = regexp.MustCompile(`\S  +`)
+
+// Wrap breaks lines of text that have more than columns characters, at spaces. What follows is indented as the line, or as the second of
+// its columns. A word, and a row of a table with more columns, is not broken. 0: no line is.
+func Wrap(text string, columns int) string {
+	if columns <= 0 {
+		return text
+	}
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		gaps := gap.FindAllStringIndex(line, -1)
+		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) <= columns || len(gaps) > 1 {
+			out.WriteString(line)
+			continue
+		}
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		if len(gaps) == 1 && gaps[0][1] <= columns*2/3 {
+			indent = gaps[0][1]
+		}
+		wrapLine(&out, line, indent, columns)
+	}
+	return out.String()
+}
+
+func wrapLine(out *strings.Builder, line string, indent, columns int) {
+	margin := len(line) - len(strings.TrimLeft(line, " "))
+	for start := max(margin, indent); ; start = indent {
+		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) <= columns {
+			break
+		}
+		end := lastSpace(line, start, columns)
+		if end < 0 {
+			break
+		}
+		out.WriteString(strings.TrimRight(line[:end], " ") + "\n")
+		line = strings.Repeat(" ", indent) + strings.TrimLeft(line[end:], " ")
+	}
+	out.WriteString(line)
+}
+
+// lastSpace is the position of the last space after start within columns, else of the first one behind. -1: there is none.
+func lastSpace(line string, start, columns int) int {
+	at, column := -1, 0
+	for i, r := range line {
+		if r == ' ' && i > start && (column <= columns || at < 0) {
+			at = i
+		}
+		column++
+	}
+	return at
+}
+
+// wrapHelp makes c and its subcommands wrap help.
+func wrapHelp(c *cobra.Command) {
+	help := c.HelpFunc()
+	c.SetHelpFunc(func(c *cobra.Command, args []string) {
+		out, b := c.OutOrStdout(), &strings.Builder{}
+		c.SetOut(b)
+		help(c, args)
+		c.SetOut(out)
+		_, _ = io.WriteString(out, Wrap(b.String(), helpWidth)) // Help that cannot be written is not read.
+	})
+}
