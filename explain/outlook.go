@@ -12,31 +12,93 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// outlook is a clause about what warnings prevent, the worst of them, and whether new nodes boot nevertheless. Empty:
-// nodes become Ready as soon as every part that they need is served.
-func outlook(networks []network.Network, problems problem.Problems) (may string, boots Answer) {
-	has := func(r problem.Reason) bool {
-		return slices.ContainsFunc(problems, func(p problem.Problem) bool { return p.Reason == r && mayPrevent(p) })
+// A Verdict is what problems mean for the condition NetworkReady, and for the exit code of `oooi plan`.
+type Verdict int
+
+// The verdicts.
+const (
+	// Serves: all parts are served, and no problem proves that new nodes do not become Ready.
+	Serves Verdict = iota
+	// Waits: a part is not served until something else exists.
+	Waits
+	// Fails: there is an Error, or a problem proves that new nodes do not become Ready.
+	Fails
+)
+
+// VerdictOf returns the verdict of problems about a plan with these networks, before any edge is looked at.
+func VerdictOf(networks []network.Network, problems problem.Problems) Verdict {
+	switch {
+	case len(problems.Of(problem.SeverityError)) > 0, outlookOf(networks, problems).boots == No:
+		return Fails
+	case problems.Waiting():
+		return Waits
 	}
+	return Serves
+}
+
+// An outlook is what warnings mean for nodes where every part that they need is served.
+type outlook struct {
+	// boots is whether new nodes become Ready. No is proven.
+	boots Answer
+	// by is the reason that proves it, if boots is No.
+	by problem.Reason
+	// may is a clause about what warnings prevent. Empty: nodes become Ready.
+	may string
+	// extras are clauses about what nodes lack that become Ready.
+	extras []string
+}
+
+// outlookOf returns the outlook of problems. The worst of them decides.
+func outlookOf(networks []network.Network, problems problem.Problems) outlook {
+	has := func(is func(problem.Problem) bool) bool {
+		return slices.ContainsFunc(problems, func(p problem.Problem) bool { return mayPrevent(p) && is(p) })
+	}
+	of := func(r problem.Reason) bool { return has(func(p problem.Problem) bool { return p.Reason == r }) }
 	onPrimary := func(r problem.Reason) bool {
-		return slices.ContainsFunc(problems, func(p problem.Problem) bool { return p.Reason == r && !onSecondary(networks, p) })
+		return has(func(p problem.Problem) bool { return p.Reason == r && !onSecondary(networks, p) })
 	}
 	switch {
 	case onPrimary(problem.AddressesExhausted):
-		return "VMs that start get no address, so new nodes do not become Ready", No
-	case has(problem.NADNamespaceNotAllowed):
-		return "VMs may not start, so nodes may not become Ready", Unknown
-	case has(problem.ImagesUnreachable), has(problem.PodNetworkUnsupported), has(problem.ControlPlaneProxied):
-		return "nodes may not become Ready", Unknown
+		return outlook{boots: No, by: problem.AddressesExhausted, may: "VMs that start get no address, so new nodes do not become Ready"}
+	case has(func(p problem.Problem) bool { return p.Cause == problem.NoRegistryReachable }):
+		return outlook{boots: No, by: problem.ImagesUnreachable, may: "VMs that start cannot pull images, so new nodes do not become Ready"}
+	case of(problem.NADNamespaceNotAllowed):
+		return outlook{boots: Unknown, may: "VMs may not start, so nodes may not become Ready"}
+	case of(problem.ImagesUnreachable), of(problem.PodNetworkUnsupported), of(problem.ControlPlaneProxied):
+		return outlook{boots: Unknown, may: "nodes may not become Ready"}
 	case onPrimary(problem.RangeTooSmall):
-		return "VMs may run out of addresses, so some nodes may not become Ready", Unknown
+		return outlook{boots: Unknown, may: "VMs may run out of addresses, so some nodes may not become Ready"}
 	}
-	return "", Yes
+	return outlook{boots: Yes, extras: extras(problems)}
+}
+
+// extras are clauses about what nodes lack that become Ready.
+func extras(problems problem.Problems) (clauses []string) {
+	add := func(clause string, is func(problem.Problem) bool) {
+		if slices.ContainsFunc(problems.Of(problem.SeverityWarning), is) {
+			clauses = append(clauses, clause)
+		}
+	}
+	add("the console stays degraded", func(p problem.Problem) bool { return p.Reason == problem.AppsUnreachable })
+	add("logins fail", func(p problem.Problem) bool { return p.Reason == problem.OAuthUnreachable })
+	add("logins with an identity provider fail", func(p problem.Problem) bool {
+		return p.Cause == problem.IdentityProviderUnreachable || p.Cause == problem.IdentityProviderWithoutName
+	})
+	add("VMs have no time server", func(p problem.Problem) bool { return p.Reason == problem.NTPMissing })
+	return clauses
+}
+
+// butLacking is a clause about extras that follows a main clause. Empty: nothing is missing.
+func (o outlook) butLacking() string {
+	if len(o.extras) == 0 {
+		return ""
+	}
+	return ", but " + sentenceList(o.extras)
 }
 
 // A bootOutlook answers whether nodes boot, and has what decides that. The stored answer and the summary are both it.
 type bootOutlook struct {
-	boots Answer
+	outlook
 	cause bootCause
 	// down are the networks that VMs boot from and that have no ready edge. up: another one has one.
 	down []network.Network
@@ -44,8 +106,6 @@ type bootOutlook struct {
 	// failed and waiting are parts that are not served, and unchanged the networks that run as before.
 	failed, waiting []part
 	unchanged       []network.Network
-	// may is what warnings prevent.
-	may string
 }
 
 // A bootCause is why nodes boot or not.
@@ -65,7 +125,7 @@ func (s Status) bootOutlook(problems problem.Problems) bootOutlook {
 	if len(problems) > 0 {
 		first = problems[0]
 	}
-	o := bootOutlook{boots: Unknown}
+	o := bootOutlook{outlook: outlook{boots: Unknown, by: problem.NotApplied}}
 	switch {
 	case s.Problems.Has(problem.Removing):
 		o.cause = causeRemoving
@@ -89,9 +149,9 @@ func (s Status) bootOutlook(problems problem.Problems) bootOutlook {
 func (s Status) servedOutlook() bootOutlook {
 	unchanged, refused := s.unchanged()
 	o := bootOutlook{
-		failed: parts(s.Plan.Networks, refused), waiting: parts(s.Plan.Networks, s.Problems.Of(problem.SeverityWaiting)), unchanged: unchanged,
+		outlook: outlookOf(s.Plan.Networks, s.Problems),
+		failed:  parts(s.Plan.Networks, refused), waiting: parts(s.Plan.Networks, s.Problems.Of(problem.SeverityWaiting)), unchanged: unchanged,
 	}
-	o.may, o.boots = outlook(s.Plan.Networks, s.Problems)
 	for _, n := range s.Plan.Networks {
 		switch {
 		case n.Primary && s.ReadyEdges[n.Name] > 0:
@@ -100,8 +160,8 @@ func (s Status) servedOutlook() bootOutlook {
 			o.down = append(o.down, n)
 		}
 	}
-	if len(o.down) > 0 || o.lacks() <= needOnNetwork {
-		o.boots = No
+	if o.boots != No && (len(o.down) > 0 || o.lacks() <= needOnNetwork) {
+		o.boots, o.by = No, problem.EdgeNotReady
 	}
 	return o
 }

@@ -41,6 +41,8 @@ func TestVerdictsAgree(t *testing.T) {
 	}
 	namespace := of(problem.SeverityWarning, problem.NADNamespaceNotAllowed, "NetworkAttachmentDefinition", "vlan100")
 	images := of(problem.SeverityWarning, problem.ImagesUnreachable, "", "")
+	console, time := of(problem.SeverityWarning, problem.AppsUnreachable, "", ""), of(problem.SeverityWarning, problem.NTPMissing, "", "")
+	registry := network.Attachment{Namespace: "clusters", Name: "vlan100"}.Problem(problem.NoRegistryReachable, problem.Args{"hosts": {"registry.example.com"}})
 	plugin := of(problem.SeverityWarning, problem.PodNetworkUnsupported, "", "")
 	range1, range2 := of(problem.SeverityWarning, problem.RangeTooSmall, "Network", "clusters/vlan100"), of(problem.SeverityWarning, problem.RangeTooSmall, "Network", "clusters/storage")
 	cidr := of(problem.SeverityWaiting, problem.WaitingForNetwork, "Network", "clusters/vlan303")
@@ -50,9 +52,16 @@ func TestVerdictsAgree(t *testing.T) {
 		problems        problem.Problems
 		condition, text string
 	}{
-		"well":                {one, nil, "Nodes can boot: DHCP", "nodes will become Ready."},
-		"namespace":           {one, problem.Problems{images, namespace}, "VMs may not start, so nodes may not become Ready. DHCP", "VMs may not start, so nodes may not become Ready."},
-		"images":              {one, problem.Problems{images}, "Nodes may not become Ready. DHCP", "nodes may not become Ready."},
+		"well":        {one, nil, "Nodes can boot: DHCP", "nodes will become Ready."},
+		"namespace":   {one, problem.Problems{images, namespace}, "VMs may not start, so nodes may not become Ready. DHCP", "VMs may not start, so nodes may not become Ready."},
+		"images":      {one, problem.Problems{images}, "Nodes may not become Ready. DHCP", "nodes may not become Ready."},
+		"no registry": {one, problem.Problems{namespace, images, registry}, "VMs that start cannot pull images, so new nodes do not become Ready. DHCP", "VMs that start cannot pull images, so new nodes do not become Ready."},
+		"no registry, and a part waits": {one, problem.Problems{registry, oauth}, "VMs that start cannot pull images, so new nodes do not become Ready. OAuth is not served yet: logins fail. DHCP",
+			"VMs that start cannot pull images, so new nodes do not become Ready, even when the items marked Waiting exist."},
+		"no console":          {one, problem.Problems{console}, "Nodes can boot, but the console stays degraded. DHCP", "nodes will become Ready, but the console stays degraded."},
+		"no console, no time": {one, problem.Problems{time, console}, "Nodes can boot, but the console stays degraded and VMs have no time server. DHCP", "nodes will become Ready, but the console stays degraded and VMs have no time server."},
+		"images and console":  {one, problem.Problems{console, images}, "Nodes may not become Ready. DHCP", "nodes may not become Ready."},
+		"console is a hint":   {one, problem.Problems{of(problem.SeverityInfo, problem.AppsUnreachable, "", "")}, "Nodes can boot: DHCP", "nodes will become Ready."},
 		"network plugin":      {one, problem.Problems{plugin}, "Nodes may not become Ready. DHCP", "nodes may not become Ready."},
 		"addresses":           {both, problem.Problems{range1}, "VMs may run out of addresses, so some nodes may not become Ready. DHCP", "VMs may run out of addresses, so some nodes may not become Ready."},
 		"secondary addresses": {both, problem.Problems{range2}, "Nodes can boot: DHCP", "nodes will become Ready, with warnings."},

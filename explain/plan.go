@@ -73,8 +73,8 @@ func headline(p Preview, problems problem.Problems) string {
 		networks = p.Plan.Networks
 	}
 	pods := len(networks) > 0 && !boots(networks)
-	may, _ := outlook(networks, problems)
-	may = cmp.Or(withoutNode(networks, problems), may)
+	o := outlookOf(networks, problems)
+	may := cmp.Or(withoutNode(networks, problems), o.may)
 	if problems.Has(problem.Removing) {
 		return "is being deleted, so nothing is applied."
 	}
@@ -94,6 +94,8 @@ func headline(p Preview, problems problem.Problems) string {
 		return "VMs boot from the pod network. They get addresses on the networks below."
 	case len(networks) == 0:
 		return "VMs boot from the pod network. No other network is served."
+	case len(o.extras) > 0:
+		return "nodes will become Ready" + o.butLacking() + "."
 	case len(problems.Of(problem.SeverityWarning)) > 0:
 		return "nodes will become Ready, with warnings."
 	}

@@ -51,7 +51,7 @@ type Report struct {
 	Inputs string `json:"inputs,omitempty"`
 	// Plan is the PlanHash of the plan in force, as it is stored. Empty: there is none.
 	Plan string `json:"plan,omitempty"`
-	// Ready and Reason are those of the condition.
+	// Ready and Reason are those of the condition. Ready is true exactly if VerdictOf is Serves, and Boots is not No.
 	Ready  bool           `json:"ready"`
 	Reason problem.Reason `json:"reason"`
 	// Boots is whether nodes can boot, and Summary why.
@@ -107,12 +107,15 @@ func (s Status) Report() Report {
 		}
 		out.Problems = append(out.Problems, shown)
 	}
-	switch out.Severity() {
-	case problem.SeverityError, problem.SeverityWaiting:
+	switch verdict := VerdictOf(s.Plan.Networks, problems); {
+	case verdict == Serves && o.boots != No:
+		if out.Severity() == problem.SeverityWarning {
+			out.Reason = ReadyWithWarnings
+		}
+	case problems.Waiting() || len(problems.Of(problem.SeverityError)) > 0:
 		out.Ready, out.Reason = false, problems[0].Reason
-	case problem.SeverityWarning:
-		out.Reason = ReadyWithWarnings
-	case problem.SeverityInfo:
+	default:
+		out.Ready, out.Reason = false, o.by
 	}
 	return out
 }

@@ -47,6 +47,43 @@ func TestBoots(t *testing.T) {
 	}
 }
 
+// TestReadyMeansThatNodesBoot: the condition is False where it is proven that new nodes do not boot, with the reason of the proof. It is True where that
+// is only possible, or where nodes lack extras. Without edges to look at, the verdict is the same.
+func TestReadyMeansThatNodesBoot(t *testing.T) {
+	vlan, storage := served("vlan100", 2), served("storage", 1)
+	storage.Primary = false
+	plan := network.Plan{Networks: []network.Network{vlan, storage}}
+	up := map[string]int{vlan.Name: 2, storage.Name: 1}
+	on := func(n network.Network, c problem.Cause) problem.Problem { return n.Attachment.Problem(c, nil) }
+	of := func(c problem.Cause) problem.Problem { return problem.New(c, problem.Subject{}, nil) }
+	for name, c := range map[string]struct {
+		problems problem.Problems
+		verdict  explain.Verdict
+		boots    explain.Answer
+		reason   problem.Reason
+	}{
+		"well":                             {nil, explain.Serves, explain.Yes, explain.Ready},
+		"no registry is reachable":         {problem.Problems{of(problem.RegistryIsPlainHTTP), on(vlan, problem.NoRegistryReachable)}, explain.Fails, explain.No, problem.ImagesUnreachable},
+		"no address is left":               {problem.Problems{on(vlan, problem.VMsExceedDHCPRange), on(vlan, problem.PoolExhausted)}, explain.Fails, explain.No, problem.AddressesExhausted},
+		"no address is left for a disk":    {problem.Problems{on(storage, problem.PoolExhausted)}, explain.Serves, explain.Yes, explain.ReadyWithWarnings},
+		"a registry may be unreachable":    {problem.Problems{of(problem.RegistryIsAddress)}, explain.Serves, explain.Unknown, explain.ReadyWithWarnings},
+		"no console":                       {problem.Problems{of(problem.IngressAddressMissing)}, explain.Serves, explain.Yes, explain.ReadyWithWarnings},
+		"a part waits":                     {problem.Problems{of(problem.IngressServicePending)}, explain.Waits, explain.Yes, problem.WaitingForEndpoint},
+		"a part waits, and no registry is": {problem.Problems{of(problem.IngressServicePending), on(vlan, problem.NoRegistryReachable)}, explain.Fails, explain.No, problem.WaitingForEndpoint},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			g.Expect(explain.VerdictOf(plan.Networks, c.problems)).To(Equal(c.verdict))
+			r := explain.Status{Plan: plan, Applied: true, ReadyEdges: up, Problems: c.problems}.Report()
+			g.Expect(r.Boots).To(Equal(c.boots))
+			g.Expect(r.Ready).To(Equal(c.verdict == explain.Serves))
+			g.Expect(r.Reason).To(Equal(c.reason))
+		})
+	}
+	edgeless := explain.Status{Plan: plan, Applied: true}.Report()
+	NewWithT(t).Expect([]any{edgeless.Ready, edgeless.Boots, edgeless.Reason}).To(Equal([]any{false, explain.No, problem.EdgeNotReady}))
+}
+
 // TestReportHasProblemsAsValues: each with its text. The hash of settings that are unknown is empty.
 func TestReportHasProblemsAsValues(t *testing.T) {
 	g := NewWithT(t)

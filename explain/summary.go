@@ -100,8 +100,10 @@ func (s Status) lead(o bootOutlook) string {
 	switch {
 	case o.may != "":
 		sentences = append(sentences, capital(o.may)+".")
-	case len(o.failed)+len(o.waiting)+len(o.unchanged) == 0:
+	case len(o.failed)+len(o.waiting)+len(o.unchanged) == 0 && (len(o.extras) == 0 || !boots(s.Plan.Networks)):
 		return ""
+	case len(o.failed)+len(o.waiting)+len(o.unchanged) == 0:
+		sentences = append(sentences, "Nodes can boot"+o.butLacking()+".")
 	case boots(s.Plan.Networks):
 		sentences = append(sentences, map[need]string{
 			needOnNetwork: "Nodes on other networks can boot.", needAddress: "Nodes can boot.", needToJoin: "Nodes can become Ready.", needNone: "Nodes can become Ready."}[o.lacks()])

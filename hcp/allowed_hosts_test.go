@@ -9,7 +9,9 @@ import (
 	. "github.com/onsi/gomega"
 	configv1 "github.com/openshift/api/config/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"github.com/openshift/hypershift/api/util/ipnet"
 	"golang.org/x/net/http/httpproxy"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -21,7 +23,7 @@ import (
 func pulling(t *testing.T, image string) hcp.Objects {
 	t.Helper()
 	o := served(t)
-	o.HostedCluster.Spec.Release.Image = image
+	o.HostedCluster.Spec.Release.Image, o.HostedCluster.Spec.ImageContentSources = image, nil
 	for i := range o.NodePools {
 		o.NodePools[i].Spec.Release.Image = image
 	}
@@ -192,6 +194,75 @@ func TestRegistriesWithoutServerName(t *testing.T) {
 			g.Expect(hosts).To(HaveExactElements("registry.example.com:8443"))
 			g.Expect(problems.Has(problem.ImagesUnreachable)).To(Equal(why != ""))
 			g.Expect(messageOf(problems, problem.ImagesUnreachable)).To(ContainSubstring(why))
+		})
+	}
+}
+
+// TestNoRegistryIsReachable: it is reported only where nothing that is known leaves VMs a way to a registry.
+func TestNoRegistryIsReachable(t *testing.T) {
+	annotate := func(key, value string) func(*hcp.Objects) {
+		return func(o *hcp.Objects) { o.HostedCluster.Annotations[settings.Prefix+key] = value }
+	}
+	mirror := func(at string) func(*hcp.Objects) {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: "x", Mirrors: []string{at}}}
+		}
+	}
+	pool := func(change func(*hyperv1.NodePool)) func(*hcp.Objects) {
+		return func(o *hcp.Objects) { change(&o.NodePools[0]) }
+	}
+	for name, c := range map[string]struct {
+		image  string
+		change func(*hcp.Objects)
+		proven bool
+	}{
+		"no external hosts":              {privateRelease, annotate("allowed-hosts", "none"), true},
+		"no host is permitted":           {privateRelease, func(o *hcp.Objects) { o.Permissions.Hosts = []string{} }, true},
+		"plain HTTP":                     {"http://registry.example.com:5000/ocp:1", func(*hcp.Objects) {}, true},
+		"a short name":                   {"registry:5000/ocp:1", func(*hcp.Objects) {}, true},
+		"the management cluster's own":   {"registry.registry.svc:5000/ocp:1", func(*hcp.Objects) {}, true},
+		"all mirrors are refused, too":   {"registry:5000/ocp:1", mirror("http://mirror.example.com:5000/ocp"), true},
+		"none, and DNS refuses the rest": {"registry:5000/ocp:1", annotate("dns-upstreams", "none"), true},
+		"by default":                     {privateRelease, func(*hcp.Objects) {}, false},
+		"an address":                     {"10.9.8.7:5000/ocp:1", func(*hcp.Objects) {}, false},
+		"an address on the network":      {"192.168.100.9:5000/ocp:1", func(*hcp.Objects) {}, false},
+		"one mirror at an address":       {"registry:5000/ocp:1", mirror("10.9.8.7:5000/ocp"), false},
+		"one mirror is allowed":          {"registry:5000/ocp:1", mirror("mirror.example.com/ocp"), false},
+		"another host is allowed":        {"registry:5000/ocp:1", annotate("allowed-hosts", "auto,mirror.example.com"), false},
+		"a record":                       {"registry:5000/ocp:1", annotate("dns-records", "mirror.example.com=192.168.100.7"), false},
+		"a gateway":                      {"registry:5000/ocp:1", annotate("gateway", "192.168.100.1"), false},
+		"another DNS server":             {"registry:5000/ocp:1", annotate("dns-upstreams", "192.168.100.53"), false},
+		"another DHCP server":            {"registry:5000/ocp:1", annotate("services", "dns,proxy,ntp"), false},
+		"DNS of others":                  {"registry:5000/ocp:1", annotate("services", "dhcp,proxy,ntp"), false},
+		"a proxy of others":              {"registry:5000/ocp:1", annotate("services", "dhcp,dns,ntp"), false},
+		"a published Service": {"registry:5000/ocp:1", func(o *hcp.Objects) {
+			o.Services[0].Annotations = map[string]string{settings.Prefix + "publish": "mirror.example.com:5000"}
+		}, false},
+		"an HTTP proxy": {"registry:5000/ocp:1", func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: "http://192.168.100.9:3128"}}
+		}, false},
+		"a router that advertises IPv6": {"registry:5000/ocp:1", func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Networking.ClusterNetwork = append(o.HostedCluster.Spec.Networking.ClusterNetwork, hyperv1.ClusterNetworkEntry{CIDR: *ipnet.MustParseCIDR("fd01::/48")})
+		}, false},
+		"patched VMs": {"registry:5000/ocp:1", func(o *hcp.Objects) {
+			o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] = "[]"
+		}, false},
+		"settings of the node": {"registry:5000/ocp:1", pool(func(np *hyperv1.NodePool) { np.Spec.Config = []corev1.LocalObjectReference{{Name: "mirrors"}} }), false},
+		"a disk with images": {"registry:5000/ocp:1", pool(func(np *hyperv1.NodePool) {
+			disk := "quay.io/me/disk"
+			np.Spec.Platform.Kubevirt.RootVolume = &hyperv1.KubevirtRootVolume{Image: &hyperv1.KubevirtDiskImage{ContainerDiskImage: &disk}}
+		}), false},
+		"another network": {"registry:5000/ocp:1", pool(func(np *hyperv1.NodePool) {
+			k := np.Spec.Platform.Kubevirt
+			k.AdditionalNetworks = append(k.AdditionalNetworks, hyperv1.KubevirtNetwork{Name: "clusters/storage"})
+		}), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := pulling(t, c.image)
+			c.change(&o)
+			_, problems := plan(o)
+			found := slices.ContainsFunc(problems, func(p problem.Problem) bool { return p.Cause == problem.NoRegistryReachable })
+			NewWithT(t).Expect(found).To(Equal(c.proven), "%v", problems)
 		})
 	}
 }

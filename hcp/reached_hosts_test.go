@@ -158,7 +158,7 @@ func TestWhatNodesReach(t *testing.T) {
 		"a registry that is published":                                  {given: []change{release("registry.example.com/ocp/release:4.20"), publishes("registry.example.com:443", 443)}},
 		"a registry that is published at its port":                      {given: []change{release("registry.example.com:5000/ocp/release:4.20"), publishes("registry.example.com:5000", 5000)}},
 		"a registry with plain HTTP that is published":                  {given: []change{release("http://registry.example.com:5000/ocp/release:4.20"), publishes("registry.example.com:5000", 5000)}},
-		"a registry inside the management cluster":                      {given: []change{release("registry.registry.svc:5000/ocp/release:4.20")}, want: []string{images + "registry.registry.svc:5000"}},
+		"a registry inside the management cluster":                      {given: []change{release("registry.registry.svc:5000/ocp/release:4.20")}, want: []string{images + "registry.registry.svc:5000", images + "registry.registry.svc:5000"}},
 		"a registry at an address":                                      {given: []change{release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
 		"a proxy, and a registry at an address":                         {given: []change{proxied(controlPlane), release("10.9.8.7:5000/ocp/release:4.20")}},
 		"a proxy, and a registry with plain HTTP":                       {given: []change{proxied(controlPlane), release("http://mirror.example.com/ocp/release:4.20")}},

@@ -205,7 +205,8 @@ func (r Reporter) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, 
 		return ""
 	}
 	kind := corev1.EventTypeNormal
-	if v.Severity() == problem.SeverityError || wasReady && v.Reason == problem.EdgeNotReady {
+	proven := !v.Ready && v.Severity() == problem.SeverityWarning
+	if v.Severity() == problem.SeverityError || proven || wasReady && v.Reason == problem.EdgeNotReady {
 		kind = corev1.EventTypeWarning
 	}
 	r.Events.Eventf(hc, nil, kind, string(v.Reason), apply.ActionServe, "%s", v.Event())

@@ -130,9 +130,9 @@ func Inputs(o hcp.Objects) string {
 		np := &o.NodePools[i]
 		var on any
 		if k := np.Spec.Platform.Kubevirt; k != nil {
-			on = []any{k.AdditionalNetworks, k.AttachDefaultNetwork, k.NodeSelector}
+			on = []any{k.AdditionalNetworks, k.AttachDefaultNetwork, k.NodeSelector, k.RootVolume != nil && k.RootVolume.Image != nil}
 		}
-		add(np, np.Spec.ClusterName, np.Spec.Replicas, maxOf(np.Spec.AutoScaling), on, np.DeletionTimestamp != nil)
+		add(np, np.Spec.ClusterName, np.Spec.Replicas, maxOf(np.Spec.AutoScaling), on, len(np.Spec.Config) > 0, np.DeletionTimestamp != nil)
 	}
 	for i := range o.Services {
 		if s := services.CachedService(&o.Services[i]); !own.IsService(s.Name) {

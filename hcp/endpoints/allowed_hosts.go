@@ -196,6 +196,9 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 		cannot = append(cannot, network.Without(refused, func(u unreachable) bool { return own.proxied(u.at.String()) })...)
 		needed := network.Without(r.Endpoints, func(e network.Endpoint) bool { return own.proxied(e.Name) })
 		r.Problems = imagesUnreachable(in, off, needed, cannot)
+		if left == 0 {
+			r.Problems = append(r.Problems, noRegistry(o, registries, withIngress.with(r.Endpoints))...)
+		}
 		r.Problems = append(r.Problems, furtherHosts(o, s, registries, own, own.with(needed))...)
 		r.Problems = append(r.Problems, dialedFromNodes(o, withIngress.with(r.Endpoints))...)
 	}

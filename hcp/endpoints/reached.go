@@ -18,6 +18,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A reach has what decides which hosts nodes reach.
@@ -101,6 +102,64 @@ func (r reach) unresolved(at string) bool {
 	known := r.recorded(at) || slices.ContainsFunc(r.endpoints, func(e network.Endpoint) bool { return hasHost(e, host) })
 	asked := slices.ContainsFunc(r.in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() && !ownNamesOnly(s) })
 	return !known && !asked && !services.Address(host).IsValid()
+}
+
+// noRegistry returns a problem for each network whose VMs certainly reach none of registries, which are all that objects name. all is what nodes
+// reach with external hosts. An address is not certain: a router might know a way to it.
+func noRegistry(o objects.Objects, registries []string, all reach) (ps problem.Problems) {
+	var hosts []string
+	for _, registry := range registries {
+		host, _ := hostPort(registry)
+		if services.Address(host).IsValid() || all.reaches(registry) {
+			return nil
+		}
+		hosts = append(hosts, strings.TrimPrefix(registry, plainHTTP))
+	}
+	if len(hosts) == 0 || slices.ContainsFunc(all.endpoints, mayBeMirror) || mayReachMore(o.HostedCluster) {
+		return nil
+	}
+	slices.Sort(hosts)
+	for _, s := range all.in.Networks {
+		pool := func(np hyperv1.NodePool) bool { return slices.Contains(s.NodePools, np.Name) && poolMayReachMore(np) }
+		if closed(s) && len(s.NodePools) > 0 && !slices.ContainsFunc(o.NodePools, pool) {
+			ps = append(ps, s.Problem(problem.NoRegistryReachable, problem.Args{"hosts": slices.Compact(hosts)},
+				"spec.release.image", network.KeyAllowedHosts, network.KeyRecords, network.KeyGateway))
+		}
+	}
+	return ps
+}
+
+// mayBeMirror reports whether e may be a mirror that no object names.
+func mayBeMirror(e network.Endpoint) bool {
+	return e.Origin == network.OriginRegistry || e.Origin == network.OriginService
+}
+
+// closed reports whether VMs that boot from s get addresses, names and connections from its edges alone.
+func closed(s network.NetworkRequest) bool {
+	return s.Primary && !s.Gateway.IsValid() && ownNamesOnly(s) && len(s.Settings.Records) == 0 &&
+		s.Settings.Selects(network.ServiceDHCP) && s.Settings.Selects(network.ServiceProxy)
+}
+
+// mayReachMore reports whether nodes of hc may reach registries in ways that its networks do not show: through an HTTP proxy or a router that
+// advertises IPv6, or because the user patches the VMs.
+func mayReachMore(hc *hyperv1.HostedCluster) bool {
+	proxy := hc.Spec.Configuration != nil && hc.Spec.Configuration.Proxy != nil
+	inside := insideHosted(hc)
+	for _, m := range hc.Spec.Networking.MachineNetwork {
+		inside = append(inside, prefix(m.CIDR.String()))
+	}
+	return proxy || hc.Annotations[hyperv1.JSONPatchAnnotation] != "" || slices.ContainsFunc(inside, func(p netip.Prefix) bool { return p.Addr().Is6() })
+}
+
+// poolMayReachMore is mayReachMore for the nodes of np: its VMs have another network, the user patches them, spec.config may have mirrors, hosts or
+// routes, or their disk may have images.
+func poolMayReachMore(np hyperv1.NodePool) bool {
+	k := np.Spec.Platform.Kubevirt
+	if k == nil || len(k.AdditionalNetworks) != 1 || k.AttachDefaultNetwork == nil || *k.AttachDefaultNetwork {
+		return true
+	}
+	disk := k.RootVolume != nil && k.RootVolume.Image != nil && k.RootVolume.Image.ContainerDiskImage != nil
+	return disk || len(np.Spec.Config) > 0 || np.Annotations[hyperv1.JSONPatchAnnotation] != ""
 }
 
 // hasHost reports whether host, in lower case, is one of e's or below a wildcard of e.

@@ -65,6 +65,11 @@ var (
 		What:   "Images are pulled from more than {most} registries.",
 		Effect: "Nodes cannot reach {count} of the mirrors.",
 		Fix:    "Remove mirrors from spec.imageContentSources, or set annotation gateway."})
+	NoRegistryReachable = declare("NoRegistryReachable", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "VMs on network {network} reach no registry that nodes pull images from ({hosts}).",
+		Effect: "The network has no other way to these hosts, so no new node becomes Ready.",
+		Fix: "Do for one registry what the other lines say. Or put a mirror on the network, and set annotation dns-records for its name. " +
+			"Or set annotation gateway."})
 	RegistryMayRedirect = declare("RegistryMayRedirect", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "Images are pulled from {hosts}. oooi does not know whether these registries redirect to other hosts.",
 		Effect: "Nodes reach only hosts that are named.",

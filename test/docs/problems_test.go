@@ -69,7 +69,7 @@ func rowsOf(page string) []string {
 func problemsPage(text string) string {
 	var reasons strings.Builder
 	for _, r := range explain.TrueReasons() {
-		fmt.Fprintf(&reasons, "| True | `%s` | %s |\n", r.Reason, r.Meaning)
+		fmt.Fprintf(&reasons, "| True | `%s` | %s | 0 |\n", r.Reason, r.Meaning)
 	}
 	var out strings.Builder
 	for _, part := range strings.SplitAfter(strings.Replace(text, reasonsMark, reasons.String(), 1), causesMark) {

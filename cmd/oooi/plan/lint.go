@@ -57,10 +57,10 @@ func NewLint() *cobra.Command {
 		Short: "Check annotations in YAML files",
 		Long: `Checks the annotations ` + settings.Prefix + `* of HostedClusters,
 NodePools, NetworkAttachmentDefinitions and Services. Hosted clusters that opted
-in are checked as a whole: their errors are those of oooi plan. Each object is
-also checked alone. Each finding is one line: an error, or an annotation that
-would be refused or ignored, or has less effect than it says. The last line says
-what was checked.
+in are checked as a whole: what makes oooi plan exit with 2 is a finding. Each
+object is also checked alone. Each finding is one line: an error, or an
+annotation that would be refused or ignored, or has less effect than it says. The
+last line says what was checked.
 
 ` + inputHelp,
 		Example: `  oooi lint -f clusters/
@@ -192,11 +192,11 @@ func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 }
 
 // isFinding reports whether p is about something in the input that would be refused or
-// ignored, or that only partly takes effect: each Error, each problem of annotations, and each
-// Warning about an annotation that one of the objects has.
+// ignored, or that only partly takes effect: what makes `oooi plan` exit with 2, each problem of annotations, and
+// each Warning about an annotation that one of the objects has.
 func isFinding(p problem.Problem, objects []annotated) bool {
 	ofAnnotations := p.Reason == problem.AnnotationInvalid || p.Reason == problem.AnnotationUnknown
-	if ofAnnotations || p.Level() == problem.SeverityError {
+	if ofAnnotations || explain.VerdictOf(nil, problem.Problems{p}) == explain.Fails {
 		return true
 	}
 	return p.Level() == problem.SeverityWarning && slices.ContainsFunc(p.Keys, func(key string) bool {

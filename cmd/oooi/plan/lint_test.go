@@ -80,6 +80,8 @@ func TestLint(t *testing.T) {
 			`spec: {config: '{"cniVersion":"0.3.1","name":"vlan100","type":"bridge","bridge":"br1","vlan":100}'}`}, []string{
 			"a.yaml: NetworkAttachmentDefinition clusters/vlan100: " + settings.Prefix + "cidr: Annotation cidr of NetworkAttachmentDefinition clusters/vlan100 has the invalid value",
 			"a.yaml: NetworkAttachmentDefinition clusters/vlan100: " + settings.Prefix + "mtu: Annotation mtu has no effect on NetworkAttachmentDefinition clusters/vlan100."}},
+		"together: no registry is reachable": {map[string]string{"a.yaml": strings.ReplaceAll(read(t, objects(t, "lb-ip")), "192.168.100.7:5000", "registry:5000")}, []string{
+			"a.yaml: HostedCluster clusters/blue: spec.release.image: VMs on network clusters/vlan100 reach no registry that nodes pull images from (registry:5000)."}},
 		"of a NodePool that is not there": {map[string]string{"a.yaml": object("HostedCluster", "blue", "network: auto", "cidr.workerz: 192.168.100.0/24") + object("NodePool", "workers")}, []string{
 			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + "cidr.workerz: Annotation cidr.workerz has no effect, because the cluster has no NodePool workerz."}},
 		"of a NodePool that was not read": {map[string]string{"a.yaml": object("HostedCluster", "blue", "cidr.workerz: 192.168.100.0/24")}, nil},

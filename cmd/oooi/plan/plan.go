@@ -14,6 +14,7 @@ import (
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -64,7 +65,7 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 	p := NewPlanner(in.dump, all, in.permitted)
 	code := 0
 	for i, line := range p.Plans() {
-		code = command.WorseExit(code, codeOf(line.Problems))
+		code = command.WorseExit(code, codeOf(line))
 		if err := line.write(c.OutOrStdout(), output, i == 0); err != nil {
 			return err
 		}
@@ -78,15 +79,13 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 	return nil
 }
 
-// codeOf is the one for a hosted cluster with these problems.
-func codeOf(ps problem.Problems) int {
-	switch {
-	case len(ps.Of(problem.SeverityError)) > 0:
-		return command.ExitFault
-	case ps.Waiting():
-		return command.ExitUnknown
+// codeOf is the one for the hosted cluster of p.
+func codeOf(p Planned) int {
+	var networks []network.Network
+	if p.Plan != nil {
+		networks = p.Plan.Networks
 	}
-	return 0
+	return map[explain.Verdict]int{explain.Waits: command.ExitUnknown, explain.Fails: command.ExitFault}[explain.VerdictOf(networks, p.Problems)]
 }
 
 func noneOptedIn(clusters []hcp.Objects) error {

@@ -50,7 +50,7 @@ func TestPlanStories(t *testing.T) {
 				g.Expect(problems).NotTo(BeNil())
 				g.Expect(string(keys["plan"]) == "null").To(Equal(problems.Blocking()), "null where it is refused, what is known where it waits")
 				switch {
-				case len(problems.Of(problem.SeverityError)) > 0:
+				case len(problems.Of(problem.SeverityError)) > 0, slices.ContainsFunc(problems, func(p problem.Problem) bool { return p.Cause == problem.NoRegistryReachable }):
 					want = 2
 				case problems.Waiting() && want == 0:
 					want = 3
@@ -81,6 +81,9 @@ func TestPlanExitCodes(t *testing.T) {
 		"not published yet":    {args: []string{"-f", objects(t, "not-yet-published")}, code: 3},
 		"one waits":            {args: []string{"-f", objects(t, "not-yet-published"), "-f", otherClusterOf(t, served)}, code: 3},
 		"waits and refused":    {args: []string{"-f", objects(t, "not-yet-published"), "-f", otherClusterOf(t, objects(t, "external-infrastructure"))}, code: 2},
+		"no registry":          {args: []string{"-f", objects(t, "unreachable-registry")}, code: 2},
+		"an unsure registry":   {args: []string{"-f", objects(t, "registries")}},
+		"no registry, not yet": {stdin: strings.ReplaceAll(read(t, objects(t, "not-yet-published")), "quay.io/openshift-release-dev", "registry:5000"), args: []string{"-f", "-"}, code: 2},
 		"one of two refused":   {args: []string{"-f", served, "-f", objects(t, "external-infrastructure")}, code: 2},
 		"no such file":         {args: []string{"-f", "/nonexistent"}, code: 1, stderr: "nonexistent"},
 		"not YAML":             {args: []string{"-f", bad}, code: 1, stderr: "bad.yaml"},
@@ -212,7 +215,7 @@ func TestPlanIsWhatTheOperatorDoes(t *testing.T) {
 		not   string
 	}{
 		"being deleted":              {stdin: deleted, code: 1, want: []string{"HostedCluster clusters/blue: is being deleted, so nothing is applied.", "Info Removing"}, not: "Network "},
-		"being deleted, and another": {stdin: deleted + "\n---\n" + other, code: 0, want: []string{"clusters/blue: is being deleted", "clusters/green: nodes may not become Ready."}},
+		"being deleted, and another": {stdin: deleted + "\n---\n" + other, code: 0, want: []string{"clusters/blue: is being deleted", "clusters/green: nodes will become Ready, but the console stays degraded."}},
 		"too large":                  {stdin: strings.Replace(served, settings.Prefix+"network: auto\n", settings.Prefix+"network: auto\n    "+settings.Prefix+"search-domains: "+strings.TrimSuffix(domains.String(), ",")+"\n", 1), code: 2, want: []string{"nothing is applied", "but at most 900 KiB fit in its ConfigMap"}},
 		"a new CIDR":                 {stdin: moved, code: 0, want: []string{"192.168.77.0/24"}},
 		"a new CIDR for what runs":   {stdin: moved + inForce(string(running)), code: 0, want: []string{"192.168.100.10-192.168.100.253", "Network clusters/vlan100 is in use"}},
