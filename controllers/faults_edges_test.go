@@ -52,7 +52,7 @@ func faultsOfEdges() []fault {
 			inject: reporting(reported.EdgeReport{ClockUnsynchronized: reported.ClockFault{Cause: problem.ClockNotSet}})},
 		{name: "An external host is inside the management cluster", sees: "Warning NotPermitted", words: "quay.io", keeps: "all but that host",
 			inject: reporting(reported.EdgeReport{RefusedHosts: []string{"quay.io:443"}})},
-		{name: "No address is left in the DHCP pool", sees: "Warning AddressesExhausted", words: "2 declined and 0 used", keeps: "everything for VMs that have an address",
+		{name: "No address is left in the DHCP pool", sees: "Warning AddressesExhausted", bootless: true, words: "2 declined and 0 used", keeps: "everything for VMs that have an address",
 			inject: reporting(reported.EdgeReport{DHCP: reported.DHCPReport{Exhausted: reported.PoolExhaustion{Since: long, PoolUse: reported.PoolUse{Size: 244, Assigned: 242, Declined: 2}}}})},
 		{name: "Another host has an address of the DHCP pool", sees: "Warning AddressInUse", words: "dhcp-exclude", keeps: "everything; VMs get other addresses",
 			inject: reporting(reported.EdgeReport{DHCP: reported.DHCPReport{InUse: rogue}})},

@@ -64,6 +64,7 @@ func TestVerdict(t *testing.T) {
 	early := problem.Problem{Reason: problem.WaitingForControlPlane, Severity: problem.SeverityWaiting, Args: problem.Args{"detail": {"No API yet."}}}
 	inUse := problem.Problem{Reason: problem.AddressInUse, Severity: problem.SeverityError, Args: problem.Args{"detail": {"By MAC x."}}}
 	note := problem.Problem{Reason: problem.ImagesUnreachable, Severity: problem.SeverityWarning, Args: problem.Args{"detail": {"no images."}}}
+	unreached := problem.New(problem.NoRegistryReachable, problem.Subject{Kind: "Network", Name: "vlan100"}, problem.Args{"network": {"clusters/vlan100"}, "hosts": {"registry.example.com"}})
 	starts := func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 }
 	starting := gather.EdgeOf(deployment(func(d *appsv1.Deployment) { d.Name = "two"; starts(d) }))
 	lost := gather.EdgeOf(drained(time.Minute)(starting.Live))
@@ -89,6 +90,7 @@ func TestVerdict(t *testing.T) {
 	}{
 		"well":                   {decide.Serve, nil, apply.Outcome{Edges: serving}, explain.Ready, problem.SeverityInfo, ""},
 		"well but":               {decide.Serve, problem.Problems{note}, apply.Outcome{Edges: serving}, explain.ReadyWithWarnings, problem.SeverityWarning, "No images."},
+		"well, and no registry":  {decide.Serve, problem.Problems{note, unreached}, apply.Outcome{Edges: serving}, problem.ImagesUnreachable, problem.SeverityWarning, "VMs that start cannot pull images"},
 		"a part is waited for":   {decide.Serve, problem.Problems{note, waiting}, apply.Outcome{Edges: serving}, problem.WaitingForEndpoint, problem.SeverityWaiting, "OAuth is missing."},
 		"both wait":              {decide.Serve, problem.Problems{waiting}, lone(starts), problem.WaitingForEndpoint, problem.SeverityWaiting, "is not ready"},
 		"refused, and only that": {decide.Leave, problem.Problems{note, waiting, blocking}, apply.Outcome{}, problem.CIDRMissing, problem.SeverityError, "No CIDR."},
@@ -122,6 +124,20 @@ func TestVerdict(t *testing.T) {
 			g.Expect(got.Message).To(MatchRegexp(`\(settings [0-9a-f]{8}\)$`))
 			g.Expect(got.ObservedGeneration).To(BeEquivalentTo(7))
 		})
+	}
+}
+
+// TestNoNewNodesIsAWarning: a Warning that proves that new nodes do not boot has a Warning Event, and one that does not has a Normal one.
+func TestNoNewNodesIsAWarning(t *testing.T) {
+	for want, cause := range map[string]problem.Cause{"Warning ImagesUnreachable VMs that": problem.NoRegistryReachable, "Normal ReadyWithWarnings Nodes may not": problem.RegistryIsAddress} {
+		g := NewWithT(t)
+		w, plan := served(t, "lb-ip")
+		r, recorder := reconcilerOf(newTakes(t, 9), prometheus.NewRegistry()), events.NewFakeRecorder(9)
+		r.Events = recorder
+		d := decide.Decision{Action: decide.Serve, Plan: plan, Problems: problem.Problems{plan.Networks[0].Attachment.Problem(cause, nil)}}
+		_, err := r.reporter().Report(t.Context(), w, d, apply.Outcome{Edges: edgesOf(deployment(func(*appsv1.Deployment) {}))})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(recorder.Events).To(Receive(HavePrefix(want)))
 	}
 }
 
