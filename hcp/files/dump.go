@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/hcp/manifest"
-	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/hcp/spelling"
 )
 
 // The kinds that have annotations of oooi, and Routes, as "<group> <Kind>".
@@ -152,7 +152,7 @@ func (d *Dump) kindOf(o manifest.Object) (*kind, error) {
 	for _, k := range all {
 		group, name, _ := strings.Cut(k.name, " ")
 		alike := strings.EqualFold(o.Kind, name) || strings.EqualFold(o.Kind, name+"s")
-		if alike && (!strings.Contains(o.Group, ".") || settings.Distance(strings.ToLower(o.Group), group) <= maxGroupTypos) {
+		if alike && (!strings.Contains(o.Group, ".") || spelling.Distance(strings.ToLower(o.Group), group) <= maxGroupTypos) {
 			return nil, fmt.Errorf("want kind %s of group %s, not kind %s of group %q", name, group, o.Kind, o.Group)
 		}
 	}

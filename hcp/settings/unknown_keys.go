@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cldmnky/oooi/hcp/spelling"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -26,50 +27,45 @@ func unknown(on problem.Subject, name string, at Place) problem.Problem {
 	return problem.New(problem.AnnotationNotKnown, on, nil, name)
 }
 
-// nearest returns the key with the smallest edit distance to name, at most three, and
-// less than the key's length. Case has no effect. A key that has no effect at that place only counts if it is equal to name.
+// nearest returns the key that name is, wherever it has an effect, or else the one with an effect at that place that
+// the user meant.
 func nearest(name string, at Place) (best Key, ok bool) {
-	least, lower := 4, strings.ToLower(name)
+	var known []string
 	for _, k := range table() {
-		d := Distance(lower, k.Name)
-		if d < min(least, len(k.Name)) && (name == k.Name || slices.Contains(k.On, at)) {
-			best, least = k, d
+		if k.Name == name {
+			return k, true
+		}
+		if slices.Contains(k.On, at) {
+			known = append(known, k.Name)
 		}
 	}
-	return best, least < 4
+	if name, ok = spelling.Nearest(name, known); !ok {
+		return Key{}, false
+	}
+	return find(name, at)
 }
 
-// Distance returns the Levenshtein distance of a and b in bytes.
-func Distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
-
-// maxPrefixDistance is how many characters of a misspelled prefix differ, whatever their case.
+// maxPrefixDistance is how many edits a misspelled prefix has, whatever its case.
 const maxPrefixDistance = 2
 
-// nearPrefix returns the key with the right prefix, if full is a key with a misspelled one.
-func nearPrefix(full string) (meant string, ok bool) {
-	prefix, name, _ := strings.Cut(full, "/")
-	if prefix+"/" == Prefix || Distance(strings.ToLower(prefix)+"/", Prefix) > maxPrefixDistance {
-		return "", false
+// rightPrefix returns the key with the right prefix, if full is a key with another one: with a misspelled one, or a
+// key that has an effect on an object of kind at, with that of another project of the same domain, with that of
+// HyperShift, or with none. HyperShift has no annotation of such a name.
+func rightPrefix(full string, at Place) (meant string, ok bool) {
+	prefix, name, cut := strings.Cut(full, "/")
+	if !cut {
+		prefix, name = "", full
 	}
-	return Prefix + name, true
+	_, known := find(name, at)
+	domain := strings.TrimSuffix(Prefix[strings.Index(Prefix, ".")+1:], "/")
+	foreign := prefix == "" || prefix == "hypershift.openshift.io" || prefix == domain || strings.HasSuffix(prefix, "."+domain)
+	switch {
+	case prefix+"/" == Prefix:
+		return "", false
+	case spelling.Distance(strings.ToLower(prefix)+"/", Prefix) <= maxPrefixDistance, known && foreign:
+		return Prefix + name, true
+	}
+	return "", false
 }
 
 // Labels returns a problem for each label that would have an effect as an annotation on an object of

@@ -64,8 +64,8 @@ func Overlay(base Values, at Place, object string, annotations map[string]string
 	var problems problem.Problems
 	for _, full := range slices.Sorted(maps.Keys(annotations)) {
 		name, ours := strings.CutPrefix(full, Prefix)
-		if meant, misspelled := nearPrefix(full); misspelled {
-			problems = append(problems, problem.New(problem.AnnotationPrefixMisspelled, on, problem.Args{"meant": {meant}}, full))
+		if meant, wrong := rightPrefix(full, at); wrong {
+			problems = append(problems, problem.New(problem.AnnotationPrefixWrong, on, problem.Args{"meant": {meant}}, full))
 		}
 		if !ours {
 			continue

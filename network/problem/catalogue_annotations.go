@@ -49,8 +49,8 @@ var (
 	AnnotationNotKnown = declare("AnnotationNotKnown", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
 		What: "Annotation {key} of {subject} does not exist and has no effect.",
 		Fix:  "Remove it."})
-	AnnotationPrefixMisspelled = declare("AnnotationPrefixMisspelled", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
-		What: "{subject} has an annotation {key} with a misspelled prefix, so it has no effect.",
+	AnnotationPrefixWrong = declare("AnnotationPrefixWrong", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
+		What: "{subject} has an annotation {key} with a wrong prefix, so it has no effect.",
 		Fix:  "Set {meant}."})
 	AnnotationNotPerNodePool = declare("AnnotationNotPerNodePool", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
 		What: "Annotation {key} of {subject} has no effect. Only cidr and gateway can name a NodePool.",
