@@ -17,7 +17,7 @@ import (
 // others, such as files to apply, the last one counts. An object of both kinds is what applying the file
 // would lead to: spec, annotations and labels of the file, status and other metadata of the API server.
 // A fault names versions that differ in spec, annotations or labels, or in anything if their order is
-// unknown, and each object of both kinds.
+// unknown, and each object of both kinds. Files to apply that differ are also in Object.Unused.
 func Merge(objects []Object) ([]Object, []Fault) {
 	var all [][]Object
 	at := map[[3]string]int{}
@@ -57,6 +57,12 @@ func ofVersions(versions []Object) (Object, []Fault) {
 		return newest(stored)
 	}
 	file, faults := newest(toApply)
+	for i := range faults {
+		faults[i].Unused = true
+	}
+	if len(faults) > 0 {
+		file.Unused = slices.DeleteFunc(toApply, func(o Object) bool { return file.same(o) && !file.differs(o) })
+	}
 	if len(stored) == 0 {
 		return file, faults
 	}

@@ -33,6 +33,8 @@ type Object struct {
 	Lines map[string]int
 	// JSON is the whole object. It may lack apiVersion and kind if its list has them.
 	JSON json.RawMessage
+	// Unused are other versions of it in files to apply, which differ. Merge sets it.
+	Unused []Object
 
 	resourceVersion, uid string
 	// spec and status are empty if the object has none.
@@ -53,6 +55,8 @@ type Fault struct {
 	Err  error
 	// Unread is true if content is missing that may be about hosted clusters.
 	Unread bool
+	// Unused is true if Object.Unused has the same.
+	Unused bool
 	// Resolved is true if nothing is missing or ambiguous: the user should only know.
 	Resolved bool
 }
