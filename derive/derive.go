@@ -216,13 +216,23 @@ func cidrMissing(in served.Input, s network.NetworkRequest) problem.Problem {
 	return s.Problem(problem.CIDRNotSet, problem.Args{"where": {s.CIDRField}}, s.CIDRKeys...)
 }
 
-// secondaryWithoutCIDR returns the hint that s is left to others. If it runs, its CIDR was set
-// before, and it stays as it is.
+// nothingServed reports whether all VMs boot from the pod network, and no other network has a CIDR: the cluster opted
+// in for nothing.
+func nothingServed(in served.Input) bool {
+	return len(in.Refused) == 0 && !slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary || s.CIDR.IsValid() })
+}
+
+// secondaryWithoutCIDR returns the hint that s is left to others, or a Warning if nothing is served without it. If s runs, its
+// CIDR was set before, and it stays as it is.
 func secondaryWithoutCIDR(in served.Input, s network.NetworkRequest) problem.Problem {
 	i := slices.IndexFunc(in.Retained, func(n network.Network) bool { return n.Name == s.Attachment.NetworkName() })
 	switch {
 	case i >= 0:
 		return s.Problem(problem.SecondaryCIDRRemoved, problem.Args{"cidr": {in.Retained[i].CIDR.String()}, "where": {s.CIDRField}}, s.CIDRKeys...)
+	case nothingServed(in) && len(s.NodePools) > 0:
+		keys := append([]string{network.FieldAttachDefaultNetwork}, s.CIDRKeys...)
+		return s.Problem(problem.PodNetworkAttached, problem.Args{"nodePools": s.NodePools, "where": {s.CIDRField}}, keys...).
+			Of(problem.Subject{Kind: "NodePool", Name: s.NodePools[0]})
 	case s.CIDRUnused == problem.SecondaryCIDRForBootOnly:
 		return s.Problem(problem.SecondaryCIDRForBootOnly, problem.Args{"where": {s.CIDRField}, "found": {s.CIDRFound}}, s.CIDRKeys...)
 	}

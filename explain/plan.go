@@ -121,11 +121,14 @@ func whileWaiting(created, pods bool, may string, waiting []part) string {
 }
 
 // firstFix is what to do first: against an error, else against what keeps nodes from
-// becoming Ready. Empty: nothing has to be done.
+// becoming Ready, else against a mistake. Empty: nothing has to be done.
 func firstFix(problems problem.Problems) string {
 	i := slices.IndexFunc(problems, func(p problem.Problem) bool { return p.Level() == problem.SeverityError })
 	if i < 0 {
 		i = slices.IndexFunc(problems, mayPrevent)
+	}
+	if i < 0 {
+		i = slices.IndexFunc(problems, problem.Problem.Mistake)
 	}
 	if i < 0 {
 		return ""

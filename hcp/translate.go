@@ -24,7 +24,7 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 	problems, ofNodePools := byNodePool(problems)
 	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: networks.Wanted(o, last), Unselected: networks.Unselected(o), Placement: placement(o, set), Permissions: o.Permissions, ManagementDNS: set.ManagementDNS, AccessLog: set.AccessLog}
 	f := network.Facts{InUse: networks.InUse(o, last), BootedFrom: networks.BootedFrom(o, last), VMAddresses: networks.VMAddresses(o)}
-	problems = slices.Concat(o.Unreadable, problems)
+	problems = slices.Concat(o.Unreadable, o.Misnamed, problems)
 	if ps := slices.Concat(unsupported(o.HostedCluster, set), objects.TooMany(o)); ps.Blocking() {
 		f.Problems = slices.Concat(o.Unreadable, ps)
 		return r, f

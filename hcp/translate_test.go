@@ -239,7 +239,7 @@ func TestPodNetworkFirst(t *testing.T) {
 	yes := true
 	o.NodePools[0].Spec.Platform.Kubevirt.AttachDefaultNetwork = &yes
 	p, problems := plan(o)
-	g.Expect(problems).To(ContainElement(HaveField("Cause", problem.SecondaryCIDRForBootOnly)))
+	g.Expect(problems).To(ContainElement(HaveField("Cause", problem.PodNetworkAttached)))
 	g.Expect(problems.Waiting()).To(BeFalse())
 	g.Expect(p.Networks).To(BeEmpty())
 }

@@ -38,7 +38,9 @@ const (
 
 // Fields of the HostedCluster and its NodePools.
 const (
-	FieldAdditionalNetworks = "spec.platform.kubevirt.additionalNetworks"
+	FieldAdditionalNetworks   = "spec.platform.kubevirt.additionalNetworks"
+	FieldAttachDefaultNetwork = "spec.platform.kubevirt.attachDefaultNetwork"
+	FieldClusterName          = "spec.clusterName"
 	// KeyPublishing sets the addresses that HyperShift publishes.
 	KeyPublishing = "spec.services"
 )

@@ -25,6 +25,7 @@ import (
 // All have Partial set.
 func (d *Dump) Clusters() []objects.Objects {
 	var out []objects.Objects
+	strays := d.strays()
 	for i := range d.hostedClusters {
 		o := objects.Objects{Nodes: d.nodes, Management: d.management, Partial: true}
 		o.SetHostedCluster(&d.hostedClusters[i])
@@ -37,6 +38,7 @@ func (d *Dump) Clusters() []objects.Objects {
 		o.Pods = management.PodAddresses(filter(d.pods, func(s *discoveryv1.EndpointSlice) bool { return s.Namespace == ns }))
 		o.AddNADs(d.nads)
 		o.Unreadable = append(o.Unreadable, d.unquotedOf(o)...)
+		o.Misnamed = misnamed(o, strays)
 		out = append(out, o)
 	}
 	slices.SortFunc(out, func(a, b objects.Objects) int {

@@ -15,6 +15,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/hcp/spelling"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -31,6 +32,9 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 	problems, forbidden := isolated(o, r, found)
 	if forbidden {
 		return network.Attachment{}, problems
+	}
+	if p, mistake := misnamed(o, r); mistake {
+		return network.Attachment{}, problem.Problems{p}
 	}
 	if !ok && o.Partial {
 		return a, append(problems, nad.Problem(problem.NADNotGiven, a, nil))
@@ -50,6 +54,42 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 		return network.Attachment{}, problem.Problems{*out}
 	}
 	return a, append(problems, nad.Limits(object)...)
+}
+
+// maxGiven is how many NetworkAttachmentDefinitions a problem names.
+const maxGiven = 5
+
+// misnamed returns the problem that files do not have the NetworkAttachmentDefinition of r, although they have those of
+// its namespace, or one of a similar name in a namespace that Multus allows. mistake is false if it may be in other
+// files: these have none of them.
+func misnamed(o indexed, r network.NetworkRequest) (p problem.Problem, mistake bool) {
+	a := r.Attachment
+	if _, ok := o.nad(a); ok || !o.Partial || len(r.NodePools) == 0 {
+		return problem.Problem{}, false
+	}
+	on := problem.Subject{Kind: string(settings.OnNodePool), Name: r.NodePools[0]}
+	args := problem.Args{"nodePools": r.NodePools, "nad": {a.String()}}
+	for _, ns := range append([]string{a.Namespace}, nad.AllowedNamespaces(objects.ControlPlaneNamespace(o.HostedCluster))...) {
+		if name, ok := spelling.Nearest(a.Name, namesIn(o.Objects, ns)); ok {
+			args["meant"] = []string{network.Attachment{Namespace: ns, Name: name}.String()}
+			return problem.New(problem.NADMisnamed, on, args, network.FieldAdditionalNetworks), true
+		}
+	}
+	given := namesIn(o.Objects, a.Namespace)
+	args["given"] = given[:min(len(given), maxGiven)]
+	return problem.New(problem.NADNotAmongGiven, on, args, network.FieldAdditionalNetworks), len(given) > 0
+}
+
+// namesIn returns the names of the NetworkAttachmentDefinitions of o in namespace ns, sorted.
+func namesIn(o objects.Objects, ns string) []string {
+	var out []string
+	for _, n := range o.NetworkAttachmentDefinitions {
+		if n.Namespace == ns {
+			out = append(out, n.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // nadObject returns the fields of n that package nad reads.

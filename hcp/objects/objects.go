@@ -58,6 +58,8 @@ type Objects struct {
 	Permissions network.Permissions
 	// Unreadable are problems of objects that cannot be decoded as a whole.
 	Unreadable problem.Problems
+	// Misnamed are problems of NodePools in files that name a missing hosted cluster, and probably mean this one.
+	Misnamed problem.Problems
 	// Partial is true if the objects were read from files. Then a missing object might
 	// exist in the cluster.
 	Partial bool

@@ -101,7 +101,7 @@ var (
 	ReservedMACRepeated = declare("ReservedMACRepeated", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What: "MAC {mac} has two reservations on network {network}.",
 		Fix:  "Remove one of the two reservations."})
-	VMsExceedDHCPRange = declare("VMsExceedDHCPRange", Entry{Reason: RangeTooSmall, Severity: SeverityWarning,
+	VMsExceedDHCPRange = declare("VMsExceedDHCPRange", Entry{Reason: RangeTooSmall, Severity: SeverityWarning, Mistake: true,
 		What: "Network {network} has {count} DHCP addresses, but NodePool {nodePools} may run {vms} VMs at once, " +
 			"counting those that an update adds.",
 		Effect: "The last VMs get no address.",

@@ -19,6 +19,24 @@ var (
 	NodePoolMissing = declare("NodePoolMissing", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting,
 		What:   "The cluster has no NodePool yet.",
 		Effect: "There is no network to serve."})
+	NodePoolMisnamed = declare("NodePoolMisnamed", Entry{Reason: NetworkMissing, Severity: SeverityError, Mistake: true, Subject: "object",
+		What:   "{subject} names HostedCluster {named}, which is not in the input.",
+		Effect: "The plan does not include its VMs.",
+		Fix:    "Did you mean {meant}? Correct spec.clusterName or metadata.namespace, or add the HostedCluster with another -f."})
+	NodePoolStray = declare("NodePoolStray", Entry{Reason: NetworkMissing, Severity: SeverityWarning, Mistake: true, Subject: "object",
+		What:   "{subject} names HostedCluster {named}, which is not in the input.",
+		Effect: "No plan includes its VMs.",
+		Fix:    "Correct spec.clusterName or metadata.namespace, or add the HostedCluster with another -f."})
+	FilesDisagree = declare("FilesDisagree", Entry{Reason: FilesDiffer, Severity: SeverityError, Subject: "object",
+		What:   "{subject} is also in {file}, and differs.",
+		Effect: "Only the version there counts.",
+		Fix:    "Keep one of the two. If they are for different management clusters, run oooi once for each of these."})
+	PodNetworkAttached = declare("PodNetworkAttached", Entry{Reason: NetworkMissing, Severity: SeverityWarning, Mistake: true,
+		What: "VMs of NodePool {nodePools} boot from the pod network, because attachDefaultNetwork is not false.",
+		Effect: "Network {network} is not served: it has no CIDR of its own, and machineNetwork applies only to a network that " +
+			"VMs boot from.",
+		Fix: "Set spec.platform.kubevirt.attachDefaultNetwork of NodePool {nodePools} to false. To serve {network} as an " +
+			"additional network, set {where} instead."})
 	NetworkNotNamed = declare("NetworkNotNamed", Entry{Reason: NetworkMissing, Severity: SeverityError,
 		What: "No NodePool of the cluster names network {network}.",
 		Fix:  "Name it in spec.platform.kubevirt.additionalNetworks of a NodePool, or set annotation network to auto."})
@@ -57,6 +75,12 @@ var (
 		What:   "NetworkAttachmentDefinition {nad} is not in the input.",
 		Effect: "Its type, VLAN and MTU are not known.",
 		Fix:    "Add it with another -f."})
+	NADMisnamed = declare("NADMisnamed", Entry{Reason: NetworkMissing, Severity: SeverityError, Mistake: true,
+		What: "NodePool {nodePools} names network {nad}, which is not in the input.",
+		Fix:  "Did you mean {meant}? Otherwise, add the NetworkAttachmentDefinition with another -f."})
+	NADNotAmongGiven = declare("NADNotAmongGiven", Entry{Reason: NetworkMissing, Severity: SeverityError, Mistake: true,
+		What: "NodePool {nodePools} names network {nad}, which is not in the input. In its namespace, the input has {given}.",
+		Fix:  "Correct spec.platform.kubevirt.additionalNetworks, or add the NetworkAttachmentDefinition with another -f."})
 	NADConfigInvalid = declare("NADConfigInvalid", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "The spec.config of NetworkAttachmentDefinition {nad} is not a CNI configuration ({error}).",
 		Fix:  "Correct spec.config."})
@@ -131,10 +155,11 @@ var (
 		Effect: "Hosts beyond the network cannot use the service VIP, unless the gateway translates their addresses.",
 		Fix: "Let gateway {gateway} masquerade these hosts, and remove annotation {key}. Or use a NetworkAttachmentDefinition of " +
 			"type bridge for the network."})
-	VMsHaveOtherRoute = declare("VMsHaveOtherRoute", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
+	VMsHaveOtherRoute = declare("VMsHaveOtherRoute", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "VMs of NodePool {nodePools} have a default route already, but VMs of other NodePools boot from network {network}.",
 		Effect: "They get a second default route and DNS server there.",
-		Fix:    "Use a separate network for {nodePools}."})
+		Fix: "Set spec.platform.kubevirt.attachDefaultNetwork of NodePool {nodePools} to false, and name the network first. Or use a " +
+			"separate network for them."})
 	NADNamespaceIsolated = declare("NADNamespaceIsolated", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityError,
 		What: "VMs run in namespace {namespace}, where Multus does not allow NetworkAttachmentDefinition {nad}. It " +
 			"allows the namespaces {allowed}.",

@@ -44,6 +44,7 @@ func reason(r Reason, t Traits) Reason {
 var (
 	AnnotationInvalid        = reason("AnnotationInvalid", Traits{})
 	AnnotationUnknown        = reason("AnnotationUnknown", Traits{})
+	FilesDiffer              = reason("FilesDiffer", Traits{})
 	PlatformUnsupported      = reason("PlatformUnsupported", Traits{})
 	ExternalInfrastructure   = reason("ExternalInfrastructure", Traits{})
 	PublishingUnsupported    = reason("PublishingUnsupported", Traits{})

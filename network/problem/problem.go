@@ -104,6 +104,13 @@ func (p Problem) Blocks() bool { return p.Level() == SeverityError && !p.Confine
 // Waits reports whether p ends when another object exists.
 func (p Problem) Waits() bool { return p.Level() == SeverityWaiting }
 
+// Mistake reports whether p is a Warning about what a user wrote: an annotation without effect, or what the
+// catalogue declares as a mistake.
+func (p Problem) Mistake() bool {
+	e, _ := p.Cause.Entry()
+	return p.Level() == SeverityWarning && (p.Reason == AnnotationUnknown || e.Mistake)
+}
+
 // Problems are in the order in which they were found.
 type Problems []Problem
 

@@ -42,7 +42,9 @@ broken file, such as a Helm template, is reported on standard error and skipped;
 --strict stops. If an object occurs twice, the newer version by
 metadata.resourceVersion counts, else the last one. If only one has a
 resourceVersion, the other is a file to apply. Its spec, annotations and labels
-count, with the status from the cluster.`
+count, with the status from the cluster. All files are those of one management
+cluster: run the command once for each. Two files to apply that differ about one
+object are a finding.`
 
 // An input is what was read.
 type input struct {
@@ -78,9 +80,10 @@ func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 	if f.strict && len(in.faults) > 0 && !in.faults[0].Resolved {
 		return in, in.faults[0]
 	}
-	for i, fault := range in.faults {
+	said := slices.DeleteFunc(slices.Clone(in.faults), func(f manifest.Fault) bool { return f.Unused }) // Those are findings.
+	for i, fault := range said {
 		if i == maxFaults {
-			fmt.Fprintf(c.ErrOrStderr(), "oooi: and %d more\n", len(in.faults)-i)
+			fmt.Fprintf(c.ErrOrStderr(), "oooi: and %d more\n", len(said)-i)
 			break
 		}
 		fmt.Fprintln(c.ErrOrStderr(), "oooi: "+fault.Error())

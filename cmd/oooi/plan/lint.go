@@ -1,5 +1,5 @@
 // This file holds `oooi lint`: which annotations in files would be refused or
-// ignored. It never talks to a cluster, and says nothing of what is only waited
+// ignored, and which names mean nothing. It never talks to a cluster, and says nothing of what is only waited
 // for.
 
 package plan
@@ -58,9 +58,9 @@ func NewLint() *cobra.Command {
 		Long: `Checks the annotations ` + settings.Prefix + `* of HostedClusters,
 NodePools, NetworkAttachmentDefinitions and Services. Hosted clusters that opted
 in are checked as a whole: what makes oooi plan exit with 2 is a finding. Each
-object is also checked alone. Each finding is one line: an error, or an
-annotation that would be refused or ignored, or has less effect than it says. The
-last line says what was checked.
+object is also checked alone. Each finding is one line: an error, an annotation
+that would be refused or ignored, or has less effect than it says, or a name of
+something that is not in the input. The last line says what was checked.
 
 ` + inputHelp,
 		Example: `  oooi lint -f clusters/
@@ -72,10 +72,10 @@ last line says what was checked.
 			if err != nil {
 				return err
 			}
-			found, err := lint(in)
-			if err != nil {
-				return err
+			if !slices.ContainsFunc(in.objects, isAnnotated) {
+				return errors.New("there is no HostedCluster, NodePool, NetworkAttachmentDefinition or Service in the input")
 			}
+			found := findings(in, NewPlanner(in.dump, in.dump.Clusters(), in.permitted).Plans())
 			for _, f := range found {
 				if format := from.output.String(); format == command.FormatText {
 					fmt.Fprintln(c.OutOrStdout(), f.String())
@@ -114,7 +114,8 @@ type annotated struct{ manifest.Object }
 
 // finds is p as a finding about key of a.
 func (a annotated) finds(p problem.Problem, key string) finding {
-	if !strings.HasPrefix(key, "spec.") && !strings.HasPrefix(key, "status.") && !strings.Contains(key, "/") {
+	isField := slices.ContainsFunc([]string{"metadata.", "spec.", "status."}, func(part string) bool { return strings.HasPrefix(key, part) })
+	if !isField && !strings.Contains(key, "/") {
 		key = settings.Prefix + key
 	}
 	return finding{File: a.File, Line: cmp.Or(a.Lines[key], a.Lines[""]), Object: a.String(), Key: key, Reason: p.Reason, Cause: p.Cause, Severity: p.Level(), Detail: explain.Problem(p).String()}
@@ -131,41 +132,71 @@ func (a annotated) sets(key string) bool {
 	return ok
 }
 
-func lint(in input) ([]finding, error) {
+// isAnnotated reports whether the kind of o can have annotations of oooi.
+func isAnnotated(o manifest.Object) bool {
+	_, ok := files.PlaceOf(o)
+	return ok
+}
+
+// isIn reports whether the problem of f is one of plans.
+func (f finding) isIn(plans []Planned) bool {
+	return slices.ContainsFunc(plans, func(p Planned) bool {
+		return slices.ContainsFunc(p.Explained, func(x explain.JSONProblem) bool { return x.Detail == f.Detail })
+	})
+}
+
+// findings returns what is wrong with in, of which plans are made, by file, object and key.
+func findings(in input, plans []Planned) []finding {
 	var all []annotated
 	for _, o := range in.objects {
-		if _, ok := files.PlaceOf(o); ok {
+		if isAnnotated(o) {
 			all = append(all, annotated{o})
 		}
 	}
-	if len(all) == 0 {
-		return nil, errors.New("there is no HostedCluster, NodePool, NetworkAttachmentDefinition or Service in the input")
-	}
 	clusters := in.dump.Clusters()
 	var found []finding
-	known := map[[3]string]bool{} // The plans of two clusters may find one fact.
+	known := map[[4]string]bool{} // The plans of two clusters may find one fact.
 	add := func(f finding) {
-		if place := [3]string{f.Object, f.Key, f.Detail}; !known[place] {
+		if place := [4]string{f.File, f.Object, f.Key, f.Detail}; !known[place] {
 			known[place], found = true, append(found, f)
 		}
 	}
-	for _, p := range NewPlanner(in.dump, clusters, in.permitted).Plans() {
+	for _, p := range plans {
 		its := ofCluster(p.objects, all)
 		for _, fault := range p.Problems {
 			if isFinding(fault, its) {
-				add(toChange(fault, its))
+				add(toChange(fault, its, all))
 			}
 		}
 	}
+	for _, fault := range in.dump.Strays() {
+		if optedIn(fault.Subject.Namespace, clusters) {
+			add(toChange(fault, nil, all))
+		}
+	}
 	for _, a := range all {
-		for _, fault := range alone(a, clusters) {
-			add(a.finds(fault, bestKey(fault)))
+		for _, version := range append([]manifest.Object{a.Object}, a.Unused...) {
+			v := annotated{version}
+			for _, fault := range alone(v, clusters) {
+				add(v.finds(fault, bestKey(fault)))
+			}
+		}
+		for _, other := range a.Unused {
+			on := problem.Subject{Kind: a.Kind, Namespace: a.Namespace, Name: a.Name}
+			add(annotated{other}.finds(problem.New(problem.FilesDisagree, on, problem.Args{"file": {a.File}}), "metadata.name"))
 		}
 	}
 	slices.SortStableFunc(found, func(a, b finding) int {
 		return cmp.Or(strings.Compare(a.File, b.File), strings.Compare(a.Object, b.Object), strings.Compare(a.Key, b.Key))
 	})
-	return found, nil
+	return found
+}
+
+// optedIn reports whether a hosted cluster of the namespace opted in.
+func optedIn(namespace string, clusters []hcp.Objects) bool {
+	return slices.ContainsFunc(clusters, func(o hcp.Objects) bool {
+		return o.HostedCluster.Namespace == namespace && hcp.OptedIn(o.HostedCluster)
+	})
 }
 
 // alone are the problems of a that need no plan. A user of the hosted cluster set the annotations of
@@ -192,11 +223,11 @@ func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 }
 
 // isFinding reports whether p is about something in the input that would be refused or
-// ignored, or that only partly takes effect: what makes `oooi plan` exit with 2, each problem of annotations, and
-// each Warning about an annotation that one of the objects has.
+// ignored, or that only partly takes effect: what makes a verdict fail, each problem of annotations, each mistake, and each
+// Warning about an annotation that one of the objects has.
 func isFinding(p problem.Problem, objects []annotated) bool {
 	ofAnnotations := p.Reason == problem.AnnotationInvalid || p.Reason == problem.AnnotationUnknown
-	if ofAnnotations || explain.VerdictOf(nil, problem.Problems{p}) == explain.Fails {
+	if ofAnnotations || p.Mistake() || explain.VerdictOf(nil, problem.Problems{p}) == explain.Fails {
 		return true
 	}
 	return p.Level() == problem.SeverityWarning && slices.ContainsFunc(p.Keys, func(key string) bool {
@@ -223,10 +254,15 @@ func ofCluster(o hcp.Objects, all []annotated) []annotated {
 }
 
 // toChange is the finding about p: at the object that p is about, else where the best
-// of p's keys that is set is, else at the HostedCluster, the first of objects.
-func toChange(p problem.Problem, objects []annotated) finding {
-	if i := slices.IndexFunc(objects, func(a annotated) bool { return a.Kind == p.Subject.Kind && a.named(p.Subject) }); i >= 0 {
-		return objects[i].finds(p, bestKey(p))
+// of p's keys that is set is, else at the HostedCluster, the first of objects. All has further objects of the input: p
+// may be about one of them if it says the namespace.
+func toChange(p problem.Problem, objects, all []annotated) finding {
+	about := slices.Clone(objects)
+	if p.Subject.Namespace != "" {
+		about = append(about, all...)
+	}
+	if i := slices.IndexFunc(about, func(a annotated) bool { return a.Kind == p.Subject.Kind && a.named(p.Subject) }); i >= 0 {
+		return about[i].finds(p, bestKey(p))
 	}
 	for _, key := range p.Keys {
 		for _, a := range objects {

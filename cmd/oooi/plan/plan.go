@@ -15,7 +15,6 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/problem"
 )
 
 // New returns the command `oooi plan`.
@@ -35,7 +34,7 @@ that is the plan in force: what runs keeps its addresses.
 
 The text says first whether nodes will become Ready. For each network it then
 lists what a VM gets, what a VM reaches, which addresses to reserve, and what
-runs.`,
+runs. Findings of oooi lint that are in no plan are written to standard error.`,
 		Example: `  hypershift create cluster kubevirt ... --render | oooi plan -f -
   oooi plan -f must-gather/ -o json
   oooi plan -f cluster.yaml --set network=auto`,
@@ -63,8 +62,14 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 		annotate(all, strings.TrimPrefix(key, settings.Prefix), value)
 	}
 	p := NewPlanner(in.dump, all, in.permitted)
-	code := 0
-	for i, line := range p.Plans() {
+	plans, code := p.Plans(), 0
+	found := findings(in, plans)
+	for _, f := range found {
+		if !f.isIn(plans) {
+			fmt.Fprintln(c.ErrOrStderr(), "oooi: "+f.String())
+		}
+	}
+	for i, line := range plans {
 		code = command.WorseExit(code, codeOf(line))
 		if err := line.write(c.OutOrStdout(), output, i == 0); err != nil {
 			return err
@@ -72,6 +77,9 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 	}
 	if !p.serves() {
 		return noneOptedIn(all)
+	}
+	if len(found) > 0 {
+		code = command.ExitFault
 	}
 	if code != 0 {
 		return command.Exit(code, nil)
@@ -94,14 +102,6 @@ func noneOptedIn(clusters []hcp.Objects) error {
 		return errors.New("there is no HostedCluster in the input")
 	case slices.ContainsFunc(clusters, func(o hcp.Objects) bool { return hcp.OptedIn(o.HostedCluster) }):
 		return errors.New("each HostedCluster in the input that opted in is being deleted")
-	}
-	for _, o := range clusters {
-		hc := o.HostedCluster
-		for _, p := range settings.Check(string(settings.OnHostedCluster), hc.Name, hc.Annotations) {
-			if p.Reason == problem.AnnotationUnknown {
-				return fmt.Errorf("no HostedCluster in the input has the annotation %snetwork: %s", settings.Prefix, explain.Problem(p))
-			}
-		}
 	}
 	return fmt.Errorf("none of the %d HostedClusters in the input has the annotation %snetwork; to plan with it, use --set network=auto", len(clusters), settings.Prefix)
 }

@@ -30,7 +30,7 @@ func objects(t *testing.T, story string) string {
 	return golden.Find(t, story).File(t, "objects.yaml")
 }
 
-// TestPlanStories: what the command says about each story, in words and as JSON.
+// TestPlanStories: what the command says about each story, in words and as JSON. It exits with 2 if oooi lint does.
 func TestPlanStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {
 		t.Run(story.Name, func(t *testing.T) {
@@ -55,6 +55,9 @@ func TestPlanStories(t *testing.T) {
 				case problems.Waiting() && want == 0:
 					want = 3
 				}
+			}
+			if _, _, lintCode := oooi(t, "", "lint", "-f", story.File(t, "objects.yaml")); lintCode == command.ExitFault {
+				want = 2
 			}
 			g.Expect(code).To(Equal(want))
 		})
@@ -92,7 +95,7 @@ func TestPlanExitCodes(t *testing.T) {
 		"a bad -o":             {args: []string{"-f", served, "-o", "xml"}, code: 1, stderr: "json"},
 		"no cluster":           {stdin: "kind: Other", args: []string{"-f", "-"}, code: 1, stderr: "no HostedCluster"},
 		"no cluster opted in":  {stdin: notAsked, args: []string{"-f", "-"}, code: 1, stderr: "--set network=auto"},
-		"a misspelled network": {stdin: strings.ReplaceAll(read(t, served), "hostedcluster.densityops.com/network", "hostedclusters.densityops.com/network"), args: []string{"-f", "-"}, code: 1, stderr: "misspelled prefix"},
+		"a misspelled network": {stdin: strings.ReplaceAll(read(t, served), "hostedcluster.densityops.com/network", "hostedclusters.densityops.com/network"), args: []string{"-f", "-"}, code: 1, stderr: "wrong prefix"},
 		"opted in by --set":    {stdin: notAsked, args: []string{"-f", "-", "--set", "network=auto"}},
 		"a setting by --set":   {args: []string{"-f", served, "--set", "cidr=10.0.0.0/30"}, code: 2},
 	} {
@@ -218,7 +221,7 @@ func TestPlanIsWhatTheOperatorDoes(t *testing.T) {
 		"being deleted, and another": {stdin: deleted + "\n---\n" + other, code: 0, want: []string{"clusters/blue: is being deleted", "clusters/green: nodes will become Ready, but the console stays degraded."}},
 		"too large":                  {stdin: strings.Replace(served, settings.Prefix+"network: auto\n", settings.Prefix+"network: auto\n    "+settings.Prefix+"search-domains: "+strings.TrimSuffix(domains.String(), ",")+"\n", 1), code: 2, want: []string{"nothing is applied", "but at most 900 KiB fit in its ConfigMap"}},
 		"a new CIDR":                 {stdin: moved, code: 0, want: []string{"192.168.77.0/24"}},
-		"a new CIDR for what runs":   {stdin: moved + inForce(string(running)), code: 0, want: []string{"192.168.100.10-192.168.100.253", "Network clusters/vlan100 is in use"}},
+		"a new CIDR for what runs":   {stdin: moved + inForce(string(running)), code: 2, want: []string{"192.168.100.10-192.168.100.253", "Network clusters/vlan100 is in use"}},
 		"an error for what runs":     {stdin: strings.Replace(served, settings.Prefix+"network: auto\n", settings.Prefix+"network: auto\n    "+settings.Prefix+"edges: two\n", 1) + inForce(string(running)), code: 2, want: []string{"clusters/blue: no change is applied. Edges keep serving the plan in force."}},
 		"one control plane for two":  {stdin: strings.ReplaceAll(object("HostedCluster", "a-b", "network: auto")+object("HostedCluster", "b", "network: auto"), "  namespace: clusters\n  name: b\n", "  namespace: clusters-a\n  name: b\n"), code: 2, want: []string{"HostedCluster clusters/a-b: nodes will not become Ready", "Namespace clusters-a-b is the control plane namespace of hosted cluster clusters-a/b, too.", "HostedCluster clusters-a/b: not created yet"}},
 		"another VLAN":               {stdin: edited, code: 0, want: []string{"(bridge, VLAN 200)"}},
@@ -226,7 +229,7 @@ func TestPlanIsWhatTheOperatorDoes(t *testing.T) {
 			want: []string{"(bridge, VLAN 100)", "now means bridge br1 vlan 200"}, not: "(bridge, VLAN 200)"},
 		"an unreadable plan in force": {stdin: served + inForce("'{'"), code: 2, want: []string{"nothing is applied", "unreadable"}},
 		// Whether VMs run is unknown, so what runs does not move.
-		"a new CIDR, VMs unknown": {stdin: withoutVMs(moved) + inForce(string(running)), code: 0,
+		"a new CIDR, VMs unknown": {stdin: withoutVMs(moved) + inForce(string(running)), code: 2,
 			want: []string{"192.168.100.10-192.168.100.253", "Network clusters/vlan100 is in use", "The input has no VirtualMachineInstance"}},
 		"a new CIDR, no plan in force": {stdin: withoutVMs(moved), code: 0, want: []string{"192.168.77.0/24"}, not: "The input has no VirtualMachineInstance"},
 	} {

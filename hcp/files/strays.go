@@ -1,0 +1,111 @@
+// This file finds NodePools that name a hosted cluster which the files do not have, and the one that they mean.
+
+package files
+
+import (
+	"slices"
+
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/hcp/spelling"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// A key is the namespace and the name of a HostedCluster.
+type key struct{ namespace, name string }
+
+// ofNodePool returns the hosted cluster that np names.
+func ofNodePool(np *lenient.NodePool) key { return key{np.Namespace, objects.ClusterOf(np)} }
+
+// A stray is a NodePool that names a hosted cluster which the files do not have.
+type stray struct {
+	*lenient.NodePool
+	// meant is the hosted cluster that it probably belongs to. Zero: unknown.
+	meant key
+}
+
+// problem returns the problem that s is one.
+func (s stray) problem(c problem.Cause) problem.Problem {
+	named := ofNodePool(s.NodePool)
+	args := problem.Args{"named": {named.namespace + "/" + named.name}}
+	if s.meant != (key{}) {
+		args["meant"] = []string{s.meant.namespace + "/" + s.meant.name}
+	}
+	return problem.New(c, problem.Subject{Kind: string(settings.OnNodePool), Namespace: s.Namespace, Name: s.Name}, args, network.FieldClusterName)
+}
+
+// strays returns all of them.
+func (d *Dump) strays() []stray {
+	given, hasPool := map[key]bool{}, map[key]bool{}
+	for _, hc := range d.hostedClusters {
+		given[key{hc.Namespace, hc.Name}] = true
+	}
+	for i := range d.nodePools {
+		hasPool[ofNodePool(&d.nodePools[i])] = true
+	}
+	var out []stray
+	for i := range d.nodePools {
+		if np := &d.nodePools[i]; !given[ofNodePool(np)] {
+			out = append(out, stray{np, meantBy(ofNodePool(np), given, hasPool)})
+		}
+	}
+	return out
+}
+
+// meantBy returns the hosted cluster that a NodePool with the name of a missing one probably belongs to: one with a similar name in
+// the namespace, else the only one with that name in another namespace, else the only one in the namespace that has no
+// NodePool. given are those of the files. The result is zero if there is none.
+func meantBy(missing key, given, hasPool map[key]bool) key {
+	var near []string
+	var same, empty []key
+	for k := range given {
+		if k.namespace == missing.namespace {
+			near = append(near, k.name)
+		}
+		if k.name == missing.name {
+			same = append(same, k)
+		}
+		if k.namespace == missing.namespace && !hasPool[k] {
+			empty = append(empty, k)
+		}
+	}
+	slices.Sort(near)
+	if name, ok := spelling.Nearest(missing.name, near); ok {
+		return key{missing.namespace, name}
+	}
+	for _, only := range [][]key{same, empty} {
+		if len(only) == 1 {
+			return only[0]
+		}
+	}
+	return key{}
+}
+
+// misnamed returns a problem for each of strays that probably belongs to the hosted cluster of o. It is an Error if the
+// files have no other NodePool of that cluster.
+func misnamed(o objects.Objects, strays []stray) problem.Problems {
+	var out problem.Problems
+	for _, s := range strays {
+		if s.meant == (key{o.HostedCluster.Namespace, o.HostedCluster.Name}) {
+			out = append(out, s.problem(problem.NodePoolMisnamed))
+		}
+	}
+	if len(o.NodePools) > 0 {
+		return out.NotBlocking()
+	}
+	return out
+}
+
+// Strays returns a problem for each NodePool whose hosted cluster the files do not have, and that probably belongs to
+// none of theirs.
+func (d *Dump) Strays() problem.Problems {
+	var out problem.Problems
+	for _, s := range d.strays() {
+		if s.meant == (key{}) {
+			out = append(out, s.problem(problem.NodePoolStray))
+		}
+	}
+	return out
+}
