@@ -41,7 +41,7 @@ func TestUnusedMachineNetwork(t *testing.T) {
 	detail := func(g *WithT, o hcp.Objects) string {
 		_, problems := plan(o)
 		for _, p := range problems {
-			if slices.Contains([]problem.Reason{problem.CIDRMissing, problem.WaitingForNetwork, problem.ServedByOthers}, p.Reason) {
+			if slices.Contains([]problem.Reason{problem.CIDRMissing, problem.WaitingForNetwork, problem.ServedByOthers, problem.NetworkMissing}, p.Reason) {
 				return message(p)
 			}
 		}
@@ -63,7 +63,7 @@ func TestUnusedMachineNetwork(t *testing.T) {
 		g, o := NewWithT(t), served(t)
 		yes := true
 		o.NodePools[0].Spec.Platform.Kubevirt.AttachDefaultNetwork = &yes
-		g.Expect(detail(g, o)).To(ContainSubstring("(192.168.100.0/24) applies only to a network that VMs boot from"))
+		g.Expect(detail(g, o)).To(ContainSubstring("machineNetwork applies only to a network that VMs boot from"))
 	})
 	t.Run("not set", func(t *testing.T) {
 		g, o := NewWithT(t), served(t)

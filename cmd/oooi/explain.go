@@ -12,7 +12,7 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/explain"
-	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/hcp/spelling"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -79,22 +79,14 @@ func reasonOf(name string) (problem.Reason, bool) {
 	return "", false
 }
 
-// farthest is how many characters of a name may be wrong for another one to be meant.
-const farthest = 6
-
 // unknownReason names the most similar reason or cause.
 func unknownReason(name string) error {
 	names := reasons()
 	for _, e := range problem.Catalogue() {
 		names = append(names, string(e.Cause))
 	}
-	meant, least := "", min(farthest, len(name))
-	for _, n := range names {
-		if d := settings.Distance(strings.ToLower(name), strings.ToLower(n)); d < least {
-			meant, least = n, d
-		}
-	}
-	if meant == "" {
+	meant, ok := spelling.Nearest(name, names)
+	if !ok {
 		return fmt.Errorf("%s is not a reason. oooi explain lists all", command.Printable(name))
 	}
 	return fmt.Errorf("%s is not a reason. Did you mean %s?", command.Printable(name), meant)

@@ -27,7 +27,7 @@ var (
 		What:   "{subject} names HostedCluster {named}, which is not in the input.",
 		Effect: "No plan includes its VMs.",
 		Fix:    "Correct spec.clusterName or metadata.namespace, or add the HostedCluster with another -f."})
-	FilesDisagree = declare("FilesDisagree", Entry{Reason: FilesDiffer, Severity: SeverityError, Subject: "object",
+	FilesDisagree = declare("FilesDisagree", Entry{Reason: FilesDiffer, Severity: SeverityWarning, Mistake: true, Subject: "object",
 		What:   "{subject} is also in {file}, and differs.",
 		Effect: "Only the version there counts.",
 		Fix:    "Keep one of the two. If they are for different management clusters, run oooi once for each of these."})

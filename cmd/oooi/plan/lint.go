@@ -38,6 +38,9 @@ type finding struct {
 	Cause    problem.Cause    `json:"cause"`
 	Severity problem.Severity `json:"severity"`
 	Detail   string           `json:"detail"`
+
+	// planned is true if a plan has the problem.
+	planned bool
 }
 
 // String is "file:line: Kind namespace/name: key: message", without a line that is unknown.
@@ -138,13 +141,6 @@ func isAnnotated(o manifest.Object) bool {
 	return ok
 }
 
-// isIn reports whether the problem of f is one of plans.
-func (f finding) isIn(plans []Planned) bool {
-	return slices.ContainsFunc(plans, func(p Planned) bool {
-		return slices.ContainsFunc(p.Explained, func(x explain.JSONProblem) bool { return x.Detail == f.Detail })
-	})
-}
-
 // findings returns what is wrong with in, of which plans are made, by file, object and key.
 func findings(in input, plans []Planned) []finding {
 	var all []annotated
@@ -165,7 +161,9 @@ func findings(in input, plans []Planned) []finding {
 		its := ofCluster(p.objects, all)
 		for _, fault := range p.Problems {
 			if isFinding(fault, its) {
-				add(toChange(fault, its, all))
+				f := toChange(fault, its, all)
+				f.planned = true
+				add(f)
 			}
 		}
 	}

@@ -65,7 +65,7 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 	plans, code := p.Plans(), 0
 	found := findings(in, plans)
 	for _, f := range found {
-		if !f.isIn(plans) {
+		if !f.planned {
 			fmt.Fprintln(c.ErrOrStderr(), "oooi: "+f.String())
 		}
 	}
