@@ -96,19 +96,18 @@ func (r *Reconciler) own() own.Store {
 
 // Reconcile applies the request of one hosted cluster. An error is the API server's, and is
 // retried. What a user can fix is in the condition.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, err error) {
 	leave, ok := r.slow.enter(req.NamespacedName, r.Now())
 	if !ok {
 		return ctrl.Result{RequeueAfter: whileSlow}, nil
 	}
-	var decided time.Time
-	result, err := r.pass(ctx, req, func() { decided = r.Now() })
-	leave(err, decided, r.Now())
-	return result, err
+	var deciding time.Duration
+	defer func() { leave(err, deciding, r.Now()) }()
+	return r.pass(ctx, req, &deciding)
 }
 
-// pass reconciles one hosted cluster. It calls decided when it knows what to do.
-func (r *Reconciler) pass(ctx context.Context, req ctrl.Request, decided func()) (ctrl.Result, error) {
+// pass reconciles one hosted cluster. It sets how long it took to decide what to do.
+func (r *Reconciler) pass(ctx context.Context, req ctrl.Request, deciding *time.Duration) (ctrl.Result, error) {
 	limited, cancel := context.WithTimeout(ctx, passWithin)
 	defer cancel()
 	last := r.memory.of(req.NamespacedName)
@@ -123,8 +122,9 @@ func (r *Reconciler) pass(ctx context.Context, req ctrl.Request, decided func())
 	if err != nil {
 		return r.finish(ctx, w, decide.Decision{Action: decide.Leave, Plan: w.Last, Problems: w.Unread}, apply.Outcome{Edges: w.Edges}, err)
 	}
-	d := decide.About(w, r.Options.Release, r.Now())
-	decided()
+	began := r.Now()
+	d := decide.About(w, r.Options.Release, began)
+	*deciding = r.Now().Sub(began)
 	return r.carryOut(ctx, limited, w, d)
 }
 

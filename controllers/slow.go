@@ -33,9 +33,9 @@ type slowClusters struct {
 	running int
 }
 
-// enter reports whether a pass of this cluster may begin at now. The pass ends with leave, which gets its error, when it had
-// decided what to do (zero: it had not) and the time.
-func (s *slowClusters) enter(key types.NamespacedName, now time.Time) (leave func(err error, decided, now time.Time), ok bool) {
+// enter reports whether a pass of this cluster may begin at now. The pass ends with leave, which gets its error, how
+// long it took to decide what to do, and the time.
+func (s *slowClusters) enter(key types.NamespacedName, now time.Time) (leave func(err error, deciding time.Duration, now time.Time), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slow, began := s.all[key], now
@@ -45,13 +45,13 @@ func (s *slowClusters) enter(key types.NamespacedName, now time.Time) (leave fun
 	if slow {
 		s.running++
 	}
-	return func(err error, decided, now time.Time) {
+	return func(err error, deciding time.Duration, now time.Time) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if slow {
 			s.running--
 		}
-		if delete(s.all, key); requests.TimedOut(err) || err != nil && now.Sub(began) > slowAfter || decided.Sub(began) > slowAfter {
+		if delete(s.all, key); requests.TimedOut(err) || err != nil && now.Sub(began) > slowAfter || deciding > slowAfter {
 			if s.all == nil {
 				s.all = map[types.NamespacedName]bool{}
 			}

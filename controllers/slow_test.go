@@ -25,9 +25,9 @@ func TestSlowClusters(t *testing.T) {
 	pass := func(i int, err error) {
 		leave, ok := s.enter(key(i), now)
 		g.Expect(ok).To(BeTrue())
-		leave(err, now, now)
+		leave(err, 0, now)
 	}
-	var running []func(error, time.Time, time.Time)
+	var running []func(error, time.Duration, time.Time)
 	for i := range workers {
 		pass(i, late)
 	}
@@ -39,9 +39,9 @@ func TestSlowClusters(t *testing.T) {
 		g.Expect(ok).To(Equal(i < slowWorkers), "%d", i)
 	}
 	pass(workers, nil)
-	running[0](nil, now.Add(slowAfter), now.Add(time.Hour))
-	running[1](errors.New("refused"), now, now.Add(slowAfter))
-	running[2](errors.New("refused"), now, now.Add(slowAfter+1))
+	running[0](nil, slowAfter, now.Add(time.Hour))
+	running[1](errors.New("refused"), 0, now.Add(slowAfter))
+	running[2](errors.New("refused"), 0, now.Add(slowAfter+1))
 	for range 3 {
 		_, ok := s.enter(key(0), now)
 		g.Expect(ok).To(BeTrue(), "it is slow no more")
@@ -56,7 +56,7 @@ func TestSlowClusters(t *testing.T) {
 	s = &slowClusters{}
 	for i := range workers {
 		leave, _ := s.enter(key(i), now)
-		leave(nil, now.Add(slowAfter+1), now.Add(slowAfter+1))
+		leave(nil, slowAfter+1, now.Add(slowAfter+1))
 	}
 	for i := range workers {
 		_, ok := s.enter(key(i), now)

@@ -57,11 +57,21 @@ func outlookOf(networks []network.Network, problems problem.Problems) outlook {
 	onPrimary := func(r problem.Reason) bool {
 		return has(func(p problem.Problem) bool { return p.Reason == r && !onSecondary(networks, p) })
 	}
+	onAll := func(is func(problem.Problem) bool) bool { // On each network that VMs boot from.
+		return has(is) && !slices.ContainsFunc(networks, func(n network.Network) bool {
+			return n.Primary && !has(func(p problem.Problem) bool {
+				at := p.Args["network"]
+				return is(p) && (len(at) == 0 || slices.Contains(at, n.Attachment.String()))
+			})
+		})
+	}
 	switch {
-	case onPrimary(problem.AddressesExhausted):
+	case onPrimary(problem.AddressesExhausted) && onAll(func(p problem.Problem) bool { return p.Reason == problem.AddressesExhausted }):
 		return outlook{boots: No, by: problem.AddressesExhausted, may: "VMs that start get no address, so new nodes do not become Ready"}
-	case has(func(p problem.Problem) bool { return p.Cause == problem.NoRegistryReachable }):
+	case onAll(func(p problem.Problem) bool { return p.Cause == problem.NoRegistryReachable }):
 		return outlook{boots: No, by: problem.ImagesUnreachable, may: "VMs that start cannot pull images, so new nodes do not become Ready"}
+	case onPrimary(problem.AddressesExhausted):
+		return outlook{boots: Unknown, may: "VMs that start on one network get no address, so new nodes there do not become Ready"}
 	case of(problem.NADNamespaceNotAllowed):
 		return outlook{boots: Unknown, may: "VMs may not start, so nodes may not become Ready"}
 	case of(problem.ImagesUnreachable), of(problem.PodNetworkUnsupported), of(problem.ControlPlaneProxied):
@@ -82,7 +92,7 @@ func extras(problems problem.Problems) (clauses []string) {
 	add("the console stays degraded", func(p problem.Problem) bool { return p.Reason == problem.AppsUnreachable })
 	add("logins fail", func(p problem.Problem) bool { return p.Reason == problem.OAuthUnreachable })
 	add("logins with an identity provider fail", func(p problem.Problem) bool {
-		return p.Cause == problem.IdentityProviderUnreachable || p.Cause == problem.IdentityProviderWithoutName
+		return slices.Contains([]problem.Cause{problem.IdentityProviderUnreachable, problem.IdentityProviderNotPermitted, problem.IdentityProviderWithoutName}, p.Cause)
 	})
 	add("VMs have no time server", func(p problem.Problem) bool { return p.Reason == problem.NTPMissing })
 	return clauses

@@ -75,6 +75,9 @@ func TestLargeHeader(t *testing.T) {
 		request.Header.Set("Authorization", "Bearer "+config.BearerToken)
 		request.Header.Set("X-Large", strings.Repeat("x", size))
 		answer, err := client.Do(request)
+		if err != nil && code != http.StatusOK {
+			continue // Go's server closes with bytes unread. A client that reads late sees only that.
+		}
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(answer.Body.Close()).To(Succeed())
 		g.Expect(answer.StatusCode).To(Equal(code), "%d bytes", size)

@@ -147,7 +147,7 @@ func (k *known) again() time.Time {
 
 // earlier returns the earlier of two times. A zero time is none.
 func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -80,6 +81,7 @@ func TestSlowStreams(t *testing.T) {
 			g := NewWithT(t)
 			var arrived, refused atomic.Int64
 			limits := NewBodies(apirewrite.Largest)
+			limits.send = time.Hour
 			proxy := before(t, Transport{Largest: apirewrite.Largest, Bodies: limits}, func(_ http.ResponseWriter, _ *http.Request) {})
 			all := newPool(size)
 			s := httptest.NewUnstartedServer(limitedRequests(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

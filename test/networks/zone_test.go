@@ -6,6 +6,7 @@ package networks
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,7 +56,13 @@ func newZone(t *testing.T, segment *netns.Segment, name, address string) *zone {
 		z.tool("bin/ovsdb-tool", "create", z.file(database+".db"), filepath.Join(ovnRoot(), "usr/share", schema))
 	}
 	z.daemon("sbin/ovsdb-server", append(databases, "--remote=punix:"+z.file("db.sock"))...)
-	NewWithT(t).Eventually(func() error { _, err := os.Stat(z.file("db.sock")); return err }, patience.Limit, "5ms").Should(Succeed())
+	NewWithT(t).Eventually(func() error { // The file is there before the server listens.
+		c, err := net.Dial("unix", z.file("db.sock"))
+		if err == nil {
+			_ = c.Close()
+		}
+		return err
+	}, patience.Limit, "5ms").Should(Succeed())
 	z.vsctl("--no-wait", "init", "--", "set", "open_vswitch", ".", "external_ids:system-id="+name, "external_ids:ovn-remote="+z.database(),
 		"external_ids:ovn-encap-type=geneve", "external_ids:ovn-encap-ip="+address, "external_ids:ovn-bridge-datapath-type=netdev",
 		"external_ids:ovn-bridge-mappings="+physicalNetwork+":br-ex", "external_ids:ovn-is-interconn=true")

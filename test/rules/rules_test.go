@@ -91,7 +91,7 @@ var mayImport = map[string][]string{
 	"controllers/requests":    {"explain"},
 	"controllers/watch":       {"controllers/own", "controllers/requests", "edge/wire", "hcp", "hcp/lenient", "hcp/management", "hcp/networks", "hcp/objects", "hcp/services", "network", "network/metrics", "network/problem", "reported"},
 	"version":                 {},
-	"cmd/oooi":                {"cmd/oooi/check", "cmd/oooi/command", "cmd/oooi/localaccess", "cmd/oooi/mustgather", "cmd/oooi/picture", "cmd/oooi/plan", "cmd/oooi/status", "controllers", "controllers/desired", "controllers/policies", "controllers/report", "edge/wire", "explain", "hcp/apiproxy", "hcp/apirewrite", "hcp/management", "hcp/settings", "network/problem", "network/resolvconf", "version"},
+	"cmd/oooi":                {"cmd/oooi/check", "cmd/oooi/command", "cmd/oooi/localaccess", "cmd/oooi/mustgather", "cmd/oooi/picture", "cmd/oooi/plan", "cmd/oooi/status", "controllers", "controllers/desired", "controllers/policies", "controllers/report", "edge/wire", "explain", "hcp/apiproxy", "hcp/apirewrite", "hcp/management", "hcp/settings", "hcp/spelling", "network/problem", "network/resolvconf", "version"},
 	"cmd/oooi/localaccess":    {"access/dial", "cmd/oooi/command", "edge/wire", "hcp", "hcp/settings", "network"},
 	"cmd/oooi/check":          {"cmd/oooi/command", "cmd/oooi/plan", "cmd/oooi/source", "cmd/oooi/status", "controllers/attachments", "controllers/desired", "edge/wire", "explain", "hcp", "hcp/files", "hcp/settings", "network", "network/problem", "reported"},
 	"cmd/oooi/command":        {"cmd/oooi/source", "hcp/apiproxy", "hcp/apirewrite", "hcp/manifest", "hcp/settings", "network", "version"},

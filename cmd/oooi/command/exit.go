@@ -27,7 +27,7 @@ type ExitMeaning struct {
 // ExitMeanings are those of all commands. Only a program that oooi access runs adds its own.
 func ExitMeanings() []ExitMeaning {
 	return []ExitMeaning{
-		{0, "Done: nodes can boot, all networks would be served, no check failed, or nothing is found. Warnings are possible."},
+		{0, "Done: nodes can boot, all networks would be served, no check failed, or lint found nothing. Warnings are possible."},
 		{ExitNoAnswer, "No answer: an argument is wrong, something cannot be read, no HostedCluster opted in, or a signal interrupted the command."},
 		{ExitFault, "A fault to fix: a hosted cluster has an Error, nodes cannot boot, a check failed, or lint found something."},
 		{ExitUnknown, "No fault is known, but something is awaited or unknown, such as what HyperShift publishes later."},

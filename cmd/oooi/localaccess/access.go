@@ -76,8 +76,7 @@ With --proxy, connections go through the access proxy at that URL, and no
 cluster is needed. This helps programs that cannot send a token: --token-file
 adds one to each connection, and is read each time.
 
-With a COMMAND, its exit code is that of this command, and 126 or 127 if it
-cannot be started.`,
+oooi exits with the code of COMMAND, or with 126 or 127 if it cannot start it.`,
 		Example: `  oooi access clusters/blue
   oooi access clusters/blue -- curl -k https://worker-1:10250/healthz
   ssh -o ProxyCommand='oooi access clusters/blue --stdio %h:%p' core@worker-1

@@ -61,9 +61,9 @@ func NewLint() *cobra.Command {
 		Long: `Checks the annotations ` + settings.Prefix + `* of HostedClusters,
 NodePools, NetworkAttachmentDefinitions and Services. Hosted clusters that opted
 in are checked as a whole: what makes oooi plan exit with 2 is a finding. Each
-object is also checked alone. Each finding is one line: an error, an annotation
-that would be refused or ignored, or has less effect than it says, or a name of
-something that is not in the input. The last line says what was checked.
+object is also checked alone. Each finding is one line: an error, a name that is not
+in the input, or an annotation that is refused or has less effect.
+The last line says what was checked.
 
 ` + inputHelp,
 		Example: `  oooi lint -f clusters/

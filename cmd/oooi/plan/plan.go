@@ -75,11 +75,11 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 			return err
 		}
 	}
-	if !p.serves() {
-		return noneOptedIn(all)
-	}
 	if len(found) > 0 {
 		code = command.ExitFault
+	}
+	if !p.serves() {
+		return command.Exit(max(code, command.ExitNoAnswer), noneOptedIn(all))
 	}
 	if code != 0 {
 		return command.Exit(code, nil)

@@ -96,7 +96,7 @@ func TestPlanExitCodes(t *testing.T) {
 		"a bad -o":             {args: []string{"-f", served, "-o", "xml"}, code: 1, stderr: "json"},
 		"no cluster":           {stdin: "kind: Other", args: []string{"-f", "-"}, code: 1, stderr: "no HostedCluster"},
 		"no cluster opted in":  {stdin: notAsked, args: []string{"-f", "-"}, code: 1, stderr: "--set network=auto"},
-		"a misspelled network": {stdin: strings.ReplaceAll(read(t, served), "hostedcluster.densityops.com/network", "hostedclusters.densityops.com/network"), args: []string{"-f", "-"}, code: 1, stderr: "wrong prefix"},
+		"a misspelled network": {stdin: strings.ReplaceAll(read(t, served), "hostedcluster.densityops.com/network", "hostedclusters.densityops.com/network"), args: []string{"-f", "-"}, code: 2, stderr: "wrong prefix"},
 		"opted in by --set":    {stdin: notAsked, args: []string{"-f", "-", "--set", "network=auto"}},
 		"a setting by --set":   {args: []string{"-f", served, "--set", "cidr=10.0.0.0/30"}, code: 2},
 	} {
