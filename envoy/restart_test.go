@@ -42,7 +42,7 @@ func TestANewServerStartsInSteps(t *testing.T) {
 	g.Expect(u.hello).To(HavePrefix("oauth"))
 }
 
-// A waitingGate says when it is asked, and answers once it may. It leaves out shares.
+// A waitingGate reports each question, and allows the connection when answers is closed. It has no limits for a VM.
 type waitingGate struct {
 	servicev3.UnimplementedRateLimitServiceServer
 	asked, answers chan struct{}

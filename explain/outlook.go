@@ -36,6 +36,9 @@ func VerdictOf(networks []network.Network, problems problem.Problems) Verdict {
 	return Serves
 }
 
+// FailsAlone reports whether the verdict of a plan whose only problem is p is Fails.
+func FailsAlone(p problem.Problem) bool { return VerdictOf(nil, problem.Problems{p}) == Fails }
+
 // An outlook is what warnings mean for nodes where every part that they need is served.
 type outlook struct {
 	// boots is whether new nodes become Ready. No is proven.
@@ -58,15 +61,16 @@ func outlookOf(networks []network.Network, problems problem.Problems) outlook {
 		return has(func(p problem.Problem) bool { return p.Reason == r && !onSecondary(networks, p) })
 	}
 	onAll := func(is func(problem.Problem) bool) bool { // On each network that VMs boot from.
-		return has(is) && !slices.ContainsFunc(networks, func(n network.Network) bool {
+		on := func(p problem.Problem) bool { return is(p) && !onSecondary(networks, p) }
+		return has(on) && !slices.ContainsFunc(networks, func(n network.Network) bool {
 			return n.Primary && !has(func(p problem.Problem) bool {
 				at := p.Args["network"]
-				return is(p) && (len(at) == 0 || slices.Contains(at, n.Attachment.String()))
+				return on(p) && (len(at) == 0 || slices.Contains(at, n.Attachment.String()))
 			})
 		})
 	}
 	switch {
-	case onPrimary(problem.AddressesExhausted) && onAll(func(p problem.Problem) bool { return p.Reason == problem.AddressesExhausted }):
+	case onAll(func(p problem.Problem) bool { return p.Reason == problem.AddressesExhausted }):
 		return outlook{boots: No, by: problem.AddressesExhausted, may: "VMs that start get no address, so new nodes do not become Ready"}
 	case onAll(func(p problem.Problem) bool { return p.Cause == problem.NoRegistryReachable }):
 		return outlook{boots: No, by: problem.ImagesUnreachable, may: "VMs that start cannot pull images, so new nodes do not become Ready"}

@@ -141,7 +141,6 @@ func nodePoolKind() kind {
 		"spec.management.replace.strategy",
 		"spec.management.replace.rollingUpdate.maxSurge",
 		"spec.release.image",
-		"spec.config[].name",
 		"spec.platform.kubevirt.rootVolume.diskImage.containerDiskImage",
 	)...)}
 }

@@ -302,7 +302,7 @@ func (f clusterFacts) plans(p problem.Problem) bool {
 func planChecks(p plan.Planned, partial bool) (out []checked) {
 	for _, x := range p.Problems {
 		c := lineOf(string(x.Reason), problem.Problems{x})
-		if explain.VerdictOf(nil, problem.Problems{x}) == explain.Fails {
+		if explain.FailsAlone(x) {
 			c.Verdict = failure
 		}
 		if partial && c.Verdict == failure {

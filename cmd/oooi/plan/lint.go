@@ -225,7 +225,7 @@ func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 // Warning about an annotation that one of the objects has.
 func isFinding(p problem.Problem, objects []annotated) bool {
 	ofAnnotations := p.Reason == problem.AnnotationInvalid || p.Reason == problem.AnnotationUnknown
-	if ofAnnotations || p.Mistake() || explain.VerdictOf(nil, problem.Problems{p}) == explain.Fails {
+	if ofAnnotations || p.Mistake() || explain.FailsAlone(p) {
 		return true
 	}
 	return p.Level() == problem.SeverityWarning && slices.ContainsFunc(p.Keys, func(key string) bool {
