@@ -118,15 +118,15 @@ var (
 	RemovalPending = declare("RemovalPending", Entry{Reason: RemovalScheduled, Severity: SeverityWarning,
 		What:   "Annotation {key} is missing on the HostedCluster, but VMs use network {network}.",
 		Effect: "Edges keep serving until {deadline}, and no change is applied. Then they are removed.",
-		Fix:    "Set annotation {key} to its previous value to keep them, or to none to remove them now."})
+		Fix:    "To keep them, set annotation {key} to its previous value. To remove them now, set it to none."})
 	RemovalNotStored = declare("RemovalNotStored", Entry{Reason: RemovalScheduled, Severity: SeverityWarning,
 		What:   "Annotation {key} is missing on the HostedCluster, but VMs use network {network}.",
 		Effect: "Edges keep serving, and no change is applied. They are removed ten minutes after the operator can store the deadline.",
-		Fix:    "Set annotation {key} to its previous value to keep them, or to none to remove them now."})
+		Fix:    "To keep them, set annotation {key} to its previous value. To remove them now, set it to none."})
 	RemovalPendingVMsUnknown = declare("RemovalPendingVMsUnknown", Entry{Reason: RemovalScheduled, Severity: SeverityWarning,
 		What:   "Annotation {key} is missing on the HostedCluster, and VMs cannot be listed ({error}).",
 		Effect: "Edges of network {network} keep serving until {deadline}, and no change is applied. Then they are removed.",
-		Fix:    "Set annotation {key} to its previous value to keep them, or to none to remove them now."})
+		Fix:    "To keep them, set annotation {key} to its previous value. To remove them now, set it to none."})
 	ClusterDeleting = declare("ClusterDeleting", Entry{Reason: Removing, Severity: SeverityInfo,
 		What:   "The HostedCluster is being deleted.",
 		Effect: "The operator changes nothing. Kubernetes deletes the edges with the control plane namespace.",
@@ -142,5 +142,5 @@ var (
 	RemovalUnsafe = declare("RemovalUnsafe", Entry{Reason: NotApplied, Severity: SeverityError,
 		What:   "Annotation {key} is missing on the HostedCluster, and the plan in force is missing or unreadable. VMs may use its networks.",
 		Effect: "Edges keep serving as they are.",
-		Fix:    "Set annotation {key} to auto to keep them, or to none to remove them now."})
+		Fix:    "To keep them, set annotation {key} to auto. To remove them now, set it to none."})
 )

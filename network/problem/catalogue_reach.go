@@ -90,7 +90,7 @@ var (
 	RegistriesRefused = declare("RegistriesRefused", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Nodes refuse images from {hosts} (spec.configuration.image.registrySources).",
 		Effect: "Nodes that cannot pull these images do not become Ready.",
-		Fix:    "Add {hosts} to allowedRegistries, or remove it from blockedRegistries."})
+		Fix:    "Add {hosts} to allowedRegistries, or remove the entries that match from blockedRegistries."})
 	ManagementProxyUnreadable = declare("ManagementProxyUnreadable", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "The operator's HTTPS_PROXY is not a valid URL.",
 		Effect: "Nodes cannot pull images from {hosts}.",
