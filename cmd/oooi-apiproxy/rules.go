@@ -62,9 +62,9 @@ func newRulesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rules --group CLIENT=SERVER --kind-prefix PREFIX -f FILE",
 		Short: "Generate rules from API discovery",
-		Long: "Generates rules from API discovery and prints them. The input is the response of\n" +
-			"/apis/GROUP/VERSION for each group, concatenated, or aggregated discovery. If the server's kinds have no prefix,\n" +
-			"set --kind-prefix to the empty string.",
+		Long: "Generates rules from API discovery and prints them. The input is either the\n" +
+			"responses of /apis/GROUP/VERSION for all groups, one after the other, or aggregated discovery.\n" +
+			"If the server's kinds have no prefix, set --kind-prefix to the empty string.",
 		Example: "  kubectl get --raw /apis/internal.virtualization.example/v1 |\n" +
 			"    oooi-apiproxy rules --group kubevirt.io=internal.virtualization.example --kind-prefix InternalVirtualization -f -",
 		Args: cobra.NoArgs,

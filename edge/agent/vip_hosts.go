@@ -113,6 +113,6 @@ func (f *Failover) lookForVIPHosts(table []device.Neighbor, known bool, now time
 		return
 	}
 	if err := device.Solicit(f.Interface.Name, from, addresses...); err != nil {
-		f.Log.Debug("hosts with addresses of the edges not found", "err", err)
+		f.Log.Debug("ARP requests for addresses of the edges not sent", "err", err)
 	}
 }

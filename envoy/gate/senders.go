@@ -56,7 +56,7 @@ func (g *Gate) reset(ctx context.Context) {
 			failed = ""
 		} else if failed != err.Error() {
 			failed = err.Error()
-			g.Log.Warn("connections without a ClientHello have no limit", "err", err)
+			g.Log.Warn("connections without a ClientHello are not limited", "err", err)
 		}
 	}
 	defer set(nil)

@@ -45,7 +45,7 @@ condition. Each line has one of these verdicts:
   warning  it works, but with limits
   failure  nodes do not boot, or will not
   unknown  something cannot be read; the line names it
-An endpoint that HyperShift has not published yet is no failure. Set the
+An endpoint that HyperShift has not published yet is not a failure. Set the
 --permit flags as the operator has them.
 
 With --from-network, a pod acts as a VM: it joins each network of the hosted

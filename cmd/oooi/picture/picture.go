@@ -226,7 +226,7 @@ func refusedOf(n network.Network) []string {
 		out = nil
 	}
 	if len(n.Listeners) > 0 {
-		out = append(out, "Every other port and TLS server name at edges: they close the connection.")
+		out = append(out, "Every other port and TLS server name: edges close the connection.")
 	}
 	if len(n.ReservedDestinations) > 0 {
 		text := "Edges never dial these for an allowed host or a DNS server: " + joinPrefixes(n.ReservedDestinations) + "."

@@ -192,7 +192,7 @@ func notRunning(p *corev1.Pod) string {
 		images = append(images, c.Image)
 	}
 	slices.Sort(images)
-	return "the pod is Pending, with images " + strings.Join(slices.Compact(images), ", ")
+	return "the pod is Pending. Its images: " + strings.Join(slices.Compact(images), ", ")
 }
 
 // ReadLeases reads DHCP leases, and the reports of edges.

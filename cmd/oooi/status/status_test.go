@@ -301,7 +301,7 @@ func TestNotRunning(t *testing.T) {
 		"0/3 nodes are available: no match.": {Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: no match."}}},
 		"container dhcp: ImagePullBackOff denied": waiting("ImagePullBackOff", "denied"),
-		"the pod is Pending, with images edge:v1": waiting("ContainerCreating", ""),
+		"the pod is Pending. Its images: edge:v1": waiting("ContainerCreating", ""),
 		"": {Phase: corev1.PodRunning},
 	} {
 		spec := corev1.PodSpec{Containers: []corev1.Container{{Name: "dhcp", Image: "edge:v1"}, {Name: "dns", Image: "edge:v1"}}}
