@@ -79,7 +79,7 @@ func parsePort(s string) (uint16, error) {
 }
 
 // parseName reads a DNS name of letters, digits, hyphens and underscores, with or without a trailing dot. Programs read
-// names with a last label that is a number as addresses, such as 0x7f.1 (RFC 6943, section 3.1.1): they are no names.
+// names with a last label that is a number as addresses, such as 0x7f.1 (RFC 6943, section 3.1.1). So they are not accepted as names.
 func parseName(s string) (string, error) {
 	name := strings.ToLower(strings.TrimSuffix(s, "."))
 	if len(name) > longestName {

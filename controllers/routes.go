@@ -88,8 +88,8 @@ func (r *Reconciler) ofNodePool(ctx context.Context, o client.Object) []reconcil
 	return itself(ctx, hc)
 }
 
-// neighborsOn are the clusters on one of these networks, and those that had one of these clusters as a
-// neighbor at their last pass: they may wait for it.
+// neighborsOn returns the clusters on a network in on. It also returns those that had a cluster in of as a
+// neighbor at their last pass: they may wait for that cluster.
 func (r *Reconciler) neighborsOn(ctx context.Context, on []network.Attachment, of ...types.NamespacedName) []reconcile.Request {
 	found, err := r.reader().ClustersOn(ctx, on)
 	if err != nil {

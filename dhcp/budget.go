@@ -51,7 +51,7 @@ func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdi
 			cost++
 		}
 	}
-	// SELECTING and INIT-REBOOT are written in any case, so they are no renewals.
+	// SELECTING and INIT-REBOOT are written in any case, so they do not count as renewals.
 	holds := v.Outcome == reply.Granted && v.Was.MAC == v.MAC && v.Was.Address == v.Next.Address
 	newcomer := v.Outcome == reply.Granted && !holds && v.VM == "" && s.UnknownClients != nil
 	switch {

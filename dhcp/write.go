@@ -18,8 +18,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Late leases are renewals that were granted and are not written yet. They are no leases that a
-// reply depends on: what was not written is promised to no client twice.
+// Late leases are renewals that were granted and are not written yet. No reply depends on them: what was not written is promised to no client twice.
 type late struct{ leases.Table }
 
 // Fresh returns nil while the leases can be read and written (Store.Fresh).

@@ -35,8 +35,8 @@ func (m Message) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Problem is the message about p. Where there is none for its cause, it is its
-// arguments in the order of their names.
+// Problem is the message about p. If its cause has no message, it is the
+// arguments of p in the order of their names.
 func Problem(p problem.Problem) Message {
 	t, ok := Template(p.Cause)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A purpose is one thing that nodes need, and what says that it is missing.
+// A purpose is one thing that nodes need, and the reason of the problem that it is missing.
 type purpose struct {
 	network.PublishedService
 	missing problem.Reason

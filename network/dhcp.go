@@ -16,8 +16,8 @@ type DHCP struct {
 	// Exclude are addresses in Range that are never assigned.
 	Exclude []Range `json:"exclude,omitempty"`
 	// Named are addresses in Range that the user gave to a host, by a name or as a server,
-	// sorted. No new client gets them. One that has such an address keeps it: the name may be
-	// its own.
+	// sorted. No new client gets them. A client that has such an address keeps it: the name may be
+	// that of the client.
 	Named []netip.Addr `json:"named,omitempty"`
 	// Reservations are assigned to their MAC only, in or outside Range.
 	Reservations []Reservation `json:"reservations,omitempty"`

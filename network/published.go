@@ -19,7 +19,7 @@ type Need int
 const (
 	// NeedNone: nodes become a working part of their cluster without it.
 	NeedNone Need = iota
-	// NeedJoin: nodes become Ready without it. Their API server does not reach them, so they are no working part of
+	// NeedJoin: nodes become Ready without it. Their API server does not reach them, so they are not a working part of
 	// their cluster.
 	NeedJoin
 	// NeedBoot: no new node boots without it.

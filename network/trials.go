@@ -42,7 +42,7 @@ type Trial struct {
 type TrialResult struct {
 	// Name is what was tried.
 	Name string `json:"name"`
-	// Problems were found. Info is no fault, and Unknown says that it was not tried.
+	// Problems were found. Info is not a fault, and Unknown says that it was not tried.
 	Problems problem.Problems `json:"problems,omitempty"`
 	// Aside: nodes do not need it, or settings do not let it be tried. If it is unknown, nothing is missing.
 	Aside bool `json:"aside,omitempty"`

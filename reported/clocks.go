@@ -31,8 +31,8 @@ func (c ClockFault) normalized() ClockFault {
 }
 
 // ClocksUnsynchronized returns the problem that edges of n have no synchronized clock. Of the edges
-// that serve, with report that they have one, and without that they have none. The others report
-// nothing. Pods selects the pods of one edge, or of all with 0, as arguments of kubectl. Not ok: no
+// that serve, with report a synchronized clock, and without report that theirs is not synchronized.
+// The others report nothing. Pods selects the pods of one edge, or of all with 0, as arguments of kubectl. Not ok: no
 // edge is without, or VMs take the time from other servers.
 func ClocksUnsynchronized(n network.Network, with []int, without []EdgeReport, serving int, pods func(edge int) string) (p problem.Problem, ok bool) {
 	if len(without) == 0 || !n.Runs(network.ServiceNTP) || !slices.Contains(n.TimeServers(), n.ServiceVIP) {

@@ -159,7 +159,7 @@ func (r Writer) removeLeft(ctx context.Context, o metav1.PartialObjectMetadata) 
 	return &WriteError{"removing", o, err}
 }
 
-// nameOf is the metadata of an object that is only named.
+// nameOf returns the metadata of an object of which only kind, namespace and name are known.
 func nameOf(kind schema.GroupVersionKind, ns, name string) metav1.PartialObjectMetadata {
 	o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
 	o.SetGroupVersionKind(kind)

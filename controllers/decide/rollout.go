@@ -1,5 +1,5 @@
-// This file joins the edges that are wanted with those that exist, for package
-// rollout, and makes objects of what that decides. It decides nothing itself.
+// This file joins the wanted edges with the existing ones for package rollout,
+// and makes objects from its decisions. It decides nothing itself.
 
 package decide
 

@@ -69,7 +69,7 @@ func (r Reader) ClustersOn(ctx context.Context, on []network.Attachment) (map[ty
 	return r.clusters(ctx, on, networks.Allows)
 }
 
-// ClustersNaming are those of ClustersOn, and those that use a NAD which does not allow it now.
+// ClustersNaming returns the clusters of ClustersOn, and those that use a NAD which does not allow them now.
 func (r Reader) ClustersNaming(ctx context.Context, on []network.Attachment) (map[types.NamespacedName]lenient.HostedCluster, error) {
 	return r.clusters(ctx, on, func(nadv1.NetworkAttachmentDefinition, string) bool { return true })
 }

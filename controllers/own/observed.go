@@ -1,6 +1,6 @@
 // This file says what the status of a Deployment is about. Each change of annotations raises the
-// generation, too, and for a moment the status is of the generation before it. That is no change of the
-// pods, where the spec is the same.
+// generation, too, and for a moment the status is of the generation before it. If the spec is the same, the
+// pods did not change.
 
 package own
 

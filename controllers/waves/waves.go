@@ -118,7 +118,7 @@ type Decision struct {
 	Turns map[string]Turn
 	// Stopped says that no further cluster begins, because edges fail with the release.
 	Stopped bool
-	// places are the clusters that have one now, with the time at which they got it.
+	// places has each cluster with a place now, and the time at which it got the place.
 	places map[string]time.Time
 	// blocked are the clusters that did not begin in time, with the end of their last turn.
 	blocked map[string]time.Time
@@ -237,8 +237,8 @@ func (d Decision) failing(all []Cluster) int {
 	return failing
 }
 
-// first orders clusters. Those that did not begin when it was their turn are last, the one that waits
-// longest first. Of the others, the clusters that lose least with a faulty release go first: they have
+// first orders clusters. Clusters that did not begin in their turn are last, and among them the one that waits
+// longest is first. Of the others, the clusters that lose least with a faulty release go first: they have
 // a second edge, and all serve. Of these the youngest goes first.
 func (d Decision) first(a, b Cluster) int {
 	risk := func(c Cluster) int {

@@ -59,7 +59,7 @@ func dhcpPool(n network.Network, s network.NetworkRequest, r network.Range, node
 	return d
 }
 
-// named returns the addresses in n's pool that are those of other hosts: those that givenAddresses has, and those at which HyperShift publishes
+// named returns the addresses in n's pool that belong to other hosts: those of givenAddresses, and those at which HyperShift publishes
 // endpoints. A VM that had one would have it on its own interface.
 func named(n network.Network, in Input) []netip.Addr {
 	all := append(givenAddresses(in), in.Announced...)

@@ -95,8 +95,8 @@ func (t *Table) At(a netip.Addr) (network.Lease, bool) {
 	return l, ok
 }
 
-// Of returns the lease of a MAC. Of several it returns the one that expires last, and of
-// those the one with the lowest address.
+// Of returns the lease of a MAC. If the MAC has several, it returns the lease that expires
+// last, and of those with equal expiry the one with the lowest address.
 func (t *Table) Of(mac string) (network.Lease, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -53,8 +53,8 @@ func (c client) reservation() netip.Addr {
 
 // address returns the address for this client: the one it has if the plan permits it (of
 // several, the hint), else its reservation, else the hint (option 50 or ciaddr), else a place in the range
-// that depends on its MAC. While another client has its reservation, it gets an address
-// like a client without one. False: there is none.
+// that depends on its MAC. While another client uses the reserved address, this client gets
+// an address as if it had no reservation. False: there is none.
 func (c client) address(hint netip.Addr) (netip.Addr, bool) {
 	if hint.IsValid() && c.holds(hint) && c.keeps(hint) {
 		return hint, true

@@ -54,8 +54,8 @@ type reception struct {
 	missed                    int       // ticks without a message over the VLAN, while frames arrived
 }
 
-// wake notices that this edge did not run. What it knows about its peer is then as old, so it
-// holds its announcements until messages that wait for it are read.
+// wake notices that this edge did not run. What it knows about its peer is then out of date, so it
+// holds its announcements until it has read the messages that wait.
 func (s State) wake(now time.Time) State {
 	if !s.clock.last.IsZero() && now.Sub(s.clock.last) > hole {
 		s.Self.Stalls++

@@ -26,7 +26,7 @@ const lookInterval = 20 * time.Millisecond
 // LeaseNames are the names of the VMs in a cache of leases. It is safe for concurrent use.
 type LeaseNames struct {
 	index atomic.Pointer[leaseIndex]
-	// started is when LeaseNames was made, looked the time since then of the last look at the file.
+	// started is when LeaseNames was made. looked is how long after that the file was last looked at.
 	started time.Time
 	looked  atomic.Int64
 	// reading is held while the file is read.

@@ -48,8 +48,8 @@ func Watcher(services []network.Service) string {
 }
 
 // HoldsToken reports whether the named program gets the ServiceAccount's token, in a pod that
-// runs services. The DHCP server writes leases, and the proxy watches endpoints. Other programs
-// that parse what VMs send get none, unless there is no other watcher.
+// runs services. The DHCP server writes leases, and the proxy watches endpoints. Another program
+// that parses what VMs send gets the token only if neither of these runs.
 func HoldsToken(services []network.Service, program string) bool {
 	switch program {
 	case string(network.ServiceDHCP), string(network.ServiceProxy), ACD:

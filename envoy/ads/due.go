@@ -61,7 +61,7 @@ func (k *known) next(t string, c *collection, to target, now time.Time) *discove
 		}
 	}
 	if len(send) == 0 && len(again) > 0 {
-		// The one that waits for longest: one that is always refused holds up no other.
+		// The resource that waits for longest. So a resource that Envoy always refuses does not delay the others.
 		send = []string{slices.MinFunc(again, func(a, b string) int { return c.refused[a].again.Compare(c.refused[b].again) })}
 	}
 	if len(send) == 0 && (c.greeted || t == endpointType || missing && t == listenerType) {

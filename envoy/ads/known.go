@@ -126,8 +126,8 @@ func (k *known) refuses(r *discoveryv3.DeltaDiscoveryRequest) bool {
 	return c != nil && c.pending != nil && c.pending.nonce == r.GetResponseNonce() && r.GetErrorDetail() != nil
 }
 
-// subscribe records which endpoints Envoy needs. It gets again what it subscribes to again: a
-// cluster that was replaced waits for them.
+// subscribe records which endpoints Envoy needs. Endpoints that Envoy subscribes to again
+// are sent again: a cluster that was replaced waits for them.
 func (c *collection) subscribe(r *discoveryv3.DeltaDiscoveryRequest, first bool) {
 	for _, name := range r.GetResourceNamesSubscribe() {
 		c.wants[name] = struct{}{}

@@ -57,7 +57,7 @@ type shares struct {
 	limits resources.Limits
 	// apart: some ports are for the API server alone.
 	apart bool
-	// watched is whether every connection is asked about, since then.
+	// watched is whether Envoy asks about every connection, and since is the time from which it does.
 	watched bool
 	since   time.Time
 	// of each source, and of all ports but the API server's.

@@ -188,7 +188,7 @@ func (d *doc) members(i int, f func(m int)) {
 	}
 }
 
-// member returns the last value with this name. 0: there is none, or i is 0 and no object.
+// member returns the last value with this name. 0: there is none, or i is 0 or not an object.
 func (d *doc) member(i int, name string) int {
 	found := 0
 	if i >= len(d.nodes) || d.nodes[i].kind != '{' {

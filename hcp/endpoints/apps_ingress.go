@@ -327,8 +327,8 @@ func AppsName(hc *hyperv1.HostedCluster) string {
 }
 
 // furtherApps returns the names besides AppsName that lead to the ingress of hc: those of spec.configuration.ingress.componentRoutes, and the
-// routes of the console if domain differs from appsDomain (openshift/console-operator, pkg/console/subresource/route). Those below other ones, and
-// those of which the user set the address, are left out.
+// routes of the console if domain differs from appsDomain (openshift/console-operator, pkg/console/subresource/route). It leaves out names below
+// other names, and names whose address the user set.
 func furtherApps(hc *hyperv1.HostedCluster, s settings.Values) []string {
 	c := hc.Spec.Configuration
 	if c == nil || c.Ingress == nil {

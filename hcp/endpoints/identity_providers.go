@@ -1,5 +1,5 @@
 // This file finds hosts that the control plane of a cluster dials through konnectivity, so from the nodes: identity providers, and
-// registries of image imports. They are no images that nodes need, so edges do not allow them by themselves. The sources are
+// registries of image imports. Nodes do not need images from them, so edges do not allow them by themselves. The sources are
 // HyperShift's konnectivity-https-proxy and support/konnectivityproxy:
 //
 //	dialed for              by                       a name is resolved by                    HTTP proxy of the hosted cluster

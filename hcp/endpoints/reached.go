@@ -61,7 +61,8 @@ func (r reach) withoutIngress(records []network.Record) reach {
 // if its clients send no TLS server name. The default port is 443, or 80.
 func (r reach) reaches(at string) bool { return r.directly(at) || r.proxied(at) }
 
-// proxied reports whether nodes use the hosted cluster's HTTP proxy for at. Whether they reach the proxy is another question.
+// proxied reports whether nodes connect to at, as in reaches, through the hosted cluster's HTTP proxy. It does not check
+// that they reach the proxy.
 func (r reach) proxied(at string) bool {
 	host, port := hostPort(at)
 	scheme := "https"

@@ -42,8 +42,8 @@ func (d *decoder) next() jsontext.Value {
 	return value
 }
 
-// enters reads the begin of an object or a list, and reports whether the next value is one. It skips any other value, and notes
-// that it is not what p wants.
+// enters reads the begin of an object or a list, and reports whether the next value is one. It skips a value of another kind, and notes
+// that p wants one of kind want.
 func (d *decoder) enters(p *projection, begin jsontext.Kind, want string) bool {
 	if d.in.PeekKind() == begin {
 		_, err := d.in.ReadToken()

@@ -157,7 +157,8 @@ func unusable(o Object, conf map[string]any, plugins []map[string]any) *problem.
 	return nil
 }
 
-// misspelled returns the problem that o sets its VLAN with a key that its plugin ignores, so that it would have none, or nil.
+// misspelled returns a problem if o sets its VLAN with a key that its plugin ignores, so that the network would have no
+// VLAN. Nil: it does not.
 func misspelled(o Object, plugin map[string]any) *problem.Problem {
 	kind := text(plugin["type"])
 	right := map[string]string{typeBridge: "vlan", typeCNVBridge: "vlan", typeSRIOV: "vlan", typeOVN: "vlanID"}[kind]

@@ -215,7 +215,7 @@ func noNetworks(o indexed, base settings.Values, found int) problem.Problems {
 
 // Wanted returns the names of the networks that must not be removed: those that some
 // NodePool names, and those that some VM still uses, of last, the plan in force, too. If annotation network selects one,
-// it is only that one of the first, and those that NodePools boot from.
+// the networks of NodePools are only that one, and those that NodePools boot from.
 func Wanted(o objects.Objects, last network.Plan) []string {
 	boots := map[network.Attachment]bool{}
 	for _, np := range o.NodePools {

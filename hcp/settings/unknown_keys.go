@@ -27,8 +27,8 @@ func unknown(on problem.Subject, name string, at Place) problem.Problem {
 	return problem.New(problem.AnnotationNotKnown, on, nil, name)
 }
 
-// nearest returns the key that name is, wherever it has an effect, or else the one with an effect at that place that
-// the user meant.
+// nearest returns the key with this name, even if it has no effect at that place. If no key has the name, it returns
+// the key with an effect there that the user probably meant.
 func nearest(name string, at Place) (best Key, ok bool) {
 	var known []string
 	for _, k := range table() {

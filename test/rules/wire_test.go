@@ -25,7 +25,7 @@ func TestWireUsesTheStandardLibrary(t *testing.T) {
 	}
 }
 
-// TestWhatAnEdgeLinks: what the containers of an edge run has no part of the operator, none of
+// TestWhatAnEdgeLinks: what the containers of an edge run contains nothing of the operator, none of
 // HyperShift, and no kinds of Kubernetes that an edge does not read. Each would be memory in every
 // container, and CPU time in every probe.
 func TestWhatAnEdgeLinks(t *testing.T) {

@@ -101,7 +101,7 @@ func (c checked) asideIf(aside bool) checked {
 	return c
 }
 
-// verdictOf is what a problem of a severity means. Waiting is no finding: HyperShift publishes what a plan waits for.
+// verdictOf is what a problem of a severity means. Waiting is not a finding: HyperShift publishes what a plan waits for.
 func verdictOf(s problem.Severity) outcome {
 	switch s {
 	case problem.SeverityError:

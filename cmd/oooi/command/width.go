@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 )
 
-// helpWidth is how many columns help has.
+// helpWidth is the width of help in columns.
 const helpWidth = 80
 
 // WriteText writes lines for people. A terminal gets them as wide as it is, and a pipe as wide as COLUMNS says, if that is set.

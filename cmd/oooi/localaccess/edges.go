@@ -1,5 +1,5 @@
-// This file decides which edges `oooi access` uses: those of a hosted cluster that are Ready and have an access proxy. An edge that
-// fails a connection is left for the other ones. Whether it works again is learned when it is used again, not by asking it.
+// This file decides which edges `oooi access` uses: those of a hosted cluster that are Ready and have an access proxy. After a
+// failed connection through an edge, it uses the other edges. It does not probe the failed edge: a later connection shows whether it works again.
 
 package localaccess
 
@@ -25,7 +25,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// accessPage describes management access, and has the Role that the command needs.
+// accessPage describes management access. It contains the Role that the command needs.
 var accessPage = command.Docs + "management-access.md"
 
 const (

@@ -57,8 +57,8 @@ func (f Facts) resolves(n network.Network, b network.Backend) explain.Answer {
 	return explain.Unknown
 }
 
-// dialed reports whether s has an endpoint of a port that edges dial. They dial one that is not ready if there is
-// no better one, and none that ends.
+// dialed reports whether s has an endpoint of a port that edges dial. They dial an endpoint that is not ready only if
+// there is no better one, and never one that terminates without serving.
 func dialed(s discoveryv1.EndpointSlice, portName string) bool {
 	has := func(p *bool, otherwise bool) bool { return p == nil && otherwise || p != nil && *p }
 	if s.AddressType != discoveryv1.AddressTypeIPv4 {

@@ -96,8 +96,8 @@ type Target struct {
 	// Health is what edges and EndpointSlices say about the backend, and State the same as a value.
 	Health string      `json:"health"`
 	State  HealthState `json:"-"`
-	// Resolves is whether edges resolve the name of an allowed host. They report only that they refuse its address. Empty: it is no
-	// allowed host.
+	// Resolves is whether edges resolve the name of an allowed host. They report only that they refuse its address. Empty: it is not
+	// an allowed host.
 	Resolves explain.Answer `json:"resolves,omitempty"`
 	// Needed: no node becomes a working part of its cluster without it.
 	Needed bool `json:"-"`
