@@ -1,5 +1,6 @@
 # oooi: targets for contributors. `make help` lists them.
-# Two commands do everything on a fresh machine with Go, git, Python and apt:
+# Three commands do everything on a fresh machine with Go, git, Python and apt:
+#   make try     two minutes: what a VM gets from an edge, in network namespaces
 #   make demo    the main job, on a real Kubernetes and a real HyperShift it brings up itself
 #   make test    everything that CI runs
 
@@ -238,6 +239,11 @@ soak: ## the long versions: ten minutes for each fuzz target, a million random w
 	OOOI_FLAPS=10000 go test -count=1 -v -timeout 60m -run TestFlaps ./envoy
 	KUBEBUILDER_ASSETS=$$($(testbed) assets) OOOI_CHAOS=10m go test -count=1 -v -timeout 60m -run TestChaos ./test/operatorbench
 	OOOI_OUTAGE=10m go -C test/testbed test -count=1 -v -timeout 60m -run 'TestTakeOver/API' ./e2e
+
+.PHONY: try
+try: ## what a VM gets from an edge, in network namespaces and without Kubernetes; FILES=my.yaml serves your own objects, FILES=NAME a story of test/scenarios (root)
+	@[ "$$(uname -s) $$(id -u)" = "Linux 0" ] || { echo "make try needs root on Linux: it creates network namespaces" >&2; exit 1; }
+	@go -C test/testbed build -o $(CURDIR)/bin/run ./cmd/run && cd test/testbed && $(CURDIR)/bin/run ./try $(FILES)
 
 .PHONY: demo
 demo: ## an annotated HostedCluster, and a worker on an isolated VLAN that joins it (DEMO_STRATEGY=lb-ip|lb-name|nodeport|route; DEMO_INSTALL=kustomize|olm)

@@ -56,24 +56,16 @@ func (l LAN) PlugRouter(ctx context.Context, name string, vlan int, address, hos
 
 // connect gives router and host their addresses, and forwards between them.
 func (r Router) connect(address, host netip.Prefix) error {
-	behind, err := netns.GetFromPath(r.HostNetNS)
-	if err != nil {
+	first := netip.PrefixFrom(host.Masked().Addr().Next(), host.Bits())
+	if err := Cable(End{r.NetNS, routerInside, []netip.Prefix{first}}, End{r.HostNetNS, hostInterface, []netip.Prefix{host}}); err != nil {
 		return err
 	}
-	defer behind.Close()
-	first := netip.PrefixFrom(host.Masked().Addr().Next(), host.Bits())
-	err = links(r.NetNS, func(h *netlink.Handle) error {
-		veth := &netlink.Veth{LinkAttrs: named(routerInside), PeerName: hostInterface, PeerNamespace: netlink.NsFd(int(behind))}
-		return errors.Join(h.LinkAdd(veth), up(h, "lo", routerInside), assign(h, RouterInterface, address), assign(h, routerInside, first))
-	})
+	err := links(r.NetNS, func(h *netlink.Handle) error { return errors.Join(up(h, "lo"), assign(h, RouterInterface, address)) })
 	if err != nil {
 		return err
 	}
 	err = links(r.HostNetNS, func(h *netlink.Handle) error {
-		if err := errors.Join(up(h, "lo", hostInterface), assign(h, hostInterface, host)); err != nil {
-			return err
-		}
-		return h.RouteAdd(&netlink.Route{Gw: first.Addr().AsSlice()})
+		return errors.Join(up(h, "lo"), h.RouteAdd(&netlink.Route{Gw: first.Addr().AsSlice()}))
 	})
 	if err != nil {
 		return err
@@ -88,6 +80,40 @@ func UnplugRouter(name string) error {
 		_ = links(NetNSPath(name), func(h *netlink.Handle) error { return h.LinkDel(&netlink.Dummy{LinkAttrs: named(RouterInterface)}) })
 	}
 	return errors.Join(DeleteNetNS(name), DeleteNetNS(name+".host"))
+}
+
+// An End of a cable is an interface in the network namespace at NetNS, with its addresses.
+type End struct {
+	NetNS, Interface string
+	Addresses        []netip.Prefix
+}
+
+// Cable connects two network namespaces. Both interfaces are up.
+func Cable(a, b End) error {
+	other, err := netns.GetFromPath(b.NetNS)
+	if err != nil {
+		return fmt.Errorf("network namespace %s: %w", b.NetNS, err)
+	}
+	defer other.Close()
+	err = links(a.NetNS, func(h *netlink.Handle) error {
+		return h.LinkAdd(&netlink.Veth{LinkAttrs: named(a.Interface), PeerName: b.Interface, PeerNamespace: netlink.NsFd(int(other))})
+	})
+	if err != nil {
+		return fmt.Errorf("cable from %s to %s: %w", a.NetNS, b.NetNS, err)
+	}
+	for _, end := range []End{a, b} {
+		err := links(end.NetNS, func(h *netlink.Handle) error {
+			err := up(h, end.Interface)
+			for _, address := range end.Addresses {
+				err = errors.Join(err, assign(h, end.Interface, address))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func assign(h *netlink.Handle, name string, address netip.Prefix) error {

@@ -15,8 +15,6 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4/server4"
 	"github.com/insomniacslk/dhcp/rfc1035label"
 	. "github.com/onsi/gomega"
-	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
 
 	"github.com/cldmnky/oooi/test/testbed/await"
 	"github.com/cldmnky/oooi/test/testbed/lan"
@@ -46,25 +44,8 @@ func plugTestWire(t *testing.T, m *Machine) string {
 	name := fmt.Sprintf("oooi-t%d-server", os.Getpid())
 	g.Expect(lan.NewNetNS(name)).To(Succeed())
 	t.Cleanup(func() { _ = removeNetNS(name) })
-	machine, err := netns.GetFromPath(m.NetNS())
-	g.Expect(err).NotTo(HaveOccurred())
-	defer machine.Close()
-	g.Expect(lan.InNetNS(lan.NetNSPath(name), func() error {
-		attrs := netlink.NewLinkAttrs()
-		attrs.Name = "srv0"
-		if err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: Interface, PeerNamespace: netlink.NsFd(machine)}); err != nil {
-			return err
-		}
-		link, err := netlink.LinkByName("srv0")
-		if err != nil {
-			return err
-		}
-		address, _ := netlink.ParseAddr("192.168.77.3/24")
-		if err := netlink.AddrAdd(link, address); err != nil {
-			return err
-		}
-		return netlink.LinkSetUp(link)
-	})).To(Succeed())
+	g.Expect(lan.Cable(lan.End{NetNS: lan.NetNSPath(name), Interface: "srv0", Addresses: []netip.Prefix{netip.MustParsePrefix("192.168.77.3/24")}},
+		lan.End{NetNS: m.NetNS(), Interface: Interface})).To(Succeed())
 	return lan.NetNSPath(name)
 }
 

@@ -1,0 +1,101 @@
+// Try serves a plan to a VM in network namespaces of this machine, without Kubernetes. The servers are those of an edge, and the VM
+// uses the clients of other projects. Only the control plane is a stand-in, which answers TLS.
+//
+// This file reads the arguments, and decides the order and the exit code. plan.go makes the plan, stage.go has the namespaces and
+// what runs in them, and vm.go what the VM does.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/cldmnky/oooi/test/testbed/build"
+	"github.com/cldmnky/oooi/test/testbed/host"
+	"github.com/cldmnky/oooi/test/testbed/progress"
+	"github.com/cldmnky/oooi/test/testbed/worker/machine"
+)
+
+// exitNoAnswer is the exit code of an error. All are those of `oooi plan` (docs/commands.md).
+const exitNoAnswer = 1
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code, err := try(ctx, "oooi-try", os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "try:", err)
+	}
+	os.Exit(code)
+}
+
+// try serves the plan of objects, which are files, or stories of test/scenarios. Name is what all that it creates on this machine
+// begins with. It ends with the exit code of `oooi plan`, or with an error.
+func try(ctx context.Context, name string, objects []string, out, errs io.Writer) (code int, err error) {
+	in, err := read(objects)
+	if err != nil {
+		return exitNoAnswer, err
+	}
+	log := progress.New(errs)
+	if err := host.EnsurePackages(ctx, errs, machine.Packages()...); err != nil {
+		return exitNoAnswer, err
+	}
+	log.Say("compiling oooi and its edge: up to two minutes the first time")
+	oooi, err := build.ProjectProgram(ctx, "oooi", "")
+	if err != nil {
+		return exitNoAnswer, err
+	}
+	p, err := in.plan(ctx, oooi, errs)
+	if err != nil {
+		return exitNoAnswer, err
+	}
+	fmt.Fprintf(out, "\n%s\n", p.headline)
+	if p.Plan == nil {
+		fmt.Fprintf(out, "\nNothing is served. The whole plan:\n  %s\n", in.command())
+		return p.code, nil
+	}
+	s := &stage{name: name, dir: "/var/tmp/" + name, plan: *p.Plan, out: out}
+	if s.program, err = build.ProjectProgram(ctx, "oooi-edge", ""); err != nil {
+		return exitNoAnswer, err
+	}
+	if s.envoy, err = build.Envoy(ctx, log); err != nil {
+		return exitNoAnswer, err
+	}
+	unlock, err := host.Lock(ctx, s.dir+".lock", func() { log.Status("waiting: make try runs already") })
+	if err != nil {
+		return exitNoAnswer, err
+	}
+	defer unlock()
+	log.Say("starting %s in network namespaces %s.*", strings.Join(s.servers(), ", "), name)
+	err = s.clear(ctx) // What a killed one left.
+	if err == nil {
+		err = s.start(ctx)
+	}
+	if err == nil {
+		err = s.boot(ctx)
+	}
+	if left := errors.Join(s.clear(context.WithoutCancel(ctx)), os.Remove(s.dir+".lock")); left != nil {
+		return exitNoAnswer, errors.Join(err, left)
+	}
+	if ctx.Err() != nil {
+		err = errors.New("interrupted, and all of it is removed")
+	}
+	if err != nil {
+		return exitNoAnswer, err
+	}
+	fmt.Fprint(out, "\n", next)
+	return p.code, nil
+}
+
+const next = `All of it is removed. Try next:
+  make try FILES=my.yaml    your own HostedCluster, NodePool and network
+  make try FILES=two-edges  a story of test/scenarios, by its name
+  make build && bin/oooi plan -f my.yaml
+                            all that a VM gets and reaches
+  make demo                 a real HyperShift, and a worker that joins it
+`
