@@ -52,11 +52,15 @@ func Programs(ctx context.Context, log *progress.Log, names ...string) (map[stri
 	if len(missing) > 0 {
 		log.Say("%d of %d programs are to be compiled, once: %s with an empty Go cache", len(missing), len(names), progress.About(w.forecast()))
 	}
-	began := time.Now()
+	began, last := time.Now(), w.start()
 	for i, p := range missing {
 		start := time.Now()
 		err := p.build(ctx, filepath.Join(root, "test/testbed/modules", p.module), paths[p.name], func(now compile.Progress) {
-			left := w.remaining(i, now.Fraction(), time.Since(began), time.Since(start))
+			at := w.at(last, time.Since(began), i, now.Fraction())
+			if at.elapsed-last.elapsed > time.Minute {
+				last = at
+			}
+			left := w.remaining(at, now.Fraction(), time.Since(start))
 			log.Status(fmt.Sprintf("[%d/%d] %s: %s; %s left for all", i+1, len(missing), p.name, now, progress.About(left)))
 		})
 		if err != nil {

@@ -26,30 +26,45 @@ type work struct {
 	cores   int
 }
 
-// settled is how many seconds of work it takes until the pace that was seen counts as much as the table's.
+// settled is how many seconds of work it takes until the pace that was seen counts as much as the one before.
 const settled = 60
 
 func (p program) weight() float64 { return float64(max(p.cold, 2)) }
 
-// forecast is how long all of it takes with an empty Go cache.
-func (w work) forecast() time.Duration { return w.remaining(0, 0, 0, 0) }
+// A mark is a moment of the compilation: the time since its start, the work that was done by then in seconds of the table, and the
+// pace, in seconds for one of the table.
+type mark struct {
+	elapsed    time.Duration
+	done, pace float64
+}
 
-// remaining is how long is left in that state: the programs before the one with this index are compiled, and this
-// fraction of it, from 0 to 1; elapsed is since the start, current since the start of this program. What is left of this
-// program is at least what its own pace says.
-func (w work) remaining(index int, fraction float64, elapsed, current time.Duration) time.Duration {
-	var all, done float64
-	for i, p := range w.missing {
-		all += p.weight()
-		switch {
-		case i < index:
-			done += p.weight()
-		case i == index:
-			done += p.weight() * fraction
-		}
+// start is the first mark, with the pace of the table.
+func (w work) start() mark { return mark{pace: 2 / float64(max(w.cores, 1))} }
+
+// at is the mark after last. Its pace follows that of the minutes between them.
+func (w work) at(last mark, elapsed time.Duration, index int, fraction float64) mark {
+	m := mark{elapsed: elapsed, done: w.weightOf(w.missing[:index])}
+	if index < len(w.missing) {
+		m.done += w.missing[index].weight() * fraction
 	}
-	pace := (elapsed.Seconds() + settled*2/float64(max(w.cores, 1))) / (done + settled) // seconds for one of the table's
-	left := pace * (all - done)
+	m.pace = ((elapsed - last.elapsed).Seconds() + settled*last.pace) / (m.done - last.done + settled)
+	return m
+}
+
+func (w work) weightOf(all []program) (out float64) {
+	for _, p := range all {
+		out += p.weight()
+	}
+	return out
+}
+
+// forecast is how long all of it takes with an empty Go cache.
+func (w work) forecast() time.Duration { return w.remaining(w.start(), 0, 0) }
+
+// remaining is how long is left at a mark, where this fraction of a program is compiled, from 0 to 1, and took current. What is
+// left of this program is at least what its own pace says.
+func (w work) remaining(m mark, fraction float64, current time.Duration) time.Duration {
+	left := m.pace * (w.weightOf(w.missing) - m.done)
 	if fraction > 0.05 {
 		left = max(left, current.Seconds()*(1-fraction)/fraction)
 	}
@@ -59,9 +74,13 @@ func (w work) remaining(index int, fraction float64, elapsed, current time.Durat
 // A Forecast is the time and the disk that bringing up a testbed will need on this machine.
 type Forecast struct {
 	Missing, All int           // programs: those to compile, and all
-	Time         time.Duration // to compile them, with an empty Go cache
+	Time         time.Duration // to compile them, with an empty Go cache, on a machine that does nothing else
+	Load         float64       // processes that ran or wanted to, in the last minute
 	Disk         []Space
 }
+
+// Slower is how many times as long as Time it takes on this many processors, next to what else runs here.
+func (f Forecast) Slower(cores int) float64 { return (f.Load + float64(cores)) / float64(cores) }
 
 // A Space is a file system that the testbed writes to.
 type Space struct {
@@ -93,6 +112,11 @@ func Foresee(ctx context.Context, stateDir string, names ...string) (Forecast, e
 		return Forecast{}, err
 	}
 	f := Forecast{Missing: len(missing), All: len(names), Time: work{missing: missing, cores: runtime.NumCPU()}.forecast()}
+	var system unix.Sysinfo_t
+	if err := unix.Sysinfo(&system); err != nil {
+		return Forecast{}, err
+	}
+	f.Load = float64(system.Loads[0]) / (1 << 16) // sysinfo(2)
 	dirs, err := host.Output(exec.CommandContext(ctx, "go", "env", "GOMODCACHE", "GOCACHE"))
 	if err != nil {
 		return Forecast{}, err

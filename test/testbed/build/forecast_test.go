@@ -10,13 +10,37 @@ import (
 func TestWhatIsLeftFollowsThePace(t *testing.T) {
 	g := NewWithT(t)
 	w := work{missing: []program{{cold: 300}, {cold: 60}, {}}, cores: 2}
+	left := func(elapsed time.Duration, index int, fraction float64, current time.Duration) time.Duration {
+		return w.remaining(w.at(w.start(), elapsed, index, fraction), fraction, current)
+	}
 	g.Expect(w.forecast()).To(Equal(362 * time.Second))
 	g.Expect(work{missing: w.missing, cores: 4}.forecast()).To(Equal(181 * time.Second))
-	g.Expect(w.remaining(1, 0, 300*time.Second, 0)).To(Equal(62*time.Second), "as fast as the table says")
-	g.Expect(w.remaining(1, 0, 660*time.Second, 0)).To(Equal(124*time.Second), "half as fast")
-	g.Expect(w.remaining(0, 0.5, 10*time.Second, 10*time.Second)).To(BeNumerically("<", 80*time.Second), "most was in Go's cache")
-	g.Expect(w.remaining(2, 0.25, time.Minute, 10*time.Second)).To(Equal(30*time.Second), "a small program, with what others compile first elsewhere")
-	g.Expect(w.remaining(2, 1, time.Minute, time.Second)).To(BeZero())
+	g.Expect(left(300*time.Second, 1, 0, 0)).To(Equal(62*time.Second), "as fast as the table says")
+	g.Expect(left(660*time.Second, 1, 0, 0)).To(Equal(124*time.Second), "half as fast")
+	g.Expect(left(10*time.Second, 0, 0.5, 10*time.Second)).To(BeNumerically("<", 80*time.Second), "most was in Go's cache")
+	g.Expect(left(time.Minute, 2, 0.25, 10*time.Second)).To(Equal(30*time.Second), "a small program, with what others compile first elsewhere")
+	g.Expect(left(time.Minute, 2, 1, time.Second)).To(BeZero())
+}
+
+// TestPaceIsThatOfTheLastMinutes: other work that begins or ends in the middle is soon in the estimate.
+func TestPaceIsThatOfTheLastMinutes(t *testing.T) {
+	g := NewWithT(t)
+	w := work{missing: []program{{cold: 1000}, {cold: 1000}}, cores: 2}
+	m := w.start()
+	follow := func(minutes int, pace float64) {
+		for range minutes {
+			m = w.at(m, m.elapsed+time.Minute, 0, (m.done+60/pace)/1000)
+		}
+	}
+	follow(10, 1)
+	g.Expect(m.pace).To(BeNumerically("~", 1, 0.01))
+	follow(30, 5)
+	g.Expect(m.pace).To(BeNumerically("~", 5, 0.1), "five times as slow")
+	g.Expect(w.remaining(m, 0, 0).Seconds()).To(BeNumerically("~", m.pace*(2000-m.done), 1))
+	follow(10, 1)
+	g.Expect(m.pace).To(BeNumerically("~", 1, 0.1), "alone again")
+	g.Expect(Forecast{Load: 8}.Slower(2)).To(Equal(5.0))
+	g.Expect(Forecast{}.Slower(2)).To(Equal(1.0))
 }
 
 func TestDiskIsSummedByFileSystem(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -82,10 +83,10 @@ func steps() []step {
 
 // up runs all steps and reports each.
 func up(ctx context.Context, d *demo) error {
-	d.say("oooi demo: a hosted cluster published by %s; its workers are on VLAN %d (%s) only", d.strategy, d.vlan(), workersCIDR)
 	if err := d.forecast(ctx); err != nil {
 		return err
 	}
+	d.say("oooi demo: a hosted cluster published by %s; its workers are on VLAN %d (%s) only", d.strategy, d.vlan(), workersCIDR)
 	all := steps()
 	for i, s := range all {
 		d.say("[%d/%d] %s ...", i+1, len(all), s.name)
@@ -111,11 +112,9 @@ func (d *demo) forecast(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.say("it takes %s", takes(f, runtime.NumCPU()))
 	if f.Missing > 0 {
-		d.say("it takes %s: %d of %d programs are compiled first (later runs take %s)",
-			progress.About(f.Time+warm), f.Missing, f.All, progress.About(warm))
-	} else {
-		d.say("it takes %s: all %d programs are compiled", progress.About(warm), f.All)
+		d.say("%d of %d programs are compiled first; later runs take %s", f.Missing, f.All, progress.About(warm))
 	}
 	for _, s := range f.Disk {
 		d.say("it needs %s", s)
@@ -124,6 +123,16 @@ func (d *demo) forecast(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// takes is how long the demo takes on this many processors: on an idle machine, and next to other work.
+func takes(f build.Forecast, cores int) string {
+	idle := f.Time + warm
+	text := progress.About(idle) + " on an idle machine"
+	if slower := f.Slower(cores); slower > 2 { // Before, make compiled on each processor.
+		return text + fmt.Sprintf(", and %s next to the other work here (load %.0f on %d processors)", progress.About(time.Duration(float64(idle)*slower)), f.Load, cores)
+	}
+	return text + ", and longer next to other work: 114 min instead of 12 to 30 were measured next to eight busy processes"
 }
 
 // say writes a line with the seconds since the demo began.
@@ -223,14 +232,17 @@ func startControlPlane(ctx context.Context, d *demo) (string, error) {
 }
 
 func bootWorker(ctx context.Context, d *demo) (string, error) {
+	log := progress.New(d.lines())
 	o, err := worker.New(ctx, d.cluster, d.hypershift, d.hosted, func(e worker.Event) {
-		fmt.Fprintf(d.lines(), "%5.1fs %-12s %5.2fs  %s\n", e.Since.Seconds(), e.Step, e.Took.Seconds(), e.Detail)
+		log.Say("%-12s %5.2fs  %s", e.Step, e.Took.Seconds(), e.Detail)
 	})
 	if err != nil {
 		return "", err
 	}
+	o.Waiting = log.Status
 	d.workers, err = worker.BootAll(ctx, o, d.state.Namespace(), 1)
 	if err != nil {
+		log.Say("no worker joined")
 		return "", err
 	}
 	return fmt.Sprintf("node %s is Ready %.1fs after power-on", d.workers[0].VM.Name, d.workers[0].Ready.Seconds()), nil

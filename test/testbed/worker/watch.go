@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/test/testbed/await"
 	"github.com/cldmnky/oooi/test/testbed/cluster"
@@ -43,7 +42,7 @@ func New(ctx context.Context, c *cluster.Cluster, h *hypershift.HyperShift, name
 // BootAll waits until want virtual machines of the control plane namespace can be
 // switched on, boots them side by side and returns when all have joined.
 func BootAll(ctx context.Context, o Options, namespace string, want int) ([]*Worker, error) {
-	vms, err := waitVMs(ctx, o.Management, namespace, want)
+	vms, err := waitVMs(ctx, o, namespace, want)
 	if err != nil {
 		return nil, err
 	}
@@ -58,16 +57,18 @@ func BootAll(ctx context.Context, o Options, namespace string, want int) ([]*Wor
 	return workers, group.Wait()
 }
 
-func waitVMs(ctx context.Context, c client.Client, namespace string, want int) ([]VM, error) {
+func waitVMs(ctx context.Context, o Options, namespace string, want int) ([]VM, error) {
+	stop := telling(o.Waiting, func() string { return "waits for a VM: " + awaitedVM(ctx, o.Management, namespace) })
+	defer stop()
 	var vms []VM
-	var waiting []string
 	var last error
 	err := await.Poll(ctx, await.Patience, func() (bool, error) {
-		vms, waiting, last = VMs(ctx, c, namespace)
+		vms, _, last = VMs(ctx, o.Management, namespace)
 		return last == nil && len(vms) >= want, nil
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%d of %d virtual machines in %s after %s, waiting %q: %w", len(vms), want, namespace, await.Patience, waiting, err), last)
+		what := awaitedVM(context.WithoutCancel(ctx), o.Management, namespace)
+		return nil, errors.Join(fmt.Errorf("%d of %d virtual machines in %s after %s: %s: %w", len(vms), want, namespace, await.Patience, what, err), last)
 	}
 	return vms[:want], nil
 }

@@ -47,6 +47,8 @@ type Options struct {
 	Images []string
 	// Report is called after each step; nil reports to no one.
 	Report func(Event)
+	// Waiting is called each second with what is waited for; nil reports to no one.
+	Waiting func(what string)
 }
 
 // A Worker is a machine that has joined.
@@ -106,21 +108,24 @@ func Boot(ctx context.Context, o Options, vm VM) (*Worker, error) {
 	}
 	b.begin = time.Now()
 	for _, step := range []struct {
-		name string
-		do   func(context.Context) (string, error)
+		name   string
+		do     func(context.Context) (string, error)
+		awaits func(context.Context) string
 	}{
-		{"power-on", b.powerOn},
-		{"dhcp", b.askDHCP},
-		{"dns", b.resolve},
-		{"time", b.askTime},
-		{"ignition", b.askIgnition},
-		{"api", b.reachAPI},
-		{"runtime", b.startRuntime},
-		{"kubelet", b.join},
-		{"konnectivity", b.beCalled},
+		{"power-on", b.powerOn, always("its network card")},
+		{"dhcp", b.askDHCP, always("a lease: no DHCP server has answered")},
+		{"dns", b.resolve, always("the DNS server")},
+		{"time", b.askTime, always("the NTP server")},
+		{"ignition", b.askIgnition, always("the Ignition server at " + b.data.Source.Host)},
+		{"api", b.reachAPI, always("the API server at " + b.API.Host)},
+		{"runtime", b.startRuntime, always("containerd and its images")},
+		{"kubelet", b.join, b.awaitedNode},
+		{"konnectivity", b.beCalled, always("a call of its control plane through konnectivity")},
 	} {
 		start := time.Now()
+		stop := telling(o.Waiting, func() string { return vm.Name + " waits for " + step.awaits(ctx) })
 		detail, err := step.do(ctx)
+		stop()
 		if err != nil {
 			return b.Worker, fmt.Errorf("worker %s, %s: %w", vm.Name, step.name, err)
 		}
@@ -130,6 +135,11 @@ func Boot(ctx context.Context, o Options, vm VM) (*Worker, error) {
 		}
 	}
 	return b.Worker, nil
+}
+
+// always is what a step waits for from its begin to its end.
+func always(what string) func(context.Context) string {
+	return func(context.Context) string { return what }
 }
 
 // serverOf reads the API server's URL and authority from a kubeconfig.
