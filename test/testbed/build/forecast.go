@@ -75,7 +75,7 @@ func (w work) remaining(m mark, fraction float64, current time.Duration) time.Du
 type Forecast struct {
 	Missing, All int           // programs: those to compile, and all
 	Time         time.Duration // to compile them, with an empty Go cache, on a machine that does nothing else
-	Load         float64       // processes that ran or wanted to, in the last minute
+	Load         float64       // processes that ran or wanted to, in the last quarter of an hour
 	Disk         []Space
 }
 
@@ -116,7 +116,7 @@ func Foresee(ctx context.Context, stateDir string, names ...string) (Forecast, e
 	if err := unix.Sysinfo(&system); err != nil {
 		return Forecast{}, err
 	}
-	f.Load = float64(system.Loads[0]) / (1 << 16) // sysinfo(2)
+	f.Load = float64(system.Loads[2]) / (1 << 16) // sysinfo(2)
 	dirs, err := host.Output(exec.CommandContext(ctx, "go", "env", "GOMODCACHE", "GOCACHE"))
 	if err != nil {
 		return Forecast{}, err
