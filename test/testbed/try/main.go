@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/cldmnky/oooi/test/testbed/build"
@@ -56,7 +55,7 @@ func try(ctx context.Context, name string, objects []string, out, errs io.Writer
 	}
 	fmt.Fprintf(out, "\n%s\n", p.headline)
 	if p.Plan == nil {
-		fmt.Fprintf(out, "\nNothing is served. The whole plan:\n  %s\n", in.command())
+		fmt.Fprintf(out, "\nNothing is served. The exit code is %d. All that the plan says, after make build:\n  %s\n", p.code, in.command())
 		return p.code, nil
 	}
 	s := &stage{name: name, dir: "/var/tmp/" + name, plan: *p.Plan, out: out}
@@ -71,7 +70,7 @@ func try(ctx context.Context, name string, objects []string, out, errs io.Writer
 		return exitNoAnswer, err
 	}
 	defer unlock()
-	log.Say("starting %s in network namespaces %s.*", strings.Join(s.servers(), ", "), name)
+	log.Say("starting %v and a VM in network namespaces %s.*", s.network().Services, name)
 	err = s.clear(ctx) // What a killed one left.
 	if err == nil {
 		err = s.start(ctx)
@@ -88,14 +87,14 @@ func try(ctx context.Context, name string, objects []string, out, errs io.Writer
 	if err != nil {
 		return exitNoAnswer, err
 	}
-	fmt.Fprint(out, "\n", next)
+	fmt.Fprintf(out, "\nAll of it is removed. The exit code is %d, as that of oooi plan. Try next:\n"+next, p.code, in.command())
 	return p.code, nil
 }
 
-const next = `All of it is removed. Try next:
+// next has the command that prints the plan.
+const next = `  make build && %s
+                            all that a VM gets and reaches
   make try FILES=my.yaml    your own HostedCluster, NodePool and network
   make try FILES=two-edges  a story of test/scenarios, by its name
-  make build && bin/oooi plan -f my.yaml
-                            all that a VM gets and reaches
   make demo                 a real HyperShift, and a worker that joins it
 `

@@ -66,7 +66,7 @@ func read(objects []string) (in input, err error) {
 	return in, nil
 }
 
-// command prints the plan, in the directory of the project after make build.
+// command prints the plan, in the directory of the project.
 func (in input) command() string {
 	if in.stdin != nil {
 		return "go run ./test/show " + strings.Join(in.named, " ") + " | bin/oooi plan -f -"

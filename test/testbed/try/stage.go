@@ -50,14 +50,6 @@ var edgePod, controlPlanePod = netip.MustParsePrefix("192.0.2.2/30"), netip.Must
 // network is the one that is served.
 func (s *stage) network() network.Network { return s.plan.Networks[0] }
 
-// servers are the programs of the edge.
-func (s *stage) servers() (out []string) {
-	for _, service := range s.network().Services {
-		out = append(out, string(service))
-	}
-	return out
-}
-
 // namespace is the path of a network namespace of the stage.
 func (s *stage) namespace(part string) string { return lan.NetNSPath(s.name + "." + part) }
 
@@ -186,9 +178,10 @@ func (s *stage) serve(ctx context.Context) error {
 		return err
 	}
 	number := strconv.Itoa(s.network().Edges[0].Number)
-	for _, server := range s.servers() {
+	for _, service := range s.network().Services {
+		server := string(service)
 		args := []string{s.program, server, "--plan", file, "--edge", number, "--interface", wire.Device, "--run-dir", run}
-		if server == string(network.ServiceProxy) {
+		if service == network.ServiceProxy {
 			args = append(args, "--envoy", s.envoy)
 		}
 		_, err := process.Start(s.dir, process.Daemon{Name: server, Dir: s.dir, NetNS: s.namespace("edge"), Args: args, Env: []string{"TMPDIR=" + s.dir}})
@@ -196,7 +189,8 @@ func (s *stage) serve(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, server := range s.servers() {
+	for _, service := range s.network().Services {
+		server := string(service)
 		err := process.Await(ctx, "server "+server, s.dir, server, func(ctx context.Context) error { return health.Probe(ctx, wire.Socket(run, server)) })
 		if err != nil {
 			return err

@@ -13,26 +13,15 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/testbed/host"
 	"github.com/cldmnky/oooi/test/testbed/lan"
 )
 
-// needRoot leaves the test out where namespaces cannot be made; on CI that is a fault.
-func needRoot(t *testing.T) {
-	t.Helper()
-	switch {
-	case os.Geteuid() == 0:
-	case os.Getenv("CI") == "true":
-		t.Fatal("needs root")
-	default:
-		t.Skip("needs root")
-	}
-}
-
 // tried returns what make try prints for objects, and checks that nothing is left of it on this machine.
 func tried(t *testing.T, ctx context.Context, objects []string, out io.Writer) (code int, err error) {
 	t.Helper()
-	needRoot(t)
+	netns.Require(t)
 	g := NewWithT(t)
 	name := fmt.Sprintf("oooi-t%d.try", os.Getpid())
 	code, err = try(ctx, name, objects, out, t.Output())
@@ -60,20 +49,21 @@ func TestTry(t *testing.T) {
 			`  DNS   api\.blue\.example\.com is 192\.168\.100\.3`, `        www\.example\.net has no address: .*`,
 			`  NTP   192\.168\.100\.3, stratum \d+, differs by .*`,
 			`  TLS   api\.blue\.example\.com:6443`, `          certificate verified; stand-in for Service kube-apiserver`,
-			`All of it is removed\. Try next:`, `  make demo .*`,
+			`All of it is removed\. The exit code is 0, as that of oooi plan\. Try next:`, `  make build && go run \./test/show apps-host-network \| bin/oooi plan -f -`, `  make demo .*`,
 		}},
 		"an address, in a file": {[]string{"test/scenarios/lb-ip/objects.yaml"}, 0, []string{
 			`        route 10\.240\.0\.200/32 via 192\.168\.100\.2`, `  TLS   10\.240\.0\.200:6443`, `          certificate verified; stand-in for Service kube-apiserver`,
 		}},
 		"nothing published": {[]string{"not-yet-published"}, 3, []string{
 			`  HyperShift has not published yet: API server, konnectivity, Ignition, OAuth`, `  DHCP  192\.168\.100\.\d+/24 .*`,
-			`  TLS   no Service of the control plane is in the input yet`,
+			`  TLS   not tried: the plan has no Service of the control plane yet`,
 		}},
+		"an address only": {[]string{"pod-network"}, 0, []string{`  DHCP  10\.50\.1\.\d+/24 for 1h from 10\.50\.1\.3`, ``, `All of it is removed.*`}},
 		"a finding": {[]string{"unreachable-registry"}, 2, []string{
 			`HostedCluster clusters/blue: VMs that start cannot pull images, .*`, `  DHCP  192\.168\.100\.\d+/24 .*`, `  make demo .*`,
 		}},
 		"an Error": {[]string{"wrong-annotation"}, 2, []string{
-			`HostedCluster clusters/blue: nodes will not become Ready, because nothing is\napplied\.`, `  Fix first: .*`, `Nothing is served\. The whole plan:`,
+			`HostedCluster clusters/blue: nodes will not become Ready, because nothing is\napplied\.`, `  Fix first: .*`, `Nothing is served\. The exit code is 2\. All that the plan says, after make build:`,
 			`  go run \./test/show wrong-annotation \| bin/oooi plan -f -`,
 		}},
 	} {
@@ -109,7 +99,7 @@ func TestTryNoAnswer(t *testing.T) {
 
 // TestMakeTry: the command of the README runs, and ends with the exit code of the plan.
 func TestMakeTry(t *testing.T) {
-	needRoot(t)
+	netns.Require(t)
 	g := NewWithT(t)
 	root, err := host.ProjectDir()
 	g.Expect(err).NotTo(HaveOccurred())

@@ -78,12 +78,24 @@ func places(e network.Endpoint) []string {
 	return append(names, texts(e.Addresses)...)
 }
 
-// dialed are the endpoints that lead to a stand-in, the API server first.
+// runs reports whether the edge runs a server.
+func (s *stage) runs(server network.Service) bool {
+	return slices.Contains(s.network().Services, server)
+}
+
+// isName reports whether a place is a DNS name, not an address.
+func isName(place string) bool {
+	_, err := netip.ParseAddr(place)
+	return err != nil
+}
+
+// dialed are the endpoints that lead to a stand-in, the API server first. Without a DNS server of the edge, they have no names.
 func (s *stage) dialed() (out []network.Endpoint) {
 	for _, e := range s.plan.Endpoints {
 		served := slices.ContainsFunc(s.standIns(), func(b network.Backend) bool { return b.Name == e.Backend.Name })
+		all := places(e)
 		switch {
-		case e.Former || !served || len(places(e)) == 0:
+		case e.Former || !served || len(all) == 0 || isName(all[0]) && !s.runs(network.ServiceDNS):
 		case e.Backend.IsAPI():
 			out = append([]network.Endpoint{e}, out...)
 		default:
@@ -95,13 +107,13 @@ func (s *stage) dialed() (out []network.Endpoint) {
 
 // resolve asks the resolver of the VM for the names of the control plane, and for one that is not in the plan.
 func (s *stage) resolve(ctx context.Context) error {
-	if !slices.Contains(s.network().Services, network.ServiceDNS) {
+	if !s.runs(network.ServiceDNS) {
 		return nil
 	}
 	var all []string
 	for _, e := range s.dialed() {
 		host := places(e)[0]
-		if _, err := netip.ParseAddr(host); err == nil {
+		if !isName(host) {
 			continue
 		}
 		out, err := s.vm.Output(ctx, "getent", "ahostsv4", host)
@@ -123,7 +135,7 @@ func (s *stage) resolve(ctx context.Context) error {
 
 // askTime asks the edge for the time.
 func (s *stage) askTime(ctx context.Context) error {
-	if !slices.Contains(s.network().Services, network.ServiceNTP) {
+	if !s.runs(network.ServiceNTP) {
 		return nil
 	}
 	told, err := s.vm.AskTime(ctx, s.network().ServiceVIP, time.Minute)
@@ -139,6 +151,9 @@ func (s *stage) askTime(ctx context.Context) error {
 
 // dial connects to each endpoint, through Envoy. The VM verifies the certificate for the name or address that it dials.
 func (s *stage) dial(ctx context.Context) error {
+	if !s.runs(network.ServiceProxy) {
+		return nil
+	}
 	var all []string
 	for _, e := range s.dialed() {
 		at := places(e)[0] + ":" + strconv.Itoa(int(e.Port))
@@ -152,7 +167,7 @@ func (s *stage) dial(ctx context.Context) error {
 		all = append(all, at, "  certificate verified; stand-in for Service "+answer.Body)
 	}
 	if len(all) == 0 {
-		all = []string{"no Service of the control plane is in the input yet"}
+		all = []string{"not tried: the plan has no Service of the control plane yet"}
 	}
 	if slices.ContainsFunc(s.network().Backends, func(b network.Backend) bool { return b.Kind != network.BackendPods }) {
 		all = append(all, "not tried: *.apps and external hosts")
