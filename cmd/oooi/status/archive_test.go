@@ -175,6 +175,7 @@ func mustGather(t *testing.T, server *apiserver.Server) {
 		g.Expect(archived).To(Equal(cluster))
 		g.Expect(archived).To(ContainSubstring("You have no right to read HostedCluster clusters/blue."))
 	})
+	t.Run("with oc", func(t *testing.T) { mustGatherWithOC(t, server) })
 	t.Run("names are completed", func(t *testing.T) {
 		g := NewWithT(t)
 		file := filepath.Join(t.TempDir(), "kubeconfig")

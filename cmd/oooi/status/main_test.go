@@ -5,13 +5,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/mustgather"
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/blue"
 	"github.com/cldmnky/oooi/test/commands"
 	_ "github.com/cldmnky/oooi/test/patience"
+	"github.com/cldmnky/oooi/test/programs"
 )
+
+// TestMain: oooi runs in processes that tests start, too.
+func TestMain(m *testing.M) { programs.Main(m, func() { command.Main(mustgather.New()) }) }
 
 // Others are commands whose packages import this one.
 var Others []*cobra.Command
