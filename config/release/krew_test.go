@@ -8,11 +8,32 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/yaml"
 )
+
+// TestConsole: the downloads in OpenShift's console are the archives on the page of this release, and its links lead to this version.
+func TestConsole(t *testing.T) {
+	g := NewWithT(t)
+	bundle, err := readBundle()
+	g.Expect(err).NotTo(HaveOccurred())
+	all, err := objects(root + "/config/console")
+	g.Expect(err).NotTo(HaveOccurred())
+	text, page := manifest(all), repository+"/releases/download/v"+bundle.Version+"/"
+	for _, t := range archiveTargets() {
+		g.Expect(text).To(ContainSubstring("- href: " + page + "oooi_" + t.String() + ".tar.gz\n"))
+	}
+	g.Expect(strings.Count(text, "href: ")).To(Equal(len(archiveTargets())))
+	links := regexp.MustCompile(regexp.QuoteMeta(repository)+`/(?:blob|releases/[a-z]+)/([^/)\s]+)`).FindAllStringSubmatch(text, -1)
+	g.Expect(len(links)).To(BeNumerically(">", len(archiveTargets())))
+	for _, link := range links {
+		g.Expect(link[1]).To(Equal("v"+bundle.Version), link[0])
+	}
+}
 
 // TestKrew: krew finds the archive of each platform on the release's page, its sum is right, and it has the program.
 func TestKrew(t *testing.T) {
@@ -31,6 +52,7 @@ func TestKrew(t *testing.T) {
 			}
 		}
 	}
+	g.Expect(out.files).To(HaveKey("assets/console.yaml"))
 	g.Expect(yaml.UnmarshalStrict(out.files["assets/oooi.krew.yaml"], &p)).To(Succeed())
 	g.Expect(p.Spec.Version).To(MatchRegexp(`^v\d+\.\d+\.\d+`))
 	g.Expect(p.Spec.Platforms).To(HaveLen(5))

@@ -26,8 +26,8 @@ type input struct {
 	// registry is where the images are published, such as "registry.example.com/oooi".
 	registry string
 	bundle   catalog.Bundle
-	// install is what kubectl applies, an object each.
-	install [][]byte
+	// install is what kubectl applies, and console what it applies on OpenShift in addition, an object each.
+	install, console [][]byte
 	// samples are manifests that name the catalog, by their file names.
 	samples catalog.Files
 	// changelog is the text of CHANGELOG.md, and license the path of our license.
@@ -143,7 +143,10 @@ func (r *release) addArchives(in input) error {
 	return nil
 }
 
-// addManifests adds the bundle, the catalog and install.yaml, with each image by its digest.
+// manifest returns objects in YAML as one file.
+func manifest(objects [][]byte) string { return "---\n" + string(bytes.Join(objects, []byte("---\n"))) }
+
+// addManifests adds the bundle, the catalog and install.yaml, with each image by its digest, and console.yaml.
 func (r *release) addManifests(ctx context.Context, in input) error {
 	built := map[string]string{}
 	for _, p := range r.images {
@@ -158,11 +161,10 @@ func (r *release) addManifests(ctx context.Context, in input) error {
 		return err
 	}
 	pinned.Replaces = strings.TrimPrefix(before(in.changelog, in.version), "v")
-	var install bytes.Buffer
-	for _, object := range in.install {
-		install.WriteString("---\n" + catalog.Pin(string(object), refs))
+	r.files[assets+"install.yaml"] = []byte(catalog.Pin(manifest(in.install), refs))
+	if r.registry == namespace { // Its links lead to the release's page, which a release in a registry of your own does not have.
+		r.files[assets+"console.yaml"] = []byte(manifest(in.console))
 	}
-	r.files[assets+"install.yaml"] = install.Bytes()
 	r.put("bundle/", pinned.Files)
 	return r.addCatalog(ctx, in, pinned)
 }

@@ -42,6 +42,8 @@ func fixture(t *testing.T) input {
 	in.changelog = "# Changelog\n\n## " + in.version + "\n\n- What is new.\n\n## v0.0.1\n\n- What was.\n"
 	in.install, err = objects(root + "/config/default")
 	g.Expect(err).NotTo(HaveOccurred())
+	in.console, err = objects(root + "/config/console")
+	g.Expect(err).NotTo(HaveOccurred())
 	in.samples, err = readSamples()
 	g.Expect(err).NotTo(HaveOccurred())
 	in.std, err = supply.StandardLibrary()
@@ -162,6 +164,7 @@ func TestOwnRegistry(t *testing.T) {
 		named += strings.Count(string(text), in.registry+"/oooi")
 	}
 	g.Expect(named).To(BeNumerically(">", 10))
+	g.Expect(out.files).NotTo(HaveKey("assets/console.yaml"), "its downloads are on the page of the project's release")
 	for _, p := range out.images {
 		g.Expect(string(out.files["NOTES.md"])).To(ContainSubstring("| `" + in.registry + "/" + p.name + ":" + in.version + "-0123456789ab` | `" + p.Digest + "` |"))
 	}

@@ -1,4 +1,4 @@
-// This file reads what a release is made of: it compiles the programs, builds config/default and reads the bundle.
+// This file reads what a release is made of: it compiles the programs, builds config/default and config/console, and reads the bundle.
 
 package main
 
@@ -77,6 +77,9 @@ func (in *input) readRest(ctx context.Context) error {
 	}
 	in.changelog = string(changelog)
 	if in.install, err = objects(root + "/config/default"); err != nil {
+		return err
+	}
+	if in.console, err = objects(root + "/config/console"); err != nil {
 		return err
 	}
 	if in.samples, err = readSamples(); err != nil {
