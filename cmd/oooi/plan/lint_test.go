@@ -173,7 +173,7 @@ func TestLintExitCodes(t *testing.T) {
 		"found":              {stdin: object("Service", "git", "cidr: x"), args: []string{"-f", "-"}, code: 2},
 		"not YAML":           {args: []string{"-f", bad}, code: 1, stderr: "bad.yaml"},
 		"not a string":       {args: []string{"-f", numbers}, code: 2, stderr: "n.yaml: document 1: Service clusters/git: the value of " + settings.Prefix + "publish must be a quoted string"},
-		"no such file":       {args: []string{"/nonexistent"}, code: 1, stderr: "nonexistent"},
+		"no such file":       {args: []string{"nonexistent"}, code: 1, stderr: "nonexistent"},
 		"no file":            {code: 1, stderr: "-f"},
 		"nothing to look at": {stdin: "kind: Other", args: []string{"-f", "-"}, code: 1, stderr: "no HostedCluster"},
 		"no such output":     {stdin: object("Service", "git"), args: []string{"-f", "-", "-o", "xml"}, code: 1, stderr: "json"},

@@ -89,7 +89,7 @@ func TestPlanExitCodes(t *testing.T) {
 		"an unsure registry":   {args: []string{"-f", objects(t, "registries")}},
 		"no registry, not yet": {stdin: strings.ReplaceAll(read(t, objects(t, "not-yet-published")), "quay.io/openshift-release-dev", "registry:5000"), args: []string{"-f", "-"}, code: 2},
 		"one of two refused":   {args: []string{"-f", served, "-f", objects(t, "external-infrastructure")}, code: 2},
-		"no such file":         {args: []string{"-f", "/nonexistent"}, code: 1, stderr: "nonexistent"},
+		"no such file":         {args: []string{"-f", "nonexistent"}, code: 1, stderr: "nonexistent"},
 		"not YAML":             {args: []string{"-f", bad}, code: 1, stderr: "bad.yaml"},
 		"no file":              {code: 1, stderr: "-f"},
 		"a bad --set":          {args: []string{"-f", served, "--set", "network"}, code: 1, stderr: "KEY=VALUE"},
