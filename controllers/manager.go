@@ -50,9 +50,6 @@ func NewManager(config *rest.Config, o ctrl.Options, r *Reconciler) (ctrl.Manage
 		return nil, err
 	}
 	r.Client, r.Live, r.Events, r.SecondNames = mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("oooi"), second
-	if err := mgr.AddReadyzCheck("kinds", kinds.Ready); err != nil {
-		return nil, err
-	}
 	r.Kinds = kinds
 	return mgr, r.SetupWithManager(mgr)
 }

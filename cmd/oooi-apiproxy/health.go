@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/cldmnky/oooi/callers"
 	"github.com/cldmnky/oooi/hcp/apiproxy"
 )
 
@@ -22,6 +23,7 @@ import (
 type metrics struct {
 	requests [6]atomic.Int64 // by the first digit of the status
 	broken   atomic.Int64
+	closed   atomic.Int64
 	open     atomic.Int64
 }
 
@@ -34,6 +36,7 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	}
 	fmt.Fprintf(&b, "# HELP oooi_apiproxy_broken_answers_total Responses cut short because the API server's response was cut short.\n# TYPE oooi_apiproxy_broken_answers_total counter\noooi_apiproxy_broken_answers_total %d\n", m.broken.Load())
 	fmt.Fprintf(&b, "# HELP oooi_apiproxy_open_requests Requests in progress, such as watches.\n# TYPE oooi_apiproxy_open_requests gauge\noooi_apiproxy_open_requests %d\n", m.open.Load())
+	fmt.Fprintf(&b, "# HELP oooi_apiproxy_closed_connections_total Connections that were closed at once, because their IP address has its share already.\n# TYPE oooi_apiproxy_closed_connections_total counter\noooi_apiproxy_closed_connections_total %d\n", m.closed.Load())
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_, _ = io.WriteString(w, b.String()) // The reader is gone if it fails.
 }
@@ -72,6 +75,9 @@ func (s *seenStatus) WriteHeader(code int) {
 // Unwrap is for http.ResponseController.
 func (s *seenStatus) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
+// healthConnections is the limit of connections to the port of probes and metrics.
+const healthConnections = 64
+
 // serveHealth adds the server of probes and metrics to g, if there is one. It is ready if the API server is, and
 // until ctx ends. It serves until drained ends.
 func (o *options) serveHealth(ctx, drained context.Context, g *errgroup.Group, m *metrics, t *apiproxy.Transport, logger *slog.Logger) error {
@@ -103,7 +109,8 @@ func (o *options) serveHealth(ctx, drained context.Context, g *errgroup.Group, m
 			http.Error(w, "the API server cannot be reached: "+err.Error(), http.StatusServiceUnavailable)
 		}
 	})
-	o.serve(drained, g, l, mux, nil, logger, func() {})
+	s, l := callers.NewServer(mux, l, healthConnections)
+	o.serve(drained, g, s, l, nil, logger, func() {})
 	logger.Info("health started", "address", l.Addr().String())
 	return nil
 }

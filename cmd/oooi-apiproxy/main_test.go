@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -107,6 +108,25 @@ func TestSidecar(t *testing.T) {
 	g.Eventually(func() string { return get(t, http.DefaultClient, "http://"+health+"/metrics") }, time.Minute).Should(And(ContainSubstring(`oooi_apiproxy_requests_total{code="2xx"} 1`), ContainSubstring(`oooi_apiproxy_requests_total{code="4xx"} 2`)))
 	g.Expect(r.cmd.Process.Signal(syscall.SIGTERM)).To(Succeed())
 	g.Eventually(func() error { _, err := client.Get("https://" + r.address() + "/api"); return err }, time.Minute).Should(HaveOccurred())
+}
+
+// TestClosedConnectionsAreCounted: of connections that one address opens and that send nothing, half of the limit stays. The metric
+// counts the others. The port of metrics has a limit of its own, so another address reads them.
+func TestClosedConnectionsAreCounted(t *testing.T) {
+	g := NewWithT(t)
+	r, _ := sidecar(t, "--server", listen(t, func(http.ResponseWriter, *http.Request) {}), "--insecure", "--health-listen", "127.0.0.1:0")
+	health := regexp.MustCompile(`"msg":"health started","address":"([^"]+)"`).FindStringSubmatch(r.out.String())[1]
+	const beyond = 16
+	for address, count := range map[string]int{r.address(): 2048/2 + beyond, health: 2 * healthConnections} {
+		for range count {
+			c, err := net.Dial("tcp", address)
+			g.Expect(err).NotTo(HaveOccurred())
+			defer func() { _ = c.Close() }()
+		}
+	}
+	other := &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext}}
+	defer other.CloseIdleConnections()
+	g.Eventually(func() string { return get(t, other, "http://"+health+"/metrics") }, time.Minute).Should(ContainSubstring("oooi_apiproxy_closed_connections_total %d\n", beyond), "another address")
 }
 
 // TestLargestItem: an item beyond --max-item, of a list or alone, is an error that says so. The default is 64 MiB.

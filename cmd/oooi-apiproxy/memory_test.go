@@ -17,6 +17,9 @@ import (
 	. "github.com/onsi/gomega"
 	"golang.org/x/net/http2"
 	apps "k8s.io/api/apps/v1"
+	networking "k8s.io/api/networking/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 
 	"github.com/cldmnky/oooi/hcp/apiproxy"
@@ -93,4 +96,44 @@ func TestMemoryLimit(t *testing.T) {
 	g.Expect(yaml.UnmarshalStrict(text, &d)).To(Succeed())
 	c := d.Spec.Template.Spec.Containers[0]
 	g.Expect(c.Env).To(ContainElement(And(HaveField("Name", "GOMEMLIMIT"), HaveField("Value", strconv.FormatInt(c.Resources.Limits.Memory().Value()/10*9, 10)))))
+}
+
+// TestPolicyOfTheGateway: a pod of another namespace reaches no port of a gateway, where the cluster enforces policies. Clients reach
+// the port of requests, and monitoring that of metrics.
+func TestPolicyOfTheGateway(t *testing.T) {
+	g := NewWithT(t)
+	read := func(name string, into any) {
+		text, err := os.ReadFile("../../config/apiproxy/" + name)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(yaml.UnmarshalStrict(text, into)).To(Succeed())
+	}
+	var d apps.Deployment
+	var p networking.NetworkPolicy
+	read("deployment.yaml", &d)
+	read("policy.yaml", &p)
+	selector, err := meta.LabelSelectorAsSelector(&p.Spec.PodSelector)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(selector.Matches(labels.Set(d.Spec.Template.Labels))).To(BeTrue())
+	g.Expect(p.Spec.PolicyTypes).To(ConsistOf(networking.PolicyTypeIngress))
+	// reaches are the named ports that a pod of a namespace with this label reaches.
+	reaches := func(key, value string) (out []string) {
+		for _, rule := range p.Spec.Ingress {
+			g.Expect(rule.From).NotTo(BeEmpty())
+			for _, from := range rule.From {
+				s, err := meta.LabelSelectorAsSelector(from.NamespaceSelector)
+				g.Expect(err).NotTo(HaveOccurred())
+				if s.Matches(labels.Set{key: value}) {
+					for _, port := range rule.Ports {
+						out = append(out, port.Port.String())
+					}
+				}
+			}
+		}
+		return out
+	}
+	g.Expect(reaches("kubernetes.io/metadata.name", "default")).To(BeEmpty())
+	g.Expect(reaches("kubernetes.io/metadata.name", "hypershift")).To(ConsistOf("https"))
+	g.Expect(reaches("hypershift.openshift.io/hosted-control-plane", "true")).To(ConsistOf("https"))
+	g.Expect(reaches("hostedcluster.densityops.com/apiproxy", "client")).To(ConsistOf("https"))
+	g.Expect(reaches("network.openshift.io/policy-group", "monitoring")).To(ConsistOf("health"))
 }

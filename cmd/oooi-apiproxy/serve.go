@@ -48,14 +48,15 @@ func (o *options) run(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	m := &metrics{}
+	s, l := apiproxy.Limited(m.count(apiproxy.Requests(handler.Serve())), listener, func() { m.closed.Add(1) })
 	g, ctx := errgroup.WithContext(ctx)
 	drained, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	o.serve(ctx, g, listener, m.count(handler.Serve()), config, logger, end)
+	o.serve(ctx, g, s, l, config, logger, end)
 	if err := o.serveHealth(ctx, drained, g, m, transport, logger); err != nil {
 		return err
 	}
-	if err := o.serveWebhooks(ctx, g, transport, logger); err != nil {
+	if err := o.serveWebhooks(ctx, g, m, transport, logger); err != nil {
 		return err
 	}
 	g.Go(func() error { return followRules(ctx, o.rules, text, logger) })
@@ -128,16 +129,19 @@ func (o *options) clientSide(h *apiproxy.Handler, address string, logger *slog.L
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own.certificate}, NextProtos: []string{"h2", "http/1.1"}}, own.write(o.writeKubeconfig)
 }
 
-// serve adds a server to g, and calls ended after its last request. After ctx, requests have the time of --drain to end.
-func (o *options) serve(ctx context.Context, g *errgroup.Group, l net.Listener, h http.Handler, config *tls.Config, logger *slog.Logger, ended func()) {
+// serve adds a server to g, and calls ended after its last request. After ctx, requests have the time of --drain to end. A nil
+// config: HTTP without TLS.
+func (o *options) serve(ctx context.Context, g *errgroup.Group, s *http.Server, l net.Listener, config *tls.Config, logger *slog.Logger, ended func()) {
 	var open sync.WaitGroup
-	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := s.Handler
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		open.Add(1)
 		defer open.Done()
 		h.ServeHTTP(w, r)
 	})
-	s, l := apiproxy.Limited(counted, l)
-	s.TLSConfig, s.ErrorLog = config, apiproxy.Lines(logger, "connection failed")
+	if s.TLSConfig = config; s.ErrorLog == nil {
+		s.ErrorLog = apiproxy.Lines(logger, "connection failed")
+	}
 	s.ReadHeaderTimeout, s.IdleTimeout = 10*time.Second, 2*time.Minute
 	g.Go(func() error {
 		var err error

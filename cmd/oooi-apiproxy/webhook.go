@@ -19,7 +19,7 @@ import (
 )
 
 // serveWebhooks adds the server to g, if there is one.
-func (o *options) serveWebhooks(ctx context.Context, g *errgroup.Group, t *apiproxy.Transport, logger *slog.Logger) error {
+func (o *options) serveWebhooks(ctx context.Context, g *errgroup.Group, m *metrics, t *apiproxy.Transport, logger *slog.Logger) error {
 	if o.webhookListen == "" {
 		return nil
 	}
@@ -53,7 +53,9 @@ func (o *options) serveWebhooks(ctx context.Context, g *errgroup.Group, t *apipr
 		return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
 	}}
 	logger.Info("webhook proxy started", "address", l.Addr().String(), "target", target.String())
-	o.serve(ctx, g, l, apiproxy.Webhook{Rules: t.Rules, Bodies: t.Bodies, Target: target, Transport: transport, Largest: o.maxItem, Log: logger}, config, logger, func() {})
+	h := apiproxy.Webhook{Rules: t.Rules, Bodies: t.Bodies, Target: target, Transport: transport, Largest: o.maxItem, Log: logger}
+	s, l := apiproxy.Limited(apiproxy.Requests(h), l, func() { m.closed.Add(1) })
+	o.serve(ctx, g, s, l, config, logger, func() {})
 	return nil
 }
 

@@ -51,12 +51,12 @@ operator's namespace, not with the operator: they also limit edges that serve wi
 				return err
 			}
 			keeper := &policies.Keeper{Client: api, Log: log.WithName("admission"), Namespace: namespace, Interval: applyPolicies}
-			// The manager serves the probe. It watches nothing.
-			mgr, err := ctrl.NewManager(config, ctrl.Options{Logger: log, Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: health})
+			// It watches nothing.
+			mgr, err := ctrl.NewManager(config, ctrl.Options{Logger: log, Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: "0"})
 			if err != nil {
 				return fmt.Errorf("setting up the manager: %w", err)
 			}
-			if err := errors.Join(mgr.AddReadyzCheck("policies", keeper.Ready), mgr.Add(manager.RunnableFunc(keeper.Run))); err != nil {
+			if err := errors.Join(serveCallers(mgr, health, probes(keeper.Ready)), mgr.Add(manager.RunnableFunc(keeper.Run))); err != nil {
 				return err
 			}
 			return mgr.Start(c.Context())

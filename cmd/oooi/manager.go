@@ -5,11 +5,17 @@ package main
 
 import (
 	"errors"
+	"maps"
+	"net"
+	"net/http"
 	"os"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 	"golang.org/x/net/http/httpproxy"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,9 +23,11 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/cldmnky/oooi/callers"
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/controllers/desired"
@@ -139,8 +147,8 @@ func newManager(config *rest.Config, o managerOptions, log logr.Logger) (ctrl.Ma
 	r := &controllers.Reconciler{Metrics: report.NewMetrics(metrics.Registry), Options: o.controllers, Now: time.Now}
 	mgr, err := controllers.NewManager(config, ctrl.Options{
 		Logger:                        log,
-		Metrics:                       server.Options{BindAddress: o.metrics},
-		HealthProbeBindAddress:        o.health,
+		Metrics:                       server.Options{BindAddress: "0"}, // Both are served by serveCallers.
+		HealthProbeBindAddress:        "0",
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              command.LeaderElectionID,
 		LeaderElectionNamespace:       o.controllers.ServiceAccount.Namespace,
@@ -151,10 +159,39 @@ func newManager(config *rest.Config, o managerOptions, log logr.Logger) (ctrl.Ma
 	if err != nil {
 		return nil, err
 	}
-	for _, add := range []func(string, healthz.Checker) error{mgr.AddHealthzCheck, mgr.AddReadyzCheck} {
-		if err := add("ping", healthz.Ping); err != nil {
-			return nil, err
-		}
+	err = errors.Join(
+		serveCallers(mgr, o.metrics, map[string]http.Handler{
+			"/metrics": promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})}),
+		serveCallers(mgr, o.health, probes(r.Kinds.Ready)))
+	if err != nil {
+		return nil, err
 	}
 	return mgr, nil
+}
+
+// portConnections is the limit of connections to a port of the operator: each pod of the management cluster can reach it.
+const portConnections = 64
+
+// probes are those of a pod that is ready while ready returns nil.
+func probes(ready healthz.Checker) map[string]http.Handler {
+	// Its answers withhold the reason, and the log has it.
+	readyz := &healthz.Handler{Checks: map[string]healthz.Checker{"ready": ready}}
+	return map[string]http.Handler{"/healthz": healthz.CheckHandler{Checker: healthz.Ping}, "/readyz": http.StripPrefix("/readyz", readyz)}
+}
+
+// serveCallers makes mgr serve handlers, by path, at an address. The controllers' own servers have no limits.
+func serveCallers(mgr ctrl.Manager, address string, handlers map[string]http.Handler) error {
+	if address == "0" {
+		return nil
+	}
+	mux := http.NewServeMux()
+	for path, h := range handlers {
+		mux.Handle(path, h)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	s, l := callers.NewServer(mux, l, portConnections)
+	return mgr.Add(&manager.Server{Name: strings.Join(slices.Sorted(maps.Keys(handlers)), " "), Server: s, Listener: l, ShutdownTimeout: new(shutdownTimeout)})
 }

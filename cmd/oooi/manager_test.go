@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,7 +15,12 @@ import (
 
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/controllers"
@@ -121,5 +128,42 @@ func readyz(address string) func() (int, error) {
 			return 0, err
 		}
 		return r.StatusCode, r.Body.Close()
+	}
+}
+
+// TestPortsOfTheOperator: a pod that opens twice as many connections to a port of the operator as there are has half of them, and
+// others are answered. So it cannot fill the memory of the operator, or keep the kubelet's probes away.
+func TestPortsOfTheOperator(t *testing.T) {
+	g := NewWithT(t)
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: "0"})
+	g.Expect(err).NotTo(HaveOccurred())
+	ports := map[string]string{"/metrics": freeAddress(t), "/healthz": freeAddress(t)}
+	g.Expect(serveCallers(mgr, ports["/metrics"], map[string]http.Handler{"/metrics": promhttp.Handler()})).To(Succeed())
+	g.Expect(serveCallers(mgr, ports["/healthz"], probes(healthz.Ping))).To(Succeed())
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	defer func() { stop(); <-ended }()
+	for path, address := range ports {
+		// answered reports whether the server takes a connection and answers there. It stays open.
+		answered := func(from string) bool {
+			c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext(ctx, "tcp", address)
+			if err != nil {
+				return false
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			_, _ = io.WriteString(c, "HEAD "+path+" HTTP/1.1\r\nHost: a\r\n\r\n") // It fails if the connection is closed.
+			answer, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: http.MethodHead})
+			return err == nil && answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
+		}
+		g.Eventually(func() bool { return answered("127.0.0.3") }, time.Minute).Should(BeTrue(), path)
+		count := 0
+		for range 2 * portConnections {
+			if answered("127.0.0.1") {
+				count++
+			}
+		}
+		g.Expect(count).To(And(BeNumerically("<=", portConnections/2), BeNumerically(">", portConnections/4)), path)
+		g.Expect(answered("127.0.0.2")).To(BeTrue(), "%s from another address", path)
 	}
 }

@@ -17,6 +17,9 @@ import (
 	"github.com/cldmnky/oooi/edge/rundir"
 )
 
+// maxHeaders limits the headers of a request, in bytes.
+const maxHeaders = 4 << 10
+
 // Serve serves GET /readyz (200, or 503 with ready's error), GET /metrics and more
 // on a Unix socket until ctx ends; see rundir.Listen. More is answered like /readyz; with
 // ?follow the answer is sent at each change. Metrics may be nil.
@@ -33,7 +36,7 @@ func Serve(ctx context.Context, socket string, ready func() error, metrics http.
 	for _, q := range more {
 		mux.HandleFunc("GET "+q.Path, q.answer)
 	}
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: maxHeaders}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 	defer stop()
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {

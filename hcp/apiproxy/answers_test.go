@@ -31,7 +31,7 @@ func manyLarge(w http.ResponseWriter, _ *http.Request) {
 func TestUnreadAnswers(t *testing.T) {
 	g := NewWithT(t)
 	limits := NewBodies(8 << 20)
-	all := limits.answers.free
+	all := limits.answers.Free()
 	s := limited(t, limits, manyLarge)
 	var before runtime.MemStats
 	runtime.GC()
@@ -68,7 +68,7 @@ func TestUnreadAnswers(t *testing.T) {
 	for _, c := range open {
 		_ = c.Close()
 	}
-	g.Eventually(func() int64 { limits.answers.mu.Lock(); defer limits.answers.mu.Unlock(); return limits.answers.free }, "1m").Should(Equal(all))
+	g.Eventually(limits.answers.Free, "1m").Should(Equal(all))
 }
 
 // TestStall: an answer that its client does not read ends. Logs wait.

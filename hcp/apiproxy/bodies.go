@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/cldmnky/oooi/callers"
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
@@ -41,42 +42,42 @@ type Bodies struct {
 	parsed *semaphore.Weighted
 	// wait is how long a body waits to be parsed, send how long a client has to send it, and stall how long it may read nothing.
 	wait, send, stall time.Duration
-	requests, answers *pool
+	requests, answers *callers.Pool
 }
 
 // NewBodies returns the limits of a process. largest is the limit of an answer's object in bytes.
 func NewBodies(largest int) *Bodies {
 	return &Bodies{
 		parsed: semaphore.NewWeighted(parsedBodies), wait: 10 * time.Second, send: 30 * time.Second, stall: time.Minute,
-		requests: newPool(heldBodies), answers: newPool(heldAnswers * int64(largest)),
+		requests: callers.NewPool(heldBodies, parsedBodies), answers: callers.NewPool(heldAnswers*int64(largest), parsedBodies),
 	}
 }
 
 // A lease is the memory of one body.
 type lease struct {
 	*Bodies
-	*share // nil: nothing is read yet
-	r      *http.Request
+	*callers.Share // nil: nothing is read yet
+	r              *http.Request
 }
 
 // lease returns a lease of nothing for the body of a request. Its release is due when the body is sent.
 func (b *Bodies) lease(r *http.Request) *lease { return &lease{Bodies: b, r: r} }
 
 // release gives back what was read since l was made.
-func (l *lease) release() { l.share.release() }
+func (l *lease) release() { l.Share.Release() }
 
 // answer returns the limits of an answer to r. release is due when it is closed.
 func (b *Bodies) answer(r *http.Request) (limits apirewrite.Limits, release func()) {
 	if b == nil {
 		return apirewrite.Limits{}, func() {}
 	}
-	l := &lease{b, b.answers.share(r.RemoteAddr), r}
+	l := &lease{b, b.answers.Share(r.RemoteAddr), r}
 	return apirewrite.Limits{Hold: l.hold, Turn: l.parsing}, l.release
 }
 
 // hold takes or gives back memory, so that the body has this much.
 func (l *lease) hold(bytes int) error {
-	if !l.take(int64(max(0, bytes-small)) - l.size) {
+	if !l.Take(int64(max(0, bytes-small)) - l.Size()) {
 		return errBusy
 	}
 	return nil
@@ -88,7 +89,7 @@ func (l *lease) reader(from io.Reader) io.Reader {
 	if l.Bodies == nil {
 		return from
 	}
-	l.share = l.requests.share(l.r.RemoteAddr)
+	l.Share = l.requests.Share(l.r.RemoteAddr)
 	return leased{from, l}
 }
 
@@ -100,7 +101,7 @@ type leased struct {
 // Read implements io.Reader.
 func (l leased) Read(p []byte) (int, error) {
 	n, err := l.from.Read(p)
-	if !l.take(int64(n)) {
+	if !l.Take(int64(n)) {
 		return 0, errBusy
 	}
 	return n, err
@@ -114,14 +115,15 @@ func (l *lease) parsing(cost int) (done func(), err error) {
 	n := min(int64(cost), parsedBodies)
 	ctx, cancel := context.WithTimeout(l.r.Context(), l.wait)
 	defer cancel()
-	if l.caller.parsed.Acquire(ctx, n) != nil {
+	over, err := l.Turn(ctx, n)
+	if err != nil {
 		return nil, errBusy
 	}
 	if l.parsed.Acquire(ctx, n) != nil {
-		l.caller.parsed.Release(n)
+		over()
 		return nil, errBusy
 	}
-	return func() { l.parsed.Release(n); l.caller.parsed.Release(n) }, nil
+	return func() { l.parsed.Release(n); over() }, nil
 }
 
 // deadline gives a client its time to send a body. done lifts the limit. If it is not lifted, the connection ends.

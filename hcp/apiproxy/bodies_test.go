@@ -19,6 +19,7 @@ import (
 	. "github.com/onsi/gomega"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/cldmnky/oooi/callers"
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 	_ "github.com/cldmnky/oooi/test/patience"
 )
@@ -102,7 +103,7 @@ func TestBusy(t *testing.T) {
 	for name, row := range map[string]struct{ held, parsed int64 }{"read": {5, 100}, "parsed": {100, 5}} {
 		g := NewWithT(t)
 		limits := NewBodies(apirewrite.Largest)
-		limits.requests.free, limits.parsed, limits.wait = row.held, semaphore.NewWeighted(row.parsed), time.Millisecond
+		limits.requests, limits.parsed, limits.wait = callers.NewPool(row.held, parsedBodies), semaphore.NewWeighted(row.parsed), time.Millisecond
 		s := limited(t, limits, func(_ http.ResponseWriter, _ *http.Request) {})
 		answer, text := send(t, s, "application/json", strings.NewReader(`{"a":"b"}`))
 		g.Expect(answer.StatusCode).To(Equal(http.StatusServiceUnavailable), name)

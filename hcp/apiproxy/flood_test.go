@@ -17,6 +17,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/callers"
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
@@ -83,7 +84,7 @@ func TestSlowStreams(t *testing.T) {
 			limits := NewBodies(apirewrite.Largest)
 			limits.send = time.Hour
 			proxy := before(t, Transport{Largest: apirewrite.Largest, Bodies: limits}, func(_ http.ResponseWriter, _ *http.Request) {})
-			all := newPool(size)
+			all := callers.NewPool(size, 0)
 			s := httptest.NewUnstartedServer(limitedRequests(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				arrived.Add(1)
 				proxy.ServeHTTP(w, r)
@@ -122,43 +123,11 @@ func TestSlowStreams(t *testing.T) {
 			g.Expect(answer.StatusCode).To(Equal(http.StatusOK), "another address")
 			end()
 			flood.Wait()
-			for p, free := range map[*pool]int64{all: size, limits.requests: heldBodies} {
-				g.Eventually(func() int64 { p.mu.Lock(); defer p.mu.Unlock(); return p.free }, "1m").Should(Equal(free), "what is over is given back")
+			for p, free := range map[*callers.Pool]int64{all: size, limits.requests: heldBodies} {
+				g.Eventually(p.Free, "1m").Should(Equal(free), "what is over is given back")
 			}
 		})
 	}
-}
-
-// TestConnectionsOfOneAddress: it has half of the connections, also if they send nothing.
-func TestConnectionsOfOneAddress(t *testing.T) {
-	g := NewWithT(t)
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	all := newPool(8)
-	s.Listener = &limitedListener{s.Listener, all}
-	s.Start()
-	defer s.Close()
-	// dial returns a connection, and whether it is served.
-	dial := func(address string) (net.Conn, bool) {
-		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).DialContext(t.Context(), "tcp", s.Listener.Addr().String())
-		g.Expect(err).NotTo(HaveOccurred())
-		_, _ = io.WriteString(c, "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n") // It fails if the connection is closed.
-		n, _ := c.Read(make([]byte, 1))
-		return c, n == 1
-	}
-	var served int
-	for range 12 {
-		c, ok := dial("127.0.0.1")
-		defer func() { _ = c.Close() }()
-		if ok {
-			served++
-		}
-	}
-	g.Expect(served).To(Equal(4))
-	c, ok := dial("127.0.0.2")
-	g.Expect(ok).To(BeTrue(), "another address")
-	g.Expect(c.Close()).To(Succeed())
-	s.CloseClientConnections()
-	g.Eventually(func() int64 { all.mu.Lock(); defer all.mu.Unlock(); return all.free }, "1m").Should(BeEquivalentTo(8))
 }
 
 // TestTurns: a body waits for one turn of a caller that has many in line, and not for all of them.
@@ -195,7 +164,7 @@ func TestTurns(t *testing.T) {
 		first()
 		all.Wait()
 		g.Expect(before.Load()).To(BeZero(), "turns of the other caller")
-		g.Expect(limits.requests.callers).To(BeEmpty(), "callers that have gone cost nothing")
-		g.Expect(limits.requests.free).To(BeEquivalentTo(heldBodies))
+		g.Expect(limits.requests.Callers()).To(BeZero(), "callers that have gone cost nothing")
+		g.Expect(limits.requests.Free()).To(BeEquivalentTo(heldBodies))
 	})
 }

@@ -6,6 +6,8 @@ package apiproxy
 import (
 	"net"
 	"net/http"
+
+	"github.com/cldmnky/oooi/callers"
 )
 
 const (
@@ -23,19 +25,24 @@ const (
 )
 
 // Limited returns a server for a handler, and its listener, with limits of requests and of connections, and of each
-// address among both.
-func Limited(h http.Handler, l net.Listener) (*http.Server, net.Listener) {
+// address among both. closed is called for each connection above the limits.
+func Limited(h http.Handler, l net.Listener, closed func()) (*http.Server, net.Listener) {
 	return &http.Server{
-		Handler: limitedRequests(h, newPool(heldRequests)), MaxHeaderBytes: LargestHeader,
+		Handler: h, MaxHeaderBytes: LargestHeader,
 		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerConnection: receiveBuffer, MaxReceiveBufferPerStream: receiveBuffer / 2},
-	}, &limitedListener{l, newPool(openConnections)}
+	}, &callers.Listener{Listener: l, Of: callers.NewPool(openConnections, 0), Refused: closed}
 }
 
-func limitedRequests(h http.Handler, p *pool) http.Handler {
+// Requests returns a handler that passes requests to h within the limits of a server.
+func Requests(h http.Handler) http.Handler {
+	return limitedRequests(h, callers.NewPool(heldRequests, 0))
+}
+
+func limitedRequests(h http.Handler, p *callers.Pool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s := p.share(r.RemoteAddr)
-		defer s.release()
-		if !s.take(costOf(r)) {
+		s := p.Share(r.RemoteAddr)
+		defer s.Release()
+		if !s.Take(costOf(r)) {
 			w.Header().Set("Retry-After", retryAfter)
 			writeStatus(w, http.StatusTooManyRequests, "TooManyRequests", "too many requests at once")
 			return
@@ -53,38 +60,4 @@ func costOf(r *http.Request) int64 {
 		}
 	}
 	return int64(n)
-}
-
-// A limitedListener closes connections above the limit immediately.
-type limitedListener struct {
-	net.Listener
-	of *pool
-}
-
-// Accept implements net.Listener.
-func (l *limitedListener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		s := l.of.share(c.RemoteAddr().String())
-		if s.take(1) {
-			return &limitedConn{c, s}, nil
-		}
-		s.release()
-		_ = c.Close()
-	}
-}
-
-// A limitedConn is released when it is closed.
-type limitedConn struct {
-	net.Conn
-	*share
-}
-
-// Close implements net.Conn.
-func (c *limitedConn) Close() error {
-	c.release()
-	return c.Conn.Close()
 }

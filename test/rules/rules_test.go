@@ -21,6 +21,7 @@ const module = "github.com/cldmnky/oooi/"
 // mayImport is the architecture: a package, and which packages of this module it may import. docs/ARCHITECTURE.md has what each is for.
 // A package that is not named may not be imported by product code.
 var mayImport = map[string][]string{
+	"callers":                 {},
 	"network":                 {"network/problem"},
 	"network/metrics":         {},
 	"network/resolvconf":      {},
@@ -36,7 +37,7 @@ var mayImport = map[string][]string{
 	"edge/agent":              {"edge/agent/proxy", "edge/agent/serving", "edge/agent/sightings", "edge/device", "edge/failover", "edge/health", "edge/inforce", "edge/rundir", "edge/wire", "envoy/admin", "envoy/resources", "network", "network/metrics", "network/problem", "reported"},
 	"edge/agent/connlog":      {"access", "envoy/accesslog", "network"},
 	"edge/agent/proxy":        {"edge/agent/connlog", "edge/agent/scrape", "edge/agent/serving", "edge/backends", "edge/failover", "edge/health", "edge/inforce", "edge/rundir", "edge/signal", "envoy/admin", "envoy/ads", "envoy/gate", "envoy/resources", "network", "network/metrics", "reported"},
-	"edge/agent/scrape":       {"edge/agent/serving", "edge/inforce", "edge/rundir", "edge/socket", "edge/wire", "envoy/resources", "network", "network/metrics"},
+	"edge/agent/scrape":       {"callers", "edge/agent/serving", "edge/inforce", "edge/rundir", "edge/socket", "edge/wire", "envoy/resources", "network", "network/metrics"},
 	"edge/agent/servers":      {"access", "dhcp", "dhcp/udp", "dns", "dns/answers", "edge/agent/serving", "edge/agent/sightings", "edge/device", "edge/inforce", "edge/signal", "edge/socket", "edge/wire", "network", "network/problem", "ntp", "reported"},
 	"edge/agent/serving":      {"edge/device", "edge/health", "edge/inforce", "edge/signal", "network", "network/problem", "network/resolvconf", "reported"},
 	"edge/agent/sightings":    {"edge/device", "reported"},
@@ -65,7 +66,7 @@ var mayImport = map[string][]string{
 	"hcp/manifest":            {},
 	"hcp/apirewrite":          {},
 	"hcp/apirewrite/protobuf": {},
-	"hcp/apiproxy":            {"hcp/apirewrite"},
+	"hcp/apiproxy":            {"callers", "hcp/apirewrite"},
 	"hcp/services":            {"edge/wire", "hcp/settings", "network"},
 	"hcp/management":          {"hcp/services", "network"},
 	"hcp/objects":             {"edge/wire", "hcp/lenient", "hcp/management", "hcp/nad", "hcp/services", "hcp/settings", "network", "network/problem"},
@@ -91,7 +92,7 @@ var mayImport = map[string][]string{
 	"controllers/requests":    {"explain"},
 	"controllers/watch":       {"controllers/own", "controllers/requests", "edge/wire", "hcp", "hcp/lenient", "hcp/management", "hcp/networks", "hcp/objects", "hcp/services", "network", "network/metrics", "network/problem", "reported"},
 	"version":                 {},
-	"cmd/oooi":                {"cmd/oooi/check", "cmd/oooi/command", "cmd/oooi/localaccess", "cmd/oooi/mustgather", "cmd/oooi/picture", "cmd/oooi/plan", "cmd/oooi/status", "controllers", "controllers/desired", "controllers/policies", "controllers/report", "edge/wire", "explain", "hcp/apiproxy", "hcp/apirewrite", "hcp/management", "hcp/settings", "hcp/spelling", "network/problem", "network/resolvconf", "version"},
+	"cmd/oooi":                {"callers", "cmd/oooi/check", "cmd/oooi/command", "cmd/oooi/localaccess", "cmd/oooi/mustgather", "cmd/oooi/picture", "cmd/oooi/plan", "cmd/oooi/status", "controllers", "controllers/desired", "controllers/policies", "controllers/report", "edge/wire", "explain", "hcp/apiproxy", "hcp/apirewrite", "hcp/management", "hcp/settings", "hcp/spelling", "network/problem", "network/resolvconf", "version"},
 	"cmd/oooi/localaccess":    {"access/dial", "cmd/oooi/command", "edge/wire", "hcp", "hcp/settings", "network"},
 	"cmd/oooi/check":          {"cmd/oooi/command", "cmd/oooi/plan", "cmd/oooi/source", "cmd/oooi/status", "controllers/attachments", "controllers/desired", "edge/wire", "explain", "hcp", "hcp/files", "hcp/settings", "network", "network/problem", "reported"},
 	"cmd/oooi/command":        {"cmd/oooi/source", "hcp/apiproxy", "hcp/apirewrite", "hcp/manifest", "hcp/settings", "network", "version"},
@@ -100,7 +101,7 @@ var mayImport = map[string][]string{
 	"cmd/oooi/plan":           {"cmd/oooi/command", "cmd/oooi/source", "derive", "explain", "hcp", "hcp/files", "hcp/manifest", "hcp/networks", "hcp/settings", "network", "network/problem"},
 	"cmd/oooi/source":         {"edge/wire", "hcp", "hcp/files", "hcp/management", "hcp/manifest", "hcp/objects", "hcp/settings", "network"},
 	"cmd/oooi/status":         {"cmd/oooi/command", "cmd/oooi/source", "controllers/gather", "controllers/own", "controllers/report", "edge/leaseobject", "edge/wire", "explain", "hcp", "hcp/files", "hcp/services", "hcp/settings", "network", "network/problem", "reported", "version"},
-	"cmd/oooi-apiproxy":       {"hcp/apiproxy", "hcp/apirewrite", "hcp/apirewrite/protobuf", "version"},
+	"cmd/oooi-apiproxy":       {"callers", "hcp/apiproxy", "hcp/apirewrite", "hcp/apirewrite/protobuf", "version"},
 	"cmd/oooi-edge":           {"access", "dhcp", "dhcp/leasefile", "dhcp/reply", "dns", "edge/acd", "edge/agent", "edge/agent/connlog", "edge/agent/proxy", "edge/agent/scrape", "edge/agent/servers", "edge/agent/serving", "edge/backends", "edge/device", "edge/health", "edge/inforce", "edge/kube", "edge/rundir", "edge/sharedfiles", "edge/socket", "edge/trial", "edge/wire", "envoy/accesslog", "envoy/admin", "envoy/ads", "envoy/gate", "envoy/resources", "network", "network/resolvconf", "ntp", "reported", "version"},
 	"dns":                     {"dns/answers", "dns/shares", "network", "network/metrics", "network/resolvconf"},
 	"dns/answers":             {"network", "network/resolvconf"},

@@ -9,23 +9,18 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 
+	"github.com/cldmnky/oooi/callers"
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/socket"
 )
 
-// The limits of the server of metrics.
-const (
-	metricsConnections = 8
-	metricsHeaders     = 8 << 10 // In bytes.
-	metricsTimeout     = 15 * time.Second
-)
+// metricsConnections is the limit of connections to the port of metrics.
+const metricsConnections = 8
 
 // Metrics serves Prometheus metrics while the plan has a port for them. A fault changes neither
 // readiness nor what VMs get.
@@ -64,15 +59,12 @@ func (m *Metrics) serve(ctx context.Context, ready func()) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: metricsConnections}))
-	s := &http.Server{
-		Handler: mux, ReadHeaderTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: metricsHeaders,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn), // Clients decide how often.
-	}
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.Gatherer, promhttp.HandlerOpts{}))
+	s, l := callers.NewServer(mux, l, metricsConnections)
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
 	ready()
 	m.Log.Info("serving metrics", "address", here, "interface", m.Device)
-	if err := s.Serve(netutil.LimitListener(l, metricsConnections)); !errors.Is(err, http.ErrServerClosed) {
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

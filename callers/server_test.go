@@ -1,0 +1,57 @@
+package callers
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	_ "github.com/cldmnky/oooi/test/patience"
+)
+
+// TestConnectionsOfOneAddress: one that opens twice as many connections as there are, and sends nothing, has half of them. The
+// rest is closed at once, so none waits in the kernel's queue, and another address is answered.
+func TestConnectionsOfOneAddress(t *testing.T) {
+	const most = 8
+	g := NewWithT(t)
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	g.Expect(err).NotTo(HaveOccurred())
+	s, l := NewServer(http.NotFoundHandler(), at, most)
+	limited := l.(*Listener)
+	closed := make(chan struct{}, 2*most)
+	limited.Refused = func() { closed <- struct{}{} }
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	dial := func(address string) net.Conn {
+		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).DialContext(t.Context(), "tcp", at.Addr().String())
+		g.Expect(err).NotTo(HaveOccurred())
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	for range 2 * most {
+		dial("127.0.0.1")
+	}
+	for range 2*most - most/2 {
+		g.Eventually(closed, "1m").Should(Receive())
+	}
+	// status is that of the answer to a request with these headers.
+	status := func(headers string) int {
+		c := dial("127.0.0.2")
+		_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"+headers+"\r\n") // It fails if the server has enough.
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(answer.Body.Close()).To(Succeed())
+		return answer.StatusCode
+	}
+	g.Expect(status("")).To(Equal(http.StatusNotFound), "another address")
+	g.Expect(status("A: " + strings.Repeat("x", 2*headers) + "\r\n")).To(Equal(http.StatusRequestHeaderFieldsTooLarge))
+	g.Expect(closed).To(BeEmpty(), "one address has half, and no less")
+	g.Expect(s.Close()).To(Succeed())
+	g.Expect(errors.Is(<-ended, http.ErrServerClosed)).To(BeTrue())
+	g.Eventually(limited.Of.Free, "1m").Should(BeEquivalentTo(most), "what is over is given back")
+}
