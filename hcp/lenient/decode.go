@@ -18,11 +18,15 @@ import (
 // decode decodes the fields of the JSON value b that p has into out, a pointer to a struct. b must be valid JSON.
 func decode(p *projection, b []byte, out any) []Unreadable {
 	in := jsontext.NewDecoder(bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	d := decoder{in: in, root: reflect.ValueOf(out).Elem()}
+	d := decoder{in: in, root: reflect.ValueOf(out).Elem(), left: maxKept}
 	d.object(p, d.root)
 	slices.SortFunc(d.bad, func(a, b Unreadable) int { return strings.Compare(a.Field, b.Field) })
-	return slices.Compact(d.bad)
+	return slices.Clone(slices.Compact(d.bad)) // A list may have had very many.
 }
+
+// maxKept limits what is kept of one object, in bytes, without its annotations: of these, an API server takes at most 256 KiB. A cache
+// has many objects, and an author can make each as large as the API server takes it.
+const maxKept = 128 << 10
 
 // A decoder decodes one object.
 type decoder struct {
@@ -31,6 +35,18 @@ type decoder struct {
 	// text is the name or the string that was read last.
 	text []byte
 	bad  []Unreadable
+	// left is what may still be kept of the object, in bytes.
+	left int
+}
+
+// keeps reports whether there is room for the value of p. If not, it notes that the value is not kept.
+func (d *decoder) keeps(p *projection, bytes int) bool {
+	if d.left -= bytes; d.left >= 0 {
+		return true
+	}
+	d.left += bytes
+	d.bad = append(d.bad, Unreadable{Field: p.path, Err: fmt.Sprintf("the fields that oooi reads have more than %d KiB together", maxKept>>10)})
+	return false
 }
 
 // next is the next value. It is valid until another one is read.
@@ -71,12 +87,28 @@ func (d *decoder) value(p *projection, into reflect.Value) {
 	case !p.list:
 		d.object(p, into)
 	case d.enters(p, jsontext.KindBeginArray, "a list"):
-		into.Set(reflect.MakeSlice(into.Type(), 0, 1))
-		for i := 0; d.more(jsontext.KindEndArray); i++ {
-			into.Grow(1)
-			into.SetLen(i + 1)
-			d.object(p, into.Index(i))
+		d.elements(p, into)
+	}
+}
+
+// elements decodes the elements of a list. If they are too large, none is kept.
+func (d *decoder) elements(p *projection, into reflect.Value) {
+	left, bad := d.left, len(d.bad)
+	into.Set(reflect.MakeSlice(into.Type(), 0, 1))
+	for i := 0; d.more(jsontext.KindEndArray); i++ {
+		if into.IsNil() {
+			d.next()
+			continue
 		}
+		if !d.keeps(p, int(into.Type().Elem().Size())) {
+			into.SetZero()
+			d.left, d.bad = left, append(d.bad[:bad], d.bad[len(d.bad)-1])
+			d.next()
+			continue
+		}
+		into.Grow(1)
+		into.SetLen(i + 1)
+		d.object(p, into.Index(i))
 	}
 }
 
@@ -114,6 +146,9 @@ func (d *decoder) object(p *projection, into reflect.Value) {
 func (d *decoder) whole(p *projection, into reflect.Value) {
 	value := d.next()
 	if into.Kind() == reflect.String && value.Kind() == jsontext.KindString {
+		if !d.keeps(p, len(value)) {
+			return
+		}
 		d.text, _ = jsontext.AppendUnquote(d.text[:0], value)
 		into.SetString(string(d.text))
 		return
@@ -121,6 +156,14 @@ func (d *decoder) whole(p *projection, into reflect.Value) {
 	if err := json.Unmarshal(value, into.Addr().Interface()); err != nil {
 		into.SetZero()
 		d.bad = append(d.bad, Unreadable{Field: p.path, Err: explain(err)})
+		return
+	}
+	size := len(value)
+	if kind := into.Kind(); kind == reflect.Slice || kind == reflect.Map {
+		size += into.Len() * int(into.Type().Elem().Size())
+	}
+	if p.path != "metadata.annotations" && !d.keeps(p, size) {
+		into.SetZero()
 	}
 }
 

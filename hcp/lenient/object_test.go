@@ -58,6 +58,40 @@ func TestOneBadObjectInAList(t *testing.T) {
 	}
 }
 
+// TestLargeObjectsAreKeptInPart: of an object that is twice as large as what is kept of one, the fields that are too large are not
+// kept. All others are, and all of other objects.
+func TestLargeObjectsAreKeptInPart(t *testing.T) {
+	const kept = 128 << 10
+	list := func(element string) string {
+		return "[" + strings.Repeat(element+",", 2*kept/len(element)) + element + "]"
+	}
+	for field, c := range map[string]struct{ metadata, spec string }{
+		"metadata.ownerReferences":                    {`"ownerReferences":` + list(`{"kind":"HostedCluster","name":"blue"}`), `"replicas":3`},
+		"spec.config[]":                               {`"name":"x"`, `"replicas":3,"config":` + list(`{"name":"a"}`)},
+		"spec.platform.kubevirt.additionalNetworks[]": {`"name":"x"`, `"platform":{"kubevirt":{"additionalNetworks":` + list(`{}`) + `,"attachDefaultNetwork":false}},"replicas":3`},
+		"spec.platform.kubevirt.nodeSelector":         {`"name":"x"`, `"platform":{"kubevirt":{"nodeSelector":{"a":"` + strings.Repeat("x", 2*kept) + `"}}},"replicas":3`},
+	} {
+		t.Run(field, func(t *testing.T) {
+			g := NewWithT(t)
+			object := `{"metadata":{` + c.metadata + `},"spec":{"clusterName":"red",` + c.spec + `}}`
+			all := decoded[lenient.NodePool](t, object, `{"spec":{"clusterName":"blue","replicas":3}}`)
+			large := all.Items[0]
+			g.Expect(large.Unreadable).To(ConsistOf(HaveField("Field", field)))
+			g.Expect(large.Fields.OwnerReferences).To(BeEmpty())
+			g.Expect(large.Fields.Spec.Config).To(BeEmpty())
+			if k := large.Fields.Spec.Platform.Kubevirt; k != nil {
+				g.Expect(k.AdditionalNetworks).To(BeEmpty())
+				g.Expect(k.NodeSelector).To(BeEmpty())
+			}
+			for _, np := range all.Items {
+				g.Expect(np.Fields.Spec.ClusterName).NotTo(BeEmpty())
+				g.Expect(np.Fields.Spec.Replicas).To(HaveValue(Equal(int32(3))))
+			}
+			g.Expect(all.Items[1].Unreadable).To(BeEmpty())
+		})
+	}
+}
+
 // TestVMsWithoutANetworkAreSmall: of a VM that is on no network of Multus, only metadata is kept. The
 // interfaces that its guest agent reports are not kept of any VM.
 func TestVMsWithoutANetworkAreSmall(t *testing.T) {

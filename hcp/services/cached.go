@@ -13,30 +13,40 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 )
 
-// CachedService returns s with the fields that are read.
+// CachedService returns s with the fields that are read. An administrator of the hosted cluster writes the ports, the ranges and the
+// annotations of a copy. So it has the first of them, and of annotation publish only that it is set.
 func CachedService(s *corev1.Service) *corev1.Service {
+	_, copied := s.Labels[settings.LabelHostedService]
+	ports, ranges := s.Spec.Ports, s.Spec.LoadBalancerSourceRanges
+	if copied {
+		ports, ranges = slices.Clone(ports[:min(len(ports), maxCopied)]), slices.Clone(ranges[:min(len(ranges), maxCopied)])
+	}
 	out := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: interned(s.Namespace), Name: s.Name, ResourceVersion: s.ResourceVersion,
 			CreationTimestamp: s.CreationTimestamp, DeletionTimestamp: s.DeletionTimestamp,
 			Labels:      keys(s.Labels, func(key string) bool { return key == settings.LabelHostedService || key == HostedNamespaceLabel }),
-			Annotations: keys(s.Annotations, func(key string) bool { return strings.HasPrefix(key, settings.Prefix) }),
+			Annotations: keys(s.Annotations, func(key string) bool { return !copied && strings.HasPrefix(key, settings.Prefix) }),
 		},
 		Spec: corev1.ServiceSpec{
 			Type: interned(s.Spec.Type), Selector: keys(s.Spec.Selector, func(string) bool { return true }),
 			ClusterIP: s.Spec.ClusterIP, ExternalIPs: s.Spec.ExternalIPs,
 		},
 	}
+	if _, set := s.Annotations[settings.Prefix+network.KeyPublish]; set && copied {
+		out.Annotations = map[string]string{settings.Prefix + network.KeyPublish: ""}
+	}
 	if IsLoadBalancer(s) {
 		out.UID = s.UID // Writes about it have it as a precondition.
-		out.Spec.LoadBalancerSourceRanges, out.Spec.ExternalTrafficPolicy = s.Spec.LoadBalancerSourceRanges, interned(s.Spec.ExternalTrafficPolicy)
+		out.Spec.LoadBalancerSourceRanges, out.Spec.ExternalTrafficPolicy = ranges, interned(s.Spec.ExternalTrafficPolicy)
 	}
 	if !slices.Equal(s.Spec.ClusterIPs, []string{s.Spec.ClusterIP}) {
 		out.Spec.ClusterIPs = s.Spec.ClusterIPs
 	}
-	for _, p := range s.Spec.Ports {
+	for _, p := range ports {
 		p.TargetPort.StrVal = interned(p.TargetPort.StrVal)
 		out.Spec.Ports = append(out.Spec.Ports, corev1.ServicePort{
 			Name: interned(p.Name), Protocol: interned(p.Protocol), Port: p.Port, TargetPort: p.TargetPort, NodePort: p.NodePort})
@@ -46,6 +56,9 @@ func CachedService(s *corev1.Service) *corev1.Service {
 	}
 	return out
 }
+
+// maxCopied is how many ports and source ranges of a copy are kept. Edges forward none that has so many.
+const maxCopied = network.MaxBalancedPorts + 1
 
 // CachedSlice returns an EndpointSlice with the addresses of the pods in s, all in one endpoint. pod is what
 // all such endpoints refer to: an object of kind Pod. A slice of a load balancer keeps its UID and the labels that say so.

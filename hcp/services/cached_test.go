@@ -1,6 +1,8 @@
 package services_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -10,6 +12,8 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/hcp/services"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 )
 
 // TestSlicesInTheCache checks that the addresses of pods stay, whatever else a slice has.
@@ -31,4 +35,29 @@ func TestSlicesInTheCache(t *testing.T) {
 	g.Expect(small.Labels).To(BeEmpty())
 	s.Endpoints = nil
 	g.Expect(services.CachedSlice(s, pod).Endpoints).To(BeEmpty())
+}
+
+// TestCopiesInTheCache: an administrator of the hosted cluster, who writes these Services, cannot fill the operator's memory with one.
+// Services of others are kept.
+func TestCopiesInTheCache(t *testing.T) {
+	g := NewWithT(t)
+	publish, long := settings.Prefix+network.KeyPublish, strings.Repeat("x", 100<<10)
+	of := func(labels map[string]string, count int) *corev1.Service {
+		return services.CachedService(&corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: labels, Annotations: map[string]string{publish: long, settings.Prefix + "other": long}},
+			Spec:       corev1.ServiceSpec{Ports: slices.Repeat([]corev1.ServicePort{{Port: 443}}, count), LoadBalancerSourceRanges: slices.Repeat([]string{"192.0.2.0/24"}, count)}})
+	}
+	copied := map[string]string{settings.LabelHostedService: "a"}
+	const most = network.MaxBalancedPorts
+	within := of(copied, most)
+	g.Expect(within.Annotations).To(Equal(map[string]string{publish: ""}))
+	g.Expect(within.Spec.Ports).To(HaveLen(most))
+	g.Expect(within.Spec.LoadBalancerSourceRanges).To(HaveLen(most))
+	beyond := of(copied, 2*most)
+	g.Expect(beyond.Spec.Ports).To(HaveLen(most+1), "too many for a plan")
+	g.Expect(beyond.Spec.LoadBalancerSourceRanges).To(HaveLen(most+1), "too many, which opens nothing")
+	g.Expect(beyond.Labels).To(Equal(copied), "it counts as one of the hosted cluster")
+	own := of(nil, 2*most)
+	g.Expect(own.Annotations).To(HaveKeyWithValue(publish, long))
+	g.Expect(own.Spec.Ports).To(HaveLen(2 * most))
 }
