@@ -12,6 +12,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp/nad"
+	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
@@ -75,10 +76,10 @@ func joinSubnets(hc *hyperv1.HostedCluster, joinSubnet string) problem.Problems 
 // does not check it. OVN-Kubernetes itself needs 58 (go-controller/pkg/node, validateVTEPInterfaceMTU).
 const ovnOverhead = 100
 
-// ovnMTU returns a problem for each of networks that is too small for the MTU of o's pod network, or whose MTU is not known.
-func ovnMTU(o objects.Objects, networks []network.NetworkRequest) problem.Problems {
+// ovnMTU returns a problem for each of requests that is too small for the MTU of o's pod network, or whose MTU is not known.
+func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Problems {
 	var ps problem.Problems
-	for _, s := range networks {
+	for _, s := range requests {
 		of := cmp.Or(s.Settings.MTU, s.Attachment.MTU, nad.DefaultMTU(s.Attachment.Kind))
 		if !s.Primary || o.OVNMTU+ovnOverhead <= of || o.OVNMTU == 0 || !objects.UsesOVN(o.HostedCluster) {
 			continue
@@ -90,6 +91,32 @@ func ovnMTU(o objects.Objects, networks []network.NetworkRequest) problem.Proble
 		ps = append(ps, s.Problem(cause, args, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu", network.KeyMTU))
 	}
 	return ps
+}
+
+// defaultHostPrefix is HyperShift's defaultIPv4HostPrefix (support/globalconfig/network.go).
+const defaultHostPrefix = 23
+
+// podSubnets returns a problem if the pod network has fewer subnets than o may have nodes. Neither HyperShift nor the cluster network operator
+// compares them. OVN-Kubernetes gives each node one subnet, and a node without one stays NotReady (pkg/clustermanager/subnetallocator). The operator
+// refuses a hostPrefix that is shorter than the CIDR, or longer than 30 (pkg/network/cluster_config.go).
+func podSubnets(o objects.Objects) problem.Problems {
+	nodes, subnets := networks.MaxNodes(o), 0
+	var cidrs []string
+	for _, n := range o.HostedCluster.Spec.Networking.ClusterNetwork {
+		p, err := netip.ParsePrefix(n.CIDR.String())
+		if err != nil || !p.Addr().Is4() {
+			continue
+		}
+		cidrs = append(cidrs, p.String())
+		if per := cmp.Or(int(n.HostPrefix), defaultHostPrefix); p.Bits() <= per && per <= 30 {
+			subnets += 1 << (per - p.Bits())
+		}
+	}
+	if len(cidrs) == 0 || subnets >= nodes || !objects.UsesOVN(o.HostedCluster) {
+		return nil
+	}
+	return problem.Problems{problem.New(problem.PodSubnetsTooFew, problem.Subject{}, problem.Args{"cidrs": cidrs, "count": {strconv.Itoa(subnets)}, "vms": {strconv.Itoa(nodes)}},
+		"spec.networking.clusterNetwork", "spec.replicas")}
 }
 
 // defaultNodeAPI is HyperShift's DefaultAdvertiseIPv4Address.

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"github.com/openshift/hypershift/api/util/ipnet"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -56,6 +57,46 @@ func TestGuestNetworkConfiguration(t *testing.T) {
 		OVNKubernetesConfig: &hyperv1.OVNKubernetesConfig{IPv4: &hyperv1.OVNIPv4Config{InternalJoinSubnet: "100.70.0.0/16"}}}}
 	_, problems = plan(o)
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+}
+
+// TestPodSubnets: OVN-Kubernetes gives each node a subnet of the pod network. A node without one never becomes Ready.
+func TestPodSubnets(t *testing.T) {
+	for name, c := range map[string]struct {
+		cidrs []string
+		per   int32
+		nodes int32
+		want  string
+	}{
+		"the default":                                {[]string{"10.132.0.0/14"}, 0, 300, ""},
+		"a subnet for each node and one more":        {[]string{"10.132.0.0/21"}, 0, 3, ""},
+		"no subnet for the node that an update adds": {[]string{"10.132.0.0/22"}, 0, 2, "2"},
+		"smaller subnets":                            {[]string{"10.132.0.0/22"}, 24, 3, ""},
+		"two networks":                               {[]string{"10.132.0.0/22", "10.136.0.0/22"}, 0, 3, ""},
+		"a network smaller than a subnet":            {[]string{"10.132.0.0/24"}, 0, 2, "0"},
+		"subnets without addresses":                  {[]string{"10.132.0.0/14"}, 31, 2, "0"},
+		"IPv6 has enough":                            {[]string{"10.132.0.0/14", "fd01::/48"}, 0, 300, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			o.NodePools[0].Spec.Replicas = &c.nodes
+			o.HostedCluster.Spec.Networking.ClusterNetwork = nil
+			for _, cidr := range c.cidrs {
+				o.HostedCluster.Spec.Networking.ClusterNetwork = append(o.HostedCluster.Spec.Networking.ClusterNetwork, hyperv1.ClusterNetworkEntry{CIDR: *ipnet.MustParseCIDR(cidr), HostPrefix: c.per})
+			}
+			about := func() problem.Problems {
+				_, ps := plan(o)
+				return causesOf(ps, problem.PodSubnetsTooFew)
+			}
+			if c.want == "" {
+				g.Expect(about()).To(BeEmpty())
+				return
+			}
+			g.Expect(about()).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("count", problem.Values{c.want}))))
+			o.HostedCluster.Spec.Networking.NetworkType = hyperv1.Calico
+			g.Expect(about()).To(BeEmpty(), "another plugin divides the network in its own way")
+		})
+	}
 }
 
 // TestServicesBeforePublishing checks that an unusable address in spec.services is

@@ -31,7 +31,7 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 	}
 	named := networks.Of(o, set, ofNodePools, last)
 	r.Networks, f.Refused = named.Networks, named.Refused
-	problems = slices.Concat(problems, named.Problems, joinSubnets(o.HostedCluster, o.JoinSubnet), ovnMTU(o, named.Networks), edgeNodesNotPermitted(o, set))
+	problems = slices.Concat(problems, named.Problems, joinSubnets(o.HostedCluster, o.JoinSubnet), ovnMTU(o, named.Networks), podSubnets(o), edgeNodesNotPermitted(o, set))
 	problems = append(problems, networks.Unnamed(o, attachmentsOf(r, last))...)
 	problems = append(problems, networks.SharedMACs(o)...)
 	f.NodeAPI = nodeAPI(o.HostedCluster)

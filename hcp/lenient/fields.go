@@ -74,6 +74,7 @@ func hostedClusterKind() kind {
 		"spec.autoscaling.maxNodesTotal",
 		"spec.networking.networkType",
 		"spec.networking.clusterNetwork[].cidr",
+		"spec.networking.clusterNetwork[].hostPrefix",
 		"spec.networking.serviceNetwork[].cidr",
 		"spec.networking.machineNetwork[].cidr",
 		"spec.networking.apiServer.advertiseAddress",

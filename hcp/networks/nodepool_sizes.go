@@ -19,6 +19,14 @@ func NodePoolSizes(o objects.Objects) map[string]int {
 	return out
 }
 
+// MaxNodes returns the largest number of nodes that all NodePools of o have at once, counting those that updates add.
+func MaxNodes(o objects.Objects) (n int) {
+	for _, np := range o.NodePools {
+		n += maxVMs(o.HostedCluster, np)
+	}
+	return n
+}
+
 // size returns the replicas of np, or the upper limit of its autoscaling. The autoscaler adds no node beyond spec.autoscaling.maxNodesTotal of hc, if that is above 0.
 // HyperShift keeps the lower limit nevertheless.
 func size(hc *hyperv1.HostedCluster, np hyperv1.NodePool) int {

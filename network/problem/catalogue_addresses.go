@@ -146,6 +146,11 @@ var (
 		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}. No object has the MTU of network {network}: it is that of the device below.",
 		Effect: "The network needs {least} bytes or more. With less, OVN-Kubernetes may not start, and nodes do not become Ready.",
 		Fix:    "Set annotation mtu to the MTU of the network."})
+	PodSubnetsTooFew = declare("PodSubnetsTooFew", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
+		What:   "Pods have {cidrs}, with {count} subnets for nodes. The NodePools may have {vms} nodes at once, counting those that an update adds.",
+		Effect: "A node without a subnet does not become Ready.",
+		Fix: "Lower the limits of the NodePools. Or create the cluster with a larger spec.networking.clusterNetwork, or a longer hostPrefix: " +
+			"the default is 23."})
 	AppsLoadBalancerInUse = declare("AppsLoadBalancerInUse", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "The load balancer of {name} has {address} on network {network}, and {holder} has that address, too.",
 		Effect: "Edges serve {name} at the service VIP. Other hosts may reach one or the other at {address}.",
