@@ -78,7 +78,7 @@ func outlookOf(networks []network.Network, problems problem.Problems) outlook {
 		return outlook{boots: Unknown, may: "VMs that start on one network get no address, so new nodes there do not become Ready"}
 	case of(problem.NADNamespaceNotAllowed):
 		return outlook{boots: Unknown, may: "VMs may not start, so nodes may not become Ready"}
-	case of(problem.ImagesUnreachable), of(problem.PodNetworkUnsupported), of(problem.ControlPlaneProxied):
+	case of(problem.FramesDropped), of(problem.ImagesUnreachable), of(problem.PodNetworkUnsupported), of(problem.ControlPlaneProxied):
 		return outlook{boots: Unknown, may: "nodes may not become Ready"}
 	case onPrimary(problem.RangeTooSmall):
 		return outlook{boots: Unknown, may: "VMs may run out of addresses, so some nodes may not become Ready"}

@@ -15,7 +15,7 @@ import (
 
 // SupportedKinds lists the supported kinds of NetworkAttachmentDefinitions, as
 // messages show them.
-const SupportedKinds = "bridge, cnv-bridge or macvlan without IPAM, OVN localnet or layer2 without subnets, or SR-IOV with a virtual function for each edge"
+const SupportedKinds = "bridge or cnv-bridge without IPAM, OVN localnet or layer2 without subnets, or SR-IOV with a virtual function for each edge"
 
 // An Object holds the fields of a NetworkAttachmentDefinition that this package reads.
 type Object struct {

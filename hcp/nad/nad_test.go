@@ -159,6 +159,29 @@ func TestAttachRefuses(t *testing.T) {
 	}
 }
 
+// TestWhatCutsVMsOff: KubeVirt connects VMs of HyperShift through a bridge, whose MACs the interface below must let pass.
+func TestWhatCutsVMsOff(t *testing.T) {
+	for config, want := range map[string]problem.Cause{
+		`{"type":"bridge","bridge":"br1"}`:                 "",
+		`{"type":"cnv-bridge","bridge":"br1"}`:             "",
+		`{"type":"macvlan","master":"eth1"}`:               problem.NADIsMacvlan,
+		`{"plugins":[{"type":"macvlan","master":"eth1"}]}`: problem.NADIsMacvlan,
+		`{"type":"sriov"}`:                                 problem.NADChecksMACs,
+		`{"type":"sriov","spoofchk":"off"}`:                problem.NADChecksMACs,
+		`{"type":"sriov","trust":"on"}`:                    problem.NADChecksMACs,
+		`{"type":"sriov","spoofchk":"off","trust":"on"}`:   "",
+		`{`: "",
+	} {
+		t.Run(config, func(t *testing.T) {
+			var got problem.Cause
+			if p := nad.CutsOff(nad.Object{Config: config}); p != nil {
+				got = p.Cause
+			}
+			NewWithT(t).Expect(got).To(Equal(want))
+		})
+	}
+}
+
 // TestWhatRulesVMsOut: a configuration that KubeVirt, Multus, a plugin or Linux refuses or ignores is a problem that names what is wrong. The rules are those
 // of bridge.go and macvlan.go of containernetworking/plugins, dev_valid_name of Linux, and the bridge marker.
 func TestWhatRulesVMsOut(t *testing.T) {

@@ -85,6 +85,27 @@ func RulesOut(o Object, nodes Nodes) *problem.Problem {
 	return unscheduled(o, nodes)
 }
 
+// CutsOff returns the problem that VMs receive few or no frames on the network of o, because KubeVirt connects them through a bridge, as HyperShift
+// asks it to (virtualMachineInterfaces in nodepool/kubevirt/kubevirt.go), or nil. The bridge gives the interface below another MAC than that of the VM
+// (bridgeBindingSpec in KubeVirt's pkg/network/setup/netpod). A macvlan receives frames for its own MAC alone (macvlan_handle_frame in Linux), and a
+// virtual function drops those from another MAC, unless it is told not to. It is for an o that Attach accepts.
+func CutsOff(o Object) *problem.Problem {
+	plugins, _, err := parse(o.Config)
+	if err != nil {
+		return nil
+	}
+	first := plugins[0]
+	switch text(first["type"]) {
+	case typeMacvlan:
+		return o.problem(problem.NADIsMacvlan, nil)
+	case typeSRIOV:
+		if text(valueOf(first, "spoofchk")) != "off" || text(valueOf(first, "trust")) != "on" {
+			return o.problem(problem.NADChecksMACs, nil)
+		}
+	}
+	return nil
+}
+
 // unscheduled returns the problem that no node offers the resource that pods on the network of o ask for, or nil.
 func unscheduled(o Object, nodes Nodes) *problem.Problem {
 	if o.ResourceName == "" || nodes.Resources == nil || nodes.Resources[o.ResourceName] {

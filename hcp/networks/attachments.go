@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/lenient"
@@ -47,13 +48,25 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 	if fault != nil {
 		return network.Attachment{}, problem.Problems{*fault}
 	}
-	switch out := nad.RulesOut(object, o.nodes); {
-	case out != nil && o.attached[r.Attachment]:
-		problems = append(problems, out.Warning()) // VMs use it.
-	case out != nil:
+	out := nad.RulesOut(object, o.nodes)
+	if out == nil && !patched(o, r) {
+		out = nad.CutsOff(object)
+	}
+	switch {
+	case out != nil && out.Blocks() && !o.attached[r.Attachment]:
 		return network.Attachment{}, problem.Problems{*out}
+	case out != nil:
+		problems = append(problems, out.Warning()) // VMs use it, or can.
 	}
 	return a, append(problems, nad.Limits(object)...)
+}
+
+// patched reports whether the user patches VMs of r. The patch may connect them in another way than HyperShift does.
+func patched(o indexed, r network.NetworkRequest) bool {
+	return o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] != "" || slices.ContainsFunc(r.NodePools, func(name string) bool {
+		np := o.byName[name]
+		return np != nil && np.Annotations[hyperv1.JSONPatchAnnotation] != ""
+	})
 }
 
 // maxGiven is how many NetworkAttachmentDefinitions a problem names.

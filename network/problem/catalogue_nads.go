@@ -104,6 +104,14 @@ var (
 		What:   "No node offers resource {resource}, which NetworkAttachmentDefinition {nad} asks for.",
 		Effect: "VMs and edges on the network stay Pending.",
 		Fix:    "Make the device on the nodes, or correct annotation {annotation}."})
+	NADIsMacvlan = declare("NADIsMacvlan", Entry{Reason: FramesDropped, Severity: SeverityError,
+		What:   "NetworkAttachmentDefinition {nad} has type macvlan. HyperShift connects VMs through a bridge, and a macvlan delivers no frames to a bridge behind it.",
+		Effect: "VMs send, but receive no answer, so they get no address.",
+		Fix:    "Use type bridge, cnv-bridge or OVN localnet."})
+	NADChecksMACs = declare("NADChecksMACs", Entry{Reason: FramesDropped, Severity: SeverityWarning,
+		What:   "NetworkAttachmentDefinition {nad} of type sriov does not set spoofchk off and trust on.",
+		Effect: "HyperShift connects VMs through a bridge, so their MAC is not the virtual function's. The device may drop their frames, and nodes may not become Ready.",
+		Fix:    "Set \"spoofchk\": \"off\" and \"trust\": \"on\" in its spec.config. Or use type bridge, cnv-bridge or OVN localnet."})
 	NADTypeUnsupported = declare("NADTypeUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "NetworkAttachmentDefinition {nad} has the unsupported type \"{type}\".",
 		Fix:  "Use one of: {types}."})

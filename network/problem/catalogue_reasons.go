@@ -50,6 +50,7 @@ var (
 	PublishingUnsupported    = reason("PublishingUnsupported", Traits{})
 	NetworkMissing           = reason("NetworkMissing", Traits{})
 	NetworkUnsupported       = reason("NetworkUnsupported", Traits{})
+	FramesDropped            = reason("FramesDropped", Traits{Rank: PreventsNodes})
 	NADNamespaceNotAllowed   = reason("NADNamespaceNotAllowed", Traits{Rank: PreventsNodes})
 	PodNetworkUnsupported    = reason("PodNetworkUnsupported", Traits{Rank: PreventsNodes})
 	NetworkShared            = reason("NetworkShared", Traits{Rank: TakesPart})

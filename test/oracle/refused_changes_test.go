@@ -62,7 +62,7 @@ func nadChanges() (out []change) {
 	for _, mode := range []string{"private", "vepa", "passthru"} {
 		plugin("the NAD is a macvlan in mode "+mode, "Error", object{"type": "macvlan", "master": "eth1.100", "mode": mode, "bridge": nil, "vlan": nil})
 	}
-	plugin("the NAD is a macvlan with a VLAN of its own", "Warning", object{"type": "macvlan", "master": "eth1", "bridge": nil})
+	plugin("the NAD is a macvlan with a VLAN of its own", "Error", object{"type": "macvlan", "master": "eth1", "bridge": nil})
 	plugin("the NAD is of SR-IOV and names no resource", "Error", object{"type": "sriov", "bridge": nil})
 	nad("the NAD's bridge resource is on no node", "Error", func(w *world) {
 		annotate(w.nad(), "k8s.v1.cni.cncf.io/resourceName", "bridge.network.kubevirt.io/br1")
