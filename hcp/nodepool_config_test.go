@@ -65,33 +65,51 @@ func TestRefusedRegistries(t *testing.T) {
 		o.HostedCluster.Annotations[hyperv1.KonnectivityAgentImageAnnotation] = "Registry.corp.example:5000/team/agent@sha256:1"
 	}
 	const corp = "registry.corp.example:5000"
+	// mirrored gives sources a mirror on the network.
+	mirrored := func(sources ...string) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.ImageContentSources = nil
+			for _, s := range sources {
+				o.HostedCluster.Spec.ImageContentSources = append(o.HostedCluster.Spec.ImageContentSources, hyperv1.ImageContentSource{Source: s, Mirrors: []string{"192.168.100.7:5000/m"}})
+			}
+		}
+	}
+	const parts = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
+	ofMirror := release("mirror.example.com/ocp/release:4.20")
 	for name, c := range map[string]struct {
 		given []change
 		want  string
 	}{
-		"nothing is set":                         {[]change{agent}, ""},
-		"the registry of the release is allowed": {[]change{allowed("quay.io")}, ""},
-		"its namespace is allowed":               {[]change{allowed("quay.io/openshift-release-dev")}, ""},
-		"its repository is allowed":              {[]change{allowed("quay.io/openshift-release-dev/ocp-release")}, ""},
-		"its tag is allowed":                     {[]change{allowed(ofRelease)}, ""},
-		"the repository of its parts is allowed": {[]change{allowed("quay.io/openshift-release-dev/ocp-v4.0-art-dev")}, ""},
-		"a part of a registry's name is allowed": {[]change{allowed("quay.i")}, "quay.io"},
-		"a part of a repository's name":          {[]change{allowed("quay.io", corp+"/te"), agent}, corp},
-		"the namespace of an image of nodes":     {[]change{allowed("quay.io", corp+"/team"), agent}, ""},
-		"another registry is allowed":            {[]change{allowed("mirror.example.com")}, "quay.io"},
-		"another one, and a gateway":             {[]change{allowed("mirror.example.com"), annotated("gateway", "192.168.100.1")}, "quay.io"},
-		"all but an image of nodes are allowed":  {[]change{allowed("quay.io"), agent}, corp},
-		"a domain is allowed":                    {[]change{allowed("quay.io", "*.example"), agent}, ""},
-		"the registry at another port":           {[]change{allowed("quay.io", "registry.corp.example"), agent}, corp},
-		"the registry of the release is blocked": {[]change{blocked("quay.io")}, ""},
-		"an image of nodes is blocked":           {[]change{blocked("*.corp.example"), agent}, corp},
+		"nothing is set":                                                      {[]change{agent}, ""},
+		"the registry of the release is allowed":                              {[]change{allowed("quay.io")}, ""},
+		"its namespace is allowed":                                            {[]change{allowed("quay.io/openshift-release-dev")}, ""},
+		"its repository is allowed":                                           {[]change{allowed("quay.io/openshift-release-dev/ocp-release")}, ""},
+		"its tag is allowed":                                                  {[]change{allowed(ofRelease)}, ""},
+		"the repository of its parts is allowed":                              {[]change{allowed("quay.io/openshift-release-dev/ocp-v4.0-art-dev")}, ""},
+		"a part of a registry's name is allowed":                              {[]change{allowed("quay.i")}, "quay.io"},
+		"a part of a repository's name":                                       {[]change{allowed("quay.io", corp+"/te"), agent}, corp},
+		"the namespace of an image of nodes":                                  {[]change{allowed("quay.io", corp+"/team"), agent}, ""},
+		"another registry is allowed":                                         {[]change{allowed("mirror.example.com")}, "quay.io"},
+		"another one, and a gateway":                                          {[]change{allowed("mirror.example.com"), annotated("gateway", "192.168.100.1")}, "quay.io"},
+		"all but an image of nodes are allowed":                               {[]change{allowed("quay.io"), agent}, corp},
+		"a domain is allowed":                                                 {[]change{allowed("quay.io", "*.example"), agent}, ""},
+		"the registry at another port":                                        {[]change{allowed("quay.io", "registry.corp.example"), agent}, corp},
+		"the registry of the release is blocked":                              {[]change{blocked("quay.io")}, ""},
+		"an image of nodes is blocked":                                        {[]change{blocked("*.corp.example"), agent}, corp},
+		"only the mirror of the parts is allowed":                             {[]change{ofMirror, mirrored(parts), allowed("mirror.example.com")}, "quay.io"},
+		"the parts and their mirror are allowed":                              {[]change{ofMirror, mirrored(parts), allowed("mirror.example.com", parts)}, ""},
+		"a part of a mirrored source is allowed":                              {[]change{ofMirror, mirrored("quay.io/openshift-release-dev"), allowed("mirror.example.com", parts)}, ""},
+		"the parts are blocked, and have a mirror":                            {[]change{ofMirror, mirrored(parts), blocked("quay.io")}, "quay.io"},
+		"the release and its parts have mirrors, and the registry is blocked": {[]change{mirrored("quay.io/openshift-release-dev/ocp-release", parts), blocked("quay.io")}, "quay.io"},
+		"only the parts have a mirror, and the registry is blocked":           {[]change{mirrored(parts), blocked("quay.io")}, ""},
+		"the repository of the release is blocked, and has a mirror":          {[]change{mirrored("quay.io/openshift-release-dev/ocp-release"), blocked("quay.io/openshift-release-dev/ocp-release")}, ""},
 		"an image of nodes with the registry": {[]change{blocked("quay.io"), func(o *hcp.Objects) {
 			o.HostedCluster.Annotations[hyperv1.KonnectivityAgentImageAnnotation] = "quay.io/team/agent:1"
 		}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			o := reaching(t, release(ofRelease))
+			o := reaching(t, release(ofRelease), mirrored())
 			for _, x := range c.given {
 				x(&o)
 			}

@@ -36,7 +36,7 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 	problems = append(problems, networks.SharedMACs(o)...)
 	f.NodeAPI = nodeAPI(o.HostedCluster)
 	reach := endpoints.Of(o, r, set, last, f.NodeAPI)
-	f.Endpoints, f.Waiting, f.LoadBalancers, f.Announced = reach.Endpoints, reach.Waiting, reach.LoadBalancers, reach.Announced
+	f.Endpoints, f.Waiting, f.LoadBalancers, f.Announced, f.ImageHosts = reach.Endpoints, reach.Waiting, reach.LoadBalancers, reach.Announced, reach.ImageHosts
 	r.Apps, r.FurtherApps, r.Access = reach.Apps, reach.FurtherApps, access(o.HostedCluster, set)
 	f.Reserved = o.Management.Reserved(o.Nodes, o.Pods, f.Endpoints)
 	f.InHostedCluster = hostedNetworks(o.HostedCluster, o.JoinSubnet)

@@ -33,6 +33,8 @@ type Facts struct {
 	// NodeAPI is the address at which each node of the hosted cluster reaches its API server.
 	// The node has it on its loopback interface. Zero: unknown.
 	NodeAPI netip.Addr `json:"nodeAPI,omitzero"`
+	// ImageHosts are addresses that nodes dial for images: registries, and the HTTP proxy of the hosted cluster. Sorted.
+	ImageHosts []netip.AddrPort `json:"imageHosts,omitempty"`
 	// InUse are the Names of the networks that VMs are on now. A network of the plan in force counts if VMs are on
 	// another NAD of its layer-2 network. Sorted.
 	InUse []string `json:"inUse,omitempty"`

@@ -74,8 +74,8 @@ func named(n network.Network, in Input) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// givenAddresses returns the addresses that are given to a host, on any network of the cluster: those of load balancers, and those that the user gave one,
-// with a name, as a server, or open to the management cluster.
+// givenAddresses returns the addresses that are given to a host, on any network of the cluster: those of load balancers, those from which nodes pull
+// images, and those that the user gave one, with a name, as a server, or open to the management cluster.
 func givenAddresses(in Input) []netip.Addr {
 	all := slices.Clone(in.Apps.Addresses)
 	for _, e := range in.Endpoints {
@@ -86,6 +86,9 @@ func givenAddresses(in Input) []netip.Addr {
 	}
 	for _, e := range in.Access.Entries {
 		all = append(all, e.Addresses...)
+	}
+	for _, h := range in.ImageHosts {
+		all = append(all, h.Addr())
 	}
 	for _, s := range in.Networks {
 		if slices.Contains(in.LeftOut, s.Attachment.NetworkName()) {

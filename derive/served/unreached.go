@@ -47,6 +47,7 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 	if servers := n.DHCP.DNSServers; n.Runs(network.ServiceDHCP) && len(servers) > 0 && len(missing(reach, servers)) == len(servers) {
 		note(problem.NameServersUnreachable, problem.Args{"servers": {network.AddressList(servers)}}, network.KeyUpstreams, network.KeyServices, network.KeyGateway)
 	}
+	ps = append(ps, imagesElsewhere(n, in, reach)...)
 	if !n.Runs(network.ServiceDNS) {
 		return ps
 	}
@@ -55,6 +56,29 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 	}
 	if records := missingRecords(reach, s.Settings.Records); len(records) > 0 {
 		note(problem.RecordsUnreachable, problem.Args{"records": records}, network.KeyRecords, network.KeyGateway)
+	}
+	return ps
+}
+
+// imagesElsewhere returns the problems of addresses that nodes dial for images and that lead to edges, or into the hosted cluster.
+func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps problem.Problems) {
+	var ofEdges []string
+	for _, at := range in.ImageHosts {
+		answers := slices.ContainsFunc(n.Listeners, func(l network.Listener) bool { return l.Address == at.Addr() && l.Port == at.Port() && l.Default != "" })
+		switch reach.FromVM(at.Addr()) {
+		case network.AtEdges:
+			if !answers {
+				ofEdges = append(ofEdges, at.String())
+			}
+		case network.InCluster:
+			i := slices.IndexFunc(in.InHostedCluster, func(r network.ReservedDestination) bool { return r.Prefix.Contains(at.Addr()) })
+			r := in.InHostedCluster[i]
+			ps = append(ps, n.Problem(problem.ImagesInHostedCluster, problem.Args{"hosts": {at.String()}, "other": {fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}},
+				"spec.configuration.proxy", "spec.release.image", "spec.imageContentSources"))
+		}
+	}
+	if len(ofEdges) > 0 {
+		ps = append(ps, n.Problem(problem.ImagesFromEdge, problem.Args{"hosts": ofEdges}, "spec.configuration.proxy", "spec.release.image", "spec.imageContentSources"))
 	}
 	return ps
 }

@@ -119,11 +119,10 @@ func wantedHosts(registries []string, own reach, s settings.Values) (hosts []set
 	return slices.Compact(hosts), slices.Compact(cannot)
 }
 
-// onNetwork reports whether registry is an address in the CIDR of one of the VMs'
-// networks.
+// onNetwork reports whether registry is the address of a host on one of the VMs' networks.
 func onNetwork(in network.Request, registry string) bool {
 	host, _ := hostPort(registry)
-	return slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.CIDR.Contains(services.Address(host)) })
+	return slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return network.Inside(s.CIDR, services.Address(host)) })
 }
 
 const plainHTTP = "http://"
@@ -173,7 +172,7 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 	isolated := slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
 	off := s.AllowedHosts != nil && s.AllowedHosts.None
 	if !hasPrimary(in) || s.AllowedHosts == nil && !isolated {
-		return r
+		return Reachable{Problems: imageNamesUnresolved(o, withIngress)}
 	}
 	registries, left := imageRegistries(o)
 	hosts, cannot := wantedHosts(registries, own, s)
@@ -206,7 +205,7 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 		r.Problems = append(r.Problems, problem.New(problem.TooManyRegistries, problem.Subject{},
 			problem.Args{"count": {strconv.Itoa(left)}, "most": {strconv.Itoa(maxRegistries)}}, "spec.imageContentSources"))
 	}
-	r.Problems = slices.Concat(r.Problems, problems, allowedInside(s, own, withIngress))
+	r.Problems = slices.Concat(r.Problems, problems, allowedInside(s, own, withIngress), imageNamesUnresolved(o, withIngress.with(r.Endpoints)))
 	return r
 }
 

@@ -29,7 +29,9 @@ func Of(o objects.Objects, in network.Request, s settings.Values, last network.P
 			}
 		}
 		r = withoutPublishedApps(r)
-		outside := registryEndpoints(o, in, s, reachOf(o.HostedCluster, in, s.Records, r))
+		own := reachOf(o.HostedCluster, in, s.Records, r)
+		r.ImageHosts = imageHosts(o, own)
+		outside := registryEndpoints(o, in, s, own)
 		r.Endpoints, r.Problems = append(r.Endpoints, outside.Endpoints...), append(r.Problems, outside.Problems...)
 		r.LoadBalancers, r.Announced = services.LoadBalancers(o.Services, o.Slices), announcedAddresses(o.HostedCluster)
 	}
@@ -79,6 +81,8 @@ type Reachable struct {
 	LoadBalancers []network.LoadBalancer
 	// Announced are the addresses in spec.services.
 	Announced []netip.Addr
+	// ImageHosts are as network.Facts has them.
+	ImageHosts []netip.AddrPort
 }
 
 // add adds e, or the problem that prevents it from being served. e.Name must be set.

@@ -18,24 +18,34 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// hostedProxy returns a problem for the first proxy that nodes cannot reach. A proxy is
-// reachable on the network, through a gateway, through a record in dns-records, or as one of
-// endpoints.
-func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint) problem.Problems {
+// proxies returns the URLs of the HTTP proxies of hc. Invalid ones are left out.
+func proxies(hc *hyperv1.HostedCluster) (out []*url.URL) {
 	c := hc.Spec.Configuration
 	if c == nil || c.Proxy == nil {
 		return nil
 	}
-	var hosts []string
 	for _, proxy := range []string{c.Proxy.HTTPProxy, c.Proxy.HTTPSProxy} {
-		if u, err := url.Parse(proxy); err == nil && u.Hostname() != "" && !(reach{endpoints: endpoints}).published(dialed(u)) {
+		if u, err := url.Parse(proxy); err == nil && u.Hostname() != "" {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// hostedProxy returns a problem for the first proxy that nodes cannot reach. A proxy is
+// reachable on the network, through a gateway, through a record in dns-records, or as one of
+// endpoints.
+func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint) problem.Problems {
+	var hosts []string
+	for _, u := range proxies(hc) {
+		if !(reach{endpoints: endpoints}).published(dialed(u)) {
 			hosts = append(hosts, u.Hostname())
 		}
 	}
 	slices.Sort(hosts)
 	for _, host := range slices.Compact(hosts) {
 		for _, s := range in.Networks {
-			if !s.Primary || s.Gateway.IsValid() || s.CIDR.Contains(services.Address(host)) || answeredByUser(s.Settings, strings.ToLower(host)) {
+			if !s.Primary || s.Gateway.IsValid() || network.Inside(s.CIDR, services.Address(host)) || answeredByUser(s.Settings, strings.ToLower(host)) {
 				continue
 			}
 			return problem.Problems{s.Attachment.Problem(problem.HostedProxyUnreachable, problem.Args{"proxy": {host}},

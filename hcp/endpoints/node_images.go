@@ -6,6 +6,8 @@
 //	proxy to the API, a static pod   annotation haproxy-image on the NodePool      nodepool_controller.go, resolveHAProxyImage
 //	  the same, with an HTTPS proxy  annotation control-plane-operator-image,      support/util, GetControlPlaneOperatorImage
 //	                                 or the release of the control plane
+//	syncer of pull secrets           the same. A DaemonSet since 0.1.80, before    hostedclusterconfigoperator, globalps/globalps.go
+//	                                 only with an additional pull secret
 //	any of the payload               annotation image-overrides                    control-plane-operator/main.go
 //	catalogs of OLM in the cluster   spec.olmCatalogPlacement: guest               support/catalogs/images.go
 //
@@ -39,15 +41,12 @@ const (
 // nodeImages returns the images that nodes of o pull besides those in the payload of the release. Empty ones are ignored.
 func nodeImages(o objects.Objects) []string {
 	hc := o.HostedCluster
-	images := []string{hc.Annotations[hyperv1.KonnectivityAgentImageAnnotation]}
+	images := []string{hc.Annotations[hyperv1.KonnectivityAgentImageAnnotation], hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation]}
+	if hc.Spec.ControlPlaneRelease != nil {
+		images = append(images, hc.Spec.ControlPlaneRelease.Image)
+	}
 	for _, np := range o.NodePools {
 		images = append(images, strings.TrimSpace(np.Annotations[haproxyImageAnnotation]))
-	}
-	if c := hc.Spec.Configuration; c != nil && c.Proxy != nil && c.Proxy.HTTPSProxy != "" {
-		images = append(images, hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation])
-		if hc.Spec.ControlPlaneRelease != nil {
-			images = append(images, hc.Spec.ControlPlaneRelease.Image)
-		}
 	}
 	images = append(images, replacements(hc.Annotations[hyperv1.ImageOverridesAnnotation])...)
 	if hc.Spec.OLMCatalogPlacement == hyperv1.GuestOLMCatalogPlacement && !withoutCatalogs(hc) {
@@ -96,15 +95,22 @@ func refusedImages(o objects.Objects, in network.Request) problem.Problems {
 			hosts = append(hosts, registryOf(image))
 		}
 	}
-	releases, of := releaseImages(o), c.Image.RegistrySources
+	releases, of, sources := releaseImages(o), c.Image.RegistrySources, o.HostedCluster.Spec.ImageContentSources
 	onlyAllowed, blocked := len(of.AllowedRegistries) > 0, of.BlockedRegistries
 	for _, image := range releases {
 		// Nodes pull what the release consists of, from repositories of its registry that no object names.
 		refuse(image, onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, func(scope string) bool {
 			return covers(scope, image) || registryOf(scope) == registryOf(image)
 		}))
-		// The repository of the release is never blocked.
-		blocked = network.Without(blocked, func(scope string) bool { return covers(scope, image) })
+		// The repository of the release is never blocked. Others of its registry are, if it has mirrors.
+		mirrored := slices.ContainsFunc(sources, func(s hyperv1.ImageContentSource) bool { return len(s.Mirrors) > 0 && covers(s.Source, image) })
+		blocked = network.Without(blocked, func(scope string) bool { return covers(scope, image) && (!mirrored || isRepository(scope, image)) })
+	}
+	for _, s := range sources {
+		covering := func(scope string) bool { return covers(scope, s.Source) }
+		allowed := func(scope string) bool { return covering(scope) || covers(s.Source, scope) }
+		ofRelease := slices.ContainsFunc(releases, func(image string) bool { return isRepository(s.Source, image) })
+		refuse(s.Source, onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, allowed) || !ofRelease && slices.ContainsFunc(blocked, covering))
 	}
 	for _, image := range nodeImages(o) {
 		within := func(scope string) bool { return covers(scope, image) }
@@ -115,6 +121,12 @@ func refusedImages(o objects.Objects, in network.Request) problem.Problems {
 	}
 	slices.Sort(hosts)
 	return problem.Problems{problem.New(problem.RegistriesRefused, problem.Subject{}, problem.Args{"hosts": slices.Compact(hosts)}, "spec.configuration.image.registrySources")}
+}
+
+// isRepository reports whether scope is the repository of image: only its tag or digest follows.
+func isRepository(scope, image string) bool {
+	rest, ok := strings.CutPrefix(image, scope)
+	return ok && strings.Contains(scope, "/") && rest != "" && strings.ContainsAny(rest[:1], ":@")
 }
 
 // covers reports whether a scope of policy.json has image: a registry, with its namespace, repository, or tag, or "*." and the parent domain of a

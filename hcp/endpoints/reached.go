@@ -99,10 +99,53 @@ func (r reach) published(at string) bool {
 
 // unresolved reports whether the host of at is a name for which edges have no address, and ask no other DNS server.
 func (r reach) unresolved(at string) bool {
-	host, _ := hostPort(at)
-	known := r.recorded(at) || slices.ContainsFunc(r.endpoints, func(e network.Endpoint) bool { return hasHost(e, host) })
 	asked := slices.ContainsFunc(r.in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() && !ownNamesOnly(s) })
-	return !known && !asked && !services.Address(host).IsValid()
+	return !asked && !r.located(at)
+}
+
+// located reports whether at is an address, or edges have one for its name.
+func (r reach) located(at string) bool {
+	host, _ := hostPort(at)
+	published := slices.ContainsFunc(r.endpoints, func(e network.Endpoint) bool { return hasHost(e, host) })
+	return published || r.recorded(at) || services.Address(host).IsValid()
+}
+
+// dialedForImages returns what nodes dial for images: registries, and the HTTP proxy for those that it is used for.
+func (r reach) dialedForImages(o objects.Objects) (out []string) {
+	registries, _ := imageRegistries(o)
+	for _, u := range proxies(o.HostedCluster) {
+		out = append(out, dialed(u))
+	}
+	return append(out, network.Without(registries, r.proxied)...)
+}
+
+// imageHosts returns the addresses among what nodes dial for images, sorted.
+func imageHosts(o objects.Objects, own reach) (out []netip.AddrPort) {
+	for _, at := range own.dialedForImages(o) {
+		host, port := hostPort(at)
+		if a := services.Address(host); a.IsValid() {
+			out = append(out, netip.AddrPortFrom(a, port))
+		}
+	}
+	slices.SortFunc(out, netip.AddrPort.Compare)
+	return slices.Compact(out)
+}
+
+// imageNamesUnresolved returns a problem for each network with a gateway whose VMs cannot resolve what they dial for images: edges ask no DNS server.
+// all has the external hosts, too.
+func imageNamesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
+	hosts := network.Without(all.dialedForImages(o), all.located)
+	if len(hosts) == 0 {
+		return nil
+	}
+	hosts = withoutScheme(hosts)
+	slices.Sort(hosts)
+	for _, s := range all.in.Networks {
+		if s.Gateway.IsValid() && ownNamesOnly(s) && s.Settings.Selects(network.ServiceDHCP) && !s.UnservedNetworks {
+			ps = append(ps, s.Problem(problem.ImageNamesUnresolved, problem.Args{"hosts": slices.Compact(slices.Clone(hosts))}, network.KeyUpstreams, network.KeyAllowedHosts, network.KeyRecords))
+		}
+	}
+	return ps
 }
 
 // noRegistry returns a problem for each network whose VMs certainly reach none of registries, which are all that objects name. all is what nodes

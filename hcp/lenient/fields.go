@@ -114,6 +114,7 @@ func hostedClusterKind() kind {
 		"spec.tolerations",
 		"spec.release.image",
 		"spec.imageContentSources[].mirrors",
+		"spec.imageContentSources[].source",
 		"status.controlPlaneEndpoint.host",
 		"status.controlPlaneEndpoint.port",
 		"status.ignitionEndpoint",

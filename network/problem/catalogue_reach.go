@@ -37,6 +37,20 @@ var (
 		What:   "Nodes on network {network} connect to {hosts} through the HTTPS proxy of the hosted cluster (spec.configuration.proxy).",
 		Effect: "Nodes do not become Ready unless the proxy resolves these names and reaches them.",
 		Fix:    "Add the hosts to spec.configuration.proxy.noProxy. Nodes then connect to the edges."})
+	ImagesFromEdge = declare("ImagesFromEdge", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Nodes on network {network} pull images from or through {hosts}, which is an address of the edges.",
+		Effect: "Edges serve neither a registry nor an HTTP proxy there, so nodes cannot pull these images.",
+		Fix: "Set the address of the registry, or of the HTTP proxy (spec.configuration.proxy). " +
+			"Or publish its Service with annotation publish, and set the name."})
+	ImagesInHostedCluster = declare("ImagesInHostedCluster", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Nodes on network {network} pull images from or through {hosts}, which lies in {other} of the hosted cluster.",
+		Effect: "Nodes look for these addresses inside the hosted cluster, so they cannot pull these images.",
+		Fix:    "Give the host another address. The networks of the hosted cluster cannot be changed."})
+	ImageNamesUnresolved = declare("ImageNamesUnresolved", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Annotation {key} of network {network} is none, and edges have no address for {hosts}.",
+		Effect: "Nodes pull images from or through these hosts, and cannot resolve their names.",
+		Fix: "Remove annotation {key}. Or set annotation allowed-hosts to auto: edges then forward to registries. " +
+			"Or add the names to annotation dns-records."})
 	ExternalHostsOff = declare("ExternalHostsOff", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Annotation {key} is none, and network {network} has no gateway.",
 		Effect: "Nodes do not become Ready unless another host on the network serves {hosts}.",

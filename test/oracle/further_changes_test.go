@@ -137,3 +137,60 @@ spec: {type: LoadBalancer, ports: [{name: https, port: 443, targetPort: 31443}, 
 	out[len(out)-1].words, out[len(out)-1].least = []string{"*.apps.blue.example.com"}, "Info"
 	return out
 }
+
+// sourceChanges are changes with which no node works, by the sources of HyperShift 0.1.80, KubeVirt, the machine config operator and OVN-Kubernetes.
+func sourceChanges() (out []change) {
+	add := func(name, of, least, words string, apply func(*world)) {
+		out = append(out, change{name: name, of: of, words: strings.Fields(words), least: least, refused: least == "Error", apply: apply})
+	}
+	// Judged by what nodes dial. Edges have these addresses by default: the two VIPs, and that of the first edge.
+	for _, address := range []string{"192.168.100.2", "192.168.100.3", "192.168.100.4"} {
+		add("nodes have a proxy at "+address+", which edges have", "proxy", "", "", func(w *world) {
+			var no []string
+			for of := range published {
+				host, _ := w.place(of)
+				no = append(no, host)
+			}
+			set(w.hosted(), object{"httpProxy": "http://" + address + ":3128", "httpsProxy": "http://" + address + ":3128", "noProxy": strings.Join(no, ",")}, "spec", "configuration", "proxy")
+		})
+		add("the release of both is at "+address+", which edges have", "images", "", "", func(w *world) {
+			set(w.pool(), address+":5000/x/release@sha256:1", "spec", "release", "image")
+			set(w.hosted(), address+":5000/x/release@sha256:1", "spec", "release", "image")
+		})
+	}
+	for _, at := range []string{"corp.example", "corp.example:5000", "10.9.8.7:5000"} {
+		add("the control plane operator's image is at "+at, "images", "", "", func(w *world) {
+			annotate(w.hosted(), "hypershift.openshift.io/control-plane-operator-image", at+"/team/image@sha256:1")
+		})
+		add("the release of the control plane is at "+at, "images", "", "", func(w *world) {
+			set(w.hosted(), at+"/team/image@sha256:1", "spec", "controlPlaneRelease", "image")
+		})
+	}
+	// policy.json of nodes has the names of sources, also where a mirror has the image (container-runtime-config/helpers.go).
+	refused := func(key, registry string) {
+		add("a mirrored source is refused by "+key, "images", "Warning", "quay.io", func(w *world) {
+			set(w.hosted(), []any{object{"source": "quay.io/openshift-release-dev/ocp-v4.0-art-dev", "mirrors": []any{"registry.example.com/m"}}}, "spec", "imageContentSources")
+			set(w.hosted(), object{key: []any{registry}}, "spec", "configuration", "image", "registrySources")
+		})
+	}
+	refused("allowedRegistries", "registry.example.com")
+	refused("blockedRegistries", "quay.io")
+	// Each node has a /23, and an update of two nodes adds a third.
+	subnets := func(cidr string) {
+		add("pods have "+cidr+", which is too small for all nodes", "CIDR", "Warning", cidr, func(w *world) {
+			set(w.hosted(), []any{object{"cidr": cidr}}, "spec", "networking", "clusterNetwork")
+		})
+	}
+	subnets("10.132.0.0/22")
+	subnets("10.132.0.0/24")
+	// The bridge of a VM has another MAC than the VM (bridgeBindingSpec in netpod.go).
+	add("the NAD is a macvlan, which delivers no frames to a bridge", "NAD", "Error", "vlan100", func(w *world) {
+		set(w.nad(), `{"cniVersion":"0.3.1","name":"vlan100","type":"macvlan","master":"eth1.100","ipam":{}}`, "spec", "config")
+	})
+	add("the NAD's virtual functions drop frames of another MAC", "NAD", "Warning", "vlan100", func(w *world) {
+		annotate(w.nad(), "k8s.v1.cni.cncf.io/resourceName", "openshift.io/vfs")
+		set(w.nad(), `{"cniVersion":"0.3.1","name":"vlan100","type":"sriov","vlan":100,"ipam":{}}`, "spec", "config")
+		set(w.find("Node", "node1"), object{"cpu": "8", "openshift.io/vfs": "8"}, "status", "allocatable")
+	})
+	return out
+}
