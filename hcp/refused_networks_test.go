@@ -97,3 +97,35 @@ func TestNotSelectedNetworks(t *testing.T) {
 	_, problems = plan(o)
 	g.Expect(notSelected(problems)).To(BeEmpty(), "VMs boot from the pod network")
 }
+
+// TestMacvlan: no VM of HyperShift receives frames on a macvlan. Nothing else is known of VMs that the user patches. VMs that run keep their network.
+func TestMacvlan(t *testing.T) {
+	const patch = `[{"op":"replace","path":"/spec/template/spec/domain/devices/interfaces/0","value":{}}]`
+	for name, c := range map[string]struct {
+		given func(*hcp.Objects)
+		want  problem.Severity
+	}{
+		"no VM runs": {func(o *hcp.Objects) { o.VMs = nil }, problem.SeverityError},
+		"VMs run":    {func(*hcp.Objects) {}, problem.SeverityWarning},
+		"all VMs are patched": {func(o *hcp.Objects) {
+			o.VMs, o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] = nil, patch
+		}, ""},
+		"VMs of the NodePool are patched": {func(o *hcp.Objects) {
+			o.VMs, o.NodePools[0].Annotations = nil, map[string]string{hyperv1.JSONPatchAnnotation: patch}
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			o.NetworkAttachmentDefinitions[0].Spec.Config = `{"cniVersion":"1.0.0","name":"vlan100","type":"macvlan","master":"eth1.100","ipam":{}}`
+			c.given(&o)
+			p, ps := plan(o)
+			g.Expect(len(p.Networks) == 1).To(Equal(c.want != problem.SeverityError))
+			if c.want == "" {
+				g.Expect(ps.Has(problem.FramesDropped)).To(BeFalse())
+				return
+			}
+			g.Expect(causesOf(ps, problem.NADIsMacvlan)).To(HaveExactElements(HaveField("Severity", c.want)))
+		})
+	}
+}

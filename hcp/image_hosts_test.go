@@ -1,0 +1,111 @@
+package hcp_test
+
+import (
+	"net/netip"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	configv1 "github.com/openshift/api/config/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// TestImagesFromAddresses: a registry or an HTTP proxy at an address that edges have, or that nodes look for inside the hosted cluster, gives nodes no
+// images. DHCP gives its address to no VM.
+func TestImagesFromAddresses(t *testing.T) {
+	proxy := func(at string) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: at, HTTPSProxy: at, NoProxy: controlPlane}}
+		}
+	}
+	gateway := annotated("gateway", "192.168.100.1")
+	squid := func(o *hcp.Objects) {
+		s := *o.Services[0].DeepCopy()
+		s.Name, s.Annotations, s.Spec.Ports[0].Port = "squid", map[string]string{settings.Prefix + "publish": "proxy.corp.example:3128"}, 3128
+		o.Services = append(o.Services, s)
+	}
+	for name, c := range map[string]struct {
+		given []change
+		want  problem.Cause
+		hosts string
+	}{
+		"a proxy on the network":                   {given: []change{proxy("http://192.168.100.9:3128")}},
+		"a proxy at the next-hop VIP":              {[]change{proxy("http://192.168.100.2:3128")}, problem.ImagesFromEdge, "192.168.100.2:3128"},
+		"a proxy at the service VIP":               {[]change{proxy("http://192.168.100.3:3128")}, problem.ImagesFromEdge, "192.168.100.3:3128"},
+		"a proxy at an edge":                       {[]change{proxy("http://192.168.100.4")}, problem.ImagesFromEdge, "192.168.100.4:80"},
+		"a proxy at the address for a second edge": {[]change{proxy("http://192.168.100.5:3128")}, problem.ImagesFromEdge, "192.168.100.5:3128"},
+		"a proxy at an edge, and a gateway":        {[]change{gateway, proxy("https://192.168.100.3:3128")}, problem.ImagesFromEdge, "192.168.100.3:3128"},
+		"a proxy at edges' other addresses":        {[]change{annotated("edge-addresses", "192.168.100.1,192.168.100.8,192.168.100.9,192.168.100.254"), proxy("http://192.168.100.3:3128")}, "", ""},
+		"a proxy at the broadcast address":         {[]change{proxy("http://192.168.100.255:3128")}, problem.HostedProxyUnreachable, ""},
+		"a proxy among pods, and a gateway":        {[]change{gateway, proxy("http://10.133.9.9:3128")}, problem.ImagesInHostedCluster, "10.133.9.9:3128"},
+		"a proxy behind the gateway":               {[]change{gateway, proxy("http://10.9.9.9:3128")}, "", ""},
+		"a registry on the network":                {given: []change{release("192.168.100.7:5000/r:1")}},
+		"a registry at an edge":                    {[]change{release("192.168.100.3:5000/r:1")}, problem.ImagesFromEdge, "192.168.100.3:5000"},
+		"a registry at the published API":          {[]change{release("10.240.0.200:5000/r:1")}, problem.ImagesFromEdge, "10.240.0.200:5000"},
+		"a registry among Services, and a gateway": {[]change{gateway, release("172.31.4.4:5000/r:1")}, problem.ImagesInHostedCluster, "172.31.4.4:5000"},
+		"a proxy that edges publish at the VIP":    {[]change{squid, proxy("http://192.168.100.3:3128")}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			for _, x := range c.given {
+				x(&o)
+			}
+			_, ps := plan(o)
+			ps = causesOf(ps, problem.ImagesFromEdge, problem.ImagesInHostedCluster, problem.HostedProxyUnreachable)
+			if c.want == "" {
+				g.Expect(ps).To(BeEmpty())
+				return
+			}
+			g.Expect(ps).To(HaveExactElements(HaveField("Cause", c.want)))
+			if c.hosts != "" {
+				g.Expect(ps[0].Args["hosts"]).To(Equal(problem.Values{c.hosts}))
+			}
+		})
+	}
+	o := served(t)
+	proxy("http://192.168.100.77:3128")(&o)
+	p, _ := plan(o)
+	NewWithT(t).Expect(p.Networks[0].DHCP.Named).To(ContainElement(netip.MustParseAddr("192.168.100.77")))
+}
+
+// TestImageNamesBehindGateway: nodes that have a gateway reach registries themselves, and need a DNS server that knows them.
+func TestImageNamesBehindGateway(t *testing.T) {
+	gateway, alone := annotated("gateway", "192.168.100.1"), annotated("dns-upstreams", "none")
+	proxy := func(o *hcp.Objects) {
+		o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPSProxy: "http://proxy.corp.example:3128"}}
+	}
+	of := release("registry.example.com/ocp/release:4.20")
+	for name, c := range map[string]struct {
+		given []change
+		hosts string
+	}{
+		"other names are asked":         {[]change{of, gateway}, ""},
+		"no other name is known":        {[]change{of, gateway, alone}, "registry.example.com"},
+		"the user has a record":         {[]change{of, gateway, alone, annotated("dns-records", "registry.example.com=10.9.9.9")}, ""},
+		"edges forward to the registry": {[]change{of, gateway, alone, annotated("allowed-hosts", "auto")}, ""},
+		"no host is allowed":            {[]change{of, gateway, alone, annotated("allowed-hosts", "none")}, "registry.example.com"},
+		"VMs have another DNS server":   {[]change{of, gateway, alone, annotated("services", "dhcp,proxy,ntp")}, ""},
+		"a proxy":                       {[]change{of, gateway, alone, proxy}, "proxy.corp.example:3128"},
+		"an address":                    {[]change{release("10.9.9.9:5000/r:1"), gateway, alone}, ""},
+		"no gateway":                    {[]change{of, alone}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			for _, x := range c.given {
+				x(&o)
+			}
+			_, ps := plan(o)
+			ps = causesOf(ps, problem.ImageNamesUnresolved)
+			if c.hosts == "" {
+				g.Expect(ps).To(BeEmpty())
+				return
+			}
+			g.Expect(ps).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("hosts", problem.Values{c.hosts}))))
+		})
+	}
+}
