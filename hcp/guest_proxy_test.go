@@ -12,6 +12,23 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
+// TestInvalidProxy: HyperShift creates no VMs if it cannot read the HTTPS proxy. A password is not shown.
+func TestInvalidProxy(t *testing.T) {
+	for proxy, invalid := range map[string]bool{"192.168.100.7:3128": true, "192.168.100.7": true, "us_er:secret@192.168.100.7:3128": true, "": false, "http://192.168.100.7": false, "https://192.168.100.7:3129": false} {
+		t.Run(proxy, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: "http://192.168.100.7:3128", HTTPSProxy: proxy}}
+			_, problems := translated(o)
+			problems = causesOf(problems, problem.HostedProxyInvalid)
+			g.Expect(len(problems) > 0).To(Equal(invalid))
+			for _, p := range problems {
+				g.Expect(message(p)).NotTo(ContainSubstring("cret"))
+			}
+		})
+	}
+}
+
 // TestHostedProxy checks that nodes can reach the proxy of the hosted cluster.
 func TestHostedProxy(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -19,10 +36,11 @@ func TestHostedProxy(t *testing.T) {
 		given   func(*hcp.Objects)
 		problem bool
 	}{
-		"external":       {"http://user:secret@proxy.example.com:3128", func(*hcp.Objects) {}, true},
-		"on the network": {"http://192.168.100.7:3128", func(*hcp.Objects) {}, false},
-		"with a record":  {"http://proxy.example.com:3128", func(o *hcp.Objects) { annotate(o, "dns-records", "proxy.example.com=192.168.100.7") }, false},
-		"with a gateway": {"http://proxy.example.com:3128", func(o *hcp.Objects) { annotate(o, "gateway", "192.168.100.1") }, false},
+		"external":         {"http://user:secret@proxy.example.com:3128", func(*hcp.Objects) {}, true},
+		"without a scheme": {"proxy.example.com:3128", func(*hcp.Objects) {}, true},
+		"on the network":   {"http://192.168.100.7:3128", func(*hcp.Objects) {}, false},
+		"with a record":    {"http://proxy.example.com:3128", func(o *hcp.Objects) { annotate(o, "dns-records", "proxy.example.com=192.168.100.7") }, false},
+		"with a gateway":   {"http://proxy.example.com:3128", func(o *hcp.Objects) { annotate(o, "gateway", "192.168.100.1") }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

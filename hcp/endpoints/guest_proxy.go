@@ -18,18 +18,36 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// proxies returns the URLs of the HTTP proxies of hc. Invalid ones are left out.
+// proxies returns the URLs of the HTTP proxies of hc. Invalid ones are left out. Without a scheme, programs of nodes take http
+// (golang.org/x/net/http/httpproxy).
 func proxies(hc *hyperv1.HostedCluster) (out []*url.URL) {
 	c := hc.Spec.Configuration
 	if c == nil || c.Proxy == nil {
 		return nil
 	}
 	for _, proxy := range []string{c.Proxy.HTTPProxy, c.Proxy.HTTPSProxy} {
-		if u, err := url.Parse(proxy); err == nil && u.Hostname() != "" {
+		u, err := url.Parse(proxy)
+		if err != nil || u.Host == "" {
+			u, err = url.Parse(plainHTTP + proxy)
+		}
+		if err == nil && u.Hostname() != "" {
 			out = append(out, u)
 		}
 	}
 	return out
+}
+
+// proxyInvalid returns a problem if HyperShift does not read the HTTPS proxy of hc, so that its NodePools get no configuration
+// (joinDefaultPortIfMissing in apiserver-haproxy/haproxy.go).
+func proxyInvalid(hc *hyperv1.HostedCluster) problem.Problems {
+	c := hc.Spec.Configuration
+	if c == nil || c.Proxy == nil || c.Proxy.HTTPSProxy == "" {
+		return nil
+	}
+	if u, err := url.Parse(c.Proxy.HTTPSProxy); err == nil && u.Scheme != "" {
+		return nil
+	}
+	return problem.Problems{problem.New(problem.HostedProxyInvalid, problem.Subject{}, nil, "spec.configuration.proxy.httpsProxy")}
 }
 
 // hostedProxy returns a problem for the first proxy that nodes cannot reach. A proxy is

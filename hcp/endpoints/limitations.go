@@ -16,7 +16,7 @@ import (
 // limitations returns the problems that VMs on the networks of in will have. *.apps
 // and images are checked in other files.
 func limitations(o objects.Objects, in network.Request, endpoints []network.Endpoint) problem.Problems {
-	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o, in), unreadConfig(o, in), refusedImages(o, in), hostedProxy(o.HostedCluster, in, endpoints))
+	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o, in), unreadConfig(o, in), refusedImages(o, in), proxyInvalid(o.HostedCluster), hostedProxy(o.HostedCluster, in, endpoints))
 }
 
 // oauth returns a problem if OAuth is published at an IP address and the network has a

@@ -33,6 +33,10 @@ var (
 		What:   "Nodes use the HTTP proxy {proxy} (spec.configuration.proxy), but network {network} has no gateway.",
 		Effect: "Nodes do not become Ready unless the network reaches the proxy.",
 		Fix:    "Give the proxy an address on the network (annotation dns-records), or set annotation gateway."})
+	HostedProxyInvalid = declare("HostedProxyInvalid", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning,
+		What:   "The httpsProxy of the hosted cluster (spec.configuration.proxy) is not a URL with a scheme.",
+		Effect: "HyperShift makes no configuration for nodes of it, so it creates no VMs.",
+		Fix:    "Set a URL such as http://proxy.example.com:3128."})
 	ControlPlaneThroughProxy = declare("ControlPlaneThroughProxy", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning,
 		What:   "Nodes on network {network} connect to {hosts} through the HTTPS proxy of the hosted cluster (spec.configuration.proxy).",
 		Effect: "Nodes do not become Ready unless the proxy resolves these names and reaches them.",

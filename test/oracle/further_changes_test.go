@@ -158,6 +158,10 @@ func sourceChanges() (out []change) {
 			set(w.hosted(), address+":5000/x/release@sha256:1", "spec", "release", "image")
 		})
 	}
+	add("nodes have a proxy without a scheme", "proxy", "Warning", "spec.configuration.proxy.httpsProxy", func(w *world) {
+		set(w.hosted(), object{"httpsProxy": "192.168.100.7:3128"}, "spec", "configuration", "proxy")
+	})
+	out[len(out)-1].refused = true // No VM is created (apiserver-haproxy/haproxy.go).
 	for _, at := range []string{"corp.example", "corp.example:5000", "10.9.8.7:5000"} {
 		add("the control plane operator's image is at "+at, "images", "", "", func(w *world) {
 			annotate(w.hosted(), "hypershift.openshift.io/control-plane-operator-image", at+"/team/image@sha256:1")
