@@ -96,10 +96,11 @@ func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Proble
 // defaultHostPrefix is HyperShift's defaultIPv4HostPrefix (support/globalconfig/network.go).
 const defaultHostPrefix = 23
 
-// podSubnets returns a problem if the pod network has fewer subnets than o may have nodes. Neither HyperShift nor the cluster network operator
-// compares them. OVN-Kubernetes gives each node one subnet, and a node without one stays NotReady (pkg/clustermanager/subnetallocator). The operator
-// refuses a hostPrefix that is shorter than the CIDR, or longer than 30 (pkg/network/cluster_config.go).
-func podSubnets(o objects.Objects) problem.Problems {
+// podSubnets returns a problem if the pod network has fewer subnets than o may have nodes, or more than the join subnet has addresses.
+// OVN-Kubernetes gives each node one subnet, and a node without one stays NotReady (pkg/clustermanager/subnetallocator). The cluster network operator
+// refuses a hostPrefix that is shorter than the CIDR, or longer than 30 (pkg/network/cluster_config.go), and a join subnet without an address for each
+// subnet and three more (isV4InternalSubnetLargeEnough in pkg/network/ovn_kubernetes.go).
+func podSubnets(o objects.Objects) (ps problem.Problems) {
 	nodes, subnets := networks.MaxNodes(o), 0
 	var cidrs []string
 	for _, n := range o.HostedCluster.Spec.Networking.ClusterNetwork {
@@ -112,11 +113,20 @@ func podSubnets(o objects.Objects) problem.Problems {
 			subnets += 1 << (per - p.Bits())
 		}
 	}
-	if len(cidrs) == 0 || subnets >= nodes || !objects.UsesOVN(o.HostedCluster) {
+	if len(cidrs) == 0 || !objects.UsesOVN(o.HostedCluster) {
 		return nil
 	}
-	return problem.Problems{problem.New(problem.PodSubnetsTooFew, problem.Subject{}, problem.Args{"cidrs": cidrs, "count": {strconv.Itoa(subnets)}, "vms": {strconv.Itoa(nodes)}},
-		"spec.networking.clusterNetwork", "spec.replicas")}
+	count := problem.Values{strconv.Itoa(subnets)}
+	if subnets < nodes {
+		ps = append(ps, problem.New(problem.PodSubnetsTooFew, problem.Subject{}, problem.Args{"cidrs": cidrs, "count": count, "vms": {strconv.Itoa(nodes)}},
+			"spec.networking.clusterNetwork", "spec.replicas"))
+	}
+	join := cmp.Or(o.JoinSubnet, ovnJoin)
+	if p, err := netip.ParsePrefix(join); err == nil && p.Addr().Is4() && subnets >= 1<<(32-p.Bits())-3 {
+		ps = append(ps, problem.New(problem.JoinSubnetTooSmall, problem.Subject{}, problem.Args{"cidr": {join}, "count": count},
+			"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.v4InternalSubnet", "spec.networking.clusterNetwork"))
+	}
+	return ps
 }
 
 // defaultNodeAPI is HyperShift's DefaultAdvertiseIPv4Address.

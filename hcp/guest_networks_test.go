@@ -99,6 +99,30 @@ func TestPodSubnets(t *testing.T) {
 	}
 }
 
+// TestJoinSubnetTooSmall: the network operator of the hosted cluster wants an address of the join subnet for each subnet of the pod network, and three more.
+func TestJoinSubnetTooSmall(t *testing.T) {
+	for join, c := range map[string]struct {
+		cidr string
+		per  int32
+		want bool
+	}{
+		"":              {"10.132.0.0/14", 0, false},
+		"100.70.0.0/22": {"10.132.0.0/14", 23, false},
+		"100.70.0.0/23": {"10.132.0.0/14", 0, true},
+		"100.70.0.0/28": {"10.132.0.0/20", 24, true},
+		"100.70.0.0/27": {"10.132.0.0/20", 24, false},
+		"100.66.0.0/16": {"10.132.0.0/14", 30, true},
+	} {
+		t.Run(join, func(t *testing.T) {
+			o := served(t)
+			o.JoinSubnet = join
+			o.HostedCluster.Spec.Networking.ClusterNetwork = []hyperv1.ClusterNetworkEntry{{CIDR: *ipnet.MustParseCIDR(c.cidr), HostPrefix: c.per}}
+			_, ps := plan(o)
+			NewWithT(t).Expect(len(causesOf(ps, problem.JoinSubnetTooSmall)) > 0).To(Equal(c.want))
+		})
+	}
+}
+
 // TestServicesBeforePublishing checks that an unusable address in spec.services is
 // refused before HyperShift publishes anything.
 func TestServicesBeforePublishing(t *testing.T) {

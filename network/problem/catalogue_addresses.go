@@ -146,6 +146,10 @@ var (
 		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}. No object has the MTU of network {network}: it is that of the device below.",
 		Effect: "The network needs {least} bytes or more. With less, OVN-Kubernetes may not start, and nodes do not become Ready.",
 		Fix:    "Set annotation mtu to the MTU of the network."})
+	JoinSubnetTooSmall = declare("JoinSubnetTooSmall", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
+		What:   "v4InternalSubnet of the hosted cluster (ovnKubernetesConfig) is {cidr}. It is too small for the {count} subnets that its pod network has for nodes.",
+		Effect: "Its network operator refuses that, so nodes do not become Ready.",
+		Fix:    "Create the cluster with a larger v4InternalSubnet, with a smaller spec.networking.clusterNetwork, or with a shorter hostPrefix."})
 	PodSubnetsTooFew = declare("PodSubnetsTooFew", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "Pods have {cidrs}, with {count} subnets for nodes. The NodePools may have {vms} nodes at once, counting those that an update adds.",
 		Effect: "A node without a subnet does not become Ready.",

@@ -185,6 +185,10 @@ func sourceChanges() (out []change) {
 			set(w.hosted(), []any{object{"cidr": cidr}}, "spec", "networking", "clusterNetwork")
 		})
 	}
+	// The operator wants one address for each of 512 subnets (isV4InternalSubnetLargeEnough).
+	add("the join subnet has too few addresses", "CIDR", "Warning", "100.70.0.0/24", func(w *world) {
+		set(w.hosted(), "100.70.0.0/24", "spec", "operatorConfiguration", "clusterNetworkOperator", "ovnKubernetesConfig", "v4InternalSubnet")
+	})
 	subnets("10.132.0.0/22")
 	subnets("10.132.0.0/24")
 	// The bridge of a VM has another MAC than the VM (bridgeBindingSpec in netpod.go).
