@@ -22,6 +22,7 @@ import (
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
 )
@@ -259,9 +260,11 @@ func TestResyncInterval(t *testing.T) {
 // TestEdgeSaysWhyItDoesNotServe: the condition has the words of an edge whose pod runs and refuses to serve.
 func TestEdgeSaysWhyItDoesNotServe(t *testing.T) {
 	g := NewWithT(t)
-	const why = "dns: CIDR 10.128.0.0/24 of network clusters.vlan100 on net1 contains 10.128.0.9 (a pod of Service kube-apiserver), which is unreachable"
+	const why = "CIDR 10.128.0.0/24 of network clusters.vlan100 on net1 contains 10.128.0.9 (a pod of Service kube-apiserver), which is unreachable"
 	w, _ := twoEdges(t)
-	w.EdgeReports = []gather.NetworkReport{{Network: "clusters.vlan100", EdgeReport: reported.EdgeReport{Edge: 1, Peer: reported.PeerServing, NotServing: why}}}
+	w.EdgeReports = []gather.NetworkReport{{Network: "clusters.vlan100", EdgeReport: reported.EdgeReport{Edge: 1, Peer: reported.PeerServing, NotServing: []reported.ServerFault{
+		{Server: network.ServiceDHCP, Cause: problem.ServerStopped}, {Server: network.ServiceDNS, Cause: problem.ServerRefuses, Error: why},
+	}}}}
 	says := func() ([]explain.ReportProblem, string) {
 		r := reportOf(t, w, decide.About(w, testOptions.Release, testNow), apply.Outcome{Edges: w.Edges}).Report
 		return r.Problems, r.Message()
@@ -272,10 +275,10 @@ func TestEdgeSaysWhyItDoesNotServe(t *testing.T) {
 	setEdge(&w, first, stopped)
 	problems, text := says()
 	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.EdgeNotServing), HaveField("Severity", problem.SeverityWarning))))
-	g.Expect(text).To(ContainSubstring(why))
+	g.Expect(text).To(And(ContainSubstring("does not serve DNS ("+why+")"), ContainSubstring("does not serve DHCP (no process listens at its socket)")))
 
 	setEdge(&w, second, stopped)
 	problems, text = says()
 	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.NetworkEdgeNotServing), HaveField("Reason", problem.EdgeNotReady))))
-	g.Expect(text).To(ContainSubstring(why))
+	g.Expect(text).To(And(ContainSubstring("does not serve DNS ("+why+")"), ContainSubstring("does not serve DHCP (no process listens at its socket)")))
 }

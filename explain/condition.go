@@ -159,8 +159,8 @@ func problemLines(ps []ReportProblem, omitted, room int) []string {
 	return out
 }
 
-// reported is p with its text.
-func reported(p problem.Problem) ReportProblem {
+// withText is p with its text.
+func withText(p problem.Problem) ReportProblem {
 	return ReportProblem{p, Shorten(capital(Problem(p).String()), maxStoredText)}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // A Message explains one problem to a person. Each part is whole sentences.
@@ -74,6 +75,16 @@ func (m Message) with(p problem.Problem) Message {
 	}
 	r := strings.NewReplacer(pairs...)
 	return Message{What: r.Replace(m.What), Effect: r.Replace(m.Effect), Fix: r.Replace(m.Fix)}
+}
+
+// ServerFaults is why servers of an edge do not serve, as a part of a sentence. Empty: all serve.
+func ServerFaults(all []reported.ServerFault) string {
+	var out []string
+	for _, f := range all {
+		why, _ := Template(f.Cause)
+		out = append(out, string(f.Server)+": "+strings.ReplaceAll(why.clause(), "{error}", f.Error))
+	}
+	return strings.Join(out, "; ")
 }
 
 // clause is what happened, within a sentence.

@@ -100,7 +100,7 @@ func (s Status) Report() Report {
 	}
 	room := maxStoredProblems
 	for i, p := range problems {
-		shown := reported(p)
+		shown := withText(p)
 		if room -= len(marshal(shown)); room < 0 {
 			out.Omitted = len(problems) - i
 			break

@@ -39,9 +39,9 @@ type EdgeReport struct {
 	// Connected: hosts on the network have connections through the proxy of this edge: ConnectedYes or
 	// ConnectedNo. Empty: unknown, as without the proxy.
 	Connected string `json:"connected,omitempty"`
-	// NotServing is why the servers of this edge do not serve, one line. Empty: they do, or the edge
-	// has not reported it yet.
-	NotServing string `json:"notServing,omitempty"`
+	// NotServing has the servers of this edge that do not serve, in the order of network.AllServices. Empty: all serve, or the
+	// edge has not reported it yet.
+	NotServing []ServerFault `json:"notServing,omitempty"`
 	// Yields: a younger pod has the number of this edge, so this pod serves no new VM. The
 	// younger pod writes the same report, without Yields.
 	Yields bool `json:"yields,omitempty"`
@@ -148,7 +148,7 @@ func Read(b []byte) (EdgeReport, error) {
 
 // normalized is r with sorted addresses, texts of one line, and known values only.
 func (r EdgeReport) normalized() EdgeReport {
-	r.Peer, r.NotServing, r.Degraded = oneLine(r.Peer), oneLine(r.NotServing), r.Degraded.normalized()
+	r.Peer, r.NotServing, r.Degraded = oneLine(r.Peer), normalizedFaults(r.NotServing), r.Degraded.normalized()
 	r.ClockUnsynchronized, r.EnvoyRefuses = r.ClockUnsynchronized.normalized(), r.EnvoyRefuses.normalized()
 	if !slices.Contains([]string{LevelNothing, LevelServes, LevelReaches}, r.Level) {
 		r.Level = "" // Of a newer version, or of no edge.

@@ -12,6 +12,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // EdgeProblems are those of all Deployments of oooi that exist after d was carried out. Reports are
@@ -23,7 +24,7 @@ func EdgeProblems(d Decision, edges []gather.Edge, reports []gather.NetworkRepor
 		case e.Role == gather.RoleACD:
 			out = append(out, checkProblem(d.Plan, e))
 		case e.Role == gather.RoleEdge && !e.Seen.Available:
-			out = append(out, unavailable(d, e, edges, notServing(reports, e)))
+			out = append(out, unavailable(d, e, edges, notServing(reports, e))...)
 			out = append(out, overdue(d, e, edges)...)
 		}
 	}
@@ -42,36 +43,46 @@ func checkProblem(p network.Plan, acd gather.Edge) problem.Problem {
 }
 
 // unavailable is why e is. Where its network has no other edge, VMs are served
-// nothing: an error, or Waiting while a first pod starts. Why is what e reports. Empty: nothing.
-func unavailable(d Decision, e gather.Edge, edges []gather.Edge, why string) problem.Problem {
-	type causes struct{ one, all problem.Cause }
-	c, args := causes{problem.EdgePodNotReady, problem.NetworkEdgeNotReady}, problem.Args{
-		"network": {networkName(d.Plan, e.Network)}, "services": servicesOf(d.Plan, e.Network), "command": {e.Command()}}
+// nothing: an error, or Waiting while a first pod starts. Faults is what e reports. Servers with the same fault share a problem.
+func unavailable(d Decision, e gather.Edge, edges []gather.Edge, faults []reported.ServerFault) (out problem.Problems) {
+	add := func(one, all problem.Cause, args problem.Args) {
+		args["network"], args["services"], args["command"] = []string{networkName(d.Plan, e.Network)}, servicesOf(d.Plan, e.Network), []string{e.Command()}
+		p := problem.New(all, e.Subject(), args)
+		if len(gather.Available(edges, e.Network)) > 0 {
+			p = problem.New(one, e.Subject(), args)
+		} else if e.Starting() {
+			p.Severity = problem.SeverityWaiting
+		}
+		out = append(out, p)
+	}
 	switch {
 	case e.Refused != "":
-		c = causes{problem.EdgePodRefused, problem.NetworkEdgeRefused}
-		args["error"] = []string{e.Refused}
+		add(problem.EdgePodRefused, problem.NetworkEdgeRefused, problem.Args{"error": {e.Refused}})
 	case e.Ending:
-		c = causes{problem.EdgePodTerminating, problem.NetworkEdgeTerminating}
-	case why != "":
-		c = causes{problem.EdgeNotServing, problem.NetworkEdgeNotServing}
-		args["error"] = []string{why}
+		add(problem.EdgePodTerminating, problem.NetworkEdgeTerminating, problem.Args{})
+	case len(faults) == 0:
+		add(problem.EdgePodNotReady, problem.NetworkEdgeNotReady, problem.Args{})
+	default:
+		for len(faults) > 0 {
+			same := func(f reported.ServerFault) bool { return f.Cause == faults[0].Cause && f.Error == faults[0].Error }
+			args := problem.Args{"why": {string(faults[0].Cause)}, "error": {faults[0].Error}}
+			for _, f := range faults {
+				if same(f) {
+					args["servers"] = append(args["servers"], inWords(f.Server))
+				}
+			}
+			add(problem.EdgeNotServing, problem.NetworkEdgeNotServing, args)
+			faults = slices.DeleteFunc(slices.Clone(faults), same)
+		}
 	}
-	if len(gather.Available(edges, e.Network)) > 0 {
-		return problem.New(c.one, e.Subject(), args)
-	}
-	p := problem.New(c.all, e.Subject(), args)
-	if e.Starting() {
-		p.Severity = problem.SeverityWaiting
-	}
-	return p
+	return out
 }
 
-// notServing is why the servers of e do not serve, as its pod reported last. Empty: unknown.
-func notServing(reports []gather.NetworkReport, e gather.Edge) string {
+// notServing has the servers of e that do not serve, as its pod reported last. Empty: unknown.
+func notServing(reports []gather.NetworkReport, e gather.Edge) []reported.ServerFault {
 	i := slices.IndexFunc(reports, func(r gather.NetworkReport) bool { return r.Network == e.Network && r.Edge > 0 && r.Edge == e.Number })
 	if i < 0 {
-		return ""
+		return nil
 	}
 	return reports[i].NotServing
 }
@@ -128,16 +139,20 @@ func networkName(p network.Plan, label string) string {
 
 // servicesOf are the servers of the network with this label.
 func servicesOf(p network.Plan, label string) (names []string) {
-	words := map[network.Service]string{
-		network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceNTP: "NTP", network.ServiceProxy: "access to the control plane"}
 	n, ok := networkLabelled(p, label)
 	if !ok {
 		return []string{"service"}
 	}
 	for _, s := range n.Services {
-		names = append(names, words[s])
+		names = append(names, inWords(s))
 	}
 	return names
+}
+
+// inWords is what a server gives VMs.
+func inWords(s network.Service) string {
+	return map[network.Service]string{
+		network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceNTP: "NTP", network.ServiceProxy: "access to the control plane"}[s]
 }
 
 func networkLabelled(p network.Plan, label string) (network.Network, bool) {

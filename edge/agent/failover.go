@@ -238,9 +238,9 @@ func (f *Failover) look() {
 		f.Log.Debug("MACs of hosts not found", "err", err)
 	}
 	mac := device.MACIn(table, peer)
-	serving := f.Servers.All(f.Source.Current().Network)
+	faults := f.Servers.Faults(f.Source.Current().Network)
 	f.mu.Lock()
-	f.view = f.view.next(f.state, time.Now()).served(serving, time.Now())
+	f.view = f.view.next(f.state, time.Now()).served(faults, time.Now())
 	f.view.peerAddress = f.view.peerAddress.next(peer, f.state.PeerMAC(), mac, time.Now())
 	changed := !slices.Equal(believes, f.view.report.Believes)
 	f.view.report.Believes, f.view.report.PeerHosts = believes, f.view.peerAddress.found.List()

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/reported"
@@ -74,18 +73,15 @@ func (v view) next(s failover.State, now time.Time) view {
 	return v
 }
 
-// served returns the view after the servers of this edge were asked: err is why they do not serve,
-// nil if they do, ErrStarting if they were not asked yet.
-func (v view) served(err error, now time.Time) view {
-	if err == nil || errors.Is(err, serving.ErrStarting) {
-		v.failing, v.report.NotServing = time.Time{}, ""
-		return v
-	}
-	if v.failing.IsZero() {
+// served returns the view after the servers of this edge were asked: faults has those that do not serve.
+func (v view) served(faults []reported.ServerFault, now time.Time) view {
+	switch {
+	case len(faults) == 0:
+		v.failing, v.report.NotServing = time.Time{}, nil
+	case v.failing.IsZero():
 		v.failing = now
-	}
-	if now.Sub(v.failing) >= lasting {
-		v.report.NotServing = err.Error()
+	case now.Sub(v.failing) >= lasting:
+		v.report.NotServing = faults
 	}
 	return v
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/fakes"
 )
@@ -166,11 +168,11 @@ func TestReportOfWhatLasts(t *testing.T) {
 // TestReportOfServersThatDoNotServe: the reason is reported once it lasts, and no longer than that.
 func TestReportOfServersThatDoNotServe(t *testing.T) {
 	g, now := NewWithT(t), time.Unix(1_800_000_000, 0)
-	cut := errors.New("dns: CIDR 10.128.0.0/14 contains 10.128.0.10 (the resolver)")
+	cut := []reported.ServerFault{{Server: network.ServiceDNS, Cause: problem.ServerSilent}}
 	v := view{}.served(cut, now)
 	g.Expect(v.report.NotServing).To(BeEmpty(), "each edge starts")
 	v = v.served(cut, now.Add(lasting))
-	g.Expect(v.report.NotServing).To(Equal(cut.Error()))
+	g.Expect(v.report.NotServing).To(Equal(cut))
 	v = v.served(nil, now.Add(2*lasting))
 	g.Expect(v.report.NotServing).To(BeEmpty())
 	v = v.served(cut, now.Add(3*lasting))

@@ -19,6 +19,8 @@ import (
 	"github.com/cldmnky/oooi/envoy/admin"
 	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 )
 
 // restartLimit is how long DHCP or DNS may be unavailable. A restarted container is back
@@ -208,11 +210,34 @@ func (s *Servers) Err(n network.Network) error {
 	return s.why(decisive(n))
 }
 
-// All returns nil if this edge serves all services of n.
-func (s *Servers) All(n network.Network) error {
+// Faults returns the servers of n that do not serve. None while one of them starts.
+func (s *Servers) Faults(n network.Network) (out []reported.ServerFault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.why(n.Services)
+	for _, x := range n.Services {
+		err := s.verdict[x]
+		if errors.Is(err, serving.ErrStarting) {
+			return nil
+		}
+		if err != nil {
+			out = append(out, faultOf(x, err))
+		}
+	}
+	return out
+}
+
+// faultOf returns what the edge reports about err of a server.
+func faultOf(x network.Service, err error) reported.ServerFault {
+	refused := health.Refused("")
+	switch {
+	case health.Away(err):
+		return reported.ServerFault{Server: x, Cause: problem.ServerStopped}
+	case health.Unanswered(err):
+		return reported.ServerFault{Server: x, Cause: problem.ServerSilent}
+	case errors.As(err, &refused):
+		return reported.ServerFault{Server: x, Cause: problem.ServerRefuses, Error: string(refused)}
+	}
+	return reported.ServerFault{Server: x, Cause: problem.ServerRefuses, Error: err.Error()}
 }
 
 // decisive returns the services of n that decide whether an edge serves. A failover resets every

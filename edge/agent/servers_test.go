@@ -12,6 +12,7 @@ import (
 	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/fakes"
 	_ "github.com/cldmnky/oooi/test/patience"
 )
@@ -54,10 +55,10 @@ func TestNTPIsWorthAFailoverAlone(t *testing.T) {
 	go s.Follow(t.Context(), func() network.Network { return beside }, nil)
 	fakes.NewServer(t, dir, "dns")
 	ntp := fakes.NewServer(t, dir, "ntp")
-	g.Eventually(func() error { return s.All(beside) }, "1m", "10ms").Should(Succeed())
+	g.Eventually(func() []reported.ServerFault { return s.Faults(beside) }, "1m", "10ms").Should(BeEmpty())
 	ntp.End()
 	g.Eventually(func() error { return s.Err(alone) }, "1m", "50ms").Should(MatchError(HavePrefix("ntp: ")))
-	g.Expect(s.All(beside)).To(MatchError(HavePrefix("ntp: ")))
+	g.Expect(s.Faults(beside)).To(ConsistOf(HaveField("Server", network.ServiceNTP)))
 	g.Eventually(func() error { return s.Err(beside) }, "1m", "10ms").Should(Succeed(), "VMs keep the time for hours")
 	ntp.Start()
 	g.Eventually(func() error { return s.Err(alone) }, "1m", "10ms").Should(Succeed())

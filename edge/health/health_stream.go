@@ -63,6 +63,12 @@ func (q Question) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Refused is the reason of a server that does not serve.
+type Refused string
+
+// Error returns the reason.
+func (r Refused) Error() string { return string(r) }
+
 // Unchecked is the reason of a server that has not checked whether it serves. It says
 // nothing about the service: Envoy serves while `oooi-edge proxy` starts.
 type Unchecked string
@@ -220,5 +226,5 @@ func parseLine(line, no string) error {
 	if reason, ok := strings.CutPrefix(line, stalePrefix); ok {
 		return fmt.Errorf("%s: %w", no, Stale(reason))
 	}
-	return fmt.Errorf("%s: %s", no, strings.TrimPrefix(line, noPrefix))
+	return fmt.Errorf("%s: %w", no, Refused(strings.TrimPrefix(line, noPrefix)))
 }

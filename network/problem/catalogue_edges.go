@@ -2,6 +2,9 @@
 
 package problem
 
+// checkServers is how to find out why a server of an edge does not serve.
+const checkServers = "Look at the log of its container."
+
 // Edges, and what the operator applies.
 var (
 	AddressCheckRunning = declare("AddressCheckRunning", Entry{Reason: AddressCheckPending, Severity: SeverityWaiting,
@@ -13,9 +16,15 @@ var (
 		Effect: "Edges are created after that pod has checked for address conflicts.",
 		Fix:    "Check its pod: {command}"})
 	EdgeNotServing = declare("EdgeNotServing", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",
-		What:   "{subject} does not serve ({error}).",
+		What:   "{subject} does not serve {servers} ({why}).",
 		Effect: "If its peer also fails, network {network} has no {services}.",
 		Fix:    "Correct what it reports. Its pod: {command}"})
+	ServerStopped = declare("ServerStopped", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning,
+		What: "No process listens at its socket.", Fix: checkServers})
+	ServerSilent = declare("ServerSilent", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning,
+		What: "It has not answered for more than 3s.", Fix: checkServers})
+	ServerRefuses = declare("ServerRefuses", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning,
+		What: "{error}.", Fix: checkServers})
 	EdgePodNotReady = declare("EdgePodNotReady", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",
 		What:   "{subject} is not ready.",
 		Effect: "If its peer also fails, network {network} has no {services}.",
@@ -29,7 +38,7 @@ var (
 		Effect: "If its peer also fails, network {network} has no {services}.",
 		Fix:    "If its node is lost, delete the Node or taint it node.kubernetes.io/out-of-service:NoExecute. Check its pod: {command}"})
 	NetworkEdgeNotServing = declare("NetworkEdgeNotServing", Entry{Reason: EdgeNotReady, Severity: SeverityError, Subject: "edge",
-		What:   "{subject} does not serve ({error}), and network {network} has no other ready edge.",
+		What:   "{subject} does not serve {servers} ({why}), and network {network} has no other ready edge.",
 		Effect: "VMs on the network have no {services}.",
 		Fix:    "Correct what it reports. Its pod: {command}"})
 	NetworkEdgeNotReady = declare("NetworkEdgeNotReady", Entry{Reason: EdgeNotReady, Severity: SeverityError, Subject: "edge",

@@ -111,7 +111,7 @@ var mayImport = map[string][]string{
 	"derive":                  {"derive/opened", "derive/served", "network", "network/problem"},
 	"derive/opened":           {"network", "network/problem"},
 	"derive/served":           {"network", "network/problem"},
-	"explain":                 {"network", "network/problem"},
+	"explain":                 {"network", "network/problem", "reported"},
 	"ntp":                     {"network", "network/metrics"},
 	"reported":                {"network", "network/problem"},
 }

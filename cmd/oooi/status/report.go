@@ -310,7 +310,7 @@ func (f Facts) edge(n network.Network, e network.Edge) Edge {
 		out.ReportedLast = new(at.UTC())
 	}
 	if out.Ready == explain.No {
-		out.NotServing, out.UnavailableSince = cmp.Or(f.Pods[out.Deployment], r.NotServing), f.unavailableSince(out.Deployment)
+		out.NotServing, out.UnavailableSince = cmp.Or(f.Pods[out.Deployment], explain.ServerFaults(r.NotServing)), f.unavailableSince(out.Deployment)
 	}
 	return out
 }

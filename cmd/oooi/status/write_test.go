@@ -14,6 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/blue"
 )
 
@@ -31,7 +32,7 @@ func hostileOutput() Output {
 	f.Plan.Networks[0].Listeners[0].Forwards[0].ServerNames = []string{hostile}
 	f.Plan.Networks[0].Attachment.Name = hostile
 	for name, r := range f.Reports {
-		r.NotServing, r.Level = hostile, hostile
+		r.NotServing, r.Level = []reported.ServerFault{{Server: network.ServiceDNS, Cause: problem.ServerRefuses, Error: hostile}}, hostile
 		f.Reports[name] = r
 	}
 	f.unread = []string{hostile}
