@@ -35,18 +35,16 @@ func newDraining() *draining {
 	return &draining{rate.NewLimiter(formerPerMinute/rate.Limit(time.Minute.Seconds()), formerAtOnce), map[uint32]time.Time{}}
 }
 
-// add counts a listener that Envoy has no longer, and has another version instead, empty for none. The chains of a listener of
-// a previous release are unknown.
+// add counts a listener that Envoy has no longer, and has another version instead, empty for none.
 func (d *draining) add(former held, version string, now time.Time) {
 	then := map[uint32]uint32{}
-	leads, _ := leadsOf(version)
-	for _, l := range leads {
+	for _, l := range leadsOf(version) {
 		then[l.chain] = l.cluster
 	}
 	maps.DeleteFunc(d.left, func(_ uint32, until time.Time) bool { return !now.Before(until) })
 	cost := formerListener
 	for _, version := range former.maybe {
-		leads, _ := leadsOf(version)
+		leads := leadsOf(version)
 		cost += len(leads) * formerChain
 		for _, l := range leads {
 			if to, stays := then[l.chain]; stays && to != l.cluster {

@@ -38,17 +38,17 @@ func withLeads(hash string, l *listenerv3.Listener) string {
 	return hash + "." + base64.RawURLEncoding.EncodeToString(out)
 }
 
-// leadsOf returns the leads in a version of a listener. Known is false for a version without them.
-func leadsOf(version string) (out []lead, known bool) {
+// leadsOf returns the leads in a version of a listener.
+func leadsOf(version string) (out []lead) {
 	_, text, _ := strings.Cut(version, ".")
 	b, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(b) == 0 || len(b)%leadSize != 0 {
-		return nil, false
+	if err != nil || len(b)%leadSize != 0 {
+		return nil // An Envoy that a VM took over may send any version.
 	}
 	for b := range slices.Chunk(b, leadSize) {
 		out = append(out, lead{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])})
 	}
-	return out, true
+	return out
 }
 
 // closing is the target with no endpoints for each cluster that Envoy has and the target has not. So a backend that is
@@ -59,17 +59,14 @@ func (k *known) closing(to target, now time.Time) target {
 	if clusters == nil || listeners == nil || k.moved(to) {
 		return to // Envoy has not told its listeners yet, or it may lose those clusters.
 	}
-	moves, all := map[uint32]bool{}, false
+	moves := map[uint32]bool{}
 	for name, h := range listeners.has {
 		stays := map[uint32]bool{}
-		wanted, _ := leadsOf(to.version(listenerType, name))
-		for _, l := range wanted {
+		for _, l := range leadsOf(to.version(listenerType, name)) {
 			stays[l.chain] = true
 		}
 		for _, version := range h.maybe {
-			leads, known := leadsOf(version)
-			all = all || !known
-			for _, l := range leads {
+			for _, l := range leadsOf(version) {
 				if stays[l.chain] {
 					moves[l.cluster] = true
 				}
@@ -78,7 +75,7 @@ func (k *known) closing(to target, now time.Time) target {
 	}
 	closed := map[string]*endpointv3.ClusterLoadAssignment{}
 	for name := range clusters.has {
-		if to.byType[clusterType][name] == nil && !moves[hashed(name)] && !all && k.draining.leftUntil(name, now).IsZero() {
+		if to.byType[clusterType][name] == nil && !moves[hashed(name)] && k.draining.leftUntil(name, now).IsZero() {
 			closed[name] = &endpointv3.ClusterLoadAssignment{ClusterName: name}
 		}
 	}
