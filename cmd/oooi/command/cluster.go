@@ -94,11 +94,8 @@ func (f *ClusterFlags) Open() (client.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewReader(config)
+	return NewClient(config)
 }
-
-// NewReader returns a client that reads.
-func NewReader(config *rest.Config) (client.Reader, error) { return NewClient(config) }
 
 // NewClient returns a client.
 func NewClient(config *rest.Config) (client.Client, error) {

@@ -272,7 +272,7 @@ func (a *accessRequest) opener(ctx context.Context, warn func(string)) (opener, 
 		if err != nil {
 			return nil, err
 		}
-		api, err := command.NewReader(config)
+		api, err := command.NewClient(config)
 		if err != nil {
 			return nil, err
 		}

@@ -71,7 +71,7 @@ The other commands read the directory without a cluster:
 			if err != nil {
 				return err
 			}
-			api, err := command.NewReader(config)
+			api, err := command.NewClient(config)
 			if err != nil {
 				return err
 			}
