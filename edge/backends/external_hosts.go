@@ -81,20 +81,12 @@ func (h *externalHosts) follow(ctx context.Context, names []string) {
 		ctx, stop := context.WithCancel(ctx)
 		x := &externalHost{stop: stop}
 		h.known[name] = x
-		go h.resolveLoop(ctx, name, x)
-	}
-}
-
-func (h *externalHosts) resolveLoop(ctx context.Context, name string, x *externalHost) {
-	tick := time.NewTicker(resolveInterval)
-	defer tick.Stop()
-	for {
-		h.resolve(ctx, name, x)
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+		go func() {
+			for ctx.Err() == nil {
+				h.resolve(ctx, name, x)
+				signal.Sleep(ctx, resolveInterval)
+			}
+		}()
 	}
 }
 

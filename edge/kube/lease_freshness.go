@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/edge/health"
+	"github.com/cldmnky/oooi/edge/signal"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -122,9 +123,7 @@ func (s *Leases) Fresh() error {
 func (s *Leases) KeepFresh(ctx context.Context) {
 	// No client has this address, so the answer is small: there is no such lease.
 	name := wire.LeaseName(s.network, netip.IPv4Unspecified())
-	tick := time.NewTicker(askAgain)
-	defer tick.Stop()
-	for {
+	for ctx.Err() == nil {
 		if s.fresh.due(time.Now()) {
 			asking, cancel := context.WithTimeout(ctx, writeTimeout)
 			_, err := s.objects.Get(asking, name, s.fresh.question())
@@ -133,11 +132,7 @@ func (s *Leases) KeepFresh(ctx context.Context) {
 				s.fresh.read(err, time.Now())
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+		signal.Sleep(ctx, askAgain)
 	}
 }
 

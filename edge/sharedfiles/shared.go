@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/cldmnky/oooi/edge/signal"
 	"github.com/cldmnky/oooi/reported"
 )
 
@@ -113,14 +114,8 @@ func (f *Shared) Follow(use func([]byte) error) {
 
 // followUntil calls follow immediately, and then at each interval until ctx ends.
 func (f *Shared) followUntil(ctx context.Context, use func([]byte) error) {
-	tick := time.NewTicker(ReadInterval)
-	defer tick.Stop()
-	for {
+	for ctx.Err() == nil {
 		f.Follow(use)
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+		signal.Sleep(ctx, ReadInterval)
 	}
 }

@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"edge/device":             {"edge/signal", "edge/socket", "edge/wire"},
 	"edge/failover":           {"edge/device", "edge/sharedfiles", "edge/socket", "edge/wire", "network", "reported"},
 	"edge/backends":           {"edge/kube", "edge/sharedfiles", "edge/signal", "edge/socket", "network"},
-	"edge/sharedfiles":        {"access", "network", "reported"},
+	"edge/sharedfiles":        {"access", "edge/signal", "network", "reported"},
 	"edge/health":             {"edge/rundir", "edge/signal"},
 	"edge/kube":               {"dhcp/leases", "edge/health", "edge/leaseobject", "edge/sharedfiles", "edge/signal", "edge/socket", "edge/wire", "network", "reported"},
 	"edge/leaseobject":        {"edge/wire", "network"},

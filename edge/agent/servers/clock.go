@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/edge/agent/serving"
+	"github.com/cldmnky/oooi/edge/signal"
 	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/ntp"
 	"github.com/cldmnky/oooi/reported"
@@ -72,11 +73,9 @@ func (w ClockWatch) Next(right bool, now time.Time) (next ClockWatch, steady boo
 // must know: why clients do not follow the clock, zero if they do. A clock that is right is reported
 // at once, another one when that lasts. Until then a previous report counts.
 func FollowClock(ctx context.Context, clock ntp.Clock, log *slog.Logger, report func(why reported.ClockFault)) {
-	tick := time.NewTicker(serving.RecheckInterval)
-	defer tick.Stop()
 	var w ClockWatch
 	var logged, told *reported.ClockFault
-	for {
+	for ctx.Err() == nil {
 		s, err := clock()
 		why := whyNot(s, err)
 		next, steady := w.Next(why.Cause == "", time.Now())
@@ -92,10 +91,6 @@ func FollowClock(ctx context.Context, clock ntp.Clock, log *slog.Logger, report 
 			told = &why
 			report(why)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+		signal.Sleep(ctx, serving.RecheckInterval)
 	}
 }
