@@ -78,18 +78,19 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 	if f.inPod() {
 		report := sharedfiles.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		a.Report = report.Set
-		for program, add := range map[string]func(reported.EdgeReport){
-			string(network.ServiceProxy): func(r reported.EdgeReport) {
-				report.SetRefusedHosts(r.RefusedHosts)
-				report.SetEnvoyRefuses(r.EnvoyRefuses)
-				report.SetDarkBackends(r.DarkBackends)
-				report.SetConnected(r.Connected)
+		// A container that a VM took over sets its own fields only.
+		for program, add := range map[string]func(to *reported.EdgeReport, of reported.EdgeReport){
+			string(network.ServiceProxy): func(to *reported.EdgeReport, of reported.EdgeReport) {
+				to.RefusedHosts, to.EnvoyRefuses, to.DarkBackends, to.Connected = of.RefusedHosts, of.EnvoyRefuses, of.DarkBackends, of.Connected
 			},
-			string(network.ServiceNTP): func(r reported.EdgeReport) { report.SetClockUnsynchronized(r.ClockUnsynchronized) },
-			wire.Access:                func(r reported.EdgeReport) { report.SetAccessPorts(r.Balanced, r.ClosedPorts) },
+			string(network.ServiceNTP): func(to *reported.EdgeReport, of reported.EdgeReport) { to.ClockUnsynchronized = of.ClockUnsynchronized },
+			wire.Access: func(to *reported.EdgeReport, of reported.EdgeReport) {
+				to.Balanced, to.ClosedPorts = of.Balanced, of.ClosedPorts
+			},
 		} {
 			g.Go(func() error {
-				sharedfiles.FollowReport(working, wire.File(f.runDir, program, wire.ReportFile), add, log)
+				take := func(of reported.EdgeReport) { report.Add(program, func(to *reported.EdgeReport) { add(to, of) }) }
+				sharedfiles.FollowReport(working, wire.File(f.runDir, program, wire.ReportFile), take, log)
 				return nil
 			})
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/agent/connlog"
 	"github.com/cldmnky/oooi/edge/agent/proxy"
+	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/backends"
 	"github.com/cldmnky/oooi/edge/rundir"
 	"github.com/cldmnky/oooi/edge/sharedfiles"
@@ -110,13 +111,25 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.L
 	})
 	if kube != nil {
 		report := sharedfiles.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		serving.AtEach(ctx, serving.Triggers{Plan: p.Backends.Changed}, func() {
+			report.Set(reported.EdgeReport{RefusedHosts: p.Backends.RefusedHosts()})
+		})
+		serving.AtEach(ctx, serving.Triggers{Plan: p.Server.Changed}, func() {
+			what := p.Refusal()
+			report.Add("refused", func(r *reported.EdgeReport) { r.EnvoyRefuses = what })
+		})
 		g.Go(func() error {
-			p.Backends.FollowRefusedHosts(ctx, func(hosts []string) { report.Set(reported.EdgeReport{RefusedHosts: hosts}) })
+			p.FollowDarkBackends(ctx, func(names []string) {
+				report.Add("dark", func(r *reported.EdgeReport) { r.DarkBackends = names })
+			})
 			return nil
 		})
-		g.Go(func() error { p.FollowRefusals(ctx, report.SetEnvoyRefuses); return nil })
-		g.Go(func() error { p.FollowDarkBackends(ctx, report.SetDarkBackends); return nil })
-		g.Go(func() error { p.FollowConnected(ctx, report.SetConnected); return nil })
+		g.Go(func() error {
+			p.FollowConnected(ctx, func(connected string) {
+				report.Add("connected", func(r *reported.EdgeReport) { r.Connected = connected })
+			})
+			return nil
+		})
 	}
 	g.Go(func() error { return serveOn(dirs.XDS(), func(l net.Listener) error { return p.Server.Run(ctx, l) }) })
 	g.Go(func() error {

@@ -1,10 +1,9 @@
-// This file follows which external hosts have addresses inside the management cluster, for the
+// This file finds which external hosts have addresses inside the management cluster, for the
 // report. It decides nothing: external_hosts.go does.
 
 package backends
 
 import (
-	"context"
 	"slices"
 
 	"github.com/cldmnky/oooi/network"
@@ -29,17 +28,4 @@ func (b *Backends) RefusedHosts() []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// FollowRefusedHosts passes the refused hosts to set, and each change, until ctx ends.
-func (b *Backends) FollowRefusedHosts(ctx context.Context, set func([]string)) {
-	for {
-		changed := b.Changed()
-		set(b.RefusedHosts())
-		select {
-		case <-ctx.Done():
-			return
-		case <-changed:
-		}
-	}
 }

@@ -4,10 +4,8 @@
 package sharedfiles
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -20,10 +18,10 @@ type ReportFile struct {
 	log  *slog.Logger
 
 	mu sync.Mutex
-	// report is the writer's own, once known. The proxy, the NTP server and the access proxy add the fields of added.
+	// report is the writer's own, once known. Parts add fields to it.
 	report  reported.EdgeReport
 	known   bool
-	added   reported.EdgeReport
+	parts   map[string]func(*reported.EdgeReport)
 	written string
 	// at is when written was stored.
 	at time.Time
@@ -34,10 +32,10 @@ const reportFileEvery = 20 * time.Second
 
 // NewReportFile returns a ReportFile that replaces the named file.
 func NewReportFile(name string, log *slog.Logger) *ReportFile {
-	return &ReportFile{name: name, log: log}
+	return &ReportFile{name: name, log: log, parts: map[string]func(*reported.EdgeReport){}}
 }
 
-// Set replaces the report, except for what the other methods add. A failed write is retried at the next call. An equal
+// Set replaces the report, except for what Add adds. A failed write is retried at the next call. An equal
 // report is stored again after 20 s.
 func (f *ReportFile) Set(r reported.EdgeReport) {
 	f.mu.Lock()
@@ -49,41 +47,11 @@ func (f *ReportFile) Set(r reported.EdgeReport) {
 	f.write()
 }
 
-// SetRefusedHosts replaces the refused hosts of the report.
-func (f *ReportFile) SetRefusedHosts(hosts []string) {
-	f.add(func(r *reported.EdgeReport) { r.RefusedHosts = hosts })
-}
-
-// SetEnvoyRefuses replaces what Envoy refuses of its configuration. Zero: nothing.
-func (f *ReportFile) SetEnvoyRefuses(what reported.Refusal) {
-	f.add(func(r *reported.EdgeReport) { r.EnvoyRefuses = what })
-}
-
-// SetDarkBackends replaces the backends without a usable endpoint.
-func (f *ReportFile) SetDarkBackends(names []string) {
-	f.add(func(r *reported.EdgeReport) { r.DarkBackends = names })
-}
-
-// SetConnected sets whether hosts on the network have connections, as in reported.EdgeReport.
-func (f *ReportFile) SetConnected(connected string) {
-	f.add(func(r *reported.EdgeReport) { r.Connected = connected })
-}
-
-// SetClockUnsynchronized replaces why clients do not follow the clock of the node. Zero: they do.
-func (f *ReportFile) SetClockUnsynchronized(why reported.ClockFault) {
-	f.add(func(r *reported.EdgeReport) { r.ClockUnsynchronized = why })
-}
-
-// SetAccessPorts replaces the ports that the edge has opened for load balancers, and those for callers that it cannot open.
-func (f *ReportFile) SetAccessPorts(balanced, closed []uint16) {
-	f.add(func(r *reported.EdgeReport) { r.Balanced, r.ClosedPorts = balanced, closed })
-}
-
-// add replaces fields that the writer's own report gets.
-func (f *ReportFile) add(set func(*reported.EdgeReport)) {
+// Add makes set replace the fields of one part of the report, until the next call for that part.
+func (f *ReportFile) Add(part string, set func(*reported.EdgeReport)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	set(&f.added)
+	f.parts[part] = set
 	f.write()
 }
 
@@ -93,13 +61,9 @@ func (f *ReportFile) write() {
 		return
 	}
 	r := f.report
-	r.RefusedHosts = slices.Concat(r.RefusedHosts, f.added.RefusedHosts)
-	r.DarkBackends = slices.Concat(r.DarkBackends, f.added.DarkBackends)
-	r.ClockUnsynchronized = cmp.Or(r.ClockUnsynchronized, f.added.ClockUnsynchronized)
-	r.EnvoyRefuses = cmp.Or(r.EnvoyRefuses, f.added.EnvoyRefuses)
-	r.Connected = cmp.Or(r.Connected, f.added.Connected)
-	r.Balanced = slices.Concat(r.Balanced, f.added.Balanced)
-	r.ClosedPorts = slices.Concat(r.ClosedPorts, f.added.ClosedPorts)
+	for _, set := range f.parts {
+		set(&r)
+	}
 	text := string(r.JSON())
 	if text == f.written {
 		return

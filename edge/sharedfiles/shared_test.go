@@ -150,19 +150,23 @@ func TestReportOfSeveralContainers(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		return r
 	}
-	f.SetRefusedHosts([]string{"b:443", "a:443", "b:443"})
+	f.Add("proxy", func(r *reported.EdgeReport) { r.RefusedHosts = []string{"b:443", "a:443", "b:443"} })
 	g.Expect(file).NotTo(BeAnExistingFile(), "nothing is known of the edge")
 	f.Set(reported.EdgeReport{Edge: 1, Deaf: true})
 	g.Expect(stored()).To(Equal(reported.EdgeReport{Edge: 1, Deaf: true, RefusedHosts: []string{"a:443", "b:443"}}))
-	f.SetRefusedHosts(nil)
+	f.Add("proxy", func(r *reported.EdgeReport) { r.RefusedHosts = nil })
 	g.Expect(stored()).To(Equal(reported.EdgeReport{Edge: 1, Deaf: true}))
-	f.SetClockUnsynchronized(reported.ClockFault{Cause: problem.ClockUnread, Error: "adjtimex: not\npermitted."})
+	f.Add("ntp", func(r *reported.EdgeReport) {
+		r.ClockUnsynchronized = reported.ClockFault{Cause: problem.ClockUnread, Error: "adjtimex: not\npermitted."}
+	})
 	g.Expect(stored()).To(Equal(reported.EdgeReport{Edge: 1, Deaf: true, ClockUnsynchronized: reported.ClockFault{Cause: problem.ClockUnread, Error: "adjtimex: not permitted"}}))
 	f.Set(reported.EdgeReport{Edge: 1})
 	g.Expect(stored()).To(Equal(reported.EdgeReport{Edge: 1, ClockUnsynchronized: reported.ClockFault{Cause: problem.ClockUnread, Error: "adjtimex: not permitted"}}), "each keeps its part")
-	f.SetEnvoyRefuses(reported.Refusal{Type: "listener", Name: "x", Error: "said\n twice"})
+	f.Add("envoy", func(r *reported.EdgeReport) {
+		r.EnvoyRefuses = reported.Refusal{Type: "listener", Name: "x", Error: "said\n twice"}
+	})
 	g.Expect(stored().EnvoyRefuses).To(Equal(reported.Refusal{Type: "listener", Name: "x", Error: "said twice"}))
-	f.SetEnvoyRefuses(reported.Refusal{})
-	f.SetClockUnsynchronized(reported.ClockFault{})
+	f.Add("envoy", func(r *reported.EdgeReport) { r.EnvoyRefuses = reported.Refusal{} })
+	f.Add("ntp", func(r *reported.EdgeReport) { r.ClockUnsynchronized = reported.ClockFault{} })
 	g.Expect(stored()).To(Equal(reported.EdgeReport{Edge: 1}))
 }

@@ -209,19 +209,13 @@ func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duratio
 // errNotLooking is the answer of a proxy that is stuck.
 const errNotLooking = health.Unchecked("Envoy was not probed for more than three seconds")
 
-// FollowRefusals passes what Envoy refuses to set, and each change, until ctx ends. Zero: nothing.
-func (p *Proxy) FollowRefusals(ctx context.Context, set func(what reported.Refusal)) {
-	for ctx.Err() == nil {
-		changed, what := p.Server.Changed(), reported.Refusal{}
-		if all := p.Server.Refusals(); len(all) > 0 {
-			what = reported.Refusal{Type: all[0].Type, Name: all[0].Name, Error: all[0].Why}
-		}
-		set(what)
-		select {
-		case <-ctx.Done():
-		case <-changed:
-		}
+// Refusal returns what Envoy refuses. Zero: nothing.
+func (p *Proxy) Refusal() reported.Refusal {
+	all := p.Server.Refusals()
+	if len(all) == 0 {
+		return reported.Refusal{}
 	}
+	return reported.Refusal{Type: all[0].Type, Name: all[0].Name, Error: all[0].Why}
 }
 
 // Question returns the question whether VMs are served. The answer is health.Unchecked until

@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/reported"
@@ -28,7 +29,7 @@ func TestWhatEnvoyRefusesIsReported(t *testing.T) {
 	}
 	reports := make(chan reported.Refusal, 100)
 	p := Proxy{Server: w.server}
-	go p.FollowRefusals(t.Context(), func(what reported.Refusal) { reports <- what })
+	serving.AtEach(t.Context(), serving.Triggers{Plan: p.Server.Changed}, func() { reports <- p.Refusal() })
 	w.server.Serve(resources.New(n, resources.Options{}, map[string][]netip.AddrPort{}))
 	g.Eventually(reports, "1m").Should(Receive(And(HaveField("Type", "listener"), HaveField("Name", at.String()), HaveField("Error", MatchRegexp(`bind.*Address already in use`)))))
 	g.Expect(taken.Close()).To(Succeed())
