@@ -61,6 +61,15 @@ func Read(name string) (Snapshot, error) {
 	return k.read(name)
 }
 
+// FirstAddress returns the IPv4 address that the named interface was given first.
+func FirstAddress(name string) (netip.Addr, error) {
+	s, err := Read(name)
+	if err == nil && len(s.Addresses) == 0 {
+		err = fmt.Errorf("%s has no IPv4 address", name)
+	}
+	return s.First(), err
+}
+
 // read reads the whole snapshot. Dumps that a change interrupted are read again.
 func (k kernel) read(name string) (s Snapshot, err error) {
 	for range attempts {

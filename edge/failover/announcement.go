@@ -4,14 +4,11 @@
 package failover
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -40,8 +37,8 @@ func named(all []netip.Addr, n int) []netip.Addr {
 // a datagram that is sent from the address. Successive values of n use different targets.
 // If a router answers for a target, the kernel asks only once; so each cause has several
 // announcements. An address that fails does not keep the others from being announced.
-func announce(device string, addresses []netip.Addr, n int) error {
-	known, err := neighbors(device)
+func announce(name string, addresses []netip.Addr, n int) error {
+	known, err := device.Neighbors(name)
 	if err != nil {
 		return fmt.Errorf("announcing %s: %w", network.AddressList(addresses), err)
 	}
@@ -51,7 +48,7 @@ func announce(device string, addresses []netip.Addr, n int) error {
 		if err != nil {
 			return fmt.Errorf("announcing %s: %w", network.AddressList(addresses), err)
 		}
-		if err := sendFrom(device, a, to); err != nil {
+		if err := sendFrom(name, a, to); err != nil {
 			errs = append(errs, fmt.Errorf("announcing %s: %w", a, err))
 		}
 	}
@@ -95,7 +92,7 @@ func (e *IgnoredError) Error() string {
 // (inet_select_addr), so no other address can be announced. A router with proxy ARP may
 // also have answered for all targets.
 func Degraded(root, name string, addresses ...netip.Addr) error {
-	known, err := neighbors(name)
+	known, err := device.Neighbors(name)
 	if err != nil {
 		return fmt.Errorf("checking announcements of %s: %w", network.AddressList(addresses), err)
 	}
@@ -109,7 +106,7 @@ func Degraded(root, name string, addresses ...netip.Addr) error {
 	if level == 0 {
 		return nil
 	}
-	first, err := firstAddress(name)
+	first, err := device.FirstAddress(name)
 	if err != nil {
 		return fmt.Errorf("checking announcements of %s: %w", network.AddressList(addresses), err)
 	}
@@ -118,18 +115,6 @@ func Degraded(root, name string, addresses ...netip.Addr) error {
 		return nil
 	}
 	return &IgnoredError{Addresses: ignored, ARPAnnounce: level, Source: first}
-}
-
-// firstAddress returns the IPv4 address that an interface was given first.
-func firstAddress(name string) (netip.Addr, error) {
-	s, err := device.Read(name)
-	if err != nil {
-		return netip.Addr{}, err
-	}
-	if first := s.First(); first.IsValid() {
-		return first, nil
-	}
-	return netip.Addr{}, fmt.Errorf("%s has no IPv4 address", name)
 }
 
 // targetsInTurn is how many targets announcements rotate through. The kernel asks for a
@@ -160,10 +145,10 @@ func unusedAddresses() []netip.Addr {
 
 // target returns the nth address that announcements ask for. Known are the entries of
 // the kernel's neighbor table.
-func target(n int, known map[netip.Addr]string) (netip.Addr, error) {
+func target(n int, known []device.Neighbor) (netip.Addr, error) {
 	var free []netip.Addr
 	for _, a := range unusedAddresses() {
-		if _, answered := known[a]; !answered {
+		if device.MACIn(known, a) == "" {
 			free = append(free, a)
 		}
 		if len(free) == targetsInTurn {
@@ -174,26 +159,4 @@ func target(n int, known map[netip.Addr]string) (netip.Addr, error) {
 		return netip.Addr{}, ErrAnswered
 	}
 	return free[n%len(free)], nil
-}
-
-// neighbors returns the MACs in the kernel's table for device. It reads thread-self,
-// because /proc/net is that of the process's first thread.
-func neighbors(device string) (map[netip.Addr]string, error) {
-	f, err := os.Open("/proc/thread-self/net/arp")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	out := map[netip.Addr]string{}
-	for s := bufio.NewScanner(f); s.Scan(); {
-		// IP address, HW type, Flags, HW address, Mask, Device; 0x2 is ATF_COM.
-		w := strings.Fields(s.Text())
-		if len(w) != 6 || w[2] == "0x0" || w[5] != device {
-			continue
-		}
-		if a, err := netip.ParseAddr(w[0]); err == nil {
-			out[a] = strings.ToLower(w[3])
-		}
-	}
-	return out, nil
 }

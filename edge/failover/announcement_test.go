@@ -2,7 +2,6 @@ package failover
 
 import (
 	"fmt"
-	"maps"
 	"net"
 	"net/netip"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	"golang.org/x/net/ipv4"
 
+	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -149,9 +149,13 @@ func TestAnnounceBehindProxyARP(t *testing.T) {
 					return vm.Neighbour(t, "eth0", nextHop)
 				}, "1m", "20ms").Should(Equal(e.MAC(t, "net1")), "turn %d", turn)
 				e.Do(t, func() {
-					known, err := neighbors("net1")
+					known, err := device.Neighbors("net1")
 					g.Expect(err).NotTo(HaveOccurred())
-					maps.Copy(answered, known)
+					for _, x := range known {
+						if x.MAC != "" {
+							answered[x.Address] = x.MAC
+						}
+					}
 				})
 			}
 			g.Expect(len(answered)).To(BeNumerically(">=", 40), "the router answered")
@@ -186,7 +190,8 @@ func TestNoTargetIsLeft(t *testing.T) {
 // TestTarget: an unanswered target is reused in turn; an answered one is not.
 func TestTarget(t *testing.T) {
 	g := NewWithT(t)
-	known, asked := map[netip.Addr]string{}, map[netip.Addr]int{}
+	var known []device.Neighbor
+	asked := map[netip.Addr]int{}
 	for n := range 10 * targetsInTurn {
 		a, err := target(n, known)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -199,8 +204,8 @@ func TestTarget(t *testing.T) {
 	for n := range unusedAddresses() {
 		a, err := target(n, known)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(known).NotTo(HaveKey(a))
-		known[a] = stale
+		g.Expect(device.MACIn(known, a)).To(BeEmpty())
+		known = append(known, device.Neighbor{Address: a, MAC: stale})
 	}
 	_, err := target(0, known)
 	g.Expect(err).To(MatchError(ErrAnswered))
@@ -213,7 +218,7 @@ func TestAnnounceErrors(t *testing.T) {
 	e.Do(t, func() {
 		g.Expect(announce("net1", []netip.Addr{netip.MustParseAddr(nextHop)}, 0)).To(MatchError(ContainSubstring("announcing " + nextHop)))
 		g.Expect(announce("net2", []netip.Addr{netip.MustParseAddr(nextHop)}, 0)).To(MatchError(ContainSubstring("net2")))
-		g.Expect(Degraded("/", "net2", netip.MustParseAddr(nextHop))).To(MatchError(ContainSubstring("arp_announce")))
+		g.Expect(Degraded("/", "net2", netip.MustParseAddr(nextHop))).To(MatchError(ContainSubstring("net2")))
 	})
 }
 

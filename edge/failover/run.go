@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"github.com/cldmnky/oooi/edge/device"
 )
 
 // receivedAtOnce messages are queued. More are dropped.
@@ -137,7 +139,7 @@ func newAgent(ctx context.Context, o Options) *agent {
 	g.failed("remember", g.memory.store(o.Dir))
 	self := Self{Edge: o.Edge, Instance: rand.Text(), Generation: g.memory.Generation}
 	if o.ClusterDevice != "" {
-		self.Address, err = firstAddress(o.ClusterDevice)
+		self.Address, err = device.FirstAddress(o.ClusterDevice)
 		g.failed("find the address on the cluster network", err)
 	}
 	if i, err := net.InterfaceByName(o.Device); err == nil {
