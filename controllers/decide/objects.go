@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 
 	"github.com/cldmnky/oooi/controllers/attachments"
 	"github.com/cldmnky/oooi/controllers/desired"
@@ -61,19 +60,14 @@ func planObject(w view, plan network.Plan) *unstructured.Unstructured {
 		WithData(map[string]string{wire.PlanKey: string(plan.JSON())}))
 }
 
-// policyObject is nil where the API server's addresses are unknown.
+// policyObject is the NetworkPolicy of the edges of plan. It is nil where the API server's addresses are unknown.
 func policyObject(w view, plan network.Plan) *unstructured.Unstructured {
-	policy := networkPolicy(w, plan)
+	reach := desired.Reach{APIServers: w.APIServers, Resolvers: w.Management.Resolvers, Services: w.Services, ByHand: w.ByHand}
+	policy := desired.NetworkPolicy(reach, plan)
 	if policy == nil {
 		return nil
 	}
 	return own.Object(w.ControlPlane, policy)
-}
-
-// networkPolicy is that of the edges of plan. It is nil where the API server's addresses are unknown.
-func networkPolicy(w view, plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
-	reach := desired.Reach{APIServers: w.APIServers, Resolvers: w.Management.Resolvers, Services: w.Services, ByHand: w.ByHand}
-	return desired.NetworkPolicy(reach, plan)
 }
 
 // away are the nodes that publish an address of n, as they were when the Deployment of this name got its template. A

@@ -34,9 +34,9 @@ func (w view) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
 	for i, n := range p.Networks {
 		current := current(all[i])
 		nameOf := func(mac string) string { return networks.VMWithMAC(w.Objects, mac) }
-		hosts := w.reportedHosts(n)
-		ps = slices.Concat(ps, reported.SharedVIPs(n, hosts.VIPHosts, nameOf), reported.RogueDHCPServers(n, hosts.DHCPServers, nameOf), reported.ForgedPeers(n, hosts.PeerHosts, nameOf), reported.RefusedHosts(n, w.refusedHosts(n)))
-		ps = slices.Concat(ps, reported.DHCP(n, w.running(n), nameOf, func(edge int) problem.Subject { return w.subjectOf(n, edge) }))
+		count, running, hosts := w.runningEdges(n)
+		ps = slices.Concat(ps, reported.SharedVIPs(n, hosts.VIPHosts, nameOf), reported.RogueDHCPServers(n, hosts.DHCPServers, nameOf), reported.ForgedPeers(n, hosts.PeerHosts, nameOf), reported.RefusedHosts(n, hosts.RefusedHosts))
+		ps = slices.Concat(ps, reported.DHCP(n, running, nameOf, func(edge int) problem.Subject { return w.subjectOf(n, edge) }))
 		for _, e := range n.Edges {
 			of := w.observed(n, e)
 			if of.reports && of.Degraded.Cause != "" {
@@ -50,7 +50,7 @@ func (w view) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
 		if p, ok := w.clocksUnsynchronized(n); ok {
 			ps = append(ps, p)
 		}
-		ps = slices.Concat(ps, reported.EdgesRefuseConfiguration(n, w.running(n)), reported.EdgesOpenNoPort(n, w.running(n)), reported.EdgesReachNoEndpoint(n, w.serving(n), w.running(n)))
+		ps = slices.Concat(ps, reported.EdgesRefuseConfiguration(n, running), reported.EdgesOpenNoPort(n, running), reported.EdgesReachNoEndpoint(n, count, running))
 	}
 	return ps
 }
@@ -86,47 +86,22 @@ func (w view) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 	})
 }
 
-// reportedHosts are the other DHCP servers, and the hosts that answer for VIPs and edge addresses, as the
-// edges of n that run report them. The report has nothing else.
-func (w view) reportedHosts(n network.Network) (out reported.EdgeReport) {
+// runningEdges counts the edges of n that run. reports are theirs, and hosts has what they report of other DHCP servers, of hosts that
+// answer for VIPs and edge addresses, and of external hosts that they do not dial.
+func (w view) runningEdges(n network.Network) (count int, reports []reported.EdgeReport, hosts reported.EdgeReport) {
 	for _, e := range n.Edges {
-		if of := w.observed(n, e); of.available {
-			out.DHCPServers, out.PeerHosts = append(out.DHCPServers, of.DHCPServers...), append(out.PeerHosts, of.PeerHosts...)
-			out.VIPHosts = append(out.VIPHosts, of.VIPHosts...)
+		of := w.observed(n, e)
+		if !of.available {
+			continue
+		}
+		count++
+		hosts.DHCPServers, hosts.PeerHosts = append(hosts.DHCPServers, of.DHCPServers...), append(hosts.PeerHosts, of.PeerHosts...)
+		hosts.VIPHosts, hosts.RefusedHosts = append(hosts.VIPHosts, of.VIPHosts...), append(hosts.RefusedHosts, of.RefusedHosts...)
+		if of.reports && !of.Yields {
+			reports = append(reports, of.EdgeReport)
 		}
 	}
-	return out
-}
-
-// running are the reports of the edges of n that run.
-func (w view) running(n network.Network) (all []reported.EdgeReport) {
-	for _, e := range n.Edges {
-		if of := w.observed(n, e); of.available && of.reports && !of.Yields {
-			all = append(all, of.EdgeReport)
-		}
-	}
-	return all
-}
-
-// serving counts the edges of n that run.
-func (w view) serving(n network.Network) (out int) {
-	for _, e := range n.Edges {
-		if w.observed(n, e).available {
-			out++
-		}
-	}
-	return out
-}
-
-// refusedHosts are the external hosts with addresses that edges of n do not dial.
-func (w view) refusedHosts(n network.Network) []string {
-	var out []string
-	for _, e := range n.Edges {
-		if of := w.observed(n, e); of.available {
-			out = append(out, of.RefusedHosts...)
-		}
-	}
-	return out
+	return count, reports, hosts
 }
 
 // partitioned are the problems of edges of n that do not hear each other.
