@@ -237,9 +237,7 @@ func balancerProblem(s network.LoadBalancer, c problem.Cause, args problem.Args)
 		name += " (" + s.HostedService + " in the hosted cluster)"
 	}
 	all := problem.Args{"service": {name}}
-	for key, value := range args {
-		all[key] = value
-	}
+	maps.Copy(all, args)
 	return problem.New(c, problem.Subject{Kind: "Service", Name: s.Service}, all, network.KeyAccess)
 }
 

@@ -78,11 +78,7 @@ func connections(service netip.Addr, endpoints []network.Endpoint) ([]network.Li
 	slices.SortFunc(ls, func(a, b network.Listener) int {
 		return cmp.Or(a.Address.Compare(b.Address), cmp.Compare(a.Port, b.Port))
 	})
-	var bs []network.Backend
-	for _, b := range backends {
-		bs = append(bs, b)
-	}
-	slices.SortFunc(bs, func(a, b network.Backend) int { return cmp.Compare(a.Name, b.Name) })
+	bs := slices.SortedFunc(maps.Values(backends), func(a, b network.Backend) int { return cmp.Compare(a.Name, b.Name) })
 	return ls, bs, problems
 }
 

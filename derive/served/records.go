@@ -7,6 +7,7 @@ package served
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -79,12 +80,7 @@ func records(n network.Network, endpoints []network.Endpoint, own []network.Reco
 		r.Addresses = slices.Compact(r.Addresses)
 		byName[name] = r
 	}
-	var out []network.Record
-	for _, r := range byName {
-		out = append(out, r)
-	}
-	slices.SortFunc(out, func(a, b network.Record) int { return cmp.Compare(a.Name, b.Name) })
-	return out
+	return slices.SortedFunc(maps.Values(byName), func(a, b network.Record) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // recordsAtEdges returns a problem for each record that the user sets to an address of n's edges, if no edge answers there for its name.
