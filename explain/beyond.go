@@ -16,11 +16,7 @@ func (v view) beyond() []row {
 	if len(v.n.ClientNetworks) == 0 {
 		return nil
 	}
-	var from []string
-	for _, p := range v.n.ClientNetworks {
-		from = append(from, p.String())
-	}
-	rows := []row{{"from", fmt.Sprintf("%s, answered through the gateway %s%s", strings.Join(from, ", "), v.n.DHCP.Router, v.from(network.KeyClientNetworks))}}
+	rows := []row{{"from", fmt.Sprintf("%s, answered through the gateway %s%s", strings.Join(network.Texts(v.n.ClientNetworks), ", "), v.n.DHCP.Router, v.from(network.KeyClientNetworks))}}
 	if ports := v.portsAt(v.n.ServiceVIP); ports != "" {
 		rows = append(rows, row{"connections", fmt.Sprintf("%s at the service VIP %s, as VMs", ports, v.n.ServiceVIP)})
 	}

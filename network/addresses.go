@@ -5,6 +5,7 @@ package network
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"net/netip"
 	"slices"
@@ -173,11 +174,16 @@ func List(addresses []netip.Addr) string {
 func AddressList(addresses []netip.Addr) string { return joined(addresses, ", ") }
 
 func joined(addresses []netip.Addr, separator string) string {
+	return strings.Join(Texts(addresses), separator)
+}
+
+// Texts returns all as text, in their order.
+func Texts[T fmt.Stringer](all []T) []string {
 	var out []string
-	for _, a := range addresses {
-		out = append(out, a.String())
+	for _, x := range all {
+		out = append(out, x.String())
 	}
-	return strings.Join(out, separator)
+	return out
 }
 
 // Without returns the parts of r that are in none of holes, sorted.

@@ -67,11 +67,7 @@ func (r Route) String() string { return r.Destination.String() + " via " + r.Via
 
 // RouteList returns routes for messages: in their order, with commas.
 func RouteList(routes []Route) string {
-	var out []string
-	for _, r := range routes {
-		out = append(out, r.String())
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(Texts(routes), ", ")
 }
 
 // Addresses is the number of addresses that DHCP can assign, the reservations outside

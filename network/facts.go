@@ -194,10 +194,7 @@ func (e Endpoint) VmPort() uint16 {
 
 // Place is what VMs dial, for messages: "api.example.com:6443". Several are separated by commas.
 func (e Endpoint) Place() string {
-	all := Lowered(e.Hosts)
-	for _, a := range e.Addresses {
-		all = append(all, a.String())
-	}
+	all := append(Lowered(e.Hosts), Texts(e.Addresses)...)
 	for i, host := range all {
 		all[i] = fmt.Sprintf("%s:%d", host, e.Port)
 	}

@@ -112,10 +112,10 @@ func encoded(all []selection) string {
 // OVN, and sriov), none of them is a VIP. An edge without a peer holds all addresses on one
 // interface: there is no other edge to leave.
 func heldBy(n network.Network, e network.Edge) (held, vips []netip.Prefix) {
-	own, hop := netip.PrefixFrom(e.Address, n.CIDR.Bits()), single(n.NextHopVIP)
-	others := []netip.Prefix{single(n.ServiceVIP)}
+	own, hop := netip.PrefixFrom(e.Address, n.CIDR.Bits()), network.Host(n.NextHopVIP)
+	others := []netip.Prefix{network.Host(n.ServiceVIP)}
 	for _, a := range n.PublishedAddresses {
-		others = append(others, single(a))
+		others = append(others, network.Host(a))
 	}
 	switch {
 	case n.Attachment.VIPNADConfig != "" && len(n.Edges) > 1:
@@ -125,8 +125,6 @@ func heldBy(n network.Network, e network.Edge) (held, vips []netip.Prefix) {
 	}
 	return append([]netip.Prefix{hop, own}, others...), nil
 }
-
-func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
 // annotation is what Multus reads: the NADs, and all addresses. Without vips, wire.Device has all addresses. Without route, it has no
 // default route.

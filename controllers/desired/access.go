@@ -93,11 +93,7 @@ func balancedRules(plan network.Plan) []*networkingv1ac.NetworkPolicyIngressRule
 			continue
 		}
 		for _, s := range n.Access.LoadBalancers.Services {
-			var ranges []string
-			for _, p := range s.Sources {
-				ranges = append(ranges, p.String())
-			}
-			key := strings.Join(ranges, " ")
+			key := strings.Join(network.Texts(s.Sources), " ")
 			for _, port := range s.Ports {
 				if ports[key] == nil {
 					ports[key] = map[uint16]bool{}

@@ -4,8 +4,6 @@
 package desired
 
 import (
-	"strings"
-
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
@@ -20,11 +18,7 @@ import (
 // addresses that the pod did not probe.
 func ACDDeployment(n network.Network, r Release, ns string, away Away) *appsv1ac.DeploymentApplyConfiguration {
 	annotations := podAnnotations(n, attachments.OfACD(n, ns), wire.ACD)
-	var asked []string
-	for _, a := range reported.ProbedAddresses(n) {
-		asked = append(asked, a.String())
-	}
-	annotations[wire.AnnotationACDAddresses] = strings.Join(asked, ",")
+	annotations[wire.AnnotationACDAddresses] = network.InOrder(reported.ProbedAddresses(n))
 	name, labels := wire.ACDDeploymentName(n), wire.NetworkLabels(wire.NameACD, n)
 	return deploymentOf(name, ns, labels, away, func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
 		return corev1ac.PodTemplateSpec().

@@ -286,7 +286,7 @@ func hosts(all []netip.Addr) []*policyPeer {
 	var out []*policyPeer
 	for _, a := range all {
 		out = append(out, networkingv1ac.NetworkPolicyPeer().
-			WithIPBlock(networkingv1ac.IPBlock().WithCIDR(netip.PrefixFrom(a, a.BitLen()).String())))
+			WithIPBlock(networkingv1ac.IPBlock().WithCIDR(network.Host(a).String())))
 	}
 	return out
 }

@@ -90,11 +90,7 @@ func nadsOf(o client.Object) []string {
 	case *lenient.VirtualMachineInstance:
 		used = networks.UsedNADs(hcp.Objects{VMs: []lenient.VirtualMachineInstance{*o}})
 	}
-	var out []string
-	for _, a := range used {
-		out = append(out, a.String())
-	}
-	return out
+	return network.Texts(used)
 }
 
 func layer2Of(o client.Object) []string {

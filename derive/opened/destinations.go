@@ -6,6 +6,7 @@ package opened
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -97,9 +98,7 @@ type accessStep struct {
 // refused returns the problem that e is left out.
 func (x accessStep) refused(c problem.Cause, e network.AccessEntry, args problem.Args, keys ...string) problem.Problems {
 	all := problem.Args{"entry": {e.String()}}
-	for name, value := range args {
-		all[name] = value
-	}
+	maps.Copy(all, args)
 	return problem.Problems{problem.New(c, cluster(x.Request), all, append([]string{network.KeyAccess}, keys...)...)}
 }
 
@@ -254,10 +253,7 @@ func (x accessStep) incomplete(matches func(network.NetworkRequest) bool) bool {
 
 // accessOpen says what is open on n, and for which callers. It is always reported, because it is a hole.
 func accessOpen(n network.Network, ns, service string) problem.Problem {
-	var open []string
-	for _, d := range n.Access.Destinations {
-		open = append(open, d.String())
-	}
+	open := network.Texts(n.Access.Destinations)
 	if more := len(open) - maxAccessNamed; more > 0 {
 		open = append(open[:maxAccessNamed], fmt.Sprintf("%d more", more))
 	}

@@ -45,11 +45,7 @@ func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.U
 	}
 	far := network.Without(up.Servers, func(server netip.AddrPort) bool { return n.Reach().FromEdge(server.Addr()) != network.ThroughPods })
 	if len(far) > 0 && s.Gateway.IsValid() {
-		var names []string
-		for _, server := range far {
-			names = append(names, server.String())
-		}
-		args := problem.Args{"servers": names, "gateway": {s.Gateway.String()}}
+		args := problem.Args{"servers": network.Texts(far), "gateway": {s.Gateway.String()}}
 		problems = append(problems, n.Problem(problem.UpstreamsNotByGateway, args, network.KeyUpstreams))
 	}
 	return up, problems

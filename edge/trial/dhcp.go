@@ -103,8 +103,8 @@ func judgeOffers(n network.Network, offers []*dhcpv4.DHCPv4) problem.Problems {
 	switch {
 	case !n.CIDR.Contains(address):
 		return found(problem.DHCPOffersOutside, problem.Args{"address": {address.String()}, "cidr": {n.CIDR.String()}})
-	case len(n.DHCP.DNSServers) > 0 && servers(ours.DNS()) != sorted(n.DHCP.DNSServers):
-		return found(problem.DHCPOffersDNS, problem.Args{"got": {orNone(servers(ours.DNS()))}, "planned": {sorted(n.DHCP.DNSServers)}})
+	case len(n.DHCP.DNSServers) > 0 && servers(ours.DNS()) != network.List(n.DHCP.DNSServers):
+		return found(problem.DHCPOffersDNS, problem.Args{"got": {orNone(servers(ours.DNS()))}, "planned": {network.List(n.DHCP.DNSServers)}})
 	case len(n.DHCP.Routes) > 0 && routes(ours) != network.RouteList(n.DHCP.Routes):
 		return found(problem.DHCPOffersRoutes, problem.Args{"got": {orNone(routes(ours))}, "planned": {network.RouteList(n.DHCP.Routes)}})
 	}
@@ -122,7 +122,7 @@ func servers(all []net.IP) string {
 			out = append(out, a)
 		}
 	}
-	return sorted(out)
+	return network.List(out)
 }
 
 // routes are those of option 121, as network.RouteList writes them.

@@ -19,7 +19,7 @@ const questions = 3
 func (w tool) resolves(ctx context.Context, t network.Trial) problem.Problems {
 	for _, transport := range []string{"udp", "tcp"} {
 		answer, err := w.ask(ctx, transport, t)
-		args := problem.Args{"server": {t.At.Addr().String()}, "transport": {transport}, "got": {orNone(sorted(addressesOf(answer)))}, "planned": {sorted(t.Want)}}
+		args := problem.Args{"server": {t.At.Addr().String()}, "transport": {transport}, "got": {orNone(network.List(addressesOf(answer)))}, "planned": {network.List(t.Want)}}
 		switch {
 		case err != nil:
 			return append(found(problem.NameUnanswered, args), ended(err)...)
@@ -28,7 +28,7 @@ func (w tool) resolves(ctx context.Context, t network.Trial) problem.Problems {
 		case len(t.Want) > 0 && answer.Rcode != dns.RcodeSuccess:
 			args["got"] = []string{dns.RcodeToString[answer.Rcode]}
 			return found(problem.NameDiffers, args)
-		case sorted(addressesOf(answer)) != sorted(t.Want):
+		case network.List(addressesOf(answer)) != network.List(t.Want):
 			return found(problem.NameDiffers, args)
 		}
 	}

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -58,7 +56,7 @@ func newTool(o Options) (tool, error) {
 	if err != nil {
 		return tool{}, fmt.Errorf("interface %s: %w", o.Device, err)
 	}
-	from, err := addressOf(ifi)
+	from, err := device.FirstAddress(o.Device)
 	if err != nil {
 		return tool{}, err
 	}
@@ -101,20 +99,6 @@ func Run(ctx context.Context, o Options) ([]network.TrialResult, error) {
 		first = append(first, network.TrialResult{Name: "no other host has a VIP", Problems: unread(unasked)})
 	}
 	return append(first, out...), nil
-}
-
-// addressOf returns the first IPv4 address of an interface.
-func addressOf(ifi *net.Interface) (netip.Addr, error) {
-	all, err := ifi.Addrs()
-	if err != nil {
-		return netip.Addr{}, fmt.Errorf("addresses of %s: %w", ifi.Name, err)
-	}
-	for _, a := range all {
-		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() {
-			return p.Addr(), nil
-		}
-	}
-	return netip.Addr{}, fmt.Errorf("interface %s has no IPv4 address", ifi.Name)
 }
 
 func (w tool) try(ctx context.Context, t network.Trial, n network.Network) network.TrialResult {
@@ -185,14 +169,3 @@ func titleOf(t network.Trial) string {
 
 // orNone returns text that is never empty.
 func orNone(list string) string { return cmp.Or(list, "none") }
-
-// sorted returns addresses as text.
-func sorted(all []netip.Addr) string {
-	all = slices.Clone(all)
-	slices.SortFunc(all, netip.Addr.Compare)
-	var out []string
-	for _, a := range all {
-		out = append(out, a.String())
-	}
-	return strings.Join(out, ", ")
-}

@@ -235,10 +235,7 @@ func proxyOf(hc *hyperv1.HostedCluster, further ...string) func(*url.URL) (*url.
 	for _, m := range hc.Spec.Networking.MachineNetwork {
 		no = append(no, m.CIDR.String())
 	}
-	for _, p := range insideHosted(hc) {
-		no = append(no, p.String())
-	}
-	return proxyBy(c.Proxy, no...)
+	return proxyBy(c.Proxy, append(no, network.Texts(insideHosted(hc))...)...)
 }
 
 // proxyBy returns the function that decides which HTTP proxy of p a URL uses. It uses none for the hosts in no, in the format of NO_PROXY. Its

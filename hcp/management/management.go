@@ -129,7 +129,7 @@ func Networks(kind schema.GroupVersionKind, object map[string]any) []network.Res
 		for _, text := range textsAt(object, f.path) {
 			p, err := netip.ParsePrefix(text)
 			if err != nil {
-				p = single(services.Address(text))
+				p = network.Host(services.Address(text))
 			}
 			if p.IsValid() {
 				at := f.of
@@ -234,7 +234,7 @@ const maxSingle = 256
 func outsideOf(known map[netip.Prefix]network.ReservedDestination, observed []netip.Addr) []netip.Prefix {
 	var out []netip.Prefix
 	for _, a := range notIn(slices.Collect(maps.Keys(known)), observed) {
-		out = append(out, single(a))
+		out = append(out, network.Host(a))
 	}
 	if len(out) > maxSingle {
 		for i, p := range out {

@@ -39,23 +39,23 @@ func (m Cluster) Reserved(nodes []corev1.Node, pods []netip.Addr, endpoints []ne
 		}
 	}
 	for _, a := range m.Resolvers {
-		add("the management cluster's resolver", single(a), false)
+		add("the management cluster's resolver", network.Host(a), false)
 	}
 	for _, a := range m.APIServers {
-		add("the management cluster's API server", single(a), false)
+		add("the management cluster's API server", network.Host(a), false)
 	}
 	for _, e := range endpoints {
 		if e.Backend.Kind == network.BackendPods {
-			add("Service "+e.Backend.Service, single(e.Backend.ClusterIP), false)
+			add("Service "+e.Backend.Service, network.Host(e.Backend.ClusterIP), false)
 		}
 		proxy, _ := netip.ParseAddrPort(e.Backend.HTTPProxy)
-		add("the management cluster's HTTP proxy", single(proxy.Addr()), false)
+		add("the management cluster's HTTP proxy", network.Host(proxy.Addr()), false)
 	}
 	byName := func(a, b corev1.Node) int { return strings.Compare(a.Name, b.Name) }
 	for _, n := range slices.SortedFunc(slices.Values(nodes), byName) {
 		for _, a := range n.Status.Addresses {
 			if a.Type == corev1.NodeInternalIP || a.Type == corev1.NodeExternalIP {
-				add("node "+n.Name, single(services.Address(a.Address)), true)
+				add("node "+n.Name, network.Host(services.Address(a.Address)), true)
 			}
 		}
 		for _, p := range podNetworks(n) {
@@ -64,7 +64,7 @@ func (m Cluster) Reserved(nodes []corev1.Node, pods []netip.Addr, endpoints []ne
 	}
 	// After the nodes: the address of a pod on the host network stays its node's.
 	for _, a := range pods {
-		add("a pod of the control plane", single(a), false)
+		add("a pod of the control plane", network.Host(a), false)
 	}
 	for _, r := range slices.Concat(m.Networks, hostAddresses(nodes)) {
 		if _, known := seen[r.Prefix]; r.Prefix.Addr().Is4() && !known {
@@ -89,7 +89,7 @@ func hostAddresses(nodes []corev1.Node) []network.ReservedDestination {
 		}
 		for _, text := range cidrs {
 			if p, err := netip.ParsePrefix(text); err == nil {
-				out = append(out, network.ReservedDestination{What: "node " + n.Name, Prefix: single(p.Addr()), Node: true})
+				out = append(out, network.ReservedDestination{What: "node " + n.Name, Prefix: network.Host(p.Addr()), Node: true})
 			}
 		}
 	}
@@ -142,6 +142,3 @@ func ovnSubnets(annotation string) []string {
 	}
 	return nil
 }
-
-// single returns the prefix that contains only a. It is invalid if a is invalid.
-func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }

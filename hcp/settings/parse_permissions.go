@@ -120,7 +120,7 @@ func prefix(v string) (netip.Prefix, error) {
 		return netip.PrefixFrom(netip.IPv4Unspecified(), 0), nil
 	}
 	if a, err := ipv4(v); err == nil {
-		return netip.PrefixFrom(a, a.BitLen()), nil
+		return network.Host(a), nil
 	}
 	p, err := cidr(v)
 	if err != nil {

@@ -46,11 +46,7 @@ type Places []Place
 
 // String returns the places, separated by commas.
 func (ps Places) String() string {
-	var names []string
-	for _, p := range ps {
-		names = append(names, p.String())
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(network.Texts(ps), ", ")
 }
 
 // An Extent says which networks have a value of the HostedCluster.

@@ -174,11 +174,7 @@ func upstreamOf(n network.Network) string {
 	case network.UpstreamManagement:
 		return "then the management cluster's resolver"
 	case network.UpstreamServers:
-		var all []string
-		for _, s := range n.DNS.Upstreams.Servers {
-			all = append(all, s.String())
-		}
-		return "then " + strings.Join(all, ", ")
+		return "then " + strings.Join(network.Texts(n.DNS.Upstreams.Servers), ", ")
 	}
 	return "all others refused"
 }
@@ -239,9 +235,5 @@ func refusedOf(n network.Network) []string {
 }
 
 func joinPrefixes(all []netip.Prefix) string {
-	var out []string
-	for _, p := range all {
-		out = append(out, p.String())
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(network.Texts(all), ", ")
 }

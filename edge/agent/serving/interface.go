@@ -227,5 +227,5 @@ func Resolvers(text string) []network.ReservedDestination {
 
 // PlaceOf returns a destination of one address.
 func PlaceOf(what string, a netip.Addr) network.ReservedDestination {
-	return network.ReservedDestination{What: what, Prefix: netip.PrefixFrom(a, a.BitLen()), Required: true}
+	return network.ReservedDestination{What: what, Prefix: network.Host(a), Required: true}
 }
