@@ -35,6 +35,12 @@ func (v view) apps() []string {
 		}
 		return []string{no(p)}
 	}
+	waits := func(x problem.Problem) bool {
+		return x.Waits() && x.Subject == problem.Subject{Kind: "Endpoint", Name: "apps"}
+	}
+	if p, ok := v.problem(waits); ok {
+		return []string{"NOT YET. " + Problem(p).Effect}
+	}
 	if v.gateway() {
 		return []string{"resolved as other names, reached through the gateway"}
 	}

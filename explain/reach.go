@@ -32,11 +32,8 @@ func purposes() []purpose {
 // reaches are the rows about connections and names.
 func (v view) reaches() []row {
 	var rows []row
-	pending, _ := v.pending()
 	for _, p := range purposes() {
-		if !slices.Contains(pending, p.Title) {
-			rows = append(rows, named(p.Title, v.published(p))...)
-		}
+		rows = append(rows, named(p.Title, v.published(p))...)
 	}
 	rows = append(rows, named("*.apps", v.apps())...)
 	rows = append(rows, named("images", v.images())...)
@@ -67,17 +64,34 @@ func (v view) published(p purpose) []string {
 	if len(out) > 0 {
 		return out
 	}
-	if missing, ok := v.problem(p.missedBy); ok {
+	missing, ok := v.problem(p.missedBy)
+	pending, _ := v.pending()
+	switch place := missing.Args["place"]; {
+	case !ok:
+		return []string{"not published by HyperShift"}
+	case !slices.Contains(pending, p.Title):
 		return []string{no(missing)}
+	case len(place) > 0:
+		return []string{"NOT YET. At " + place.String()}
 	}
-	return []string{"not published by HyperShift"}
+	return nil // The line about what is not published yet has it.
 }
 
-// pending are the titles of what HyperShift publishes after it creates the cluster, and the problems that say more than that.
+// Shown are the problems that the text of p has.
+func (p Preview) Shown() problem.Problems {
+	_, shown := p.pending()
+	return shown
+}
+
+// pending are the titles of what HyperShift publishes after it creates the cluster, and the problems that say more than that. The copy of
+// the ingress is pending, too: the HostedCluster has the type of ingress that its fix asks for.
 func (p Preview) pending() (titles []string, others problem.Problems) {
 	others = slices.Clone(p.Problems)
-	for _, what := range purposes() {
-		expected := func(x problem.Problem) bool { return what.missedBy(x) && x.Waits() && Problem(x).Fix == "" }
+	ingress := purpose{PublishedService: network.PublishedService{Title: "*.apps", Endpoint: "apps", Type: "apps"}}
+	for _, what := range append(purposes(), ingress) {
+		expected := func(x problem.Problem) bool {
+			return what.missedBy(x) && x.Waits() && (Problem(x).Fix == "" || x.Cause == problem.IngressCopyPending)
+		}
 		if !p.Created && slices.ContainsFunc(others, expected) {
 			titles, others = append(titles, what.Title), slices.DeleteFunc(others, expected)
 		}

@@ -40,10 +40,8 @@ const (
 	// ingress of type LoadBalancerService. OpenShift decides them. HyperShift writes the
 	// VMs' addresses to the EndpointSlices of the copy, too.
 	routerNamespace, routerService = "openshift-ingress", "router-default"
-	// appsService is the end of the name of the Service for *.apps that users of HyperShift
-	// create for a base domain of their own, as HyperShift's documentation has it. The
-	// cluster's name comes first.
-	appsService = "-apps"
+	// appsEndpoint is the name of the endpoint that is the ingress.
+	appsEndpoint = "apps"
 )
 
 // apps returns the record of *.apps if the user set its address, or the endpoints of
@@ -54,7 +52,7 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 	if !hasPrimary(in) || !hasIngress(hc) {
 		return r
 	}
-	e := network.Endpoint{Name: "apps", Origin: network.OriginApps, Port: network.PortHTTPS, Match: network.MatchServerName}
+	e := network.Endpoint{Name: appsEndpoint, Origin: network.OriginApps, Port: network.PortHTTPS, Match: network.MatchServerName}
 	name := AppsName(hc)
 	switch {
 	case name == "" && passesThrough(hc):
@@ -115,7 +113,7 @@ func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *p
 // hint if other DNS servers may know the name. A router that edges cannot use is not waited for.
 func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, last network.Plan) *problem.Problem {
 	subject, hc := endpoint(e.Name), o.HostedCluster
-	args := problem.Args{"name": e.Hosts, "service": {hc.Name + appsService}}
+	args := problem.Args{"name": e.Hosts, "service": {objects.ControlPlaneNamespace(hc) + "/" + appsServiceName(hc)}}
 	closed := ingressClosed(o, in, e)
 	switch {
 	case strategy(o).Type == operatorv1.LoadBalancerServiceStrategyType, slices.ContainsFunc(last.Endpoints, isCopy):
@@ -227,7 +225,7 @@ func routerIngress(o objects.Objects) ingress {
 // documentedIngress returns the VMs at the target ports of the Service <cluster>-apps. Its
 // EndpointSlices may have the pods of the VMs instead, because its selector often matches these pods.
 func documentedIngress(o objects.Objects) ingress {
-	svc, ok := service(o, o.HostedCluster.Name+appsService)
+	svc, ok := service(o, appsServiceName(o.HostedCluster))
 	if !ok || svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return ingress{}
 	}

@@ -143,7 +143,7 @@ func atIPv6(p published) *problem.Problem {
 func apiServer(o objects.Objects) (network.Endpoint, *problem.Problem) {
 	ep := o.HostedCluster.Status.ControlPlaneEndpoint
 	if ep.Host == "" || ep.Port == 0 {
-		return network.Endpoint{}, problemOf(problem.APIEndpointUnknown, problem.Args{"object": {"status.controlPlaneEndpoint"}, "at": {announced(strategyOf(o.HostedCluster, hyperv1.APIServer))}})
+		return network.Endpoint{}, problemOf(problem.APIEndpointUnknown, announced(strategyOf(o.HostedCluster, hyperv1.APIServer), problem.Args{"object": {"status.controlPlaneEndpoint"}}))
 	}
 	e := endpointAt(ep.Host, services.PortNumber(ep.Port), network.MatchAny)
 	if name := o.HostedCluster.Spec.KubeAPIServerDNSName; name != "" && len(e.Hosts)+len(e.Addresses) > 0 {
@@ -152,22 +152,27 @@ func apiServer(o objects.Objects) (network.Endpoint, *problem.Problem) {
 	return e, nil
 }
 
-// announced describes where an endpoint will be published according to spec.services.
-// It is used in messages only.
-func announced(s hyperv1.ServicePublishingStrategy) string {
+// announced returns args with where an endpoint will be published according to spec.services: "at" in words, and "place" is the
+// host or address, with the port if it is known. There is no "place" if spec.services has none.
+func announced(s hyperv1.ServicePublishingStrategy, args problem.Args) problem.Args {
+	place, rest := "", "the address that its load balancer gets"
 	switch {
 	case s.Type == hyperv1.Route && s.Route != nil && s.Route.Hostname != "":
-		return s.Route.Hostname + ":443"
+		place, rest = s.Route.Hostname+":443", ""
 	case s.Type == hyperv1.Route:
-		return "the host that its Route gets, port 443"
+		rest = "the host that its Route gets, port 443"
 	case s.Type == hyperv1.NodePort && s.NodePort != nil && s.NodePort.Port != 0:
-		return fmt.Sprintf("%s:%d", s.NodePort.Address, s.NodePort.Port)
+		place, rest = fmt.Sprintf("%s:%d", s.NodePort.Address, s.NodePort.Port), ""
 	case s.Type == hyperv1.NodePort && s.NodePort != nil:
-		return s.NodePort.Address + ", at the node port that its Service gets"
+		place, rest = s.NodePort.Address, ", at the node port that its Service gets"
 	case s.LoadBalancer != nil && s.LoadBalancer.Hostname != "":
-		return s.LoadBalancer.Hostname + ", once its load balancer is provisioned"
+		place, rest = s.LoadBalancer.Hostname, ", once its load balancer is provisioned"
 	}
-	return "the address that its load balancer gets"
+	args["at"] = problem.Values{place + rest}
+	if place != "" {
+		args["place"] = problem.Values{place}
+	}
+	return args
 }
 
 // byRoute returns the endpoint at the host of p's Route. For Ignition,
@@ -276,5 +281,5 @@ func cutPort(s string) (host string, port uint16, ok bool) {
 
 // pending returns the problem of a service that HyperShift has not published yet.
 func pending(c problem.Cause, s hyperv1.ServiceType, object string, strategy hyperv1.ServicePublishingStrategy) *problem.Problem {
-	return problemOf(c, problem.Args{"service": {string(s)}, "object": {object}, "at": {announced(strategy)}})
+	return problemOf(c, announced(strategy, problem.Args{"service": {string(s)}, "object": {object}}))
 }

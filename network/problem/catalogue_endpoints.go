@@ -35,20 +35,18 @@ var (
 		What: "{subject} is not served, because {object} has no port {port}, which its Route names."})
 	BaseDomainPending = declare("BaseDomainPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
 		What:   "*.apps is not served yet, because HyperShift has not set {object}.",
-		Effect: "With base domain passthrough, HyperShift takes the domain from the management cluster."})
+		Effect: "HyperShift takes it from the management cluster, and then publishes the ingress. Edges forward port 443 to its node port, so the console needs no action."})
 	IngressServicePending = declare("IngressServicePending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
 		What:   "{name} is not served yet, because {object} does not exist.",
-		Effect: "HyperShift creates it when the hosted cluster has an ingress."})
+		Effect: "HyperShift creates it when the hosted cluster has an ingress. Edges then forward port 443 to its node port, so the console needs no action."})
 	IngressCopyPending = declare("IngressCopyPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
 		What:   "{name} is not served yet, because the hosted cluster's Service openshift-ingress/router-default has no copy.",
-		Effect: "The cloud provider of the hosted cluster makes the copy when the ingress is of type LoadBalancerService.",
-		Fix: "If it is of another type, create Service {service} of type LoadBalancer with the node ports of the hosted cluster's router as " +
-			"target ports. Or set annotation apps-address to an address that serves {name} on port 443."})
+		Effect: "The cloud provider of the hosted cluster makes the copy when the ingress is of type LoadBalancerService. Edges then forward ports 443 and 80 to its node ports.",
+		Fix:    "If it is of another type, create Service {service}, which oooi plan prints. Or set annotation apps-address to an address that serves {name} on port 443."})
 	IngressAddressMissing = declare("IngressAddressMissing", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
 		What:   "{name} is not resolved on the network.",
 		Effect: "The console and ingress operators of the hosted cluster stay degraded.",
-		Fix: "Create Service {service} of type LoadBalancer with the node ports of the hosted cluster's router as target ports. Or set " +
-			"annotation apps-address to an address that serves {name} on port 443."})
+		Fix:    "Create Service {service}, which oooi plan prints. Or set annotation apps-address to an address that serves {name} on port 443."})
 	IngressPrivate = declare("IngressPrivate", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
 		What:   "The HostedCluster makes its ingress one of type Private, which opens no port on its nodes.",
 		Effect: "If the IngressController still has that type, and no Service publishes it, {name} does not work. The console and ingress operators then stay degraded.",
@@ -98,8 +96,7 @@ var (
 	IngressAddressUnknown = declare("IngressAddressUnknown", Entry{Reason: AppsUnreachable, Severity: SeverityInfo,
 		What:   "No object of the management cluster has the address of {name}, so edges leave the name to other DNS servers.",
 		Effect: "If VMs do not reach its address on port 443, the console and ingress operators of the hosted cluster stay degraded.",
-		Fix: "If so, create Service {service} of type LoadBalancer with the node ports of the hosted cluster's router as target ports. Or set " +
-			"annotation apps-address."})
+		Fix:    "If so, create Service {service}, which oooi plan prints. Or set annotation apps-address."})
 	EndpointAtIPv6 = declare("EndpointAtIPv6", Entry{Reason: IPv6NotServed, Severity: SeverityError,
 		What: "{service} is published at an IPv6 address, which is not served.",
 		Fix:  "Publish it at a host name or an IPv4 address. Of a load balancer, nodes get the first address only."})

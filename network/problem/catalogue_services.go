@@ -82,8 +82,7 @@ var (
 	LastGoodIngress = declare("LastGoodIngress", Entry{Reason: EndpointStale, Severity: SeverityWarning,
 		What:   "The hosted cluster's Service openshift-ingress/router-default no longer has a copy.",
 		Effect: "Edges still forward {name} to the VMs, as the last copy defined.",
-		Fix: "If the ingress has another type now, create Service {service} of type LoadBalancer with the node ports of the hosted cluster's " +
-			"router as target ports. Or set annotation apps-address to an address that serves {name} on port 443."})
+		Fix:    "If the ingress has another type now, create Service {service}, which oooi plan prints. Or set annotation apps-address to an address that serves {name} on port 443."})
 	FailoverAnnouncementIgnored = declare("FailoverAnnouncementIgnored", Entry{Reason: FailoverDegraded, Severity: SeverityWarning,
 		What: "Edge {edge} of network {network} cannot announce next-hop VIP {nextHop} and service VIP {serviceVIP}, because its " +
 			"kernel sends ARP requests from {source} (arp_announce is {arpAnnounce}).",

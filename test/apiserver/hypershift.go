@@ -22,14 +22,14 @@ import (
 	"github.com/cldmnky/oooi/test/programs"
 )
 
-// Sample is config/samples under another name and on a bridge of its own.
+// Sample is config/samples under another name, on a bridge of its own, and with a base domain.
 func Sample(t testing.TB, name string) []*unstructured.Unstructured {
 	t.Helper()
 	root, err := programs.Root()
 	must(t, err)
 	sample, err := os.ReadFile(filepath.Join(root, "config", "samples", "hostedcluster.yaml"))
 	must(t, err)
-	return Objects(t, []byte(strings.NewReplacer("blue", name, `"bridge": "br1"`, fmt.Sprintf(`"bridge": "br-%08x"`, crc32.ChecksumIEEE([]byte(name)))).Replace(string(sample))))
+	return Objects(t, []byte(strings.NewReplacer("blue", name, `baseDomain: ""`, "baseDomain: example.com", `"bridge": "br1"`, fmt.Sprintf(`"bridge": "br-%08x"`, crc32.ChecksumIEEE([]byte(name)))).Replace(string(sample))))
 }
 
 // ControlPlaneNamespace is one as HyperShift labels it.

@@ -34,7 +34,8 @@ that is the plan in force: what runs keeps its addresses.
 
 The text says first whether nodes will become Ready. For each network it then
 lists what a VM gets, what a VM reaches, which addresses to reserve, and what
-runs. Findings of oooi lint that are in no plan are written to standard error.`,
+runs. If *.apps needs a Service, commands that create it come last. Findings of
+oooi lint that are in no plan are written to standard error.`,
 		Example: `  hypershift create cluster kubevirt ... --render | oooi plan -f -
   oooi plan -f must-gather/ -o json
   oooi plan -f cluster.yaml --set network=auto`,

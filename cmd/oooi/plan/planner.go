@@ -11,10 +11,13 @@ import (
 	"strings"
 	"time"
 
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/endpoints"
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/network"
@@ -32,6 +35,8 @@ type Planned struct {
 	Problems problem.Problems `json:"-"`
 	// Explained is Problems as scripts read them.
 	Explained []explain.JSONProblem `json:"problems"`
+	// AppsService is the Service that the fix of a problem about *.apps names. Nil: none is needed.
+	AppsService *applycorev1.ServiceApplyConfiguration `json:"appsService,omitempty"`
 	// preview is the same for people.
 	preview explain.Preview
 	objects hcp.Objects
@@ -47,7 +52,10 @@ func (p Planned) write(w io.Writer, output string, first bool) error {
 		fmt.Fprintln(&b)
 	}
 	explain.WritePlan(&b, p.preview)
-	return command.WriteText(w, b.String())
+	if err := command.WriteText(w, b.String()); err != nil || p.AppsService == nil {
+		return err
+	}
+	return p.writeAppsService(w)
 }
 
 // A planner has all hosted clusters of the input.
@@ -137,6 +145,7 @@ func (p planner) plan(m member) Planned {
 		out.Plan = &decided
 	}
 	out.preview = preview(m.Objects, out)
+	out.AppsService = endpoints.AppsService(m.Objects, out.preview.Shown())
 	if m.assumed {
 		out.preview.Remarks = append(out.preview.Remarks, vmsAssumed)
 	}

@@ -38,10 +38,11 @@ func TestDocumentedCommandLines(t *testing.T) {
 			files["nad.yaml"], files["pull-secret.json"] = nad, `{"auths": {}}`
 			for _, command := range commands {
 				text := tools.run(t, files, command)
-				for _, word := range []string{"Network default/vlan100 (bridge, VLAN 100)", "192.168.100.10-192.168.100.253", "clusters/blue: not created yet", unpublished} {
+				for _, word := range []string{"Network default/vlan100 (bridge, VLAN 100)", "192.168.100.10-192.168.100.253", "clusters/blue: not created yet", unpublished + ", *.apps", "so the console needs no action"} {
 					g.Expect(text).To(ContainSubstring(word))
 				}
 				g.Expect(text).NotTo(MatchRegexp(`(?m)^  Error `), "what the documentation creates needs no change")
+				g.Expect(text).NotTo(ContainSubstring("AppsUnreachable"), "nor an object of the user")
 			}
 		})
 	}
