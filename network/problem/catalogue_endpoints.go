@@ -35,7 +35,7 @@ var (
 		What: "{subject} is not served, because {object} has no port {port}, which its Route names."})
 	BaseDomainPending = declare("BaseDomainPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
 		What:   "*.apps is not served yet, because HyperShift has not set {object}.",
-		Effect: "HyperShift takes it from the management cluster, and then publishes the ingress. Edges forward port 443 to its node port, so the console needs no action."})
+		Effect: "HyperShift takes the domain from the management cluster, and then publishes the ingress. Edges forward port 443 to its node port, so the console needs no action."})
 	IngressServicePending = declare("IngressServicePending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
 		What:   "{name} is not served yet, because {object} does not exist.",
 		Effect: "HyperShift creates it when the hosted cluster has an ingress. Edges then forward port 443 to its node port, so the console needs no action."})

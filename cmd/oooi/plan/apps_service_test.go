@@ -94,7 +94,7 @@ func TestPlanHasAppsServiceAsData(t *testing.T) {
 func TestPlanWithoutBaseDomain(t *testing.T) {
 	in := read(t, objects(t, "not-yet-published"))
 	for name, c := range map[string]struct{ old, new, want string }{
-		"no base domain": {"baseDomain: example.com", `baseDomain: ""`, "*.apps        NOT YET. HyperShift takes it from the management cluster, and then publishes the ingress. " +
+		"no base domain": {"baseDomain: example.com", `baseDomain: ""`, "*.apps        NOT YET. HyperShift takes the domain from the management cluster, and then publishes the ingress. " +
 			"Edges forward port 443 to its node port, so the console needs no action."},
 		"a load balancer": {"\nspec:\n", "\nspec:\n  operatorConfiguration: {ingressOperator: {endpointPublishingStrategy: {type: LoadBalancerService}}}\n",
 			"Edges then forward ports 443 and 80 to its node ports."},
