@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -260,5 +261,33 @@ func TestSuggestedNamespace(t *testing.T) {
 	g.Expect(yaml.UnmarshalStrict([]byte(csv.Annotations["operatorframework.io/suggested-namespace-template"]), &suggested)).To(Succeed())
 	g.Expect(suggested.Name).To(Equal(csv.Annotations["operatorframework.io/suggested-namespace"]))
 	g.Expect(suggested.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
+	g.Expect(suggested.Labels).To(HaveKeyWithValue("openshift.io/cluster-monitoring", "true"), "OpenShift's Prometheus reads monitors only there")
 	g.Expect(suggested).To(Equal(in.Namespace))
+	sample, err := os.ReadFile(filepath.Join(root, "config/samples/olm.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
+	var applied corev1.Namespace
+	first, _, _ := strings.Cut(string(sample), "\n---\n")
+	g.Expect(yaml.UnmarshalStrict([]byte(first), &applied)).To(Succeed())
+	g.Expect(applied).To(Equal(in.Namespace))
+}
+
+// TestOperatorHubPage: the page is short, and has one link. It is to the documentation of this version, which exists.
+func TestOperatorHubPage(t *testing.T) {
+	g := NewWithT(t)
+	csv := serviceVersion(t)
+	g.Expect(len(csv.Spec.Description)).To(BeNumerically("<", 3000))
+	rows := regexp.MustCompile("(?m)^\\| `[a-z-]+` \\|").FindAllString(csv.Spec.Description, -1)
+	g.Expect(len(rows)).To(And(BeNumerically(">", 2), BeNumerically("<=", 5)), "annotations")
+	g.Expect(csv.Spec.Links).To(HaveLen(1))
+	page := csv.Spec.Links[0].URL
+	links := regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(csv.Spec.Description, -1)
+	g.Expect(links).To(HaveLen(1))
+	g.Expect(links[0][1]).To(Equal(page))
+	g.Expect(strings.Count(csv.Spec.Description, "://")).To(Equal(1), "no other address")
+	file, ofVersion := strings.CutPrefix(page, "https://github.com/cldmnky/oooi/blob/v"+csv.Spec.Version.String()+"/")
+	g.Expect(ofVersion).To(BeTrue(), page)
+	g.Expect(filepath.Join(root, file)).To(BeAnExistingFile())
+
+	_, err := installed(t).Keys("network", "netwrok")
+	g.Expect(err).To(MatchError("there is no annotation netwrok"))
 }

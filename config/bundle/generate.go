@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -63,8 +64,22 @@ func (installation) Icon() (string, error) {
 // Prefix is that of the keys of annotations.
 func (installation) Prefix() string { return settings.Prefix }
 
-// Keys are the annotations.
-func (installation) Keys() []settings.Key { return settings.Keys() }
+// Keys are the annotations with these names. An unknown one is an error.
+func (installation) Keys(names ...string) (out []settings.Key, err error) {
+	for _, name := range names {
+		i := slices.IndexFunc(settings.Keys(), func(k settings.Key) bool { return k.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no annotation %s", name)
+		}
+		out = append(out, settings.Keys()[i])
+	}
+	return out, nil
+}
+
+// Documentation is the page of this version's documentation that lists the others.
+func (in installation) Documentation() string {
+	return "https://github.com/cldmnky/oooi/blob/v" + in.Version() + "/docs/index.md"
+}
 
 // fill returns the objects of a template as YAML. The comment before the first of several objects stays.
 func fill(name string, in installation) ([]byte, error) {
