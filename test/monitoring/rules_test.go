@@ -108,7 +108,28 @@ func TestEveryAlertIsExplained(t *testing.T) {
 		g.Expect(r.Annotations).To(HaveLen(3), r.Alert)
 		g.Expect(r.Annotations["summary"]).To(HaveSuffix("."), r.Alert)
 		g.Expect(r.Annotations["description"]).To(HaveSuffix("."), r.Alert)
-		g.Expect(r.Annotations["runbook_url"]).To(HaveSuffix("/docs/alerts.md#"+strings.ToLower(r.Alert)), r.Alert)
+		g.Expect(r.Annotations["runbook_url"]).To(Equal(pagesOf(t)+"alerts.md#"+strings.ToLower(r.Alert)), r.Alert)
+	}
+}
+
+// pagesOf returns where the pages of the version in config/manager are: an alert does not link to what another version does.
+func pagesOf(t *testing.T) string {
+	t.Helper()
+	var d appsv1.Deployment
+	parsed(t, &d, "config", "manager", "deployment.yaml")
+	_, tag, _ := strings.Cut(d.Spec.Template.Spec.Containers[0].Image, ":")
+	return "https://github.com/cldmnky/oooi/blob/" + tag + "/docs/"
+}
+
+// TestDashboardLinksToItsVersion: each link of the dashboard is to a page of this version.
+func TestDashboardLinksToItsVersion(t *testing.T) {
+	g := NewWithT(t)
+	links := regexp.MustCompile(`"(https://[^"]*)"`).FindAllStringSubmatch(read(t, "config", "monitoring", "dashboard.json"), -1)
+	g.Expect(links).NotTo(BeEmpty())
+	for _, link := range links {
+		page, ofVersion := strings.CutPrefix(link[1], pagesOf(t))
+		g.Expect(ofVersion).To(BeTrue(), link[1])
+		g.Expect(filepath.Join("..", "..", "docs", page)).To(BeAnExistingFile())
 	}
 }
 
