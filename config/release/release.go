@@ -26,8 +26,8 @@ type input struct {
 	// registry is where the images are published, such as "registry.example.com/oooi".
 	registry string
 	bundle   catalog.Bundle
-	// install is what kubectl applies, and console what it applies on OpenShift in addition, an object each.
-	install, console [][]byte
+	// applied are the objects of each file that kubectl applies, by its name.
+	applied map[string][][]byte
 	// samples are manifests that name the catalog, by their file names.
 	samples catalog.Files
 	// changelog is the text of CHANGELOG.md, and license the path of our license.
@@ -143,14 +143,12 @@ func (r *release) addArchives(in input) error {
 	return nil
 }
 
-// manifest returns objects in YAML as one file.
-func manifest(objects [][]byte) string { return "---\n" + string(bytes.Join(objects, []byte("---\n"))) }
-
-// addManifests adds the bundle, the catalog and install.yaml, with each image by its digest, and console.yaml.
+// addManifests adds the bundle, the catalog and what kubectl applies, with each image by its digest.
 func (r *release) addManifests(ctx context.Context, in input) error {
-	built := map[string]string{}
+	built, own := map[string]string{}, map[string]string{}
 	for _, p := range r.images {
 		built[namespace+"/"+p.name] = p.reference()
+		own[namespace+"/"+p.name+":"+in.version] = p.reference()
 	}
 	refs, err := in.bundle.Digests(built)
 	if err != nil {
@@ -161,9 +159,16 @@ func (r *release) addManifests(ctx context.Context, in input) error {
 		return err
 	}
 	pinned.Replaces = strings.TrimPrefix(before(in.changelog, in.version), "v")
-	r.files[assets+"install.yaml"] = []byte(catalog.Pin(manifest(in.install), refs))
-	if r.registry == namespace { // Its links lead to the release's page, which a release in a registry of your own does not have.
-		r.files[assets+"console.yaml"] = []byte(manifest(in.console))
+	maps.Copy(own, refs) // the bundle has no image of the gateway
+	for name, objects := range in.applied {
+		if name == console && r.registry != namespace {
+			continue // Its links lead to the release's page, which a release in a registry of your own does not have.
+		}
+		var text strings.Builder
+		for _, object := range objects {
+			text.WriteString("---\n" + catalog.Pin(string(object), own))
+		}
+		r.files[assets+name] = []byte(text.String())
 	}
 	r.put("bundle/", pinned.Files)
 	return r.addCatalog(ctx, in, pinned)

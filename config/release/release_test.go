@@ -40,9 +40,7 @@ func fixture(t *testing.T) input {
 	state := checkout{revision: "0123456789abcdef0123456789abcdef01234567", tag: "v" + in.bundle.Version}
 	in.identity = state.identity(state.tag, in.bundle.Created)
 	in.changelog = "# Changelog\n\n## " + in.version + "\n\n- What is new.\n\n## v0.0.1\n\n- What was.\n"
-	in.install, err = objects(root + "/config/default")
-	g.Expect(err).NotTo(HaveOccurred())
-	in.console, err = objects(root + "/config/console")
+	in.applied, err = readApplied()
 	g.Expect(err).NotTo(HaveOccurred())
 	in.samples, err = readSamples()
 	g.Expect(err).NotTo(HaveOccurred())
@@ -106,7 +104,8 @@ func texts(r release) map[string]string {
 	return out
 }
 
-// TestEverythingNamesDigests: what users apply names exactly the images of this release, and nothing that can move.
+// TestEverythingNamesDigests: what users apply names exactly the images of this release, and nothing that can move. Each
+// image that config/ names is in a file.
 func TestEverythingNamesDigests(t *testing.T) {
 	g := NewWithT(t)
 	out, err := assemble(t.Context(), fixture(t))
@@ -120,6 +119,7 @@ func TestEverythingNamesDigests(t *testing.T) {
 		"assets/olm.yaml":                                  {"oooi-catalog"},
 		"assets/clusterextension.yaml":                     {"oooi-catalog"},
 		"assets/install.yaml":                              {"oooi", "oooi-edge", "envoyproxy/envoy"},
+		"assets/apiproxy.yaml":                             {"oooi-apiproxy"},
 		"bundle/manifests/oooi.clusterserviceversion.yaml": {"oooi", "oooi-edge", "envoyproxy/envoy"},
 		"community-operators/operators/oooi/0.1.0/manifests/oooi.clusterserviceversion.yaml": {"oooi", "oooi-edge", "envoyproxy/envoy"},
 		"catalog/template.yaml":     {"oooi-bundle"},
@@ -137,6 +137,21 @@ func TestEverythingNamesDigests(t *testing.T) {
 			g.Expect(found).To(HaveKey(want), "%s names no such image", name)
 		}
 	}
+	applied := ""
+	for name, text := range out.files {
+		if strings.HasPrefix(name, "assets/") && strings.HasSuffix(name, ".yaml") {
+			applied += string(text)
+			g.Expect(string(text)).NotTo(MatchRegexp(`(ghcr\.io/cldmnky|docker\.io)/[a-z/-]+:`), name)
+		}
+	}
+	list := exec.CommandContext(t.Context(), "git", "grep", "-hoE", namespace+"/[a-z-]+:v", "--", "config/*.yaml")
+	list.Dir = root
+	named, err := list.Output()
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, tagged := range strings.Fields(string(named)) {
+		g.Expect(applied).To(ContainSubstring(strings.TrimSuffix(tagged, ":v")+"@sha256:"), "no file that users apply has it by digest")
+	}
+	g.Expect(string(out.files["assets/openshift.yaml"])).To(And(ContainSubstring("kind: PrometheusRule"), ContainSubstring("/blob/v0.1.0/docs/alerts.md#")))
 	in := fixture(t)
 	in.bundle.Images = append(in.bundle.Images, "docker.io/library/busybox:1.36")
 	_, err = assemble(t.Context(), in)

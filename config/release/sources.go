@@ -1,4 +1,4 @@
-// This file reads what a release is made of: it compiles the programs, builds config/default and config/console, and reads the bundle.
+// This file reads what a release is made of: it compiles the programs, builds the manifests in config/ and reads the bundle.
 
 package main
 
@@ -76,10 +76,7 @@ func (in *input) readRest(ctx context.Context) error {
 		return err
 	}
 	in.changelog = string(changelog)
-	if in.install, err = objects(root + "/config/default"); err != nil {
-		return err
-	}
-	if in.console, err = objects(root + "/config/console"); err != nil {
+	if in.applied, err = readApplied(); err != nil {
 		return err
 	}
 	if in.samples, err = readSamples(); err != nil {
@@ -96,6 +93,21 @@ func compileOpm(ctx context.Context) (catalog.Opm, error) {
 		return "", err
 	}
 	return catalog.Opm(path), program.Opm(root).Compile(ctx, program.Host(), "", path)
+}
+
+// console is the file with what OpenShift's console shows.
+const console = "console.yaml"
+
+// readApplied returns the objects of each file that kubectl applies, by its name.
+func readApplied() (map[string][][]byte, error) {
+	out := map[string][][]byte{}
+	for name, dir := range map[string]string{"install.yaml": "default", "openshift.yaml": "openshift", "apiproxy.yaml": "apiproxy", console: "console"} {
+		var err error
+		if out[name], err = objects(root + "/config/" + dir); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // readSamples returns the manifests that install from the catalog.

@@ -121,12 +121,10 @@ func (p platform) run(t *testing.T, section, words string) {
 	root, err := host.ProjectDir()
 	g.Expect(err).NotTo(HaveOccurred())
 	script := blockOf(t, p.page[section], words)
-	if _, after, found := strings.Cut(script, "https://github.com/cldmnky/oooi//"); found {
-		dir, _, _ := strings.Cut(after, "?")
+	if strings.Contains(script, "apply -f apiproxy.yaml") {
 		g.Expect(p.cluster.LoadImages(t.Context(), "oooi-apiproxy")).To(Succeed())
-		manifest := regexp.MustCompile(`ghcr\.io/cldmnky/oooi-apiproxy:\S+`).ReplaceAllString(p.kubectl(t, "kustomize", filepath.Join(root, dir)), cluster.APIProxyImage)
-		g.Expect(os.WriteFile(filepath.Join(p.dir, "gateway.yaml"), []byte(manifest), 0o600)).To(Succeed())
-		script = regexp.MustCompile(`-k https://\S+`).ReplaceAllString(script, "-f gateway.yaml")
+		manifest := regexp.MustCompile(`ghcr\.io/cldmnky/oooi-apiproxy:\S+`).ReplaceAllString(p.kubectl(t, "kustomize", filepath.Join(root, "config", "apiproxy")), cluster.APIProxyImage)
+		g.Expect(os.WriteFile(filepath.Join(p.dir, "apiproxy.yaml"), []byte(manifest), 0o600)).To(Succeed())
 	}
 	cmd := p.cluster.Command(t.Context(), "bash", "-euo", "pipefail", "-c", script)
 	cmd.Dir = p.dir
