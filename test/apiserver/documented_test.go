@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -109,6 +110,11 @@ func TestAlertsOnOpenShift(t *testing.T) {
 	g.Expect(reads("PodMonitor")).To(Equal(2))
 	g.Expect(reads("PrometheusRule")).To(Equal(1))
 	g.Eventually(finds).Should(BeEmpty())
+	unlabelled := &corev1.Namespace{ObjectMeta: named("", "oooi-system")}
+	g.Expect(r.Admin.Patch(t.Context(), unlabelled, client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"openshift.io/cluster-monitoring": null}}}`)))).To(Succeed())
+	g.Expect(reads("PodMonitor")).To(BeZero())
+	r.runs(t, "install.md", "oc label namespace oooi-system")
+	g.Expect(reads("PodMonitor")).To(Equal(2))
 	g.Expect(apierrors.IsForbidden(prometheus.List(t.Context(), &corev1.SecretList{}))).To(BeTrue())
 
 	r.runs(t, "uninstall.md", "oc delete -f openshift.yaml")
