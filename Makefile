@@ -22,7 +22,7 @@ build: ## the programs: bin/oooi (operator, plan, lint), bin/oooi-edge (what edg
 	go -C config/release run . build
 
 # Go modules beside the operator's own, whose go.mod lists only what the operator needs.
-MODULES := config/bundle config/release test/testbed test/oldest test/grafana test/argocd test/acm
+MODULES := config/bundle config/release test/testbed test/oldest test/grafana test/argocd
 
 .PHONY: vet
 vet: ## formatting, and go vet in every module
@@ -99,7 +99,6 @@ test: ## everything that CI runs: unit tests, real clients in namespaces, a real
 	@$(call tests,test/oldest,oldest,pkgname,./...)
 	@$(call tests,test/grafana,grafana,pkgname,./...)
 	@$(call tests,test/argocd,argocd,pkgname,./...)
-	@$(call tests,test/acm,acm,pkgname,./...)
 	$(call step,a worker joins: the test cluster and HyperShift)
 	@$(real) $(call tests,test/testbed,cluster,standard-verbose,-timeout 60m -p 1 -skip '$(long_cluster)' ./...)
 	$(call step,done)
@@ -120,6 +119,9 @@ test-long: ## tests that take too long for make test: all strategies and faults 
 	$(call step,a release as its page has it)
 	$(MAKE) release-dry-run
 	cd bin/release/assets && sha256sum --quiet --check SHA256SUMS
+	$(call step,a policy of Advanced Cluster Management)
+	go -C test/acm vet ./...
+	@$(call tests,test/acm,acm,pkgname,./...)
 	$(call step,fuzzing for seconds)
 	$(MAKE) fuzz
 	$(call step,the test cluster and HyperShift on it)

@@ -23,7 +23,7 @@ func TestConsole(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	all, err := objects(root + "/config/console")
 	g.Expect(err).NotTo(HaveOccurred())
-	text, page := manifest(all), repository+"/releases/download/v"+bundle.Version+"/"
+	text, page := string(bytes.Join(all, []byte("---\n"))), repository+"/releases/download/v"+bundle.Version+"/"
 	for _, t := range archiveTargets() {
 		g.Expect(text).To(ContainSubstring("- href: " + page + "oooi_" + t.String() + ".tar.gz\n"))
 	}
