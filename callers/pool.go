@@ -84,6 +84,18 @@ func (s *Share) Take(n int64) bool {
 	return true
 }
 
+// richest returns the caller that has most, if that is more than the caller of s has with 1 more. Nil: none has.
+func (s *Share) richest() (most *caller) {
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	for _, c := range s.of.callers {
+		if c.held > s.caller.held+1 && (most == nil || c.held > most.held) {
+			most = c
+		}
+	}
+	return most
+}
+
 // Size returns what s has.
 func (s *Share) Size() int64 { return s.size }
 

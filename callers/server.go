@@ -7,16 +7,22 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 )
 
-// A Listener closes connections above the limits immediately, so that none waits behind them.
+// A Listener closes connections above the limits immediately, so that none waits behind them. If callers at many addresses have
+// taken all, an address with fewer still gets a connection: the address that has most loses its oldest.
 type Listener struct {
 	net.Listener
 	// Of has the connections, each of which takes 1.
 	Of *Pool
 	// Refused is called for each connection that is closed. Nil: nothing is.
 	Refused func()
+
+	mu   sync.Mutex
+	open []*limitedConn // the oldest first
 }
 
 // Accept implements net.Listener.
@@ -27,14 +33,40 @@ func (l *Listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		s := l.Of.Share(c.RemoteAddr().String())
-		if s.Take(1) {
-			return &limitedConn{c, s}, nil
+		limited := &limitedConn{c, s, s.caller, l}
+		took := s.Take(1)
+		for !took && l.evict(s) {
+			took = s.Take(1)
 		}
-		s.Release()
-		_ = c.Close()
-		if l.Refused != nil {
-			l.Refused()
+		if took {
+			l.mu.Lock()
+			l.open = append(l.open, limited)
+			l.mu.Unlock()
+			return limited, nil
 		}
+		l.refuse(limited)
+	}
+}
+
+// evict closes the oldest connection of the caller that has most. False: none has more than the caller of s would have.
+func (l *Listener) evict(s *Share) bool {
+	most := s.richest()
+	l.mu.Lock()
+	i := slices.IndexFunc(l.open, func(c *limitedConn) bool { return c.from == most })
+	if i < 0 {
+		l.mu.Unlock()
+		return false
+	}
+	oldest := l.open[i]
+	l.mu.Unlock()
+	l.refuse(oldest)
+	return true
+}
+
+func (l *Listener) refuse(c *limitedConn) {
+	_ = c.Close()
+	if l.Refused != nil {
+		l.Refused()
 	}
 }
 
@@ -42,11 +74,16 @@ func (l *Listener) Accept() (net.Conn, error) {
 type limitedConn struct {
 	net.Conn
 	*Share
+	from *caller
+	at   *Listener
 }
 
 // Close implements net.Conn.
 func (c *limitedConn) Close() error {
 	c.Release()
+	c.at.mu.Lock()
+	c.at.open = slices.DeleteFunc(c.at.open, func(o *limitedConn) bool { return o == c })
+	c.at.mu.Unlock()
 	return c.Conn.Close()
 }
 

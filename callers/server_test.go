@@ -55,3 +55,49 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	g.Expect(errors.Is(<-ended, http.ErrServerClosed)).To(BeTrue())
 	g.Eventually(limited.Of.Free, "1m").Should(BeEquivalentTo(most), "what is over is given back")
 }
+
+// TestManyAddressesLeaveRoom: pods that together have all connections of a port, and keep them, do not keep the kubelet's probes away.
+// Those with one connection keep it.
+func TestManyAddressesLeaveRoom(t *testing.T) {
+	const most = 8
+	g := NewWithT(t)
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	g.Expect(err).NotTo(HaveOccurred())
+	s, l := NewServer(http.NotFoundHandler(), at, most)
+	go func() { _ = s.Serve(l) }()
+	defer func() { _ = s.Close() }()
+	// answers reports whether a request gets an answer.
+	answers := func(c net.Conn) bool {
+		_, _ = io.WriteString(c, "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n") // It fails if the connection is closed.
+		answer, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: http.MethodHead})
+		return err == nil && answer.Body.Close() == nil
+	}
+	dial := func(host int) net.Conn {
+		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(host))}}).DialContext(t.Context(), "tcp", at.Addr().String())
+		g.Expect(err).NotTo(HaveOccurred())
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	var greedy []net.Conn
+	for range most / 2 {
+		c := dial(1)
+		g.Expect(answers(c)).To(BeTrue())
+		greedy = append(greedy, c)
+	}
+	for host := 2; host <= 4; host++ {
+		g.Expect(answers(dial(host))).To(BeTrue(), "address %d", host)
+	}
+	g.Expect(l.(*Listener).Of.Free()).To(BeEquivalentTo(1), "nobody has room")
+	probe := dial(5)
+	g.Expect(answers(probe)).To(BeTrue(), "a fifth address")
+	g.Expect(answers(greedy[0])).To(BeFalse(), "the oldest of that with most")
+	g.Expect(answers(greedy[1])).To(BeTrue())
+	g.Expect(answers(probe)).To(BeTrue())
+	for range most {
+		g.Expect(answers(dial(1))).To(BeFalse(), "it gets no more")
+	}
+	g.Expect(answers(probe)).To(BeTrue(), "it keeps its own")
+	g.Expect(s.Close()).To(Succeed())
+	g.Eventually(l.(*Listener).Of.Free, "1m").Should(BeEquivalentTo(most))
+	g.Expect(l.(*Listener).open).To(BeEmpty())
+}

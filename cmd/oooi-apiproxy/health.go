@@ -36,7 +36,7 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	}
 	fmt.Fprintf(&b, "# HELP oooi_apiproxy_broken_answers_total Responses cut short because the API server's response was cut short.\n# TYPE oooi_apiproxy_broken_answers_total counter\noooi_apiproxy_broken_answers_total %d\n", m.broken.Load())
 	fmt.Fprintf(&b, "# HELP oooi_apiproxy_open_requests Requests in progress, such as watches.\n# TYPE oooi_apiproxy_open_requests gauge\noooi_apiproxy_open_requests %d\n", m.open.Load())
-	fmt.Fprintf(&b, "# HELP oooi_apiproxy_closed_connections_total Connections that were closed at once, because their IP address has its share already.\n# TYPE oooi_apiproxy_closed_connections_total counter\noooi_apiproxy_closed_connections_total %d\n", m.closed.Load())
+	fmt.Fprintf(&b, "# HELP oooi_apiproxy_closed_connections_total Connections that were closed because their IP address has its share.\n# TYPE oooi_apiproxy_closed_connections_total counter\noooi_apiproxy_closed_connections_total %d\n", m.closed.Load())
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_, _ = io.WriteString(w, b.String()) // The reader is gone if it fails.
 }
