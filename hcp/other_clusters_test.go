@@ -2,7 +2,6 @@ package hcp_test
 
 import (
 	"net/netip"
-	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -16,7 +15,6 @@ import (
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
-	"github.com/cldmnky/oooi/test/cost"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -84,29 +82,6 @@ func TestRenderBesideADump(t *testing.T) {
 	request, facts = hcp.Translate(green, network.Plan{})
 	g.Expect(derive.Derive(request, facts, network.Plan{}, []derive.OtherCluster{ofBlue}).Problems).To(
 		ContainElement(HaveField("Cause", problem.SharedAddresses)))
-}
-
-// TestManyAddressesOfAVM checks that a guest agent which reports very many addresses costs
-// little time, and that the first ones count.
-func TestManyAddressesOfAVM(t *testing.T) {
-	g := NewWithT(t)
-	o := served(t)
-	i := slices.IndexFunc(o.VMs[0].Status.Interfaces, func(i lenient.VMInterface) bool { return i.Name != "" })
-	hostile := &o.VMs[0].Status.Interfaces[i]
-	few, _ := translated(o)
-	reported := hostile.IPs
-	for i := range 100_000 {
-		reported = append(reported, netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}).String())
-	}
-	translate := func(count int) func() {
-		return func() { hostile.IPs = reported[:count]; translated(o) }
-	}
-	ratio := cost.Ratio(translate(10_000), translate(len(reported)))
-	t.Logf("100,000 addresses take %.1f times as long as 10,000", ratio)
-	g.Expect(ratio).To(BeNumerically("<", 40), "each address compared with all would be 100")
-	many, _ := translated(o)
-	g.Expect(many.VMAddresses).To(ContainElements(few.VMAddresses))
-	g.Expect(len(many.VMAddresses)).To(And(BeNumerically(">", len(few.VMAddresses)), BeNumerically("<=", len(few.VMAddresses)+64)))
 }
 
 // TestVMAddresses checks that interfaces which only the guest agent reports are ignored.

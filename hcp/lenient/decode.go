@@ -95,11 +95,12 @@ func (d *decoder) value(p *projection, into reflect.Value) {
 func (d *decoder) elements(p *projection, into reflect.Value) {
 	left, bad := d.left, len(d.bad)
 	into.Set(reflect.MakeSlice(into.Type(), 0, 1))
-	for i := 0; d.more(jsontext.KindEndArray); i++ {
+	for d.more(jsontext.KindEndArray) {
 		if into.IsNil() {
 			d.next()
 			continue
 		}
+		i, before := into.Len(), d.left
 		if !d.keeps(p, int(into.Type().Elem().Size())) {
 			into.SetZero()
 			d.left, d.bad = left, append(d.bad[:bad], d.bad[len(d.bad)-1])
@@ -109,6 +110,10 @@ func (d *decoder) elements(p *projection, into reflect.Value) {
 		into.Grow(1)
 		into.SetLen(i + 1)
 		d.object(p, into.Index(i))
+		if x, ok := into.Index(i).Addr().Interface().(*VMInterface); ok && x.Name == "" {
+			*x, d.left = VMInterface{}, before
+			into.SetLen(i)
+		}
 	}
 }
 
@@ -146,7 +151,7 @@ func (d *decoder) object(p *projection, into reflect.Value) {
 func (d *decoder) whole(p *projection, into reflect.Value) {
 	value := d.next()
 	if into.Kind() == reflect.String && value.Kind() == jsontext.KindString {
-		if !d.keeps(p, len(value)) {
+		if strings.HasPrefix(p.path, fromGuest) && len(value) > maxFromGuest || !d.keeps(p, len(value)) {
 			return
 		}
 		d.text, _ = jsontext.AppendUnquote(d.text[:0], value)
@@ -159,6 +164,9 @@ func (d *decoder) whole(p *projection, into reflect.Value) {
 		return
 	}
 	size := len(value)
+	if x, ok := into.Addr().Interface().(*VMAddresses); ok {
+		size = x.cut()
+	}
 	if kind := into.Kind(); kind == reflect.Slice || kind == reflect.Map {
 		size += into.Len() * int(into.Type().Elem().Size())
 	}

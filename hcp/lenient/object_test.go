@@ -111,6 +111,34 @@ func TestVMsWithoutANetworkAreSmall(t *testing.T) {
 	g.Expect(b.GetObjectKind().GroupVersionKind()).To(Equal(kubevirtv1.VirtualMachineInstanceGroupVersionKind), "events need it")
 }
 
+// TestGuestsDoNotStopTheirCluster: the guest agent of a VM reports what it likes, and a node has an interface for each of its pods.
+// Neither makes a field unreadable, which would be an Error of the hosted cluster. Of the VM, all else is read.
+func TestGuestsDoNotStopTheirCluster(t *testing.T) {
+	const kept = 128 << 10
+	long := strings.Repeat("9", 2*kept)
+	own := func(addresses string) string {
+		return `{"ipAddress":"192.168.100.20","mac":"02:00:00:00:00:01","name":"n","ipAddresses":["192.168.100.20"` + addresses + `],"infoSource":"domain, guest-agent"}`
+	}
+	for name, interfaces := range map[string]string{
+		"a node with many pods": own("") + strings.Repeat(`,{"ipAddress":"fe80::1","mac":"02:00:00:00:00:02","ipAddresses":["fe80::1"],"interfaceName":"a"}`, 2000),
+		"many addresses":        own(strings.Repeat(`,"fd00::1"`, 2*kept/10)),
+		"long addresses":        own(`,"`+long+`"`) + `,{"ipAddress":"` + long + `","mac":"` + long + `","ipAddresses":["` + long + `"]}`,
+		"a name that is not":    `{"name":"` + long + `"},` + own(""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			vm := decoded[lenient.VirtualMachineInstance](t, `{"metadata":{"name":"a"},"spec":{"networks":[{"name":"n","multus":{"networkName":"vlan100"}}]},
+			  "status":{"interfaces":[`+interfaces+`],"conditions":[{"type":"MigrationRequired"}]}}`).Items[0]
+			g.Expect(vm.Unreadable).To(BeEmpty())
+			g.Expect(vm.HasOtherNetworks()).To(BeTrue())
+			g.Expect(vm.Status.Interfaces).To(HaveLen(1))
+			x := vm.Status.Interfaces[0]
+			g.Expect([]string{x.Name, x.MAC, x.IP, x.IPs[0]}).To(Equal([]string{"n", "02:00:00:00:00:01", "192.168.100.20", "192.168.100.20"}))
+			g.Expect(len(x.IPs)).To(BeNumerically("<=", 64))
+		})
+	}
+}
+
 // TestBookmarks: a cache is in sync when it gets this annotation, which is in no object.
 func TestBookmarks(t *testing.T) {
 	g := NewWithT(t)

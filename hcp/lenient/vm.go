@@ -58,12 +58,33 @@ type VMCondition struct {
 func (v *VirtualMachineInstance) HasOtherNetworks() bool { return len(v.Status.Conditions) > 0 }
 
 // A VMInterface is an interface of a VM, as KubeVirt reports it. Those that only the guest agent reports are
-// left out. They have no name.
+// left out. They have no name. A node has one for each pod.
 type VMInterface struct {
-	Name string   `json:"name"`
-	MAC  string   `json:"mac"`
-	IP   string   `json:"ipAddress"`
-	IPs  []string `json:"ipAddresses"`
+	Name string      `json:"name"`
+	MAC  string      `json:"mac"`
+	IP   string      `json:"ipAddress"`
+	IPs  VMAddresses `json:"ipAddresses"`
+}
+
+// VMAddresses are the first 64 addresses of an interface.
+type VMAddresses []string
+
+const (
+	maxAddresses = 64
+	// fromGuest begins the paths of what the guest agent of a VM reports: as much as it likes. What is longer than a name, a MAC
+	// or an address can be, in bytes, is left out: a guest must not stop its cluster by a field that is too large.
+	fromGuest    = "status.interfaces[]."
+	maxFromGuest = 80
+)
+
+// cut leaves those that count, and returns their size in bytes.
+func (a *VMAddresses) cut() (size int) {
+	*a = slices.DeleteFunc(*a, func(text string) bool { return len(text) > maxFromGuest })
+	*a = slices.Clone((*a)[:min(len(*a), maxAddresses)])
+	for _, text := range *a {
+		size += len(text)
+	}
+	return size
 }
 
 // UnmarshalJSON decodes what can be decoded. It never fails.
@@ -81,10 +102,9 @@ func (v *VirtualMachineInstance) UnmarshalJSON(b []byte) error {
 			n.Multus.NetworkName = interned(n.Multus.NetworkName)
 		}
 	}
-	named := slices.DeleteFunc(v.Status.Interfaces, func(i VMInterface) bool { return i.Name == "" })
-	v.Status.Interfaces = slices.Clone(named)
+	v.Status.Interfaces = slices.Clone(v.Status.Interfaces)
 	v.Status.Conditions = slices.Clone(slices.DeleteFunc(v.Status.Conditions, func(c VMCondition) bool { return c.Type != migrationRequired }))
-	for i := range named {
+	for i := range v.Status.Interfaces {
 		x := &v.Status.Interfaces[i]
 		if x.Name = interned(x.Name); len(x.IPs) > 0 && x.IPs[0] == x.IP {
 			x.IP = x.IPs[0]

@@ -131,12 +131,8 @@ func SharedMACs(o objects.Objects) problem.Problems {
 	return ps
 }
 
-// addressesOfInterface is how many addresses of one interface count. The guest agent of a VM
-// reports as many as it likes.
-const addressesOfInterface = 64
-
 // VMAddresses returns the IPv4 addresses of o's VMs on networks, as KubeVirt reports
-// them, at most addressesOfInterface for each interface. Interfaces that only the guest
+// them. Interfaces that only the guest
 // agent reports are ignored, because they belong to no network of the VM.
 func VMAddresses(o objects.Objects) []network.VMAddress {
 	seen := map[network.VMAddress]bool{}
@@ -147,7 +143,7 @@ func VMAddresses(o objects.Objects) []network.VMAddress {
 			if !known {
 				continue
 			}
-			for _, a := range append([]string{i.IP}, i.IPs[:min(len(i.IPs), addressesOfInterface)]...) {
+			for _, a := range append([]string{i.IP}, i.IPs...) {
 				if a := services.Address(a); a.Is4() {
 					seen[network.VMAddress{VM: m.Name, Network: on.NetworkName(), Address: a, MAC: strings.ToLower(i.MAC)}] = true
 				}
