@@ -6,6 +6,8 @@ package sharedfiles
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,8 +63,12 @@ func (f *ReportFile) write() {
 		return
 	}
 	r := f.report
-	for _, set := range f.parts {
-		set(&r)
+	for _, part := range slices.Sorted(maps.Keys(f.parts)) {
+		with := r
+		f.parts[part](&with)
+		if len(with.JSON()) <= maxReportFile { // A part that makes it too long, as of a container that was taken over, hides no other.
+			r = with
+		}
 	}
 	text := string(r.JSON())
 	if text == f.written {

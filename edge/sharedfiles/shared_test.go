@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -166,6 +167,12 @@ func TestReportOfSeveralContainers(t *testing.T) {
 		r.EnvoyRefuses = reported.Refusal{Type: "listener", Name: "x", Error: "said\n twice"}
 	})
 	g.Expect(stored().EnvoyRefuses).To(Equal(reported.Refusal{Type: "listener", Name: "x", Error: "said twice"}))
+	f.Add("access", func(r *reported.EdgeReport) { r.RefusedHosts = []string{strings.Repeat("<", reported.MaxBytes/2)} })
+	f.Add("dark", func(r *reported.EdgeReport) { r.DarkBackends = []string{"a"} })
+	g.Expect(stored().EnvoyRefuses.Type).To(Equal("listener"), "a part that is too long hides no other")
+	g.Expect(stored().DarkBackends).To(Equal([]string{"a"}))
+	g.Expect(stored().RefusedHosts).To(BeEmpty())
+	f.Add("dark", func(*reported.EdgeReport) {})
 	f.Add("envoy", func(r *reported.EdgeReport) { r.EnvoyRefuses = reported.Refusal{} })
 	f.Add("ntp", func(r *reported.EdgeReport) { r.ClockUnsynchronized = reported.ClockFault{} })
 	g.Expect(stored()).To(Equal(reported.EdgeReport{Edge: 1}))
