@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/testbed/build"
 	"github.com/cldmnky/oooi/test/testbed/host"
 	"github.com/cldmnky/oooi/test/testbed/progress"
@@ -62,8 +63,10 @@ func try(ctx context.Context, name string, objects []string, out, errs io.Writer
 	if s.program, err = build.ProjectProgram(ctx, "oooi-edge", ""); err != nil {
 		return exitNoAnswer, err
 	}
-	if s.envoy, err = build.Envoy(ctx, log); err != nil {
-		return exitNoAnswer, err
+	if s.runs(network.ServiceProxy) {
+		if s.envoy, err = build.Envoy(ctx, log); err != nil {
+			return exitNoAnswer, err
+		}
 	}
 	unlock, err := host.Lock(ctx, s.dir+".lock", func() { log.Status("waiting: make try runs already") })
 	if err != nil {

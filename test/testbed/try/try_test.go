@@ -110,7 +110,7 @@ func TestMakeTry(t *testing.T) {
 	g.Expect(strings.Index(string(readme), "    make try\n")).To(BeNumerically("<", strings.Index(string(readme), "    make demo\n")), "before the demo")
 	for objects, want := range map[string]string{"": "Try next:", " FILES=wrong-annotation": "Error 2"} {
 		c := exec.CommandContext(t.Context(), "sh", "-c", string(command[1])+objects)
-		c.Dir = root
+		c.Dir, c.Env = root, append(os.Environ(), "LC_ALL=C")
 		out, err := c.CombinedOutput()
 		g.Expect(string(out)).To(ContainSubstring(want))
 		g.Expect(err == nil).To(Equal(objects == ""), "%s: %v", objects, err)
