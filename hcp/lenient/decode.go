@@ -13,6 +13,9 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // decode decodes the fields of the JSON value b that p has into out, a pointer to a struct. b must be valid JSON.
@@ -100,7 +103,7 @@ func (d *decoder) elements(p *projection, into reflect.Value) {
 			d.next()
 			continue
 		}
-		i, before := into.Len(), d.left
+		i, before, found := into.Len(), d.left, len(d.bad)
 		if !d.keeps(p, int(into.Type().Elem().Size())) {
 			into.SetZero()
 			d.left, d.bad = left, append(d.bad[:bad], d.bad[len(d.bad)-1])
@@ -110,11 +113,25 @@ func (d *decoder) elements(p *projection, into reflect.Value) {
 		into.Grow(1)
 		into.SetLen(i + 1)
 		d.object(p, into.Index(i))
-		if x, ok := into.Index(i).Addr().Interface().(*VMInterface); ok && x.Name == "" {
-			*x, d.left = VMInterface{}, before
+		if isIgnored(into.Index(i).Addr().Interface()) {
+			into.Index(i).SetZero()
 			into.SetLen(i)
+			d.left, d.bad = before, d.bad[:found]
 		}
 	}
+}
+
+// isIgnored reports whether an element of a list is not read: interfaces that only a guest agent reports, and conditions of others.
+func isIgnored(element any) bool {
+	switch x := element.(type) {
+	case *VMInterface:
+		return x.Name == ""
+	case *VMCondition:
+		return x.Type != migrationRequired
+	case *metav1.Condition:
+		return !strings.HasPrefix(x.Type, wire.Prefix)
+	}
+	return false
 }
 
 // object decodes the members of an object, or of an element of a list.

@@ -111,6 +111,17 @@ func TestVMsWithoutANetworkAreSmall(t *testing.T) {
 	g.Expect(b.GetObjectKind().GroupVersionKind()).To(Equal(kubevirtv1.VirtualMachineInstanceGroupVersionKind), "events need it")
 }
 
+// TestConditionsOfOthers: HyperShift and others report conditions with texts of up to 32 KiB each. None makes a field unreadable.
+func TestConditionsOfOthers(t *testing.T) {
+	g := NewWithT(t)
+	const other = `{"type":"Degraded","status":"True","reason":"X","message":"`
+	hc := decoded[lenient.HostedCluster](t, `{"metadata":{"name":"a"},"spec":{"dns":{"baseDomain":"`+strings.Repeat("x", 120<<10)+`"}},"status":{"conditions":[`+
+		strings.Repeat(other+strings.Repeat("x", 32<<10)+`"},`, 20)+`{"type":"hostedcluster.densityops.com/NetworkReady","status":"True"}],"ignitionEndpoint":"i.example.com"}}`).Items[0]
+	g.Expect(hc.Unreadable).To(BeEmpty())
+	g.Expect(hc.Fields.Status.Conditions).To(ConsistOf(HaveField("Type", "hostedcluster.densityops.com/NetworkReady")))
+	g.Expect(hc.Fields.Status.IgnitionEndpoint).To(Equal("i.example.com"))
+}
+
 // TestGuestsDoNotStopTheirCluster: the guest agent of a VM reports what it likes, and a node has an interface for each of its pods.
 // Neither makes a field unreadable, which would be an Error of the hosted cluster. Of the VM, all else is read.
 func TestGuestsDoNotStopTheirCluster(t *testing.T) {

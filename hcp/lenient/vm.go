@@ -103,7 +103,7 @@ func (v *VirtualMachineInstance) UnmarshalJSON(b []byte) error {
 		}
 	}
 	v.Status.Interfaces = slices.Clone(v.Status.Interfaces)
-	v.Status.Conditions = slices.Clone(slices.DeleteFunc(v.Status.Conditions, func(c VMCondition) bool { return c.Type != migrationRequired }))
+	v.Status.Conditions = slices.Clone(v.Status.Conditions)
 	for i := range v.Status.Interfaces {
 		x := &v.Status.Interfaces[i]
 		if x.Name = interned(x.Name); len(x.IPs) > 0 && x.IPs[0] == x.IP {
