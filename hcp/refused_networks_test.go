@@ -6,7 +6,10 @@ import (
 
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network/problem"
@@ -126,6 +129,29 @@ func TestMacvlan(t *testing.T) {
 				return
 			}
 			g.Expect(causesOf(ps, problem.NADIsMacvlan)).To(HaveExactElements(HaveField("Severity", c.want)))
+		})
+	}
+}
+
+// TestFramesOnOtherNetworks: nodes boot without a network that drops frames, if it is not the one from which their VMs boot.
+func TestFramesOnOtherNetworks(t *testing.T) {
+	for name, config := range map[string]string{
+		"macvlan": `{"cniVersion":"1.0.0","name":"storage","type":"macvlan","master":"eth2","ipam":{}}`,
+		"sriov":   `{"cniVersion":"1.0.0","name":"storage","type":"sriov","ipam":{}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			second := *o.NetworkAttachmentDefinitions[0].DeepCopy()
+			second.Name, second.Spec.Config = "storage", config
+			second.Annotations[wire.AnnotationResourceName] = "example.com/vfs"
+			o.Nodes[0].Status.Allocatable = corev1.ResourceList{"example.com/vfs": resource.MustParse("8")}
+			o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, second)
+			k := o.NodePools[0].Spec.Platform.Kubevirt
+			k.AdditionalNetworks = append(k.AdditionalNetworks, hyperv1.KubevirtNetwork{Name: "clusters/storage"})
+			p, ps := plan(o)
+			g.Expect(p.Networks).NotTo(BeEmpty())
+			g.Expect(causesOf(ps, problem.NADIsMacvlan, problem.NADChecksMACs)).To(HaveExactElements(HaveField("Severity", problem.SeverityInfo)))
 		})
 	}
 }

@@ -50,7 +50,9 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 	}
 	out := nad.RulesOut(object, o.nodes)
 	if out == nil && !patched(o, r) {
-		out = nad.CutsOff(object)
+		if out = nad.CutsOff(object); out != nil && !r.Primary {
+			out.Severity = problem.SeverityInfo // Nodes boot without it.
+		}
 	}
 	switch {
 	case out != nil && out.Blocks() && !o.attached[r.Attachment]:

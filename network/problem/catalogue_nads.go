@@ -110,7 +110,7 @@ var (
 		Fix:    "Use type bridge, cnv-bridge or OVN localnet."})
 	NADChecksMACs = declare("NADChecksMACs", Entry{Reason: FramesDropped, Severity: SeverityWarning,
 		What:   "NetworkAttachmentDefinition {nad} of type sriov does not set spoofchk off and trust on.",
-		Effect: "HyperShift connects VMs through a bridge, so their MAC is not the virtual function's. The device may drop their frames, and nodes may not become Ready.",
+		Effect: "HyperShift connects VMs through a bridge, so their MAC is not the virtual function's. The device may drop their frames. Then nodes that boot from the network do not become Ready.",
 		Fix:    "Set \"spoofchk\": \"off\" and \"trust\": \"on\" in its spec.config. Or use type bridge, cnv-bridge or OVN localnet."})
 	NADTypeUnsupported = declare("NADTypeUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "NetworkAttachmentDefinition {nad} has the unsupported type \"{type}\".",
