@@ -1,6 +1,7 @@
 package hcp_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -95,6 +96,25 @@ func TestPodSubnets(t *testing.T) {
 			g.Expect(about()).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("count", problem.Values{c.want}))))
 			o.HostedCluster.Spec.Networking.NetworkType = hyperv1.Calico
 			g.Expect(about()).To(BeEmpty(), "another plugin divides the network in its own way")
+		})
+	}
+}
+
+// TestPodSubnetsOfAutoscaledNodePools: the autoscaler adds no node beyond maxNodesTotal of all NodePools together.
+func TestPodSubnetsOfAutoscaledNodePools(t *testing.T) {
+	for total, want := range map[int32]bool{0: true, 5: true, 4: false, 1: false} {
+		t.Run(fmt.Sprint(total), func(t *testing.T) {
+			o := served(t)
+			o.NodePools = append(o.NodePools, *o.NodePools[0].DeepCopy())
+			o.NodePools[1].Name = "b"
+			for i := range o.NodePools {
+				o.NodePools[i].Spec.Replicas, o.NodePools[i].Spec.AutoScaling = nil, &hyperv1.NodePoolAutoScaling{Min: 2, Max: 4}
+				o.NodePools[i].Spec.Management.UpgradeType = hyperv1.UpgradeTypeInPlace
+			}
+			o.HostedCluster.Spec.Autoscaling.MaxNodesTotal = &total
+			o.HostedCluster.Spec.Networking.ClusterNetwork = []hyperv1.ClusterNetworkEntry{{CIDR: *ipnet.MustParseCIDR("10.132.0.0/21")}}
+			_, ps := plan(o)
+			NewWithT(t).Expect(ps.Has(problem.PodNetworkUnsupported)).To(Equal(want))
 		})
 	}
 }

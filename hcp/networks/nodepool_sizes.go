@@ -19,12 +19,22 @@ func NodePoolSizes(o objects.Objects) map[string]int {
 	return out
 }
 
-// MaxNodes returns the largest number of nodes that all NodePools of o have at once, counting those that updates add.
-func MaxNodes(o objects.Objects) (n int) {
+// MaxNodes returns the largest number of nodes that all NodePools of o have at once, counting those that updates add. The autoscaler adds no node
+// beyond spec.autoscaling.maxNodesTotal, if that is above 0. NodePools keep their lower limits nevertheless.
+func MaxNodes(o objects.Objects) int {
+	least, most, added := 0, 0, 0
 	for _, np := range o.NodePools {
-		n += maxVMs(o.HostedCluster, np)
+		n := size(o.HostedCluster, np)
+		most, added = most+n, added+maxVMs(o.HostedCluster, np)-n
+		if a := np.Spec.AutoScaling; a != nil {
+			n = int(a.Min)
+		}
+		least += n
 	}
-	return n
+	if total := o.HostedCluster.Spec.Autoscaling.MaxNodesTotal; total != nil && *total > 0 {
+		most = max(min(most, int(*total)), least)
+	}
+	return most + added
 }
 
 // size returns the replicas of np, or the upper limit of its autoscaling. The autoscaler adds no node beyond spec.autoscaling.maxNodesTotal of hc, if that is above 0.
