@@ -2,6 +2,7 @@ package hcp_test
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -78,6 +79,15 @@ func TestImageNamesBehindGateway(t *testing.T) {
 	proxy := func(o *hcp.Objects) {
 		o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPSProxy: "http://proxy.corp.example:3128"}}
 	}
+	unused := func(o *hcp.Objects) {
+		proxy(o)
+		o.HostedCluster.Spec.Configuration.Proxy.NoProxy = "registry.example.com"
+	}
+	mirrors := func(all ...string) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: "registry.example.com/ocp", Mirrors: all}}
+		}
+	}
 	of := release("registry.example.com/ocp/release:4.20")
 	for name, c := range map[string]struct {
 		given []change
@@ -90,7 +100,10 @@ func TestImageNamesBehindGateway(t *testing.T) {
 		"no host is allowed":            {[]change{of, gateway, alone, annotated("allowed-hosts", "none")}, "registry.example.com"},
 		"VMs have another DNS server":   {[]change{of, gateway, alone, annotated("services", "dhcp,proxy,ntp")}, ""},
 		"a proxy":                       {[]change{of, gateway, alone, proxy}, "proxy.corp.example:3128"},
+		"a proxy that no image needs":   {[]change{of, gateway, alone, annotated("dns-records", "registry.example.com=10.9.9.9"), unused}, ""},
 		"an address":                    {[]change{release("10.9.9.9:5000/r:1"), gateway, alone}, ""},
+		"a mirror is known":             {[]change{of, gateway, alone, annotated("dns-records", "mirror.example.com=10.9.9.9"), mirrors("mirror.example.com/m", "other.example.com/m")}, ""},
+		"no mirror is known":            {[]change{of, gateway, alone, mirrors("mirror.example.com/m")}, "mirror.example.com, registry.example.com"},
 		"no gateway":                    {[]change{of, alone}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +118,7 @@ func TestImageNamesBehindGateway(t *testing.T) {
 				g.Expect(ps).To(BeEmpty())
 				return
 			}
-			g.Expect(ps).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("hosts", problem.Values{c.hosts}))))
+			g.Expect(ps).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("hosts", problem.Values(strings.Split(c.hosts, ", "))))))
 		})
 	}
 }

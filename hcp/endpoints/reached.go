@@ -63,14 +63,20 @@ func (r reach) reaches(at string) bool { return r.directly(at) || r.proxied(at) 
 
 // proxied reports whether nodes connect to at, as in reaches, through the hosted cluster's HTTP proxy. It does not check
 // that they reach the proxy.
-func (r reach) proxied(at string) bool {
+func (r reach) proxied(at string) bool { return r.proxyFor(at) != nil }
+
+// proxyFor returns the hosted cluster's HTTP proxy that nodes use for at, as in reaches. Nil: none.
+func (r reach) proxyFor(at string) *url.URL {
 	host, port := hostPort(at)
 	scheme := "https"
 	if strings.HasPrefix(at, plainHTTP) || port == network.PortHTTP {
 		scheme = "http"
 	}
 	u, err := r.proxy(&url.URL{Scheme: scheme, Host: net.JoinHostPort(host, strconv.Itoa(int(port)))})
-	return err == nil && u != nil
+	if err != nil {
+		return nil
+	}
+	return u
 }
 
 // proxiesOthers reports whether nodes use that proxy for images on hosts that no object names.
@@ -110,18 +116,25 @@ func (r reach) located(at string) bool {
 	return published || r.recorded(at) || services.Address(host).IsValid()
 }
 
-// dialedForImages returns what nodes dial for images: registries, and the HTTP proxy for those that it is used for.
+// dialedForImages returns what nodes dial for images: registries, or the HTTP proxy that they use for one.
 func (r reach) dialedForImages(o objects.Objects) (out []string) {
 	registries, _ := imageRegistries(o)
-	for _, u := range proxies(o.HostedCluster) {
-		out = append(out, dialed(u))
+	for _, at := range registries {
+		if proxy := r.proxyFor(at); proxy != nil {
+			at = dialed(proxy)
+		}
+		out = append(out, at)
 	}
-	return append(out, network.Without(registries, r.proxied)...)
+	return out
 }
 
-// imageHosts returns the addresses among what nodes dial for images, sorted.
+// imageHosts returns the addresses among what nodes dial for images and among all HTTP proxies of the hosted cluster, sorted.
 func imageHosts(o objects.Objects, own reach) (out []netip.AddrPort) {
-	for _, at := range own.dialedForImages(o) {
+	all := own.dialedForImages(o)
+	for _, proxy := range proxies(o.HostedCluster) {
+		all = append(all, dialed(proxy))
+	}
+	for _, at := range all {
 		host, port := hostPort(at)
 		if a := services.Address(host); a.IsValid() {
 			out = append(out, netip.AddrPortFrom(a, port))
@@ -134,7 +147,7 @@ func imageHosts(o objects.Objects, own reach) (out []netip.AddrPort) {
 // imageNamesUnresolved returns a problem for each network with a gateway whose VMs cannot resolve what they dial for images: edges ask no DNS server.
 // all has the external hosts, too.
 func imageNamesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
-	hosts := network.Without(all.dialedForImages(o), all.located)
+	hosts := network.Without(all.dialedForImages(o), func(at string) bool { return all.located(at) || all.mirrored(o, at) })
 	if len(hosts) == 0 {
 		return nil
 	}
@@ -146,6 +159,16 @@ func imageNamesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
 		}
 	}
 	return ps
+}
+
+// mirrored reports whether nodes can pull the images of a registry elsewhere: it is a source or a mirror, and edges have an address for another of these.
+func (r reach) mirrored(o objects.Objects, registry string) bool {
+	return slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, func(s hyperv1.ImageContentSource) bool {
+		of := func(image string) bool { return registryOf(image) == registry }
+		elsewhere := func(image string) bool { return r.located(registryOf(image)) || r.proxied(registryOf(image)) }
+		all := append([]string{s.Source}, s.Mirrors...)
+		return slices.ContainsFunc(all, of) && slices.ContainsFunc(all, elsewhere)
+	})
 }
 
 // noRegistry returns a problem for each network whose VMs certainly reach none of registries, which are all that objects name. all is what nodes
