@@ -37,6 +37,7 @@ func TestHostedProxy(t *testing.T) {
 		problem bool
 	}{
 		"external":         {"http://user:secret@proxy.example.com:3128", func(*hcp.Objects) {}, true},
+		"invalid":          {"http://192.168.100.7:3128 ", func(*hcp.Objects) {}, false},
 		"without a scheme": {"proxy.example.com:3128", func(*hcp.Objects) {}, true},
 		"on the network":   {"http://192.168.100.7:3128", func(*hcp.Objects) {}, false},
 		"with a record":    {"http://proxy.example.com:3128", func(o *hcp.Objects) { annotate(o, "dns-records", "proxy.example.com=192.168.100.7") }, false},

@@ -74,6 +74,11 @@ func TestRefusedRegistries(t *testing.T) {
 			}
 		}
 	}
+	unmirrored := func(source string) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: source}}
+		}
+	}
 	const parts = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
 	ofMirror := release("mirror.example.com/ocp/release:4.20")
 	for name, c := range map[string]struct {
@@ -102,6 +107,7 @@ func TestRefusedRegistries(t *testing.T) {
 		"the parts are blocked, and have a mirror":                            {[]change{ofMirror, mirrored(parts), blocked("quay.io")}, "quay.io"},
 		"the release and its parts have mirrors, and the registry is blocked": {[]change{mirrored("quay.io/openshift-release-dev/ocp-release", parts), blocked("quay.io")}, "quay.io"},
 		"only the parts have a mirror, and the registry is blocked":           {[]change{mirrored(parts), blocked("quay.io")}, ""},
+		"a source that is not allowed has no mirror":                          {[]change{ofMirror, unmirrored("docker.io/library"), allowed("mirror.example.com")}, ""},
 		"the repository of the release is blocked, and has a mirror":          {[]change{mirrored("quay.io/openshift-release-dev/ocp-release"), blocked("quay.io/openshift-release-dev/ocp-release")}, ""},
 		"an image of nodes with the registry": {[]change{blocked("quay.io"), func(o *hcp.Objects) {
 			o.HostedCluster.Annotations[hyperv1.KonnectivityAgentImageAnnotation] = "quay.io/team/agent:1"

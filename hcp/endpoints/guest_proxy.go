@@ -27,7 +27,7 @@ func proxies(hc *hyperv1.HostedCluster) (out []*url.URL) {
 	}
 	for _, proxy := range []string{c.Proxy.HTTPProxy, c.Proxy.HTTPSProxy} {
 		u, err := url.Parse(proxy)
-		if err != nil || u.Host == "" {
+		if !strings.Contains(proxy, "://") {
 			u, err = url.Parse(plainHTTP + proxy)
 		}
 		if err == nil && u.Hostname() != "" {

@@ -110,7 +110,7 @@ func refusedImages(o objects.Objects, in network.Request) problem.Problems {
 		covering := func(scope string) bool { return covers(scope, s.Source) }
 		allowed := func(scope string) bool { return covering(scope) || covers(s.Source, scope) }
 		ofRelease := slices.ContainsFunc(releases, func(image string) bool { return isRepository(s.Source, image) })
-		refuse(s.Source, onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, allowed) || !ofRelease && slices.ContainsFunc(blocked, covering))
+		refuse(s.Source, len(s.Mirrors) > 0 && (onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, allowed) || !ofRelease && slices.ContainsFunc(blocked, covering)))
 	}
 	for _, image := range nodeImages(o) {
 		within := func(scope string) bool { return covers(scope, image) }
