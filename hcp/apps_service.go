@@ -1,25 +1,21 @@
 // This file has the Service that makes the ingress of a hosted cluster known to edges. Its user creates it, if no other object
 // of the management cluster has the ports of the ingress.
 
-package endpoints
+package hcp
 
 import (
 	"slices"
 
-	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/cldmnky/oooi/hcp/endpoints"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
-
-// appsServiceName returns the name of the Service for *.apps of hc, as HyperShift's documentation has it
-// (docs/content/how-to/kubevirt/ingress-and-dns.md).
-func appsServiceName(hc *hyperv1.HostedCluster) string { return hc.Name + "-apps" }
 
 // AppsService returns the Service for *.apps that the fix of one of ps names. Nil: no problem needs it, or its name would not be
 // one that Kubernetes accepts.
@@ -28,13 +24,16 @@ func appsServiceName(hc *hyperv1.HostedCluster) string { return hc.Name + "-apps
 // "$HTTPS_NODE_PORT": a shell replaces it, and the API server refuses it. There is no selector, because the pods of VMs that boot from
 // another network do not answer at these ports.
 func AppsService(o objects.Objects, ps problem.Problems) *applycorev1.ServiceApplyConfiguration {
-	name, namespace := appsServiceName(o.HostedCluster), objects.ControlPlaneNamespace(o.HostedCluster)
+	name, namespace := endpoints.AppsServiceName(o.HostedCluster), objects.ControlPlaneNamespace(o.HostedCluster)
 	if !needsAppsService(ps) || len(validation.IsDNS1123Subdomain(name)) > 0 || len(validation.IsDNS1123Label(namespace)) > 0 {
 		return nil
 	}
 	https, http := intstr.FromString("$HTTPS_NODE_PORT"), intstr.FromString("$HTTP_NODE_PORT")
-	svc, _ := service(o, name) // It may have another type.
-	for _, p := range svc.Spec.Ports {
+	var known []corev1.ServicePort
+	if i := slices.IndexFunc(o.Services, func(s corev1.Service) bool { return s.Name == name }); i >= 0 {
+		known = o.Services[i].Spec.Ports // The Service may have another type.
+	}
+	for _, p := range known {
 		switch to := p.TargetPort; {
 		case to.IntVal == 0 || to.IntVal == p.Port: // Kubernetes sets the port where a user sets no target.
 		case p.Port == network.PortHTTPS:

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cldmnky/oooi/hcp"
-	"github.com/cldmnky/oooi/hcp/endpoints"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -54,7 +53,7 @@ func TestAppsService(t *testing.T) {
 			o := served(t)
 			c.given(&o)
 			_, problems := plan(o)
-			s := endpoints.AppsService(o, problems)
+			s := hcp.AppsService(o, problems)
 			g.Expect(s != nil).To(Equal(c.https != ""), "%v", problems)
 			if s == nil {
 				return

@@ -113,7 +113,7 @@ func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *p
 // hint if other DNS servers may know the name. A router that edges cannot use is not waited for.
 func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, last network.Plan) *problem.Problem {
 	subject, hc := endpoint(e.Name), o.HostedCluster
-	args := problem.Args{"name": e.Hosts, "service": {objects.ControlPlaneNamespace(hc) + "/" + appsServiceName(hc)}}
+	args := problem.Args{"name": e.Hosts, "service": {objects.ControlPlaneNamespace(hc) + "/" + AppsServiceName(hc)}}
 	closed := ingressClosed(o, in, e)
 	switch {
 	case strategy(o).Type == operatorv1.LoadBalancerServiceStrategyType, slices.ContainsFunc(last.Endpoints, isCopy):
@@ -222,10 +222,14 @@ func routerIngress(o objects.Objects) ingress {
 	return ingressBehind(svc, vmsBehind)
 }
 
+// AppsServiceName returns the name of the Service for *.apps of hc, as HyperShift's documentation has it
+// (docs/content/how-to/kubevirt/ingress-and-dns.md).
+func AppsServiceName(hc *hyperv1.HostedCluster) string { return hc.Name + "-apps" }
+
 // documentedIngress returns the VMs at the target ports of the Service <cluster>-apps. Its
 // EndpointSlices may have the pods of the VMs instead, because its selector often matches these pods.
 func documentedIngress(o objects.Objects) ingress {
-	svc, ok := service(o, appsServiceName(o.HostedCluster))
+	svc, ok := service(o, AppsServiceName(o.HostedCluster))
 	if !ok || svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return ingress{}
 	}

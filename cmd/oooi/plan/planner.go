@@ -17,7 +17,6 @@ import (
 	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
-	"github.com/cldmnky/oooi/hcp/endpoints"
 	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/network"
@@ -145,7 +144,7 @@ func (p planner) plan(m member) Planned {
 		out.Plan = &decided
 	}
 	out.preview = preview(m.Objects, out)
-	out.AppsService = endpoints.AppsService(m.Objects, out.preview.Shown())
+	out.AppsService = hcp.AppsService(m.Objects, out.preview.Shown())
 	if m.assumed {
 		out.preview.Remarks = append(out.preview.Remarks, vmsAssumed)
 	}
