@@ -140,25 +140,29 @@ func TestAnnounceBehindProxyARP(t *testing.T) {
 			answered := map[netip.Addr]string{} // The kernel may forget some of them.
 			for turn := range 40 {
 				vm.SetNeighbour(t, "eth0", nextHop, stale, false)
-				g.Eventually(func() string {
+				g.Eventually(func(now Gomega) {
 					announcements++
 					e.Do(t, func() {
 						g.Expect(announce("net1", []netip.Addr{hop}, announcements)).To(Succeed())
 						g.Expect(Degraded("/", "net1", hop)).To(Succeed())
 					})
-					return vm.Neighbour(t, "eth0", nextHop)
-				}, "1m", "20ms").Should(Equal(e.MAC(t, "net1")), "turn %d", turn)
-				e.Do(t, func() {
-					known, err := device.Neighbors("net1")
+					known := vm.Neighbour(t, "eth0", nextHop)
+					if known == "" { // The kernel forgot it: there is one table for all namespaces.
+						vm.SetNeighbour(t, "eth0", nextHop, stale, false)
+					}
+					now.Expect(known).To(Equal(e.MAC(t, "net1")), "turn %d", turn)
+					var targets []device.Neighbor
+					var err error
+					e.Do(t, func() { targets, err = device.Neighbors("net1") })
 					g.Expect(err).NotTo(HaveOccurred())
-					for _, x := range known {
+					for _, x := range targets {
 						if x.MAC != "" {
 							answered[x.Address] = x.MAC
 						}
 					}
-				})
+					now.Expect(len(answered)).To(BeNumerically(">", turn), "the router answered")
+				}, "1m", "20ms").Should(Succeed())
 			}
-			g.Expect(len(answered)).To(BeNumerically(">=", 40), "the router answered")
 		})
 	}
 }
