@@ -25,6 +25,9 @@ import (
 // asEdge holds edgeOptions if this test binary runs as an edge.
 const asEdge = "OOOI_TEST_EDGE"
 
+// closes is what an edge logs before it stops to serve.
+const closes = "edge closes"
+
 const (
 	nextHop, service = "192.168.100.2", "192.168.100.3"
 	port             = "6443"
@@ -78,11 +81,13 @@ func runEdge(options string) error {
 			}
 		}
 	}()
+	log := slog.New(slog.NewTextHandler(os.Stdout, nil))
 	err := failover.Run(ctx, failover.Options{
 		Device: "net1", CIDR: o.CIDR, Edge: o.Edge, Address: o.Address, PeerAddress: o.PeerAddress, NextHopVIP: netip.MustParseAddr(nextHop),
 		OnLink:  func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(service)} },
-		Serving: s.serving, Log: slog.New(slog.NewTextHandler(os.Stdout, nil)),
+		Serving: s.serving, Log: log,
 	})
+	log.Info(closes)
 	s.end()
 	return err
 }

@@ -29,6 +29,8 @@ type vm struct {
 	mu    sync.Mutex
 	tries []try // in the order in which they ended
 	cuts  []cut
+	// held are the long connections, in the order in which they began and ended.
+	held []held
 	// echoes counts the answers on long connections.
 	echoes int
 }
@@ -44,6 +46,12 @@ type try struct {
 type cut struct {
 	at       time.Time
 	from, to int
+}
+
+// A held is that a long connection to an edge began. Edge 0: the last one ended.
+type held struct {
+	at   time.Time
+	edge int
 }
 
 const (
@@ -157,6 +165,7 @@ func (m *vm) hold(ctx context.Context) {
 		if was != 0 {
 			m.cuts = append(m.cuts, cut{at, was, edge})
 		}
+		m.held = append(m.held, held{time.Now(), edge})
 		m.mu.Unlock()
 		for ; ctx.Err() == nil; <-tick.C {
 			// The deadline is long: a broken connection must be reset, not time out.
@@ -179,7 +188,22 @@ func (m *vm) hold(ctx context.Context) {
 		}
 		_ = c.Close()
 		was, at = edge, time.Now()
+		m.mu.Lock()
+		m.held = append(m.held, held{at, 0})
+		m.mu.Unlock()
 	}
+}
+
+// holds returns the edge of the long connection at t, 0 if there was none.
+func (m *vm) holds(t time.Time) (edge int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range m.held {
+		if !x.at.After(t) {
+			edge = x.edge
+		}
+	}
+	return edge
 }
 
 // echoed returns how many answers the long connections brought.
