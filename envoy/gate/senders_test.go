@@ -108,12 +108,14 @@ func newDenied() *prometheus.CounterVec {
 
 // denied is how many connections the gate denied for a reason, at all ports.
 func denied(gate *Gate, why verdict) (sum float64) {
-	for _, api := range []bool{true, false} {
-		m := &dto.Metric{}
-		if gate.Denied.WithLabelValues(string(why), portName(api)).Write(m) != nil {
-			return -1
-		}
-		sum += m.GetCounter().GetValue()
+	return deniedAt(gate, why, true) + deniedAt(gate, why, false)
+}
+
+// deniedAt is denied at ports of the API server, or at others.
+func deniedAt(gate *Gate, why verdict, api bool) float64 {
+	m := &dto.Metric{}
+	if gate.Denied.WithLabelValues(string(why), portName(api)).Write(m) != nil {
+		return -1
 	}
-	return sum
+	return m.GetCounter().GetValue()
 }
