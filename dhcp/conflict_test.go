@@ -66,7 +66,22 @@ func TestStaticDeviceKeepsItsAddress(t *testing.T) {
 	t.Parallel()
 	w := NewWithT(t)
 	n := changed(func(d *network.DHCP) { d.Range = network.Range{First: at("20"), Last: at("31")} })
-	s, x := asking(t, n)
+	var s site
+	s, x := asking(t, n, func(x *dhcp.Server) {
+		// The answer of the host is awaited as long as it takes. It proves something when the kernel has just heard it.
+		kernel := x.WhoHas
+		x.WhoHas = func(ctx context.Context, a netip.Addr) (mac string, proven bool, err error) {
+			if a != at("20") {
+				return kernel(ctx, a)
+			}
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience.Limit)
+			defer cancel()
+			for mac, proven, err = kernel(ctx, a); mac != "" && !proven; mac, proven, err = kernel(ctx, a) {
+				s.edge.Run(t, "ip", "neigh", "flush", "to", a.String(), "dev", "net1")
+			}
+			return mac, proven, err
+		}
+	})
 	lease := network.Lease{Address: at("30"), MAC: mac2, Expires: time.Now().Add(time.Hour).Truncate(time.Second)}
 	w.Expect(s.files.Replace(t.Context(), network.Lease{}, lease)).To(Succeed())
 	device, holder := netns.New(t), netns.New(t)
@@ -81,7 +96,7 @@ func TestStaticDeviceKeepsItsAddress(t *testing.T) {
 		w.Expect(reply.MessageType()).To(Equal(offer))
 		return reply.YourIPAddr.String()
 	}
-	// On a busy node an answer may be late. Then it counts for the next try.
+	// On a busy node the answer may come after the offer. Then it counts for a next try.
 	w.Eventually(func() string { return offered(message(discover, mac1, asks("20"))) }).ShouldNot(Equal(full("20")))
 	for i := range 9 {
 		w.Expect(offered(message(discover, fmt.Sprintf("02:00:00:00:0c:%02x", i)))).NotTo(Equal(full("20")))
