@@ -39,13 +39,15 @@ type Preview struct {
 	// Sources says where settings were read, by Network.Name and annotation key
 	// without prefix. What is missing is a default.
 	Sources map[string]map[string]string
+	// Finding reports whether oooi lint finds a problem, so that the exit code is 2. Nil: it finds none.
+	Finding func(problem.Problem) bool
 }
 
 // WritePlan writes p as text.
 func WritePlan(w io.Writer, p Preview) {
 	problems := Ordered(p.Problems)
 	fmt.Fprintf(w, "HostedCluster %s: %s\n", p.Cluster, headline(p, problems))
-	if fix := firstFix(problems); fix != "" {
+	if fix := p.firstFix(problems); fix != "" {
 		fmt.Fprintf(w, "  Fix first: %s\n", fix)
 	}
 	pending, shown := p.pending()
@@ -121,14 +123,14 @@ func whileWaiting(created, pods bool, may string, waiting []part) string {
 }
 
 // firstFix is what to do first: against an error, else against what keeps nodes from
-// becoming Ready, else against a mistake. Empty: nothing has to be done.
-func firstFix(problems problem.Problems) string {
+// becoming Ready, else against a finding. Empty: nothing has to be done.
+func (p Preview) firstFix(problems problem.Problems) string {
 	i := slices.IndexFunc(problems, func(p problem.Problem) bool { return p.Level() == problem.SeverityError })
 	if i < 0 {
 		i = slices.IndexFunc(problems, mayPrevent)
 	}
-	if i < 0 {
-		i = slices.IndexFunc(problems, problem.Problem.Mistake)
+	if i < 0 && p.Finding != nil {
+		i = slices.IndexFunc(problems, p.Finding)
 	}
 	if i < 0 {
 		return ""

@@ -141,15 +141,20 @@ func isAnnotated(o manifest.Object) bool {
 	return ok
 }
 
-// findings returns what is wrong with in, of which plans are made, by file, object and key.
-func findings(in input, plans []Planned) []finding {
-	var all []annotated
+// annotated returns the objects of in that can have annotations of oooi.
+func (in input) annotated() []annotated {
+	var out []annotated
 	for _, o := range in.objects {
 		if isAnnotated(o) {
-			all = append(all, annotated{o})
+			out = append(out, annotated{o})
 		}
 	}
-	clusters := in.dump.Clusters()
+	return out
+}
+
+// findings returns what is wrong with in, of which plans are made, by file, object and key.
+func findings(in input, plans []Planned) []finding {
+	all, clusters := in.annotated(), in.dump.Clusters()
 	var found []finding
 	known := map[[4]string]bool{} // The plans of two clusters may find one fact.
 	add := func(f finding) {

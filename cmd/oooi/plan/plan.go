@@ -15,6 +15,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // New returns the command `oooi plan`.
@@ -72,6 +73,8 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 	}
 	for i, line := range plans {
 		code = command.WorseExit(code, codeOf(line))
+		its := ofCluster(line.objects, in.annotated())
+		line.preview.Finding = func(p problem.Problem) bool { return isFinding(p, its) }
 		if err := line.write(c.OutOrStdout(), output, i == 0); err != nil {
 			return err
 		}
