@@ -20,8 +20,8 @@ type Entry struct {
 	// Warning when it is about a part without which the rest can be served. An edge
 	// that starts is Waiting.
 	Severity Severity
-	// Mistake: the objects that users write show it alone. So a Warning of it is a finding of oooi lint, and oooi plan
-	// names it first if nothing is worse.
+	// Mistake: the objects that users write show it alone. So a Warning or Waiting of it is a finding of oooi lint, and
+	// oooi plan names it first if nothing is worse.
 	Mistake bool
 	// Subject is what {subject} stands for, in words.
 	Subject string

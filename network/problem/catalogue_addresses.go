@@ -20,15 +20,15 @@ var (
 		What:   "Network {network} has no IPv4 CIDR: spec.networking.machineNetwork has only {found}.",
 		Effect: "VMs cannot boot from it, because only IPv4 is provided.",
 		Fix:    "Set {where}."})
-	NetworkCIDRNotSet = declare("NetworkCIDRNotSet", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting,
+	NetworkCIDRNotSet = declare("NetworkCIDRNotSet", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting, Mistake: true,
 		What:   "Network {network} has no CIDR.",
 		Effect: "It is not served.",
 		Fix:    "Set {where}."})
-	NetworkCIDROnlyIPv6 = declare("NetworkCIDROnlyIPv6", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting,
+	NetworkCIDROnlyIPv6 = declare("NetworkCIDROnlyIPv6", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting, Mistake: true,
 		What:   "Network {network} has no IPv4 CIDR: spec.networking.machineNetwork has only {found}.",
 		Effect: "It is not served, because only IPv4 is provided.",
 		Fix:    "Set {where}."})
-	NetworkCIDRAmbiguous = declare("NetworkCIDRAmbiguous", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting,
+	NetworkCIDRAmbiguous = declare("NetworkCIDRAmbiguous", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting, Mistake: true,
 		What:   "Network {network} has no CIDR.",
 		Effect: "The second entry of spec.networking.machineNetwork ({found}) is not used, because it does not name a network.",
 		Fix:    "Set {where}."})

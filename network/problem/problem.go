@@ -104,11 +104,11 @@ func (p Problem) Blocks() bool { return p.Level() == SeverityError && !p.Confine
 // Waits reports whether p ends when another object exists.
 func (p Problem) Waits() bool { return p.Level() == SeverityWaiting }
 
-// Mistake reports whether p is a Warning about what a user wrote: an annotation without effect, or what the
-// catalogue declares as a mistake.
+// Mistake reports whether p is about what a user wrote, and no Error or hint: an annotation without effect, or what
+// the catalogue declares as a mistake.
 func (p Problem) Mistake() bool {
 	e, _ := p.Cause.Entry()
-	return p.Level() == SeverityWarning && (p.Reason == AnnotationUnknown || e.Mistake)
+	return (p.Level() == SeverityWarning || p.Waits()) && (p.Reason == AnnotationUnknown || e.Mistake)
 }
 
 // Problems are in the order in which they were found.
