@@ -75,7 +75,7 @@ func patched(o indexed, r network.NetworkRequest) bool {
 const maxGiven = 5
 
 // misnamed returns the problem that files do not have the NetworkAttachmentDefinition of r, although they have those of
-// its namespace, or one of a similar name in a namespace that Multus allows. mistake is false if it may be in other
+// its namespace, one of a similar name in a namespace that Multus allows, or one of its name in that of the HostedCluster. mistake is false if it may be in other
 // files: these have none of them.
 func misnamed(o indexed, r network.NetworkRequest) (p problem.Problem, mistake bool) {
 	a := r.Attachment
@@ -89,6 +89,11 @@ func misnamed(o indexed, r network.NetworkRequest) (p problem.Problem, mistake b
 			args["meant"] = []string{network.Attachment{Namespace: ns, Name: name}.String()}
 			return problem.New(problem.NADMisnamed, on, args, network.FieldAdditionalNetworks), true
 		}
+	}
+	beside := network.Attachment{Namespace: o.HostedCluster.Namespace, Name: a.Name}
+	if _, ok := o.nad(beside); ok {
+		args["given"], args["namespace"] = []string{beside.String()}, []string{a.Namespace}
+		return problem.New(problem.NADBesideCluster, on, args, network.FieldAdditionalNetworks), true
 	}
 	given := namesIn(o.Objects, a.Namespace)
 	args["given"] = given[:min(len(given), maxGiven)]

@@ -81,6 +81,9 @@ var (
 	NADNotAmongGiven = declare("NADNotAmongGiven", Entry{Reason: NetworkMissing, Severity: SeverityError, Mistake: true,
 		What: "NodePool {nodePools} names network {nad}, which is not in the input. In its namespace, the input has {given}.",
 		Fix:  "Correct spec.platform.kubevirt.additionalNetworks, or add the NetworkAttachmentDefinition with another -f."})
+	NADBesideCluster = declare("NADBesideCluster", Entry{Reason: NetworkMissing, Severity: SeverityError, Mistake: true,
+		What: "NodePool {nodePools} names network {nad}, which is not in the input. The input has {given}.",
+		Fix:  "Set metadata.namespace of {given} to {namespace}, or add the NetworkAttachmentDefinition with another -f."})
 	NADConfigInvalid = declare("NADConfigInvalid", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "The spec.config of NetworkAttachmentDefinition {nad} is not a CNI configuration ({error}).",
 		Fix:  "Correct spec.config."})
