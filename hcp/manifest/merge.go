@@ -105,13 +105,27 @@ func (o Object) newerThan(other Object) bool {
 func (o Object) versioned() bool { return o.resourceVersion != "" }
 
 // observed reports whether o was in an API server, as far as the rest says: tools that clean up objects
-// remove its resourceVersion. Tools that render objects may write an empty status.
+// remove its resourceVersion. Tools that render objects may write a status, with the zero of each field.
 func (o Object) observed() bool {
-	switch string(canonical(o.status)) {
-	case "", "null", "{}":
-		return o.uid != ""
+	var status any // nil if o has none
+	_ = json.Unmarshal(o.status, &status)
+	return o.uid != "" || !isZero(status)
+}
+
+// isZero reports whether v, decoded JSON, has no other values than zeros.
+func isZero(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, field := range v {
+			if !isZero(field) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { return !isZero(item) })
 	}
-	return true
+	return v == nil || v == "" || v == 0.0 || v == false
 }
 
 // appliedTo returns what live becomes when a user applies o.

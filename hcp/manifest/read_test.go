@@ -206,6 +206,7 @@ func TestMergeWithFileToApply(t *testing.T) {
 		"two are live":         {[]string{file("5"), live("8", "3"), live("9", "1")}, applied, []string{"differs; this version counts", combined}},
 		"two are files":        {[]string{file("4"), live("9", "1"), file("5")}, applied, []string{"differs; this version counts", combined}},
 		"without its version":  {[]string{live("", "1"), file("5")}, strings.Replace(applied, `"9"`, `""`, 1), []string{combined}},
+		"a rendered status":    {[]string{live("", "1"), strings.Replace(file("5"), "status: {}", "status: {v: 0, host: {name: '', ports: [0]}}", 1)}, strings.Replace(applied, `"9"`, `""`, 1), []string{combined}},
 		"a file with a status": {[]string{strings.Replace(file("5"), "status: {}", "status: {v: 7}", 1), live("9", "1")}, applied, []string{combined}},
 	} {
 		t.Run(name, func(t *testing.T) {
