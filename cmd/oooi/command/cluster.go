@@ -4,6 +4,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -81,6 +82,9 @@ func (f *ClusterFlags) Config() (*rest.Config, error) {
 		return nil, err
 	}
 	config, err := f.loader().ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, errors.New("there is no kubeconfig. Set --kubeconfig or the environment variable KUBECONFIG to one of the management cluster")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}

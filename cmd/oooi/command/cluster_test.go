@@ -70,6 +70,8 @@ func TestHostedClusterIsFound(t *testing.T) {
 	moved := filepath.Join(t.TempDir(), "moved")
 	kubeconfig.CurrentContext = "west"
 	NewWithT(t).Expect(clientcmd.WriteToFile(*kubeconfig, moved)).To(Succeed())
+	empty := filepath.Join(t.TempDir(), "empty")
+	NewWithT(t).Expect(clientcmd.WriteToFile(*clientcmdapi.NewConfig(), empty)).To(Succeed())
 
 	for args, want := range map[string]string{
 		"clusters/blue":                     "clusters/blue",
@@ -83,6 +85,7 @@ func TestHostedClusterIsFound(t *testing.T) {
 		"none --context lab":                "lab/none",
 		"blue --context west":               "west/blue",
 		"blue --kubeconfig " + moved:        "west/blue",
+		"blue --kubeconfig " + empty:        "there is no kubeconfig. Set --kubeconfig or the environment variable KUBECONFIG",
 		"blue --context none":               `kubeconfig: context "none" does not exist`,
 		"blue --context blind":              "default/blue",
 		"blue --context blind -n clusters":  "clusters/blue",
