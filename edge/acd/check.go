@@ -23,13 +23,13 @@ const (
 	freeAfter = 4 * time.Second
 	// answerWithin is how long the answer to the last probe may take.
 	answerWithin = time.Second
-	// recheckInterval is how long after a verdict the check starts again: an address is
-	// released, or another host takes it. A kernel trusts an answer for up to 45 s, so a
-	// released address is noticed within a minute.
+	// recheckInterval is how long after a verdict the check starts again: an address may be
+	// released, or taken by another host. A kernel trusts an answer for up to 45 s, so a released
+	// address is noticed within a minute.
 	recheckInterval = 10 * time.Second
 	// lookInterval is how often the table is read during a check.
 	lookInterval = 100 * time.Millisecond
-	// retryInterval is how often a check is tried that cannot start.
+	// retryInterval is how often a check that cannot start is retried.
 	retryInterval = 250 * time.Millisecond
 )
 
@@ -48,7 +48,8 @@ type Look struct {
 type State struct {
 	// since is when the first probe was sent.
 	since time.Time
-	// probed is when each address was last probed, failed those that became FAILED.
+	// probed is when each address was last probed, failed has the addresses whose entry became
+	// FAILED.
 	probed map[netip.Addr]time.Time
 	failed map[netip.Addr]bool
 }
@@ -74,7 +75,7 @@ type Verdict struct {
 	Probed bool
 }
 
-// Next is the state after a look, for the addresses that n's edges are to hold.
+// Next returns the state after a look, for the addresses that n's edges are to hold.
 func Next(s State, n network.Network, l Look, now time.Time) (State, Actions) {
 	all := slices.Concat(reported.ProbedAddresses(n), reported.Controls(n))
 	switch {
@@ -122,7 +123,7 @@ func (s State) take(l Look, all []netip.Addr) State {
 	return s
 }
 
-// verdict is nil while something may still answer.
+// verdict returns nil while a host may still answer.
 func (s State) verdict(n network.Network, l Look, now time.Time) *Verdict {
 	var answers []reported.UsedAddress
 	for _, a := range slices.SortedFunc(maps.Keys(l.Table), netip.Addr.Compare) {
@@ -150,7 +151,7 @@ func (s State) verdict(n network.Network, l Look, now time.Time) *Verdict {
 	return &Verdict{Answers: answers, Probed: true}
 }
 
-// inUse names each conflict.
+// inUse returns an error that names each conflict.
 func inUse(all []reported.UsedAddress) error {
 	var out []string
 	for _, t := range all {

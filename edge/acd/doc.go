@@ -3,12 +3,12 @@
 //
 // # How it probes
 //
-// RFC 5227 probes with raw ARP, which needs a capability. Here the kernel probes: a
-// datagram to an address makes it broadcast ARP requests, by default three, a second
-// apart (mcast_solicit, retrans_time_ms). Its neighbor entry is INCOMPLETE meanwhile.
-// It gets a MAC with the first answer, and FAILED a second after the last request. All
-// addresses are probed at once. The requests carry the pod's own address, which the
-// network's plan reserves for it, so they change no host's ARP table.
+// RFC 5227 probes with raw ARP, which needs a capability. Here the kernel probes: a datagram to
+// an address makes the kernel broadcast ARP requests, by default three, a second apart
+// (mcast_solicit, retrans_time_ms). Its neighbor entry is INCOMPLETE meanwhile. The first answer
+// gives the entry a MAC. Without an answer it becomes FAILED a second after the last request. All
+// addresses are probed at once. The requests carry the pod's own address, which the network's
+// plan reserves for it, so they change no host's ARP table.
 //
 // # When an address is free
 //
@@ -19,16 +19,16 @@
 //   - it was probed again after that, and
 //   - that probe has been unanswered for 1 s (answerWithin).
 //
-// With default settings probes go out at 0, 1, 2 and 3 s, and the address is free after
-// 4.1 s. RFC 5227 section 1.1 sends three probes 1-2 s apart and then waits 2 s
-// (ANNOUNCE_WAIT): the probes at 0, 1 and 2 s and the 2 s after them are the shortest
-// that it allows. The fourth probe covers a port that starts to forward late. A pod's
-// port forwards before its containers start: veth, macvlan and virtual functions at once,
-// OVN when its CNI returns. A physical RSTP edge port takes 3 s (802.1D-2004, 17.20.4),
-// and the probe at 3 s is sent through it. Classic STP takes 30 s, which no check waits
-// for; the edges' own announcements and the report of a later conflict remain. Where an
-// administrator lowers mcast_solicit, the kernel gives up earlier and is made to probe
-// again immediately, so the 4 s still hold. Losing the carrier restarts the check.
+// With default settings probes go out at 0, 1, 2 and 3 s, and the address is free after 4.1 s.
+// RFC 5227 section 1.1 sends three probes 1-2 s apart and then waits 2 s (ANNOUNCE_WAIT): the
+// probes at 0, 1 and 2 s and the 2 s after them are the shortest sequence that the RFC allows.
+// The fourth probe covers a port that starts to forward late. A pod's port forwards before its
+// containers start: veth, macvlan and virtual functions at once, OVN when its CNI returns. A
+// physical RSTP edge port takes 3 s (802.1D-2004, 17.20.4), and the probe at 3 s is sent through
+// it. Classic STP takes 30 s, which no check waits for; the edges' own announcements and the
+// report of a later conflict remain. Where an administrator lowers mcast_solicit, the kernel
+// gives up earlier and is made to probe again immediately, so the 4 s still hold. Losing the
+// carrier restarts the check.
 //
 // # Proxy ARP
 //

@@ -20,7 +20,7 @@ import (
 type Options struct {
 	// Device is the network interface. Every socket is bound to it.
 	Device string
-	// Addresses of the device. It is an error where there is no carrier.
+	// Addresses returns the addresses of the device, or an error if there is no carrier.
 	Addresses func() ([]netip.Addr, error)
 	// Network is the plan's, which may change.
 	Network func() network.Network
@@ -46,7 +46,7 @@ func Run(ctx context.Context, o Options) {
 	}
 }
 
-// look reads what the kernel knows, once the device has an address of n.
+// look reads the kernel's neighbor table, once the device has an address of n.
 func (o Options) look(n network.Network) Look {
 	held, err := o.Addresses()
 	if err != nil {

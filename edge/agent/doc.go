@@ -1,6 +1,6 @@
-// Package agent is the life of an edge: whether the edge as a whole serves, when it is ready, and what
+// Package agent decides about an edge as a whole: whether the edge serves, when it is ready, and what
 // it reports. Decisions are pure functions and value machines, Next(state, event, now). Thin runners
-// feed them and act. It decides nothing about DHCP, DNS, connections or failover itself.
+// feed them and act. The package decides nothing about DHCP, DNS, connections or failover itself.
 //
 //	device, plan, routes     -> serving.Interface, proxy.Admit  -> what one server may serve
 //	answers of the servers   -> serving.Debounce, Health        -> whether the edge serves

@@ -76,9 +76,9 @@ func assignmentOf(v inforce.View, removed bool) assignment {
 	return a
 }
 
-// Run runs the failover agent until ctx ends and the peer has taken over. It restarts the
-// agent when the assignment changes. A new assignment waits until the interface has its
-// addresses: this pod stops soon, and keeps its current addresses until then.
+// Run runs the failover agent until ctx ends and the peer has taken over. It restarts the agent
+// when the assignment changes. A new assignment waits until the interface has the new addresses:
+// this pod keeps its current ones, and stops soon.
 func (f *Failover) Run(ctx context.Context) error {
 	a := assignmentOf(f.Source.Current(), f.Source.Removed())
 	f.mu.Lock()
@@ -121,10 +121,10 @@ func (f *Failover) differs(ctx context.Context, a assignment, replace context.Ca
 	}
 }
 
-// onLink returns the addresses, without the next-hop VIP, that clients may have on their
-// link, and that this edge has: the service VIP first. VMs have routes for all of them, but
-// static hosts and pods behind OVN's shared gateway send to what is in the CIDR directly.
-// A published address outside of the CIDR is on no link.
+// onLink returns the addresses of this edge that clients may have on their link: the service VIP
+// first, and not the next-hop VIP. VMs have routes for all of them, but static hosts and pods
+// behind OVN's shared gateway send to what is in the CIDR directly. A published address outside
+// of the CIDR is on no link.
 func (f *Failover) onLink() []netip.Addr {
 	n := f.Source.Current().Network
 	return slices.DeleteFunc(n.SharedAddresses(), func(a netip.Addr) bool { return a == n.NextHopVIP || f.Interface.Admissible(a) != nil })
@@ -186,15 +186,15 @@ func (f *Failover) ready() error {
 	return err
 }
 
-// Ready returns nil if this edge is ready. An edge without a carrier may serve, but its
-// peer must not be changed meanwhile.
+// Ready returns nil if this edge is ready. An edge without a carrier may serve, but is not ready,
+// so that the peer is not replaced meanwhile.
 func (f *Failover) Ready() error {
 	_, err := f.Interface.Addresses()
 	return cmp.Or(f.ready(), err)
 }
 
-// PeerServes returns nil if the peer is known to serve. Then DHCP leaves the peer's share
-// of clients to it. The error is health.Yields if DHCP leaves all clients to a younger pod.
+// PeerServes returns nil if the peer is known to serve. DHCP then leaves the peer its share of
+// clients. The error is health.Yields if DHCP leaves all clients to a younger pod.
 func (f *Failover) PeerServes() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -229,8 +229,7 @@ func (f *Failover) CheckDegraded(ctx context.Context) {
 	}
 }
 
-// look reports what follows from the time that has passed, from the kernel's settings, and from
-// its neighbor table.
+// look updates the report from the time, the kernel's settings and the kernel's neighbor table.
 func (f *Failover) look() {
 	believes, peer := f.Interface.Believes(f.Source.Current().Network), assignmentOf(f.Source.Current(), false).peer
 	table, err := device.Neighbors(f.Interface.Name)

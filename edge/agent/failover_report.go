@@ -13,35 +13,36 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// errYields is why an edge is not ready that a younger pod replaces. It serves no new VM.
+// errYields is why an edge is not ready while a younger pod replaces it. It does not serve new
+// VMs.
 var errYields = errors.New("a younger pod has the number of this edge, so this pod yields")
 
-// errStale is why a peer that serves answers no new client of DHCP.
+// errStale is why a peer that serves does not answer new DHCP clients.
 var errStale = errors.New("it cannot read its leases")
 
-// lasting is how long a state lasts until it is reported: a restart of the hosted API server or a
-// lost heartbeat is not reported. A peer that is not heard is reported immediately, so that the operator
-// does not replace it. So is a duplicated edge.
+// lasting is how long a state lasts until it is reported: a restart of the hosted API server or a lost
+// heartbeat is not reported. An edge reports immediately that it does not hear its peer, so that the
+// operator holds a rollout. It also reports immediately that an edge has two pods.
 const lasting = 5 * time.Second
 
 // A view is what an edge reports, with the times that it depends on. The zero value has seen
 // nothing.
 type view struct {
 	report reported.EdgeReport
-	// latest is what was seen last, and changed when it became so.
+	// latest is what was seen last, and changed is when it last changed.
 	latest  sight
 	changed time.Time
 	// differ is when both edges began to serve different plans. Zero: they do not.
 	differ time.Time
 	// failing is when this edge stopped serving. Zero: it serves.
 	failing time.Time
-	// peerAddress is the hosts that answer for the peer's edge address.
+	// peerAddress holds the hosts that answer for the peer's edge address.
 	peerAddress peerAddress
-	// vipHosts are the hosts that answer for the addresses that edges share.
+	// vipHosts holds the hosts that answer for the addresses that edges share.
 	vipHosts vipHosts
 }
 
-// A sight is what is reported once it lasts.
+// A sight is the part of a state that is reported only once it has lasted.
 type sight struct {
 	level        failover.Level
 	peer         failover.PeerState
@@ -92,9 +93,9 @@ func differ(s failover.State) bool {
 	return s.PeerHeard() && serve && s.Self.Plan != "" && s.Peer.Plan != "" && s.Self.Plan != s.Peer.Plan
 }
 
-// peerServes returns nil if the peer answers DHCP clients, else why it does not. A peer that
-// is worth less than this edge still does, unless it is worth nothing. A peer that cannot read
-// its leases offers nothing.
+// peerServes returns nil if the peer answers DHCP clients, else why it does not. A peer at a
+// lower level still answers, unless it is at LevelNothing. A peer that cannot read its leases
+// offers nothing.
 func peerServes(s failover.State) error {
 	impaired := s.PeerState == failover.PeerImpaired && s.Peer.Level != failover.LevelNothing
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// maxPeerMACs of the peer's former pods are known.
+// maxPeerMACs is how many MACs of the peer are known, those of its former pods included.
 const maxPeerMACs = 8
 
 // A peerAddress follows which hosts answer for the peer's edge address. The zero value has
@@ -20,15 +20,16 @@ const maxPeerMACs = 8
 type peerAddress struct {
 	// own are the MACs that the peer named, the newest last. A new pod of the peer has another MAC.
 	own []string
-	// mac is of another host since a time. Empty: the kernel uses one of own.
+	// mac is the MAC of another host. The kernel has used it since the time since. Empty: the kernel
+	// uses one of own.
 	mac   string
 	since time.Time
 	found sightings.Hosts
 }
 
-// next records the MAC that the peer names, and the one that the kernel has for its address
-// a. A host counts after lasting: a new pod of the peer may not have named its MAC yet. While
-// the peer names none, no host counts.
+// next records named, the MAC that the peer names, and used, the MAC that the kernel has for the
+// peer's address a. Another host counts after the time lasting: a new pod of the peer may not
+// have named its MAC yet. While the peer names no MAC, no host counts.
 func (p peerAddress) next(a netip.Addr, named, used string, now time.Time) peerAddress {
 	if named != "" && !slices.Contains(p.own, named) {
 		p.own = append(slices.Clone(p.own[max(0, len(p.own)+1-maxPeerMACs):]), named)

@@ -1,5 +1,5 @@
-// This file follows whether the DHCP server of this edge can read its leases, for the failover agent. The
-// peer answers all clients while it cannot.
+// This file follows whether the DHCP server of this edge can read its leases, for the failover agent.
+// While it cannot, the peer answers all clients.
 
 package agent
 
@@ -15,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Leases is what the failover agent knows about the leases of its edge. The zero value are leases
-// that can be read.
+// Leases is what the failover agent knows about the leases of its edge. The zero value: the
+// leases can be read.
 type Leases struct{ stale atomic.Bool }
 
 // Stale reports whether the DHCP server cannot read its leases now.

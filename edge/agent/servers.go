@@ -56,8 +56,8 @@ func (h Health) Next(err error, due, now time.Time, grace time.Duration) (Health
 	return h, err
 }
 
-// rest returns how long Next may still bear a failing server after now. Zero: it bears
-// none, or the server serves.
+// rest returns how much of its grace a failing server has left at now. Zero: none, or the server
+// serves.
 func (h Health) rest(now time.Time, grace time.Duration) time.Duration {
 	if !h.served || h.failing.IsZero() {
 		return 0
@@ -80,7 +80,7 @@ type Servers struct {
 	admin  *admin.Client
 
 	mu sync.Mutex
-	// state and verdict are those of servers with an answer, or with a missing one.
+	// state and verdict have an entry for each server that has answered, or did not answer in time.
 	state   map[network.Service]Health
 	verdict map[network.Service]error
 	// answered is when Envoy answered last in place of the proxy.
@@ -155,8 +155,8 @@ func (s *Servers) judge(ctx context.Context, x network.Service, current func() n
 }
 
 // take records an answer, and returns after which time it must be recorded again. Zero: never. Envoy
-// keeps serving without `oooi-edge proxy`, so take asks Envoy while that is away or silent, or
-// has not checked Envoy itself.
+// keeps serving without `oooi-edge proxy`. So take asks Envoy itself while the proxy is away or
+// silent, or has not checked Envoy.
 func (s *Servers) take(ctx context.Context, n network.Network, x network.Service, a answer) (again time.Duration) {
 	unchecked := errors.As(a.err, new(health.Unchecked))
 	if x == network.ServiceProxy && (unchecked || health.Unanswered(a.err) || health.Away(a.err)) {
@@ -176,8 +176,8 @@ func (s *Servers) take(ctx context.Context, n network.Network, x network.Service
 }
 
 // askEnvoy returns Envoy's own answer in place of one of `oooi-edge proxy`. If both are silent,
-// Envoy was due when the proxy was, unless it has answered since. A question that follows
-// an unanswered one ends when the silence counts.
+// Envoy's answer was due when the proxy's was, unless Envoy has answered since. After an
+// unanswered question, the next one ends at the time when the silence counts.
 func (s *Servers) askEnvoy(ctx context.Context, n network.Network, ofProxy answer) answer {
 	asked := time.Now()
 	s.mu.Lock()
@@ -240,8 +240,8 @@ func faultOf(x network.Service, err error) reported.ServerFault {
 	return reported.ServerFault{Server: x, Cause: problem.ServerRefuses, Error: err.Error()}
 }
 
-// decisive returns the services of n that decide whether an edge serves. A failover resets every
-// long connection. VMs keep the time for hours, so NTP alone is not worth one where other services serve.
+// decisive returns the services of n that decide whether an edge serves. A failover resets every long
+// connection. VMs keep the time for hours, so NTP counts only if the edge has no other service.
 func decisive(n network.Network) []network.Service {
 	others := slices.DeleteFunc(slices.Clone(n.Services), func(x network.Service) bool { return x == network.ServiceNTP })
 	if len(others) == 0 {

@@ -1,11 +1,11 @@
 // This file finds other hosts that answer ARP requests for the addresses that edges share, from the kernel's neighbor table
 // and the time. A VM can forge any answer, so what is kept and reported is limited, and nothing else follows from it.
 //
-// No socket of an edge sees ARP messages: that needs a privilege. The kernel asks for an address only if the
-// interface does not have it, so hosts are found only where wire.VIPDevice has the VIPs. The requests have the pod's
-// address on the cluster network as their sender. Edges do not answer it (strict rp_filter), and no host stores it
-// but the one that answers. An announcement of the peer replaces in this kernel what another host answered. Then only the peer,
-// whose own announcement does not count there, finds that host.
+// No socket of an edge sees ARP messages: that needs a privilege. The kernel asks for an address only if the interface does not
+// have it, so hosts are found only where wire.VIPDevice has the VIPs. The requests have the pod's address on the cluster
+// network as their sender. Edges do not answer that address (strict rp_filter), and only the host that answers stores it. An
+// announcement of the peer replaces the other host's answer in this kernel. Then only the peer finds that host, since its own
+// announcement does not change the peer's kernel.
 
 package agent
 
@@ -25,7 +25,8 @@ import (
 const (
 	// vipsAsked is how often shared addresses are asked for.
 	vipsAsked = 10 * time.Second
-	// vipAnswers are needed until a host is reported. The kernel asks a host that it knows every 20 to 60 s.
+	// vipAnswers is how many answers of a host are needed before it is reported. The kernel asks a known
+	// host again after 20 to 60 s.
 	vipAnswers = 3
 	// vipAnswerCounts is how old an answer may be when it is counted.
 	vipAnswerCounts = 2 * vipsAsked
@@ -33,9 +34,9 @@ const (
 	vipHostKept = 3 * time.Minute
 )
 
-// vipHosts are the hosts that answered. The zero value has none.
+// vipHosts holds the hosts that answered. The zero value has none.
 type vipHosts struct {
-	// asked is when the kernel was told to ask.
+	// asked is when the kernel was last made to ask.
 	asked time.Time
 	all   []vipHost
 }
@@ -47,7 +48,8 @@ type vipHost struct {
 	last    time.Time
 }
 
-// next records the neighbor table for addresses. Edges have these MACs.
+// next records which hosts answered for addresses, from the neighbor table. edges are the MACs of
+// edges, which do not count.
 func (v vipHosts) next(table []device.Neighbor, addresses []netip.Addr, edges []string, now time.Time) vipHosts {
 	v.all = slices.DeleteFunc(slices.Clone(v.all), func(h vipHost) bool {
 		return now.Sub(h.last) > vipHostKept || slices.Contains(edges, h.MAC) || !slices.Contains(addresses, h.Address)
@@ -59,7 +61,8 @@ func (v vipHosts) next(table []device.Neighbor, addresses []netip.Addr, edges []
 		u, at := reported.UsedAddress{Address: n.Address, MAC: n.MAC}, now.Add(-n.Confirmed)
 		i := slices.IndexFunc(v.all, func(h vipHost) bool { return h.UsedAddress == u })
 		if i < 0 {
-			// The least credible one gives way: with few answers, then with old ones.
+			// The least credible host is dropped: the one with the fewest answers, and of several the one
+			// with the oldest answer.
 			slices.SortStableFunc(v.all, func(a, b vipHost) int { return cmp.Or(b.answers-a.answers, b.last.Compare(a.last)) })
 			v.all = append(v.all[:min(len(v.all), sightings.Max-1)], vipHost{UsedAddress: u})
 			i = len(v.all) - 1
@@ -72,8 +75,8 @@ func (v vipHosts) next(table []device.Neighbor, addresses []netip.Addr, edges []
 	return v
 }
 
-// list returns the hosts that answered often enough, sorted. A host with proxy ARP, which answers for controls of n, too,
-// is none of them.
+// list returns the hosts that answered often enough, sorted. It leaves out hosts with proxy ARP, which also answer for
+// controls of n.
 func (v vipHosts) list(n network.Network) []reported.UsedAddress {
 	var all []reported.UsedAddress
 	for _, h := range v.all {
@@ -89,8 +92,8 @@ func (v vipHosts) list(n network.Network) []reported.UsedAddress {
 // MAC may be that of an edge.
 func edgesKnown(s failover.State) bool { return s.PeerMAC() != "" && !s.Yields && !s.Duplicated() }
 
-// lookForVIPHosts records what the kernel was answered, and makes it ask again. Unless the edges are known, no answer
-// counts.
+// lookForVIPHosts records the answers that the kernel got, and makes the kernel ask again. Unless the edges are
+// known, no answer counts.
 func (f *Failover) lookForVIPHosts(table []device.Neighbor, known bool, now time.Time) {
 	n := f.Source.Current().Network
 	addresses, from := f.Interface.Askable(n)

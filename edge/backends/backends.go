@@ -24,9 +24,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Backends resolves the backends of one network. A file caches what it found, so an edge
-// that starts while the API server or the resolver is unavailable continues from the last
-// known good endpoints.
+// Backends resolves the backends of one network. A file caches the endpoints, so an edge that
+// starts while the API server or the resolver is unavailable continues from the last known good
+// endpoints.
 type Backends struct {
 	kube   *kube.Kube
 	hosts  externalHosts
@@ -107,9 +107,9 @@ func (b *Backends) Follow(ctx context.Context, n network.Network) {
 // call.
 func (b *Backends) Changed() <-chan struct{} { return b.signal.Changed() }
 
-// Endpoints returns the addresses to dial for x, sorted. It returns nil if nothing is
-// known of x, and an empty slice if x has no endpoints. For an external host behind an
-// HTTP proxy they are the proxy's addresses.
+// Endpoints returns the addresses to dial for x, sorted. It returns nil if nothing is known about
+// x, and an empty slice if x has no endpoints. For an external host behind an HTTP proxy it
+// returns the proxy's addresses.
 func (b *Backends) Endpoints(x network.Backend) []netip.AddrPort {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -147,7 +147,7 @@ func (b *Backends) endpoints(x network.Backend) []netip.AddrPort {
 	return slices.Compact(out)
 }
 
-// found returns all addresses reported for x, unfiltered. Nil: none were seen yet.
+// found returns all addresses reported for x, unfiltered. Nil: none was reported yet.
 func (b *Backends) found(x network.Backend) []netip.AddrPort {
 	switch {
 	case x.Kind == network.BackendExternal:
@@ -174,9 +174,9 @@ func (b *Backends) found(x network.Backend) []netip.AddrPort {
 // maxPossible limits the addresses that are dialed without knowing the VMs.
 const maxPossible = 1024
 
-// possible returns where x may be: every address that the plan lets a VM have. It is for an
-// edge outside of a cluster, which knows the plan alone. Envoy finds out which of them
-// accept connections.
+// possible returns where x may be: every address that the plan lets a VM have. It is for an edge
+// outside of a cluster, which knows only the plan. Envoy finds out which of them accept
+// connections.
 func (b *Backends) possible(x network.Backend) []netip.AddrPort {
 	port := vmPort(x)
 	if port == 0 {
@@ -247,7 +247,7 @@ func (b *Backends) isVMAddress(a netip.Addr) bool {
 	return n.CIDR.Contains(a) && a != n.CIDR.Addr() && n.CIDR.Contains(a.Next()) && a != n.DHCP.Router && !isEdgeAddress(n, a)
 }
 
-// isDialable reports whether a may be dialed for x. It logs each refused address once.
+// isDialable reports whether address a may be dialed for x. It logs each refused address once.
 func (b *Backends) isDialable(x network.Backend, own []netip.Addr, a netip.Addr) bool {
 	why := refusalReason(b.network, x, own, a)
 	if refusal := x.Name + " " + a.String(); why != "" && !b.refused[refusal] {

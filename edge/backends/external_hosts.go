@@ -30,8 +30,8 @@ const (
 // dot.
 type Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 
-// NewLookup queries the servers in /etc/resolv.conf through device only. With an empty
-// device it uses the system's resolver through any.
+// NewLookup queries the servers in /etc/resolv.conf through device only. With an empty device it
+// uses the system's resolver, through any device.
 func NewLookup(device string) Lookup {
 	r := net.DefaultResolver
 	if device != "" {
@@ -134,8 +134,8 @@ func (h *externalHosts) addresses(name string) (all []netip.Addr, tried bool) {
 	return x.addresses, x.tried
 }
 
-// The refusal reasons that someone can change: the cluster's administrator, and the author of the
-// HostedCluster.
+// The refusal reasons that the cluster's administrator, or the author of the HostedCluster, can
+// remove.
 const (
 	insideManagement = "it is inside the management cluster"
 	behindGateway    = "it is in a client network, which edges reach only through the gateway"
@@ -167,7 +167,7 @@ func refusalReason(n network.Network, x network.Backend, own []netip.Addr, a net
 	return ""
 }
 
-// isEdgeAddress reports whether edges of n hold a now or may hold it later.
+// isEdgeAddress reports whether edges of n hold address a now, or may hold it later.
 func isEdgeAddress(n network.Network, a netip.Addr) bool {
 	if a == n.NextHopVIP || a == n.ServiceVIP || slices.Contains(n.ReservedAddresses, a) || slices.Contains(n.PublishedAddresses, a) {
 		return true

@@ -10,7 +10,7 @@ import (
 )
 
 // RefusedHosts returns the Names of the external backends with an address inside the management cluster or
-// in a client network, sorted. The DNS servers of these names decide when it changes.
+// in a client network, sorted. The DNS servers of these names decide when the result changes.
 func (b *Backends) RefusedHosts() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -23,7 +23,7 @@ type Dump struct {
 	names   map[int]string
 }
 
-// OpenDump asks the network namespace of the calling thread.
+// OpenDump returns a Dump of the network namespace of the calling thread.
 func OpenDump() (*Dump, error) {
 	c, err := OpenClients("")
 	if err != nil {
@@ -54,7 +54,7 @@ type DumpedLink struct {
 	// Flags as `ip link` names them, State as the kernel does.
 	Flags string `json:"flags"`
 	State string `json:"state"`
-	// What was received and sent since the interface exists.
+	// What was received and sent since the interface was created.
 	RxPackets uint64 `json:"rxPackets"`
 	RxBytes   uint64 `json:"rxBytes"`
 	RxErrors  uint64 `json:"rxErrors"`
@@ -154,7 +154,8 @@ type DumpedRoute struct {
 	Protocol string `json:"protocol"`
 }
 
-// Routes returns those of all tables. One with several hops is a route for each.
+// Routes returns those of all tables. A route with several next hops becomes one DumpedRoute for
+// each.
 func (d *Dump) Routes() (out []DumpedRoute, err error) {
 	all, err := d.clients.kernel.RouteListFiltered(netlink.FAMILY_ALL, &netlink.Route{Table: unix.RT_TABLE_UNSPEC}, netlink.RT_FILTER_TABLE)
 	for _, r := range all {
@@ -238,7 +239,7 @@ func (d *Dump) Sockets() (out []string, err error) {
 	return out, nil
 }
 
-// device is the name of an interface. Empty: index is that of none.
+// device returns the name of the interface with an index. Empty: there is no such interface.
 func (d *Dump) device(index int) string {
 	if index == 0 {
 		return ""
@@ -253,7 +254,7 @@ func textOf(ip net.IP) string {
 	return ""
 }
 
-// uninterrupted is err, unless the kernel only says that something changed while it listed.
+// uninterrupted returns err, or nil if err only means that something changed during the listing.
 func uninterrupted(err error) error {
 	if errors.Is(err, netlink.ErrDumpInterrupted) {
 		return nil

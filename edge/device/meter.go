@@ -114,8 +114,8 @@ func (m *Meter) MACOf(a netip.Addr) string {
 	return net.HardwareAddr(found[unix.NDA_LLADDR]).String()
 }
 
-// NextHop returns the router through which the kernel sends to an IPv4 address, and whether that is a host on the interface. No
-// router and true: the address is on its link.
+// NextHop returns the router through which the kernel sends to an IPv4 address. leads: the route uses the interface. If it does
+// and there is no router, the address is on the interface's link.
 func (m *Meter) NextHop(a netip.Addr) (via netip.Addr, leads bool) {
 	l, err := m.kernel.LinkByName(m.name)
 	if err != nil {

@@ -18,17 +18,18 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// attempts at a dump that a change interrupted.
+// attempts is how often a dump that a change interrupts is tried.
 const attempts = 5
 
-// A kernel is one network namespace, through the sockets that ask it.
+// A kernel holds the sockets that query the kernel in one network namespace.
 type kernel struct {
 	*netlink.Handle
-	// netconf asks what the library has no words for.
+	// netconf sends requests that the library does not support.
 	netconf *nl.SocketHandle
 }
 
-// openKernel asks the network namespace of the calling thread, from any thread.
+// openKernel opens sockets in the network namespace of the calling thread. Any thread may use
+// them.
 func openKernel() (k kernel, err error) {
 	if k.Handle, err = netlink.NewHandle(unix.NETLINK_ROUTE); err != nil {
 		return kernel{}, err
@@ -50,8 +51,8 @@ func (k kernel) close() {
 // ErrNoInterface is why there is no Snapshot of an interface that does not exist.
 var ErrNoInterface = errors.New("no such network interface")
 
-// Read is the snapshot of the named interface in the network namespace of the calling
-// thread. It is an error where there is no such interface.
+// Read returns the snapshot of the named interface in the network namespace of the calling
+// thread, or an error if there is no such interface.
 func Read(name string) (Snapshot, error) {
 	k, err := openKernel()
 	if err != nil {
@@ -90,7 +91,7 @@ func (k kernel) readOnce(name string) (Snapshot, error) {
 	}
 	names, up := map[int]string{}, map[int]string{}
 	var own *netlink.LinkAttrs
-	// on are the interface, and the one below it. The latter hears broadcast and multicast.
+	// on holds the interface and the one below it, which receives broadcast and multicast, too.
 	var on []int
 	for _, l := range links {
 		names[l.Attrs().Index] = l.Attrs().Name
@@ -141,7 +142,7 @@ func (k kernel) readOnce(name string) (Snapshot, error) {
 	return s, err
 }
 
-// routes are the unicast routes of the main table.
+// routes returns the unicast routes of the main table.
 func (k kernel) routes(names map[int]string) ([]Route, error) {
 	all, err := k.RouteListFiltered(netlink.FAMILY_V4,
 		&netlink.Route{Table: unix.RT_TABLE_MAIN, Type: unix.RTN_UNICAST}, netlink.RT_FILTER_TABLE|netlink.RT_FILTER_TYPE)
@@ -165,7 +166,7 @@ func (k kernel) routes(names map[int]string) ([]Route, error) {
 	return out, nil
 }
 
-// ipv6Routes are the unicast IPv6 routes of interfaces, except to link-local addresses.
+// ipv6Routes returns the unicast IPv6 routes of interfaces, except to link-local addresses.
 func (k kernel) ipv6Routes(on []int) ([]netip.Prefix, error) {
 	all, err := k.RouteListFiltered(netlink.FAMILY_V6, &netlink.Route{Table: unix.RT_TABLE_MAIN, Type: unix.RTN_UNICAST},
 		netlink.RT_FILTER_TABLE|netlink.RT_FILTER_TYPE)
@@ -188,8 +189,8 @@ func (k kernel) ipv6Routes(on []int) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// hasIPv6Besides reports whether an interface other than these has an IPv6 address that packets
-// from elsewhere may name.
+// hasIPv6Besides reports whether an interface other than these has an IPv6 address that is not
+// link-local, so that a packet from the network may be sent to it.
 func (k kernel) hasIPv6Besides(on []int) (bool, error) {
 	all, err := k.AddrList(nil, netlink.FAMILY_V6)
 	if err != nil {

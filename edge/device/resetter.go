@@ -20,31 +20,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSenders is how many MACs, and how many addresses, the kernel's program compares. It may have 4,096 instructions.
+// maxSenders is how many MACs, and how many addresses, the kernel's program compares. A program may have 4,096
+// instructions.
 const maxSenders = 256
 
 const (
-	// lookEvery is how often a Resetter looks who else listens.
+	// lookEvery is how often a Resetter checks which other sockets listen.
 	lookEvery = 100 * time.Millisecond
-	// queued is how many connections wait for their reset, at most. They count as connections of their hosts, and the
-	// kernel drops further SYNs.
+	// queued is how many connections may wait for their reset. The kernel drops further SYNs. A waiting connection
+	// counts as a connection of its host.
 	queued = 64
 )
 
 // Senders are hosts whose new connections to some listeners are reset.
 type Senders struct {
-	// Listeners are of programs of the same user, which permit others (SO_REUSEPORT).
+	// Listeners are addresses at which programs of the same user listen and permit further sockets
+	// (SO_REUSEPORT).
 	Listeners []netip.AddrPort
-	// Addresses are reset, whatever MAC their packets have. The first 256 count.
+	// Connections from Addresses are reset, whatever MAC their packets have. The first 256 count.
 	Addresses []netip.Addr
-	// MACs are reset for the addresses in Network. Others are behind a router, whose MAC their packets have. The first
-	// 256 count.
+	// Connections from MACs are reset if their address is in Network. Other addresses are behind a router, and their
+	// packets have its MAC. The first 256 count.
 	MACs    []net.HardwareAddr
 	Network netip.Prefix
 }
 
 // A Resetter resets connections of some hosts. For that it listens on the ports of other programs, and a program in the
-// kernel chooses the socket by the sender of a SYN. It begins with the first host. It is safe for concurrent use.
+// kernel chooses the socket by the sender of a SYN. It starts to listen when Set first gets a host. It is safe for
+// concurrent use.
 type Resetter struct {
 	clients  *Clients
 	wasReset func(listener netip.AddrPort, client netip.Addr)
@@ -56,24 +59,25 @@ type Resetter struct {
 // A joined is a socket at an address where others listen.
 type joined struct {
 	net.Listener
-	// own and others are the kernel's numbers of the sockets: of this one, and of those that were there first.
+	// own and others are the kernel's numbers of this socket, and of the sockets that were there first.
 	own    uint64
 	others []uint64
-	// program that the kernel has.
+	// program is what the kernel has now.
 	program []unix.SockFilter
 }
 
 // NewResetter resets nothing yet. It works on the interface and in the network namespace of c. It calls wasReset with the
 // listener and the client of each connection that it resets.
 //
-// The kernel's program knows sockets by their order. Another program that starts again comes after the Resetter, which then
-// gets the SYNs of other hosts, and drops them. It notices within 100 ms, and leaves the port.
+// The kernel's program knows sockets by their order. If the other program restarts, its new socket comes after the
+// Resetter's. The Resetter then gets SYNs of other hosts, and drops them. It notices this within 100 ms, and leaves the
+// port.
 func NewResetter(c *Clients, wasReset func(listener netip.AddrPort, client netip.Addr)) *Resetter {
 	return &Resetter{clients: c, wasReset: wasReset, open: map[netip.AddrPort]*joined{}}
 }
 
-// Set replaces whose connections are reset. No listener is in two Senders. If the kernel does not permit it, the socket
-// is not reset, and the error is returned.
+// Set replaces the hosts whose connections are reset. A listener is in one Senders at most. If the kernel refuses the
+// program, connections to that listener are not reset, and Set returns the error.
 func (r *Resetter) Set(all ...Senders) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,7 +141,8 @@ func (r *Resetter) leave(at netip.AddrPort) {
 // After Close, nothing is reset.
 func (r *Resetter) Close() { _ = r.Set() }
 
-// join listens at an address where other programs listen, as the last one. Nil: there is none.
+// join listens at an address as the last of several programs. Nil: no other program listens
+// there.
 func (r *Resetter) join(at netip.AddrPort, program []unix.SockFilter) (*joined, error) {
 	others, err := r.clients.listeners(at)
 	if err != nil || len(others) == 0 {
@@ -147,7 +152,7 @@ func (r *Resetter) join(at netip.AddrPort, program []unix.SockFilter) (*joined, 
 		return nil, fmt.Errorf("%d sockets listen there, but the program expects one", len(others))
 	}
 	c := net.ListenConfig{KeepAlive: -1, Control: func(_, _ string, raw syscall.RawConn) error { return r.joins(raw, program) }}
-	c.SetMultipathTCP(false) // It knows no such program.
+	c.SetMultipathTCP(false) // Multipath TCP supports no such program.
 	l, err := c.Listen(context.Background(), "tcp4", at.String())
 	if err != nil {
 		return nil, err
@@ -166,14 +171,15 @@ func (r *Resetter) join(at netip.AddrPort, program []unix.SockFilter) (*joined, 
 	return j, nil
 }
 
-// changed reports whether others listen than those that were there first, or whether that is not known.
+// changed reports whether other sockets listen than those that were there first. It returns true if
+// that is unknown.
 func (r *Resetter) changed(at netip.AddrPort, j *joined) bool {
 	now, err := r.clients.listeners(at)
 	now = slices.DeleteFunc(now, func(c uint64) bool { return c == j.own })
 	return err != nil || !slices.Equal(now, j.others)
 }
 
-// reset resets what arrives, until j is closed or the others are not those that were there first.
+// reset resets each connection that arrives, until j is closed or changed returns true.
 func (r *Resetter) reset(at netip.AddrPort, j *joined) {
 	next := time.Now().Add(lookEvery)
 	for {
@@ -212,7 +218,8 @@ func cookieOf(l net.Listener) (cookie uint64, err error) {
 	return cookie, err
 }
 
-// joins makes a socket one of those that have its address. From the beginning it takes these hosts only.
+// joins lets a socket share its address with other sockets. From the beginning the socket accepts only
+// hosts that the program chooses.
 func (r *Resetter) joins(c syscall.RawConn, program []unix.SockFilter) error {
 	var set error
 	err := c.Control(func(fd uintptr) {
@@ -229,14 +236,14 @@ func (r *Resetter) joins(c syscall.RawConn, program []unix.SockFilter) error {
 	return errors.Join(err, set)
 }
 
-// takes has the kernel drop what arrives at a socket from hosts that the program does not choose. Their SYNs arrive there
-// while the kernel chooses otherwise: before it has the program, and after the other program has started again. A client
-// sends a dropped SYN once more after a second.
+// takes makes the kernel drop what arrives at a socket from hosts that the program does not choose. The kernel gives SYNs
+// of such hosts to the socket before attach, and after another listener has restarted. A client repeats a dropped SYN
+// after a second.
 func takes(fd int, program []unix.SockFilter) error {
 	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
 }
 
-// attach has the kernel choose among the sockets that have l's address.
+// attach makes the kernel choose among the sockets at l's address with the program.
 func attach(l net.Listener, program []unix.SockFilter) error {
 	return control(l, func(fd int) error {
 		if err := takes(fd, program); err != nil {
@@ -257,14 +264,15 @@ func control(l net.Listener, f func(fd int) error) error {
 	return errors.Join(err, failed)
 }
 
-// Offsets of a packet, as filters count them: from the header of Ethernet, and from that of IPv4.
+// Offsets in a packet, as filters count them: from the Ethernet header, and from the IPv4 header.
 const (
 	sourceMAC     = 0xffe00000 + 6
 	sourceAddress = 0xfff00000 + 12
 )
 
-// choose returns a program whose result is the number of a socket of an address, in the order in which they listened. A load
-// beyond the end of a packet ends it with 0. As a filter of a socket, 0 drops a packet, and 1 keeps its headers.
+// choose returns a program. Its result is the index of a socket, in the order in which the sockets of an address began to
+// listen. A load beyond the end of a packet ends the program with 0. As a filter of a socket, the program drops a packet
+// with 0, and keeps the packet's headers with 1.
 func choose(s Senders) []bpf.Instruction {
 	theirs, ours := bpf.RetConstant{Val: 0}, bpf.RetConstant{Val: 1}
 	out := []bpf.Instruction{bpf.LoadAbsolute{Off: sourceAddress, Size: 4}}

@@ -36,7 +36,7 @@ const strict = 1
 // A conf holds the settings of one interface by their attributes of RTM_GETNETCONF.
 type conf map[uint16]int32
 
-// settings are those of each family.
+// settings holds the settings of each address family.
 type settings struct {
 	ipv4, ipv6 map[int32]conf
 	// ipv6Of has IFLA_INET6_CONF of each interface with IPv6, by its index.
@@ -57,8 +57,8 @@ func (k kernel) settings() (s settings, err error) {
 	return s, err
 }
 
-// forwarding returns the sysctls, sorted, that let packets pass between the interface with
-// this index and another one of up, which has the names of interfaces by their index.
+// forwarding returns the sysctls, sorted, that let packets pass between the interface with this
+// index and another interface. up has the names of the interfaces that are up, by their index.
 func (s settings) forwarding(index int, up map[int]string) []string {
 	var out []string
 	for i, name := range up {
@@ -100,7 +100,7 @@ type header []byte
 func (h header) Len() int          { return len(h) }
 func (h header) Serialize() []byte { return h }
 
-// ask sends one question and returns the answers of a type.
+// ask sends one request and returns the answers of one type.
 func (k kernel) ask(question, flags int, answer uint16, parts ...nl.NetlinkRequestData) ([][]byte, error) {
 	q := nl.NewNetlinkRequest(question, flags)
 	q.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: k.netconf}
@@ -170,7 +170,7 @@ func devconf(all []byte, place int) int32 {
 	return int32(binary.NativeEndian.Uint32(all[place*4:]))
 }
 
-// attributes are those of a message after its header, by their types.
+// attributes returns the attributes of a message, which follow its header, by their types.
 func attributes(message []byte, header int) (map[uint16][]byte, error) {
 	if len(message) < header {
 		return nil, errors.New("settings of the kernel: a message is too short")

@@ -15,7 +15,7 @@ import (
 type Snapshot struct {
 	// Name of the interface.
 	Name string
-	// Index of the interface. A recreated interface has another one.
+	// Index of the interface. A recreated interface has another index.
 	Index int
 	// Carrier: the interface is up and has a link.
 	Carrier bool
@@ -29,17 +29,17 @@ type Snapshot struct {
 	// interface, sorted. Empty: it forwards none. They include those of all interfaces that
 	// are up, since packets from the pod network may be forwarded to this one.
 	Forwarding []string
-	// VerifiesSources: the kernel drops IPv4 packets of this interface with a source address
-	// that has a route to another interface, or none (strict rp_filter, RFC 3704).
+	// VerifiesSources: the kernel drops IPv4 packets of this interface with a source address that
+	// has a route to another interface, or no route (strict rp_filter, RFC 3704).
 	VerifiesSources bool
 	// VerifiesIPv6Sources: no IPv6 packet of the network is answered through another interface. IPv6
-	// has no rp_filter, so this interface and wire.LinkDevice take no IPv6, or no other interface
-	// has an IPv6 address that is not link-local.
+	// has no rp_filter. So either this interface and wire.LinkDevice take no IPv6, or no other
+	// interface has an IPv6 address that is not link-local.
 	VerifiesIPv6Sources bool
 	// IPv6Routes are the prefixes of IPv6 routes through this interface and wire.LinkDevice, without
-	// link-local ones. Edges configure none, so another host set them by router advertisements. Packets of
-	// the edge do not take them: its sockets are bound to an interface, and those on this one
-	// use IPv4.
+	// link-local ones. Edges configure no IPv6 routes, so another host set them by router advertisements.
+	// Packets of the edge do not take them: its sockets are bound to an interface, and the sockets on this
+	// interface use IPv4.
 	IPv6Routes []netip.Prefix
 	// Host are the IPv4 addresses of every interface in the network namespace.
 	Host []netip.Addr
@@ -47,7 +47,7 @@ type Snapshot struct {
 	Routes []Route
 }
 
-// A Route is one route of the main table. One with several next hops is several.
+// A Route is one route of the main table. A route with several next hops is one Route for each.
 type Route struct {
 	// Device is the name of the interface that the route leads to.
 	Device string
@@ -70,8 +70,7 @@ func has(all []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(all, func(p netip.Prefix) bool { return p.Addr() == a || p.Addr().IsLoopback() && p.Contains(a) })
 }
 
-// First is the address that the interface was given first. The zero Addr: it has
-// none.
+// First returns the address that the interface was given first. The zero Addr: it has none.
 func (s Snapshot) First() netip.Addr {
 	if len(s.Addresses) == 0 {
 		return netip.Addr{}
@@ -79,9 +78,10 @@ func (s Snapshot) First() netip.Addr {
 	return s.Addresses[0].Addr()
 }
 
-// AddressOutside is an address of this host outside of p, the network's CIDR: the first one of another interface that is
-// neither loopback nor link-local, such as that of the pod network. Edges do not answer ARP requests from it, since they
-// verify source addresses and their route to it leads elsewhere. The zero Addr: there is none.
+// AddressOutside returns an address of this host outside of p, the network's CIDR: the first one of another interface
+// that is neither loopback nor link-local, such as that of the pod network. Edges do not answer ARP requests from this
+// address, since they verify source addresses and their route to it uses another interface. The zero Addr: there is
+// none.
 func (s Snapshot) AddressOutside(p netip.Prefix) netip.Addr {
 	for _, a := range s.Host {
 		if a.IsGlobalUnicast() && !p.Contains(a) && !s.Has(a) {
@@ -91,8 +91,8 @@ func (s Snapshot) AddressOutside(p netip.Prefix) netip.Addr {
 	return netip.Addr{}
 }
 
-// Isolates is nil where the kernel forwards no packets between this interface and another
-// one. It depends on nothing that a VM sends.
+// Isolates returns nil if the kernel forwards no packets between this interface and another one.
+// It depends on nothing that a VM sends.
 func (s Snapshot) Isolates() error {
 	if len(s.Forwarding) > 0 {
 		return fmt.Errorf("the kernel would forward packets from or to %s, so nothing is served: set %s", s.Name, strings.Join(s.Forwarding, "=0, ")+"=0")
@@ -100,8 +100,8 @@ func (s Snapshot) Isolates() error {
 	return nil
 }
 
-// RouteTo is the route that the kernel takes to an address: the longest prefix, then
-// the lowest metric. False: the main table has none.
+// RouteTo returns the route that the kernel takes to an address: the longest prefix, then the
+// lowest metric. False: the main table has none.
 func (s Snapshot) RouteTo(a netip.Addr) (best Route, ok bool) {
 	for _, r := range s.Routes {
 		if !r.To.Contains(a) {

@@ -12,9 +12,10 @@ import (
 	"github.com/cldmnky/oooi/edge/socket"
 )
 
-// Solicit makes the kernel broadcast ARP requests for addresses on device, by a datagram to a
-// port at which no process listens. The answers are in the kernel's neighbor table. Their sender address is from, which the host has.
-// Where arp_announce is above 0, the kernel uses an address of device instead. The zero Addr: the kernel chooses it.
+// Solicit makes the kernel broadcast ARP requests for addresses on device, by a datagram to a port at which no process listens. The
+// answers are in the kernel's neighbor table. The requests have the sender address from, which must be an address of this host. Where
+// arp_announce is above 0, the kernel uses an address of device instead. If from is the zero Addr, the kernel chooses the sender
+// address.
 func Solicit(device string, from netip.Addr, addresses ...netip.Addr) error {
 	const discard = 9
 	d := socket.Dialer(device)

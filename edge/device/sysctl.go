@@ -1,5 +1,5 @@
-// This file reads settings of the kernel without an attribute in netlink. Unlike a snapshot, they are those of the
-// network namespace of the calling thread.
+// This file reads settings of the kernel that netlink does not report. They belong to the network namespace of the
+// calling thread, which may differ from that of a snapshot.
 
 package device
 

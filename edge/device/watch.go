@@ -1,6 +1,5 @@
-// This file keeps a snapshot current: it reads again when the kernel reports a
-// change, and every few seconds in case a report was lost. What follows from a
-// snapshot is decided elsewhere.
+// This file keeps a snapshot current: it reads again when the kernel reports a change, and every
+// few seconds in case a report was lost. It does not decide what follows from a snapshot.
 
 package device
 
@@ -24,8 +23,8 @@ const (
 	settleTime = 2 * time.Millisecond
 )
 
-// groups are the kinds of changes that the kernel reports. NETCONF is the one for
-// the sysctls forwarding and rp_filter.
+// groups are the kinds of changes that the kernel reports. NETCONF stands for the sysctls
+// forwarding and rp_filter.
 var groups = []uint{
 	unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV4_NETCONF,
 	unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV6_ROUTE, unix.RTNLGRP_IPV6_NETCONF,
@@ -46,7 +45,7 @@ func Watch(ctx context.Context, name string) (*Watcher, error) {
 	return watch(ctx, name, pollInterval)
 }
 
-// watch is Watch that reads every interval where the kernel reports nothing.
+// watch is Watch with another interval for reads without a report.
 func watch(ctx context.Context, name string, every time.Duration) (*Watcher, error) {
 	k, err := openKernel()
 	if err != nil {
@@ -69,14 +68,14 @@ func watch(ctx context.Context, name string, every time.Duration) (*Watcher, err
 	return w, nil
 }
 
-// Current is the newest snapshot. It is an error while the interface does not exist.
+// Current returns the newest snapshot, or an error while the interface does not exist.
 func (w *Watcher) Current() (Snapshot, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now, w.err
 }
 
-// Changed is closed at the next change of Current. Take it before Current.
+// Changed returns a channel that is closed at the next change of Current. Call it before Current.
 func (w *Watcher) Changed() <-chan struct{} { return w.signal.Changed() }
 
 // follow reads at each report and after each interval until ctx ends.
@@ -105,8 +104,8 @@ func (w *Watcher) set(s Snapshot, err error) {
 	w.signal.Notify()
 }
 
-// receive says that there was a report, whatever it is about, until ctx ends. An
-// error is one too: reports were lost.
+// receive signals each report, whatever it is about, until ctx ends. An error counts as a report,
+// since reports were lost.
 func receive(ctx context.Context, reports *nl.NetlinkSocket, reported chan<- struct{}) {
 	for ctx.Err() == nil {
 		_, _, err := reports.Receive()

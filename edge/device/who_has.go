@@ -37,15 +37,16 @@ type Asker struct {
 	known known
 }
 
-// known are the MACs of hosts in the table, as they were at a time.
+// known holds the hosts that had a MAC in the table when it was last read.
 type known struct {
 	sync.Mutex
 	at    time.Time
 	hosts map[netip.Addr]string
 }
 
-// NewAsker returns an Asker for the named interface, in the network namespace of the calling thread.
-// Its ARP requests use the sender address that function from returns: one of the interface that moves no VM.
+// NewAsker returns an Asker for the named interface, in the network namespace of the calling thread. Its ARP
+// requests use the sender address that function from returns: an edge address of the interface, since
+// requests from a VIP would move VMs.
 func NewAsker(name string, from func() netip.Addr) (*Asker, error) {
 	m, err := OpenMeter(name)
 	if err != nil {
@@ -54,9 +55,9 @@ func NewAsker(name string, from func() netip.Addr) (*Asker, error) {
 	return &Asker{device: name, from: from, meter: m, waiting: map[netip.Addr][]chan Neighbor{}}, nil
 }
 
-// WhoHas returns the MAC of the host that has an address. Empty: none answered until ctx ended. Proven
-// is false if the kernel knows the MAC from some time ago, and has not asked the host again: it does so
-// now, which takes up to ten seconds.
+// WhoHas returns the MAC of the host that has an address. Empty: none answered until ctx ended. proven
+// is false if the kernel learned the MAC some time ago and has not confirmed it since. The kernel
+// confirms it now, which takes up to ten seconds.
 func (a *Asker) WhoHas(ctx context.Context, address netip.Addr) (mac string, proven bool, err error) {
 	if err := Solicit(a.device, a.from(), address); err != nil {
 		return "", false, err
@@ -78,8 +79,8 @@ func (a *Asker) WhoHas(ctx context.Context, address netip.Addr) (mac string, pro
 	}
 }
 
-// Knows reports whether the kernel has the MAC of the host that has an address. It may be a moment old. A
-// table that cannot be read has none.
+// Knows reports whether the kernel's table has a MAC for an address. The answer may be a moment
+// old. It is false if the table cannot be read.
 func (a *Asker) Knows(address netip.Addr) bool {
 	a.known.Lock()
 	defer a.known.Unlock()

@@ -85,12 +85,11 @@ func (e *IgnoredError) Error() string {
 }
 
 // Degraded returns nil if announcements of addresses work on the named interface, else an *IgnoredError,
-// ErrAnswered, or why it cannot check. Without them only the clients' own kernels notice a
-// lost edge, after 40 to 50 s. It reads <root>/proc/sys/net/ipv4/conf/{all,name}/arp_announce,
-// of which the larger counts; root is "/" outside of tests. Above 0 the kernel sends ARP
-// requests for targets outside of the network from the device's first address
-// (inet_select_addr), so no other address can be announced. A router with proxy ARP may
-// also have answered for all targets.
+// ErrAnswered, or why it cannot check. Without announcements only the clients' own kernels notice a lost
+// edge, after 40 to 50 s. It reads <root>/proc/sys/net/ipv4/conf/{all,name}/arp_announce, of which the
+// larger counts; root is "/" outside of tests. Above 0 the kernel sends ARP requests for targets outside
+// of the network from the device's first address (inet_select_addr), so no other address can be
+// announced. A router with proxy ARP may also have answered for all targets.
 func Degraded(root, name string, addresses ...netip.Addr) error {
 	known, err := device.Neighbors(name)
 	if err != nil {

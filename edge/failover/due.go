@@ -13,8 +13,8 @@ const (
 	// not serve. A VM's kernel ignores an announcement within a second after its entry
 	// changed (neigh/default/locktime), for example after the announcement of a new pod.
 	announceInterval = Interval
-	// insistFor is how long an edge announces every announceInterval against a peer that is
-	// worth less or mute, and insistInterval how often it does later. Between two announcements the
+	// insistFor is how long an edge announces every announceInterval against a peer that is mute or
+	// at a lower level. After that, it announces every insistInterval. Between two announcements the
 	// kernel repeats the last one each second.
 	insistFor      = 3 * time.Second
 	insistInterval = 2 * time.Second
@@ -25,9 +25,9 @@ const (
 // moving VMs.
 var lostAt = []time.Duration{0, time.Second, 3 * time.Second, 10 * time.Second}
 
-// aloneAt is when an edge without a peer announces, counted from when it first serves. It
-// resets no connection, since no other edge has any. An edge that was removed from the
-// plan may still run, and learn that late.
+// aloneAt is when an edge without a peer announces, counted from when it first serves. These
+// announcements reset no connection, since no other edge has one. They continue for a while,
+// since an edge that was removed from the plan may still run and notice its removal late.
 var aloneAt = append(slices.Clone(lostAt), 20*time.Second, 40*time.Second)
 
 // A cause is why an edge announces. Each has a schedule of its own.
@@ -37,8 +37,8 @@ const (
 	noCause  cause = ""
 	isAlone  cause = "alone"
 	peerGone cause = "peer unreachable"
-	// The peer's kernel answers. It may be frozen, or serve while its messages are lost. In
-	// the second case its own announcement would come in turns with this edge's.
+	// The peer's kernel answers. The peer may be frozen, or serve while its messages are lost. In
+	// the second case the two edges would announce alternately, and move VMs back and forth.
 	peerSilent     cause = "peer silent"
 	vlanCut        cause = "VLAN cut"
 	peerMute       cause = "peer mute"
@@ -47,7 +47,7 @@ const (
 	peerDuplicated cause = "peer duplicated"
 )
 
-// Causes are why an edge announces, without that of an edge that has no peer.
+// Causes returns all causes except "alone", the cause of an edge without a peer.
 func Causes() (out []string) {
 	for _, c := range []cause{peerGone, peerSilent, vlanCut, peerMute, peerIdle, peerImpaired, peerDuplicated} {
 		out = append(out, string(c))
@@ -55,7 +55,7 @@ func Causes() (out []string) {
 	return out
 }
 
-// A schedule is how often an edge announced for one cause.
+// A schedule records the announcements of an edge for one cause.
 type schedule struct {
 	cause       cause
 	count       int
@@ -77,8 +77,7 @@ func (s State) announce(now time.Time) (State, bool) {
 	return s, true
 }
 
-// causeNow returns the cause, also of an edge that is worth nothing and so does not
-// announce.
+// causeNow returns the present cause, even at LevelNothing, where an edge does not announce.
 func (s State) causeNow(now time.Time) cause {
 	switch {
 	case s.PeerState == Alone:
@@ -98,8 +97,8 @@ func (s State) causeNow(now time.Time) cause {
 	return noCause
 }
 
-// silence returns why a peer that is unreachable over the VLAN is announced against.
-// Silence counts only while frames arrive, or if the peer is lost in any case.
+// silence returns the cause against a peer that is unreachable over the VLAN. Silence counts only
+// while frames arrive, or if the peer is silent on both paths (peerLost).
 func (s State) silence(now time.Time) cause {
 	switch {
 	case s.seen.missed <= s.limit(now) && !s.peerLost():
@@ -111,14 +110,14 @@ func (s State) silence(now time.Time) cause {
 	case s.sighted >= missable:
 		return peerMute
 	case s.Peer.Sees && s.schedule.cause != vlanCut:
-		return noCause // Its messages may be on their way.
+		return noCause // The peer's messages may be on their way.
 	}
 	return vlanCut
 }
 
-// due reports whether the cause has an announcement now.
+// due reports whether the next announcement for the cause is due.
 func (d schedule) due(now time.Time) bool {
-	// What falls due within half an Interval is done now, not one Interval late.
+	// An announcement that falls due within half an Interval is made now, not one Interval late.
 	const early = Interval / 2
 	listed := func(at []time.Duration) bool {
 		return d.count < len(at) && now.Sub(d.first) >= at[d.count]-early

@@ -8,13 +8,13 @@ import "time"
 const (
 	// maxAnswers limits the answers to messages of an unknown instance in one Interval.
 	maxAnswers = 8
-	// maxDoubts limits the doubts about the VLAN. With each of them a peer may be silent for
-	// longer, so that a bad link does not move VMs back and forth. See State.limit.
+	// maxDoubts limits the doubts about the VLAN. Each doubt lets the peer be silent for longer, so
+	// that a bad link does not move VMs back and forth. See State.limit.
 	maxDoubts = 4
 	// forgiven is how long a peer must be heard until one doubt is undone.
 	forgiven = time.Minute
-	// followed is how many Intervals a silent pod is followed, although a previous pod with
-	// its number is heard.
+	// followed is how many Intervals a pod may be silent until a previous pod with its number counts
+	// as the peer again.
 	followed = 20
 )
 
@@ -25,8 +25,8 @@ func (s State) Heard(p Path) bool { return s.Peer.Instance != "" && s.paths[p].s
 // two seconds.
 func (s State) PeerHeard() bool { return s.Heard(VLAN) || s.Heard(ClusterNetwork) }
 
-// PeerMAC returns the peer's MAC on the VLAN as it names it over the cluster network, where no VM
-// can forge it. Empty: it does not now.
+// PeerMAC returns the peer's MAC on the VLAN. The peer names it over the cluster network, where
+// no VM can forge a message. Empty: unknown, as while the peer is not heard there.
 func (s State) PeerMAC() string {
 	if !s.Heard(ClusterNetwork) {
 		return ""
@@ -38,10 +38,10 @@ func (s State) PeerMAC() string {
 // within the last two seconds.
 func (s State) Duplicated() bool { return s.elder <= missable }
 
-// hear handles a message. A message counts only if its sender has received this edge's
-// messages: a host that does not see what is sent to the peer cannot forge the peer's
-// messages. An unknown instance gets an answer, so that a new peer can prove that it hears.
-// So does a previous pod of the peer, which learns that it has to yield.
+// hear handles a message. A message counts only if its sender has received this edge's messages:
+// a host that does not see what is sent to the peer cannot forge the peer's messages. An unknown
+// instance gets an answer, so that a new peer can prove that it receives this edge's messages. A
+// previous pod of the peer also gets an answer, and learns from it that it has to yield.
 func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	switch {
 	case s.PeerState == Alone || m.Instance == s.Self.Instance:
@@ -49,7 +49,7 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	case m.Peer != s.Self.Instance:
 		a := Answer{instance: m.Instance}
 		if p == ClusterNetwork {
-			a.Address = m.Address // The VLAN may carry no answer.
+			a.Address = m.Address // An answer over the VLAN may be lost.
 		}
 		return s.answer(a)
 	case s.isElder(m):
@@ -72,9 +72,10 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	} else {
 		s.peerMAC = m.MAC
 	}
-	// VMs forge no message on the cluster network, so none on the VLAN makes one there old.
+	// VMs cannot forge messages on the cluster network. So a message from there counts even if one
+	// on the VLAN had a higher number.
 	if p == VLAN && m.Number <= s.Peer.Number || m == s.Peer {
-		return s, Answer{} // It came over the other path before.
+		return s, Answer{} // The message came over the other path before.
 	}
 	s.advantage = s.advantage.heard(s.Peer.Level, m.Level, now)
 	s.Peer = m
@@ -82,7 +83,7 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	return s, Answer{}
 }
 
-// answer returns a, unless there were too many answers.
+// answer counts an answer and returns it. If there were too many answers, it returns none.
 func (s State) answer(a Answer) (State, Answer) {
 	if s.answers >= maxAnswers {
 		return s, Answer{}
@@ -106,8 +107,8 @@ func (s State) isElder(m Message) bool {
 	return m.Instance != s.Peer.Instance && m.Generation > 0 && m.Generation < s.Peer.Generation && silent <= followed
 }
 
-// hasSecondPath reports whether the cluster network carried the peer's messages as long as
-// the VLAN did. An address alone proves nothing: a policy may drop what is sent to it.
+// hasSecondPath reports whether the peer was heard over the cluster network about as recently as
+// over the VLAN. An address alone proves nothing: a policy may drop what is sent to it.
 func (s State) hasSecondPath() bool {
 	return s.Self.Address.IsValid() && s.Peer.Address.IsValid() && s.paths[ClusterNetwork].silent <= s.paths[VLAN].silent+patience
 }

@@ -24,7 +24,7 @@ type peering struct {
 	events chan Event
 	// conns are the open sockets, one for each Path. Nil: not open.
 	conns [2]*net.UDPConn
-	// cluster is the peer's address that the socket on the cluster network is connected to.
+	// cluster is the peer's address to which the socket on the cluster network is connected.
 	cluster netip.Addr
 }
 
@@ -51,8 +51,8 @@ func (p *peering) openVLAN(ctx context.Context, device string, own, peer netip.A
 	return nil
 }
 
-// openCluster opens the socket to the pod at peer, unless it is open. It closes the one to
-// another pod. A peer that is zero has no address on the cluster network.
+// openCluster opens the socket to the pod at peer, unless it is open. It closes a socket to
+// another pod. Zero: the peer has no known address on the cluster network.
 func (p *peering) openCluster(ctx context.Context, device string, own, peer netip.Addr) error {
 	if c := p.conns[ClusterNetwork]; c != nil && p.cluster != peer {
 		_ = c.Close()
@@ -93,8 +93,8 @@ func (p *peering) write(path Path, b []byte) error {
 	return unlessSilent(err)
 }
 
-// unlessSilent returns err, or nil if no host answers for an address or its port: the peer is
-// silent.
+// unlessSilent returns nil if err means that no host has the peer's address or no process listens
+// there, else err. A silent peer is not a failure to send.
 func unlessSilent(err error) error {
 	if errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ECONNREFUSED) {
 		return nil
@@ -193,9 +193,9 @@ func receive(conn *net.UDPConn, events chan<- Event) {
 	}
 }
 
-// receiveCluster passes on the messages of the pod at peer until conn is closed. Pod networks
-// are routed, so the time to live says nothing there. A message must name the address that it
-// comes from, which is the one that the peer named over the VLAN.
+// receiveCluster passes on the messages of the pod at peer until conn is closed. Pod networks are
+// routed, so the time to live says nothing there. A message must name its source address. That is
+// the address that the peer named over the VLAN.
 func receiveCluster(conn *net.UDPConn, peer netip.Addr, events chan<- Event) {
 	b := make([]byte, maxMessage+1)
 	for {

@@ -29,8 +29,8 @@ type memory struct {
 	PeerAddress netip.Addr `json:"peerAddress,omitzero"`
 }
 
-// recall returns the memory in dir, or a new one that begins at now. The error is why a
-// memory that exists is not used. An empty dir holds none.
+// recall returns the memory in dir, or a new one that begins at now. The error is why an existing
+// memory is not used. If dir is empty, the memory is new.
 func recall(dir string, now time.Time) (memory, error) {
 	first := memory{Generation: now.UnixMilli()}
 	if dir == "" {

@@ -16,9 +16,9 @@ type Phase string
 
 // The phases of an edge.
 const (
-	// Starting: the edge runs and does not serve, not yet or no longer.
+	// Starting: the edge runs but does not serve, either not yet or no longer.
 	Starting Phase = "starting"
-	// Serving: VMs may send to it.
+	// Serving: VMs may send to the edge.
 	Serving Phase = "serving"
 	// Draining: the edge still serves, and is about to stop.
 	Draining Phase = "draining"
@@ -59,24 +59,24 @@ type Message struct {
 	Peer string `json:"peer,omitempty"`
 	// Sees: the sender received a message of Peer over the VLAN within the last two seconds.
 	Sees bool `json:"sees,omitempty"`
-	// Announcements counts those of the sender for the present cause.
+	// Announcements is how many times the sender has announced for its present cause.
 	Announcements int `json:"announcements,omitempty"`
 	// Level is what the sender is worth to VMs. Empty: unknown.
 	Level Level `json:"level,omitempty"`
 	// Generation is when the sender's pod first started, in milliseconds of Unix time. Of
 	// two pods with one edge number, the one with the lower Generation yields. 0: unknown.
 	Generation int64 `json:"generation,omitempty"`
-	// PeerGeneration is the Generation that the sender follows. 0: unknown.
+	// PeerGeneration is the Generation of the pod that the sender follows. 0: unknown.
 	PeerGeneration int64 `json:"peerGeneration,omitempty"`
-	// Stalls counts the times that the sender did not run for a while. A silence that one of
-	// them explains says nothing about the network.
+	// Stalls counts the times that the sender did not run for a while. A silence that a stall
+	// explains says nothing about the network.
 	Stalls uint64 `json:"stalls,omitempty"`
 	// Address is the sender's address on the cluster network. Zero: it has no second path.
 	Address netip.Addr `json:"address,omitzero"`
 	// MAC is the sender's on the VLAN, in lower case with colons. Empty: unknown.
 	MAC string `json:"mac,omitempty"`
-	// Stale: the sender's DHCP server cannot read its leases now, so it offers nothing. The
-	// receiver answers all clients. It says nothing about the level.
+	// Stale: the sender's DHCP server cannot read its leases now and offers nothing, so the receiver
+	// answers all clients. Stale is independent of Level.
 	Stale bool `json:"stale,omitempty"`
 }
 

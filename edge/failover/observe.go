@@ -8,7 +8,7 @@ import "time"
 const (
 	// hole is the time between two ticks that shows that this edge did not run.
 	hole = 3 * Interval
-	// heldFor is how many Intervals an edge that did not run does not announce.
+	// heldFor is for how many Intervals an edge does not announce after it did not run.
 	heldFor = 3
 	// hearing is how long after a frame the device counts as receiving. Kernels answer
 	// probes once a second at most.
@@ -16,14 +16,16 @@ const (
 	// answering is how long an answer proves that unicast frames arrive. Kernels answer a
 	// closed port once a second at most.
 	answering = 2500 * time.Millisecond
-	// probing is how long after a probe VMs count as known. It covers the pauses of probes.
+	// probing is how long after a probe VMs count as known. It is longer than the pauses between
+	// probes.
 	probing = 3 * time.Second
 	// unansweredLimit is how many probed Intervals without a frame show a deaf device.
 	unansweredLimit = 4
-	// busyFrames in each of busyFor Intervals are more than a peer alone sends.
+	// busyFrames is more frames in an Interval than a peer alone sends. After busyFor such Intervals
+	// in a row, VMs use this edge.
 	busyFrames = 4
 	busyFor    = 10
-	// callsInARow is how many silent Intervals an edge calls its peer in.
+	// callsInARow: an edge calls a silent peer in each Interval up to this one, then in every 20th.
 	callsInARow = 10
 )
 
@@ -32,7 +34,7 @@ const (
 type Observation struct {
 	// NoLink: the device has no carrier, or lacks the edge address.
 	NoLink bool
-	// Frames is how many frames the device received. 0: unknown, and it counts as receiving.
+	// Frames is how many frames the device received. 0: unknown, and the device counts as receiving.
 	Frames uint64
 	// Probed: VMs are known and were sent probes at the tick before.
 	Probed bool
@@ -47,15 +49,15 @@ type Observation struct {
 type reception struct {
 	last                      Observation
 	frame, answer, peerAnswer time.Time // when the counts grew
-	proof                     time.Time // when answers grew that were asked for during the silence
+	proof                     time.Time // when an answer arrived to a probe of the present silence
 	probed                    time.Time // when VMs were probed
 	unanswered                int       // ticks with probes since frame
-	busy                      int       // ticks in a row with more frames than heartbeats, in peace
+	busy                      int       // ticks in a row with more frames than heartbeats, while the peer was heard
 	missed                    int       // ticks without a message over the VLAN, while frames arrived
 }
 
-// wake notices that this edge did not run. What it knows about its peer is then out of date, so it
-// holds its announcements until it has read the messages that wait.
+// wake notices that this edge did not run. What the edge knows about its peer is then outdated, so
+// it does not announce until it has read the queued messages.
 func (s State) wake(now time.Time) State {
 	if !s.clock.last.IsZero() && now.Sub(s.clock.last) > hole {
 		s.Self.Stalls++
@@ -81,7 +83,7 @@ func (s State) tick(o Observation, now time.Time) State {
 	again := s.heals(o, now)
 	s.seen = s.seen.next(o, s.paths[VLAN].silent, now)
 	if again {
-		s.seen.missed = 0 // The peer's messages may need as long as frames to arrive again.
+		s.seen.missed = 0 // The peer's messages may take a moment to arrive again, too.
 	}
 	return s
 }
@@ -92,7 +94,8 @@ func (s State) heals(o Observation, now time.Time) bool {
 		o.Answers != s.seen.last.Answers && s.paths[VLAN].silent > missable && s.seen.ignored(now)
 }
 
-// next returns the reception after a tick. The peer has been silent for so many Intervals.
+// next returns the reception after a tick. silent is for how many Intervals the peer has been
+// silent.
 func (r reception) next(o Observation, silent int, now time.Time) reception {
 	was := r.last
 	r.last = o
@@ -107,7 +110,7 @@ func (r reception) next(o Observation, silent int, now time.Time) reception {
 	if o.Frames != was.Frames {
 		r.frame, r.unanswered = now, 0
 	}
-	asked := silent > 2 // What is answered was sent during the silence, at the tick before.
+	asked := silent > 2 // The answers are to probes of the tick before, which were sent during the silence.
 	if o.Answers != was.Answers {
 		r.answer = now
 		if asked {
@@ -126,8 +129,8 @@ func (r reception) next(o Observation, silent int, now time.Time) reception {
 	return r
 }
 
-// probedEvery is how many Intervals lie between two probes in peace. An edge without any answer yet
-// does not expect frames, so it cannot know that it is isolated.
+// probedEvery is how many Intervals lie between two probes while the peer is heard. An edge that
+// got no answer yet does not expect frames, so it cannot notice that it is isolated.
 func (r reception) probedEvery() int {
 	if r.answer.IsZero() {
 		return 3
@@ -165,8 +168,8 @@ func (r reception) peerAnswered(now time.Time) bool {
 }
 
 // deaf reports whether this edge receives nothing although it should: VMs that answered probes no
-// longer do, and no frame arrives, or the peer says that it sees this edge. A peer that is lost in
-// any case leaves no better edge.
+// longer do, and either no frame arrives or the peer reports that it sees this edge. If the peer
+// is silent on both paths (peerLost), there is no better edge, and deaf returns false.
 func (s State) deaf(now time.Time) bool {
 	silent := s.paths[VLAN].silent
 	switch {
@@ -178,9 +181,8 @@ func (s State) deaf(now time.Time) bool {
 	return silent > missable && s.sightedOnly() && s.seen.ignored(now)
 }
 
-// sightedOnly reports whether the peer sees this edge over the VLAN, and says so over the
-// cluster network, while nothing of it arrives over the VLAN: this edge is deaf, or the
-// peer is mute.
+// sightedOnly reports whether this edge hears its peer over the cluster network only, and the
+// peer sees this edge over the VLAN. Then this edge is deaf, or the peer is mute.
 func (s State) sightedOnly() bool {
 	return !s.Heard(VLAN) && s.Heard(ClusterNetwork) && s.Peer.Sees
 }
@@ -196,8 +198,8 @@ func (s State) level() Level {
 	return LevelServes
 }
 
-// calls reports whether to call the peer: it is silent over the VLAN, and may send to
-// another pod with this edge's address. A new edge takes over the address of a previous one.
+// calls reports whether to call the peer: the peer is silent over the VLAN, and may send to a
+// previous pod that had this edge's address.
 func (s State) calls() bool {
 	silent, first := s.paths[VLAN].silent, 2
 	if s.Peer.Instance == "" {
@@ -207,9 +209,9 @@ func (s State) calls() bool {
 }
 
 // probes reports whether to probe over the VLAN: only answers distinguish a peer that is gone from
-// a device that receives nothing. A long silence is probed less often. At a tick the last message
-// of a peer that is heard is one Interval old. In peace, probes find the VMs that answer; until one
-// did, they are sent more often.
+// a device that receives nothing. In a long silence, probes are less frequent. While the peer is
+// heard, silent is 1 at each tick. Probes then find out which VMs answer, and are more frequent
+// until one has answered.
 func (s State) probes() bool {
 	silent := s.paths[VLAN].silent
 	switch {

@@ -15,16 +15,15 @@ import (
 // leasesInterval is how often the cached leases are read while the peer is silent.
 const leasesInterval = 5 * time.Second
 
-// An observer watches one device. It reads a counter at each tick. The rest of its work is
-// done every half second while the peer is silent, after 10 s of that every 2 s, and else
-// every 10 s.
+// An observer watches one device. It reads a counter at each tick. It does the rest of its work
+// only at ticks at which Next asks for a probe or a call.
 type observer struct {
 	*prober
 	device, leases string
 	peer           netip.Addr
 	census         census
 	leasesRead     time.Time
-	// probing: the last tick asked for a probe. Probed: at least one VM was asked.
+	// probing: the last tick asked for a probe. probed: that probe asked at least one VM.
 	probing, probed bool
 	round, calls    int
 }
@@ -38,7 +37,7 @@ func newObserver(ctx context.Context, o Options) (*observer, error) {
 	return &observer{prober: p, device: o.Device, leases: o.LeaseCache, peer: o.PeerAddress, census: census{cidr: o.CIDR}}, nil
 }
 
-// observe returns what was seen until now. Errors concern single figures, which are then
+// observe returns what was seen until now. An error concerns single values, which are then
 // unchanged or unknown.
 func (o *observer) observe(now time.Time) (Observation, error) {
 	frames, err := o.meter.Frames()
@@ -72,10 +71,10 @@ func (o *observer) ask(wanted bool, now time.Time) error {
 	return err
 }
 
-// call makes the kernel broadcast "who has <unused address>, tell <edge address>". Each host
-// with an ARP entry for the edge address, such as the peer, takes this edge's MAC into it.
-// The target is in the CIDR: where arp_announce is above 0, the kernel asks from the address
-// that shares a prefix with it.
+// call makes the kernel broadcast "who has <unused address>, tell <edge address>". Each host with
+// an ARP entry for the edge address, such as the peer, stores this edge's MAC in that entry. The
+// target is in the CIDR: where arp_announce is above 0, the kernel asks from the address that
+// shares a prefix with it.
 func (o *observer) call(now time.Time) error {
 	err := o.learn(now)
 	if a, ok := o.census.unused(o.calls); ok {
@@ -85,7 +84,7 @@ func (o *observer) call(now time.Time) error {
 	return err
 }
 
-// learn reads which addresses are known, as far as that is not recent.
+// learn reads the neighbors, the edges' addresses and the leases, unless they were read recently.
 func (o *observer) learn(now time.Time) error {
 	if !o.probing {
 		if err := o.look(now); err != nil {

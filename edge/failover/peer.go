@@ -1,5 +1,5 @@
-// This file decides what the peer is: there or not, and whether it is worth less to VMs
-// than this edge.
+// This file decides the state of the peer: whether it is reachable, and whether it is worth less
+// to VMs than this edge.
 
 package failover
 
@@ -19,11 +19,11 @@ const (
 	firstLimit = 8
 )
 
-// An advantage is how the levels of the edges came to differ.
+// An advantage records when the levels of the edges changed.
 type advantage struct {
-	// mine and theirs are when the levels changed last.
+	// mine and theirs are when this edge's and the peer's level changed last.
 	mine, theirs time.Time
-	// messages of the peer arrived since either changed.
+	// messages is how many messages of the peer arrived since either level changed.
 	messages int
 }
 
@@ -32,7 +32,8 @@ func (a advantage) changed(now time.Time) advantage {
 	return advantage{mine: now, theirs: a.theirs}
 }
 
-// heard returns the advantage after a message of the peer with the level is.
+// heard returns the advantage after a message of the peer. The first two arguments are the level
+// in the peer's previous message, and the level in this one.
 func (a advantage) heard(was, is Level, now time.Time) advantage {
 	if was != is {
 		a.theirs, a.messages = now, 0
@@ -41,8 +42,8 @@ func (a advantage) heard(was, is Level, now time.Time) advantage {
 	return a
 }
 
-// proven records that a check which began at a time was answered. Slow answers prove
-// nothing: where the API server is slow, either edge may be lucky.
+// proven records that the check which started at began was answered. Slow answers prove nothing:
+// if the API server is slow, a good answer is luck on either edge.
 func (s State) proven(began, now time.Time) State {
 	s.reached = true
 	if s.prompt++; now.Sub(began) >= Interval {
@@ -54,9 +55,9 @@ func (s State) proven(began, now time.Time) State {
 	return s
 }
 
-// better reports whether this edge is provably better than a peer that serves: two messages
-// in a row had a lower level, and this edge has proven its own since the first. Where the
-// cause is common to both edges, the proof fails.
+// better reports whether this edge is provably better than a peer that serves: two messages in a
+// row had a lower level, and this edge has proven its own level since the first of them. If the
+// cause affects both edges, there is no such proof.
 func (s State) better(now time.Time) bool {
 	a := s.advantage
 	proven := s.provenAt
@@ -103,8 +104,8 @@ func (s State) peerState(now time.Time) PeerState {
 	return PeerUnreachable
 }
 
-// limit is how many Intervals of silence over the VLAN a peer may have. There is no hurry
-// while it is heard over the cluster network: only the VLAN can be bad.
+// limit is for how many Intervals the peer may be silent over the VLAN. There is no hurry while
+// it is heard over the cluster network: only the VLAN can be bad.
 func (s State) limit(now time.Time) int {
 	switch {
 	case s.Heard(ClusterNetwork):
@@ -112,7 +113,7 @@ func (s State) limit(now time.Time) int {
 	case s.hasSecondPath():
 		return missable
 	case s.Self.Edge > s.Peer.Edge && s.seen.peerAnswered(now):
-		// Two edges that only do not hear each other do not announce immediately.
+		// If both edges serve and only heartbeats are lost, they do not announce at the same time.
 		return missable<<s.doubts + 1
 	}
 	return missable << s.doubts
@@ -124,9 +125,9 @@ func (s State) peerLost() bool {
 	return s.hasSecondPath() && !s.PeerHeard() && s.reached && s.provenAt.After(s.heardAt)
 }
 
-// thereUnheard reports whether a peer that is silent over the VLAN is nevertheless there,
-// and VMs reach it as they reach this edge. It is heard over the cluster network, and only
-// heartbeats are lost, or nothing proves that this edge receives what VMs send to it.
+// thereUnheard reports whether a peer that is silent over the VLAN is nevertheless there, and VMs
+// reach it as they reach this edge. The peer is then heard over the cluster network. In addition,
+// only heartbeats are lost, or nothing proves that this edge receives what VMs send to it.
 func (s State) thereUnheard(now time.Time) bool {
 	unproven := s.seen.ignored(now) || s.Peer.Sees && !s.seen.proven(now)
 	return s.Heard(ClusterNetwork) && (s.seen.missed <= s.limit(now) || s.seen.peerAnswered(now) || unproven)

@@ -21,7 +21,7 @@ const (
 	// closedPort is a UDP port at which no process of an edge or a VM listens (discard). A
 	// kernel answers with an ICMP error, as a firewall that rejects does.
 	closedPort = 9
-	// rounds is for how many probes the answers count.
+	// rounds is for how many probes a VM's answer counts after the VM was probed.
 	rounds = 4
 	// answersAtOnce is how many answers are read at once. The rest waits.
 	answersAtOnce = 64
@@ -124,7 +124,7 @@ func (p *prober) collect(peer netip.Addr) {
 }
 
 // offender returns the host that sent the ICMP error which a control message describes:
-// "destination unreachable" of any code. It is invalid for everything else.
+// "destination unreachable" of any code. The address is invalid for any other message.
 func offender(about []byte) netip.Addr {
 	all, err := unix.ParseSocketControlMessage(about)
 	if err != nil {

@@ -13,20 +13,20 @@ import (
 // probedAtOnce is how many VMs one probe asks.
 const probedAtOnce = 8
 
-// A census is the addresses on the network that this edge knows.
+// A census holds the addresses on the network that this edge knows.
 type census struct {
 	// leased are the addresses of DHCP leases, neighbors those of the kernel's table. A VM
 	// can add to the neighbors as it likes, but not to the leases.
 	leased, neighbors []netip.Addr
 	// edges are the addresses of this edge and of its peer. They are never probed.
 	edges []netip.Addr
-	// cidr limits all. Invalid: nothing is known.
+	// cidr is the network's CIDR. Addresses outside of it do not count. Invalid: no address counts.
 	cidr netip.Prefix
 }
 
-// probed returns the VMs that the nth probe asks, at most probedAtOnce. Successive values of
-// n take turns. Half of them are leased addresses if there are enough, so that a VM with many
-// addresses does not keep the others from being asked.
+// probed returns the VMs that the nth probe asks, at most probedAtOnce. Successive values of n
+// select different VMs in turn. Half of the VMs are leased addresses if there are enough, so that
+// a VM with many addresses does not keep the others from being asked.
 func (c census) probed(n int) []netip.Addr {
 	leased, neighbors := c.vms(c.leased, nil), c.vms(c.neighbors, c.leased)
 	half := probedAtOnce / 2
@@ -35,7 +35,8 @@ func (c census) probed(n int) []netip.Addr {
 	return append(out, inTurn(neighbors, n, probedAtOnce-fromLeased)...)
 }
 
-// vms returns those of all that a VM may have, each once, sorted, without others.
+// vms returns the addresses of the first list that a VM may have and that the second list lacks,
+// sorted, each once.
 func (c census) vms(all, without []netip.Addr) []netip.Addr {
 	var out []netip.Addr
 	for _, a := range all {
@@ -47,7 +48,8 @@ func (c census) vms(all, without []netip.Addr) []netip.Addr {
 	return slices.Compact(out)
 }
 
-// inTurn returns the nth count of all.
+// inTurn returns the nth group of count elements, and starts again at the first element after the
+// last.
 func inTurn(all []netip.Addr, n, count int) []netip.Addr {
 	var out []netip.Addr
 	for i := range min(count, len(all)) {
@@ -56,8 +58,9 @@ func inTurn(all []netip.Addr, n, count int) []netip.Addr {
 	return out
 }
 
-// unused returns an address of the CIDR that no known host has. Successive values of n use
-// different ones. False: there is none. An unknown host may have it.
+// unused returns an address of the CIDR that no known host has. Successive values of n return
+// different addresses. False: there is none. A host that this edge does not know may have the
+// address.
 func (c census) unused(n int) (netip.Addr, bool) {
 	var free []netip.Addr
 	for a := network.HostAddress(c.cidr, -1); a.IsValid() && c.cidr.Contains(a) && a != c.cidr.Masked().Addr() && len(free) < targetsInTurn; a = a.Prev() {

@@ -15,32 +15,32 @@ import (
 	"github.com/cldmnky/oooi/edge/device"
 )
 
-// receivedAtOnce messages are queued. More are dropped.
+// receivedAtOnce is how many events are queued. Further messages and refusals of the peer are
+// dropped.
 const receivedAtOnce = 64
 
 // Options of a failover agent.
 type Options struct {
-	// Device is the network interface. Every socket is bound to it, but the one on
-	// ClusterDevice.
+	// Device is the network interface. Every socket except the one on ClusterDevice is bound to it.
 	Device string
-	// ClusterDevice is the pod's interface on the cluster network. Its first IPv4 address is
-	// this edge's on the second path. Empty: there is no second path.
+	// ClusterDevice is the pod's interface on the cluster network. Its first IPv4 address is this
+	// edge's address on the second path. Empty: there is no second path.
 	ClusterDevice string
 	// Dir holds what outlives this container. Empty: nothing does.
 	Dir string
 	// LeaseCache is the file of the cached leases. Empty: no lease is known.
 	LeaseCache string
-	// CIDR is the network's. VMs outside of it are unknown. Invalid: all are.
+	// CIDR is the network's. VMs outside of it are unknown. Invalid: all VMs are unknown.
 	CIDR netip.Prefix
 	// Edge is this edge's number in the plan.
 	Edge int
 	// Address is this edge's address, PeerAddress the other's. The latter is zero where the
 	// plan has one edge.
 	Address, PeerAddress netip.Addr
-	// NextHopVIP is the next-hop VIP that is announced.
+	// NextHopVIP is part of every announcement.
 	NextHopVIP netip.Addr
-	// OnLink returns the addresses that are announced with it: those that clients may have
-	// on their link. It is called for each announcement. Nil: none.
+	// OnLink returns further addresses to announce: those that clients may have on their link. It is
+	// called for each announcement. Nil: none.
 	OnLink func() []netip.Addr
 	// Removed: the plan no longer has this edge; see State.
 	Removed bool
@@ -52,21 +52,21 @@ type Options struct {
 	// ServingChanged returns a channel that is closed when Serving may have changed. It
 	// may be nil.
 	ServingChanged func() <-chan struct{}
-	// Reach probes the API server through this edge until ctx ends. It calls report with the
-	// time at which a probe began that was answered, and with the zero time when none was
-	// for too long. Nil: the edge never reaches the API server.
+	// Reach probes the API server through this edge until ctx ends. It calls report with the start
+	// of each answered probe, and with the zero time when no probe was answered for too long. Nil:
+	// the edge never reaches the API server.
 	Reach func(ctx context.Context, report func(began time.Time))
 	// Stale reports whether the DHCP server of this edge cannot read its leases. Nil: never.
 	Stale func() bool
 	// Plan returns a name for the plan in force, at most 64 bytes. Nil: no name.
 	Plan func() string
 	Log  *slog.Logger
-	// Changed receives each state that differs visibly from the last: in phases, plans,
-	// levels, the peer's state or instance, whether the peer can read its leases, who sees whom over which path,
-	// or in pods that share a number. It must return soon. It may be nil.
+	// Changed receives each state that differs visibly from the previous one: in a phase, plan or level, in the
+	// peer's state or instance, in whether the peer can read its leases, in which edge hears the other over
+	// which path, or in pods that share a number. It must return soon. It may be nil.
 	Changed func(State)
-	// Announced is called after each announcement, with its error and its cause, one of Causes. First: it is the
-	// first one of that cause, so a failover begins. It may be nil.
+	// Announced is called after each announcement, with its cause and its error. The cause is one of Causes, or
+	// "alone". First: it is the first announcement for that cause. It may be nil.
 	Announced func(cause string, first bool, err error)
 }
 
@@ -79,9 +79,9 @@ var ErrReplaced = errors.New("replaced by another run")
 // returns. Run waits while the device lacks the edge address. See ErrReplaced for an end
 // without draining.
 //
-// Times are monotonic. A process that is stopped, or a cgroup that is frozen, shows in them as
-// a tick that comes late. A node that is a VM itself and is paused does not see that it was:
-// its clocks stood still, too.
+// Times are monotonic. If the process is stopped or its cgroup is frozen, the next tick comes
+// late. If the node is a VM itself and is paused, no tick comes late, since the node's clocks
+// stand still, too.
 func Run(ctx context.Context, o Options) error {
 	// The goroutines end when Run does, not when ctx does.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -129,7 +129,7 @@ type agent struct {
 	announcements int
 }
 
-// newAgent starts what passes events on, until ctx ends.
+// newAgent returns an agent, and starts the goroutines that pass events to it until ctx ends.
 func newAgent(ctx context.Context, o Options) *agent {
 	g := &agent{Options: o, remembered: make(chan memory, 1), failing: map[string]string{}}
 	g.events = make(chan Event, receivedAtOnce)
@@ -167,7 +167,8 @@ func reached(ctx context.Context, began time.Time, events chan<- Event) {
 	}
 }
 
-// remember stores each memory until ctx ends. A slow disk must delay no tick.
+// remember stores each memory until ctx ends. It runs in a goroutine of its own, since a slow
+// disk must not delay a tick.
 func remember(ctx context.Context, o Options, memories <-chan memory) {
 	for {
 		select {
@@ -265,7 +266,7 @@ func (g *agent) announce() {
 		addresses = append(addresses, g.OnLink()...)
 	}
 	err := announce(g.Device, addresses, g.announcements)
-	// A peer that never serves is announced against forever: log less and less.
+	// Announcements against a peer that never serves do not end: log fewer and fewer of them.
 	if c := g.state.Self.Announcements; !g.failed("announce", err) && (c <= 8 || c&(c-1) == 0) {
 		g.Log.Info("failover announcement sent", "nextHop", g.NextHopVIP, "peer", string(g.state.PeerState), "cause", string(g.state.schedule.cause), "count", c)
 	}
@@ -274,7 +275,7 @@ func (g *agent) announce() {
 	}
 }
 
-// learn takes the address of the peer's pod from a message over the VLAN that counts.
+// learn stores the address of the peer's pod, if e is a message over the VLAN that counts.
 func (g *agent) learn(e Event) {
 	m, peer := e.Message, g.state.Peer
 	if e.Kind != Heard || e.Path != VLAN || m.Peer != g.state.Self.Instance || m.Instance != peer.Instance || m.Number != peer.Number {
@@ -289,7 +290,7 @@ func (g *agent) learn(e Event) {
 	}
 	g.memory.PeerAddress = a
 	select {
-	case <-g.remembered: // It was not stored yet, and is outdated.
+	case <-g.remembered: // The previous memory was not stored yet, and is outdated.
 	default:
 	}
 	g.remembered <- g.memory

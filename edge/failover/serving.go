@@ -13,8 +13,8 @@ const (
 	servingInterval = 250 * time.Millisecond
 	// servingRecheck is how often Serving is called if changes are pushed.
 	servingRecheck = time.Second
-	// answerWithin limits one call of Serving. After it the edge does not serve. A
-	// failover resets connections, so one slow answer is not a reason for it.
+	// answerWithin limits one call of Serving. After this time the edge counts as not serving. It is
+	// long, since a failover resets connections, and one slow answer does not justify that.
 	answerWithin = 3 * time.Second
 )
 
@@ -62,8 +62,8 @@ func watch(ctx context.Context, o Options, events chan<- Event) {
 	}
 }
 
-// askServing passes the result of serving to tell. A late result counts as a no, and is
-// waited for.
+// askServing passes the result of serving to tell. If the result is late, it passes errNoAnswer,
+// and waits for the result.
 func askServing(ctx context.Context, serving func() error, tell func(error)) {
 	answer := make(chan error, 1)
 	go func() { answer <- serving() }()

@@ -18,8 +18,9 @@ const Interval = 500 * time.Millisecond
 const (
 	// missable is how many heartbeats in a row may be missed.
 	missable = 3
-	// handover is how long a draining edge keeps serving if its peer announces. VMs'
-	// kernels accept an announcement within it, and the edge's own announcement ends.
+	// handover is how long a draining edge keeps serving if its peer announces. Within this time
+	// VMs' kernels accept the peer's announcement, and the kernel stops repeating the edge's own
+	// last one.
 	handover = 2 * time.Second
 	// drainLimit is how long a draining edge waits for a peer that does not announce.
 	drainLimit = 4 * time.Second
@@ -58,7 +59,7 @@ const (
 	ClusterNetwork
 )
 
-// A Self is the identity of an edge that starts.
+// A Self identifies an edge that starts.
 type Self struct {
 	// Edge is its number in the plan.
 	Edge int
@@ -68,7 +69,7 @@ type Self struct {
 	Generation int64
 	// Address is its address on the cluster network. Zero: it has no second path.
 	Address netip.Addr
-	// MAC is its own on the VLAN. Empty: unknown.
+	// MAC is its MAC on the VLAN. Empty: unknown.
 	MAC string
 }
 
@@ -79,9 +80,9 @@ type State struct {
 	// Peer is the last message of the peer, over either path. Zero: none yet.
 	Peer      Message
 	PeerState PeerState
-	// Removed: the plan no longer has this edge. It announces while its peer is
-	// unreachable, but not while the peer's kernel refuses heartbeats: that peer is alone by
-	// plan, serves and does not listen.
+	// Removed: the plan no longer has this edge. It announces while its peer is unreachable, but not
+	// while the peer's kernel refuses heartbeats: the peer is then the only edge of the plan, so it
+	// serves and does not listen.
 	Removed bool
 	// Deaf: this edge receives nothing over the VLAN although it should.
 	Deaf bool
@@ -89,23 +90,22 @@ type State struct {
 	Yields bool
 
 	clock clock
-	// seen is what arrived over the VLAN, paths what came of the peer over each network.
+	// seen is what arrived over the VLAN, and paths is what arrived from the peer over each network.
 	seen    reception
 	paths   [2]path
 	peerMAC string    // as named over the cluster network
 	heardAt time.Time // when a message of the peer arrived last
-	// refused, elder and sighted count Intervals: since a refusal, since a message of a previous
-	// pod of the peer, and of a peer that is heard over the cluster network only and sees this
-	// edge.
+	// refused counts Intervals since a refusal, and elder since a message of a previous pod of the
+	// peer. sighted counts Intervals in a row in which sightedOnly was true.
 	refused, elder, sighted int
 	answers                 int // to unknown instances in this Interval
-	// doubts count the peer's silences that had no cause, heardSince is since when there was
-	// none: one doubt less restarts it.
+	// doubts is how many silences of the peer had no cause, less those that were forgiven.
+	// heardSince is when the peer was heard again, or when the last doubt was forgiven.
 	doubts     int
 	heardSince time.Time
-	// reached: the API server answers. prompt is how many checks in a row it answered within
-	// an Interval, provenAt is when the last of enough such checks began. It is zero since the
-	// API server did not answer.
+	// reached: the API server answers. prompt is how many checks in a row it answered within an
+	// Interval. provenAt is when the latest check began that made prompt high enough. Zero: there
+	// was none since the API server last failed to answer.
 	reached       bool
 	prompt        int
 	provenAt      time.Time
@@ -114,14 +114,14 @@ type State struct {
 	schedule      schedule
 }
 
-// A clock is what an edge knows about its own running.
+// A clock records when an edge ran.
 type clock struct {
 	ticks int
 	last  time.Time // tick
-	held  int       // Intervals until it announces, after it did not run or may start with its peer
+	held  int       // Intervals for which it does not announce: it did not run, or may start together with its peer
 }
 
-// A path is what one network brought.
+// A path is what arrived from the peer over one network.
 type path struct {
 	silent int    // Intervals since a message
 	number uint64 // of the last message
@@ -157,7 +157,7 @@ const (
 	NotReady
 	// Reached: the API server answered a probe through this edge's Envoy, begun at Began.
 	Reached
-	// Unreached: it answered no recent probe.
+	// Unreached: the API server answered no recent probe.
 	Unreached
 	// Drain: this edge must stop.
 	Drain
@@ -178,8 +178,8 @@ type Event struct {
 type Actions struct {
 	// Announce the VIPs, and the published addresses on the link.
 	Announce bool
-	// Call: make the peer's kernel take this edge's MAC for its edge address, as an
-	// announcement does for the VIPs. Another pod may have that address.
+	// Call: make the peer's kernel store this edge's MAC for this edge's address, as an announcement
+	// does for the VIPs. The kernel may still have the MAC of a previous pod.
 	Call bool
 	// Answers are sent before Send.
 	Answers []Answer
@@ -267,8 +267,9 @@ func (s State) take(e Event, now time.Time) (State, Answer) {
 }
 
 // mayStartTogether reports whether the peer may start to serve at the same time. Two edges that
-// announce at the same time move VMs in turns while their kernels repeat it. So the edge with the
-// higher number waits for its next tick: mostly it has heard by then that its peer serves.
+// announce at the same time move VMs back and forth while their kernels repeat the announcements.
+// So the edge with the higher number waits for its next tick. By then it has usually heard that
+// its peer serves.
 func (s State) mayStartTogether() bool {
 	return s.Self.Edge > s.Peer.Edge && s.Peer.Phase == Starting && s.PeerHeard()
 }

@@ -72,7 +72,7 @@ const (
 	ServesPath = "/servez"
 	// PeerPath reports, at the failover agent, whether the peer serves.
 	PeerPath = "/peer"
-	// FreshPath reports, at the DHCP server, whether it knows the leases as they are. See Stale.
+	// FreshPath reports, at the DHCP server, whether it can read its leases now. See Stale.
 	FreshPath = "/freshz"
 )
 
@@ -95,7 +95,8 @@ const (
 // noticed immediately.
 type Health struct{ client *http.Client }
 
-// At returns a Health for the server behind socket. It follows no link in place of it.
+// At returns a Health for the server behind socket. It does not follow a link in place of the
+// socket.
 func At(socket string) Health {
 	return Health{&http.Client{Transport: rundir.Transport(socket)}}
 }

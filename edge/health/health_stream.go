@@ -1,6 +1,6 @@
-// This file streams a server's answers to its followers, over one connection to its Unix
-// socket. The connection ends with the server, so a stopped server is noticed immediately. It
-// takes no decision from the answers.
+// This file streams a server's answers to its followers, over one connection to its Unix socket.
+// The connection ends with the server, so a stopped server is noticed immediately. It decides
+// nothing.
 
 package health
 
@@ -76,14 +76,15 @@ type Unchecked string
 // Error returns the reason.
 func (u Unchecked) Error() string { return string(u) }
 
-// Yields is the reason of a failover agent whose edge yields to a younger pod with its number.
-// The peer may serve.
+// Yields is the reason that a failover agent gives while its edge yields to a younger pod with
+// the same number. The peer may serve.
 type Yields string
 
 // Error returns the reason.
 func (y Yields) Error() string { return string(y) }
 
-// Stale is the reason of a DHCP server that cannot read its leases now. It offers nothing.
+// Stale is the reason that a DHCP server gives while it cannot read its leases. The server then
+// offers nothing.
 type Stale string
 
 // Error returns the reason.
@@ -92,28 +93,28 @@ func (s Stale) Error() string { return string(s) }
 // errSilent is the error of a server that sends no answer.
 var errSilent = &url.Error{Op: "Get", URL: "http://edge", Err: context.DeadlineExceeded}
 
-// An AnswerFunc receives an answer: nil for yes. Due is when the server had to answer. It
-// is called repeatedly while an answer is missing. See Away and Unanswered.
+// An AnswerFunc receives an answer: nil for yes. Due is when the server had to answer. The
+// function is called repeatedly while an answer is missing. See Away and Unanswered.
 type AnswerFunc func(err error, due time.Time)
 
-// FollowServes passes each answer of Serves to tell until ctx ends: at each change, every
+// FollowServes calls tell with each answer of Serves until ctx ends: at each change, every
 // second, and four times a second while no answer arrives.
 func (h Health) FollowServes(ctx context.Context, tell AnswerFunc) {
 	h.follow(ctx, ServesPath, noServing, tell)
 }
 
-// FollowPeer passes each answer of PeerServes to tell, as FollowServes does.
+// FollowPeer calls tell with each answer of PeerServes, as FollowServes does.
 func (h Health) FollowPeer(ctx context.Context, tell AnswerFunc) {
 	h.follow(ctx, PeerPath, noPeer, tell)
 }
 
-// FollowFresh passes each answer of a DHCP server about its leases to tell, as FollowServes does.
-// The error is Stale if the server cannot read them now.
+// FollowFresh calls tell with each answer of a DHCP server about its leases, as FollowServes
+// does. The error is Stale if the server cannot read them now.
 func (h Health) FollowFresh(ctx context.Context, tell AnswerFunc) {
 	h.follow(ctx, FreshPath, noLeases, tell)
 }
 
-// An event is one line of a server, or why a connection brought none.
+// An event is one line of a server, or why a connection had no line.
 type event struct{ err error }
 
 // follow counts silence from the last answer, however many connections there were since.
@@ -161,7 +162,7 @@ func (h Health) connect(ctx context.Context, path, no string, events chan<- even
 	}
 }
 
-// connectOnce sends the answers of one connection. It returns an error if there was none.
+// connectOnce sends the answers of one connection. It returns an error if there was no answer.
 func (h Health) connectOnce(ctx context.Context, path, no string, send func(error)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -195,7 +196,7 @@ func (h Health) connectOnce(ctx context.Context, path, no string, send func(erro
 	return nil
 }
 
-// lineOf returns the line of an answer.
+// lineOf returns the line for an answer.
 func lineOf(err error) string {
 	if err == nil {
 		return okLine
@@ -212,7 +213,7 @@ func lineOf(err error) string {
 	return prefix + strings.ReplaceAll(err.Error(), "\n", " ")
 }
 
-// parseLine returns the answer of a line. No is the prefix of a negative one.
+// parseLine returns the answer of a line. no is the prefix of a negative answer in errors.
 func parseLine(line, no string) error {
 	if line == okLine {
 		return nil

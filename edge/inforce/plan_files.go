@@ -11,8 +11,8 @@ import (
 	"github.com/cldmnky/oooi/edge/sharedfiles"
 )
 
-// watcherPatience is how long the watcher must be away before its copy may be older than the mounted
-// plan. The kubelet updates a mounted ConfigMap about a minute after a change.
+// watcherPatience is how long the watcher must be away before a newer mounted plan takes precedence
+// over its copy. The kubelet updates a mounted ConfigMap about a minute after a change.
 const watcherPatience = time.Minute
 
 // maxPlan is the limit of a ConfigMap, in bytes.
@@ -40,10 +40,12 @@ func (f *mountedFile) read() error {
 // planFiles are the files that hold the plan.
 type planFiles struct {
 	mounted mountedFile
-	// copy is the watcher's. Without a name there is none. Published: this container writes it.
+	// copy is the file of the watcher. Without a name there is none. published: this container
+	// writes the file.
 	copy      sharedfiles.Shared
 	published bool
-	// away reports whether the watcher, another container, has stopped. Gone is the time from which that matters.
+	// away reports whether the watcher, another container, has stopped. gone is when both became true: the
+	// watcher has stopped, and the mounted plan is newer. Zero: they are not.
 	away func() bool
 	gone time.Time
 }
@@ -55,7 +57,7 @@ func (f *planFiles) publish(file string, log *slog.Logger) {
 func (f *planFiles) follow(file string, away func() bool, log *slog.Logger) {
 	f.copy, f.away = newPlanCopy(file, log), away
 	if _ = f.copyChanged(); f.mountedIsNewer() && away() {
-		return // What the copy has now is never used.
+		return // The plan that is in the copy now is never used.
 	}
 	f.copy.Forget()
 }
@@ -70,15 +72,16 @@ func (f *planFiles) copyChanged() (text string) {
 	return text
 }
 
-// mountedIsNewer reports whether the mounted file changed after the copy. It compares what was read.
+// mountedIsNewer reports whether the mounted file changed after the copy. It compares the versions
+// that were read last.
 func (f *planFiles) mountedIsNewer() bool {
 	return f.mounted.last.ModTime().After(f.copy.ModTime())
 }
 
-// poll passes each plan to use that may be newer than the one in force.
+// poll calls use with each plan that may be newer than the one in force.
 func (f *planFiles) poll(inForce func() string, use func(plan string)) {
 	text := f.copyChanged()
-	_ = f.mounted.read() // What was read last stays.
+	_ = f.mounted.read() // If this fails, the previous text stays.
 	if f.away == nil || f.copy.ModTime().IsZero() {
 		if f.mountedIsNewer() {
 			text = f.mounted.text

@@ -57,9 +57,9 @@ func New(file string, s Selection, kube *kube.Kube, log *slog.Logger) (*Source, 
 	return out, nil
 }
 
-// Publish makes Run store each plan in file, for a Source with Follow. If the file is newer than
-// the mounted one, as after a restart without the API server, its plan is in force at once. An empty
-// file stores none. Call it before Current and Run.
+// Publish makes Run store each plan in file, for a Source with Follow. If the file is newer than the
+// mounted one, as after a restart without the API server, its plan is in force at once. With an
+// empty name nothing is stored. Call it before Current and Run.
 func (s *Source) Publish(file string) {
 	if file == "" {
 		return
@@ -115,7 +115,7 @@ func (s *Source) Run(ctx context.Context) error {
 // poll reads the files.
 func (s *Source) poll() { s.files.poll(s.inForce, func(data string) { s.observe(data, false) }) }
 
-// inForce returns the plan that was taken in last.
+// inForce returns the plan that observe recorded last, even if it was rejected.
 func (s *Source) inForce() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,6 @@
-// This file has a client for each group of kinds that an edge reads and writes. It knows the types
-// of these groups only: client-go's own clientset links those of all groups into each container.
+// This file has a client for each group of kinds that an edge reads and writes. It links only the
+// types of these groups: client-go's clientset would link the types of all groups into each
+// container.
 
 package kube
 
@@ -24,7 +25,7 @@ type leaseObjects interface {
 	Delete(ctx context.Context, name string, o metav1.DeleteOptions) error
 }
 
-// clients are those of the groups. They encode objects as protobuf.
+// clients holds one client for each group. They encode objects as protobuf.
 type clients struct {
 	core, coordination, discovery rest.Interface
 }
@@ -42,7 +43,7 @@ func newClients(config *rest.Config) (clients, error) {
 		{&out.discovery, "/apis", discoveryv1.SchemeGroupVersion, discoveryv1.AddToScheme},
 	} {
 		scheme := runtime.NewScheme()
-		metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // of errors
+		metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // for errors
 		if err := group.add(scheme); err != nil {
 			return clients{}, err
 		}

@@ -13,7 +13,8 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// FollowPlan passes the plan in the ConfigMap to take, and each change, until ctx ends.
+// FollowPlan calls take with the plan in the ConfigMap, at first and at each change, until ctx
+// ends.
 func (k *Kube) FollowPlan(ctx context.Context, take func(plan string)) {
 	only := func(o *metav1.ListOptions) {
 		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", wire.PlanConfigMap).String()

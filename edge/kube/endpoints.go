@@ -68,10 +68,10 @@ func (e *EndpointSlices) Endpoints(b network.Backend) []netip.AddrPort {
 	return endpoints(all, b.PortName)
 }
 
-// endpoints returns the ready endpoints. If there are none, it returns those that still
-// serve while they terminate (KEP-1669), else those that are not ready. After an outage of
-// the API server all pods are reported unready for a while. A pod that does not serve
-// refuses connections itself.
+// endpoints returns the ready endpoints. If none is ready, it returns those that still serve
+// while they terminate (KEP-1669). If there are none of these either, it returns those that are
+// not ready and do not terminate. After an outage of the API server all pods are reported unready
+// for a while. A pod that does not serve refuses connections itself.
 func endpoints(slice []*discoveryv1.EndpointSlice, portName string) []netip.AddrPort {
 	if len(slice) == 0 {
 		return nil

@@ -1,5 +1,5 @@
-// This file reduces what is read of the API server, so that an edge needs little memory: lists are read
-// in pages, and of each object only what the edge uses is kept.
+// This file reduces what is read from the API server, so that an edge needs little memory: lists are
+// read in pages, and only the used parts of each object are kept.
 
 package kube
 
@@ -56,8 +56,8 @@ type keptList struct {
 // DeepCopyObject implements runtime.Object. A keptList is immutable, so it returns itself.
 func (l *keptList) DeepCopyObject() runtime.Object { return l }
 
-// A pagedLister reads a list page by page, and keeps of each page what is used. A list from the API
-// server's cache has no pages. So this one is read from etcd, as one consistent version.
+// A pagedLister reads a list page by page, and keeps the used parts of each object. A list from the
+// API server's cache has no pages. So a pagedLister reads from etcd, as one consistent version.
 type pagedLister struct {
 	cache.ListerWatcherWithContext
 	keep cache.TransformFunc

@@ -81,7 +81,8 @@ func New(config *rest.Config, namespace, device string, log *slog.Logger) (*Kube
 // VMResource is KubeVirt's name of VirtualMachineInstances: "plural.group".
 const VMResource = "virtualmachineinstances." + wire.KubeVirtGroup
 
-// NameVMs sets the name that the API server has for VMResource. Version and fields are KubeVirt's.
+// NameVMs sets the name of VMResource on this API server. Version and fields are the same as
+// KubeVirt's.
 func (k *Kube) NameVMs(resource string) error {
 	vms := schema.ParseGroupResource(resource)
 	if vms.Resource == "" || vms.Group == "" {
@@ -171,8 +172,8 @@ func follow(ctx context.Context, l cache.ListerWatcher, kind runtime.Object, kee
 	return store, c.HasSynced
 }
 
-// on returns a handler that calls f for every added or changed object, and gone for every
-// deleted one.
+// on returns a handler that calls f for every added or changed object, and calls gone for every
+// deleted object.
 func on[T any](f, gone func(T)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { call(f, o) },

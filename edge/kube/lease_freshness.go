@@ -1,5 +1,6 @@
-// This file reports whether the leases are fresh: whether the API server answers this edge. It asks
-// while no other request does, and one request without an answer ends it. It also reads single leases again, since a watch may be late.
+// This file reports whether the leases are fresh: whether the API server answers this edge. It asks the API server if no other request
+// was answered recently. One request without an answer makes the leases stale. This file also reads single leases again, since a watch
+// may be late.
 
 package kube
 
@@ -21,16 +22,18 @@ import (
 )
 
 const (
-	// askInterval is how long after an answer the API server is asked again. It is long, since the
-	// questions of all edges reach one API server. No promise depends on the answer: leases are written first.
+	// askInterval is how long after an answer the API server is asked again. It is long, since the questions
+	// of all edges reach one API server. Leases do not depend on the answer, since they are written before
+	// they are promised.
 	askInterval = 15 * time.Second
 	// askAgain is the time between a request without an answer and the next one.
 	askAgain = time.Second
-	// freshFor is how long an answer counts: one question may take as long as a write.
+	// freshFor is how long an answer counts. It covers the pause before the next request, and the
+	// time that the request may take.
 	freshFor = askInterval + writeTimeout + 2*time.Second
 )
 
-// A freshness is what the latest requests to the API server came to. The zero value has no
+// A freshness is the result of the latest requests to the API server. The zero value has no
 // answer yet.
 type freshness struct {
 	mu       sync.Mutex
@@ -39,8 +42,8 @@ type freshness struct {
 	err      error     // of that request; nil if the latest one was answered
 }
 
-// wrote records the error of a write that ended at now. A write that the API server refused was
-// answered, unless it could not process the request or does not know this edge.
+// wrote records the error of a write that ended at now. A refused write counts as answered,
+// unless the API server could not process the request or does not know this edge.
 func (f *freshness) wrote(err error, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -95,8 +98,9 @@ func (f *freshness) due(now time.Time) bool {
 	return now.Sub(f.answered) >= askInterval
 }
 
-// question is how the API server is asked: from its cache while it answers, which costs it least. After a
-// request without an answer, only what etcd has counts: without etcd, the cache answers and no write succeeds.
+// question returns the options of the next request. Usually the API server may answer from its cache, which
+// costs least. After a request without an answer it must ask etcd: without etcd, the cache still answers but
+// no write succeeds.
 func (f *freshness) question() metav1.GetOptions {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,8 +110,8 @@ func (f *freshness) question() metav1.GetOptions {
 	return metav1.GetOptions{ResourceVersion: "0"}
 }
 
-// Fresh returns nil while the API server answers this edge. Its leases are then those of the API
-// server, except for changes that a watch has not shown yet.
+// Fresh returns nil while the API server answers this edge. The leases are then those of the API
+// server, except for changes that the watch has not reported yet.
 func (s *Leases) Fresh() error {
 	err := s.Ready()
 	if err == nil {
@@ -119,7 +123,8 @@ func (s *Leases) Fresh() error {
 	return nil
 }
 
-// KeepFresh asks the API server, as long as no other request does, until ctx ends.
+// KeepFresh asks the API server each time that no other request was answered recently, until ctx
+// ends.
 func (s *Leases) KeepFresh(ctx context.Context) {
 	// No client has this address, so the answer is small: there is no such lease.
 	name := wire.LeaseName(s.network, netip.IPv4Unspecified())
@@ -136,8 +141,8 @@ func (s *Leases) KeepFresh(ctx context.Context) {
 	}
 }
 
-// Confirm reads the lease on a, and those of a MAC, from the API server. An error: it did not
-// answer.
+// Confirm reads the lease on address a, and the leases of a MAC, from the API server. An error
+// means that the API server did not answer.
 func (s *Leases) Confirm(ctx context.Context, mac string, a netip.Addr) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -155,7 +160,7 @@ func (s *Leases) Confirm(ctx context.Context, mac string, a netip.Addr) error {
 	return nil
 }
 
-// read records the lease on a as the API server has it, or that there is none.
+// read records the lease on address a as the API server has it, or that there is none.
 func (s *Leases) read(ctx context.Context, a netip.Addr) error {
 	_, before, _ := s.stored(a)
 	o, err := s.objects.Get(ctx, wire.LeaseName(s.network, a), metav1.GetOptions{})
@@ -166,7 +171,7 @@ func (s *Leases) read(ctx context.Context, a netip.Addr) error {
 	case apierrors.IsNotFound(err):
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		// The watch may have told of a lease that is younger than the answer.
+		// The watch may have reported a lease that is newer than the answer.
 		if version, ok := s.versions[a]; ok && version == before {
 			s.drop(a)
 			s.signal.Notify()

@@ -26,13 +26,14 @@ import (
 )
 
 const (
-	// writeTimeout limits one write. After it the client has to ask again.
+	// writeTimeout limits one write. After that the client has to ask again.
 	writeTimeout = 5 * time.Second
 )
 
 // Leases holds the leases of one network, in memory and as Lease objects.
 type Leases struct {
-	// LeaseTime is what clients get now, for readers of the objects. Nil: unknown.
+	// LeaseTime returns the lease time that clients get now. It is for readers of the objects. Nil:
+	// unknown.
 	LeaseTime func() time.Duration
 
 	objects leaseObjects
@@ -44,8 +45,8 @@ type Leases struct {
 	leases.Table
 	// mu is held while the table and the versions change together.
 	mu sync.Mutex
-	// versions are those of the leases' objects. An empty one means that the lease comes
-	// from the cache file and no object was seen.
+	// versions are the resource versions of the leases' objects. An empty one means that the lease
+	// comes from the cache file and no object was seen.
 	versions map[netip.Addr]string
 }
 
@@ -79,7 +80,7 @@ func (s *Leases) leaseTime() time.Duration {
 	return s.LeaseTime()
 }
 
-// stored returns the lease on a and the version of its object.
+// stored returns the lease on address a, and the version of its object.
 func (s *Leases) stored(a netip.Addr) (l network.Lease, version string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,8 +88,8 @@ func (s *Leases) stored(a netip.Addr) (l network.Lease, version string, ok bool)
 	return l, s.versions[a], ok
 }
 
-// Replace writes next and returns when it is durable. Was must be the current lease on
-// that address; the zero Lease means that there is none. Replace returns fs.ErrExist if
+// Replace writes next and returns when it is durable. The second argument must be the current
+// lease on that address, or the zero Lease if there is none. Replace returns fs.ErrExist if
 // another edge has changed the lease since.
 func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	now, version, there := s.stored(next.Address)
@@ -124,7 +125,7 @@ func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	return nil
 }
 
-// Remove deletes a lease if it is still was, of the same version, and returns when the deletion is durable.
+// Remove deletes a lease, unless it has changed, and returns when the deletion is durable.
 func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
 	now, version, there := s.stored(was.Address)
 	if !there || now != was {
@@ -143,7 +144,7 @@ func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
 	return nil
 }
 
-// observe records an object that was read or written.
+// observe records an object that was just read or written.
 func (s *Leases) observe(o *coordinationv1.Lease) { s.take(newKeptLease(o)) }
 
 // take records a lease, unless a newer version is known: a watch lags behind the edge's own
@@ -171,7 +172,7 @@ func (s *Leases) observeDeletion(o *keptLease) {
 	}
 }
 
-// forget removes the lease on a, unless a version newer than version is known.
+// forget removes the lease on address a, unless a newer version is known.
 func (s *Leases) forget(a netip.Addr, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,14 +183,14 @@ func (s *Leases) forget(a netip.Addr, version string) {
 	s.signal.Notify()
 }
 
-// drop removes the lease on a. The caller holds the lock.
+// drop removes the lease on address a. The caller holds the lock.
 func (s *Leases) drop(a netip.Addr) {
 	s.Delete(a)
 	delete(s.versions, a)
 }
 
-// older reports whether resource version a is before b. Every known API server uses
-// numbers. If they are not numbers, the last one wins.
+// older reports whether resource version a is before b. Every known API server uses numbers. If
+// they are not numbers, no version is older, and the one that arrives last counts.
 func older(a, b string) bool {
 	x, errX := strconv.ParseUint(a, 10, 64)
 	y, errY := strconv.ParseUint(b, 10, 64)

@@ -21,15 +21,16 @@ import (
 )
 
 const (
-	// reportDelay collects changes of a report. A peer that starts and stops costs at most
-	// one write a second.
+	// reportDelay is for how long changes of a report are collected. A peer that starts and stops
+	// costs at most one write a second.
 	reportDelay = time.Second
 	// reportRetry is when a failed write is retried.
 	reportRetry = 5 * time.Second
-	// reportEvery is how often a report may change after reportBurst changes. A VM can cause them.
+	// reportEvery is how often a report may change after reportBurst changes. A VM can cause
+	// changes.
 	reportEvery, reportBurst = 10 * time.Second, 10
-	// reportRecheck is how often the stored report is compared: a pod that lost its
-	// connection and returned may have overwritten it.
+	// reportRecheck is how often the stored report is compared with the current one: a pod that lost
+	// its connection and returned may have overwritten it.
 	reportRecheck = 10 * time.Minute
 	// reportRenew is how often the time of a report that stays the same is written. With 500 hosted clusters of two
 	// edges, that is eight writes a second.
@@ -48,8 +49,8 @@ type Reporter struct {
 	limit   *rate.Limiter
 
 	mu sync.Mutex
-	// failover is the failover agent's report, once known. Servers and dhcp are what the DHCP
-	// server adds to it, once it has something to report. The agent may never report.
+	// failover is the failover agent's report, once known. servers and dhcp are what the DHCP server
+	// adds, once it has something to report. The failover agent may never report.
 	failover reported.EdgeReport
 	known    bool
 	// heard is when the failover agent reported last.
@@ -65,8 +66,8 @@ func (k *Kube) Reporter(lease wire.ReportLease) *Reporter {
 	return &Reporter{Renew: reportRenew, objects: k.leases, lease: lease, log: k.log, limit: rate.NewLimiter(rate.Every(reportEvery), reportBurst)}
 }
 
-// Set replaces the report, except for its edge and what the DHCP server adds. It returns immediately. Without a call for
-// Renew, the renewTime of the Lease stays: readers learn that the report is old.
+// Set replaces the report, except for its edge and what the DHCP server adds. It returns immediately. If Set is not
+// called for the time Renew, the renewTime of the Lease stays, so that readers notice an old report.
 func (r *Reporter) Set(x reported.EdgeReport) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +91,7 @@ func (r *Reporter) SetDHCP(x reported.DHCPReport) {
 	r.compose()
 }
 
-// compose makes the report of its parts. The caller holds the lock.
+// compose makes the report from its parts. The caller holds the lock.
 func (r *Reporter) compose() {
 	if !r.known && len(r.servers) == 0 && !r.hasDHCP {
 		return
@@ -109,7 +110,8 @@ func (r *Reporter) current() string {
 	return r.report
 }
 
-// renewed is the renewTime of a Lease that has last. Nil: none. It stays while the failover agent does not report.
+// renewed returns the renewTime to write, given the one in the Lease. Nil: none. The time stays the same while the
+// failover agent does not report.
 func (r *Reporter) renewed(last *metav1.MicroTime, now time.Time) *metav1.MicroTime {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,7 +121,7 @@ func (r *Reporter) renewed(last *metav1.MicroTime, now time.Time) *metav1.MicroT
 	return new(metav1.NewMicroTime(now))
 }
 
-// Run writes the report until ctx ends, if it differs from the stored one. It retries
+// Run writes the report each time it differs from the stored one, until ctx ends. It retries
 // while the API server is unavailable.
 func (r *Reporter) Run(ctx context.Context) {
 	failed := ""

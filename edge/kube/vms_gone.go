@@ -1,5 +1,5 @@
-// This file decides since when a VM is gone: which names of VMs were deleted when, and whether the edge
-// would know if there was a new VM of that name.
+// This file decides whether a VM has been gone for long enough. It records when VMs were deleted, and
+// whether the edge would notice a new VM with the same name.
 
 package kube
 
@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// goneAfter is how long a VM must not have existed before its address is given away. KubeVirt
+	// goneAfter is how long a VM must be gone before another VM may get its address. KubeVirt
 	// deletes the object of a VM after its last process. The time covers a restart under the same
-	// name, and an API server that is slow to say so.
+	// name, and an API server that reports it late.
 	goneAfter = 5 * time.Minute
-	// settleAfter is the time in which the watch reports what happened while it was interrupted.
+	// settleAfter is how long a watch may need to report what happened while it was interrupted.
 	settleAfter = 10 * time.Second
 )
 
@@ -26,8 +26,8 @@ type deletions struct {
 	// complete is the time of the first complete list: before it, deletions were not seen. Zero:
 	// there was none yet.
 	complete time.Time
-	// failed: the last request to list or watch VMs failed. After one that succeeds, everything is
-	// known at settled.
+	// failed: the last request to list or watch VMs failed. After a request that succeeds again, the
+	// edge knows all changes from the time settled on.
 	failed  bool
 	settled time.Time
 }
@@ -74,7 +74,8 @@ func (d *deletions) answered(err error) {
 	d.failed = err != nil
 }
 
-// gone reports whether a VM that does not exist has not existed for goneAfter, for certain.
+// gone reports whether it is certain that a VM, which does not exist now, did not exist within
+// goneAfter.
 func (d *deletions) gone(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,4 +1,5 @@
-// This file names why the API server did not take a lease, without the names in its errors.
+// This file gives the reason why the API server did not store a lease, without the names that its
+// errors contain.
 
 package kube
 

@@ -19,9 +19,9 @@ import (
 // Declined is the holder of an address that a client found in use (DHCPDECLINE).
 const Declined = "declined"
 
-// Of returns l as it is written at now, on the network of this name. The holder is
-// the VM, or the MAC of an unknown client. The duration is leaseTime, which clients get, if
-// more time is left until the expiry. RenewTime plus the duration is the expiry. So
+// Of returns the Lease object for l, a lease on the named network, as it is written at now. The
+// holder is the VM, or the MAC of an unknown client. The duration is the time until the expiry,
+// but at most leaseTime, which clients get. RenewTime plus the duration is the expiry. So
 // renewTime may be after now: renewals until then write nothing.
 func Of(networkName string, l network.Lease, leaseTime time.Duration, now time.Time) *coordinationv1.Lease {
 	holder := l.VM

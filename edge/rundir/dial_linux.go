@@ -15,7 +15,7 @@ import (
 // Dial connects to a socket in another container's directory. A link in place of the socket is an
 // error.
 func Dial(ctx context.Context, socket string) (*net.UnixConn, error) {
-	// The descriptor names what was opened, whatever has the path now.
+	// The descriptor refers to the opened file, whatever has the path now.
 	fd, err := unix.Open(socket, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: socket, Err: err}

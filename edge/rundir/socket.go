@@ -1,6 +1,6 @@
-// Package rundir opens the Unix sockets through which the containers of an edge talk to each other.
-// A VM may have taken one of them over, so what that one put in place of its socket is never followed
-// elsewhere. Which sockets there are is in packages wire and envoy/resources.
+// Package rundir opens the Unix sockets through which the containers of an edge talk to each other. A
+// VM may control one of them, so a link in place of a socket is never followed. Packages wire and
+// envoy/resources name the sockets.
 package rundir
 
 import (
@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 )
 
-// MakeDir creates the directory of a program's sockets and files, if it is missing. Others may read
-// it: containers may run as different users.
+// MakeDir creates the directory of a program's sockets and files, if it is missing. Other
+// containers may read it, and may run as different users.
 func MakeDir(dir string) error { return os.MkdirAll(dir, 0o755) }
 
 // Listen listens on socket. It creates a missing directory, and replaces the socket of a dead
@@ -27,8 +27,8 @@ func Listen(socket string) (net.Listener, error) {
 	return net.Listen("unix", socket)
 }
 
-// ListenOpen is Listen for a socket that each process may use that can enter its directory: containers may run as
-// different users.
+// ListenOpen is Listen for a socket that every process with access to its directory may use: containers may run
+// as different users.
 func ListenOpen(socket string) (net.Listener, error) {
 	l, err := Listen(socket)
 	if err != nil {

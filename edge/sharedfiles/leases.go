@@ -1,5 +1,5 @@
-// This file reads the leases that another container caches. It answers which VM has an address, and
-// which addresses a VM has, for a server without access to the API server. Only lookups read the file.
+// This file reads the leases that another container caches. A server without access to the API server
+// finds in it which VM has an address, and which addresses a VM has. Only lookups read the file.
 
 package sharedfiles
 
@@ -19,14 +19,14 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// lookInterval is how long an answer may be older than the file. So a flood of questions does not
+// lookInterval is how long an answer may be older than the file. So a flood of lookups does not
 // become a flood of system calls.
 const lookInterval = 20 * time.Millisecond
 
 // LeaseNames are the names of the VMs in a cache of leases. It is safe for concurrent use.
 type LeaseNames struct {
 	index atomic.Pointer[leaseIndex]
-	// started is when LeaseNames was made. looked is how long after that the file was last looked at.
+	// started is when LeaseNames was made. looked is how long after that the file was last checked.
 	started time.Time
 	looked  atomic.Int64
 	// reading is held while the file is read.
@@ -56,7 +56,7 @@ func ReadLeases(file string) ([]network.Lease, error) {
 	return all, nil
 }
 
-// VMAt returns the name of the VM that holds an unexpired lease on a. Empty: none.
+// VMAt returns the name of the VM that holds an unexpired lease on an address. Empty: none.
 func (n *LeaseNames) VMAt(a netip.Addr) string {
 	if l, ok := n.current().byAddr[a]; ok && l.Held(time.Now()) {
 		return l.VM
@@ -82,7 +82,7 @@ func (n *LeaseNames) HasMAC(mac string) bool {
 	return ok && time.Now().Before(expires)
 }
 
-// VMHas reports whether the VM that holds an unexpired lease on a holds one for a MAC, in lower case with colons.
+// VMHas reports whether the VM at an address also holds an unexpired lease for a MAC, in lower case with colons.
 func (n *LeaseNames) VMHas(a netip.Addr, mac string) bool {
 	now := time.Now()
 	return slices.ContainsFunc(n.current().byVM[strings.ToLower(n.VMAt(a))], func(l network.Lease) bool { return l.MAC == mac && l.Held(now) })
@@ -110,7 +110,7 @@ func (n *LeaseNames) current() *leaseIndex {
 	case x == nil:
 		n.reading.Lock()
 	case !n.reading.TryLock():
-		return x // Another question has it read.
+		return x // Another lookup reads the file now.
 	}
 	defer n.reading.Unlock()
 	n.file.Follow(func(b []byte) error {
@@ -171,7 +171,7 @@ func newLeaseIndex(all []network.Lease) *leaseIndex {
 	return x
 }
 
-// hasBelow reports whether a VM has an unexpired lease whose name ends with a dot and name.
+// hasBelow reports whether a VM whose name ends with a dot and name has an unexpired lease.
 func (x *leaseIndex) hasBelow(name string, now time.Time) bool {
 	if len(x.dotted) == 0 {
 		return false

@@ -1,5 +1,5 @@
-// This file passes the report of an edge from a container without access to the API server to
-// the one that writes it there. It does not decide the content.
+// This file passes the report of an edge from a container without access to the API server to the
+// container that writes the report there. It does not decide the content.
 
 package sharedfiles
 
@@ -29,7 +29,8 @@ type ReportFile struct {
 	at time.Time
 }
 
-// reportFileEvery is how often a report that stays the same is stored again: its age says that the writer lives.
+// reportFileEvery is how often an unchanged report is stored again: the age of the file shows whether the writer
+// lives.
 const reportFileEvery = 20 * time.Second
 
 // NewReportFile returns a ReportFile that replaces the named file.
@@ -57,7 +58,7 @@ func (f *ReportFile) Add(part string, set func(*reported.EdgeReport)) {
 	f.write()
 }
 
-// write stores the report of its parts. The caller holds the lock.
+// write makes the report from its parts and stores it. The caller holds the lock.
 func (f *ReportFile) write() {
 	if !f.known {
 		return
@@ -81,8 +82,8 @@ func (f *ReportFile) write() {
 	f.written, f.at = text, time.Now()
 }
 
-// FollowReport passes each report in the named file to set until ctx ends, an equal one, too, if it was stored again. A file that holds no
-// report changes nothing.
+// FollowReport calls set with each report in the named file until ctx ends, also with an unchanged one that was stored again. A file that
+// holds no report changes nothing.
 func FollowReport(ctx context.Context, name string, set func(reported.EdgeReport), log *slog.Logger) {
 	file := Shared{Name: name, Limit: maxReportFile, Log: log, Unread: "report not read"}
 	file.followUntil(ctx, func(b []byte) error {

@@ -1,7 +1,7 @@
 // Package sharedfiles is how the containers of an edge inform each other: through files in directories with one
-// writer each. Only one container of a pod has a token for the API server, so the others get the plan, leases,
-// reports and keys from it, or it from them. Each content is known after a restart, too. It does not decide what
-// they mean.
+// writer each. Most containers of a pod have no token for the API server. Through files they get the plan,
+// leases and keys, and pass on their reports. The content is known after a restart, too. The package does not
+// decide what the content means.
 package sharedfiles
 
 import (
@@ -33,8 +33,8 @@ const (
 // that is swapped, which a watch of the file does not notice.
 const ReadInterval = time.Second
 
-// A Shared is a file that another container may write. That container may be hostile: it
-// gets no other file read, cannot make the reader wait, and fills Limit bytes at most.
+// A Shared is a file that another container may write. That container may be hostile: it cannot
+// make the reader read another file, wait, or take in more than Limit bytes.
 type Shared struct {
 	// Name is the path, and Limit the most bytes that are read.
 	Name  string
@@ -47,8 +47,8 @@ type Shared struct {
 	failed string
 }
 
-// read returns the content if the file differs from the last one that read returned. Nil: it
-// does not.
+// read returns the content if the file differs from what read returned last. Nil: it does not
+// differ.
 func (f *Shared) read() ([]byte, error) {
 	if info, err := os.Lstat(f.Name); err != nil || f.has(info) {
 		return nil, err
@@ -73,7 +73,7 @@ func (f *Shared) read() ([]byte, error) {
 	return b, nil
 }
 
-// ModTime returns when the content was stored that read returned last. Zero: there is none.
+// ModTime returns when the content that read returned last was stored. Zero: there is none.
 func (f *Shared) ModTime() time.Time {
 	if f.last == nil {
 		return time.Time{}
@@ -84,16 +84,16 @@ func (f *Shared) ModTime() time.Time {
 // Forget makes the next read return the content again.
 func (f *Shared) Forget() { f.last = nil }
 
-// has reports whether info is of the content that read returned last.
+// has reports whether info describes the content that read returned last.
 func (f *Shared) has(info os.FileInfo) bool { return Same(f.last, info) }
 
-// Same reports whether both are of one file with one content. Nil is of none.
+// Same reports whether a and b describe one file with unchanged content. Nil describes no file.
 func Same(a, b os.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
-// Follow passes the content to use if it has changed. It logs each error once, until the file has
-// been used. A missing file is not an error.
+// Follow calls use with the content if it has changed. It logs each error once, until the file
+// has been used. A missing file is not an error.
 func (f *Shared) Follow(use func([]byte) error) {
 	b, err := f.read()
 	switch {

@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	// keysEvery is how often keys are read. The API server publishes new ones long before it signs with them only.
+	// keysEvery is how often keys are read. The API server publishes a new key long before it signs with that key
+	// only.
 	keysEvery = time.Minute
 	// keysAgain is the pause after a failure.
 	keysAgain = 5 * time.Second
 )
 
 // KeepTokenKeys stores what get returns in file, while wanted returns true, until ctx ends. Changed returns a channel that is
-// closed when wanted may have changed. What holds no key replaces nothing.
+// closed when wanted may have changed. An answer without a key replaces nothing.
 func KeepTokenKeys(ctx context.Context, file string, wanted func() bool, changed func() <-chan struct{}, get func(context.Context) ([]byte, error), log *slog.Logger) {
 	stored, failed := "", ""
 	for {

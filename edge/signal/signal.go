@@ -1,4 +1,5 @@
-// Package signal is how goroutines of an edge wait: for a change, any number of them without a queue, or for a time.
+// Package signal lets goroutines of an edge wait for a change, or for a time. Any number of them can wait for one
+// change, without a queue.
 package signal
 
 import (

@@ -13,13 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedBuffer is the receive buffer of each of several sockets. The kernel doubles it, and counts it for the container.
+// sharedBuffer is the receive buffer of each of several sockets. The kernel doubles the value, and counts it as memory
+// of the container.
 const sharedBuffer = 208 << 10
 
 // Shared are UDP sockets with one address. The kernel gives each packet to one of them, so their buffers add up.
 type Shared struct {
 	Conns []*net.UDPConn
-	// Unprotected is why another process of the same user can join the sockets. Nil: none can.
+	// Unprotected is why another process of the same user can join the sockets. Nil: no process can.
 	Unprotected error
 	lock        *os.File
 }
@@ -36,11 +37,11 @@ func (s Shared) Close() {
 
 // ListenShared receives UDP at addr with several sockets, for packets that arrive on device only.
 //
-// The kernel lets each process of the same user join such sockets and take a part of their packets: another container of the
-// pod is such a process. So one more socket has the address, and does not share it: it is bound last, while all sockets
-// permit that (SO_REUSEADDR), and then none does. The kernel compares a new socket with the one that was bound last. No packet
-// reaches that socket, since the kernel prefers sockets of IPv4 for IPv4. A node without IPv6 has no such protection.
-// A process that has the address already is an error.
+// The kernel lets each process of the same user join such sockets and take a part of their packets, also a process in another
+// container of the pod. So one more socket, the lock, is bound to the address, and does not share it. It is bound last, while
+// all sockets permit this (SO_REUSEADDR). Afterwards no socket permits it. The kernel compares a new socket with the one that
+// was bound last, which is the lock. The lock is an IPv6 socket. It receives no packet, since the kernel prefers IPv4 sockets
+// for IPv4. A node without IPv6 has no such protection. It is an error if another process already has the address.
 func ListenShared(ctx context.Context, device string, addr netip.AddrPort, count int) (s Shared, err error) {
 	defer func() {
 		if err != nil {
@@ -55,7 +56,7 @@ func ListenShared(ctx context.Context, device string, addr netip.AddrPort, count
 			return s, err
 		}
 		conn := p.(*net.UDPConn)
-		_ = conn.SetReadBuffer(sharedBuffer) // The kernel gives what net.core.rmem_max allows.
+		_ = conn.SetReadBuffer(sharedBuffer) // The kernel grants at most net.core.rmem_max.
 		s.Conns = append(s.Conns, conn)
 	}
 	s.lock, s.Unprotected = lockAddress(device, addr)

@@ -50,7 +50,7 @@ func Dialer(device string) *net.Dialer {
 }
 
 // DialFrom connects to an IPv4 address through device, from an address of it. The kernel chooses the port when it connects, so
-// connections to several hosts may have the same one.
+// connections to different hosts may have the same port.
 func DialFrom(ctx context.Context, device string, from netip.Addr, to netip.AddrPort) (*net.TCPConn, error) {
 	bind := Control(device)
 	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Control: func(network, address string, c syscall.RawConn) error {

@@ -1,4 +1,5 @@
-// This file asks for an address (RFC 2131) with a DHCPDISCOVER. It accepts no offer, so it takes none.
+// This file asks for an address (RFC 2131) with a DHCPDISCOVER. It accepts no offer, so it takes no
+// address.
 
 package trial
 
@@ -17,7 +18,8 @@ import (
 )
 
 const (
-	// discoverInterval is how often it asks. The second edge answers from the second question on.
+	// discoverInterval is how often a DHCPDISCOVER is sent. The second edge answers from the second
+	// one on.
 	discoverInterval = 3 * time.Second
 	// othersWithin is how long another server may take after the first offer.
 	othersWithin = 2 * time.Second
@@ -125,7 +127,7 @@ func servers(all []net.IP) string {
 	return network.List(out)
 }
 
-// routes are those of option 121, as network.RouteList writes them.
+// routes returns the routes of option 121, as network.RouteList writes them.
 func routes(o *dhcpv4.DHCPv4) string {
 	var out []string
 	for _, r := range o.ClasslessStaticRoute() {

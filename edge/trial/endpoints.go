@@ -1,5 +1,5 @@
-// This file speaks TLS with backends. It verifies no certificate, since it knows no CA: it says whose
-// name the certificate has.
+// This file speaks TLS with backends. It verifies no certificate, since it knows no CA. It reports
+// the name in the certificate.
 
 package trial
 

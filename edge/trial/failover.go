@@ -19,12 +19,13 @@ const (
 	failoverInterval = 50 * time.Millisecond
 	// failoverAnswers is how long each may take. A SYN that is lost is sent again after one second.
 	failoverAnswers = 500 * time.Millisecond
-	// failoverLimit is the longest gap that is ok. Without a network, edges notice a lost peer within two seconds.
+	// failoverLimit is the longest gap that is ok. If a peer loses its network, the other edge notices this within
+	// two seconds.
 	failoverLimit = 5 * time.Second
 )
 
 // Failover connects to the first endpoint that nodes need, repeatedly for a time, and judges the longest gap. Once it
-// is connected, it passes the host that it uses to start.
+// is connected, it calls start with the host that it uses.
 func Failover(ctx context.Context, o Options, last time.Duration, start func(network.TrialStart)) ([]network.TrialResult, error) {
 	w, err := newTool(o)
 	if err != nil {
@@ -70,7 +71,8 @@ type gaps struct {
 	uses []string
 }
 
-// macTo returns the MAC of the host to which packets for a go. Empty: unknown.
+// macTo returns the MAC of the host to which the kernel sends packets for an address. Empty:
+// unknown.
 func (w tool) macTo(a netip.Addr) string {
 	via, leads := w.kernel.NextHop(a)
 	switch {
@@ -82,7 +84,8 @@ func (w tool) macTo(a netip.Addr) string {
 	return w.kernel.MACOf(a)
 }
 
-// next is g after one more try by the host with MAC by, that ended with err at now. By is empty if it is unknown.
+// next returns g after one more try, which ended with err at now. The try went to the host with a MAC, which is
+// empty if unknown.
 func (g gaps) next(err error, by string, now time.Time) gaps {
 	if err != nil {
 		g.failed++
@@ -95,7 +98,7 @@ func (g gaps) next(err error, by string, now time.Time) gaps {
 	return g
 }
 
-// judge is about g at the end.
+// judge returns what g shows at the end of the trial.
 func (g gaps) judge(now time.Time) problem.Problems {
 	longest := max(g.longest, now.Sub(g.last)).Round(10 * time.Millisecond)
 	args := problem.Args{"gap": {longest.String()}, "made": {strconv.Itoa(g.made)}, "failed": {strconv.Itoa(g.failed)}, "time": {now.Sub(g.last).Round(time.Second).String()}}

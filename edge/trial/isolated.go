@@ -1,5 +1,5 @@
 // This file shows that nothing forwards packets of the network to a host of the management cluster. A packet that a VM
-// would not send, or that no router takes, shows nothing.
+// would not send, or that no router receives, proves nothing.
 
 package trial
 
@@ -14,7 +14,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// isolated tries to reach a host that VMs must not reach, by the router that they use.
+// isolated tries to reach a host that VMs must not reach, through the router that they use.
 func (w tool) isolated(ctx context.Context, a netip.AddrPort, n network.Network) network.TrialResult {
 	return network.TrialResult{Name: "no way to " + a.String(), Problems: w.reaches(ctx, a, n)}
 }
@@ -44,7 +44,7 @@ func (w tool) reaches(ctx context.Context, a netip.AddrPort, n network.Network) 
 	return nil
 }
 
-// elsewhere is the problem that the pod reaches an address through another interface.
+// elsewhere returns the problem that the pod reaches an address through another interface.
 func elsewhere(a netip.Addr) problem.Problems {
 	return found(problem.PathElsewhere, problem.Args{"address": {a.String()}})
 }

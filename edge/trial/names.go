@@ -1,4 +1,4 @@
-// This file resolves names, by UDP and by TCP.
+// This file resolves names over UDP and TCP.
 
 package trial
 
@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// questions are how often a name is asked for by UDP, which may lose packets.
+// questions is how often a name is queried over UDP, which may lose packets.
 const questions = 3
 
 // resolves finds out whether the server answers t.Want. Without t.Want, it must answer no address.

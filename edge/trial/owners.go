@@ -17,13 +17,14 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// othersAnswer is how long other hosts have to answer. The kernel asks once in it.
+// othersAnswer is how long other hosts have to answer. The kernel asks once in that time.
 const othersAnswer = 900 * time.Millisecond
 
-// otherHosts returns the hosts, without the edges, that answer for shared addresses: the first one for each. The kernel
-// asks from an address that edges do not answer, see device.Snapshot.AddressOutside. A host that verifies source addresses,
-// and has no route to that address by the network, does not answer either. Ask before the kernel knows the edges. It
-// then sends to the host that it found. Nothing is asked while the MACs of the edges are unknown, or without such an address.
+// otherHosts returns the hosts, without the edges, that answer for shared addresses: the first one for each. The kernel asks
+// from an address that edges do not answer, see device.Snapshot.AddressOutside. A host that verifies source addresses, and
+// has no route to that address through the network, does not answer either. Call otherHosts before the kernel knows the
+// edges' MACs. Afterwards the kernel sends to the hosts that it found. Nothing is sent while the MACs of the edges are
+// unknown, or without such an address.
 func otherHosts(ctx context.Context, o Options) ([]reported.UsedAddress, error) {
 	if len(o.EdgeMACs) == 0 {
 		return nil, nil
@@ -51,7 +52,8 @@ func otherHosts(ctx context.Context, o Options) ([]reported.UsedAddress, error) 
 	return reported.SharedByOthers(o.Network, answers, o.EdgeMACs), err
 }
 
-// owners says which hosts have each shared address that was used. The kernel keeps the first answer to its ARP request.
+// owners returns which hosts have each shared address that was used. The kernel keeps the first answer to its ARP
+// request.
 func owners(o Options, otherHosts []reported.UsedAddress, macOf func(netip.Addr) string) (out []network.TrialResult) {
 	for _, a := range o.Network.SharedAddresses() {
 		r := network.TrialResult{Name: "an edge has " + a.String()}

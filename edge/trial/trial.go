@@ -1,6 +1,6 @@
 // Package trial tries on a network what its VMs need to become nodes, and what must not answer there.
-// Its host acts as a VM: it has an address of the network, and routes by the next-hop VIP. It uses no
-// privilege. This file lists the trials and runs them; each protocol has a file of its own.
+// Its host acts as a VM: it has an address of the network, and routes through the next-hop VIP. It
+// uses no privilege. This file lists the trials and runs them; each protocol has a file of its own.
 package trial
 
 import (
@@ -32,9 +32,9 @@ const (
 type Options struct {
 	// Device is the interface on the network.
 	Device string
-	// Network is the plan of it.
+	// Network is the plan of this network.
 	Network network.Network
-	// EdgeMACs are those of the edges, in lower case with colons. Empty: unknown.
+	// EdgeMACs are the MACs of the edges, in lower case with colons. Empty: unknown.
 	EdgeMACs []string
 	// Unreachable are hosts of the management cluster that VMs must not reach.
 	Unreachable []netip.AddrPort
@@ -66,8 +66,8 @@ func newTool(o Options) (tool, error) {
 
 func (w tool) close() { w.kernel.Close() }
 
-// Run tries everything once. Which host has each shared address comes first, since it explains other failures. The rest is in the
-// order of the trials.
+// Run tries everything once. The hosts of the shared addresses come first in the results, since they explain other failures. The
+// rest is in the order of the trials.
 func Run(ctx context.Context, o Options) ([]network.TrialResult, error) {
 	w, err := newTool(o)
 	if err != nil {
@@ -126,9 +126,10 @@ func (w tool) try(ctx context.Context, t network.Trial, n network.Network) netwo
 	return out
 }
 
-// leads reports whether the kernel's route to a goes through the network. By any other, it drops the answers.
+// leads reports whether the kernel's route to a goes through the network. Otherwise the kernel drops the
+// answers.
 func (w tool) leads(a netip.Addr) bool {
-	c, err := net.Dial("udp4", netip.AddrPortFrom(a, 9).String()) // It sends nothing.
+	c, err := net.Dial("udp4", netip.AddrPortFrom(a, 9).String()) // This sends no packet.
 	if err != nil {
 		return false
 	}
@@ -136,12 +137,12 @@ func (w tool) leads(a netip.Addr) bool {
 	return c.LocalAddr().(*net.UDPAddr).AddrPort().Addr() == w.from
 }
 
-// found is one problem, as a list.
+// found returns one problem as a list.
 func found(c problem.Cause, args problem.Args) problem.Problems {
 	return problem.Problems{problem.New(c, problem.Subject{}, args)}
 }
 
-// unread is that err prevented a trial.
+// unread returns the problem that err prevented a trial.
 func unread(err error) problem.Problems {
 	return found(problem.Unread, problem.Args{"error": {err.Error()}})
 }

@@ -33,7 +33,7 @@ type Diagnostics struct {
 	Parts []DiagnosticsPart `json:"parts"`
 }
 
-// A DiagnosticsPart is what one source told, such as the kernel's routes.
+// A DiagnosticsPart is what one source reported, such as the kernel's routes.
 type DiagnosticsPart struct {
 	Name string `json:"name"`
 	// Content is JSON. Empty: there is none, and Missing is why.
@@ -42,8 +42,8 @@ type DiagnosticsPart struct {
 	Missing string `json:"missing,omitempty"`
 }
 
-// ReadDiagnostics reads a document. It ignores unknown fields. One of a newer version is an error, since the meaning of its fields
-// is unknown.
+// ReadDiagnostics reads a document. It ignores unknown fields. A newer version is an error, since the meaning of the fields is
+// unknown.
 func ReadDiagnostics(b []byte) (Diagnostics, error) {
 	var d Diagnostics
 	if err := json.Unmarshal(b, &d); err != nil {

@@ -33,9 +33,9 @@ const (
 	// PodDNSService is the Service at which pods of the management cluster ask edges.
 	PodDNSService = "oooi-dns"
 
-	// AccessObject is the Service that leads callers to the edges of the first network that VMs
-	// boot from, and the NetworkPolicy that lets them in. The Services of further networks have
-	// AccessServicePrefix.
+	// AccessObject is the Service that forwards callers to the edges of the first network that VMs
+	// boot from, and the NetworkPolicy that allows these callers. The Services of further networks
+	// have AccessServicePrefix.
 	AccessObject        = network.AccessObject
 	AccessServicePrefix = network.AccessObject + "-"
 
@@ -69,7 +69,8 @@ func ACDDeploymentName(n network.Network) string {
 	return NameACD + "-" + n.Dashed(longestInDeployment)
 }
 
-// TryNADName returns the name of the NetworkAttachmentDefinition of that pod.
+// TryNADName returns the name of the NetworkAttachmentDefinition of the pod that TryPodName
+// names.
 func TryNADName(n network.Network) string { return NameTry + "." + n.Dashed(longestInNAD) }
 
 // TryPodName returns the name of the pod that tries n as a VM does.

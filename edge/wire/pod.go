@@ -13,8 +13,8 @@ const (
 	ACD = "acd"
 	// Try acts as a VM (NameTry).
 	Try = "try"
-	// Access lets pods of the management cluster in, on a network that opens something
-	// (network.Access). It holds no token.
+	// Access lets pods of the management cluster use what a network opens (network.Access). It holds
+	// no token.
 	Access = "access"
 	// Envoy is the proxy's data path. Its sockets are in package envoy/resources.
 	Envoy = "envoy"
@@ -23,8 +23,8 @@ const (
 const (
 	// Device is the interface on the network.
 	Device = "net1"
-	// LinkDevice is the interface without addresses below Device, where edges join a network
-	// that would answer ARP requests for the addresses itself (network.Attachment.AboveNAD).
+	// LinkDevice is the interface below Device, without addresses. It exists only where the network
+	// itself would answer ARP requests for the addresses of an edge (network.Attachment.AboveNAD).
 	LinkDevice = "link1"
 	// VIPDevice is the interface without a link that holds the VIPs and the published
 	// addresses, where Device holds the edge address only.

@@ -1,5 +1,5 @@
-// This file decides what a container of an edge's pod holds: which one has the ServiceAccount's
-// token, and which directories of RunDir each one writes and reads.
+// This file decides what a container of an edge's pod holds: which container has the
+// ServiceAccount's token, and which directories of RunDir each container writes and reads.
 
 package wire
 
@@ -21,10 +21,10 @@ const (
 	// LeaseCache holds the leases that the DHCP server knows.
 	LeaseCache = "leases.json"
 	// KeysFile is the JSON Web Key Set with which the API server signs tokens, as the watcher last
-	// read it. It reads it only while the plan names ServiceAccounts that may use Access.
+	// read it. The watcher reads it only while the plan names ServiceAccounts that may use Access.
 	KeysFile = "keys.json"
-	// ReportFile holds the report that the watcher writes to the operator. Those of the proxy, the NTP server and
-	// Access have what the failover agent adds to it.
+	// ReportFile is a report for the operator. The failover agent adds what the proxy, the NTP server and Access
+	// report to its own report. The watcher writes that one to the API server.
 	ReportFile = "report.json"
 )
 
@@ -109,7 +109,7 @@ func RunMounts(n network.Network, program string) []RunMount {
 	return out
 }
 
-// Dir returns the directory that the named program writes. An empty runDir has none.
+// Dir returns the directory that the named program writes. Empty: runDir is empty.
 func Dir(runDir, program string) string {
 	if runDir == "" {
 		return ""
@@ -117,7 +117,7 @@ func Dir(runDir, program string) string {
 	return filepath.Join(runDir, program)
 }
 
-// File returns the path of a file that the named program stores. An empty runDir has none.
+// File returns the path of a file that the named program stores. Empty: runDir is empty.
 func File(runDir, program, name string) string {
 	if runDir == "" {
 		return ""

@@ -1,6 +1,6 @@
-// Package connlog writes one log line for each connection through an edge. Others decide how many there are, so
-// lines are limited: a VM, or a caller, can neither fill the log nor keep all lines for itself. This file has those
-// that Envoy reports.
+// Package connlog writes one log line for each connection through an edge. VMs and callers decide how many
+// connections there are, so lines are limited: none of them can fill the log, or use up the lines of all others.
+// This file logs the connections that Envoy reports.
 package connlog
 
 import (
@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// lineWindow is the period of the limits. At most failureLines are logged in it, or allLines with
-	// network.AccessLogAll, and a fifth of them for one source.
+	// lineWindow is the period of the limits. In each period at most failureLines lines are logged,
+	// or allLines with network.AccessLogAll. One source gets at most a fifth of these lines.
 	lineWindow   = 10 * time.Second
 	failureLines = 100
 	allLines     = 1000
 	sourceShare  = 5
 )
 
-// A lineLimit counts the lines of one period. The zero value is full. It holds as many sources as
-// lines were logged.
+// A lineLimit counts the lines of one period. The zero value is a period that is over, so call
+// turn before take. It holds at most one source for each logged line.
 type lineLimit struct {
 	began  time.Time
 	logged int
@@ -34,7 +34,7 @@ type lineLimit struct {
 	missed int
 }
 
-// take reports whether a line of source may be logged, if limit may in the period.
+// take reports whether a line of source may be logged, if the period may have limit lines.
 func (l *lineLimit) take(source netip.Addr, limit int) bool {
 	if l.logged >= limit || l.by[source] >= limit/sourceShare {
 		l.missed++
@@ -45,7 +45,8 @@ func (l *lineLimit) take(source netip.Addr, limit int) bool {
 	return true
 }
 
-// turn begins the next period if one is over, and returns how many lines that one missed.
+// turn begins a new period if the previous one is over, and returns how many lines the previous
+// one missed.
 func (l *lineLimit) turn(now time.Time) (missed int) {
 	if age := now.Sub(l.began); age >= 0 && age < lineWindow {
 		return 0
@@ -73,14 +74,14 @@ func eachWindow(ctx context.Context, do func(now time.Time)) error {
 type AccessLog struct {
 	log   *slog.Logger
 	level func() network.AccessLog
-	// Connections counts them by outcome. It is set before the first one.
+	// Connections counts connections by outcome. It is set before the first connection.
 	Connections *prometheus.CounterVec
 
 	mu    sync.Mutex
 	limit lineLimit
 }
 
-// NewAccessLog returns a log of connections at level. It counts them from Proxy.Metrics on.
+// NewAccessLog returns a log of connections at level. Proxy.Metrics sets its counter.
 func NewAccessLog(log *slog.Logger, level func() network.AccessLog) *AccessLog {
 	return &AccessLog{log: log, level: level}
 }
@@ -94,7 +95,7 @@ func (a *AccessLog) ended(c accesslog.Connection, now time.Time) {
 	limit := failureLines
 	switch a.level().Level() {
 	case network.AccessLogNone:
-		return // Envoy does not know the level yet.
+		return // Envoy does not have the new level yet.
 	case network.AccessLogFailures:
 		if !c.Failed() {
 			return

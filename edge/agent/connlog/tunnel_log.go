@@ -1,6 +1,6 @@
-// This file writes one log line for each tunnel that has ended, and for each refused caller. Callers decide how many there are, so
-// lines are limited: a caller can neither fill the log nor keep all lines for itself. Anyone may be a caller of a load balancer, so their lines
-// have limits of their own. No line has a header.
+// This file writes one log line for each tunnel that has ended, and for each refused caller. Callers decide how many tunnels there are, so
+// lines are limited: a caller can neither fill the log nor keep all lines for itself. Any host may call a load balancer, so the lines about
+// such callers have their own limits. No line contains a request header.
 
 package connlog
 
@@ -24,7 +24,7 @@ type TunnelLog struct {
 	balancedEnded, balancedRefused namedLimit
 }
 
-// A namedLimit is a limit of lines about what.
+// A namedLimit limits the lines about one subject.
 type namedLimit struct {
 	lineLimit
 	what string
@@ -56,7 +56,8 @@ func (l *TunnelLog) Ended(t access.Tunnel) {
 		"sent", t.Sent, "received", t.Received, "seconds", t.Took.Seconds(), "end", t.End)...)
 }
 
-// Refused logs a caller that got no tunnel, if the limit permits it. One that has sent no request is a probe, and is not logged.
+// Refused logs a caller that got no tunnel, if the limit permits it. A caller that has sent no request is a probe, and is not
+// logged.
 func (l *TunnelLog) Refused(r access.Refused) {
 	limit := &l.refused
 	if r.LoadBalancer {
@@ -68,7 +69,7 @@ func (l *TunnelLog) Refused(r access.Refused) {
 	l.log.Warn("caller refused", append(callerOf(r.Caller, r.Account, r.Asked, r.Listen), "status", r.Refusal.Status, "why", r.Refusal.Error())...)
 }
 
-// callerOf returns the keys of the caller, and of its request. What is not known has no key.
+// callerOf returns the keys of the caller, and of its request. An unknown value has no key.
 func callerOf(caller netip.AddrPort, account, asked string, listen uint16) []any {
 	out := []any{"caller", caller}
 	if account != "" {

@@ -24,24 +24,23 @@ type Admission struct {
 	CutOff CutOff
 	// Missing is why the edge does not serve the whole plan, nil if it does.
 	Missing error
-	// Read: the kernel reported what it has, now or before. Otherwise nothing is decided: an Envoy that runs
-	// must keep what it has.
+	// Read: the kernel reported what it has, now or before. Otherwise nothing is decided, and an Envoy that
+	// runs keeps its configuration.
 	Read bool
 	// Open are the plan's addresses that may be served, sorted.
 	Open []netip.Addr
 }
 
-// Same reports whether both admit the same listeners and cut off the same backends.
+// Same reports whether a and b admit the same listeners and cut off the same backends.
 func (a Admission) Same(b Admission) bool {
 	return a.Read == b.Read && slices.Equal(a.Open, b.Open) && maps.EqualFunc(a.CutOff, b.CutOff, func(error, error) bool { return true }) &&
 		slices.Equal(listenerNames(a.Network), listenerNames(b.Network))
 }
 
-// Admit selects the listeners of a view that may be served. Admissible returns nil for an
-// address that may be served; see Interface.Admissible. A listener is left out if its
-// address may not be served, or if all its backends are unreachable. Connections to an
-// unreachable backend are closed. Envoy could listen without the address, but would not
-// notice a replaced interface.
+// Admit selects the listeners of a view that may be served. admissible returns nil for an address
+// that may be served; see Interface.Admissible. A listener is left out if its address may not be
+// served, or if all its backends are unreachable. Connections to an unreachable backend are
+// closed. Envoy could listen without the address, but would not notice a replaced interface.
 func Admit(v inforce.View, cut CutOff, admissible func(netip.Addr) error) Admission {
 	out := Admission{Network: v.Network, CutOff: cut, Read: true}
 	out.Network.Listeners = nil
@@ -79,7 +78,7 @@ func Admit(v inforce.View, cut CutOff, admissible func(netip.Addr) error) Admiss
 	return out
 }
 
-// once returns each of errs once, by its text.
+// once returns errs without those whose text came before.
 func once(errs []error) []error {
 	said := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err error) bool {
@@ -95,8 +94,8 @@ func Refuse(v inforce.View, err error) Admission {
 	return Admission{Network: v.Network, Missing: err, Read: true}
 }
 
-// Keep admits of a view what last admitted, because of err: the kernel does not report what it has. It
-// admits no address that last did not.
+// Keep admits the listeners of v whose addresses last admitted. It is for a kernel that does not
+// report, because of err.
 func Keep(last Admission, v inforce.View, err error) Admission {
 	out := Admit(v, last.CutOff, func(a netip.Addr) error {
 		if slices.Contains(last.Open, a) {
@@ -111,9 +110,9 @@ func Keep(last Admission, v inforce.View, err error) Admission {
 	return out
 }
 
-// publishedByHyperShift reports whether HyperShift published a backend's endpoint. Only
-// those make an edge unready: an endpoint that a user publishes fails alone. A backend
-// without an endpoint counts as HyperShift's.
+// publishedByHyperShift reports whether HyperShift published a backend's endpoint. Only such
+// endpoints make an edge unready: a fault of an endpoint that a user publishes affects that
+// endpoint only. A backend without an endpoint counts as HyperShift's.
 func publishedByHyperShift(endpoints []network.Endpoint, backend string) bool {
 	named := false
 	for _, e := range endpoints {

@@ -8,10 +8,9 @@ import (
 	"slices"
 )
 
-// clientHello returns a TLS record with a ClientHello (RFC 8446, section 4.1.2). It offers
-// groups for the key exchange and has no key. So a server of TLS 1.3 answers with a
-// HelloRetryRequest, for which it neither makes a key nor signs. A server of TLS 1.2
-// answers as usual.
+// clientHello returns a TLS record with a ClientHello (RFC 8446, section 4.1.2). It offers groups
+// for the key exchange and has no key. So a server of TLS 1.3 answers with a HelloRetryRequest,
+// which needs neither a key nor a signature. A server of TLS 1.2 answers as usual.
 func clientHello() []byte {
 	extensions := slices.Concat(
 		extension(0x002b, sized(1, words(0x0304, 0x0303))),                                 // supported_versions: 1.3, 1.2
@@ -35,7 +34,7 @@ func extension(number uint16, body []byte) []byte {
 	return slices.Concat(words(number), sized(2, body))
 }
 
-// sized returns parts after their length in so many bytes.
+// sized returns parts, preceded by their length in the given number of bytes.
 func sized(bytes int, parts ...[]byte) []byte {
 	body := slices.Concat(parts...)
 	length := binary.BigEndian.AppendUint32(nil, uint32(len(body)))

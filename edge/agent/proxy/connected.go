@@ -13,11 +13,11 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// connectedInterval is how often connections are looked at. A look at 20,000 takes some 20 ms.
+// connectedInterval is how often connections are listed. A list of 20,000 takes about 20 ms.
 const connectedInterval = 10 * time.Second
 
-// FollowConnected passes reported.EdgeReport's Connected to set, until ctx ends. If the kernel does not list connections,
-// it is unknown.
+// FollowConnected calls set with the value of Connected in reported.EdgeReport, until ctx ends. The value is empty if the
+// kernel does not list connections.
 func (p *Proxy) FollowConnected(ctx context.Context, set func(connected string)) {
 	for ctx.Err() == nil {
 		set(connectedOf(p.Source.Current().Network, p.Gate.Each))
@@ -25,7 +25,8 @@ func (p *Proxy) FollowConnected(ctx context.Context, set func(connected string))
 	}
 }
 
-// connectedOf reports whether each has a connection of a VM or a client with a listener of n.
+// connectedOf returns whether a VM or a client is connected to a listener of n, among the
+// connections that each lists.
 func connectedOf(n network.Network, each func(func(local, remote netip.AddrPort)) error) string {
 	listens := map[netip.AddrPort]bool{}
 	for _, l := range n.Listeners {

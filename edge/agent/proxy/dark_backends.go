@@ -20,27 +20,30 @@ import (
 const (
 	// darkInterval is how often Envoy is asked for the health of backends.
 	darkInterval = 5 * time.Second
-	// darkAfter is how long no endpoint of a backend can be used until that is reported: a restart is not a fault.
+	// darkAfter is how long a backend must have no usable endpoint before it is reported: a restart is not a
+	// fault.
 	darkAfter = 10 * time.Second
-	// darkUntil is how long an endpoint must be usable until the backend is no longer reported. Envoy tries an
-	// endpoint that failed again after 30 s at most.
+	// darkUntil is how long an endpoint must be usable before the backend is no longer reported. Envoy tries
+	// an endpoint that failed again after 30 s at most.
 	darkUntil = time.Minute
 )
 
 // A DarkBackend is a backend with no endpoint that could be used recently.
 type DarkBackend struct {
-	// Dark: no endpoint can be used. Since is when that became so, or ended.
+	// Dark: no endpoint can be used. Since is when Dark last changed.
 	Dark  bool
 	Since time.Time
-	// Reported: it lasted for long enough.
+	// Reported: the backend was dark for long enough, and has not been usable for long enough since.
 	Reported bool
 }
 
-// DarkBackends are those of an edge, by name. The zero value has seen nothing.
+// DarkBackends are the backends of an edge that are dark or were until recently, by name. The
+// zero value has seen nothing.
 type DarkBackends map[string]DarkBackend
 
-// dark says which of the backends of n that Envoy has cannot be used, by name. One without endpoints counts if nodes
-// need it: others may have no pods on purpose, and names of external hosts need not resolve.
+// dark reports for each backend that Envoy has, by name, whether it cannot be used. A backend without usable
+// endpoints counts as dark if nodes need it. Other backends may have no pods on purpose, and names of external hosts
+// need not resolve.
 func dark(n network.Network, seen map[string]admin.BackendHealth) map[string]bool {
 	out := map[string]bool{}
 	for name, health := range seen {
@@ -54,7 +57,8 @@ func dark(n network.Network, seen map[string]admin.BackendHealth) map[string]boo
 	return out
 }
 
-// Next returns the backends after Envoy was asked: whether each that it has is dark. Others are forgotten.
+// Next returns the backends after an answer of Envoy. seen has each backend of Envoy, and whether it is
+// dark. Other backends are forgotten.
 func (d DarkBackends) Next(seen map[string]bool, now time.Time) DarkBackends {
 	out := DarkBackends{}
 	for name, isDark := range seen {
@@ -81,13 +85,14 @@ func (d DarkBackends) Names() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(d)), func(name string) bool { return !d[name].Reported })
 }
 
-// dialedBackends are those whose endpoints should be usable. Not every VM runs the hosted cluster's ingress.
+// dialedBackends returns the backends whose endpoints should all be usable. Backends of VMs are not among
+// them: not every VM runs the hosted cluster's ingress.
 func (p *Proxy) dialedBackends() []network.Backend {
 	return slices.DeleteFunc(slices.Clone(p.Source.Current().Network.Backends), func(b network.Backend) bool { return b.Kind == network.BackendVMs })
 }
 
-// FollowDarkBackends passes the backends to report to set, until ctx ends. While Envoy does not answer,
-// they stay the same.
+// FollowDarkBackends calls set with the backends to report, until ctx ends. While Envoy does not
+// answer, the backends stay the same.
 func (p *Proxy) FollowDarkBackends(ctx context.Context, set func(names []string)) {
 	var all DarkBackends
 	for ctx.Err() == nil {
@@ -115,7 +120,7 @@ func (m endpointMetrics) Describe(out chan<- *prometheus.Desc) {
 	out <- metrics.ProxyBackendEndpoints.Desc()
 }
 
-// Collect implements prometheus.Collector. Without an answer of Envoy there is nothing.
+// Collect implements prometheus.Collector. Without an answer from Envoy it collects nothing.
 func (m endpointMetrics) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(m.ctx, envoyAnswersWithin)
 	defer cancel()

@@ -1,6 +1,6 @@
 // Package proxy keeps Envoy configured. It passes changes of the plan, the backends and the
-// interface to Admit, and reports whether Envoy follows, which of its backends are dark, and
-// whether the hosted API server answers through it. File admissible.go decides which
+// interface to Admit, and reports whether Envoy follows these changes, which backends are dark,
+// and whether the hosted API server answers through Envoy. File admissible.go decides which
 // listeners are admissible.
 package proxy
 
@@ -29,9 +29,8 @@ import (
 )
 
 const (
-	// firstBackends is how long the start waits for the backends' endpoints. After that
-	// Envoy uses Services' cluster IPs and cached endpoints: the API server is
-	// unavailable.
+	// firstBackends is how long the start waits for the backends' endpoints. After that, Envoy uses
+	// cluster IPs of Services and cached endpoints, since the API server is probably unavailable.
 	firstBackends = 5 * time.Second
 	// settled is how long changes of endpoints are collected: an update of many slices
 	// arrives in pieces.
@@ -69,14 +68,15 @@ type Proxy struct {
 	// looked is when Serving was set, in nanoseconds of Unix time.
 	looked atomic.Int64
 
-	// last is what was admitted last.
+	// last is the latest Admission.
 	last Admission
 
-	// envoy is the last answer to whether Envoy serves.
+	// envoy is the last answer to the question whether Envoy serves.
 	envoy serving.Debounce
 }
 
-// admit returns what may be served now. What the kernel does not report changes nothing.
+// admit returns what may be served now. While the kernel does not report, it returns what was
+// admitted before.
 func (p *Proxy) admit() Admission {
 	v := p.Source.Current()
 	routes, err := p.Interface.Routes()
@@ -103,11 +103,11 @@ func (p *Proxy) admit() Admission {
 	return a
 }
 
-// serves returns nil if Envoy accepts connections. Some is why it has none of the
-// admissible listeners. It requires less than follows. A plan change, a refused listener
-// or an address that only the next pod has must not make both edges unserving: then
-// neither takes over. For the same reason Envoy may be slow for a moment. While the kernel has
-// told nothing yet, an Envoy serves that has a listener of the plan: a previous proxy configured it.
+// serves returns nil if Envoy accepts connections. some is why Envoy has none of the admissible
+// listeners. It requires less than follows does: a plan change, a refused listener or an address
+// that only the next pod has must not make both edges stop serving, since then neither takes over.
+// For the same reason Envoy may be slow for a moment. Until the kernel has reported, an Envoy with a
+// listener of the plan counts as serving: a previous proxy configured it.
 func (p *Proxy) serves(a Admission, some error, asked, now time.Time) (err error) {
 	if a.Read && a.Missing != nil && len(a.Network.Listeners) == 0 {
 		return a.Missing
@@ -150,8 +150,8 @@ func (p *Proxy) Run(ctx context.Context) error {
 	return nil
 }
 
-// wait keeps Status and Serving until the configuration changes. After a new configuration
-// Envoy has a moment to apply it.
+// wait keeps Status and Serving current until the configuration changes. After a new
+// configuration Envoy has a moment to apply it.
 func (p *Proxy) wait(ctx context.Context, a Admission, plan, endpoints <-chan struct{}) {
 	began, interval := time.Now(), time.Duration(0)
 	for {
@@ -178,8 +178,8 @@ func (p *Proxy) wait(ctx context.Context, a Admission, plan, endpoints <-chan st
 	}
 }
 
-// look asks Envoy once, and returns when to ask again. During the first moment it takes in
-// only good answers.
+// look asks Envoy once, and returns when to ask again. During the first moment it ignores bad
+// answers.
 func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duration {
 	asked := time.Now()
 	asking, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
@@ -195,7 +195,7 @@ func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duratio
 	}
 	switch was := p.Serving.Err(); {
 	case was == serving.ErrStarting && health.Unanswered(serves):
-		// Envoy may have served for long, and is only slow.
+		// Envoy may have served for a long time, and just be slow now.
 	case !moment || serves == nil || was != nil:
 		_ = p.Serving.Set(serves)
 	}
@@ -218,8 +218,8 @@ func (p *Proxy) Refusal() reported.Refusal {
 	return reported.Refusal{Type: all[0].Type, Name: all[0].Name, Error: all[0].Why}
 }
 
-// Question returns the question whether VMs are served. The answer is health.Unchecked until
-// Envoy was asked, and if that was too long ago.
+// Question returns the question whether VMs are served. The answer is health.Unchecked if Envoy
+// was not asked yet, or not recently.
 func (p *Proxy) Question() health.Question {
 	return health.Question{Path: health.ServesPath, Why: func() error { return p.servesAt(time.Now()) }, Changed: p.Serving.Changed}
 }
@@ -242,8 +242,8 @@ func (p *Proxy) waitForBackends(ctx context.Context) {
 	}
 }
 
-// follows returns nil if every listener of the plan accepts connections. All is why Envoy
-// does not have all of them.
+// follows returns nil if every listener of the plan accepts connections. all is why Envoy does
+// not have all of them.
 func (p *Proxy) follows(a Admission, all error) error {
 	if a.Missing != nil {
 		return a.Missing

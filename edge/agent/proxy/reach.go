@@ -7,11 +7,10 @@ package proxy
 import "maps"
 
 const (
-	// reachTicks is how many ticks after the last good check began the API server counts
-	// as unreached: 1.5 s.
+	// reachTicks is how long a good check counts, in ticks from its start: 1.5 s. After that the API
+	// server counts as unreached.
 	reachTicks = 3
-	// openChecks is how many checks may be open. While they hang, no further one can
-	// show anything.
+	// openChecks is how many checks may be open. While they hang, a further check shows nothing.
 	openChecks = 3
 	// hungTicks is how many ticks a check may be open: 3.5 s. A worker dials for 0.75 s at
 	// most, and closes a silent connection after two seconds, unless the worker hangs.
@@ -21,21 +20,21 @@ const (
 // A Reach is what the checks of an edge showed. The zero value is an edge that does not
 // reach the API server.
 //
-// Envoy gives a new connection to the worker with the fewest. So connections that are opened
-// together go to different workers only if these have the same number before. A worker that
-// hangs keeps the connections that it was given, and if the others have fewer, they get
-// all further ones. Checks would be good and prove nothing. So all connections of a check
-// stay open until each is answered. And while a check that was answered is not
-// closed, no later check is a proof. The same is true while an older check is open for hungTicks:
-// the other workers have closed their connections of that one, and so have fewer. One case
-// is not seen: a worker hangs after it closed a connection, and before it counts that.
+// Envoy gives a new connection to the worker with the fewest connections. So connections that are
+// opened together go to different workers only if all workers had equally many before. A worker
+// that hangs keeps its connections. If the other workers have fewer, they get all further
+// connections: checks would be good and prove nothing. So all connections of a check stay open
+// until each is answered. While a check that was answered is not closed, no later check is a
+// proof. The same is true while an older check has been open for hungTicks: the other workers
+// have closed their connections of that check, and so have fewer. One case is not noticed: a
+// worker hangs between closing a connection and counting this.
 type Reach struct {
 	// Reached: a recent check was good.
 	Reached bool
 
 	tick int
-	// open maps the ticks at which open checks began to whether they were answered.
-	// It is never changed, but replaced.
+	// open has an entry for each open check: the tick at which the check began, and whether it was
+	// answered. The map is never changed, only replaced.
 	open map[int]bool
 	// good is the tick at which the last good check began.
 	good int
@@ -60,10 +59,10 @@ func (r Reach) Now() int { return r.tick }
 // Answered records that each connection of the check that began at a tick was answered.
 func (r Reach) Answered(began int) Reach { return r.with(began, true) }
 
-// Closed records that Envoy has closed each connection of the check that began at a tick.
-// Proof: the check proves that the API server is reached. A lost API server is reached again
-// with a check of less than one tick: slow answers must not make the edge's level go up and
-// down.
+// Closed records that Envoy has closed each connection of the check that began at a tick. Proof:
+// the check proves that the API server is reached. Once the API server counts as unreached, only
+// a check of less than one tick makes it reached again: slow answers must not make the edge's
+// level go up and down.
 func (r Reach) Closed(began int) (next Reach, proof bool) {
 	answered, late := r.open[began], r.tick-began
 	r.open = maps.Clone(r.open)
@@ -85,7 +84,7 @@ func (r Reach) closing(before int) bool {
 	return false
 }
 
-// hangs reports whether a check is open for so long that a worker hangs.
+// hangs reports whether a check has been open for so long that a worker must hang.
 func (r Reach) hangs() bool {
 	for began := range r.open {
 		if r.tick-began >= hungTicks {

@@ -26,11 +26,11 @@ type ReachCheck struct {
 	Log    *slog.Logger
 }
 
-// A checked is a result of the check that began at a tick, or a part of it.
+// A checked is one of the results of a check. tick and began are when the check started.
 type checked struct {
 	tick  int
 	began time.Time
-	// closed: Envoy has closed each connection. Before that, each was answered.
+	// closed: Envoy has closed each connection. False: each connection was answered.
 	closed bool
 	// err is why not each connection was answered.
 	err error
@@ -79,8 +79,8 @@ func (c ReachCheck) Run(ctx context.Context, report func(began time.Time)) {
 	}
 }
 
-// check opens a connection for each worker and sends results about them. All of them stay open
-// until each is answered or closed by Envoy. A worker closes a silent connection after two
+// check opens a connection for each worker and sends the results to news. All connections stay
+// open until each is answered or closed by Envoy. A worker closes a silent connection after two
 // seconds, unless the worker hangs. Then the check stays open.
 func (c ReachCheck) check(ctx context.Context, hello []byte, n checked, news chan<- checked) {
 	var open []*net.UnixConn

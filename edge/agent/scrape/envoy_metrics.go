@@ -34,7 +34,7 @@ func envoyOfAll() []string {
 // A named is one backend or listener.
 type named struct{ inEnvoy, inPlan string }
 
-// EnvoyMetrics are those of all that Envoy has for n.
+// EnvoyMetrics returns the metrics in all that belong to n.
 func EnvoyMetrics(all []*dto.MetricFamily, n network.Network) []*dto.MetricFamily {
 	byName := map[string]*dto.MetricFamily{}
 	for _, f := range all {
@@ -78,7 +78,7 @@ func EnvoyMetrics(all []*dto.MetricFamily, n network.Network) []*dto.MetricFamil
 	return out
 }
 
-// metricName is name as Envoy writes it into the name of a metric.
+// metricName returns a name as Envoy writes it into the name of a metric.
 func metricName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {

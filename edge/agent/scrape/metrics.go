@@ -25,10 +25,11 @@ const metricsConnections = 8
 // Metrics serves Prometheus metrics while the plan has a port for them. A fault changes neither
 // readiness nor what VMs get.
 type Metrics struct {
-	// Interface is the one on the network. While the kernel forwards packets, nothing is served.
+	// Interface is the edge's interface on the network. While the kernel forwards packets, nothing
+	// is served.
 	Interface serving.Interface
 	Source    *inforce.Source
-	// Device is the pod's on the cluster network.
+	// Device is the pod's interface on the cluster network.
 	Device   string
 	Gatherer prometheus.Gatherer
 	Log      *slog.Logger
@@ -45,7 +46,8 @@ func (m *Metrics) Run(ctx context.Context) error {
 	})
 }
 
-// at returns the address to serve at. The pod's addresses on the device are all that reach it.
+// at returns the address to serve at. The socket is bound to the device, so only packets to the
+// pod's addresses there reach it.
 func (m *Metrics) at() netip.AddrPort {
 	return netip.AddrPortFrom(netip.IPv4Unspecified(), m.Source.Current().Network.MetricsPort)
 }

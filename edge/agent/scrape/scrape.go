@@ -1,6 +1,6 @@
-// Package scrape gathers the metrics of all programs of an edge from their sockets. A VM may have taken a
-// program over, so what is taken from each is limited in size, in time, and to known names. One
-// program that does not answer leaves out its own metrics only.
+// Package scrape gathers the metrics of all programs of an edge from their sockets. A VM may control a
+// program, so the answer of each program is limited in size and time, and to known names. If a program
+// does not answer, only its own metrics are missing.
 package scrape
 
 import (
@@ -33,7 +33,8 @@ const (
 	maxScrape     = 2 << 20 // In bytes.
 	// maxSeries is enough for the proxy of a plan with 1,000 backends.
 	maxSeries = 12_000
-	// scrapeAgain is how long an answer is used again: the cost does not grow with the number of clients.
+	// scrapeAgain is how long an answer is reused, so that the cost does not grow with the number of
+	// clients.
 	scrapeAgain = time.Second
 )
 
@@ -117,7 +118,7 @@ func scrape(socket string) ([]*dto.MetricFamily, error) {
 }
 
 // merged returns the known families of programs, sorted by name, with the label of their program. A family has the type
-// that this program gives it, or else the first one by name.
+// that container Failover gives it, or else the first program by name that has it.
 func merged(of map[string][]*dto.MetricFamily) []*dto.MetricFamily {
 	byName := map[string]*dto.MetricFamily{}
 	scraped, dropped := metrics.ProgramScraped.Family(), metrics.ProgramSeriesDropped.Family()
@@ -150,8 +151,8 @@ func merged(of map[string][]*dto.MetricFamily) []*dto.MetricFamily {
 	return slices.SortedFunc(maps.Values(byName), func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
 }
 
-// limited returns the families that fit into maxSeries, and how many series do not. Those of Envoy, of which there are some for
-// each backend, come last.
+// limited returns the families that fit into maxSeries, and how many series do not. Envoy's families come last, since they have
+// several series for each backend.
 func limited(all []*dto.MetricFamily) (out []*dto.MetricFamily, tooMany int) {
 	all, left := slices.Clone(all), maxSeries
 	slices.SortFunc(all, func(a, b *dto.MetricFamily) int {

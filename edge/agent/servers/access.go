@@ -24,27 +24,29 @@ const loopback = "lo"
 
 // An Access runs the access proxy of one edge.
 type Access struct {
-	// Interface is the one on the network. While the kernel forwards packets, nothing is served.
+	// Interface is the edge's interface on the network. While the kernel forwards packets, nothing
+	// is served.
 	Interface serving.Interface
 	Source    *inforce.Source
-	// Device is the pod's on the cluster network.
+	// Device is the pod's interface on the cluster network.
 	Device string
 	Server *access.Server
 	Log    *slog.Logger
-	// Report gets the ports of load balancers that are open, and the plain ports that cannot be opened, sorted, after each change. Nil: no
-	// one asks.
+	// Report gets the ports of load balancers that are open, and the plain ports that cannot be opened, sorted, after each change. Nil:
+	// nothing is reported.
 	Report func(balanced, closed []uint16)
 	// Status is kept by Run: whether callers are served.
 	Status serving.Status
 }
 
-// Run serves until ctx ends. It ends the tunnels that the plan no longer opens. Server.Run is the caller's.
+// Run serves until ctx ends. It ends the tunnels that the plan no longer opens. The caller calls
+// Server.Run.
 func (a *Access) Run(ctx context.Context) error {
 	serving.AtEach(ctx, serving.Triggers{Plan: a.Source.Changed}, func() { a.Server.Set(policyOf(a.Source.Current())) })
 	planned := func() bool { return a.Source.Current().Network.Access.HasProxy() }
 	return serving.WhilePlanned(ctx, a.Source.Changed, planned, func(ctx context.Context) error {
 		triggers := serving.Triggers{Interface: a.Interface.Changed, Plan: a.Source.Changed}
-		// The pod's addresses on the device are all that reach it.
+		// The socket is bound to the device, so only packets to the pod's addresses there reach it.
 		return serving.While(ctx, &a.Status, a.Log, triggers, func() error { return a.Interface.Admissible(netip.IPv4Unspecified()) }, a.serve)
 	})
 }
@@ -60,14 +62,15 @@ func policyOf(v inforce.View) access.Policy {
 	return p
 }
 
-// An accessSocket is one that callers dial. Listen is 0 for CONNECT.
+// An accessSocket is one that callers dial. listen is its port, or 0 for CONNECT.
 type accessSocket struct {
 	device string
 	at     netip.AddrPort
 	listen uint16
 }
 
-// accessSockets returns the sockets of a plan. Those for CONNECT are first, the one on device before the other.
+// accessSockets returns the sockets of a plan. The sockets for CONNECT are first, and of these the one on
+// device.
 func accessSockets(a network.Access, device string) []accessSocket {
 	var out []accessSocket
 	if a.Port != 0 {
@@ -81,8 +84,8 @@ func accessSockets(a network.Access, device string) []accessSocket {
 	return out
 }
 
-// serve keeps the sockets of the plan open until ctx ends, and then ends all tunnels. A socket that the plan keeps stays open. A
-// plain port that cannot be opened leaves out itself only.
+// serve keeps the sockets of the plan open until ctx ends, and then ends all tunnels. A socket that the plan keeps stays open.
+// If a plain port cannot be opened, the others are still served.
 func (a *Access) serve(ctx context.Context, ready func()) error {
 	open := map[accessSocket]func(){}
 	var refused map[accessSocket]string // why serve ends before ctx

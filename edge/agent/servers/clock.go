@@ -19,9 +19,10 @@ const (
 	// clockSteadyFor is how long the clock must be right, or not, until that is reported. A restart of
 	// chronyd takes some seconds.
 	clockSteadyFor = 30 * time.Second
-	// clockErrorLimit is the largest maximum error of a right clock. ntpd, chronyd and systemd-timesyncd
-	// refuse a server with one above 1.5, 3 and 5 s. The kernel itself bears 16 s. It adds 0.5 ms a
-	// second, so these are 50 minutes to 9 hours without a correction.
+	// clockErrorLimit is the largest maximum error at which the clock counts as right. ntpd, chronyd and
+	// systemd-timesyncd refuse a server whose maximum error is above 1.5, 3 and 5 s. The kernel itself
+	// accepts up to 16 s. It adds 0.5 ms a second, so these limits are reached 50 minutes to 9 hours
+	// after the last correction.
 	clockErrorLimit = time.Second
 )
 
@@ -41,8 +42,8 @@ func whyNot(s ntp.State, err error) reported.ClockFault {
 
 // A ClockWatch is what is known about the clock. The zero value has never seen it.
 type ClockWatch struct {
-	// wrong is when the clock became wrong, ignoring breaks below clockSteadyFor. Zero: it is right.
-	// right is when it became right again. Zero: it is not.
+	// wrong is when the clock became wrong. It ignores times below clockSteadyFor in which the clock
+	// was right. Zero: it is right. right is when it became right again. Zero: it is not.
 	wrong, right time.Time
 }
 
@@ -70,8 +71,8 @@ func (w ClockWatch) Next(right bool, now time.Time) (next ClockWatch, steady boo
 }
 
 // FollowClock reads the clock every few seconds until ctx ends. It calls report at each change of what the operator
-// must know: why clients do not follow the clock, zero if they do. A clock that is right is reported
-// at once, another one when that lasts. Until then a previous report counts.
+// must know: why clients do not follow the clock, zero if they do. A clock that was right from the start is
+// reported immediately, and any other state once it lasts. Until then the previous report counts.
 func FollowClock(ctx context.Context, clock ntp.Clock, log *slog.Logger, report func(why reported.ClockFault)) {
 	var w ClockWatch
 	var logged, told *reported.ClockFault

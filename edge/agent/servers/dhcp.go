@@ -18,7 +18,7 @@ import (
 const (
 	dhcpPort = 67
 	// broadcastSockets share the broadcasts of VMs. Together they hold the messages of 500 VMs that
-	// start in one instant, even if the kernel grants each only its default of 212,992 bytes.
+	// start in one instant, even if the kernel grants each socket only its default of 212,992 bytes.
 	broadcastSockets = 4
 	// receiveBuffer in bytes is requested from the kernel for each socket. It may grant less.
 	receiveBuffer = 4 << 20

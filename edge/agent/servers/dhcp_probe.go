@@ -56,7 +56,7 @@ func (d *DHCPServers) probe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("probe for DHCP servers: %w", err)
 	}
-	// Of the edge's addresses only this one moves no VM.
+	// The edge address is the only address of the edge that moves no VM when the edge sends from it.
 	from := &ipv4.ControlMessage{Src: d.View().Edge.Address.AsSlice()}
 	everyone := netip.AddrPortFrom(netip.AddrFrom4([4]byte{255, 255, 255, 255}), dhcpv4.ServerPort)
 	if _, err := ipv4.NewPacketConn(conn).WriteTo(question, from, net.UDPAddrFromAddrPort(everyone)); err != nil {

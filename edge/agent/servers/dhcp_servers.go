@@ -1,6 +1,6 @@
-// This file finds other DHCP servers on a network: those that answer a probe, and those that
-// VMs choose. It finds out their MACs. A VM can make up both, so what is kept and sent is
-// limited. It decides nothing about VMs.
+// This file finds other DHCP servers on a network: those that answer a probe, and those that VMs
+// choose. It finds out the servers' MACs. A VM can make up servers and MACs, so what is kept and
+// sent is limited. It decides nothing about VMs.
 
 package servers
 
@@ -38,17 +38,17 @@ type DHCPServers struct {
 
 	chosen chan choice
 	seen   sightings.Hosts
-	// found limits what a new server causes: a VM can make them up.
+	// found limits what new servers cause, since a VM can make them up.
 	found rate.Sometimes
 }
 
-// A choice is a server that a VM named. Empty VM: it answered the edge itself.
+// A choice is a server that a VM named. If the VM is empty, the server answered the edge itself.
 type choice struct {
 	server netip.Addr
 	vm     string
 }
 
-// NewDHCPServers returns DHCPServers that saw none.
+// NewDHCPServers returns DHCPServers that have seen no server.
 func NewDHCPServers(device string, view func() inforce.View, report func([]reported.UsedAddress), log *slog.Logger) *DHCPServers {
 	return &DHCPServers{
 		Device: device, View: view, Report: report, Log: log,
@@ -102,8 +102,7 @@ func (d *DHCPServers) saw(c choice, check *time.Timer) {
 	}
 }
 
-// look forgets old servers, and finds out the MACs of the others. Another host of the network has
-// the address, or it is on no link.
+// look forgets old servers, and finds out the MACs of the others.
 func (d *DHCPServers) look(now time.Time) {
 	d.seen = d.seen.Forget(now)
 	if len(d.seen) == 0 {

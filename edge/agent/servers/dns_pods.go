@@ -1,5 +1,5 @@
-// This file answers DNS questions of pods of the management cluster, on the cluster network. It shares nothing with the
-// server of the VMs but the plan and the metrics. A fault here changes neither readiness nor what VMs get.
+// This file answers DNS questions of pods of the management cluster, on the cluster network. It shares only the plan
+// and the metrics with the DNS server for VMs. A fault here changes neither readiness nor what VMs get.
 
 package servers
 
@@ -15,15 +15,16 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// A PodDNS answers pods while the plan says so.
+// A PodDNS answers pods if the plan requires that.
 type PodDNS struct {
-	// Interface is the one on the network. While the kernel forwards packets, pods are not answered either.
+	// Interface is the edge's interface on the network. While the kernel forwards packets, pods are not
+	// answered either.
 	Interface serving.Interface
 	Source    *inforce.Source
 	// Handler has no upstreams, VMs and MACs.
 	Handler *dns.Handler
 	Log     *slog.Logger
-	// Device is the pod's on the cluster network.
+	// Device is the pod's interface on the cluster network.
 	Device string
 	// Status is kept by Run: whether pods are answered.
 	Status serving.Status
@@ -39,7 +40,8 @@ func (d *PodDNS) Run(ctx context.Context) error {
 	})
 }
 
-// at returns the address to serve at. The pod's addresses on the device are all that reach it.
+// at returns the address to serve at. The socket is bound to the device, so only packets to the
+// pod's addresses there reach it.
 func (d *PodDNS) at() netip.AddrPort {
 	return netip.AddrPortFrom(netip.IPv4Unspecified(), wire.PodDNSPort)
 }

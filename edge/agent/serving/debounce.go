@@ -22,8 +22,8 @@ type Debounce struct {
 	Silent time.Time
 }
 
-// Next records the result of a question that was asked at asked. The error is why the
-// server does not serve at now, nil if it does.
+// Next records err, the result of the question that was sent at the time asked. The error is why
+// the server does not serve at now, nil if it does.
 func (d Debounce) Next(err error, asked, now time.Time) (Debounce, error) {
 	if !health.Unanswered(err) {
 		return Debounce{answered: true, err: err}, err
@@ -37,7 +37,7 @@ func (d Debounce) Next(err error, asked, now time.Time) (Debounce, error) {
 	return d, d.err
 }
 
-// Counts returns when the present silence counts. Zero: the server answers.
+// Counts returns when the present silence begins to count. Zero: the server answers.
 func (d Debounce) Counts() time.Time {
 	if d.Silent.IsZero() {
 		return time.Time{}

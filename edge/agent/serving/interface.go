@@ -41,7 +41,7 @@ func (i Interface) Changed() <-chan struct{} {
 	return i.Watcher.Changed()
 }
 
-// An Unread is why the kernel did not report what it has. It is not a reason to end what is served.
+// An Unread is why the kernel's state is unknown. It is not a reason to stop serving.
 type Unread struct{ Err error }
 
 // Error implements error.
@@ -50,7 +50,7 @@ func (u Unread) Error() string { return u.Err.Error() }
 // Unwrap returns the reason.
 func (u Unread) Unwrap() error { return u.Err }
 
-// snapshot returns an Unread if the kernel does not report. A missing interface is not Unread.
+// snapshot returns an Unread if the kernel does not answer. A missing interface is not an Unread.
 func (i Interface) snapshot() (s device.Snapshot, err error) {
 	if i.Watcher == nil {
 		s, err = device.Read(i.Name)
@@ -99,9 +99,10 @@ func (i Interface) answers(address netip.Addr) error {
 	return nil
 }
 
-// Believes returns what the kernel believes VMs, as the causes of problems: forged source
-// addresses of the pod network, redirects and routers. Routes to client networks of n that it lacks
-// are among them. It is empty where nothing is known, and outside of a pod.
+// Believes returns which false information the kernel accepts from VMs, as the causes of problems:
+// forged source addresses of the pod network, redirects and routers. Missing routes to client
+// networks of n are also among the causes. The result is empty if nothing is known, and outside of
+// a pod.
 func (i Interface) Believes(n network.Network) []problem.Cause {
 	s, err := i.snapshot()
 	if err != nil || !i.InPod {
@@ -110,7 +111,8 @@ func (i Interface) Believes(n network.Network) []problem.Cause {
 	var out []problem.Cause
 	if !s.VerifiesSources {
 		out = append(out, problem.EdgeAnswersForgedSources)
-		// A redirect counts if it comes from the router of the pod network.
+		// The kernel accepts a redirect only from a router that it uses. That router is on the pod
+		// network, so a VM must forge its address.
 		if level, err := device.IPv4Setting("/", i.Name, "accept_redirects"); err == nil && level > 0 {
 			out = append(out, problem.EdgeTakesForgedRedirects)
 		}
@@ -127,9 +129,9 @@ func (i Interface) Believes(n network.Network) []problem.Cause {
 	return out
 }
 
-// Lost returns the upstream DNS servers in client networks to which the kernel has no
-// route on the interface: any VM could answer for their addresses. As long as the routes are unknown,
-// these are all of them. Outside of a pod, routes are the user's.
+// Lost returns the upstream DNS servers in client networks to which the kernel has no route on the
+// interface: any VM could answer for their addresses. While the routes are unknown, Lost returns all
+// servers in client networks. Outside of a pod, routes are the user's.
 func (i Interface) Lost(n network.Network) (servers []netip.AddrPort) {
 	if len(n.ClientNetworks) == 0 || len(n.DNS.Upstreams.Servers) == 0 || !i.InPod {
 		return nil
@@ -146,11 +148,11 @@ func (i Interface) Lost(n network.Network) (servers []netip.AddrPort) {
 	return servers
 }
 
-// maxVIPsAsked limits for how many shared addresses the kernel is made to ask.
+// maxVIPsAsked limits how many shared addresses the kernel is made to ask for.
 const maxVIPsAsked = 8
 
-// Askable returns the shared addresses of n, and controls, for which the kernel can ask so that no edge answers, and the
-// address from which. Otherwise there are none.
+// Askable returns the shared addresses of n, and controls, if the kernel can ask for them in a way that edges do not
+// answer. from is the sender address of such a request.
 func (i Interface) Askable(n network.Network) (addresses []netip.Addr, from netip.Addr) {
 	s, err := i.snapshot()
 	if err != nil || !i.InPod || !s.VerifiesSources {
@@ -164,7 +166,7 @@ func (i Interface) Askable(n network.Network) (addresses []netip.Addr, from neti
 	if from = s.AddressOutside(n.CIDR); !from.IsValid() || len(addresses) == 0 {
 		return nil, from
 	}
-	// Above 0, the kernel asks from the edge address, which the peer answers.
+	// Above 0, the kernel asks from the edge address, and the peer answers that.
 	if level, err := device.IPv4Setting("/", i.Name, "arp_announce"); err != nil || level > 0 {
 		return nil, from
 	}

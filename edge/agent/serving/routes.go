@@ -1,7 +1,7 @@
-// This file decides whether an edge cannot reach destinations on the pod network: because
-// the kernel routes them to the network's device, or because the edge holds the address
-// itself. It also decides which client networks the edge does not reach. The plan does not know
-// the node, so the edge checks its own routes. It is pure.
+// This file decides whether an edge cannot reach destinations on the pod network: because the
+// kernel routes them to the network's device, or because the edge holds the address itself. It
+// also decides which client networks the edge does not reach. The plan does not know the node, so
+// the edge checks its own routes. The decisions are pure.
 
 package serving
 
@@ -20,7 +20,8 @@ import (
 type Routes struct{ device.Snapshot }
 
 // missingClientRoutes returns the client networks of n to which the kernel has no route on device, in
-// their order. Packets for these take another way, or look for a host on the network itself.
+// their order. Packets to these networks take another route, or the kernel looks for the host on the
+// network itself.
 func (r Routes) missingClientRoutes(n network.Network, on string) []netip.Prefix {
 	return slices.DeleteFunc(slices.Clone(n.ClientNetworks), func(p netip.Prefix) bool {
 		return slices.ContainsFunc(r.Snapshot.Routes, func(x device.Route) bool { return x.To == p && x.Device == on })

@@ -1,5 +1,5 @@
-// Package serving is when one server of an edge serves: whether the interface, its addresses and the kernel's routes
-// admit it, what its missing answers mean, and how it is run meanwhile. This file runs a server while it may serve,
+// Package serving decides when one server of an edge serves: whether the interface, its addresses and the kernel's
+// routes admit the server, and what missing answers of the server mean. This file runs a server while it may serve,
 // and keeps the reason while it does not.
 package serving
 
@@ -93,8 +93,9 @@ func (s *Status) Err() error {
 	return s.err
 }
 
-// WhilePlanned runs run while planned, which may change when plan fires, repeatedly until ctx ends. Run returns when its
-// context ends. An error of it ends everything.
+// WhilePlanned calls run each time planned returns true, and ends the context of run when planned returns false, until
+// ctx ends. It calls planned when plan fires. run returns when its context ends. If run fails, WhilePlanned returns the
+// error.
 func WhilePlanned(ctx context.Context, plan Trigger, planned func() bool, run func(ctx context.Context) error) error {
 	once := func() error {
 		ctx, stop := context.WithCancel(ctx)
@@ -119,10 +120,10 @@ func WhilePlanned(ctx context.Context, plan Trigger, planned func() bool, run fu
 	return nil
 }
 
-// While runs serve while admissible returns nil, repeatedly until ctx ends. It calls
-// admissible when a trigger fires, and every few seconds. Serve calls its ready once it
-// serves. It returns when its context ends or after a failure. Then it is started again,
-// since an interface or an address may return.
+// While runs serve while admissible returns nil, repeatedly until ctx ends. It calls admissible
+// when a trigger fires, and every few seconds. serve calls ready once it serves, and returns when
+// its context ends or after a failure. While then calls it again, since an interface or an
+// address may return.
 func While(ctx context.Context, s *Status, log *slog.Logger, triggers Triggers, admissible func() error, serve func(ctx context.Context, ready func()) error) error {
 	for ctx.Err() == nil {
 		wait, pause := triggers.Wait(), RecheckInterval
@@ -139,8 +140,8 @@ func While(ctx context.Context, s *Status, log *slog.Logger, triggers Triggers, 
 	return nil
 }
 
-// serveOnce runs serve until it ends or admissible returns an error. It returns the
-// reason. A value that the kernel does not report is not a reason.
+// serveOnce runs serve until it ends or admissible returns an error. It returns the reason. An
+// Unread is not a reason.
 func serveOnce(ctx context.Context, s *Status, triggers Triggers, admissible func() error, serve func(context.Context, func()) error) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()

@@ -1,5 +1,5 @@
-// This file follows what a server at the service VIP serves, and its address: a change of the
-// plan may move it.
+// This file follows the address of a server at the service VIP, and what the server serves: a
+// change of the plan may change both.
 
 package serving
 

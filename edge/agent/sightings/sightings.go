@@ -1,6 +1,6 @@
-// Package sightings keeps which hosts an edge has seen on the network. A VM can make up any number of
-// them, so their number is limited, and forged ones give way. It is a function of what was seen
-// and of the time.
+// Package sightings remembers which hosts an edge has seen on the network. A VM can make up any
+// number of hosts, so their number is limited, and the least credible ones are dropped. It is a
+// function of what was seen and of the time.
 package sightings
 
 import (
@@ -15,10 +15,10 @@ import (
 const (
 	// Kept is how long a host is reported after it was last seen.
 	Kept = time.Hour
-	// Max hosts are kept, of which MaxReported are reported: the others may turn out to
-	// be the true ones.
+	// Max is how many hosts are kept, and MaxReported how many of them are reported. The others may
+	// turn out to be the true ones.
 	Max, MaxReported = 16, reported.MaxDHCPServers
-	// maxWitnesses are kept for each host.
+	// maxWitnesses is how many names of VMs are kept for each host.
 	maxWitnesses = 8
 )
 
@@ -29,12 +29,12 @@ type Hosts []Host
 type Host struct {
 	reported.UsedAddress
 	last time.Time
-	// by are the VMs that named the host. They differ for a host that serves many.
+	// by are the VMs that named the host. A true server is named by several VMs.
 	by []string
 }
 
 // Note records a host that a VM named, and reports whether it is new. An empty witness is the
-// edge itself. If there are too many hosts, the least credible one gives way.
+// edge itself. If there are too many hosts, the least credible one is dropped.
 func (s Hosts) Note(u reported.UsedAddress, witness string, now time.Time) (out Hosts, isNew bool) {
 	out = slices.Clone(s)
 	i := slices.IndexFunc(out, func(x Host) bool { return x.Address == u.Address && (u.MAC == "" || x.MAC == u.MAC) })

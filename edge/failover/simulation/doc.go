@@ -1,6 +1,6 @@
 // Package simulation runs the decisions of edge/failover against simulated faults. It has no
-// product code. Its tests run two edges of one network, and the VMs that route through
-// them, on a clock of its own: a minute takes some milliseconds.
+// product code. Its tests run two edges of one network, and the VMs that route through them, on a
+// simulated clock: a minute takes some milliseconds.
 //
 // # What a world has
 //
@@ -13,22 +13,22 @@
 //     each network. At 100 % it is mute, or deaf. The VLAN may also be cut into two sides, and
 //     heartbeats alone may be filtered.
 //   - VMs with Linux's neighbor states for the next-hop VIP, and edges with the same states
-//     for their peer's address. The first answer wins. A change within a second after a
-//     change is ignored (locktime). A kernel repeats an announcement's request twice.
+//     for their peer's address. The first answer wins. An entry does not change twice within a
+//     second (locktime). A kernel repeats an announcement's request twice.
 //   - The API server: up, down, slow, or dark for one edge.
 //
 // # What is measured
 //
-// The gap of a VM is the longest time during which no new connection works although an edge
-// could carry it. A VM tries all the time. The cuts of a VM are the resets of its long
-// connection: its packets reach a kernel that does not know it, or its Envoy ends. A
-// connection whose packets reach nothing stalls, which is not a cut.
+// The gap of a VM is the longest time during which no new connection works although an edge could
+// carry it. A VM tries all the time. The cuts of a VM are the resets of its long connection: its
+// packets reach a kernel that does not know the connection, or its Envoy ends. A connection whose
+// packets reach nothing stalls, which is not a cut.
 //
 // # What is left out
 //
 // Loss below 100 % hits heartbeats, ARP, probes and announcements, but not the VM's own
-// connections: TCP repeats what is lost, and decisions do not change that. DHCP, names,
-// routes and the plan are left out. So are switches that learn late, announcements of a
-// kernel at its start except in one fault, and answers of a router with proxy ARP. Processes
-// take no time unless a fault stops them. Hosts on the VLAN are honest.
+// connections: TCP repeats what is lost, and decisions do not change that. DHCP, names, routes
+// and the plan are left out. So are switches that learn late, announcements that a kernel makes
+// when it starts (except in one fault), and answers of a router with proxy ARP. Processes take no
+// time unless a fault stops them. Hosts on the VLAN are honest.
 package simulation
