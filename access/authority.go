@@ -1,5 +1,5 @@
 // This file reads the authority of a CONNECT request: which host and port a caller names. It is strict, so that each host
-// has one spelling, and looks nothing up.
+// has only one spelling. It looks up nothing.
 
 package access
 
@@ -12,14 +12,14 @@ import (
 
 // An Authority is the target of a CONNECT request (RFC 9110, section 9.3.6).
 type Authority struct {
-	// Name in lower case without a trailing dot. Empty: Address is set.
+	// Name in lower case without a trailing dot. Empty: the caller named Address.
 	Name    string
 	Address netip.Addr
 	// Port is 1 to 65535.
 	Port uint16
 }
 
-// String returns the authority as ParseAuthority reads it.
+// String returns the authority in the form that ParseAuthority reads.
 func (a Authority) String() string {
 	host := a.Name
 	if host == "" {
@@ -69,7 +69,7 @@ func ParseAuthority(s string) (Authority, error) {
 	return Authority{Name: name, Port: n}, err
 }
 
-// parsePort reads a port that no other text stands for.
+// parsePort reads a port in its only spelling, without leading zeros or a sign.
 func parsePort(s string) (uint16, error) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil || n == 0 || strconv.FormatUint(n, 10) != s {
@@ -78,8 +78,8 @@ func parsePort(s string) (uint16, error) {
 	return uint16(n), nil
 }
 
-// parseName reads a DNS name of letters, digits, hyphens and underscores, with or without a trailing dot. Programs read
-// names with a last label that is a number as addresses, such as 0x7f.1 (RFC 6943, section 3.1.1). So they are not accepted as names.
+// parseName reads a DNS name of letters, digits, hyphens and underscores, with or without a trailing dot. It refuses names whose
+// last label is a number, such as 0x7f.1, since programs read them as addresses (RFC 6943, section 3.1.1).
 func parseName(s string) (string, error) {
 	name := strings.ToLower(strings.TrimSuffix(s, "."))
 	if len(name) > longestName {

@@ -1,5 +1,5 @@
-// This file holds what differs for callers of the hosted cluster's load balancers: anyone may be one, from anywhere. They have
-// limits of their own, so that they take no tunnel from pods of the management cluster.
+// This file holds what differs for callers through the hosted cluster's load balancers, which may be anyone, from anywhere.
+// These callers have limits of their own, so that they use up no tunnels of pods of the management cluster.
 
 package access
 
@@ -17,19 +17,19 @@ const loadBalancers = network.AccessLoadBalancers
 // balancedIdleLimit is how long both sides of a tunnel of a load balancer may be silent.
 const balancedIdleLimit = time.Hour
 
-// balances reports whether a leads load balancers to port.
+// balances reports whether a has a load balancer with this port.
 func balances(a network.Access, port uint16) bool {
 	return port != 0 && a.LoadBalancers != nil && slices.ContainsFunc(a.LoadBalancers.Services, func(s network.BalancedService) bool {
 		return slices.Contains(s.Ports, port)
 	})
 }
 
-// findBalanced returns the VMs behind a load balancer's port. Any of them answers there, as it is a node port.
+// findBalanced returns the VMs behind a load balancer's port. Each of them answers on this port, since it is a node port.
 func (p Policy) findBalanced(vms VMs, port uint16) Target {
 	return p.leased(network.AccessDestination{Name: loadBalancers, Port: port, Listen: port}, vms.Leased(), port)
 }
 
-// keeps reports whether p still admits the caller of t, and opens what led to it.
+// keeps reports whether p still admits the caller of t, and still opens its destination.
 func (p Policy) keeps(t *Tunnel) bool {
 	if t.Target.Name == loadBalancers {
 		return p.Dials(t.Dialed.Addr()) && balances(p.Network.Access, t.Listen) && t.Dialed.Port() == t.Listen
@@ -61,7 +61,7 @@ func (s *Server) reserve(t *tunnel) (refused *Refusal) {
 	return refused
 }
 
-// release is the end of what reserve counted.
+// release undoes what reserve counted.
 func (s *Server) release(t *tunnel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *Server) release(t *tunnel) {
 	s.o.Metrics.set(metrics.AccessTunnels, s.carried.count+s.balanced.count)
 }
 
-// evict ends t so that another source has room, also while its destination is being dialed. The caller has s.mu.
+// evict ends t to make room for another source. The destination of t may still be being dialed. The caller holds s.mu.
 func (s *Server) evict(t *tunnel) {
 	if _, open := s.tunnels[t]; open {
 		t.abort(OverShare)

@@ -1,5 +1,5 @@
-// This file carries bytes in one direction of a tunnel. An idle tunnel holds no buffer and no pipe, a small message is copied, and
-// what is queued behind a full buffer stays in the kernel (splice(2)).
+// This file carries bytes in one direction of a tunnel. An idle tunnel holds no buffer and no pipe. A small message is copied through
+// a buffer. If a message fills the buffer, the kernel moves the rest itself (splice(2)).
 
 package access
 
@@ -20,14 +20,15 @@ import (
 // bufferSize is the size of a buffer in bytes.
 const bufferSize = 32 << 10
 
-// buffers are shared by all tunnels of a process, as pipes of package net are.
+// buffers are shared by all tunnels of a process, like the pipes of package net.
 type buffers struct{ sync.Pool }
 
 func newBuffers() *buffers {
 	return &buffers{sync.Pool{New: func() any { return new([bufferSize]byte) }}}
 }
 
-// A direction is one of the two of a tunnel. Its goroutine waits in few and small frames: then its stack has 2 KiB, the least there is.
+// A direction carries bytes one way through a tunnel. Its goroutine waits in few and small frames, so that its stack stays at the
+// minimum of 2 KiB.
 type direction struct {
 	t        *tunnel
 	to, from *net.TCPConn
@@ -36,14 +37,14 @@ type direction struct {
 	carried  *atomic.Int64
 	metric   prometheus.Counter
 
-	// b and length are what was read last, and failed is why it was not. While it waits, there is no b.
+	// b has the length bytes that were read last, and failed is the error of the read. While the direction waits, b is nil.
 	b      *[bufferSize]byte
 	length int
 	failed error
 }
 
-// run carries bytes until from sends no more. Then to learns it, and may still send. When a socket fails, both are ended. First are
-// bytes that from has sent already.
+// run carries bytes until the sender has closed its side. Then it closes the receiver's connection for writing; the receiver may still
+// send. If a socket fails, run ends both connections. First are bytes that the sender has already sent.
 func (d *direction) run(first []byte) {
 	err := d.begin(first)
 	for err == nil && d.next() {
@@ -52,7 +53,7 @@ func (d *direction) run(first []byte) {
 	d.end(cmp.Or(err, d.failed))
 }
 
-// begin sends first.
+// begin prepares the direction and sends first.
 func (d *direction) begin(first []byte) (err error) {
 	if d.raw, err = d.from.SyscallConn(); err != nil || len(first) == 0 {
 		return err
@@ -62,7 +63,7 @@ func (d *direction) begin(first []byte) (err error) {
 	return err
 }
 
-// next waits for data. Not ok: there is no more, or from has failed.
+// next waits for data and reads it. Not ok: there is no more data, or the sender's socket has failed.
 func (d *direction) next() (ok bool) {
 	if err := d.raw.Read(d.read); err != nil {
 		d.failed = err
@@ -74,7 +75,7 @@ func (d *direction) next() (ok bool) {
 	return false
 }
 
-// read reads what the kernel has. Not done: it has nothing.
+// read reads once into a buffer. Not done: the kernel has no data yet.
 func (d *direction) read(fd uintptr) (done bool) {
 	d.b = d.buffers.Get().(*[bufferSize]byte)
 	for {
@@ -99,7 +100,7 @@ func (d *direction) free() {
 	}
 }
 
-// send sends what was read, and then what the kernel has behind a full buffer.
+// send sends what was read, and if that filled the buffer, what the kernel has after it.
 func (d *direction) send() error {
 	written, err := d.to.Write(d.b[:d.length])
 	d.free()
@@ -115,7 +116,7 @@ func (d *direction) send() error {
 	return err
 }
 
-// queued returns how many bytes the kernel has to read.
+// queued returns how many bytes the kernel has that were not read yet.
 func (d *direction) queued() (n int) {
 	_ = d.raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
 	return n
@@ -128,11 +129,11 @@ func (d *direction) count(n int64) {
 	d.t.active.Store(int64(time.Since(d.t.began)))
 }
 
-// end ends the direction. Err is why a socket has failed.
+// end ends the direction. Err is the error of a socket. Nil: all bytes were sent.
 func (d *direction) end(err error) {
 	if err == nil {
 		if err = d.to.CloseWrite(); errors.Is(err, syscall.ENOTCONN) {
-			err = nil // The other side has closed both directions meanwhile.
+			err = nil // The receiver has closed both directions meanwhile.
 		}
 	}
 	if err != nil {

@@ -1,5 +1,5 @@
-// This file decides which destination of a plan a caller reaches, and which addresses are dialed for it. Names are looked
-// up in the plan and in leases. It sends nothing.
+// This file decides which destination of a plan a caller reaches, and which of its addresses are dialed. Names are looked
+// up in the plan and in leases. This file sends nothing.
 
 package access
 
@@ -11,15 +11,15 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// The destinations that are neither a name nor an address. Their names are also possible names of VMs.
+// The destinations that are neither a host name nor an address. A VM may have such a name, too.
 const (
 	nodes = "nodes"
 	apps  = "apps"
 )
 
-// A Policy is what one edge opens to callers. It does not change.
+// A Policy is what one edge opens to callers. It is immutable.
 type Policy struct {
-	// Network is that of the plan. Without a port in its Access, only load balancers are open.
+	// Network of the plan. If its Access has no port, only load balancers have access.
 	Network network.Network
 	// Edge is the address of this edge, from which it dials.
 	Edge netip.Addr
@@ -31,7 +31,7 @@ type Policy struct {
 type VMs interface {
 	// VMAt returns the name of the VM at an address. Empty: none.
 	VMAt(address netip.Addr) string
-	// VMNamed returns the addresses of the VM of this name, in lower case. Exists is not used.
+	// VMNamed returns the addresses of the VM of this name, in lower case. This package does not use exists.
 	VMNamed(name string) (addresses []netip.Addr, exists bool)
 	// Leased returns the addresses of all VMs, in order.
 	Leased() []netip.Addr
@@ -39,18 +39,19 @@ type VMs interface {
 
 // A Target is what a caller reaches.
 type Target struct {
-	// Name, Port and Listen are those of the destination in the plan.
+	// Name, Port and Listen of the destination in the plan.
 	Name         string
 	Port, Listen uint16
 	// Host is the name of "apps" that the caller named. Empty: another destination, or a plain TCP port.
 	Host string
-	// VMs: Addresses are those of leases, so only the VM with the lease may answer. Otherwise they are the plan's.
+	// VMs: Addresses come from leases, so only the VM with the lease may answer. Otherwise they come from the plan.
 	VMs bool
-	// Addresses that may be dialed. Each of them is the destination. Empty: no VM is there now.
+	// Addresses that may be dialed. Any one of them will do. Empty: no VM has an address now.
 	Addresses []netip.AddrPort
 }
 
-// Find returns what a names, if the plan opens it. What the user wrote has precedence over VMs, and VMs over "apps".
+// Find returns the target that a refers to, if the plan opens it. Destinations in the annotation take precedence over VMs,
+// and VMs over "apps".
 func Find(p Policy, vms VMs, a Authority) (Target, bool) {
 	for _, find := range []func(Policy, VMs, Authority, network.AccessDestination) (Target, bool){findNamed, findNode, findApp} {
 		for _, d := range p.Network.Access.Destinations {
@@ -79,13 +80,13 @@ func whyNot(p Policy, vms VMs, a Authority) Reason {
 	}
 	for _, name := range p.vmNames(a) {
 		if addresses, _ := vms.VMNamed(name); len(addresses) > 0 {
-			return NotOpen // It is there, and no edge may dial it.
+			return NotOpen // The VM exists, but edges may not dial its address.
 		}
 	}
 	return NoVM
 }
 
-// FindListen returns where the plain TCP port listen leads, also that of a load balancer.
+// FindListen returns the target of the plain TCP port listen, which may be a port of a load balancer.
 func FindListen(p Policy, vms VMs, listen uint16) (Target, bool) {
 	if balances(p.Network.Access, listen) {
 		return p.findBalanced(vms, listen), true
@@ -105,8 +106,8 @@ func FindListen(p Policy, vms VMs, listen uint16) (Target, bool) {
 	return Target{}, false
 }
 
-// Ports returns the plain TCP ports of a, in order, each once. They can carry no token, so if callers must be ServiceAccounts,
-// there are only those of load balancers.
+// Ports returns the plain TCP ports of a, in order, each once. A plain TCP connection carries no token. So if callers must be
+// ServiceAccounts, Ports returns only the ports of load balancers.
 func Ports(a network.Access) []uint16 {
 	out := append(a.Balanced(), a.PlainPorts()...)
 	slices.Sort(out)
@@ -147,7 +148,7 @@ func findNode(p Policy, vms VMs, a Authority, d network.AccessDestination) (Targ
 	return Target{}, false
 }
 
-// vmNames are the names of VMs that a may stand for.
+// vmNames returns the names of VMs that a may stand for.
 func (p Policy) vmNames(a Authority) []string {
 	names := []string{a.Name}
 	for _, domain := range p.Domains {
@@ -158,7 +159,7 @@ func (p Policy) vmNames(a Authority) []string {
 	return names
 }
 
-// findApp finds a name of the hosted cluster's ingress.
+// findApp finds the hosted cluster's ingress by one of its names.
 func findApp(p Policy, vms VMs, a Authority, d network.AccessDestination) (Target, bool) {
 	if d.Name != apps || a.Name == "" || !slices.ContainsFunc(d.Names, func(n string) bool { return matches(n, a.Name) }) {
 		return Target{}, false
@@ -168,7 +169,7 @@ func findApp(p Policy, vms VMs, a Authority, d network.AccessDestination) (Targe
 	return t, true
 }
 
-// app returns the target of "apps": its addresses, or else all VMs.
+// app returns the target of "apps": the addresses of the plan, or else all VMs.
 func (p Policy) app(d network.AccessDestination, vms VMs) Target {
 	if len(d.Addresses) > 0 {
 		return p.target(d, d.Addresses, d.Port)
@@ -176,14 +177,14 @@ func (p Policy) app(d network.AccessDestination, vms VMs) Target {
 	return p.leased(d, vms.Leased(), d.TargetPort)
 }
 
-// leased returns d with addresses of VMs.
+// leased returns the target of d with addresses from leases.
 func (p Policy) leased(d network.AccessDestination, addresses []netip.Addr, port uint16) Target {
 	t := p.target(d, addresses, port)
 	t.VMs = true
 	return t
 }
 
-// target returns d with those of addresses that may be dialed.
+// target returns the target of d with those addresses that may be dialed.
 func (p Policy) target(d network.AccessDestination, addresses []netip.Addr, port uint16) Target {
 	t := Target{Name: d.Name, Port: d.Port, Listen: d.Listen}
 	for _, a := range addresses {
@@ -194,7 +195,7 @@ func (p Policy) target(d network.AccessDestination, addresses []netip.Addr, port
 	return t
 }
 
-// matches reports whether name is one of a plan's, whose first label "*" stands for one or more labels.
+// matches reports whether name matches planned, a name of the plan. A first label "*" in planned stands for one or more labels.
 func matches(planned, name string) bool {
 	if suffix, ok := strings.CutPrefix(planned, "*"); ok {
 		return strings.HasPrefix(suffix, ".") && len(name) > len(suffix) && strings.HasSuffix(name, suffix)
@@ -202,8 +203,8 @@ func matches(planned, name string) bool {
 	return planned == name
 }
 
-// Dials reports whether an edge may dial a for a caller, whatever names and leases lead to it. It must be an IPv4
-// address of a host in the network's CIDR, which is not an address of edges, not published, and in no special block.
+// Dials reports whether an edge may dial a for a caller, whatever name or lease has this address. It must be an IPv4
+// address of a host in the network's CIDR, but no address of edges, published address, or address of a special block.
 func (p Policy) Dials(a netip.Addr) bool {
 	n := p.Network
 	first, last := network.HostAddress(n.CIDR, 1), network.HostAddress(n.CIDR, -1)
@@ -216,8 +217,8 @@ func (p Policy) Dials(a netip.Addr) bool {
 	return !slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return e.Address == a })
 }
 
-// StillOpen reports whether p opens what led to a tunnel to address, through a CONNECT request or through the plain TCP
-// port listen. Leases are not looked up again: a VM whose lease ends keeps its tunnels.
+// StillOpen reports whether p still opens the target of a tunnel to address, through a CONNECT request or through the plain
+// TCP port listen. Leases are not looked up again: a VM whose lease ends keeps its tunnels.
 func StillOpen(p Policy, t Target, address netip.AddrPort, listen uint16) bool {
 	if !p.Dials(address.Addr()) || listen != 0 && !opensPorts(p.Network.Access) || p.Network.Access.Port == 0 {
 		return false
@@ -238,7 +239,7 @@ func StillOpen(p Policy, t Target, address netip.AddrPort, listen uint16) bool {
 	})
 }
 
-// Admits reports whether p admits callers with this account, "namespace/name". Empty: a caller that showed no token.
+// Admits reports whether p admits callers with this account, "namespace/name". Empty: a caller without a token.
 func (p Policy) Admits(account string) bool {
 	a := p.Network.Access
 	return a.Port != 0 && (len(a.Accounts) == 0 || slices.Contains(a.Accounts, account))

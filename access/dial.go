@@ -1,5 +1,5 @@
-// This file dials a destination that may have several addresses. Addresses that accepted come first, and those that failed come last.
-// Where none is known to accept, several are dialed at the same time, so that one of many is found in time.
+// This file dials a destination that may have several addresses. Addresses that accepted come first, and addresses that failed come
+// last. If no address is known to accept, several are dialed at the same time, so that one that accepts is found in time.
 
 package access
 
@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// dialLimit is how long all attempts for one caller take, at most.
+	// dialLimit limits the time of all attempts for one caller together.
 	dialLimit = 3 * time.Second
-	// dialNext is how long one attempt may take until the next address is dialed, too.
+	// dialNext is how long one attempt may take before further addresses are dialed, too.
 	dialNext = 250 * time.Millisecond
-	// dialWaves is in how many parts the addresses are dialed. The last part then has half of dialLimit to accept.
+	// dialWaves is the number of parts in which the addresses are dialed. So the last part still has half of dialLimit to accept.
 	dialWaves = 6
-	// failedFor is how long an address comes last after a failure. One that accepted comes first until it fails.
+	// failedFor is how long an address comes last after a failure. An address that accepted comes first until it fails.
 	failedFor = time.Minute
-	// maxKnown is for how many addresses that is remembered.
+	// maxKnown is for how many addresses the latest outcome is remembered.
 	maxKnown = 1 << 14
-	// maxSpare is how many dials there are in addition to one of each caller in dialNext, for all callers together.
+	// maxSpare limits the additional dials of all callers together. The first dial of each wave is not additional.
 	maxSpare = 512
 )
 
-// errNoAddress is why a destination is not dialed.
+// errNoAddress: a destination has no address to dial.
 var errNoAddress = errors.New("no VM has a lease for it")
 
 // A DialFunc opens a connection on the network's device, from an edge's address.
@@ -62,7 +62,7 @@ const (
 
 type checkFunc func(netip.Addr) error
 
-// any returns a connection to one of all that accepts within dialLimit, and of which check returns nil.
+// any returns a connection to one of the addresses, which accepts within dialLimit and for which check returns nil.
 func (d *dialer) any(ctx context.Context, from netip.Addr, all []netip.AddrPort, check checkFunc) (*net.TCPConn, netip.AddrPort, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
@@ -111,7 +111,7 @@ func (d *dialer) any(ctx context.Context, from netip.Addr, all []netip.AddrPort,
 		select {
 		case now := <-next.C:
 			d.silent(pending, now)
-			d.order(left) // Other callers have found out more meanwhile.
+			d.order(left) // Dials of other callers may have changed the ranks meanwhile.
 			start(width)
 		case r := <-results:
 			if r.err == nil {
@@ -136,13 +136,13 @@ func (d *dialer) attempt(ctx context.Context, from netip.Addr, to netip.AddrPort
 			abort(conn)
 		}
 	}
-	if err == nil || ctx.Err() == nil { // An attempt that was given up for another one says nothing.
+	if err == nil || ctx.Err() == nil { // A canceled attempt says nothing about the address.
 		d.note(to, err == nil)
 	}
 	return conn, err
 }
 
-// explore finds out about one of left that nothing is known of. Otherwise the first address that accepted would get all connections.
+// explore dials one address of left whose rank is unknown. Otherwise the first address that accepted would get all connections.
 func (d *dialer) explore(ctx context.Context, from netip.Addr, left []netip.AddrPort, check checkFunc) {
 	i := slices.IndexFunc(left, func(a netip.AddrPort) bool { return d.rank(a) == unknown })
 	if i < 0 || !d.reserve() {
@@ -162,7 +162,7 @@ func (d *dialer) explore(ctx context.Context, from netip.Addr, left []netip.Addr
 	}()
 }
 
-// silent remembers those of pending that have not accepted within dialNext.
+// silent notes a failure for each of the pending addresses that did not accept within dialNext.
 func (d *dialer) silent(pending map[netip.AddrPort]time.Time, now time.Time) {
 	for to, began := range pending {
 		if now.Sub(began) >= dialNext {
@@ -181,7 +181,7 @@ func (d *dialer) note(to netip.AddrPort, accepts bool) {
 	d.known[to] = outcome{accepts, time.Now()}
 }
 
-// reserve counts one more spare dial, if there may be one.
+// reserve counts one more spare dial. False: there are maxSpare already.
 func (d *dialer) reserve() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -198,7 +198,7 @@ func (d *dialer) release() {
 	d.spare--
 }
 
-// order sorts all by rank. Those of one rank stay in their order.
+// order sorts all by rank. Addresses of equal rank stay in their order.
 func (d *dialer) order(all []netip.AddrPort) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -212,7 +212,7 @@ func (d *dialer) rank(a netip.AddrPort) int {
 	return d.rankAt(a, time.Now())
 }
 
-// rankAt needs d.mu.
+// rankAt returns the rank of an address. The caller holds d.mu.
 func (d *dialer) rankAt(a netip.AddrPort, now time.Time) int {
 	switch o, ok := d.known[a]; {
 	case ok && o.accepted:
@@ -223,7 +223,7 @@ func (d *dialer) rankAt(a netip.AddrPort, now time.Time) int {
 	return unknown
 }
 
-// why returns an error of a dial without addresses.
+// why returns the error of a dial without the addresses in it.
 func why(err error) error {
 	var number syscall.Errno
 	switch {

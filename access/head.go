@@ -1,5 +1,5 @@
-// This file reads the head of an HTTP request: its first line and its headers (RFC 9112). It is strict: it accepts one
-// spelling of a CONNECT request, and refuses the rest with a status. It does no I/O.
+// This file reads the head of an HTTP request: its first line and its headers (RFC 9112). It is strict: it accepts only one
+// spelling of a CONNECT request, and refuses everything else with a status. It does no I/O.
 
 package access
 
@@ -15,13 +15,13 @@ const MaxHead = 8 << 10
 // A Request is a CONNECT request.
 type Request struct {
 	Authority Authority
-	// Token of the Proxy-Authorization header. Empty: there is none, or of another scheme.
+	// Token of the Proxy-Authorization header. Empty: there is no such header, or it has another scheme.
 	Token string
 }
 
-// ParseHead reads a request from the bytes that a caller has sent so far. Length is the number of bytes of the head:
-// those behind it are for the destination. 0 without a Refusal: the head is not complete. Bytes that cannot be a
-// request are refused before they are complete.
+// ParseHead reads a request from the bytes that a caller has sent so far. Length is the number of bytes of the head; the
+// bytes after it are for the destination. 0 without a Refusal: the head is not complete. Bytes that cannot become a
+// request are refused before the head is complete.
 func ParseHead(b []byte) (r Request, length int, refused *Refusal) {
 	head, _, complete := bytes.Cut(b, []byte("\r\n\r\n"))
 	length = len(head) + len("\r\n\r\n")
@@ -40,7 +40,7 @@ func ParseHead(b []byte) (r Request, length int, refused *Refusal) {
 	if refused != nil {
 		return Request{}, 0, refused
 	}
-	// RFC 9112, section 3.2. Programs of HTTP/1.0 send none: OpenBSD's nc, and Python before 3.12.
+	// RFC 9112, section 3.2. HTTP/1.0 clients send no Host header: OpenBSD's nc, and Python before 3.12.
 	if h.hosts > 1 || h.hosts == 0 && version == "1.1" {
 		return Request{}, 0, malformed("a request must have one Host header")
 	}
@@ -48,11 +48,11 @@ func ParseHead(b []byte) (r Request, length int, refused *Refusal) {
 	return r, length, nil
 }
 
-// longestMethod is longer than each registered method of HTTP, in bytes.
+// longestMethod, in bytes, is more than the length of any registered HTTP method.
 const longestMethod = 32
 
-// notHTTP refuses bytes that do not begin a request: TLS, SSH, or the preface of HTTP/2. Unless it is whole, line is
-// its beginning.
+// notHTTP refuses bytes that do not begin a request: TLS, SSH, or the preface of HTTP/2. Unless whole is true, line is only
+// the beginning of the first line.
 func notHTTP(line string, whole bool) *Refusal {
 	if !whole {
 		line = strings.TrimSuffix(line, "\r")
@@ -89,7 +89,7 @@ func parseFirst(line string) (a Authority, version string, refused *Refusal) {
 	return a, version, nil
 }
 
-// headers are those that matter.
+// headers are the headers that this package uses.
 type headers struct {
 	authorization string
 	hosts         int

@@ -17,17 +17,17 @@ import (
 // MaxKeysFile is the largest key set that is read, in bytes.
 const MaxKeysFile = 256 << 10
 
-// maxKeys is the largest number of keys in use. An API server has one, and more while they rotate.
+// maxKeys is the largest number of keys in use. An API server has one key, and more during a rotation.
 const maxKeys = 32
 
-// Keys verify tokens. The zero value verifies none.
+// Keys verify tokens. The zero value verifies no token.
 type Keys struct{ all []jose.JSONWebKey }
 
 // Count returns the number of keys.
 func (k Keys) Count() int { return len(k.all) }
 
-// ParseKeys reads a key set. Keys that sign nothing, or of a kind that is not supported, are left out. It returns an error if
-// no key is left.
+// ParseKeys reads a key set. It ignores keys that are not for signatures, or of a kind that is not supported. It returns an
+// error if no key is left.
 func ParseKeys(b []byte) (Keys, error) {
 	if len(b) > MaxKeysFile {
 		return Keys{}, fmt.Errorf("the key set has %d bytes, more than %d", len(b), MaxKeysFile)
@@ -51,7 +51,7 @@ func ParseKeys(b []byte) (Keys, error) {
 	return out, nil
 }
 
-// The sizes of RSA keys in bits. A larger one would make each token expensive.
+// The accepted sizes of RSA keys in bits. A larger key would make each verification expensive.
 const smallestRSA, largestRSA = 2048, 8192
 
 // verifies reports whether k is a public key for signatures.

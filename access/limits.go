@@ -1,4 +1,4 @@
-// This file counts connections, so that one caller cannot use up what all share. It does no I/O.
+// This file limits connections, so that one caller cannot use up what all callers share. It does no I/O.
 
 package access
 
@@ -14,19 +14,19 @@ const (
 	maxTunnels       = 1000
 	maxTunnelsCaller = 64
 	maxWaiting       = 512
-	// maxBalanced is for tunnels of load balancers, in addition to maxTunnels.
+	// maxBalanced limits tunnels of load balancers, in addition to maxTunnels.
 	maxBalanced = 2000
 )
 
-// waiting are the callers that have sent no complete request, each caller's oldest first.
+// waiting holds the connections without a complete request, by caller, the oldest first.
 type waiting struct {
 	by    map[netip.Addr][]*call
 	count int
 }
 
-// add adds c. If there are most already, it evicts the oldest connection of the caller that has most of them. Among two
-// such callers, it is the one whose connection is older. Not ok: that one came after young, so c must wait. A burst of
-// requests evicts none.
+// add adds c. If the number most is reached, add evicts the oldest connection of the caller with the most connections. Of
+// two such callers, the one with the older connection loses it. Not ok: that connection came after young, so c must wait.
+// So a burst of requests evicts nothing.
 func (w *waiting) add(c *call, most int, young time.Time) (evicted *call, ok bool) {
 	if w.by == nil {
 		w.by = map[netip.Addr][]*call{}
@@ -62,7 +62,7 @@ func (w *waiting) remove(c *call) {
 	}
 }
 
-// carried counts tunnels, also those whose destination is being dialed.
+// carried counts tunnels, including tunnels whose destination is still being dialed.
 type carried struct {
 	count int
 	of    map[netip.Addr]int
@@ -91,16 +91,16 @@ func (t *carried) release(caller netip.Addr) {
 	}
 }
 
-// shares counts tunnels of load balancers by source, also those whose destination is being dialed. Sources may be nodes that hide many
-// clients, so a fixed number for each would be too small for these.
+// shares counts tunnels of load balancers by source, including tunnels whose destination is still being dialed. A source may be a node
+// that hides many clients, so a fixed number for each source would be too small.
 type shares struct {
 	count int
 	of    map[netip.Addr]map[*tunnel]struct{}
 }
 
-// add counts t, or refuses it: a source may have as many as there is room left, of most. So one source alone gets half of all, and two get
-// a third each. A source with less than an equal part gets room in any case. If there is none, that is the place of the longest-silent tunnel
-// of the source that has most, which has more than its part.
+// add counts t, or refuses it. A source may have at most as many tunnels as are still free. So one source alone gets half of all tunnels,
+// and two sources get a third each. A source with less than an equal part always gets a tunnel: if none is free, the source with the most
+// tunnels, which has more than its part, loses the tunnel that was silent longest.
 func (s *shares) add(t *tunnel, most int) (evicted *tunnel, refused *Refusal) {
 	source := t.Caller.Addr()
 	mine, sources := len(s.of[source]), len(s.of)
@@ -126,7 +126,7 @@ func (s *shares) add(t *tunnel, most int) (evicted *tunnel, refused *Refusal) {
 	return evicted, nil
 }
 
-// silent returns the longest-silent tunnel of the source that has most.
+// silent returns the tunnel that was silent longest, of the source with the most tunnels.
 func (s *shares) silent() *tunnel {
 	var all map[*tunnel]struct{}
 	for _, of := range s.of {
@@ -144,7 +144,7 @@ func (s *shares) silent() *tunnel {
 	return out
 }
 
-// remove removes t, if it is counted.
+// remove removes t if t is counted.
 func (s *shares) remove(t *tunnel) {
 	source := t.Caller.Addr()
 	if _, ok := s.of[source][t]; !ok {

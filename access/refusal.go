@@ -1,4 +1,4 @@
-// This file holds why a request is refused, and the answer that a caller gets.
+// This file holds the reasons for which a request is refused, and the answer to the caller.
 
 package access
 
@@ -11,11 +11,11 @@ import (
 
 // A Refusal is an answer other than 200.
 type Refusal struct {
-	// Status is that of HTTP. 0: the connection is closed without an answer.
+	// Status is the HTTP status. 0: the connection is closed without an answer.
 	Status int
 	// Why is for the caller, for the log and for metrics.
 	Why Reason
-	// Detail follows Why for the caller and for the log. It has nothing that the caller sent. Empty: there is none.
+	// Detail follows Why for the caller and for the log. It repeats nothing that the caller sent. May be empty.
 	Detail string
 }
 
@@ -27,13 +27,13 @@ func (r *Refusal) Error() string {
 	return string(r.Why) + ": " + r.Detail
 }
 
-// A Refused is a connection of a caller that led to no tunnel.
+// A Refused is a caller's connection that did not become a tunnel.
 type Refused struct {
 	Caller netip.AddrPort
 	// Account is known once the token is verified, and Asked once the request is read. Asked is in the form of Authority.String.
 	Account, Asked string
 	Listen         uint16
-	// LoadBalancer: it came through one. Anyone may do that.
+	// LoadBalancer: the connection came through a load balancer, which anyone can use.
 	LoadBalancer bool
 	Refusal      *Refusal
 }
@@ -63,7 +63,7 @@ const (
 
 func malformed(detail string) *Refusal { return &Refusal{http.StatusBadRequest, Malformed, detail} }
 
-// refusal is one that has an answer, if the caller speaks HTTP.
+// refusal returns a Refusal with this status if the caller speaks HTTP, else without an answer.
 func (c *call) refusal(status int, why Reason, detail string) *Refusal {
 	if c.listen != 0 {
 		status = 0
@@ -71,7 +71,7 @@ func (c *call) refusal(status int, why Reason, detail string) *Refusal {
 	return &Refusal{status, why, detail}
 }
 
-// response returns the answer as it is sent. It ends the connection (RFC 9112, section 9.6).
+// response returns the HTTP response, which announces the end of the connection (RFC 9112, section 9.6).
 func (r *Refusal) response() []byte {
 	body := r.Error() + "\n"
 	var more string

@@ -1,5 +1,5 @@
-// This file accepts callers, reads what they ask for, and opens tunnels. What is open is in a Policy, and which sockets accept is
-// decided by the caller of Serve.
+// This file accepts callers, reads what they ask for, and opens tunnels. A Policy says which destinations are open. The program that
+// calls Serve chooses the sockets.
 
 package access
 
@@ -19,15 +19,15 @@ import (
 const (
 	// requestLimit is how long a caller may take for its request.
 	requestLimit = 5 * time.Second
-	// answerLimit is how long a refused caller may take to read the answer, and answerRest how many bytes it may send meanwhile.
+	// answerLimit is how long a refused caller may take to read the answer, and answerRest how many bytes it may still send.
 	answerLimit = time.Second
 	answerRest  = 64 << 10
 	// idleLimit is how long both sides of a tunnel may be silent.
 	idleLimit = 24 * time.Hour
-	// acceptAgain is the pause after the kernel refused to accept a connection.
+	// acceptAgain is the pause after accepting a connection failed.
 	acceptAgain = 50 * time.Millisecond
-	// requestGrace is how long a caller has for its request whatever others do. Meanwhile the kernel keeps further callers, and
-	// they are tried every acceptNext.
+	// requestGrace is how long a caller has for its request before other callers may evict it. Meanwhile new callers wait in the
+	// kernel, and Serve tries to admit one every acceptNext.
 	requestGrace, acceptNext = 100 * time.Millisecond, 5 * time.Millisecond
 )
 
@@ -41,7 +41,7 @@ type Options struct {
 	Dial DialFunc
 	// IsVM returns nil if the host at an address that has accepted a connection is the VM with the lease on it, else why not.
 	IsVM func(netip.Addr) error
-	// Ended gets each tunnel that has ended, and Refused each connection that led to none. Both are called concurrently.
+	// Ended gets each tunnel that has ended, and Refused each connection that did not become a tunnel. Both are called concurrently.
 	Ended   func(Tunnel)
 	Refused func(Refused)
 	Metrics *Metrics
@@ -53,7 +53,7 @@ type Server struct {
 	dialer  dialer
 	buffers *buffers
 	policy  atomic.Pointer[Policy]
-	// dialing ends with Run.
+	// dialing is the context of dials. It ends with Run.
 	dialing context.Context
 	stop    context.CancelFunc
 	// limits may be smaller in tests.
@@ -66,7 +66,7 @@ type Server struct {
 	mu      sync.Mutex
 	stopped bool
 	waiting waiting
-	// carried are tunnels of pods that the plan admits, and balanced those of load balancers.
+	// carried counts the tunnels of pods that the plan admits, and balanced those of load balancers.
 	carried  carried
 	balanced shares
 
@@ -80,9 +80,9 @@ type call struct {
 	from   netip.AddrPort
 	listen uint16
 	since  time.Time
-	// evicted: it was closed so that others can be accepted.
+	// evicted: the call was closed so that others can be accepted.
 	evicted atomic.Bool
-	// reserved: it is refused, and counts among the tunnels until it has its answer.
+	// reserved: the call was refused after its tunnel was counted, and counts until it has its answer.
 	reserved bool
 }
 
@@ -97,7 +97,7 @@ func NewServer(o Options) *Server {
 	return s
 }
 
-// Set replaces what is open, and cuts the tunnels that are no longer open.
+// Set replaces the policy, and ends the tunnels that it no longer permits.
 func (s *Server) Set(p Policy) {
 	s.policy.Store(&p)
 	s.cut(func(t *tunnel) End {
@@ -122,7 +122,7 @@ func (s *Server) cut(why func(*tunnel) End) {
 // CutAll ends all tunnels.
 func (s *Server) CutAll() { s.cut(func(*tunnel) End { return Stopped }) }
 
-// Run ends tunnels that are idle or have lost a peer, until ctx ends. Then it closes all connections, and returns when they are.
+// Run ends tunnels that are idle or have lost a peer, until ctx ends. Then it closes all connections, and waits until all are closed.
 func (s *Server) Run(ctx context.Context) {
 	tick := time.NewTicker(s.limits.every)
 	defer tick.Stop()
@@ -146,8 +146,8 @@ func (s *Server) Run(ctx context.Context) {
 	s.running.Wait()
 }
 
-// Serve accepts callers of l until ctx ends, and closes l. Listen is the plain TCP port that l has, 0: the port of CONNECT.
-// Connections stay after Serve, until Run ends.
+// Serve accepts callers of l until ctx ends, and closes l. Listen is the plain TCP port of l. 0: l is the port of CONNECT.
+// Connections stay open after Serve, until Run ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener, listen uint16) error {
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	defer func() { _ = l.Close() }()
@@ -161,7 +161,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, listen uint16) error
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return err
-		case err != nil: // A caller has gone, or all open files are in use.
+		case err != nil: // The caller has gone, or the limit of open files is reached.
 			select {
 			case <-ctx.Done():
 			case <-time.After(acceptAgain):
@@ -207,7 +207,7 @@ func (s *Server) accept(c *call) (ok bool) {
 	return true
 }
 
-// leave ends the part of c in which it waits.
+// leave removes c from the waiting calls.
 func (s *Server) leave(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,7 +215,7 @@ func (s *Server) leave(c *call) {
 	s.o.Metrics.set(metrics.AccessWaiting, s.waiting.count)
 }
 
-// handle opens a tunnel for c, which then runs by itself, or refuses it.
+// handle opens a tunnel for c, which then runs by itself, or refuses c.
 func (s *Server) handle(c *call) {
 	defer s.leave(c)
 	t := &tunnel{Tunnel: Tunnel{Caller: c.from, Listen: c.listen}, caller: c.conn, began: time.Now()}
@@ -243,7 +243,7 @@ func (s *Server) handle(c *call) {
 	})
 }
 
-// answer sends why to a caller, as far as it takes that.
+// answer tries to send the refusal to a caller.
 func answer(c *call, why *Refusal) {
 	if why.Status == 0 {
 		return
@@ -254,7 +254,7 @@ func answer(c *call, why *Refusal) {
 	}
 }
 
-// open makes t a tunnel to what c asks for. First are bytes after the request.
+// open makes t a tunnel to the destination that c asks for. First are bytes after the request.
 func (s *Server) open(c *call, t *tunnel) (first []byte, refused *Refusal) {
 	var r Request
 	if c.listen == 0 {
@@ -285,7 +285,7 @@ func (s *Server) open(c *call, t *tunnel) (first []byte, refused *Refusal) {
 	if refused = s.reserve(t); refused != nil {
 		return nil, c.refusal(refused.Status, refused.Why, "")
 	}
-	s.leave(c) // A caller that is refused before counts as waiting until it has its answer.
+	s.leave(c) // A caller that was refused earlier counts as waiting until it has its answer.
 	if refused = s.connect(dialing, p, c, t, addresses); refused != nil {
 		c.reserved = true
 		return nil, refused
@@ -293,7 +293,7 @@ func (s *Server) open(c *call, t *tunnel) (first []byte, refused *Refusal) {
 	return first, nil
 }
 
-// request reads the request of c, and what is behind it.
+// request reads the request of c. First are bytes after the request.
 func (s *Server) request(c *call) (r Request, first []byte, refused *Refusal) {
 	_ = c.conn.SetReadDeadline(c.since.Add(s.limits.request))
 	b := make([]byte, 0, 1<<10)
@@ -323,7 +323,7 @@ func (s *Server) request(c *call) (r Request, first []byte, refused *Refusal) {
 	}
 }
 
-// admit returns whose token it is, if p asks for one.
+// admit returns the account of a token, if p requires tokens.
 func (s *Server) admit(p Policy, token string, now time.Time) (account string, refused *Refusal) {
 	keys := s.o.Keys()
 	switch {
@@ -383,7 +383,7 @@ func (s *Server) connect(ctx context.Context, p Policy, c *call, t *tunnel, addr
 
 var errNotKept = errors.New("not open any more")
 
-// keep counts t among the tunnels, unless it is no longer open, or gave room to another one.
+// keep adds t to the open tunnels, unless the policy no longer permits t, or t was evicted.
 func (s *Server) keep(t *tunnel) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,4 +1,4 @@
-// This file sets the options of both sockets of a tunnel, and asks the kernel about them.
+// This file sets the options of both sockets of a tunnel, and reads their state from the kernel.
 
 package access
 
@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Keepalive finds peers that are gone while a tunnel is idle, and keeps it in the tables of middleboxes. A peer that acknowledges nothing
-// for unansweredLimit loses its tunnel, idle or with data in flight. TCP_USER_TIMEOUT is not set: it would also end the tunnel of a peer that
-// acknowledges all and reads nothing, as a program does that is busy or paused.
+// Keepalive finds peers that are gone while a tunnel is idle, and keeps the tunnel in the tables of middleboxes. A peer that acknowledges
+// nothing for unansweredLimit loses its tunnel, idle or with data in flight. TCP_USER_TIMEOUT is not set: it would also end the tunnel of a
+// busy or paused program, whose kernel acknowledges all while the program reads nothing.
 const (
 	keepaliveIdle     = 60 * time.Second
 	keepaliveInterval = 15 * time.Second
@@ -19,7 +19,7 @@ const (
 	unansweredLimit   = keepaliveIdle + keepaliveProbes*keepaliveInterval
 )
 
-// tune sets the options of a socket. The kernel refuses none of them.
+// tune sets the keepalive options of a socket.
 func tune(c *net.TCPConn) error {
 	return c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: keepaliveIdle, Interval: keepaliveInterval, Count: keepaliveProbes})
 }
@@ -37,7 +37,7 @@ func control(c *net.TCPConn, f func(fd int) error) error {
 	return failed
 }
 
-// tcpClose is the state of a connection that the other side has reset, or that the kernel has given up (tcp_states.h).
+// tcpClose is the state of a connection that the other side has reset, or that the kernel has ended (tcp_states.h).
 const tcpClose = 7
 
 // information returns what the kernel knows about c. Not ok: c is closed.
@@ -54,19 +54,19 @@ func quiet(i *unix.TCPInfo, limit time.Duration) bool {
 	return time.Duration(i.Last_data_recv)*time.Millisecond >= limit
 }
 
-// lost reports whether i's peer has acknowledged nothing for limit: neither data that was sent since, nor two questions about its full
-// window. The kernel asks such a peer again after as long as two minutes, so its latest acknowledgment alone proves nothing.
+// lost reports whether i's peer has acknowledged nothing for limit: neither data that was sent since, nor two probes of its full window.
+// The kernel may wait two minutes between two probes of a full window, so the age of the last acknowledgment alone proves nothing.
 func lost(i *unix.TCPInfo, limit time.Duration) bool {
 	acknowledged, sent := time.Duration(i.Last_ack_recv)*time.Millisecond, time.Duration(i.Last_data_sent)*time.Millisecond
 	unanswered := i.Unacked > 0 && acknowledged > sent && sent >= limit/8
 	return acknowledged >= limit && (unanswered || i.Probes > 1)
 }
 
-// resetWhenKilled has the kernel reset c if the program ends without closing it, and endInOrder closes c after all.
+// resetWhenKilled makes the kernel reset c if the program ends without closing c. endInOrder undoes this and closes c.
 func resetWhenKilled(c *net.TCPConn) { _ = c.SetLinger(0) }
 func endInOrder(c *net.TCPConn)      { _ = c.SetLinger(-1); _ = c.Close() }
 
-// abort closes c immediately. The peer gets a reset, so it cannot take what it has read for the whole.
+// abort closes c immediately. The peer gets a reset, so that it does not take incomplete data for all of it.
 func abort(c *net.TCPConn) {
 	_ = c.SetLinger(0)
 	_ = c.Close()

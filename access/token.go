@@ -1,5 +1,5 @@
-// This file decides whose token it is: which ServiceAccount a caller is. Keys and the time are arguments. No error repeats a
-// part of the token.
+// This file decides from a token which ServiceAccount a caller is. Keys and the time are arguments. No error repeats a part
+// of the token.
 
 package access
 
@@ -16,7 +16,7 @@ import (
 // clockDifference is how much the clocks of an edge and of the API server may differ.
 const clockDifference = 10 * time.Second
 
-// algorithms returns the signatures that are accepted. All have a public key, so no key of the set is a secret.
+// algorithms returns the accepted signature algorithms. All use public keys, so no key of the set is a secret.
 func algorithms() []jose.SignatureAlgorithm {
 	return []jose.SignatureAlgorithm{
 		jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
@@ -34,11 +34,11 @@ var (
 	errSubject   = errors.New("the token belongs to no ServiceAccount")
 )
 
-// serviceAccount precedes "namespace:name" in the subject of a ServiceAccount's token.
+// serviceAccount is what precedes "namespace:name" in the subject of a ServiceAccount's token.
 const serviceAccount = "system:serviceaccount:"
 
-// Verify returns the ServiceAccount whose token it is, as "namespace/name". The token must be signed with one of keys, be for
-// audience, and be valid at now. Which issuer it names does not matter: the keys are the API server's.
+// Verify returns the ServiceAccount of a token, as "namespace/name". The token must be signed with one of keys, be for
+// audience, and be valid at now. Its issuer does not matter, since the keys are the API server's.
 func Verify(token string, keys Keys, audience string, now time.Time) (account string, err error) {
 	t, err := jwt.ParseSigned(token, algorithms())
 	if err != nil || len(t.Headers) != 1 {
@@ -61,7 +61,7 @@ func Verify(token string, keys Keys, audience string, now time.Time) (account st
 	return accountOf(claims.Subject)
 }
 
-// verified returns the claims of t if one of keys verifies it. A token that names its key is checked with keys of that name only.
+// verified returns the claims of t if one of keys verifies t. A token with a key ID is checked only with keys that have this ID.
 func verified(t *jwt.JSONWebToken, keys Keys) (jwt.Claims, error) {
 	id := t.Headers[0].KeyID
 	for _, k := range keys.all {
@@ -76,7 +76,7 @@ func verified(t *jwt.JSONWebToken, keys Keys) (jwt.Claims, error) {
 	return jwt.Claims{}, errSignature
 }
 
-// accountOf returns "namespace/name" of a subject.
+// accountOf returns the ServiceAccount of a subject as "namespace/name".
 func accountOf(subject string) (string, error) {
 	rest, ok := strings.CutPrefix(subject, serviceAccount)
 	namespace, name, both := strings.Cut(rest, ":")
@@ -86,7 +86,7 @@ func accountOf(subject string) (string, error) {
 	return namespace + "/" + name, nil
 }
 
-// bearer returns the token of a Proxy-Authorization header (RFC 6750, section 2.1). Empty: the header has none.
+// bearer returns the token of a Proxy-Authorization header (RFC 6750, section 2.1). Empty: none.
 func bearer(header string) string {
 	scheme, token, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "Bearer") {

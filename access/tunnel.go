@@ -1,5 +1,5 @@
-// This file runs one tunnel: it carries bytes in both directions until both sides have ended, one side fails, or it is cut. It says how
-// it ended.
+// This file runs one tunnel: it carries bytes in both directions until both sides have closed, one side fails, or this program ends the
+// tunnel. It reports how the tunnel ended.
 
 package access
 
@@ -19,9 +19,9 @@ type End string
 
 // The ends of tunnels.
 const (
-	// Closed: both sides have closed it.
+	// Closed: both sides have closed the tunnel.
 	Closed End = "closed"
-	// CallerReset and DestinationReset: one side has reset it.
+	// CallerReset and DestinationReset: one side has reset its connection.
 	CallerReset      End = "caller-reset"
 	DestinationReset End = "destination-reset"
 	// CallerLost and DestinationLost: one side has acknowledged nothing for two minutes.
@@ -29,11 +29,11 @@ const (
 	DestinationLost End = "destination-lost"
 	// Idle: no byte came from either side for a day, or for an hour through a load balancer.
 	Idle End = "idle"
-	// NotOpenAnyMore: the plan no longer opens it.
+	// NotOpenAnyMore: the plan no longer opens the destination to the caller.
 	NotOpenAnyMore End = "plan"
-	// Stopped: the edge stops, or may not serve.
+	// Stopped: the edge stops, or must not serve.
 	Stopped End = "stopped"
-	// OverShare: all tunnels of load balancers were taken, and another source had less than its part of them.
+	// OverShare: all tunnels of load balancers were in use, and another source had less than an equal part.
 	OverShare End = "share-limit"
 )
 
@@ -42,7 +42,7 @@ func ends() []End {
 	return []End{Closed, CallerReset, DestinationReset, CallerLost, DestinationLost, Idle, NotOpenAnyMore, Stopped, OverShare}
 }
 
-// A Tunnel is what is known of a tunnel that has ended.
+// A Tunnel describes a tunnel that has ended.
 type Tunnel struct {
 	Caller netip.AddrPort
 	// Account of the caller, "namespace/name". Empty: callers show no token.
@@ -60,7 +60,7 @@ type Tunnel struct {
 	End            End
 }
 
-// A tunnel is one that is open.
+// A tunnel is a caller's connection through the proxy, from its request to its end.
 type tunnel struct {
 	Tunnel
 	caller, destination *net.TCPConn
@@ -68,27 +68,27 @@ type tunnel struct {
 	sent, received      atomic.Int64
 	// active is when the latest byte was carried, as a time.Duration since began.
 	active atomic.Int64
-	// cut is why this program ends it. Nil: it does not.
+	// cut is why this program ends the tunnel. Nil: it does not.
 	cut atomic.Pointer[End]
-	// giveUp ends the dialing of the destination. Nil: that has ended.
+	// giveUp cancels the dial of the destination. Nil: the dial has ended.
 	giveUp context.CancelFunc
-	// directions are those that have ended. After both, done is called.
+	// directions counts the directions that have ended. After both, done is called.
 	directions atomic.Int32
 	done       func(End)
 }
 
-// silentSince returns when the latest byte was carried, or if there is none, when the caller came.
+// silentSince returns when the latest byte was carried. Before the first byte, that is when the caller came.
 func (t *tunnel) silentSince() time.Time { return t.began.Add(time.Duration(t.active.Load())) }
 
-// abort ends both sides at once, because of end. The first end counts.
+// abort resets both sides because of end. If abort is called several times, the first end counts.
 func (t *tunnel) abort(end End) {
 	t.cut.CompareAndSwap(nil, &end)
 	abort(t.caller)
 	abort(t.destination)
 }
 
-// run carries bytes in goroutines until the tunnel has ended, and then calls done. First are bytes that the caller has sent already.
-// If this program is killed, the kernel resets both sides: an end would look as if all had arrived.
+// run carries bytes in goroutines until the tunnel has ended, and then calls done. First are bytes that the caller has already sent.
+// If this program is killed, the kernel resets both sides: an orderly end would look as if all data had arrived.
 func (t *tunnel) run(first []byte, b *buffers, m *Metrics, done func(End)) {
 	t.done = done
 	resetWhenKilled(t.caller)
@@ -124,7 +124,7 @@ func (t *tunnel) failed(err error) End {
 	return reset
 }
 
-// over returns how t ends because a peer is lost, or because both are silent. Empty: it does not.
+// over returns how t must end: a peer is lost, or both sides are silent. Empty: t continues.
 func (t *tunnel) over(unanswered, idle time.Duration) End {
 	caller, first := information(t.caller)
 	destination, second := information(t.destination)
@@ -139,14 +139,14 @@ func (t *tunnel) over(unanswered, idle time.Duration) End {
 	return ""
 }
 
-// result returns what is known once the tunnel has ended.
+// result returns the description of t after its end.
 func (t *tunnel) result(end End, now time.Time) Tunnel {
 	out := t.Tunnel
 	out.Sent, out.Received, out.Took, out.End = t.sent.Load(), t.received.Load(), now.Sub(t.began), end
 	return out
 }
 
-// discard reads what is left of a request, so that closing does not reset the answer on its way.
+// discard reads the rest of a request. Otherwise closing the connection would reset it before the caller has read the answer.
 func discard(c net.Conn, limit int64) {
 	_, _ = io.Copy(io.Discard, io.LimitReader(c, limit))
 }

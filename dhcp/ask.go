@@ -1,5 +1,5 @@
-// This file asks the network before an address is offered to a client that did not have it, and before a DECLINE
-// counts (RFC 2131 section 3.1, and the idea of RFC 5227). No other message waits for an answer.
+// This file probes an address before the server offers it to a client that did not have it, and before a DECLINE counts
+// (RFC 2131 section 3.1, and the idea of RFC 5227). Other messages do not wait for probes.
 
 package dhcp
 
@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// askTime is how long an offer waits for answers at most, with all addresses that are tried.
+	// askTime is how long an offer waits for answers at most, for all addresses together.
 	// Clients wait for two seconds or more.
 	askTime = 200 * time.Millisecond
-	// lateTime is how long an answer is awaited. A late one avoids the address for the next client.
+	// lateTime is how long a probe waits for an answer. After askTime, an answer only affects later offers.
 	lateTime = time.Second
-	// addressesAsked for one offer.
+	// addressesAsked is how many addresses are probed for one offer.
 	addressesAsked = 4
-	// brief is how long a declined address is not assigned if no other host answers for it.
+	// brief is how long a declined address is in quarantine if no other host answers for it.
 	brief = 5 * time.Minute
 )
 
@@ -34,8 +34,8 @@ const (
 	asksPerSecondUnknown, asksAtOnceUnknown = 4, 32
 )
 
-// reply sends the reply of v, which needs no write. If v is an offer that must be asked about, that
-// happens first, and other messages are processed meanwhile.
+// reply sends the reply of v, which needs no write. If v is an offer that needs a probe, the probe comes
+// first, and other messages are processed meanwhile.
 func (s *Server) reply(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
 	s.mu.Lock()
 	asks, waits := s.mustAsk(v), s.conflicts.asking[v.MAC]
@@ -53,7 +53,7 @@ func (s *Server) reply(ctx context.Context, n network.Network, request *dhcpv4.D
 	}
 }
 
-// mustAsk reports whether an offer waits for a question, and takes it from the limit. The caller
+// mustAsk reports whether an offer needs a probe, and counts the probe against the limit. The caller
 // holds the lock.
 func (s *Server) mustAsk(v reply.Verdict) bool {
 	now := s.Now()
@@ -66,13 +66,14 @@ func (s *Server) mustAsk(v reply.Verdict) bool {
 	return s.conflicts.vms.AllowN(now, 1)
 }
 
-// startAsking asks while other messages are processed. Only here are the values moved to the heap.
+// startAsking calls ask while other messages are processed. It is a separate function so that only its calls move the
+// values to the heap.
 func (s *Server) startAsking(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
 	s.writing.Go(func() { s.ask(ctx, n, request, v) })
 }
 
-// ask asks for the address of an offer, and for others if hosts use it. Then it sends the offer, at the
-// latest when its time is over.
+// ask probes the address of an offer, and other addresses if a host uses it. Then it sends the offer, at the
+// latest after askTime.
 func (s *Server) ask(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
 	client, over := v.MAC, time.NewTimer(askTime)
 	defer over.Stop()
@@ -108,14 +109,14 @@ func (s *Server) ask(ctx context.Context, n network.Network, request *dhcpv4.DHC
 	s.finish(request, v)
 }
 
-// whoHas asks for an address, remembers the answer and returns its MAC, and whether it answered just now.
-// Empty: no host answered, not even late.
+// whoHas probes an address, remembers the answer and returns the host's MAC. Empty: no host answered within
+// lateTime. Proven: the host answered just now.
 func (s *Server) whoHas(ctx context.Context, a netip.Addr) (mac string, proven bool) {
 	ctx, cancel := context.WithTimeout(ctx, lateTime)
 	defer cancel()
 	mac, proven, err := s.WhoHas(ctx, a)
 	if err != nil {
-		// The network cannot be asked now. The offer does not wait for it.
+		// The probe could not be sent. The offer does not wait for it.
 		s.Log.Debug("address not probed", "address", a, "err", err)
 		return "", false
 	}
@@ -125,9 +126,9 @@ func (s *Server) whoHas(ctx context.Context, a netip.Addr) (mac string, proven b
 	return mac, proven
 }
 
-// declinedFor ignores a DECLINE if its client answers for the address: it uses it, so another host sent the
-// message. The quarantine is short if no host answers: the client is wrong, or hostile. It gets another address
-// meanwhile.
+// declinedFor ignores a DECLINE if the client itself answers for the address: the client uses the address, so another
+// host sent the DECLINE. If no host answers, the client is wrong or hostile. Then the quarantine is short, and the
+// client gets another address meanwhile.
 func (s *Server) declinedFor(ctx context.Context, v reply.Verdict) reply.Verdict {
 	if v.Outcome != reply.Declined || s.WhoHas == nil {
 		return v

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// writesPerMAC in any writesWindow are at most one a second, four of them at once, and as many reads. A client
-	// that starts needs two at once, and one that boots several times in a row a few more.
+	// writesPerMAC is how many writes, and how many reads, one MAC may cause in any writesWindow: one per second on
+	// average. A client that starts needs two at once, and a client that boots several times in a row a few more.
 	writesPerMAC = 4
 	writesWindow = recent.WroteFor / 2
-	// readsUnknown in any readsWindow are made before unknown clients are refused, all together.
+	// readsUnknown is how many reads all unknown clients together may cause in any readsWindow, before refusals.
 	readsUnknown = 40
 	readsWindow  = 20 * time.Second
-	// declinesPerMAC in any declinesWindow are believed. A client that finds more conflicts is broken, or
-	// hostile, or behind a router that answers all ARP requests.
+	// declinesPerMAC is how many declines of a MAC count in any declinesWindow. A client that finds more conflicts
+	// is broken, hostile, or behind a router that answers all ARP requests.
 	declinesPerMAC = 3
 	declinesWindow = time.Hour
 )
@@ -33,16 +33,16 @@ const (
 // The budgets of a server. The mutex of the server guards them.
 type budgets struct {
 	writes, declines, informs recent.Budget
-	// reads are those before a refusal, of each MAC. Unknown clients together have their own part, which takes
-	// nothing from other clients.
+	// reads limits how often each MAC causes a read before a refusal. Unknown limits this for all unknown clients
+	// together.
 	reads   recent.Budget
 	unknown recent.Allowance
 	lines   recent.Lines
 	wrote   recent.Wrote
 }
 
-// afford returns v, or what replaces it if its client has no budget for it. A reason means that the
-// message is dropped. The caller holds the lock.
+// afford returns v, or another verdict if the budget of the client does not suffice. If dropped is not empty,
+// the message is dropped. The caller holds the lock.
 func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) (_ reply.Verdict, dropped drop) {
 	now := s.Now()
 	cost := uint8(0)
@@ -51,7 +51,7 @@ func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdi
 			cost++
 		}
 	}
-	// SELECTING and INIT-REBOOT are written in any case, so they do not count as renewals.
+	// In SELECTING and INIT-REBOOT the lease is always written, so these do not count as renewals.
 	holds := v.Outcome == reply.Granted && v.Was.MAC == v.MAC && v.Was.Address == v.Next.Address
 	newcomer := v.Outcome == reply.Granted && !holds && v.VM == "" && s.UnknownClients != nil
 	switch {
@@ -59,12 +59,12 @@ func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdi
 		return v, dropReads
 	case v.Confirm && v.VM == "" && s.UnknownClients != nil && !s.budgets.unknown.Spend(readsUnknown, readsWindow, now):
 		return v, dropReads
-	// Forged messages that are ignored leave the writes of their MAC to its client.
+	// An ignored DECLINE, which may be forged, does not use up the writes of the MAC.
 	case v.Outcome == reply.Declined && !s.believes(n, v, now):
 		return v.Instead(reply.DeclineIgnored), ""
 	case cost == 0 || holds && reply.Uses(request):
 		return v, ""
-	// Adopting the address that a VM uses is not a new lease.
+	// Adopting the address that a VM already uses does not count as a new lease.
 	case v.VM != "" && v.Outcome == reply.Granted && reply.Uses(request):
 		return v, ""
 	case newcomer && s.UnknownClients.TokensAt(now) < 1:
@@ -72,7 +72,7 @@ func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdi
 	case !s.budgets.writes.Spend(v.MAC, cost, writesPerMAC, writesWindow, now):
 		enough := !v.Was.Expires.Before(now.Add(time.Duration(n.DHCP.LeaseTime)))
 		if holds && v.Was.VM == v.VM && enough && s.Store.Fresh() == nil && s.budgets.wrote.Lately(v.Was, now) {
-			// Another host may have spent it with this client's MAC. The lease is written, so the client gets it.
+			// Another host may have spent the budget with this client's MAC. The lease is already written, so grant it.
 			v.Next, v.Remove = network.Lease{}, network.Lease{}
 			return v, ""
 		}
@@ -84,8 +84,8 @@ func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdi
 	return v, ""
 }
 
-// believes reports whether a DECLINE counts: its client declined little lately, few addresses of the
-// range are in quarantine, and VMs do not need this one. The caller holds the lock.
+// believes reports whether a DECLINE counts: its client has sent only a few recently, only a few addresses of
+// the range are in quarantine, and VMs do not need this address. The caller holds the lock.
 func (s *Server) believes(n network.Network, v reply.Verdict, now time.Time) bool {
 	if !s.budgets.declines.Spend(v.MAC, 1, declinesPerMAC, declinesWindow, now) {
 		return false
@@ -95,11 +95,11 @@ func (s *Server) believes(n network.Network, v reply.Verdict, now time.Time) boo
 		_, quarantined := s.Store.Taken(r.First, r.Last, now, time.Duration(n.DHCP.LeaseTime))
 		lost += quarantined
 	}
-	// The address is assigned now, so the client will need another one.
+	// The declined address is in use now, so the client will need another one.
 	return s.spare(n, s.known(n, now), lost) > 0
 }
 
-// line logs a line about a MAC, if few were logged for the same MAC and reason.
+// line logs a line about a MAC, unless too many lines were logged for the same MAC and reason.
 func (s *Server) line(level slog.Level, message, mac, reason string, more ...any) {
 	if !s.Log.Enabled(context.Background(), level) {
 		return

@@ -1,4 +1,4 @@
-// This file decides which addresses are not offered, since hosts use them without a lease.
+// This file decides which addresses are not offered because hosts use them without a lease.
 
 package dhcp
 
@@ -13,10 +13,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// lostShare is the part of the range that may be lost at one time to hosts without a lease.
+// One part in lostShare of the range may be lost at one time to hosts without a lease.
 const lostShare = 10
 
-// conflicts holds the answers, and the questions under way. The mutex of the server guards it.
+// conflicts holds the answers, and the clients whose probes are under way. The server's mutex guards it.
 type conflicts struct {
 	recent.Answers
 	// asking holds the MACs whose offers wait for an answer.
@@ -31,7 +31,7 @@ func newConflicts() conflicts {
 	}
 }
 
-// inUse is Known.InUse.
+// inUse returns a function for Known.InUse.
 func (s *Server) inUse(n network.Network, k reply.Known, now time.Time) func(netip.Addr) (mac string, spared bool) {
 	return func(a netip.Addr) (string, bool) {
 		return s.conflicts.InUse(a, now, func() int { return s.spare(n, k, 0) })
@@ -39,7 +39,7 @@ func (s *Server) inUse(n network.Network, k reply.Known, now time.Time) func(net
 }
 
 // spare returns how many more addresses of the range may be lost to hosts without a lease: a tenth of the
-// range, less those that are lost already, and none that VMs need. The caller holds the lock.
+// range, minus the lost ones, but no address that VMs need. The caller holds the lock.
 func (s *Server) spare(n network.Network, k reply.Known, lost int) int {
 	left := max(1, n.DHCP.Range.Size()/lostShare) - lost
 	if k.PoolRemaining != nil {

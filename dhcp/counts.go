@@ -1,4 +1,4 @@
-// This file counts what takes long to count, now and then.
+// This file caches counts and searches that take long.
 
 package dhcp
 
@@ -13,14 +13,13 @@ import (
 // does not repeat the count for each packet.
 const countAgain = time.Second
 
-// goneVMs are the leases of VMs that are gone, and when they were searched.
+// goneVMs holds the leases of VMs that are gone, and the time of the search for them.
 type goneVMs struct {
 	leases []network.Lease
 	when   time.Time
 }
 
-// at returns the leases of VMs that are gone, as they were at most countAgain ago. The caller holds the
-// lock of the server.
+// at returns the leases of VMs that are gone, at most countAgain old. The caller holds the server's lock.
 func (g *goneVMs) at(k reply.Known, now time.Time) []network.Lease {
 	if since := now.Sub(g.when); since < 0 || since >= countAgain {
 		*g = goneVMs{reply.OfGoneVMs(k.Leases, k.VMs), now}
@@ -34,7 +33,7 @@ type count struct {
 	at   time.Time
 }
 
-// poolRemaining is Known.PoolRemaining, as it is counted now and then.
+// poolRemaining returns a function for Known.PoolRemaining, with a count that is at most countAgain old.
 func (s *Server) poolRemaining(n network.Network, k reply.Known, now time.Time) func() int {
 	return func() int { return s.room(n, k, now) }
 }

@@ -4,9 +4,9 @@
 //
 //   - Package reply is pure: the reply to one message, what must be written first, and where
 //     the reply is sent. Its Defers decides which edge replies.
-//   - A Store is where Server writes leases, such as the one of package leasefile.
+//   - A Store is where Server writes leases, for example the Store of package leasefile.
 //   - Server reads the sockets of package udp, writes leases and sends replies. A goroutine for each
-//     socket only queues messages, and no reply waits. Package recent is its memory of messages.
+//     socket only queues messages, and sending never blocks. Package recent is the Server's memory of messages.
 //
 // # Two edges, one server
 //
@@ -19,13 +19,13 @@
 //
 // An edge may be cut off from the store, and hears late what its peer writes and
 // removes. These rules keep an address from being assigned twice, and a client from
-// losing the one it has:
+// losing its address:
 //
-//   - A client that accepts an offer, or remembers an address, is always written, whatever is known about it:
-//     its lease may have ended at the peer.
+//   - If a client accepts an offer, or remembers an address, its lease is always written, even if the edge
+//     knows the lease: it may have ended at the peer.
 //   - A RELEASE has no effect (reply.ReleaseIgnored).
 //   - A renewal that cannot be written promises at most network.Lease.Promised.
-//   - An edge whose store does not answer offers nothing, and refuses no client.
+//   - An edge offers nothing, and refuses no client, while the store does not answer.
 //   - Before a client is refused, its leases are read from the store again.
 //
 // # Client identity
@@ -39,28 +39,28 @@
 // A VM keeps its address, known from a lease or from KubeVirt, before any address is
 // assigned. So the server assigns nothing until it has read leases and VMs. Unknown
 // clients get the addresses that are not reserved for VMs (reply.PoolRemaining). A lease is
-// deleted one day after its address became free. The address of a VM is free once it
-// has been gone for five minutes (reply.VMs.Gone), but is assigned only if no other address of the range is. A VM with a
-// new MAC inherits the address of its previous one.
+// deleted one day after its address became free. The address of a VM is free once the VM
+// has been gone for five minutes (reply.VMs.Gone), but is assigned only if no other address is free. A VM with a
+// new MAC inherits the address of its previous MAC.
 //
 // # Limits
 //
-// The messages of one MAC cause at most four writes in any four seconds, and three
-// addresses in quarantine in any hour (budget.go). While they are spent, a client gets
-// the lease that this edge wrote for it a moment ago. MACs are forged easily, so there are limits for all
-// together: a tenth of the range is in quarantine at most, and no address that VMs need.
-// A client with a lease always renews it.
+// The messages of one MAC cause at most four writes in any four seconds, and put at most
+// three addresses into quarantine in any hour (budget.go). A MAC without writes left still gets
+// the lease that this edge wrote for it a moment ago. MACs are easily forged, so limits apply to all MACs
+// together, too: at most a tenth of the range is in quarantine, and no address that VMs need.
+// A client with a lease can always renew it.
 //
 // # Without privileges
 //
 // There is no raw socket. So a reply to a client without an address goes to
 // 255.255.255.255, even if the client did not set the broadcast flag (RFC 2131 section
-// 4.1); clients accept it.
+// 4.1). Clients accept this.
 //
 // # Addresses in use
 //
-// Before an address is offered to a client that did not have it, the network is asked
-// whether a host has it (RFC 2131 section 3.1), through the kernel's ARP (ask.go).
-// Offers wait 200 ms for an answer, all at once. A client that detects a conflict later
-// sends DHCPDECLINE.
+// Before a client is offered an address that it did not have, the server checks through
+// the kernel's ARP whether a host uses the address (RFC 2131 section 3.1, ask.go). An
+// offer waits up to 200 ms for answers; offers wait in parallel. A client that detects a
+// conflict later sends DHCPDECLINE.
 package dhcp

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// collectEvery is the interval of the collection, collectAtOnce its limit.
+	// collectEvery is the interval of the collection. One collection deletes at most collectAtOnce leases.
 	collectEvery  = 10 * time.Minute
 	collectAtOnce = 20
 )
 
-// collect deletes collectable leases. Two edges delete each lease once, since Remove
-// applies only to the lease as it was read.
+// collect deletes collectable leases. Both edges may try to delete the same lease: Remove
+// deletes only a lease that has not changed since it was read.
 func (s *Server) collect(ctx context.Context) {
 	if s.Ready() != nil {
 		return

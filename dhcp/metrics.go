@@ -1,4 +1,4 @@
-// This file holds the metrics, and names why messages are dropped. It does not use the global registry.
+// This file holds the metrics, and the reasons why messages are dropped. It does not use the global registry.
 
 package dhcp
 
@@ -44,7 +44,7 @@ func (m *Metrics) wrote(result string, since time.Time) {
 	m.Histogram(metrics.DHCPLeaseWriteSeconds).WithLabelValues(result).Observe(time.Since(since).Seconds())
 }
 
-// A drop is why a message or a reply was dropped. Empty: it was not. docs/metrics.md explains each reason to operators.
+// A drop is why a message or a reply was dropped. Empty: not dropped. docs/metrics.md explains each reason to operators.
 type drop string
 
 const (

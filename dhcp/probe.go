@@ -1,4 +1,4 @@
-// This file has the message that an edge finds other DHCP servers with: a
+// This file has the message with which an edge finds other DHCP servers: a
 // DISCOVER of a client that does not exist. Edges of oooi never answer it.
 
 package dhcp
@@ -13,7 +13,7 @@ import (
 // probeMAC is the client of probes, a locally administered address.
 func probeMAC() net.HardwareAddr { return net.HardwareAddr{0x02, 'o', 'o', 'o', 'i', 0} }
 
-// Probe returns a DISCOVER that asks for a broadcast answer.
+// Probe returns a DISCOVER with the broadcast flag.
 func Probe(id dhcpv4.TransactionID) ([]byte, error) {
 	m, err := dhcpv4.NewDiscovery(probeMAC(), dhcpv4.WithTransactionID(id), dhcpv4.WithBroadcast(true))
 	if err != nil {

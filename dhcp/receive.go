@@ -1,4 +1,4 @@
-// This file receives messages: which packets count, and how each is processed.
+// This file receives messages: it decides which packets are accepted, and how each is processed.
 
 package dhcp
 
@@ -19,16 +19,16 @@ import (
 
 const (
 	// informsPerSecond and informsAtOnce limit the replies to INFORM of clients without a lease.
-	// Such a reply may wait for a host that does not exist, in the buffer of its socket.
+	// Such a reply may wait in the socket's buffer for the ARP answer of a host that does not exist.
 	informsPerSecond = 10
 	informsAtOnce    = 20
-	// informsPerMAC in any informsWindow are answered.
+	// informsPerMAC is how many INFORMs of a MAC are answered in any informsWindow.
 	informsPerMAC = 4
 	informsWindow = 10 * time.Second
 )
 
-// read queues the packets of one socket until ctx ends. It waits for nothing else, so that the kernel drops
-// none. It returns why it ended.
+// read queues the packets of one socket until ctx ends. It does nothing else, so that the kernel drops no
+// packets. It returns why it ended.
 func (s *Server) read(ctx context.Context, r udp.Receiver, queue chan<- udp.Packet) error {
 	for {
 		p, err := r.Next()
@@ -48,7 +48,7 @@ func (s *Server) read(ctx context.Context, r udp.Receiver, queue chan<- udp.Pack
 	}
 }
 
-// work processes what was queued until ctx ends.
+// work processes the queued packets until ctx ends.
 func (s *Server) work(ctx context.Context, queue <-chan udp.Packet) {
 	w := s.watch.Load()
 	for {
@@ -63,7 +63,7 @@ func (s *Server) work(ctx context.Context, queue <-chan udp.Packet) {
 	}
 }
 
-// receive decides about one packet, and replies immediately if nothing must be written.
+// receive handles one packet, and replies immediately if nothing must be written.
 func (s *Server) receive(ctx context.Context, p udp.Packet) {
 	n := s.Network()
 	request, why := accepted(n, p)
@@ -81,15 +81,15 @@ func (s *Server) receive(ctx context.Context, p udp.Packet) {
 	}
 }
 
-// admit returns the verdict about a message that was sent to dst, and reserves what it needs. A reason means that the
-// message is dropped.
+// admit returns the verdict about a message that was sent to dst, and reserves the writes and removals for it. If why is
+// not empty, the message is dropped.
 func (s *Server) admit(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr) (v reply.Verdict, why drop) {
 	mac := request.ClientHWAddr.String()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v = s.share(n, request, dst)
-	// A client that asks again gets the first reply. One that renews need not wait for a write: another host may have
-	// asked for it with its MAC.
+	// A client that asks again gets the first reply. A renewal does not wait for a pending write: another host may have
+	// caused that write with a forged MAC.
 	if _, writing := s.busy[mac]; writing && (v.Waits() || !reply.Uses(request)) {
 		return v, dropBusy
 	}
@@ -114,7 +114,7 @@ func (s *Server) admit(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr
 }
 
 // startWriting makes a verdict durable, replies, and then removes the client's previous lease, while other messages
-// are processed. Only here are the values moved to the heap.
+// are processed. It is a separate function so that only its calls move the values to the heap.
 func (s *Server) startWriting(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
 	s.writing.Go(func() {
 		ctx, mac := context.WithoutCancel(ctx), v.MAC
@@ -130,7 +130,7 @@ func (s *Server) startWriting(ctx context.Context, n network.Network, request *d
 	})
 }
 
-// share returns the verdict about a message that was sent to dst, for which the peer may reply. The caller
+// share returns the verdict about a message that was sent to dst: LeftToPeer if the peer replies. The caller
 // holds the lock.
 func (s *Server) share(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr) reply.Verdict {
 	v := s.decide(n, request)
@@ -144,7 +144,7 @@ func (s *Server) share(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr
 func accepted(n network.Network, p udp.Packet) (request *dhcpv4.DHCPv4, why drop) {
 	switch {
 	case n.BehindGateway(p.From.Addr()):
-		// A host in a client network is not a client of DHCP: it could take addresses.
+		// Hosts beyond the gateway are not DHCP clients: they could use up addresses.
 		return nil, dropBeyondGateway
 	case !addressedTo(n, p.To):
 		return nil, dropNotForUs
@@ -156,14 +156,14 @@ func accepted(n network.Network, p udp.Packet) (request *dhcpv4.DHCPv4, why drop
 	case bytes.Equal(request.ClientHWAddr, probeMAC()):
 		return nil, dropProbe
 	case request.MessageType() == dhcpv4.MessageTypeInform && !reply.Addr(request.GatewayIPAddr).IsValid() && reply.Addr(request.ClientIPAddr) != p.From.Addr():
-		// A client sends INFORM from its own address (RFC 2131 section 4.4.3), to which the reply goes.
+		// A client sends INFORM from its own address (RFC 2131 section 4.4.3), and the reply goes to that address.
 		return nil, dropForOthers
 	}
 	return request, ""
 }
 
-// mayInform reports whether an INFORM gets its reply now: its client has a lease, or few others asked. The
-// caller holds the lock.
+// mayInform reports whether an INFORM gets a reply now: its client has a lease, or there were few INFORMs of
+// clients without a lease. The caller holds the lock.
 func (s *Server) mayInform(v reply.Verdict) bool {
 	l, ok := s.Store.Of(v.MAC)
 	if ok && l.Address == v.To.Addr() {

@@ -36,8 +36,8 @@ func (s *Server) finish(request *dhcpv4.DHCPv4, v reply.Verdict) {
 	s.send(reply.Encode(v.Answer), v.To)
 }
 
-// send sends a reply at once, or not at all: the client asks again. A reply to an address may wait in the
-// kernel until its host answers an ARP request. Such replies fill the buffer of their own socket only. While it is
+// send sends a reply immediately, or not at all: the client asks again. A reply to an address may wait in the
+// kernel until the host answers an ARP request. Such replies fill only the buffer of the direct socket. While that is
 // full, replies to hosts that the kernel knows leave through another socket.
 func (s *Server) send(data []byte, to netip.AddrPort) {
 	out := s.direct

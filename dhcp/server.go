@@ -1,7 +1,6 @@
-// This file composes the server: what it is made of, and what a reply depends on at one
-// moment. Messages are received in receive.go, leases written in write.go, replies sent in
-// send.go, all through the sockets of
-// package udp. Package reply decides the replies.
+// This file assembles the server, and what a reply depends on at one moment. Messages are
+// received in receive.go and replies sent in send.go, through the sockets of package udp.
+// Leases are written in write.go. Package reply decides the replies.
 
 package dhcp
 
@@ -24,14 +23,14 @@ import (
 )
 
 const (
-	// maxQueued is how many messages wait for the server. It holds those of VMs that start
+	// maxQueued is how many messages can wait for the server, enough for many VMs that start
 	// together.
 	maxQueued = 2048
 	// maxWriting is how many leases may be written at one time.
 	maxWriting = 1024
-	// maxRemoving is how many leases may be removed at one time. Others expire.
+	// maxRemoving is how many leases may be removed at one time. Further ones are left to expire.
 	maxRemoving = 256
-	// tries of one message if another writer changes its address meanwhile.
+	// tries is how often a message is decided if another writer keeps changing the address.
 	tries = 4
 	// again is the interval at which late leases are retried.
 	again = recent.FailedFor
@@ -47,24 +46,24 @@ type Server struct {
 	Log     *slog.Logger
 	// UnknownClients limits the new leases of unknown clients. So a VM that forges
 	// MACs can neither exhaust the pool in a moment nor flood the store. Renewals do not
-	// count. Nil: no limit, since VMs are not known.
+	// count. Nil: there is no limit.
 	UnknownClients *rate.Limiter
 	// Edge is this edge's number in the plan. PeerServes reports whether the peer serves
 	// now; it is called for each message. Nil: this edge replies to all messages.
 	Edge       int
 	PeerServes func() bool
 	// Yields reports whether a younger pod has this edge's number. It is called for each
-	// message. Nil: none has.
+	// message. Nil: no younger pod has the number.
 	Yields func() bool
-	// OtherServer gets the name of a VM of the cluster, and the DHCP server that it chose, for
-	// each message. It must return immediately. Nil: such messages are only counted.
+	// OtherServer is called for each message in which a VM of the cluster chooses another DHCP
+	// server. It must return immediately. Nil: such messages are only counted.
 	OtherServer func(vm string, server netip.Addr)
-	// WhoHas asks the network which host has an address, and returns its MAC, empty if none answered
-	// until the context ended. Proven: it answered just now. It is called concurrently. Nil: addresses are
-	// offered without a question.
+	// WhoHas asks the network which host has an address, and returns the host's MAC. Empty: no host answered
+	// before the context ended. Proven: the host answered just now. WhoHas is called concurrently. Nil: addresses
+	// are offered without a probe.
 	WhoHas func(context.Context, netip.Addr) (mac string, proven bool, err error)
-	// Knows reports whether the kernel knows the host that has an address, so that no reply to it waits. It is called
-	// concurrently. Nil: it knows none.
+	// Knows reports whether the kernel knows the MAC for an address, so that a reply to the address does not wait for ARP.
+	// It is called concurrently. Nil: no MAC is known.
 	Knows func(netip.Addr) bool
 	// Now is the clock. Nil: time.Now.
 	Now func() time.Time
@@ -74,12 +73,12 @@ type Server struct {
 	watch                     atomic.Pointer[watch]
 	// informs limits the replies to INFORM of clients without a lease.
 	informs *rate.Limiter
-	// warnings limits the log's lines about messages that were not received, and replies that were not sent.
+	// warnings limits the log lines about messages that were not received, and replies that were not sent.
 	warnings rate.Sometimes
 
 	mu sync.Mutex
 	// busy holds the MACs whose leases are being written. A client that retries gets the
-	// first reply. True: a new address for an unknown client.
+	// first reply. True: an unknown client gets a new address.
 	busy map[string]bool
 	// removing holds the addresses whose leases are being removed.
 	removing  map[netip.Addr]bool
@@ -91,7 +90,7 @@ type Server struct {
 	trouble   trouble
 	conflicts conflicts
 	failed    recent.Failed
-	// late survives when the sockets are reopened.
+	// late is kept when the sockets are reopened.
 	late late
 }
 
@@ -128,7 +127,7 @@ func (s *Server) Serve(ctx context.Context, sockets udp.Sockets) error {
 	return context.Cause(serving)
 }
 
-// forgetAll forgets what clients are about, as a server that starts. The caller holds the lock.
+// forgetAll resets what the server tracks about clients, as at a start. The caller holds the lock.
 func (s *Server) forgetAll() {
 	s.busy, s.removing, s.offers, s.conflicts = map[string]bool{}, map[netip.Addr]bool{}, recent.Offers{}, newConflicts()
 }
@@ -144,8 +143,8 @@ func (s *Server) defers(n network.Network, request *dhcpv4.DHCPv4, dst netip.Add
 	})
 }
 
-// decide returns the verdict at this moment. It remembers an offer, also of the peer, so that no other client
-// is offered the address. The caller holds the lock.
+// decide returns the verdict at this moment. It remembers every offer, even if the peer sends it, so that no other
+// client is offered the address. The caller holds the lock.
 func (s *Server) decide(n network.Network, request *dhcpv4.DHCPv4) reply.Verdict {
 	now := s.Now()
 	v := reply.Decide(n, s.known(n, now), request, now)
@@ -155,7 +154,7 @@ func (s *Server) decide(n network.Network, request *dhcpv4.DHCPv4) reply.Verdict
 	return v
 }
 
-// known is what a reply depends on at this moment. The caller holds the lock.
+// known returns what a reply depends on at this moment. The caller holds the lock.
 func (s *Server) known(n network.Network, now time.Time) reply.Known {
 	k := reply.Known{
 		Leases: s.Store, VMs: s.VMs, Complete: s.Ready() == nil, Fresh: s.Store.Fresh() == nil, Shared: s.PeerServes != nil,
@@ -176,7 +175,7 @@ func (s *Server) known(n network.Network, now time.Time) reply.Known {
 // lease are served.
 func (s *Server) Ready() error { return cmp.Or(s.Store.Ready(), s.VMs.Ready()) }
 
-// Alive returns an error while the server hangs: then VMs need the peer.
+// Alive returns an error while the server hangs, so that VMs need the peer.
 func (s *Server) Alive() error {
 	if w := s.watch.Load(); w != nil {
 		return w.err()

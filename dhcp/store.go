@@ -16,17 +16,18 @@ type Store interface {
 	// Ready returns nil once all leases were read. Until then the server assigns
 	// nothing.
 	Ready() error
-	// Fresh returns nil while the leases can be read and written: what they are kept in
-	// answered lately. It returns immediately.
+	// Fresh returns nil while leases can be read and written: the storage behind the Store
+	// answered recently. It returns immediately.
 	Fresh() error
-	// Confirm reads the lease on an address and those of a MAC again, from what they are
-	// kept in. An error: it did not answer.
+	// Confirm reads the lease on an address and the leases of a MAC from the storage again.
+	// An error: the storage did not answer.
 	Confirm(ctx context.Context, mac string, address netip.Addr) error
-	// Replace writes next if was is the stored lease of next.Address (the zero Lease:
-	// none), and returns when it is durable. fs.ErrExist: another writer changed the
-	// address, and the store knows the new lease.
+	// Replace writes a lease in place of the lease that the caller read on the same address.
+	// The zero Lease means that the address had none. Replace returns when the new lease is
+	// durable. fs.ErrExist: another writer changed the address since the caller read it, and
+	// the store knows the current lease.
 	Replace(ctx context.Context, was, next network.Lease) error
-	// Remove deletes a lease if it still equals was.
+	// Remove deletes a lease, unless it has changed since the caller read it.
 	Remove(ctx context.Context, was network.Lease) error
 	// All returns all known leases, in no order.
 	All() []network.Lease

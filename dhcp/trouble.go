@@ -1,5 +1,5 @@
 // This file collects what operators must know about the server: clients without an address,
-// leases that are not written, addresses that other hosts have. It decides no reply.
+// leases that are not written, addresses that other hosts use. It has no effect on replies.
 
 package dhcp
 
@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// reportEvery is how often the report and the gauges are made.
+	// reportEvery is the interval of the report and the gauges.
 	reportEvery = 5 * time.Second
-	// refusedFor is how long a client without an address counts. Clients ask again within
+	// refusedFor is how long a client that got no address counts. Clients ask again within
 	// minutes.
 	refusedFor = 10 * time.Minute
 	// failedFor is how long a failed write is reported, unless a later write succeeds.
 	failedFor = 10 * time.Minute
-	// failsSince is how long writes fail before that is reported. API servers restart.
+	// failsSince is how long writes must fail before that is reported, since API servers restart.
 	failsSince = 30 * time.Second
 )
 
-// A span is the first and the last time of something that lasts. Zero: it has ended.
+// A span is the first and the last time at which a state was noticed. Zero: the state has ended.
 type span struct{ first, last time.Time }
 
-// note extends the span to now, or begins one if the last is older than limit.
+// note extends the span to now, or begins a new span if the last time is older than limit.
 func (s *span) note(now time.Time, limit time.Duration) {
 	if s.first.IsZero() || now.Sub(s.last) > limit {
 		s.first = now
@@ -40,7 +40,7 @@ func (s *span) note(now time.Time, limit time.Duration) {
 	s.last = now
 }
 
-// since returns when the span began. Zero: it is over at now.
+// since returns when the span began. Zero: the span is over at now.
 func (s span) since(now time.Time, limit time.Duration) time.Time {
 	if s.first.IsZero() || now.Sub(s.last) > limit {
 		return time.Time{}
@@ -48,17 +48,17 @@ func (s span) since(now time.Time, limit time.Duration) time.Time {
 	return s.first
 }
 
-// A trouble is what clients and the store met recently. The zero value is no trouble.
+// A trouble records recent problems of clients and of the store. Zero: none.
 type trouble struct {
 	mu sync.Mutex
-	// exhausted: clients got no address, since none was free.
+	// exhausted is the span in which clients got no address, since none was free.
 	exhausted span
-	// failing writes: of new leases, and of leases that were there. A quota refuses the first
-	// only.
+	// Failing writes: created of new leases, changed of existing leases. A quota refuses only
+	// new leases.
 	created, changed failing
 }
 
-// failing is the span of writes that failed, and the last error.
+// failing is the span in which writes failed, and the last error.
 type failing struct {
 	span
 	err error
@@ -74,7 +74,7 @@ func (t *trouble) decided(o reply.Outcome, now time.Time) {
 	t.exhausted.note(now, refusedFor)
 }
 
-// replace is Store.Replace, and notes whether the store takes leases.
+// replace calls Store.Replace, and records whether the store accepts leases.
 func (s *Server) replace(ctx context.Context, was, next network.Lease) error {
 	err := s.Store.Replace(ctx, was, next)
 	if !errors.Is(err, fs.ErrExist) {
@@ -83,7 +83,7 @@ func (s *Server) replace(ctx context.Context, was, next network.Lease) error {
 	return err
 }
 
-// wrote records the result of a write of a lease in place of was.
+// wrote records the result of a write in place of a previous lease. Zero: there was none, so the written lease is new.
 func (t *trouble) wrote(was network.Lease, err error, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,7 +99,7 @@ func (t *trouble) wrote(was network.Lease, err error, now time.Time) {
 	of.err = err
 }
 
-// exhaustion is the pool, as pool returns it, since a client got no address from it. Avoided addresses
+// exhaustion returns the pool and since when clients get no address from it. Avoided is how many addresses
 // are free, but other hosts answered for them. Zero: an address is free, or no client asked recently.
 func (t *trouble) exhaustion(pool reported.PoolUse, avoided int, now time.Time) reported.PoolExhaustion {
 	t.mu.Lock()
@@ -112,14 +112,14 @@ func (t *trouble) exhaustion(pool reported.PoolUse, avoided int, now time.Time) 
 	return reported.PoolExhaustion{Since: since, PoolUse: pool}
 }
 
-// unwritten returns why leases are not written. Zero: they are, or have not been for a short
-// time only.
+// unwritten returns why leases are not written. Zero: writes succeed, or have failed for less
+// than failsSince.
 func (t *trouble) unwritten(now time.Time) reported.LeasesUnwritten {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lasts := func(f failing) bool { return !f.since(now, failedFor).IsZero() && now.Sub(f.first) >= failsSince }
 	switch {
-	case lasts(t.changed): // It is worse, and what refuses these also refuses new leases.
+	case lasts(t.changed): // The worse case: what refuses existing leases also refuses new ones.
 		return reported.LeasesUnwritten{Since: t.changed.first, RenewalsSince: t.changed.first, Error: reason(t.changed.err)}
 	case lasts(t.created):
 		return reported.LeasesUnwritten{Since: t.created.first, Error: reason(t.created.err)}
@@ -127,7 +127,7 @@ func (t *trouble) unwritten(now time.Time) reported.LeasesUnwritten {
 	return reported.LeasesUnwritten{}
 }
 
-// reason is why a lease was not written, as the store says it without names. Empty: unknown.
+// reason returns the store's reason why a lease was not written, without names. Empty: unknown.
 func reason(err error) string {
 	if w, ok := errors.AsType[*leases.WriteError](err); ok {
 		return w.Reason
@@ -150,8 +150,8 @@ func (s *Server) Report(now time.Time) (reported.DHCPReport, reported.PoolUse) {
 	}, pool
 }
 
-// withDeclined returns out, the addresses that other hosts have, with those of the pool that clients
-// declined.
+// withDeclined adds the addresses of the pool that clients declined to out, the addresses that other hosts
+// use.
 func (s *Server) withDeclined(out []reported.UsedAddress, pool reported.PoolUse, now time.Time) []reported.UsedAddress {
 	if pool.Declined == 0 {
 		return out
@@ -167,12 +167,12 @@ func (s *Server) withDeclined(out []reported.UsedAddress, pool reported.PoolUse,
 	return out
 }
 
-// Follow makes the report and the gauges until ctx ends. Report must return immediately. Nil: only
-// the gauges are made.
+// Follow updates the gauges and calls report until ctx ends. Report must return immediately. Nil:
+// only the gauges are updated.
 func (s *Server) Follow(ctx context.Context, report func(reported.DHCPReport)) {
 	every(ctx, reportEvery, func() {
 		if s.Ready() != nil {
-			return // The report before a restart is better than one of a part.
+			return // The report from before a restart is better than an incomplete one.
 		}
 		r, pool := s.Report(time.Now())
 		s.Metrics.observe(pool, len(r.InUse)+len(r.Reserved), s.late.Len())

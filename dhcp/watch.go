@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// standstill is how long one message may take. VMs that wait longer ask again.
+// standstill is how long the server may take for one message. VMs that wait longer ask again.
 const standstill = time.Second
 
-// A watch knows since when the server has been at one message. It reads the monotonic clock.
+// A watch tracks how long the server has been processing the current message. It reads the monotonic clock.
 type watch struct {
 	began time.Time
-	// since is when the message was begun, in nanoseconds after began. 0: the server waits for
-	// messages.
+	// since is when processing of the current message started, in nanoseconds after began. 0: the
+	// server waits for messages.
 	since atomic.Int64
 }
 

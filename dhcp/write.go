@@ -18,13 +18,13 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Late leases are renewals that were granted and are not written yet. No reply depends on them: what was not written is promised to no client twice.
+// Late leases are renewals that were granted and are not written yet. Replies ignore them: only written leases allow promises to clients.
 type late struct{ leases.Table }
 
 // Fresh returns nil while the leases can be read and written (Store.Fresh).
 func (s *Server) Fresh() error { return s.Store.Fresh() }
 
-// write makes the verdict durable. If another writer changed the address meanwhile, it
+// write makes the verdict durable. If another writer changed the address meanwhile, write
 // decides again.
 func (s *Server) write(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) reply.Verdict {
 	begin, confirmed := time.Now(), false
@@ -40,7 +40,7 @@ func (s *Server) write(ctx context.Context, n network.Network, request *dhcpv4.D
 		if !v.Next.Address.IsValid() {
 			return v
 		}
-		// Where the store does not answer, a write only takes time. A renewal that failed a moment ago is tried by writeLate.
+		// If the store does not answer, a write only wastes time. writeLate retries a renewal whose write failed a moment ago.
 		err := s.Store.Fresh()
 		if err == nil && reply.Uses(request) && !v.Anyway.IsZero() && s.failedLately(v.Next.Address) {
 			err = errLate
@@ -64,7 +64,7 @@ func (s *Server) write(ctx context.Context, n network.Network, request *dhcpv4.D
 			continue
 		}
 		if reply.Remembers(request) && s.PeerServes != nil && s.PeerServes() {
-			// The peer may have given the address to another client. This one asks again.
+			// The peer may have assigned the address to another client. This client retries.
 			s.Metrics.wrote("failed", begin)
 			return v.Instead(reply.LeftToPeer)
 		}
@@ -78,7 +78,7 @@ func (s *Server) write(ctx context.Context, n network.Network, request *dhcpv4.D
 				s.mu.Unlock()
 			}
 			reply.PutTimes(v.Answer.Options, left, v.MAC)
-			v.Remove = network.Lease{} // It is the client's until the other one is written.
+			v.Remove = network.Lease{} // The client keeps its previous lease until the new one is written.
 			return v
 		}
 		s.Metrics.wrote("failed", begin)
@@ -92,7 +92,7 @@ func (s *Server) write(ctx context.Context, n network.Network, request *dhcpv4.D
 	return v
 }
 
-// errLate: an earlier renewal of the lease waits to be written.
+// errLate is the error for a renewal whose lease already waits for writeLate.
 var errLate = errors.New("a write failed a moment ago")
 
 // failedLately reports whether a renewal of the lease on a could not be written a moment ago.
@@ -102,16 +102,16 @@ func (s *Server) failedLately(a netip.Addr) bool {
 	return s.failed.Lately(a, s.Now())
 }
 
-// decideAgain returns the verdict with the leases as they are known now.
+// decideAgain returns the verdict from the current leases.
 func (s *Server) decideAgain(n network.Network, request *dhcpv4.DHCPv4) reply.Verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.decide(n, request)
 }
 
-// mayRemove reserves the removal of a lease. It may take as long as the store waits, so removals are few, and
-// neither replies nor other messages of the client wait for them. False: it is under way, or too many are. The
-// caller holds the lock.
+// mayRemove reserves the removal of a lease. A removal may take until the store's timeout, so the number of removals is
+// limited, and neither replies nor other messages of the client wait for one. False: the lease is being removed
+// already, or there are too many removals. The caller holds the lock.
 func (s *Server) mayRemove(l network.Lease) bool {
 	if s.removing[l.Address] || len(s.removing) >= maxRemoving {
 		return false
@@ -120,7 +120,7 @@ func (s *Server) mayRemove(l network.Lease) bool {
 	return true
 }
 
-// remove makes a removal that mayRemove reserved.
+// remove removes a lease after mayRemove reserved this.
 func (s *Server) remove(ctx context.Context, l network.Lease) {
 	defer func() {
 		s.mu.Lock()
@@ -140,13 +140,13 @@ func (s *Server) writeLate(ctx context.Context) {
 	all := s.late.All()
 	s.Metrics.unwritten(len(all))
 	if s.Store.Fresh() != nil {
-		return // Each write would wait for its end.
+		return // Each write would wait until it times out.
 	}
 	for _, l := range all {
 		was, ok := s.Store.At(l.Address)
 		if !ok || was.MAC == l.MAC && was.Expires.Before(l.Expires) {
 			if err := s.replace(ctx, was, l); err != nil {
-				// The next write would fail, too. After a conflict the store has the new lease.
+				// The next write would probably fail, too. After a conflict, the next call sees the new lease.
 				return
 			}
 		}

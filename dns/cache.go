@@ -1,5 +1,5 @@
-// This file holds the answers of upstream resolvers for one view: how long each counts, and which one goes when
-// the memory is full. It is pure: the caller gives the time and guards it with a lock.
+// This file caches the answers of upstream resolvers for one view: how long each is valid, and which are dropped when the
+// memory is full. It is pure: the caller passes the time, and locks.
 
 package dns
 
@@ -15,27 +15,27 @@ import (
 )
 
 const (
-	// cacheBytes of all views. Views share them equally.
+	// cacheBytes is the size of all caches together. Views have equal parts.
 	cacheBytes = 16 << 20
 	// entryBytes is what an entry takes besides its answer and its name.
 	entryBytes = 512
 	// maxCached is the size of the largest answer in the cache, in octets.
 	maxCached = 4096
-	// maxTTL of an answer, and maxNegativeTTL of one that denies the name or the type.
+	// maxTTL limits the TTL of an answer, and maxNegativeTTL that of an answer that denies the name or the type.
 	maxTTL, maxNegativeTTL = time.Hour, 30 * time.Minute
-	// failedFor is how long no upstream is asked again after a failure (RFC 9520 section 3.2: 1 s to 5 min).
+	// failedFor is how long a question is not sent again after upstreams failed (RFC 9520 section 3.2: 1 s to 5 min).
 	failedFor = 5 * time.Second
-	// staleFor is how long an answer is served after it expired, while no upstream answers. It then has the
-	// TTL staleTTL (RFC 8767 section 4: 30 s).
+	// staleFor is how long an expired answer is served while no upstream answers. StaleTTL is its TTL then
+	// (RFC 8767 section 4: 30 s).
 	staleFor, staleTTL = time.Hour, 30
 )
 
-// A question is what an upstream is asked.
+// A question is sent to upstreams, and is the key of the cache.
 type question struct {
 	// name is in lower case.
 	name   string
 	rrtype uint16
-	// do and cd are the bits that change the answer (RFC 4035 sections 3.2.1 and 3.2.2).
+	// do and cd are the DO and CD bits, which change the answer (RFC 4035 sections 3.2.1 and 3.2.2).
 	do, cd bool
 }
 
@@ -45,18 +45,18 @@ type state int
 const (
 	// unknown: no answer.
 	unknown state = iota
-	// fresh: the answer counts.
+	// fresh: the answer is valid.
 	fresh
 	// failed: upstreams failed a moment ago, and there is no answer.
 	failed
 	// stale: the answer is served only if no upstream answers.
 	stale
-	// staleNow: the same, and upstreams failed a moment ago.
+	// staleNow: the answer is stale, and upstreams failed a moment ago, so it is served immediately.
 	staleNow
 )
 
-// A cache holds answers, at most so many bytes. A client that fills it loses its own answers first: each answer
-// counts for the client that asked first.
+// A cache holds answers up to a limit in bytes. Each answer counts for the client that asked first, and a client that
+// fills the cache loses its own answers first.
 type cache struct {
 	answers *shares.Shares[*entry]
 	entries map[question]*shares.Holding[*entry]
@@ -65,10 +65,10 @@ type cache struct {
 // An entry is never changed, but replaced.
 type entry struct {
 	question question
-	// wire is the answer, packed. Nil: upstreams have only failed.
+	// wire is the packed answer. Nil: upstreams failed, and there was no answer before.
 	wire            []byte
 	stored, expires time.Time
-	// failedUntil is when upstreams are asked again.
+	// failedUntil is the time before which upstreams are not asked again.
 	failedUntil time.Time
 }
 
@@ -76,7 +76,7 @@ func newCache(limit int) *cache {
 	return &cache{answers: shares.New[*entry](limit, false), entries: map[question]*shares.Holding[*entry]{}}
 }
 
-// find returns what is known about q.
+// find returns the entry of q and its state. Nil: there is no entry.
 func (c *cache) find(q question, now time.Time) (*entry, state) {
 	h := c.entries[q]
 	if h == nil {
@@ -101,12 +101,12 @@ func (c *cache) find(q question, now time.Time) (*entry, state) {
 	return nil, unknown
 }
 
-// store keeps an answer that by asked for. It returns how many others are lost.
+// store keeps an answer, which counts for the client that asked. It returns how many other answers are lost.
 func (c *cache) store(q question, by shares.Client, wire []byte, ttl time.Duration, now time.Time) (lost int) {
 	return c.put(by, &entry{question: q, wire: wire, stored: now, expires: now.Add(ttl)})
 }
 
-// fail notes that upstreams failed. It keeps an answer that may be served meanwhile.
+// fail records that upstreams failed. It keeps an answer that may still be served.
 func (c *cache) fail(q question, by shares.Client, now time.Time) (lost int) {
 	e := &entry{question: q, failedUntil: now.Add(failedFor)}
 	if h := c.entries[q]; h != nil {
@@ -142,7 +142,7 @@ func (c *cache) resize(limit int) (lost int) {
 	return len(dropped)
 }
 
-// message returns the answer of an entry. Stale ones have a short TTL.
+// message returns the answer of an entry. Stale answers have a short TTL.
 func (e *entry) message(s state, now time.Time) (*dns.Msg, error) {
 	m := new(dns.Msg)
 	if err := m.Unpack(e.wire); err != nil {
@@ -162,7 +162,7 @@ func (e *entry) message(s state, now time.Time) (*dns.Msg, error) {
 	return m, nil
 }
 
-// lifetime returns how long an upstream's answer counts. Zero: it is not cached.
+// lifetime returns how long an upstream's answer is valid. Zero: it is not cached.
 func lifetime(m *dns.Msg, now time.Time) time.Duration {
 	if m.Truncated || len(m.Question) != 1 {
 		return 0
@@ -185,8 +185,8 @@ func lifetime(m *dns.Msg, now time.Time) time.Duration {
 	return dnsutil.MinimalTTLWithMaximum(m, kind, limit)
 }
 
-// resolved reports whether an answer has a record of the type in question. Otherwise it is a chain of aliases
-// that ends without one.
+// resolved reports whether an answer has a record of the requested type. If not, it is at most a chain of aliases
+// that ends without such a record.
 func resolved(m *dns.Msg) bool {
 	t := m.Question[0].Qtype
 	return len(m.Answer) > 0 && (t == dns.TypeANY || has(m.Answer, t))

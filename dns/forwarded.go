@@ -1,5 +1,4 @@
-// This file converts messages: the question of a client to that for upstreams, and their answer to that for the
-// client. It is pure.
+// This file converts a client's question for upstreams, and an upstream's answer for the client. It is pure.
 
 package dns
 
@@ -34,7 +33,7 @@ func query(q question) *dns.Msg {
 func (e *entry) answer(r *dns.Msg, what state, now time.Time) *dns.Msg {
 	m, err := e.message(what, now)
 	if err != nil {
-		return failure(r) // What was packed here is unpacked here.
+		return failure(r) // This cannot happen, since fly packed the message.
 	}
 	return filled(r, m)
 }
@@ -46,7 +45,7 @@ func filled(r, m *dns.Msg) *dns.Msg {
 	m.Authoritative, m.RecursionAvailable, m.Compress = false, true, true
 	opt := r.IsEdns0()
 	if m.Rcode > 0xf && opt == nil {
-		return failure(r) // Without EDNS, an extended code cannot be sent (RFC 6891 section 6.1.3).
+		return failure(r) // An extended code needs EDNS (RFC 6891 section 6.1.3).
 	}
 	m.AuthenticatedData = m.AuthenticatedData && (r.AuthenticatedData || opt != nil && opt.Do()) // RFC 6840 section 5.7
 	for _, rr := range m.Answer {
@@ -57,14 +56,14 @@ func filled(r, m *dns.Msg) *dns.Msg {
 	return m
 }
 
-// failure is the answer if no upstream has one.
+// failure returns the answer to r if no upstream has an answer.
 func failure(r *dns.Msg) *dns.Msg {
 	m := new(dns.Msg).SetRcode(r, dns.RcodeServerFailure)
 	m.RecursionAvailable = true
 	return m
 }
 
-// withoutOPT drops what is hop by hop.
+// withoutOPT drops OPT records, which are hop by hop.
 func withoutOPT(rrs []dns.RR) []dns.RR {
 	return slices.DeleteFunc(rrs, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeOPT })
 }

@@ -1,5 +1,5 @@
-// This file answers what the plan does not have: from the cache, else from upstreams, else with an answer that
-// expired. Equal questions of several clients are asked once.
+// This file answers questions that the plan does not answer: from the cache, else from upstreams, else with an answer
+// that expired. Equal questions of several clients are asked once.
 
 package dns
 
@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// maxQuestions wait for upstreams at the same time. Each takes a socket, unless an equal one waits.
+	// maxQuestions is how many questions may wait for upstreams at the same time. Equal questions share a socket.
 	maxQuestions = 512
-	// maxLarge answers are fetched and sent by TCP at the same time. Each takes up to 5 MiB: 64 KiB that are compressed as
-	// much as possible, unpacked, copied and packed.
+	// maxLarge is how many answers are fetched and sent over TCP at the same time. Each takes up to 5 MiB: 64 KiB of
+	// maximally compressed names, unpacked, copied and packed.
 	maxLarge = 16
-	// patience is how long a client waits for an upstream if there is an answer that expired (RFC 8767
+	// patience is how long a client waits for upstreams if the cache has an expired answer (RFC 8767
 	// section 5: client response timer).
 	patience = time.Second
 )
@@ -36,11 +36,11 @@ type forwarder struct {
 	mu      sync.Mutex
 	caches  map[string]*cache
 	flights map[flightKey]*flight
-	// waiting and large hold what ends the wait of a client.
+	// waiting and large hold the functions that end a client's wait.
 	waiting, large *shares.Shares[context.CancelFunc]
 }
 
-// A flightKey is what is asked upstream once at a time.
+// A flightKey identifies equal questions, of which only one at a time is sent to upstreams.
 type flightKey struct {
 	view      string
 	question  question
@@ -50,15 +50,15 @@ type flightKey struct {
 // A flight is one question to upstreams, for which clients wait.
 type flight struct {
 	key flightKey
-	// cache of the view when the flight began. A view that is new has another one.
+	// cache of the view when the flight began. A view that was replaced since then has a new cache.
 	cache *cache
-	// by asked first.
+	// by is the client that asked first.
 	by     shares.Client
 	ctx    context.Context
 	cancel context.CancelFunc
-	// waiting clients. Without any, the flight is canceled.
+	// waiting is the number of clients that wait. When it becomes 0, the flight is canceled.
 	waiting int
-	// answer is set when done is closed, and does not change then. Nil: no server answered.
+	// answer is set before done is closed, and never changes after that. Nil: no server answered.
 	done   chan struct{}
 	answer *dns.Msg
 }
@@ -71,8 +71,8 @@ func newForwarder(u *Upstream, m *Metrics) *forwarder {
 	}
 }
 
-// setViews gives each view an equal part of the memory. Views that are new, or not kept (false), start without
-// answers.
+// setViews gives each view an equal part of the memory. New views, and views with keep false, start with an empty
+// cache.
 func (s *forwarder) setViews(keep map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,17 +94,17 @@ func (s *forwarder) setViews(keep map[string]bool) {
 	}
 }
 
-// retire drops all answers. Servers are those that are asked from now on.
+// retire drops all answers. Servers are the upstreams of the next forwarder.
 func (s *forwarder) retire(servers []netip.AddrPort) {
 	s.setViews(nil)
 	s.upstream.retire(servers)
 }
 
-// known returns the answer to r that needs no upstream. Nil: an upstream must be asked.
+// known returns the answer to r if no upstream is needed. Nil: an upstream must be asked.
 func (s *forwarder) known(view string, c shares.Client, r *dns.Msg) (*dns.Msg, by) {
 	down := s.upstream.down()
 	if down {
-		s.upstream.wants(c, asksFor(r)) // A server that answers this lives again.
+		s.upstream.wants(c, asksFor(r)) // For probes: a server that answers this question is alive again.
 	}
 	e, what, now := s.find(view, asksFor(r))
 	switch {
@@ -141,7 +141,7 @@ func (s *forwarder) ask(view string, c shares.Client, r *dns.Msg, tcp bool) (ans
 	if !tcp || !answer.Truncated {
 		return answer, source, cancel
 	}
-	// Only a client that asks by TCP gets a long answer, and few at the same time.
+	// Only clients that ask over TCP get long answers, and only a few at the same time.
 	s.mu.Lock()
 	h, lost := s.large.Take(c, 1, cancel)
 	s.mu.Unlock()
@@ -156,7 +156,7 @@ func (s *forwarder) ask(view string, c shares.Client, r *dns.Msg, tcp bool) (ans
 		s.large.Give(h)
 	}
 	defer func() {
-		if answer == nil { // A panic.
+		if answer == nil { // After a panic.
 			done()
 		}
 	}()
@@ -196,7 +196,7 @@ func (s *forwarder) wait(ctx context.Context, k flightKey, c shares.Client, r *d
 	case <-slot.Done():
 		return failure(r), byUpstream
 	case <-late:
-		// The flight continues, for the cache, until another client takes the slot.
+		// The flight continues, to fill the cache, until another client takes the slot.
 		stop()
 		stays = true
 		go func() {
@@ -217,7 +217,7 @@ func (s *forwarder) wait(ctx context.Context, k flightKey, c shares.Client, r *d
 	return failure(r), byUpstream
 }
 
-// join returns the flight for k, and the slot that c holds in it. Nil: c gets none.
+// join returns the flight for k, and the slot of c in it. Nil: c gets no slot.
 func (s *forwarder) join(k flightKey, c shares.Client, cancel context.CancelFunc) (*flight, *shares.Holding[context.CancelFunc]) {
 	s.upstream.wants(c, k.question)
 	f, h, lost := s.board(k, c, cancel)
@@ -228,7 +228,7 @@ func (s *forwarder) join(k flightKey, c shares.Client, cancel context.CancelFunc
 	return f, h
 }
 
-// board is join under the lock. Lost are the clients that lose their slots.
+// board is the part of join that needs the lock. The functions in lost end the wait of clients that lost their slots.
 func (s *forwarder) board(k flightKey, c shares.Client, cancel context.CancelFunc) (f *flight, h *shares.Holding[context.CancelFunc], lost []context.CancelFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -263,7 +263,7 @@ func (s *forwarder) leave(f *flight, h *shares.Holding[context.CancelFunc]) {
 	}
 }
 
-// fly asks upstreams, and keeps the answer.
+// fly asks upstreams, and stores the answer in the cache.
 func (s *forwarder) fly(f *flight) {
 	answer, err := s.upstream.ask(f.ctx, query(f.key.question), f.key.transport)
 	var wire []byte
@@ -273,7 +273,7 @@ func (s *forwarder) fly(f *flight) {
 		answer.Compress = true
 		if ttl = lifetime(answer, s.now()); ttl > 0 && answer.Len() <= maxCached {
 			if packed, err := answer.Pack(); err == nil {
-				wire = bytes.Clone(packed) // Packed has the memory of names that are not compressed.
+				wire = bytes.Clone(packed) // The slice packed has capacity for uncompressed names.
 			}
 		}
 	}
@@ -310,7 +310,7 @@ func (s *forwarder) land(f *flight, answer *dns.Msg) {
 	close(f.done)
 }
 
-// shed ends the wait of clients that lost their slot, and counts them.
+// shed ends the wait of the clients that lost their slots. It counts these clients, and a client that was refused.
 func (s *forwarder) shed(what string, refused bool, lost []context.CancelFunc) {
 	for _, cancel := range lost {
 		cancel()

@@ -1,4 +1,4 @@
-// This file keeps a panic in one question from ending the process for all.
+// This file keeps a panic in one question from ending the whole process.
 
 package dns
 
@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
-// panicsEvery is how often a panic is logged, at most. A client may know how to cause one.
+// panicsEvery is the least time between two log lines about panics. A client may know how to cause panics.
 const panicsEvery = time.Minute
 
 // A guard counts and logs panics. It is safe for concurrent use.

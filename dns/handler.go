@@ -28,25 +28,25 @@ type Handler struct {
 	metrics *Metrics
 	strange *tally
 	serving atomic.Pointer[serving]
-	// forwarding are the questions by UDP that wait for upstreams.
-	// Each Run has its own.
+	// forwarding are the questions over UDP that wait for upstreams.
+	// Each Run sets a new group.
 	forwarding atomic.Pointer[sync.WaitGroup]
 	guard      *guard
 }
 
 var _ dns.Handler = (*Handler)(nil)
 
-// Options are the environment of a Handler.
+// Options are what a Handler needs besides a plan.
 type Options struct {
-	// Resolver is the one of the pod, for the upstream mode "management".
+	// Resolver is the resolv.conf of the pod, for the upstream mode "management".
 	Resolver resolvconf.File
 	// Dialer opens the sockets to upstreams. Its Control binds them to a device.
 	Dialer net.Dialer
-	// NetworkDialer does so for upstreams on the network itself.
+	// NetworkDialer opens the sockets to upstreams on the network itself.
 	NetworkDialer net.Dialer
-	// MACs of clients, which are counted by MAC. Nil: they are counted by address.
+	// MACs finds the MACs of clients, which are counted by MAC. Nil: clients are counted by address.
 	MACs MACs
-	// VMs that have leases. Nil: none are known.
+	// VMs knows the VMs with leases. Nil: none are known.
 	VMs answers.VMs
 	// Log is the logger. Nil: slog.Default().
 	Log *slog.Logger
@@ -55,11 +55,11 @@ type Options struct {
 // MACs knows which host has an address.
 type MACs interface {
 	// MACOf returns the MAC of the host that sends from an address of the network. Empty: not known. Present: the
-	// kernel has it now. Otherwise it asks for it before it sends to the address.
+	// kernel knows the MAC now. Otherwise the kernel asks for the MAC before it sends to the address.
 	MACOf(netip.Addr) (mac string, present bool)
 }
 
-// dialers returns the dialer of each of servers, the upstreams of n.
+// dialers returns a dialer for each of servers, the upstreams of n.
 func (o Options) dialers(n network.Network, servers []netip.AddrPort) []net.Dialer {
 	var out []net.Dialer
 	for _, at := range servers {
@@ -94,9 +94,9 @@ func NewHandler(m *Metrics, o Options) *Handler {
 	return h
 }
 
-// Serve replaces the plan atomically. Questions in progress use the previous plan. The
-// cache survives while the plan has the same upstreams, also if all of them are lost: servers to
-// which the edge has no way now, which are not asked. One caller at a time.
+// Serve replaces the plan atomically. Questions in progress use the previous plan. Lost are
+// servers to which the edge has no route now: they are not asked. The cache survives while the plan
+// has the same upstreams, even if all of them are lost. Only one goroutine may call Serve at a time.
 func (h *Handler) Serve(n network.Network, lost ...netip.AddrPort) {
 	old := h.serving.Load()
 	s := &serving{
@@ -136,7 +136,7 @@ func (h *Handler) Serve(n network.Network, lost ...netip.AddrPort) {
 	h.serving.Store(s)
 }
 
-// ServeDNS implements dns.Handler. The answer fits into what the client takes. After a panic it is SERVFAIL.
+// ServeDNS implements dns.Handler. The answer fits into the size that the client accepts. After a panic it is SERVFAIL.
 func (h *Handler) ServeDNS(w dns.ResponseWriter, r *dns.Msg) {
 	w = request.NewScrubWriter(r, sized{w})
 	if !h.guard.run(func() { h.serve(w, r) }) {
@@ -195,7 +195,7 @@ func (h *Handler) serve(w dns.ResponseWriter, r *dns.Msg) {
 		}
 	}
 	if tcp {
-		forward() // The next question of a connection waits.
+		forward() // The next question of this connection waits.
 	} else {
 		h.forwarding.Load().Go(forward)
 	}
@@ -204,7 +204,7 @@ func (h *Handler) serve(w dns.ResponseWriter, r *dns.Msg) {
 // recursive reports whether questions of a view may be forwarded.
 func (s *serving) recursive(v *answers.View) bool { return s.forwarder != nil && v.Forwards() }
 
-// clientAt returns the client that an address counts for, if no packet has shown it. Hosts beyond the network count by address.
+// clientAt returns the client for an address alone, without the group of sockets. Hosts beyond the network count by address.
 func (h *Handler) clientAt(a netip.Addr) shares.Client {
 	c, _ := h.senderAt(a, a.As16()[15]%groups)
 	if c.MAC == beyond {
@@ -213,7 +213,7 @@ func (h *Handler) clientAt(a netip.Addr) shares.Client {
 	return h.ranked(c)
 }
 
-// ranked returns c with whether it is known.
+// ranked returns c with Known set.
 func (h *Handler) ranked(c shares.Client) shares.Client {
 	c.Known = c.MAC != "" && h.options.VMs != nil && h.options.VMs.HasMAC(c.MAC)
 	return c
@@ -222,8 +222,9 @@ func (h *Handler) ranked(c shares.Client) shares.Client {
 // beyond stands for the MACs of hosts that are not on the network.
 const beyond = "beyond the network"
 
-// senderAt returns the client that a UDP query counts for, which arrived in a group of sockets. A VM can invent addresses on the
-// network and beyond it, so these count as one in each group. The caller has it ranked. Present: an answer waits for no host.
+// senderAt returns the client for a UDP query that arrived in a group of sockets. The caller calls ranked. A VM can invent
+// addresses. So in each group, all addresses of the network without a MAC count as one client, and all hosts beyond the
+// network as another client. Present: an answer need not wait for ARP.
 func (h *Handler) senderAt(a netip.Addr, group uint8) (c shares.Client, present bool) {
 	if h.options.MACs == nil {
 		return shares.Client{Address: a}, true

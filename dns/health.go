@@ -1,4 +1,4 @@
-// This file decides which upstream servers are asked, from what is known of each. It is pure.
+// This file decides which upstream servers are asked, from the health of each. It is pure.
 
 package dns
 
@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// missesUntilDown are the probes without an answer after which a server is known to be dead. Only probes count: a
-	// name whose own servers do not answer says nothing about the resolver, and a VM can ask for such names.
+	// missesUntilDown is how many probes in a row without an answer show that a server is dead. Only probes count: for a name
+	// whose own servers do not answer, a healthy resolver is silent, too, and a VM can ask for such names.
 	missesUntilDown = 2
-	// sampled are the clients whose last question is part of a probe.
+	// sampled is the number of clients whose last questions are part of a probe.
 	sampled = 6
 )
 
-// A health is what is known of one server.
+// A health is the known state of one server.
 type health struct {
-	// misses are probes without an answer, one after the other.
+	// misses counts probes in a row without an answer.
 	misses int
-	// lost: the edge has no way to the server.
+	// lost reports that the edge has no route to the server.
 	lost bool
 }
 
-// after returns the health after a probe or a question. Any answer proves that the server lives.
+// after returns the health after a probe, or after an answer. Any answer proves that the server lives.
 func (h health) after(answered bool) health {
 	if answered {
 		return health{lost: h.lost}
@@ -32,14 +32,14 @@ func (h health) after(answered bool) health {
 	return health{misses: min(h.misses+1, missesUntilDown), lost: h.lost}
 }
 
-// down reports whether the server is not asked.
+// down reports that the server must not be asked.
 func (h health) down() bool { return h.lost || h.misses >= missesUntilDown }
 
 // suspected reports whether the server must be probed.
 func (h health) suspected() bool { return !h.lost && h.misses > 0 }
 
-// order returns the servers to ask, one after the other: those that are not known to be dead, from the preferred
-// one on. Empty: no server lives.
+// order returns the servers to ask, in this order: all that are not known to be dead, starting with the preferred
+// one. Empty: no server lives.
 func order(all []health, preferred int) []int {
 	var out []int
 	for i := range all {
@@ -50,8 +50,8 @@ func order(all []health, preferred int) []int {
 	return out
 }
 
-// attempt returns which server is asked at the n-th attempt. A server that is alone is asked again, since a packet may be
-// lost. False: no more are asked.
+// attempt returns which server is asked at the n-th attempt. There are at least leastAttempts, even for a single server,
+// since packets may be lost. False: there are no more attempts.
 func attempt(in []int, n int) (server int, ok bool) {
 	if len(in) == 0 || n >= max(len(in), leastAttempts) {
 		return 0, false
@@ -64,8 +64,8 @@ func allDown(all []health) bool {
 	return !slices.ContainsFunc(all, func(h health) bool { return !h.down() })
 }
 
-// A sample has the last question of each of a few clients. It is for probes: a resolver may answer the questions of
-// clients and drop the one for the root's servers. No client fills it alone.
+// A sample has the last question of each of a few clients. Probes use it, since a resolver may answer clients' questions
+// but drop a question for the root's servers. No client fills a sample alone.
 type sample struct{ shares *shares.Shares[question] }
 
 func newSample() sample { return sample{shares.New[question](sampled, false)} }
@@ -79,5 +79,5 @@ func (s sample) add(c shares.Client, q question) {
 	s.shares.Take(c, 1, q)
 }
 
-// questions are those of all clients, in no order.
+// questions returns the questions of all clients, in no order.
 func (s sample) questions() []question { return s.shares.OldestOfEach() }

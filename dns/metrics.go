@@ -27,7 +27,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 const (
 	shedUpstream    = "upstream"       // maxQuestions wait for upstreams
 	shedLarge       = "upstream-large" // maxLarge long answers are under way
-	shedQueue       = "queue"          // maxQueued questions by UDP wait for a worker
+	shedQueue       = "queue"          // maxQueued questions over UDP wait for a worker
 	shedConnections = "connections"    // maxConnections are open
 	shedSend        = "send"           // the buffer of the socket is full, or the host is gone
 	shedReceive     = "receive"        // the kernel refused to receive
@@ -41,7 +41,7 @@ func (m *Metrics) shed(reason string, count int) {
 	}
 }
 
-// cached counts what the cache of a view has, and what it lost.
+// cached sets how many bytes the cache of a view has, and counts the answers that it lost.
 func (m *Metrics) cached(view string, bytes, lost int) {
 	m.Gauge(metrics.DNSCacheBytes).WithLabelValues(view).Set(float64(bytes))
 	m.Counter(metrics.DNSCacheEvicted).WithLabelValues(view).Add(float64(lost))
@@ -86,7 +86,7 @@ func (b by) String() string {
 	return [answerers]string{"plan", "cache", "upstream", "stale", "none"}[b]
 }
 
-// tally counts the answers of one view without a label lookup for each.
+// tally counts the answers of one view without a lookup of labels for each answer.
 type tally struct {
 	metrics *Metrics
 	view    string

@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/dns/answers"
 )
 
-// answer appends the answer to a packet to out, and counts it. Nil: the packet is not ours.
+// answer appends the answer to a packet to out, and counts it. Nil: the Handler must answer.
 func (h *Handler) answer(client netip.Addr, b, out []byte, tcp bool) (answer []byte) {
 	if !h.guard.run(func() { answer = h.plain(client, b, out, tcp) }) {
 		return nil
@@ -60,7 +60,7 @@ func (h *Handler) plain(client netip.Addr, b, out []byte, tcp bool) (answer []by
 	return answer
 }
 
-// sized announces to clients the size of UDP packets that this server accepts, whatever they accept (RFC 6891 section 6.2.3).
+// sized announces to clients the size of UDP packets that this server accepts, not their own size (RFC 6891 section 6.2.3).
 type sized struct{ dns.ResponseWriter }
 
 // WriteMsg implements dns.ResponseWriter.

@@ -22,18 +22,18 @@ const (
 	maxQuestion = 2048
 	// stopTime is how long shutdown waits for questions in progress.
 	stopTime = 5 * time.Second
-	// leastWorkers answer questions by UDP. None of them waits for an upstream.
+	// leastWorkers is the least number of workers that answer questions over UDP. Workers do not wait for upstreams.
 	leastWorkers = 4
 )
 
-// past is a time that ends a wait at once.
+// past is a deadline that ends a wait immediately.
 var past = time.Unix(1, 0)
 
 // A server answers what its sockets receive.
 type server struct {
 	handler *Handler
 	metrics *Metrics
-	// unproven send to hosts without a MAC in the kernel, one for each group.
+	// unproven sockets send to hosts whose MAC the kernel does not know, one socket for each group.
 	unproven []socket
 
 	mu          sync.Mutex
@@ -43,7 +43,7 @@ type server struct {
 }
 
 // Run serves h on sockets for UDP, made by edge.ListenShared with the number Sockets, and on l (TCP) until ctx ends. It then
-// answers pending questions within seconds and closes all.
+// answers pending questions within seconds and closes all sockets.
 func Run(ctx context.Context, h *Handler, p []*net.UDPConn, l net.Listener) error {
 	s := &server{handler: h, metrics: h.metrics, connections: shares.New[net.Conn](maxConnections, true)}
 	defer func() {
@@ -95,7 +95,7 @@ func Run(ctx context.Context, h *Handler, p []*net.UDPConn, l net.Listener) erro
 	return err
 }
 
-// answer answers one message that is not plain.
+// answer answers one message that the reader cannot answer (plain.go).
 func (s *server) answer(data []byte, w *responder) {
 	r, refusal := parse(data)
 	switch {
@@ -107,7 +107,7 @@ func (s *server) answer(data []byte, w *responder) {
 	}
 }
 
-// parse returns the question in data, or else what to answer if it has none. Both nil: it gets no answer.
+// parse returns the question in data, else the answer that refuses data. Both nil: data gets no answer.
 func parse(data []byte) (r, refusal *dns.Msg) {
 	if len(data) < 12 {
 		return nil, nil
@@ -171,7 +171,7 @@ func (w *responder) WriteMsg(m *dns.Msg) error {
 // Write sends b.
 func (w *responder) Write(b []byte) (int, error) { return len(b), w.send(b) }
 
-// Close does nothing: the socket is that of others, too.
+// Close does nothing, since other responders use the same socket.
 func (w *responder) Close() error { return nil }
 
 // TsigStatus is nil: nothing is signed.

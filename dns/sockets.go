@@ -1,4 +1,4 @@
-// This file spreads questions over several sockets, whose buffers add up. It needs no privilege.
+// This file spreads questions over several sockets, to have more buffer. It needs no privilege.
 
 package dns
 
@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// groups of sockets: the questions of one client arrive in one of them, so a VM that floods the server fills
-	// the buffers of one group only. Inside it, the number of the question chooses the socket.
+	// groups of sockets: the questions of one client arrive in one group, so a VM that floods the server fills
+	// the buffers of only one group. The number of the question chooses the socket of the group.
 	groups, socketsPerGroup = 8, 4
-	// receivers are the sockets that receive. Sockets are all: the last ones only send, to hosts that may not exist. Each
-	// group has one, so a VM that invents addresses fills that of its own MAC.
+	// receivers is the number of sockets that receive. Sockets also counts one more socket for each group, which only sends
+	// to hosts that may not exist. So a VM that invents addresses fills only the buffer of its own group.
 	receivers = groups * socketsPerGroup
 	Sockets   = receivers + groups
 )
 
-// What the kernel chooses a socket by: the last four bytes of the source MAC, or the source address of IPv4. On the pod
-// network, the packets of all pods have one MAC. These are offsets from a header, as filters count them.
+// Offsets of the value from which the kernel chooses a socket: the last four bytes of the source MAC, or the IPv4 source
+// address. The address is for the pod network, where all packets have the same MAC.
 const (
 	byMAC     = 0xffe00000 + 8
 	byAddress = 0xfff00000 + 12
 )
 
-// spread has the kernel choose a socket of conns for each packet, and returns what sends on each.
+// spread makes the kernel choose a socket of conns for each packet, and returns a socket to send on for each of conns.
 func spread(conns []*net.UDPConn, by uint32) ([]socket, error) {
 	program, err := bpf.Assemble(choose(by))
 	if err != nil {
@@ -68,7 +68,7 @@ func choose(by uint32) []bpf.Instruction {
 		bpf.ALUOpConstant{Op: bpf.ALUOpShiftRight, Val: 32 - 3}, // 8 groups
 		bpf.ALUOpConstant{Op: bpf.ALUOpMul, Val: socketsPerGroup},
 		bpf.TAX{},
-		bpf.LoadExtension{Num: bpf.ExtLen}, // A read beyond the end would be socket 0, whatever the MAC.
+		bpf.LoadExtension{Num: bpf.ExtLen}, // A read beyond the end would choose socket 0 for every MAC.
 		bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: 2, SkipTrue: 2},
 		bpf.TXA{},
 		bpf.RetA{},

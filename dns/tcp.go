@@ -1,4 +1,4 @@
-// This file receives questions by TCP and answers them, one after the other on each connection.
+// This file receives questions over TCP and answers them, one after the other on each connection.
 
 package dns
 
@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// maxConnections over TCP. Each takes a file descriptor.
+	// maxConnections is the limit of TCP connections. Each takes a file descriptor.
 	maxConnections = 2000
-	// firstQuestion is how long a new connection may be without one, idle an older one.
+	// firstQuestion is how long a client may take to send the first question of a connection, and idle each later question.
 	firstQuestion, idle = 3 * time.Second, 10 * time.Second
 	// writeTime is how long a client may take to accept an answer.
 	writeTime = 3 * time.Second
 )
 
-// accept serves connections until ctx ends. At the limit, the client that holds most loses its oldest one.
+// accept serves connections until ctx ends. At the limit, the client with the most connections loses its oldest one.
 func (s *server) accept(ctx context.Context, l net.Listener) error {
 	for {
 		c, err := l.Accept()

@@ -1,6 +1,6 @@
-// This file receives questions by UDP and answers them. A reader for each socket answers plain questions itself, and
-// queues all that takes longer, or comes from a client that asks much. Clients take turns in the queue. So the kernel
-// drops no packet. No answer waits for a client.
+// This file receives questions over UDP and answers them. Each socket has a reader, which answers plain questions itself. It
+// queues questions that take longer, and questions of clients that ask a lot. So the kernel drops no packets. Clients take
+// turns in the queue. Sending an answer never blocks.
 
 package dns
 
@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// maxQueued questions wait for a worker.
+	// maxQueued is how many questions can wait for a worker.
 	maxQueued = 4096
-	// fewQuestions of a client at one socket are answered in each momentTime without a turn.
+	// fewQuestions is how many questions of a client one socket answers in each momentTime without a turn.
 	fewQuestions, momentTime = 50, 10 * time.Millisecond
 )
 
-// A received is a message by UDP that waits.
+// A received is a UDP message that waits for a worker.
 type received struct {
 	data   []byte
 	from   netip.AddrPort
@@ -48,7 +48,7 @@ func newMailbox() *mailbox {
 	return b
 }
 
-// put queues a packet, and returns how many are lost.
+// put queues a packet, and returns how many packets are lost.
 func (b *mailbox) put(p received) (lost int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,8 +98,8 @@ func (s *server) read(ctx context.Context, c *net.UDPConn, out socket, group uin
 		p := received{from: netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), socket: out}
 		var present bool
 		if p.client, present = s.handler.senderAt(p.from.Addr(), group); !present {
-			// The kernel holds the answer back until the host answers an ARP request. It must not fill a
-			// buffer that others need.
+			// The kernel holds the answer back until the host answers an ARP request. Such answers must not
+			// fill a buffer that others need.
 			p.socket = s.unproven[group]
 		}
 		if recent.few(p.client, time.Now()) {
@@ -119,8 +119,8 @@ type recent struct {
 	counts map[shares.Client]int
 }
 
-// few reports whether the question of a client need not wait for its turn: it has asked little, or no other client has
-// asked.
+// few reports whether the question of a client need not wait for its turn: in this momentTime, the client asked only a
+// few questions, or no other client asked.
 func (a *recent) few(c shares.Client, now time.Time) bool {
 	if age := now.Sub(a.since); age < 0 || age >= momentTime {
 		a.since = now
@@ -130,7 +130,7 @@ func (a *recent) few(c shares.Client, now time.Time) bool {
 	return a.counts[c] <= fewQuestions || len(a.counts) == 1
 }
 
-// work answers what is queued, until the mailbox is closed and empty.
+// work answers queued questions, until the mailbox is closed and empty.
 func (s *server) work(from *mailbox) {
 	out, plain := make([]byte, 0, answers.BufferSize), newSender()
 	for {
@@ -154,7 +154,7 @@ func (s *server) work(from *mailbox) {
 	}
 }
 
-// sent counts an answer that was dropped.
+// sent counts an answer as dropped if err is not nil.
 func (s *server) sent(err error) {
 	if err != nil {
 		s.metrics.shed(shedSend, 1)
@@ -167,7 +167,7 @@ type socket struct {
 	local net.Addr
 }
 
-// A sender sends through sockets. One goroutine uses it, and it allocates nothing.
+// A sender sends through sockets without allocating. Only one goroutine may use a sender.
 type sender struct {
 	data  []byte
 	to    unix.SockaddrInet4

@@ -21,27 +21,27 @@ import (
 )
 
 const (
-	// nextAfter is when the next server is asked, too.
+	// nextAfter is the time without an answer after which the next server is asked, too.
 	nextAfter = 400 * time.Millisecond
-	// giveUp on all servers. This is less than the 5 s after which a client retries.
+	// giveUp is the time limit for all servers together. It is less than the 5 s after which a client retries.
 	giveUp = 3500 * time.Millisecond
-	// leastAttempts for one question.
+	// leastAttempts is how often a question is sent at least, unless it is answered.
 	leastAttempts = 3
-	// probeTime is how long an answer to a probe is awaited, and probeEvery how often a dead server is probed.
+	// probeTime is how long a probe waits for an answer. ProbeEvery is the pause between two probes of a dead server.
 	probeTime, probeEvery = 500 * time.Millisecond, time.Second
 )
 
 var (
-	// errAllDown: no server is asked, because none lives.
+	// errAllDown: no server is asked, since all are known to be dead.
 	errAllDown = errors.New("no upstream resolver answers")
 	errPanic   = errors.New("panic")
 )
 
-// An Upstream asks servers. It starts with the one that answered last, and asks the next one if that one fails or
-// is slow. A server that is known to be dead is only probed.
+// An Upstream asks servers. It starts with the server that answered last. If a server fails or is slow, the next one is
+// asked, too. A server that is known to be dead is only probed.
 type Upstream struct {
 	servers []netip.AddrPort
-	// dialers has one for each of servers.
+	// dialers has a dialer for each of servers.
 	dialers []net.Dialer
 	metrics *Metrics
 	log     *slog.Logger
@@ -55,13 +55,13 @@ type Upstream struct {
 	first   int
 	health  []health
 	probing []bool
-	// answered has the last question that each server answered. Nil: none.
+	// answered has the last question that each server answered, except for probes of the root. Nil: none.
 	answered []*question
-	// clients are those that asked last.
+	// clients has the last questions of some clients.
 	clients sample
 }
 
-// NewUpstream asks servers (at least one), each through sockets of its dialer. The caller calls retire once.
+// NewUpstream returns an Upstream that asks servers (at least one), each through its dialer. The caller must call retire once.
 func NewUpstream(servers []netip.AddrPort, dialers []net.Dialer, m *Metrics, log *slog.Logger) *Upstream {
 	u := &Upstream{
 		servers: servers, dialers: dialers, metrics: m, log: log, guard: newGuard(m, log),
@@ -74,7 +74,7 @@ func NewUpstream(servers []netip.AddrPort, dialers []net.Dialer, m *Metrics, log
 	return u
 }
 
-// retire ends all probes, and all questions once they have had their time. Other servers are asked from now on.
+// retire ends all probes, and after giveUp all questions. Now are the servers of the Upstream that takes over.
 func (u *Upstream) retire(now []netip.AddrPort) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -87,8 +87,8 @@ func (u *Upstream) retire(now []netip.AddrPort) {
 	time.AfterFunc(giveUp, u.stop)
 }
 
-// lose sets the servers to which the edge has no way now. They are not asked. Others may have become dead or alive
-// meanwhile, which a question shows.
+// lose sets the servers to which the edge has no route now. These are not asked. A server with a route again counts as
+// alive, until questions show otherwise.
 func (u *Upstream) lose(lost []netip.AddrPort) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -99,7 +99,7 @@ func (u *Upstream) lose(lost []netip.AddrPort) {
 	}
 }
 
-// wants notes what a client asks for.
+// wants records what a client asks for.
 func (u *Upstream) wants(c shares.Client, q question) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -119,8 +119,8 @@ type outcome struct {
 	err    error
 }
 
-// ask returns the first answer by transport ("udp" or "tcp"). SERVFAIL and REFUSED count only if no server has a
-// better one. It ends all other questions.
+// ask returns the first answer over transport ("udp" or "tcp"), and ends the questions to the other servers. SERVFAIL and
+// REFUSED are returned only if no server has a better answer.
 func (u *Upstream) ask(ctx context.Context, m *dns.Msg, transport string) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, giveUp)
 	defer cancel()
@@ -154,7 +154,7 @@ func (u *Upstream) ask(ctx context.Context, m *dns.Msg, transport string) (*dns.
 		case <-ctx.Done():
 			return worse.answer, worse.err
 		case <-slow.C:
-			// Servers that were asked and did not answer in time may be dead.
+			// The servers asked so far did not answer in time, so they may be dead.
 			for _, server := range in[:min(tried, len(in))] {
 				u.suspect(server)
 			}
@@ -199,7 +199,7 @@ func (u *Upstream) exchange(ctx context.Context, server int, m *dns.Msg, transpo
 	return nil, fmt.Errorf("%s: %w", at, err)
 }
 
-// send sends m through a socket of its own, so that its port cannot be predicted (RFC 5452).
+// send sends m through a new socket, so that the port cannot be predicted (RFC 5452).
 func (u *Upstream) send(ctx context.Context, server int, m *dns.Msg, transport string) (*dns.Msg, error) {
 	c := dns.Client{Net: transport, Dialer: &u.dialers[server], UDPSize: answers.BufferSize, Timeout: giveUp}
 	conn, err := c.DialContext(ctx, u.servers[server].String())
@@ -212,7 +212,7 @@ func (u *Upstream) send(ctx context.Context, server int, m *dns.Msg, transport s
 	return answer, err
 }
 
-// belongs reports whether answer belongs to m: others are forged or stale.
+// belongs reports whether answer belongs to m. If not, the answer is forged or stale.
 func belongs(m, answer *dns.Msg) bool {
 	if !answer.Response || answer.Id != m.Id || len(answer.Question) != 1 {
 		return false
@@ -221,7 +221,7 @@ func belongs(m, answer *dns.Msg) bool {
 	return q.Qtype == a.Qtype && q.Qclass == a.Qclass && dns.CanonicalName(q.Name) == dns.CanonicalName(a.Name)
 }
 
-// suspect probes a server in the background, until it answers.
+// suspect probes a server in the background, until the server answers.
 func (u *Upstream) suspect(server int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -237,7 +237,7 @@ func (u *Upstream) suspect(server int) {
 	}()
 }
 
-// probe probes a server until it answers.
+// probe probes a server until the server answers.
 func (u *Upstream) probe(server int) {
 	for {
 		before, questions := u.probes(server)
@@ -259,8 +259,8 @@ func (u *Upstream) probe(server int) {
 	}
 }
 
-// probes returns what a server is asked: first the root's servers, which each resolver knows. Then also what it answered
-// last, and what clients asked last, since it may drop questions for the root.
+// probes returns the questions of the next probe: the root's servers, which each resolver knows. After a miss, also the last
+// question that the server answered, and the last questions of clients, since the server may drop questions for the root.
 func (u *Upstream) probes(server int) (before *question, all []question) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -275,7 +275,7 @@ func (u *Upstream) probes(server int) (before *question, all []question) {
 	return before, append(all, u.clients.questions()...)
 }
 
-// lives reports whether a server answers one of some questions. It does not, if it takes longer than probeTime.
+// lives reports whether a server answers one of the questions within probeTime.
 func (u *Upstream) lives(server int, questions []question) bool {
 	ctx, cancel := context.WithTimeout(u.ctx, probeTime)
 	defer cancel()
@@ -289,7 +289,7 @@ func (u *Upstream) lives(server int, questions []question) bool {
 		})
 	}
 	select {
-	case <-ctx.Done(): // A refusal comes immediately.
+	case <-ctx.Done(): // There is no early end: a server may refuse some questions immediately, and answer another.
 		return false
 	case q := <-answered:
 		u.answers(server, q)
@@ -297,7 +297,7 @@ func (u *Upstream) lives(server int, questions []question) bool {
 	}
 }
 
-// answers notes that a server answered a question.
+// answers records that a server answered a question.
 func (u *Upstream) answers(server int, q question) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -307,7 +307,7 @@ func (u *Upstream) answers(server int, q question) {
 	u.set(server, u.health[server].after(true))
 }
 
-// misses notes that a server did not answer a probe, unless it has answered a question since.
+// misses records that a server did not answer a probe, unless the server has answered another question since.
 func (u *Upstream) misses(server int, before *question) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -316,7 +316,7 @@ func (u *Upstream) misses(server int, before *question) {
 	}
 }
 
-// set replaces what is known of a server, and logs when it starts or stops answering. The caller holds the lock.
+// set replaces the health of a server, and logs when the server starts or stops answering. The caller holds the lock.
 func (u *Upstream) set(server int, now health) {
 	before := u.health[server]
 	u.health[server] = now

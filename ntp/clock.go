@@ -24,16 +24,16 @@ const (
 	Unknown
 )
 
-// A State is what the kernel knows about its clock. The zero value is a clock that no program
-// disciplines.
+// A State is what the kernel knows about its clock. In the zero value, no program disciplines
+// the clock.
 type State struct {
-	// Synchronized: a program on the node disciplines the clock, such as chronyd, and the
-	// kernel counts the clock as right.
+	// Synchronized: a program on the node, such as chronyd, disciplines the clock, and the
+	// kernel considers the clock synchronized.
 	Synchronized bool
-	// Leap is the leap second at the end of the day.
+	// Leap is whether a leap second comes at the end of the day.
 	Leap Leap
-	// MaxError is the largest difference between the clock and UTC, 0 or above. It grows
-	// while the clock is not corrected.
+	// MaxError is the largest possible difference between the clock and UTC, at least 0. It
+	// grows while the clock is not corrected.
 	MaxError time.Duration
 }
 
@@ -50,7 +50,7 @@ func Kernel() (State, error) {
 	return stateOf(code, t.Maxerror), nil
 }
 
-// stateOf returns the meaning of what adjtimex returned: its result, and maxerror in
+// stateOf interprets the results of adjtimex: its return code, and maxerror in
 // microseconds. TIME_ERROR also stands for a failed clock.
 func stateOf(code int, maxError int64) State {
 	s := State{Synchronized: code != unix.TIME_ERROR, MaxError: time.Duration(max(0, maxError)) * time.Microsecond}

@@ -10,21 +10,21 @@
 //   - Limiter bounds the answers to each client, in constant memory.
 //   - Server answers on a socket that the caller opened.
 //
-// Only questions of clients (mode 3) are answered, with 48 bytes. A question has at least as
-// many, so the server amplifies nothing. It has no keys, no NTS, and no mode in which it
-// could be asked about itself. It sends nothing by itself, and never sets a clock.
+// Only questions of clients (mode 3) are answered, with 48 bytes. A question has at least 48
+// bytes, so the server amplifies nothing. It has no keys, no NTS, and no mode that reports
+// about the server itself. It sends only answers, and never sets a clock.
 //
 // # Forged sources
 //
-// A VM can ask with the address of another VM, so what a client asked too often may not be its
-// own question. Above the limit, one question of four is still answered: no flood silences
-// another VM. There is no kiss code RATE: a VM could make the server send it to another one,
-// and that one would ask less often or end its start.
+// A VM can ask with the address of another VM, so a client may not have sent the questions that
+// exceed its limit. Above the limit, one question of four is still answered: no flood silences
+// another VM. The server never sends the kiss code RATE: a VM could direct it to another VM,
+// which would then ask less often, or not start.
 //
 // # Use of facebook/time
 //
-// Package ntp/protocol has the packets and the conversion of times. Two parts of it are not
-// used. ValidSettingsFormat refuses clients that announce a leap second, as ntpd does for a
-// day. The package responder listens on its own sockets, announces addresses and steers its
-// own workers; oooi needs one bound socket.
+// Package ntp/protocol has the packets and the conversion of times. Two parts of facebook/time
+// are not used. ValidSettingsFormat refuses clients that announce a leap second, as ntpd does
+// for a day. Package responder opens its own sockets, announces addresses and has its own
+// workers; oooi needs one bound socket.
 package ntp

@@ -1,4 +1,4 @@
-// This file limits the answers to each client. It is a function of the questions, the time and
+// This file limits the answers to each client. The result depends only on questions, time and
 // chance.
 
 package ntp
@@ -12,19 +12,19 @@ import (
 
 const (
 	// limit is how many questions of one client are answered in a window. A client that starts
-	// asks eight times in 16 s, and some ask as often as 16 times in a second.
+	// asks eight times in 16 s, and some clients ask 16 times in a second.
 	limit = 32
-	// window is how long questions count.
+	// window is the period in which questions are counted.
 	window = time.Second
-	// leak is how many questions above the limit have one answer. A VM can forge the source of
-	// its questions, and so use up the limit of another VM. That one still gets its share.
+	// Above the limit, one question of leak is answered, by chance. A VM can forge the source of
+	// its questions, and so use up the limit of another VM. The other VM still gets some answers.
 	leak = 4
-	// counters bounds the memory of a Limiter: one byte each.
+	// counters is the number of counters of a Limiter. Each counter takes one byte.
 	counters = 1 << 16
 )
 
 // A Limiter counts the questions of clients. Use NewLimiter. It is not safe for concurrent use.
-// Clients that have one counter share its limit for at most a window: their next counters differ.
+// Clients with the same counter share its limit for at most a window: each window hashes clients differently.
 type Limiter struct {
 	began time.Time
 	seed  maphash.Seed

@@ -13,26 +13,26 @@ const (
 	// newest is the version of RFC 5905. Questions of versions 1 to 4 have the same format.
 	newest = 4
 
-	// stratum is the distance from a reference clock that the server announces. The kernel
-	// does not know that of the node's clock. Most servers have 1 to 4, so a client that counts
-	// strata prefers them. Clients refuse 16.
+	// stratum is the distance from a reference clock that the server announces. The kernel does
+	// not know the real stratum of the node's clock. Most servers have 1 to 4, so a client that
+	// compares strata prefers these servers. Clients refuse 16.
 	stratum = 8
-	// reference is the conventional identifier of a server that follows its own host's clock,
-	// 127.127.1.1. No host has this address, so a node that takes its time from a VM detects no
-	// loop.
+	// reference is the conventional identifier of a server that serves its own host's clock,
+	// 127.127.1.1. No host has this address, so a node that takes its time from a VM cannot
+	// detect the loop.
 	reference = 0x7f7f0101
-	// precision is that of the clock as log2 seconds: a microsecond.
+	// precision of the clock as log2 seconds: a microsecond.
 	precision = -20
-	// notSynchronized is the kiss code for why the server has no time: the clock
-	// of the node is not synchronized yet, "INIT" (RFC 5905, section 7.4).
+	// notSynchronized is the kiss code "INIT" (RFC 5905, section 7.4): the server has no
+	// time, since the clock of the node is not synchronized yet.
 	notSynchronized = 0x494e4954
 	// longestError is the largest root dispersion: 16 s (RFC 5905, MAXDISP).
 	longestError = 16 * time.Second
 )
 
 // Client returns the question in a datagram. False: it is not the question of a client, so it must not be
-// answered. Peers, servers, broadcasts, control and private messages are none. Extension fields
-// and MACs are ignored: the server has no keys, and RFC 5905 permits to.
+// answered. That includes messages of peers and servers, broadcasts, control and private messages.
+// Extension fields and MACs are ignored, as RFC 5905 permits: the server has no keys.
 func Client(datagram []byte) (protocol.Packet, bool) {
 	var q protocol.Packet
 	if len(datagram) < protocol.PacketSizeBytes || len(datagram)%4 != 0 {
@@ -51,8 +51,8 @@ func Reply(q protocol.Packet, s State, received, sent time.Time) protocol.Packet
 	p := header(q, s.Leap)
 	p.Stratum, p.ReferenceID = stratum, reference
 	p.RootDispersion = short(s.MaxError)
-	// The kernel does not report when its clock was corrected. Its maximum error counts from
-	// that time, so this one is as good.
+	// The kernel does not report when its clock was corrected last. The maximum error includes
+	// the drift since then, so the time of receipt is as good.
 	p.RefTimeSec, p.RefTimeFrac = protocol.Time(received.Truncate(time.Second))
 	p.RxTimeSec, p.RxTimeFrac = protocol.Time(received)
 	p.TxTimeSec, p.TxTimeFrac = protocol.Time(sent)
@@ -63,13 +63,13 @@ func Reply(q protocol.Packet, s State, received, sent time.Time) protocol.Packet
 func Kiss(q protocol.Packet) protocol.Packet {
 	p := header(q, Unknown)
 	p.ReferenceID = notSynchronized
-	// Clients find the question by its origin, and expect times that are not zero.
+	// Clients match the answer to the question by its origin time, and expect times that are not zero.
 	p.RxTimeSec, p.RxTimeFrac = q.TxTimeSec, q.TxTimeFrac
 	p.TxTimeSec, p.TxTimeFrac = q.TxTimeSec, q.TxTimeFrac
 	return p
 }
 
-// header returns what all answers to q have in common.
+// header returns the fields that all answers to q have in common.
 func header(q protocol.Packet, l Leap) protocol.Packet {
 	return protocol.Packet{
 		Settings: uint8(l)<<6 | versionOf(q)<<3 | modeServer,
@@ -80,7 +80,7 @@ func header(q protocol.Packet, l Leap) protocol.Packet {
 
 func versionOf(q protocol.Packet) uint8 { return q.Settings >> 3 & 7 }
 
-// short is d in NTP's short format: 16 bits of seconds, 16 of their fraction, rounded up.
+// short returns d in NTP's short format: 16 bits of seconds and 16 bits of fraction, rounded up.
 func short(d time.Duration) uint32 {
 	d = min(max(d, 0), longestError)
 	return uint32((int64(d)<<16 + int64(time.Second) - 1) / int64(time.Second))

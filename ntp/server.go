@@ -19,7 +19,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// largest is the largest datagram that is read whole. What a longer one has above it is ignored.
+// largest is how many bytes of a datagram are read. The rest of a longer datagram is ignored.
 const largest = 1500
 
 // A Server gives the time of a clock to the hosts of one network.
@@ -32,8 +32,8 @@ type Server struct {
 // NewServer returns a Server that answers no client before Serve.
 func NewServer(clock Clock, m *Metrics) *Server { return &Server{clock: clock, metrics: m} }
 
-// Serve answers the hosts of n from now on. It may be called at any time. An answer to the
-// broadcast address would reach all hosts, so that is not a source.
+// Serve answers the hosts of n from now on. It may be called at any time. A question from the
+// broadcast address is ignored, since the answer would reach all hosts.
 func (s *Server) Serve(n network.Network) {
 	s.clients.Store(&network.Range{First: network.HostAddress(n.CIDR, 1), Last: network.HostAddress(n.CIDR, -1)})
 }
@@ -67,7 +67,7 @@ func (s *Server) Run(ctx context.Context, c *net.UDPConn) error {
 	}
 }
 
-// answer returns the answer to a datagram, nil for silence.
+// answer returns the answer to a datagram. Nil: no answer.
 func (s *Server) answer(l *Limiter, datagram []byte, client netip.Addr, received, now time.Time) ([]byte, outcome) {
 	if hosts := s.clients.Load(); hosts == nil || !hosts.Contains(client) {
 		return nil, foreign
@@ -86,7 +86,7 @@ func (s *Server) answer(l *Limiter, datagram []byte, client netip.Addr, received
 	return encoded(Reply(q, state, received, time.Now())), answered
 }
 
-// encoded is p as it is sent. It has no extension fields, so it has 48 bytes.
+// encoded returns p as 48 bytes, without extension fields.
 func encoded(p protocol.Packet) []byte {
 	b, err := p.Bytes()
 	if err != nil {
@@ -109,9 +109,9 @@ func stampReceived(c *net.UDPConn) error {
 	return errors.Join(err, set)
 }
 
-// receivedAt returns the time of receipt in control messages. Without one, or if the clock was
-// set back since, it is now. So the time that an answer waits for a busy processor is not an error
-// of the client's clock.
+// receivedAt returns the time of receipt from control messages. If there is none, or the clock was
+// set back since, it returns now. With the time of receipt, a delay on a busy processor does not
+// distort the client's clock.
 func receivedAt(control []byte, now time.Time) time.Time {
 	for len(control) >= unix.CmsgLen(0) {
 		h, data, rest, err := unix.ParseOneSocketControlMessage(control)

@@ -1,5 +1,5 @@
 // This file decides which addresses of a network are probed before its first edge
-// starts, and from which address. What follows from the answers is in report.go and peer.go.
+// starts, and from which address. Files report.go and peer.go evaluate the answers.
 
 package reported
 
@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// ProbeAddress is the source address of the probes: the last edge address, whether or
-// not that edge runs. A host cannot probe its own address. Zero if n has no edges.
+// ProbeAddress returns the source address of the probes: the last edge address, whether or
+// not that edge runs. A host cannot probe its own address. Zero: n has no edges.
 func ProbeAddress(n network.Network) netip.Addr {
 	all := n.EdgeAddresses()
 	if len(all) == 0 {
@@ -20,15 +20,15 @@ func ProbeAddress(n network.Network) netip.Addr {
 	return all[len(all)-1]
 }
 
-// ProbedAddresses are the next-hop VIP, the service VIP and the edge addresses, except
+// ProbedAddresses returns the next-hop VIP, the service VIP and the edge addresses, except
 // ProbeAddress. Published addresses are not probed: they are outside n's CIDR, and
 // another host, such as a load balancer, may have them until edges answer.
 func ProbedAddresses(n network.Network) []netip.Addr {
 	return slices.DeleteFunc(n.HeldAddresses(), func(a netip.Addr) bool { return a == ProbeAddress(n) })
 }
 
-// SharedByOthers returns those of ts that name a shared address and a MAC that no edge has, sorted, each once.
-// Answers of a host with proxy ARP are left out: ts has those for Controls.
+// SharedByOthers returns the entries of ts with a shared address and a MAC that no edge has, sorted, each once.
+// Answers of hosts with proxy ARP are left out, so ts must also have the answers for Controls.
 func SharedByOthers(n network.Network, ts []UsedAddress, edgeMACs []string) []UsedAddress {
 	shared, all := n.SharedAddresses(), answersForAll(n, ts)
 	return slices.DeleteFunc(sortedInUse(ts), func(t UsedAddress) bool {

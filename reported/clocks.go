@@ -1,5 +1,5 @@
-// This file decides the problems of edges that serve no time, because no program
-// synchronizes the clock of their management cluster node.
+// This file decides the problems of edges whose time clients do not follow, because the
+// clock of their management cluster node is not synchronized.
 
 package reported
 
@@ -11,15 +11,15 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A ClockFault is why clients do not follow a clock, as data. The zero value: they do.
+// A ClockFault is why clients do not follow a clock, as data. The zero value: they follow it.
 type ClockFault struct {
 	// Cause is ClockNotSet, ClockInaccurate or ClockUnread. Empty: clients follow the clock.
 	Cause problem.Cause `json:"cause"`
-	// Error is why the clock could not be read. ClockUnread has it.
+	// Error is why the clock could not be read. Only ClockUnread has an Error.
 	Error string `json:"error,omitempty"`
 }
 
-// normalized returns c with only the values of its cause. An unknown cause, as of a newer edge, becomes ClockUnread.
+// normalized returns c with only the values of its cause. An unknown cause, such as that of a newer edge, becomes ClockUnread.
 func (c ClockFault) normalized() ClockFault {
 	switch c.Cause {
 	case "", problem.ClockNotSet, problem.ClockInaccurate:
@@ -30,10 +30,10 @@ func (c ClockFault) normalized() ClockFault {
 	return ClockFault{problem.ClockUnread, phrase(string(c.Cause) + " " + c.Error)}
 }
 
-// ClocksUnsynchronized returns the problem that edges of n have no synchronized clock. Of the edges
-// that serve, with report a synchronized clock, and without report that theirs is not synchronized.
-// The others report nothing. Pods selects the pods of one edge, or of all with 0, as arguments of kubectl. Not ok: no
-// edge is without, or VMs take the time from other servers.
+// ClocksUnsynchronized returns the problem that edges of n have no synchronized clock. The parameters hold the
+// numbers of the edges with a synchronized clock, the reports of those without, and how many edges serve. Other edges
+// report nothing. Pods returns the arguments with which kubectl selects the pods of one edge, or of all edges for 0.
+// Not ok: no edge reports an unsynchronized clock, or VMs take the time from other servers.
 func ClocksUnsynchronized(n network.Network, with []int, without []EdgeReport, serving int, pods func(edge int) string) (p problem.Problem, ok bool) {
 	if len(without) == 0 || !n.Runs(network.ServiceNTP) || !slices.Contains(n.TimeServers(), n.ServiceVIP) {
 		return problem.Problem{}, false

@@ -20,15 +20,15 @@ type Degradation struct {
 	// FailoverCheckFailed. Empty: announcements work.
 	Cause problem.Cause `json:"cause"`
 	// ARPAnnounce is the sysctl arp_announce of the edge, and Source the address from
-	// which its kernel sends ARP requests. FailoverAnnouncementIgnored has them. The edge
-	// can announce Source alone.
+	// which its kernel sends ARP requests. The edge can announce only Source. Only
+	// FailoverAnnouncementIgnored has these values.
 	ARPAnnounce int        `json:"arpAnnounce,omitempty"`
 	Source      netip.Addr `json:"source,omitzero"`
-	// Error is why the edge could not check. FailoverCheckFailed has it.
+	// Error is why the edge could not check. Only FailoverCheckFailed has an Error.
 	Error string `json:"error,omitempty"`
 }
 
-// failedCheck returns a Degradation with an error only. Empty text: the zero value.
+// failedCheck returns a Degradation with only an error. Empty text: the zero value.
 func failedCheck(text string) Degradation {
 	if text = phrase(text); text == "" {
 		return Degradation{}
@@ -36,8 +36,8 @@ func failedCheck(text string) Degradation {
 	return Degradation{Cause: problem.FailoverCheckFailed, Error: text}
 }
 
-// normalized returns d with only the values of its cause. An unknown cause, as of a
-// newer edge, and one without its values become a failed check.
+// normalized returns d with only the values of its cause. A cause that is unknown, such as
+// that of a newer edge, or that lacks its values becomes a failed check.
 func (d Degradation) normalized() Degradation {
 	switch {
 	case d.Cause == "":
@@ -52,10 +52,10 @@ func (d Degradation) normalized() Degradation {
 	return failedCheck(strings.Join(slices.DeleteFunc([]string{string(d.Cause), d.Error}, func(s string) bool { return s == "" }), ": "))
 }
 
-// FailoverDegraded returns the problem that VMs use this edge of n, which subject names,
-// only some time after a failover. It is never an Error, since everything is served. An edge
-// whose kernel sends ARP requests from the next-hop VIP moves VMs, but no client that has the
-// service VIP on its link.
+// FailoverDegraded returns the problem that VMs use this edge of n, which subject names, only
+// some time after a failover. It is never an Error, since everything is served. If the kernel of
+// the edge sends ARP requests from the next-hop VIP, traffic to that VIP moves immediately, but
+// not the traffic of hosts that reach the service VIP directly.
 func FailoverDegraded(n network.Network, edge int, subject problem.Subject, d Degradation) problem.Problem {
 	args := problem.Args{"edge": {strconv.Itoa(edge)}, "nextHop": {n.NextHopVIP.String()}}
 	d = d.normalized()

@@ -1,5 +1,5 @@
-// This file holds DHCPReport, what the DHCP server of an edge observes, and the problems
-// that follow. VMs influence its content, so all of it is limited, and none is an Error.
+// This file holds DHCPReport, what the DHCP server of an edge observes, and the problems that
+// follow. VMs influence the content, so its size is limited, and no problem is an Error.
 
 package reported
 
@@ -16,36 +16,36 @@ import (
 )
 
 // A DHCPReport is what users must know about the DHCP server of one edge. Zero: nothing, or
-// the edge has not reported it yet.
+// the edge has not reported yet.
 type DHCPReport struct {
-	// Exhausted is the pool while a client gets no address because none is free. Zero: there
-	// is no such client.
+	// Exhausted describes the pool while a client gets no address because none is free. Zero:
+	// there is no such client.
 	Exhausted PoolExhaustion `json:"exhausted,omitzero"`
-	// NotWritten is why leases are not durable. Zero: they are.
+	// NotWritten is why leases cannot be written. Zero: they are written.
 	NotWritten LeasesUnwritten `json:"notWritten,omitzero"`
-	// InUse are addresses in the pool that hosts have without a lease. The MAC is empty if it
-	// is unknown. At most 16.
+	// InUse are addresses in the pool that hosts without a lease use. An unknown MAC is empty.
+	// At most 16.
 	InUse []UsedAddress `json:"inUse,omitempty"`
-	// Reserved are reserved addresses that other clients have while the client of the
-	// reservation has another address. At most 16.
+	// Reserved are reserved addresses that other clients have, while the clients that they are
+	// reserved for have other addresses. At most 16.
 	Reserved []ReservationInUse `json:"reserved,omitempty"`
 }
 
-// PoolExhaustion is the state of a pool without an address that a client could get. Free addresses are
-// avoided, since hosts without a lease answered for them.
+// PoolExhaustion describes a pool from which clients get no address. Its Free addresses are avoided, since
+// hosts without a lease answered for them.
 type PoolExhaustion struct {
 	// Since is when the first client got no address. Whole seconds, UTC.
 	Since time.Time `json:"since,omitzero"`
 	PoolUse
 }
 
-// PoolUse counts the addresses of a pool that DHCP may assign. Size is the sum of the others.
+// PoolUse counts the addresses of a pool that DHCP may assign. Size is the sum of the other fields.
 type PoolUse struct {
 	Size int `json:"size"`
-	// Assigned addresses have a lease that is in force, or that ended so recently that a client
-	// may still use it.
+	// Assigned addresses have a lease that is valid, or that ended so recently that a client may
+	// still use the address.
 	Assigned int `json:"assigned"`
-	// Declined addresses are in quarantine, because another host has them.
+	// Declined addresses are in quarantine, because another host uses them.
 	Declined int `json:"declined"`
 	// Free addresses can be assigned to a VM.
 	Free int `json:"free"`
@@ -53,20 +53,20 @@ type PoolUse struct {
 
 // LeasesUnwritten is why an edge cannot write leases.
 type LeasesUnwritten struct {
-	// Since is when the first write of a new lease failed, or of a renewed one if RenewalsSince
-	// is set. Whole seconds, UTC.
+	// Since is when the first write of a new lease failed. If RenewalsSince is set, both are
+	// equal. Whole seconds, UTC.
 	Since time.Time `json:"since,omitzero"`
 	// RenewalsSince is when the first write of a renewed lease failed. Zero: renewals are written,
-	// or none was due.
+	// or no renewal was due.
 	RenewalsSince time.Time `json:"renewalsSince,omitzero"`
-	// Error is the reason of the last failure, one line without names. Empty: unknown.
+	// Error is the reason for the last failure, in one line without names. Empty: unknown.
 	Error string `json:"error,omitempty"`
 }
 
 // A ReservationInUse is a reserved address that another client has.
 type ReservationInUse struct {
 	UsedAddress
-	// ReservedFor is the MAC of the reservation.
+	// ReservedFor is the MAC of the client that the address is reserved for.
 	ReservedFor string `json:"reservedFor"`
 }
 
@@ -75,7 +75,7 @@ func (r DHCPReport) IsZero() bool {
 	return r.Exhausted.Since.IsZero() && r.NotWritten.Since.IsZero() && len(r.InUse) == 0 && len(r.Reserved) == 0
 }
 
-// normalized is r as it is stored: sorted, limited, in whole seconds.
+// normalized returns r as it is stored: sorted, limited, in whole seconds.
 func (r DHCPReport) normalized() DHCPReport {
 	for _, at := range []*time.Time{&r.Exhausted.Since, &r.NotWritten.Since, &r.NotWritten.RenewalsSince} {
 		*at = at.UTC().Truncate(time.Second)
@@ -119,8 +119,8 @@ func (r DHCPReport) validate() error {
 }
 
 // DHCP returns the problems that the DHCP servers of n's edges report. Edges has
-// the report of each edge that runs. nameOf returns the VM that has a MAC, empty if none
-// has. SubjectOf returns what problems call an edge.
+// the report of each running edge. nameOf returns the VM with a MAC, empty if there is
+// none. SubjectOf returns the subject of problems of an edge.
 func DHCP(n network.Network, edges []EdgeReport, nameOf func(mac string) string, subjectOf func(edge int) problem.Subject) problem.Problems {
 	var ps problem.Problems
 	if x := exhaustion(edges); !x.Since.IsZero() {
@@ -137,10 +137,9 @@ func DHCP(n network.Network, edges []EdgeReport, nameOf func(mac string) string,
 	return slices.Concat(ps, poolInUse(n, edges, nameOf), reservationsInUse(n, edges, nameOf))
 }
 
-// unwritten is the problem that an edge cannot write leases. At each renewal before the first
-// failure, the written expiry was at least one lease time later. Renewals from memory continue for
-// most of a lease time after it. So clients, which renew before 7/8 of their lease time are over,
-// have their addresses for one lease time at least.
+// unwritten returns the problem that an edge cannot write leases. Clients keep their addresses for at
+// least one lease time after the first failed write: when it failed, each stored lease allowed renewals
+// for most of a lease time, and clients renew before 7/8 of their lease time are over.
 func unwritten(n network.Network, edge int, x LeasesUnwritten) problem.Problem {
 	cause, args := problem.EdgeLeasesUnwritten, problem.Args{"edge": {strconv.Itoa(edge)}, "since": {x.Since.Format(time.RFC3339)}, "error": {cmp.Or(x.Error, "unknown error")}}
 	if !x.RenewalsSince.IsZero() {
@@ -151,7 +150,7 @@ func unwritten(n network.Network, edge int, x LeasesUnwritten) problem.Problem {
 	return n.Problem(cause, args)
 }
 
-// exhaustion is the one that began first. Zero: no edge reports one.
+// exhaustion returns the exhaustion that began first. Zero: no edge reports any.
 func exhaustion(edges []EdgeReport) PoolExhaustion {
 	var first PoolExhaustion
 	for _, r := range edges {
@@ -162,7 +161,7 @@ func exhaustion(edges []EdgeReport) PoolExhaustion {
 	return first
 }
 
-// poolInUse has a problem for each host with addresses of the pool.
+// poolInUse returns a problem for each host that uses addresses of the pool without a lease.
 func poolInUse(n network.Network, edges []EdgeReport, nameOf func(mac string) string) problem.Problems {
 	var all []UsedAddress
 	for _, r := range edges {
@@ -197,7 +196,7 @@ func poolInUse(n network.Network, edges []EdgeReport, nameOf func(mac string) st
 	return ps
 }
 
-// reservationsInUse has a problem for each reservation that another client uses.
+// reservationsInUse returns a problem for each reserved address that another client has.
 func reservationsInUse(n network.Network, edges []EdgeReport, nameOf func(mac string) string) problem.Problems {
 	var all []ReservationInUse
 	for _, r := range edges {

@@ -1,5 +1,5 @@
-// This file decides the problems that follow from the reports of edges: an unreachable peer, what Envoy refuses, endpoints
-// and ports that are missing, and external hosts that are not dialed. It also names hosts that answer for every address.
+// This file decides the problems that follow from the reports of edges: an unreachable peer, configuration that Envoy refuses,
+// missing endpoints and ports, and external hosts that are not dialed. It also finds hosts that answer for every address.
 
 package reported
 
@@ -23,45 +23,45 @@ const (
 	PeerUnreachable = "unreachable"
 )
 
-// Levels of an edge in an EdgeReport, as the failover agent names them, the lowest first.
+// Levels of an edge in an EdgeReport, as the failover agent names them, from the lowest to the highest.
 const (
 	// LevelNothing: the edge does not serve, or receives nothing from the network.
 	LevelNothing = "nothing"
-	// LevelServes: its servers answer.
+	// LevelServes: the servers of the edge answer.
 	LevelServes = "serves"
-	// LevelReaches: the API server of the hosted cluster also answers through it.
+	// LevelReaches: the API server of the hosted cluster also answers through the edge.
 	LevelReaches = "reaches"
 )
 
-// PlansDifferAfter is how long two edges that serve may have different plans until they
-// report it. A change reaches edges within seconds.
+// PlansDifferAfter is how long two serving edges may have different plans before they
+// report that. A change of the plan reaches edges within seconds.
 const PlansDifferAfter = 30 * time.Second
 
 // EdgesPartitioned returns the problem that this edge of n, which subject names, receives
-// nothing from its peer, though both serve. It is never an Error, since each edge serves
+// nothing from its peer, although both serve. It is never an Error, since each edge serves
 // the VMs that reach it.
 func EdgesPartitioned(n network.Network, edge int, subject problem.Subject) problem.Problem {
 	return n.Problem(problem.PeerNotHeard, problem.Args{"edge": {strconv.Itoa(edge)}}, network.KeyEdgeNodeSelector).Of(subject)
 }
 
-// EdgesHeld returns the problem that neither edge of n is replaced or drained for up to
-// minutes, since this edge, which subject names, receives nothing from its peer.
+// EdgesHeld returns the problem that the edges of n are neither replaced nor drained for up
+// to so many minutes: this edge, which subject names, receives nothing from its peer.
 func EdgesHeld(n network.Network, edge, minutes int, subject problem.Subject) problem.Problem {
 	return n.Problem(problem.EdgesHeld, problem.Args{"edge": {strconv.Itoa(edge)}, "minutes": {strconv.Itoa(minutes)}}).Of(subject)
 }
 
-// EdgeReported returns the problem of cause c, one of PlansDiffer, EdgeHasTwoPods,
-// EdgeHearsNothing, EdgeReachesLess and KernelCauses, of this edge of n, which subject names. It is never an Error, since VMs are served.
+// EdgeReported returns the problem with cause c of this edge of n, which subject names. The cause is PlansDiffer,
+// EdgeHasTwoPods, EdgeHearsNothing, EdgeReachesLess, or one of KernelCauses. It is never an Error, since VMs are served.
 func EdgeReported(n network.Network, c problem.Cause, edge int, subject problem.Subject) problem.Problem {
 	return n.Problem(c, problem.Args{"edge": {strconv.Itoa(edge)}}).Of(subject)
 }
 
-// A Refusal is one resource that Envoy does not take. The zero value: it takes all.
+// A Refusal is one resource that Envoy refuses. The zero value: Envoy refuses nothing.
 type Refusal struct {
-	// Type is the type of the resource in words, as listener.
+	// Type is the type of the resource in words, such as "listener".
 	Type string `json:"type"`
 	Name string `json:"name"`
-	// Error is what Envoy says.
+	// Error is Envoy's error message.
 	Error string `json:"error"`
 }
 
@@ -69,8 +69,8 @@ func (r Refusal) normalized() Refusal {
 	return Refusal{oneLine(r.Type), oneLine(r.Name), phrase(r.Error)}
 }
 
-// EdgesRefuseConfiguration returns a problem for each of these reports of edges of n whose Envoy
-// refuses a part of its configuration. They are Warnings: Envoy serves what it has.
+// EdgesRefuseConfiguration returns a problem for each edge of n that reports that its Envoy refuses a
+// part of its configuration. The problems are Warnings, since Envoy serves the rest.
 func EdgesRefuseConfiguration(n network.Network, all []EdgeReport) problem.Problems {
 	var ps problem.Problems
 	for _, r := range all {
@@ -81,11 +81,11 @@ func EdgesRefuseConfiguration(n network.Network, all []EdgeReport) problem.Probl
 	return ps
 }
 
-// EdgesOpenNoPort returns a problem for each of these reports of edges of n that cannot open ports for callers. They are Warnings: all else is
-// served.
+// EdgesOpenNoPort returns a problem for each edge of n that reports that it cannot open ports for callers. The problems are Warnings, since
+// everything else is served.
 func EdgesOpenNoPort(n network.Network, all []EdgeReport) problem.Problems {
 	planned := append(n.Access.Balanced(), n.Access.PlainPorts()...)
-	planned = append(planned, n.Access.Port) // 0 if there is none, which no edge reports
+	planned = append(planned, n.Access.Port) // 0 if there is no such port. Edges do not report port 0.
 	var ps problem.Problems
 	for _, r := range all {
 		var closed []string
@@ -101,9 +101,10 @@ func EdgesOpenNoPort(n network.Network, all []EdgeReport) problem.Problems {
 	return ps
 }
 
-// EdgesReachNoEndpoint returns a problem for each backend of n that nodes need, and of which no edge can
-// use an endpoint: serving edges serve, and all are the reports of those that report. For each other backend
-// there is one for each report that names it. They are Warnings: everything else is served.
+// EdgesReachNoEndpoint returns the problems of backends of n without usable endpoints, from the number of
+// serving edges and their reports. A backend that nodes need is a problem if no edge can use an endpoint
+// of it. Any other backend is a problem for each report that names it. The problems are Warnings, since everything
+// else is served.
 func EdgesReachNoEndpoint(n network.Network, serving int, all []EdgeReport) problem.Problems {
 	var ps problem.Problems
 	missing := map[string]bool{}
@@ -127,8 +128,8 @@ func EdgesReachNoEndpoint(n network.Network, serving int, all []EdgeReport) prob
 	return ps
 }
 
-// countDark counts the reports that name b as dark. The API server may be too slow for health checks: an edge that reaches it
-// does not count.
+// countDark counts the reports that name b as dark. If b is the API server, an edge that reaches it does not count: the API
+// server may only be too slow for health checks.
 func countDark(all []EdgeReport, b network.Backend) (out int) {
 	for _, r := range all {
 		if slices.Contains(r.DarkBackends, b.Name) && (!b.IsAPI() || r.Level != LevelReaches) {
@@ -138,20 +139,20 @@ func countDark(all []EdgeReport, b network.Backend) (out int) {
 	return out
 }
 
-// KernelCauses returns the causes of problems that follow from what the kernel of an edge
-// believes VMs, and from routes that it lacks. A VM brings some of them about, so none of them
-// ends service.
+// KernelCauses returns the causes of problems with the kernel of an edge: it accepts forged
+// messages of VMs, or lacks routes. A VM can cause some of these problems, so none of them ends
+// service.
 func KernelCauses() []problem.Cause {
 	return []problem.Cause{problem.EdgeAnswersForgedSources, problem.EdgeAnswersForgedIPv6Sources, problem.EdgeTakesForgedRedirects, problem.EdgeHasAdvertisedRoute, problem.EdgeLacksClientRoutes}
 }
 
-// maxControls is the number of control addresses. Other hosts have few addresses, and
-// those are not spread over the CIDR.
+// maxControls is the number of control addresses. A host without proxy ARP has only few
+// addresses, which are not spread over the CIDR.
 const maxControls = 3
 
-// Controls are up to 3 addresses, spread over n's CIDR, that no edge will hold. A host
-// that answers for all of them uses proxy ARP, and its other answers show no conflict.
-// A small CIDR has fewer than two; then proxy ARP is not detected.
+// Controls returns up to maxControls addresses, spread over n's CIDR, that no edge will have.
+// A host that answers for all of them uses proxy ARP, so its other answers show no conflict.
+// In a small CIDR there are fewer than two; then proxy ARP is not detected.
 func Controls(n network.Network) []netip.Addr {
 	var out []netip.Addr
 	for _, eighth := range []int{4, 6, 2, 5, 3, 7, 1} {
@@ -163,8 +164,8 @@ func Controls(n network.Network) []netip.Addr {
 	return out
 }
 
-// ConflictingWith returns those of ts that are addresses of n's edges, sorted, each once.
-// Answers of a host with proxy ARP are left out.
+// ConflictingWith returns the entries of ts that are addresses of n's edges, sorted, each once.
+// Answers of hosts with proxy ARP are left out.
 func ConflictingWith(n network.Network, ts []UsedAddress) []UsedAddress {
 	all := answersForAll(n, ts)
 	return slices.DeleteFunc(sortedInUse(ts), func(t UsedAddress) bool {
@@ -172,7 +173,7 @@ func ConflictingWith(n network.Network, ts []UsedAddress) []UsedAddress {
 	})
 }
 
-// answersForAll are the MACs, sorted, that answer for all Controls (proxy ARP).
+// answersForAll returns the MACs that answer for all Controls (proxy ARP), sorted.
 func answersForAll(n network.Network, ts []UsedAddress) []string {
 	controls, answers := Controls(n), map[string]int{}
 	for _, t := range sortedInUse(ts) {
@@ -190,8 +191,8 @@ func answersForAll(n network.Network, ts []UsedAddress) []string {
 	return out
 }
 
-// RefusedHosts returns a problem if external hosts of n have addresses that edges do not dial,
-// as the edges report. Names that n does not have are ignored.
+// RefusedHosts returns a problem if edges report external hosts of n with addresses that edges
+// do not dial. Names that n does not have are ignored.
 func RefusedHosts(n network.Network, names []string) problem.Problems {
 	var known []string
 	for _, b := range n.Backends {

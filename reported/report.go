@@ -1,5 +1,5 @@
-// Package reported holds EdgeReport, which an edge writes for the operator, and decides the problems that follow from it. It
-// is pure, and never decides what an edge does.
+// Package reported holds EdgeReport, which an edge writes for the operator, and decides the problems that follow from a
+// report. It is pure, and never decides what an edge does.
 package reported
 
 import (
@@ -20,7 +20,7 @@ import (
 type EdgeReport struct {
 	// Edge is the number of the edge. 0: address conflict detection, before the first edge.
 	Edge int `json:"edge"`
-	// Level is what this edge is worth to VMs: LevelNothing, LevelServes or LevelReaches.
+	// Level is how far this edge serves VMs: LevelNothing, LevelServes or LevelReaches.
 	// Empty: unknown.
 	Level string `json:"level,omitempty"`
 	// Deaf: this edge receives nothing from the network, although it should.
@@ -29,12 +29,12 @@ type EdgeReport struct {
 	// PeerImpaired, PeerUnreachable, or another one. Empty: unknown.
 	Peer string `json:"peer,omitempty"`
 	// PeerSilent: no message of the peer arrives on this network. Messages may still arrive
-	// on the cluster network. It is implied where Peer is PeerUnreachable.
+	// on the cluster network. PeerUnreachable implies this.
 	PeerSilent bool `json:"peerSilent,omitempty"`
 	// PlansDiffer: both edges have served for more than PlansDifferAfter without a break,
 	// and their plans differed all that time.
 	PlansDiffer bool `json:"plansDiffer,omitempty"`
-	// PeerDuplicated: messages of two pods arrive that both have the peer's number.
+	// PeerDuplicated: messages arrive from two pods with the peer's number.
 	PeerDuplicated bool `json:"peerDuplicated,omitempty"`
 	// Connected: hosts on the network have connections through the proxy of this edge: ConnectedYes or
 	// ConnectedNo. Empty: unknown, as without the proxy.
@@ -47,16 +47,16 @@ type EdgeReport struct {
 	Yields bool `json:"yields,omitempty"`
 	// Degraded is why failover announcements have no effect. Zero: they take effect.
 	Degraded Degradation `json:"degraded,omitzero"`
-	// Believes is what the kernel of the edge believes VMs, and which routes it lacks, as the causes
-	// of problems. See KernelCauses.
+	// Believes are the problems of the edge's kernel: forged messages of VMs that it accepts, and
+	// missing routes. See KernelCauses.
 	Believes []problem.Cause `json:"believes,omitempty"`
-	// ClockUnsynchronized is why clients do not follow the NTP server of this edge, which gives the time
-	// of its node's clock. Zero: they do, or the edge has not reported it yet.
+	// ClockUnsynchronized is why clients do not follow the NTP server of this edge, which serves the time
+	// of its node's clock. Zero: they follow it, or the edge has not reported this yet.
 	ClockUnsynchronized ClockFault `json:"clockUnsynchronized,omitzero"`
-	// EnvoyRefuses is what Envoy refuses of its configuration. Envoy keeps what it has. Zero: nothing, or the
-	// edge has not reported it yet.
+	// EnvoyRefuses is a resource that Envoy refuses. Envoy keeps the previous version. Zero: none, or the
+	// edge has not reported this yet.
 	EnvoyRefuses Refusal `json:"envoyRefuses,omitzero"`
-	// AddressesInUse are addresses that another host on the network has, as found by
+	// AddressesInUse are the addresses that another host on the network uses, according to
 	// address conflict detection.
 	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`
 	// PeerHosts are the other hosts that answer for the edge address of the peer.
@@ -69,16 +69,16 @@ type EdgeReport struct {
 	DHCPServers []UsedAddress `json:"dhcpServers,omitempty"`
 	// DHCP is what the DHCP server of this edge observes.
 	DHCP DHCPReport `json:"dhcp,omitzero"`
-	// RefusedHosts are Names of external backends with an address inside the management cluster or in a client network.
-	// Edges do not dial it.
+	// RefusedHosts are the Names of external backends with an address inside the management cluster or in a client network,
+	// which edges do not dial.
 	RefusedHosts []string `json:"refusedHosts,omitempty"`
-	// DarkBackends are Names of backends without an endpoint that is ready and accepts connections of this edge's Envoy.
-	// It still dials them. Those without endpoints are among them if no node boots without them. VMs that run the
-	// ingress are not.
+	// DarkBackends are the Names of backends without an endpoint that is ready and accepts connections of this edge's Envoy.
+	// Envoy still dials them. A backend without any endpoints is listed only if nodes cannot boot without it. VMs that run
+	// the ingress are never listed.
 	DarkBackends []string `json:"darkBackends,omitempty"`
 	// Balanced are the ports of load balancers that this edge has opened on the pod network, sorted.
 	Balanced []uint16 `json:"balanced,omitempty"`
-	// ClosedPorts are the ports of management access, of load balancers too, that this edge cannot open on the pod network. It tries again.
+	// ClosedPorts are the ports for callers and load balancers that this edge cannot open on the pod network. It keeps trying.
 	ClosedPorts []uint16 `json:"closedPorts,omitempty"`
 }
 
@@ -108,7 +108,7 @@ const (
 	maxTextRunes = 400
 )
 
-// JSON returns the report as it is stored. It is equal for equal reports.
+// JSON returns the report as it is stored. Equal reports have equal JSON.
 func (r EdgeReport) JSON() []byte {
 	b, err := json.Marshal(r.normalized())
 	if err != nil {
@@ -146,12 +146,12 @@ func Read(b []byte) (EdgeReport, error) {
 	return r.normalized(), nil
 }
 
-// normalized is r with sorted addresses, texts of one line, and known values only.
+// normalized returns r with sorted addresses, texts of one line, and only known values.
 func (r EdgeReport) normalized() EdgeReport {
 	r.Peer, r.NotServing, r.Degraded = oneLine(r.Peer), normalizedFaults(r.NotServing), r.Degraded.normalized()
 	r.ClockUnsynchronized, r.EnvoyRefuses = r.ClockUnsynchronized.normalized(), r.EnvoyRefuses.normalized()
 	if !slices.Contains([]string{LevelNothing, LevelServes, LevelReaches}, r.Level) {
-		r.Level = "" // Of a newer version, or of no edge.
+		r.Level = "" // From a newer version, or not from an edge.
 	}
 	if r.Connected != ConnectedYes && r.Connected != ConnectedNo {
 		r.Connected = ""
@@ -177,7 +177,7 @@ func (r EdgeReport) normalized() EdgeReport {
 // MissesPeer reports whether no message of the peer arrives on this network.
 func (r EdgeReport) MissesPeer() bool { return r.PeerSilent || r.Peer == PeerUnreachable }
 
-// A BackendFault is what an edge reports about a backend. Empty: nothing.
+// A BackendFault is the fault of a backend that an edge reports. Empty: none.
 type BackendFault string
 
 // The faults of a backend.
@@ -188,8 +188,8 @@ const (
 	BackendRefused BackendFault = "refused"
 )
 
-// FaultOf returns the fault of a backend. Known is false if r does not show whether there is one: the backend is VMs, or r has as
-// many names as fit.
+// FaultOf returns the fault of a backend. Known is false if r does not show whether there is a fault: the backend is VMs, or the
+// list of names in r is full.
 func (r EdgeReport) FaultOf(b network.Backend) (fault BackendFault, known bool) {
 	switch {
 	case slices.Contains(r.DarkBackends, b.Name):
@@ -201,7 +201,7 @@ func (r EdgeReport) FaultOf(b network.Backend) (fault BackendFault, known bool) 
 	return "", b.Kind != network.BackendVMs && !full
 }
 
-// sortedInUse is ts sorted, each once, at most maxInUse.
+// sortedInUse returns the entries of ts, sorted, each once, at most maxInUse.
 func sortedInUse(ts []UsedAddress) []UsedAddress {
 	out := slices.Clone(ts)
 	slices.SortFunc(out, UsedAddress.Compare)
@@ -214,7 +214,7 @@ func (u UsedAddress) Compare(other UsedAddress) int {
 	return cmp.Or(u.Address.Compare(other.Address), strings.Compare(u.MAC, other.MAC))
 }
 
-// oneLine is s on one line, cut after maxTextRunes.
+// oneLine returns s on one line, cut after maxTextRunes.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -229,7 +229,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// phrase is s on one line, as a part of a sentence.
+// phrase returns s on one line, without a period at its end.
 func phrase(s string) string { return strings.TrimSuffix(oneLine(s), ".") }
 
 // isMAC reports whether s is a MAC of six bytes in lower case with colons.
@@ -246,10 +246,10 @@ func isMAC(s string) bool {
 	return true
 }
 
-// InUseByOthers returns a problem for each address of n that another host has, and for
-// each host that uses proxy ARP. On a primary network, an address in use is an Error: the
-// network is not served until it is resolved. Addresses that n no longer needs are
-// ignored.
+// InUseByOthers returns a problem for each address of n that another host uses, and for
+// each host with proxy ARP. On a primary network, an address in use is an Error: the
+// network is not served until the conflict is resolved. Addresses that n no longer needs
+// are ignored.
 func InUseByOthers(n network.Network, ts []UsedAddress) problem.Problems {
 	var ps problem.Problems
 	for _, t := range ConflictingWith(n, ts) {

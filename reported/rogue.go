@@ -1,6 +1,6 @@
-// This file decides the problems of hosts that act as an edge: with another DHCP server, or with
-// the address of an edge. It never decides what an edge does, because VMs can forge what is
-// reported.
+// This file decides the problems of hosts that act as an edge: they run a DHCP server, or use
+// the address of an edge. No edge acts on these reports, because VMs can forge what edges
+// observe.
 
 package reported
 
@@ -12,11 +12,12 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// MaxDHCPServers is how many other DHCP servers a report has. A VM can make them up.
+// MaxDHCPServers is how many other DHCP servers a report has at most. A VM can make them up.
 const MaxDHCPServers = 4
 
 // RogueDHCPServers returns a problem for each DHCP server on n other than the edges. nameOf
-// returns the VM that has a MAC, empty if none has. They are Warnings: edges serve everything.
+// returns the VM with a MAC, empty if there is none. The problems are Warnings, since edges
+// serve everything.
 func RogueDHCPServers(n network.Network, all []UsedAddress, nameOf func(mac string) string) problem.Problems {
 	known := map[netip.Addr]bool{}
 	for _, s := range all {
@@ -26,7 +27,7 @@ func RogueDHCPServers(n network.Network, all []UsedAddress, nameOf func(mac stri
 	for _, s := range sortedInUse(all) {
 		switch {
 		case s.Address == n.DHCP.ServerID || s.MAC == "" && known[s.Address]:
-			// The plan has changed since, or the other edge knows more.
+			// By now the address belongs to the edges, or another edge reports its MAC.
 		case s.MAC == "":
 			ps = append(ps, n.Problem(problem.DHCPServerUnlocated, problem.Args{"address": {s.Address.String()}}))
 		default:
@@ -36,8 +37,8 @@ func RogueDHCPServers(n network.Network, all []UsedAddress, nameOf func(mac stri
 	return ps
 }
 
-// SharedVIPs returns a problem for each other host that answers for an address that the edges of n share, as they
-// report. nameOf is that of RogueDHCPServers. They are Warnings: any VM can forge ARP.
+// SharedVIPs returns a problem for each host that, as edges report, answers for an address that the edges of n share.
+// nameOf is as in RogueDHCPServers. The problems are Warnings, since any VM can forge ARP.
 func SharedVIPs(n network.Network, all []UsedAddress, nameOf func(mac string) string) problem.Problems {
 	var ps problem.Problems
 	for _, u := range SharedByOthers(n, all, nil) {
@@ -50,8 +51,9 @@ func SharedVIPs(n network.Network, all []UsedAddress, nameOf func(mac string) st
 	return ps
 }
 
-// ForgedPeers returns a problem for each host that answers for an edge address of n, as the
-// other edge reports. nameOf is that of RogueDHCPServers. They are Warnings: any VM can forge ARP.
+// ForgedPeers returns a problem for each host that, as one edge reports, answers for the address
+// of the other edge. nameOf is as in RogueDHCPServers. The problems are Warnings, since any VM can
+// forge ARP.
 func ForgedPeers(n network.Network, all []UsedAddress, nameOf func(mac string) string) problem.Problems {
 	var ps problem.Problems
 	for _, u := range sortedInUse(all) {
@@ -63,8 +65,8 @@ func ForgedPeers(n network.Network, all []UsedAddress, nameOf func(mac string) s
 	return ps
 }
 
-// ofVMOrHost returns the problem that u is used: vm names the VM that has its MAC, and host is for a MAC that no VM has. It
-// adds to args.
+// ofVMOrHost returns the problem that a host uses the address u. The cause is vm if a VM has the MAC of u, else host. It adds
+// to args.
 func ofVMOrHost(n network.Network, vm, host problem.Cause, u UsedAddress, nameOf func(mac string) string, args problem.Args) problem.Problem {
 	cause := host
 	args["address"], args["mac"] = []string{u.Address.String()}, []string{u.MAC}

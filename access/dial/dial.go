@@ -27,27 +27,27 @@ type Dialer struct {
 	TokenFile string
 	// Token returns the token for each connection, if TokenFile is empty. An empty token is not sent. Nil: no token is sent.
 	Token func(ctx context.Context) (string, error)
-	// Forward dials the proxy. Nil: net.Dialer does.
+	// Forward dials the proxy. Nil: a net.Dialer dials.
 	Forward func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// limit is how long the proxy may take to open a connection, if the context says nothing.
+// limit is how long the proxy may take to open a connection, if the context has no deadline.
 const limit = 10 * time.Second
 
 // longestAnswer is the longest answer of a proxy that is read, in bytes.
 const longestAnswer = 8 << 10
 
-// ErrToken is wrapped by errors about the token of the caller, which no other proxy changes.
+// ErrToken is wrapped by errors about the caller's own token. Another proxy would not help.
 var ErrToken = errors.New("token")
 
-// NoVM is RefusedError.Reason if the proxy opens this port of VMs, and none that has a DHCP lease is the one of the address.
+// NoVM is RefusedError.Reason if the proxy opens this port of VMs, but no VM with a DHCP lease has the name or address.
 const NoVM = "no VM with a DHCP lease has this name or address"
 
 // A RefusedError is an answer of the proxy other than 200.
 type RefusedError struct {
-	// Proxy and Address are what was dialed.
+	// Proxy and Address are the proxy that was dialed, and the address that it was asked for.
 	Proxy, Address string
-	// Status is that of HTTP, such as 403: the destination is not open. 503: a limit is reached.
+	// Status is the HTTP status. For example, 403: the destination is not open. 503: a limit is reached.
 	Status int
 	// Reason is the proxy's.
 	Reason string
@@ -110,7 +110,7 @@ func (d Dialer) request(ctx context.Context, address string) (string, error) {
 	return head + "\r\n", nil
 }
 
-// token returns the token to send. Empty: none.
+// token returns the token to send. Empty: no token is sent.
 func (d Dialer) token(ctx context.Context) (token string, err error) {
 	switch {
 	case d.TokenFile != "":
@@ -160,7 +160,7 @@ func (d Dialer) open(c net.Conn, head, address string) (net.Conn, error) {
 	return &conn{Conn: c, early: append([]byte(nil), early...)}, nil
 }
 
-// A conn is a connection whose destination sent something together with the answer of the proxy.
+// A conn is a connection whose destination sent data that was read together with the proxy's answer.
 type conn struct {
 	net.Conn
 	early []byte
@@ -176,7 +176,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// CloseWrite ends what is sent to the destination. What the destination sends can still be read.
+// CloseWrite closes the connection for writing. Data from the destination can still be read.
 func (c *conn) CloseWrite() error {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok {

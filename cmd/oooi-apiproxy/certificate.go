@@ -1,4 +1,4 @@
-// This file has certificates of files, which are followed.
+// This file reads certificates from files, and reads them again when the files change.
 
 package main
 
@@ -16,7 +16,7 @@ type followed struct {
 	cert, key string
 	log       *slog.Logger
 	mu        sync.Mutex
-	text      []byte // of both files, as last tried
+	text      []byte // content of both files at the last attempt to read them
 	current   *tls.Certificate
 }
 
@@ -28,7 +28,7 @@ func follow(cert, key string, logger *slog.Logger) (*followed, error) {
 	return f, nil
 }
 
-// read takes the files if they have changed.
+// read reads the files if they have changed.
 func (f *followed) read() error {
 	cert, err := os.ReadFile(f.cert)
 	if err != nil {

@@ -1,4 +1,4 @@
-// This file has the probes, and the metrics. No label has a value that a client chooses.
+// This file has the probes and the metrics. Labels have no values that a client can choose.
 
 package main
 
@@ -19,7 +19,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/apiproxy"
 )
 
-// metrics are few, so they are written without a library, which would be a tenth of the program.
+// metrics are written without a library, since there are few and the library would be a tenth of the program.
 type metrics struct {
 	requests [6]atomic.Int64 // by the first digit of the status
 	broken   atomic.Int64
@@ -27,7 +27,7 @@ type metrics struct {
 	open     atomic.Int64
 }
 
-// ServeHTTP writes them in the text format of Prometheus.
+// ServeHTTP writes the metrics in the text format of Prometheus.
 func (m *metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	var b strings.Builder
 	b.WriteString("# HELP oooi_apiproxy_requests_total Finished client requests, by class of the response status.\n# TYPE oooi_apiproxy_requests_total counter\n")
@@ -38,7 +38,7 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintf(&b, "# HELP oooi_apiproxy_open_requests Requests in progress, such as watches.\n# TYPE oooi_apiproxy_open_requests gauge\noooi_apiproxy_open_requests %d\n", m.open.Load())
 	fmt.Fprintf(&b, "# HELP oooi_apiproxy_closed_connections_total Connections that were closed because their IP address has its share.\n# TYPE oooi_apiproxy_closed_connections_total counter\noooi_apiproxy_closed_connections_total %d\n", m.closed.Load())
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, _ = io.WriteString(w, b.String()) // The reader is gone if it fails.
+	_, _ = io.WriteString(w, b.String()) // An error means that the client has closed the connection.
 }
 
 // count counts requests.
@@ -53,14 +53,14 @@ func (m *metrics) count(next http.Handler) http.Handler {
 				if r.Context().Err() == nil {
 					m.broken.Add(1)
 				}
-				panic(p) // It is http.ErrAbortHandler, which ends the connection.
+				panic(p) // p is http.ErrAbortHandler, which ends the connection.
 			}
 		}()
 		next.ServeHTTP(seen, r)
 	})
 }
 
-// seenStatus notes the status of an answer.
+// seenStatus records the status of an answer.
 type seenStatus struct {
 	http.ResponseWriter
 	code int
@@ -72,7 +72,7 @@ func (s *seenStatus) WriteHeader(code int) {
 	s.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap lets http.ResponseController find the writer.
 func (s *seenStatus) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // healthConnections is the limit of connections to the port of probes and metrics.

@@ -1,4 +1,4 @@
-// This file has the certificate and the token of a sidecar, which last over a restart.
+// This file has the certificate and the token of a sidecar, which are kept across restarts.
 
 package main
 
@@ -24,18 +24,18 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// An identity is what a sidecar shows to its clients, and what they show to it.
+// An identity has the certificate that a sidecar shows to its clients, and the token that clients must show.
 type identity struct {
 	address, token string
 	certificate    tls.Certificate
 	ca, key        []byte // PEM
 }
 
-// keyFile is where the key of a kubeconfig's certificate is. Only the proxy needs it.
+// keyFile is the file with the key of a kubeconfig's certificate. Only the proxy needs it.
 func keyFile(kubeconfig string) string { return kubeconfig + ".key" }
 
-// identityOf returns the identity that was written to path, so that clients continue after a restart. It returns a new one if
-// there is none that can be trusted.
+// identityOf returns the identity that was written to path, so that clients continue to work after a restart. If
+// there is no identity that can be trusted, it returns a new one.
 func identityOf(path, address string, now time.Time) (own *identity, kept bool, err error) {
 	if own, err := readIdentity(path, address, now); err == nil {
 		return own, true, nil
@@ -79,7 +79,7 @@ func readIdentity(path, address string, now time.Time) (*identity, error) {
 	return &identity{address: address, token: user.Token, certificate: pair, ca: cluster.CertificateAuthorityData, key: key}, nil
 }
 
-// readPrivate reads a file that only this user could write and read.
+// readPrivate reads a file that only the current user can write and read.
 func readPrivate(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -129,7 +129,8 @@ func newIdentity(address string, now time.Time) (*identity, error) {
 	}, nil
 }
 
-// write writes a kubeconfig and its key, which only the owner can read. A client sees the previous file or all of the new one.
+// write writes a kubeconfig and its key, which only the owner can read. A client sees either the previous file or the
+// complete new one.
 func (i *identity) write(path string) error {
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config
@@ -153,7 +154,7 @@ users:
 	return nil
 }
 
-// writePrivate replaces a file, or a link to one, by a file of mode 0600.
+// writePrivate replaces path, which may be a link, by a file of mode 0600.
 func writePrivate(path string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".kubeconfig-*") // Its mode is 0600.
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command oooi-apiproxy is a proxy between a Kubernetes client and an API server that call some groups, kinds and resources by
-// different names. This file lists its commands. What is renamed is decided in hcp/apirewrite.
+// Command oooi-apiproxy is a proxy between a Kubernetes client and an API server that use different names for some
+// groups, kinds and resources. This file lists its commands. Package hcp/apirewrite decides what is renamed.
 package main
 
 import (

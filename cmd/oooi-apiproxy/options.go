@@ -1,4 +1,4 @@
-// This file has the flags, and what they must have in common.
+// This file has the flags, and checks that they fit together.
 
 package main
 
@@ -54,7 +54,7 @@ func (o *options) add(c *cobra.Command) {
 	f.DurationVar(&o.drain, "drain", 10*time.Second, "`time` that requests get to finish after SIGTERM")
 }
 
-// check finds flags that do not belong together.
+// check returns an error for flags that do not fit together.
 func (o *options) check() error {
 	switch {
 	case (o.cert == "") != (o.key == ""):
@@ -92,7 +92,7 @@ func isLoopback(address string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// inCluster returns how a pod reaches the API server. A gateway needs no token for that.
+// inCluster returns the configuration with which a pod reaches the API server. A gateway needs no token in it.
 func inCluster(gateway bool) (*rest.Config, error) {
 	if !gateway {
 		return rest.InClusterConfig()
@@ -104,10 +104,10 @@ func inCluster(gateway bool) (*rest.Config, error) {
 	return &rest.Config{Host: "https://" + net.JoinHostPort(host, port), TLSClientConfig: rest.TLSClientConfig{CAFile: serverCA}}, nil
 }
 
-// serverCA is where a pod has the CA of the API server.
+// serverCA is the file with the API server's CA in a pod.
 const serverCA = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
 
-// apiServer returns how the API server is reached, and its URL.
+// apiServer returns the configuration for the API server, and its URL.
 func (o *options) apiServer() (*rest.Config, *url.URL, error) {
 	config := &rest.Config{}
 	var err error

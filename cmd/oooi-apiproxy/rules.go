@@ -1,4 +1,4 @@
-// This file writes rules from what an API server's discovery says.
+// This file writes rules from an API server's discovery.
 
 package main
 
@@ -17,7 +17,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
-// dump is what is read of an APIResourceList, or of aggregated discovery.
+// A dump has the fields that this file reads, of an APIResourceList or of aggregated discovery.
 type dump struct {
 	GroupVersion string
 	Resources    []struct{ Name, Kind string }
@@ -32,7 +32,7 @@ type dump struct {
 	}
 }
 
-// addTo adds plurals with their kinds, by group.
+// addTo adds the plurals with their kinds to out, by group.
 func (d dump) addTo(out map[string]map[string]string) {
 	add := func(group, plural, kind string) {
 		if out[group] == nil {
@@ -96,7 +96,7 @@ func newRulesCommand() *cobra.Command {
 	return c
 }
 
-// newCheckCommand is a way to try rules without a server.
+// newCheckCommand returns a command that tries rules without a server.
 func newCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "check FILE", Short: "Validate a rules file", Args: cobra.ExactArgs(1),
@@ -110,7 +110,7 @@ func newCheckCommand() *cobra.Command {
 	}
 }
 
-// readRules returns the rules in a file, and its text.
+// readRules returns the rules in a file, and the file's text.
 func readRules(file string) (*apirewrite.Rules, []byte, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -1,4 +1,4 @@
-// This file composes the servers from the flags, and ends them.
+// This file starts the servers that the flags select, and ends them.
 
 package main
 
@@ -64,7 +64,7 @@ func (o *options) run(ctx context.Context, stderr io.Writer) error {
 	return g.Wait()
 }
 
-// transport reaches the API server. As a gateway, it has no credentials.
+// transport returns a transport to the API server. For a gateway, it has no credentials.
 func (o *options) transport(rules *apirewrite.Rules) (*apiproxy.Transport, error) {
 	config, server, err := o.apiServer()
 	if err != nil {
@@ -80,7 +80,7 @@ func (o *options) transport(rules *apirewrite.Rules) (*apiproxy.Transport, error
 		return nil, fmt.Errorf("reaching the API server: %w", err)
 	}
 	one := rest.CopyConfig(config)
-	one.NextProtos = []string{"http/1.1"} // No HTTP/2 connection becomes a stream of another protocol.
+	one.NextProtos = []string{"http/1.1"} // An HTTP/2 connection cannot become a stream of another protocol.
 	upgrade, err := rest.TransportFor(one)
 	if err != nil {
 		return nil, fmt.Errorf("reaching the API server: %w", err)
@@ -94,8 +94,8 @@ func (o *options) transport(rules *apirewrite.Rules) (*apiproxy.Transport, error
 	}, nil
 }
 
-// small limits what waits in memory of each answer over HTTP/2: Go's own limit is 4 MiB. Frames are larger than Go's, which
-// costs less.
+// small limits how much of each HTTP/2 answer waits in memory, because Go's default is 4 MiB. Frames are larger
+// than by default, because fewer frames cost less.
 func small(t http.RoundTripper) http.RoundTripper {
 	inner := t
 	for {
@@ -111,7 +111,7 @@ func small(t http.RoundTripper) http.RoundTripper {
 	return t
 }
 
-// clientSide returns the certificate that clients see. As a sidecar, it writes the kubeconfig.
+// clientSide returns the TLS configuration for clients. As a sidecar, it also writes the kubeconfig.
 func (o *options) clientSide(h *apiproxy.Handler, address string, logger *slog.Logger) (*tls.Config, error) {
 	if o.cert != "" {
 		followed, err := follow(o.cert, o.key, logger)
@@ -163,7 +163,7 @@ func (o *options) serve(ctx context.Context, g *errgroup.Group, s *http.Server, 
 		if s.Shutdown(limit) != nil {
 			return s.Close() // Watches do not end by themselves.
 		}
-		streams := make(chan struct{}) // The server does not know about connections that became streams of another protocol.
+		streams := make(chan struct{}) // The HTTP server does not count connections that became streams of another protocol.
 		go func() {
 			open.Wait()
 			close(streams)
@@ -176,7 +176,7 @@ func (o *options) serve(ctx context.Context, g *errgroup.Group, s *http.Server, 
 	})
 }
 
-// followRules ends the program when the file has other rules that are valid: a watch must not change its names.
+// followRules ends the program when the file has different valid rules, because names must not change during a watch.
 func followRules(ctx context.Context, path string, now []byte, logger *slog.Logger) error {
 	ticker := time.NewTicker(5 * time.Second)
 	defer ticker.Stop()

@@ -59,7 +59,7 @@ func (o *options) serveWebhooks(ctx context.Context, g *errgroup.Group, m *metri
 	return nil
 }
 
-// targetTLS says which certificate the webhook server must show: by default, the one that the proxy shows itself.
+// targetTLS returns the certificate that the webhook server must show. By default, it is the proxy's own.
 func (o *options) targetTLS(own *followed) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: o.webhookName, RootCAs: x509.NewCertPool()}
 	leaf, err := x509.ParseCertificate(own.get().Certificate[0])
@@ -77,7 +77,7 @@ func (o *options) targetTLS(own *followed) (*tls.Config, error) {
 	return config, err
 }
 
-// pool reads a file of certificates.
+// pool reads a file with certificates.
 func pool(path string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -1,5 +1,5 @@
-// This file holds `oooi-edge access`: its flags, and the composition of the plan, the leases, the keys and the access proxy of one
-// edge. It decides nothing about callers.
+// This file holds `oooi-edge access`: its flags, and the composition of the plan, the leases, the keys and the access
+// proxy of one edge. It does not decide which callers are admitted.
 
 package main
 
@@ -27,8 +27,9 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// accessCollectAt is how much the heap of the access proxy grows until garbage is collected, in percent of what is used. $GOGC overrides
-// it. Tunnels leave garbage when they open and when they are checked, not when they carry bytes, so collecting it earlier costs little.
+// accessCollectAt is how much the heap of the access proxy grows before garbage is collected, in percent of the memory
+// in use. $GOGC overrides it. Tunnels leave garbage only when they open and when they are checked, so early
+// collection costs little.
 const accessCollectAt = 50
 
 func newAccessCommand() *cobra.Command {
@@ -84,7 +85,8 @@ func runAccess(ctx context.Context, f serverFlags, management string, log *slog.
 			return socket.DialFrom(ctx, f.device, from, to)
 		},
 		IsVM: func(a netip.Addr) error {
-			// The kernel has the MAC: the address has just accepted a connection. Another VM may have configured it, too.
+			// The kernel knows the MAC, because a host has just accepted a connection at this address. That host may
+			// be another VM that uses the same address.
 			switch mac := hosts.MACOf(a); {
 			case mac == "":
 				return errors.New("the kernel has no MAC for the address of the VM")

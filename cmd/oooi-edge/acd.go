@@ -1,6 +1,5 @@
-// This file holds `oooi-edge acd`, the first pod of a network: it checks the addresses
-// that the edges are to hold for conflicts. Package edge/acd decides what a conflict
-// is; the operator decides what follows.
+// This file holds `oooi-edge acd`, the first pod of a network. It checks the future addresses of edges for conflicts.
+// Package edge/acd decides what a conflict is, and the operator decides how to react.
 
 package main
 
@@ -33,9 +32,9 @@ func newACDCommand() *cobra.Command {
 	return c
 }
 
-// runACD checks until ctx ends. It is ready while the addresses are free.
+// runACD checks until ctx ends. It is ready while the addresses are not in use.
 func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
-	// It is not an edge, and every network has a first one.
+	// The pod is not an edge, but the selection needs one, and every network has a first edge.
 	f.selection.Edge = 1
 	source, kube, err := f.open(log)
 	if err != nil {

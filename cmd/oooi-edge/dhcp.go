@@ -1,5 +1,5 @@
-// This file holds `oooi-edge dhcp`: its flags, and the composition of the plan, the socket, the
-// leases and the DHCP server of one edge. It decides nothing about addresses.
+// This file holds `oooi-edge dhcp`: its flags, and the composition of the plan, the socket, the leases and the DHCP
+// server of one edge. It does not decide about addresses.
 
 package main
 
@@ -49,8 +49,7 @@ It must run in a network namespace that has the service VIP on --interface.`,
 	return c
 }
 
-// The rate limit for unknown clients: MACs that no VM of the cluster has. They ask
-// rarely, a few at a time.
+// The rate limit for unknown clients: MACs that do not belong to a VM of the cluster. Only a few such clients ask, and rarely.
 const (
 	unknownClientsPerSecond = 1
 	unknownClientsAtOnce    = 20
@@ -105,9 +104,8 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 		server.PeerServes, server.Yields = peer.Serves, peer.Yields
 		g.Go(func() error { peer.Watch(ctx, f.runDir, log); return nil })
 	}
-	// The server is ready once all leases and VMs are known. Until then it renews known
-	// leases: without the API server there are no others, and a peer must not consider a
-	// restarted edge as not serving.
+	// The server is ready once all leases and VMs are known. It serves earlier: it already renews the leases in its
+	// cache. So a restarted edge counts as serving for its peer, even if the API server does not answer.
 	serves := d.Status.Question()
 	serves.Why = func() error { return cmp.Or(d.Status.Err(), server.Alive()) }
 	ready := func() error { return cmp.Or(serves.Why(), server.Ready()) }
@@ -118,8 +116,8 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	return g.Wait()
 }
 
-// leases returns the lease store: objects inside a cluster, cached in the run directory,
-// else files. The returned function keeps them fresh and cached until its context ends.
+// leases returns the lease store and the VMs. In a cluster, leases are objects, cached in the run directory, else
+// files. The returned function keeps both up to date until its context ends.
 func leases(ctx context.Context, f serverFlags, source *inforce.Source, kube *kube.Kube, dir string, log *slog.Logger) (dhcp.Store, reply.VMs, func(context.Context), error) {
 	if kube == nil {
 		files, err := leasefile.Open(dir)

@@ -1,5 +1,5 @@
-// This file holds `oooi-edge diagnostics`, what `oooi must-gather` runs in each edge: one JSON document about the data plane. It
-// changes nothing, and its size and its time have limits: an edge that is asked serves VMs meanwhile.
+// This file holds `oooi-edge diagnostics`, which `oooi must-gather` runs in each edge. It writes one JSON document
+// about the data plane. It changes nothing, and limits its size and time, because the edge serves VMs meanwhile.
 
 package main
 
@@ -44,13 +44,14 @@ func newDiagnosticsCommand() *cobra.Command {
 // A partSource makes one part of the document.
 type partSource struct {
 	name string
-	// most is how many bytes the part may have.
+	// most is the largest size of the part in bytes.
 	most int
-	// read returns a list. Cut: it ends before its source does, since it has most bytes.
+	// read returns a list of at most so many bytes. cut is true if that limit left something out.
 	read func(ctx context.Context, most int) (items []json.RawMessage, cut bool, err error)
 }
 
-// collect reads each list of sources one after the other, all lists at once, until ctx ends. The parts have the order of the sources.
+// collect reads the sources of a list one after the other, and all lists at the same time, until ctx ends. The parts
+// have the order of the sources.
 func collect(ctx context.Context, lists ...[]partSource) []wire.DiagnosticsPart {
 	type told struct {
 		at   int
@@ -62,7 +63,7 @@ func collect(ctx context.Context, lists ...[]partSource) []wire.DiagnosticsPart 
 			parts = append(parts, wire.DiagnosticsPart{Name: s.name, Missing: fmt.Sprintf("everything: not read within %s", wire.DiagnosticsTimeout)})
 		}
 	}
-	all := make(chan told, len(parts)) // No source waits for a reader that has left.
+	all := make(chan told, len(parts)) // Sources do not block after this function has returned.
 	first := 0
 	for _, list := range lists {
 		go func(at int) {
@@ -79,7 +80,7 @@ func collect(ctx context.Context, lists ...[]partSource) []wire.DiagnosticsPart 
 			continue
 		case <-ctx.Done():
 		}
-		select { // What was told until then counts.
+		select { // Parts that are already finished are kept.
 		case t := <-all:
 			parts[t.at] = t.part
 		default:
@@ -89,7 +90,7 @@ func collect(ctx context.Context, lists ...[]partSource) []wire.DiagnosticsPart 
 	return parts
 }
 
-// part is what s reports.
+// part reads s and returns its part of the document.
 func (s partSource) part(ctx context.Context) wire.DiagnosticsPart {
 	items, cut, err := s.read(ctx, s.most)
 	fitting := fit(items, s.most)
@@ -105,7 +106,7 @@ func (s partSource) part(ctx context.Context) wire.DiagnosticsPart {
 	return p
 }
 
-// fit returns how many of items have at most most bytes as a list.
+// fit returns how many of items fit into a list of so many bytes.
 func fit(items []json.RawMessage, most int) int {
 	size := len("[]")
 	for i, item := range items {
@@ -123,7 +124,7 @@ func listOf(items []json.RawMessage) json.RawMessage {
 	return rawOf(items)
 }
 
-// rawOf is v as JSON. What sources report is always JSON.
+// rawOf returns v as JSON. Every value of a source can be encoded.
 func rawOf(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -139,7 +140,7 @@ func rawList[T any](all []T) (out []json.RawMessage) {
 	return out
 }
 
-// kernelSources describe the network namespace that this program runs in.
+// kernelSources describe the network namespace of this program.
 func kernelSources() []partSource {
 	return []partSource{
 		{"links", 64 << 10, ofKernel((*device.Dump).Links)},
@@ -163,7 +164,7 @@ func ofKernel[T any](read func(*device.Dump) ([]T, error)) func(context.Context,
 	}
 }
 
-// envoySources report about the Envoy that uses runDir. An edge without the proxy has none.
+// envoySources describe the Envoy that uses runDir. There are none on an edge without the proxy.
 func envoySources(runDir string) []partSource {
 	if _, err := os.Stat(wire.Dir(runDir, wire.Envoy)); errors.Is(err, fs.ErrNotExist) {
 		return []partSource{{"envoy", 1 << 10, func(context.Context, int) ([]json.RawMessage, bool, error) {

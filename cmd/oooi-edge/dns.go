@@ -1,5 +1,5 @@
-// This file holds `oooi-edge dns`: its flags, and the composition of the plan, the sockets and
-// the DNS server of one edge. It decides nothing about names.
+// This file holds `oooi-edge dns`: its flags, and the composition of the plan, the sockets and the DNS server of one
+// edge. It does not decide about names.
 
 package main
 
@@ -66,7 +66,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	}
 	log = source.Log()
 	o := dns.Options{Log: log}
-	// A host without a resolver serves the names of the plan.
+	// A host without a resolver can still serve the names of the plan.
 	if b, err := os.ReadFile(wire.ResolvConf); err != nil {
 		log.Warn("no upstream resolver configured", "err", err)
 	} else {
@@ -77,13 +77,13 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 		return err
 	}
 	o.Dialer = *socket.Dialer(pods)
-	// Outside of a pod, no socket needs a device.
+	// Outside a pod, no socket needs a device.
 	onNetwork := ""
 	if pods != "" {
 		onNetwork = f.device
 	}
 	o.NetworkDialer = *socket.Dialer(onNetwork)
-	// A server that watches the plan itself has no DHCP server in its pod, so there are no leases.
+	// If this server watches the plan itself, there is no DHCP server in its pod, and so there are no leases.
 	var vms func(mac string) bool
 	if f.watchedBy != "" {
 		names := sharedfiles.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
@@ -106,7 +106,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	f.passOn(ctx, g, kube, source, log)
 	g.Go(func() error { return f.health(ctx, d.Status.Err, registry, d.Status.Question()) })
 	g.Go(func() error { return d.Run(ctx) })
-	// Without a device, VMs could ask, too.
+	// Without a device, VMs could also ask here.
 	if pods != "" {
 		log := log.With("for", "pods")
 		p := servers.PodDNS{Interface: d.Interface, Source: source, Handler: dns.NewHandler(metrics, dns.Options{Log: log}), Log: log, Device: pods}

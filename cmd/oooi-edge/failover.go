@@ -1,5 +1,5 @@
-// This file holds `oooi-edge failover`: it starts the failover agent of one edge and
-// what that needs. It decides nothing; see edge/agent and edge/failover.
+// This file holds `oooi-edge failover`: it starts the failover agent of one edge and the parts that the agent needs.
+// It decides nothing; see edge/agent and edge/failover.
 
 package main
 
@@ -43,8 +43,7 @@ func newFailoverCommand() *cobra.Command {
 	return c
 }
 
-// runFailover runs until ctx ends and the peer has taken over. An empty clusterDevice is the
-// pod's.
+// runFailover runs until ctx ends and the peer has taken over. If clusterDevice is empty, the pod's device is used.
 func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *slog.Logger) error {
 	source, _, err := f.open(log)
 	if err != nil {
@@ -65,7 +64,7 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 	var leases agent.Leases
 	a.Stale = leases.Stale
 	a.Metrics = agent.NewFailoverMetrics(registry, a.Ready)
-	// What the agent needs keeps running until the peer has taken over.
+	// The parts that the agent needs run until the peer has taken over.
 	working, done := context.WithCancel(context.WithoutCancel(ctx))
 	defer done()
 	g, working := errgroup.WithContext(working)
@@ -95,7 +94,7 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 			})
 		}
 	}
-	// Without a device, VMs could read them, too.
+	// Without a device, VMs could also read the metrics.
 	if clusterDevice != "" {
 		all := &scrape.Scrape{RunDir: f.runDir, Own: registry, Services: func() []network.Service { return wire.Servers(source.Current().Network) }}
 		m := scrape.Metrics{Interface: a.Interface, Source: source, Device: clusterDevice, Gatherer: all, Log: log.With("for", "metrics")}

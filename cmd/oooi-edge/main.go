@@ -1,6 +1,5 @@
-// Command oooi-edge is what the containers of an edge run: the DHCP, DNS and NTP servers and the
-// proxy of a plan, which also run alone, and what only edges need. This file lists the
-// subcommands, each of which has a file of its own.
+// Command oooi-edge runs in the containers of an edge. It has the DHCP, DNS and NTP servers and the proxy of a plan,
+// which can also run alone, and programs that only edges need. This file lists the subcommands; each has its own file.
 package main
 
 import (
@@ -19,7 +18,7 @@ import (
 
 func main() { run(clock) }
 
-// run runs the program, which gives the time of clock.
+// run runs the program. clock is the clock for the NTP server.
 func run(clock ntp.Clock) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := newRootCommand(clock).ExecuteContext(ctx)

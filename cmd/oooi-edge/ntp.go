@@ -1,5 +1,5 @@
-// This file holds `oooi-edge ntp`: its flags, and the composition of the plan, the socket, the
-// clock and the NTP server of one edge. It decides nothing about time.
+// This file holds `oooi-edge ntp`: its flags, and the composition of the plan, the socket, the clock and the NTP
+// server of one edge. It does not decide about time.
 
 package main
 

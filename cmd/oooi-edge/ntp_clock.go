@@ -6,8 +6,8 @@ package main
 
 import "github.com/cldmnky/oooi/ntp"
 
-// clock is what `oooi-edge ntp` gives the time of.
+// clock is the clock that `oooi-edge ntp` serves.
 func clock() (ntp.State, error) { return ntp.Kernel() }
 
-// clockNote is what the version says about the clock.
+// clockNote is what `oooi-edge version` says about the clock.
 const clockNote = ""

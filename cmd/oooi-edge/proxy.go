@@ -1,6 +1,5 @@
-// This file holds `oooi-edge proxy`: its flags, and the composition of the plan, the backends
-// and the Envoy of one edge. Package edge/agent/proxy decides which listeners it serves, package
-// envoy where connections go.
+// This file holds `oooi-edge proxy`: its flags, and the composition of the plan, the backends and the Envoy of one
+// edge. Package edge/agent/proxy decides which listeners it serves, and package envoy where connections go.
 
 package main
 
@@ -73,8 +72,8 @@ Without a cluster, the proxy tries every address that the plan allows for a VM.`
 	return c
 }
 
-// runProxy serves until ctx ends. Dir holds Envoy's sockets. Run runs an Envoy that
-// connects there and keeps to limits; nil if another container runs it.
+// runProxy serves until ctx ends. dir has the sockets for Envoy. run runs an Envoy with these limits that connects to
+// the sockets. A nil run means that another container runs Envoy.
 func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.Limits, run func(ctx context.Context, dir string) error, log *slog.Logger) error {
 	source, kube, err := f.open(log)
 	if err != nil {
@@ -156,8 +155,8 @@ func serveOn(socket string, serve func(net.Listener) error) error {
 	return nil
 }
 
-// proxyNeeds returns the API server, which lists the endpoints, and the resolvers if there
-// are external hosts.
+// proxyNeeds returns the API server, which lists the endpoints. If there are external hosts, it also returns the
+// resolvers.
 func proxyNeeds(n network.Network) []network.ReservedDestination {
 	out := apiServer()
 	for _, b := range n.Backends {

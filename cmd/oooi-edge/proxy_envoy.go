@@ -1,5 +1,5 @@
-// This file runs an Envoy as a child process of `oooi-edge proxy`. Envoy gets its
-// configuration over its socket, not here.
+// This file runs Envoy as a child process of `oooi-edge proxy`. Envoy gets its configuration over a socket, not from
+// this file.
 
 package main
 
@@ -23,8 +23,8 @@ import (
 // stopTimeout is how long Envoy has to end after SIGTERM.
 const stopTimeout = 10 * time.Second
 
-// findEnvoy finds the program and returns a function that runs it until its context ends.
-// An Envoy that ends by itself is an error: then the container is restarted.
+// findEnvoy finds the program and returns a function that runs it until its context ends. If Envoy ends by itself,
+// that is an error, and the container is restarted.
 func findEnvoy(program string, limits resources.Limits, output io.Writer) (func(ctx context.Context, dir string) error, error) {
 	path, err := exec.LookPath(cmp.Or(program, os.Getenv("ENVOY"), "envoy"))
 	if err != nil {
@@ -34,7 +34,7 @@ func findEnvoy(program string, limits resources.Limits, output io.Writer) (func(
 		if err := rundir.MakeDir(wire.Dir(dir, wire.Envoy)); err != nil {
 			return err
 		}
-		// Pdeathsig is sent when the thread that started the child ends.
+		// The kernel sends Pdeathsig when the thread that started the child ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		raiseFiles()
@@ -51,8 +51,7 @@ func findEnvoy(program string, limits resources.Limits, output io.Writer) (func(
 	}, nil
 }
 
-// raiseFiles raises the limit of open files for the child, which needs two for each
-// connection. It ignores errors.
+// raiseFiles raises the limit of open files for Envoy, which needs two for each connection. It ignores errors.
 func raiseFiles() {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) == nil {

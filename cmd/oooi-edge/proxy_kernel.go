@@ -1,5 +1,5 @@
-// This file is what `oooi-edge proxy` reads from the kernel, and has it reset: how much memory and how many open files the
-// container has, and connections for the Gate. It decides nothing: package envoy/resources makes limits of the numbers.
+// This file reads from the kernel how much memory and how many open files the container may have, and counts and
+// resets connections for the Gate. It decides nothing. Package envoy/resources derives limits from the numbers.
 
 package main
 
@@ -19,8 +19,8 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 )
 
-// openFiles returns how many files a process of this container may have open, at most: the hard limit. All
-// containers of a pod have the same one. Zero: it is not known.
+// openFiles returns the largest number of files that a process of this container may have open: the hard limit. All
+// containers of a pod have the same limit. Zero: unknown.
 func openFiles() uint64 {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
@@ -29,8 +29,8 @@ func openFiles() uint64 {
 	return l.Max
 }
 
-// containerMemory returns the memory limit of this process in bytes: the smallest of its cgroup and of those
-// around it. Zero: there is none. Root is "/".
+// containerMemory returns the memory limit of this process in bytes: the smallest limit of its cgroup and of the
+// cgroups around it. Zero: no limit. root is "/".
 func containerMemory(root string) uint64 {
 	f, err := os.Open(filepath.Join(root, "proc/self/cgroup"))
 	if err != nil {
@@ -39,7 +39,8 @@ func containerMemory(root string) uint64 {
 	defer func() { _ = f.Close() }()
 	smallest := uint64(math.MaxUint64)
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		// hierarchy:controllers:path, see cgroups(7). A container sees its own cgroup as the root, whatever the path.
+		// The fields are hierarchy:controllers:path, see cgroups(7). A container sees its own cgroup as the root,
+		// whatever the path.
 		parts := strings.SplitN(lines.Text(), ":", 3)
 		if len(parts) != 3 {
 			continue
@@ -66,7 +67,7 @@ func containerMemory(root string) uint64 {
 	return smallest
 }
 
-// limitIn returns the number in a file of a cgroup. Without a number there is no limit.
+// limitIn returns the number in a file of a cgroup. A file without a number means no limit.
 func limitIn(file string) uint64 {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -79,8 +80,8 @@ func limitIn(file string) uint64 {
 	return n
 }
 
-// newGate returns a Gate that counts the connections on an interface, and a function that closes what it reads. If the kernel
-// permits no count, all connections are carried: then only Envoy's own limits apply.
+// newGate returns a Gate that counts the connections on an interface, and a function that closes its sources. If the
+// kernel does not allow counting, the Gate accepts all connections, and only Envoy's own limits apply.
 func newGate(name string, limits resources.Limits, log *slog.Logger) (*gate.Gate, func()) {
 	g := &gate.Gate{Limits: limits, Log: log}
 	clients, err := device.OpenClients(name)

@@ -1,5 +1,5 @@
-// This file holds what the servers of an edge (dhcp, dns, ntp, proxy, access, failover, acd) have in common:
-// flags, logs and health, and `oooi-edge probe`, with which a kubelet asks for it. What they serve is in their own files.
+// This file holds what the servers of an edge (dhcp, dns, ntp, proxy, access, failover, acd) have in common: flags,
+// logs, health, and `oooi-edge probe`, which a kubelet runs to check the health. The rest of each server has its own file.
 
 package main
 
@@ -28,7 +28,7 @@ import (
 
 // serverFlags are the flags that every server has.
 type serverFlags struct {
-	// program is the server's name: a network.Service, or a name of package wire.
+	// program is the server's name: a network.Service, or a name from package wire.
 	program   string
 	plan      string
 	selection inforce.Selection
@@ -63,7 +63,7 @@ func (f *serverFlags) addPlan(c *cobra.Command) {
 // inPod reports whether the server runs in the pod of an edge.
 func (f *serverFlags) inPod() bool { return f.watch || f.watchedBy != "" }
 
-// log writes lines for people, and JSON in a pod.
+// log writes lines for people. In a pod, it writes JSON.
 func (f *serverFlags) log(c *cobra.Command) *slog.Logger {
 	var h slog.Handler = slog.NewTextHandler(c.ErrOrStderr(), nil)
 	if f.inPod() {
@@ -72,14 +72,14 @@ func (f *serverFlags) log(c *cobra.Command) *slog.Logger {
 	return slog.New(h).With("server", f.program)
 }
 
-// on follows the interface that is served on, until ctx ends.
+// on follows the interface of the network until ctx ends.
 func (f *serverFlags) on(ctx context.Context) (serving.Interface, error) {
 	w, err := device.Watch(ctx, f.device)
 	return serving.Interface{Name: f.device, InPod: f.inPod(), Watcher: w}, err
 }
 
-// managementDevice returns the pod's device on the cluster network. Empty: outside of a pod,
-// any device.
+// managementDevice returns the pod's device on the cluster network. Outside a pod, it returns an empty name, which
+// means any device.
 func (f *serverFlags) managementDevice() (string, error) {
 	if !f.inPod() {
 		return "", nil
@@ -87,7 +87,7 @@ func (f *serverFlags) managementDevice() (string, error) {
 	return kube.Default("/", f.podinfo)
 }
 
-// open reads the plan, and creates this server's directory. Kube is nil without --watch.
+// open reads the plan, and creates this server's directory. The returned kube is nil without --watch.
 func (f *serverFlags) open(log *slog.Logger) (*inforce.Source, *kube.Kube, error) {
 	if f.runDir != "" {
 		if err := rundir.MakeDir(wire.Dir(f.runDir, f.program)); err != nil {
@@ -124,9 +124,9 @@ func (f *serverFlags) watcherAway() bool {
 	return health.Away(health.Probe(ctx, wire.Socket(f.runDir, f.watchedBy)))
 }
 
-// passOn adds to g what the server with the token does for those of its edge that have none: it writes the failover
-// agent's report to the API server, and stores the keys of the API server for the access proxy, while the plan asks callers for a token.
-// It returns the writer of the report. Nil: that is not this server's part.
+// passOn adds to g the tasks of the server with the token for the servers without one. It writes the failover agent's
+// report to the API server. While the plan requires tokens from callers, it also stores the API server's keys for the
+// access proxy. It returns the writer of the report, or nil if another server has the token.
 func (f *serverFlags) passOn(ctx context.Context, g *errgroup.Group, kube *kube.Kube, source *inforce.Source, log *slog.Logger) *kube.Reporter {
 	v := source.Current()
 	if kube == nil || f.runDir == "" || wire.Watcher(v.Network.Services) != f.program {
@@ -160,12 +160,12 @@ func (f *serverFlags) health(ctx context.Context, ready func() error, metrics pr
 	return health.Serve(ctx, wire.Socket(dir, f.program), ready, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}), more...)
 }
 
-// apiServer is the address that the pod's environment names.
+// apiServer returns the API server in the pod's environment.
 func apiServer() []network.ReservedDestination {
 	return serving.APIServer(os.Getenv(wire.APIServerVariable))
 }
 
-// resolvers are those in the pod's resolv.conf. None where there is no such file.
+// resolvers returns the resolvers in the pod's resolv.conf. None: there is no such file.
 func resolvers() []network.ReservedDestination {
 	text, err := os.ReadFile(wire.ResolvConf)
 	if err != nil {

@@ -1,5 +1,5 @@
-// This file holds `oooi-edge try`, the pod of `oooi check --from-network`: its flags, and what it reads
-// of its pod. Package edge/trial does the rest.
+// This file holds `oooi-edge try`, the pod of `oooi check --from-network`: its flags, and facts about its pod.
+// Package edge/trial does the rest.
 
 package main
 
@@ -35,7 +35,7 @@ func newTryCommand() *cobra.Command {
 		Short: "Test the network of a plan as a VM would, and print the results as JSON",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			f.selection.Edge = 1 // It is not an edge, and every network has a first one.
+			f.selection.Edge = 1 // The pod is not an edge, but the selection needs one, and every network has a first edge.
 			source, err := inforce.New(f.plan, f.selection, nil, nil)
 			if err != nil {
 				return err
@@ -68,7 +68,7 @@ func newTryCommand() *cobra.Command {
 	return c
 }
 
-// isolates returns an error if VMs would reach the pod network through this pod. It then ends immediately.
+// isolates returns an error if VMs could reach the pod network through this pod, which then ends immediately.
 func isolates(ctx context.Context, name string) error {
 	w, err := device.Watch(ctx, name)
 	if err != nil {
@@ -81,7 +81,8 @@ func isolates(ctx context.Context, name string) error {
 	return now.Isolates()
 }
 
-// unreachable are the API server and the kubelet of this pod. Outside of a pod there are none.
+// unreachable returns the API server and the kubelet of this pod, which must not be reachable from the network.
+// Outside a pod there are none.
 func unreachable() (out []netip.AddrPort) {
 	for variable, port := range map[string]uint16{wire.APIServerVariable: apiPort, wire.HostVariable: kubeletPort} {
 		if a, err := netip.ParseAddr(os.Getenv(variable)); err == nil && a.Is4() {

@@ -1,4 +1,4 @@
-// This file holds `oooi explain`: what the catalogue of problems has on a reason, without a cluster.
+// This file holds `oooi explain`: what the catalogue of problems says about a reason. It needs no cluster.
 
 package main
 
@@ -51,7 +51,7 @@ reasons.`,
 	return c
 }
 
-// reasons are all reasons, sorted.
+// reasons returns all reasons, sorted.
 func reasons() []string {
 	var out []string
 	for _, r := range explain.TrueReasons() {
@@ -64,7 +64,7 @@ func reasons() []string {
 	return slices.Compact(out)
 }
 
-// reasonOf finds the reason of that name, or of the cause of that name. Case has no effect.
+// reasonOf returns the reason with this name, or the reason of the cause with this name. Case does not count.
 func reasonOf(name string) (problem.Reason, bool) {
 	for _, r := range reasons() {
 		if strings.EqualFold(r, name) {
@@ -79,7 +79,7 @@ func reasonOf(name string) (problem.Reason, bool) {
 	return "", false
 }
 
-// unknownReason names the most similar reason or cause.
+// unknownReason returns an error that names the most similar reason or cause.
 func unknownReason(name string) error {
 	names := reasons()
 	for _, e := range problem.Catalogue() {

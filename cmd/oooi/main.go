@@ -1,5 +1,5 @@
-// Command oooi is the operator, and what users ask of it on their own machine. What edges run is
-// Command oooi-edge. This file lists the subcommands. Each has a file or a package of its own.
+// Command oooi is the operator, and the tool for users on their own machine. Command oooi-edge is what edges run.
+// This file lists the subcommands. Each has a file or a package of its own.
 package main
 
 import (

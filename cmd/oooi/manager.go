@@ -1,5 +1,4 @@
-// This file starts the operator. It decides nothing about networks: the
-// controllers do.
+// This file starts the operator. The controllers make all decisions about networks.
 
 package main
 
@@ -38,20 +37,20 @@ import (
 )
 
 const (
-	// electionRetry is how often a replica that does not lead tries to, and how often the leader
-	// renews its Lease: a leader that ends is followed within 2 s. One that is lost is followed
-	// after 15 s, when its Lease has expired.
+	// electionRetry is how often other replicas try to become the leader, and how often the leader renews its Lease.
+	// If the leader ends normally, another one leads within 2 s. If it is lost, another one leads after 15 s, when
+	// the Lease has expired.
 	electionRetry = 800 * time.Millisecond
-	// shutdownTimeout is how long a leader that ends waits for what it is doing. It must be
-	// below the pod's grace period.
+	// shutdownTimeout is how long an ending leader waits for running reconciles. It must be shorter than the pod's
+	// grace period.
 	shutdownTimeout = 5 * time.Second
 )
 
-// collectAt is how much the heap grows until garbage is collected, in percent of what is used. $GOGC
-// replaces it. Nearly all that is used are caches, which live long.
+// collectAt is how much the heap grows before garbage is collected, in percent of the used memory. $GOGC replaces it.
+// Nearly all used memory is in caches, which live long.
 const collectAt = 30
 
-// managerOptions are the flags, with the environment as their defaults.
+// managerOptions are the flags. Their defaults are from the environment.
 type managerOptions struct {
 	metrics, health string
 	leaderElect     bool
@@ -113,7 +112,7 @@ Environment variables:
 	return c
 }
 
-// environment has the controllers' options from the pod's environment.
+// environment returns the controllers' options from the pod's environment.
 func environment() controllers.Options {
 	return controllers.Options{
 		Build:          version.Number(),

@@ -1,6 +1,5 @@
-// This file reads what the operator knows about the cluster that it runs on, where
-// every pod of that cluster can: its environment, its resolver and the names of kinds. It decides
-// nothing about networks.
+// This file reads facts about the management cluster that every pod there can read: its environment, its resolver and
+// the names of kinds. It decides nothing about networks.
 
 package main
 
@@ -17,8 +16,8 @@ import (
 	"github.com/cldmnky/oooi/network/resolvconf"
 )
 
-// surroundings are the resolvers in file and the API server in the environment.
-// Outside of a cluster nothing is known of the latter.
+// surroundings returns the resolvers in file and the API server in the environment. Outside a cluster, the API server
+// is unknown.
 func surroundings(file string) (management.Cluster, error) {
 	var m management.Cluster
 	text, err := os.ReadFile(file)
@@ -34,7 +33,7 @@ func surroundings(file string) (management.Cluster, error) {
 	return m, nil
 }
 
-// vmResource is the API server's name of VirtualMachineInstances, for edges. Empty: it is KubeVirt's own.
+// vmResource returns the name of VirtualMachineInstances in the API server, for edges. Empty: KubeVirt's own name.
 func vmResource(rules *apirewrite.Rules) string {
 	if rules == nil {
 		return ""

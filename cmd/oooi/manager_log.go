@@ -1,5 +1,5 @@
-// This file makes the operator's log: one JSON object a line. It decides how values
-// that are not JSON are written, and no message.
+// This file makes the operator's log: one JSON object for each line. It decides how to write values that cannot be
+// JSON.
 
 package main
 
@@ -17,8 +17,8 @@ func managerLog(w io.Writer) logr.Logger {
 	return logr.FromSlogHandler(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: encodable}))
 }
 
-// encodable is a, or a with text in place of a value that cannot be JSON: libraries log values
-// that hold functions.
+// encodable returns a. If its value cannot be JSON, it is replaced by text: libraries log values that contain
+// functions.
 func encodable(_ []string, a slog.Attr) slog.Attr {
 	v := a.Value.Any()
 	if _, isErr := v.(error); a.Value.Kind() != slog.KindAny || isErr {

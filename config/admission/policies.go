@@ -1,6 +1,6 @@
-// Package admission holds the ValidatingAdmissionPolicies that limit what the ServiceAccounts of
-// oooi may write, and those that check the annotations of users. kustomize installs the YAML files of this directory. The Operator Lifecycle
-// Manager installs no such kind, so there `oooi admission` applies the same files.
+// Package admission holds the ValidatingAdmissionPolicies that limit what the ServiceAccounts of oooi may write, and those
+// that check users' annotations. kustomize installs the YAML files of this directory. The Operator Lifecycle Manager
+// cannot install policies, so `oooi admission` applies the same files there.
 package admission
 
 import (
@@ -15,9 +15,9 @@ import (
 
 // Names of the policies. Each binding has the name of its policy.
 const (
-	// Operator limits the operator.
+	// Operator limits what the operator may write.
 	Operator = "oooi-operator"
-	// EdgeLeases limits edges.
+	// EdgeLeases limits what edges may write.
 	EdgeLeases = "oooi-edge-leases"
 	// Annotations denies invalid values of annotations.
 	Annotations = "oooi-annotations"
@@ -31,14 +31,14 @@ const OperatorAccount = "oooi"
 //go:embed operator.yaml edge_leases.yaml annotations.yaml annotation_keys.yaml
 var files embed.FS
 
-// A Policy is a policy and its binding, with the fields that the API server would default.
+// A Policy is a policy and its binding. Fields that the API server would default are set.
 type Policy struct {
 	Policy  admissionregistrationv1.ValidatingAdmissionPolicy
 	Binding admissionregistrationv1.ValidatingAdmissionPolicyBinding
 }
 
-// Limits reports whether the policy limits what the ServiceAccounts of oooi may write. The others
-// check the annotations that users set.
+// Limits reports whether the policy limits what the ServiceAccounts of oooi may write. Other
+// policies check users' annotations.
 func (p Policy) Limits() bool {
 	return p.Policy.Spec.FailurePolicy != nil && *p.Policy.Spec.FailurePolicy == admissionregistrationv1.Fail
 }
@@ -56,7 +56,7 @@ func Policies() ([]Policy, error) {
 	return out, nil
 }
 
-// read returns the policy in a file, and its binding, which follows it.
+// read returns the policy in a file, and its binding, which comes after the policy in the file.
 func read(name string) (Policy, error) {
 	text, err := files.ReadFile(name)
 	if err != nil {

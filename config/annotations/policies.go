@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/hcp/settings"
 )
 
-// CEL takes a time that grows with the square of the length of some lists, and its budget does not
-// count that. Only the operator judges longer lists, and objects with more annotations.
+// For some lists, the time that CEL takes grows with the square of their length, and its cost budget
+// does not count that. Only the operator checks longer lists, and objects with more annotations.
 const (
 	longestList     = 500
 	mostAnnotations = 1000
@@ -24,7 +24,7 @@ const (
 type named struct{ Name, Expression string }
 
 // A validation is a rule that is violated if Expression is false. Message is an expression for the
-// text, and Fallback is the text if Message cannot be evaluated.
+// error text, and Fallback the text if Message cannot be evaluated.
 type validation struct{ Expression, Message, Fallback string }
 
 // A policy is one ValidatingAdmissionPolicy, and its binding.
@@ -52,7 +52,7 @@ func denials() string {
 	return p.yaml()
 }
 
-// variables returns what both policies derive from the request.
+// variables returns the variables of both policies.
 func variables() []named {
 	known := func(at settings.Place) string {
 		var names []string
@@ -84,15 +84,15 @@ func variables() []named {
 	}
 }
 
-// changed returns the expression that annotation k belongs to oooi, and was set or changed.
+// changed returns the expression for "annotation k belongs to oooi, and was set or changed".
 func changed(k string) string {
 	return fmt.Sprintf("%s.startsWith(%s) &&\n(oldObject == null || oldObject.metadata.?annotations[?%[1]s] != optional.of(object.metadata.annotations[%[1]s]))",
 		k, quote(settings.Prefix))
 }
 
-// judge adds the requirements of k's value for an annotation with a name. when is an expression
-// that is true if the annotation is judged. A part of the policy that no changed annotation needs
-// is not evaluated, because an API server prepares each expression again for each write.
+// judge adds the requirements on the value of the annotation with this name. when is an expression
+// that is true if the annotation must be checked. Parts of the policy that no changed annotation
+// needs are not evaluated, because an API server prepares each expression again for each write.
 func (p *policy) judge(name string, k settings.Key, when string) {
 	variable, concerns := camel(name), "k == "+quote(name)
 	if k.PerNodePool {
@@ -130,13 +130,13 @@ func camel(key string) string {
 	return strings.Join(parts, "")
 }
 
-// own is the expression that the operator wrote the object, such as the edge NAD.
+// own returns the expression for "the operator wrote the object", such as the edge NAD.
 func own() string {
 	return fmt.Sprintf("object.metadata.?labels[?%s].orValue('') == %s", quote(wire.LabelManagedBy), quote(wire.Owner))
 }
 
-// copied is the expression that the object is a copy of a Service of the hosted cluster. To deny a copy would keep
-// its load balancer from the user of the hosted cluster, for an annotation that the operator does not read.
+// copied returns the expression for "the object is a copy of a Service of the hosted cluster". If a policy denied the
+// copy, the hosted cluster's user would get no load balancer, because of an annotation that the operator does not read.
 func copied() string {
 	return fmt.Sprintf("request.kind.kind == %s && object.metadata.?labels[?%s].hasValue()", quote(string(settings.OnService)), quote(settings.LabelHostedService))
 }

@@ -1,5 +1,5 @@
-// This file writes messages as CEL expressions, from the templates of the condition, and policies
-// as YAML.
+// This file writes messages as CEL expressions, from the templates that the condition uses, and
+// policies as YAML.
 
 package annotations
 
@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// longestValue is how many characters of a value a message has.
+// longestValue is how many characters of a value a message shows at most.
 const longestValue = 300
 
 // quote returns s as a CEL string.
@@ -33,15 +33,15 @@ func list(all []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// A message has the CEL expressions for what stands in a template.
+// A message has the CEL expressions for the arguments of a template.
 type message struct {
 	// key is the annotation's key without the prefix.
 	key  string
 	args map[string]string
 }
 
-// denial returns the expression for the message about an entry v that violates r. A message of
-// several lines would not be shown.
+// denial returns the expression for the message about an entry v that violates r. The message
+// is one line: an API server would not show several.
 func (m message) denial(r settings.Requirement) string {
 	m.args = map[string]string{"value": "v"}
 	if r.Cause == problem.AnnotationUnreadable {
@@ -55,7 +55,7 @@ func (m message) denial(r settings.Requirement) string {
 	return m.text(r.Cause)
 }
 
-// text returns the expression for the message of a cause.
+// text returns the expression for the message about a cause.
 func (m message) text(c problem.Cause) string {
 	template, ok := explain.Template(c)
 	if !ok {
@@ -64,7 +64,7 @@ func (m message) text(c problem.Cause) string {
 	return m.fill(template.String())
 }
 
-// part matches an argument of a template, or the text between two.
+// part matches an argument of a template, or the text between two arguments.
 var part = regexp.MustCompile(`\{(\w+)\}|[^{]+|\{`)
 
 // fill returns the expression for a template.
@@ -111,7 +111,7 @@ func (p policy) yaml() string {
 	return b.String()
 }
 
-// Conditions are those of every policy.
+// Conditions returns the match conditions of every policy.
 func (policy) Conditions() []named {
 	return []named{
 		{"not-deleted", "!has(object.metadata.deletionTimestamp)"},

@@ -1,4 +1,4 @@
-// This file fills in the templates of the bundle, and of the sample for OLM v1. It never writes.
+// This file fills in the templates of the bundle, and of the sample for OLM v1. It writes no files.
 
 package main
 
@@ -25,7 +25,7 @@ var sources embed.FS
 // extensionFile is the sample for OLM v1 below the root of the project.
 const extensionFile = "config/samples/clusterextension.yaml"
 
-// generate is every file that this program writes, by its path below root.
+// generate returns every file that this program writes, by its path below root.
 func generate(root string) (map[string][]byte, error) {
 	in, err := read(filepath.Join(root, "config", "olm"))
 	if err != nil {
@@ -55,13 +55,13 @@ func generate(root string) (map[string][]byte, error) {
 	})
 }
 
-// Icon is the icon in a catalog, in base64.
+// Icon returns the icon for catalogs, in base64.
 func (installation) Icon() (string, error) {
 	icon, err := sources.ReadFile("icon.svg")
 	return base64.StdEncoding.EncodeToString(icon), err
 }
 
-// Prefix is that of the keys of annotations.
+// Prefix returns the prefix of the annotations' keys.
 func (installation) Prefix() string { return settings.Prefix }
 
 // Keys are the annotations with these names. An unknown one is an error.
@@ -81,7 +81,7 @@ func (in installation) Documentation() string {
 	return "https://github.com/cldmnky/oooi/blob/v" + in.Version() + "/docs/index.md"
 }
 
-// fill returns the objects of a template as YAML. The comment before the first of several objects stays.
+// fill returns the objects of a template as YAML. If there are several, the comment before the first one is kept.
 func fill(name string, in installation) ([]byte, error) {
 	t, err := template.New(name).Option("missingkey=error").Funcs(template.FuncMap{"json": func(v any) (string, error) {
 		text, err := yaml.YAMLToJSON(marshal(v))
@@ -113,7 +113,7 @@ func fill(name string, in installation) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// marshal is v as YAML without a status.
+// marshal returns v as YAML without a status.
 func marshal(v any) []byte {
 	text, err := json.Marshal(v)
 	var tree any
@@ -121,7 +121,7 @@ func marshal(v any) []byte {
 		err = json.Unmarshal(text, &tree)
 	}
 	if m, ok := tree.(map[string]any); ok {
-		// Typed objects carry a status that a manifest must not.
+		// Typed objects have a status, which a manifest must not have.
 		delete(m, "status")
 	}
 	var out []byte

@@ -16,22 +16,22 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The programs in the ClusterServiceVersion: the names of their Deployments and ServiceAccounts, and of the ClusterRoles
-// that are bound to these.
+// The programs in the ClusterServiceVersion. Each name is that of the Deployment, its ServiceAccount and the ClusterRole
+// of that account.
 const (
 	operator = "oooi"
 	keeper   = "oooi-admission"
 )
 
-// An installation is config/olm, by what the bundle does with it. The templates use its fields and methods.
+// An installation has the objects of config/olm, grouped by their use in the bundle. The templates use its fields and methods.
 type installation struct {
-	// Namespace is the operator's.
+	// Namespace of the operator.
 	Namespace corev1.Namespace
-	// Deployments are those of operator and keeper, in this order.
+	// Deployments of the operator and the keeper, in this order.
 	Deployments []appsv1.Deployment
-	// ClusterRules are what each ServiceAccount may do everywhere, by its name.
+	// ClusterRules are the rights of each ServiceAccount in all namespaces, by its name.
 	ClusterRules map[string][]rbacv1.PolicyRule
-	// Rules are what each ServiceAccount may do in the operator's namespace, by its name.
+	// Rules are the rights of each ServiceAccount in the operator's namespace, by its name.
 	Rules map[string][]rbacv1.PolicyRule
 	// Shipped are the ClusterRoles that the operator binds at run time.
 	Shipped []rbacv1.ClusterRole
@@ -39,19 +39,19 @@ type installation struct {
 	Budgets []policyv1.PodDisruptionBudget
 }
 
-// Version is that of the operator's image, such as "0.1.0". Everything else has it from there.
+// Version returns the version of the operator's image, such as "0.1.0". Everything else gets its version from here.
 func (in installation) Version() string {
 	image := in.Deployments[0].Spec.Template.Spec.Containers[0].Image
 	return strings.TrimPrefix(image[strings.LastIndex(image, ":")+1:], "v")
 }
 
-// An image is one that a mirror must hold.
+// An image is a container image that a mirror must have.
 type image struct {
 	Name  string `json:"name"`
 	Image string `json:"image"`
 }
 
-// Images are the operator's own image, and then every RELATED_IMAGE_ of the operator.
+// Images returns the operator's own image, and then every RELATED_IMAGE_ of the operator.
 func (in installation) Images() ([]image, error) {
 	manager := in.Deployments[0].Spec.Template.Spec.Containers[0]
 	out := []image{{operator, manager.Image}}
@@ -66,7 +66,7 @@ func (in installation) Images() ([]image, error) {
 	return out, nil
 }
 
-// Granted are all rights that the bundle gives.
+// Granted returns all rights that the bundle grants.
 func (in installation) Granted() []rbacv1.PolicyRule {
 	var rules []rbacv1.PolicyRule
 	for _, name := range []string{operator, keeper} {
@@ -78,8 +78,8 @@ func (in installation) Granted() []rbacv1.PolicyRule {
 	return slices.CompactFunc(rules, func(a, b rbacv1.PolicyRule) bool { return a.String() == b.String() })
 }
 
-// read builds dir and sorts what it holds. Something the bundle has no place
-// for is an error, so that it is not left out unseen.
+// read builds dir and groups its objects. An object that the bundle has no place
+// for is an error, so that it is not silently left out.
 func read(dir string) (installation, error) {
 	in := installation{ClusterRules: map[string][]rbacv1.PolicyRule{}, Rules: map[string][]rbacv1.PolicyRule{}}
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)

@@ -1,8 +1,8 @@
 // Command bundle writes bundle/, the operator's package for the Operator Lifecycle Manager
-// (registry+v1), from config/ and the templates in this directory, and the sample that installs it with
-// OLM v1. Neither is edited by hand; a test checks that they are current. It runs in this directory (`make
-// bundle`), which is a Go module of its own, so that the operator does not depend on its
-// dependencies.
+// (registry+v1), from config/ and the templates in this directory. It also writes the sample that installs
+// the bundle with OLM v1. Neither is edited by hand; a test checks that they are current. The command runs in
+// this directory (`make bundle`), which is a Go module of its own to keep its dependencies out of the
+// operator.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package rbac holds the roles of oooi, as YAML files that kustomize and the bundle install. Go reads the one that
-// nothing restores where the Operator Lifecycle Manager installed it.
+// Package rbac holds the roles of oooi, as YAML files that kustomize and the bundle install. Go code reads only
+// oooi-controlplane: if the Operator Lifecycle Manager installed this role, nothing else would restore it.
 package rbac
 
 import (
@@ -13,8 +13,8 @@ import (
 //go:embed controlplane.yaml
 var controlPlane []byte
 
-// ControlPlane returns ClusterRole oooi-controlplane as it is shipped. An error means that this program was built from
-// an invalid file.
+// ControlPlane returns the ClusterRole oooi-controlplane from its YAML file. An error means that this program was built
+// from an invalid file.
 func ControlPlane() (*rbacv1.ClusterRole, error) {
 	role := &rbacv1.ClusterRole{}
 	if err := yaml.UnmarshalStrict(controlPlane, role); err != nil {

@@ -1,4 +1,4 @@
-// This file decides what is in the images: the two programs', the bundle's and the catalog's.
+// This file decides what is in the images: those of the programs, the bundle and the catalog.
 
 package main
 
@@ -23,17 +23,17 @@ const (
 
 // An identity is what all images of a release have in common.
 type identity struct {
-	// version is that of the manifests, such as "v0.1.0".
+	// version of the manifests, such as "v0.1.0".
 	version string
-	// build is the version in programs and images: that of the tag, if the commit has it. If not, the commit follows, such as
-	// "v0.1.0+0123456789ab", and "-dirty" if files differ from the commit.
+	// build is the version in programs and images. It equals version if the commit has that tag. Otherwise the commit is
+	// appended, such as "v0.1.0+0123456789ab", and "-dirty" if files differ from the commit.
 	build string
-	// revision is the commit. Empty: unknown, or files differ from it.
+	// revision is the commit. Empty: unknown, or files differ from the commit.
 	revision string
 	created  time.Time
 }
 
-// tag is the tag of the images: build without a plus, which tags cannot have.
+// tag returns the tag of the images: build without a plus, which tags cannot contain.
 func (i identity) tag() string { return strings.ReplaceAll(i.build, "+", "-") }
 
 // description returns the annotations of the image called name.
@@ -55,14 +55,14 @@ func (i identity) description(name, summary string) image.Description {
 	return d
 }
 
-// A binary is a compiled program, with what is linked into it.
+// A binary is a compiled program, with the modules that are linked into it.
 type binary struct {
 	path string
-	// linked are its modules, without the standard library.
+	// linked are the modules, without the standard library.
 	linked []supply.Module
 }
 
-// legal returns the texts that go with copies of a program: our license, and those of all linked modules.
+// legal returns the texts that must accompany copies of a program: the licenses of this project and of all linked modules.
 func legal(license string, linked []supply.Module, std supply.Module) image.Files {
 	out := image.Files{"licenses/LICENSE": {Source: license}}
 	for _, m := range append([]supply.Module{std}, linked...) {
@@ -97,7 +97,7 @@ func (i identity) catalogImage(name string, text []byte) (image.Multi, error) {
 	return catalog.Image(i.description("oooi-catalog", "A catalog of the Operator Lifecycle Manager that lists oooi"), name, text, arches()...)
 }
 
-// arches are the architectures of images.
+// arches returns the architectures of images.
 func arches() []string {
 	var out []string
 	for _, t := range imageTargets() {
@@ -113,7 +113,7 @@ func archive(t program.Target, b binary, license string, std supply.Module) imag
 	return out
 }
 
-// commandFile is the file of the command line program for t.
+// commandFile returns the name of the command line program's file for t.
 func commandFile(t program.Target) string {
 	if t.OS == "windows" {
 		return "oooi.exe"

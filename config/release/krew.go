@@ -9,7 +9,7 @@ import (
 	"github.com/cldmnky/oooi/config/release/program"
 )
 
-// addKrew adds the manifest for the archives on the release's page. A release in a registry of your own has no such page.
+// addKrew adds the manifest for the archives on the release's page. A release in another registry has no such page.
 func (r *release) addKrew() error {
 	if r.registry != namespace {
 		return nil

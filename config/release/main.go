@@ -1,6 +1,6 @@
 // Command release makes what users install: container images, the catalog, manifests and archives, with their SBOMs.
-// It also writes docs/dependencies.md. It runs in this directory, which is a Go module of its own, so that the operator
-// does not depend on its dependencies. go.mod also pins govulncheck (`make vulncheck`).
+// It also writes docs/dependencies.md. The command runs in this directory, which is a Go module of its own to keep its
+// dependencies out of the operator. go.mod also pins govulncheck (`make vulncheck`).
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// root is the directory of the project, seen from this one. Everything is written below bin/.
+	// root is the path from this directory to that of the project. Everything is written below its bin/.
 	root       = "../.."
 	imagesDir  = root + "/bin/images"
 	releaseDir = root + "/bin/release"
@@ -115,13 +115,13 @@ func printSBOM(ctx context.Context, file string) error {
 	return supply.WriteSBOM(os.Stdout, file, all, i.build, i.created)
 }
 
-// readIdentity is that of the checkout.
+// readIdentity returns the identity of a release from the checkout.
 func readIdentity(ctx context.Context) (identity, error) {
 	bundle, state, err := readSource(ctx)
 	return state.identity("v"+bundle.Version, bundle.Created), err
 }
 
-// build compiles the programs for this machine, as a release does but with or without symbols, in dir below the root.
+// build compiles the programs for this machine into dir below the root, like a release, but with symbols if these are wanted.
 func build(ctx context.Context, dir string, symbols bool) error {
 	i, err := readIdentity(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func build(ctx context.Context, dir string, symbols bool) error {
 	return nil
 }
 
-// makeImages makes the images of the programs and their SBOMs, and prints what they are.
+// makeImages makes the images of the programs and their SBOMs, and prints a table of them.
 func makeImages(ctx context.Context, registry string) error {
 	in, err := readInput(ctx, registry, false)
 	if err != nil {
@@ -158,7 +158,7 @@ func makeImages(ctx context.Context, registry string) error {
 	return out.table(os.Stdout)
 }
 
-// makeRelease makes a release in its directory, and prints what would go where.
+// makeRelease makes a release in its directory, and prints a table of what would be published where.
 func makeRelease(ctx context.Context, registry string) error {
 	in, err := readInput(ctx, registry, true)
 	if err != nil {
@@ -174,7 +174,7 @@ func makeRelease(ctx context.Context, registry string) error {
 	return out.table(os.Stdout)
 }
 
-// mayPublish says why the checkout must not be published in registry.
+// mayPublish returns why the checkout must not be published in registry. Nil: it may be.
 func mayPublish(ctx context.Context, registry string) error {
 	bundle, state, err := readSource(ctx)
 	if err != nil {

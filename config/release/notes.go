@@ -1,4 +1,4 @@
-// This file writes what people read about a release: its notes, and the table of what is published where.
+// This file writes the notes of a release, and the table of what is published where.
 
 package main
 
@@ -14,7 +14,8 @@ import (
 	"text/template"
 )
 
-// section returns the text of a version's section in changelog, and what follows it. Its heading begins with the version.
+// section returns the text of a version's section in changelog, and the rest after the section. A section's heading begins
+// with the version.
 func section(changelog, version string) (text, rest string, found bool) {
 	for part := changelog; ; {
 		var any bool
@@ -29,7 +30,7 @@ func section(changelog, version string) (text, rest string, found bool) {
 	}
 }
 
-// before returns the version before this one in changelog, such as "v0.1.0". Empty: there is none.
+// before returns the version that precedes version in changelog, such as "v0.1.0". Empty: there is none.
 func before(changelog, version string) string {
 	_, rest, _ := section(changelog, version)
 	heading, _, _ := strings.Cut(rest, "\n")
@@ -44,7 +45,7 @@ func (r *release) notes(changelog, goVersion string) ([]byte, error) {
 	if !found {
 		return nil, fmt.Errorf("CHANGELOG.md has no section %s", r.version)
 	}
-	// Links of CHANGELOG.md are relative to the root of the repository. The release's page is elsewhere.
+	// Links in CHANGELOG.md are relative to the root of the repository, and the release's page has another URL.
 	changes = strings.ReplaceAll(changes, "](docs/", "]("+repository+"/blob/"+r.version+"/docs/")
 	page := repository + "/releases/download/" + r.version + "/"
 	if r.registry != namespace {
@@ -69,7 +70,7 @@ func fill(name string, values map[string]any) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// table writes what is published, where, and how large it is. Images are as a node pulls them, for one platform.
+// table writes what is published, where, and how large it is. The size of an image is what a node pulls, for one platform.
 func (r *release) table(w io.Writer) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(out, "oooi %s\n", r.build)
@@ -108,7 +109,7 @@ func (r *release) table(w io.Writer) error {
 	return out.Flush()
 }
 
-// megabytes is a size in bytes as people read it.
+// megabytes returns a size in bytes as text in megabytes.
 func megabytes(size int64) string {
 	if size < 100_000 {
 		return fmt.Sprintf("%.1f kB", float64(size)/1e3)

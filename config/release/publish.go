@@ -68,8 +68,8 @@ func (r release) storeImage(p publication, dir string) error {
 	return nil
 }
 
-// publish pushes the images in dir to where the release in dir names them, with the credentials of container tools. It
-// prints what users name. The catalog is last: once it is there, everything that it names is there, too.
+// publish pushes the images in dir to the repositories that the release in dir names, with the credentials of container
+// tools. It prints their references. The catalog is last: when it is published, everything that it refers to exists.
 func publish(ctx context.Context, dir string, out io.Writer) error {
 	for _, image := range append(slices.Sorted(maps.Keys(programImages())), "oooi-bundle", "oooi-catalog") {
 		if err := push(ctx, filepath.Join(dir, layouts, image), out); err != nil {
@@ -91,8 +91,8 @@ func push(ctx context.Context, dir string, out io.Writer) error {
 	return err
 }
 
-// home returns the registry without a slash at its end. It is an error if no host is in front, such as
-// "registry.example.com/oooi": container runtimes do not agree on the registry of such images.
+// home returns the registry, such as "registry.example.com/oooi", without a slash at its end. A registry without a host is
+// an error: container runtimes do not agree on the default host.
 func home(registry string) (string, error) {
 	registry = strings.TrimSuffix(registry, "/")
 	repository, err := name.NewRepository(registry + "/oooi")
@@ -109,13 +109,13 @@ func home(registry string) (string, error) {
 type checkout struct {
 	// revision is the commit. Empty: the source is not in git, such as an archive of it.
 	revision string
-	// tag is the one that names revision. Empty: none.
+	// tag is the git tag of revision. Empty: none.
 	tag string
 	// changed reports whether files differ from revision.
 	changed bool
 }
 
-// readCheckout asks git about the directory root.
+// readCheckout reads the state of the directory root from git.
 func readCheckout(ctx context.Context, root string) (checkout, error) {
 	git := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "git", args...)
@@ -135,7 +135,7 @@ func readCheckout(ctx context.Context, root string) (checkout, error) {
 	return checkout{revision: revision, tag: tag, changed: status != ""}, nil
 }
 
-// identity is that of a release made of the checkout, whose manifests have this version and date.
+// identity returns the identity of a release from the checkout, whose manifests have this version and date.
 func (c checkout) identity(version string, created time.Time) identity {
 	out := identity{version: version, build: version, revision: c.revision, created: created}
 	switch short := c.revision[:min(12, len(c.revision))]; {
@@ -149,8 +149,8 @@ func (c checkout) identity(version string, created time.Time) identity {
 	return out
 }
 
-// mayPublish says why a checkout must not be published as version. Nil: it can be. In a registry of your own, each
-// commit can.
+// mayPublish returns why a checkout must not be published as version. Nil: it may be. Outside the project's namespace, every
+// commit may be published.
 func (c checkout) mayPublish(version, registry string) error {
 	switch {
 	case c.changed:

@@ -1,4 +1,4 @@
-// This file assembles a release: it decides each file and image, from compiled programs and the bundle. It compiles and
+// This file assembles each file and image of a release, from compiled programs and the bundle. It compiles and
 // publishes nothing.
 
 package main
@@ -30,25 +30,25 @@ type input struct {
 	applied map[string][][]byte
 	// samples are manifests that name the catalog, by their file names.
 	samples catalog.Files
-	// changelog is the text of CHANGELOG.md, and license the path of our license.
+	// changelog is the text of CHANGELOG.md, and license the path of the project's license.
 	changelog, license string
 	std                supply.Module
-	// programs by name and target. opm makes and checks the catalog.
+	// programs by name and target. The program opm makes and checks the catalog.
 	programs map[string]map[program.Target]binary
 	opm      catalog.Opm
 }
 
-// A publication is an image and the place that it is published at.
+// A publication is an image and the repository where it is published.
 type publication struct {
 	image.Multi
-	// name such as "oooi", and Repository, such as "ghcr.io/cldmnky/oooi".
+	// name is for example "oooi", and Repository "ghcr.io/cldmnky/oooi".
 	name, Repository string
 }
 
-// reference is what users name.
+// reference returns the reference by digest, with which users name the image.
 func (p publication) reference() string { return p.Repository + "@" + p.Digest }
 
-// A release is everything that is published. Paths are those in the directory of the release.
+// A release is everything that is published. Paths are relative to the directory of the release.
 type release struct {
 	identity
 	registry string
@@ -69,11 +69,11 @@ const (
 	assets    = "assets/"
 	layouts   = "images/"
 	community = "community-operators/"
-	// subjects is the file of what an attestation is about: the sums of the assets, and the digests of the images.
+	// subjects is the file with the subjects of an attestation: the checksums of the assets, and the digests of the images.
 	subjects = "SUBJECTS"
 )
 
-// programImages are the images of our own programs: what each is.
+// programImages returns a description for each image of the project's own programs.
 func programImages() map[string]string {
 	return map[string]string{
 		"oooi":          "The operator, and its command line: networks for hosted clusters on isolated VLANs",
@@ -100,7 +100,7 @@ func assemble(ctx context.Context, in input) (release, error) {
 	return out, out.addNotes(in)
 }
 
-// programsOf is a release with only the images of the programs, and their SBOMs.
+// programsOf returns a release with only the images of the programs, and their SBOMs.
 func programsOf(in input) (release, error) {
 	r := release{identity: in.identity, registry: in.registry, files: catalog.Files{}}
 	for _, name := range slices.Sorted(maps.Keys(programImages())) {
@@ -199,7 +199,7 @@ func (r *release) addCatalog(ctx context.Context, in input, pinned catalog.Bundl
 	return r.addSamples(in, r.add("oooi-catalog", multi))
 }
 
-// addSamples adds the manifests that install from the catalog, which they name by its digest.
+// addSamples adds the manifests that install from the catalog. They name the catalog by its digest.
 func (r *release) addSamples(in input, from publication) error {
 	tagged := []byte(namespace + "/" + from.name + ":" + in.version)
 	for name, text := range in.samples {
@@ -217,7 +217,7 @@ func (r *release) put(dir string, files catalog.Files) {
 	}
 }
 
-// addNotes adds the text of the release's page, and the sums of the files there.
+// addNotes adds the text of the release's page, and the checksums of its files.
 func (r *release) addNotes(in input) error {
 	var sums strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {

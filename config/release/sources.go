@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// compiledDir is where the programs of a release are compiled to.
+	// compiledDir is the directory for the compiled programs of a release.
 	compiledDir = root + "/bin/compiled"
 	opmFile     = root + "/bin/opm"
 )
@@ -27,7 +27,7 @@ func imageTargets() []program.Target {
 	return []program.Target{{OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"}}
 }
 
-// archiveTargets are the platforms that the command line program is published for.
+// archiveTargets are the platforms for which the command line program is published.
 func archiveTargets() []program.Target {
 	return append(imageTargets(), program.Target{OS: "darwin", Arch: "amd64"}, program.Target{OS: "darwin", Arch: "arm64"}, program.Target{OS: "windows", Arch: "amd64"})
 }
@@ -44,7 +44,7 @@ func readSource(ctx context.Context) (catalog.Bundle, checkout, error) {
 	return bundle, state, err
 }
 
-// readInput reads and compiles what a release for registry is made of. Without everything, it is what images need.
+// readInput reads and compiles the input of a release for registry. If everything is false, it has only what images need.
 func readInput(ctx context.Context, registry string, everything bool) (input, error) {
 	in := input{registry: registry, license: root + "/LICENSE", programs: map[string]map[program.Target]binary{}}
 	bundle, state, err := readSource(ctx)
@@ -88,7 +88,7 @@ func (in *input) readRest(ctx context.Context) error {
 
 // compileOpm compiles opm for this machine.
 func compileOpm(ctx context.Context) (catalog.Opm, error) {
-	path, err := filepath.Abs(opmFile) // it runs in other directories
+	path, err := filepath.Abs(opmFile) // opm runs in other directories
 	if err != nil {
 		return "", err
 	}

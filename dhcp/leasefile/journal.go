@@ -1,5 +1,5 @@
-// This file is the file of leases: a line for each change of the lease on an address, the last one counts. Lines that
-// are flushed together end with a line that has their checksum. A new file is written as a whole, and renamed.
+// This file reads and writes the file of leases. Each line is a change of the lease on an address; the last change of an
+// address counts. After the lines of one flush comes a line with their checksum. A new file is written whole, then renamed.
 
 package leasefile
 
@@ -20,11 +20,11 @@ import (
 
 const (
 	journalFile = "leases"
-	// shortJournal in bytes is never written again as a whole.
+	// shortJournal is the size in bytes up to which a journal is never rewritten.
 	shortJournal = 1 << 20
 )
 
-// A change is the new lease on an address. The zero Lease: it no longer has one.
+// A change is the new lease on an address. The zero Lease: the address no longer has a lease.
 type change struct {
 	address netip.Addr
 	lease   network.Lease
@@ -34,14 +34,14 @@ type change struct {
 type journal struct {
 	dir  string
 	file *os.File
-	// size in bytes of all durable lines, and that of the lines at first.
+	// size is the length of all durable lines in bytes, and first that of the lines that newJournal wrote.
 	size, first int64
-	// torn: behind size may be the lines of a write that failed. Unnamed: the name of the file may not be durable.
+	// torn: after size there may be lines of a failed write. Unnamed: the renaming of the file may not be durable yet.
 	torn, unnamed bool
 }
 
-// newJournal writes a file with these leases in dir, in place of the one that is there. If it returns an error, the
-// former file is still there.
+// newJournal writes a file with these leases in dir, in place of the existing one. After an error, the former file is
+// still there.
 func newJournal(dir string, all []network.Lease) (_ journal, err error) {
 	t, err := os.Create(filepath.Join(dir, "."+journalFile))
 	if err != nil {
@@ -71,7 +71,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// write appends changes durably. After an error, the file has none of them.
+// write appends changes durably. After an error, none of the changes counts.
 func (j *journal) write(changes []change) error {
 	if j.unnamed {
 		if err := syncDir(j.dir); err != nil {
@@ -108,7 +108,7 @@ func (j *journal) write(changes []change) error {
 	return err
 }
 
-// long reports whether most lines are of previous changes.
+// long reports whether the journal has grown so much that most of its lines are outdated.
 func (j *journal) long() bool { return j.size > shortJournal+2*j.first }
 
 func (j *journal) close() error {
@@ -118,9 +118,9 @@ func (j *journal) close() error {
 	return j.file.Close()
 }
 
-// readJournal returns the changes in the file in dir, in their order, and when they were written; none if there is no
-// file. Lines at the end without their checksum were never durable. Damage before them is an error: an address
-// could be assigned twice.
+// readJournal returns the changes in the file in dir, in their order, and when the file was last written. Without a file
+// there are no changes. Lines at the end without a valid checksum were never durable. Damage before them is an error:
+// without those lines an address could be assigned twice.
 func readJournal(dir string) (out []change, written time.Time, err error) {
 	name := filepath.Join(dir, journalFile)
 	text, err := os.ReadFile(name)
@@ -135,7 +135,7 @@ func readJournal(dir string) (out []change, written time.Time, err error) {
 		return nil, written, err
 	}
 	var batch []change
-	number, first, damaged := 0, 1, 0 // lines: this one, the first one of batch, and that of a damaged batch
+	number, first, damaged := 0, 1, 0 // numbers of lines: the current one, the first of batch, the first of a damaged batch
 	sum, whole := uint32(0), true
 	for line := range bytes.Lines(text) {
 		number++
@@ -150,7 +150,7 @@ func readJournal(dir string) (out []change, written time.Time, err error) {
 		case whole && string(line) == fmt.Sprintf("%s%08x\n", checksumMark, sum):
 			out = append(out, batch...)
 		default:
-			damaged = first // An error, unless it is the last one.
+			damaged = first // An error, unless this batch is the last one.
 		}
 		batch, first, sum, whole = nil, number+1, 0, true
 	}
@@ -160,7 +160,7 @@ func readJournal(dir string) (out []change, written time.Time, err error) {
 // checksumMark begins a line with a checksum, in eight hexadecimal digits.
 const checksumMark = "= "
 
-// readChange reads the line of a change. False: it is damaged.
+// readChange reads the line of a change. False: the line is damaged.
 func readChange(line []byte) (c change, ok bool) {
 	address, lease, _ := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
 	a, err := netip.ParseAddr(string(address))

@@ -35,13 +35,13 @@ type Store struct {
 	// changing has the addresses whose leases are being written. Changed is notified when a write has ended.
 	changing map[netip.Addr]bool
 	changed  sync.Cond
-	// version is that of the change that was applied last. Equal leases have different ones.
+	// version is the version of the last applied change. Each lease gets a new version, so equal leases differ in it.
 	version atomic.Uint64
 	// next are the changes that wait for the disk. Nil: none.
 	next *batch
 }
 
-// A batch is flushed as a whole. Done is closed when its changes are durable, or err says why they are not.
+// A batch is flushed as a whole. Done is closed after the flush. Err is why the changes are not durable, nil if they are.
 type batch struct {
 	changes []change
 	done    chan struct{}
@@ -70,7 +70,7 @@ func Open(dir string) (*Store, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	for _, c := range changes {
-		// A clock that is behind the last write is wrong, so it bounds nothing.
+		// A clock that is behind the last write is wrong, so it limits no lease.
 		if now := time.Now(); !now.Before(written) {
 			c.lease = c.lease.Bounded(now)
 		}
@@ -99,12 +99,12 @@ func (f *Store) Fresh() error { return nil }
 // Confirm does nothing: no other process writes the files.
 func (f *Store) Confirm(context.Context, string, netip.Addr) error { return nil }
 
-// Replace writes next if was is the stored lease of its address.
+// Replace writes a lease in place of the one that the caller read. See dhcp.Store.
 func (f *Store) Replace(_ context.Context, was, next network.Lease) error {
 	return f.change(change{next.Address, next}, was)
 }
 
-// Remove deletes a lease if it still equals was.
+// Remove deletes a lease, unless it has changed since the caller read it.
 func (f *Store) Remove(_ context.Context, was network.Lease) error {
 	if err := f.change(change{address: was.Address}, was); !errors.Is(err, fs.ErrExist) {
 		return err
@@ -112,8 +112,8 @@ func (f *Store) Remove(_ context.Context, was network.Lease) error {
 	return nil
 }
 
-// change makes c durable if was is the stored lease of its address (fs.ErrExist: it is not). It waits for another
-// change of the same address.
+// change makes c durable, unless the lease on the address has changed since the caller read it (fs.ErrExist). It waits
+// while another change of the same address is written.
 func (f *Store) change(c change, was network.Lease) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -145,7 +145,7 @@ func (f *Store) change(c change, was network.Lease) error {
 	return b.err
 }
 
-// flush makes the next batch durable. While another one is flushed, further changes join it.
+// flush makes a batch durable. While it waits for another flush, further changes join the batch.
 func (f *Store) flush(b *batch) {
 	f.flushing.Lock()
 	defer f.flushing.Unlock()
@@ -160,7 +160,7 @@ func (f *Store) flush(b *batch) {
 		f.apply(c)
 	}
 	if f.journal.long() {
-		// All that is durable is in the table, so the journal may begin with that. Without a new one, the old journal continues.
+		// The table has all durable changes, so a new journal can begin with it. If that fails, the old journal continues.
 		if next, err := newJournal(f.dir, f.All()); err == nil {
 			_ = f.journal.close()
 			f.journal = next
@@ -168,7 +168,7 @@ func (f *Store) flush(b *batch) {
 	}
 }
 
-// apply makes a durable change known.
+// apply makes a durable change visible to readers.
 func (f *Store) apply(c change) {
 	if !c.lease.Address.IsValid() {
 		f.Delete(c.address)

@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// pages hold when the lease on each address ends, by the first three bytes of the address. Only
-// IPv4 addresses have a page.
+// pages hold when the lease on each address ends. The key is the first three bytes of the
+// address. Only IPv4 addresses have a page.
 type pages map[uint32]*page
 
 // A page is one /24.
@@ -20,8 +20,8 @@ type page struct {
 	used int
 }
 
-// An end is the second in which a lease expires, times two. An odd one is a quarantine. 0: no
-// lease.
+// An end is the second in which a lease expires, times two. The end of a quarantine is one more, so
+// odd ends are quarantines. 0: no lease.
 type end int64
 
 func endOf(l network.Lease) end {
@@ -107,8 +107,8 @@ func (t *Table) Free(first, last netip.Addr, now time.Time, leaseTime time.Durat
 	return found, found.IsValid()
 }
 
-// Taken returns how many addresses from first through last have a lease that is not free at now.
-// Quarantined of them are in quarantine. Both are IPv4 addresses.
+// Taken returns how many addresses from first through last have a lease that is not free at now,
+// and how many of these are in quarantine. First and last are IPv4 addresses.
 func (t *Table) Taken(first, last netip.Addr, now time.Time, leaseTime time.Duration) (taken, quarantined int) {
 	client, quarantine := limits(now, leaseTime)
 	t.each(first, last, func(_ uint64, ends []end) bool {
@@ -123,7 +123,7 @@ func (t *Table) Taken(first, last netip.Addr, now time.Time, leaseTime time.Dura
 	return taken, quarantined
 }
 
-// limits returns the last ends of leases that are free at now: of a client, and of a quarantine.
+// limits returns the latest end at which a client's lease, and a quarantine, is free at now.
 func limits(now time.Time, leaseTime time.Duration) (client, quarantine end) {
 	return end(2 * now.Add(-leaseTime).Unix()), end(2*now.Unix() + 1)
 }
@@ -137,7 +137,8 @@ func (e end) over(client, quarantine end) bool {
 }
 
 // each calls f for each page of the addresses from first through last, in order, until f returns
-// false: with the ends of the leases on n and the addresses after it. It holds the lock for reading.
+// false. f gets the number of an address, and the ends of the leases on this address and those after
+// it. The read lock is held.
 func (t *Table) each(first, last netip.Addr, f func(n uint64, ends []end) bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

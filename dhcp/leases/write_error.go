@@ -2,10 +2,10 @@
 
 package leases
 
-// A WriteError is why a lease was not written. Reason is the same for all leases that fail in the
-// same way: it names no object, so it can be reported.
+// A WriteError is why a lease was not written. Reason names no object: it is equal for all leases
+// that fail in the same way, so it can be reported once.
 type WriteError struct {
-	// Reason is a clause, as "the API server does not answer".
+	// Reason is a clause, such as "the API server does not answer".
 	Reason string
 	Err    error
 }

@@ -1,5 +1,5 @@
-// This file remembers what hosts answered for addresses that they use without a lease, and which addresses are not
-// offered for it. A hostile VM can answer for any address, so few answers count.
+// This file remembers which hosts use addresses without a lease, from their ARP answers. Such addresses are not offered.
+// A hostile VM can answer for any address, so only a few answers count.
 
 package recent
 
@@ -14,26 +14,27 @@ import (
 )
 
 const (
-	// silentFor is how long an address counts as free without being asked for again, answeredFor how long an
-	// answer counts, and unprovenFor how long one from the kernel's memory does.
+	// silentFor is how long an address counts as free without another probe. AnsweredFor is how long an answer
+	// counts, and unprovenFor how long an answer from the kernel's neighbor table counts.
 	silentFor, answeredFor, unprovenFor = 30 * time.Second, 5 * time.Minute, 10 * time.Second
 	// shownFor is how long a conflict is shown after the last answer.
 	shownFor = time.Hour
-	// maxHosts and maxSilent answers are remembered, of hosts and of none.
+	// maxHosts is how many answers of hosts are remembered, maxSilent how many probes without an answer.
 	maxHosts, maxSilent = 256, 4096
-	// answersPerMAC count. A router with proxy ARP answers for all addresses, and has none of them.
+	// If a MAC answers for more than answersPerMAC addresses, all its answers are ignored: a router with proxy ARP answers
+	// for all addresses without having them.
 	answersPerMAC = 8
 )
 
-// An Answer is what is known of an address that was asked for. Empty MAC: no host answered. Proven: the host answered
-// just now.
+// An Answer is the result of a probe of an address. Empty MAC: no host answered. Proven: the host answered this probe,
+// so the answer is not from the kernel's neighbor table.
 type Answer struct {
 	MAC    string
 	Proven bool
 	At     time.Time
 }
 
-// counts reports whether the address need not be asked for again.
+// counts reports whether the answer is recent enough to need no other probe.
 func (x Answer) counts(now time.Time) bool {
 	age, limit := now.Sub(x.At), answeredFor
 	switch {
@@ -45,13 +46,13 @@ func (x Answer) counts(now time.Time) bool {
 	return age >= 0 && age < limit
 }
 
-// Answers holds what hosts answered.
+// Answers holds the results of probes, by address.
 type Answers struct {
-	// hosts are the addresses for which a host answered, silent those for which none did.
+	// hosts are the addresses for which a host answered, silent those for which no host did.
 	hosts, silent map[netip.Addr]Answer
 }
 
-// NewAnswers returns no answers.
+// NewAnswers returns an empty Answers.
 func NewAnswers() Answers {
 	return Answers{hosts: map[netip.Addr]Answer{}, silent: map[netip.Addr]Answer{}}
 }
@@ -75,13 +76,13 @@ func (c *Answers) Note(a netip.Addr, x Answer) {
 	}
 }
 
-// Known reports whether an address need not be asked for now.
+// Known reports whether an address needs no probe now.
 func (c *Answers) Known(a netip.Addr, now time.Time) bool {
 	return c.hosts[a].MAC != "" && c.hosts[a].counts(now) || c.silent[a].counts(now)
 }
 
 // InUse returns the MAC of the host that answered for an address recently, and whether the address is
-// spared: of all such addresses, at most so many are.
+// spared, that is, never offered. No address is spared while more than limit hosts answered.
 func (c *Answers) InUse(a netip.Addr, now time.Time, limit func() int) (mac string, spared bool) {
 	x, ok := c.hosts[a]
 	if !ok || !x.counts(now) {
@@ -103,7 +104,7 @@ func (c *Answers) InUse(a netip.Addr, now time.Time, limit func() int) (mac stri
 }
 
 // Conflicts returns the addresses for which hosts without a lease answered in the last hour, with their MACs, sorted.
-// Lease returns the one on an address. A VM can make up any of them.
+// The function finds the lease on an address. A VM can forge any of these conflicts.
 func (c *Answers) Conflicts(now time.Time, lease func(netip.Addr) (network.Lease, bool)) []reported.UsedAddress {
 	var out []reported.UsedAddress
 	of := map[string]int{}

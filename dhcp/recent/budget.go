@@ -1,4 +1,4 @@
-// This file limits what is spent in a time: for each key, and for all keys together.
+// This file limits spending in a window of time: for each key, and for all keys together.
 
 package recent
 
@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// linesPerSecond are logged about all keys together, and one about each key.
+	// linesPerSecond limits the lines logged per second about all keys together. About each key, one line is logged.
 	linesPerSecond = 50
-	// counters bounds the memory of a budget: two bytes each.
+	// counters is the number of counters in each period of a budget. Each counter takes one byte.
 	counters = 1 << 16
 )
 
-// A Budget is a limit for each key, in any window of time: it counts what was spent in two periods, each as
-// long as the window. Two keys that have one counter share its limit for at most two periods: their next
-// counters differ. The zero value is full. It is not safe for concurrent use.
+// A Budget limits spending for each key, in any window of time. It counts two periods, each as long as the
+// window. Two keys with the same counter share its limit for at most two periods, since each period hashes keys
+// differently. In the zero value nothing is spent. A Budget is not safe for concurrent use.
 type Budget struct{ periods[spent] }
 
-// spent is what was spent in one period.
+// spent holds what was spent in one period.
 type spent struct {
 	seed maphash.Seed
 	by   [counters]uint8
@@ -29,7 +29,7 @@ func newSpent() spent { return spent{seed: maphash.MakeSeed()} }
 
 func (s *spent) of(key string) *uint8 { return &s.by[maphash.String(s.seed, key)%counters] }
 
-// Spend takes cost from what is left for a key of a limit in any window. False: too little is left.
+// Spend records that a key spends cost, if it spends at most limit in any window. False: the key has too little left.
 func (b *Budget) Spend(key string, cost, limit uint8, window time.Duration, now time.Time) bool {
 	b.turn(now, window, newSpent)
 	n := b.current.of(key)
@@ -40,10 +40,10 @@ func (b *Budget) Spend(key string, cost, limit uint8, window time.Duration, now 
 	return true
 }
 
-// An Allowance is a limit for all keys together, in any window of time. The zero value is full.
+// An Allowance limits spending for all keys together, in any window of time. In the zero value nothing is spent.
 type Allowance struct{ periods[int] }
 
-// Spend takes one from what is left of a limit in any window. False: nothing is left.
+// Spend records one use, if there are at most limit uses in any window. False: nothing is left.
 func (a *Allowance) Spend(limit int, window time.Duration, now time.Time) bool {
 	a.turn(now, window, func() int { return 0 })
 	if a.current+a.former >= limit {
@@ -53,7 +53,7 @@ func (a *Allowance) Spend(limit int, window time.Duration, now time.Time) bool {
 	return true
 }
 
-// Lines counts what is logged in a second.
+// Lines limits how many lines are logged in a second.
 type Lines struct {
 	budget  Budget
 	second  time.Time
@@ -61,8 +61,8 @@ type Lines struct {
 	leftOut int
 }
 
-// Permit reports whether a line about a key is logged now, and how many were left out in the second
-// before.
+// Permit reports whether a line about a key may be logged now. At the first call in a second, it also returns how
+// many lines were left out since the previous second began.
 func (l *Lines) Permit(key string, now time.Time) (_ bool, leftOut int) {
 	if since := now.Sub(l.second); since < 0 || since >= time.Second {
 		leftOut = l.leftOut

@@ -1,5 +1,5 @@
-// This file remembers messages, so that another try of a client is recognized: the selected edge did not reply to
-// the first one.
+// This file remembers messages, so that a client's retry is recognized: the selected edge did not reply to the
+// first message.
 
 package recent
 
@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// secondTry is the least time after which a message with a new transaction is another try
-	// of the first one, and seriesGap the longest time between two tries. Clients retry after
-	// two to four seconds.
+	// A message with a new transaction is a retry if the first message came at least secondTry
+	// earlier. SeriesGap is the longest time between two tries. Clients retry after two to four
+	// seconds.
 	secondTry, seriesGap = time.Second, 10 * time.Second
 	// heardFor is the minimum time for which a question is remembered.
 	heardFor = 30 * time.Second
-	// maxHeard questions are remembered for each such period.
+	// maxHeard is how many questions are remembered in each such period.
 	maxHeard = 4096
 )
 
-// A question is what all tries of a client have in common. The transaction is not: some clients
-// (NetworkManager's) choose a new one for each try.
+// A question identifies the tries of a client that belong together. The transaction does not: some
+// clients (NetworkManager's) choose a new transaction for each try.
 type question struct {
 	mac  [6]byte
 	kind dhcpv4.MessageType
 }
 
-// A series is the tries of one question, none of them more than seriesGap after the previous.
+// A series is the tries of one question, each at most seriesGap after the previous one.
 type series struct {
 	xid         dhcpv4.TransactionID // Of the last try
 	first, last time.Time
@@ -37,9 +37,9 @@ type series struct {
 // Heard holds the questions of the last heardFor, and of the period before.
 type Heard struct{ periods[map[question]series] }
 
-// Again records m and reports whether it is another try of a question, or follows an offer
-// that the client had to request twice. If the table is full, it reports true: two replies
-// are better than none.
+// Again records m and reports whether m is a retry, or follows another message that the
+// client had to retry. If the table is full, Again reports true: two replies are better
+// than none.
 func (h *Heard) Again(m *dhcpv4.DHCPv4, now time.Time) bool {
 	h.turn(now, heardFor, func() map[question]series { return map[question]series{} })
 	q := question{kind: m.MessageType()}
@@ -61,8 +61,8 @@ func (h *Heard) Again(m *dhcpv4.DHCPv4, now time.Time) bool {
 	return s.again
 }
 
-// went ends the other series of a client that went on from DISCOVER to REQUEST, or starts once more after
-// a REQUEST. It reports whether the client had to ask more than once there.
+// went ends the previous series of a client that continues from DISCOVER to REQUEST, or starts again with
+// DISCOVER after a REQUEST. It reports whether the client had to retry in that series.
 func (h *Heard) went(to question, now time.Time) bool {
 	from := question{to.mac, dhcpv4.MessageTypeDiscover}
 	switch to.kind {
@@ -78,7 +78,7 @@ func (h *Heard) went(to question, now time.Time) bool {
 	return s.again && now.Sub(s.last) <= seriesGap
 }
 
-// of returns the series of a question. False: it was not heard.
+// of returns the series of a question. False: the question was not heard recently.
 func (h *Heard) of(q question) (series, bool) {
 	if s, ok := h.current[q]; ok {
 		return s, true

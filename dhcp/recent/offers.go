@@ -1,5 +1,5 @@
-// This file remembers recent offers, in bounded memory. It only avoids that two VMs
-// that start in the same second are offered the same address.
+// This file remembers recent offers, in bounded memory. This only keeps two VMs that
+// start in the same second from being offered the same address.
 
 package recent
 
@@ -11,14 +11,14 @@ import (
 const (
 	// offerTime is how long an offer is remembered at least, until its client requests the address.
 	offerTime = 10 * time.Second
-	// maxOffers are remembered for each such period.
+	// maxOffers is how many offers are remembered in each such period.
 	maxOffers = 4096
 )
 
 // Offers holds the MACs to which addresses were offered.
 type Offers struct{ periods[map[netip.Addr]string] }
 
-// To returns the MAC to which a was offered. Empty: none.
+// To returns the MAC to which a was offered recently. Empty: none.
 func (o *Offers) To(a netip.Addr, now time.Time) string {
 	o.turn(now, offerTime, func() map[netip.Addr]string { return map[netip.Addr]string{} })
 	if mac, ok := o.current[a]; ok {
@@ -34,7 +34,7 @@ func (o *Offers) Add(a netip.Addr, mac string, now time.Time) {
 	}
 }
 
-// Remove forgets the offer of an address: its client has a lease on it.
+// Remove forgets the offer of an address, since the client now has a lease.
 func (o *Offers) Remove(a netip.Addr) {
 	delete(o.current, a)
 	delete(o.former, a)

@@ -1,18 +1,18 @@
-// Package recent remembers for a time, in bounded memory, what a DHCP server heard, offered, wrote and spent. All of it
-// depends on the messages and the time only. Nothing is safe for concurrent use.
+// Package recent remembers for a time, in bounded memory, what a DHCP server heard, offered, wrote and spent. The
+// results depend only on messages, time and chance. Nothing is safe for concurrent use.
 package recent
 
 import "time"
 
-// periods hold what came in the present period, and in the one before. So what came in the last period's length
-// is always there. The zero value has no period yet.
+// periods hold what came in the current period and in the one before. So they always cover at least the length of
+// one period. The zero value has no period yet.
 type periods[T any] struct {
 	current, former T
 	began           time.Time // Of current
 }
 
-// turn begins a period at now if the present one is over, or if the clock was set back. Empty makes what a
-// period begins with.
+// turn begins a period at now if the current one is over, or if the clock was set back. Empty makes the initial
+// content of a period.
 func (p *periods[T]) turn(now time.Time, length time.Duration, empty func() T) {
 	since := now.Sub(p.began)
 	if since >= 0 && since < length {

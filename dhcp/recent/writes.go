@@ -1,4 +1,4 @@
-// This file remembers the writes of this edge: those that went well, and the addresses of those that did not.
+// This file remembers the writes of this edge: the leases that were written, and the addresses of failed writes.
 
 package recent
 
@@ -9,17 +9,17 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// WroteFor is how long it is remembered what this edge wrote: longer than a MAC whose budget is spent waits
-// for the next write.
+// WroteFor is how long this edge remembers its writes. A MAC whose budget is spent waits less for its next
+// write.
 const WroteFor = 8 * time.Second
 
-// Wrote holds when this edge wrote leases in the last WroteFor, and in the period before, whatever their
-// expiry.
+// Wrote holds when this edge wrote leases, in the last WroteFor and in the period before. The expiry of a
+// lease does not matter.
 type Wrote struct {
 	periods[map[network.Lease]time.Time]
 }
 
-// holder is what a lease of any time and version has.
+// holder returns l without its times and version.
 func holder(l network.Lease) network.Lease {
 	return network.Lease{Address: l.Address, MAC: l.MAC, VM: l.VM}
 }
@@ -42,10 +42,10 @@ func (w *Wrote) Lately(l network.Lease, now time.Time) bool {
 	return ok && age >= 0 && age < WroteFor
 }
 
-// FailedFor is how long it is remembered that a write failed.
+// FailedFor is how long this edge remembers a failed write.
 const FailedFor = 2 * time.Second
 
-// Failed holds the addresses of the leases that could not be written in the last FailedFor, and in the period before.
+// Failed holds the addresses of failed writes, in the last FailedFor and in the period before.
 type Failed struct{ periods[map[netip.Addr]bool] }
 
 // Add remembers that the lease on a could not be written at now.

@@ -23,7 +23,7 @@ type client struct {
 	vm string
 	// reported is the address that KubeVirt reports for the VM.
 	reported netip.Addr
-	// scarce: addresses that other hosts seem to use are offered, too, unless they are spared.
+	// scarce: no other address is free, so those that other hosts seem to use are offered, too, unless they are spared.
 	scarce bool
 }
 
@@ -33,7 +33,7 @@ func newClient(n network.Network, k Known, mac string, now time.Time) client {
 	if ok {
 		c.vm, c.reported = name, reported
 	} else if l, ok := k.Leases.Of(mac); ok && !k.VMs.Gone(l.VM) {
-		// VMs may not have been read yet; the lease has the name.
+		// Not all VMs may have been read yet, so the name comes from the lease.
 		c.vm = l.VM
 	}
 	return c
@@ -41,7 +41,7 @@ func newClient(n network.Network, k Known, mac string, now time.Time) client {
 
 func (c client) leaseTime() time.Duration { return time.Duration(c.n.DHCP.LeaseTime) }
 
-// reservation of this client, zero where it has none.
+// reservation returns the reserved address of this client. Zero: none.
 func (c client) reservation() netip.Addr {
 	for _, r := range c.n.DHCP.Reservations {
 		if r.MAC == c.mac {
@@ -51,10 +51,10 @@ func (c client) reservation() netip.Addr {
 	return netip.Addr{}
 }
 
-// address returns the address for this client: the one it has if the plan permits it (of
-// several, the hint), else its reservation, else the hint (option 50 or ciaddr), else a place in the range
-// that depends on its MAC. While another client uses the reserved address, this client gets
-// an address as if it had no reservation. False: there is none.
+// address returns the address for this client: its current address if the plan permits that
+// (of several, the hint), else its reservation, else the hint (option 50 or ciaddr), else an address of the
+// range that depends on its MAC. While another client uses the reserved address, this client
+// gets an address as if it had no reservation. False: no address is available.
 func (c client) address(hint netip.Addr) (netip.Addr, bool) {
 	if hint.IsValid() && c.holds(hint) && c.keeps(hint) {
 		return hint, true
@@ -80,8 +80,8 @@ func (c client) address(hint netip.Addr) (netip.Addr, bool) {
 }
 
 // own returns the address that the client has, from a lease or from KubeVirt's report.
-// A report takes precedence over an expired lease. A VM that has neither inherits the address of its previous
-// MAC. Zero: none that it may keep.
+// A report takes precedence over an expired lease. A VM without lease and report inherits the address of its
+// previous MAC. Zero: the client has no address that it may keep.
 func (c client) own() netip.Addr {
 	l, ok := c.known.Leases.Of(c.mac)
 	leased := ok && c.keeps(l.Address) && c.available(l.Address)
@@ -95,9 +95,9 @@ func (c client) own() netip.Addr {
 	return c.inherited()
 }
 
-// inherited returns the address of the VM's former MAC: KubeVirt makes a new one when a VM
-// restarts, and a node whose address changes is lost to its cluster. Of several leases, the last
-// one counts. Zero: none.
+// inherited returns the address of the VM's former MAC: KubeVirt gives a VM a new MAC at a
+// restart, and a node whose address changes is lost to its cluster. Of several leases, the one
+// that expires last counts. Zero: none.
 func (c client) inherited() netip.Addr {
 	if c.vm == "" || !c.known.Complete {
 		return netip.Addr{}
@@ -111,7 +111,7 @@ func (c client) inherited() netip.Addr {
 	return last.Address
 }
 
-// inherits reports whether l belongs to this VM, with a MAC that VMs no longer have.
+// inherits reports whether l belongs to this VM, with a MAC that no VM has any longer.
 func (c client) inherits(l network.Lease) bool {
 	if c.vm == "" || l.VM != c.vm || l.MAC == "" || !c.known.Complete {
 		return false
@@ -136,11 +136,11 @@ func (c client) permitted(a netip.Addr) bool {
 }
 
 // keeps reports whether the plan permits this client to keep its address a. A running
-// VM keeps an address outside the range, too: it may be older than oooi, or the range
-// has changed. A node whose address changes is lost to its cluster. The client's own
-// word is not enough, since the address may belong to another server's pool. A client
-// does not keep an address of an edge, an excluded one, or another's reservation. Its
-// own reservation replaces its address when that one is free.
+// VM keeps an address outside the range, too: the VM may be older than oooi, or the range
+// has changed. A node whose address changes is lost to its cluster. An unknown client
+// does not, since the address may belong to another server's pool. No client keeps an
+// address of an edge, an excluded address, or a reservation of another client. If the
+// client has a reservation that is free, it keeps only the reserved address.
 func (c client) keeps(a netip.Addr) bool {
 	r := c.reservation()
 	if r.IsValid() && (a == r || c.available(r)) {
@@ -149,7 +149,8 @@ func (c client) keeps(a netip.Addr) bool {
 	return (c.n.DHCP.Range.Contains(a) || c.vm != "" && isHost(c.n.CIDR, a)) && c.allowed(a)
 }
 
-// allowed reports whether a is not an edge's, not excluded and not another's reservation.
+// allowed reports whether this client may have an address: neither edges, the router nor published services use
+// the address, and it is neither excluded nor reserved for another client.
 func (c client) allowed(a netip.Addr) bool {
 	for _, r := range c.n.DHCP.Reservations {
 		if r.Address == a {
@@ -174,14 +175,14 @@ func (c client) ours(a netip.Addr) bool {
 	return false
 }
 
-// available reports whether no other client has a.
+// available reports whether a is not in use by another client.
 func (c client) available(a netip.Addr) bool {
 	if l, ok := c.known.Leases.At(a); ok {
 		if l.MAC == c.mac {
 			return true
 		}
-		// A declined address is in quarantine for all but the VM that KubeVirt reports to
-		// use it: another client declined it, or the VM was mistaken.
+		// A declined address is in quarantine, except for the VM that uses it according to
+		// KubeVirt: another client declined the address, or the VM was mistaken.
 		mistaken := l.MAC == "" && c.vm != "" && c.reported == a
 		if !mistaken && !c.inherits(l) && !l.Free(c.now, c.leaseTime(), c.gone(l)) {
 			return false
@@ -191,7 +192,7 @@ func (c client) available(a netip.Addr) bool {
 	return by == "" || by == c.mac
 }
 
-// inUse reports whether another host seems to use a, so that it is not offered.
+// inUse reports whether another host seems to use a, so that a is not offered.
 func (c client) inUse(a netip.Addr) bool {
 	if c.known.InUse == nil {
 		return false
@@ -200,7 +201,7 @@ func (c client) inUse(a netip.Addr) bool {
 	return mac != "" && mac != c.mac && (spared || !c.scarce)
 }
 
-// gone reports whether l belongs to a VM that is gone, with a MAC that no other VM has.
+// gone reports whether l belongs to a VM that is gone, and no other VM has its MAC.
 func (c client) gone(l network.Lease) bool {
 	if l.VM == "" || !c.known.VMs.Gone(l.VM) {
 		return false
@@ -209,8 +210,8 @@ func (c client) gone(l network.Lease) bool {
 	return !exists
 }
 
-// last reports whether a is assigned to another client only if no other address of the range is: its
-// lease is not over, but its VM is gone.
+// last reports whether a may be assigned to another client only as a last resort: its lease has not
+// expired, but its VM is gone.
 func (c client) last(a netip.Addr) bool {
 	l, ok := c.known.Leases.At(a)
 	return ok && l.MAC != c.mac && !l.Free(c.now, c.leaseTime(), false) && c.gone(l)

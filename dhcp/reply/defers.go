@@ -1,6 +1,6 @@
-// This file decides which edge replies to a message that both receive (RFC 3074), so
-// that a client gets one reply. It affects only the number of replies. The write
-// before an ACK prevents that two clients get one address.
+// This file decides which edge replies to a message that both edges receive (RFC 3074), so
+// that a client gets one reply. It affects only the number of replies: the write before
+// an ACK keeps two clients from getting the same address.
 
 package reply
 
@@ -17,24 +17,24 @@ const delayed = 3
 
 // Sent is what the server knows about a message besides its content.
 type Sent struct {
-	// Direct: it was sent to the service VIP, so the peer has not received it.
+	// Direct: the message was sent to the service VIP, so the peer has not received it.
 	Direct bool
-	// Again: its client sent it before, or had to send the DISCOVER before it twice. So the
-	// selected edge did not reply.
+	// Again: the client sent the message before, or had to retry the DISCOVER that preceded it.
+	// So the selected edge did not reply.
 	Again bool
 	// PeerServes: the peer serves now.
 	PeerServes bool
-	// Yields: a younger pod has this edge's number, and replies for it.
+	// Yields: a younger pod has this edge's number, and replies in its place.
 	Yields bool
-	// Stale: the store does not answer this edge. A peer that serves has a store that answers.
+	// Stale: the store does not answer this edge. A peer that serves reaches the store.
 	Stale bool
 }
 
-// Defers reports whether edge leaves request to its peer, or to a younger pod of its own.
+// Defers reports whether edge leaves request to its peer, or to a younger pod with the same number.
 //
-// DISCOVER, REQUEST and INFORM are shared, since their client retries. Both edges
-// process a DECLINE. It gets no reply, and the client does not repeat it, so one that
-// only a failed edge processed would be lost. The second edge finds the work done.
+// The edges share DISCOVER, REQUEST and INFORM, since clients retry these. Both edges
+// process a DECLINE: a client does not repeat a DECLINE, so it would be lost if only a
+// failed edge processed it. The second edge finds the work done.
 func Defers(n network.Network, edge int, request *dhcpv4.DHCPv4, s Sent) bool {
 	switch request.MessageType() {
 	case dhcpv4.MessageTypeDiscover, dhcpv4.MessageTypeRequest, dhcpv4.MessageTypeInform:
@@ -46,13 +46,13 @@ func Defers(n network.Network, edge int, request *dhcpv4.DHCPv4, s Sent) bool {
 	}
 	isOne := slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return e.Number == edge })
 	if isOne && len(n.Edges) > 1 && s.PeerServes && s.Stale && !s.Direct && Remembers(request) {
-		return true // Its client may have released the address at the peer.
+		return true // The peer may know that the client no longer has the address.
 	}
 	return isOne && len(n.Edges) > 1 && s.PeerServes && !s.Direct && !s.Again &&
 		request.NumSeconds < delayed && selected(n, request) != edge
 }
 
-// Uses reports whether the client of a REQUEST uses an address, so that it renews or rebinds.
+// Uses reports whether the client of a REQUEST already uses its address, that is, renews or rebinds.
 func Uses(m *dhcpv4.DHCPv4) bool {
 	return !m.Options.Has(dhcpv4.OptionServerIdentifier) && set(m.ClientIPAddr)
 }

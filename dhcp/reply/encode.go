@@ -14,14 +14,14 @@ const (
 	// bootpLength is the length in bytes below which some relays drop a message (RFC 1542 section 2.1).
 	bootpLength             = 300
 	snameLength, fileLength = 64, 128
-	// cookie begins the options.
+	// cookie is the magic cookie before the options.
 	cookie = 0x63825363
-	// usual is the length in bytes of most replies at most.
+	// usual is a length in bytes that most replies do not exceed.
 	usual = 576
 )
 
-// Encode returns the bytes of m. Options are in the order of their codes, the relay's last (RFC 3046 section
-// 2.1). An option of more than 255 bytes is split (RFC 3396). A field without content is zero.
+// Encode returns the bytes of m. Options are sorted by code, with the relay's option last (RFC 3046 section
+// 2.1). An option of more than 255 bytes is split (RFC 3396). Empty fields are zero.
 func Encode(m *dhcpv4.DHCPv4) []byte {
 	out := make([]byte, 0, usual)
 	out = append(out, byte(m.OpCode), byte(m.HWType), byte(len(m.ClientHWAddr)), m.HopCount)

@@ -10,34 +10,34 @@ import (
 )
 
 const (
-	// ipHeaders of IP and UDP, which option 57 includes.
+	// ipHeaders is the length of the IP and UDP headers, which option 57 includes.
 	ipHeaders = 28
-	// fixedPart of a message before its options, including the magic cookie.
+	// fixedPart is the length of a message before its options, including the magic cookie.
 	fixedPart = 240
 	// Every client accepts 576 bytes (RFC 2131 section 2). A message never exceeds an
 	// Ethernet frame.
 	leastMessage, mostMessage = 576, 1500
-	// fileField and serverField are the bytes for options in the fields file and sname. The
-	// last two are the end option and a zero.
+	// fileField and serverField are how many bytes of the fields file and sname options may
+	// use. The last two bytes of a field are the end option and a zero.
 	fileField, serverField = 128 - 2, 64 - 2
 )
 
-// The values of option 52 (RFC 2132 section 9.3). Their sum means both.
+// The values of option 52 (RFC 2132 section 9.3). Their sum means both fields.
 const (
 	inFile   = 1
 	inServer = 2
 )
 
-// needed options come first, so that they are left out last: without one of them a VM
-// reaches nothing. The client's name (81) follows, since its reply must have it.
+// needed options come first, so that they are left out last: without any one of them a VM
+// reaches nothing. The client's name (81) follows, since a reply to it is mandatory.
 var needed = [...]uint8{
 	dhcpv4.OptionSubnetMask.Code(), dhcpv4.OptionClasslessStaticRoute.Code(), dhcpv4.OptionRouter.Code(), dhcpv4.OptionDomainNameServer.Code(),
 }
 
-// fill adds to m the options of may that the client requests (option 55; without it,
-// all). The needed ones come first, the others in the client's order, as long as they
-// fit (option 57). Those that do not fit among the options go into the fields file and
-// sname (option 52), if that leaves out fewer. It returns those that do not fit.
+// fill adds options of the plan to m: those that the client requests (option 55), or all if
+// the request lists none. Needed options come first, the others in the client's order, as
+// long as they fit (option 57). Options that do not fit go into the fields file and sname
+// (option 52), if fewer are left out that way. It returns the options that do not fit at all.
 func fill(m, request *dhcpv4.DHCPv4, may offers) (left []uint8) {
 	size := leastMessage
 	if most, err := request.MaxMessageSize(); err == nil {
@@ -63,14 +63,14 @@ func fill(m, request *dhcpv4.DHCPv4, may offers) (left []uint8) {
 }
 
 // A packing is the options in each field of a message (options, sname, file), and the
-// codes of those that do not fit.
+// codes of the options that do not fit.
 type packing struct {
 	fields [3][]option
 	left   []uint8
 }
 
-// pack puts each option into the first field with enough space, in bytes. The smaller of
-// sname and file comes first, so that file is left for a long option.
+// pack puts each option into the first field with enough space, in bytes. The small field
+// sname comes before file, so that file is left for a long option.
 func pack(all []option, space [3]int) packing {
 	p := packing{fields: [3][]option{make([]option, 0, len(all))}}
 	for _, o := range all {
@@ -94,7 +94,7 @@ func overloads(request *dhcpv4.DHCPv4) bool {
 	})
 }
 
-// wanted returns the options of may that the client requests and does not have yet, each once, the needed ones first.
+// wanted returns the options to add to the reply, each once, needed options first. The client requests them, and the reply lacks them.
 func wanted(request *dhcpv4.DHCPv4, may offers, has dhcpv4.Options) []option {
 	asked := request.Options.Get(dhcpv4.OptionParameterRequestList)
 	out := make([]option, 0, mostOffers)
@@ -121,7 +121,7 @@ func wanted(request *dhcpv4.DHCPv4, may offers, has dhcpv4.Options) []option {
 }
 
 // terminated is the content of a field with options, which ends with the end option.
-// Empty: the field has none.
+// Empty: the field has no options.
 func terminated(field []option) string {
 	if len(field) == 0 {
 		return ""
@@ -133,7 +133,7 @@ func terminated(field []option) string {
 	return string(append(out, dhcpv4.OptionEnd.Code()))
 }
 
-// used is the value of option 52 for one field.
+// used returns the value for option 52 if the field has options, else zero.
 func used(field string, value byte) byte {
 	if field == "" {
 		return 0
@@ -141,7 +141,7 @@ func used(field string, value byte) byte {
 	return value
 }
 
-// subset reports whether all has each of some.
+// subset reports whether all contains each element of some.
 func subset(some, all []uint8) bool {
 	return !slices.ContainsFunc(some, func(code uint8) bool { return !slices.Contains(all, code) })
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Leases is the read access to leases. leases.Table has it.
+// Leases is the read access to leases. leases.Table implements it.
 type Leases interface {
 	// At returns the lease on an address, expired or not.
 	At(netip.Addr) (network.Lease, bool)
@@ -19,7 +19,7 @@ type Leases interface {
 	Of(mac string) (network.Lease, bool)
 	// OfVM returns all leases of the VM of this name, in no order.
 	OfVM(name string) []network.Lease
-	// OfVMs returns the leases of all VMs with a name that is selected, in no order.
+	// OfVMs returns the leases of all VMs for whose names selected returns true, in no order.
 	OfVMs(selected func(name string) bool) []network.Lease
 	// Unassigned returns the first address from first through last that has no lease.
 	Unassigned(first, last netip.Addr) (netip.Addr, bool)
@@ -27,7 +27,7 @@ type Leases interface {
 	// now (network.Lease.Free, for a VM that exists).
 	Free(first, last netip.Addr, now time.Time, leaseTime time.Duration) (netip.Addr, bool)
 	// Taken returns how many addresses from first through last have a lease that is not
-	// free at now. Quarantined of them are in quarantine.
+	// free at now, and how many of these are in quarantine.
 	Taken(first, last netip.Addr, now time.Time, leaseTime time.Duration) (taken, quarantined int)
 }
 
@@ -42,24 +42,24 @@ type VMs interface {
 	// All returns the MACs of all VMs, each with the address that KubeVirt reports for it
 	// on the network (zero: none), in no order.
 	All() iter.Seq2[string, netip.Addr]
-	// Gone reports that no VM of this name has existed for five minutes. False if that is
-	// not certain.
+	// Gone reports that no VM of this name existed in the last five minutes. False if that
+	// is not certain.
 	Gone(name string) bool
 	// Ready returns nil once all VMs were read. Until then the server assigns nothing,
-	// since a VM may have the address.
+	// since a VM may already have the address.
 	Ready() error
 }
 
-// NoVMs knows no VM: every client gets its address from the pool.
+// NoVMs has no VMs: every client gets its address from the pool.
 type NoVMs struct{}
 
-// VM returns none.
+// VM returns no VM.
 func (NoVMs) VM(string) (string, netip.Addr, bool) { return "", netip.Addr{}, false }
 
-// Reporter returns none.
+// Reporter returns no MAC.
 func (NoVMs) Reporter(netip.Addr) string { return "" }
 
-// All returns none.
+// All returns no VMs.
 func (NoVMs) All() iter.Seq2[string, netip.Addr] { return func(func(string, netip.Addr) bool) {} }
 
 // Gone is always false.
@@ -73,29 +73,29 @@ type Known struct {
 	Leases Leases
 	VMs    VMs
 	// Offered returns the MAC to which an address was offered a moment ago. Empty: none.
-	// It avoids equal offers to VMs that start together. The write before the ACK
-	// decides.
+	// This avoids equal offers to VMs that start together. The write before the ACK
+	// decides which client gets the address.
 	Offered func(netip.Addr) string
 	// InUse returns the MAC of a host that answered for an address recently. Empty: none. Spared:
-	// the address is not offered even if no other one is free. Nil: no address was asked for. It
-	// affects offers only, and no client that has the address.
+	// the address is not offered even if no other one is free. Nil: no address was probed. InUse
+	// affects only offers, and not to the client that has the address.
 	InUse func(netip.Addr) (mac string, spared bool)
-	// GoneVMs returns the leases of all VMs that are gone, by address. It may be a moment old. Nil:
-	// they are searched now.
+	// GoneVMs returns the leases of all VMs that are gone, sorted by address. The result may be
+	// slightly old. Nil: the leases are searched at each use.
 	GoneVMs func() []network.Lease
-	// PoolRemaining returns how many more addresses unknown clients may get. Nil: no
-	// limit, since VMs are not known.
+	// PoolRemaining returns how many more addresses unknown clients may get. Nil: there is
+	// no limit.
 	PoolRemaining func() int
 	// Complete: all leases and VMs were read.
 	Complete bool
-	// Fresh: the store answered lately (Store.Fresh), so leases are known as they are, but
-	// for a moment. False: the peer may have assigned and removed any of them since.
+	// Fresh: the store answered recently (Store.Fresh), so the known leases are at most slightly
+	// old. False: the peer may have changed any of them since.
 	Fresh bool
 	// Shared: a peer writes the same leases. False: this server knows all changes.
 	Shared bool
 }
 
-// goneVMs returns the leases of VMs that are gone, by address.
+// goneVMs returns the leases of VMs that are gone, sorted by address.
 func (k Known) goneVMs() []network.Lease {
 	if k.GoneVMs != nil {
 		return k.GoneVMs()
@@ -103,7 +103,7 @@ func (k Known) goneVMs() []network.Lease {
 	return OfGoneVMs(k.Leases, k.VMs)
 }
 
-// OfGoneVMs searches the leases of all VMs that are gone. They are sorted by address.
+// OfGoneVMs returns the leases of all VMs that are gone, sorted by address.
 func OfGoneVMs(leases Leases, vms VMs) []network.Lease {
 	all := leases.OfVMs(vms.Gone)
 	slices.SortFunc(all, func(a, b network.Lease) int { return a.Address.Compare(b.Address) })

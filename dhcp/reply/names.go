@@ -1,5 +1,5 @@
-// This file encodes names in options: the client's own (81, RFC 4702), and the search
-// list (119, RFC 3397). It decides no name.
+// This file encodes names in options: the client's name (81, RFC 4702), and the search
+// list (119, RFC 3397). It does not choose the names.
 
 package reply
 
@@ -19,10 +19,10 @@ const (
 // obsoleteCodes are RCODE1 and RCODE2 in replies (RFC 4702 section 2.2).
 const obsoleteCodes = 255
 
-// clientName returns the reply to option 81 as the client sent it. Nil: it is too short.
-// The reply has the name of the VM, as option 12 and the PTR record have it, and never
-// the name that the client sent. An unknown client has no name. Served: edges serve an A
-// record of a VM, too, whatever the client requests.
+// clientName returns the reply to option 81 as the client sent it. Nil: the option is too short.
+// The reply has the name of the VM, like option 12 and the PTR record, and never the name
+// that the client sent. An unknown client has no name. Served: the edges serve an A record
+// of the VM, whatever the client requests.
 func clientName(sent []byte, vm string, served bool) []byte {
 	if len(sent) < 3 {
 		return nil
@@ -42,7 +42,7 @@ func clientName(sent []byte, vm string, served bool) []byte {
 	if flags&labels == 0 {
 		return append(out, vm...)
 	}
-	// Without the root's label, the name is not fully qualified (RFC 4702 section 2.3.1).
+	// The name does not end with the root's label, so it is not fully qualified (RFC 4702 section 2.3.1).
 	for label := range strings.SplitSeq(vm, ".") {
 		if label != "" && len(label) <= longestLabel {
 			out = append(append(out, byte(len(label))), label...)
@@ -60,9 +60,9 @@ const (
 	farthestLabel = 1<<14 - 1
 )
 
-// searchList returns the value of option 119. A domain that ends like one before it has
-// a pointer to there. No pointer leads to another pointer, since some clients do not
-// follow the second one.
+// searchList returns the value of option 119. If a domain ends like an earlier domain, a
+// pointer to that one replaces the common end. No pointer leads to another pointer, since
+// some clients do not follow the second one.
 func searchList(domains []string) []byte {
 	var out []byte
 	var starts []start

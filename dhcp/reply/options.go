@@ -13,13 +13,13 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// offers are the options of the plan for one client, in the order of their codes, none without a value.
+// offers are the options of the plan for one client, sorted by code. Each has a value.
 type offers []option
 
 // mostOffers is how many options a client may get.
 const mostOffers = 16
 
-// offersTo returns the options of the plan for the client of request. Vm is its name, empty for an unknown client.
+// offersTo returns the options of the plan for the client of request. Vm is the VM's name, empty for an unknown client.
 func offersTo(n network.Network, vm string, request *dhcpv4.DHCPv4) offers {
 	d := n.DHCP
 	out := make(offers, 0, mostOffers)
@@ -48,7 +48,7 @@ func offersTo(n network.Network, vm string, request *dhcpv4.DHCPv4) offers {
 	return out
 }
 
-// of returns the option with a code. False: the client is not offered it.
+// of returns the option with a code. False: it is not among the offers.
 func (o offers) of(code uint8) (option, bool) {
 	for _, x := range o {
 		if x.code == code {
@@ -58,8 +58,8 @@ func (o offers) of(code uint8) (option, bool) {
 	return option{}, false
 }
 
-// PutTimes sets the lease time (51), T1 (58) and T2 (59). T1 varies around half of the
-// lease time, so that VMs that started together do not renew together for ever.
+// PutTimes sets the lease time (51), T1 (58) and T2 (59). T1 varies by MAC around half of the
+// lease time, so that VMs that started together do not always renew together.
 func PutTimes(out dhcpv4.Options, lease time.Duration, mac string) {
 	spread := time.Duration(place(mac)%1000) * lease / 10 / 1000
 	out[dhcpv4.OptionIPAddressLeaseTime.Code()] = seconds(lease)

@@ -1,5 +1,5 @@
-// This file describes the pool: how many addresses are in use, and which reservations other clients
-// have. It depends only on leases and on what KubeVirt reports, so both edges describe the same.
+// This file describes the pool: how many addresses are in use, and which reserved addresses other
+// clients have. The result depends only on leases and on KubeVirt's reports, so it is the same on both edges.
 
 package reply
 
@@ -42,8 +42,8 @@ func poolUse(newcomer client, pool []network.Range) reported.PoolUse {
 	return out
 }
 
-// ReservationsInUse returns the reservations of n that other clients have at now, in the order of the
-// plan. The MAC of an address in quarantine is empty. A reservation whose own client has no lease is left
+// ReservationsInUse returns the reservations of n whose address another client has at now, in the order of
+// the plan. The MAC of an address in quarantine is empty. Reservations for clients without a lease are left
 // out.
 func ReservationsInUse(n network.Network, k Known, now time.Time) []reported.ReservationInUse {
 	var out []reported.ReservationInUse
@@ -86,8 +86,8 @@ func Ranges(n network.Network) []network.Range {
 	return all.Without(holes)
 }
 
-// ours are the addresses that are never assigned, even inside the range: of the edges and the router, reserved
-// and published ones. Some may be zero.
+// ours returns the addresses that are never assigned, even inside the range: those of the edges and the router, and
+// reserved and published addresses. Some may be zero.
 func ours(n network.Network) iter.Seq[netip.Addr] {
 	return func(yield func(netip.Addr) bool) {
 		for _, e := range n.Edges {

@@ -1,6 +1,6 @@
 // Package reply decides the reply to one message of a client (RFC 2131 section 4.3), and which edge sends it. It
-// reads no clock and no socket, and writes no store. What must be written before the
-// reply is part of its verdict.
+// reads no clock and no socket, and writes no store. The verdict says what must be written
+// before the reply is sent.
 package reply
 
 import (
@@ -55,8 +55,8 @@ func Decide(n network.Network, k Known, request *dhcpv4.DHCPv4, now time.Time) V
 	return x.silent(Malformed)
 }
 
-// An exchange is one message of one client. Asked is option 50, has is ciaddr; zero
-// if the client sent none.
+// An exchange is one message of one client. asked: option 50. has: ciaddr. Zero: the client
+// did not send it.
 type exchange struct {
 	client
 	request    *dhcpv4.DHCPv4
@@ -89,7 +89,7 @@ func (x exchange) discover() Verdict {
 	return v
 }
 
-// offerable returns the address for a DISCOVER. What another host seems to use comes last.
+// offerable returns the address for a DISCOVER. Addresses that other hosts seem to use come last.
 func (x exchange) offerable() (netip.Addr, bool) {
 	inUse, avoided := x.known.InUse, false
 	if inUse == nil {
@@ -121,8 +121,8 @@ func (x exchange) requested() Verdict {
 	return x.silent(Malformed)
 }
 
-// selecting: the client accepts our offer. It is written in any case: a lease that is known
-// may have been released at the peer, and its address assigned to another client.
+// selecting: the client accepts our offer. The lease is written even if it is known: it may have
+// ended at the peer, and the peer may have assigned the address to another client.
 func (x exchange) selecting() Verdict {
 	if !x.asked.IsValid() {
 		return x.silent(Malformed)
@@ -130,7 +130,7 @@ func (x exchange) selecting() Verdict {
 	if _, known := x.known.Leases.Of(x.mac); !x.known.Complete && !known {
 		return x.silent(NotReady)
 	}
-	// What was offered to a VM a moment ago is not taken from it by a client that heard the offer.
+	// A client that overheard an offer to a VM must not take the address from the VM.
 	_, _, vms := x.known.VMs.VM(x.known.Offered(x.asked))
 	taken := x.vm == "" && vms && !x.holds(x.asked)
 	if a, ok := x.address(x.asked); !ok || a != x.asked || taken {
@@ -139,8 +139,8 @@ func (x exchange) selecting() Verdict {
 	return x.grant(x.asked).written(x)
 }
 
-// renewing or rebinding: the client uses the address. An unknown address is adopted if
-// no other client has it, so that lost leases disconnect no client.
+// renewing or rebinding: the client uses the address. If no client has a lease on the address,
+// this client gets one, so that lost leases do not disconnect clients.
 func (x exchange) renewing() Verdict {
 	if a, ok := x.address(x.has); !ok || a != x.has {
 		return x.deny(x.has)
@@ -148,8 +148,9 @@ func (x exchange) renewing() Verdict {
 	return x.grant(x.has)
 }
 
-// rebooting (INIT-REBOOT): the client remembers an address. Where edges share the store, the write shows that
-// its lease is still there. An edge that is cut off grants what it knows, if its peer does not serve (Defers).
+// rebooting (INIT-REBOOT): the client remembers an address. If edges share the store, a write proves that the
+// lease still exists. An edge that is cut off from the store grants the leases it knows, if its peer does not
+// serve (Defers).
 func (x exchange) rebooting() Verdict {
 	if !x.n.CIDR.Contains(x.asked) {
 		return x.refuse(x.asked, "this address belongs to another network")
@@ -160,7 +161,7 @@ func (x exchange) rebooting() Verdict {
 	}
 	if !known && x.vm == "" {
 		v := x.silent(UnknownAddress)
-		// The peer may have assigned it a moment ago.
+		// The peer may have assigned the address a moment ago.
 		v.Address, v.Confirm = x.asked, x.n.DHCP.Range.Contains(x.asked)
 		return v
 	}
@@ -169,7 +170,7 @@ func (x exchange) rebooting() Verdict {
 	}
 	v := x.grant(x.asked)
 	if x.known.Shared {
-		// Its lease may have ended at the peer. Only the store can tell.
+		// The lease may have ended at the peer. Only the store knows.
 		unwritten := v.Anyway
 		v = v.written(x)
 		v.Anyway = unwritten
@@ -177,8 +178,8 @@ func (x exchange) rebooting() Verdict {
 	return v
 }
 
-// deny refuses the address that a client uses or remembers. It is silent about an
-// address that we never assign and never assigned: another server may have.
+// deny refuses the address that a client uses or remembers. It is silent if nothing suggests
+// that this server assigned the address, since another server may have assigned it.
 func (x exchange) deny(a netip.Addr) Verdict {
 	_, had := x.known.Leases.Of(x.mac)
 	given := had || x.reservation().IsValid() || x.ours(a) || x.n.DHCP.Range.Contains(a) && !x.excluded(a)
@@ -188,9 +189,9 @@ func (x exchange) deny(a netip.Addr) Verdict {
 	return x.refuse(a, "this address is no longer yours")
 }
 
-// grant writes ahead: the stored expiry is one lease time after the one that the
-// client gets, so that most renewals write nothing. A renewal that is due to be written and
-// cannot be promises at most what the written lease allows (network.Lease.Promised).
+// grant writes ahead: the stored expiry is one lease time after the expiry that the
+// client gets, so that most renewals write nothing. If a renewal must be written and the write
+// fails, the reply promises at most what the stored lease allows (network.Lease.Promised).
 func (x exchange) grant(a netip.Addr) Verdict {
 	v := x.silent(Granted)
 	v.Address = a
@@ -215,8 +216,8 @@ func (x exchange) grant(a netip.Addr) Verdict {
 func (v Verdict) written(x exchange) Verdict {
 	v.Was, _ = x.known.Leases.At(v.Address)
 	v.Next = network.Lease{Address: v.Address, MAC: x.mac, VM: x.vm, Expires: x.now.UTC().Truncate(time.Second).Add(2 * x.leaseTime())}
-	// A peer that is cut off may have promised what an earlier expiry or a longer lease time allows
-	// (network.Lease.Promised), so neither a write nor a shorter lease time shortens that.
+	// A peer that is cut off from the store may have promised all that the previous lease allows
+	// (network.Lease.Promised). So the new expiry is not earlier, even with a shorter lease time.
 	if v.Was.MAC == x.mac {
 		shorter := max(0, time.Duration(v.Was.LeaseTime)-x.leaseTime())
 		if until := v.Was.Expires.Add(shorter); until.After(v.Next.Expires) {
@@ -227,9 +228,9 @@ func (v Verdict) written(x exchange) Verdict {
 	return v
 }
 
-// refuse sends DHCPNAK, which carries no configuration. An edge that has not read all
-// leases, or not lately, refuses nothing, since its peer may have granted the address. About an
-// address of the network, the leases are read again first.
+// refuse sends DHCPNAK, which carries no configuration. An edge that has not read all leases,
+// or not recently, refuses nothing, since its peer may have granted the address. Before an
+// address of the network is refused, its leases are read again.
 func (x exchange) refuse(a netip.Addr, why string) Verdict {
 	switch {
 	case !x.known.Complete:
@@ -242,17 +243,17 @@ func (x exchange) refuse(a netip.Addr, why string) Verdict {
 	v.Answer = x.blank(dhcpv4.MessageTypeNak)
 	v.Answer.UpdateOption(dhcpv4.OptMessage(why))
 	if set(x.request.GatewayIPAddr) {
-		// The relay must broadcast it, since the client has no valid address.
+		// The relay must broadcast the NAK, since the client has no valid address.
 		v.Answer.SetBroadcast()
 	}
 	v.To = x.to(v.Answer)
 	return v
 }
 
-// decline: the client found that another host uses the address. It sends DHCPDECLINE
-// before it uses the address (RFC 2131 section 3.1, step 5), when KubeVirt does not
-// report the address yet. So a DECLINE for an address that KubeVirt reports for this VM
-// is ignored: a MAC is easily forged, and the node would lose its address.
+// decline: the client found that another host uses the address. A client declines an
+// address before it uses the address (RFC 2131 section 3.1, step 5), so before KubeVirt
+// reports it. A DECLINE for an address that KubeVirt reports for this VM is ignored:
+// a MAC is easily forged, and the node would lose its address.
 func (x exchange) decline() Verdict {
 	was, ok := x.known.Leases.At(x.asked)
 	switch {
@@ -282,8 +283,8 @@ func (x exchange) inform() Verdict {
 	return v
 }
 
-// answer is a message with the plan's options. A zero address: no address and no lease
-// time.
+// answer returns a message with the plan's options, and the codes of those that do not fit.
+// A zero address: no address and no lease time.
 func (x exchange) answer(t dhcpv4.MessageType, a netip.Addr) (*dhcpv4.DHCPv4, []uint8) {
 	m := x.blank(t)
 	may := offersTo(x.n, x.vm, x.request)
@@ -298,7 +299,7 @@ func (x exchange) answer(t dhcpv4.MessageType, a netip.Addr) (*dhcpv4.DHCPv4, []
 	return m, fill(m, x.request, may)
 }
 
-// blank is a message with the fields of every reply (RFC 2131 table 3, RFC 6842, RFC
+// blank returns a message with the fields of every reply (RFC 2131 table 3, RFC 6842, RFC
 // 3046 section 2.2).
 func (x exchange) blank(t dhcpv4.MessageType) *dhcpv4.DHCPv4 {
 	m := &dhcpv4.DHCPv4{
@@ -316,10 +317,10 @@ func (x exchange) blank(t dhcpv4.MessageType) *dhcpv4.DHCPv4 {
 	return m
 }
 
-// to is the destination of a reply: the relay, the client's address, or broadcast.
+// to returns the destination of a reply: the relay, the client's address, or broadcast.
 // Without a raw socket, only broadcast reaches a client without an address. A NAK is
-// broadcast, too. A client has an address only where it renews, or sends INFORM: an address
-// in another message (RFC 2131 table 5 requires zero) does not count.
+// broadcast, too. Only a client that renews, rebinds or sends INFORM has an address: ciaddr
+// in other messages, where RFC 2131 table 5 requires zero, is ignored.
 func (x exchange) to(m *dhcpv4.DHCPv4) netip.AddrPort {
 	relay, kind := Addr(x.request.GatewayIPAddr), x.request.MessageType()
 	uses := kind == dhcpv4.MessageTypeInform || kind == dhcpv4.MessageTypeRequest && !x.request.Options.Has(dhcpv4.OptionServerIdentifier)
@@ -332,7 +333,7 @@ func (x exchange) to(m *dhcpv4.DHCPv4) netip.AddrPort {
 	return netip.AddrPortFrom(Everyone, clientPort)
 }
 
-// Addr converts ip; the zero Addr stands for none and for 0.0.0.0.
+// Addr converts ip. It returns the zero Addr if ip is not an IPv4 address, or is 0.0.0.0.
 func Addr(ip net.IP) netip.Addr {
 	a, ok := netip.AddrFromSlice(ip.To4())
 	if !ok || a.IsUnspecified() {

@@ -1,6 +1,6 @@
 // This file decides how many addresses unknown clients may get. The rest of the pool
-// is reserved for VMs. The count depends only on leases and on what KubeVirt reports,
-// so both edges get the same number. No client loses an address.
+// is reserved for VMs. The count depends only on leases and on KubeVirt's reports, so
+// both edges get the same number. No client loses an address to the reserve.
 
 package reply
 
@@ -12,21 +12,21 @@ import (
 
 // room reports whether the reserve for VMs allows this client one more address.
 func (c client) room() bool {
-	// While VMs are not all known, another rule refuses new requests, and addresses in
-	// use stay in use.
+	// Until all VMs are known, new requests get no address anyway (NotReady), and clients keep
+	// the addresses that they use.
 	return c.vm != "" || c.reservation().IsValid() || c.known.PoolRemaining == nil || !c.known.Complete || c.known.PoolRemaining() > 0
 }
 
 // PoolRemaining returns how many more addresses of n's range unknown clients may get.
 // It is negative if they already have too many. A VM with an address (by lease, by
-// KubeVirt's report or by reservation) needs no other. A VM with an address outside
-// the range is not counted, so one address too many is reserved for it.
+// KubeVirt's report or by reservation) needs no other address. If that address is outside
+// the range, the VM counts as one without an address, so one address too many is reserved.
 //
-// It counts the whole range, up to maxProbes addresses. Only written leases count. So
-// two edges that assign the last address in the same instant may each assign one.
+// The count covers the whole range, up to maxProbes addresses. Only written leases count.
+// So if one address is left, two edges may each assign one at the same moment.
 func PoolRemaining(n network.Network, k Known, now time.Time) int {
 	pool := Ranges(n)
-	// A client without a lease, so that no address counts as its own.
+	// The newcomer has no lease, so that no address counts as its own.
 	newcomer := client{n: n, known: k, now: now, mac: "none"}
 	settled := map[string]bool{}
 	for mac, reported := range k.VMs.All() {

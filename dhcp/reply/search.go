@@ -1,5 +1,5 @@
-// This file searches the range for an address of a client without one. It asks the index of
-// the leases, so its time does not depend on how full the range is.
+// This file searches the range for an address for a client without one. It uses the index of
+// the leases, so the time of a search does not depend on how full the range is.
 
 package reply
 
@@ -12,16 +12,16 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// maxProbes is how many addresses of a range are searched for one client. No larger
-// range is ever full.
+// maxProbes is how many addresses of a range are searched for one client. A larger range
+// is never full.
 const maxProbes = 1 << 16
 
-// maxPassed is how many addresses are passed over because they were offered to others. Hosts that make up MACs get
-// so many offers that looking at all of them would take milliseconds.
+// maxPassed is how many addresses a search skips because they were offered to other clients. Hosts that make up MACs get so
+// many offers that a search without this limit would take milliseconds.
 const maxPassed = 1024
 
-// probe searches the range from the place of the MAC. It prefers addresses that were
-// never assigned, then those with an expired lease, then those of VMs that are gone, then those
+// probe searches the range, from a start that depends on the MAC. It prefers addresses without a
+// lease, then addresses with an expired lease, then addresses of VMs that are gone, then addresses
 // that were offered to another client.
 func (c client) probe() (netip.Addr, bool) {
 	parts := c.parts()
@@ -105,7 +105,7 @@ func (c client) parts() []network.Range {
 	return out
 }
 
-// place is stable for a MAC, on every edge and in every version.
+// place returns a number that depends only on the MAC: it is the same on every edge and in every version.
 func place(mac string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(mac))

@@ -1,4 +1,4 @@
-// This file holds what a decision about a message can be.
+// This file defines the possible decisions about a message.
 
 package reply
 
@@ -40,15 +40,15 @@ const (
 	// NotReady: not all leases and VMs were read, so no address is assigned.
 	NotReady Outcome = "not-ready"
 	// NotFresh: the store does not answer now. So nothing is offered and no client is
-	// refused: the peer may have assigned the address. A client whose lease is known keeps
-	// it while the lease allows.
+	// refused: the peer may have assigned the address. A client whose lease is known may
+	// still renew, as long as network.Lease.Promised allows.
 	NotFresh Outcome = "not-fresh"
 	Declined Outcome = "declined"
-	// DeclineIgnored: KubeVirt reports that the VM uses the address, the client answers for it, or
-	// too many addresses were declined.
+	// DeclineIgnored: KubeVirt reports that the VM uses the address, the client itself answers ARP
+	// for the address, or too many addresses were declined.
 	DeclineIgnored Outcome = "decline-ignored"
-	// ReleaseIgnored: a DHCPRELEASE has neither a reply nor an effect. Any host can send one with the MAC of a VM, whose
-	// address would be another client's a moment later. RFC 2131 section 4.3.4 would end the lease. It expires instead.
+	// ReleaseIgnored: a DHCPRELEASE has neither a reply nor an effect. RFC 2131 section 4.3.4 would end the lease, but any host can
+	// send a DHCPRELEASE with the MAC of a VM, and another client could get the VM's address. The lease expires instead.
 	ReleaseIgnored Outcome = "release-ignored"
 	// NotHeld: the client declines an address that it does not have, or sends INFORM from outside the network.
 	NotHeld Outcome = "not-held"
@@ -60,29 +60,29 @@ type Verdict struct {
 	MAC     string
 	// VM is the name of the VM with this MAC. Empty: an unknown client.
 	VM string
-	// Address is offered, granted, refused or declined.
+	// Address is the address that is offered, granted, refused or declined.
 	Address netip.Addr
-	// Why it is refused, for the client (option 56) and the log.
+	// Why the address is refused, for the client (option 56) and the log.
 	Why string
-	// Next is written before the reply is sent, if Was is still the stored lease of its
-	// address (zero: none). A zero Next: nothing is written.
+	// Next is the lease to write before the reply is sent, in place of the stored lease Was on
+	// the same address (zero: none). A zero Next: nothing is written.
 	Was, Next network.Lease
-	// Anyway is until when the client may have the address if Next cannot be written: its
-	// written lease allows that. The reply then promises no more, and Next is written later.
-	// Zero: no reply without the write.
+	// Anyway is until when the client may use the address if Next cannot be written, as its
+	// stored lease allows. The reply promises at most this time, and Next is written later.
+	// Zero: without the write there is no reply.
 	Anyway time.Time
 	// Confirm: the leases on Address and of MAC are read from the store again, and the
 	// message is decided again, before the reply is sent. If they cannot be read, no reply is sent.
 	Confirm bool
-	// Remove is the client's previous lease, on another address. It is deleted once the reply is sent.
+	// Remove is the client's previous lease, on another address, which is deleted after the reply. Zero: none.
 	Remove network.Lease
 	// Answer is sent to To. Nil: no reply.
 	Answer *dhcpv4.DHCPv4
 	To     netip.AddrPort
-	// Ask: before an offer, the network is asked whether another host uses Address. The client did
-	// not have it.
+	// Ask: the client did not have Address before, so before the offer a probe checks whether
+	// another host uses Address.
 	Ask bool
-	// LeftOut lists requested options that do not fit into the packet.
+	// LeftOut are the codes of requested options that do not fit into the packet.
 	LeftOut []uint8
 }
 
@@ -91,7 +91,7 @@ func (v Verdict) Waits() bool {
 	return v.Next.Address.IsValid() || v.Remove.Address.IsValid() || v.Confirm
 }
 
-// Instead is a verdict about the same client and address that has another outcome, and sends and writes nothing.
+// Instead returns a verdict about the same client and address with another outcome, which sends and writes nothing.
 func (v Verdict) Instead(o Outcome) Verdict {
 	return Verdict{Outcome: o, MAC: v.MAC, VM: v.VM, Address: v.Address}
 }

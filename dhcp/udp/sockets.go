@@ -1,4 +1,4 @@
-// Package udp has the UDP sockets of a DHCP server: what each receives and sends. It reads no message.
+// Package udp has the UDP sockets of a DHCP server: what each socket receives and sends. It does not parse messages.
 package udp
 
 import (
@@ -16,8 +16,8 @@ import (
 // largest is the size of the largest message in bytes. A longer one is truncated.
 const largest = 2048
 
-// Sockets are the UDP sockets of a server. Make them with New. Each has buffers of its
-// own: messages that wait for one another wait in one socket only.
+// Sockets are the UDP sockets of a server. Make them with New. Each socket has buffers of its
+// own, so messages that wait in one socket do not delay the others.
 type Sockets struct {
 	direct    *net.UDPConn
 	broadcast []*net.UDPConn
@@ -26,9 +26,9 @@ type Sockets struct {
 // New prepares sockets that the caller bound to port 67 and to the network's device.
 //
 // Direct is bound to the service VIP. It receives what is sent to that address, and sends
-// replies to clients with an address. The others are bound to no address; their number is a
-// power of two. Each receives the broadcasts of a share of the clients, so their buffers add
-// up. The first of them sends the replies that are broadcast.
+// replies to clients with an address. The broadcast sockets are not bound to an address; their
+// number is a power of two. Each receives the broadcasts of a part of the clients, so together
+// they buffer more. The first of them sends the replies that are broadcast.
 func New(direct *net.UDPConn, broadcast ...*net.UDPConn) (Sockets, error) {
 	s := Sockets{direct, broadcast}
 	if bits.OnesCount(uint(len(broadcast))) != 1 {
@@ -60,8 +60,8 @@ func (s Sockets) Close() {
 
 func (s Sockets) all() []*net.UDPConn { return append([]*net.UDPConn{s.direct}, s.broadcast...) }
 
-// share returns a filter that accepts the messages of every client whose MAC ends with i, modulo
-// all. Socket 0 gets all messages that are too short to have a MAC.
+// share returns a filter that accepts the messages of every client for which the last byte of the
+// MAC, modulo all, is i. Socket 0 also gets all messages that are too short to have a MAC.
 func share(i, all int) []bpf.Instruction {
 	const (
 		udpHeader = 8
@@ -126,12 +126,12 @@ func (r Receiver) Next() (Packet, error) {
 // would move VMs to this edge.
 type Sender struct {
 	raw syscall.RawConn
-	// about has the source address, if the socket is bound to none.
+	// about is the control message with the source address, for a socket that is not bound to an address.
 	about []byte
 }
 
-// Senders returns the sender of replies to an address, the one of broadcasts, and one for replies that do not wait
-// for an ARP request.
+// Senders returns three senders: of replies to an address, of broadcasts, and of replies that do not wait for an ARP
+// request.
 func (s Sockets) Senders() (direct, broadcast, atOnce Sender, err error) {
 	if direct.raw, err = s.direct.SyscallConn(); err != nil {
 		return direct, broadcast, atOnce, err

@@ -1,5 +1,5 @@
 // Package answers decides the answer to one question from the plan alone (RFC 1034 section 4.3.2, RFC 4592, RFC 2308),
-// and which other servers may be asked the rest. It is pure: names in, records out, and packet in, packet out.
+// and which upstream servers may be asked other questions. It is pure: names in, records out, and packet in, packet out.
 package answers
 
 import (
@@ -11,21 +11,21 @@ import (
 // A Reply is the part of an answer that the plan decides. Its records are
 // shared between replies and must not be changed.
 type Reply struct {
-	// Rcode is a dns.Rcode constant. REFUSED is not authoritative, others are.
+	// Rcode is a dns.Rcode constant. All replies except REFUSED are authoritative.
 	Rcode     int
 	Answer    []dns.RR
 	Authority []dns.RR
 }
 
-// VMs knows which VM has an address. Names are those of the VMs' objects, which are the names
-// of their nodes, and never those that clients send.
+// VMs knows which VM has an address. The name of a VM is that of its object and its node, never
+// a name that a client sends.
 type VMs interface {
 	// VMAt returns the name of the VM with a lease on an address, without a dot at its end. Empty: none.
 	VMAt(netip.Addr) string
-	// VMNamed returns the addresses on which the VM of this name has a lease. The name is in lower
-	// case. Exists: a VM with a lease has this name, or a name that ends with a dot and this name.
+	// VMNamed returns the leased addresses of the VM with this name. The name is in lower case.
+	// Exists: a VM with a lease has this name, or a name that ends with a dot and this name.
 	VMNamed(name string) (addresses []netip.Addr, exists bool)
-	// HasMAC reports whether a VM with a lease has a MAC, in lower case with colons.
+	// HasMAC reports whether a VM with a lease has this MAC, in lower case with colons.
 	HasMAC(mac string) bool
 }
 
@@ -33,13 +33,13 @@ type VMs interface {
 // may be queried. The VMs may be nil.
 //
 //	localhost, and names below it     the host itself (RFC 6761), unless the clients are pods
-//	a name with records               them; other types NODATA
-//	a name below a wildcard           the wildcard's (RFC 4592)
-//	a VM's name in the domain         its addresses; other types NODATA
-//	a name with others below          NODATA in a zone of v, else not known
+//	a name with records               the records; other types NODATA
+//	a name below a wildcard           the records of the wildcard (RFC 4592)
+//	a VM's name in the domain         the VM's addresses; other types NODATA
+//	a name with names below it        NODATA in a zone of v, else not known
 //	any other name in a zone of v     NXDOMAIN
-//	the reverse of a VM               its name; others in the CIDR NXDOMAIN
-//	a name that is internal           NXDOMAIN
+//	the reverse name of a VM          the VM's name; other addresses of the CIDR NXDOMAIN
+//	an internal name                  NXDOMAIN
 func Answer(v *View, vms VMs, q dns.Question) (Reply, bool) {
 	r, known := Decide(v, vms, dns.CanonicalName(q.Name), q.Qtype, q.Qclass)
 	if len(r.Answer) > 0 {
@@ -48,8 +48,8 @@ func Answer(v *View, vms VMs, q dns.Question) (Reply, bool) {
 	return r, known
 }
 
-// Decide is Answer for a name in lower case. The records of an answer are those of name, even if they have the name
-// of a wildcard.
+// Decide is Answer for a name in lower case. The caller must put the queried name into the records: the records of a
+// wildcard still have the wildcard's name.
 func Decide(v *View, vms VMs, name string, kind, class uint16) (Reply, bool) {
 	if class != dns.ClassINET || !ordinary(kind) {
 		return Reply{Rcode: dns.RcodeRefused}, true
@@ -87,7 +87,7 @@ func ordinary(t uint16) bool {
 	return t == dns.TypeANY || t != dns.TypeNone && t != dns.TypeOPT && (t < 128 || t > 255)
 }
 
-// closest returns the node at name, or at the nearest existing ancestor.
+// closest returns the node at name, else at its nearest existing ancestor.
 func (v *View) closest(name string) (n *node, exact bool) {
 	if n = v.nodes[name]; n != nil {
 		return n, true
@@ -122,7 +122,7 @@ func (n *node) reply(kind uint16) Reply {
 	return Reply{Answer: rrs}
 }
 
-// owned returns rrs with the owner name as queried: clients compare its case.
+// owned returns rrs with the owner name as queried: clients compare upper and lower case.
 func owned(rrs []dns.RR, name string) []dns.RR {
 	if rrs[0].Header().Name == name {
 		return rrs
@@ -154,8 +154,8 @@ func (v *View) denied(name string) (Reply, bool) {
 	}
 }
 
-// hasBelow reports whether there are names below name: NXDOMAIN for name would deny
-// them, too (RFC 8020).
+// hasBelow reports whether there are names below name. NXDOMAIN for name would deny
+// these, too (RFC 8020).
 func (v *View) hasBelow(name string) bool {
 	if v.nodes[name] != nil {
 		return true

@@ -1,5 +1,5 @@
 // This file makes a tree of names from a view of the plan, once for each plan. So an
-// answer is one walk along the labels of the question.
+// answer needs one walk along the labels of the question.
 
 package answers
 
@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// ttl of records in seconds. A plan changes rarely, but VMs must follow soon.
+	// ttl of records in seconds. A plan changes rarely, but VMs must notice changes soon.
 	ttl = 30
-	// negativeTTL in seconds, of SOA records and their minimum (RFC 2308, section 5). A
-	// VM must not cache for long that its API server does not exist.
+	// negativeTTL in seconds is the TTL and the minimum of SOA records (RFC 2308, section
+	// 5). A VM must not cache for long that the name of its API server does not exist.
 	negativeTTL = 5
 )
 
@@ -32,13 +32,13 @@ type View struct {
 	nodes map[string]*node
 	// internal holds the authority of negative answers, by internal domain.
 	internal map[string][]dns.RR
-	// cidr of the network; its reverse names are ours. Zero in the view of pods, which has its records and nothing else.
+	// cidr of the network, for whose reverse names we are responsible. Zero in the view of pods, which has only records.
 	cidr    netip.Prefix
 	reverse []dns.RR
 	// owners of addresses inside cidr, for PTR.
 	owners map[netip.Addr]string
-	// below is the domain of VMs' names, from the dot before it. It is the one that VMs get from
-	// DHCP. Empty: VMs have no names.
+	// below is the domain of VMs' names, with a dot before it. VMs get this domain from DHCP. Empty:
+	// VMs have no names.
 	below  string
 	serial uint32
 }
@@ -49,8 +49,8 @@ func (v *View) Name() string { return v.name }
 // Forwards reports whether questions of the view's clients may be forwarded.
 func (v *View) Forwards() bool { return !v.ownNamesOnly }
 
-// A node is one existing name: one with records, a zone's apex, or one that
-// only has others below (an empty non-terminal, RFC 4592 section 2.2.2).
+// A node is an existing name: a name with records, a zone's apex, or a name that only
+// has other names below it (an empty non-terminal, RFC 4592 section 2.2.2).
 type node struct {
 	owner string
 	// ours: records or a zone start here.
@@ -62,7 +62,7 @@ type node struct {
 	zoned bool
 	// authority is the SOA of negative answers at or below this name.
 	authority []dns.RR
-	// wildcard is the node "*" below this one.
+	// wildcard is the node "*" below this node. Nil: none.
 	wildcard *node
 }
 
@@ -100,7 +100,7 @@ func newView(n network.Network, in network.View, internal []string, serial uint3
 	return v
 }
 
-// node returns the node of a name; it creates missing ones up to the root.
+// node returns the node of a name, and creates missing nodes up to the root.
 func (v *View) node(name string) *node {
 	if n := v.nodes[name]; n != nil {
 		return n
@@ -135,8 +135,8 @@ func (v *View) add(r network.Record) {
 	}
 }
 
-// settle sets the SOA for negative answers at a name. It is the one of its zone. A
-// single name in a foreign domain is its own zone; the zone of a wildcard is its parent.
+// settle sets the SOA for negative answers at a name: the SOA of its zone. A name that
+// is in no zone of v counts as its own zone. For a wildcard that is the parent name.
 func (v *View) settle(name string, n *node, serial uint32) {
 	for at := name; ; at = above(at) {
 		if up := v.nodes[at]; up != nil && up.soa != nil {
@@ -153,7 +153,7 @@ func (v *View) settle(name string, n *node, serial uint32) {
 	}
 }
 
-// above returns the parent of a name; of "." it is ".".
+// above returns the parent of a name. The parent of "." is ".".
 func above(name string) string {
 	off, end := dns.NextLabel(name, 0)
 	if end {
@@ -179,8 +179,8 @@ func soa(zone string, serial uint32) []dns.RR {
 	}}
 }
 
-// serialOf is equal for equal content, so it shows whether edges differ. Zones are not
-// transferred, so it need not increase.
+// serialOf returns a serial that is equal for equal content, so operators see whether
+// edges differ. It need not increase, since zones are not transferred.
 func serialOf(n network.Network) uint32 {
 	b, err := json.Marshal(n.DNS)
 	if err != nil {

@@ -1,5 +1,5 @@
-// This file decides the upstream servers, and which names are never sent to them: those
-// of the management cluster.
+// This file decides which upstream servers are asked, and which names are never sent to
+// them: the names of the management cluster.
 
 package answers
 
@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/network/resolvconf"
 )
 
-// Servers returns the upstream servers for n's clients; empty: none. It omits the
-// addresses of n itself, which would be a loop, and those that edges must not dial.
+// Servers returns the upstream servers for n's clients. Empty: none. It omits the VIPs
+// of n, which would be a loop, and servers that edges must not dial.
 func Servers(n network.Network, r resolvconf.File) []netip.AddrPort {
 	var servers []netip.AddrPort
 	switch n.DNS.Upstreams.Mode {
@@ -35,9 +35,9 @@ func OnNetwork(n network.Network, server netip.AddrPort) bool {
 	return n.DNS.Upstreams.Mode == network.UpstreamServers && (way == network.OnNetwork || way == network.ThroughGateway)
 }
 
-// Internal returns the domains that are never forwarded, whichever server would be asked: those of
-// the management cluster. Its own resolver gets no reverse names of private addresses either.
-// Servers that the user named get those that are outside the management cluster.
+// Internal returns the domains of the management cluster, which are never forwarded to any server.
+// The resolver of the management cluster is not asked for reverse names of private addresses either.
+// Servers that the user named are, except for addresses of the management cluster.
 func Internal(n network.Network, r resolvconf.File) []string {
 	domains := []string{"cluster.local", "svc"}
 	for _, d := range r.Search {

@@ -1,5 +1,5 @@
-// This file decides the view of a client, from its source address only. EDNS client
-// subnet (RFC 7871) and the question do not matter.
+// This file decides the view of a client, only from the client's source address. The EDNS
+// client subnet (RFC 7871) and the question do not matter.
 
 package answers
 
@@ -14,14 +14,14 @@ import (
 // new ones.
 type Views []*View
 
-// NewViews makes the views of n. Internal are domains, without trailing dot, that do not
-// exist on this network beyond a view's records and are never forwarded.
+// NewViews makes the views of n. Internal are domains, without trailing dot, that are never
+// forwarded: apart from a view's records, they do not exist on this network.
 func NewViews(n network.Network, internal []string) Views {
 	serial := serialOf(n)
 	var vs Views
 	for _, v := range n.DNS.Views {
 		if v.OwnNamesOnly {
-			vs = append(vs, newView(n, v, nil, serial)) // refuses what it does not have
+			vs = append(vs, newView(n, v, nil, serial)) // such a view refuses names that it does not have
 			continue
 		}
 		vs = append(vs, newView(n, v, internal, serial))
@@ -29,8 +29,8 @@ func NewViews(n network.Network, internal []string) Views {
 	return vs
 }
 
-// For returns the view with the longest prefix that matches the client, the first of
-// equal ones. Nil: the client has no view and is refused.
+// For returns the view with the longest prefix that matches the client. Of equally long
+// prefixes, the first counts. Nil: the client has no view and is refused.
 func (vs Views) For(client netip.Addr) *View {
 	var best *View
 	bits := -1
@@ -44,8 +44,8 @@ func (vs Views) For(client netip.Addr) *View {
 	return best
 }
 
-// Keeps reports whether a view of the next plan may have what was kept for the view of its name. A client that had another
-// view then does not get it.
+// Keeps reports whether a view of the next plan may use the cache of the current view of the same name: no client moves to it
+// from another view, and would see answers for that view's clients.
 func (vs Views) Keeps(next *View) bool {
 	i := slices.IndexFunc(vs, func(w *View) bool { return w.name == next.name && !w.ownNamesOnly })
 	return i >= 0 && !slices.ContainsFunc(next.clients, func(p netip.Prefix) bool {
@@ -55,8 +55,8 @@ func (vs Views) Keeps(next *View) bool {
 	})
 }
 
-// ForPods returns what a Handler serves to pods of the management cluster: the names that n has for them. It knows
-// neither upstreams nor VMs, nor the network's own views.
+// ForPods returns the network that a Handler serves to pods of the management cluster: only the names that n has for
+// pods, without upstreams, VMs and the views of n.
 func ForPods(n network.Network) network.Network {
 	out := network.Network{DNS: network.DNS{Upstreams: network.Upstreams{Mode: network.UpstreamNone}}}
 	if n.AnswersPods() {

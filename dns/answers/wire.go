@@ -1,6 +1,6 @@
-// This file answers packets without CoreDNS: packet in, packet out, or "not for this file". A query is decided
-// by the same function as everywhere else. This file answers well-formed queries that the plan answers, and packets that
-// are malformed. Everything else is left to CoreDNS: other opcodes, upstreams, truncation, names with escapes.
+// This file answers packets without CoreDNS: packet in, packet out, or "not for this file". It answers well-formed
+// queries that the plan answers (Decide), and malformed packets. Everything else is left to CoreDNS: other opcodes,
+// upstreams, truncation, names with escapes.
 
 package answers
 
@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// BufferSize in octets fits into a packet of every network (DNS flag day 2020).
+	// BufferSize in octets fits into a packet on every network (DNS flag day 2020).
 	BufferSize   = 1232
 	headerOctets = 12
 	longestName  = 255
@@ -30,7 +30,7 @@ const (
 	pointer = 0xc0
 )
 
-// A Packet is one message, parsed as far as it matters.
+// A Packet is one message, parsed as far as this file needs it.
 type Packet struct {
 	flags uint16
 	// question is the question section as sent.
@@ -44,7 +44,7 @@ type Packet struct {
 	do          bool
 }
 
-// A Shape is what a packet is: ours, not ours, or malformed.
+// A Shape says whether this file can answer a packet: yes, no, or only that the packet is malformed.
 type Shape int
 
 const (
@@ -53,7 +53,7 @@ const (
 	WellFormed
 )
 
-// Parse reads a packet as a whole: all its records, to the last octet (RFC 1035 section 4.1, RFC 6891 section 6.1).
+// Parse reads the whole packet: all records, to the last octet (RFC 1035 section 4.1, RFC 6891 section 6.1).
 func Parse(b []byte) (p Packet, s Shape) {
 	if len(b) < headerOctets {
 		return p, NotOurs
@@ -103,7 +103,7 @@ func Parse(b []byte) (p Packet, s Shape) {
 }
 
 // readName returns the name of the question in lower case, and the offset after it. The offset is 0 if the name is
-// malformed; a question has nothing to point to. Plain: the name needs no escapes.
+// malformed. A pointer is malformed here, since no name precedes it. Plain: the name needs no escapes.
 func readName(b []byte) (name string, plain bool, end int) {
 	var text [longestName]byte
 	out, at := text[:0], headerOctets
@@ -138,7 +138,7 @@ func readName(b []byte) (name string, plain bool, end int) {
 	return string(out), plain, at
 }
 
-// skipName returns the offset after the name at an offset, 0 if it is malformed.
+// skipName returns the offset after the name at an offset. 0: the name is malformed.
 func skipName(b []byte, at int) int {
 	for start := at; at < len(b); {
 		switch n := int(b[at]); {
@@ -167,7 +167,7 @@ func options(b []byte) bool {
 	return len(b) == 0
 }
 
-// Limit returns how many octets an answer by UDP may have.
+// Limit returns how many octets an answer over UDP may have.
 func (p Packet) Limit() int {
 	if !p.opt {
 		return dns.MinMsgSize
@@ -175,8 +175,8 @@ func (p Packet) Limit() int {
 	return int(min(max(p.size, dns.MinMsgSize), BufferSize))
 }
 
-// AppendReply appends the answer to p, which the packet b had, to out. False: it does not fit into limit, or has
-// records of other types, so it is not ours.
+// AppendReply appends the answer to p, parsed from the packet b, to out. False: the answer exceeds limit, or has records
+// of types that this file cannot write.
 func (p Packet) AppendReply(out, b []byte, reply Reply, flags uint16, limit int) ([]byte, bool) {
 	start := len(out)
 	flags |= flagResponse | p.flags&(flagRecursion|flagNoCheck) | uint16(reply.Rcode&0xf)
@@ -207,7 +207,7 @@ func (p Packet) AppendReply(out, b []byte, reply Reply, flags uint16, limit int)
 	return out, ok && len(out)-start <= limit
 }
 
-// appendRR appends all of a record behind its name. False: its type is not ours.
+// appendRR appends a record without its name. False: this file cannot write records of this type.
 func (p Packet) appendRR(out []byte, rr dns.RR) ([]byte, bool) {
 	h := rr.Header()
 	out = binary.BigEndian.AppendUint16(out, h.Rrtype)
@@ -234,8 +234,8 @@ func (p Packet) appendRR(out []byte, rr dns.RR) ([]byte, bool) {
 	return out, true
 }
 
-// appendName appends a name of the plan, which has a trailing dot and no escapes. What the question ends with is a
-// pointer to there.
+// appendName appends a name of the plan, which has a trailing dot and no escapes. An ending that it shares with the name
+// of the question becomes a pointer.
 func (p Packet) appendName(out []byte, name string) []byte {
 	for name != "." && name != "" {
 		if below, ok := strings.CutSuffix(p.Name, name); ok && (below == "" || below[len(below)-1] == '.') {
@@ -249,8 +249,8 @@ func (p Packet) appendName(out []byte, name string) []byte {
 	return append(out, 0)
 }
 
-// AppendMalformed appends FORMERR for the packet b, with its header only. It must not be malformed itself: a server
-// that answers answers would never end.
+// AppendMalformed appends FORMERR for the packet b, with a header only. FORMERR must be well-formed: two servers that
+// answer each other's malformed packets would never stop.
 func AppendMalformed(out, b []byte) []byte {
 	flags := binary.BigEndian.Uint16(b[2:])&flagRecursion | flagResponse | dns.RcodeFormatError
 	return append(out, b[0], b[1], byte(flags>>8), byte(flags), 0, 0, 0, 0, 0, 0, 0, 0)

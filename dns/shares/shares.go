@@ -1,5 +1,5 @@
-// Package shares decides which client loses when a resource is full: the one that holds most of it. It is pure, and
-// it is used for packets, connections, upstream questions and the memory of the cache.
+// Package shares decides which client loses when a resource is full: the client that holds most. It is pure. Resources
+// are the queue of packets, connections, questions to upstreams and the memory of the cache.
 package shares
 
 import (
@@ -8,51 +8,51 @@ import (
 	"net/netip"
 )
 
-// A Client is what the server counts by: a MAC, or an address without a known MAC. One with neither stands for hosts on
-// the network without a known MAC: a VM can invent their addresses.
+// A Client is what the server counts as one client: a MAC, or an address without a known MAC. A Client with neither stands
+// for all hosts of a group without a known MAC, since a VM can invent their addresses.
 type Client struct {
 	MAC     string
 	Address netip.Addr
-	// Group of sockets in which the questions of hosts without a MAC arrive.
+	// Group is the group of sockets at which the questions of hosts without a known MAC arrive.
 	Group uint8
 	// Known: a VM with a lease has the MAC.
 	Known bool
 }
 
-// Shares are what clients hold of one resource. A client that comes to a full resource takes from the one that
-// holds most, which loses its oldest holding. A VM can invent MACs, each of which holds little. So clients that are not
-// known get half of a full resource, and lose first to a known one that holds as much.
+// Shares says how much of one resource each client holds. When the resource is full and a client takes more, the client that
+// holds most loses its oldest holding. A VM can invent MACs, each of which holds little. So all unknown clients together get at
+// most half of a full resource, and an unknown client loses before a known client that holds as much.
 type Shares[T any] struct {
 	limit, used int
-	// settled: a client that holds most gets nothing new while the resource is full. Otherwise the new
-	// holding replaces its oldest one.
+	// settled: while the resource is full, the client that holds most gets nothing new. Otherwise a new
+	// holding replaces that client's oldest one.
 	settled bool
 	clients map[Client]*share[T]
-	// known and others have the shares of clients that are known, and of others.
+	// Two classes have the shares of the clients that are known, and of the others.
 	known, others class[T]
-	// came counts the clients that came.
+	// came counts the clients that ever took a holding.
 	came uint64
 }
 
-// A class is a part of the clients.
+// A class has the shares of a part of the clients.
 type class[T any] struct {
 	held int
-	// most has the shares, the one that loses next first.
+	// most has the shares, sorted so that the first one loses next.
 	most largest[T]
 }
 
-// A share is what one client holds.
+// A share holds everything that one client has.
 type share[T any] struct {
 	client Client
-	// came is smaller for a client that came earlier.
+	// came is the client's rank by arrival: smaller is earlier.
 	came uint64
 	held int
-	// holdings are *Holding[T], the oldest first.
+	// holdings has a *Holding[T] for each holding, the oldest first.
 	holdings list.List
 	index    int
 }
 
-// A Holding is one value that a client holds.
+// A Holding is one value of a client.
 type Holding[T any] struct {
 	Value  T
 	weight int
@@ -61,12 +61,12 @@ type Holding[T any] struct {
 	at    *list.Element
 }
 
-// New returns a resource with a limit. Settled: a client that holds most gets nothing new while it is full.
+// New returns the Shares of a resource with a limit. Settled: while it is full, the client that holds most gets nothing new.
 func New[T any](limit int, settled bool) *Shares[T] {
 	return &Shares[T]{limit: limit, settled: settled, clients: map[Client]*share[T]{}}
 }
 
-// Take adds a holding of c. It returns nil if c gets none, and what clients lose for it.
+// Take adds a holding of c, nil if c gets none. Lost are the values that clients lose for it.
 func (s *Shares[T]) Take(c Client, weight int, value T) (h *Holding[T], lost []T) {
 	own := s.clients[c]
 	if own == nil {
@@ -98,8 +98,9 @@ func (s *Shares[T]) class(c Client) *class[T] {
 	return &s.others
 }
 
-// loser returns the share that loses next: the largest one. Among equals, known clients lose last, and the client that
-// came first loses first: it has had the most time. It is nil if nothing is held.
+// loser returns the share that loses next: the largest. If shares are equal, known clients lose last, and the client that came
+// first loses first, since it has had the most time. An unknown client also loses while unknown clients hold more than half
+// of the limit. Nil: nothing is held.
 func (s *Shares[T]) loser() *share[T] {
 	known, other := s.known.first(), s.others.first()
 	switch {
@@ -121,7 +122,7 @@ func (c *class[T]) first() *share[T] {
 // first is the oldest holding.
 func (own *share[T]) first() *Holding[T] { return own.holdings.Front().Value.(*Holding[T]) }
 
-// Give gives a holding back. It does nothing if the holding is lost already.
+// Give gives a holding back. It does nothing if the client has already lost the holding.
 func (s *Shares[T]) Give(h *Holding[T]) {
 	own := h.share
 	if own == nil {
@@ -152,10 +153,10 @@ func (s *Shares[T]) Oldest(c Client) *Holding[T] {
 	return own.first()
 }
 
-// Used is what all clients hold.
+// Used returns how much all clients hold together.
 func (s *Shares[T]) Used() int { return s.used }
 
-// Resize sets the limit. It returns what clients lose for it.
+// Resize sets the limit. Lost are the values that clients lose for it.
 func (s *Shares[T]) Resize(limit int) (lost []T) {
 	s.limit = limit
 	for s.used > limit {
@@ -166,7 +167,7 @@ func (s *Shares[T]) Resize(limit int) (lost []T) {
 	return lost
 }
 
-// OldestOfEach is the oldest value of each client, in no order.
+// OldestOfEach returns the oldest value of each client, in no order.
 func (s *Shares[T]) OldestOfEach() (out []T) {
 	for _, own := range s.clients {
 		out = append(out, own.first().Value)
@@ -174,7 +175,7 @@ func (s *Shares[T]) OldestOfEach() (out []T) {
 	return out
 }
 
-// Client is the one that holds h.
+// Client returns the client that holds h.
 func (h *Holding[T]) Client() Client { return h.share.client }
 
 func (s *Shares[T]) change(own *share[T], weight int) {
@@ -213,11 +214,11 @@ func (l *largest[T]) Pop() any {
 	return own
 }
 
-// Turns is a queue in which clients take turns. A client waits for one value of each other client, however many
-// the others have queued.
+// Turns is a queue in which clients take turns: a client's next value waits for at most one value of each other client,
+// however many these have queued.
 type Turns[T any] struct {
 	shares *Shares[T]
-	// order has each client that may have a value, the next one first.
+	// order has each client that may have queued values, the next one first.
 	order   list.List
 	waiting map[Client]bool
 }
@@ -227,7 +228,7 @@ func NewTurns[T any](limit int) *Turns[T] {
 	return &Turns[T]{shares: New[T](limit, true), waiting: map[Client]bool{}}
 }
 
-// Push queues a value of c. It returns how many values are lost, this one included.
+// Push queues a value of c. It returns how many values are lost, counting this one if it is lost.
 func (t *Turns[T]) Push(c Client, value T) (lost int) {
 	h, dropped := t.shares.Take(c, 1, value)
 	if h == nil {

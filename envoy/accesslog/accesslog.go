@@ -21,33 +21,33 @@ import (
 
 // The limits of the server of reports. A VM may have taken Envoy over.
 const (
-	// maxReports in bytes is the longest message: a full buffer, and a last report with a long name.
+	// maxReports is the longest message in bytes: a full buffer, and a last report with a long name.
 	maxReports = 4 * resources.ReportBuffer
-	// maxStreams is how many streams a connection of Envoy has: one, or two while it connects again.
+	// maxStreams is how many streams a connection of Envoy has: one, or two while Envoy reconnects.
 	maxStreams = 2
-	// maxName is the longest server name that is passed on, in bytes: that of DNS.
+	// maxName is the longest server name that is passed to the caller, in bytes: the longest DNS name.
 	maxName = 255
-	// noFlags is what Envoy writes for none.
+	// noFlags is what Envoy writes for a connection without response flags.
 	noFlags = "-"
 )
 
-// A Connection is one that ended.
+// A Connection describes a connection that ended.
 type Connection struct {
-	// Source is the VM's address and port, Address those that it dialed.
+	// Source is the VM's address and port, Address the address and port that the VM dialed.
 	Source, Address netip.AddrPort
-	// ServerName is what the client sent, at most 255 bytes and three dots. Envoy puts "invalid:" before a
-	// name that has other characters than those of host names, and replaces these. Empty: none, or the
-	// port is not inspected.
+	// ServerName is what the client sent, at most 255 bytes and three dots. If the name has characters that
+	// host names do not have, Envoy replaces them and puts "invalid:" before the name. Empty: the client
+	// sent none, or the port is not inspected.
 	ServerName string
-	// Backend and Upstream are the backend's name and the address that was dialed. Empty if Envoy
-	// chose none.
+	// Backend is the backend's name, and Upstream the address that Envoy dialed. Empty if Envoy chose
+	// no backend.
 	Backend  string
 	Upstream netip.AddrPort
 	// Received and Sent are the bytes from and to the client.
 	Received, Sent uint64
 	Duration       time.Duration
-	// Flags are Envoy's response flags, such as "UF,URX", and Detail is its further reason. Empty: it
-	// has none.
+	// Flags are Envoy's response flags, such as "UF,URX", and Detail is a further reason from Envoy. Either
+	// may be empty.
 	Flags, Detail string
 }
 
@@ -62,11 +62,11 @@ func (c Connection) Failed() bool {
 	return false
 }
 
-// resets are Envoy's response flags for a reset by the VM or by the backend. Programs that exit do so.
+// resets are Envoy's response flags for a reset by the VM or by the backend. A program that exits may reset its connections.
 func resets() []string { return []string{"DR", "UR"} }
 
-// Serve passes each Connection that is reported on l to ended, until ctx ends. While ended takes too long,
-// Envoy drops reports. Ended is called from several goroutines.
+// Serve calls ended for each Connection that Envoy reports on l, until ctx ends. If ended is too slow,
+// Envoy drops reports. Several goroutines call ended.
 func Serve(ctx context.Context, l net.Listener, ended func(Connection)) error {
 	return listen.Serve(ctx, l, listen.MaxThreads, func(s *grpc.Server) { accesslogv3.RegisterAccessLogServiceServer(s, reports{ended: ended}) },
 		grpc.MaxRecvMsgSize(maxReports), grpc.MaxConcurrentStreams(maxStreams))
@@ -104,7 +104,7 @@ func connectionOf(e *accesslogdata.TCPAccessLogEntry) Connection {
 	return out
 }
 
-// addressOf returns the zero value for an address that is not an IPv4 address. Others can be as long as a message.
+// addressOf returns the zero value for an address that is not an IPv4 address, which can be as long as a message.
 func addressOf(a *corev3.Address) netip.AddrPort {
 	ip, err := netip.ParseAddr(a.GetSocketAddress().GetAddress())
 	if err != nil || !ip.Is4() {

@@ -1,4 +1,4 @@
-// Package admin reads from Envoy itself whether it serves, its counters and its configuration. It changes nothing.
+// Package admin reads Envoy's state, counters and configuration through Envoy's admin interface. It changes nothing.
 package admin
 
 import (
@@ -21,12 +21,12 @@ import (
 // The limits of one answer. A VM may have taken Envoy over.
 const (
 	answerTimeout = 5 * time.Second
-	maxAnswer     = 2 << 20 // Counters become about 30 times as much memory.
+	maxAnswer     = 2 << 20 // Parsed counters take about 30 times as much memory.
 )
 
 // A Client asks the admin interface of one Envoy.
 type Client struct {
-	// HTTP asks Envoy, whatever the host of a request is.
+	// HTTP sends each request to Envoy, whatever host the URL has.
 	HTTP http.Client
 }
 
@@ -42,13 +42,13 @@ func (c *Client) Serves(ctx context.Context, listeners []string) error {
 }
 
 // ServesAny returns nil if Envoy is up and has at least one of the named listeners,
-// or if none is named.
+// or if no listener is named.
 func (c *Client) ServesAny(ctx context.Context, listeners []string) error {
 	_, some := c.Check(ctx, listeners)
 	return some
 }
 
-// Check asks Envoy once and returns what Serves and ServesAny return.
+// Check asks Envoy once and returns the results of Serves (all) and ServesAny (some).
 func (c *Client) Check(ctx context.Context, listeners []string) (all, some error) {
 	missing, err := c.missing(ctx, listeners)
 	switch {

@@ -12,19 +12,19 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A BackendHealth counts the endpoints of a backend. Package resources decides when Envoy counts one as healthy.
+// A BackendHealth counts the endpoints of a backend. Package resources decides when an endpoint is healthy.
 type BackendHealth struct {
-	// Endpoints is how many Envoy has, and Healthy how many of them it counts as healthy.
+	// Endpoints is how many endpoints Envoy has. Healthy is how many of them are healthy.
 	Endpoints, Healthy int
 }
 
-// Dark reports whether there are endpoints, and none can be used.
+// Dark reports whether the backend has endpoints but no healthy one.
 func (h BackendHealth) Dark() bool { return h.Endpoints > 0 && h.Healthy == 0 }
 
 // membership matches the names of the counters that BackendHealth reads.
 const membership = `^cluster\..*\.membership_(total|healthy)$`
 
-// BackendHealth returns the counts of each of backends that Envoy has, by the backend's name.
+// BackendHealth returns the counts by the backend's name, for those of the given backends that Envoy has.
 func (c *Client) BackendHealth(ctx context.Context, backends []network.Backend) (map[string]BackendHealth, error) {
 	b, err := c.get(ctx, "/stats?filter="+url.QueryEscape(membership))
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Client) BackendHealth(ctx context.Context, backends []network.Backend) 
 	}
 	out := map[string]BackendHealth{}
 	for _, backend := range backends {
-		// Envoy's names of counters have no colons.
+		// Envoy replaces colons in the names of counters.
 		prefix := "cluster." + strings.ReplaceAll(resources.ClusterName(backend), ":", "_") + ".membership_"
 		if total, ok := counters[prefix+"total"]; ok {
 			out[backend.Name] = BackendHealth{Endpoints: total, Healthy: counters[prefix+"healthy"]}

@@ -1,4 +1,4 @@
-// This file reads from Envoy what a bug report needs: its configuration, its clusters and its counters. It changes nothing, and keeps
+// This file reads what a bug report needs from Envoy: configuration, clusters and counters. It changes nothing, and keeps
 // no more than the caller asks for.
 
 package admin
@@ -77,7 +77,7 @@ func (c *Client) configs(ctx context.Context, path string, most int) (resources 
 		switch got, err := in.Token(); {
 		case err != nil:
 			return nil, false, fmt.Errorf("Envoy's configuration: %w", err)
-		case got == json.Delim('}'): // It has none.
+		case got == json.Delim('}'): // Envoy has no such resources.
 			return nil, false, nil
 		case got != want:
 			return nil, false, fmt.Errorf("Envoy's configuration: %v in the place of %v", got, want)
@@ -86,7 +86,7 @@ func (c *Client) configs(ctx context.Context, path string, most int) (resources 
 	for in.More() {
 		var one json.RawMessage
 		if err := in.Decode(&one); err != nil {
-			return resources, false, fmt.Errorf("Envoy's configuration: %w", err) // What came before is whole.
+			return resources, false, fmt.Errorf("Envoy's configuration: %w", err) // The resources read so far are complete.
 		}
 		var dense bytes.Buffer
 		if err := json.Compact(&dense, one); err != nil {
@@ -103,7 +103,7 @@ func (c *Client) configs(ctx context.Context, path string, most int) (resources 
 	return resources, false, nil
 }
 
-// open returns what Envoy answers, at most maxDump of it. Envoy answers 404 if it has no such resource; then nothing is in it.
+// open returns Envoy's answer, at most maxDump bytes. Envoy answers 404 if it has no such resource; the result is empty then.
 func (c *Client) open(ctx context.Context, path string) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://envoy"+path, nil)
 	if err != nil {

@@ -2,20 +2,20 @@
 //
 // Changes are make-before-break. A listener names a new cluster only after
 // Envoy has accepted that cluster and its endpoints. A cluster is removed only
-// after Envoy has accepted all listeners without it. One that a name left for another stays for
-// 11 s more: a connection that came before may still ask the gate, or dial.
+// after Envoy has accepted all listeners without it. If a name moves to another cluster, the
+// previous cluster stays 11 s longer: an earlier connection may still ask the gate, or dial.
 //
-// A response that Envoy refuses, or does not answer, is not done. What depends on it
+// If Envoy refuses a response, or does not answer, everything that depends on the response
 // waits, and Envoy keeps what it has. After a refusal, Envoy gets each resource of the
-// response alone, so that one bad resource holds up no other. A refused one is
-// sent again every ten seconds, and once it changes.
+// response alone, so that one bad resource does not delay the others. A refused resource is
+// sent again every ten seconds, and when it changes.
 //
 // # Changes that repeat
 //
-// Each former version of a listener takes memory of Envoy for the drain time of ten minutes, about 170 KiB with
-// 50 names. So after some twenty changes at once, listeners change every few seconds only. A listener
-// that goes does not wait. A name that goes has no endpoints at once, so no connection to it is
-// possible, unless its backend has another name. A name that moves keeps its previous backend until then.
+// Envoy keeps each former version of a listener in memory for the drain time of ten minutes, about 170 KiB with
+// 50 names. So after some twenty changes in quick succession, listeners change only every few seconds. Removing a listener
+// does not wait. If a name is removed, its cluster loses its endpoints immediately, so connections to the name
+// fail, unless another name uses the same backend. A name that moves keeps its previous backend until the listener changes.
 //
 // # Restarts of the server
 //

@@ -1,5 +1,5 @@
-// This file knows former versions of listeners. It bounds what they take of Envoy's memory: while it is much, listeners do not
-// change. And it keeps the clusters that their connections may still need.
+// This file tracks former versions of listeners. It bounds the memory that they take in Envoy: above the bound, listeners do not
+// change. It also keeps the clusters that earlier connections may still need.
 
 package ads
 
@@ -12,22 +12,23 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 )
 
-// What a previous listener takes of Envoy's memory for the drain time, as measured with Envoy 1.39 and rounded up.
+// The memory in bytes that a former listener, and each of its chains, takes in Envoy for the drain time. Measured with Envoy
+// 1.39 and rounded up.
 const (
 	formerListener = 16 << 10
 	formerChain    = 4 << 10
-	// formerAtOnce is what former listeners may take until changes wait: 20 changes of a listener of 50 names.
+	// formerAtOnce is how much former listeners may take before changes wait: 20 changes of a listener with 50 names.
 	formerAtOnce = 4 << 20
-	// formerPerMinute is what they may take after that, so that it is 34 MiB at most in the drain time: a change each
-	// 5 s with 50 names.
+	// formerPerMinute is how much former listeners may take in each further minute: a change every 5 s with 50 names. So all
+	// of them take at most 34 MiB in the drain time.
 	formerPerMinute = 3 << 20
 )
 
-// draining is what former listeners take and need, as far as the time for it is not over.
+// draining is the memory that former listeners take, and the clusters that they may still need.
 type draining struct {
 	room *rate.Limiter
-	// left are the clusters that names have left for another one, hashed: until when a connection may begin there that a former
-	// listener took.
+	// left holds clusters that names have left for another cluster, by hash. The value is until when a connection that a former
+	// listener accepted may still dial the cluster.
 	left map[uint32]time.Time
 }
 
@@ -55,7 +56,7 @@ func (d *draining) add(former held, version string, now time.Time) {
 	d.room.ReserveN(now, min(cost, formerAtOnce))
 }
 
-// leftUntil returns until when a connection may begin at a cluster that its names have left. Zero: none may.
+// leftUntil returns until when a connection may still dial a cluster that its names have left. Zero: no connection may.
 func (d *draining) leftUntil(cluster string, now time.Time) time.Time {
 	if until := d.left[hashed(cluster)]; now.Before(until) {
 		return until
@@ -63,7 +64,7 @@ func (d *draining) leftUntil(cluster string, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// until returns when listeners may change, or new ones be made. Zero: now. One that goes never waits.
+// until returns when listeners may be added or changed. Zero: now. Removing a listener never waits.
 func (d *draining) until(now time.Time) time.Time {
 	lacking := -d.room.TokensAt(now)
 	if lacking <= 0 {

@@ -1,6 +1,6 @@
-// This file decides what a connected Envoy is sent next, and whether it has all that it shall
-// have. Changes are make-before-break, and what is not answered, or refused, is not done: nothing
-// that depends on it follows. It sends nothing.
+// This file decides what a connected Envoy is sent next, and whether Envoy has the whole target.
+// Changes are make-before-break. A change that Envoy refuses or has not answered yet does not count
+// as made: nothing that depends on it is sent. This file sends nothing itself.
 
 package ads
 
@@ -24,9 +24,9 @@ var (
 
 // due returns the responses that Envoy may get now, at most one of each type that it has answered:
 //
-//	make   new clusters and endpoints, and no endpoints of clusters that go with their names
-//	move   listeners, each once Envoy has taken the clusters that it names, and their endpoints. See draining
-//	break  clusters go once Envoy has taken all listeners, and connections that began before have their backends
+//	make   new clusters and endpoints. Clusters that are removed together with their names get empty endpoints
+//	move   listeners, each once Envoy has accepted the clusters that it names, and their endpoints. See draining
+//	break  clusters are removed once Envoy has accepted all listeners, and earlier connections have their backends
 func (k *known) due(to target, now time.Time) []*discoveryv3.DeltaDiscoveryResponse {
 	var out []*discoveryv3.DeltaDiscoveryResponse
 	to, k.heldOff = k.closing(to, now), time.Time{}
@@ -61,7 +61,7 @@ func (k *known) next(t string, c *collection, to target, now time.Time) *discove
 		}
 	}
 	if len(send) == 0 && len(again) > 0 {
-		// The resource that waits for longest. So a resource that Envoy always refuses does not delay the others.
+		// Send the resource that has waited longest, so that a resource that Envoy always refuses does not delay the others.
 		send = []string{slices.MinFunc(again, func(a, b string) int { return c.refused[a].again.Compare(c.refused[b].again) })}
 	}
 	if len(send) == 0 && (c.greeted || t == endpointType || missing && t == listenerType) {
@@ -81,8 +81,8 @@ func (k *known) next(t string, c *collection, to target, now time.Time) *discove
 	return out
 }
 
-// differing returns the names of a type that Envoy has otherwise than the target, sorted.
-// Endpoints of a cluster end with it.
+// differing returns the names of a type whose version in Envoy differs from the target's, sorted.
+// Endpoints are never removed on their own: Envoy removes them with their cluster.
 func (k *known) differing(t string, c *collection, to target) []string {
 	var out []string
 	for _, name := range to.names(t) {
@@ -99,7 +99,7 @@ func (k *known) differing(t string, c *collection, to target) []string {
 	return out
 }
 
-// ready reports whether Envoy may get the target's version of a resource, or may lose it.
+// ready reports whether Envoy may get the target's version of a resource, or may remove the resource.
 func (k *known) ready(t string, c *collection, name string, to target) bool {
 	switch {
 	case t == endpointType:
@@ -111,7 +111,7 @@ func (k *known) ready(t string, c *collection, name string, to target) bool {
 	return !slices.ContainsFunc(to.named[name], func(cluster string) bool { return !k.carries(cluster) })
 }
 
-// heldUntil returns until when a resource is held back that is ready. Zero: it is not.
+// heldUntil returns until when a ready resource is held back. Zero: it is not held back.
 func (k *known) heldUntil(t, name string, to target, now time.Time) time.Time {
 	switch goes := to.byType[t][name] == nil; {
 	case t == listenerType && !goes:
@@ -122,19 +122,19 @@ func (k *known) heldUntil(t, name string, to target, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// carries reports whether Envoy has taken a cluster and its endpoints.
+// carries reports whether Envoy has accepted a cluster and its endpoints.
 func (k *known) carries(cluster string) bool {
 	clusters, endpoints := k.byType[clusterType], k.byType[endpointType]
 	return clusters != nil && endpoints != nil && clusters.has[cluster].taken && endpoints.has[cluster].taken
 }
 
-// moved reports whether Envoy has taken all listeners, and has no other one.
+// moved reports whether Envoy has exactly the target's listeners.
 func (k *known) moved(to target) bool {
 	c := k.byType[listenerType]
 	return c != nil && c.pending == nil && len(k.differing(listenerType, c, to)) == 0
 }
 
-// again returns when a resource is due that was refused or held back. Zero: never.
+// again returns when the next refused or held back resource is due. Zero: never.
 func (k *known) again() time.Time {
 	out := k.heldOff
 	for _, c := range k.byType {
@@ -145,7 +145,7 @@ func (k *known) again() time.Time {
 	return out
 }
 
-// earlier returns the earlier of two times. A zero time is none.
+// earlier returns the earlier of two times. A zero time does not count.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -153,8 +153,9 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// accepted returns nil if Envoy has taken all of the target, else what is missing. A runtime value that is under way, or a
-// cluster that is to go, is not missing: no new connection depends on it. Neither is a listener that is held back.
+// accepted returns nil if Envoy has accepted the whole target, else what is missing. It ignores runtime values that Envoy has
+// not answered yet and clusters still to be removed, since new connections do not depend on these. It ignores listeners that are
+// held back, too.
 func (k *known) accepted(to target, now time.Time) error {
 	var errs []error
 	whole, heldOff := true, !k.draining.until(now).IsZero()
@@ -194,7 +195,7 @@ func (k *known) accepted(to target, now time.Time) error {
 	return errors.Join(errs...)
 }
 
-// A Refusal is one resource that Envoy did not take. Envoy keeps its previous version.
+// A Refusal is one resource that Envoy refused. Envoy keeps the previous version.
 type Refusal struct {
 	// Type is "cluster", "endpoints" or "listener".
 	Type, Name string
@@ -202,7 +203,7 @@ type Refusal struct {
 	Why string
 }
 
-// refusals returns what Envoy refuses of the target, sorted by type and name.
+// refusals returns the target's resources that Envoy refuses, sorted by type and name.
 func (k *known) refusals(to target) []Refusal {
 	var out []Refusal
 	for t, c := range k.byType {

@@ -14,12 +14,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The limits for an Envoy that a VM took over. The server ends a stream above them. An Envoy
-// connects again and keeps what it has.
+// The limits for an Envoy that a VM took over. The server ends a stream that exceeds them. Envoy
+// then connects again and keeps what it has.
 const (
-	// maxNames is what the names on one stream may cost, in bytes: some 20,000 resources.
+	// maxNames is how much memory the names on one stream may take, in bytes: some 20,000 resources.
 	maxNames = 4 << 20
-	// nameCost is what each name costs besides its characters and its version, in bytes.
+	// nameCost is the memory of each name in bytes, in addition to its characters and its version.
 	nameCost = 64
 	// maxReason is the limit for the text of a refusal, in bytes.
 	maxReason = 1 << 10
@@ -30,49 +30,49 @@ var (
 	errNames = status.Error(codes.ResourceExhausted, "the names of resources on this stream are too long")
 )
 
-// refusedAgain is when a refused resource is sent again. The cause may be gone, such as another
-// process at the address of a listener.
+// refusedAgain is the time until a refused resource is sent again. The cause may be gone by then,
+// such as another process at the address of a listener.
 const refusedAgain = 10 * time.Second
 
-// A known is what the Envoy of one stream has. The caller locks.
+// A known is the tracked state of the Envoy on one stream. The caller locks.
 type known struct {
 	byType map[string]*collection
-	// draining is what former listeners take and need. HeldOff is when the first is due of what is held back, zero if nothing is.
+	// draining tracks former listeners. HeldOff is when the first resource that is held back is due. Zero: nothing is held back.
 	draining *draining
 	heldOff  time.Time
-	// names that its Envoy ever mentioned, of all types. Counted is their cost in bytes.
+	// names that this Envoy ever mentioned, of all types. Counted is the memory they take, in bytes.
 	names   map[string]struct{}
 	counted int
-	// responses that were sent: the next nonce.
+	// responses counts the responses that were sent. The last nonce is this number.
 	responses int
 }
 
-// A collection is what Envoy has of one type.
+// A collection is the tracked state of Envoy's resources of one type.
 type collection struct {
 	has map[string]held
-	// wants are the names of endpoints that Envoy needs. It needs all resources of other types.
+	// wants are the names of the endpoints that Envoy requests. Of other types, Envoy gets all resources.
 	wants map[string]struct{}
-	// refused by name: what Envoy did not take.
+	// refused holds the resources that Envoy refused, by name.
 	refused map[string]refusal
-	// pending is the response that Envoy has not answered yet, nil if it has.
+	// pending is the response that Envoy has not answered yet. Nil: none.
 	pending *pending
-	// greeted: there was a response. Envoy waits for the first one, even if it is empty.
+	// greeted: a response was sent. Envoy waits for the first response, even if it is empty.
 	greeted bool
 }
 
-// A held is one resource. The version is empty if Envoy may have either of two. Taken: Envoy has
-// some version of it for certain.
+// A held is one resource of Envoy. The version is empty if Envoy may have either of two. Taken: Envoy
+// certainly has some version of the resource.
 type held struct {
 	version string
 	taken   bool
-	// maybe are the versions that Envoy may have, of a listener.
+	// maybe are all versions that Envoy may have, used for listeners.
 	maybe []string
 }
 
-// A refusal is why Envoy did not take a version of a resource. An empty version is a removal.
+// A refusal is why Envoy refused a version of a resource. Version is empty if Envoy refused a removal.
 type refusal struct {
 	version, why string
-	// again is when it may be sent again.
+	// again is when the resource may be sent again.
 	again time.Time
 	// alone: nothing else was in the response, so the reason is this resource's own.
 	alone bool
@@ -88,8 +88,8 @@ func newKnown(d *draining) *known {
 	return &known{byType: map[string]*collection{}, names: map[string]struct{}{}, draining: d}
 }
 
-// requested handles a request, which may take or refuse a response. It returns an error for what
-// only an Envoy that a VM took over sends.
+// requested handles a request, which may accept or refuse a response. It returns an error for requests
+// that only an Envoy under a VM's control sends.
 func (k *known) requested(r *discoveryv3.DeltaDiscoveryRequest, now time.Time) error {
 	if !slices.Contains(served(), r.GetTypeUrl()) {
 		return errType
@@ -142,7 +142,7 @@ func (c *collection) subscribe(r *discoveryv3.DeltaDiscoveryRequest, first bool)
 	}
 }
 
-// take records that Envoy has all of p. A cluster that was replaced needs its endpoints again, and a listener drains.
+// take records that Envoy accepted all of p. A replaced cluster needs its endpoints again. A replaced or removed listener drains.
 func (k *known) take(typeURL string, c *collection, p *pending, now time.Time) {
 	for name, version := range p.versions {
 		delete(c.refused, name)
@@ -163,7 +163,7 @@ func (k *known) take(typeURL string, c *collection, p *pending, now time.Time) {
 	}
 }
 
-// refuse records that Envoy refused p. It may have taken a part, so each resource is sent alone next.
+// refuse records that Envoy refused p. Envoy may have accepted a part, so each resource is sent alone next.
 func (c *collection) refuse(p *pending, why string, now time.Time) {
 	x := refusal{why: why, again: now, alone: len(p.versions) == 1}
 	if x.alone {
@@ -181,7 +181,7 @@ func (c *collection) refuse(p *pending, why string, now time.Time) {
 	}
 }
 
-// mention counts the names of r that are new to the stream.
+// mention counts the names in r that are new on this stream. It returns an error if there are too many.
 func (k *known) mention(r *discoveryv3.DeltaDiscoveryRequest) error {
 	add := func(name, version string) {
 		if _, ok := k.names[name]; !ok {
@@ -201,8 +201,8 @@ func (k *known) mention(r *discoveryv3.DeltaDiscoveryRequest) error {
 	return nil
 }
 
-// reason returns why Envoy refused resources, at most maxReason bytes. It is empty only for a
-// request that refuses nothing.
+// reason returns why Envoy refused resources, at most maxReason bytes and three dots. It is empty
+// only if r refuses nothing.
 func reason(r *discoveryv3.DeltaDiscoveryRequest) string {
 	if r.GetErrorDetail() == nil {
 		return ""

@@ -1,5 +1,5 @@
-// This file says where the names of Envoy's listeners lead, from the versions of these. Envoy reports the
-// versions when it connects, so a server that starts knows it, too. It is pure.
+// This file reads from the versions of listeners to which cluster each of their chains leads. Envoy reports these versions
+// when it connects, so the information survives a restart of the server. This file is pure.
 
 package ads
 
@@ -28,7 +28,7 @@ func hashed(name string) uint32 {
 	return binary.BigEndian.Uint32(sum[:])
 }
 
-// withLeads is the version of l, which is a hash of all of it, with its leads.
+// withLeads returns the version of l: a hash of l, followed by the leads of l.
 func withLeads(hash string, l *listenerv3.Listener) string {
 	var out []byte
 	for _, c := range resources.ChainsOf(l) {
@@ -51,13 +51,13 @@ func leadsOf(version string) (out []lead) {
 	return out
 }
 
-// closing is the target with no endpoints for each cluster that Envoy has and the target has not. So a backend that is
-// withdrawn gets no connection, even if Envoy refuses the listener without it. A cluster keeps its endpoints while a
-// name still uses it that has another cluster in the target, and while a connection may begin there that came before.
+// closing returns the target, plus empty endpoints for each cluster that Envoy has and the target does not. So a withdrawn
+// backend gets no connection, even if Envoy refuses the listener without the backend. A cluster keeps its endpoints while
+// Envoy still uses it for a name that the target moves to another cluster, and while earlier connections may still dial it.
 func (k *known) closing(to target, now time.Time) target {
 	clusters, listeners := k.byType[clusterType], k.byType[listenerType]
 	if clusters == nil || listeners == nil || k.moved(to) {
-		return to // Envoy has not told its listeners yet, or it may lose those clusters.
+		return to // Envoy has not reported its listeners yet, or these clusters may be removed.
 	}
 	moves := map[uint32]bool{}
 	for name, h := range listeners.has {

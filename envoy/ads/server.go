@@ -30,21 +30,22 @@ const (
 // A Server sends resources to the Envoy that connects. Before the first call of
 // Serve it sends nothing, so a running Envoy keeps its configuration.
 type Server struct {
-	// State-of-the-world protocols are not served.
+	// The state-of-the-world variant of xDS is not served.
 	discoveryv3.UnimplementedAggregatedDiscoveryServiceServer
 	log *slog.Logger
 
 	mu sync.Mutex
-	// wanted is that of the last Serve, nil before the first, and target what Envoy shall have of it.
+	// wanted is the argument of the last Serve, nil before the first. Target is its form for Envoy.
 	wanted *resources.Resources
 	target *target
-	// percent of connections that Envoy asks its gate about. Zero: all.
+	// percent of connections about which Envoy asks its gate. Zero: all.
 	percent uint32
-	// draining is what former listeners take, on all streams: they belong to one Envoy.
+	// draining is shared by all streams, since they belong to one Envoy.
 	draining *draining
-	// streams of connected Envoys: one, or two for a moment.
+	// streams that are connected: one, or two for a moment.
 	streams map[*known]struct{}
-	// change is closed at a new target, answers when an Envoy connects, answers or disconnects.
+	// The channel change is closed when the target changes. The channel answers is closed when an Envoy connects, disconnects
+	// or sends an answer.
 	change, answers chan struct{}
 }
 
@@ -64,7 +65,7 @@ func (s *Server) Serve(r resources.Resources) {
 	s.retarget()
 }
 
-// SetAsked makes Envoy ask its gate about a percentage of connections. Until the first call it asks about all.
+// SetAsked sets the percentage of connections about which Envoy asks its gate. Until the first call, Envoy asks about all.
 func (s *Server) SetAsked(percent uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +77,7 @@ func (s *Server) SetAsked(percent uint32) {
 	}
 }
 
-// retarget makes the target of what is wanted. The caller locks.
+// retarget makes the target from what is wanted. The caller locks.
 func (s *Server) retarget() {
 	t := newTarget(s.wanted.Asking(s.percent))
 	s.target = &t
@@ -85,7 +86,7 @@ func (s *Server) retarget() {
 }
 
 // Accepted returns nil if the connected Envoy has accepted the whole target
-// configuration, else the reason. A listener that waits is not missing.
+// configuration, else the reason. It ignores listeners that are held back.
 func (s *Server) Accepted() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +104,8 @@ func (s *Server) Accepted() error {
 	return errors.Join(errs...)
 }
 
-// Refusals returns what Envoy refuses of the target configuration, sorted by type and name.
-// It keeps the previous version of each, and the clusters that these name.
+// Refusals returns the resources of the target that Envoy refuses, sorted by type and name.
+// Envoy keeps the previous version of each, and the clusters that it names.
 func (s *Server) Refusals() []Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,8 +118,8 @@ func (s *Server) Refusals() []Refusal {
 	return out
 }
 
-// Changed is closed when an Envoy has connected, answered or disconnected since. An
-// Envoy that has ended is disconnected immediately.
+// Changed returns a channel that is closed when an Envoy connects, answers or disconnects
+// next. If Envoy ends, it disconnects immediately.
 func (s *Server) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +168,7 @@ func (s *Server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscovery
 	}
 }
 
-// receive passes the requests of a stream until it ends, and then why.
+// receive passes the requests of a stream until the stream ends, and then the error that ended it.
 func receive(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) (<-chan *discoveryv3.DeltaDiscoveryRequest, <-chan error) {
 	requests, ended := make(chan *discoveryv3.DeltaDiscoveryRequest), make(chan error, 1)
 	go func() {
@@ -187,8 +188,8 @@ func receive(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResour
 	return requests, ended
 }
 
-// due returns what an Envoy may get now. It may get more once changed is closed, or after rest if
-// that is not zero.
+// due returns the responses that an Envoy may get now. More may be due when the channel is closed,
+// or after the duration. Zero: only when the channel is closed.
 func (s *Server) due(k *known) (responses []*discoveryv3.DeltaDiscoveryResponse, changed <-chan struct{}, rest time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,11 +26,11 @@ const (
 // served lists the types in the order in which Envoy needs them.
 func served() []string { return []string{runtimeType, clusterType, endpointType, listenerType} }
 
-// A target is what each Envoy shall have. It is replaced as a whole.
+// A target is all that each Envoy should have. It is replaced as a whole.
 type target struct {
 	// byType holds the resources by type and name.
 	byType map[string]map[string]*discoveryv3.Resource
-	// named are the clusters that each listener names.
+	// named holds the clusters that each listener refers to, by the listener's name.
 	named map[string][]string
 }
 
@@ -47,7 +47,7 @@ func newTarget(r resources.Resources) target {
 	return t
 }
 
-// with is t with more resources of a type. Those that it has stay.
+// with returns t with more resources of a type. A resource that t already has is not replaced.
 func (t target) with(typeURL string, more map[string]*discoveryv3.Resource) target {
 	if len(more) == 0 {
 		return t
@@ -68,10 +68,10 @@ func versioned[M proto.Message](all map[string]M) map[string]*discoveryv3.Resour
 	return out
 }
 
-// version of a resource in the target. Empty: the target is without it.
+// version returns the version of a resource in the target. Empty: the target does not have the resource.
 func (t target) version(typeURL, name string) string { return t.byType[typeURL][name].GetVersion() }
 
-// names of the resources of a type, sorted.
+// names returns the names of the resources of a type, sorted.
 func (t target) names(typeURL string) []string {
 	return slices.Sorted(maps.Keys(t.byType[typeURL]))
 }

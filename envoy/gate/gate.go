@@ -1,6 +1,6 @@
-// Package gate limits the connections of each source: a VM, or a host beyond the gateway. It answers Envoy whether a new
-// connection may be carried, over a Unix socket (Envoy's rate limit service), and names the sources that are full, whose new
-// connections the kernel resets. It counts the connections of the kernel. File shares.go decides.
+// Package gate limits the connections of each source: a VM, or a host beyond the gateway. Envoy asks the gate over a Unix
+// socket (Envoy's rate limit service) whether it may carry a new connection. The gate counts the kernel's connections and
+// names the full sources, whose new connections the kernel resets. File shares.go decides.
 package gate
 
 import (
@@ -26,27 +26,27 @@ import (
 const (
 	// macsFor is how old a known MAC may be.
 	macsFor = 10 * time.Second
-	// maxQuestion in bytes.
+	// maxQuestion is the largest question of Envoy, in bytes.
 	maxQuestion = 4 << 10
 )
 
-// A Gate limits the connections of each source. Envoy asks it before it carries a connection, and carries those for which
-// there is no answer. Set its fields before Run. It is safe for concurrent use.
+// A Gate limits the connections of each source. Envoy asks the gate before it carries a connection, and carries the connection
+// if the gate does not answer. Set the fields before Run. A Gate is safe for concurrent use.
 type Gate struct {
 	Limits resources.Limits
-	// Each calls f with both addresses of each open connection of this host, also of those that are not a client's.
+	// Each calls f with both addresses of each open connection of this host, not only of clients' connections.
 	Each func(f func(local, remote netip.AddrPort)) error
-	// Sockets, if set, returns how many TCP sockets this host has at most. While they are few, no source is near its share, and
-	// connections are counted only when Envoy asks.
+	// Sockets, if set, returns an upper bound of this host's TCP sockets. While there are few sockets, no source is near its
+	// share, and connections are counted only when Envoy asks.
 	Sockets func() (int, error)
-	// MACOf returns the MAC of an address of the network. Empty: it is not known.
+	// MACOf returns the MAC of an address of the network. Empty: not known.
 	MACOf func(netip.Addr) string
-	// SetAsked is called with the percentage of connections that Envoy is to ask about, first in Run and then when it
-	// changes. While no source has half of its share it is a sample, so most connections wait for no answer.
+	// SetAsked is called with the percentage of connections that Envoy is to ask about, first in Run and then at each
+	// change. While no source has half of its share, Envoy asks about a sample, so most connections do not wait for an answer.
 	SetAsked func(percent uint32)
-	// Reset, if set, is called with the sources that are full at some listeners. The kernel then resets their new connections to
-	// these listeners. Envoy asks only about connections that have sent a ClientHello, so it would be too late. Called with
-	// nothing, it resets none. See CountReset.
+	// Reset, if set, is called with the sources that are full at some listeners. It makes the kernel reset their new connections to
+	// these listeners. Envoy's questions come too late, since Envoy asks only after a ClientHello. Without sources, the kernel
+	// resets nothing. See CountReset.
 	Reset func([]Senders) error
 	// Denied counts the connections that were closed, by reason: share or connections. Port is api or other.
 	Denied *prometheus.CounterVec
@@ -56,7 +56,7 @@ type Gate struct {
 
 	mu     sync.Mutex
 	shares shares
-	// macs by address, since known.
+	// macs by address, as learned since known.
 	macs  map[netip.Addr]string
 	known time.Time
 	cidr  netip.Prefix
@@ -64,12 +64,12 @@ type Gate struct {
 	owners map[arrival]string
 	// ports are the listeners, and whether each is for the API server alone.
 	ports map[netip.AddrPort]bool
-	// failed is why the last count failed, and when. Empty: it did not.
+	// failed is why the last count failed, and failedAt when. Empty: the last count succeeded.
 	failed   string
 	failedAt time.Time
-	// full are those that were full in the last count.
+	// full are the holders that were full in the last count.
 	full map[holder]struct{}
-	// said is when full sources were logged last, at ports of the API server or at others.
+	// said is when full sources were logged last, at ports of the API server (true) and at others (false).
 	said map[bool]time.Time
 }
 
@@ -84,8 +84,8 @@ func (g *Gate) Serve(n network.Network) {
 	g.ports, g.cidr, g.shares.apart = ports, n.CIDR, len(api) > 0
 }
 
-// source returns the client that an address belongs to. All addresses of a VM have its MAC, which shows that they belong together.
-// Addresses of the network without a MAC are one source, and each host beyond the gateway is one. The caller locks.
+// source returns the source that an address belongs to. In the network, that is the MAC, so all addresses of a VM are one source.
+// All addresses without a known MAC are one source. Each address beyond the gateway is a source. The caller locks.
 func (g *Gate) source(a netip.Addr, now time.Time) string {
 	if !g.cidr.Contains(a) {
 		return a.String()
@@ -137,14 +137,14 @@ func (g *Gate) admit(c arrival, now time.Time) verdict {
 	return why
 }
 
-// setAsked sets the percentage of connections that Envoy asks about, if it differs. The caller locks.
+// setAsked calls SetAsked if the percentage differs from its previous value. The caller locks.
 func (g *Gate) setAsked(percent uint32) {
 	if now := g.shares.percent(); now != percent {
 		g.SetAsked(now)
 	}
 }
 
-// count counts connections, and reports whether that was possible. The caller locks.
+// count counts connections, and reports whether that succeeded. The caller locks.
 func (g *Gate) count(now time.Time) bool {
 	err := g.read(now)
 	if err != nil {
@@ -165,15 +165,15 @@ func (g *Gate) uncounted(err error, now time.Time) {
 	g.failedAt = now
 }
 
-// Counts reports whether connections can be counted, so that sources have shares.
+// Counts reports whether connections can be counted. If not, sources have no shares.
 func (g *Gate) Counts() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.failed == ""
 }
 
-// read counts the kernel's connections to all ports. A connection stays with the source that had its address when it was
-// counted first. The caller locks.
+// read counts the kernel's connections to all ports. Each connection belongs to the source that had the client's address at
+// the connection's first count. The caller locks.
 func (g *Gate) read(now time.Time) error {
 	g.shares.reset(now)
 	g.macs, g.known = map[netip.Addr]string{}, now // New connections are charged to the current MAC.

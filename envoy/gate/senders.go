@@ -1,5 +1,5 @@
-// This file keeps new connections of sources that are full from Envoy. It finds them without Envoy's
-// questions: a client that sends no ClientHello causes none.
+// This file keeps new connections of full sources away from Envoy. It counts connections on its own,
+// since Envoy does not ask about a client that sends no ClientHello.
 
 package gate
 
@@ -15,29 +15,29 @@ import (
 )
 
 const (
-	// lookEvery is how often the kernel's connections are counted without a question. Near a limit it is countEvery.
+	// lookEvery is the interval of counts that Envoy did not cause by a question. Near a limit it is countEvery.
 	lookEvery = 250 * time.Millisecond
-	// calmEvery is how often sockets are counted while they are few. That takes some 10 µs.
+	// calmEvery is how often sockets are counted while there are few. That takes some 10 µs.
 	calmEvery = 50 * time.Millisecond
-	// lookPart is the part of the time that counts may take, unless that is a pause of more than longestPause.
+	// Counts take at most one part in lookPart of the time, unless the pause would exceed longestPause.
 	lookPart     = 10
 	longestPause = time.Second
-	// sayEvery is how often full sources of one kind of ports are logged, at most, and sayMost how many of them.
+	// sayEvery is the least time between two log lines about full sources of one kind of ports. A line has at most sayMost of them.
 	sayEvery, sayMost = time.Minute, 8
 )
 
-// Senders are sources that are full, and the listeners that they may not open connections to.
+// Senders are full sources, and the listeners to which they may not open connections.
 type Senders struct {
 	Listeners []netip.AddrPort
-	// Addresses of the sources: of hosts behind the gateway, and of those in Network.
+	// Addresses of the sources, behind the gateway and in Network.
 	Addresses []netip.Addr
-	// MACs of the hosts in Network.
+	// MACs of the sources in Network.
 	MACs    []net.HardwareAddr
 	Network netip.Prefix
 }
 
-// CountReset counts a connection of a client to a listener that the kernel reset, if its source was full there when connections
-// were counted last.
+// CountReset counts a connection to a listener that the kernel reset, if the client's source was full there at the last count
+// of connections.
 func (g *Gate) CountReset(listener netip.AddrPort, client netip.Addr) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -47,7 +47,7 @@ func (g *Gate) CountReset(listener netip.AddrPort, client netip.Addr) {
 	}
 }
 
-// reset calls Reset until ctx ends. Then nothing is reset.
+// reset calls Reset with the full sources until ctx ends, and with nothing at the end.
 func (g *Gate) reset(ctx context.Context) {
 	failed := ""
 	set := func(s []Senders) {
@@ -74,7 +74,7 @@ func (g *Gate) reset(ctx context.Context) {
 	}
 }
 
-// look counts, and returns which sources are full where, and when to look again.
+// look counts connections, and returns which sources are full at which listeners, and how long until the next look.
 func (g *Gate) look(now time.Time) ([]Senders, time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -114,8 +114,8 @@ func (g *Gate) sayFull(sources []string, api bool, now time.Time) {
 	g.said[api] = now
 }
 
-// fullAt returns the sources that are full at one kind of ports, sorted. An empty one: those whose MAC is not known. The caller
-// locks.
+// fullAt returns the sources that are full at one kind of ports, sorted. The empty source stands for all addresses without a
+// known MAC. The caller locks.
 func (g *Gate) fullAt(api bool) (sources []string) {
 	for h := range g.full {
 		if h.api == api {
@@ -135,8 +135,8 @@ func (g *Gate) calm() bool {
 	return err == nil && uint32(n) <= g.shares.share()/2
 }
 
-// sendersOf returns what identifies the packets of sources to one kind of ports, sorted: for a MAC, also the addresses
-// that it has now. The caller locks.
+// sendersOf returns what identifies the packets of sources to one kind of ports, sorted. For a MAC that includes its
+// current addresses. The caller locks.
 func (g *Gate) sendersOf(sources []string, api bool, now time.Time) Senders {
 	out := Senders{Network: g.cidr}
 	for at, leadsToAPI := range g.ports {
@@ -152,7 +152,7 @@ func (g *Gate) sendersOf(sources []string, api bool, now time.Time) Senders {
 			out.Addresses = append(out.Addresses, a)
 		}
 	}
-	// The frames of a host may have another MAC than it answers ARP with.
+	// A host may send frames from another MAC than the one in its ARP replies.
 	addresses := map[netip.Addr]bool{}
 	for c, source := range g.owners {
 		a := c.Client.Addr()

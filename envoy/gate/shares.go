@@ -1,5 +1,5 @@
-// This file decides whether a new connection keeps to the limits of its source and of all. It is pure: counts and the
-// time come from its caller.
+// This file decides whether a new connection is within the limit of its source and the limit of all sources together. It
+// is pure: counts and the time come from its caller.
 
 package gate
 
@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// countEvery is how often the kernel's connections are counted, at most. A count of 20,000 takes some 20 ms.
+	// countEvery is the least time between two counts of the kernel's connections. Counting 20,000 takes some 20 ms.
 	countEvery = 100 * time.Millisecond
-	// recountEvery is how old a count may be when Envoy asks. It has connections, too, that it has not asked about yet.
+	// recountEvery is how old a count may be when Envoy asks. Envoy also has connections that it has not asked about yet.
 	recountEvery = 500 * time.Millisecond
-	// watchedFor is how long every connection is asked about, at least.
+	// watchedFor is for how long, at least, Envoy asks about every connection.
 	watchedFor = 10 * time.Second
 )
 
-// An arrival is one of a client to a listener. No two that are open are equal.
+// An arrival is a connection of a client to a listener. No two open connections are equal.
 type arrival struct{ Listener, Client netip.AddrPort }
 
-// A holder is a source at one kind of ports, where it has a share: at those of the API server, or at all others. What it
-// has at one does not count at the other.
+// A holder is a source together with one kind of ports: those of the API server, or all others. A source has a separate
+// share of each kind.
 type holder struct {
 	source string
 	api    bool
@@ -39,33 +39,33 @@ func portName(api bool) string {
 	return "other"
 }
 
-// A verdict is why a connection is closed. Empty: it is carried.
+// A verdict is why a connection is closed. Empty: Envoy carries it.
 type verdict string
 
 const (
 	admitted verdict = ""
-	// overShare: its source has its share at such ports. See resources.Limits.Share.
+	// overShare: the source has used up its share of these ports. See resources.Limits.Share.
 	overShare verdict = "share"
-	// overAll: all ports but those of the API server have resources.Limits.Others together. Envoy itself keeps to that, but
-	// in a pod it does not know how many files it may open.
+	// overAll: all ports except those of the API server together have reached resources.Limits.Others. Envoy also enforces
+	// this limit, but in a pod it does not know how many files it may open.
 	overAll verdict = "connections"
 )
 
-// shares are the connections that are open: those of the last count, and what was admitted since. So the kernel is
-// asked only when a limit may be reached. While no source has half of its share, questions are a sample.
+// shares counts the open connections: those of the last count, and those admitted since. So the kernel's connections are
+// counted only when a limit may be reached. While no source has half of its share, Envoy asks about a sample only.
 type shares struct {
 	limits resources.Limits
 	// apart: some ports are for the API server alone.
 	apart bool
-	// watched is whether Envoy asks about every connection, and since is the time from which it does.
+	// watched is whether Envoy asks about every connection, and since is when that started.
 	watched bool
 	since   time.Time
-	// of each source, and of all ports but the API server's.
+	// of: the number of connections of each holder. others: that of all ports except the API server's.
 	of     map[holder]uint32
 	others uint32
-	// asking are in the count, and their admission was not decided when they were counted.
+	// asking are the counted connections that Envoy has not asked about since.
 	asking map[arrival]struct{}
-	// counted is when. Zero: never.
+	// counted is the time of the last count. Zero: never.
 	counted time.Time
 }
 
@@ -77,15 +77,15 @@ func (s *shares) percent() uint32 {
 	return s.limits.Sample()
 }
 
-// share is that of each holder.
+// share is how many connections each holder may have.
 func (s *shares) share() uint32 { return s.limits.Share(s.apart) }
 
-// admit decides about c, a connection of h. Count is whether to call reset, count and settle first, and then admit
-// again: the limits may no longer be reached.
+// admit decides about c, a connection of h. If count is true, the caller must call reset, count and settle, and then
+// admit again: the limits may no longer be reached.
 func (s *shares) admit(c arrival, h holder, now time.Time) (why verdict, count bool) {
 	age, fresh := now.Sub(s.counted), recountEvery
 	if s.counted.Sub(s.since) < countEvery || len(s.of) > resources.MaxConnections {
-		fresh = countEvery // Envoy did not ask about all that it has accepted since, or invents sources.
+		fresh = countEvery // Envoy did not ask about all connections that it accepted since, or invents sources.
 	}
 	if s.counted.IsZero() || age >= fresh {
 		return admitted, true
@@ -97,7 +97,7 @@ func (s *shares) admit(c arrival, h holder, now time.Time) (why verdict, count b
 	}
 	if s.percent() == 100 {
 		if why = s.over(h); why != admitted {
-			s.add(h, -1) // It ends now.
+			s.add(h, -1) // Envoy closes the connection now.
 		}
 		return why, why != admitted && age >= countEvery
 	}
@@ -108,7 +108,7 @@ func (s *shares) admit(c arrival, h holder, now time.Time) (why verdict, count b
 	return admitted, near && age >= countEvery
 }
 
-// near reports whether h has half of its share, or all ports but the API server's have half of theirs.
+// near reports whether h has more than half of its share, or the ports other than the API server's more than half of their limit.
 func (s *shares) near(h holder) bool {
 	return s.of[h] > s.share()/2 || s.others > s.limits.Others()/2
 }
@@ -132,12 +132,12 @@ func (s *shares) add(h holder, n int) {
 	}
 }
 
-// reset replaces the count with one that begins now: count each connection after it, and then settle.
+// reset begins a new count. The caller then calls count for each connection, and settle at the end.
 func (s *shares) reset(now time.Time) {
 	s.of, s.asking, s.others, s.counted = map[holder]uint32{}, map[arrival]struct{}{}, 0, now
 }
 
-// forget forgets all connections: the next admit asks for a count.
+// forget forgets all connections, so that the next admit requests a count.
 func (s *shares) forget() {
 	s.reset(time.Time{})
 	s.watched = false
@@ -148,7 +148,7 @@ func (s *shares) count(c arrival, h holder) {
 	s.asking[c] = struct{}{}
 }
 
-// settle ends a count: Envoy asks about every connection from now on, or no longer.
+// settle ends a count, and decides whether Envoy asks about every connection from now on.
 func (s *shares) settle(now time.Time) {
 	switch near := slices.ContainsFunc(slices.Collect(maps.Keys(s.of)), s.near); {
 	case near && !s.watched:
@@ -158,7 +158,7 @@ func (s *shares) settle(now time.Time) {
 	}
 }
 
-// full returns those that have enough.
+// full returns the holders that are full (resources.Enough).
 func (s *shares) full() map[holder]struct{} {
 	out := map[holder]struct{}{}
 	for h, n := range s.of {

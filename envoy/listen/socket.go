@@ -12,15 +12,15 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 )
 
-// MaxThreads is how many connections a server has that each thread of Envoy uses: one for each, and as many while it
-// connects again.
+// MaxThreads is how many connections a server allows if each thread of Envoy connects separately: two for each thread, since
+// a thread that reconnects may have two for a moment.
 const MaxThreads = 2 * (resources.Workers + 1)
 
 // maxHeaders in bytes, of each server.
 const maxHeaders = 16 << 10
 
-// Serve serves on l what register adds, until ctx ends. Every process that can use l can connect, at most as many times as
-// connections says.
+// Serve serves on l what register adds, until ctx ends. Every process that can use l can connect, up to the given number of
+// open connections.
 func Serve(ctx context.Context, l net.Listener, connections int, register func(*grpc.Server), options ...grpc.ServerOption) error {
 	server := grpc.NewServer(append(options, grpc.MaxHeaderListSize(maxHeaders))...)
 	register(server)

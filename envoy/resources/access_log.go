@@ -1,6 +1,6 @@
 // This file decides which connections Envoy reports when they end. The reports go to a socket of
-// oooi (package accesslog). The level is a runtime value and not part of a listener, so a change
-// of it replaces no listener and cuts no connection.
+// oooi (package accesslog). The level is a runtime value and not part of a listener, so changing
+// it replaces no listener and resets no connection.
 
 package resources
 
@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	// levels is the runtime layer, and the resource with its values.
+	// levels names the runtime layer and the resource with its values.
 	levels = "levels"
-	// levelAll and levelFailures are percentages of connections: 0 or 100.
+	// levelAll and levelFailures are the keys of percentages of connections: 0 or 100.
 	levelAll      = "access_log.all"
 	levelFailures = "access_log.failures"
 
 	accessLogCluster = "access-log"
-	// reportInterval is how long a worker gathers reports, unless they fill ReportBuffer bytes.
+	// reportInterval is how long a worker collects reports, unless they fill ReportBuffer first.
 	reportInterval = time.Second
-	// ReportBuffer is how many bytes of reports a worker sends at once, except for one long report.
+	// ReportBuffer is how many bytes of reports a worker sends at once, unless one report is longer.
 	ReportBuffer = 16 << 10
 )
 
@@ -54,7 +54,7 @@ func newRuntimes(level network.AccessLog) map[string]*runtimev3.Runtime {
 	}}}}
 }
 
-// newLayeredRuntime has the values of newRuntimes.
+// newLayeredRuntime makes Envoy request the values of newRuntimes over ADS.
 func newLayeredRuntime() *bootstrapv3.LayeredRuntime {
 	return &bootstrapv3.LayeredRuntime{Layers: []*bootstrapv3.RuntimeLayer{{
 		Name: levels,
@@ -64,8 +64,8 @@ func newLayeredRuntime() *bootstrapv3.LayeredRuntime {
 	}}}
 }
 
-// newAccessLog reports each connection of a listener that ends, if its level is on: also one without
-// a filter chain. A report that our socket does not take in time is lost.
+// newAccessLog reports each connection that ends, if the level includes it, even without a
+// filter chain. A report that oooi's socket does not accept in time is lost.
 func newAccessLog() []*accesslogv3.AccessLog {
 	return []*accesslogv3.AccessLog{{
 		Name: "envoy.access_loggers.tcp_grpc",
@@ -93,8 +93,8 @@ func atLevel(key string) *accesslogv3.AccessLogFilter {
 	}}
 }
 
-// withFlags selects connections for which Envoy has any response flag: they did not end by
-// themselves.
+// withFlags selects connections with any of Envoy's response flags: they did not end
+// normally.
 func withFlags() *accesslogv3.AccessLogFilter {
 	return &accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_ResponseFlagFilter{
 		ResponseFlagFilter: &accesslogv3.ResponseFlagFilter{},

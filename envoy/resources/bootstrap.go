@@ -27,22 +27,21 @@ import (
 )
 
 const (
-	// drainTime in seconds is how long a connection survives the removal of its
-	// listener or filter chain. Envoy keeps both for that time, also without a connection.
+	// drainTime is how many seconds a connection survives the removal of its listener or
+	// filter chain. Envoy keeps both for that time, even without connections.
 	drainTime = "600"
-	// anyone may open Envoy's sockets: containers may run as different users. The
-	// permissions of the directory keep others out.
+	// anyone is the mode of Envoy's sockets, which every user may open: containers may run
+	// as different users. The permissions of the directory keep others out.
 	anyone = 0o666
 
-	// shrinkAbove and stopAbove are the parts of the heap's limit above which Envoy returns memory to the
-	// kernel, and accepts no connection.
+	// Above the part shrinkAbove of the heap's limit, Envoy returns memory to the kernel. Above stopAbove,
+	// Envoy accepts no connection.
 	shrinkAbove, stopAbove = 0.85, 0.95
 
 	xdsCluster = "xds"
 )
 
-// Workers is how many worker threads an Envoy has. Each of them carries its share of the
-// connections.
+// Workers is how many worker threads an Envoy has. The connections are spread over them.
 const Workers = 2
 
 // Arguments is the command line of an Envoy named node that gets its resources
@@ -98,15 +97,15 @@ func newBootstrap(dirs Dirs, node string, limits Limits) *bootstrapv3.Bootstrap 
 		}},
 		LayeredRuntime: newLayeredRuntime(),
 		StatsConfig:    newStatsConfig(),
-		// Counters are read through the admin interface alone.
+		// Counters are read only through the admin interface.
 		StatsFlush:      &bootstrapv3.Bootstrap_StatsFlushOnAdmin{StatsFlushOnAdmin: true},
 		Watchdogs:       newWatchdogs(),
 		OverloadManager: newOverloadManager(limits),
 	}
 }
 
-// newOverloadManager closes connections above the limit of all ports but those of the API server, which
-// have a limit of their own (see newListener). Near the limit of memory, these ports no longer accept connections.
+// newOverloadManager limits the connections to all ports except those of the API server, which have a limit of
+// their own (see newListener). Near the limit of memory, the limited ports no longer accept connections.
 func newOverloadManager(limits Limits) *overloadv3.OverloadManager {
 	out := &overloadv3.OverloadManager{ResourceMonitors: []*overloadv3.ResourceMonitor{{
 		Name: "envoy.resource_monitors.global_downstream_max_connections",
@@ -134,17 +133,16 @@ func newOverloadManager(limits Limits) *overloadv3.OverloadManager {
 	return out
 }
 
-// newWatchdogs lets threads report that they are not stuck every few seconds, which by
-// default they do ten times a second each. Nothing is killed in either case: a
-// watchdog only counts. With the default, an idle Envoy uses 1.9 ms of CPU time a
-// second, with this 0.1.
+// newWatchdogs makes each thread report every few seconds that it is not stuck. The
+// default is ten times a second. A watchdog only counts, and kills nothing. With the
+// default, an idle Envoy uses 1.9 ms of CPU time a second, with this setting 0.1 ms.
 func newWatchdogs() *bootstrapv3.Watchdogs {
 	w := &bootstrapv3.Watchdog{MissTimeout: durationpb.New(20 * time.Second), MegamissTimeout: durationpb.New(time.Minute)}
 	return &bootstrapv3.Watchdogs{MainThreadWatchdog: w, WorkerWatchdog: w}
 }
 
-// reconnecting limits how long Envoy waits before it connects again. Its default
-// is up to 30 s, in which it would miss new endpoints.
+// reconnecting limits how long Envoy waits before it connects to a server again. By
+// default Envoy waits up to 30 s, and would miss new endpoints meanwhile.
 func reconnecting() *corev3.RetryPolicy {
 	return &corev3.RetryPolicy{RetryBackOff: &corev3.BackoffStrategy{
 		BaseInterval: durationpb.New(100 * time.Millisecond),
@@ -152,7 +150,7 @@ func reconnecting() *corev3.RetryPolicy {
 	}}
 }
 
-// newServerCluster is a static cluster: a server of oooi on a Unix socket.
+// newServerCluster returns a static cluster with a server of oooi on a Unix socket.
 func newServerCluster(name, socket string) *clusterv3.Cluster {
 	http2 := &httpv3.HttpProtocolOptions{UpstreamProtocolOptions: &httpv3.HttpProtocolOptions_ExplicitHttpConfig_{
 		ExplicitHttpConfig: &httpv3.HttpProtocolOptions_ExplicitHttpConfig{
@@ -164,7 +162,7 @@ func newServerCluster(name, socket string) *clusterv3.Cluster {
 		ClusterDiscoveryType:          &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
 		ConnectTimeout:                durationpb.New(connectTimeout),
 		TypedExtensionProtocolOptions: map[string]*anypb.Any{"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": Packed(http2)},
-		// All connections that an Envoy may have ask the Gate at the same time.
+		// All connections of an Envoy may ask the gate at the same time.
 		CircuitBreakers: &clusterv3.CircuitBreakers{Thresholds: []*clusterv3.CircuitBreakers_Thresholds{{
 			MaxRequests: wrapperspb.UInt32(MaxConnections), MaxPendingRequests: wrapperspb.UInt32(MaxConnections),
 		}}},
@@ -177,8 +175,8 @@ func newServerCluster(name, socket string) *clusterv3.Cluster {
 	}
 }
 
-// newStatsConfig keeps the counters that show whether connections succeed, and why
-// not. Envoy has some hundreds of others for each cluster and listener.
+// newStatsConfig keeps the counters that show whether and why connections fail. Envoy
+// has some hundreds of other counters for each cluster and listener.
 func newStatsConfig() *metricsv3.StatsConfig {
 	var kept []*matcherv3.StringMatcher
 	for _, prefix := range []string{"server.", "listener_manager.", "cluster_manager.", "control_plane.", "overload.", "ratelimit."} {

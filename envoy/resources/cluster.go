@@ -1,6 +1,6 @@
 // This file decides how Envoy dials a backend: through which device, and for how long. A
-// cluster depends only on the backend and the devices, so it never changes. Its endpoints
-// are in endpoint.go, and which of them Envoy prefers in health.go.
+// cluster depends only on the backend and the devices, so it never changes. File
+// endpoint.go decides its endpoints, and health.go which endpoints Envoy prefers.
 
 package resources
 
@@ -17,25 +17,25 @@ import (
 )
 
 const (
-	// connectTimeout of one attempt, and connectAttempts before a connection fails, each at another
-	// endpoint if there is one. All attempts together take less than the 10 s that the load
+	// connectTimeout limits one attempt to dial. A connection fails after connectAttempts, each at
+	// another endpoint if there is one. All attempts together take less than the 10 s that the load
 	// balancer of a node waits for its API server.
 	connectTimeout  = 3 * time.Second
 	connectAttempts = 3
-	// externalConnectTimeout and externalConnectAttempts are those of external hosts, which may be far away: a
-	// satellite adds 600 ms. All connections that meet an address that became dark are late by one attempt, also each time
-	// that it is tried again.
+	// externalConnectTimeout and externalConnectAttempts are for external hosts, which may be far away: a
+	// satellite adds 600 ms. An address that stops answering delays a connection by one attempt, also whenever Envoy
+	// tries that address again.
 	externalConnectTimeout  = 800 * time.Millisecond
 	externalConnectAttempts = 8
-	// podConnectTimeout and podConnectAttempts are those of pods. A pod accepts a connection within
-	// milliseconds, and the kernel would repeat a lost packet only after 1 s. A connection
-	// that meets an endpoint that became dark is late by this, not by seconds.
+	// podConnectTimeout and podConnectAttempts are for pods. A pod accepts a connection within
+	// milliseconds, and the kernel would repeat a lost packet only after 1 s. An endpoint that
+	// stops answering delays a connection by podConnectTimeout, not by seconds.
 	podConnectTimeout  = 400 * time.Millisecond
 	podConnectAttempts = 8
-	// LongestStart is how long a connection can be without a backend that Envoy has taken: it asks the gate, and then dials.
+	// LongestStart is the longest time from when Envoy accepts a connection until a backend does: Envoy asks the gate, then dials.
 	LongestStart = gateTimeout + connectAttempts*connectTimeout
 	// clusterConnections is the limit for one backend. Envoy's default, 1,024, is
-	// less than a cluster of 500 VMs needs.
+	// too low for a hosted cluster of 500 VMs.
 	clusterConnections = 16_384
 	// externalConnections is the limit for one external host. VMs that all pull
 	// images at once must not use up MaxConnections.
@@ -43,7 +43,7 @@ const (
 )
 
 // ClusterName is the backend's name, and its HTTP proxy if it has one. With another
-// proxy it is another cluster, so the change is make-before-break.
+// proxy the backend has another cluster, so the change is make-before-break.
 func ClusterName(b network.Backend) string {
 	if b.HTTPProxy == "" {
 		return b.Name
@@ -51,7 +51,7 @@ func ClusterName(b network.Backend) string {
 	return b.Name + "@" + b.HTTPProxy
 }
 
-// dialing returns the time of one attempt to connect to b, and how many there are.
+// dialing returns the time limit of one attempt to connect to b, and the number of attempts.
 func dialing(b network.Backend) (timeout time.Duration, attempts uint32) {
 	switch b.Kind {
 	case network.BackendPods:
@@ -73,8 +73,8 @@ func newCluster(b network.Backend, o Options) *clusterv3.Cluster {
 // newDialing dials VMs through the network's device, and everything else through
 // the upstream device.
 //
-// It uses round robin and no affinity to a client: a konnectivity agent dials
-// until it has reached every replica of the API server.
+// Endpoints are chosen by round robin, without affinity to a client: a konnectivity
+// agent dials until it has reached every replica of the API server.
 func newDialing(b network.Backend, o Options) *clusterv3.Cluster {
 	device, connections := o.UpstreamDevice, uint32(clusterConnections)
 	switch b.Kind {

@@ -6,14 +6,14 @@ import "path/filepath"
 
 // Dirs are the directories of the sockets of one Envoy.
 type Dirs struct {
-	// Server is the directory of the sockets at which Envoy finds its server. The server writes it, so Envoy cannot replace
-	// them.
+	// Server is the directory of the sockets at which Envoy finds its server. Only the server can write it, so Envoy cannot
+	// replace the sockets.
 	Server string
-	// Envoy is the directory of Envoy's own sockets. Envoy writes it, and it must exist.
+	// Envoy is the directory of Envoy's own sockets. Envoy must be able to write it. The directory must exist.
 	Envoy string
 }
 
-// NewDirs returns Dirs.
+// NewDirs returns the Dirs of one Envoy.
 func NewDirs(server, envoy string) Dirs { return Dirs{Server: server, Envoy: envoy} }
 
 // XDS is the socket of the resources, of package ads.

@@ -14,15 +14,15 @@ import (
 
 // Endpoints knows the current addresses of backends.
 type Endpoints interface {
-	// Endpoints returns the addresses to dial for b; those of the HTTP proxy if b has
-	// one. Nil: not known. Empty but not nil: no endpoint is ready.
+	// Endpoints returns the addresses to dial for b. If b has an HTTP proxy, these are the
+	// proxy's addresses. Nil: not known. Empty but not nil: no endpoint is ready.
 	Endpoints(b network.Backend) []netip.AddrPort
 	// Changed returns a channel that is closed when Endpoints may have changed.
 	Changed() <-chan struct{}
 }
 
 // EndpointsOf returns the addresses of each backend of n, by the backend's name.
-// A nil e knows none.
+// A nil e knows no addresses.
 func EndpointsOf(n network.Network, e Endpoints) map[string][]netip.AddrPort {
 	out := map[string][]netip.AddrPort{}
 	if e == nil {
@@ -34,8 +34,8 @@ func EndpointsOf(n network.Network, e Endpoints) map[string][]netip.AddrPort {
 	return out
 }
 
-// dialed returns what Envoy dials for b. These are the known endpoints, even if
-// there are none. Without knowledge it is the Service's cluster IP, for pods.
+// dialed returns what Envoy dials for b: the known endpoints, even if there are none.
+// If endpoints are not known, Envoy dials pods through the cluster IP of their Service.
 func dialed(b network.Backend, known []netip.AddrPort) []netip.AddrPort {
 	if known == nil && b.Kind == network.BackendPods && b.ClusterIP.IsValid() {
 		return []netip.AddrPort{netip.AddrPortFrom(b.ClusterIP, b.Port)}

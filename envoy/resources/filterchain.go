@@ -26,8 +26,8 @@ const idleTimeout = 24 * time.Hour
 // serverNameChains makes one chain for each server name, sorted by name. One chain
 // for each forward would be wrong: Envoy drains the connections of a changed chain,
 // so a new name of a backend must not change the chains of its other names.
-// The first forward wins a duplicate name, since Envoy would reject the listener.
-// Envoy itself prefers an exact name to a wildcard.
+// Of forwards with the same name, the first one is used: Envoy would reject a
+// listener with both. Envoy itself prefers an exact name to a wildcard.
 func serverNameChains(forwards []network.Forward, backends map[string]network.Backend) []*listenerv3.FilterChain {
 	var out []*listenerv3.FilterChain
 	taken := map[string]bool{}
@@ -40,7 +40,7 @@ func serverNameChains(forwards []network.Forward, backends map[string]network.Ba
 			}
 			taken[name] = true
 			c := newFilterChain(name, b)
-			// A client may send the final dot of a name that it resolved, although RFC 6066 (section 3) excludes it.
+			// Some clients send a name with its final dot, although RFC 6066 (section 3) excludes this.
 			c.FilterChainMatch = &listenerv3.FilterChainMatch{ServerNames: []string{name, name + "."}}
 			out = append(out, c)
 		}
@@ -50,7 +50,7 @@ func serverNameChains(forwards []network.Forward, backends map[string]network.Ba
 }
 
 // opens reports whether connections with a server name may go to b. An external
-// host is reachable by its own name only, whatever the plan says: not by another
+// host is reachable only by its own name, whatever the plan says: not by another
 // name, a wildcard, or without a name.
 func opens(serverName string, b network.Backend) bool {
 	return b.Kind != network.BackendExternal || serverName != "" && serverName == strings.ToLower(b.Host)
@@ -82,7 +82,7 @@ func tcpChain(name string, p *tcpproxyv3.TcpProxy) *listenerv3.FilterChain {
 	}
 }
 
-// ChainsOf returns the filter chains of l, with the one for all other connections.
+// ChainsOf returns the filter chains of l, with its default chain.
 func ChainsOf(l *listenerv3.Listener) []*listenerv3.FilterChain {
 	out := slices.Clone(l.GetFilterChains())
 	if c := l.GetDefaultFilterChain(); c != nil {
@@ -91,7 +91,7 @@ func ChainsOf(l *listenerv3.Listener) []*listenerv3.FilterChain {
 	return out
 }
 
-// ClustersOf returns the names of the clusters that l names, sorted, each once.
+// ClustersOf returns the names of the clusters that l refers to, sorted, each once.
 func ClustersOf(l *listenerv3.Listener) []string {
 	var out []string
 	for _, c := range ChainsOf(l) {

@@ -1,5 +1,5 @@
 // This file decides how Envoy finds out which endpoints of a backend can be used, and
-// what it dials if none can.
+// what Envoy dials if none can be used.
 
 package resources
 
@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// VMs are checked by a TCP connection, since not every VM runs the server. A failed
+// Envoy checks VMs with a TCP connection, since not every VM runs the backend's server. A failed
 // connection is retried at other endpoints (connectAttempts), so the checks can be
 // rare. There may be hundreds of VMs.
 const (
@@ -30,7 +30,7 @@ const (
 	checksToSucceed = 1
 )
 
-// An API server is asked for its readiness. An endpoint that became dark is unhealthy within
+// Envoy asks an API server for its readiness. An endpoint that stops answering is unhealthy within
 // readyFails * (readyInterval + readyTimeout), 3 s, even if no VM dials it.
 const (
 	readyInterval  = 750 * time.Millisecond
@@ -42,24 +42,24 @@ const (
 )
 
 const (
-	// avoids is how long an endpoint that could not be dialed is avoided, the second time twice as
-	// long, avoidsAtMost at most. After that one connection finds out.
+	// avoids is how long an endpoint is avoided after a failed dial. The time grows with each failure
+	// in a row, up to avoidsAtMost. After that time, one connection tries the endpoint.
 	avoids       = 10 * time.Second
 	avoidsAtMost = 30 * time.Second
 )
 
 // dialHealthy makes c dial the endpoints that can be used.
 //
-//	backend               how an endpoint becomes unhealthy        if all are
+//	backend               how an endpoint becomes unhealthy        if all are unhealthy
 //	the API server        GET /readyz; a failed connection         all are dialed
 //	pods, external hosts  a failed connection                      all are dialed
 //	VMs                   a TCP check                              none is dialed
 //
-// Only the API server is asked. The others are servers of any protocol, and most of them log a
-// connection that ends before the TLS handshake. Their connections find out, and none waits
-// for long: see podConnectTimeout.
+// Only the API server is asked. The other backends may speak any protocol, and most of them log a
+// connection that ends before the TLS handshake. So VMs' own connections detect a failed endpoint,
+// and none of them waits for long: see podConnectTimeout.
 func dialHealthy(c *clusterv3.Cluster, b network.Backend) {
-	// Envoy must not dial an address that has left, even if it responds.
+	// Envoy must not dial a removed address, even if it responds.
 	c.IgnoreHealthOnHostRemoval = true
 	if b.Kind == network.BackendVMs {
 		checkVMs(c)
@@ -68,7 +68,7 @@ func dialHealthy(c *clusterv3.Cluster, b network.Backend) {
 	c.CommonLbConfig = &clusterv3.Cluster_CommonLbConfig{
 		// Envoy's default is to dial all endpoints if half of them are unhealthy.
 		HealthyPanicThreshold: &typev3.Percent{Value: 1},
-		// Workers learn the new state of an endpoint immediately. By default they learn it up to a second later.
+		// Workers learn a new state of an endpoint immediately. The default is up to a second later.
 		UpdateMergeWindow: durationpb.New(0),
 	}
 	c.OutlierDetection = avoidUndialed(avoids, avoidsAtMost)
@@ -77,8 +77,8 @@ func dialHealthy(c *clusterv3.Cluster, b network.Backend) {
 	}
 }
 
-// avoidUndialed avoids an endpoint for a time after one failed connection. What an endpoint or an
-// HTTP proxy answers does not count: a proxy may refuse one host, or not reach it.
+// avoidUndialed avoids an endpoint for a time after one failed connection. Answers of an endpoint or
+// an HTTP proxy do not count as failures: a proxy may refuse one host, or fail to reach it.
 func avoidUndialed(first, atMost time.Duration) *clusterv3.OutlierDetection {
 	never := wrapperspb.UInt32(0)
 	return &clusterv3.OutlierDetection{
@@ -96,13 +96,13 @@ func avoidUndialed(first, atMost time.Duration) *clusterv3.OutlierDetection {
 	}
 }
 
-// askReadiness sends GET /readyz over TLS, with a new connection each time: an open one would live
-// on where no other can be opened. It does not verify the certificate, since VMs do that
-// themselves, and the answer only says which endpoint to prefer. An API server that does not
-// answer anonymous clients is healthy. One that is not ready answers with a status of 500.
+// askReadiness sends GET /readyz over TLS. Each check opens a new connection: an existing one could
+// still work where a new one fails. Envoy does not verify the certificate, since VMs do that
+// themselves, and the answer only decides which endpoint Envoy prefers. An API server that refuses
+// anonymous clients counts as healthy. An API server that is not ready answers with status 500.
 func askReadiness(c *clusterv3.Cluster) {
 	name := &structpb.Struct{Fields: map[string]*structpb.Value{readyTransport: structpb.NewBoolValue(true)}}
-	// Connections of VMs match nothing, so Envoy adds no TLS to them.
+	// Connections of VMs do not match this entry, so Envoy adds no TLS to them.
 	c.TransportSocketMatches = []*clusterv3.Cluster_TransportSocketMatch{{
 		Name:  readyTransport,
 		Match: name,
@@ -146,6 +146,6 @@ func checkVMs(c *clusterv3.Cluster) {
 		UnhealthyEdgeInterval: durationpb.New(checkAgain),
 		HealthChecker:         &corev3.HealthCheck_TcpHealthCheck_{TcpHealthCheck: &corev3.HealthCheck_TcpHealthCheck{}},
 	}}
-	// By default Envoy dials all endpoints if many are unhealthy. Many always are.
+	// By default Envoy dials all endpoints if many are unhealthy. Here many are unhealthy at all times.
 	c.CommonLbConfig = &clusterv3.Cluster_CommonLbConfig{HealthyPanicThreshold: &typev3.Percent{Value: 0}}
 }

@@ -9,37 +9,37 @@ const (
 	ownMemory = 100 << 20
 	// usualMemory is what an idle connection takes: Envoy's memory, and the kernel's for both sockets.
 	usualMemory = 34 << 10
-	// WorstMemory is what a connection takes on which both sides send and never read: all buffers are full.
+	// WorstMemory is what a connection takes if both sides send and never read, so that all its buffers are full.
 	WorstMemory = 1_600 << 10
-	// fullSources is how many sources may have only such connections, to all ports, in addition to all others. One more
-	// than the one that means harm: a burst may exceed its share until it is noticed.
+	// fullSources is the number of sources for which the memory suffices if they fill both shares with such connections, in
+	// addition to all idle connections. One would suffice for a hostile source; the second is for bursts above a share.
 	fullSources = 2
-	// ownFiles are an Envoy's files without a connection. A connection takes two.
+	// ownFiles is how many files Envoy has open without a connection. A connection takes two.
 	ownFiles = 256
 )
 
 const (
 	// MaxConnections is how many connections hosts may have open through one Envoy: 40 for each of 500 VMs.
 	MaxConnections = 20_000
-	// maxOfSource is how many of them one source may have, however much memory there is.
+	// maxOfSource is how many connections one source may have, however much memory there is.
 	maxOfSource = 2_000
 )
 
 // Limits are how much one Envoy carries.
 type Limits struct {
-	// Connections is how many are open at the same time, at least 2. Half of them are for the ports
+	// Connections is how many may be open at the same time, at least 2. Half of them are for the ports
 	// that lead to the hosted API server only, and half for all other ports.
 	Connections uint32
-	// PerSource is how many connections of one source are open at the same time, at least 2. Half of them are for the
-	// ports that lead to the hosted API server only, and half for all other ports. See Share.
+	// PerSource is how many connections of one source may be open at the same time, at least 2. They are divided like
+	// Connections. See Share.
 	PerSource uint32
 	// Heap in bytes is how much Envoy may allocate. Zero: there is no limit.
 	Heap uint64
 }
 
-// NewLimits returns the limits of an Envoy with so many bytes of memory and open files. Zero means
-// that there is no limit, or that it is not known. All connections together keep to half of the memory that is not Envoy's own
-// while they are idle. The sources that are full have what is left then.
+// NewLimits returns the limits of an Envoy. Memory is in bytes, and files is how many files it may open. Zero: no limit, or
+// not known. While idle, all connections together take at most half of the memory beyond ownMemory. The rest is for
+// full sources.
 func NewLimits(memory, files uint64) Limits {
 	l := Limits{Connections: MaxConnections, Heap: memory / 4 * 3}
 	if files > 0 {
@@ -57,8 +57,8 @@ func NewLimits(memory, files uint64) Limits {
 	return l
 }
 
-// fitting returns how many things that need so much each fit into all, without what is not theirs. It is at
-// most MaxConnections.
+// fitting subtracts the need of other things from a total, and returns how many things of one size fit into
+// the rest, at most MaxConnections.
 func fitting(all, others, each uint64) uint32 {
 	if all <= others {
 		return 0
@@ -66,19 +66,19 @@ func fitting(all, others, each uint64) uint32 {
 	return uint32(min(MaxConnections, (all-others)/each))
 }
 
-// API is how many connections the ports of the hosted API server have, all together.
+// API is how many connections the ports of the hosted API server may have, all together.
 func (l Limits) API() uint32 { return l.Connections / 2 }
 
-// Others is how many connections all other ports have, together.
+// Others is how many connections all other ports may have, together.
 func (l Limits) Others() uint32 { return l.Connections - l.API() }
 
-// Share returns how many connections one source has at most to the ports of the API server, and to all other ports. A
-// node whose pods fill one share keeps the other. Apart: some ports are for the API server alone. Without them, the
-// share of the others is all of PerSource.
+// Share returns how many connections one source may have to the ports of the API server, and as many again to all other
+// ports. A node whose pods use up one share keeps the other. If apart is false, no port is for the API server alone, and the
+// share of the other ports is all of PerSource.
 //
-// Both shares together are PerSource, so fullSources that fill both keep to the memory. With 2,560 MiB, 2 sources * 2 shares *
+// Both shares together are PerSource, so fullSources that use up both fit into the memory. With 2,560 MiB, 2 sources * 2 shares *
 // 287 connections * 1,600 KiB are 1,794 MiB, next to 664 MiB of idle connections and 100 MiB of Envoy's own. The shares are
-// equal, as the halves of Connections are: nothing says which one the pods of a node need more.
+// equal, like the halves of Connections: it is unknown which of them the pods of a node need more.
 func (l Limits) Share(apart bool) uint32 {
 	if apart {
 		return l.PerSource / 2
@@ -86,11 +86,11 @@ func (l Limits) Share(apart bool) uint32 {
 	return l.PerSource
 }
 
-// Enough is the number of connections from which a source counts as full: four fifths of its share. Then the kernel
-// keeps new ones from Envoy. The rest can open until then; Envoy asks the gate about it.
+// Enough is the number of connections from which a source counts as full: four fifths of its share. The kernel resets
+// further connections of a full source. The last fifth can be used up before the kernel does; the gate limits that.
 func Enough(share uint32) uint32 { return share - share/5 }
 
-// questions is about how many of the connections that fill a share Envoy asks about, if it asks about a sample.
+// questions is the approximate number of questions, in a sample, while a source fills its share.
 const questions = 40
 
 // Sample is the percentage of connections that Envoy asks about while sources are far from their share.

@@ -1,5 +1,5 @@
-// This file holds the numbers of socket options, as Linux has them on amd64 and arm64. Envoy runs on Linux, also
-// where the command line program that derives its configuration does not.
+// This file holds the numbers of socket options on Linux, for amd64 and arm64. They are constants, since the program
+// that derives Envoy's configuration may run on another system than Envoy.
 
 package resources
 

@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// bufferLimit in bytes for each direction of a connection. It bounds the memory
-	// that a slow reader can use.
+	// bufferLimit is the buffer in bytes for each direction of a connection. It bounds
+	// the memory that a slow reader can use.
 	bufferLimit = 64 << 10
-	// usualHello in bytes is enough for most ClientHellos. Envoy doubles its buffer for a larger one, up to 16 KiB. Without
-	// it, each connection would have a buffer of 16 KiB until its ClientHello is there.
+	// usualHello in bytes is enough for most ClientHellos. Envoy doubles this buffer for a larger one, up to 16 KiB. By
+	// default each connection has a buffer of 16 KiB until its ClientHello is there.
 	usualHello = 2 << 10
 	// helloTimeout is how long a client may take to send its server name.
 	helloTimeout = 5 * time.Second
-	// sendBufferSize and receiveBufferSize in bytes are those of a socket. The default of
-	// net.core.rmem_max, 208 KiB, permits both.
+	// sendBufferSize and receiveBufferSize in bytes are the buffers of a socket. The default
+	// of net.core.rmem_max, 208 KiB, permits both.
 	sendBufferSize, receiveBufferSize = 128 << 10, 208 << 10
 )
 
@@ -38,14 +38,14 @@ const (
 	keepaliveInterval = 15 * time.Second
 	keepaliveProbes   = 4
 	// unansweredLimit is how long a peer may leave data unacknowledged, or its window closed
-	// (TCP_USER_TIMEOUT). The kernel's own limit is 15 minutes. It equals what keepalive grants an
-	// idle peer, and a failover or a live migration takes less.
+	// (TCP_USER_TIMEOUT). By default the kernel waits 15 minutes. The limit equals the time that
+	// keepalive grants an idle peer. A failover or a live migration takes less.
 	unansweredLimit = keepaliveIdle + keepaliveProbes*keepaliveInterval
 )
 
 // newListener accepts the connections of l on o.Device, for backends by name. It binds
-// the address even if the device does not have it yet. Reserved is how many connections this listener has for itself; zero:
-// it shares those of all others.
+// the address even if the device does not have it yet. Reserved is how many connections only this listener may use. Zero:
+// it shares the limit of all other listeners.
 func newListener(l network.Listener, backends map[string]network.Backend, o Options, reserved uint32) *listenerv3.Listener {
 	out := &listenerv3.Listener{
 		Name: l.Name(),
@@ -56,14 +56,14 @@ func newListener(l network.Listener, backends map[string]network.Backend, o Opti
 		Freebind:                      wrapperspb.Bool(true),
 		SocketOptions:                 slices.Concat(boundTo(o.Device), keptAlive(), socketBuffers()),
 		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
-		// The workers share one socket. Exact balance gives each worker the same number,
-		// since some connections last for days.
+		// The workers share one socket. Exact balance gives each worker the same number of
+		// connections, since some connections last for days.
 		EnableReusePort:         wrapperspb.Bool(false),
 		ConnectionBalanceConfig: exactBalance(),
 		FilterChains:            serverNameChains(l.Forwards, backends),
 		AccessLog:               newAccessLog(),
-		// Between two connections, the worker takes what was decided about the previous ones. By default it first accepts
-		// all that wait, and a burst is past the Gate before its first answer.
+		// A worker handles the gate's answers between two connections. By default a worker first accepts all waiting
+		// connections, so a burst would be accepted before the gate's first answer.
 		MaxConnectionsToAcceptPerSocketEvent: wrapperspb.UInt32(1),
 	}
 	if b, ok := backends[l.Default]; ok && opens("", b) {
@@ -74,11 +74,11 @@ func newListener(l network.Listener, backends map[string]network.Backend, o Opti
 	}
 	if o.Limits.PerSource > 0 {
 		askGate(out)
-		// A process of the same user may listen, too: the kernel gives it the connections that it is to reset. See Gate.Reset.
+		// A process of the same user may listen, too. The kernel gives that process the connections to reset. See Gate.Reset.
 		out.SocketOptions = append(out.SocketOptions, socketOption(levelSocket, reusePort, 1))
 	}
 	if len(l.Forwards) > 0 {
-		// A client that waits for the server to speak first would wait for the timeout.
+		// A client that waits for the server to speak first is cut off at the timeout.
 		out.ListenerFilters = []*listenerv3.ListenerFilter{{
 			Name: "envoy.filters.listener.tls_inspector",
 			ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: Packed(&inspectorv3.TlsInspector{
@@ -90,7 +90,7 @@ func newListener(l network.Listener, backends map[string]network.Backend, o Opti
 	return out
 }
 
-// reserve gives l connections of its own, which those of other listeners cannot use up, and limits it to them.
+// reserve gives l connections of its own, which other listeners cannot use up, and limits l to that number.
 func reserve(l *listenerv3.Listener, connections uint32) {
 	l.IgnoreGlobalConnLimit, l.BypassOverloadManager = true, true
 	limit := &listenerv3.Filter{
@@ -102,7 +102,7 @@ func reserve(l *listenerv3.Listener, connections uint32) {
 	l.DefaultFilterChain.Filters = append([]*listenerv3.Filter{limit}, l.DefaultFilterChain.Filters...)
 }
 
-// exactBalance gives each new connection to the worker with the fewest.
+// exactBalance gives each new connection to the worker with the fewest connections.
 func exactBalance() *listenerv3.Listener_ConnectionBalanceConfig {
 	return &listenerv3.Listener_ConnectionBalanceConfig{
 		BalanceType: &listenerv3.Listener_ConnectionBalanceConfig_ExactBalance_{ExactBalance: &listenerv3.Listener_ConnectionBalanceConfig_ExactBalance{}},
@@ -134,8 +134,8 @@ func keptAlive() []*corev3.SocketOption {
 	}
 }
 
-// socketBuffers bound what the kernel keeps for one socket, of a client that never reads or of a backend. Without them it
-// is megabytes. The kernel doubles both, for its own overhead.
+// socketBuffers bound what the kernel keeps for one socket, of a client that never reads or of a backend. The defaults
+// allow megabytes. The kernel doubles both values, for its own overhead.
 func socketBuffers() []*corev3.SocketOption {
 	return []*corev3.SocketOption{
 		socketOption(levelSocket, sendBuffer, sendBufferSize),

@@ -18,24 +18,24 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// reach names the listener and its cluster. No listener and no backend of a plan has the
-// name: theirs contain a colon.
+// reach names the listener and its cluster. Listeners and backends of a plan have other
+// names, which contain a colon.
 const reach = "reach"
 
 const (
-	// reachConnectTimeout of one attempt. One endpoint that does not answer must not make a
-	// check late.
+	// reachConnectTimeout limits one attempt. An endpoint that does not answer must not delay
+	// a check.
 	reachConnectTimeout = 250 * time.Millisecond
-	// reachAvoids is how long an endpoint that could not be dialed is avoided. If all are,
-	// all are dialed.
+	// reachAvoids is how long an endpoint is avoided after a failed dial. If all endpoints are
+	// avoided, all are dialed.
 	reachAvoids = 5 * time.Second
-	// reachIdleTimeout is how long a check may be silent. A worker closes it then, unless the
-	// worker hangs.
+	// reachIdleTimeout is how long a check's connection may be silent. After that its worker
+	// closes it, unless the worker hangs.
 	reachIdleTimeout = 2 * time.Second
 )
 
-// newReachListener accepts the checks. Exact balance gives as many connections as there are
-// Workers, opened together, to one worker each. The limits for VMs' connections do not
+// newReachListener accepts the checks. If as many connections as Workers are opened together,
+// exact balance gives each worker one. The limits for VMs' connections do not
 // apply: VMs that use them up must not make the edge look broken.
 func newReachListener(socket string) *listenerv3.Listener {
 	return &listenerv3.Listener{
@@ -56,10 +56,10 @@ func newReachListener(socket string) *listenerv3.Listener {
 	}
 }
 
-// newReachCluster dials the endpoints of b as newDialing does. Its limits and its state are
-// its own: VMs do not change the result of a check. One endpoint of several that is broken
-// changes it for a moment at most. An endpoint that does not accept connections is avoided. One
-// that accepts and never answers has the most open checks, so the next check dials another.
+// newReachCluster dials the endpoints of b as newDialing does. The cluster has limits and state
+// of its own, so VMs do not change the result of a check. If one endpoint of several is broken,
+// checks fail for a moment at most. An endpoint that does not accept connections is avoided. An
+// endpoint that accepts and never answers has the most open checks, so the next check dials another.
 func newReachCluster(b network.Backend, o Options) *clusterv3.Cluster {
 	out := newDialing(b, o)
 	out.Name, out.ConnectTimeout = reach, durationpb.New(reachConnectTimeout)

@@ -19,15 +19,15 @@ import (
 
 // Options describe where Envoy runs.
 type Options struct {
-	// Device is the device of the network. Envoy accepts connections on it only, and
-	// dials VMs through it only. Empty: every device.
+	// Device is the device of the network. Envoy accepts connections and dials VMs only
+	// on this device. Empty: every device.
 	Device string
 	// UpstreamDevice is the device for all other backends. Empty: the routes decide.
 	UpstreamDevice string
 	// ReachSocket is Dirs.Reach. Empty: Envoy has no such socket.
 	ReachSocket string
-	// Limits are those of the Envoy. The zero value: the ports of the API server share the limit of all
-	// others, and Envoy asks no gate.
+	// Limits are how much this Envoy carries. The zero value: the ports of the API server have no limit of
+	// their own, and Envoy does not ask a gate.
 	Limits Limits
 }
 

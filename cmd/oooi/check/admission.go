@@ -1,4 +1,5 @@
-// This file asks the API server whether it would take the pods of edges. Nothing is created: each request is a dry run.
+// This file asks the API server whether it would accept the pods of edges. Each request is a dry run, so nothing is
+// created.
 
 package check
 
@@ -26,7 +27,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// An admitter asks whether a pod and its Deployment would be taken, and returns the API server's warnings.
+// An admitter asks whether a pod and its Deployment would be accepted, and returns the API server's warnings.
 type admitter func(ctx context.Context, pod *corev1.Pod) (warnings []string, err error)
 
 // newAdmitter returns an admitter with the rights of config.
@@ -41,7 +42,7 @@ func newAdmitter(config *rest.Config) (admitter, error) {
 	return func(ctx context.Context, pod *corev1.Pod) ([]string, error) {
 		deployment := deploymentOf(pod)
 		err := api.Create(ctx, pod, client.DryRunAll)
-		if err == nil { // A user who may create only pods learns only about pods.
+		if err == nil { // A user who may create pods, and not Deployments, gets an answer about pods only.
 			if refused := api.Create(ctx, deployment, client.DryRunAll); refusalOf(refused) != problem.EdgePodRightMissing {
 				err = refused
 			}
@@ -50,7 +51,7 @@ func newAdmitter(config *rest.Config) (admitter, error) {
 	}, nil
 }
 
-// deploymentOf returns a Deployment of pod, as an edge has one.
+// deploymentOf returns a Deployment of pod, as an edge's.
 func deploymentOf(pod *corev1.Pod) *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: pod.GenerateName, Labels: pod.Labels}}
 	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: pod.Labels}
@@ -73,7 +74,7 @@ func (w *apiWarnings) HandleWarningHeaderWithContext(_ context.Context, code int
 	}
 }
 
-// take returns what was collected since the last call.
+// take returns the texts since the last call.
 func (w *apiWarnings) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,21 +83,23 @@ func (w *apiWarnings) take() []string {
 	return out
 }
 
-// A podAdmission is what the API server said about the pod of an edge.
+// A podAdmission is the API server's answer about the pod of an edge.
 type podAdmission struct {
-	// of names the network. Empty: there is no plan, so the pod is that of any network.
+	// of is the name of the network. Empty: there is no plan, and the pod is for any network.
 	of        string
 	namespace string
-	// warnings are the API server's. err is why it refuses such a pod.
+	// warnings of the API server. err is why it refuses such a pod.
 	warnings []string
 	err      error
-	// served: an edge of the network is ready, so the API server has accepted such a pod before. allReady: all its edges are.
+	// served is true if an edge of the network is ready, so that the API server has accepted such a pod before.
+	// allReady is true if all its edges are ready.
 	served, allReady bool
-	// imagesUnknown: those of the operator are not known, so the pod has names that no registry has.
+	// imagesUnknown is true if the operator's images are unknown, so that the pod has images that no registry has.
 	imagesUnknown bool
 }
 
-// readAdmissions asks about the first edge of each network. Without networks, it asks about any one.
+// readAdmissions asks about the first edge of each network. Without networks, it asks about an edge of
+// desired.AnyNetwork.
 func readAdmissions(ctx context.Context, ask admitter, api client.Reader, networks []network.Network, r desired.Release, ns string) (out []podAdmission) {
 	if len(networks) == 0 {
 		networks = []network.Network{desired.AnyNetwork()}
@@ -115,7 +118,7 @@ func readAdmissions(ctx context.Context, ask admitter, api client.Reader, networ
 		}
 		account := client.ObjectKey{Namespace: ns, Name: pod.Spec.ServiceAccountName}
 		if apierrors.IsNotFound(api.Get(ctx, account, &corev1.ServiceAccount{})) {
-			pod.Spec.ServiceAccountName = "default" // The operator creates the other one with the first edge.
+			pod.Spec.ServiceAccountName = "default" // The operator creates the edges' ServiceAccount with the first edge.
 		}
 		a.warnings, a.err = ask(ctx, pod)
 		out = append(out, a)
@@ -123,9 +126,9 @@ func readAdmissions(ctx context.Context, ask admitter, api client.Reader, networ
 	return out
 }
 
-// joinable reports whether a pod of n can have the annotation that Multus reads. A webhook may refuse one with a NAD that does
-// not exist: without a plan there is none, and the operator creates those of edges with the first edge. One that cannot be read counts
-// as missing.
+// joinable reports whether a pod of n can have the annotation that Multus reads. A webhook may refuse the pod if a
+// NAD does not exist, and the operator creates the NADs of edges only with the first edge. A NAD that cannot be read
+// counts as missing.
 func joinable(ctx context.Context, api client.Reader, n network.Network, ns string) bool {
 	return n.Name != "" && !slices.ContainsFunc(attachments.NADs(n), func(nad attachments.NAD) bool {
 		o := &unstructured.Unstructured{}
@@ -134,7 +137,7 @@ func joinable(ctx context.Context, api client.Reader, n network.Network, ns stri
 	})
 }
 
-// admissionCheck checks a. ok is false if there is no namespace yet: HyperShift creates it.
+// admissionCheck returns the line about a. ok is false if HyperShift has not created the namespace yet.
 func admissionCheck(a podAdmission) (c checked, ok bool) {
 	name := "pods of edges are admitted"
 	if a.of != "" {
@@ -161,7 +164,7 @@ func admissionCheck(a podAdmission) (c checked, ok bool) {
 		ps = found(cause, args)
 	}
 	if a.served {
-		ps = ps.NotBlocking() // Those that run stay. One that ends does not come back.
+		ps = ps.NotBlocking() // Running edges continue. An edge that ends would not start again.
 	}
 	return lineOf(name, ps).asideIf(a.served), true
 }
@@ -176,8 +179,8 @@ func lacksNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces" || strings.Contains(err.Error(), "is being terminated")
 }
 
-// refusalOf finds in the API server's error what refused a pod. Empty: nothing did. A missing right names no pod. Nor does a webhook,
-// so the words count.
+// refusalOf returns the cause for the API server's error about a pod. Empty: the pod was not refused. A missing right
+// or a webhook has no code of its own, so the text of the error decides.
 func refusalOf(err error) problem.Cause {
 	var status apierrors.APIStatus
 	switch {
@@ -200,10 +203,10 @@ func refusalOf(err error) problem.Cause {
 		return problem.EdgePodInsecure
 	case has("security context constraint"):
 		return problem.EdgePodWithoutSCC
-	case has("exceeded quota"): // Other pods use it up.
+	case has("exceeded quota"): // Other pods have used up the quota.
 		return problem.EdgePodOverQuota
-	case has("failed quota"), has("usage per "): // It requests more or less than any pod may, or the quota demands requests of it.
+	case has("failed quota"), has("usage per "): // The pod requests more or less than allowed, or lacks requests that the quota demands.
 		return problem.EdgePodOverLimit
 	}
-	return problem.EdgePodDenied // By a policy, a webhook or a check of values.
+	return problem.EdgePodDenied // A policy, a webhook or a check of values denied the pod.
 }

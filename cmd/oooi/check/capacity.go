@@ -1,4 +1,5 @@
-// This file reads what is checked before an edge runs: whether its pods would be taken, where they have room, and MTUs.
+// This file reads what can be checked before an edge runs: whether its pods would be accepted, whether nodes have
+// room, and MTUs.
 
 package check
 
@@ -16,16 +17,16 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// A preflight is what was read of how a cluster would run the edges of a hosted cluster.
+// A preflight has the facts about how a cluster would run the edges of a hosted cluster.
 type preflight struct {
 	admissions []podAdmission
-	// places are the networks whose edges need nodes, and capacity what nodes have.
+	// places are the networks whose edges need nodes, and capacity is what nodes have.
 	places   []placeable
 	capacity capacity
 	mtus     []mtuFacts
 }
 
-// preflightChecks are known before an edge runs, too.
+// preflightChecks returns the lines that are known before an edge runs.
 func preflightChecks(f preflight) (out []checked) {
 	for _, a := range f.admissions {
 		if c, ok := admissionCheck(a); ok {
@@ -41,18 +42,18 @@ func preflightChecks(f preflight) (out []checked) {
 	return out
 }
 
-// A preflightReader reads for one hosted cluster after the other.
+// A preflightReader reads the preflight of one hosted cluster after the other.
 type preflightReader struct {
 	api client.Reader
-	// ask is nil if the API server is not asked.
+	// ask is nil if the API server must not be asked.
 	ask admitter
-	// images are those of edges. imagesUnknown: the operator names none as plain values.
+	// images of edges. imagesUnknown is true if the operator's Deployment does not name them as plain values.
 	images        desired.Release
 	imagesUnknown bool
 	capacity      capacity
 }
 
-// read reads what would become of the networks of f, which status is about.
+// read reads the preflight of f's hosted cluster. seen are its facts for the status.
 func (r preflightReader) read(ctx context.Context, f clusterFacts, seen status.Facts) (out preflight) {
 	if !f.read || !f.optedIn {
 		return out
@@ -78,13 +79,14 @@ func (r preflightReader) read(ctx context.Context, f clusterFacts, seen status.F
 	for i := range out.admissions {
 		a := &out.admissions[i]
 		a.served, a.imagesUnknown = ready[a.of] > 0, r.imagesUnknown
-		a.allReady = a.served && ready[a.of] >= edges[a.of] // The plan may have an edge more than run.
+		a.allReady = a.served && ready[a.of] >= edges[a.of] // The plan may have more edges than there are now.
 	}
 	out.mtus = mtuNetworks(f.planned, inForce, readLinks(ctx, r.api, ns))
 	return out
 }
 
-// edgeImages are those that the operator gives to edges. If they are unknown, as before it is installed, they are placeholders.
+// edgeImages returns the images that the operator gives to edges. If they are unknown, as before the operator is
+// installed, it returns placeholders.
 func (f installation) edgeImages() (r desired.Release, unknown bool) {
 	if d, none := f.operator(); none == nil {
 		if edge, envoy := imagesOf(d); edge != "" && envoy != "" {
@@ -94,7 +96,7 @@ func (f installation) edgeImages() (r desired.Release, unknown bool) {
 	return desired.Release{Image: wire.NameEdge, EnvoyImage: wire.Envoy}, true
 }
 
-// readCapacity reads nodes and pods, page by page. It keeps only the requests of a pod.
+// readCapacity reads nodes and pods, page by page. Of a pod, it keeps only the requests.
 func readCapacity(ctx context.Context, api client.Reader) (c capacity) {
 	c.nodesErr = eachPage(ctx, api, func(list *corev1.NodeList) {
 		for _, n := range list.Items {

@@ -1,4 +1,4 @@
-// Package check is `oooi check`: its flags, and what it reads. File results.go decides what that means.
+// Package check is `oooi check`: its flags, and what it reads. File results.go decides what the facts mean.
 package check
 
 import (
@@ -102,7 +102,7 @@ is evicted. Connections of VMs through that edge are reset once.`,
 	return c
 }
 
-// check writes what of returns.
+// check writes the checks that of returns.
 func check(c *cobra.Command, output string, of func(context.Context) ([]checks, error)) error {
 	groups, err := of(c.Context())
 	if err != nil {
@@ -111,8 +111,8 @@ func check(c *cobra.Command, output string, of func(context.Context) ([]checks, 
 	return writeChecks(c.OutOrStdout(), groups, output)
 }
 
-// checksOf reads and checks the installation, and the named hosted cluster or each that opted in. With ask, it asks whether pods of
-// edges would be taken. With t, it tries the networks.
+// checksOf reads and checks the installation, and the named hosted cluster or each that opted in. If ask is set, it
+// asks whether pods of edges would be accepted. If t is set, it tries the networks.
 func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, permitted network.Permissions, ask admitter, t *trier) ([]checks, error) {
 	all, partial, err := toCheck(ctx, api, name)
 	if err != nil {
@@ -154,8 +154,8 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 	return out, nil
 }
 
-// toCheck returns all hosted clusters that opted in, and the named one. Partial: only the named one is known, since the
-// others cannot be listed. Without HyperShift there is none.
+// toCheck returns all hosted clusters that opted in, and the named one. partial is true if the others cannot be
+// listed, so that only the named one is known. Without HyperShift, there are none.
 func toCheck(ctx context.Context, api client.Reader, name client.ObjectKey) (all []source.HostedCluster, partial bool, err error) {
 	all, err = source.Selected(ctx, api, client.ObjectKey{})
 	switch {
@@ -197,7 +197,7 @@ func readInstallation(ctx context.Context, api client.Reader) (f installation) {
 	return f
 }
 
-// writeChecks writes all lines. The error decides the exit code.
+// writeChecks writes all lines. The returned error has the exit code.
 func writeChecks(w io.Writer, all []checks, output string) error {
 	failed, unknown := false, false
 	var text strings.Builder

@@ -28,15 +28,15 @@ import (
 )
 
 const (
-	// failoverFor is how long the pod connects.
+	// failoverFor is how long the pod repeats connections.
 	failoverFor = 30 * time.Second
-	// failoverAfter is how long it connects before the edge is evicted.
+	// failoverAfter is how long the pod connects before the edge is evicted.
 	failoverAfter = 5 * time.Second
-	// failoverUntil is when it is too late to evict the edge: the rest of the time would show nothing.
+	// failoverUntil is when it is too late to evict the edge, because the remaining time would show nothing.
 	failoverUntil = 15 * time.Second
 )
 
-// An evictionTimes is when an edge is evicted, since the start of the pod that connects to it.
+// evictionTimes say when an edge is evicted, from the start of the pod that connects to it.
 type evictionTimes struct{ after, until time.Duration }
 
 // An edgePod is the pod of an edge.
@@ -47,7 +47,7 @@ type edgePod struct {
 	joined
 }
 
-// A joined has what Multus reports of a pod's interface on the network.
+// A joined is Multus' report about a pod's interface on the network.
 type joined struct {
 	// mac in lower case. Empty: Multus has not attached it yet.
 	mac string
@@ -55,7 +55,7 @@ type joined struct {
 	mtu int
 }
 
-// failsOver tries failover on n from a pod with address.
+// failsOver tries failover on n from a pod with this address.
 func (t trier) failsOver(ctx context.Context, s status.Facts, n network.Network, address netip.Addr) checked {
 	const name = "failover"
 	if len(n.Edges) < 2 {
@@ -107,8 +107,8 @@ func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.Tria
 	return start, nil
 }
 
-// evict evicts the edge with a MAC by the Eviction API, which respects PodDisruptionBudgets. It reads immediately before
-// whether the other edge can take over. It gives up at before.
+// evict evicts the edge with a MAC through the Eviction API, which respects PodDisruptionBudgets. Immediately before,
+// it checks whether the other edge can take over. It gives up at before.
 func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac string, before time.Time) (edgePod, error) {
 	ctx, cancel := context.WithDeadline(ctx, before)
 	defer cancel()
@@ -135,7 +135,7 @@ func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac
 	return taken, err
 }
 
-// edgeToEvict returns the edge with a MAC, or why it is not evicted.
+// edgeToEvict returns the edge with a MAC. The error says why it must not be evicted.
 func edgeToEvict(now status.Facts, n network.Network, pods []edgePod, mac string) (edgePod, error) {
 	for _, e := range n.Edges {
 		own := slices.IndexFunc(pods, func(p edgePod) bool { return p.edge == e.Number && p.ready })
@@ -153,7 +153,7 @@ func edgeToEvict(now status.Facts, n network.Network, pods []edgePod, mac string
 	return pods[i], nil
 }
 
-// edgeOfPod is the pod of an edge as it is now.
+// edgeOfPod returns the edge in p as it is now.
 func edgeOfPod(p corev1.Pod) edgePod {
 	number, _ := strconv.Atoi(p.Labels[wire.LabelEdge])
 	ready := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
@@ -162,7 +162,7 @@ func edgeOfPod(p corev1.Pod) edgePod {
 	return edgePod{number, p, ready && p.DeletionTimestamp == nil, joinedOf(p)}
 }
 
-// joinedOf reads what Multus reports. Zero: nothing.
+// joinedOf reads Multus' report in p. Zero: there is none.
 func joinedOf(p corev1.Pod) joined {
 	var all []struct {
 		Interface, MAC string

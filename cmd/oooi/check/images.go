@@ -1,4 +1,5 @@
-// This file checks the images of edges: as the operator names them, and as a node pulls them. It is pure.
+// This file checks the images of edges: their names in the operator's Deployment, and whether a node can pull them.
+// It is pure.
 
 package check
 
@@ -16,7 +17,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// imagesOf are the images of edges in the environment of the operator's pod. Empty: it has none as a plain value.
+// imagesOf returns the images of edges in the environment of the operator's pod. Empty: the environment does not have
+// the image as a plain value.
 func imagesOf(d appsv1.Deployment) (edge, envoy string) {
 	for _, c := range d.Spec.Template.Spec.Containers {
 		for _, e := range c.Env {
@@ -31,17 +33,18 @@ func imagesOf(d appsv1.Deployment) (edge, envoy string) {
 	return edge, envoy
 }
 
-// refersTo reports whether d has a variable from another object, or may have it: then its value is not known.
+// refersTo reports whether d takes, or may take, a variable from another object, so that its value is unknown.
 func refersTo(d appsv1.Deployment, variable string) bool {
 	return slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool {
 		return len(c.EnvFrom) > 0 || slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == variable && e.ValueFrom != nil })
 	})
 }
 
-// imageReference is a name as container runtimes take it: host and path, a tag, a digest. An IPv6 host is in brackets.
+// imageReference is a name that container runtimes accept: host and path, a tag, a digest. An IPv6 host is in
+// brackets.
 var imageReference = regexp.MustCompile(`^(?:(?:[a-zA-Z0-9.-]+|\[[a-fA-F0-9:.]+\])(?::[0-9]+)?/)?[a-z0-9]+(?:[._/-]+[a-z0-9]+)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 
-// imagesCheck checks the images that the operator d gives to edges.
+// imagesCheck returns the line about the images that the operator d gives to edges.
 func imagesCheck(d appsv1.Deployment) checked {
 	const name = "images of edges"
 	edge, envoy := imagesOf(d)
@@ -66,10 +69,11 @@ func imagesCheck(d appsv1.Deployment) checked {
 	if len(referred) > 0 {
 		ps = append(ps, about(problem.EdgeImageReferred, "Deployment", d.Namespace, d.Name, problem.Args{"variables": {strings.Join(referred, " and ")}})...)
 	}
-	return lineOf(name, ps).asideIf(d.Status.AvailableReplicas > 0) // An operator that runs has both.
+	return lineOf(name, ps).asideIf(d.Status.AvailableReplicas > 0) // A running operator has both images.
 }
 
-// notPulled says why the node does not have the image of a pod, in the kubelet's words. Empty: it has, or it still pulls.
+// notPulled says why the node does not have the image of a pod, in the kubelet's words. Empty: the node has it, or is
+// still pulling.
 func notPulled(pod *corev1.Pod) string {
 	for _, s := range pod.Status.ContainerStatuses {
 		if w := s.State.Waiting; w != nil && (strings.Contains(w.Reason, "Image") || w.Reason == "RegistryUnavailable" || w.Reason == "SignatureValidationFailed") {
@@ -79,27 +83,29 @@ func notPulled(pod *corev1.Pod) string {
 	return ""
 }
 
-// pullsAgainFor is how long a pull that failed is waited for. The kubelet tries again after 10 seconds, and 20 seconds after that.
+// pullsAgainFor is how long to wait for another pull after a failed one. The kubelet tries again after 10 seconds,
+// and 20 seconds later.
 const pullsAgainFor = 45 * time.Second
 
-// A pull is what was seen of the image of a pod so far.
+// A pull is what was seen so far of pulling the image of a pod.
 type pull struct {
-	// failure is why it was not pulled, in the kubelet's words. Empty: it was, or it is pulled for the first time.
+	// failure is why the image was not pulled, in the kubelet's words. Empty: it was pulled, or its first pull has
+	// not ended.
 	failure string
-	// waitsSince is when the kubelet was first seen to wait before it tries again. Zero: it was not.
+	// waitsSince is when the kubelet was first seen to wait before it tries again. Zero: it has not waited.
 	waitsSince time.Time
-	// gaveUp: it will not be pulled soon.
+	// gaveUp is true if the image will not be pulled soon.
 	gaveUp bool
 }
 
-// seen is p after pod was seen at now.
+// seen returns p after pod was read at the time now.
 func (p pull) seen(pod *corev1.Pod, now time.Time) pull {
 	why, waits := notPulled(pod), waitsFor(pod, "ImagePullBackOff")
 	switch {
 	case why == "":
 		return pull{}
 	case !waits, p.failure == "":
-		p.failure = why // While the kubelet waits, it only says so.
+		p.failure = why // While the kubelet waits, its message is only that it waits.
 	}
 	if waits && p.waitsSince.IsZero() {
 		p.waitsSince = now
@@ -115,7 +121,7 @@ func waitsFor(pod *corev1.Pod, reasons ...string) bool {
 	})
 }
 
-// imageOn names the line about the image on a node.
+// imageOn is the name of the line about the image on a node.
 func imageOn(node string) string {
 	if node == "" {
 		return "image of edges"

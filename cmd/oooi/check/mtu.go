@@ -16,16 +16,18 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// mtuFacts are what is known of the MTU of one network, in bytes.
+// mtuFacts are the known MTUs of one network, in bytes.
 type mtuFacts struct {
 	network network.Network
-	// nad is that of the current NetworkAttachmentDefinition, and so of the next VM. 0: it sets none, or is not known.
+	// nad is the MTU in the current NetworkAttachmentDefinition, and so that of new VMs. 0: it sets none, or is
+	// unknown.
 	nad int
-	// links are those of the edges that run, by edge, as Multus reports them. Not all releases of Multus do.
+	// links are the MTUs of the running edges' interfaces, by edge number. Multus reports them, but not in all
+	// releases.
 	links map[int]int
 }
 
-// mtuCheck checks f. ok is false where DHCP of oooi does not serve the network.
+// mtuCheck returns the line about f. ok is false if oooi's DHCP does not serve the network.
 func mtuCheck(f mtuFacts) (c checked, ok bool) {
 	n := f.network
 	return lineOf("MTU of "+n.Attachment.String(), mtuProblems(f)), slices.Contains(n.Services, network.ServiceDHCP)
@@ -52,8 +54,9 @@ func mtuProblems(f mtuFacts) problem.Problems {
 	return nil
 }
 
-// mtuNetworks are the networks of the plan in force, else those of the current plan, with the MTU of their current NADs. Links are by
-// the network's label and the edge's number. If the current plan has a problem about an MTU, there are none: a line has it already.
+// mtuNetworks returns the networks of the plan in force, else those of the current plan, with the MTU of their
+// current NADs. links are by the network's label and the edge's number. If the current plan already has a problem
+// about an MTU, it returns none.
 func mtuNetworks(now *plan.Planned, inForce []network.Network, links map[string]map[int]int) (out []mtuFacts) {
 	var requested []network.NetworkRequest
 	networks := inForce
@@ -78,8 +81,8 @@ func mtuNetworks(now *plan.Planned, inForce []network.Network, links map[string]
 	return out
 }
 
-// readLinks reads the MTU of each edge's interface, by the network's label and the edge's number. Pods that have ended stay for a
-// while, and do not count. Without the right, none is known.
+// readLinks reads the MTU of each edge's interface, by the network's label and the edge's number. Pods that have
+// ended do not count. Without the right to list pods, the result is empty.
 func readLinks(ctx context.Context, api client.Reader, ns string) map[string]map[int]int {
 	var list corev1.PodList
 	out := map[string]map[int]int{}

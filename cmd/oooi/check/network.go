@@ -1,5 +1,5 @@
-// This file tests the networks of a hosted cluster from a pod that acts as a VM. It is the only thing of
-// `oooi check` that writes: it creates the pod and its NetworkAttachmentDefinition, and deletes them.
+// This file tests the networks of a hosted cluster from a pod that acts as a VM. It is the only part of `oooi check`
+// that writes: it creates the pod and its NetworkAttachmentDefinition, and deletes them.
 
 package check
 
@@ -31,11 +31,11 @@ import (
 )
 
 const (
-	// triedWithin bounds the pod: its image is pulled, it is attached, and it tries.
+	// triedWithin limits the time of the pod, including the pull of its image and its attachment.
 	triedWithin = 3 * time.Minute
-	// looksEach is how often its state is read.
+	// looksEach is how often the state of the pod is read.
 	looksEach = 500 * time.Millisecond
-	// deletedWithin bounds its deletion, also after an interrupt.
+	// deletedWithin limits the time of its deletion, which also follows an interrupt.
 	deletedWithin = 10 * time.Second
 )
 
@@ -43,13 +43,13 @@ const (
 type trier struct {
 	api  client.Client
 	logs source.LogReader
-	// address that the pod has. Zero: one that is free.
+	// address of the pod. Zero: a free one.
 	address netip.Addr
-	// node that the pod runs on. Empty: any on which edges can run.
+	// node on which the pod runs. Empty: any node on which edges can run.
 	node string
-	// failover: also evict an edge, and measure how long VMs are without it.
+	// failover is true to evict an edge, too, and to measure how long VMs have no edge.
 	failover bool
-	// evicts is when it evicts the edge.
+	// evicts says when the edge is evicted.
 	evicts evictionTimes
 }
 
@@ -100,7 +100,7 @@ func (t trier) networks(ctx context.Context, s status.Facts) (out []checks) {
 	return out
 }
 
-// addressOn returns the address of the pod on n.
+// addressOn returns the address for the pod on n.
 func (t trier) addressOn(n network.Network, s status.Facts) (netip.Addr, error) {
 	switch {
 	case !slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return s.ReadyEdge(n, e) != explain.No }):
@@ -111,7 +111,7 @@ func (t trier) addressOn(n network.Network, s status.Facts) (netip.Addr, error) 
 	return addressToTry(n, t.address, leasesOf(s, n))
 }
 
-// leasesOf are the addresses that are leased on n.
+// leasesOf returns the addresses that are leased on n.
 func leasesOf(f status.Facts, n network.Network) (out []netip.Addr) {
 	for _, l := range f.Leases {
 		if l.Network == wire.NetworkLabel(n.Name) {
@@ -121,7 +121,7 @@ func leasesOf(f status.Facts, n network.Network) (out []netip.Addr) {
 	return out
 }
 
-// network tries n from a pod with address.
+// network tries n from a pod with this address.
 func (t trier) network(ctx context.Context, ns string, n network.Network, address netip.Addr) ([]checked, error) {
 	pods, err := t.edgePods(ctx, ns, n)
 	if err != nil {
@@ -145,7 +145,7 @@ func (t trier) network(ctx context.Context, ns string, n network.Network, addres
 	return append([]checked{lineOf(imageOn(pod.Spec.NodeName), nil)}, results...), nil
 }
 
-// edgePods are those of n that exist now.
+// edgePods returns the pods of n's edges that exist now.
 func (t trier) edgePods(ctx context.Context, ns string, n network.Network) (out []edgePod, err error) {
 	var list corev1.PodList
 	if err := t.api.List(ctx, &list, client.InNamespace(ns), client.MatchingLabels(wire.EdgesOf(n))); err != nil {
@@ -157,7 +157,7 @@ func (t trier) edgePods(ctx context.Context, ns string, n network.Network) (out 
 	return out, nil
 }
 
-// run starts the pod with more arguments, waits, and reads its results.
+// run starts the pod with more arguments, calls wait, and reads its results.
 func (t trier) run(ctx context.Context, ns string, n network.Network, address netip.Addr, wait func(context.Context, *corev1.Pod) error, more ...string) ([]checked, error) {
 	edge, err := t.edgeOf(ctx, ns, n)
 	if err != nil {
@@ -186,7 +186,7 @@ func (t trier) run(ctx context.Context, ns string, n network.Network, address ne
 	return readTrials(text)
 }
 
-// logOf returns what the pod has printed.
+// logOf returns the output of the pod.
 func (t trier) logOf(ctx context.Context, pod *corev1.Pod) ([]byte, error) {
 	log, err := t.logs(ctx, client.ObjectKeyFromObject(pod), wire.Try, false)
 	if err != nil {
@@ -196,7 +196,7 @@ func (t trier) logOf(ctx context.Context, pod *corev1.Pod) ([]byte, error) {
 	return io.ReadAll(log)
 }
 
-// edgeOf returns the pod of an edge of n, as its Deployment has it.
+// edgeOf returns the pod spec of an edge of n, from its Deployment.
 func (t trier) edgeOf(ctx context.Context, ns string, n network.Network) (corev1.PodSpec, error) {
 	for _, e := range n.Edges {
 		var d appsv1.Deployment
@@ -219,7 +219,7 @@ func (t trier) ended(ctx context.Context, pod *corev1.Pod) error {
 	return t.until(ctx, pod, corev1.PodSucceeded)
 }
 
-// until waits until pod has that phase.
+// until waits until pod has this phase.
 func (t trier) until(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase) error {
 	var image pull
 	err := wait.PollUntilContextTimeout(ctx, looksEach, triedWithin, true, func(ctx context.Context) (bool, error) {
@@ -244,7 +244,7 @@ func (t trier) until(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase
 	return nil
 }
 
-// podState says why a pod has not ended well.
+// podState says why a pod has not ended successfully.
 func podState(pod *corev1.Pod) string {
 	for _, c := range pod.Status.ContainerStatuses {
 		switch s := c.State; {
@@ -262,7 +262,7 @@ func podState(pod *corev1.Pod) string {
 	return "it is " + string(pod.Status.Phase)
 }
 
-// replace creates o in place of what an earlier check left.
+// replace creates o. It first deletes an object of that name that an earlier check left.
 func (t trier) replace(ctx context.Context, o client.Object) error {
 	err := wait.PollUntilContextTimeout(ctx, looksEach, deletedWithin, true, func(ctx context.Context) (bool, error) {
 		err := t.api.Create(ctx, o)
@@ -277,7 +277,7 @@ func (t trier) replace(ctx context.Context, o client.Object) error {
 	return err
 }
 
-// remove deletes objects. What it cannot delete ends by itself, and is deleted with the plan.
+// remove deletes objects. If that fails, the pod ends by itself, and the objects are deleted with the plan.
 func (t trier) remove(ctx context.Context, objects []client.Object) {
 	ctx, cancel := context.WithTimeout(ctx, deletedWithin)
 	defer cancel()

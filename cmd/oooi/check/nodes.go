@@ -1,4 +1,4 @@
-// This file decides whether nodes have room for the edges of a network, as the scheduler would. It is pure.
+// This file decides whether nodes have room for the edges of a network, by the rules of the scheduler. It is pure.
 
 package check
 
@@ -22,47 +22,47 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// capacity is what the nodes of the management cluster have, and what its pods request of them.
+// capacity has the nodes of the management cluster, and the requests of its pods.
 type capacity struct {
 	nodes []corev1.Node
 	pods  []podRequests
-	// nodesErr and podsErr are why they cannot be read.
+	// nodesErr and podsErr say why nodes or pods cannot be read.
 	nodesErr, podsErr error
 }
 
-// A podRequests is a pod that has a node and has not ended.
+// podRequests are the requests of a pod that has a node and has not ended.
 type podRequests struct {
 	node, namespace string
 	labels          map[string]string
 	requests        corev1.ResourceList
 }
 
-// requestsOf are what the scheduler counts of a pod.
+// requestsOf returns the requests of a pod as the scheduler counts them.
 func requestsOf(pod *corev1.Pod) corev1.ResourceList {
 	out := requests.PodRequests(pod, requests.PodResourcesOptions{})
 	out[corev1.ResourcePods] = resource.MustParse("1")
 	return out
 }
 
-// A nodeRoom is a node that may run an edge, and what is free on it.
+// A nodeRoom is a node that may run an edge, and its free resources.
 type nodeRoom struct {
 	name string
 	free corev1.ResourceList
-	// lacks is a resource that is not enough for the edge. Empty: there is room.
+	// lacks is a resource of which the node has too little for the edge. Empty: there is room.
 	lacks corev1.ResourceName
 }
 
 // A placeable is a network whose edges need nodes.
 type placeable struct {
 	network network.Network
-	// namespace is the control plane's.
+	// namespace of the control plane.
 	namespace string
-	// served: an edge is ready.
+	// served is true if an edge is ready.
 	served bool
 }
 
-// nodeChecks checks the networks of one hosted cluster one after the other: the edges of one leave less for the next. Edges that
-// run do not count, since the question is where edges can run.
+// nodeChecks checks the networks of one hosted cluster one after the other, because the edges of one leave less room
+// for the next. Running edges do not count, since the question is where edges can run.
 func nodeChecks(networks []placeable, c capacity) (out []checked) {
 	free := freeOf(c, networks)
 	for _, p := range networks {
@@ -73,7 +73,7 @@ func nodeChecks(networks []placeable, c capacity) (out []checked) {
 	return out
 }
 
-// freeOf is by node what pods leave of it, except for those of the edges of networks.
+// freeOf returns the resources of each node that pods do not request. Edges of networks do not count.
 func freeOf(c capacity, networks []placeable) map[string]corev1.ResourceList {
 	free := map[string]corev1.ResourceList{}
 	for _, n := range c.nodes {
@@ -97,11 +97,11 @@ func subtract(left, taken corev1.ResourceList) {
 	}
 }
 
-// nodeCheck checks the edges of p, and takes what they need from free.
+// nodeCheck checks the edges of p, and subtracts their requests from free.
 func nodeCheck(p placeable, c capacity, free map[string]corev1.ResourceList) checked {
 	ps := nodeProblems(p, c, free)
 	if p.served {
-		ps = ps.NotBlocking() // The edge that runs stays. One that ends does not come back.
+		ps = ps.NotBlocking() // Running edges continue. An edge that ends would not start again.
 	}
 	return lineOf("nodes for edges of "+p.network.Attachment.String(), ps).asideIf(p.served)
 }
@@ -138,7 +138,8 @@ func nodeProblems(p placeable, c capacity, free map[string]corev1.ResourceList) 
 	return ps
 }
 
-// roomsFor are the nodes that may run a pod, those with the most memory left first. Others is by reason how many may not.
+// roomsFor returns the nodes that may run a pod. The node with the most free memory is first. others counts the other
+// nodes by the reason why they may not run it.
 func roomsFor(pod *corev1.Pod, need corev1.ResourceList, nodes []corev1.Node, free map[string]corev1.ResourceList) (rooms []nodeRoom, others map[string]int) {
 	others = map[string]int{}
 	for _, n := range nodes {
@@ -160,7 +161,7 @@ func roomsFor(pod *corev1.Pod, need corev1.ResourceList, nodes []corev1.Node, fr
 	return rooms, others
 }
 
-// excludes is why a pod is not scheduled on n, whatever is free there. Empty: it may be.
+// excludes says why a pod cannot be scheduled on n, whatever resources are free. Empty: it can be.
 func excludes(n corev1.Node, pod *corev1.Pod) string {
 	if selected, _ := nodeaffinity.GetRequiredNodeAffinity(pod).Match(&n); !selected {
 		return "do not have the labels that edges need"
@@ -182,7 +183,7 @@ func excludes(n corev1.Node, pod *corev1.Pod) string {
 	return "have taint " + t.ToString()
 }
 
-// countsOf says how many nodes there are of each reason, most first.
+// countsOf says how many nodes are excluded for each reason, the most frequent first.
 func countsOf(why map[string]int) string {
 	reasons := slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(why[b]-why[a], cmp.Compare(a, b)) })
 	var out []string
@@ -198,7 +199,7 @@ func countsOf(why map[string]int) string {
 // namedNodes is how many nodes a line names.
 const namedNodes = 3
 
-// lackOf says what rooms lack.
+// lackOf says what nodes in rooms lack.
 func lackOf(rooms []nodeRoom) string {
 	var out []string
 	for _, r := range rooms {
@@ -213,7 +214,7 @@ func lackOf(rooms []nodeRoom) string {
 	return strings.Join(out, ", ")
 }
 
-// amounts are requests for people, without the count of pods.
+// amounts returns requests as text, without the number of pods.
 func amounts(list corev1.ResourceList) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(list)) {

@@ -1,4 +1,5 @@
-// This file checks whether the operator decides, and whether it may do what it needs. An available pod alone does neither.
+// This file checks whether the operator decides, and whether it has the rights that it needs. An available pod proves
+// neither.
 
 package check
 
@@ -19,20 +20,20 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// operatorFacts are what was read of the one Deployment of the operator.
+// operatorFacts are facts about the Deployment of the operator.
 type operatorFacts struct {
-	// known: there is one such Deployment, and it has an available pod.
+	// known is true if there is exactly one such Deployment, and it has an available pod.
 	known     bool
 	namespace string
-	// leader is the Lease of the pod that decides. Nil without leaderErr: there is none.
+	// leader is the Lease of the pod that decides. If leaderErr is nil, too, there is none.
 	leader    *coordinationv1.Lease
 	leaderErr error
-	// lacks are the rights that the operator does not have.
+	// lacks are the rights that the operator lacks.
 	lacks     []string
 	rightsErr error
 }
 
-// neededRights are those without which the operator serves no network, one of each role.
+// neededRights returns rights without which the operator cannot serve a network, one of each role.
 func neededRights() []authorizationv1.ResourceAttributes {
 	return []authorizationv1.ResourceAttributes{
 		{Verb: "list", Group: "hypershift.openshift.io", Resource: "hostedclusters"},
@@ -49,7 +50,7 @@ func neededRights() []authorizationv1.ResourceAttributes {
 	}
 }
 
-// readOperator reads more of the operator. Questions about rights are not stored.
+// readOperator reads further facts about the operator. Its questions about rights create no objects.
 func readOperator(ctx context.Context, api client.Reader, installed installation) (f operatorFacts) {
 	d, none := installed.operator()
 	if none != nil {
@@ -84,7 +85,7 @@ func readOperator(ctx context.Context, api client.Reader, installed installation
 	return f
 }
 
-// operatorChecks checks f at now.
+// operatorChecks returns the lines about f at the time now.
 func operatorChecks(f operatorFacts, now time.Time) []checked {
 	if !f.known {
 		return nil // There is a failure already.
@@ -107,10 +108,10 @@ func operatorChecks(f operatorFacts, now time.Time) []checked {
 	return []checked{lineOf("operator leader", leads), lineOf("operator's rights", rights)}
 }
 
-// leaderSlack is how much later than promised a Lease may be renewed: clocks differ.
+// leaderSlack is how late a Lease may be renewed because clocks differ.
 const leaderSlack = time.Minute
 
-// held reports whether a pod holds the Lease of leaders.
+// held reports whether a pod holds the Lease of the leader.
 func held(l coordinationv1.Lease, now time.Time) bool {
 	s := l.Spec
 	return s.HolderIdentity != nil && *s.HolderIdentity != "" && s.RenewTime != nil && s.LeaseDurationSeconds != nil &&

@@ -19,8 +19,9 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// addressToTry returns the asked address, or the last of the pool that no host is known to have, if another one is left. The DHCP
-// server asks for the host of an address before it offers it, so no VM gets it meanwhile.
+// addressToTry returns the asked address. Without one, it returns the last address of the pool that no host is known
+// to have, if another free one is left. The DHCP server probes for an address before it offers it, so no VM gets the
+// address meanwhile.
 func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (netip.Addr, error) {
 	args := problem.Args{"address": {asked.String()}, "cidr": {n.CIDR.String()}, "network": {n.Attachment.String()}}
 	held := append(reported.ProbedAddresses(n), reported.ProbeAddress(n), n.DHCP.Router)
@@ -54,10 +55,10 @@ func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (net
 	return free[0], nil
 }
 
-// isFailover: each edge has this container, of the image of edges.
+// isFailover reports whether c is the failover container, which each edge has and which has the image of edges.
 func isFailover(c corev1.Container) bool { return c.Name == wire.Failover }
 
-// onNode returns the affinity of a pod to a node, by its name. Empty: none.
+// onNode returns the affinity of a pod to the node with this name. Empty: none.
 func onNode(node string) *corev1.Affinity {
 	if node == "" {
 		return nil
@@ -68,8 +69,8 @@ func onNode(node string) *corev1.Affinity {
 	}}}
 }
 
-// tryObjects returns the pod that acts as a VM on network n with address, after what it needs. Their owner is the
-// plan. Edge has a container that isFailover. More are further arguments of the pod.
+// tryObjects returns the pod that acts as a VM on network n with address, and before it the objects that it needs.
+// The plan owns them. edge has a container for which isFailover is true. more are further arguments of the pod.
 func tryObjects(n network.Network, address netip.Addr, plan *corev1.ConfigMap, edge corev1.PodSpec, more ...string) (out []client.Object) {
 	networks, own, ok := attachments.OfVM(n, address, plan.Namespace)
 	if ok {
@@ -94,8 +95,8 @@ func tryObjects(n network.Network, address netip.Addr, plan *corev1.ConfigMap, e
 	return out
 }
 
-// tryPod returns the pod. It is as an edge's pod where it runs and how it is confined, and has neither a token
-// nor the addresses of an edge.
+// tryPod returns the pod. Where it runs and how it is confined is as for an edge's pod. It has neither a token nor
+// the addresses of an edge.
 func tryPod(n network.Network, plan string, edge corev1.PodSpec) *corev1.Pod {
 	const volume = "plan"
 	image := edge.Containers[slices.IndexFunc(edge.Containers, isFailover)]
@@ -115,7 +116,7 @@ func tryPod(n network.Network, plan string, edge corev1.PodSpec) *corev1.Pod {
 				Name: wire.Try, Image: image.Image, ImagePullPolicy: image.ImagePullPolicy,
 				Args:                     []string{wire.Try, "--plan", wire.PlanFile, "--network", n.Name, "--interface", wire.Device},
 				Env:                      []corev1.EnvVar{{Name: wire.HostVariable, ValueFrom: hostIP}},
-				Resources:                edge.Containers[0].Resources, // The first one has the device of the network.
+				Resources:                edge.Containers[0].Resources, // The first container requests the device of the network.
 				SecurityContext:          image.SecurityContext,
 				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 				VolumeMounts:             []corev1.VolumeMount{{Name: volume, MountPath: wire.PlanDir, ReadOnly: true}},

@@ -1,4 +1,5 @@
-// This file reads the objects that `oooi check` derives plans from: those of each hosted cluster, and what they share.
+// This file reads the objects from which `oooi check` derives plans: those of each hosted cluster, and those that all
+// share.
 
 package check
 
@@ -18,19 +19,20 @@ import (
 // readAtOnce is how many hosted clusters are read at the same time.
 const readAtOnce = 8
 
-// A worldRead is what the operator would decide from, and by hosted cluster what of it could not be read.
+// A worldRead has the objects from which the operator would decide, and for each hosted cluster what could not be
+// read.
 type worldRead struct {
 	dump   *files.Dump
 	unread map[client.ObjectKey][]string
 }
 
-// A readPart is what was read of one hosted cluster, or of what all share.
+// A readPart has the objects of one hosted cluster, or those that all share.
 type readPart struct {
 	objects []unstructured.Unstructured
 	unread  []string
 }
 
-// read reads more. An object that does not exist is missing, which is not a fault.
+// read reads further objects. If an object does not exist, that is not a fault.
 func (p *readPart) read(ctx context.Context, api client.Reader, what source.Wanted) []unstructured.Unstructured {
 	found, err := what.Read(ctx, api)
 	if err != nil {
@@ -41,7 +43,8 @@ func (p *readPart) read(ctx context.Context, api client.Reader, what source.Want
 	return found
 }
 
-// readWorld reads the objects of all clusters, and what they share. Conflicts are with any of them, so all are read.
+// readWorld reads the objects of all clusters, and those that they share. All are read, because a conflict may be
+// with any of them.
 func readWorld(ctx context.Context, api client.Reader, all []source.HostedCluster) worldRead {
 	parts := make([]readPart, len(all)+1)
 	var g errgroup.Group
@@ -57,7 +60,7 @@ func readWorld(ctx context.Context, api client.Reader, all []source.HostedCluste
 		}
 		return nil
 	})
-	_ = g.Wait() // None returns an error.
+	_ = g.Wait() // The functions never return an error.
 	w := worldRead{&files.Dump{}, map[client.ObjectKey][]string{}}
 	for i, p := range parts {
 		for _, o := range p.objects {
@@ -81,7 +84,7 @@ func readWorld(ctx context.Context, api client.Reader, all []source.HostedCluste
 // readOne reads the objects of one hosted cluster.
 func readOne(ctx context.Context, api client.Reader, hc source.HostedCluster) (p readPart) {
 	if hc.Object == nil {
-		return p // The report of its state says so.
+		return p // The report of its state says why.
 	}
 	p.objects = append(p.objects, *hc.Object)
 	running, err := hcp.ReadLiveCluster(hc.Object)
@@ -97,7 +100,7 @@ func readOne(ctx context.Context, api client.Reader, hc source.HostedCluster) (p
 	return p
 }
 
-// clusters are those of the dump. What the API server does not have is missing, and not only left out of the input.
+// clusters returns the hosted clusters of the dump. An object that is not in it does not exist in the cluster.
 func (w worldRead) clusters() []hcp.Objects {
 	all := w.dump.Clusters()
 	for i := range all {

@@ -1,5 +1,5 @@
-// This file decides what `oooi check` says about what was read. It is pure. What the operator would refuse is decided by the
-// operator's own plan, and never here.
+// This file decides what `oooi check` says about the facts. It is pure. What the operator would refuse is decided by
+// the same code as the operator's plan, and never here.
 
 package check
 
@@ -31,13 +31,13 @@ import (
 // checkVersion is the version of the checks as JSON. Fields are only added within a version.
 const checkVersion = "v1"
 
-// A checkReport is `oooi check -o json`: a promise to scripts.
+// A checkReport is the output of `oooi check -o json`. Scripts rely on it.
 type checkReport struct {
 	Version string   `json:"version"`
 	Groups  []checks `json:"groups"`
 }
 
-// Checks are lines about one thing.
+// checks are the lines about one thing.
 type checks struct {
 	Title  string    `json:"title"`
 	Checks []checked `json:"checks"`
@@ -47,13 +47,13 @@ type checks struct {
 type checked struct {
 	Name    string  `json:"name"`
 	Verdict outcome `json:"verdict"`
-	// Why is empty if there is nothing to say. It has the fix.
+	// Why says what was found, with the fix. Empty: there is nothing to say.
 	Why string `json:"why,omitempty"`
-	// Page has the fix in full. Empty: there is none.
+	// Page is the URL with the complete fix. Empty: there is none.
 	Page string `json:"page,omitempty"`
-	// Problems are those that Why explains.
+	// Problems that Why explains.
 	Problems problem.Problems `json:"problems,omitempty"`
-	// aside: if it is unknown, that does not decide the exit code.
+	// aside is true if the line does not decide the exit code although it is unknown.
 	aside bool
 }
 
@@ -78,7 +78,7 @@ func (c checked) String() string {
 	return out
 }
 
-// lineOf is the line about what was found. The worst problem comes first, and decides its verdict.
+// lineOf returns the line about found. The worst problem comes first and decides the verdict.
 func lineOf(name string, found problem.Problems) checked {
 	c := checked{Name: name, Verdict: fine, Problems: found.BySeverity()}
 	var texts []string
@@ -95,7 +95,7 @@ func lineOf(name string, found problem.Problems) checked {
 	return c
 }
 
-// asideIf is c, which does not decide the exit code if it is unknown and aside.
+// asideIf returns c. If aside is true and c is unknown, c does not decide the exit code.
 func (c checked) asideIf(aside bool) checked {
 	c.aside = aside && c.Verdict == unsure
 	return c
@@ -111,34 +111,34 @@ func verdictOf(s problem.Severity) outcome {
 	case problem.SeverityInfo, problem.SeverityWaiting:
 		return fine
 	}
-	return unsure // Also of a newer version.
+	return unsure // Also a severity of a newer version.
 }
 
-// found is one problem, as a list.
+// found returns a list with one problem.
 func found(c problem.Cause, args problem.Args) problem.Problems {
 	return problem.Problems{problem.New(c, problem.Subject{}, args)}
 }
 
-// about is one problem of an object.
+// about returns a list with one problem of an object.
 func about(c problem.Cause, kind, namespace, name string, args problem.Args) problem.Problems {
 	return problem.Problems{problem.New(c, problem.Subject{Kind: kind, Namespace: namespace, Name: name}, args)}
 }
 
-// failed are the arguments of a problem about an error.
+// failed returns the arguments of a problem about an error.
 func failed(err error) problem.Args {
 	return problem.Args{"error": {strings.TrimSuffix(err.Error(), ".")}}
 }
 
-// A neededKind is one that oooi reads.
+// A neededKind is a kind that oooi reads.
 type neededKind struct {
 	kind schema.GroupVersionKind
-	// of is the product that defines it. absent is the problem where it is missing.
+	// of is the product that defines the kind. absent is the problem if the kind is missing.
 	of     string
 	absent problem.Cause
 	err    error
 }
 
-// neededKinds are read in each management cluster.
+// neededKinds returns the kinds that are read in each management cluster.
 func neededKinds() []neededKind {
 	return []neededKind{
 		{kind: hcp.NewHostedCluster().GroupVersionKind(), of: "HyperShift", absent: problem.HyperShiftMissing},
@@ -149,14 +149,14 @@ func neededKinds() []neededKind {
 	}
 }
 
-// An installation is what was read of what all hosted clusters share.
+// An installation has the facts that all hosted clusters share.
 type installation struct {
 	kinds                         []neededKind
 	operators, policies, bindings []unstructured.Unstructured
 	operatorsErr, policiesErr     error
 }
 
-// installationChecks checks f.
+// installationChecks returns the lines about f.
 func installationChecks(f installation) checks {
 	out := checks{Title: "Installation"}
 	for _, k := range f.kinds {
@@ -164,7 +164,7 @@ func installationChecks(f installation) checks {
 		switch {
 		case meta.IsNoMatchError(k.err):
 			ps = found(k.absent, nil)
-		case k.err != nil && !apierrors.IsForbidden(k.err): // Without a right, the kind is there.
+		case k.err != nil && !apierrors.IsForbidden(k.err): // If only a right is missing, the kind exists.
 			ps = found(problem.Unread, failed(k.err))
 		}
 		out.Checks = append(out.Checks, lineOf(k.kind.Kind+"s of "+k.of, ps))
@@ -181,7 +181,7 @@ func installationChecks(f installation) checks {
 	return out
 }
 
-// operator returns the one Deployment of the operator, or why there is none.
+// operator returns the Deployment of the operator. none says why there is not exactly one.
 func (f installation) operator() (d appsv1.Deployment, none problem.Problems) {
 	switch {
 	case f.operatorsErr != nil:
@@ -197,7 +197,7 @@ func (f installation) operator() (d appsv1.Deployment, none problem.Problems) {
 	return d, nil
 }
 
-// policyProblems: a policy without a binding refuses nothing.
+// policyProblems returns the problems of the admission policies. A policy without a binding refuses nothing.
 func policyProblems(f installation) problem.Problems {
 	if f.policiesErr != nil {
 		return found(problem.Unread, failed(f.policiesErr))
@@ -222,22 +222,22 @@ func policyProblems(f installation) problem.Problems {
 	return nil
 }
 
-// clusterFacts are what was read of one hosted cluster.
+// clusterFacts are the facts about one hosted cluster.
 type clusterFacts struct {
 	name string
-	// planned is what the operator would decide now. Nil: nothing, since the cluster has not opted in or cannot be read.
+	// planned is what the operator would decide now. Nil: the cluster has not opted in, or cannot be read.
 	planned *plan.Planned
 	status  status.Output
-	// read and optedIn are about the HostedCluster.
+	// read is true if the HostedCluster was read, and optedIn if it opted in.
 	read, optedIn bool
-	// partial: other hosted clusters are not known.
+	// partial is true if other hosted clusters are unknown.
 	partial bool
-	// unread is what the plan lacks.
+	// unread says what is missing for the plan.
 	unread []string
 	preflight
 }
 
-// clusterChecks checks f.
+// clusterChecks returns the lines about f.
 func clusterChecks(f clusterFacts) checks {
 	out := checks{Title: "HostedCluster " + f.name}
 	if f.read && !f.optedIn {
@@ -265,7 +265,7 @@ func clusterChecks(f clusterFacts) checks {
 	return out
 }
 
-// reportChecks are what the operator reports, with its texts.
+// reportChecks returns the operator's reports, in its words.
 func reportChecks(f clusterFacts) (out []checked) {
 	current := f.status.Condition.Current.Answer == explain.Yes
 	if !current {
@@ -281,7 +281,7 @@ func reportChecks(f clusterFacts) (out []checked) {
 	out = append(out, boot)
 	for _, p := range f.status.Problems {
 		v := verdictOf(p.Severity)
-		if p.Reason == problem.Paused { // It serves, and a change has no effect.
+		if p.Reason == problem.Paused { // Edges serve, but changes have no effect.
 			v = warning
 		}
 		if v != fine && current && !f.plans(p.Problem) {
@@ -291,14 +291,15 @@ func reportChecks(f clusterFacts) (out []checked) {
 	return out
 }
 
-// plans reports whether the current plan has a problem of the cause and the subject of p, so that a line has it already.
+// plans reports whether the current plan has a problem with the cause and the subject of p, so that it is in another
+// line already.
 func (f clusterFacts) plans(p problem.Problem) bool {
 	return f.planned != nil && slices.ContainsFunc(f.planned.Problems, func(x problem.Problem) bool {
 		return x.Cause == p.Cause && x.Subject == p.Subject
 	})
 }
 
-// planChecks are the problems of the plan that the operator would make now.
+// planChecks returns the problems of the plan that the operator would make now.
 func planChecks(p plan.Planned, partial bool) (out []checked) {
 	for _, x := range p.Problems {
 		c := lineOf(string(x.Reason), problem.Problems{x})
@@ -306,7 +307,7 @@ func planChecks(p plan.Planned, partial bool) (out []checked) {
 			c.Verdict = failure
 		}
 		if partial && c.Verdict == failure {
-			c.Verdict = unsure // What could not be read may be what it misses.
+			c.Verdict = unsure // The plan may lack something that could not be read.
 		}
 		if c.Verdict != fine {
 			out = append(out, c)
@@ -318,7 +319,7 @@ func planChecks(p plan.Planned, partial bool) (out []checked) {
 	return out
 }
 
-// faultOf is what is known of an edge that is not ready or does not serve.
+// faultOf returns what is known about an edge that is not ready or does not serve.
 func faultOf(e status.Edge) problem.Problems {
 	if e.NotServing == "" {
 		return nil
@@ -326,7 +327,7 @@ func faultOf(e status.Edge) problem.Problems {
 	return found(problem.EdgeFault, problem.Args{"edge": {strconv.Itoa(e.Number)}, "error": {strings.TrimSuffix(e.NotServing, ".")}})
 }
 
-// networkChecks checks the edges and the backends of a network that is served.
+// networkChecks returns the lines about the edges and the backends of a network that is served.
 func networkChecks(n status.Network) (out []checked) {
 	ready, faults := 0, problem.Problems(nil)
 	for _, e := range n.Edges {
@@ -368,8 +369,8 @@ func backendProblems(t status.Target) problem.Problems {
 	return found(problem.BackendFault, problem.Args{"error": {t.Health}})
 }
 
-// edgeChecks are about what each edge of n that is ready tries itself: it speaks TLS with the API server through its own proxy. Reports
-// of other edges may be old.
+// edgeChecks returns the results of the test that each ready edge of n does itself: it connects to the API server by
+// TLS through its own proxy. Reports of other edges may be old.
 func edgeChecks(n status.Network) (out []checked) {
 	for _, e := range n.Edges {
 		if e.Ready != explain.Yes {

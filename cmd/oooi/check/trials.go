@@ -1,4 +1,4 @@
-// This file has what the pod that acts as a VM prints, and why it was not tried.
+// This file reads the output of the pod that acts as a VM, and says why the pod did not try.
 
 package check
 
@@ -18,12 +18,12 @@ type untriedError struct{ problem problem.Problem }
 
 func (e untriedError) Error() string { return explain.Problem(e.problem).String() }
 
-// untried is the error of a problem.
+// untried returns the error for a problem that prevents a trial.
 func untried(c problem.Cause, args problem.Args) error {
 	return untriedError{problem.New(c, problem.Subject{}, args)}
 }
 
-// whyUntried is the problem of an error.
+// whyUntried returns the problem of an error.
 func whyUntried(err error) problem.Problems {
 	if e := (untriedError{}); errors.As(err, &e) {
 		return problem.Problems{e.problem}
@@ -31,7 +31,7 @@ func whyUntried(err error) problem.Problems {
 	return found(problem.Unread, failed(err))
 }
 
-// readTrials reads what the pod printed.
+// readTrials reads the results in the pod's output.
 func readTrials(text []byte) (out []checked, err error) {
 	var results []network.TrialResult
 	for line := range bytes.Lines(text) {
@@ -48,7 +48,7 @@ func readTrials(text []byte) (out []checked, err error) {
 	return out, nil
 }
 
-// readTrialStart reads what the pod printed before its results. Zero: nothing yet.
+// readTrialStart reads the output before the results. Zero: there is none yet.
 func readTrialStart(text []byte) (start network.TrialStart) {
 	for line := range bytes.Lines(text) {
 		if json.Unmarshal(line, &start) == nil && start.Uses != "" {

@@ -1,5 +1,5 @@
-// This file lets the operator and commands read and write a cluster whose API server has other names for some kinds. What is
-// renamed is decided in hcp/apirewrite.
+// This file lets the operator and commands use an API server that has other names for some kinds. Package
+// hcp/apirewrite decides what is renamed.
 
 package command
 
@@ -14,19 +14,19 @@ import (
 	"github.com/cldmnky/oooi/hcp/manifest"
 )
 
-// EnvAPIRules sets flag --api-rules: an OLM Subscription can set no flags.
+// EnvAPIRules sets flag --api-rules, because an OLM Subscription cannot set flags.
 const EnvAPIRules = "OOOI_API_RULES"
 
 // A RulesFlag is the flag --api-rules, and its result.
 type RulesFlag struct{ file string }
 
-// Add gives a command the flag.
+// Add adds the flag to a command.
 func (f *RulesFlag) Add(c *cobra.Command) {
 	c.Flags().StringVar(&f.file, "api-rules", os.Getenv(EnvAPIRules),
 		"`file` with other names of kinds in the API server, such as those of KubeVirt; see docs/api-rewriting.md (default: $"+EnvAPIRules+", then none)")
 }
 
-// Read returns the rules. Nil: there are none. An error has the file and the line.
+// Read returns the rules. Nil: there are none. An error names the file and the line.
 func (f *RulesFlag) Read() (*apirewrite.Rules, error) {
 	if f.file == "" {
 		return nil, nil
@@ -42,7 +42,7 @@ func (f *RulesFlag) Read() (*apirewrite.Rules, error) {
 	return rules, nil
 }
 
-// Reading returns how to read files of objects, which may have the API server's names.
+// Reading returns a function that reads files with objects, which may have the API server's names.
 func (f *RulesFlag) Reading() (source.Reading, error) {
 	rules, err := f.Read()
 	if err != nil || rules == nil {

@@ -1,4 +1,4 @@
-// This file connects commands to a management cluster, with the credentials of the user.
+// This file connects commands to a management cluster with the user's credentials.
 
 package command
 
@@ -18,14 +18,14 @@ import (
 	"github.com/cldmnky/oooi/hcp/apiproxy"
 )
 
-// ClusterFlags are the flags for access to the management cluster. They are those of kubectl.
+// ClusterFlags are the flags for access to the management cluster, with the names that kubectl uses.
 type ClusterFlags struct {
 	kubeconfig string
 	overrides  clientcmd.ConfigOverrides
 	Rules      RulesFlag
 }
 
-// Add gives a command the flags.
+// Add adds the flags to a command.
 func (f *ClusterFlags) Add(c *cobra.Command) {
 	c.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "`file` with the credentials of the management cluster (default: KUBECONFIG, else ~/.kube/config)")
 	clientcmd.BindOverrideFlags(&f.overrides, c.Flags(), clientcmd.ConfigOverrideFlags{
@@ -36,8 +36,9 @@ func (f *ClusterFlags) Add(c *cobra.Command) {
 	f.Rules.Add(c)
 }
 
-// Named reads the argument NAME or NAMESPACE/NAME. Without a namespace there and in the flag, that is empty. Without an argument the
-// name is empty: the command is about each HostedCluster that opted in, in the namespace of the flag or in any.
+// Named reads the argument NAME or NAMESPACE/NAME. The namespace is empty if neither the argument nor the flag names
+// one. The name is empty if there is no argument. Then the command is about each HostedCluster that opted in, in the
+// flag's namespace or in all.
 func (f *ClusterFlags) Named(args []string) (client.ObjectKey, error) {
 	key := client.ObjectKey{Namespace: f.overrides.Context.Namespace}
 	if len(args) == 0 {
@@ -56,7 +57,7 @@ func (f *ClusterFlags) Named(args []string) (client.ObjectKey, error) {
 	return client.ObjectKey{Namespace: namespace, Name: name}, nil
 }
 
-// Find completes what Named returns: it looks for the namespace of a name, first in the kubeconfig's.
+// Find completes the result of Named. It looks for the namespace of a name, first in the kubeconfig's namespace.
 func (f *ClusterFlags) Find(ctx context.Context, api client.Reader, named client.ObjectKey) (client.ObjectKey, error) {
 	if named.Name == "" || named.Namespace != "" {
 		return named, nil
@@ -75,7 +76,7 @@ func (f *ClusterFlags) loader() clientcmd.ClientConfig {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, &f.overrides)
 }
 
-// Config returns how to reach the API server.
+// Config returns the configuration for the API server.
 func (f *ClusterFlags) Config() (*rest.Config, error) {
 	rules, err := f.Rules.Read()
 	if err != nil {
@@ -88,7 +89,7 @@ func (f *ClusterFlags) Config() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	config.QPS = -1 // The API server limits clients fairly. What is read at once is limited where it is read.
+	config.QPS = -1 // The API server limits clients itself. Callers limit how much they read at one time.
 	return apiproxy.Renamed(config, rules)
 }
 
@@ -113,7 +114,7 @@ func NewClient(config *rest.Config) (client.Client, error) {
 // completesWithin is how long a shell waits for names.
 const completesWithin = 3 * time.Second
 
-// CompleteClusters completes the names of HostedClusters that opted in, with what the user may read.
+// CompleteClusters completes the names of HostedClusters that opted in and that the user may read.
 func CompleteClusters(cluster *ClusterFlags) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
 		if len(args) > 0 {

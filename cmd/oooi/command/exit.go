@@ -1,4 +1,4 @@
-// This file decides how a command ends: the exit code, and what standard error says.
+// This file decides how a command ends: the exit code, and the text on standard error.
 
 package command
 
@@ -10,21 +10,21 @@ import (
 
 // The exit codes of all commands other than 0. Scripts rely on them.
 const (
-	// ExitNoAnswer: the command could not do its work. It is the code of each error without one.
+	// ExitNoAnswer: the command could not do its work. An error without a code of its own has this code.
 	ExitNoAnswer = 1
 	// ExitFault: the user must fix something.
 	ExitFault = 2
-	// ExitUnknown: no fault is known, but something is awaited or unknown.
+	// ExitUnknown: no fault is known, but something is not there yet or unknown.
 	ExitUnknown = 3
 )
 
-// An ExitMeaning is what an exit code means.
+// An ExitMeaning explains an exit code.
 type ExitMeaning struct {
 	Code    int
 	Meaning string
 }
 
-// ExitMeanings are those of all commands. Only a program that oooi access runs adds its own.
+// ExitMeanings are the meanings for all commands. Only a program that `oooi access` runs has further ones.
 func ExitMeanings() []ExitMeaning {
 	return []ExitMeaning{
 		{0, "Done: nodes can boot, all networks would be served, no check failed, or lint found nothing. Warnings are possible."},
@@ -34,7 +34,7 @@ func ExitMeanings() []ExitMeaning {
 	}
 }
 
-// WorseExit is the exit code of two answers: a fault is not hidden by what is unknown.
+// WorseExit returns the exit code for two answers together. A fault has precedence over an unknown answer.
 func WorseExit(a, b int) int {
 	if a == ExitFault || b == ExitFault {
 		return ExitFault
@@ -42,20 +42,19 @@ func WorseExit(a, b int) int {
 	return max(a, b)
 }
 
-// ErrInterrupted is the error of a command that a signal ends.
+// ErrInterrupted is the error of a command that was ended by a signal.
 var ErrInterrupted = errors.New("interrupted")
 
-// An ExitError ends the program with a code of its own. Without err nothing
-// more is said.
+// An ExitError ends the program with this code. If err is nil, nothing is written to standard error.
 type ExitError struct {
 	Code int
 	err  error
 }
 
-// Exit is the error of a command that ends with code. Nil: nothing is said.
+// Exit returns the error of a command that ends with code. If err is nil, nothing is written to standard error.
 func Exit(code int, err error) error { return ExitError{code, err} }
 
-// Error is what standard error says.
+// Error returns the text for standard error.
 func (e ExitError) Error() string {
 	if e.err == nil {
 		return ""

@@ -1,4 +1,4 @@
-// This file has the flag -o, and writes values in the formats for scripts.
+// This file has the flag -o, and writes values in formats for scripts.
 
 package command
 
@@ -14,33 +14,33 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The formats of most commands. Others than text are for scripts.
+// The formats of most commands. All except text are for scripts.
 const (
 	FormatText = "text"
 	formatJSON = "json"
 	formatYAML = "yaml"
 )
 
-// A FormatFlag is the flag -o, which takes one of some formats.
+// A FormatFlag is the flag -o, which accepts one of several formats.
 type FormatFlag struct {
 	value string
 	of    []string
 }
 
-// Add gives c the flag with text and the formats for scripts.
+// Add adds the flag to c, with text and the formats for scripts.
 func (f *FormatFlag) Add(c *cobra.Command) { f.AddOf(c, FormatText, formatJSON, formatYAML) }
 
-// AddOf gives c the flag with some formats, of which the first is the default.
+// AddOf adds the flag to c, with these formats. The first one is the default.
 func (f *FormatFlag) AddOf(c *cobra.Command, of ...string) {
 	f.value, f.of = of[0], of
 	c.Flags().VarP(f, "output", "o", "`format` of the output: "+f.Type())
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(of, cobra.ShellCompDirectiveNoFileComp)) // The flag exists.
 }
 
-// String is the format.
+// String returns the format.
 func (f *FormatFlag) String() string { return f.value }
 
-// Type is what the flag takes.
+// Type returns what the flag accepts, for help texts.
 func (f *FormatFlag) Type() string {
 	last := len(f.of) - 1
 	return strings.Join(f.of[:last], ", ") + " or " + f.of[last]
@@ -55,7 +55,8 @@ func (f *FormatFlag) Set(value string) error {
 	return nil
 }
 
-// WriteData writes v as one line of JSON, or as one document of YAML. What is not printable is an escape in JSON, and U+FFFD in YAML.
+// WriteData writes v as one line of JSON, or as one document of YAML. A character that is not printable becomes an
+// escape in JSON, and U+FFFD in YAML.
 func WriteData(w io.Writer, format string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -1,4 +1,4 @@
-// This file names what the operator's pod has: its environment, and the Lease of the pod that leads.
+// This file names parts of the operator's pod: its environment variables, and the Lease of the leader.
 
 package command
 
@@ -10,5 +10,5 @@ const (
 	EnvEnvoyImage     = "RELATED_IMAGE_ENVOY"
 )
 
-// LeaderElectionID names the Lease of the pod that decides, in the operator's namespace.
+// LeaderElectionID is the name of the leader's Lease in the operator's namespace.
 const LeaderElectionID = "oooi.densityops.com"

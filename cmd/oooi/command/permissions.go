@@ -1,6 +1,5 @@
-// This file has the flags with which the administrator of the management cluster limits what
-// HostedClusters may ask for. An environment variable sets each of them: an OLM Subscription can
-// set no flags.
+// This file has the flags with which the administrator of the management cluster limits what HostedClusters may ask
+// for. Each has an environment variable, because an OLM Subscription cannot set flags.
 
 package command
 
@@ -13,10 +12,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// PermissionFlags are the values of settings.PermissionFlags by name.
+// PermissionFlags are the values of settings.PermissionFlags, by name.
 type PermissionFlags map[string]*string
 
-// AddPermissionFlags gives a command the flags.
+// AddPermissionFlags adds the flags to a command.
 func AddPermissionFlags(c *cobra.Command) PermissionFlags {
 	values := PermissionFlags{}
 	for _, f := range settings.PermissionFlags() {
@@ -25,7 +24,7 @@ func AddPermissionFlags(c *cobra.Command) PermissionFlags {
 	return values
 }
 
-// Parse returns what the flags permit.
+// Parse returns the permissions in the flags.
 func (values PermissionFlags) Parse() (network.Permissions, error) {
 	var p network.Permissions
 	for _, f := range settings.PermissionFlags() {

@@ -1,5 +1,5 @@
-// Package command has what the subcommands of oooi share: flags, the connection to the cluster, exit codes, text for terminals, and links
-// to the pages. This file builds the root command.
+// Package command has what the subcommands of oooi share: flags, the connection to the cluster, exit codes, text for
+// terminals, and links to the pages. This file builds the root command.
 package command
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/cldmnky/oooi/version"
 )
 
-// pluginPrefix begins the name of a program that kubectl runs as one of its commands.
+// pluginPrefix is the prefix of programs that kubectl runs as commands.
 const pluginPrefix = "kubectl-"
 
-// Main runs the command oooi with subcommands until it ends or a signal ends it, and exits.
+// Main runs the command oooi with these subcommands, and exits when it ends or when a signal ends it.
 func Main(subcommands ...*cobra.Command) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := New(subcommands...).ExecuteContext(ctx)

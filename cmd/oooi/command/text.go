@@ -1,4 +1,4 @@
-// This file writes lines that a terminal may get, whatever values from the cluster are in them.
+// This file writes lines that are safe for a terminal, whatever values from the cluster they contain.
 
 package command
 
@@ -19,13 +19,14 @@ func Section(w io.Writer, title string, n int) {
 	}
 }
 
-// Line writes one line, whatever is in the values of format.
+// Line writes one line. The values of format may contain anything.
 func Line(w io.Writer, format string, values ...any) {
 	fmt.Fprintln(w, Printable(fmt.Sprintf(format, values...)))
 }
 
-// Printable is s as a terminal may get it. A Lease and a condition can have anything in it, as an edge that an
-// attacker controls writes Leases. What is not printable, as control and bidi characters, tabs and newlines, becomes U+FFFD.
+// Printable returns s in a form that is safe for a terminal. A Lease or a condition may contain anything, because an
+// attacker may control an edge. Characters that are not printable, such as control and bidi characters, tabs and
+// newlines, become U+FFFD.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -35,8 +36,8 @@ func Printable(s string) string {
 	}, s)
 }
 
-// Escaped is the same JSON with each character that is not printable as its escape. JSON permits C1 control and bidi
-// characters as they are.
+// Escaped returns the same JSON with an escape for each character that is not printable. JSON allows unescaped C1
+// control and bidi characters.
 func Escaped(b []byte) []byte {
 	var out []byte
 	for _, r := range string(b) {

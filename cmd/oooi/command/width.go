@@ -1,4 +1,4 @@
-// This file wraps text for the reader's terminal. A pipe and a file get whole lines, so that grep finds whole sentences.
+// This file wraps text for the user's terminal. Pipes and files get whole lines, so that grep finds whole sentences.
 
 package command
 
@@ -17,7 +17,8 @@ import (
 // helpWidth is the width of help in columns.
 const helpWidth = 80
 
-// WriteText writes lines for people. A terminal gets them as wide as it is, and a pipe as wide as COLUMNS says, if that is set.
+// WriteText writes lines for people. For a terminal, it wraps them at its width. For a pipe, it wraps them at
+// COLUMNS, if that is set.
 func WriteText(w io.Writer, text string) error {
 	columns, _ := strconv.Atoi(os.Getenv("COLUMNS"))
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -29,11 +30,12 @@ func WriteText(w io.Writer, text string) error {
 	return err
 }
 
-// gap is between two columns of a line. It does not change.
+// gap matches the space between two columns of a line.
 var gap = regexp.MustCompile(`\S  +`)
 
-// Wrap breaks lines of text that have more than columns characters, at spaces. What follows is indented as the line, or as the second of
-// its columns. A word, and a row of a table with more columns, is not broken. 0: no line is.
+// Wrap breaks lines of text that have more than columns characters, at spaces. The rest is indented as the line, or
+// as the second column if the line has two. It does not break a word, or a row of a table with more columns. If
+// columns is 0, it breaks nothing.
 func Wrap(text string, columns int) string {
 	if columns <= 0 {
 		return text
@@ -70,7 +72,8 @@ func wrapLine(out *strings.Builder, line string, indent, columns int) {
 	out.WriteString(line)
 }
 
-// lastSpace is the position of the last space after start within columns, else of the first one behind. -1: there is none.
+// lastSpace returns the position of the last space after start that is within columns. If there is none, it returns
+// the next space. -1: there is none either.
 func lastSpace(line string, start, columns int) int {
 	at, column := -1, 0
 	for i, r := range line {
@@ -82,7 +85,7 @@ func lastSpace(line string, start, columns int) int {
 	return at
 }
 
-// wrapHelp makes c and its subcommands wrap help.
+// wrapHelp makes c and its subcommands wrap their help texts.
 func wrapHelp(c *cobra.Command) {
 	help := c.HelpFunc()
 	c.SetHelpFunc(func(c *cobra.Command, args []string) {
@@ -90,6 +93,6 @@ func wrapHelp(c *cobra.Command) {
 		c.SetOut(b)
 		help(c, args)
 		c.SetOut(out)
-		_, _ = io.WriteString(out, Wrap(b.String(), helpWidth)) // Help that cannot be written is not read.
+		_, _ = io.WriteString(out, Wrap(b.String(), helpWidth)) // There is no better place to report a failed write of help.
 	})
 }

@@ -1,5 +1,5 @@
-// Package localaccess is `oooi access`: from a user's own machine to what a hosted cluster opens on its network. Its flags, and what it
-// composes of them, are here. It decides nothing about what is open.
+// Package localaccess is `oooi access`: access from a user's own machine to destinations that a hosted cluster opens
+// on its network. It does not decide what is open. This file has the flags, and composes the parts.
 package localaccess
 
 import (
@@ -28,24 +28,26 @@ import (
 )
 
 const (
-	// accessListens is where `oooi access` listens, and commandListens where it does for a command: at any free port.
+	// accessListens is where `oooi access` listens. commandListens is where it listens if it runs a command: any free
+	// port.
 	accessListens, commandListens = "127.0.0.1:3128", "127.0.0.1:0"
 )
 
-// An accessRequest is what the user asks for.
+// An accessRequest has what the user asks for.
 type accessRequest struct {
 	cluster command.ClusterFlags
-	// name of the HostedCluster. Zero: proxy is used.
+	// name of the HostedCluster. Zero: proxy is used instead.
 	name    client.ObjectKey
 	network string
-	// proxy is the "host:port" of an access proxy. Empty: edges of the HostedCluster are used.
+	// proxy is the "host:port" of an access proxy. Empty: edges of the HostedCluster are used instead.
 	proxy     string
 	tokenFile string
-	// account whose tokens are asked for. Zero: none.
+	// account for which tokens are requested. Zero: none.
 	account client.ObjectKey
-	// listen is empty for the default.
+	// listen is the address of the local proxy. Empty: the default.
 	listen string
-	// stdio is the "host:port" of one tunnel. Empty: programs connect to listen.
+	// stdio is the "host:port" at which a tunnel for standard input and output ends. Empty: programs connect to
+	// listen.
 	stdio   string
 	command []string
 }
@@ -109,7 +111,7 @@ oooi exits with the code of COMMAND, or with 126 or 127 if it cannot start it.`,
 	return c
 }
 
-// arguments reads the arguments. Dash is how many are before "--", -1: there is none.
+// arguments reads the arguments. dash is how many precede "--". -1: there is no "--".
 func (a *accessRequest) arguments(args []string, dash int) (err error) {
 	names := args
 	if dash >= 0 {
@@ -124,7 +126,7 @@ func (a *accessRequest) arguments(args []string, dash int) (err error) {
 	return err
 }
 
-// flags reads the flags that have a form, and checks that all fit together.
+// flags parses the flags that have a format, and checks that all flags fit together.
 func (a *accessRequest) flags(proxy, account string) (err error) {
 	if proxy != "" {
 		if a.proxy, err = proxyAddress(proxy); err != nil {
@@ -159,7 +161,8 @@ func (a *accessRequest) flags(proxy, account string) (err error) {
 	return nil
 }
 
-// proxyAddress returns the "host:port" of the URL of an access proxy. An error does not repeat the URL, which may have a password.
+// proxyAddress returns the "host:port" in the URL of an access proxy. Errors do not contain the URL, which may have a
+// password.
 func proxyAddress(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
@@ -179,7 +182,7 @@ func checkDestination(text string) error {
 	return errors.New("want DESTINATION:PORT, such as worker-1:22")
 }
 
-// run does what was asked for.
+// run does what the user asks for.
 func (a *accessRequest) run(c *cobra.Command) error {
 	warn := func(text string) { fmt.Fprintln(c.ErrOrStderr(), "oooi: "+text) }
 	var l net.Listener
@@ -205,7 +208,7 @@ func (a *accessRequest) run(c *cobra.Command) error {
 	if a.stdio != "" {
 		return a.connect(c, open)
 	}
-	// A command ends when it wants to. What it uses ends after it.
+	// The command decides when it ends. Its tunnels end after it.
 	ctx, cancel := context.WithCancel(c.Context())
 	if len(a.command) > 0 {
 		cancel()
@@ -222,7 +225,7 @@ func (a *accessRequest) run(c *cobra.Command) error {
 	return runThrough(a.command, at, c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 }
 
-// connect carries one connection on standard input and output.
+// connect connects standard input and output to one destination.
 func (a *accessRequest) connect(c *cobra.Command, open opener) error {
 	t, err := open(c.Context(), a.stdio, "")
 	if err != nil {
@@ -241,7 +244,7 @@ func (a *accessRequest) connect(c *cobra.Command, open opener) error {
 	return nil
 }
 
-// reason is why there is no tunnel, and what to do.
+// reason says why there is no tunnel, and what to do.
 func (a *accessRequest) reason(address string, err error) string {
 	text := command.Printable(fmt.Sprintf("%s: %v", address, err))
 	var refused *dial.RefusedError
@@ -260,7 +263,8 @@ func (a *accessRequest) reason(address string, err error) string {
 	return text
 }
 
-// opener returns what opens tunnels: the access proxy of the flag, or edges, of which there is at least one that is Ready.
+// opener returns an opener of tunnels: through the access proxy of the flag, or through edges, of which at least one
+// is Ready.
 func (a *accessRequest) opener(ctx context.Context, warn func(string)) (opener, error) {
 	dialer := dial.Dialer{Proxy: a.proxy, TokenFile: a.tokenFile}
 	open := func(ctx context.Context, d dial.Dialer, address string) (tunnel, error) {

@@ -1,4 +1,5 @@
-// This file carries bytes between a tunnel and a local connection, or standard input and output. Each direction ends by itself.
+// This file copies bytes between a tunnel and a local connection, or standard input and output. Each direction ends
+// by itself.
 
 package localaccess
 
@@ -10,14 +11,14 @@ import (
 	"time"
 )
 
-// silentWithin is how long a local end may send nothing once the destination has sent all. A destination that has closed both
-// directions looks the same as one that still receives, until it is sent to.
+// silentWithin is how long a local end may send nothing after the destination has sent everything. A destination that
+// has closed both directions looks the same as one that still receives, until it gets data.
 const silentWithin = 10 * time.Second
 
 // A tunnel is an open connection to a destination.
 type tunnel struct {
 	net.Conn
-	// over is closed once nothing more is carried in any direction. Nil: that is not known.
+	// over is closed when neither direction is open any longer. Nil: that is not known.
 	over <-chan struct{}
 }
 
@@ -25,11 +26,11 @@ type tunnel struct {
 type localEnd struct {
 	in  io.Reader
 	out io.Writer
-	// closeOut says that no more comes out.
+	// closeOut closes the direction to the local end.
 	closeOut func() error
 }
 
-// A waitingReader knows since when it waits for bytes. Nil: it does not wait.
+// A waitingReader knows how long its Read has waited for bytes.
 type waitingReader struct {
 	io.Reader
 	since atomic.Pointer[time.Time]
@@ -43,7 +44,7 @@ func (r *waitingReader) Read(b []byte) (int, error) {
 	return r.Reader.Read(b)
 }
 
-// silence is how long it has waited.
+// silence returns how long Read has waited. 0: it does not wait.
 func (r *waitingReader) silence() time.Duration {
 	if since := r.since.Load(); since != nil {
 		return time.Since(*since)
@@ -51,8 +52,9 @@ func (r *waitingReader) silence() time.Duration {
 	return 0
 }
 
-// carry carries bytes until both directions have ended, and closes the tunnel. Once the destination has sent all, it ends if the tunnel
-// is over, or if the local end sends nothing for silentWithin. An error is about the tunnel, or the end of ctx. The caller closes its end.
+// carry copies bytes until both directions have ended, and closes the tunnel. After the destination has sent
+// everything, it also ends if the tunnel is over, or if the local end sends nothing for silentWithin. An error is
+// about the tunnel, or means that ctx has ended. The caller closes the local end.
 func carry(ctx context.Context, t tunnel, local localEnd) error {
 	defer func() { _ = t.Close() }()
 	type result struct{ read, write error }
@@ -80,7 +82,7 @@ func carry(ctx context.Context, t tunnel, local localEnd) error {
 		select {
 		case r := <-down:
 			if r.read != nil || r.write != nil {
-				return r.read // A local end that takes nothing more has closed its connection.
+				return r.read // If writing fails, the local end has closed its connection. That is not an error.
 			}
 			if received = true; up == nil {
 				return nil
@@ -90,7 +92,8 @@ func carry(ctx context.Context, t tunnel, local localEnd) error {
 			if r.read != nil {
 				return nil // The local end has closed its connection.
 			}
-			// Bytes that the tunnel no longer takes are lost. Its other direction still has the reason, or an answer.
+			// The tunnel no longer accepts bytes, and these are lost. Its other direction may still bring the reason
+			// or an answer.
 			if up = nil; received {
 				return nil
 			}
@@ -113,7 +116,7 @@ func carry(ctx context.Context, t tunnel, local localEnd) error {
 	}
 }
 
-// pump copies until from ends, and says which side fails.
+// pump copies until from ends. It returns separate errors for reading and writing.
 func pump(to io.Writer, from io.Reader) (read, write error) {
 	b := make([]byte, 32<<10)
 	for {

@@ -29,11 +29,11 @@ import (
 var accessPage = command.Docs + "management-access.md"
 
 const (
-	// edgeReachedWithin is how long the API server may take for a connection to an edge.
+	// edgeReachedWithin is how long the API server may take to connect to an edge.
 	edgeReachedWithin = 5 * time.Second
-	// edgeAnswersWithin is how long an edge may take for its answer. It dials a destination for 3 seconds at most.
+	// edgeAnswersWithin is how long an edge may take to answer. It dials a destination for at most 3 seconds.
 	edgeAnswersWithin = 5 * time.Second
-	// failedFor is how long an edge that failed is tried after the others, unless it answers before.
+	// failedFor is how long a failed edge is tried only after the others, unless it answers before.
 	failedFor = time.Minute
 )
 
@@ -68,8 +68,8 @@ func accessEdges(pods []corev1.Pod) (out []accessEdge) {
 	return out
 }
 
-// usable returns the edges of all that are Ready, of one network or, if it is empty, of each. Pods is how many edges there are, also
-// without an access proxy. An error says what to do.
+// usable returns the Ready edges in all, on network on or on every network if on is empty. pods is the number of
+// edges, including those without an access proxy. An error says what to do.
 func usable(name client.ObjectKey, pods int, all []accessEdge, on string) (out []accessEdge, err error) {
 	var networks []string
 	for _, e := range all {
@@ -95,21 +95,21 @@ func usable(name client.ObjectKey, pods int, all []accessEdge, on string) (out [
 
 // An edgePool opens tunnels through the edges of a hosted cluster. It is safe for concurrent use.
 type edgePool struct {
-	// find returns the edges that are usable now, at least one.
+	// find returns the edges that are usable now. There is at least one.
 	find func(ctx context.Context) ([]accessEdge, error)
 	// reach opens a connection to the access proxy of an edge.
 	reach func(ctx context.Context, e accessEdge) (net.Conn, error)
-	// left is called if a tunnel is open through another edge than those that failed before it.
+	// left is called when a tunnel is open through edge used after the edges in failed have failed.
 	left func(failed []accessEdge, why error, used accessEdge)
 
 	mu sync.Mutex
-	// edges of the last find.
+	// edges that find returned last.
 	edges []accessEdge
-	// failed is when each edge failed last, by pod. One that has answered since is not in it.
+	// failed has the time of each edge's last failure, by pod. An edge that has answered since is removed.
 	failed map[string]time.Time
 }
 
-// load finds the edges.
+// load calls find and stores the edges.
 func (p *edgePool) load(ctx context.Context) error {
 	edges, err := p.find(ctx)
 	if err != nil {
@@ -121,8 +121,8 @@ func (p *edgePool) load(ctx context.Context) error {
 	return nil
 }
 
-// inOrder returns the edges as they are tried: those that failed a short time ago come last, the one that failed first before the
-// others.
+// inOrder returns the edges in the order in which they are tried. Recently failed edges come last, and among them the
+// one that failed first comes first.
 func (p *edgePool) inOrder() []accessEdge {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,7 +134,7 @@ func (p *edgePool) inOrder() []accessEdge {
 	return out
 }
 
-// networks are those of the edges, in their order.
+// networks returns the networks of the edges, in the same order.
 func (p *edgePool) networks() (out []string) {
 	for _, e := range p.inOrder() {
 		if !slices.Contains(out, e.network) {
@@ -157,7 +157,7 @@ func (p *edgePool) answers(e accessEdge, ok bool) {
 	}
 }
 
-// next returns the first edge of a network that is not among tried.
+// next returns the first edge of a network that is not in tried.
 func (p *edgePool) next(network string, tried []accessEdge) (accessEdge, bool) {
 	for _, e := range p.inOrder() {
 		if e.network == network && !slices.ContainsFunc(tried, func(x accessEdge) bool { return x.pod == e.pod }) {
@@ -167,11 +167,12 @@ func (p *edgePool) next(network string, tried []accessEdge) (accessEdge, bool) {
 	return accessEdge{}, false
 }
 
-// errNoEdge is the error of a tunnel on a network that has lost its edges.
+// errNoEdge is the error of a tunnel on a network without Ready edges.
 var errNoEdge = errors.New("no edge of the network is Ready")
 
-// open opens a tunnel to address. If several networks have edges, the first one that opens the destination is used. One without an
-// edge that answers may be the one that opens it, so its error counts more than a refusal.
+// open opens a tunnel to address. If several networks have edges, the first one that opens the destination is used.
+// If no edge of a network answers, that network may be the one that opens it. So this error has precedence over a
+// refusal.
 func (p *edgePool) open(ctx context.Context, d dial.Dialer, address string) (tunnel, error) {
 	var lost, closed error
 	for _, network := range p.networks() {
@@ -194,7 +195,7 @@ func (p *edgePool) open(ctx context.Context, d dial.Dialer, address string) (tun
 	return tunnel{}, cmp.Or(lost, closed, errNoEdge)
 }
 
-// openOn opens a tunnel through an edge of one network: each that is known, and then those that are new.
+// openOn opens a tunnel through an edge of one network. It tries each known edge, and then those that find returns.
 func (p *edgePool) openOn(ctx context.Context, network string, d dial.Dialer, address string) (tunnel, error) {
 	var tried []accessEdge
 	var why error
@@ -251,10 +252,11 @@ func (p *edgePool) through(ctx context.Context, e accessEdge, d dial.Dialer, add
 	return t, nil
 }
 
-// errForbidden is wrapped by errors about a right that the user does not have.
+// errForbidden is wrapped by errors about a right that the user lacks.
 var errForbidden = errors.New("you may not")
 
-// anotherMayDo reports whether another edge may open a tunnel that one does not. A refusal is the same at each, except for the limits of one.
+// anotherMayDo reports whether another edge may open the tunnel after this error. All edges refuse the same, except
+// if one has reached its limits.
 func anotherMayDo(err error) bool {
 	var refused *dial.RefusedError
 	if errors.As(err, &refused) {

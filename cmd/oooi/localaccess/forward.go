@@ -1,6 +1,6 @@
-// This file opens connections to the access proxy of an edge through the API server, as `kubectl port-forward` does: over WebSockets, or
-// over SPDY where something on the way does not know those. Each has a connection to the API server of its own. On a shared one, a
-// destination that does not read stalls all others.
+// This file opens connections to the access proxy of an edge through the API server, as `kubectl port-forward` does:
+// over WebSockets, or over SPDY if something in between does not support them. Each connection has its own connection
+// to the API server. On a shared one, a destination that does not read would stall all others.
 
 package localaccess
 
@@ -28,10 +28,10 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 )
 
-// faultWithin is how long the reason may take why a connection has ended. It comes on another stream.
+// faultWithin is how long the reason for the end of a connection may take. It comes on another stream.
 const faultWithin = 200 * time.Millisecond
 
-// errEdgeLost is the error of a connection whose way to the edge is lost.
+// errEdgeLost is the error of a connection that lost the edge.
 var errEdgeLost = errors.New("the connection to the edge is lost")
 
 // A podForwarder opens connections to ports of pods.
@@ -39,7 +39,7 @@ type podForwarder struct {
 	config    *rest.Config
 	pods      kubernetes.Interface
 	namespace string
-	// onlySPDY: WebSockets have failed where SPDY has not.
+	// onlySPDY is true after WebSockets have failed and SPDY has not.
 	onlySPDY atomic.Bool
 }
 
@@ -70,7 +70,7 @@ func (f *podForwarder) reach(ctx context.Context, e accessEdge) (net.Conn, error
 	}
 }
 
-// open opens a connection. What client-go does here takes no context.
+// open opens a connection. client-go does not accept a context here.
 func (f *podForwarder) open(e accessEdge) (*forwarded, error) {
 	at := f.pods.CoreV1().RESTClient().Post().Resource("pods").Namespace(f.namespace).Name(e.pod).SubResource("portforward").URL()
 	streams, err := f.upgrade(at)
@@ -113,7 +113,7 @@ func (f *podForwarder) upgrade(at *url.URL) (httpstream.Connection, error) {
 	return nil, err
 }
 
-// A statusOf keeps the status of the last answer, which an error about an upgrade does not have.
+// A statusOf keeps the status of the last answer, because errors about an upgrade do not have it.
 type statusOf struct {
 	next http.RoundTripper
 	code int
@@ -128,11 +128,11 @@ func (s *statusOf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// A forwarded is a connection to a port of a pod. It implements net.Conn.
+// A forwarded connects to a port of a pod. It implements net.Conn.
 type forwarded struct {
 	streams httpstream.Connection
 	data    httpstream.Stream
-	// over is closed once the other side carries nothing more in any direction. Then fault is why, empty: as it should.
+	// over is closed when the other side has closed both directions. fault then says why. Empty: the end was normal.
 	over  chan struct{}
 	fault string
 
@@ -167,10 +167,11 @@ func newForwarded(streams httpstream.Connection, port uint16) (*forwarded, error
 	return c, nil
 }
 
-// Over is closed once the connection has ended in both directions.
+// Over is closed when the connection has ended in both directions.
 func (c *forwarded) Over() <-chan struct{} { return c.over }
 
-// Read implements net.Conn. The end of the other side is io.EOF, and a connection that is lost is an error.
+// Read implements net.Conn. It returns io.EOF if the other side has ended, and another error if the connection is
+// lost.
 func (c *forwarded) Read(b []byte) (int, error) {
 	n, err := c.data.Read(b)
 	if err != io.EOF {
@@ -206,16 +207,16 @@ func (c *forwarded) Write(b []byte) (int, error) {
 	}
 }
 
-// CloseWrite says that no more follows. What the other side sends can still be read.
+// CloseWrite tells the other side that no more data follows. Its data can still be read.
 func (c *forwarded) CloseWrite() error { return c.data.Close() }
 
-// Close implements net.Conn. It does not wait for what is not written.
+// Close implements net.Conn. It does not wait for unwritten data.
 func (c *forwarded) Close() error {
 	c.closed.Do(func() { go func() { _ = c.streams.Close() }() })
 	return nil
 }
 
-// SetDeadline ends the connection at a time. Zero: it does not end.
+// SetDeadline closes the connection at this time. Zero: never.
 func (c *forwarded) SetDeadline(at time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -228,10 +229,10 @@ func (c *forwarded) SetDeadline(at time.Time) error {
 	return nil
 }
 
-// SetReadDeadline is SetDeadline.
+// SetReadDeadline does the same as SetDeadline.
 func (c *forwarded) SetReadDeadline(at time.Time) error { return c.SetDeadline(at) }
 
-// SetWriteDeadline is SetDeadline.
+// SetWriteDeadline does the same as SetDeadline.
 func (c *forwarded) SetWriteDeadline(at time.Time) error { return c.SetDeadline(at) }
 
 // LocalAddr implements net.Conn. There is none.

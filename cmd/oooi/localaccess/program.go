@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// exitNotExecutable and exitNotFound are the exit codes of a command that does not start, as in a shell.
+	// exitNotExecutable and exitNotFound are the exit codes for a command that cannot be started, as in a shell.
 	exitNotExecutable = 126
 	exitNotFound      = 127
 	// exitSignal is added to the number of the signal that ended a command.
 	exitSignal = 128
 )
 
-// proxyEnvironment returns an environment in which programs use a proxy for all that they connect to.
+// proxyEnvironment returns an environment in which programs use a proxy for all connections.
 func proxyEnvironment(environment []string, proxy string) (out []string) {
 	for _, v := range environment {
 		name, _, _ := strings.Cut(v, "=")
@@ -40,8 +40,8 @@ func proxyEnvironment(environment []string, proxy string) (out []string) {
 	return out
 }
 
-// runThrough runs a program with a proxy, and returns its exit code as an error. A signal for this program is for the command, which
-// decides what it does. Ctrl-C reaches both from a terminal.
+// runThrough runs a program with a proxy, and returns its exit code as an error. Signals for this program are passed
+// on to the command, which decides what to do. From a terminal, Ctrl-C reaches both.
 func runThrough(program []string, proxy string, in io.Reader, out, complaints io.Writer) error {
 	c := exec.Command(program[0], program[1:]...)
 	c.Env, c.Stdin, c.Stdout, c.Stderr = proxyEnvironment(os.Environ(), proxy), in, out, complaints
@@ -68,7 +68,7 @@ func runThrough(program []string, proxy string, in io.Reader, out, complaints io
 	}
 }
 
-// exitOf is the exit code of a command as an error. Nil: 0.
+// exitOf returns the exit code of a command as an error. Nil: 0.
 func exitOf(err error) error {
 	var failed *exec.ExitError
 	if !errors.As(err, &failed) {

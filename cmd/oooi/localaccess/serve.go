@@ -1,5 +1,5 @@
-// This file is the proxy that `oooi access` listens with. It answers HTTP CONNECT, and requests for http:// URLs, which programs send
-// without CONNECT. Whether a destination is open is decided by the edge.
+// This file is the local proxy of `oooi access`. It answers HTTP CONNECT, and requests for http:// URLs, which
+// programs send without CONNECT. Edges decide whether a destination is open.
 
 package localaccess
 
@@ -21,29 +21,30 @@ import (
 )
 
 const (
-	// callerSendsWithin is how long a local program may take for the head of its request, and longestRequest its size in bytes.
+	// callerSendsWithin is how long a local program may take to send the head of its request. longestRequest is the
+	// largest size of the head in bytes.
 	callerSendsWithin = 10 * time.Second
 	longestRequest    = 8 << 10
 )
 
-// An opener opens a tunnel to "host:port". The token is that of the caller. Empty: there is none.
+// An opener opens a tunnel to "host:port". token is the caller's. Empty: there is none.
 type opener func(ctx context.Context, address, token string) (tunnel, error)
 
-// A localProxy answers programs on this machine.
+// A localProxy serves programs on this machine.
 type localProxy struct {
-	// ctx ends all tunnels.
+	// When ctx ends, all tunnels end.
 	ctx  context.Context
 	open opener
-	// refused is called with each destination for which there is no tunnel.
+	// refused is called with each destination to which no tunnel could be opened.
 	refused func(address string, err error)
 	forward *httputil.ReverseProxy
 }
 
-// serve answers on l until ctx ends, and closes l.
+// serve serves on l until ctx ends, and closes l.
 func (p *localProxy) serve(l net.Listener) error {
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: keepRequest,
-		// A tunnel is for one request, as its token is.
+		// Each request needs its own tunnel, because the tunnel has the request's token.
 		Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true, DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
 			token, _ := ctx.Value(callerToken{}).(string)
 			t, err := p.open(ctx, address, token)
@@ -71,10 +72,11 @@ func (p *localProxy) serve(l net.Listener) error {
 	return nil
 }
 
-// A callerToken is the key of the token of a caller in the context of its request.
+// A callerToken is the context key for the token of a request's caller.
 type callerToken struct{}
 
-// ServeHTTP answers one request. A web page in a browser can send none of the two kinds to a port of this machine.
+// ServeHTTP answers one request. A web page in a browser cannot send either kind of request to a port of this
+// machine.
 func (p *localProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token := bearerToken(r.Header.Get("Proxy-Authorization"))
 	switch {
@@ -88,7 +90,7 @@ func (p *localProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// keepRequest puts back what a ReverseProxy removes from a request, because it stands before a server.
+// keepRequest restores headers that a ReverseProxy removes, because it is meant for use in front of a server.
 func keepRequest(r *httputil.ProxyRequest) {
 	r.Out.URL.RawQuery = r.In.URL.RawQuery
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
@@ -98,7 +100,8 @@ func keepRequest(r *httputil.ProxyRequest) {
 	}
 }
 
-// bearerToken returns the token of a Proxy-Authorization header (RFC 6750, section 2.1), as edges read it. Empty: the header has none.
+// bearerToken returns the token in a Proxy-Authorization header (RFC 6750, section 2.1), by the same rules as edges.
+// Empty: there is none.
 func bearerToken(header string) string {
 	scheme, token, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -107,9 +110,9 @@ func bearerToken(header string) string {
 	return strings.TrimLeft(token, " ")
 }
 
-// connect makes the connection of a caller a tunnel (RFC 9110, section 9.3.6).
+// connect turns the connection of a caller into a tunnel (RFC 9110, section 9.3.6).
 func (p *localProxy) connect(w http.ResponseWriter, address, token string) {
-	// Before the dial: a caller that ends its direction early would otherwise end the request.
+	// Hijack before dialing. Otherwise a caller that closes its direction early would end the request.
 	c, buffered, err := w.(http.Hijacker).Hijack()
 	if err != nil {
 		return
@@ -134,12 +137,12 @@ func (p *localProxy) connect(w http.ResponseWriter, address, token string) {
 	}
 	if err := carry(p.ctx, t, local); err != nil {
 		if tcp, ok := c.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // The caller learns that it did not get everything.
+			_ = tcp.SetLinger(0) // The caller must see that data is missing.
 		}
 	}
 }
 
-// answerOf is the answer to a caller without a tunnel.
+// answerOf returns the answer to a caller for whom no tunnel could be opened.
 func answerOf(err error) (status int, why string) {
 	var refused *dial.RefusedError
 	if errors.As(err, &refused) && refused.Status >= 400 && refused.Status < 600 {
@@ -148,7 +151,7 @@ func answerOf(err error) (status int, why string) {
 	return http.StatusBadGateway, command.Printable(err.Error())
 }
 
-// listenAt opens the port for local programs. A warning says that others than programs on this machine reach it.
+// listenAt opens the port for local programs. warning is set if other hosts can reach it, too.
 func listenAt(ctx context.Context, address string) (l net.Listener, warning string, err error) {
 	if l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
 		return nil, "", fmt.Errorf("--listen %s: %w. Name another address, or port 0 for any free one", address, err)
@@ -160,7 +163,7 @@ func listenAt(ctx context.Context, address string) (l net.Listener, warning stri
 	return l, warning, nil
 }
 
-// localURL is where programs of this machine reach l.
+// localURL returns the URL at which programs on this machine reach l.
 func localURL(l net.Listener) string {
 	at := addrPortOf(l)
 	if at.Addr().IsUnspecified() {
@@ -169,7 +172,7 @@ func localURL(l net.Listener) string {
 	return "http://" + at.String()
 }
 
-// addrPortOf is where l listens.
+// addrPortOf returns the address and port of l.
 func addrPortOf(l net.Listener) netip.AddrPort {
 	at := l.Addr().(*net.TCPAddr).AddrPort()
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())

@@ -1,4 +1,4 @@
-// This file gets the tokens of `oooi access` for a ServiceAccount that the user names. They are kept in memory only.
+// This file gets tokens of a ServiceAccount that the user names. They are kept in memory only.
 
 package localaccess
 
@@ -15,12 +15,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// accountTokenLifetime is what is asked for. The API server may give another one.
+// accountTokenLifetime is the lifetime to request. The API server may choose another one.
 const accountTokenLifetime = time.Hour
 
-// An accountTokens has a token of one ServiceAccount that has not expired.
+// accountTokens keeps an unexpired token of one ServiceAccount.
 type accountTokens struct {
-	// request asks for a new token.
+	// request gets a new token.
 	request func(ctx context.Context) (token string, lifetime time.Duration, err error)
 	now     func() time.Time
 
@@ -29,7 +29,8 @@ type accountTokens struct {
 	renews, expires time.Time
 }
 
-// get returns a token. After half of its lifetime it is renewed. If that fails, the previous one is used until it expires.
+// get returns a token. It renews the token after half of its lifetime. If that fails, it returns the previous token
+// until this has expired.
 func (a *accountTokens) get(ctx context.Context) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -48,7 +49,7 @@ func (a *accountTokens) get(ctx context.Context) (string, error) {
 	return token, nil
 }
 
-// tokensOf asks the API server for tokens of an account for one audience.
+// tokensOf returns accountTokens for an account and one audience.
 func tokensOf(set kubernetes.Interface, account client.ObjectKey, audience string) *accountTokens {
 	return &accountTokens{now: time.Now, request: func(ctx context.Context) (string, time.Duration, error) {
 		seconds := int64(accountTokenLifetime / time.Second)

@@ -1,5 +1,5 @@
-// This file finds credentials in texts that programs wrote: in URLs, headers and tokens. It is pure. Where a text can be read in
-// two ways, more of it is left out.
+// This file finds credentials in texts that programs wrote: in URLs, headers and tokens. It is pure. If a text can be
+// read in two ways, the larger part is left out.
 
 package mustgather
 
@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// user is what comes first in a URL with a user: its name, up to what follows it. A password may have any character, also those that
-// must be escaped. In JSON, a quotation mark before a comma or a bracket ends the URL.
+// user matches the begin of a URL with a user: the user's name, up to the next character. A password may have any
+// character, even if it should be escaped. In JSON, a quotation mark before a comma or a bracket ends the URL.
 const user, inWord = `(//)[^:@/?#\[\s"']*`, `(?:\\.|[^\s"\\]|"[^,}\]\s])*`
 
 var (
 	userOnly   = regexp.MustCompile(user + `@(?:[^@/?#\s"']*@)*`)
 	password   = regexp.MustCompile(user + `:` + inWord + `[\\"]*@`)
-	apart      = regexp.MustCompile(user + `:\d*[A-Za-z_~!$&*+=%.-](?:[^:@]|:[^/]|:/[^/])*?:?@`) // It is no port, and has spaces.
+	apart      = regexp.MustCompile(user + `:\d*[A-Za-z_~!$&*+=%.-](?:[^:@]|:[^/]|:/[^/])*?:?@`) // A password with spaces, not a port.
 	header     = regexp.MustCompile(`(?i)\b(authorization["']?[:=]\s*["']?[a-z]+) [^\s"',]+`)
 	bearer     = regexp.MustCompile(`(Bearer) [^\s"',]+`)
 	parameter  = regexp.MustCompile(`(?i)\b((?:access|id|refresh)_token|client_secret|password|passwd)=[^\s&"',]+`)
@@ -23,7 +23,7 @@ var (
 	userAtHost = regexp.MustCompile(`[^\s/@:"']+:[^\s/@:"']+@[\w.-]+`)
 )
 
-// withoutCredentials leaves out users and passwords of URLs, and tokens.
+// withoutCredentials removes users and passwords of URLs, and tokens.
 func withoutCredentials(text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
@@ -35,8 +35,8 @@ func withoutCredentials(text string) string {
 	return out.String()
 }
 
-// withoutTokens leaves out what follows the words of headers and parameters for tokens, tokens of OpenShift and JWTs, and
-// users with passwords before a host without a scheme.
+// withoutTokens removes the values of headers and parameters for tokens, tokens of OpenShift and JWTs, and users with
+// passwords before a host without a scheme.
 func withoutTokens(line string) string {
 	line = header.ReplaceAllString(line, "${1} "+leftOut)
 	line = bearer.ReplaceAllString(line, "${1} "+leftOut)
@@ -45,7 +45,7 @@ func withoutTokens(line string) string {
 	return userAtHost.ReplaceAllStringFunc(line, func(found string) string {
 		host := found[strings.LastIndexByte(found, '@'):]
 		if host == "@sha256" || host == "@sha512" {
-			return found // It is an image with a tag and a digest.
+			return found // found is an image with a tag and a digest.
 		}
 		return leftOut + host
 	})

@@ -1,5 +1,5 @@
-// This file collects what each edge knows about its data plane, for `oooi must-gather`: what Envoy and the kernel have is in the pods only. An edge
-// may be one that a VM took over, so what it answers has limits, and no secret of it is kept.
+// This file collects what each edge knows about its data plane, because only the pods have the state of Envoy and of
+// the kernel. A VM may have taken over an edge, so the size of its answer is limited, and its secrets are not kept.
 
 package mustgather
 
@@ -33,22 +33,23 @@ import (
 )
 
 const (
-	// edgesDir is the part of an archive with what edges report.
+	// edgesDir is the directory of an archive with the answers of edges.
 	edgesDir = "edges"
-	// diagnosticsFile has no ending, so no command takes it for an object.
+	// diagnosticsFile has no extension, so that no command reads it as an object.
 	diagnosticsFile = "diagnostics"
-	// askedWithin is how long an edge may take: what it takes to collect, and to start and to transfer it.
+	// askedWithin is how long an edge may take to start, to collect and to transfer its answer.
 	askedWithin = 3 * wire.DiagnosticsTimeout
-	// askedAtOnce are so many edges.
+	// askedAtOnce is how many edges are asked at the same time.
 	askedAtOnce = 32
-	// maxComplaint is how much of what a command complains is kept, in bytes.
+	// maxComplaint is the largest size of a command's error output that is kept, in bytes.
 	maxComplaint = 500
 )
 
 // A commandRunner runs a command in a container, until ctx ends.
 type commandRunner func(ctx context.Context, pod client.ObjectKey, container string, command []string, out, complaints io.Writer) error
 
-// commandsIn runs commands through the API server: over WebSockets, or over SPDY where something on the way does not know those.
+// commandsIn runs commands through the API server: over WebSockets, or over SPDY if something in between does not
+// support them.
 func commandsIn(config *rest.Config, set kubernetes.Interface) commandRunner {
 	return func(ctx context.Context, pod client.ObjectKey, container string, command []string, out, complaints io.Writer) error {
 		at := set.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("exec").
@@ -71,8 +72,8 @@ func commandsIn(config *rest.Config, set kubernetes.Interface) commandRunner {
 	}
 }
 
-// askEdges writes what each edge answers. All edges are asked at the same time, so one that does not answer delays the others by no more than
-// askedWithin. An error is about the directory, or the end of ctx.
+// askEdges writes the answer of each edge. Edges are asked at the same time, so an edge that does not answer delays
+// the others by at most askedWithin. An error is about the directory, or means that ctx has ended.
 func (g *Gatherer) askEdges(ctx context.Context) error {
 	faults := make([]string, len(g.edges))
 	var told atomic.Int32
@@ -101,7 +102,7 @@ func (g *Gatherer) askEdges(ctx context.Context) error {
 	return nil
 }
 
-// askEdge returns what an edge reports, without secrets. Nil: nothing. Fault is what is missing, and why.
+// askEdge returns the answer of an edge, without secrets. Nil: there is none. fault says what is missing, and why.
 func askEdge(ctx context.Context, run commandRunner, pod unstructured.Unstructured) (text []byte, fault string) {
 	running := func(c source.Container) bool { return c.Name == wire.Failover && c.Running }
 	if !slices.ContainsFunc(source.ContainersOf(pod), running) {
@@ -131,7 +132,7 @@ func askEdge(ctx context.Context, run commandRunner, pod unstructured.Unstructur
 	return text, command.Printable(withoutCredentials(missingIn(d)))
 }
 
-// missingIn is what the document lacks, in one line. Empty: nothing.
+// missingIn says what the document lacks, in one line. Empty: nothing.
 func missingIn(d wire.Diagnostics) string {
 	var out []string
 	for _, p := range d.Parts {
@@ -145,7 +146,7 @@ func missingIn(d wire.Diagnostics) string {
 	return "the document lacks " + strings.Join(out[:min(len(out), 20)], "; ")
 }
 
-// cleanedText is a JSON document without secrets, to be read by people.
+// cleanedText returns a JSON document without secrets, formatted for people.
 func cleanedText(document []byte) ([]byte, error) {
 	var all any
 	in := json.NewDecoder(bytes.NewReader(document))
@@ -161,7 +162,8 @@ func cleanedText(document []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// A limitedBuffer keeps the first bytes that it is given. What reads a stream into it may still do so when it is read.
+// A limitedBuffer keeps the first bytes that are written to it. A stream may still be copied into it while it is
+// read.
 type limitedBuffer struct {
 	most int
 
@@ -170,7 +172,7 @@ type limitedBuffer struct {
 	cut  bool
 }
 
-// Write keeps what fits, and takes the rest: a stream that is not read to its end would not end.
+// Write keeps the bytes that fit, and accepts the rest, because a stream must be read to its end.
 func (b *limitedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -179,14 +181,15 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// content returns what was kept, and whether it is all.
+// content returns the kept bytes. whole is true if nothing was dropped.
 func (b *limitedBuffer) content() (text []byte, whole bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return bytes.Clone(b.text), !b.cut
 }
 
-// words is what was kept, without the last word if that was cut: a part of a credential is not found.
+// words returns the kept text. If it was cut, its last word is left out, because a part of a credential would not be
+// recognized.
 func (b *limitedBuffer) words() string {
 	text, whole := b.content()
 	if !whole {

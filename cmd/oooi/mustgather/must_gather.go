@@ -1,5 +1,5 @@
-// Package mustgather is `oooi must-gather`: what a bug report needs, from a running cluster into a directory. Package
-// source lists the objects, edges.go asks edges, and secrets.go decides what is left out.
+// Package mustgather is `oooi must-gather`: it writes what a bug report needs from a running cluster into a
+// directory. Package source lists the objects, edges.go asks edges, and secrets.go decides what is left out.
 package mustgather
 
 import (
@@ -29,9 +29,9 @@ import (
 )
 
 const (
-	// logBytes at the end of a log are kept.
+	// logBytes is how many bytes at the end of a log are kept.
 	logBytes = 16 << 20
-	// objectsDir and logsDir are the parts of an archive.
+	// objectsDir and logsDir are directories of an archive.
 	objectsDir, logsDir = "objects", "logs"
 	// unnamespaced is the directory of objects without a namespace. No namespace has this name.
 	unnamespaced = "_cluster"
@@ -109,14 +109,14 @@ type Gatherer struct {
 	Index source.ArchiveIndex
 	// objects and logFiles were written.
 	objects, logFiles int
-	// edges are the pods to ask, of which told answered.
+	// edges are the pods to ask. told is how many answered.
 	edges []unstructured.Unstructured
 	told  int
 	// written are the files of objects.
 	written map[string]bool
 }
 
-// All collects the named hosted cluster, or each that opted in, and what they share.
+// All collects the named hosted cluster, or each that opted in, and the objects that they share.
 func (g *Gatherer) All(ctx context.Context, name client.ObjectKey) error {
 	clusters, err := source.Selected(ctx, g.API, name)
 	if err != nil {
@@ -143,7 +143,7 @@ func (g *Gatherer) All(ctx context.Context, name client.ObjectKey) error {
 	return g.Index.Write(g.Dir)
 }
 
-// newDirectory creates dir. One that has files already is an error: they would be mixed.
+// newDirectory creates dir. It is an error if dir has files already, because they would be mixed.
 func newDirectory(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (g *Gatherer) cluster(ctx context.Context, hc source.HostedCluster) error {
 	return source.EachOf(hc.Object, running, func(w source.Wanted) ([]unstructured.Unstructured, error) { return g.collect(ctx, w) })
 }
 
-// installation collects the operator, and what all hosted clusters share.
+// installation collects the operator, and the objects that all hosted clusters share.
 func (g *Gatherer) installation(ctx context.Context) error {
 	namespaces := map[string]bool{}
 	for _, w := range source.WantedOfAll() {
@@ -195,8 +195,8 @@ func (g *Gatherer) installation(ctx context.Context) error {
 	return nil
 }
 
-// collect writes what w asks for, with the logs of pods, and returns it. What cannot be read is noted. An error is
-// about the directory, or the end of ctx.
+// collect writes the objects that w names, with the logs of pods, and returns the objects. It records what cannot be
+// read. An error is about the directory, or means that ctx has ended.
 func (g *Gatherer) collect(ctx context.Context, w source.Wanted) ([]unstructured.Unstructured, error) {
 	found, err := w.Read(ctx, g.API)
 	switch {
@@ -229,7 +229,8 @@ func (g *Gatherer) collect(ctx context.Context, w source.Wanted) ([]unstructured
 	return found, nil
 }
 
-// write writes objects of one kind and namespace, without their secrets. Those of a file that exists are the same ones.
+// write writes objects of one kind and namespace, without their secrets. If their file exists, they were written
+// already.
 func (g *Gatherer) write(namespace string, all []unstructured.Unstructured) error {
 	kind := all[0].GroupVersionKind()
 	name := strings.ToLower(kind.GroupKind().String()) + ".yaml"
@@ -257,7 +258,7 @@ func (g *Gatherer) write(namespace string, all []unstructured.Unstructured) erro
 	return g.file(path, []byte(text.String()))
 }
 
-// podLogs writes what each container of a pod logs, and logged in its last run.
+// podLogs writes the log of each container of a pod, and the log of its previous run.
 func (g *Gatherer) podLogs(ctx context.Context, o unstructured.Unstructured) error {
 	for _, c := range source.ContainersOf(o) {
 		for _, previous := range []bool{false, true} {
@@ -292,7 +293,8 @@ func readLog(ctx context.Context, logs source.LogReader, pod client.ObjectKey, c
 	return []byte(withoutCredentials(text)), err
 }
 
-// lastLines returns the whole lines at the end of r, of up to most bytes. A first line says if others are left out.
+// lastLines returns whole lines at the end of r, of at most most bytes. If lines are left out, the first line says
+// so.
 func lastLines(r io.Reader, most int) (string, error) {
 	var text []byte
 	whole, part := true, make([]byte, 64<<10)
@@ -318,7 +320,7 @@ func lastLines(r io.Reader, most int) (string, error) {
 	}
 }
 
-// file writes one file of the archive. A name from the cluster cannot lead out of it.
+// file writes one file of the archive. Names from the cluster cannot point outside the archive.
 func (g *Gatherer) file(path string, content []byte) error {
 	if !filepath.IsLocal(path) {
 		return &fs.PathError{Op: "write", Path: path, Err: errors.New("points outside the directory")}

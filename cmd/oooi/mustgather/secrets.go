@@ -1,4 +1,4 @@
-// This file decides what `oooi must-gather` leaves out of what it collects. It is pure.
+// This file decides what `oooi must-gather` leaves out. It is pure.
 
 package mustgather
 
@@ -11,7 +11,8 @@ import (
 // leftOut replaces a secret.
 const leftOut = "LEFT-OUT"
 
-// keptOfVM are the fields of a VM that are collected: volumes can have cloud-init data with keys.
+// keptOfVM returns the fields of a VM that are collected. Volumes are left out, because they can have cloud-init data
+// with keys.
 func keptOfVM() [][]string {
 	return [][]string{
 		{"apiVersion"}, {"kind"}, {"metadata"}, {"spec", "networks"}, {"spec", "domain", "devices", "interfaces"},
@@ -19,7 +20,7 @@ func keptOfVM() [][]string {
 	}
 }
 
-// withoutSecrets returns a copy of o without what a bug report must not have.
+// withoutSecrets returns a copy of o without secrets, which a bug report must not have.
 func withoutSecrets(o unstructured.Unstructured) unstructured.Unstructured {
 	out := *o.DeepCopy()
 	out.SetManagedFields(nil)
@@ -45,7 +46,7 @@ func withoutSecrets(o unstructured.Unstructured) unstructured.Unstructured {
 	return out
 }
 
-// cleaned is v without credentials in any of its strings.
+// cleaned returns v without credentials in its strings.
 func cleaned(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -62,14 +63,14 @@ func cleaned(v any) any {
 	return v
 }
 
-// secretField and secretHeader match the names of fields and of headers whose value is a secret.
+// secretField and secretHeader match the names of fields and headers with secret values.
 var (
 	secretField  = regexp.MustCompile(`(?i)^(password|passwd|token|(access|id|refresh)_token|client_secret|private_key(_password)?|(proxy-)?authorization)$`)
 	secretHeader = regexp.MustCompile(`(?i)^((proxy-)?authorization|(set-)?cookie)$`)
 )
 
-// withoutSecretFields is v without what fields for secrets have, and without the values of headers that authenticate, as Envoy's
-// configuration has them.
+// withoutSecretFields returns v without the values of secret fields, and of headers that authenticate, in the form of
+// Envoy's configuration.
 func withoutSecretFields(v any) any {
 	switch v := v.(type) {
 	case []any:

@@ -1,4 +1,5 @@
-// This file finds what a picture shows of management access: callers, and what they reach through edges. It is pure.
+// This file finds the parts of a picture about management access: callers, and what they reach through edges. It is
+// pure.
 
 package picture
 
@@ -9,7 +10,7 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// callersOf are the callers that a admits.
+// callersOf returns the callers that a admits.
 func callersOf(a *status.Access) (out []shown) {
 	if a == nil {
 		return nil
@@ -34,7 +35,7 @@ func callersOf(a *status.Access) (out []shown) {
 	return out
 }
 
-// opensOf are the addresses that callers dial, with the destination of each.
+// opensOf returns the addresses that callers dial, with the destination of each.
 func opensOf(a *status.Access) (out []port) {
 	if a == nil {
 		return nil
@@ -62,7 +63,7 @@ func opensOf(a *status.Access) (out []port) {
 	return out
 }
 
-// refusedTo is what callers do not reach.
+// refusedTo says what callers do not reach.
 func refusedTo(a *status.Access) []string {
 	if a == nil || a.Proxy == "" {
 		return nil

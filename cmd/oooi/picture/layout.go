@@ -1,4 +1,5 @@
-// This file lays a picture out: lines of at most 100 columns, with the column of each of their parts. Text and SVG are made of them.
+// This file lays out a picture as lines of at most 100 columns, with the column of each part. Text and SVG are made
+// from them.
 
 package picture
 
@@ -7,7 +8,8 @@ import (
 	"strings"
 )
 
-// Columns of the drawing: how many there are, the way from VMs to edges and from there to ports, and names.
+// Columns of the drawing: their number, the column of the way from VMs through edges to ports, and the column of
+// names.
 const columns, wayColumn, nameColumn = 100, 5, 11
 
 // A line is one line of a drawing, in printable ASCII.
@@ -19,16 +21,16 @@ type line struct {
 	text         string
 	targetColumn int
 	target       string
-	// of is what the line shows. Zero: it is a title, or only a part of the way.
+	// of is the thing that the line shows. Zero: the line is a title, or only a part of the way.
 	of shown
-	// class is how SVG shows the line, besides the state.
+	// class says how SVG shows the line, besides the state.
 	class string
 }
 
 // A drawing is a picture from top to bottom.
 type drawing []line
 
-// drawing is p as lines.
+// drawing returns p as lines.
 func (p picture) drawing() (d drawing) {
 	d.add(line{text: "HostedCluster " + p.Cluster, class: "title"})
 	for _, n := range p.Networks {
@@ -51,7 +53,7 @@ func (p picture) drawing() (d drawing) {
 
 func head(column int, text string) line { return line{column: column, text: text, class: "head"} }
 
-// add draws lines. What does not fit follows on a line of its own.
+// add adds lines. Text that does not fit continues in the next line.
 func (d *drawing) add(lines ...line) {
 	for _, l := range lines {
 		l.text, l.target = ascii(l.text), ascii(l.target)
@@ -68,7 +70,7 @@ func (d *drawing) add(lines ...line) {
 	}
 }
 
-// rows draws each thing in one row like l, with its note behind a name of so many columns.
+// rows adds a row like l for each of all. The note follows the name, which has so many columns.
 func (d *drawing) rows(l line, width int, all []shown) {
 	for _, x := range all {
 		l.text, l.of = fmt.Sprintf("%-*s %s", width, x.Name, x.Note), x
@@ -76,7 +78,7 @@ func (d *drawing) rows(l line, width int, all []shown) {
 	}
 }
 
-// ports draws where addresses lead, and what is refused.
+// ports adds where connections to each address go, and what is refused.
 func (d *drawing) ports(ports []port, refused []string) {
 	width := 0
 	for _, p := range ports {
@@ -102,7 +104,7 @@ func (d *drawing) ports(ports []port, refused []string) {
 	}
 }
 
-// path draws each name of x in a line of its own. The last one, if there is room, is next to where they lead.
+// path adds a line for each name of x. The target is next to the last name if there is room, else below it.
 func (d *drawing) path(x path, width int) {
 	names, target := x.Names, x.target()
 	l := line{way: "|", column: nameColumn, of: shown{Why: strings.Join(names, ", ") + ": " + x.Backend.Why, State: x.Backend.State}}
@@ -120,7 +122,7 @@ func (d *drawing) path(x path, width int) {
 	d.add(l)
 }
 
-// target is where a path leads, in words.
+// target says where a path ends.
 func (p path) target() string {
 	out := p.Backend.Name
 	if p.Outside {
@@ -132,7 +134,7 @@ func (p path) target() string {
 	return out
 }
 
-// ascii is text with "?" in place of each character that is not printable ASCII.
+// ascii returns text with "?" in place of each character that is not printable ASCII.
 func ascii(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -142,7 +144,7 @@ func ascii(text string) string {
 	}, text)
 }
 
-// broken is the part of a text that fits in so many columns, and the rest: between words, else after a sign in a word, else anywhere.
+// broken splits a text after at most most columns: between words, else after a sign in a word, else anywhere.
 func broken(text string, most int) (first, rest string) {
 	if len(text) <= most {
 		return strings.TrimRight(text, " "), ""

@@ -1,4 +1,4 @@
-// Package picture is `oooi map`: the picture of what VMs reach through edges, of a cluster or of files.
+// Package picture is `oooi map`: a picture of what VMs reach through edges, from a cluster or from files.
 package picture
 
 import (
@@ -69,12 +69,12 @@ nothing. Hover over a line for details.`,
 	return c
 }
 
-// drawings are the formats by name.
+// drawings returns the formats by name.
 func drawings() map[string]func(picture) string {
 	return map[string]func(picture) string{"text": picture.text, "svg": picture.document, "html": picture.page}
 }
 
-// mapped draws all clusters. At is the time of what was read; zero: now.
+// mapped draws all clusters. at is the time of the facts. Zero: now.
 func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster, at time.Time, draw func(picture) string) error {
 	if at.IsZero() {
 		at = time.Now()
@@ -104,7 +104,8 @@ func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster
 	return failed
 }
 
-// derived are the facts of a hosted cluster without a plan in force: the plan that the files of a lead to.
+// derived returns the facts about a hosted cluster without a plan in force, from the plan that the files in a lead
+// to.
 func derived(a source.Archive, running hcp.LiveCluster) (status.Facts, error) {
 	dump := &files.Dump{}
 	for _, all := range a.Objects {

@@ -1,5 +1,5 @@
-// This file makes the picture of `oooi map` from what was read, as a value. It is pure. File layout.go gives
-// each part of it a place; text.go and svg.go draw that.
+// This file makes the picture of `oooi map` from facts, as a value. It is pure. File layout.go gives each part a
+// position. text.go and svg.go draw it.
 
 package picture
 
@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// mostVMs is how many VMs a picture has. It counts the others.
+// mostVMs is how many VMs a picture shows. It only counts the others.
 const mostVMs = 12
 
 // A picture is one hosted cluster.
@@ -24,12 +24,12 @@ type picture struct {
 	Networks []pictured
 }
 
-// A pictured is one network: from VMs through edges to what they reach, and what is refused. Then the same from callers in the
-// management cluster.
+// A pictured is one network: VMs, edges, what VMs reach through them, and what is refused. The same follows for
+// callers in the management cluster.
 type pictured struct {
 	Name, CIDR string
 	VMs, Edges []shown
-	// Serves are what edges are to VMs besides a proxy.
+	// Serves are the functions of edges for VMs, besides the proxy.
 	Serves []shown
 	Ports  []port
 	// Refused are whole sentences.
@@ -40,16 +40,16 @@ type pictured struct {
 	RefusedToCaller []string
 }
 
-// A shown is one thing.
+// A shown is one thing in a picture.
 type shown struct {
 	// Name and Note are short.
 	Name, Note string
-	// Why says what it is.
+	// Why explains the thing in a sentence.
 	Why   string
 	State state
 }
 
-// A state is what is known of a thing.
+// A state says whether a thing works.
 type state string
 
 const (
@@ -66,16 +66,16 @@ type port struct {
 
 // A path connects names to a backend.
 type path struct {
-	// Names that VMs ask for, or words for all that the other paths of the port do not have.
+	// Names that VMs ask for, or words for all names that the port's other paths do not have.
 	Names   []string
 	Backend shown
-	// Outside: the backend is an allowed host outside the management cluster.
+	// Outside is true if the backend is an allowed host outside the management cluster.
 	Outside bool
-	// Direct: VMs connect without edges.
+	// Direct is true if VMs connect without edges.
 	Direct bool
 }
 
-// pictureOf is the picture of a plan, with what is known of its cluster.
+// pictureOf returns the picture of a plan, with the status of its cluster.
 func pictureOf(r status.Output, plan network.Plan) picture {
 	out := picture{Cluster: r.Cluster}
 	for i, n := range plan.Networks {
@@ -89,7 +89,7 @@ func pictureOf(r status.Output, plan network.Plan) picture {
 	return out
 }
 
-// vmsOf are the VMs that have a lease. Without one, the pool stands for them.
+// vmsOf returns the VMs that have a lease. If there are none, it returns the pool.
 func vmsOf(n network.Network, known status.Network) (out []shown) {
 	for _, l := range known.Leases {
 		if l.State != "assigned" {
@@ -147,7 +147,7 @@ func stateOfAnswer(a explain.Answer) state {
 	return unknown
 }
 
-// servesOf are the addresses that edges share, and the servers on the network.
+// servesOf returns the addresses that edges share, and the servers on the network.
 func servesOf(n network.Network) []shown {
 	out := []shown{
 		{"next-hop VIP", n.NextHopVIP.String(), "Each edge has this address. VMs route through it to the addresses of edges. Edges forward nothing.", unknown},
@@ -168,7 +168,7 @@ func servesOf(n network.Network) []shown {
 	return out
 }
 
-// upstreamOf says what answers other names.
+// upstreamOf says which server answers other names.
 func upstreamOf(n network.Network) string {
 	switch n.DNS.Upstreams.Mode {
 	case network.UpstreamManagement:
@@ -179,7 +179,7 @@ func upstreamOf(n network.Network) string {
 	return "all others refused"
 }
 
-// portsOf are the endpoints and allowed hosts by address.
+// portsOf returns the endpoints and allowed hosts by address.
 func portsOf(known status.Network) (out []port) {
 	add := func(t status.Target, outside bool) {
 		b := shown{Name: t.Backend, Note: t.Health, Why: "Envoy connects to " + t.Backend + " in the control plane namespace. Health: " + t.Health + ".", State: bad}
@@ -215,7 +215,7 @@ func portsOf(known status.Network) (out []port) {
 	return out
 }
 
-// refusedOf says what VMs do not reach. What a gateway forwards is not refused.
+// refusedOf says what VMs do not reach. Destinations behind a gateway are left out.
 func refusedOf(n network.Network) []string {
 	out := []string{"Every other address: there is no route, and edges forward nothing."}
 	if n.Reach().Gateway.IsValid() {

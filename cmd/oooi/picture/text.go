@@ -16,7 +16,7 @@ func (p picture) text() string {
 	return out.String()
 }
 
-// String is l, with each part in its column.
+// String returns l with each part in its column.
 func (l line) String() string {
 	out := ""
 	if l.way != "" {

@@ -1,4 +1,4 @@
-// This file reads the objects that `oooi plan` and `oooi lint` work on, and says what was not read.
+// This file reads the objects for `oooi plan` and `oooi lint`, and reports what could not be read.
 
 package plan
 
@@ -16,8 +16,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// inputFlags are the flags that both commands have: what is read, what the administrator permits, and how
-// the result is written.
+// inputFlags are the flags of both commands: what is read, what the administrator permits, and how the result is
+// written.
 type inputFlags struct {
 	files  []string
 	strict bool
@@ -35,7 +35,7 @@ func addInputFlags(c *cobra.Command) *inputFlags {
 	return f
 }
 
-// inputHelp is what the help of both commands says about -f.
+// inputHelp is the text about -f in the help of both commands.
 const inputHelp = `Files are YAML or JSON, with any number of objects, and lists of them. In a
 directory, all files *.yaml, *.yml, *.json, *.jsonl and *.ndjson are read. A
 broken file, such as a Helm template, is reported on standard error and skipped;
@@ -46,23 +46,23 @@ count, with the status from the cluster. All files are those of one management
 cluster: run the command once for each. Two files to apply that differ about one
 object are a finding.`
 
-// An input is what was read.
+// An input has what was read.
 type input struct {
-	// objects are all objects that matter, each once.
+	// objects are all relevant objects, each once.
 	objects []manifest.Object
 	dump    *files.Dump
-	// files is how many files were read.
+	// files is the number of files that were read.
 	files int
-	// faults are parts that were not read, or were read differently. Those that are resolved come last.
+	// faults name parts that were not read, or not as the file has them. Resolved ones come last.
 	faults []manifest.Fault
-	// permitted is what the administrator of the management cluster permits.
+	// permitted are the permissions of the management cluster's administrator.
 	permitted network.Permissions
 }
 
-// maxFaults limits how many faults standard error names.
+// maxFaults is how many faults standard error names.
 const maxFaults = 30
 
-// read reads the files, and args as further files. It writes to standard error what was not read.
+// read reads the files, and args as further files. It reports on standard error what was not read.
 func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 	permitted, err := f.permit.Parse()
 	if err != nil {
@@ -80,7 +80,7 @@ func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 	if f.strict && len(in.faults) > 0 && !in.faults[0].Resolved {
 		return in, in.faults[0]
 	}
-	said := slices.DeleteFunc(slices.Clone(in.faults), func(f manifest.Fault) bool { return f.Unused }) // Those are findings.
+	said := slices.DeleteFunc(slices.Clone(in.faults), func(f manifest.Fault) bool { return f.Unused }) // Unused versions are findings.
 	for i, fault := range said {
 		if i == maxFaults {
 			fmt.Fprintf(c.ErrOrStderr(), "oooi: and %d more\n", len(said)-i)
@@ -91,7 +91,7 @@ func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 	return in, nil
 }
 
-// readInput reads all files, each with read. An error is about a file that the user named: it cannot be read whole.
+// readInput reads all files with read. An error means that a file that the user named cannot be read completely.
 func readInput(stdin io.Reader, paths []string, read source.Reading) (input, error) {
 	all, err := source.ReadFiles(stdin, paths, read)
 	if err != nil {
@@ -113,7 +113,7 @@ func readInput(stdin io.Reader, paths []string, read source.Reading) (input, err
 	return in, nil
 }
 
-// last is 1 for a fault that is resolved.
+// last is 1 for a resolved fault, else 0.
 func last(f manifest.Fault) int {
 	if f.Resolved {
 		return 1

@@ -1,6 +1,5 @@
-// This file holds `oooi lint`: which annotations in files would be refused or
-// ignored, and which names mean nothing. It never talks to a cluster, and says nothing of what is only waited
-// for.
+// This file holds `oooi lint`: which annotations in files would be refused or ignored, and which names are unknown.
+// It never talks to a cluster. It does not report what a plan only waits for.
 
 package plan
 
@@ -24,11 +23,11 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A finding is one annotation or field that would not do what it says, and one line
-// of `oooi lint -o json`: a promise to scripts.
+// A finding is one annotation or field that would not have its intended effect. It is also one line of `oooi lint -o
+// json`, on which scripts rely.
 type finding struct {
 	File string `json:"file"`
-	// Line of the annotation in File, else of the object, from 1. 0: unknown, as in a list.
+	// Line of the annotation in File, else of the object, from 1. 0: unknown, as for objects in a list.
 	Line int `json:"line,omitempty"`
 	// Object is "Kind namespace/name".
 	Object string `json:"object"`
@@ -39,11 +38,11 @@ type finding struct {
 	Severity problem.Severity `json:"severity"`
 	Detail   string           `json:"detail"`
 
-	// planned is true if a plan has the problem.
+	// planned is true if a plan has this problem.
 	planned bool
 }
 
-// String is "file:line: Kind namespace/name: key: message", without a line that is unknown.
+// String is "file:line: Kind namespace/name: key: message", without the line if it is unknown.
 func (f finding) String() string {
 	at := f.File
 	if f.Line > 0 {
@@ -99,7 +98,7 @@ The last line says what was checked.
 	return c
 }
 
-// checked says what was read, and how many findings there are.
+// checked says how many objects were read, and how many findings there are.
 func (in input) checked(findings int) string {
 	return fmt.Sprintf("Checked %s with %s: %s.", count(in.files, "file"), count(len(in.dump.Clusters()), "HostedCluster"), count(findings, "finding"))
 }
@@ -112,10 +111,10 @@ func count(n int, what string) string {
 	return fmt.Sprint(n, " ", what)
 }
 
-// An annotated object is one whose kind can have annotations of oooi.
+// An annotated is an object whose kind can have annotations of oooi.
 type annotated struct{ manifest.Object }
 
-// finds is p as a finding about key of a.
+// finds returns p as a finding about key of a.
 func (a annotated) finds(p problem.Problem, key string) finding {
 	isField := slices.ContainsFunc([]string{"metadata.", "spec.", "status."}, func(part string) bool { return strings.HasPrefix(key, part) })
 	if !isField && !strings.Contains(key, "/") {
@@ -124,7 +123,7 @@ func (a annotated) finds(p problem.Problem, key string) finding {
 	return finding{File: a.File, Line: cmp.Or(a.Lines[key], a.Lines[""]), Object: a.String(), Key: key, Reason: p.Reason, Cause: p.Cause, Severity: p.Level(), Detail: explain.Problem(p).String()}
 }
 
-// named reports whether s has a's name, and its namespace where it says one.
+// named reports whether s has a's name, and a's namespace if s has one.
 func (a annotated) named(s problem.Subject) bool {
 	return a.Name == s.Name && (s.Namespace == "" || a.Namespace == s.Namespace)
 }
@@ -156,7 +155,7 @@ func (in input) annotated() []annotated {
 func findings(in input, plans []Planned) []finding {
 	all, clusters := in.annotated(), in.dump.Clusters()
 	var found []finding
-	known := map[[4]string]bool{} // The plans of two clusters may find one fact.
+	known := map[[4]string]bool{} // The plans of two clusters may have the same problem.
 	add := func(f finding) {
 		if place := [4]string{f.File, f.Object, f.Key, f.Detail}; !known[place] {
 			known[place], found = true, append(found, f)
@@ -195,15 +194,15 @@ func findings(in input, plans []Planned) []finding {
 	return found
 }
 
-// optedIn reports whether a hosted cluster of the namespace opted in.
+// optedIn reports whether a hosted cluster in this namespace opted in.
 func optedIn(namespace string, clusters []hcp.Objects) bool {
 	return slices.ContainsFunc(clusters, func(o hcp.Objects) bool {
 		return o.HostedCluster.Namespace == namespace && hcp.OptedIn(o.HostedCluster)
 	})
 }
 
-// alone are the problems of a that need no plan. A user of the hosted cluster set the annotations of
-// a copied Service.
+// alone returns the problems of a that can be found without a plan. A copied Service is skipped, because a user of
+// the hosted cluster set its annotations.
 func alone(a annotated, clusters []hcp.Objects) problem.Problems {
 	place := settings.Place(a.Kind)
 	if _, copied := a.Labels[settings.LabelHostedService]; copied && place == settings.OnService {
@@ -214,8 +213,8 @@ func alone(a annotated, clusters []hcp.Objects) problem.Problems {
 		settings.Labels(place, name, a.Labels), publishedElsewhere(a, clusters))
 }
 
-// publishedElsewhere is the problem of a Service that would be published, if its namespace is the
-// control plane of no hosted cluster. Without any in the input, that is unknown.
+// publishedElsewhere returns a problem if a Service would be published, but its namespace is not the control plane of
+// a hosted cluster. Without any hosted cluster in the input, that is unknown.
 func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 	inControlPlane := func(o hcp.Objects) bool { return hcp.ControlPlaneNamespace(o.HostedCluster) == a.Namespace }
 	if a.Kind != string(settings.OnService) || a.Namespace == "" || !a.sets(network.KeyPublish) || len(clusters) == 0 || slices.ContainsFunc(clusters, inControlPlane) {
@@ -225,9 +224,9 @@ func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 	return problem.Problems{problem.New(problem.PublishedElsewhere, on, problem.Args{"namespace": {a.Namespace}}, network.KeyPublish)}
 }
 
-// isFinding reports whether p is about something in the input that would be refused or
-// ignored, or that only partly takes effect: what makes a verdict fail, each problem of annotations, each mistake, and each
-// Warning about an annotation that one of the objects has.
+// isFinding reports whether p is about something in the input that would be refused or ignored, or that only partly
+// takes effect. That is true if p alone makes a verdict fail, if p is about annotations or a mistake, and if p is a
+// Warning about an annotation that one of objects has.
 func isFinding(p problem.Problem, objects []annotated) bool {
 	ofAnnotations := p.Reason == problem.AnnotationInvalid || p.Reason == problem.AnnotationUnknown
 	if ofAnnotations || p.Mistake() || explain.FailsAlone(p) {
@@ -238,7 +237,7 @@ func isFinding(p problem.Problem, objects []annotated) bool {
 	})
 }
 
-// bestKey is the best key of p to change, "*" where p is about all annotations.
+// bestKey returns the best key of p to change. "*": p is about all annotations.
 func bestKey(p problem.Problem) string {
 	if len(p.Keys) == 0 {
 		return "*"
@@ -246,8 +245,8 @@ func bestKey(p problem.Problem) string {
 	return p.Keys[0]
 }
 
-// ofCluster are the objects whose annotations speak of o: the HostedCluster first, its
-// NodePools, then NetworkAttachmentDefinitions and Services.
+// ofCluster returns the objects whose annotations concern o: the HostedCluster first, then its NodePools,
+// NetworkAttachmentDefinitions and Services.
 func ofCluster(o hcp.Objects, all []annotated) []annotated {
 	order := []settings.Place{settings.OnHostedCluster, settings.OnNodePool, settings.OnNetworkAttachmentDefinition, settings.OnService}
 	its := slices.DeleteFunc(slices.Clone(all), func(a annotated) bool { return !files.Has(o, a.Object) })
@@ -256,9 +255,9 @@ func ofCluster(o hcp.Objects, all []annotated) []annotated {
 	return its
 }
 
-// toChange is the finding about p: at the object that p is about, else where the best
-// of p's keys that is set is, else at the HostedCluster, the first of objects. All has further objects of the input: p
-// may be about one of them if it says the namespace.
+// toChange returns the finding about p. Its object is the subject of p, else the object that sets the best of p's
+// keys, else the HostedCluster, the first of objects. all has further objects of the input. p may be about one of
+// them if its subject has a namespace.
 func toChange(p problem.Problem, objects, all []annotated) finding {
 	about := slices.Clone(objects)
 	if p.Subject.Namespace != "" {

@@ -1,5 +1,5 @@
-// Package plan is `oooi plan` and `oooi lint`: what annotations would do, from files alone. It never talks to a cluster. This file holds
-// `oooi plan`.
+// Package plan is `oooi plan` and `oooi lint`: the effect of annotations, from files only. It never talks to a
+// cluster. This file holds `oooi plan`.
 package plan
 
 import (
@@ -91,7 +91,7 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 	return nil
 }
 
-// codeOf is the one for the hosted cluster of p.
+// codeOf returns the exit code for the hosted cluster of p.
 func codeOf(p Planned) int {
 	var networks []network.Network
 	if p.Plan != nil {
@@ -110,8 +110,8 @@ func noneOptedIn(clusters []hcp.Objects) error {
 	return fmt.Errorf("none of the %d HostedClusters in the input has the annotation %snetwork; to plan with it, use --set network=auto", len(clusters), settings.Prefix)
 }
 
-// annotate sets a key on every cluster; the key that opts in only where a cluster
-// has not, since one that has said which network it wants.
+// annotate sets a key on every cluster. The key network is set only on clusters that do not have it, because the
+// others have chosen their network.
 func annotate(all []hcp.Objects, key, value string) {
 	for _, o := range all {
 		hc := o.HostedCluster

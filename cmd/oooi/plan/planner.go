@@ -1,5 +1,5 @@
-// This file plans all hosted clusters of the input, for `oooi plan` and `oooi lint`: both show the
-// same problems.
+// This file plans all hosted clusters of the input for `oooi plan` and `oooi lint`, so that both show the same
+// problems.
 
 package plan
 
@@ -23,16 +23,16 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A Planned is one line of `oooi plan -o json`: a promise to scripts.
+// A Planned is one line of `oooi plan -o json`. Scripts rely on it.
 type Planned struct {
 	Cluster string          `json:"cluster"`
 	Request network.Request `json:"request"`
 	Facts   network.Facts   `json:"facts"`
-	// Plan is null where a problem blocks or the cluster is being deleted. It holds what is
-	// known where something is waited for.
+	// Plan is null if a problem blocks it, or if the cluster is being deleted. If something is Waiting, it has what
+	// is known.
 	Plan     *network.Plan    `json:"plan"`
 	Problems problem.Problems `json:"-"`
-	// Explained is Problems as scripts read them.
+	// Explained has Problems in the form for scripts.
 	Explained []explain.JSONProblem `json:"problems"`
 	// AppsService is the Service that the fix of a problem about *.apps names. Nil: none is needed.
 	AppsService *applycorev1.ServiceApplyConfiguration `json:"appsService,omitempty"`
@@ -66,7 +66,7 @@ type member struct {
 	last     network.Plan
 	problems problem.Problems
 	neighbor hcp.Neighbor
-	// assumed is true if the input has no VM, so that each network of last counts as in use.
+	// assumed is true if the input has no VMs, so that each network of last counts as in use.
 	assumed bool
 }
 
@@ -85,12 +85,12 @@ func NewPlanner(dump *files.Dump, all []hcp.Objects, permitted network.Permissio
 	return p
 }
 
-// serves reports whether any hosted cluster is to be served.
+// serves reports whether any hosted cluster will be served.
 func (p planner) serves() bool {
 	return slices.ContainsFunc(p.members, func(m member) bool { return hcp.OptedIn(m.HostedCluster) && !m.deleting() })
 }
 
-// Plans are those of all hosted clusters that opted in.
+// Plans returns the plans of all hosted clusters that opted in.
 func (p planner) Plans() []Planned {
 	var out []Planned
 	for _, m := range p.members {
@@ -101,13 +101,13 @@ func (p planner) Plans() []Planned {
 	return out
 }
 
-// deleting reports whether m is being deleted. The operator then changes nothing.
+// deleting reports whether m is being deleted. If so, the operator changes nothing.
 func (m member) deleting() bool { return !m.HostedCluster.DeletionTimestamp.IsZero() }
 
-// matters reports whether m counts for the others on its networks: it opted in, or edges serve it.
+// matters reports whether the plans of other clusters on its networks depend on m: it opted in, or edges serve it.
 func (m member) matters() bool { return hcp.OptedIn(m.HostedCluster) || len(m.last.Networks) > 0 }
 
-// yieldsNamespaceTo reports whether other keeps the control plane namespace that is m's, too.
+// yieldsNamespaceTo reports whether m and other have the same control plane namespace, and other keeps it.
 func (m member) yieldsNamespaceTo(other member) bool {
 	shared := hcp.ControlPlaneNamespace(m.HostedCluster) == hcp.ControlPlaneNamespace(other.HostedCluster)
 	return shared && hcp.KeepsControlPlane(other.HostedCluster, len(other.last.Networks) > 0, m.HostedCluster, len(m.last.Networks) > 0)
@@ -139,7 +139,7 @@ func (p planner) plan(m member) Planned {
 		derived = derive.Derive(request, observed, m.last, others)
 	}
 	out := Planned{Cluster: request.Cluster.String(), Request: request, Facts: observed, Problems: derived.Problems, Explained: explain.JSON(derived.Problems), objects: m.Objects}
-	out.Facts.Problems = nil // they are among all problems
+	out.Facts.Problems = nil // out.Problems has them, too
 	if decided, ok := derived.Plan(); ok && !m.deleting() {
 		out.Plan = &decided
 	}
@@ -152,7 +152,7 @@ func (p planner) plan(m member) Planned {
 	return out
 }
 
-// preview is what people see of o and its plan.
+// preview returns the text parts about o and its plan.
 func preview(o hcp.Objects, p Planned) explain.Preview {
 	nodes, _ := hcp.EdgeNodeSelector(o)
 	v := explain.Preview{
@@ -166,13 +166,13 @@ func preview(o hcp.Objects, p Planned) explain.Preview {
 	return v
 }
 
-// vmsAssumed is the remark that the input has a plan in force, and no VM.
+// vmsAssumed is the remark for an input with a plan in force and without VMs.
 const vmsAssumed = "The input has no VirtualMachineInstance, so each network of the plan in force counts as in use. Its addresses do not change."
 
 // vmPatch is HyperShift's annotation with which a user patches the VMs of a NodePool.
 const vmPatch = "hypershift.openshift.io/kubevirt-vm-jsonpatch"
 
-// remarks are what else people should know about o, and no problem is.
+// remarks returns further facts about o for people, which are not in a problem.
 func remarks(o hcp.Objects) []string {
 	var out []string
 	if hcp.Paused(o.HostedCluster, time.Now()) {

@@ -1,4 +1,4 @@
-// This file reads what `oooi must-gather` wrote, as if it were the API server.
+// This file reads the output of `oooi must-gather` in place of an API server.
 
 package source
 
@@ -27,13 +27,13 @@ import (
 )
 
 const (
-	// ArchiveFormat is the version of the format of archives. A newer one is not read.
+	// ArchiveFormat is the version of the format of archives. Newer formats are refused.
 	ArchiveFormat = 1
-	// IndexFile is the file of an archive that says what it is.
+	// IndexFile is the file that describes an archive.
 	IndexFile = "index"
 )
 
-// An ArchiveIndex has the time when an archive was written, and what could not be read.
+// An ArchiveIndex has the time at which an archive was written, and what could not be read.
 type ArchiveIndex struct {
 	Format  int       `json:"format"`
 	Version string    `json:"version"`
@@ -41,13 +41,14 @@ type ArchiveIndex struct {
 	Unread  []Unread  `json:"unread,omitempty"`
 }
 
-// An Unread is what could not be read.
+// An Unread is something that could not be read.
 type Unread struct {
-	// Group and Kind are those of objects, and empty for a log. Namespace is empty if one request was for all namespaces.
+	// Group and Kind of the objects. They are empty for a log. Namespace is empty if one request was for all
+	// namespaces.
 	Group     string `json:"group,omitempty"`
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
-	// What it is, for people.
+	// What could not be read, for people.
 	What string `json:"what"`
 	Why  string `json:"why"`
 }
@@ -55,7 +56,7 @@ type Unread struct {
 // String is one line.
 func (u Unread) String() string { return u.What + ": " + u.Why }
 
-// Add notes that w could not be read.
+// Add records that w could not be read.
 func (i *ArchiveIndex) Add(w Wanted, why error) {
 	i.Unread = append(i.Unread, Unread{Group: w.Kind.Group, Kind: w.Kind.Kind, Namespace: w.Namespace, What: w.String(), Why: why.Error()})
 }
@@ -69,7 +70,8 @@ func (i *ArchiveIndex) Write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, IndexFile), append(text, '\n'), 0o600)
 }
 
-// An Archive is a client.Reader of files. What must-gather had no right to read is forbidden here, too.
+// An Archive is a client.Reader that reads files. Objects that must-gather had no right to read are forbidden here,
+// too.
 type Archive struct {
 	Index  ArchiveIndex
 	scheme *runtime.Scheme
@@ -77,8 +79,9 @@ type Archive struct {
 	Objects map[string][]manifest.Object
 }
 
-// ReadArchive reads directories that must-gather wrote, or any files with objects. Without an index, all that is not in
-// them does not exist, and the time is now. read reads each file. File - is stdin. Faults are what was not read.
+// ReadArchive reads directories that must-gather wrote, or any files with objects. Without an index, objects that are
+// not in them count as missing, and the time is now. read reads each file. File - is stdin. The faults name what was
+// not read.
 func ReadArchive(stdin io.Reader, files []string, read Reading, scheme *runtime.Scheme) (Archive, []manifest.Fault, error) {
 	a := Archive{scheme: scheme, Objects: map[string][]manifest.Object{}, Index: ArchiveIndex{Time: time.Now()}}
 	for _, f := range files {
@@ -130,7 +133,7 @@ func (a Archive) Get(_ context.Context, key client.ObjectKey, into client.Object
 	return apierrors.NewNotFound(resource.GroupResource(), key.Name)
 }
 
-// List implements client.Reader. It takes namespaces and labels.
+// List implements client.Reader. It supports namespaces and labels.
 func (a Archive) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
 	kind, err := apiutil.GVKForObject(into, a.scheme)
 	if err != nil {
@@ -162,7 +165,7 @@ func (a Archive) List(_ context.Context, into client.ObjectList, opts ...client.
 	return meta.SetList(into, items)
 }
 
-// readable is an error if must-gather could not read objects.
+// readable returns an error if must-gather could not read these objects.
 func (a Archive) readable(kind schema.GroupVersionKind, namespace string) error {
 	for _, u := range a.Index.Unread {
 		if u.Group == kind.Group && u.Kind == kind.Kind && u.Namespace == namespace {
@@ -173,7 +176,7 @@ func (a Archive) readable(kind schema.GroupVersionKind, namespace string) error 
 	return nil
 }
 
-// groupKind is how package manifest writes a kind.
+// groupKind returns a kind in the form of package manifest.
 func groupKind(k schema.GroupVersionKind) string {
 	if k.Group == "" {
 		return "v1 " + k.Kind
@@ -181,7 +184,7 @@ func groupKind(k schema.GroupVersionKind) string {
 	return k.Group + " " + k.Kind
 }
 
-// decode reads o, which may be of another version.
+// decode decodes o, which may be of another API version.
 func decode(o manifest.Object, kind schema.GroupVersionKind, into client.Object) error {
 	content := map[string]any{}
 	if err := k8sjson.Unmarshal(o.JSON, &content); err != nil {

@@ -1,5 +1,5 @@
-// Package source has what commands work on: objects of a cluster with the rights of the user, of files, and of what
-// `oooi must-gather` wrote. This file reads files, directories and standard input. It decides nothing about their content.
+// Package source has the input of commands: objects of a cluster with the user's rights, of files, and of the output
+// of `oooi must-gather`. This file reads files, directories and standard input. It does not interpret their content.
 package source
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/cldmnky/oooi/hcp/manifest"
 )
 
-// A Reading returns the objects in the content of a file. manifest.Read is one.
+// A Reading returns the objects in the content of a file, as manifest.Read does.
 type Reading func(file string, content []byte) ([]manifest.Object, []manifest.Fault)
 
-// A Files is what was read of files. An object may occur several times.
+// Files has what was read from files. An object may occur several times.
 type Files struct {
 	Objects []manifest.Object
 	Faults  []manifest.Fault
@@ -26,19 +26,19 @@ type Files struct {
 	Count int
 
 	read Reading
-	// seen are the real paths that were read.
+	// seen are the real paths of files that were read.
 	seen map[string]bool
-	// roots are the real paths of what the user named. No link leads out of them.
+	// roots are the real paths that the user named. Links to other places are not followed.
 	roots []string
-	// named are the files that the user named. All others are in directories.
+	// named are the files that the user named. All other files were found in directories.
 	named map[string]bool
 }
 
-// maxFile is the size of the largest file that is read, in bytes.
+// maxFile is the largest size of a file that is read, in bytes.
 const maxFile = 1 << 30
 
 // ReadFiles reads files, and every YAML or JSON file below directories, each once. File - is stdin. Links in
-// directories are followed, unless they lead out of all that is named. An error is about what the user named.
+// directories are followed only to places that the user named. An error is about a path that the user named.
 func ReadFiles(stdin io.Reader, paths []string, read Reading) (Files, error) {
 	f := Files{read: read, seen: map[string]bool{}, named: map[string]bool{}}
 	if len(paths) == 0 {
@@ -57,10 +57,10 @@ func ReadFiles(stdin io.Reader, paths []string, read Reading) (Files, error) {
 	return f, nil
 }
 
-// Named reports whether the user named the file of a fault.
+// Named reports whether the user named the file with this fault.
 func (f *Files) Named(fault manifest.Fault) bool { return f.named[fault.File] }
 
-// argument reads what the user named.
+// argument reads a path that the user named.
 func (f *Files) argument(stdin io.Reader, path string) error {
 	if path == "-" {
 		data, err := io.ReadAll(stdin)
@@ -79,7 +79,7 @@ func (f *Files) argument(stdin io.Reader, path string) error {
 		f.named[path] = true
 		return f.file(path)
 	}
-	root := path + string(filepath.Separator) // also of a link
+	root := path + string(filepath.Separator) // follows the path if it is a link
 	return filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil && path == root:
@@ -93,7 +93,7 @@ func (f *Files) argument(stdin io.Reader, path string) error {
 			err = f.entry(path, e)
 		}
 		if err != nil {
-			var inPath *fs.PathError // The path is said already.
+			var inPath *fs.PathError // The error below has the path already.
 			if errors.As(err, &inPath) {
 				err = inPath.Err
 			}
@@ -125,7 +125,7 @@ func (f *Files) file(path string) error {
 	return err
 }
 
-// again reports whether path was read before, and remembers it. A pipe has no real path.
+// again reports whether path was read before, and records it. A pipe has no real path.
 func (f *Files) again(path string) bool {
 	at, err := realPath(path)
 	if err != nil {
@@ -136,7 +136,7 @@ func (f *Files) again(path string) bool {
 	return before
 }
 
-// realPath is the absolute path of the file, without symbolic links.
+// realPath returns the absolute path of the file, without symbolic links.
 func realPath(path string) (string, error) {
 	at, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -145,8 +145,9 @@ func realPath(path string) (string, error) {
 	return filepath.Abs(at)
 }
 
-// entry reads a file of a directory, or the target of a link there. A directory in what the user named is read anyway. A
-// collected directory must not make other files of this host count.
+// entry reads a file of a directory, or the target of a link there. A link to a directory inside the named paths is
+// skipped, since that is read anyway. A link to another place is an error: a collected directory must not bring in
+// other files of this host.
 func (f *Files) entry(path string, e fs.DirEntry) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A HostedCluster is one to report. Object is nil if the user may not read it.
+// A HostedCluster is a hosted cluster to report about. Object is nil if the user may not read it.
 type HostedCluster struct {
 	Namespace, Name string
 	Object          *unstructured.Unstructured
@@ -29,11 +29,11 @@ func (hc HostedCluster) Key() client.ObjectKey {
 	return client.ObjectKey{Namespace: hc.Namespace, Name: hc.Name}
 }
 
-// ErrNoneOptedIn is the error of a command without a name.
+// ErrNoneOptedIn is the error of a command without a name if no hosted cluster opted in.
 var ErrNoneOptedIn = errors.New("no HostedCluster has the annotation " + settings.Prefix + network.KeyNetwork)
 
-// Find returns the HostedCluster of a name: the one in namespace home, else the only one in any namespace. If there is none, or the user
-// may not list them, it is assumed in home. Home is empty for files, which have none.
+// Find returns the HostedCluster with this name: in namespace home, else the only one in all namespaces. If there is
+// none, or if the user may not list them, home is assumed. For files, home is empty.
 func Find(ctx context.Context, api client.Reader, home, name string) (client.ObjectKey, error) {
 	assumed := client.ObjectKey{Namespace: home, Name: name}
 	list := hcp.NewHostedClusters()
@@ -60,7 +60,8 @@ func Find(ctx context.Context, api client.Reader, home, name string) (client.Obj
 	return assumed, nil
 }
 
-// Selected returns the named hosted cluster, or without a name each that opted in: in the key's namespace, or if that is empty in any.
+// Selected returns the named hosted cluster. Without a name, it returns each that opted in, in the key's namespace,
+// or in all if that is empty.
 func Selected(ctx context.Context, api client.Reader, name client.ObjectKey) ([]HostedCluster, error) {
 	if name.Name != "" {
 		u := hcp.NewHostedCluster()
@@ -80,7 +81,7 @@ func Selected(ctx context.Context, api client.Reader, name client.ObjectKey) ([]
 	var all []HostedCluster
 	for i := range list.Items {
 		u := &list.Items[i]
-		// Its error is found again where it is read, and the others are still shown.
+		// The error occurs again when the cluster is read, and the others are still shown.
 		one, _ := hcp.ReadLiveCluster(u)
 		if one.OptedIn {
 			all = append(all, HostedCluster{one.Namespace, one.Name, u})

@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// logLines are read of each container.
+// logLines is how many lines are read of each container's log.
 const logLines = 20_000
 
-// A LogReader returns what a container logged. Previous is its last run that ended.
+// A LogReader returns the log of a container. If previous is true, it is the log of its last run that ended.
 type LogReader func(ctx context.Context, pod client.ObjectKey, container string, previous bool) (io.ReadCloser, error)
 
 // LogsOf reads logs through the API server.
@@ -27,13 +27,13 @@ func LogsOf(set kubernetes.Interface) LogReader {
 	}
 }
 
-// A Container is one whose logs are read.
+// A Container is a container whose logs are read.
 type Container struct {
 	Name               string
 	Running, Restarted bool
 }
 
-// ContainersOf are the containers of a pod that have started.
+// ContainersOf returns the containers of a pod that have started.
 func ContainersOf(o unstructured.Unstructured) (out []Container) {
 	var pod corev1.Pod
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &pod) != nil {

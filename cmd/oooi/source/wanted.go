@@ -1,4 +1,4 @@
-// This file lists the objects that oooi reads and writes, which `oooi check` and `oooi must-gather` read.
+// This file lists the objects that oooi reads and writes, for `oooi check` and `oooi must-gather`.
 
 package source
 
@@ -21,27 +21,27 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 )
 
-// A Wanted is objects of one kind: one by its name, or those with labels.
+// A Wanted names objects of one kind: one by its name, or all with certain labels.
 type Wanted struct {
 	Kind schema.GroupVersionKind
-	// Namespace is empty for all.
+	// Namespace is empty for all namespaces.
 	Namespace, name string
 	labels          map[string]string
 }
 
-// DeploymentKind is that of Deployments.
+// DeploymentKind is the kind of Deployments.
 func DeploymentKind() schema.GroupVersionKind { return KindOf("apps", "v1", "Deployment") }
 
-// PodKind is that of pods.
+// PodKind is the kind of pods.
 func PodKind() schema.GroupVersionKind { return KindOf("", "v1", "Pod") }
 
-// KindOf is a kind of one version.
+// KindOf returns a kind of one version.
 func KindOf(group, version, kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
 }
 
-// EachOf calls read for the objects of one hosted cluster, and for the NetworkAttachmentDefinitions that its NodePools name. Without
-// hc none is known. It ends at the first error of read.
+// EachOf calls read for the objects of one hosted cluster, and for the NetworkAttachmentDefinitions that its
+// NodePools name. If hc is nil, these NADs are unknown. It ends at the first error of read.
 func EachOf(hc *unstructured.Unstructured, running hcp.LiveCluster, read func(Wanted) ([]unstructured.Unstructured, error)) error {
 	var pools []unstructured.Unstructured
 	for _, w := range wantedOf(running.Namespace, running.ControlPlane) {
@@ -61,7 +61,8 @@ func EachOf(hc *unstructured.Unstructured, running hcp.LiveCluster, read func(Wa
 	return nil
 }
 
-// wantedOf are the objects of one hosted cluster. Of ConfigMaps, the plan and the status.
+// wantedOf returns the objects of one hosted cluster. Of ConfigMaps, it returns only those of the plan and the
+// status.
 func wantedOf(namespace, controlPlane string) []Wanted {
 	owned := wire.OwnedLabels()
 	return []Wanted{
@@ -86,7 +87,8 @@ func wantedOf(namespace, controlPlane string) []Wanted {
 	}
 }
 
-// DefinitionsOf are the NetworkAttachmentDefinitions that the NodePools of hc name. Without hc none is known.
+// DefinitionsOf returns the NetworkAttachmentDefinitions that the NodePools of hc name. If hc is nil, they are
+// unknown.
 func DefinitionsOf(hc *unstructured.Unstructured, pools []unstructured.Unstructured) (out []Wanted) {
 	if hc == nil {
 		return nil
@@ -94,7 +96,7 @@ func DefinitionsOf(hc *unstructured.Unstructured, pools []unstructured.Unstructu
 	var dump files.Dump
 	for _, o := range append([]unstructured.Unstructured{*hc}, pools...) {
 		if text, err := json.Marshal(&o); err == nil {
-			_ = dump.Add(text) // One that cannot be read names none.
+			_ = dump.Add(text) // A NodePool that cannot be read names no NADs.
 		}
 	}
 	for _, c := range dump.Clusters() {
@@ -105,7 +107,7 @@ func DefinitionsOf(hc *unstructured.Unstructured, pools []unstructured.Unstructu
 	return out
 }
 
-// WantedOfAll are the objects that all hosted clusters share, and the operator.
+// WantedOfAll returns the objects that all hosted clusters share, and the operator.
 func WantedOfAll() []Wanted {
 	operator := map[string]string{wire.LabelName: wire.Owner}
 	out := []Wanted{
@@ -120,7 +122,7 @@ func WantedOfAll() []Wanted {
 	return out
 }
 
-// WantedOfOperator are the objects of the operator in its namespace.
+// WantedOfOperator returns the objects of the operator in its namespace.
 func WantedOfOperator(namespace string) []Wanted {
 	return []Wanted{
 		{Kind: PodKind(), Namespace: namespace, labels: map[string]string{wire.LabelName: wire.Owner}},
@@ -128,10 +130,10 @@ func WantedOfOperator(namespace string) []Wanted {
 	}
 }
 
-// PageSize is how many objects one answer of the API server has at most.
+// PageSize is the largest number of objects in one answer of the API server.
 const PageSize = 250
 
-// Read reads the objects, page by page. Of a kind that is not installed there are none.
+// Read reads the objects, page by page. If the kind is not installed, there are none.
 func (w Wanted) Read(ctx context.Context, api client.Reader) ([]unstructured.Unstructured, error) {
 	all, err := w.read(ctx, api)
 	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
@@ -156,7 +158,7 @@ func (w Wanted) read(ctx context.Context, api client.Reader) ([]unstructured.Uns
 			return nil, err
 		}
 		for _, o := range list.Items {
-			unstructured.RemoveNestedField(o.Object, "status", "images") // Of a node: most of it, and no command reads it.
+			unstructured.RemoveNestedField(o.Object, "status", "images") // In a Node, this is most of the object, and no command reads it.
 			all = append(all, o)
 		}
 		if next = list.GetContinue(); next == "" {
@@ -165,7 +167,7 @@ func (w Wanted) read(ctx context.Context, api client.Reader) ([]unstructured.Uns
 	}
 }
 
-// String says what is wanted.
+// String returns the name of the objects for messages.
 func (w Wanted) String() string {
 	out := w.Kind.Kind + " " + w.name
 	if w.name == "" {
@@ -177,7 +179,7 @@ func (w Wanted) String() string {
 	return out
 }
 
-// plural is several objects of a kind.
+// plural returns the name for several objects of a kind.
 func plural(kind string) string {
 	if stem, ok := strings.CutSuffix(kind, "y"); ok {
 		return stem + "ies"
@@ -185,7 +187,7 @@ func plural(kind string) string {
 	return kind + "s"
 }
 
-// Matters reports whether plans are made from it.
+// Matters reports whether plans depend on these objects.
 func (w Wanted) Matters() bool {
 	group, _, _ := strings.Cut(groupKind(w.Kind), " ")
 	return files.Matters(manifest.Object{Group: group, Kind: w.Kind.Kind, Name: w.name})

@@ -1,4 +1,5 @@
-// This file adds to the report of `oooi status` what management access opens on a network, and for which callers. It is pure.
+// This file adds to the report of `oooi status` what management access opens on a network, and to which callers. It
+// is pure.
 
 package status
 
@@ -16,43 +17,44 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// An Access is what callers of the management cluster reach on a network.
+// An Access is what callers in the management cluster reach on a network.
 type Access struct {
-	// Proxy is the URL of HTTP CONNECT. Empty: only load balancers are open.
+	// Proxy is the URL for HTTP CONNECT. Empty: only load balancers are open.
 	Proxy        string              `json:"proxy,omitempty"`
 	Destinations []statusDestination `json:"destinations"`
-	// Namespaces whose pods our NetworkPolicy or those of HyperShift admit for certain.
+	// Namespaces whose pods are certainly admitted, by oooi's NetworkPolicy or by HyperShift's.
 	Namespaces []string `json:"namespaces"`
-	// Accounts that callers must be. Empty: they need no token. Audience is that of tokens.
+	// Accounts that callers must be. Empty: they need no token. Audience is the audience of tokens.
 	Accounts []string `json:"accounts"`
 	Audience string   `json:"audience,omitempty"`
-	// LoadBalancers is null if annotation management-access does not have the word.
+	// LoadBalancers is null if annotation management-access does not open load balancers.
 	LoadBalancers []statusBalanced `json:"loadBalancers"`
-	// LoadBalancersOnOtherNetwork: they lead to edges of another network.
+	// LoadBalancersOnOtherNetwork is true if they forward to edges of another network.
 	LoadBalancersOnOtherNetwork bool `json:"loadBalancersOnOtherNetwork,omitempty"`
 }
 
 type statusDestination struct {
-	// Name is host and port, as a caller names them.
+	// Name is the host and port that a caller names.
 	Name   string `json:"name"`
 	Target string `json:"target"`
-	// PlainTCP is host and port of a Service for clients without HTTP CONNECT. Empty: there is none.
+	// PlainTCP is the host and port of a Service for clients without HTTP CONNECT. Empty: there is none.
 	PlainTCP string `json:"plainTCP,omitempty"`
 }
 
-// A statusBalanced is a Service of the control plane that stands for one of the hosted cluster.
+// A statusBalanced is a Service of the control plane that stands for a Service of the hosted cluster.
 type statusBalanced struct {
 	Service string `json:"service"`
-	// HostedService is NAMESPACE/NAME in the hosted cluster. Empty: the ingress, by base domain passthrough.
+	// HostedService is NAMESPACE/NAME in the hosted cluster. Empty: HyperShift made the Service for the ingress
+	// itself (base domain passthrough).
 	HostedService string `json:"hostedService,omitempty"`
 	// Ports are the node ports.
 	Ports           []uint16       `json:"ports"`
 	ForwardsToEdges explain.Answer `json:"forwardsToEdges"`
-	// Edges that are ready and report that all ports are open there.
+	// Edges that are ready and report that all Ports are open.
 	Edges []int `json:"edges"`
 }
 
-// access is what n opens. Nil: nothing.
+// access returns what n opens. Nil: nothing.
 func (f Facts) access(i int, n network.Network) *Access {
 	a := n.Access
 	if !a.Opens() && a.LoadBalancers == nil {
@@ -81,7 +83,7 @@ func (f Facts) access(i int, n network.Network) *Access {
 	return out
 }
 
-// leads answers whether a Service forwards to edges.
+// leads says whether a Service forwards to edges.
 func (f Facts) leads(service string) explain.Answer {
 	switch {
 	case f.Led == nil:
@@ -105,7 +107,7 @@ func (f Facts) listen(n network.Network, ports []uint16) []int {
 	return out
 }
 
-// text writes a, with each of many load balancers only if all.
+// text writes a. If there are many load balancers, it lists each only if all is true.
 func (a *Access) text(w io.Writer, all bool) {
 	if a == nil {
 		return
@@ -139,7 +141,7 @@ func (a *Access) callers() string {
 	return "Pods of these namespaces are admitted: " + strings.Join(a.Namespaces, ", ") + ", " + explain.AlsoAdmitted + "."
 }
 
-// Token reports whether callers need one, a whole sentence.
+// Token says whether callers need a token, in a whole sentence.
 func (a *Access) Token() string {
 	if len(a.Accounts) == 0 {
 		return "Callers need no token."
@@ -147,7 +149,7 @@ func (a *Access) Token() string {
 	return "Callers need a token of " + strings.Join(a.Accounts, ", ") + " for audience " + a.Audience + "."
 }
 
-// Balanced says who reaches what through load balancers, a whole sentence.
+// Balanced says which clients reach what through load balancers, in a whole sentence.
 func (a *Access) Balanced() string {
 	switch {
 	case a.LoadBalancersOnOtherNetwork:
@@ -158,10 +160,10 @@ func (a *Access) Balanced() string {
 	return "Anyone who reaches a load balancer reaches VMs with a DHCP lease."
 }
 
-// HostedName is what the hosted cluster calls b.
+// HostedName returns the name of b in the hosted cluster.
 func (b statusBalanced) HostedName() string { return cmp.Or(b.HostedService, "the ingress") }
 
-// Joined is numbers with commas.
+// Joined returns numbers separated by commas.
 func Joined[T int | uint16](all []T) string {
 	var out []string
 	for _, x := range all {

@@ -1,4 +1,4 @@
-// This file reads for `oooi status` whether Services of the control plane have endpoints, which no edge reports.
+// This file reads for `oooi status` whether Services of the control plane have endpoints, which edges do not report.
 
 package status
 
@@ -27,8 +27,8 @@ func (r *Reader) readEndpoints(ctx context.Context) error {
 	return nil
 }
 
-// endpoint answers whether edges have an endpoint of b to dial. Unknown: it is an external host, VMs, or a
-// Service without EndpointSlices, of which edges dial the ClusterIP.
+// endpoint says whether b has an endpoint that edges can dial. It is Unknown for an external host, for VMs, and for a
+// Service without EndpointSlices, whose ClusterIP edges dial.
 func (f Facts) endpoint(b network.Backend) explain.Answer {
 	answer := explain.Unknown
 	if b.Kind != network.BackendPods {
@@ -46,8 +46,8 @@ func (f Facts) endpoint(b network.Backend) explain.Answer {
 	return answer
 }
 
-// resolves answers whether edges of n resolve the name of an allowed host. A report shows only that an address of it is refused, so it is
-// never no.
+// resolves says whether edges of n resolve the name of an allowed host. Reports only show that its address is
+// refused, so the answer is never No.
 func (f Facts) resolves(n network.Network, b network.Backend) explain.Answer {
 	for _, e := range n.Edges {
 		if r := f.Reports[wire.EdgeReportLease(n, e).Name]; f.ReadyEdge(n, e) == explain.Yes && slices.Contains(r.RefusedHosts, b.Name) {
@@ -85,8 +85,8 @@ func faultText(f reported.BackendFault) string {
 	return "no endpoint answers and is ready"
 }
 
-// health is what the edges of n that are ready, and EndpointSlices, say about b. A report names no backend that has no
-// endpoint, so without them it does not prove that there is no fault.
+// health returns what ready edges of n and EndpointSlices show about b. A report does not name backends without
+// endpoints, so it proves nothing without EndpointSlices.
 func (f Facts) health(n network.Network, b network.Backend) (text string, state HealthState) {
 	var faults []string
 	heard, unknown := false, f.Ready == nil

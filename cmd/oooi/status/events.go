@@ -1,4 +1,5 @@
-// This file reads for `oooi status` the Warning events about the HostedCluster and its edges, and decides which of them are shown.
+// This file reads the Warning events about the HostedCluster and its edges for `oooi status`, and decides which are
+// shown.
 
 package status
 
@@ -20,16 +21,17 @@ import (
 )
 
 const (
-	// mostEvents are shown.
+	// mostEvents is how many events are shown.
 	mostEvents = 5
-	// mostEventsRead are read of each namespace. The API server does not return the newest ones first.
+	// mostEventsRead is how many events are read in each namespace. The API server does not return the newest ones
+	// first.
 	mostEventsRead = 1000
-	// mostEventText is how much of an event is shown, in bytes.
+	// mostEventText is how many bytes of an event are shown.
 	mostEventText = 500
 )
 
-// readEvents reads Warning events of both namespaces, at most mostEventsRead of each. No answer depends on them, so what cannot
-// be read does not count as unread.
+// readEvents reads Warning events of both namespaces, at most mostEventsRead of each. Answers do not depend on
+// events, so those that cannot be read do not count as unread.
 func (r *Reader) readEvents(ctx context.Context) error {
 	for _, namespace := range []string{r.Namespace, r.ControlPlane} {
 		var list corev1.EventList
@@ -47,15 +49,15 @@ func (r *Reader) readEvents(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// recentEvents are the newest Warning events about the HostedCluster and its edges, the newest first. Of events that differ in
-// their time only, as of several probes that failed at once, the newest counts.
+// recentEvents returns the newest Warning events about the HostedCluster and its edges, the newest first. If events
+// differ only in their time, as after several failed probes, only the newest counts.
 func (f Facts) recentEvents() (out []statusEvent) {
 	for _, e := range f.events {
 		of := e.InvolvedObject
 		ofCluster := of.Kind == "HostedCluster" && of.Namespace == f.Namespace && of.Name == f.Name
 		ofEdge := of.Namespace == f.ControlPlane && strings.HasPrefix(of.Name, wire.NameEdge+"-")
 		if e.Type != corev1.EventTypeWarning || !ofCluster && !ofEdge {
-			continue // An archive has all events.
+			continue // An archive also has other events.
 		}
 		out = append(out, statusEvent{happened(e), of.Kind + " " + of.Namespace + "/" + of.Name, e.Reason, explain.Shorten(strings.Join(strings.Fields(e.Message), " "), mostEventText)})
 	}
@@ -72,7 +74,7 @@ func (f Facts) recentEvents() (out []statusEvent) {
 	return out[:min(len(out), mostEvents)]
 }
 
-// happened is when an event happened last. Programs fill different fields.
+// happened returns when an event happened last. Programs use different fields for that.
 func happened(e corev1.Event) time.Time {
 	last := e.CreationTimestamp.Time
 	for _, t := range []time.Time{e.LastTimestamp.Time, e.EventTime.Time} {

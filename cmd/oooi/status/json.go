@@ -1,5 +1,4 @@
-// This file holds the output of `oooi status` as a value. Its JSON is a promise to scripts, which
-// docs/status.md describes.
+// This file holds the output of `oooi status` as a value. Scripts rely on its JSON, which docs/status.md describes.
 
 package status
 
@@ -14,7 +13,7 @@ import (
 // statusVersion is the version of the output as JSON. Fields are only added within a version.
 const statusVersion = "v1"
 
-// An Output is one line of `oooi status -o json`: a promise to scripts.
+// An Output is one line of `oooi status -o json`. Scripts rely on it.
 type Output struct {
 	Version      string           `json:"version"`
 	Cluster      string           `json:"cluster"`
@@ -23,17 +22,17 @@ type Output struct {
 	Condition    *statusCondition `json:"condition"`
 	Networks     []Network        `json:"networks"`
 	Problems     []statusProblem  `json:"problems"`
-	// Other are leases on networks that are not in the plan.
+	// Other are the leases on networks that are not in the plan.
 	Other []statusLease `json:"otherLeases,omitempty"`
 	// Events are the newest Warning events about the HostedCluster and its edges, the newest first, at most five.
 	Events []statusEvent `json:"events,omitempty"`
 	// EventsUnread says which events are missing.
 	EventsUnread []string `json:"eventsUnread,omitempty"`
-	// Notes are about external hosts, and problems that are not shown.
+	// Notes about external hosts, and about problems that are not shown.
 	Notes []string `json:"notes,omitempty"`
 	// Unread says what could not be read.
 	Unread []string `json:"unread,omitempty"`
-	// Blind: rights are missing to show whether the condition is about the current settings.
+	// Blind is true if rights are missing to show whether the condition is about the current settings.
 	Blind bool `json:"-"`
 }
 
@@ -46,13 +45,13 @@ type statusCondition struct {
 	Status string    `json:"status"`
 	Reason string    `json:"reason"`
 	Since  time.Time `json:"since"`
-	// Current: the condition and the operator's status are about the current objects.
+	// Current says whether the condition and the operator's status are about the current objects.
 	Current statusAnswer `json:"current"`
-	// Message has the lines of the condition's message if the operator's status does not count.
+	// Message has the lines of the condition's message if the operator's status cannot be used.
 	Message []string `json:"message,omitempty"`
 }
 
-// A Network is one that edges serve.
+// A Network is a network that edges serve.
 type Network struct {
 	Name       string       `json:"name"`
 	Primary    bool         `json:"primary"`
@@ -70,41 +69,41 @@ type Network struct {
 	Leases []statusLease `json:"leases"`
 }
 
-// An Edge is one of a network.
+// An Edge is one edge of a network.
 type Edge struct {
 	Number     int            `json:"number"`
 	Deployment string         `json:"deployment"`
 	Address    netip.Addr     `json:"address"`
 	Ready      explain.Answer `json:"ready"`
 	CarriesVMs explain.Answer `json:"carriesVMs"`
-	// Level is what the edge reports: nothing, serves or reaches. Empty: unknown.
+	// Level that the edge reports: nothing, serves or reaches. Empty: unknown.
 	Level string `json:"level,omitempty"`
-	// NotServing is why its servers do not serve. Empty: they do, or it is unknown.
+	// NotServing is why its servers do not serve. Empty: they serve, or it is unknown.
 	NotServing string `json:"notServing,omitempty"`
-	// UnavailableSince is when the operator lost it. Nil: it did not, or it is unknown.
+	// UnavailableSince is when the operator saw that it became unavailable. Nil: it is available, or it is unknown.
 	UnavailableSince *time.Time `json:"unavailableSince,omitempty"`
-	// ReportedLast is when it reported last, if that is so long ago that the report is ignored.
+	// ReportedLast is the time of its last report if the report is too old to count.
 	ReportedLast *time.Time `json:"reportedLast,omitempty"`
 }
 
-// A Target is where connections to a name go.
+// A Target is the backend for connections to names.
 type Target struct {
 	// Names that VMs ask for. Empty: each name that resolves to the address.
 	Names   []string       `json:"names"`
 	Address netip.AddrPort `json:"address"`
 	Backend string         `json:"backend"`
-	// Health is what edges and EndpointSlices say about the backend, and State the same as a value.
+	// Health says what edges and EndpointSlices show about the backend, in words. State is the same as a value.
 	Health string      `json:"health"`
 	State  HealthState `json:"-"`
 	// Resolves is whether edges resolve the name of an allowed host. They report only that they refuse its address. Empty: it is not
 	// an allowed host.
 	Resolves explain.Answer `json:"resolves,omitempty"`
-	// Needed: no node becomes a working part of its cluster without it.
+	// Needed is true if nodes need it to become a working part of their cluster.
 	Needed bool `json:"-"`
 }
 
 type statusLease struct {
-	// Network is the label of the network.
+	// Network is the label of the lease's network.
 	Network string     `json:"network"`
 	Address netip.Addr `json:"address"`
 	VM      string     `json:"vm,omitempty"`
@@ -114,7 +113,7 @@ type statusLease struct {
 }
 
 type statusEvent struct {
-	// Time is when it happened last.
+	// Time of the last occurrence.
 	Time time.Time `json:"time"`
 	// Object is KIND NAMESPACE/NAME.
 	Object string `json:"object"`
@@ -124,6 +123,6 @@ type statusEvent struct {
 
 type statusProblem struct {
 	explain.ReportProblem
-	// Page has the fix in full.
+	// Page is the URL with the complete fix.
 	Page string `json:"page"`
 }

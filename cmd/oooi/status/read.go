@@ -1,5 +1,5 @@
-// This file reads what `oooi status` shows from the API server, with the rights of the user. It writes
-// nothing. Objects that the user may not read are left out and named. Any other error ends the report of its cluster.
+// This file reads the facts for `oooi status` from the API server with the user's rights. It writes nothing. Objects
+// that the user may not read are left out and named. After any other error, the cluster has no report.
 
 package status
 
@@ -33,19 +33,19 @@ import (
 	"github.com/cldmnky/oooi/version"
 )
 
-// A Leased is a lease on one network, by the label of the network.
+// A Leased is a lease on the network with this label.
 type Leased struct {
 	Network string
 	network.Lease
 }
 
-// A Reader reads one hosted cluster.
+// A Reader reads the facts about one hosted cluster.
 type Reader struct {
 	API client.Reader
 	Facts
 }
 
-// Read reads what is known of a HostedCluster.
+// Read reads the facts about a HostedCluster.
 func Read(ctx context.Context, api client.Reader, hc source.HostedCluster) (Facts, error) {
 	r := Reader{API: api, Facts: Facts{LiveCluster: hcp.UnreadLiveCluster(hc.Namespace, hc.Name), Build: version.Number()}}
 	if hc.Object != nil {
@@ -68,7 +68,7 @@ func Read(ctx context.Context, api client.Reader, hc source.HostedCluster) (Fact
 	return r.Facts, r.readSettings(ctx, hc.Object)
 }
 
-// misses notes that the user may not read something. Any other error is returned.
+// misses records that the user may not read something. It returns any other error.
 func (r *Reader) misses(what string, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return fmt.Errorf("%s: %w", what, err)
@@ -145,7 +145,7 @@ func (r *Reader) ReadEdges(ctx context.Context) error {
 	return nil
 }
 
-// readPods reads why pods of edges do not run, if edges are not ready.
+// readPods reads why pods of edges do not run, if some edges are not ready.
 func (r *Reader) readPods(ctx context.Context) error {
 	if !slices.ContainsFunc(r.Plan.Networks, func(n network.Network) bool {
 		return slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return r.ReadyEdge(n, e) == explain.No })
@@ -172,7 +172,7 @@ func (r *Reader) readPods(ctx context.Context) error {
 	return nil
 }
 
-// notRunning says why a pod does not run. Empty: it does, though it may not be ready.
+// notRunning says why a pod does not run. Empty: it runs, though it may not be ready.
 func notRunning(p *corev1.Pod) string {
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if w := c.State.Waiting; w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
@@ -214,7 +214,7 @@ func (r *Reader) ReadLeases(ctx context.Context) error {
 				}
 			}
 		case wire.NameDHCP:
-			// Another name is not a lease of an address.
+			// A Lease with another name is not about an address.
 			if l, err := leaseobject.Read(o); err == nil {
 				r.Leases = append(r.Leases, Leased{o.Labels[wire.LabelNetwork], l})
 			}
@@ -224,8 +224,8 @@ func (r *Reader) ReadLeases(ctx context.Context) error {
 	return nil
 }
 
-// readSettings reads all objects that plans are made from, as the operator does. Their hashes show whether a condition is about the
-// current ones.
+// readSettings reads all objects from which plans are made, as the operator does. Their hashes show whether a
+// condition is about the current objects.
 func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured) error {
 	var dump files.Dump
 	if !r.add(&dump, *hc) {
@@ -258,7 +258,7 @@ func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured
 	return nil
 }
 
-// into adds the objects that w asks for to dump, and returns them. Whole: none is missing, as far as the cluster has them.
+// into adds the objects that w names to dump, and returns them. whole is true if all that exist were added.
 func (r *Reader) into(ctx context.Context, dump *files.Dump, w source.Wanted) (found []unstructured.Unstructured, whole bool, err error) {
 	found, err = w.Read(ctx, r.API)
 	if err != nil {
@@ -267,7 +267,7 @@ func (r *Reader) into(ctx context.Context, dump *files.Dump, w source.Wanted) (f
 	return found, r.add(dump, found...), nil
 }
 
-// add adds objects to dump. It returns false if one cannot be read, and notes why.
+// add adds objects to dump. If an object cannot be read, it records why and returns false.
 func (r *Reader) add(dump *files.Dump, all ...unstructured.Unstructured) bool {
 	for _, u := range all {
 		text, err := json.Marshal(&u)

@@ -1,5 +1,5 @@
-// This file makes the output of `oooi status` from what was read. It is pure. What is not known is
-// "unknown" there, and nothing is guessed.
+// This file makes the output of `oooi status` from facts. It is pure. If something is not known, the output says
+// "unknown".
 
 package status
 
@@ -27,66 +27,68 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// Facts are what was read about one hosted cluster.
+// Facts are the facts about one hosted cluster.
 type Facts struct {
 	hcp.LiveCluster
-	// Read: the HostedCluster was read.
+	// Read is true if the HostedCluster was read.
 	Read bool
-	// Settings is the hash of the annotations as they are now. Empty: unknown.
+	// Settings is the hash of the current annotations. Empty: unknown.
 	Settings string
-	// Inputs is the hash of the other fields that plans are made from, as they are now. Empty: unknown.
+	// Inputs is the hash of the other current fields from which plans are made. Empty: unknown.
 	Inputs string
-	// Stored is the Report that the operator stored about this cluster. Nil: none counts, and noReport says why and
-	// what to do, in whole sentences. noReportRight: the right to read it is missing.
+	// Stored is the Report that the operator stored about this cluster. If it cannot be used, it is nil, and noReport
+	// says why and what to do, in whole sentences. noReportRight is true if the right to read it is missing.
 	Stored        *explain.Report
 	noReport      string
 	noReportRight bool
 	// Build is the version of this program.
 	Build string
-	// Plan in force, known if PlanRead. PlanHash is the explain.PlanHash of the text that is stored.
+	// Plan in force, known if PlanRead is true. PlanHash is the explain.PlanHash of its stored text.
 	Plan     network.Plan
 	PlanHash string
 	PlanRead bool
-	// NoPlan is why no plan of the cluster is where it should be, a whole sentence. Empty: there is one, or it
-	// could not be looked for.
+	// NoPlan says why the plan of the cluster is not found, in a whole sentence. Empty: it was found, or could not be
+	// looked for.
 	NoPlan string
-	// Ready are the edges by their Deployment, nil: unknown. Pods is why an edge's pod does not run, by its Deployment.
+	// Ready says whether each edge is ready, by its Deployment. Nil: unknown. Pods says why an edge's pod does not
+	// run, by its Deployment.
 	Ready map[string]bool
 	Pods  map[string]string
 	// Reports of edges by the name of their Lease.
 	Reports map[string]reported.EdgeReport
-	// renewed is when each report was renewed, by the same. Zero: unknown.
+	// renewed is when each report was renewed, by the name of its Lease. Zero: unknown.
 	renewed map[string]time.Time
 	Leases  []Leased
-	// LeasesRead: leases and reports are known.
+	// LeasesRead is true if leases and reports are known.
 	LeasesRead bool
 	// Slices are the EndpointSlices of the control plane. Empty: unknown.
 	Slices []discoveryv1.EndpointSlice
-	// Led are the Services of the control plane that forward to edges, by name. Nil: unknown.
+	// Led says for each Service of the control plane, by name, whether it forwards to edges. Nil: unknown.
 	Led map[string]bool
-	// events are Warning events of both namespaces, and others. eventsUnread says which are missing, in whole sentences.
+	// events are events of both namespaces, not only Warnings about edges. eventsUnread says which are missing, in
+	// whole sentences.
 	events       []corev1.Event
 	eventsUnread []string
 	// unread says what could not be read, in whole sentences.
 	unread []string
 }
 
-// A HealthState is what is known of a backend.
+// A HealthState is what is known about a backend.
 type HealthState int
 
 // The states of a backend.
 const (
-	// StateUnknown: not all edges that are Ready, or no EndpointSlice, told.
+	// StateUnknown: not all Ready edges report about the backend, or there is no EndpointSlice.
 	StateUnknown HealthState = iota
-	// StateFine: no edge that is Ready reports a fault.
+	// StateFine: no Ready edge reports a fault.
 	StateFine
-	// StateFaulty: an edge reports a fault, and Health has which.
+	// StateFaulty: an edge reports a fault, which Health describes.
 	StateFaulty
-	// StateWithoutEndpoint: its Service has EndpointSlices, and no endpoint in them that edges dial.
+	// StateWithoutEndpoint: its Service has EndpointSlices, but no endpoint in them that edges dial.
 	StateWithoutEndpoint
 )
 
-// OutputOf is what `oooi status` prints at now.
+// OutputOf returns the output of `oooi status` at the time now.
 func OutputOf(f Facts, now time.Time) Output {
 	f = f.WithoutOldReports(now).counting(now)
 	r := Output{
@@ -133,8 +135,8 @@ func OutputOf(f Facts, now time.Time) Output {
 // oldReport is the age from which a report is ignored. Edges renew it every two minutes.
 const oldReport = 5 * time.Minute
 
-// WithoutOldReports is f without the reports that are old at now. An edge that has lost the API server, or whose failover
-// agent hangs, says nothing current.
+// WithoutOldReports returns f without reports that are too old at the time now. An edge that has lost the API server,
+// or whose failover agent hangs, does not renew its report.
 func (f Facts) WithoutOldReports(now time.Time) Facts {
 	f.Reports = maps.Clone(f.Reports)
 	maps.DeleteFunc(f.Reports, func(name string, _ reported.EdgeReport) bool {
@@ -144,7 +146,7 @@ func (f Facts) WithoutOldReports(now time.Time) Facts {
 	return f
 }
 
-// silentSince is when a report that is too old was renewed. Zero: there is no such report.
+// silentSince returns when a report that is now too old was last renewed. Zero: there is none.
 func (f Facts) silentSince(name string) time.Time {
 	if _, current := f.Reports[name]; current {
 		return time.Time{}
@@ -152,7 +154,7 @@ func (f Facts) silentSince(name string) time.Time {
 	return f.renewed[name]
 }
 
-// boot answers whether nodes will boot.
+// boot says whether nodes will boot.
 func (f Facts) boot(r Output) statusAnswer {
 	unknown := func(why string) statusAnswer { return statusAnswer{explain.Unknown, why} }
 	switch {
@@ -180,7 +182,7 @@ func (f Facts) boot(r Output) statusAnswer {
 	return answer
 }
 
-// contradiction is what is known of the edges and of the Services now that a yes of the operator does not fit to.
+// contradiction returns an answer if facts about edges and Services contradict the operator's answer that nodes boot.
 func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 	for _, n := range networks {
 		if n.Primary && !slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Ready != explain.No }) {
@@ -200,7 +202,8 @@ func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 	return lacks, lacking
 }
 
-// lacks answers whether nodes boot without what is not served now. Not ok: all that nodes need is served.
+// lacks says whether nodes boot although something is not served now. ok is false if everything that nodes need is
+// served.
 func (f Facts) lacks() (out statusAnswer, ok bool) {
 	for _, n := range f.Plan.Networks {
 		why := map[string]string{}
@@ -235,7 +238,8 @@ func (f Facts) mayReach(n network.Network) bool {
 	})
 }
 
-// dark are the problems of backends of n with which no edge that may be ready finds an endpoint, as the operator has them.
+// dark returns problems of backends for which no edge of n that may be ready finds an endpoint, in the operator's
+// words.
 func (f Facts) dark(n network.Network) problem.Problems {
 	var reports []reported.EdgeReport
 	for _, e := range n.Edges {
@@ -246,8 +250,8 @@ func (f Facts) dark(n network.Network) problem.Problems {
 	return reported.EdgesReachNoEndpoint(n, len(reports), reports)
 }
 
-// lacksPlan reports whether edges have no plan although they need one: the operator stored that there is one, or it is
-// unknown whether there should be.
+// lacksPlan reports whether the plan is missing although edges need one. They need one if the operator's status has a
+// plan, or if it is unknown whether they do.
 func (f Facts) lacksPlan() bool {
 	needed := !f.Read || f.OptedIn
 	if f.Stored != nil {
@@ -299,7 +303,7 @@ func (f Facts) network(n network.Network, now time.Time) Network {
 	return out
 }
 
-// edge is e of n. A report outlives its pod, so that of an edge that is not ready is ignored.
+// edge returns e of n. If e is not ready, its report is ignored, because a report outlives its pod.
 func (f Facts) edge(n network.Network, e network.Edge) Edge {
 	out := Edge{Number: e.Number, Deployment: wire.EdgeDeploymentName(n, e), Address: e.Address, Ready: f.ReadyEdge(n, e), CarriesVMs: f.carries(n, e)}
 	r, reported := f.Reports[wire.EdgeReportLease(n, e).Name]
@@ -315,7 +319,7 @@ func (f Facts) edge(n network.Network, e network.Edge) Edge {
 	return out
 }
 
-// unavailableSince is when an edge became unavailable, as the operator saw it. Nil: unknown.
+// unavailableSince returns when an edge became unavailable, as the operator saw it. Nil: unknown.
 func (f Facts) unavailableSince(deployment string) *time.Time {
 	if f.Stored == nil {
 		return nil
@@ -328,7 +332,7 @@ func (f Facts) unavailableSince(deployment string) *time.Time {
 	return nil
 }
 
-// ReadyEdge answers whether e of n is ready.
+// ReadyEdge says whether e of n is ready.
 func (f Facts) ReadyEdge(n network.Network, e network.Edge) explain.Answer {
 	switch {
 	case f.Ready == nil:
@@ -339,8 +343,8 @@ func (f Facts) ReadyEdge(n network.Network, e network.Edge) explain.Answer {
 	return explain.No
 }
 
-// carries answers whether VMs of n use e now. Each VM uses the edge that announced last. An edge that serves
-// without its peer has announced. While both serve, each reports whether it has connections.
+// carries says whether VMs of n use e now. Each VM uses the edge that sent the last failover announcement. An edge
+// that serves without its peer has announced. While both serve, each reports whether it has connections.
 func (f Facts) carries(n network.Network, e network.Edge) explain.Answer {
 	ready := f.ReadyEdge(n, e)
 	if len(n.Edges) == 1 {
@@ -363,7 +367,7 @@ func (f Facts) carries(n network.Network, e network.Edge) explain.Answer {
 	return explain.Unknown
 }
 
-// connected answers whether VMs have connections through the edge of r.
+// connected says whether VMs have connections through the edge that reported r.
 func connected(r reported.EdgeReport) explain.Answer {
 	switch r.Connected {
 	case reported.ConnectedYes:

@@ -1,5 +1,5 @@
-// Package status is `oooi status`: what a running cluster has, as the operator and the edges
-// report it. Its flags are in this file.
+// Package status is `oooi status`: the state of a running cluster, as the operator and the edges report it. This file
+// has its flags.
 package status
 
 import (
@@ -19,14 +19,14 @@ const statusInterval = 2 * time.Second
 
 // A Request is what the user asks for.
 type Request struct {
-	// Name of the HostedCluster. Zero: each that opted in.
+	// Name of the HostedCluster. Zero: each hosted cluster that opted in.
 	Name    client.ObjectKey
 	wait    bool
 	timeout time.Duration
-	// At is the time that the report is about. Zero: now.
+	// At is the time of the report. Zero: now.
 	At     time.Time
 	output command.FormatFlag
-	// all: text has each lease and name.
+	// all is true if text lists each lease and name.
 	all bool
 }
 
@@ -101,7 +101,7 @@ lease:
 	return c
 }
 
-// Source returns what to read: the API server, or files. It looks there for the namespace of Name, if that has none.
+// Source returns what to read from: the API server, or files. If Name has no namespace, it looks for it there.
 func (ask *Request) Source(c *cobra.Command, cluster *command.ClusterFlags, files []string) (client.Reader, error) {
 	if len(files) == 0 {
 		api, err := cluster.Open()

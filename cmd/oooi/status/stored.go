@@ -1,4 +1,4 @@
-// This file decides whether the Report that the operator stores next to the plan still counts. It is pure.
+// This file decides whether the Report that the operator stored can still be used. It is pure.
 
 package status
 
@@ -15,12 +15,12 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// oldStatus is the age from which a stored Report is ignored: the operator stores it every ten minutes, and may be a
-// pass late.
+// oldStatus is the age from which a stored Report is ignored. The operator stores it every ten minutes, and may be
+// late by one pass.
 const oldStatus = 2 * report.StatusEvery
 
-// counting is f without its Report, and with the reason, if the Report is not current at now. The operator writes the condition
-// first, and may fail to store the Report then.
+// counting returns f. If the Report is not current at the time now, it is removed, and noReport says why. The
+// operator writes the condition first, and may then fail to store the Report.
 func (f Facts) counting(now time.Time) Facts {
 	if f.Stored == nil {
 		return f
@@ -37,7 +37,7 @@ func (f Facts) counting(now time.Time) Facts {
 	return f
 }
 
-// current answers whether c and the Report are about the current objects.
+// current says whether c and the Report are about the current objects.
 func (f Facts) current(c metav1.Condition) statusAnswer {
 	not := func(what string, values ...any) statusAnswer {
 		return statusAnswer{explain.No, fmt.Sprintf(what, values...) + " The operator has not seen the change."}
@@ -55,7 +55,7 @@ func (f Facts) current(c metav1.Condition) statusAnswer {
 	case s.Settings == "":
 		return statusAnswer{explain.Unknown, "The operator could not read all annotations. Look at the problems, and at the operator's log."}
 	case s.Build != f.Build && (s.Settings != f.Settings || f.Inputs != "" && s.Inputs != "" && s.Inputs != f.Inputs):
-		// Programs of two versions may make different hashes of equal objects.
+		// Programs of two versions may compute different hashes for equal objects.
 		return statusAnswer{explain.Unknown, fmt.Sprintf("The operator has another version (%s) than this program (%s), and may read objects differently. "+
 			"So the operator's status may be outdated. Use the program of the operator's version.", cmp.Or(s.Build, "unknown"), f.Build)}
 	case s.Settings != f.Settings:
@@ -70,7 +70,7 @@ func (f Facts) current(c metav1.Condition) statusAnswer {
 	return statusAnswer{explain.Yes, ""}
 }
 
-// bootAsStored answers whether nodes boot for a reader that may not read the HostedCluster.
+// bootAsStored says whether nodes boot, for a user who may not read the HostedCluster.
 func (f Facts) bootAsStored(r Output) statusAnswer {
 	if f.PlanRead && f.Stored.Plan != f.PlanHash {
 		return statusAnswer{explain.Unknown, "The operator's status is not about the plan in force."}

@@ -1,4 +1,4 @@
-// This file reads the reports of `oooi status`, and repeats that with --wait. It decides the exit code.
+// This file makes the reports of `oooi status`, repeatedly with --wait. It decides the exit code.
 
 package status
 
@@ -18,8 +18,8 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// follow reads the reports, and with wait at each tick again until all are ready. The error decides the exit
-// code, and the reports are the last ones that could be read.
+// follow makes the reports. With wait, it repeats that at each tick until all are ready. The error has the exit code.
+// The reports are the last ones that could be made.
 func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan time.Time) ([]Output, error) {
 	if !ask.wait {
 		all, err := ask.read(ctx, api)
@@ -36,7 +36,7 @@ func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan t
 	for {
 		all, err := ask.read(limited, api)
 		if err == nil || limited.Err() == nil || failed == nil && last == nil {
-			failed = err // The end of the time is a cause only if there is no other.
+			failed = err // The timeout counts only if there is no other error.
 		}
 		if err == nil || len(all) > 0 && limited.Err() == nil {
 			last, at = all, time.Now()
@@ -64,8 +64,8 @@ func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan t
 	}
 }
 
-// errTimeout is the error of a wait that took as long as the user permits. The last report was read at, and later
-// reads failed. Failed is nil if none did.
+// errTimeout returns the error of a wait that lasted as long as the user permits. at is the time of the last report.
+// failed is the error of later reads, nil if there was none.
 func errTimeout(after time.Duration, at time.Time, failed error) error {
 	err := fmt.Errorf("NetworkReady is not True for the current settings after %s", after)
 	if failed == nil {
@@ -74,8 +74,8 @@ func errTimeout(after time.Duration, at time.Time, failed error) error {
 	return fmt.Errorf("%w; the report was read at %s, and then: %w", err, at.UTC().Format(time.RFC3339), failed)
 }
 
-// read makes the report of each hosted cluster that is asked for. One that cannot be read is in the error, and the
-// others are in the result.
+// read makes the report of each selected hosted cluster. The error names clusters that cannot be read. The others are
+// in the result.
 func (ask Request) read(ctx context.Context, api client.Reader) ([]Output, error) {
 	selected, err := source.Selected(ctx, api, ask.Name)
 	if err != nil {
@@ -98,7 +98,7 @@ func (ask Request) read(ctx context.Context, api client.Reader) ([]Output, error
 	return all, failed
 }
 
-// verdict is the error that decides the exit code: nil if nodes of all can boot.
+// verdict returns the error with the exit code. It is nil if nodes of all clusters can boot.
 func verdict(all []Output) error {
 	if code := exitCode(all); code != 0 {
 		return command.Exit(code, nil)
@@ -106,7 +106,7 @@ func verdict(all []Output) error {
 	return nil
 }
 
-// exitCode answers whether nodes of all can boot.
+// exitCode returns the exit code for the question whether nodes of all clusters can boot.
 func exitCode(all []Output) (code int) {
 	for _, r := range all {
 		switch r.Boot.Answer {
@@ -120,7 +120,7 @@ func exitCode(all []Output) (code int) {
 	return code
 }
 
-// settled reports whether NetworkReady of all is True for the current settings, and nodes can boot.
+// settled reports whether NetworkReady of all clusters is True for the current settings, and nodes can boot.
 func settled(all []Output) bool {
 	for _, r := range all {
 		c := r.Condition
@@ -131,7 +131,7 @@ func settled(all []Output) bool {
 	return true
 }
 
-// unreadable reports whether rights are missing without which a condition is never known to be current.
+// unreadable reports whether rights are missing to see that a condition is current.
 func unreadable(all []Output) bool {
 	for _, r := range all {
 		if r.Blind {

@@ -1,4 +1,4 @@
-// This file renders the report of `oooi status`, as text. It decides nothing.
+// This file writes the report of `oooi status` as text. It decides nothing.
 
 package status
 
@@ -16,10 +16,10 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// manyRows is how many leases or names of a network are shown one by one without --all.
+// manyRows is how many leases or names of a network are listed without --all.
 const manyRows = 10
 
-// write writes r as text, or in a format for scripts. All: the text has each lease and name, however many there are.
+// write writes r as text, or in a format for scripts. If all is true, the text lists each lease and name.
 func (r Output) write(w io.Writer, output string, all, first bool) error {
 	if output != command.FormatText {
 		return command.WriteData(w, output, r)
@@ -101,7 +101,7 @@ func (n Network) text(w io.Writer, all bool) {
 	leaseTable(w, n.Leases, all)
 }
 
-// targetTable shows each of many targets only with all: else those with a fault, and how many there are.
+// targetTable lists targets. If there are many and all is false, it lists those with a fault, and counts the others.
 func targetTable(w io.Writer, head, what string, targets []Target, all bool) {
 	var rows, faulty [][]string
 	unknown := 0
@@ -118,7 +118,7 @@ func targetTable(w io.Writer, head, what string, targets []Target, all bool) {
 	longTable(w, head+"\tADDRESS\tBACKEND\tHEALTH", all, rows, faulty, fmt.Sprintf("%d %s: %d with a fault, %d unknown", len(rows), what, len(faulty), unknown))
 }
 
-// longTable shows each of many rows only with all: else the important ones, and what the sentence says about all.
+// longTable lists rows. If there are many and all is false, it lists important ones, and writes a sentence about all.
 func longTable(w io.Writer, head string, all bool, rows, important [][]string, sentence string) {
 	if all || len(rows) <= manyRows {
 		table(w, head, rows)
@@ -128,7 +128,7 @@ func longTable(w io.Writer, head string, all bool, rows, important [][]string, s
 	command.Line(w, "  %s. --all shows each.", sentence)
 }
 
-// silence says since when an edge has not reported, or is unavailable. Empty: it has reported, or it is unknown.
+// silence says since when an edge has not reported, or has been unavailable. Empty: neither is known.
 func (e Edge) silence() string {
 	switch {
 	case e.ReportedLast != nil:
@@ -139,7 +139,7 @@ func (e Edge) silence() string {
 	return ""
 }
 
-// leaseTable shows leases. Of many, how many have each state.
+// leaseTable lists leases. If there are many, it counts them by state.
 func leaseTable(w io.Writer, leases []statusLease, all bool) {
 	states := map[string]int{}
 	var rows [][]string
@@ -158,7 +158,7 @@ func (t Target) row() []string {
 	return []string{cmp.Or(strings.Join(t.Names, ", "), "any name"), t.Address.String(), t.Backend, t.Health}
 }
 
-// table writes rows under their head, and nothing without rows.
+// table writes rows under their head. Without rows, it writes nothing.
 func table(w io.Writer, head string, rows [][]string) {
 	if len(rows) == 0 {
 		return
@@ -171,5 +171,5 @@ func table(w io.Writer, head string, rows [][]string) {
 		}
 		fmt.Fprintln(t, "  "+strings.Join(r, "\t"))
 	}
-	_ = t.Flush() // into memory
+	_ = t.Flush() // writes to memory do not fail
 }

@@ -1,6 +1,6 @@
-// Package catalog decides what catalogs of the Operator Lifecycle Manager get: the bundle with each image by its digest,
-// the catalog that lists it, and the directory of the operator in OpenShift's community catalog. This file reads the
-// bundle and pins its images.
+// Package catalog makes what catalogs of the Operator Lifecycle Manager need: the bundle with each image by its digest,
+// the catalog that lists the bundle, and the directory of the operator in OpenShift's community catalog. This file reads
+// the bundle and pins its images.
 package catalog
 
 import (
@@ -24,7 +24,7 @@ type Bundle struct {
 	Files Files
 	// Name of the package, its Version such as "0.1.0", and the Channel that gets it.
 	Name, Version, Channel string
-	// Replaces is the version before, such as "0.0.9". Empty: this is the first one. Read does not know it.
+	// Replaces is the previous version, such as "0.0.9". Empty: this is the first version. Read does not set this field.
 	Replaces string
 	// Created is the date of this version.
 	Created time.Time
@@ -44,7 +44,7 @@ type Icon struct {
 	MediaType string `json:"mediatype"`
 }
 
-// serviceVersion is what we read of a ClusterServiceVersion.
+// serviceVersion has the fields that we read of a ClusterServiceVersion.
 type serviceVersion struct {
 	Metadata struct {
 		Annotations map[string]string `json:"annotations"`
@@ -102,10 +102,10 @@ func (b Bundle) serviceVersionPath() string {
 	return path.Join("manifests", b.Name+".clusterserviceversion.yaml")
 }
 
-// versionName is the name of the ClusterServiceVersion of a version.
+// versionName returns the name of the ClusterServiceVersion of a version.
 func (b Bundle) versionName(version string) string { return b.Name + ".v" + version }
 
-// At returns the bundle as that of another version: a test of upgrades needs one.
+// At returns the bundle with another version, for tests of upgrades.
 func (b Bundle) At(version string) (Bundle, error) {
 	return b.rewritten(strings.NewReplacer(
 		"\n  name: "+b.versionName(b.Version)+"\n", "\n  name: "+b.versionName(version)+"\n",
@@ -133,9 +133,9 @@ func Repository(reference string) string {
 	return reference
 }
 
-// Digests returns for each image of the bundle its reference by digest. built are those of the images that this project
-// builds, by the repository that the bundle names: they can be published elsewhere. It is an error if another image is named without a digest: a tag can move, and a
-// mirror configured by digest does not serve it.
+// Digests returns the reference by digest for each image of the bundle. built has the references of images that this
+// project builds, by the repository that the bundle names, since they may be published elsewhere. Any other image must
+// have a digest in the bundle, or it is an error: a tag can move, and a mirror configured by digest does not serve it.
 func (b Bundle) Digests(built map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, ref := range b.Images {
@@ -153,15 +153,15 @@ func (b Bundle) Digests(built map[string]string) (map[string]string, error) {
 	return out, nil
 }
 
-// Pin returns the bundle with each image by the reference that refs has for it.
+// Pin returns the bundle with each image replaced by its reference in refs.
 func (b Bundle) Pin(refs map[string]string) (Bundle, error) { return b.rewritten(replacer(refs)) }
 
-// Pin returns a manifest with each image by the reference that refs has for it.
+// Pin returns a manifest with each image replaced by its reference in refs.
 func Pin(text string, refs map[string]string) string { return replacer(refs).Replace(text) }
 
 func replacer(refs map[string]string) *strings.Replacer {
 	var pairs []string
-	for _, from := range slices.Backward(slices.Sorted(maps.Keys(refs))) { // of two that begin alike, the longer is first
+	for _, from := range slices.Backward(slices.Sorted(maps.Keys(refs))) { // if one key begins with another, the longer is first
 		pairs = append(pairs, from, refs[from])
 	}
 	return strings.NewReplacer(pairs...)

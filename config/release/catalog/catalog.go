@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// template is the name of the catalog's template, which opm calls a basic one.
+// template is the name of the catalog's template, a basic template in opm's terms.
 const template = "basic.yaml"
 
 // ci is the configuration of the community catalog's pipeline for the operator.
@@ -28,8 +28,8 @@ var ci []byte
 // An object is an entry of a catalog or of its template.
 type object map[string]any
 
-// Template returns the template of a catalog of this bundle, whose image is at ref. With an empty ref it has the
-// package and its channel, but no bundle: the pipeline of the community catalog builds its own image and adds that.
+// Template returns the template of a catalog with this bundle, whose image is at ref. With an empty ref, the template has
+// the package and its channel but no bundle: the pipeline of the community catalog builds and adds its own image.
 func (b Bundle) Template(ref string) ([]byte, error) {
 	entries := b.head(ref != "")
 	if ref != "" {
@@ -38,7 +38,7 @@ func (b Bundle) Template(ref string) ([]byte, error) {
 	return yaml.Marshal(object{"schema": "olm.template.basic", "entries": entries})
 }
 
-// head is what a catalog has about the package, and about this bundle if it is listed.
+// head returns a catalog's entries about the package, and about this bundle if it is listed.
 func (b Bundle) head(listed bool) []object {
 	entries := []object{}
 	if listed {
@@ -52,8 +52,8 @@ func (b Bundle) head(listed bool) []object {
 	}
 }
 
-// upgrades is what a channel has about the versions that this one upgrades. They need not be in the catalog: an
-// installation of any of them gets this version next.
+// upgrades returns a channel's entry about the versions that are upgraded to this version. These need not be in the
+// catalog: an installation of any of them gets this version next.
 func (b Bundle) upgrades() object {
 	if b.Replaces == "" {
 		return object{}
@@ -61,16 +61,16 @@ func (b Bundle) upgrades() object {
 	return object{"replaces": b.versionName(b.Replaces), "skipRange": "<" + b.Version}
 }
 
-// An Opm is the path of the program opm.
+// Opm is the path of the program opm.
 type Opm string
 
-// A Published bundle is one whose image is at Ref.
+// A Published is a bundle whose image is at Ref.
 type Published struct {
 	Bundle
 	Ref string
 }
 
-// Catalog returns the catalog that lists the bundle alone, and has checked it.
+// Catalog returns a catalog that lists only this bundle. It has checked the catalog.
 func (o Opm) Catalog(ctx context.Context, p Published) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "catalog-")
 	if err != nil {
@@ -111,8 +111,8 @@ func (o Opm) run(ctx context.Context, dir string, args ...string) ([]byte, error
 	return out, nil
 }
 
-// Community returns what a pull request adds to a fork of community-operators-prod, OpenShift's community catalog, by paths
-// below its root. Only the first version has ci.yaml and the template: the pipeline adds each version to those.
+// Community returns the files that a pull request adds to a fork of community-operators-prod, OpenShift's community catalog,
+// by paths below its root. Only the first version brings ci.yaml and the template: the pipeline adds later versions to these.
 func (b Bundle) Community() (Files, error) {
 	dir := "operators/" + b.Name + "/"
 	out := Files{}

@@ -5,7 +5,7 @@ package catalog
 
 import "github.com/cldmnky/oooi/config/release/image"
 
-// Image makes the image of the bundle. d has its labels and annotations; the labels of the bundle are added.
+// Image makes the image of the bundle, with the labels and annotations of d and the labels of the bundle.
 func (b Bundle) Image(d image.Description, arches ...string) (image.Multi, error) {
 	files := image.Files{}
 	for name, text := range b.Files {
@@ -15,8 +15,8 @@ func (b Bundle) Image(d image.Description, arches ...string) (image.Multi, error
 	return data(d, files, arches)
 }
 
-// Image makes the image of the catalog in text, which lists the package called name. It has no program: a CatalogSource
-// with extractContent, or OLM v1, brings its own.
+// Image makes the image of the catalog in text, which lists the package called name. The image contains no program: a
+// CatalogSource with extractContent, or OLM v1, has its own.
 func Image(d image.Description, name string, text []byte, arches ...string) (image.Multi, error) {
 	d.Labels = map[string]string{"operators.operatorframework.io.index.configs.v1": "/configs"}
 	return data(d, image.Files{"configs/" + name + "/catalog.yaml": {Data: text}}, arches)

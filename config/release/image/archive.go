@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// WriteArchive writes the image without its referrers, as an image layout in a tar. containerd imports it under each of
-// the names, such as "localhost/a:1".
+// WriteArchive writes the image without its referrers, as an image layout in a tar. containerd imports the image under
+// each of the names, such as "localhost/a:1".
 func (m Multi) WriteArchive(w io.Writer, names ...string) error {
 	dir, err := os.MkdirTemp("", "image-")
 	if err != nil {

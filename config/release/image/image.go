@@ -1,4 +1,4 @@
-// Package image makes container images from files: from scratch, with no container tool. Equal content gives equal
+// Package image makes container images from files, without a base image or a container tool. Equal content gives equal
 // digests. This file makes an image for each platform, and the index that joins them.
 package image
 
@@ -19,21 +19,21 @@ import (
 type Description struct {
 	// Created is the creation time in the image.
 	Created time.Time
-	// Annotations are on the index and each image, and are labels, too.
+	// Annotations of the index and each image. They are also labels.
 	Annotations map[string]string
-	// Labels are further labels.
+	// Labels are additional labels.
 	Labels map[string]string
-	// Entrypoint is what a container runs. Empty: nothing runs it.
+	// Entrypoint is the command that a container runs. Empty: the image is not run.
 	Entrypoint []string
 	// User is a numeric user and group such as "65532:65532". Empty: root.
 	User string
 }
 
-// User runs programs where the platform chooses no other one.
+// User is the user that runs programs, unless the platform chooses another one.
 const User = "65532:65532"
 
-// Program returns the layers of an image that runs a program: the further files with the users, and the program at source
-// as /usr/bin/NAME.
+// Program returns the layers of an image that runs a program: a layer with the further files and the list of users, and a
+// layer with the program at source as /usr/bin/NAME.
 func Program(name, source string, further Files) []Files {
 	lower := maps.Clone(further)
 	lower["etc/passwd"] = File{Data: []byte("root:x:0:0:root:/:/sbin/nologin\noooi:x:65532:65532:oooi:/:/sbin/nologin\n")}
@@ -44,7 +44,7 @@ func Program(name, source string, further Files) []Files {
 type Variant struct {
 	// Arch is amd64 or arm64.
 	Arch string
-	// Layers are its files, the lowest layer first.
+	// Layers are the files of the image, the lowest layer first.
 	Layers []Files
 	// SBOM is a document in SPDX, as JSON. Empty: none.
 	SBOM []byte
@@ -55,7 +55,7 @@ type Multi struct {
 	Index v1.ImageIndex
 	// Digest of the index, such as "sha256:...". All users refer to it.
 	Digest string
-	// Referrers are artifacts that name the index or an image of it as their subject.
+	// Referrers are artifacts whose subject is the index or one of its images.
 	Referrers []v1.Image
 }
 
@@ -86,7 +86,7 @@ func Build(d Description, variants []Variant) (Multi, error) {
 	return out, nil
 }
 
-// attach attaches the SBOM of a variant to its image and to the index: users name either.
+// attach attaches the SBOM of a variant to its image and to the index, since users may refer to either.
 func (m *Multi) attach(d Description, v Variant, image v1.Image) error {
 	if len(v.SBOM) == 0 {
 		return nil

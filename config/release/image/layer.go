@@ -1,4 +1,4 @@
-// This file makes layers: archives that depend on nothing but the files in them.
+// This file makes layers: archives that depend only on the files in them.
 
 package image
 
@@ -20,18 +20,18 @@ import (
 
 // A File is one entry of a layer or an archive.
 type File struct {
-	// Data is the content. Source names a file that has it instead.
+	// Data is the content. Otherwise, Source names a file with the content.
 	Data   []byte
 	Source string
-	// Executable sets mode 0755; else it is 0644.
+	// Executable: the mode is 0755, otherwise 0644.
 	Executable bool
 }
 
 // Files are the entries of a layer or an archive by their paths, slash-separated and relative to its root.
 type Files map[string]File
 
-// WriteTar writes files as a tar: in the order of their paths, owned by root, and with no time. Directories on the way
-// are entries, too. Equal files give equal bytes.
+// WriteTar writes files as a tar: in the order of their paths, owned by root, and without times. Parent directories are
+// entries, too. Equal files give equal bytes.
 func WriteTar(w io.Writer, files Files) error {
 	out := tar.NewWriter(w)
 	for _, dir := range parents(files) {
@@ -66,7 +66,7 @@ func writeEntry(out *tar.Writer, name string, f File) error {
 	return err
 }
 
-// parents returns the directories of files, each after its own parent.
+// parents returns all parent directories of files, each after its own parent.
 func parents(files Files) []string {
 	found := map[string]bool{}
 	for name := range files {
@@ -77,7 +77,7 @@ func parents(files Files) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// layer is files as a compressed layer.
+// layer returns files as a compressed layer.
 func layer(files Files) (v1.Layer, error) {
 	var text bytes.Buffer
 	if err := WriteTar(&text, files); err != nil {

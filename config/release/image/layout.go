@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// The annotations of an image layout that name the image: its tag, as OCI has it, and its full name, as containerd has it.
+// The annotations of an image layout that name the image: OCI's annotation has its tag, and containerd's its full name.
 const (
 	tagKey  = "org.opencontainers.image.ref.name"
 	nameKey = "io.containerd.image.name"
@@ -39,7 +39,7 @@ func (m Multi) Store(dir string, ref name.Tag) error {
 	return err
 }
 
-// Load reads what [Multi.Store] wrote to dir.
+// Load reads an image that [Multi.Store] wrote to dir.
 func Load(dir string) (m Multi, ref name.Tag, err error) {
 	path, err := layout.FromPath(dir)
 	if err != nil {
@@ -74,11 +74,11 @@ func Load(dir string) (m Multi, ref name.Tag, err error) {
 	return m, ref, nil
 }
 
-// Push copies the image and its referrers to a registry, and sets the tag last. A tag that names this image already stays.
-// It is an error if it names another one: a released tag never changes.
+// Push copies the image and its referrers to a registry, and sets the tag last. The tag may already name this image. If it
+// names another image, that is an error: a released tag never changes.
 func (m Multi) Push(ctx context.Context, ref name.Tag, options ...remote.Option) error {
 	options = append(options, remote.WithContext(ctx))
-	// A registry may answer "denied" for an image of a repository that the first push creates.
+	// A registry may answer "denied" if the repository does not exist before the first push.
 	if err := m.unmoved(ref, options); err != nil && !answered(err, http.StatusUnauthorized, http.StatusForbidden) {
 		return err
 	}
@@ -103,7 +103,7 @@ func (m Multi) Push(ctx context.Context, ref name.Tag, options ...remote.Option)
 	return nil
 }
 
-// unmoved reports whether ref can name this image: a registry has no such tag, or it names this image.
+// unmoved returns nil if ref may name this image: the registry has no such tag, or the tag already names this image.
 func (m Multi) unmoved(ref name.Tag, options []remote.Option) error {
 	switch there, err := remote.Head(ref, options...); {
 	case err == nil && there.Digest.String() != m.Digest:
@@ -114,7 +114,7 @@ func (m Multi) unmoved(ref name.Tag, options []remote.Option) error {
 	return nil
 }
 
-// answered reports whether a registry refused a request with one of those codes.
+// answered reports whether err is a registry's answer with one of these codes.
 func answered(err error, codes ...int) bool {
 	var answer *transport.Error
 	return errors.As(err, &answer) && slices.Contains(codes, answer.StatusCode)

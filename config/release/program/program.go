@@ -1,5 +1,5 @@
-// Package program compiles the programs that are released, in the same way for everyone: for a release, for
-// `make build` and for tests. Equal sources and the same Go version give equal programs.
+// Package program compiles the released programs. A release, `make build` and tests compile them in the same way. Equal
+// sources and the same Go version give equal programs.
 package program
 
 import (
@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// A Target is a platform that programs are compiled for, such as linux and amd64.
+// A Target is a platform for which programs are compiled, such as linux and amd64.
 type Target struct{ OS, Arch string }
 
 func (t Target) String() string { return t.OS + "_" + t.Arch }
@@ -20,9 +20,9 @@ func (t Target) String() string { return t.OS + "_" + t.Arch }
 // Host is the platform of this machine.
 func Host() Target { return Target{OS: runtime.GOOS, Arch: runtime.GOARCH} }
 
-// A Program is what to compile, and how.
+// A Program says what to compile, and how.
 type Program struct {
-	// Name of the file. Command is its package, seen from Module, the directory of a Go module.
+	// Name of the file. Command is its package, relative to Module, the directory of a Go module.
 	Name, Module, Command string
 	// Tags are build tags, separated by spaces.
 	Tags string
@@ -32,20 +32,20 @@ type Program struct {
 	Symbols bool
 }
 
-// Own is a program of this project, such as the one of the package "./cmd/oooi". root is the directory of the project.
-// Without its tag, gRPC links text/template, so that the linker keeps all methods of all types: 20 MB more.
+// Own returns a program of this project, such as that of package "./cmd/oooi". root is the directory of the project.
+// The build tag keeps gRPC from linking text/template, which makes the linker keep all methods of all types: 20 MB more.
 func Own(root, command string) Program {
 	return Program{Name: filepath.Base(command), Module: root, Command: command, Tags: "grpcnotrace", FIPS: true}
 }
 
-// Opm is opm, in the version that config/opm pins. Without the tags it needs C libraries.
+// Opm returns the program opm, in the version that config/opm pins. Without the tags it would need C libraries.
 func Opm(root string) Program {
 	return Program{Name: "opm", Module: filepath.Join(root, "config", "opm"), Command: "github.com/operator-framework/operator-registry/cmd/opm",
 		Tags: "containers_image_openpgp exclude_graphdriver_btrfs exclude_graphdriver_devicemapper exclude_graphdriver_overlay"}
 }
 
-// Compile builds p for t as the file out. version is what --version prints, such as "v0.1.0". Empty: Go's own build information. What else changes
-// a build is set here, so that the environment does not.
+// Compile builds p for t as the file out. version is what --version prints, such as "v0.1.0". Empty: Go's own build
+// information. Compile also sets everything else that affects a build, so that the environment does not.
 func (p Program) Compile(ctx context.Context, t Target, version, out string) error {
 	out, err := filepath.Abs(out)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package supply says what a program of the project is made of: the modules that are linked into it, with their
+// Package supply finds out what a program of the project is made of: the modules that are linked into it, with their
 // licenses, and its SBOM. This file finds the modules.
 package supply
 
@@ -15,10 +15,10 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// covered is how much of a license file must be text of known licenses, in percent.
+// covered is the part of a license file, in percent, that must be text of known licenses.
 const covered = 75
 
-// Commands are the programs that a release ships, as packages below the root of the project.
+// Commands returns the programs that a release ships, as packages below the root of the project.
 func Commands() []string { return []string{"./cmd/oooi", "./cmd/oooi-edge", "./cmd/oooi-apiproxy"} }
 
 // A Module is one dependency of a program.
@@ -32,7 +32,7 @@ type Module struct {
 }
 
 // Linked returns the modules of the packages that commands import on system/arch, such as linux/amd64, sorted by path, without the main
-// module. root is the directory of the project. It is an error if a module has no license that is recognized.
+// module. root is the directory of the project. A module without a recognized license is an error.
 func Linked(root, system, arch string, commands ...string) ([]Module, error) {
 	const format = "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}"
 	list := exec.Command("go", append([]string{"list", "-deps", "-f", format}, commands...)...)
@@ -69,7 +69,7 @@ func StandardLibrary() (Module, error) {
 	return m, err
 }
 
-// licensesIn returns the licenses of the module in dir, and the files at its top that contain them: licenses and notices.
+// licensesIn returns the licenses of the module in dir, and its license and notice files, which are at the top of dir.
 func licensesIn(dir string) (licenses, texts []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -101,7 +101,7 @@ func licensesIn(dir string) (licenses, texts []string, err error) {
 	return licenses, texts, nil
 }
 
-// isLegal reports whether a file of this name, in capitals, must go with copies of its module.
+// isLegal reports whether a file of this name, in capitals, must accompany copies of its module.
 func isLegal(name string) bool {
 	return slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE"}, func(p string) bool { return strings.HasPrefix(name, p) })
 }

@@ -19,10 +19,10 @@ import (
 	"github.com/spdx/tools-golang/spdx/v2/common"
 )
 
-// WriteSBOM writes the SBOM of the binary in file. known are the modules of the source. It
-// is an error if the binary has a module that is not among them: then it was built from
-// another source. version and created are those of the release, such as "v0.1.0": equal
-// releases have equal SBOMs.
+// WriteSBOM writes the SBOM of the binary in file. known are the modules of the source. A
+// binary with any other module is an error, since it was built from another source.
+// version, such as "v0.1.0", and created are those of the release, so that equal releases
+// have equal SBOMs.
 func WriteSBOM(w io.Writer, file string, known []Module, version string, created time.Time) error {
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {
@@ -49,11 +49,11 @@ func WriteSBOM(w io.Writer, file string, known []Module, version string, created
 const (
 	// tool is the creator of SBOMs.
 	tool = "https://github.com/cldmnky/oooi/config/release"
-	// supplier publishes the programs. The supplier of a module is not known.
+	// supplier is the publisher of the programs. The suppliers of modules are not known.
 	supplier = "cldmnky"
 )
 
-// mainPackage describes the binary itself, of this version and hash.
+// mainPackage describes the binary itself, with this version and hash.
 func mainPackage(info *buildinfo.BuildInfo, version, sum string) *spdx.Package {
 	dir := strings.TrimPrefix(info.Path, info.Main.Path+"/")
 	return &spdx.Package{
@@ -64,7 +64,7 @@ func mainPackage(info *buildinfo.BuildInfo, version, sum string) *spdx.Package {
 	}
 }
 
-// standardLibrary describes what a binary has of Go itself, by the name that vulnerability databases have for it.
+// standardLibrary describes Go's standard library in a binary, under the name that vulnerability databases use.
 func standardLibrary(info *buildinfo.BuildInfo) Module {
 	return Module{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go"), Licenses: []string{"BSD-3-Clause"}}
 }
@@ -98,7 +98,7 @@ func packageOf(m Module, id common.ElementID) *spdx.Package {
 	}
 }
 
-// purl names a Go package to scanners.
+// purl returns a reference with which scanners identify a Go package.
 func purl(name string) []*spdx.PackageExternalReference {
 	return []*spdx.PackageExternalReference{{Category: "PACKAGE-MANAGER", RefType: "purl", Locator: "pkg:golang/" + name}}
 }
