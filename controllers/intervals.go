@@ -7,25 +7,26 @@ import (
 	"time"
 )
 
-// intervals are how often the operator looks again. The zero value means productIntervals.
+// intervals say how often the operator looks for changes that no watch reports. The zero value means
+// productIntervals.
 type intervals struct {
-	// kinds is for the state of all kinds, and missingKinds for those that the API server does not have yet.
+	// kinds is for the state of all kinds. missingKinds is for kinds that the API server does not have yet.
 	kinds, missingKinds time.Duration
-	// refusedWatch is how soon a refused request to list or watch a kind is sent again.
+	// refusedWatch is how soon a refused request to list or watch a kind is repeated.
 	refusedWatch time.Duration
 	// policies is for the admission policies.
 	policies time.Duration
-	// environment is for what all hosted clusters share. A change of it reaches the plans of all of them within
-	// that time and one pass for each.
+	// environment is for what all hosted clusters share. A change reaches all plans within this time and one pass for
+	// each cluster.
 	environment time.Duration
-	// waves is for all edges. They are read from the cache.
+	// waves is for the edges of all clusters, which are read from the cache.
 	waves time.Duration
 }
 
-// productIntervals are those of the product.
+// productIntervals are the values for production. Tests use shorter ones.
 var productIntervals = intervals{
 	kinds: time.Second, missingKinds: 5 * time.Second, refusedWatch: 2 * time.Second, policies: 10 * time.Second, environment: 15 * time.Second, waves: 2 * time.Second,
 }
 
-// orProduct is i, or the product's if i is zero.
+// orProduct returns i, or productIntervals if i is zero.
 func (i intervals) orProduct() intervals { return cmp.Or(i, productIntervals) }

@@ -1,4 +1,4 @@
-// This file makes the manager of the operator. The program and the tests run the same one.
+// This file makes the manager of the operator, for the program and for tests.
 
 package controllers
 
@@ -26,8 +26,8 @@ import (
 	"github.com/cldmnky/oooi/controllers/watch"
 )
 
-// NewManager returns a manager that runs r once it is started. It sets o's scheme and cache, and
-// what r reads and writes with. r must have its Options, Metrics and Now.
+// NewManager returns a manager that runs r once it is started. It sets the scheme and the cache of o, and the clients
+// of r. r must have its Options, Metrics and Now.
 func NewManager(config *rest.Config, o ctrl.Options, r *Reconciler) (ctrl.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := watch.AddToScheme(scheme); err != nil {
@@ -57,18 +57,18 @@ func NewManager(config *rest.Config, o ctrl.Options, r *Reconciler) (ctrl.Manage
 // A startedCache is a cache that the manager starts before its controllers, on every replica.
 type startedCache struct{ cache.Cache }
 
-// GetCache makes the manager treat it as a cache.
+// GetCache marks it as a cache for the manager.
 func (c startedCache) GetCache() cache.Cache { return c.Cache }
 
-// A reconcile that failed is tried again after firstRetry, then after twice as long each time,
-// up to lastRetry: a problem that was fixed is gone from the condition within that time.
+// A failed reconcile is retried after firstRetry, and then after twice as long each time, up to lastRetry. So a
+// problem that was fixed leaves the condition within lastRetry.
 const (
 	firstRetry = 500 * time.Millisecond
 	lastRetry  = 8 * time.Second
 )
 
-// SetupWithManager adds the controller to mgr. It works once HyperShift's kinds
-// exist, and watches further ones as they appear.
+// SetupWithManager adds the controller to mgr. It works once HyperShift's kinds exist, and watches other kinds as
+// they appear.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Client = watch.PromptClient{Client: r.Client, Kinds: r.Kinds}
 	name := r.Options.ControllerName
@@ -110,7 +110,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return add(kinds.Changed, all, kinds)
 }
 
-// clusterLog is log with the cluster that a request is about.
+// clusterLog adds the cluster of a request to log.
 func clusterLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
 	return func(req *reconcile.Request) logr.Logger {
 		if req == nil {
@@ -120,7 +120,7 @@ func clusterLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
 	}
 }
 
-// send sends an event about o, unless ctx ends before it is taken.
+// send sends an event about o, unless ctx ends before the event is received.
 func send(ctx context.Context, to chan<- event.GenericEvent, o client.Object) {
 	select {
 	case to <- event.GenericEvent{Object: o}:

@@ -1,5 +1,5 @@
-// This file holds what the operator remembers of each hosted cluster between two
-// reconciles: the last Report, and what no Report can have. After a restart nothing is remembered, and all clusters are reconciled.
+// This file holds what the operator remembers of each hosted cluster between two reconciles: the last Report, and
+// values that a Report cannot have. A restart clears the memory, and then all clusters are reconciled.
 
 package controllers
 
@@ -22,16 +22,15 @@ type memory struct {
 	all map[types.NamespacedName]remembered
 }
 
-// A remembered is what is remembered of one hosted cluster. The zero value is that of one that was not
-// seen yet.
+// A remembered is what is remembered of one hosted cluster. The zero value is for a cluster that was not seen yet.
 type remembered struct {
-	// reported is what was last reported. Nil: nothing was.
+	// reported is the last report. Nil: none.
 	reported *gather.LastReport
-	// failing are the passes that failed since the last one that did not. It is a clock: it decides when the condition names
-	// a failure, and never what is applied.
+	// failing are the failed passes since the last successful one. It works as a clock: it decides when the condition
+	// names a failure, and never what is applied.
 	failing failing
-	// loss is what the last pass saw of the annotation network. No Report can have it: a deadline that is stored counts only for
-	// a process that looked all the time, and did not see the annotation come back.
+	// loss is what the last pass saw of the annotation network. It cannot be stored in a Report, because a stored
+	// deadline counts only for a process that ran all the time and did not see the annotation come back.
 	loss gather.Loss
 }
 
@@ -41,7 +40,7 @@ func (m *memory) of(key types.NamespacedName) remembered {
 	return m.all[key]
 }
 
-// change replaces what is remembered of a cluster: to changes it.
+// change calls to, which changes what is remembered of a cluster.
 func (m *memory) change(key types.NamespacedName, to func(*remembered)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,14 +52,14 @@ func (m *memory) change(key types.NamespacedName, to func(*remembered)) {
 	m.all[key] = now
 }
 
-// read remembers the Report that a process before this one stored, so that it is read once.
+// read remembers the Report that a previous process stored, so that it is read only once.
 func (m *memory) read(key types.NamespacedName, stored explain.Report) {
 	if m.of(key).reported == nil && stored.Cluster != "" {
 		m.change(key, func(x *remembered) { x.reported = &gather.LastReport{Report: stored} })
 	}
 }
 
-// fails adds a pass that failed with these problems at time now.
+// fails adds a pass that failed with these problems at the time now.
 func (m *memory) fails(key types.NamespacedName, problems problem.Problems, now time.Time) (f failing) {
 	m.change(key, func(x *remembered) {
 		f = x.failing.next(problems, now)
@@ -69,7 +68,7 @@ func (m *memory) fails(key types.NamespacedName, problems problem.Problems, now 
 	return f
 }
 
-// around are the clusters that had key as a neighbor when they were reported last.
+// around returns the clusters whose last Report has key as a neighbor.
 func (m *memory) around(key types.NamespacedName) (out []reconcile.Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,24 +87,24 @@ func (m *memory) forget(key types.NamespacedName) {
 }
 
 const (
-	// failsAfter is how long passes must fail until the condition reports it. A conflict, or a webhook
-	// that restarts, ends sooner.
+	// failsAfter is how long passes must fail before the condition names the failure. A conflict, or a webhook that
+	// restarts, ends sooner.
 	failsAfter = 3 * time.Second
-	// sameFailure is how long the condition keeps its words while passes fail with others: an
-	// error may have a time or a port in it, and each change triggers another pass.
+	// sameFailure is how long the condition keeps its text while passes fail with other errors. An error may contain
+	// a time or a port, and each change of the condition triggers another pass.
 	sameFailure = 10 * time.Second
 )
 
-// A failing is a series of passes of one cluster that failed. Zero: the last one did not.
+// A failing is a series of failed passes of one cluster. Zero: the last pass succeeded.
 type failing struct {
-	// since is the time of the first pass.
+	// since is the time of the first failed pass.
 	since time.Time
-	// said are the problems that the condition has or will have first, and saidAt is since when.
+	// said are the problems for the condition, and saidAt the time at which they were set.
 	said   problem.Problems
 	saidAt time.Time
 }
 
-// next is f after a pass that failed with these problems at time now.
+// next returns f after a pass that failed with these problems at the time now.
 func (f failing) next(problems problem.Problems, now time.Time) failing {
 	if f.since.IsZero() {
 		f.since = now
@@ -116,5 +115,5 @@ func (f failing) next(problems problem.Problems, now time.Time) failing {
 	return f
 }
 
-// lasts reports whether f is a problem at time now.
+// lasts reports whether f must be in the condition at the time now.
 func (f failing) lasts(now time.Time) bool { return now.Sub(f.since) >= failsAfter }

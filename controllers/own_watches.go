@@ -18,10 +18,10 @@ import (
 	"github.com/cldmnky/oooi/controllers/watch"
 )
 
-// ownWithin is watch.within of objects of oooi that another client may change as often as it likes.
+// ownWithin is Watched.Within for objects of oooi that another client may change very often.
 const ownWithin = time.Second
 
-// ownWatches are the watches of what oooi writes, except those of NADs and Leases.
+// ownWatches returns the watches of objects that oooi writes, except NADs and Leases.
 func (r *Reconciler) ownWatches() []watch.Watched {
 	out := []watch.Watched{
 		{Object: &corev1.ConfigMap{}, Clusters: r.neighborsOfPlan, Predicates: []predicate.Predicate{planChanges}},
@@ -38,8 +38,8 @@ func (r *Reconciler) ownWatches() []watch.Watched {
 	return out
 }
 
-// ownOf returns the clusters that an object of kind in a control plane namespace is for. It notes that
-// the cache shows the object.
+// ownOf returns a function that finds the clusters for an object of kind in a control plane namespace. It also
+// records that the cache shows the object.
 func (r *Reconciler) ownOf(kind schema.GroupVersionKind) func(context.Context, client.Object) []reconcile.Request {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		key := own.KeyOf(kind, o)

@@ -1,10 +1,9 @@
-// Package controllers connects HostedClusters with the API server. Reconcile gathers
-// what a cluster's network is derived from, decides, applies and reports: each is a package
-// of that name. Packages hcp and derive decide what is served, package rollout which edges
-// change now, and package desired what the objects look like.
+// Package controllers connects HostedClusters with the API server. Reconcile gathers the facts about a cluster,
+// decides, applies and reports: each step is a package of that name. Packages hcp and derive decide what is served,
+// package rollout which edges change now, and package desired what the objects contain.
 //
-// It writes one condition of a HostedCluster and nothing else of it or of a NodePool.
-// It sets no finalizer, creates no Role and no Route, and reads no Secret.
+// It writes one condition of a HostedCluster, and nothing else of HostedClusters and NodePools. It sets no finalizer,
+// creates no Route, and reads no Secret.
 package controllers
 
 import (
@@ -40,13 +39,13 @@ type Options struct {
 	desired.Release
 	// Build is the version of the operator. Empty: unknown.
 	Build string
-	// ServiceAccount is the operator's own, which it binds ControlPlaneRole to.
+	// ServiceAccount is the operator's own, to which it binds ControlPlaneRole.
 	ServiceAccount types.NamespacedName
 	// Management is what the operator knows about the cluster that it runs on.
 	Management management.Cluster
 	// Proxy is the HTTP proxy through which that cluster reaches external hosts.
 	Proxy httpproxy.Config
-	// Permissions are what its administrator permits HostedClusters to ask for.
+	// Permissions say what the cluster's administrator permits HostedClusters to ask for.
 	Permissions network.Permissions
 	// ControllerName must be unique in a process. Empty: "hostedcluster".
 	ControllerName string
@@ -56,34 +55,34 @@ type Options struct {
 type Reconciler struct {
 	// Client writes, and reads from the cache.
 	Client client.Client
-	// Live reads what no cache holds, and what must not be older than the last write of another client.
+	// Live reads objects that are not cached, or that must be as new as the last write of another client.
 	Live client.Reader
 	// SecondNames has the objects with second names (own.Name). Nil: Client reads them.
 	SecondNames cache.Cache
 	Events      events.EventRecorder
-	// Kinds says which kinds are watched. Nil: all are.
+	// Kinds knows which kinds are watched. Nil: all are.
 	Kinds   *watch.Kinds
 	Metrics *report.Metrics
 	Options Options
 	// Now is the clock.
 	Now func() time.Time
 
-	// intervals are how often it looks at what no watch reports.
+	// intervals say how often it looks for changes that no watch reports.
 	intervals intervals
-	// What follows is all that outlives a pass (TestReconcilerRemembers).
+	// The fields below are all that outlives a pass (TestReconcilerRemembers).
 
 	// writes are the writes of this process that caches do not show yet.
 	writes own.Writes
-	// observed says which status of an edge is still about its spec: caches may show an older one.
+	// observed knows which status of an edge is still about its spec. Caches may show an older status.
 	observed own.Observed
-	// memory has the last Report of each cluster, and what no Report can have.
+	// memory has the last Report of each cluster, and values that a Report cannot have.
 	memory memory
-	// applied changes no decision: it saves reads of leases, and repeated lines of the log.
+	// applied does not affect decisions. It saves reads of leases, and repeated log lines.
 	applied apply.Memory
-	// waves are how far edges of this release have come among all hosted clusters. They stay a value from one decision to the next, because
-	// no object says since when it has been the turn of a cluster that does not begin.
+	// waves says how far the update to this release is among all hosted clusters. It outlives a pass, because no
+	// object shows how long it has been the turn of a cluster that does not begin.
 	waves updates
-	// slow are the clusters whose requests take too long. It decides when a pass begins, and not what it does.
+	// slow are the clusters whose requests take too long. It decides when a pass begins, and not what the pass does.
 	slow slowClusters
 	// environment is what all hosted clusters share, as it was read last.
 	environment environment.Store
@@ -94,8 +93,8 @@ func (r *Reconciler) own() own.Store {
 	return own.Store{Client: r.Client, Live: r.Live, SecondNames: r.SecondNames, Writes: &r.writes, Now: r.Now}
 }
 
-// Reconcile applies the request of one hosted cluster. An error is the API server's, and is
-// retried. What a user can fix is in the condition.
+// Reconcile applies the request of one hosted cluster. It returns only errors of the API server, which are retried.
+// The condition has what a user can fix.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, err error) {
 	leave, ok := r.slow.enter(req.NamespacedName, r.Now())
 	if !ok {
@@ -106,7 +105,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Re
 	return r.pass(ctx, req, &deciding)
 }
 
-// pass reconciles one hosted cluster. It sets how long it took to decide what to do.
+// pass reconciles one hosted cluster. It sets deciding to the time that the decision took.
 func (r *Reconciler) pass(ctx context.Context, req ctrl.Request, deciding *time.Duration) (ctrl.Result, error) {
 	limited, cancel := context.WithTimeout(ctx, passWithin)
 	defer cancel()
@@ -128,7 +127,7 @@ func (r *Reconciler) pass(ctx context.Context, req ctrl.Request, deciding *time.
 	return r.carryOut(ctx, limited, w, d)
 }
 
-// carryOut does what d says with w while limited lasts, and finishes the pass.
+// carryOut carries out d for w, as long as limited is not done, and finishes the pass.
 func (r *Reconciler) carryOut(ctx, limited context.Context, w gather.World, d decide.Decision) (ctrl.Result, error) {
 	if d.Err != nil {
 		invalid := fmt.Errorf("the plan for HostedCluster %s is not valid: %w", own.ClusterName(w.HostedCluster), d.Err)
@@ -141,7 +140,8 @@ func (r *Reconciler) carryOut(ctx, limited context.Context, w gather.World, d de
 	return r.finish(ctx, w, d, a, err)
 }
 
-// finish ends each pass: it remembers what the pass saw, reports d and what came of it, and counts the pass. err is why the pass failed.
+// finish ends each pass: it remembers what the pass saw, reports d and its outcome, and counts the pass. err is why
+// the pass failed.
 func (r *Reconciler) finish(ctx context.Context, w gather.World, d decide.Decision, o apply.Outcome, err error) (ctrl.Result, error) {
 	if err != nil && (w.HostedCluster == nil || !own.Relevant(w.HostedCluster)) {
 		return ctrl.Result{}, err
@@ -163,16 +163,15 @@ func (r *Reconciler) finish(ctx context.Context, w gather.World, d decide.Decisi
 	return ctrl.Result{RequeueAfter: o.Again}, err
 }
 
-// failed is d where its pass failed with err. early is true while passes of this cluster have not failed for long enough to report it. What
-// the API server rejects however often it is retried is reported immediately.
+// failed returns d as it must be reported after its pass failed with err. early is true if passes of this cluster
+// have not failed for long enough to report the failure. If a retry cannot help, the failure is reported immediately.
 func (r *Reconciler) failed(w gather.World, d decide.Decision, err error) (said decide.Decision, early bool) {
 	now := r.Now()
 	f := r.memory.fails(client.ObjectKeyFromObject(w.HostedCluster), apply.Failures(err), now)
 	return apply.Failed(d, w, f.said, err), !f.lasts(now) && !refused(err) && !requests.TimedOut(err)
 }
 
-// refused reports whether the API server rejects what was written, however often it is
-// retried.
+// refused reports whether the API server will refuse the write at each retry.
 func refused(err error) bool {
 	return errors.Is(err, own.ErrForeign) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
@@ -197,12 +196,12 @@ func (r *Reconciler) writer() apply.Writer {
 	return apply.Writer{Reader: r.reader(), Account: r.Options.ServiceAccount, Events: r.Events, Metrics: r.Metrics.Set, Memory: &r.applied}
 }
 
-// reporter reports about hosted clusters.
+// reporter returns what writes reports about hosted clusters.
 func (r *Reconciler) reporter() report.Reporter {
 	return report.Reporter{Store: r.own(), Events: r.Events, Metrics: r.Metrics, Build: r.Options.Build}
 }
 
-// report reports d and what came of it, and remembers that.
+// report reports d and its outcome, and remembers what was reported.
 func (r *Reconciler) report(ctx context.Context, w gather.World, d decide.Decision, o apply.Outcome) error {
 	last, err := r.reporter().Report(ctx, w, d, o)
 	if last != nil {

@@ -32,7 +32,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// reportsWithin is watch.within of reports. Edges write a report at most once a second.
+// reportsWithin is Watched.Within for reports. Edges write a report at most once a second.
 const reportsWithin = time.Second
 
 func (r *Reconciler) watches() []watch.Watched {
@@ -58,17 +58,17 @@ func itself(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
 }
 
-// everyCluster are all relevant clusters: what changed is common to them.
+// everyCluster returns all relevant clusters, because a change affects all of them.
 func (r *Reconciler) everyCluster(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.reader().Clusters(ctx)
 }
 
-// inNamespace are the relevant clusters whose control plane namespace o is in.
+// inNamespace returns the relevant clusters whose control plane namespace is that of o.
 func (r *Reconciler) inNamespace(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.reader().Clusters(ctx, client.MatchingFields{watch.ByControlPlane: o.GetNamespace()})
 }
 
-// ofService are the clusters that a Service is for. It may be one of oooi.
+// ofService returns the clusters for a Service, which may be one of oooi.
 func (r *Reconciler) ofService(ctx context.Context, o client.Object) []reconcile.Request {
 	if own.IsService(o.GetName()) {
 		return r.ownOf(own.ServiceKind)(ctx, o)
@@ -83,7 +83,7 @@ func (r *Reconciler) ofNodePool(ctx context.Context, o client.Object) []reconcil
 	}
 	hc := &lenient.HostedCluster{}
 	if r.Client.Get(ctx, client.ObjectKey{Namespace: np.Namespace, Name: objects.ClusterOf(np)}, hc) != nil || !own.Relevant(hc) {
-		return nil // It is reconciled when it appears.
+		return nil // The HostedCluster is reconciled when it appears.
 	}
 	return itself(ctx, hc)
 }
@@ -98,7 +98,7 @@ func (r *Reconciler) neighborsOn(ctx context.Context, on []network.Attachment, o
 	return r.with(found, of...)
 }
 
-// with are the clusters of found, and those that had one of these clusters as a neighbor at their last pass.
+// with returns the clusters of found, and the clusters that had one in of as a neighbor at their last pass.
 func (r *Reconciler) with(found map[types.NamespacedName]lenient.HostedCluster, of ...types.NamespacedName) []reconcile.Request {
 	var out []reconcile.Request
 	for key := range found {
@@ -114,8 +114,8 @@ func (r *Reconciler) with(found map[types.NamespacedName]lenient.HostedCluster, 
 	return out
 }
 
-// neighborsOfHostedCluster are the clusters on o's networks, and those that had it as a neighbor. If o was
-// deleted, its networks are unknown.
+// neighborsOfHostedCluster returns the clusters on o's networks, and those that had o as a neighbor. If o was
+// deleted, only the latter are known.
 func (r *Reconciler) neighborsOfHostedCluster(ctx context.Context, o client.Object) []reconcile.Request {
 	hc := &lenient.HostedCluster{}
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(o), hc)
@@ -136,7 +136,7 @@ func (r *Reconciler) neighborsOfHostedCluster(ctx context.Context, o client.Obje
 	return r.neighborsOn(ctx, networks.All(objects, serves), client.ObjectKeyFromObject(o))
 }
 
-// neighborsOfNodePool uses o itself, as it may be deleted.
+// neighborsOfNodePool uses o and not the cache, because o may be deleted.
 func (r *Reconciler) neighborsOfNodePool(ctx context.Context, o client.Object) []reconcile.Request {
 	np, ok := o.(*lenient.NodePool)
 	if !ok {
@@ -151,7 +151,7 @@ func (r *Reconciler) neighborsOfNodePool(ctx context.Context, o client.Object) [
 	return r.neighborsOn(ctx, networks.All(alone, network.Plan{}), client.ObjectKeyFromObject(hc))
 }
 
-// neighborsOfPlan are the other clusters on the networks of a plan in force.
+// neighborsOfPlan returns the other clusters on the networks of a plan in force.
 func (r *Reconciler) neighborsOfPlan(ctx context.Context, o client.Object) []reconcile.Request {
 	its := r.inNamespace(ctx, o)
 	var of []types.NamespacedName
@@ -161,9 +161,9 @@ func (r *Reconciler) neighborsOfPlan(ctx context.Context, o client.Object) []rec
 	return slices.DeleteFunc(r.neighborsOn(ctx, watch.StoredPlan(o).Attachments(), of...), func(req reconcile.Request) bool { return slices.Contains(its, req) })
 }
 
-// ofDefinition: an edge NAD is for the cluster of its control plane namespace. Any other NAD is for the
-// clusters that use it, and for their neighbors on its network. For a NAD that changed, both the previous
-// and the new network count, and clusters that it allows no longer.
+// ofDefinition returns the clusters for a NAD. An edge NAD belongs to the cluster of its control plane namespace. Any
+// other NAD concerns the clusters that use it, and their neighbors on its network. If a NAD changed, both the
+// previous and the new network count, and also clusters that it no longer allows.
 func (r *Reconciler) ofDefinition(ctx context.Context, o client.Object) []reconcile.Request {
 	if own.Is(o) {
 		return r.ownOf(own.DefinitionKind)(ctx, o)
@@ -179,9 +179,8 @@ func (r *Reconciler) ofDefinition(ctx context.Context, o client.Object) []reconc
 	return r.with(found)
 }
 
-// concernsNeighbors passes events that may change which addresses a cluster wants or has. A
-// changed plan passes planChanges. All that exists when the operator starts is
-// reconciled anyway.
+// concernsNeighbors passes events that may change which addresses a cluster wants or has. planChanges passes changes
+// of plans. Initial events are dropped, because everything is reconciled when the operator starts.
 var concernsNeighbors = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -217,12 +216,12 @@ func neighborStatusOf(o client.Object) neighborStatus {
 	return s
 }
 
-// concerned passes HostedClusters that opted in, or may have something of oooi.
+// concerned passes HostedClusters that opted in, or may have objects of oooi.
 var concerned = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool { return own.Relevant(e.ObjectOld) || own.Relevant(e.ObjectNew) },
 }
 
-// comesOrGoes passes creations and deletions. Other events have no effect.
+// comesOrGoes passes creations and deletions only.
 var comesOrGoes = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
@@ -230,7 +229,7 @@ var comesOrGoes = predicate.Funcs{
 	},
 }
 
-// reportsOther also passes Leases whose report changed.
+// reportsOther also passes Leases with a changed report.
 var reportsOther = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		const report = wire.AnnotationReport
@@ -238,14 +237,14 @@ var reportsOther = predicate.Funcs{
 	},
 }
 
-// comesMovesOrGoes also passes VMs whose addresses changed.
+// comesMovesOrGoes also passes VMs with changed addresses.
 var comesMovesOrGoes = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return comesOrGoes.Update(e) || !reflect.DeepEqual(vmFields(e.ObjectOld), vmFields(e.ObjectNew))
 	},
 }
 
-// vmFields is what is read of a VM, without metadata.
+// vmFields returns the fields of a VM that are read, without metadata.
 func vmFields(o client.Object) (out lenient.VirtualMachineInstance) {
 	if vm, ok := o.(*lenient.VirtualMachineInstance); ok {
 		out.Spec, out.Status, out.Unreadable = vm.Spec, vm.Status, vm.Unreadable
@@ -253,11 +252,11 @@ func vmFields(o client.Object) (out lenient.VirtualMachineInstance) {
 	return out
 }
 
-// ofAPIServer passes the API server's own EndpointSlice. Pods come and go all the time: their
-// addresses are read at the next reconcile.
+// ofAPIServer passes only the API server's own EndpointSlice. Pods come and go all the time, so their addresses are
+// read at the next reconcile.
 var ofAPIServer = predicate.NewPredicateFuncs(func(o client.Object) bool { return client.ObjectKeyFromObject(o) == watch.APIServerSlice })
 
-// ofLoadBalancer passes EndpointSlices of load balancers that come. HyperShift and Kubernetes write them.
+// ofLoadBalancer passes creations of EndpointSlices of load balancers, by HyperShift or Kubernetes.
 var ofLoadBalancer = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return isLoadBalancerSlice(e.Object) },
 	UpdateFunc: func(e event.UpdateEvent) bool { return isLoadBalancerSlice(e.ObjectNew) && comesOrGoes.Update(e) },

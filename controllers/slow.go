@@ -1,6 +1,6 @@
-// This file bounds how long one hosted cluster keeps others waiting: writes that hang, as behind a webhook
-// that does not answer, end after a time. Clusters with such writes, and those that take long to decide, get a part of
-// the workers only.
+// This file limits how long one hosted cluster keeps others waiting. Writes that hang, as behind a webhook that does
+// not answer, end after a time. Clusters with such writes, and those whose decisions take long, get only a part of
+// the workers.
 
 package controllers
 
@@ -16,9 +16,10 @@ import (
 const (
 	// workers is how many clusters are reconciled at the same time.
 	workers = 8
-	// slowWorkers are how many of them may be slow clusters.
+	// slowWorkers is how many of the workers may reconcile slow clusters.
 	slowWorkers = workers / 2
-	// slowAfter is how long a pass that failed, or the decision of any pass, may have taken until its cluster counts as slow.
+	// slowAfter is the duration of a failed pass, or of the decision in any pass, after which its cluster counts as
+	// slow.
 	slowAfter = 2 * time.Second
 	// passWithin is how long the reads and writes of a pass may take.
 	passWithin = 20 * time.Second
@@ -26,15 +27,15 @@ const (
 	whileSlow = time.Second
 )
 
-// slowClusters are those whose last pass failed, or had a decision, after a time in which others waited. The zero value has none.
+// slowClusters are the clusters whose last pass failed or decided only after slowAfter. The zero value is empty.
 type slowClusters struct {
 	mu      sync.Mutex
 	all     map[types.NamespacedName]bool
 	running int
 }
 
-// enter reports whether a pass of this cluster may begin at now. The pass ends with leave, which gets its error, how
-// long it took to decide what to do, and the time.
+// enter reports whether a pass of this cluster may begin at the time now. At its end, call leave with its error, the
+// time that its decision took, and the present time.
 func (s *slowClusters) enter(key types.NamespacedName, now time.Time) (leave func(err error, deciding time.Duration, now time.Time), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

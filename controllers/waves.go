@@ -1,5 +1,5 @@
-// This file follows how far the edges of this release have come among all hosted clusters.
-// Package waves decides which of them get it next.
+// This file follows how far the update of edges to this release is among all hosted clusters. Package waves decides
+// which of them are next.
 
 package controllers
 
@@ -29,7 +29,7 @@ import (
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
-// updates hold what was decided last. The zero value lets no edge change its release.
+// updates holds the last decision. With the zero value, no edge changes its release.
 type updates struct {
 	mu   sync.Mutex
 	last waves.Decision
@@ -41,7 +41,7 @@ func (u *updates) turn(cluster types.NamespacedName) waves.Turn {
 	return u.last.Turns[cluster.String()]
 }
 
-// next decides about all clusters at now, and returns the decision before, too.
+// next decides about all clusters at the time now. It returns the previous decision, too.
 func (u *updates) next(all []waves.Cluster, now time.Time) (before, d waves.Decision) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -49,11 +49,11 @@ func (u *updates) next(all []waves.Cluster, now time.Time) (before, d waves.Deci
 	return before, u.last
 }
 
-// A waveKeeper decides again and again, and reconciles the clusters whose turn changed.
+// A waveKeeper decides at intervals, and reconciles the clusters whose turn changed.
 type waveKeeper struct {
 	*Reconciler
 	log logr.Logger
-	// turns receives these clusters.
+	// turns receives the clusters whose turn changed.
 	turns chan event.GenericEvent
 }
 
@@ -70,7 +70,7 @@ func (k *waveKeeper) Start(ctx context.Context) error {
 	return nil
 }
 
-// follow puts what is decided about all in force.
+// follow decides about all, and puts the decision in force.
 func (k *waveKeeper) follow(ctx context.Context, all []waves.Cluster) {
 	before, d := k.waves.next(all, k.Now())
 	k.Metrics.Gauge(metrics.UpdateWave).WithLabelValues().Set(float64(d.Wave))
@@ -98,14 +98,14 @@ func (k *waveKeeper) follow(ctx context.Context, all []waves.Cluster) {
 	}
 }
 
-// hostedClusterNamed has this namespace/name and nothing else.
+// hostedClusterNamed returns a HostedCluster with this namespace/name and nothing else.
 func hostedClusterNamed(name string) *hyperv1.HostedCluster {
 	hc := &hyperv1.HostedCluster{}
 	hc.Namespace, hc.Name, _ = strings.Cut(name, string(types.Separator))
 	return hc
 }
 
-// fleet is all hosted clusters with edges.
+// fleet returns all hosted clusters with edges.
 func (k *waveKeeper) fleet(ctx context.Context) ([]waves.Cluster, error) {
 	clusters, deployments := &lenient.HostedClusterList{}, &appsv1.DeploymentList{}
 	for _, list := range []client.ObjectList{clusters, deployments} {

@@ -1,5 +1,5 @@
-// This file decides what an Error of one network holds back: that network only, if VMs
-// boot from another network without one. All other Errors refuse the whole plan.
+// This file decides what an Error of one network stops: only that network, if VMs boot from another network without
+// an Error. All other Errors refuse the whole plan.
 
 package derive
 
@@ -11,22 +11,21 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// An outcome is a plan, and what is wrong with the networks that it was made for.
+// An outcome is a plan, and the problems of the networks that it was made for.
 type outcome struct {
 	plan     network.Plan
 	problems problem.Problems
 	// refused are the Names of the networks that VMs boot from and that have an Error. They
 	// are still in plan, unless they could not be derived at all.
 	refused []string
-	// left are the Names of the secondary networks that checked has left out, and leftProblems
-	// the reasons.
+	// left are the Names of the secondary networks that checked has left out, and leftProblems says why.
 	left         []string
 	leftProblems problem.Problems
 }
 
-// adds notes the problems of one network, and reports whether it stays in the plan. A
-// secondary network with an Error is left out with Warnings: its VMs boot from another
-// network. A primary one stays, and is refused.
+// adds records the problems ps of one network, and reports whether the network stays in the plan. A secondary network
+// with an Error is left out with Warnings, because its VMs boot from another network. A primary network with an Error
+// stays, and is refused.
 func (o *outcome) adds(name string, primary bool, ps problem.Problems) bool {
 	switch {
 	case !ps.Blocking():
@@ -41,7 +40,7 @@ func (o *outcome) adds(name string, primary bool, ps problem.Problems) bool {
 	return true
 }
 
-// checked is o, with the problems that fault returns for each network of its plan.
+// checked returns o with the problems that fault returns for each network of its plan.
 func (o outcome) checked(fault func(network.Network) problem.Problems) outcome {
 	out := o
 	out.problems, out.refused = slices.Clone(o.problems), slices.Clone(o.refused)
@@ -58,9 +57,9 @@ func (o outcome) checked(fault func(network.Network) problem.Problems) outcome {
 	return out
 }
 
-// decideNetworks decides in without the networks that have an Error of their own, and returns
-// those Errors. A refused network that runs stays as it is. If VMs boot from no other
-// network, all networks are decided, and boots is false: each Error refuses the plan.
+// decideNetworks decides the networks of in that have no Error of their own, and returns the Errors of the others. A
+// refused network that already runs stays as it is. If VMs boot from refused networks only, all networks are decided,
+// boots is false, and each Error refuses the plan.
 func decideNetworks(in served.Input, last network.Plan, others []OtherCluster) (p network.Plan, ps problem.Problems, boots bool) {
 	in.LeftOut = slices.Clone(in.Refused)
 	all := decideWanted(in, last, others)
@@ -77,7 +76,7 @@ func decideNetworks(in served.Input, last network.Plan, others []OtherCluster) (
 	return rest.plan, append(errors, rest.problems...), true
 }
 
-// confined returns ps with each Error as one that concerns one network only.
+// confined returns ps with each Error confined to its network.
 func confined(ps problem.Problems) problem.Problems {
 	out := slices.Clone(ps)
 	for i := range out {
@@ -86,7 +85,7 @@ func confined(ps problem.Problems) problem.Problems {
 	return out
 }
 
-// unconfined returns ps with no Error confined: each refuses the plan.
+// unconfined returns ps without confined Errors: each Error refuses the plan.
 func unconfined(ps problem.Problems) problem.Problems {
 	out := slices.Clone(ps)
 	for i := range out {
@@ -95,7 +94,7 @@ func unconfined(ps problem.Problems) problem.Problems {
 	return out
 }
 
-// onlyConfined are those of ps that are confined.
+// onlyConfined returns the confined problems of ps.
 func onlyConfined(ps problem.Problems) problem.Problems {
 	return slices.DeleteFunc(slices.Clone(ps), func(p problem.Problem) bool { return !p.Confined })
 }

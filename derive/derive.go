@@ -28,27 +28,26 @@ import (
 // observed state, last (the plan in force; zero if there is none), and the other hosted
 // clusters on the same networks. The steps, one statement each:
 //
-//  1. An endpoint that is missing now keeps its last known good state, and one without
-//     the address of its load balancer keeps that address (lastgood.go).
-//  2. While a VM runs, former places of HyperShift's endpoints lead to where they are now (lastgood.go).
+//  1. An endpoint that is missing now keeps its last known good state. An ingress without a load balancer address keeps the
+//     last one (lastgood.go).
+//  2. While a VM runs, former places of HyperShift's endpoints forward to their present backends (lastgood.go).
 //  3. A network with VMs on it keeps its addresses (pinned.go), stays the same layer-2
 //     network (pinned_nad.go), and stays primary if VMs boot from it (pinned_role.go).
 //  4. A load balancer whose address another host has is not used (load_balancer.go).
-//  5. Networks are decided. One with an Error is left out, or stays as it runs, if VMs boot
-//     from another one, and the others are decided again without it (confined.go).
-//  6. On a network that another hosted cluster was on first, only own VMs get an address
-//     (sharing.go).
+//  5. Networks are decided. A network with an Error is left out, or stays as it runs, if VMs boot from another one. The others
+//     are then decided again (confined.go).
+//  6. If another hosted cluster was on a network first, only the VMs of this cluster get an address there (sharing.go).
 //  7. Each network's edges are placed on nodes (placement.go).
-//  8. They get the list of destinations that they never dial for VMs (finish.go).
-//  9. They get the names that pods of the management cluster may ask (pod_names.go).
-//  10. They get which connections to log (finish.go).
-//  11. They get where they serve metrics (finish.go).
-//  12. The management cluster reaches what the user opens, and also through the hosted
-//     cluster's load balancers (package opened).
+//  8. Each network gets the list of destinations that its edges never dial for VMs (finish.go).
+//  9. Each network gets the names that edges answer to pods of the management cluster (pod_names.go).
+//  10. Each network gets the log level of connections (finish.go).
+//  11. Each network gets the port of metrics (finish.go).
+//  12. The management cluster gets access to what the user opens, also through the hosted cluster's load balancers
+//     (package opened).
 //  13. A plan that a ConfigMap cannot hold is refused (finish.go).
 //
-// It is total and has no other inputs: equal arguments, in any order, give equal
-// decisions. With its own plan as last, it returns the same plan. It changes no argument.
+// It is total and has no other inputs: equal arguments, in any order, give equal decisions. If last is its own plan,
+// it returns the same plan. It does not change its arguments.
 func Derive(r network.Request, f network.Facts, last network.Plan, others []OtherCluster) Decision {
 	in, ofKept := keepLastKnownGood(served.Input{Request: r, Facts: f}, last)
 	in, lost, ofMoved := keepFormerPlaces(in, last)
@@ -71,10 +70,9 @@ func Derive(r network.Request, f network.Facts, last network.Plan, others []Othe
 	return Decision{draft: draft, Problems: slices.Concat(ofKept, ofMoved, ofPinned, ofTaken, ofNetworks, ofAccess, ofBalanced, ofSize)}
 }
 
-// decideWanted decides the networks of in that are not refused yet, and retains those in force
-// that can't be decided now and are still wanted (lastgood.go). A network that is left out for
-// its addresses may run, and then keeps its CIDR. So the others are decided again without it:
-// they may have got that CIDR.
+// decideWanted decides the networks of in that are not refused yet. Networks in force that are still wanted but
+// cannot be decided now are retained (lastgood.go). A network may be left out because of its addresses although it
+// runs. It then keeps its CIDR, which another network may just have got, so the others are decided again without it.
 func decideWanted(in served.Input, last network.Plan, others []OtherCluster) outcome {
 	var left problem.Problems
 	out := decideOnce(in, last, others)
@@ -92,27 +90,26 @@ func decideWanted(in served.Input, last network.Plan, others []OtherCluster) out
 
 // decideOnce decides the networks of in that are not refused yet:
 //
-//  1. Each requested network gets addresses, servers, listeners, records and options
-//     (package served). It waits if its CIDR overlaps an older network (overlap.go). It gives way to another NAD
-//     of the same layer-2 network (twins.go). It must not hide a destination that edges or
-//     nodes use (reserved.go).
-//  2. A network whose addresses another hosted cluster has waits (sharing.go).
-//  3. A network on which a VM has an edge's address is refused (inuse.go).
+//  1. Each requested network gets addresses, servers, listeners, records and options (package served). A network waits if
+//     its CIDR overlaps an older network (overlap.go), and gives way to another NAD of the same layer-2 network (twins.go).
+//     It must not hide a destination that edges or nodes use (reserved.go).
+//  2. A network waits if another hosted cluster uses its addresses (sharing.go).
+//  3. A network is refused if a VM has the address of an edge (inuse.go).
 func decideOnce(in served.Input, last network.Plan, others []OtherCluster) outcome {
 	out := moveCIDRs(in)
 	out = out.yieldTo(others, last)
 	return out.refuseInUse(in.VMAddresses, last)
 }
 
-// A Decision is a plan, and the problems why it differs from the request.
+// A Decision is a plan, and the problems that say why it differs from the request.
 type Decision struct {
-	// Problems in the order of the steps. Those that block refuse the plan.
+	// Problems in the order of the steps. If one blocks, the plan is refused.
 	Problems problem.Problems
 	draft    network.Plan
 }
 
-// Plan returns the plan to apply. ok is false, and the plan empty, if a problem blocks;
-// then the plan in force is kept.
+// Plan returns the plan to apply. If a problem blocks, ok is false, the returned plan is empty, and the plan in force
+// is kept.
 func (d Decision) Plan() (p network.Plan, ok bool) {
 	if d.Problems.Blocking() {
 		return network.Plan{}, false
@@ -120,18 +117,16 @@ func (d Decision) Plan() (p network.Plan, ok bool) {
 	return d.draft, true
 }
 
-// Draft returns the plan as far as it could be decided, for display. It may be invalid:
-// apply only the result of Plan.
+// Draft returns the plan as far as it could be decided, for display only. It may be invalid.
 func (d Decision) Draft() network.Plan { return d.draft }
 
-// With returns d with more problems.
+// With returns d with further problems.
 func (d Decision) With(further ...problem.Problem) Decision {
 	d.Problems = slices.Concat(d.Problems, further)
 	return d
 }
 
-// moveCIDRs makes the requested networks, after the networks that change their CIDR have
-// done so: their previous CIDRs are free immediately, not only in the next plan.
+// moveCIDRs makes the requested networks. If a network changes its CIDR, others can get the previous one in the same plan.
 func moveCIDRs(in served.Input) outcome {
 	out := newNetworks(in)
 	for range in.Retained {
@@ -150,8 +145,7 @@ func moveCIDRs(in served.Input) outcome {
 	return out
 }
 
-// newNetworks makes the networks that in requests. A secondary network with an Error is left
-// out, and the others are served.
+// newNetworks makes the networks that in requests. A secondary network with an Error is left out.
 func newNetworks(in served.Input) outcome {
 	out := outcome{plan: network.Plan{Version: network.CurrentPlanVersion, Cluster: in.Cluster, Endpoints: network.SortedEndpoints(in.Endpoints), Networks: []network.Network{}}}
 	for _, s := range sortedRequests(in.Networks) {
@@ -186,8 +180,8 @@ func newNetworks(in served.Input) outcome {
 	return out
 }
 
-// sortedRequests orders primary networks first, then by attachment. The order in which
-// NodePools were listed has no effect.
+// sortedRequests sorts primary networks first, then by attachment, so that the order in which NodePools were listed
+// has no effect.
 func sortedRequests(in []network.NetworkRequest) []network.NetworkRequest {
 	out := slices.Clone(in)
 	slices.SortFunc(out, func(a, b network.NetworkRequest) int {
@@ -196,9 +190,8 @@ func sortedRequests(in []network.NetworkRequest) []network.NetworkRequest {
 	return out
 }
 
-// cidrMissing returns the problem of a network without CIDR. It is an Error if VMs cannot
-// boot from any other network. The network is left out, and a CIDR that is set later
-// moves no address.
+// cidrMissing returns the problem of a network without CIDR, which is left out. It is an Error if VMs cannot boot
+// from any other network. If the CIDR is set later, no address moves.
 func cidrMissing(in served.Input, s network.NetworkRequest) problem.Problem {
 	args := problem.Args{"where": {s.CIDRField}}
 	if s.CIDRUnused != "" {
@@ -216,14 +209,14 @@ func cidrMissing(in served.Input, s network.NetworkRequest) problem.Problem {
 	return s.Problem(problem.CIDRNotSet, problem.Args{"where": {s.CIDRField}}, s.CIDRKeys...)
 }
 
-// nothingServed reports whether all VMs boot from the pod network, and no other network has a CIDR: the cluster opted
-// in for nothing.
+// nothingServed reports whether the cluster opted in for nothing: all VMs boot from the pod network, and no other
+// network has a CIDR.
 func nothingServed(in served.Input) bool {
 	return len(in.Refused) == 0 && !slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary || s.CIDR.IsValid() })
 }
 
-// secondaryWithoutCIDR returns the hint that s is left to others, or a Warning if nothing is served without it. If s runs, its
-// CIDR was set before, and it stays as it is.
+// secondaryWithoutCIDR returns the hint that edges do not serve s, or a Warning if they serve nothing else either. If
+// s runs, its CIDR was removed, and s stays as it is.
 func secondaryWithoutCIDR(in served.Input, s network.NetworkRequest) problem.Problem {
 	i := slices.IndexFunc(in.Retained, func(n network.Network) bool { return n.Name == s.Attachment.NetworkName() })
 	switch {

@@ -1,5 +1,5 @@
-// This file holds the last steps of Derive: what all networks get, those that are retained among them, and the limit of
-// a plan, which a ConfigMap stores.
+// This file holds the last steps of Derive. They apply to all networks, also to retained ones. The last step checks
+// that a ConfigMap can store the plan.
 
 package derive
 
@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// reserve is p with what each network never dials, and the exceptions that it may dial. Retained
-// networks get the present state, too.
+// reserve returns p with the destinations that each network never dials, and the permitted exceptions. Retained
+// networks get the present lists, too.
 func reserve(p network.Plan, reserved []network.ReservedDestination, permitted []netip.Prefix) network.Plan {
 	return p.WithEach(func(n *network.Network) {
 		n.ReservedDestinations, n.PermittedDestinations = nil, nil
@@ -23,7 +23,7 @@ func reserve(p network.Plan, reserved []network.ReservedDestination, permitted [
 	})
 }
 
-// dialsForVMs reports whether VMs or the user choose an address that edges of n dial.
+// dialsForVMs reports whether edges of n dial addresses that VMs or the user choose.
 func dialsForVMs(n network.Network) bool {
 	external := func(b network.Backend) bool { return b.Kind == network.BackendExternal }
 	return slices.ContainsFunc(n.Backends, external) || n.DNS.Upstreams.Mode == network.UpstreamServers
@@ -37,8 +37,7 @@ func prefixes(reserved []network.ReservedDestination) []netip.Prefix {
 	return network.MergedPrefixes(out)
 }
 
-// logConnections is p with the AccessLog that r asks for on each network that runs the proxy. Retained
-// networks are among them.
+// logConnections returns p with the AccessLog of r on each network that runs the proxy, also on retained ones.
 func logConnections(p network.Plan, r network.Request) network.Plan {
 	return p.WithEach(func(n *network.Network) {
 		n.AccessLog = ""
@@ -48,12 +47,12 @@ func logConnections(p network.Plan, r network.Request) network.Plan {
 	})
 }
 
-// serveMetrics is p with the port of metrics on each network. Retained networks are among them.
+// serveMetrics returns p with the port of metrics on each network, also on retained ones.
 func serveMetrics(p network.Plan) network.Plan {
 	return p.WithEach(func(n *network.Network) { n.MetricsPort = network.MetricsPort })
 }
 
-// maxPlan in bytes keeps room below what a ConfigMap may have (1 MiB).
+// maxPlan is the largest size of a plan in bytes. A ConfigMap holds 1 MiB, and its other fields need room, too.
 const maxPlan = 900 << 10
 
 // tooLarge returns a problem if p does not fit into a ConfigMap.

@@ -1,6 +1,5 @@
-// This file decides what happens if a VM already has an address that an edge would
-// get: the VM keeps it. If an edge already holds the address, the edge keeps it, since VMs
-// are not trusted, and a Warning names the VM.
+// This file decides what happens if a VM already has an address that an edge would get: the VM keeps it. An address
+// that an edge already holds stays with the edge, since VMs are not trusted, and a Warning names the VM.
 
 package derive
 
@@ -13,9 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// refuseInUse is o without the secondary networks on which a VM has an edge's address. Such
-// a primary network is refused. Addresses that edges already hold in last, the plan in
-// force, stay with the edges.
+// refuseInUse returns o without the secondary networks on which a VM has an edge's address. A primary network with
+// such a VM is refused. Addresses that edges hold already by last, the plan in force, are no reason.
 func (o outcome) refuseInUse(seen []network.VMAddress, last network.Plan) outcome {
 	out := o.checked(func(n network.Network) problem.Problems {
 		var ps problem.Problems
@@ -39,7 +37,7 @@ func (o outcome) refuseInUse(seen []network.VMAddress, last network.Plan) outcom
 	return out
 }
 
-// claimsOf are those of seen that are an address of n's edges.
+// claimsOf returns the elements of seen whose address is one of n's edges.
 func claimsOf(n network.Network, seen []network.VMAddress) []network.VMAddress {
 	held := n.HeldAddresses()
 	return slices.DeleteFunc(slices.Clone(seen), func(h network.VMAddress) bool { return h.Network != n.Name || !slices.Contains(held, h.Address) })

@@ -15,9 +15,9 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// keepLastKnownGood returns in with the wanted networks of last, the plan in force, and with
-// last's endpoints in place of the waiting ones. An address that is missing for a
-// moment does not change what is served. The problems are those of in, and what is kept.
+// keepLastKnownGood returns in with the networks of last, the plan in force, that are still wanted, and with last's
+// endpoints in place of waiting ones. So an address that is missing for a moment does not change what is served. The
+// problems are those of in, and what is kept.
 func keepLastKnownGood(in served.Input, last network.Plan) (served.Input, problem.Problems) {
 	out := in
 	out.Wanted = slices.DeleteFunc(slices.Clone(in.Wanted), in.LeavesAlone)
@@ -38,22 +38,23 @@ func keepLastKnownGood(in served.Input, last network.Plan) (served.Input, proble
 	return leadIngress(out, last), problems
 }
 
-// maxFormer is how many former places of its endpoints a cluster has. Each can be an address of every edge.
+// maxFormer is the largest number of former places in a plan. It is limited because each may be an address that every
+// edge holds.
 const maxFormer = 16
 
-// maxLost is how many of the places above maxFormer are remembered. The Warning about one stays as long as VMs run.
+// maxLost is how many former places beyond maxFormer are remembered, so that their Warnings last as long as VMs run.
 const maxLost = 4
 
-// keepFormerPlaces returns in with the places of last at which in no longer has HyperShift's endpoints: an address or a
-// name, and a port. While a VM runs, they lead to where the endpoint is now, because VMs store some of them for
-// life. Each is a hint. Those above maxFormer are lost, with a Warning.
+// keepFormerPlaces returns in with the former places of HyperShift's endpoints: an address or a name, and a port,
+// that last has and in does not. While a VM runs, they forward to the present backend, because VMs store some of them
+// for life. Each is a hint. Places beyond maxFormer are lost, and maxLost of them have a Warning.
 func keepFormerPlaces(in served.Input, last network.Plan) (out served.Input, lost []network.Endpoint, ps problem.Problems) {
 	out = in
 	out.Endpoints = slices.DeleteFunc(slices.Clone(in.Endpoints), func(e network.Endpoint) bool { return e.Former })
 	if len(in.InUse) == 0 {
 		return out, nil, nil
 	}
-	// The youngest VMs stored the places that are left now.
+	// Places that an endpoint leaves now come first, because the youngest VMs stored them.
 	former := slices.Clone(last.Endpoints)
 	slices.SortStableFunc(former, func(a, b network.Endpoint) int { return network.TrueFirst(b.Former, a.Former) })
 	present, kept := out.Endpoints, 0
@@ -73,8 +74,8 @@ func keepFormerPlaces(in served.Input, last network.Plan) (out served.Input, los
 	return out, lost, ps
 }
 
-// formerOf returns the places of was, an endpoint of the plan in force, that the endpoint of this name in present has no
-// longer, with its present backend, and the present one. moved is false if there are none.
+// formerOf compares was, an endpoint of the plan in force, with now, the endpoint of the same name in present. former
+// has the places of was that now lacks, and its present backend. moved is false if there are no such places.
 func formerOf(was network.Endpoint, present []network.Endpoint) (former, now network.Endpoint, moved bool) {
 	i := slices.IndexFunc(present, func(e network.Endpoint) bool { return e.Name == was.Name && e.Origin == was.Origin })
 	if i < 0 || was.Origin != network.OriginHyperShift {
@@ -90,8 +91,8 @@ func formerOf(was network.Endpoint, present []network.Endpoint) (former, now net
 	return former, now, len(former.Hosts)+len(former.Addresses) > 0
 }
 
-// keepsLoadBalancer returns the address that the load balancer of e has in last, if it has none now:
-// the same backend waits for it.
+// keepsLoadBalancer returns the address that the load balancer of e has in last, if e waits for an address now and
+// has the same backend.
 func keepsLoadBalancer(in served.Input, e network.Endpoint, last network.Plan) (netip.Addr, bool) {
 	if e.LoadBalancer.IsValid() || e.Origin != network.OriginApps || !waitsFor(in, e.Name) {
 		return netip.Addr{}, false
@@ -105,8 +106,8 @@ func keepsLoadBalancer(in served.Input, e network.Endpoint, last network.Plan) (
 	return last.Endpoints[i].LoadBalancer, true
 }
 
-// stale is the problems of in, without that an endpoint is missing which last has: it is
-// still served. That is a Warning, or a hint where the missing endpoint was one.
+// stale returns the problems of in. If last has the endpoint that a problem reports as missing, the problem becomes
+// LastGoodEndpoint, because the endpoint is still served. It is a Warning, or a hint if the original was one.
 func stale(in served.Input, last network.Plan) problem.Problems {
 	out := slices.Clone(in.Problems)
 	for i, p := range in.Problems {
@@ -126,8 +127,8 @@ func stale(in served.Input, last network.Plan) problem.Problems {
 	return out
 }
 
-// staleLoadBalancers are the problems that load balancers have no address now, but one in last: names
-// still resolve to it.
+// staleLoadBalancers returns a problem for each load balancer without an address now, whose names still resolve to
+// its address in last.
 func staleLoadBalancers(in served.Input, last network.Plan) problem.Problems {
 	var out problem.Problems
 	for _, e := range in.Endpoints {
@@ -138,17 +139,16 @@ func staleLoadBalancers(in served.Input, last network.Plan) problem.Problems {
 	return out
 }
 
-// waitsFor reports whether the endpoint of this name is waiting, by its name or by a
-// prefix of it.
+// waitsFor reports whether in.Waiting has the endpoint of this name, or a prefix of the name.
 func waitsFor(in served.Input, name string) bool {
 	return slices.ContainsFunc(in.Waiting, func(w string) bool {
 		return w == name || strings.HasSuffix(w, "/") && strings.HasPrefix(name, w)
 	})
 }
 
-// retain is p with the networks of last that p lacks and whose Names are wanted.
-// Two NADs of one network would have the same addresses. The one in p waits until the
-// running one is removed, which meanwhile serves the VMs of both.
+// retain returns p with the networks of last that p lacks and whose Names are wanted. If a NAD in p and a retained
+// NAD are of one layer-2 network, they would have the same addresses. Then the NAD in p waits until the retained one
+// is removed, which serves the VMs of both.
 func retain(p network.Plan, last network.Plan, wanted []string) network.Plan {
 	var kept []network.Network
 	for _, n := range last.Networks {

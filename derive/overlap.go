@@ -1,6 +1,5 @@
-// This file decides what happens if the CIDRs of two networks of one cluster overlap,
-// so that two nodes could get the same address. The running network keeps its CIDR,
-// and the newer one waits. No address is moved.
+// This file decides what happens if the CIDRs of two networks of one cluster overlap, so that two nodes could get the
+// same address. The running network keeps its CIDR, and the newer one waits. No address is moved.
 
 package derive
 
@@ -28,7 +27,7 @@ func overlaps(in served.Input, s network.NetworkRequest, planned []network.Netwo
 	return network.Network{}, false
 }
 
-// overlapProblem returns the problem that s waits for other.
+// overlapProblem returns the problem that s waits because it overlaps other.
 func overlapProblem(in served.Input, s network.NetworkRequest, other network.Network) problem.Problem {
 	c := problem.NetworksOverlap
 	if !slices.ContainsFunc(in.Networks, func(x network.NetworkRequest) bool { return x.Attachment.NetworkName() == other.Name }) {

@@ -13,9 +13,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// keepInUse is in, with the NADs and the addresses of last, the plan in force, for the
-// networks in use where they would change. Each change is a problem, and takes effect
-// when no VM is on the network.
+// keepInUse returns in with the NADs and the addresses of last, the plan in force, for networks in use that would
+// change them. Each prevented change is a problem, and takes effect when no VM is on the network.
 func keepInUse(in served.Input, last network.Plan) (served.Input, problem.Problems) {
 	var problems problem.Problems
 	var pinned []network.Attachment
@@ -54,9 +53,8 @@ func keepInUse(in served.Input, last network.Plan) (served.Input, problem.Proble
 	return out, append(problems, doubles...)
 }
 
-// leftBy reports whether the gateway of s is the router of another network in use whose CIDR is
-// no longer requested: a gateway of the HostedCluster that no requested CIDR contains. A gateway
-// that was mistyped is not one.
+// leftBy reports whether the gateway of s belongs to another network in use whose CIDR is no longer requested: it is
+// the router there, and no requested CIDR contains it. A mistyped gateway belongs to none.
 func leftBy(in served.Input, last network.Plan, s network.NetworkRequest) bool {
 	contains := func(x network.NetworkRequest) bool { return x.CIDR.IsValid() && x.CIDR.Contains(s.Gateway) }
 	return !slices.ContainsFunc(in.Networks, contains) && slices.ContainsFunc(last.Networks, func(n network.Network) bool {
@@ -64,8 +62,7 @@ func leftBy(in served.Input, last network.Plan, s network.NetworkRequest) bool {
 	})
 }
 
-// pin is s with n's addresses. held are those of n's edges, in the order of
-// edge-addresses.
+// pin returns s with n's addresses. held are the addresses of n's edges, in the order of edge-addresses.
 func pin(n network.Network, s network.NetworkRequest, held []netip.Addr) network.NetworkRequest {
 	s.CIDR = n.CIDR
 	s.Settings.EdgeAddresses = held
@@ -79,8 +76,8 @@ func pin(n network.Network, s network.NetworkRequest, held []netip.Addr) network
 	return s
 }
 
-// pinnedProblems returns the problem that n keeps its addresses, though s requests
-// others. problems are those of the requested addresses.
+// pinnedProblems returns the problem that n keeps its addresses although s requests others. problems are those of the
+// requested addresses.
 func pinnedProblems(n network.Network, s network.NetworkRequest, would served.Addresses, problems problem.Problems) problem.Problems {
 	addresses := network.InOrder(n.HeldAddresses())
 	args := problem.Args{"cidr": {n.CIDR.String()}, "addresses": {addresses}, "where": {s.CIDRField}}

@@ -1,7 +1,6 @@
-// This file decides that a layer-2 network in use stays the same. While VMs are on it, its
-// edges keep the previous CNI configuration, whatever is made of the
-// NetworkAttachmentDefinition. A VM that runs stays on its network until it restarts or
-// migrates to another node.
+// This file decides that a layer-2 network in use stays the same. While VMs are on it, its edges keep the previous
+// CNI configuration, even if the NetworkAttachmentDefinition is edited or deleted. A running VM, too, stays on its
+// network until it restarts or migrates to another node.
 
 package derive
 
@@ -16,16 +15,16 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// SameConfig reports whether two values of Attachment.ConfigHash are equal as far as they
-// can be compared. Those of different versions, or an empty one, cannot.
+// SameConfig reports whether two values of Attachment.ConfigHash do not differ. Values of different versions, and
+// empty ones, cannot be compared and count as the same.
 func SameConfig(a, b string) bool {
 	versionA, _, knownA := strings.Cut(a, "-")
 	versionB, _, knownB := strings.Cut(b, "-")
 	return a == b || !knownA || !knownB || versionA != versionB
 }
 
-// changedFrom reports whether edges that were made for was cannot serve a. A
-// NetworkAttachmentDefinition that is not known now changes nothing.
+// changedFrom reports whether edges that were made for was cannot serve a. A NetworkAttachmentDefinition that is
+// unknown now counts as unchanged.
 func changedFrom(a network.Attachment, was network.Attachment) bool {
 	if a.Kind == "" || was.Kind == "" {
 		return false
@@ -33,13 +32,12 @@ func changedFrom(a network.Attachment, was network.Attachment) bool {
 	return movedFrom(a, was) || a.Kind != was.Kind || a.MTU != was.MTU || !SameConfig(a.ConfigHash, was.ConfigHash)
 }
 
-// movedFrom reports whether a is another layer-2 network than was. Layer2 is empty if it is unknown.
+// movedFrom reports whether a is on another layer-2 network than was. It is false if the network of was is unknown.
 func movedFrom(a network.Attachment, was network.Attachment) bool {
 	return was.Layer2 != "" && a.Layer2 != was.Layer2
 }
 
-// pinnedProblem returns the problem that edges keep a, though the
-// NetworkAttachmentDefinition is now as wanted.
+// pinnedProblem returns the problem that edges keep a although the NetworkAttachmentDefinition now has wanted.
 func pinnedProblem(a network.Attachment, wanted network.Attachment) problem.Problem {
 	cause := problem.PinnedNADChanged
 	switch {
@@ -52,7 +50,7 @@ func pinnedProblem(a network.Attachment, wanted network.Attachment) problem.Prob
 	return a.Problem(cause, problem.Args{"former": {former}, "wanted": {now}}, "spec.config")
 }
 
-// differences describe in which way a and b differ.
+// differences says what differs between a and b.
 func differences(a network.Attachment, b network.Attachment) (ofA, ofB string) {
 	var all [2][]string
 	compare := func(x, y string) {
@@ -78,8 +76,8 @@ func mtuText(mtu int) string {
 	return "MTU " + strconv.Itoa(mtu)
 }
 
-// without is in without the other networks that are one of pinned: their own edges would
-// serve the same VMs. Each is a problem.
+// without returns in without the other NADs of the layer-2 networks in pinned. Their edges would serve the same VMs.
+// Each is a problem.
 func without(in served.Input, pinned []network.Attachment) (served.Input, problem.Problems) {
 	var problems problem.Problems
 	out := in

@@ -1,5 +1,5 @@
-// This file decides the nodes on which the edges of a network may run, as labels and
-// tolerations. Package controllers/desired makes pod fields of them.
+// This file decides on which nodes the edges of a network may run, as labels and tolerations. Package
+// controllers/desired makes fields of pods from them.
 
 package derive
 
@@ -10,9 +10,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// placeEdges is p with a Placement by r on each network, as far as permitted. The author of a
-// HostedCluster can set tolerations and name a node by any label, such as its host name. So
-// edges that tolerate the taints of control plane nodes stay away from them by their labels.
+// placeEdges returns p with a Placement by r on each network. The author of a HostedCluster can set tolerations and
+// select a node by any label, such as its host name. Without the administrator's permission, edges that tolerate the
+// taints of control plane nodes therefore avoid the labels of these nodes.
 func placeEdges(p network.Plan, r network.PlacementRequest, permitted network.Permissions) network.Plan {
 	var without []string
 	if slices.ContainsFunc(r.Tolerations, network.Toleration.OfControlPlane) && !slices.ContainsFunc(network.ControlPlaneRoles(), permitted.NodeLabel) {
@@ -24,9 +24,8 @@ func placeEdges(p network.Plan, r network.PlacementRequest, permitted network.Pe
 	})
 }
 
-// nodeSelectors are the user's, or else the distinct selectors of pools, ordered by
-// NodePool name. Only nodes on which VMs may run need the network. A NodePool without a
-// selector allows every node.
+// nodeSelectors returns the user's selector, else the distinct selectors of pools, ordered by NodePool name. So edges
+// run only on nodes on which VMs may run. A NodePool without a selector allows every node.
 func nodeSelectors(r network.PlacementRequest, pools []string) []map[string]string {
 	if r.NodeSelector != nil {
 		return []map[string]string{r.NodeSelector}

@@ -1,6 +1,5 @@
-// This file decides which names edges answer to pods of the management cluster. A pod that dials
-// such a name reaches the Service behind it, and no edge. So a name is among them only if that
-// Service has the port that is published.
+// This file decides which names edges answer to pods of the management cluster. A pod that dials such a name connects
+// to the Service behind it, not to an edge. So a name is answered only if the Service has the published port.
 
 package derive
 
@@ -13,12 +12,12 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// podView is the Name of the view of pods, also in metrics.
+// podView is the Name of the view of pods. Metrics use it as a label.
 const podView = "pods"
 
-// answerPods is p with the view of pods on each network that runs DNS if r asks for it, else
-// without one. Retained networks are among them. Endpoints are those that exist now: the ClusterIP
-// of a Service that is gone may be another one's by then.
+// answerPods returns p with the view of pods on each network that runs DNS, also on retained ones, if r asks for it.
+// Otherwise no network has the view. endpoints are those that exist now, because the ClusterIP of a deleted Service
+// may belong to another Service.
 func answerPods(p network.Plan, r network.Request, endpoints []network.Endpoint) network.Plan {
 	var view network.View
 	if r.ManagementDNS {
@@ -45,9 +44,8 @@ func ownNames(r network.Request) []string {
 	return network.Lowered(names)
 }
 
-// podRecords returns one record for each published name that has a ClusterIP with all its
-// published ports. Neither wildcards nor names in own are among them. A name that HyperShift
-// publishes is HyperShift's, as it is for VMs.
+// podRecords returns one record for each published name that has a ClusterIP with all its published ports. Wildcards
+// and names in own are left out. If HyperShift and another origin publish one name, HyperShift's counts, as for VMs.
 func podRecords(endpoints []network.Endpoint, own []string) []network.Record {
 	at := map[string]netip.Addr{}
 	hyperShifts := map[string]bool{}

@@ -1,9 +1,7 @@
-// This file decides how two hosted clusters share one network. They have no addresses in
-// common. A cluster that is served keeps its addresses; if neither is, the older one has
-// precedence. No address is moved: the other cluster gets a problem that names the keys to
-// set. The other cluster answers only its own VMs, and waits until the first one answers
-// only its own, too, as its annotation unknown-clients says: nothing that the other does
-// takes clients from the first.
+// This file decides how two hosted clusters share one network. No address may be used by both. A cluster that is
+// served keeps its addresses; if neither is served, the older one has precedence. No address is moved: the other
+// cluster gets a problem that names the keys to set. It answers only its own VMs. It also waits until annotation
+// unknown-clients of the first cluster limits that one to its own VMs, so that neither takes clients from the other.
 
 package derive
 
@@ -19,20 +17,20 @@ import (
 type OtherCluster struct {
 	// Name is "namespace/name".
 	Name string `json:"name"`
-	// Older than this cluster. If SameAge is true, the names decided it: creation times do
-	// not say which one is older.
+	// Older is true if the cluster is older than this one. If SameAge is true, creation times are equal, and the
+	// names decided.
 	Older   bool `json:"older"`
 	SameAge bool `json:"sameAge,omitempty"`
 	// On are the networks of its NodePools.
 	On []network.Attachment `json:"on"`
-	// Wants is the plan for its request. Empty: refused, or the cluster opted out.
+	// Wants is the plan for its request. Empty: the request is refused, or the cluster opted out.
 	Wants network.Plan `json:"wants"`
 	// Serves is its plan in force. Empty: no edges run.
 	Serves network.Plan `json:"serves"`
 }
 
-// yieldTo is o without the secondary networks that another cluster has precedence on. Such
-// a primary network is refused. last is this cluster's plan in force.
+// yieldTo returns o without the secondary networks on which another cluster has precedence. A primary network of that
+// kind is refused. last is this cluster's plan in force.
 func (o outcome) yieldTo(others []OtherCluster, last network.Plan) outcome {
 	return o.checked(func(n network.Network) problem.Problems {
 		var ps problem.Problems
@@ -47,8 +45,8 @@ func (o outcome) yieldTo(others []OtherCluster, last network.Plan) outcome {
 	})
 }
 
-// answerOwnVMs is p with unknown clients ignored on each network that another cluster
-// was on first. last is this cluster's plan in force.
+// answerOwnVMs returns p with unknown clients ignored on each network that another cluster used first. last is this
+// cluster's plan in force.
 func answerOwnVMs(p network.Plan, others []OtherCluster, last network.Plan) network.Plan {
 	return p.WithEach(func(n *network.Network) {
 		if slices.ContainsFunc(others, func(u OtherCluster) bool { return joins(*n, u, last) }) {
@@ -57,9 +55,8 @@ func answerOwnVMs(p network.Plan, others []OtherCluster, last network.Plan) netw
 	})
 }
 
-// joins reports whether u was on n first, so that n answers only the VMs of its own
-// cluster. A cluster that is served there and answers all clients continues to do so: no
-// other one can end that. Of two that do, the older one continues.
+// joins reports whether u was on n first, so that n answers only the VMs of its own cluster. A cluster that is served
+// on n and answers all clients continues to do so, whatever others do. If two clusters do, the older one continues.
 func joins(n network.Network, u OtherCluster, last network.Plan) bool {
 	if !slices.ContainsFunc(u.On, n.Attachment.SameNetwork) {
 		return false
@@ -68,8 +65,8 @@ func joins(n network.Network, u OtherCluster, last network.Plan) bool {
 	return i < 0 || last.Networks[i].DHCP.IgnoreUnknownClients || u.Older && getsOffersFrom(n, u)
 }
 
-// Sharing returns a problem for each network of p that other hosted clusters use, too. It is a Warning if one of them answers
-// VMs of this cluster.
+// Sharing returns a problem for each network of p that other hosted clusters use, too. It is a Warning if another
+// cluster answers VMs of this one.
 func Sharing(p network.Plan, others []OtherCluster) problem.Problems {
 	var ps problem.Problems
 	for _, n := range p.Networks {
@@ -90,7 +87,7 @@ func Sharing(p network.Plan, others []OtherCluster) problem.Problems {
 	return ps
 }
 
-// namesOf are the names of the others that are so.
+// namesOf returns the names of the others for which so is true.
 func namesOf(others []OtherCluster, so func(OtherCluster) bool) (names []string) {
 	for _, u := range others {
 		if so(u) {
@@ -100,7 +97,8 @@ func namesOf(others []OtherCluster, so func(OtherCluster) bool) (names []string)
 	return names
 }
 
-// yieldsTo returns why u has precedence over n, and with which network. No cause: it has not.
+// yieldsTo returns why u has precedence over n, and the network of u that conflicts. The cause is empty if u has no
+// precedence.
 func yieldsTo(n network.Network, u OtherCluster, last network.Plan) (other network.Network, why problem.Cause) {
 	byAge := problem.SharedAddresses
 	if u.SameAge {
@@ -130,16 +128,15 @@ func has(p network.Plan, n network.Network) bool {
 	return slices.ContainsFunc(p.Networks, func(x network.Network) bool { return x.Name == n.Name })
 }
 
-// getsOffersFrom reports whether u, by its plan in force, offers addresses to n's VMs.
-// A cluster without a plan in force does not, so two never wait for each other.
+// getsOffersFrom reports whether u, by its plan in force, offers addresses to n's VMs. A cluster without a plan in
+// force does not, so two clusters never wait for each other.
 func getsOffersFrom(n network.Network, u OtherCluster) bool {
 	return slices.ContainsFunc(u.Serves.Networks, func(x network.Network) bool {
 		return x.Attachment.SameNetwork(n.Attachment) && x.Runs(network.ServiceDHCP) && !x.DHCP.IgnoreUnknownClients
 	})
 }
 
-// pendingOn returns the problem that n waits until the user of u lets it answer only its
-// own VMs.
+// pendingOn returns the problem that n waits until u answers only its own VMs.
 func pendingOn(n network.Network, u OtherCluster) problem.Problem {
 	return n.Problem(problem.SharedNetworkPending, problem.Args{"hostedCluster": {u.Name}})
 }
@@ -161,7 +158,7 @@ type usedRange struct {
 	key string
 }
 
-// assigned are the addresses that n's edges hold, and those that DHCP assigns.
+// assigned returns the addresses that n's edges hold, and those that DHCP assigns.
 func assigned(n network.Network) []usedRange {
 	var out []usedRange
 	for _, a := range n.HeldAddresses() {
@@ -179,7 +176,7 @@ func assigned(n network.Network) []usedRange {
 	return out
 }
 
-// published are the published addresses. Edges of both clusters may answer for one.
+// published returns the published addresses. Edges of both clusters may answer for the same one.
 func published(n network.Network) []usedRange {
 	var out []usedRange
 	for _, a := range n.PublishedAddresses {
@@ -188,7 +185,7 @@ func published(n network.Network) []usedRange {
 	return out
 }
 
-// router is the gateway, unless edges are. Both clusters may use one, and neither may assign it.
+// router returns the gateway that the user set. Both clusters may use the same one, and neither may assign it.
 func router(n network.Network) []usedRange {
 	if r := n.DHCP.Router; r.IsValid() && r != n.NextHopVIP {
 		return []usedRange{{network.Range{First: r, Last: r}, network.KeyGateway}}
@@ -196,15 +193,14 @@ func router(n network.Network) []usedRange {
 	return nil
 }
 
-// hosts are all addresses of n's CIDR: the router, other hosts, and those that n assigns.
-// Another cluster must not publish there, because its edges would answer for these hosts.
+// hosts returns all addresses of n's CIDR. Another cluster must not publish there, because its edges would answer in
+// place of hosts.
 func hosts(n network.Network) []usedRange {
 	return []usedRange{{network.Range{First: n.CIDR.Addr(), Last: network.HostAddress(n.CIDR, -1).Next()}, network.KeyCIDR}}
 }
 
-// conflict returns the addresses that n and other both assign, or that one publishes in the
-// CIDR of the other, and the keys that set them on n. It is empty unless both are the same
-// layer-2 network.
+// conflict returns the addresses that n and other both assign, or that one publishes in the CIDR of the other, and
+// the keys that set them on n. There is no conflict unless both are the same layer-2 network.
 func conflict(n network.Network, other network.Network) (keys, ranges []string) {
 	if !n.Attachment.SameNetwork(other.Attachment) {
 		return nil, nil

@@ -1,4 +1,4 @@
-// This file renders what is open to pods of the management cluster, and to which. It decides nothing.
+// This file renders what pods of the management cluster can reach, and which pods can. It decides nothing.
 
 package explain
 
@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// standing are the lines about what is open, at most maxOpen, and about other clusters, and the other problems. These lines
-// are in a condition however many problems there are. What is open to anyone comes first.
+// standing returns the lines that a condition always has, and all other problems. The lines are about what is open,
+// at most maxOpen, and about other clusters. What is open to anyone comes first.
 func (r Report) standing() (lines []string, others []ReportProblem) {
 	const maxOpen, maxOpenLine = 2, 600
 	var open []ReportProblem

@@ -30,7 +30,7 @@ const (
 
 // A Status is what is known of one hosted cluster's networks.
 type Status struct {
-	// Plan is in force where Applied is true, and otherwise what would be.
+	// Plan is the plan in force if Applied is true, else the plan that was decided and not applied.
 	Plan network.Plan
 	// Problems in any order, all of them: a missing edge is a problem, too.
 	Problems problem.Problems
@@ -51,7 +51,7 @@ func (r Report) Message() string {
 
 func (r Report) hash() string { return fmt.Sprintf("(settings %s)", cmp.Or(r.Settings, "unknown")) }
 
-// lines are those of the message without the hash.
+// lines returns the lines of the message, without the hash.
 func (r Report) lines() []string {
 	standing, others := r.standing()
 	tail := append(standing, r.Notes...)
@@ -129,7 +129,7 @@ func merged(ps problem.Problems) problem.Problems {
 	return out
 }
 
-// sameness is equal for problems that fit into one line.
+// sameness returns a key that is equal for problems that merged makes one of.
 func sameness(p problem.Problem) string {
 	args := maps.Clone(p.Args)
 	if p.Level() != problem.SeverityError && !p.Waits() && p.Subject.Kind == "Network" && len(args["network"]) > 0 {
@@ -139,8 +139,8 @@ func sameness(p problem.Problem) string {
 	return fmt.Sprint(p.Reason, p.Cause, p.Level(), p.Subject, p.Keys, args)
 }
 
-// problemLines is a line for each problem, as far as they fit into room bytes. What
-// does not fit is counted with what was omitted before. The last line says where to read it.
+// problemLines returns a line for each problem, in at most room bytes. Its last line says how many problems have no
+// line, omitted ones included, and where to read them.
 func problemLines(ps []ReportProblem, omitted, room int) []string {
 	const rest = "%d more problems are not shown. The operator's log has all. For those of the configuration, run: " +
 		"kubectl get hostedclusters,nodepools,net-attach-def -A -o yaml | oooi plan -f -"

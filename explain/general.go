@@ -16,7 +16,7 @@ type TrueReason struct {
 	Meaning string
 }
 
-// TrueReasons are those that no problem has.
+// TrueReasons returns the reasons that only a True condition has, and no problem.
 func TrueReasons() []TrueReason {
 	return []TrueReason{
 		{Ready, "everything that the annotations request is served"},
@@ -24,7 +24,8 @@ func TrueReasons() []TrueReason {
 	}
 }
 
-// General is the message of all problems of e. Show writes what a reader calls an argument: "other MAC" for {otherMAC}. Fix is never empty.
+// General is the message of all problems of e. Show writes what a reader calls an argument: "other MAC" for
+// {otherMAC}. Fix is never empty.
 func General(e problem.Entry, show func(argument string) string) Message {
 	readable := func(template string) string {
 		return placeholder.ReplaceAllStringFunc(template, func(p string) string { return show(argumentName(strings.Trim(p, "{}"), e)) })
@@ -36,7 +37,7 @@ func General(e problem.Entry, show func(argument string) string) Message {
 	return Message{What: readable(e.What), Effect: readable(e.Effect), Fix: readable(cmp.Or(e.Fix, none))}
 }
 
-// placeholder is an argument in a template. It does not change.
+// placeholder matches an argument in a template.
 var placeholder = regexp.MustCompile(`\{\w+\}`)
 
 // argumentName returns what a reader calls an argument.

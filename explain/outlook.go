@@ -41,13 +41,13 @@ func FailsAlone(p problem.Problem) bool { return VerdictOf(nil, problem.Problems
 
 // An outlook is what warnings mean for nodes where every part that they need is served.
 type outlook struct {
-	// boots is whether new nodes become Ready. No is proven.
+	// boots is whether new nodes become Ready. It is No only if a problem proves it.
 	boots Answer
-	// by is the reason that proves it, if boots is No.
+	// by is the reason of that problem. Empty: boots is not No.
 	by problem.Reason
 	// may is a clause about what warnings prevent. Empty: nodes become Ready.
 	may string
-	// extras are clauses about what nodes lack that become Ready.
+	// extras are clauses about what nodes lack although they become Ready.
 	extras []string
 }
 
@@ -86,7 +86,7 @@ func outlookOf(networks []network.Network, problems problem.Problems) outlook {
 	return outlook{boots: Yes, extras: extras(problems)}
 }
 
-// extras are clauses about what nodes lack that become Ready.
+// extras returns clauses about what nodes lack although they become Ready.
 func extras(problems problem.Problems) (clauses []string) {
 	add := func(clause string, is func(problem.Problem) bool) {
 		if slices.ContainsFunc(problems.Of(problem.SeverityWarning), is) {
@@ -102,7 +102,7 @@ func extras(problems problem.Problems) (clauses []string) {
 	return clauses
 }
 
-// butLacking is a clause about extras that follows a main clause. Empty: nothing is missing.
+// butLacking returns the extras as a clause that follows a main clause. Empty: nothing is missing.
 func (o outlook) butLacking() string {
 	if len(o.extras) == 0 {
 		return ""
@@ -110,11 +110,12 @@ func (o outlook) butLacking() string {
 	return ", but " + sentenceList(o.extras)
 }
 
-// A bootOutlook answers whether nodes boot, and has what decides that. The stored answer and the summary are both it.
+// A bootOutlook answers whether nodes boot, and why. The stored answer and the summary are both made of it.
 type bootOutlook struct {
 	outlook
 	cause bootCause
-	// down are the networks that VMs boot from and that have no ready edge. up: another one has one.
+	// down are the networks that VMs boot from and that have no ready edge. up is true if another such network has a
+	// ready edge.
 	down []network.Network
 	up   bool
 	// failed and waiting are parts that are not served, and unchanged the networks that run as before.
@@ -159,7 +160,7 @@ func (s Status) bootOutlook(problems problem.Problems) bootOutlook {
 	return o
 }
 
-// servedOutlook is the one of a plan that was applied.
+// servedOutlook returns the outlook of a plan that was applied.
 func (s Status) servedOutlook() bootOutlook {
 	unchanged, refused := s.unchanged()
 	o := bootOutlook{
@@ -180,7 +181,7 @@ func (s Status) servedOutlook() bootOutlook {
 	return o
 }
 
-// lacks is how much nodes need the parts that are not served, needNone without one.
+// lacks returns the greatest need of the parts that are not served, or needNone if all are served.
 func (o bootOutlook) lacks() need {
 	most := needNone
 	for _, p := range slices.Concat(o.failed, o.waiting) {
@@ -189,8 +190,8 @@ func (o bootOutlook) lacks() need {
 	return most
 }
 
-// Without answers whether nodes on networks boot while p keeps its part from being served, and has the effect as a
-// clause.
+// Without answers whether nodes on networks boot while p keeps a part from being served. effect is a clause about
+// what is missing then.
 func Without(networks []network.Network, p problem.Problem) (boots Answer, effect string) {
 	lost := partOf(networks, p)
 	if lost.need <= needOnNetwork {
@@ -210,7 +211,7 @@ func boots(networks []network.Network) bool {
 	return slices.ContainsFunc(networks, func(n network.Network) bool { return n.Primary })
 }
 
-// A need is how much nodes need a part.
+// A need says how much nodes depend on a part.
 type need int
 
 // Needs, the greatest first.
@@ -219,11 +220,11 @@ const (
 	needToBoot need = iota
 	// needOnNetwork: VMs that boot from one network do not boot.
 	needOnNetwork
-	// needAddress: nodes boot, and lack something.
+	// needAddress: nodes boot, but VMs get no address on one network, or lack something that is not known.
 	needAddress
-	// needToJoin: nodes become Ready, and lack something.
+	// needToJoin: nodes become Ready, but do not become a working part of their cluster.
 	needToJoin
-	// needNone: nodes become Ready without it.
+	// needNone: nodes become a working part of their cluster without it.
 	needNone
 )
 
@@ -256,7 +257,7 @@ func partOf(networks []network.Network, p problem.Problem) part {
 	return part{needAddress, cmp.Or(p.Subject.String(), "one part"), "see below"}
 }
 
-// partBy is the part that s is.
+// partBy returns the part that is missing if s is not published.
 func partBy(s network.PublishedService) part {
 	name := s.Title
 	if s.Service == network.APIService {
@@ -265,8 +266,8 @@ func partBy(s network.PublishedService) part {
 	return part{map[network.Need]need{network.NeedBoot: needToBoot, network.NeedJoin: needToJoin, network.NeedNone: needNone}[s.Need], name, s.Effect}
 }
 
-// parts are what problems of a severity keep from being served, each once, what nodes
-// need most first.
+// parts returns what problems keep from being served. Each part is listed once, and the parts that nodes need most
+// come first.
 func parts(networks []network.Network, problems problem.Problems) []part {
 	var out []part
 	for _, p := range problems {
@@ -281,8 +282,8 @@ func parts(networks []network.Network, problems problem.Problems) []part {
 // maxParts is how many parts a sentence names.
 const maxParts = 3
 
-// notServed is a sentence that names parts, and the effect of the first. Empty: none.
-// yet is " yet" where no act of the user is needed.
+// notServed is a sentence that names parts, and the effect of the first. Empty: none. yet is " yet" if the user does
+// not have to do anything.
 func notServed(all []part, yet string) string {
 	if len(all) == 0 {
 		return ""

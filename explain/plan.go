@@ -34,10 +34,10 @@ type Preview struct {
 	PoolSizes map[string]int
 	// MaxVMs is how many VMs a network may ever have, by Network.Name. 0: unknown.
 	MaxVMs map[string]int
-	// EdgeNodes are labels that the user chose edges' nodes by. Nil: none.
+	// EdgeNodes are the node labels that the user chose for edges. Nil: none.
 	EdgeNodes map[string]string
-	// Sources says where settings were read, by Network.Name and annotation key
-	// without prefix. What is missing is a default.
+	// Sources says where settings were read, by Network.Name and annotation key without prefix. A setting without an
+	// entry has its default.
 	Sources map[string]map[string]string
 	// Finding reports whether oooi lint finds a problem, so that the exit code is 2. Nil: it finds none.
 	Finding func(problem.Problem) bool
@@ -104,8 +104,8 @@ func headline(p Preview, problems problem.Problems) string {
 	return "nodes will become Ready."
 }
 
-// whileWaiting is the headline while parts are not served yet. pods: VMs boot from the
-// pod network. may is the outlook, which the parts do not hide.
+// whileWaiting is the headline while parts are not served yet. pods is true if VMs boot from the pod network. may is
+// the clause of the outlook.
 func whileWaiting(created, pods bool, may string, waiting []part) string {
 	switch {
 	case !created && may != "":
@@ -181,7 +181,7 @@ func section(out io.Writer, title string, rows []row) {
 	w.Flush()
 }
 
-// from is where a setting was read, in parentheses.
+// from says where a setting was read, in parentheses.
 func (v view) from(key string) string {
 	return " (" + cmp.Or(v.Sources[v.n.Name][key], "default") + ")"
 }

@@ -57,8 +57,9 @@ func Template(c problem.Cause) (m Message, ok bool) {
 	return Message{e.What, e.Effect, e.Fix}, ok
 }
 
-// with is m with p's values in place of {name}: an argument's, {subject}, {keys}
-// (all of them) or {key} (the first). "NodePool {nodePools}" becomes plural for several. {why} is a cause: what happened there.
+// with is m with p's values in place of each {name}. Besides arguments, {subject}, {keys} (all keys) and {key} (the
+// first) are names. "NodePool {nodePools}" becomes "NodePools ..." for several. The argument {why} is a cause, and
+// becomes what happened there.
 func (m Message) with(p problem.Problem) Message {
 	pairs := []string{"{subject}", p.Subject.String(), "{keys}", strings.Join(p.Keys, " and ")}
 	if len(p.Keys) > 0 {
@@ -98,12 +99,12 @@ type JSONProblem struct {
 	problem.Problem
 	// Detail is the message in one line.
 	Detail string `json:"detail"`
-	// Blocking says that nothing is applied because of it. It is false for an Error that is
-	// confined to one network.
+	// Blocking is true if the problem prevents the plan from being applied. It is false for an Error that is confined
+	// to one network.
 	Blocking bool `json:"blocking"`
 }
 
-// JSON is ps as scripts read them. Never nil, so that none is [].
+// JSON is ps as scripts read them. It is never nil: no problems are [] and not null.
 func JSON(ps problem.Problems) []JSONProblem {
 	out := []JSONProblem{}
 	for _, p := range ps {

@@ -43,7 +43,7 @@ func (v view) reaches() []row {
 	return append(rows, row{"other names", v.upstream()}, row{"other hosts", v.external()})
 }
 
-// named are rows with a name on the first of them.
+// named returns a row for each of values. Only the first row has the name.
 func named(name string, values []string) []row {
 	var rows []row
 	for _, value := range values {
@@ -113,7 +113,7 @@ func (v view) problem(is func(problem.Problem) bool) (problem.Problem, bool) {
 	return problems[i], true
 }
 
-// no is the value of what VMs do not reach because of p.
+// no is the text in place of what VMs do not reach because of p.
 func no(p problem.Problem) string {
 	m := Problem(p)
 	if p.Waits() {
@@ -122,7 +122,7 @@ func no(p problem.Problem) string {
 	return "NO. " + capital(cmp.Or(m.Fix, m.What))
 }
 
-// ways are the backends of connections to e, for each address that VMs dial.
+// ways says, for each host name and address of e, where connections to it end.
 func (v view) ways(e network.Endpoint) []string {
 	var out []string
 	for _, h := range e.Hosts {
@@ -134,7 +134,7 @@ func (v view) ways(e network.Endpoint) []string {
 	return out
 }
 
-// way is where a connection to dialed, which is at, ends.
+// way says where a connection to dialed ends. at is the address that dialed resolves to.
 func (v view) way(dialed string, at netip.Addr, e network.Endpoint) string {
 	port := fmt.Sprintf("%s:%d", dialed, e.Port)
 	if v.n.HasLoadBalancer(e) {
@@ -167,7 +167,7 @@ func target(b network.Backend) string {
 	return "Service " + b.Name
 }
 
-// views are those of VMs. Hosts beyond the network get the same records.
+// views returns the DNS views of VMs. Hosts beyond the network get the same records.
 func (v view) views() []network.View {
 	return slices.DeleteFunc(slices.Clone(v.n.DNS.Views), func(d network.View) bool { return d.OwnNamesOnly })
 }
@@ -252,7 +252,7 @@ func (v view) servesTime() bool {
 	return slices.Contains(v.n.Services, network.ServiceNTP) && slices.Equal(v.n.TimeServers(), []netip.Addr{v.n.ServiceVIP})
 }
 
-// others are endpoints that no purpose and no image needs.
+// others are the endpoints that no other row shows.
 func (v view) others() []string {
 	var out []string
 	for _, e := range v.Plan.Endpoints {

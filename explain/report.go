@@ -1,5 +1,5 @@
-// This file holds the Report: what the operator says about one hosted cluster, as one value. The operator stores it for
-// `oooi status` and for the operator that runs next. The condition and Events are its text.
+// This file holds the Report: what the operator says about one hosted cluster, as one value. The operator stores it
+// for `oooi status`, and for its own next start. The condition and Events are made of it.
 
 package explain
 
@@ -23,7 +23,7 @@ const (
 	maxStoredText     = 2 << 10
 )
 
-// An Answer is what is known of a question.
+// An Answer is the answer to a yes-or-no question.
 type Answer string
 
 // The answers.
@@ -39,31 +39,33 @@ type Report struct {
 	Version int `json:"version"`
 	// Cluster is NAMESPACE/NAME of the HostedCluster.
 	Cluster string `json:"cluster"`
-	// Build is the version of the operator that stored it. Empty: unknown.
+	// Build is the version of the operator that stored the Report. Empty: unknown.
 	Build string `json:"build,omitempty"`
-	// Written is when the operator stored it. It stores an equal one again every ten minutes.
+	// Written is when the operator stored the Report. Even an unchanged Report is stored again every ten minutes.
 	Written time.Time `json:"written"`
-	// Generation is that of the HostedCluster which it is about.
+	// Generation is the generation of the HostedCluster that the Report is about.
 	Generation int64 `json:"generation"`
-	// Settings is the hash of the annotations that it is about. Empty: not all were read.
+	// Settings is the hash of the annotations that the Report is about. Empty: not all were read.
 	Settings string `json:"settings,omitempty"`
 	// Inputs is the hash of the other fields that plans are made from. Empty: not all were read.
 	Inputs string `json:"inputs,omitempty"`
 	// Plan is the PlanHash of the plan in force, as it is stored. Empty: there is none.
 	Plan string `json:"plan,omitempty"`
-	// Ready and Reason are those of the condition. Ready is true exactly if VerdictOf is Serves, and Boots is not No.
+	// Ready and Reason are those of the condition. Ready is true exactly if VerdictOf returns Serves and Boots is not
+	// No.
 	Ready  bool           `json:"ready"`
 	Reason problem.Reason `json:"reason"`
-	// Boots is whether nodes can boot, and Summary why.
+	// Boots says whether nodes can boot, and Summary why.
 	Boots   Answer `json:"boots"`
 	Summary string `json:"summary"`
 	// Problems, the most important first.
 	Problems []ReportProblem `json:"problems"`
 	// Omitted counts further problems.
 	Omitted int `json:"omitted,omitempty"`
-	// UnavailableEdges became unavailable without an act of the operator. Each had an Event.
+	// UnavailableEdges became unavailable, and the operator did not cause it. Each was reported by an Event.
 	UnavailableEdges []UnavailableEdge `json:"unavailableEdges,omitempty"`
-	// Neighbors are the other hosted clusters on its networks, as NAMESPACE/NAME. When one leaves, this one is reconciled.
+	// Neighbors are the other hosted clusters on this cluster's networks, as NAMESPACE/NAME. When one leaves, this
+	// cluster is reconciled.
 	Neighbors []string `json:"neighbors,omitempty"`
 	// Notes are sentences about external hosts.
 	Notes []string `json:"notes,omitempty"`
@@ -158,8 +160,8 @@ func ReadReport(b []byte) (Report, error) {
 	return r, nil
 }
 
-// PlanHash is a hash of the text of a stored plan, 16 hexadecimal digits. So it does not depend on the version of the program that reads
-// the plan. Empty: there is no text.
+// PlanHash is a hash of the text of a stored plan, 16 hexadecimal digits. It hashes the text, so that programs of all
+// versions compute the same hash. Empty: there is no text.
 func PlanHash(text string) string {
 	if text == "" {
 		return ""

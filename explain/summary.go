@@ -12,10 +12,10 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// maxHosts is how many bytes of external hosts a condition names: some sixty.
+// maxHosts limits the external hosts that a condition names, in bytes. It is enough for about sixty.
 const maxHosts = 2 << 10
 
-// summary is the condition's first line: o as text. problems are ordered.
+// summary returns the condition's first line: o as text. problems are ordered.
 func (s Status) summary(o bootOutlook, problems problem.Problems) string {
 	first := problem.Problem{}
 	if len(problems) > 0 {
@@ -48,7 +48,7 @@ func (s Status) summary(o bootOutlook, problems problem.Problems) string {
 	return s.served(o, first)
 }
 
-// ofAPIServer reports whether c is about objects as the API server has them, not about the configuration.
+// ofAPIServer reports whether c is about the state of objects in the API server, not about the configuration.
 func ofAPIServer(c problem.Cause) bool {
 	switch c {
 	case problem.WriteRefused, problem.DeleteRefused, problem.ObjectNotOwned, problem.PlanUnreadable, problem.ControlPlaneNamespaceShared:
@@ -57,7 +57,8 @@ func ofAPIServer(c problem.Cause) bool {
 	return false
 }
 
-// nothing says what it means that nothing is applied. A plan without networks does not show what VMs boot from.
+// nothing says what it means for nodes that nothing is applied. A plan without networks does not show which network
+// VMs boot from.
 func (s Status) nothing(o bootOutlook, until string) string {
 	switch {
 	case len(s.Plan.Networks) == 0:
@@ -90,8 +91,8 @@ func (s Status) served(o bootOutlook, first problem.Problem) string {
 	return "Nodes can boot: " + s.serving()
 }
 
-// lead is what comes before the servers where every network that VMs boot from has an
-// edge: what nodes may lack, and what is not served. Empty: nothing.
+// lead is the text before the list of servers if every network that VMs boot from has an edge: what nodes may lack,
+// and what is not served. Empty: nothing.
 func (s Status) lead(o bootOutlook) string {
 	if len(s.Plan.Networks) == 0 {
 		return ""
@@ -155,7 +156,7 @@ func (s Status) count() string {
 	return strings.Join(order, ", ")
 }
 
-// byWords are networks by what is said of them, and the order of that.
+// byWords groups networks by the words that say returns. order has the words in the order of their first network.
 func byWords(all []network.Network, say func(network.Network) string) (order []string, groups map[string][]network.Network) {
 	groups = map[string][]network.Network{}
 	for _, n := range all {
@@ -257,8 +258,8 @@ func allowed(p network.Plan) string {
 	return fmt.Sprintf("Allowed external hosts: %s%s.%s", strings.Join(hosts[:named], ", "), more, gateways)
 }
 
-// gateways is "gateway 192.168.100.1 carries", with the networks where other networks
-// that VMs boot from have none. everywhere reports whether each of them has one.
+// gateways is a clause such as "gateway 192.168.100.1 carries". It names the networks with a gateway if others that
+// VMs boot from have none. everywhere is true if every network that VMs boot from has a gateway.
 func gateways(p network.Plan) (clause string, everywhere bool) {
 	var addresses []string
 	var on []network.Network

@@ -29,8 +29,8 @@ func access(hc *hyperv1.HostedCluster, s settings.Values) network.AccessRequest 
 	return out
 }
 
-// appsNamed returns the name of the ingress of hc, with the addresses that s gives it. Zero: it has
-// no ingress, or its domain is not known yet.
+// appsNamed returns the name of the ingress of hc, with the addresses that s sets for the ingress. Zero: hc has no
+// ingress, or its domain is not known yet.
 func appsNamed(hc *hyperv1.HostedCluster, s settings.Values) network.Record {
 	r := network.Record{Name: endpoints.AppsName(hc)}
 	if r.Name == "" {

@@ -1,5 +1,5 @@
-// This file decides which of two hosted clusters keeps a control plane namespace that has the name for
-// both, such as clusters-a-b for clusters/a-b and clusters-a/b.
+// This file decides which of two hosted clusters keeps a control plane namespace if both have the same one:
+// clusters-a-b is that of clusters/a-b and of clusters-a/b.
 
 package hcp
 
@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// KeepsControlPlane reports whether a keeps the control plane namespace that is b's, too: the cluster that is
-// served does, else the older one.
+// KeepsControlPlane reports whether a keeps the control plane namespace that a and b have in common: the cluster that
+// is served keeps it, else the older one.
 func KeepsControlPlane(a *hyperv1.HostedCluster, aServed bool, b *hyperv1.HostedCluster, bServed bool) bool {
 	switch {
 	case aServed != bServed:

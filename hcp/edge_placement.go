@@ -58,9 +58,9 @@ func placement(o objects.Objects, s settings.Values) network.PlacementRequest {
 	return out
 }
 
-// edgeNodesNotPermitted returns a problem if the annotation edge-node-selector has labels
-// that are not permitted. It is an Error: edges elsewhere may not reach the network.
-// HyperShift decides about the node selectors of NodePools, which place VMs, too.
+// edgeNodesNotPermitted returns a problem if the annotation edge-node-selector has labels that are not permitted. It
+// is an Error, since edges on other nodes may not reach the network. Selectors of NodePools are not checked, because
+// HyperShift permits them for VMs.
 func edgeNodesNotPermitted(o objects.Objects, s settings.Values) problem.Problems {
 	labels := slices.DeleteFunc(slices.Sorted(maps.Keys(s.EdgeNodes)), o.Permissions.NodeLabel)
 	if len(labels) == 0 {

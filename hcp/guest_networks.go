@@ -1,6 +1,5 @@
-// This file lists the networks inside the hosted cluster. Its nodes route these
-// addresses internally, so VM networks and published endpoints must not use them.
-// HyperShift validates only machineNetwork against them, not annotations.
+// This file lists the networks inside the hosted cluster. Its nodes route their addresses internally, so VM networks
+// and published endpoints must not use them. HyperShift checks machineNetwork against them, but not annotations.
 
 package hcp
 
@@ -62,8 +61,9 @@ func hostedNetworks(hc *hyperv1.HostedCluster, joinSubnet string) []network.Rese
 	return out
 }
 
-// joinSubnets returns the problem of two join subnets. HyperShift on KubeVirt always sets v4InternalSubnet, by default to ovnJoin, and the cluster
-// network operator refuses another internalJoinSubnet (pkg/network/ovn_kubernetes.go, validateOVNKubernetesSubnets).
+// joinSubnets returns the problem that two fields set different join subnets. HyperShift on KubeVirt always sets
+// v4InternalSubnet, to ovnJoin by default. The cluster network operator refuses an internalJoinSubnet that differs
+// (pkg/network/ovn_kubernetes.go, validateOVNKubernetesSubnets).
 func joinSubnets(hc *hyperv1.HostedCluster, joinSubnet string) problem.Problems {
 	set, other := ovnConfig(hc).InternalJoinSubnet, cmp.Or(joinSubnet, ovnJoin)
 	if set == "" || set == other || !objects.UsesOVN(hc) {
@@ -72,8 +72,9 @@ func joinSubnets(hc *hyperv1.HostedCluster, joinSubnet string) problem.Problems 
 	return problem.Problems{problem.New(problem.JoinSubnetsDiffer, problem.Subject{}, problem.Args{"cidr": {set}, "otherCIDR": {other}}, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig")}
 }
 
-// ovnOverhead is how much smaller in bytes the MTU of the pod network must be than that of the nodes' network. HyperShift's API says so and
-// does not check it. OVN-Kubernetes itself needs 58 (go-controller/pkg/node, validateVTEPInterfaceMTU).
+// ovnOverhead is how much smaller, in bytes, the MTU of the pod network must be than the MTU of the nodes' network.
+// HyperShift's API documents this and does not check it. OVN-Kubernetes itself needs 58 (go-controller/pkg/node,
+// validateVTEPInterfaceMTU).
 const ovnOverhead = 100
 
 // ovnMTU returns a problem for each of requests that is too small for the MTU of o's pod network, or whose MTU is not known.
@@ -132,8 +133,8 @@ func podSubnets(o objects.Objects) (ps problem.Problems) {
 // defaultNodeAPI is HyperShift's DefaultAdvertiseIPv4Address.
 const defaultNodeAPI = "172.20.0.1"
 
-// nodeAPI returns the address at which nodes of hc reach their API server. HyperShift gives it to the
-// loopback interface of each. It is zero if it is an IPv6 address.
+// nodeAPI returns the address at which nodes of hc reach their API server. HyperShift assigns it to the loopback
+// interface of each node. It is zero if it is an IPv6 address.
 func nodeAPI(hc *hyperv1.HostedCluster) netip.Addr {
 	n := hc.Spec.Networking
 	if n.APIServer != nil && n.APIServer.AdvertiseAddress != nil {
@@ -150,8 +151,7 @@ func nodeAPI(hc *hyperv1.HostedCluster) netip.Addr {
 	return services.Address(defaultNodeAPI)
 }
 
-// ovnConfig returns hc's configuration of OVN-Kubernetes' internal networks. Empty
-// fields have the default.
+// ovnConfig returns hc's configuration of OVN-Kubernetes' internal networks. An empty field means the default.
 func ovnConfig(hc *hyperv1.HostedCluster) hyperv1.OVNIPv4Config {
 	o := hc.Spec.OperatorConfiguration
 	if o == nil || o.ClusterNetworkOperator == nil || o.ClusterNetworkOperator.OVNKubernetesConfig == nil || o.ClusterNetworkOperator.OVNKubernetesConfig.IPv4 == nil {

@@ -1,5 +1,4 @@
-// This file reads what a hosted cluster reports, for people. It decodes no field but
-// its metadata and its conditions.
+// This file reads what a hosted cluster reports, for people. It decodes only metadata and conditions.
 
 package hcp
 
@@ -42,7 +41,7 @@ func NewHostedClusters() *unstructured.UnstructuredList {
 	return u
 }
 
-// UnreadLiveCluster is a HostedCluster whose name alone is known.
+// UnreadLiveCluster returns a HostedCluster of which only the name is known.
 func UnreadLiveCluster(namespace, name string) LiveCluster {
 	hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	return LiveCluster{Namespace: namespace, Name: name, ControlPlane: objects.ControlPlaneNamespace(hc)}
@@ -60,7 +59,7 @@ func ReadLiveCluster(u *unstructured.Unstructured) (LiveCluster, error) {
 		var c metav1.Condition
 		fields, ok := x.(map[string]any)
 		if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &c) != nil {
-			continue // a condition of others, in another shape
+			continue // another controller's condition, in another format
 		}
 		out.Conditions = append(out.Conditions, c)
 	}

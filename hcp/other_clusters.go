@@ -15,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A Neighbor is a hosted cluster as the others on its networks see it. What it wants is derived at
-// most once, however many others there are.
+// A Neighbor is a hosted cluster as the other clusters on its networks see it. What it wants is derived at most once,
+// however many others there are.
 type Neighbor struct {
 	hostedCluster *hyperv1.HostedCluster
 	on            []network.Attachment
@@ -24,7 +24,7 @@ type Neighbor struct {
 	serves        network.Plan
 }
 
-// NewNeighbor returns the hosted cluster of o as others see it. serves is its plan in force.
+// NewNeighbor returns the hosted cluster of o as other clusters see it. serves is its plan in force.
 func NewNeighbor(o objects.Objects, serves network.Plan) Neighbor {
 	return Neighbor{hostedCluster: o.HostedCluster, on: networks.All(o, serves), serves: serves, wants: sync.OnceValue(func() network.Plan {
 		if !OptedIn(o.HostedCluster) || !o.HostedCluster.DeletionTimestamp.IsZero() {
@@ -36,8 +36,8 @@ func NewNeighbor(o objects.Objects, serves network.Plan) Neighbor {
 	})}
 }
 
-// For describes n for hc, another hosted cluster that is on the networks ours. ok is false if n is on
-// none of them.
+// For describes n for hc, another hosted cluster, which is on the networks ours. ok is false if n is on none of these
+// networks.
 func (n Neighbor) For(hc *hyperv1.HostedCluster, ours []network.Attachment) (described derive.OtherCluster, ok bool) {
 	its := n.hostedCluster
 	described = derive.OtherCluster{Name: its.Namespace + "/" + its.Name, Older: objects.Older(its, hc), SameAge: objects.SameAge(its, hc), On: n.on, Serves: n.serves}

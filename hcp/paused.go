@@ -1,5 +1,4 @@
-// This file decides whether a hosted cluster is paused. oooi changes nothing of a
-// paused cluster.
+// This file decides whether a hosted cluster is paused. oooi does not change anything for a paused cluster.
 
 package hcp
 
@@ -13,12 +12,12 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Paused reports whether hc is paused at time now, by the annotation paused or by
-// spec.pausedUntil. An invalid value does not pause.
+// Paused reports whether hc is paused at the time now, by the annotation paused or by spec.pausedUntil. An invalid
+// value does not pause.
 func Paused(hc *hyperv1.HostedCluster, now time.Time) bool { return PausedBy(hc, now) != "" }
 
-// PausedBy returns which annotation key (without prefix) or field pauses hc at time now. Empty: hc is
-// not paused.
+// PausedBy returns the annotation key (without prefix) or the field that pauses hc at the time now. Empty: hc is not
+// paused.
 func PausedBy(hc *hyperv1.HostedCluster, now time.Time) string {
 	if pauses(hc.Annotations[settings.Prefix+network.KeyPaused], now) {
 		return network.KeyPaused

@@ -1,5 +1,5 @@
-// This file translates the objects of one hosted cluster into the request and
-// the facts that package derive makes a plan of.
+// This file translates the objects of one hosted cluster into a Request and Facts, from which package derive makes a
+// plan.
 
 package hcp
 
@@ -16,9 +16,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// Translate returns the request of the user and the observed facts. Problems with the
-// objects of o are in Facts.Problems. The order of the objects does not matter. last is
-// the plan in force, zero if there is none: a network that runs keeps its CIDR.
+// Translate returns the user's request and the observed facts. Problems with the objects of o are in Facts.Problems.
+// The order of the objects does not matter. last is the plan in force, or zero: a network that runs keeps its CIDR.
 func Translate(o objects.Objects, last network.Plan) (network.Request, network.Facts) {
 	set, problems := clusterSettings(o.HostedCluster)
 	problems, ofNodePools := byNodePool(problems)
@@ -58,8 +57,8 @@ func clusterSettings(hc *hyperv1.HostedCluster) (settings.Values, problem.Proble
 	return settings.Overlay(settings.Values{}, settings.OnHostedCluster, hc.Name, hc.Annotations)
 }
 
-// byNodePool returns the problems of the HostedCluster's annotations that apply to the whole
-// cluster, and those of annotations for one NodePool by its name.
+// byNodePool splits the problems of the HostedCluster's annotations: of has those that apply to the whole cluster,
+// and ofNodePools those of annotations for one NodePool, by its name.
 func byNodePool(ps problem.Problems) (of problem.Problems, ofNodePools map[string]problem.Problems) {
 	ofNodePools = map[string]problem.Problems{}
 	for _, p := range ps {

@@ -12,20 +12,20 @@ import (
 type Access struct {
 	// Port at which edges answer HTTP CONNECT on the pod network. 0: nowhere.
 	Port uint16 `json:"port"`
-	// Destinations are what callers reach. Empty with a Port: no entry of the user can be opened now.
+	// Destinations are what callers reach. Empty although Port is set: none of the user's entries can be opened now.
 	Destinations []AccessDestination `json:"destinations"`
-	// Namespaces that the NetworkPolicy admits, sorted. Empty: those of other policies only.
+	// Namespaces that the NetworkPolicy admits, sorted. Empty: only other policies admit pods.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// Accounts are the ServiceAccounts that callers must be, "namespace/name". Empty: edges ask for no token.
 	Accounts []string `json:"accounts,omitempty"`
 	// Audience of tokens, "oooi-access.<control plane namespace>". Empty without Accounts.
 	Audience string `json:"audience,omitempty"`
-	// LoadBalancers: edges may be the endpoints of the hosted cluster's load balancers. Nil: they are not.
+	// LoadBalancers is set if edges may be the endpoints of the hosted cluster's load balancers.
 	LoadBalancers *BalancedAccess `json:"loadBalancers,omitempty"`
 }
 
-// PlainPorts returns the plain TCP ports of Destinations, sorted, each once. They can carry no token, so there are none if callers must be
-// ServiceAccounts.
+// PlainPorts returns the plain TCP ports of Destinations, sorted, each once. A connection to them carries no token,
+// so there are none if callers must be ServiceAccounts.
 func (a Access) PlainPorts() []uint16 {
 	if a.Port == 0 || len(a.Accounts) > 0 {
 		return nil
@@ -40,8 +40,8 @@ func (a Access) PlainPorts() []uint16 {
 	return slices.Compact(out)
 }
 
-// BalancedAccess has the load balancers of the hosted cluster that forward to edges. Anyone who reaches one
-// gets in: neither Namespaces nor Accounts apply.
+// BalancedAccess lists the hosted cluster's load balancers that forward to edges. Anyone who reaches such a load
+// balancer is admitted: neither Namespaces nor Accounts apply.
 type BalancedAccess struct {
 	// Here is true on the one network of a plan whose edges get the connections of the Services.
 	Here bool `json:"here,omitempty"`
@@ -52,9 +52,10 @@ type BalancedAccess struct {
 // A BalancedService is one Service of the control plane namespace.
 type BalancedService struct {
 	Name string `json:"name"`
-	// HostedService is the Service of the hosted cluster, "namespace/name". Empty: the ingress, by base domain passthrough.
+	// HostedService is the Service of the hosted cluster, "namespace/name". Empty: HyperShift made the Service for
+	// the ingress itself (base domain passthrough).
 	HostedService string `json:"hostedService,omitempty"`
-	// Ports, sorted: edges listen there on the pod network, and dial the same ports of VMs.
+	// Ports, sorted. Edges listen on them on the pod network, and dial the same ports of VMs.
 	Ports []uint16 `json:"ports"`
 	// Sources that the NetworkPolicy admits to Ports, sorted. Empty: anyone.
 	Sources []netip.Prefix `json:"sources,omitempty"`
@@ -68,11 +69,11 @@ type AccessDestination struct {
 	Port uint16 `json:"port"`
 	// Listen is a plain TCP port of the Service that forwards to this destination. 0: CONNECT only.
 	Listen uint16 `json:"listen,omitempty"`
-	// Addresses that are dialed for an address, a record or "apps".
+	// Addresses to dial for an address, a record or "apps".
 	Addresses []netip.Addr `json:"addresses,omitempty"`
-	// Names of "apps", such as "*.apps.blue.example.com".
+	// Names of the ingress, such as "*.apps.blue.example.com". Empty unless Name is "apps".
 	Names []string `json:"names,omitempty"`
-	// TargetPort is dialed at VMs for "apps" without Addresses: a node port or a host port.
+	// TargetPort of VMs is dialed for "apps" if Addresses is empty: a node port or a host port.
 	TargetPort uint16 `json:"targetPort,omitempty"`
 }
 
@@ -85,16 +86,16 @@ const AccessObject = "oooi-access"
 // longestService is the limit for the name of a Service, in characters.
 const longestService = 63
 
-// PortsOfEdges are the ports that a pod of an edge has on the pod network already.
+// PortsOfEdges are the ports that edges already use on the pod network, and what for.
 func PortsOfEdges() map[uint16]string {
 	return map[uint16]string{AccessPort: "HTTP CONNECT", MetricsPort: "metrics", PodDNSPort: "DNS for pods", HeartbeatPort: "heartbeats"}
 }
 
-// Opens reports whether callers of HTTP CONNECT or of ports of oooi's own Services reach anything through a.
+// Opens reports whether a has a destination for callers of HTTP CONNECT, or of oooi's own Services.
 func (a Access) Opens() bool { return len(a.Destinations) > 0 }
 
-// AccessService is the name of the Service for management access on the network at i:
-// "oooi-access" on the first network that VMs boot from, else the network's name follows.
+// AccessService is the name of the Service for management access on the network at index i: "oooi-access" for the
+// first network if VMs boot from it, else "oooi-access-" and the network's name.
 func (p Plan) AccessService(i int) string {
 	if i == 0 && p.Networks[0].Primary {
 		return AccessObject
@@ -102,20 +103,20 @@ func (p Plan) AccessService(i int) string {
 	return AccessObject + "-" + p.Networks[i].Dashed(longestService-len(AccessObject)-1)
 }
 
-// String is what a caller names: "nodes:10250".
+// String is what the user writes for d: "nodes:10250".
 func (d AccessDestination) String() string {
 	return AccessEntry{Listen: d.Listen, Destination: d.Name, Port: d.Port}.String()
 }
 
-// The most Services and ports of load balancers in a plan. A report of an edge has all ports, and an edge has a socket
-// for each.
+// The limits of Services and ports of load balancers in a plan. An edge has a socket for each port, and reports all
+// ports.
 const (
 	MaxBalancedServices = 256
 	MaxBalancedPorts    = 512
 )
 
-// HasProxy reports whether edges run the access proxy. It depends on annotations and networks only, not on the Services that
-// exist: a Service that appears in the hosted cluster must not recreate an edge.
+// HasProxy reports whether edges run the access proxy. Only annotations and networks decide that. Services do not,
+// because a new Service in the hosted cluster must not recreate an edge.
 func (a Access) HasProxy() bool { return a.Port != 0 || a.LoadBalancers != nil }
 
 // Balanced returns the ports of edges that load balancers forward to, sorted.
@@ -175,12 +176,10 @@ type AccessRequest struct {
 	Entries []AccessEntry `json:"entries,omitempty"`
 	// Namespaces whose pods are admitted. None: those that HyperShift's own policies admit.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// Accounts are the ServiceAccounts, "namespace/name", that callers must be. None: no token is
-	// asked for.
+	// Accounts are the ServiceAccounts, "namespace/name", that callers must be. None: callers need no token.
 	Accounts []string `json:"accounts,omitempty"`
-	// Apps is the wildcard name of the hosted cluster's ingress, with the addresses that the user
-	// set for it. No name: it has none, or AccessApps is not in Entries. No addresses: endpoints
-	// show them.
+	// Apps is the wildcard name of the hosted cluster's ingress, with the addresses that the user set for it. No
+	// name: the ingress has none, or AccessApps is not in Entries. No addresses: an endpoint has them.
 	Apps Record `json:"apps,omitzero"`
 }
 
@@ -192,20 +191,20 @@ type AccessEntry struct {
 	Destination string `json:"destination"`
 	// Port from 1 to 65535; of AccessApps 443 or 80, of AccessLoadBalancers 0.
 	Port uint16 `json:"port"`
-	// Addresses are the IPv4 address itself, or those that dns-records has for the name. None: the
-	// name is not there, or Destination is one of the words.
+	// Addresses are the IPv4 address itself, or the addresses that dns-records has for the name. None: dns-records
+	// does not have the name, or Destination is neither an address nor a name.
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 }
 
 // Balances reports whether r opens the hosted cluster's load balancers.
 func (r AccessRequest) Balances() bool { return r.Names(AccessLoadBalancers) }
 
-// Opens reports whether r has an entry for callers of HTTP CONNECT, be it one that can be opened or not.
+// Opens reports whether r has an entry for callers of HTTP CONNECT, even one that cannot be opened.
 func (r AccessRequest) Opens() bool {
 	return slices.ContainsFunc(r.Entries, func(e AccessEntry) bool { return e.Destination != AccessLoadBalancers })
 }
 
-// Names reports whether an entry of r has this destination.
+// Names reports whether r has an entry for this destination.
 func (r AccessRequest) Names(destination string) bool {
 	return slices.ContainsFunc(r.Entries, func(e AccessEntry) bool { return e.Destination == destination })
 }

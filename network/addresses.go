@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// EdgeAddresses are the addresses of the running edges, then the reserved ones.
+// EdgeAddresses are the addresses of the running edges, followed by the reserved ones.
 func (n Network) EdgeAddresses() []netip.Addr {
 	var out []netip.Addr
 	for _, e := range n.Edges {
@@ -22,7 +22,7 @@ func (n Network) EdgeAddresses() []netip.Addr {
 }
 
 // SharedAddresses are the addresses in n's CIDR that each of its edges holds: the next-hop VIP, the service VIP, and
-// published ones. A published address outside of the CIDR is on no link.
+// published ones. Published addresses outside the CIDR are left out.
 func (n Network) SharedAddresses() []netip.Addr {
 	out := []netip.Addr{n.NextHopVIP, n.ServiceVIP}
 	for _, a := range n.PublishedAddresses {
@@ -48,7 +48,8 @@ func (n Network) HeldAddresses() []netip.Addr {
 	return append([]netip.Addr{n.NextHopVIP, n.ServiceVIP}, n.EdgeAddresses()...)
 }
 
-// InOrder returns addresses as annotation edge-addresses has them: in their order, with commas and no blanks.
+// InOrder returns addresses as annotation edge-addresses has them: in the given order, separated by commas without
+// blanks.
 func InOrder(all []netip.Addr) string { return joined(all, ",") }
 
 // RoleOf is the role of an address of n's edges, for messages.
@@ -142,8 +143,7 @@ func AnyContains(all []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(all, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// MergedPrefixes returns the same addresses in the fewest prefixes, sorted. None: nil. One more
-// node mostly changes nothing.
+// MergedPrefixes returns the same addresses in the fewest prefixes, sorted. None: nil.
 func MergedPrefixes(all []netip.Prefix) []netip.Prefix {
 	all = slices.SortedFunc(slices.Values(all), func(a, b netip.Prefix) int {
 		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
@@ -170,7 +170,7 @@ func List(addresses []netip.Addr) string {
 	return AddressList(slices.SortedFunc(slices.Values(addresses), netip.Addr.Compare))
 }
 
-// AddressList returns addresses for messages: in their order, with commas.
+// AddressList returns addresses for messages: in the given order, separated by commas.
 func AddressList(addresses []netip.Addr) string { return joined(addresses, ", ") }
 
 func joined(addresses []netip.Addr, separator string) string {

@@ -15,8 +15,8 @@ import (
 // A PlanVersion counts the formats of a plan.
 type PlanVersion int
 
-// CurrentPlanVersion is the format that this version writes. Fields are added without a new number, and an edge of an
-// earlier version ignores them. A change of what a field means gets a new number, and the format before it is still read.
+// CurrentPlanVersion is the format that this version of oooi writes. A new field does not need a new number, because
+// older edges ignore unknown fields. A field with a changed meaning does, and the previous format must still be read.
 const CurrentPlanVersion PlanVersion = 1
 
 // A NewerPlanError reports a plan that a newer version of oooi wrote.
@@ -76,8 +76,8 @@ func (n Network) Dashed(length int) string {
 	return plain + "-" + hash
 }
 
-// Hash returns a short name of what n serves. Two networks with one hash are equal, for one release of oooi: another one may
-// write a field that this one does not have. 0: n cannot be written.
+// Hash returns a hash of what n serves. Compare hashes of one release of oooi only: another release may write other
+// fields. 0: n cannot be written.
 func (n Network) Hash() uint32 {
 	b, err := json.Marshal(n)
 	if err != nil {

@@ -65,13 +65,12 @@ type Route struct {
 // String is "destination via router".
 func (r Route) String() string { return r.Destination.String() + " via " + r.Via.String() }
 
-// RouteList returns routes for messages: in their order, with commas.
+// RouteList returns routes for messages: in the given order, separated by commas.
 func RouteList(routes []Route) string {
 	return strings.Join(Texts(routes), ", ")
 }
 
-// Addresses is the number of addresses that DHCP can assign, the reservations outside
-// Range not counted.
+// Addresses is the number of addresses that DHCP can assign. Reservations outside Range are not counted.
 func (d DHCP) Addresses() int { return d.Range.sizeWithout(d.Exclude) }
 
 // Unassigned is the number of addresses in Range that a VM without a reservation can get.
@@ -86,8 +85,7 @@ func (d DHCP) Unassigned() int {
 	return d.Range.sizeWithout(taken)
 }
 
-// Assignable returns the addresses that VMs can have: the reservations, then those in Range,
-// at most that many.
+// Assignable returns addresses that VMs can have, at most so many: the reservations, then those in Range.
 func (d DHCP) Assignable(most int) []netip.Addr {
 	var out []netip.Addr
 	for _, r := range d.Reservations {
@@ -122,9 +120,9 @@ const (
 	PodDNSPort    = 8053
 )
 
-// TimeServers are what DHCP sends as option 42: what the user set, otherwise the service VIP if edges
-// run NTP. The plan does not store that default: an edge of a release without NTP reads the plan, too,
-// and must not send VMs to a closed port.
+// TimeServers are the servers that DHCP sends as option 42: those that the user set, else the service VIP if edges
+// run NTP. This default is not stored in the plan. An edge of a release without NTP reads the same plan, and must not
+// send VMs to a closed port.
 func (n Network) TimeServers() []netip.Addr {
 	if len(n.DHCP.NTPServers) == 0 && n.Runs(ServiceNTP) && n.ServiceVIP.IsValid() {
 		return []netip.Addr{n.ServiceVIP}

@@ -17,18 +17,16 @@ import (
 type Facts struct {
 	// Endpoints that VMs connect to.
 	Endpoints []Endpoint `json:"endpoints"`
-	// Waiting are the names of expected endpoints whose address or Service is not known
-	// now. A name that ends with "/" is a prefix. Their last known good state is served.
-	// An endpoint that is in Endpoints, too, waits for the address of its load balancer.
+	// Waiting are the names of expected endpoints whose address or Service is not known now. A name that ends with
+	// "/" is a prefix. The last known good state of these endpoints is served. A name that is in Endpoints, too,
+	// waits only for the address of its load balancer.
 	Waiting []string `json:"waiting,omitempty"`
-	// Announced are bare IPs at which an endpoint will be published. They are known
-	// before it is published, and final.
+	// Announced are bare IPs at which an endpoint will be published. They are known in advance, and will not change.
 	Announced []netip.Addr `json:"announced,omitempty"`
-	// Reserved destinations are in the management cluster: those that edges reach through
-	// the pod network, and all others that they must not dial for VMs.
+	// Reserved destinations are in the management cluster. Edges reach some of them through the pod network, and must
+	// not dial any of them for VMs.
 	Reserved []ReservedDestination `json:"reserved,omitempty"`
-	// InHostedCluster are its pods and Services. Its
-	// nodes never use the network for them.
+	// InHostedCluster are the pods and Services of the hosted cluster. Nodes do not use the network to reach them.
 	InHostedCluster []ReservedDestination `json:"inHostedCluster,omitempty"`
 	// NodeAPI is the address at which each node of the hosted cluster reaches its API server.
 	// The node has it on its loopback interface. Zero: unknown.
@@ -38,13 +36,13 @@ type Facts struct {
 	// InUse are the Names of the networks that VMs are on now. A network of the plan in force counts if VMs are on
 	// another NAD of its layer-2 network. Sorted.
 	InUse []string `json:"inUse,omitempty"`
-	// BootedFrom are those of InUse that is the first network of some VM, before the pod
+	// BootedFrom are the networks of InUse from which some VM boots: the network is its first one, before the pod
 	// network. Sorted.
 	BootedFrom []string `json:"bootedFrom,omitempty"`
 	// VMAddresses are the addresses that VMs report.
 	VMAddresses []VMAddress `json:"vmAddresses,omitempty"`
-	// Refused are the Names of networks that VMs boot from and that have a confined Error in
-	// Problems. None of them is requested.
+	// Refused are the Names of networks that VMs boot from and that have a confined Error in Problems. The Request
+	// does not have them.
 	Refused []string `json:"refused,omitempty"`
 	// LoadBalancers are the Services of the control plane namespace that stand for Services of the
 	// hosted cluster.
@@ -54,8 +52,8 @@ type Facts struct {
 	Problems problem.Problems `json:"problems,omitempty"`
 }
 
-// A ReservedDestination is an address or CIDR outside the cluster's networks. It is
-// unreachable if a network has the same addresses. Edges never dial it for VMs.
+// A ReservedDestination is an address or CIDR outside the cluster's networks. Edges never dial it for VMs. If a
+// network has the same addresses, the destination is unreachable there.
 type ReservedDestination struct {
 	// What it is, for messages: "the resolver", "node worker-1".
 	What   string       `json:"what"`
@@ -67,8 +65,8 @@ type ReservedDestination struct {
 	// Required is true if edges or nodes must reach it, so that no network may have the same
 	// addresses.
 	Required bool `json:"required,omitempty"`
-	// Observed is true for addresses that are reserved only because a pod or a Service of any tenant
-	// has them now, and for blocks of these. They may change nothing that edges route.
+	// Observed is true for addresses that are reserved only because a pod or a Service of any tenant has them now,
+	// and for blocks of such addresses. They must not change how edges route.
 	Observed bool `json:"observed,omitempty"`
 }
 
@@ -78,43 +76,45 @@ type VMAddress struct {
 	// Network is the Name of the network.
 	Network string     `json:"network"`
 	Address netip.Addr `json:"address"`
-	// MAC of that interface in lower case with colons. Empty: unknown.
+	// MAC of the VM's interface on Network, in lower case with colons. Empty: unknown.
 	MAC string `json:"mac,omitempty"`
 }
 
-// A LoadBalancer is a Service of the control plane namespace that stands for one of the hosted cluster.
+// A LoadBalancer is a Service of the control plane namespace that stands for a Service of the hosted cluster.
 type LoadBalancer struct {
 	Service string `json:"service"`
-	// HostedService is the Service of the hosted cluster, "namespace/name". Empty: its ingress, by base domain passthrough.
+	// HostedService is the Service of the hosted cluster, "namespace/name". Empty: HyperShift made the Service for
+	// the ingress itself (base domain passthrough).
 	HostedService string             `json:"hostedService,omitempty"`
 	Ports         []LoadBalancerPort `json:"ports,omitempty"`
-	// NoIPv4: its addresses are IPv6 only. IPv6: it has an IPv6 address.
+	// NoIPv4: it has IPv6 addresses only. IPv6: it has at least one IPv6 address.
 	NoIPv4 bool `json:"noIPv4,omitempty"`
 	IPv6   bool `json:"ipv6,omitempty"`
 	// Addresses at which clients reach it. Empty: none is known.
 	Addresses []netip.Addr `json:"addresses,omitempty"`
-	// Leads is where it leads now.
+	// Leads says where the Service forwards connections now.
 	Leads Lead `json:"leads,omitempty"`
-	// Endpoints: HyperShift has written the addresses of VMs behind it.
+	// Endpoints is true if HyperShift has written the addresses of VMs to its EndpointSlices.
 	Endpoints bool `json:"endpoints,omitempty"`
-	// Sources are the ranges of clients that it admits, sorted, at most MaxLoadBalancerSources. Empty: all.
+	// Sources are the client ranges that it admits, sorted, at most MaxLoadBalancerSources. Empty: all clients.
 	Sources []netip.Prefix `json:"sources,omitempty"`
-	// SourcesHidden: it has ranges that edges cannot enforce, because they see the addresses of nodes, or because there are too many.
+	// SourcesHidden: edges cannot enforce its ranges, because they see the addresses of nodes only, or because there
+	// are too many ranges.
 	SourcesHidden bool `json:"sourcesHidden,omitempty"`
 }
 
-// MaxLoadBalancerSources is the most ranges of clients that one LoadBalancer can have.
+// MaxLoadBalancerSources is the largest number of client ranges of one LoadBalancer.
 const MaxLoadBalancerSources = 32
 
-// A Lead is where a LoadBalancer leads.
+// A Lead is the kind of backend to which a LoadBalancer forwards.
 type Lead string
 
 const (
-	// LeadsToVMs: it has no selector, so its endpoints are the addresses that HyperShift writes.
+	// LeadsToVMs: the Service has no selector, so its endpoints are the addresses that HyperShift writes.
 	LeadsToVMs Lead = ""
-	// LeadsToEdges: it selects edges.
+	// LeadsToEdges: the Service selects edges.
 	LeadsToEdges Lead = "edges"
-	// LeadsElsewhere: neither HyperShift nor oooi set its selector.
+	// LeadsElsewhere: the Service has a selector that neither HyperShift nor oooi set.
 	LeadsElsewhere Lead = "others"
 )
 
@@ -123,7 +123,7 @@ type LoadBalancerPort struct {
 	// Protocol is "TCP", "UDP" or "SCTP".
 	Protocol string `json:"protocol"`
 	Port     uint16 `json:"port"`
-	// Target is the node port in the hosted cluster. 0: it has no number from 1 to 65535.
+	// Target is the node port in the hosted cluster. 0: the Service has no target port as a number.
 	Target uint16 `json:"target"`
 }
 
@@ -131,8 +131,8 @@ type LoadBalancerPort struct {
 type Match string
 
 const (
-	// MatchAny: every connection to the port whose TLS server name belongs to no other
-	// endpoint. Examples are the API server and node ports.
+	// MatchAny: every connection to the port, except those whose TLS server name is one of another endpoint. Examples
+	// are the API server and node ports.
 	MatchAny Match = "any"
 	// MatchServerName: connections whose TLS server name (RFC 6066, section 3) is one of
 	// the endpoint's hosts.
@@ -168,20 +168,20 @@ type Endpoint struct {
 	Port      uint16       `json:"port"`
 	Match     Match        `json:"match"`
 	Backend   Backend      `json:"backend"`
-	// Former: HyperShift published it there before, and VMs may have stored that.
+	// Former: HyperShift published the endpoint at these Hosts and Addresses before, and VMs may have stored them.
 	Former bool `json:"former,omitempty"`
-	// LoadBalancer is the address of a load balancer that answers at Port, too. On a network
-	// that has the address, Hosts resolve to it. Zero: none.
+	// LoadBalancer is the address of a load balancer that also answers for the endpoint, at Port. On a network that
+	// has the address, Hosts resolve to it. Zero: none.
 	LoadBalancer netip.Addr `json:"loadBalancer,omitzero"`
 }
 
-// NeededByNodes reports whether no node becomes a working part of its cluster without e: the API
-// server, Ignition and konnectivity, as HyperShift publishes them.
+// NeededByNodes reports whether e is one of HyperShift's endpoints without which no node becomes a working part of
+// its cluster: the API server, Ignition and konnectivity.
 func (e Endpoint) NeededByNodes() bool {
 	return e.Origin == OriginHyperShift && PublishedAt(e.Name).Need != NeedNone
 }
 
-// VmPort is the port at which VMs answer for e. 0: they do not, or it is unknown.
+// VmPort is the port at which VMs answer for e. 0: VMs do not answer for e, or the port is unknown.
 func (e Endpoint) VmPort() uint16 {
 	switch {
 	case e.Backend.Kind != BackendVMs:
@@ -192,7 +192,7 @@ func (e Endpoint) VmPort() uint16 {
 	return e.Backend.Port
 }
 
-// Place is what VMs dial, for messages: "api.example.com:6443". Several are separated by commas.
+// Place is what VMs dial, for messages: "api.example.com:6443". Several places are separated by commas.
 func (e Endpoint) Place() string {
 	all := append(Lowered(e.Hosts), Texts(e.Addresses)...)
 	for i, host := range all {
@@ -204,7 +204,8 @@ func (e Endpoint) Place() string {
 // Subject is the subject of problems about e.
 func (e Endpoint) Subject() problem.Subject { return problem.Subject{Kind: "Endpoint", Name: e.Name} }
 
-// ClusterIP is the address at which e's Service has e's own port. Zero: it has none, or another port.
+// ClusterIP is the address at which e's Service has the port of e. Zero: there is no such address, or the Service has
+// another port.
 func (e Endpoint) ClusterIP() netip.Addr {
 	if e.Backend.Kind != BackendPods || e.Backend.Port != e.Port {
 		return netip.Addr{}
@@ -212,8 +213,7 @@ func (e Endpoint) ClusterIP() netip.Addr {
 	return e.Backend.ClusterIP
 }
 
-// SortedEndpoints orders by origin and name. The order in which objects were listed has
-// no effect.
+// SortedEndpoints sorts by origin and name, so that the order in which objects were listed has no effect.
 func SortedEndpoints(in []Endpoint) []Endpoint {
 	order := []Origin{OriginHyperShift, OriginService, OriginApps, OriginRegistry}
 	out := slices.Clone(in)
@@ -222,7 +222,7 @@ func SortedEndpoints(in []Endpoint) []Endpoint {
 			cmp.Compare(slices.Index(order, a.Origin), slices.Index(order, b.Origin)),
 			cmp.Compare(a.Name, b.Name), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Backend.Name, b.Backend.Name), TrueFirst(b.Former, a.Former))
 		if by != 0 {
-			return by // Most do not need the text of their places.
+			return by // Few comparisons reach the costly texts.
 		}
 		return cmp.Or(cmp.Compare(a.Place(), b.Place()), cmp.Compare(a.Match, b.Match))
 	})
@@ -239,7 +239,7 @@ func Lowered(hosts []string) []string {
 	return slices.Compact(out)
 }
 
-// TrueFirst compares a and b so that true comes before false.
+// TrueFirst compares a and b. True comes before false.
 func TrueFirst(a, b bool) int {
 	switch {
 	case a == b:
@@ -250,7 +250,7 @@ func TrueFirst(a, b bool) int {
 	return 1
 }
 
-// Without returns the elements of all that drop does not select. None: nil.
+// Without returns the elements of all for which drop is false. None: nil.
 func Without[T any](all []T, drop func(T) bool) []T {
 	var out []T
 	for _, x := range all {

@@ -1,8 +1,9 @@
-// This file holds the annotation keys, and the fields of objects, that problems name as what to change.
+// This file holds the annotation keys and the fields of objects that problems name. The user changes them to solve a
+// problem.
 
 package network
 
-// Annotation keys, without prefix. hcp/settings has the table of all.
+// Annotation keys, without prefix. hcp/settings has the table of all annotations.
 const (
 	KeyAccessLog        = "access-log"
 	KeyAllowedHosts     = "allowed-hosts"

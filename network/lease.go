@@ -23,22 +23,22 @@ type Lease struct {
 	// Expires is never before the end of the client's lease. It is written ahead, so
 	// most renewals write nothing. Whole seconds.
 	Expires time.Time `json:"expires"`
-	// Version is that of the stored object. A client may release its lease and get an equal one within the
-	// same second. Only the version distinguishes them. Empty: not known, or the store has none.
+	// Version is the version of the stored object. A client may release its lease and get an equal one within the
+	// same second; only the version distinguishes the two. Empty: unknown, or the store has no versions.
 	Version string `json:"-"`
-	// LeaseTime is the lease time of the network when the lease was written. The plan may have another one since.
-	// Zero: the store does not keep it.
+	// LeaseTime is the lease time of the network when the lease was written. The plan may have changed since. Zero:
+	// the store does not keep it.
 	LeaseTime Duration `json:"leaseTime,omitempty"`
 }
 
-// AsWritten returns l without what the store adds.
+// AsWritten returns l without the fields that the store adds.
 func (l Lease) AsWritten() Lease {
 	l.Version, l.LeaseTime = "", 0
 	return l
 }
 
-// BlockedLease returns a lease that no client has and that never ends: what is stored for the
-// address cannot be read.
+// BlockedLease returns a lease that belongs to no client and never ends. It stands for a stored lease that cannot be
+// read, so that its address is not assigned.
 func BlockedLease(a netip.Addr) Lease {
 	return Lease{Address: a, Expires: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
 }
@@ -46,14 +46,13 @@ func BlockedLease(a netip.Addr) Lease {
 // Blocked reports whether l is a BlockedLease.
 func (l Lease) Blocked() bool { return l.AsWritten() == BlockedLease(l.Address) }
 
-// Held reports whether the client has the address at now.
+// Held reports whether the client still has the address at the time now.
 func (l Lease) Held(now time.Time) bool { return now.Before(l.Expires) }
 
-// Free reports whether the address may be assigned to another client at now. It may a
-// full lease time after Expires, since a renewal may have been granted but not
-// written. Of two lease times the longer one counts: that of the plan, and that with which the
-// lease was written. An address in quarantine is free from Expires on. The address of a VM that is
-// gone is free once that is certain: no VM of its name has existed for five minutes, so none uses it.
+// Free reports whether the address may be assigned to another client at the time now. A lease is free a full lease
+// time after Expires, since a renewal may have been granted but not written. The lease time of the plan counts, or
+// the one with which the lease was written if it is longer. An address in quarantine is free from Expires on. gone is
+// true if no VM with the name in the lease has existed for five minutes: then the address is free at once.
 func (l Lease) Free(now time.Time, leaseTime time.Duration, gone bool) bool {
 	switch {
 	case l.MAC == "":
@@ -70,9 +69,9 @@ const Quarantine = time.Hour
 // LongestLeaseTime is the longest lease time that a network may have.
 const LongestLeaseTime = 7 * 24 * time.Hour
 
-// Bounded returns l as it counts for a server that reads it at now. No server writes an expiry
-// more than two lease times ahead, or one Quarantine. So a later one was written by a server with a wrong clock,
-// or edited, and counts as the latest possible one. A BlockedLease stays as it is.
+// Bounded returns l as a server must read it at the time now. Servers write an expiry at most two lease times ahead,
+// or one Quarantine. A later expiry was edited, or written by a server with a wrong clock, and is reduced to the
+// latest possible one. A BlockedLease is not changed.
 func (l Lease) Bounded(now time.Time) Lease {
 	longest := Quarantine
 	switch {
@@ -88,9 +87,9 @@ func (l Lease) Bounded(now time.Time) Lease {
 	return l
 }
 
-// Promised returns until when the client may have the address if no later expiry can be
-// written. It is the end of Free, less an eighth of the lease time: so much may the clocks
-// of two edges differ. The shorter one of two lease times counts: that of the plan, and that with which it was written.
+// Promised returns until when the client may use the address if no later expiry can be written. That is when Free
+// becomes true, less an eighth of the lease time: so much may the clocks of two edges differ. The lease time of the
+// plan counts, or the one with which the lease was written if it is shorter.
 func (l Lease) Promised(leaseTime time.Duration) time.Time {
 	if l.LeaseTime > 0 {
 		leaseTime = min(leaseTime, time.Duration(l.LeaseTime))

@@ -9,20 +9,19 @@ import (
 	"strings"
 )
 
-// Permissions limit what HostedClusters may ask for. A nil list means its default, an empty list
-// that nothing is permitted. The zero value has all defaults.
+// Permissions limit what HostedClusters may ask for. A nil list means its default. An empty list permits nothing. The
+// zero value has all defaults.
 type Permissions struct {
-	// Hosts are names of external hosts: "registry.example.com", "*.example.com" for every
-	// name below, or "*". Lower case, no trailing dot. Nil: all.
+	// Hosts are names of external hosts: "registry.example.com", "*.example.com" for every name below example.com, or
+	// "*". Lower case, no trailing dot. Nil: all.
 	Hosts []string `json:"hosts,omitzero"`
 	// Ports of external hosts. Nil: 443, 5000 and 8443.
 	Ports []PortRange `json:"ports,omitzero"`
-	// Upstreams have the DNS servers that the annotation dns-upstreams may name. Nil: all that
-	// are not reserved.
+	// Upstreams are the DNS servers that annotation dns-upstreams may name. Nil: all that are not reserved.
 	Upstreams []netip.Prefix `json:"upstreams,omitzero"`
-	// NodeLabels are keys that the annotation edge-node-selector may have: "vlan100",
-	// "example.com/*" for every key with that prefix, or "*". A key that an entry with "!" in
-	// front matches is not permitted. Nil: all keys but the roles of control plane nodes.
+	// NodeLabels are keys that annotation edge-node-selector may have: "vlan100", "example.com/*" for every key with
+	// that prefix, or "*". An entry that starts with "!" forbids the keys that match it. Nil: all keys except the
+	// roles of control plane nodes.
 	NodeLabels []string `json:"nodeLabels,omitzero"`
 	// Destinations inside the management cluster that edges may dial for VMs. Nil: none.
 	Destinations []netip.Prefix `json:"destinations,omitzero"`
@@ -39,7 +38,8 @@ func (p Permissions) Host(host string) bool {
 	return p.Hosts == nil || slices.ContainsFunc(p.Hosts, func(pattern string) bool { return MatchesHost(pattern, host) })
 }
 
-// MatchesHost reports whether pattern is host, or a name with a first label "*" that host is below. Both are in lower case.
+// MatchesHost reports whether host matches pattern: both are equal, or pattern is a wildcard such as "*.example.com"
+// and host is below example.com. Both are in lower case.
 func MatchesHost(pattern, host string) bool {
 	below, wildcard := strings.CutPrefix(pattern, "*")
 	return pattern == host || wildcard && strings.HasSuffix(host, below)
@@ -59,7 +59,7 @@ func (p Permissions) Upstream(a netip.Addr) bool {
 	return p.Upstreams == nil || AnyContains(p.Upstreams, a)
 }
 
-// NodeLabel reports whether edges may be placed by the node label key.
+// NodeLabel reports whether edges may be placed by this node label.
 func (p Permissions) NodeLabel(key string) bool {
 	patterns := p.NodeLabels
 	if patterns == nil {

@@ -22,15 +22,15 @@ type Plan struct {
 	Version  PlanVersion `json:"version"`
 	Cluster  Cluster     `json:"cluster"`
 	Networks []Network   `json:"networks"`
-	// Endpoints from which the names and listeners of the networks were made. They are
-	// the last known good state while one is missing.
+	// Endpoints from which the names and listeners of the networks were made. While an endpoint is missing, it is
+	// served as it is here.
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
 	// LostPlaces are former places of endpoints that edges no longer serve, because there are too many. VMs may have
-	// stored them. Of the places that were lost, the last ones are known.
+	// stored them. Only the latest are kept.
 	LostPlaces []Endpoint `json:"lostPlaces,omitempty"`
 }
 
-// WithEach is p with a copy of each network, which change may change.
+// WithEach returns p with a copy of each network that change has changed.
 func (p Plan) WithEach(change func(n *Network)) Plan {
 	out := p
 	out.Networks = slices.Clone(p.Networks)
@@ -51,11 +51,10 @@ type Network struct {
 	// Services are the servers that each edge runs, sorted.
 	Services []Service    `json:"services"`
 	CIDR     netip.Prefix `json:"cidr"`
-	// NextHopVIP is the address that VMs route through. Every edge holds it, and no
-	// server listens on it.
+	// NextHopVIP is the address that VMs route through. Every edge holds it. No server listens on it.
 	NextHopVIP netip.Addr `json:"nextHopVIP"`
-	// ServiceVIP is the address of DNS and of the endpoints with host names. Every edge
-	// holds it. It is also the DHCP server identifier.
+	// ServiceVIP is the address of DNS and of the endpoints with host names. Every edge holds it. It is also the DHCP
+	// server identifier.
 	ServiceVIP netip.Addr `json:"serviceVIP"`
 	// Edges that run. They use their own addresses to reach each other.
 	Edges []Edge `json:"edges"`
@@ -65,8 +64,8 @@ type Network struct {
 	// PublishedAddresses are the bare IPs that HyperShift published. Every edge holds
 	// each of them as a /32.
 	PublishedAddresses []netip.Addr `json:"publishedAddresses,omitempty"`
-	// ClientNetworks are behind the gateway, DHCP.Router. Edges reach hosts there through it, on
-	// the network's device. Sorted. Empty: edges answer hosts in the CIDR only.
+	// ClientNetworks are behind the gateway, DHCP.Router. Edges reach their hosts through the gateway. Sorted. Empty:
+	// edges answer hosts in the CIDR only.
 	ClientNetworks []netip.Prefix `json:"clientNetworks,omitempty"`
 	// Placement of the edges' pods.
 	Placement Placement  `json:"placement,omitzero"`
@@ -79,13 +78,11 @@ type Network struct {
 	Access Access `json:"access,omitzero"`
 	// MetricsPort is where edges serve metrics on the pod network. 0: nowhere.
 	MetricsPort uint16 `json:"metricsPort,omitempty"`
-	// ReservedDestinations are in the management cluster: its Services, pods and nodes.
-	// Edges never dial them for an external host or as upstream DNS server, unless
-	// PermittedDestinations has the address. Both are merged and sorted, and empty if the
-	// network has neither external hosts nor upstream servers.
+	// ReservedDestinations are in the management cluster: its Services, pods and nodes. Edges never dial them for an
+	// external host or as upstream DNS server, except for addresses in PermittedDestinations. Both lists are merged
+	// and sorted. They are empty if the network has neither external hosts nor upstream servers.
 	ReservedDestinations []netip.Prefix `json:"reservedDestinations,omitempty"`
-	// PermittedDestinations are those that the administrator of the management cluster
-	// permits.
+	// PermittedDestinations are the exceptions that the administrator of the management cluster permits.
 	PermittedDestinations []netip.Prefix `json:"permittedDestinations,omitempty"`
 }
 
@@ -110,20 +107,20 @@ type Edge struct {
 // DNS is the names that the DNS server answers on a network.
 type DNS struct {
 	Views []View `json:"views,omitempty"`
-	// Pods is the view of pods of the management cluster: the ClusterIPs of published names. Edges answer
-	// from Pods on the pod network only, and from Views on this network only. Zero: pods get no answer.
+	// Pods is the view for pods of the management cluster: published names, with the ClusterIPs behind them. Edges
+	// answer from Pods on the pod network only, and from Views on this network only. Zero: pods get no answer.
 	Pods View `json:"pods,omitzero"`
-	// Upstreams answer names that are in no view.
+	// Upstreams answer the names that no view has.
 	Upstreams Upstreams `json:"upstreams"`
 }
 
-// A View is the records for one group of clients. A client in no view gets REFUSED.
+// A View is the records for one group of clients. A client that is in no view gets REFUSED.
 type View struct {
 	Name string `json:"name"`
 	// Clients whose source address is in one of these.
 	Clients []netip.Prefix `json:"clients"`
-	// Zones for which the server is authoritative: a name that is not in Records gets
-	// NXDOMAIN instead of being forwarded.
+	// Zones for which the server is authoritative: names in them that are not in Records get NXDOMAIN and are not
+	// forwarded.
 	Zones   []string `json:"zones,omitempty"`
 	Records []Record `json:"records,omitempty"`
 	// OwnNamesOnly: a name in neither Zones nor Records gets REFUSED, whatever the upstreams are.
@@ -142,10 +139,9 @@ type Record struct {
 type UpstreamMode string
 
 const (
-	// UpstreamNone asks none: the view has the zone ".", so these names do not exist.
+	// UpstreamNone: no server is asked. The view has the zone ".", so these names do not exist.
 	UpstreamNone UpstreamMode = "none"
-	// UpstreamManagement forwards to the management cluster's resolver, except for names
-	// of that cluster's Services and pods.
+	// UpstreamManagement forwards to the management cluster's resolver, except for names of its Services and pods.
 	UpstreamManagement UpstreamMode = "management"
 	// UpstreamServers forwards to Servers.
 	UpstreamServers UpstreamMode = "servers"
@@ -161,9 +157,9 @@ type Upstreams struct {
 type Listener struct {
 	Address netip.Addr `json:"address"`
 	Port    uint16     `json:"port"`
-	// Forwards by TLS server name. Empty: the TLS ClientHello is not read.
+	// Forwards select a backend by TLS server name. Empty: the TLS ClientHello is not read.
 	Forwards []Forward `json:"forwards,omitempty"`
-	// Default is the backend of every other connection. Empty: others are closed.
+	// Default is the backend of every other connection. Empty: they are closed.
 	Default string `json:"default,omitempty"`
 }
 
@@ -184,9 +180,8 @@ const (
 	// BackendPods are the pods of a Service in the control plane namespace, dialed
 	// through the pod network.
 	BackendPods BackendKind = ""
-	// BackendVMs are VMs of the cluster, dialed on the network itself. They are those in
-	// the EndpointSlices of Service. If Service is empty, they are all VMs with a lease,
-	// at Port.
+	// BackendVMs are VMs of the cluster, dialed on the network itself: the VMs in the EndpointSlices of Service. If
+	// Service is empty, they are all VMs with a lease, at Port.
 	BackendVMs BackendKind = "vms"
 	// BackendExternal is Host at Port, dialed through the pod network. The management
 	// cluster's resolver resolves Host.
@@ -202,41 +197,38 @@ type Backend struct {
 	Service string `json:"service,omitempty"`
 	// Host is the DNS name of an external host, in lower case.
 	Host string `json:"host,omitempty"`
-	// Port is the port of the Service, or the port to dial. PortName is the name of the
-	// Service port, which selects the pods' port in EndpointSlices. Empty: the Service has
-	// one unnamed port.
+	// Port is the port of the Service, or the port to dial. PortName is the name of the Service port, which selects
+	// the pods' port in EndpointSlices. It is empty if the Service has one unnamed port.
 	Port     uint16 `json:"port"`
 	PortName string `json:"portName,omitempty"`
-	// TargetPort is where VMs behind Service listen, its node port in the hosted cluster. An
-	// edge outside of a cluster dials it, since there it reads no EndpointSlice. Zero: unknown,
-	// or another kind of backend.
+	// TargetPort is the node port at which the VMs behind Service listen in the hosted cluster. An edge that runs
+	// outside a cluster dials it, because it cannot read EndpointSlices. Zero: unknown, or another kind of backend.
 	TargetPort uint16 `json:"targetPort,omitempty"`
 	// ClusterIP is dialed until an EndpointSlice is found. Zero: a headless Service, an
 	// unknown ClusterIP, or another kind of backend.
 	ClusterIP netip.Addr `json:"clusterIP,omitzero"`
-	// ByLease: the VMs behind Service are all VMs with a lease, at TargetPort, because the EndpointSlices of
-	// Service have edges instead.
+	// ByLease: the backend is all VMs with a lease, at TargetPort. The EndpointSlices of Service cannot be used,
+	// because they have edges in place of VMs.
 	ByLease bool `json:"byLease,omitempty"`
-	// HTTPProxy, "host:port", is sent a CONNECT request for an external host. Empty: the
-	// host is dialed directly.
+	// HTTPProxy is the "host:port" of a proxy that gets a CONNECT request for an external host. Empty: the host is
+	// dialed directly.
 	HTTPProxy string `json:"httpProxy,omitempty"`
 }
 
 // IsAPI reports whether b is the hosted API server.
 func (b Backend) IsAPI() bool { return b.Kind == BackendPods && b.Service == APIService }
 
-// APIBackend returns the backend that is the hosted API server. Not ok: the network
-// does not publish the API server.
+// APIBackend returns the backend for the hosted API server. ok is false if the network does not publish the API
+// server.
 func (n Network) APIBackend() (b Backend, ok bool) { return n.podsOf(APIService) }
 
-// ReachBackend returns the backend that shows an edge whether it reaches the hosted control plane:
-// the API server's. If the network does not publish that, it is another one that answers TLS. Not
-// ok: the network publishes none.
+// ReachBackend returns the backend that an edge dials to find out whether it reaches the hosted control plane: the
+// API server, or if the network does not publish it, another one that answers TLS. ok is false if there is none.
 func (n Network) ReachBackend() (b Backend, ok bool) {
 	return n.podsOf(APIService, KonnectivityService, OAuthService, IgnitionService)
 }
 
-// podsOf returns the backend with the pods of the first of services that has one.
+// podsOf returns the backend for the pods of the first of these services that the network has.
 func (n Network) podsOf(services ...string) (b Backend, ok bool) {
 	for _, service := range services {
 		i := slices.IndexFunc(n.Backends, func(b Backend) bool { return b.Kind == BackendPods && b.Service == service })
@@ -250,7 +242,7 @@ func (n Network) podsOf(services ...string) (b Backend, ok bool) {
 // A Duration has the text form of time.Duration ("1h0m0s").
 type Duration time.Duration
 
-// String is d as users write it, without the zeros that Go writes ("1h" for 1h0m0s).
+// String returns d as users write it: "1h" where Go writes "1h0m0s".
 func (d Duration) String() string {
 	s := time.Duration(d).String()
 	for _, end := range []string{"m0s", "h0m"} {

@@ -4,7 +4,7 @@ package network
 
 import "slices"
 
-// Names of HyperShift's Services in the control plane namespace, whose pods serve what VMs need.
+// Names of HyperShift's Services in the control plane namespace that VMs need.
 const (
 	APIService          = "kube-apiserver"
 	KonnectivityService = "konnectivity-server"
@@ -12,7 +12,7 @@ const (
 	OAuthService        = "oauth-openshift"
 )
 
-// A Need is how much nodes need a service.
+// A Need says how much nodes depend on a service.
 type Need int
 
 // Needs, the least first.
@@ -32,17 +32,17 @@ type PublishedService struct {
 	Type string
 	// Endpoint is the Name of its Endpoint, and of its Route with strategy Route.
 	Endpoint string
-	// Service is that of its pods.
+	// Service is the name of the Service with its pods.
 	Service string
 	// Title is its name for people.
 	Title string
-	// Need is how much nodes need it.
+	// Need says how much nodes depend on it.
 	Need Need
-	// Effect is what happens without it, as a clause.
+	// Effect is what happens without the service, as a clause.
 	Effect string
 }
 
-// PublishedServices returns all.
+// PublishedServices returns the table.
 func PublishedServices() []PublishedService {
 	return []PublishedService{
 		{"APIServer", "kube-apiserver", APIService, "API server", NeedBoot, "nodes cannot boot"},
@@ -52,12 +52,12 @@ func PublishedServices() []PublishedService {
 	}
 }
 
-// PublishedAt returns the published service with this Endpoint. The zero value: none has it.
+// PublishedAt returns the published service with this Endpoint, or the zero value.
 func PublishedAt(endpoint string) PublishedService {
 	return published(func(s PublishedService) bool { return s.Endpoint == endpoint })
 }
 
-// PublishedBy returns the published service with this Service. The zero value: none has it.
+// PublishedBy returns the published service with this Service, or the zero value.
 func PublishedBy(service string) PublishedService {
 	return published(func(s PublishedService) bool { return s.Service == service })
 }

@@ -1,5 +1,5 @@
-// This file decides which addresses VMs and edges of a network reach, and how. It knows
-// addresses only: whether a host is there, and whether a server listens, is not known.
+// This file decides which addresses VMs and edges of a network reach, and how. It knows addresses only, not whether a
+// host has one, or whether a server listens there.
 
 package network
 
@@ -15,17 +15,17 @@ type Way string
 const (
 	// Unreachable: no packet arrives there.
 	Unreachable Way = ""
-	// OnNetwork: a host of the network has it, or of another network of the same VMs.
+	// OnNetwork: the address belongs to a host on the network, or on another network of the same VMs.
 	OnNetwork Way = "network"
-	// AtEdges: the edges hold it. Only what they serve there answers.
+	// AtEdges: the edges hold the address. Only their own servers answer there.
 	AtEdges Way = "edges"
-	// ThroughGateway: the gateway that the user set forwards to it.
+	// ThroughGateway: the gateway that the user set forwards to the address.
 	ThroughGateway Way = "gateway"
-	// InCluster: it is inside the hosted cluster, whose nodes route it.
+	// InCluster: the address is inside the hosted cluster, and its nodes route to it.
 	InCluster Way = "cluster"
-	// Unknown: the VMs are also on networks whose addresses are unknown, and may reach it there.
+	// Unknown: the VMs are also on networks whose addresses are unknown, and may reach the address there.
 	Unknown Way = "unknown"
-	// ThroughPods: edges reach it through the pod network of the management cluster.
+	// ThroughPods: edges reach the address through the pod network of the management cluster.
 	ThroughPods Way = "pods"
 )
 
@@ -49,7 +49,7 @@ type Reach struct {
 	NodeAPI netip.Addr
 }
 
-// Reach returns what n's plan knows. It has no Links and no InHostedCluster.
+// Reach returns a Reach from n alone. Links and InHostedCluster are empty, since the plan does not have them.
 func (n Network) Reach() Reach {
 	r := Reach{CIDR: n.CIDR, Held: slices.Concat(n.HeldAddresses(), n.PublishedAddresses), Clients: n.ClientNetworks}
 	if n.Primary && n.DHCP.Router != n.NextHopVIP {
@@ -58,9 +58,8 @@ func (n Network) Reach() Reach {
 	return r
 }
 
-// FromVM returns how VMs reach a. An address that is on no network is reached through the
-// gateway, if there is one. No host has the addresses of NoDestinations, except those of
-// cloud providers.
+// FromVM returns how VMs reach a. An address outside all networks is reached through the gateway, if there is one.
+// Blocks of NoDestinations are unreachable, except the single addresses at which a cloud answers.
 func (r Reach) FromVM(a netip.Addr) Way {
 	switch {
 	case !a.Is4() || special(a) || a == r.NodeAPI:
@@ -95,8 +94,7 @@ func (r Reach) FromEdge(a netip.Addr) Way {
 	return ThroughPods
 }
 
-// hostOn is OnNetwork if a is a host address of p. No host has the network address or the
-// broadcast address.
+// hostOn returns OnNetwork if a is a host address of p, and not its network or broadcast address.
 func hostOn(p netip.Prefix, a netip.Addr) Way {
 	if Inside(p, a) {
 		return OnNetwork
@@ -104,15 +102,15 @@ func hostOn(p netip.Prefix, a netip.Addr) Way {
 	return Unreachable
 }
 
-// special reports whether a is in a block of NoDestinations in which no host of any network has
-// an address. Blocks of one address are not: a cloud answers there.
+// special reports whether a is in a block of NoDestinations that has no hosts. Blocks of a single address are
+// different: a cloud answers there.
 func special(a netip.Addr) bool {
 	block, ok := SpecialBlock(a)
 	return ok && !block.IsSingleIP()
 }
 
-// MinClientBits is the shortest prefix of a client network, in bits. A default route would take the
-// pod network from edges.
+// MinClientBits is the shortest prefix of a client network, in bits. It excludes a default route, which would cut
+// edges off from the pod network.
 const MinClientBits = 8
 
 // ClientRoutes returns the routes that edges of n have to client networks. Empty: none.
@@ -127,18 +125,18 @@ func (n Network) ClientRoutes() []Route {
 // BehindGateway reports whether a is in a client network of n.
 func (n Network) BehindGateway(a netip.Addr) bool { return AnyContains(n.ClientNetworks, a) }
 
-// HasLoadBalancer reports whether a load balancer on the network answers for e: it has a host
-// address of the CIDR that edges do not hold.
+// HasLoadBalancer reports whether a load balancer on the network answers for e: its address is a host address of the
+// CIDR, and no edge holds it.
 func (n Network) HasLoadBalancer(e Endpoint) bool {
 	return n.Primary && n.Reach().FromVM(e.LoadBalancer) == OnNetwork
 }
 
-// WithoutLoadBalancer returns those of endpoints for which only edges of n answer.
+// WithoutLoadBalancer returns those endpoints for which only edges of n answer.
 func (n Network) WithoutLoadBalancer(endpoints []Endpoint) []Endpoint {
 	return slices.DeleteFunc(slices.Clone(endpoints), n.HasLoadBalancer)
 }
 
-// Resolved returns the address that the hosts of e have on n.
+// Resolved returns the address to which the hosts of e resolve on n.
 func (n Network) Resolved(e Endpoint) netip.Addr {
 	if n.HasLoadBalancer(e) {
 		return e.LoadBalancer
@@ -146,7 +144,7 @@ func (n Network) Resolved(e Endpoint) netip.Addr {
 	return n.ServiceVIP
 }
 
-// portDNSOverTLS is, with PortDNS, the other port of DNS servers (RFC 7858).
+// portDNSOverTLS is the port of DNS servers over TLS (RFC 7858).
 const portDNSOverTLS = 853
 
 // NoDestinations are the IPv4 prefixes that edges never dial for VMs on any cluster: no host
@@ -162,7 +160,7 @@ func NoDestinations() []netip.Prefix {
 	return out
 }
 
-// SpecialBlock returns the block of NoDestinations that has a. ok is false if none has it.
+// SpecialBlock returns the block of NoDestinations that contains a. ok is false if there is none.
 func SpecialBlock(a netip.Addr) (block netip.Prefix, ok bool) {
 	all := NoDestinations()
 	i := slices.IndexFunc(all, func(p netip.Prefix) bool { return p.Contains(a) })
@@ -172,16 +170,15 @@ func SpecialBlock(a netip.Addr) (block netip.Prefix, ok bool) {
 	return all[i], true
 }
 
-// MayDial reports whether edges of n may dial a for VMs: it is an IPv4 address in no special
-// block, and outside the management cluster or permitted by its administrator.
+// MayDial reports whether edges of n may dial a for VMs. It must be an IPv4 address outside NoDestinations. It must
+// also be outside the management cluster, or permitted by its administrator.
 func (n Network) MayDial(a netip.Addr) bool {
 	_, special := SpecialBlock(a)
 	return a.Is4() && !special && (!AnyContains(n.ReservedDestinations, a) || AnyContains(n.PermittedDestinations, a))
 }
 
-// UpstreamServers returns the upstream DNS servers of n that edges may dial, in their order.
-// What is permitted may have changed since the plan was made. Edges dial each on the network or through the
-// pod network, see Reach.FromEdge.
+// UpstreamServers returns the upstream DNS servers of n that edges may dial, in their order. Permissions may have
+// changed since the plan was made. Reach.FromEdge says on which network edges dial each server.
 func (n Network) UpstreamServers() []netip.AddrPort {
 	reach := n.Reach()
 	return slices.DeleteFunc(slices.Clone(n.DNS.Upstreams.Servers), func(s netip.AddrPort) bool {

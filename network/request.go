@@ -44,7 +44,7 @@ type Request struct {
 	Unselected []string `json:"unselected,omitempty"`
 	// Apps is the record of the hosted cluster's ingress. No name: not set.
 	Apps Record `json:"apps,omitzero"`
-	// FurtherApps are other names that lead to the ingress. They have the addresses of Apps, or are those of an Endpoint.
+	// FurtherApps are other names of the ingress. They resolve to the addresses of Apps, or to those of an Endpoint.
 	FurtherApps []string `json:"furtherApps,omitempty"`
 	// ManagementDNS: edges answer DNS questions of pods of the management cluster, too.
 	ManagementDNS bool      `json:"managementDNS,omitempty"`
@@ -53,7 +53,7 @@ type Request struct {
 	Access AccessRequest `json:"access,omitzero"`
 	// Placement of the edges' pods.
 	Placement PlacementRequest `json:"placement,omitzero"`
-	// Permissions are not the user's, but those of the management cluster's administrator.
+	// Permissions of the management cluster's administrator. They are the only part that is not the user's.
 	Permissions Permissions `json:"permissions,omitzero"`
 }
 
@@ -62,21 +62,21 @@ type NetworkRequest struct {
 	Attachment Attachment `json:"attachment"`
 	// NodePools that use it, sorted.
 	NodePools []string `json:"nodePools,omitempty"`
-	// OlderTwins are the NADs ("namespace/name") of the same layer-2 network that an older
-	// NodePool names, or the same NodePool before this one.
+	// OlderTwins are other NADs ("namespace/name") of the same layer-2 network. An older NodePool names them, or the
+	// same NodePool names them first.
 	OlderTwins []string `json:"olderTwins,omitempty"`
 	// Primary networks carry a VM's default route, DNS and everything
 	// else it needs to boot; others give an address only.
 	Primary bool `json:"primary"`
-	// CIDR is zero while it is not set.
+	// CIDR of the network. Zero: not set.
 	CIDR netip.Prefix `json:"cidr,omitzero"`
-	// CIDRField is where CIDR is or can be set, for messages: "annotation cidr on NodePool
-	// b". CIDRKeys are the same as keys of a Problem.
+	// CIDRField names the place where CIDR is or can be set, for messages: "annotation cidr on NodePool b". CIDRKeys
+	// has the same as keys of a Problem.
 	CIDRField string   `json:"cidrField,omitempty"`
 	CIDRKeys  []string `json:"cidrKeys,omitempty"`
-	// CIDRUnused is why CIDRFound, from spec.networking.machineNetwork, is not used for a
-	// network without CIDR: NetworkCIDROnlyIPv6, SecondaryCIDRForBootOnly or
-	// NetworkCIDRAmbiguous. Empty: CIDRFound is empty too.
+	// CIDRUnused is why CIDRFound is not used for a network without CIDR: NetworkCIDROnlyIPv6,
+	// SecondaryCIDRForBootOnly or NetworkCIDRAmbiguous. CIDRFound is from spec.networking.machineNetwork. Both are
+	// empty if CIDR is set or nothing was found.
 	CIDRUnused problem.Cause `json:"cidrUnused,omitempty"`
 	CIDRFound  string        `json:"cidrFound,omitempty"`
 	// Gateway is a router that the user set. Zero: the network is isolated, and the
@@ -105,21 +105,21 @@ type Attachment struct {
 	MTU int `json:"mtu,omitempty"`
 	// ResourceName is the device plugin resource, copied to the edge NAD.
 	ResourceName string `json:"resourceName,omitempty"`
-	// Layer2 is equal for two NetworkAttachmentDefinitions of one network, such as the
-	// same bridge and VLAN. Empty: unknown.
+	// Layer2 identifies the layer-2 network: it is equal for two NADs with, say, the same bridge and VLAN. Empty:
+	// unknown.
 	Layer2 string `json:"layer2,omitempty"`
-	// ConfigHash identifies what edges take of the NetworkAttachmentDefinition:
-	// "<version>-<hash>". Edits of anything else leave it as it is. Empty: unknown.
+	// ConfigHash is "<version>-<hash>" of the fields that edges use of the NetworkAttachmentDefinition. Other edits
+	// do not change it. Empty: unknown.
 	ConfigHash string `json:"configHash,omitempty"`
 	// EdgeNADConfig is the CNI configuration of the edge NAD, which assigns the edges'
 	// addresses. Empty: the edges use the NAD of the VMs (OVN localnet on nodes with CRI-O).
 	EdgeNADConfig string `json:"edgeNADConfig,omitempty"`
-	// AboveNAD: edges join the NAD of the VMs without addresses, and the interface of
-	// EdgeNADConfig is above that one (OVN layer2, and localnet on nodes without CRI-O).
+	// AboveNAD: edges join the NAD of the VMs without addresses. The interface of EdgeNADConfig is on top of that
+	// interface (OVN layer2, and localnet on nodes without CRI-O).
 	AboveNAD bool `json:"aboveNAD,omitempty"`
-	// VIPNADConfig is the CNI configuration of a second NAD of the edges. Its interface
-	// holds the VIPs and the published addresses, and has no link. Empty: the edges' only
-	// interface on the network holds them.
+	// VIPNADConfig is the CNI configuration of a second NAD for the edges. Its interface holds the VIPs and the
+	// published addresses, and is not connected to any link. Empty: there is no second NAD, and the interface on the
+	// network holds them.
 	VIPNADConfig string `json:"vipNADConfig,omitempty"`
 }
 
@@ -143,15 +143,15 @@ type Settings struct {
 	// MTU in bytes for DHCP option 26.
 	MTU        int          `json:"mtu,omitempty"`
 	NTPServers []netip.Addr `json:"ntpServers,omitempty"`
-	// ClientNetworks are behind the gateway. Edges answer hosts there.
+	// ClientNetworks are networks behind the gateway whose hosts edges answer.
 	ClientNetworks []netip.Prefix `json:"clientNetworks,omitempty"`
-	// DHCPRelays are the giaddr addresses of the relay agents that are answered.
+	// DHCPRelays are the giaddr addresses of relay agents that edges answer.
 	DHCPRelays    []netip.Addr `json:"dhcpRelays,omitempty"`
 	SearchDomains []string     `json:"searchDomains,omitempty"`
 	Upstreams     *Upstreams   `json:"upstreams,omitempty"`
 	// Records are additional names to answer, as the user wrote them.
 	Records []Record `json:"records,omitempty"`
-	// IgnoreUnknownClients answers only the cluster's own VMs.
+	// IgnoreUnknownClients: DHCP answers only the cluster's own VMs.
 	IgnoreUnknownClients bool `json:"ignoreUnknownClients,omitempty"`
 }
 
@@ -193,8 +193,8 @@ type PlacementRequest struct {
 	PriorityClass string `json:"priorityClass,omitempty"`
 }
 
-// Selects reports whether the user wants server x. It says nothing about secondary networks,
-// which run no other server than DHCP.
+// Selects reports whether the user wants server x. The answer does not apply to secondary networks, where DHCP is the
+// only server.
 func (s Settings) Selects(x Service) bool { return s.Services == nil || slices.Contains(s.Services, x) }
 
 // SameNetwork reports whether a and b are the same layer-2 network.

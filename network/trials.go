@@ -1,5 +1,5 @@
-// This file decides what to try on a network as a VM does, and what must not answer there. Package edge/trial runs
-// them.
+// This file decides what a trial does on a network: what must work for a VM there, and what must not answer. Package
+// edge/trial runs trials.
 
 package network
 
@@ -15,15 +15,16 @@ import (
 type TrialKind string
 
 const (
-	// TrialDHCP asks for an address, and takes none.
+	// TrialDHCP asks for an offer of an address, and does not accept it.
 	TrialDHCP TrialKind = "dhcp"
-	// TrialName resolves Name at At. Want are the addresses. Without Want, no address may be answered.
+	// TrialName resolves Name at the server At, and expects the addresses Want. If Want is empty, no address may be
+	// answered.
 	TrialName TrialKind = "name"
-	// TrialTime asks for the time at At.
+	// TrialTime asks the server At for the time.
 	TrialTime TrialKind = "time"
-	// TrialEndpoint speaks TLS with server name Name at At, where Backend answers.
+	// TrialEndpoint connects to At by TLS with server name Name, and expects Backend to answer.
 	TrialEndpoint TrialKind = "endpoint"
-	// TrialRefused speaks TLS with server name Name at At, where no backend may answer.
+	// TrialRefused connects to At by TLS with server name Name, and expects that no backend answers.
 	TrialRefused TrialKind = "refused"
 )
 
@@ -34,7 +35,7 @@ type Trial struct {
 	At      netip.AddrPort
 	Want    []netip.Addr
 	Backend string
-	// Optional: nodes do not need it.
+	// Optional is true if nodes do not need what is tried.
 	Optional bool
 }
 
@@ -44,25 +45,26 @@ type TrialResult struct {
 	Name string `json:"name"`
 	// Problems were found. Info is not a fault, and Unknown says that it was not tried.
 	Problems problem.Problems `json:"problems,omitempty"`
-	// Aside: nodes do not need it, or settings do not let it be tried. If it is unknown, nothing is missing.
+	// Aside is true if nodes do not need what was tried, or if settings prevent the trial. A check is complete
+	// without such a trial.
 	Aside bool `json:"aside,omitempty"`
 }
 
-// A TrialStart is what a trial of failover prints first, before its results.
+// A TrialStart is the first output of a failover trial, before its results.
 type TrialStart struct {
 	// Uses is the MAC of the host to which connections go, in lower case with colons.
 	Uses string `json:"uses"`
 }
 
 const (
-	// triedLabel is in place of "*" of a wildcard.
+	// triedLabel replaces the "*" of a wildcard.
 	triedLabel = "oooi-check"
-	// refusedName is in no plan: its zone does not exist (RFC 6761, section 6.4).
+	// refusedName does not exist in any plan. Its zone never exists (RFC 6761, section 6.4).
 	refusedName = triedLabel + ".invalid"
 	ntpPort     = 123
 )
 
-// Trials returns what a host with address from tries. It is empty for a network without servers.
+// Trials returns what a host with this address tries. It tries only DHCP on a network without servers.
 func (n Network) Trials(from netip.Addr) []Trial {
 	out := []Trial{{Kind: TrialDHCP, Optional: n.DHCP.IgnoreUnknownClients || !n.Runs(ServiceDHCP)}}
 	if n.Runs(ServiceDNS) {
@@ -77,7 +79,7 @@ func (n Network) Trials(from netip.Addr) []Trial {
 	return out
 }
 
-// nameTrials resolve the names of the view that from is in, and one that exists nowhere.
+// nameTrials resolve the names of the view for clients at this address, and a name that does not exist.
 func (n Network) nameTrials(from netip.Addr) (out []Trial) {
 	at := netip.AddrPortFrom(n.ServiceVIP, PortDNS)
 	in := func(p netip.Prefix) bool { return p.Contains(from) }
@@ -90,7 +92,8 @@ func (n Network) nameTrials(from netip.Addr) (out []Trial) {
 	return append(out, Trial{Kind: TrialName, Name: refusedName, At: at})
 }
 
-// listenerTrials reach each backend by each of its names, and none by a name that is not in the plan.
+// listenerTrials connect to each backend by each of its names. On a listener without a default, they also try a name
+// that is not in the plan.
 func (n Network) listenerTrials(l Listener) (out []Trial) {
 	at := netip.AddrPortFrom(l.Address, l.Port)
 	for _, f := range l.Forwards {
@@ -108,7 +111,7 @@ func (n Network) needs(name string) bool {
 	return slices.ContainsFunc(n.NeededBackends(), func(b Backend) bool { return b.Name == name })
 }
 
-// NeededBackends are those without which no node becomes a working part of its cluster.
+// NeededBackends are the backends that nodes need to become a working part of their cluster.
 func (n Network) NeededBackends() (out []Backend) {
 	for _, b := range n.Backends {
 		if b.Kind == BackendPods && PublishedBy(b.Service).Need != NeedNone {
@@ -125,8 +128,8 @@ func triedName(name string) string {
 	return name
 }
 
-// NextHop returns the router to which VMs on n send what is for a. On a network that gives VMs no route, it is the
-// next-hop VIP: a VM that looks for another way finds the edges. Zero: a is on the link.
+// NextHop returns the router that VMs on n use for packets to a. If VMs get no route from DHCP, it is the next-hop
+// VIP: they reach the edges through it. Zero: a is on the link.
 func (n Network) NextHop(a netip.Addr) netip.Addr {
 	if n.CIDR.Contains(a) {
 		return netip.Addr{}

@@ -1,5 +1,4 @@
-// This file validates plans. A violation is a bug in Derive: mistakes of the user are
-// problems.
+// This file validates plans. A violation is a bug in Derive, never a mistake of the user: those are problems.
 
 package network
 
@@ -125,7 +124,8 @@ func (n Network) validateListeners() []error {
 	return errs
 }
 
-// validateAccess returns an error for each opened destination without a port, or at an address that no host of n has.
+// validateAccess returns an error for each opened destination that has no port, or whose address no host of n can
+// have.
 func (n Network) validateAccess() []error {
 	var errs []error
 	if n.Access.Opens() && n.Access.Port == 0 || len(n.Access.Accounts) > 0 != (n.Access.Audience != "") {

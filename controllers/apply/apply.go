@@ -1,5 +1,5 @@
-// Package apply carries out what is decided: every write except that of the condition and of the stored Report, with
-// one field owner. It decides only the order, and never changes an object that is not oooi's.
+// Package apply carries out decisions. It does all writes, with one field owner, except those of the condition and of
+// the stored Report. It decides only the order, and never changes an object that is not oooi's.
 package apply
 
 import (
@@ -31,23 +31,23 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// An Outcome is how things are after a decision was carried out.
+// An Outcome is the state after a decision was carried out.
 type Outcome struct {
 	// Edges are all Deployments of oooi that stay, as the API server has them now.
 	Edges []gather.Edge
-	// Unfinished says that the decision is not fully carried out yet, and nothing is reported.
+	// Unfinished is true if the decision is not fully carried out yet. Then nothing is reported.
 	Unfinished bool
-	// Problems are about objects that are left while all of a hosted cluster is removed.
+	// Problems are about objects that remain while all objects of a hosted cluster are removed.
 	Problems problem.Problems
 	Again    time.Duration
-	// failed are the objects that the API server did not take.
+	// failed are the objects that the API server did not accept.
 	failed []*WriteError
 }
 
 // A Writer carries out decisions.
 type Writer struct {
 	gather.Reader
-	// Account is the operator's own, which it binds ControlPlaneRole to.
+	// Account is the operator's own ServiceAccount, to which it binds ControlPlaneRole.
 	Account types.NamespacedName
 	Events  events.EventRecorder
 	Metrics metrics.Set
@@ -73,7 +73,7 @@ func (r Writer) Apply(ctx context.Context, w gather.World, d decide.Decision) (O
 	return Outcome{Edges: w.Edges, Again: d.Again}, nil
 }
 
-// restrict writes what restricts the edges of the plan in force.
+// restrict writes the objects that restrict the edges of the plan in force.
 func (r Writer) restrict(ctx context.Context, w gather.World, d decide.Decision) error {
 	if w.Binding == nil && len(w.Owned) > 0 && w.HasControlPlane() {
 		if _, err := r.Write(ctx, own.Binding(w.ControlPlane, r.Account)); err != nil {
@@ -92,8 +92,8 @@ func (r Writer) restrict(ctx context.Context, w gather.World, d decide.Decision)
 	return nil
 }
 
-// serve first binds the operator's own rights in the namespace; until they hold,
-// nothing else can be written.
+// serve applies the desired objects and removes others. First, it binds the operator's own rights in the namespace.
+// Until they are in effect, it can write nothing else.
 func (r Writer) serve(ctx context.Context, w gather.World, d decide.Decision) (Outcome, error) {
 	if _, err := r.Write(ctx, own.Binding(w.ControlPlane, r.Account)); err != nil {
 		return Outcome{Edges: w.Edges}, err
@@ -149,8 +149,8 @@ func (r Writer) serve(ctx context.Context, w gather.World, d decide.Decision) (O
 	return o, errors.Join(o.err(), unread, err, r.lead(ctx, w, d.Leading))
 }
 
-// Write applies u unless it is there as desired, and leaves in u what the API server has. changed says
-// whether that differs from what was there.
+// Write applies u if it differs from the existing object, and stores in u what the API server has then. changed is
+// true if the object in the API server changed.
 func (r Writer) Write(ctx context.Context, u *unstructured.Unstructured) (changed bool, err error) {
 	key, desired := own.KeyOf(u.GroupVersionKind(), u), own.WithHash(u)
 	live, err := r.liveForWrite(ctx, key)
@@ -188,8 +188,8 @@ func (r Writer) Write(ctx context.Context, u *unstructured.Unstructured) (change
 	return true, nil
 }
 
-// liveForWrite is the object that a write would change, nil where there is none. Before an object is
-// created, the API server has the last word.
+// liveForWrite returns the object that a write would change, or nil if there is none. Before it returns nil, it asks
+// the API server.
 func (r Writer) liveForWrite(ctx context.Context, key own.Key) (*unstructured.Unstructured, error) {
 	o, err := r.Read(ctx, key)
 	if err != nil {
@@ -211,8 +211,8 @@ func (r Writer) liveForWrite(ctx context.Context, key own.Key) (*unstructured.Un
 	return u, nil
 }
 
-// obsolete are the objects of oooi that d does not want. Edges write leases and reports:
-// leases are wanted if their network is, reports if their writer is.
+// obsolete returns the objects of oooi that d does not want. Edges write leases and reports. Leases are wanted if
+// their network is, and reports if the Deployment that writes them is.
 func obsolete(w gather.World, d decide.Decision) []metav1.PartialObjectMetadata {
 	networks, reports := map[string]bool{}, d.ReportLeases()
 	for _, n := range d.Plan.Networks {
@@ -242,9 +242,8 @@ func exists(w gather.World, u *unstructured.Unstructured) bool {
 // reasonDisruption is the reason of the Event before connections are reset.
 const reasonDisruption = "Disruption"
 
-// announceDisruptions emits an Event about those of d's disruptions whose objects were
-// written or removed. Each is announced once: what was applied is not applied again,
-// and what the API server refuses, however often, is not announced.
+// announceDisruptions emits an Event about those of d's disruptions whose objects were written or removed. It
+// announces each only once. If the API server refuses a write, however often, its disruption is not announced.
 func (r Writer) announceDisruptions(w gather.World, d decide.Decision, done func(decide.Disruption) bool) {
 	var texts []string
 	for _, c := range d.Disruptions {
@@ -257,7 +256,7 @@ func (r Writer) announceDisruptions(w gather.World, d decide.Decision, done func
 	}
 }
 
-// announceRemoval stores the deadline of d, and emits the Event about it. Nothing else is written.
+// announceRemoval stores the deadline of d, and emits an Event about it.
 func (r Writer) announceRemoval(ctx context.Context, w gather.World, d decide.Decision) error {
 	for _, want := range d.Desired {
 		if _, err := r.Write(ctx, want.DeepCopy()); err != nil {
@@ -273,11 +272,11 @@ func (r Writer) announceRemoval(ctx context.Context, w gather.World, d decide.De
 	return nil
 }
 
-// ActionServe and ActionRemove are the actions that Events are about.
+// ActionServe and ActionRemove are the actions in Events.
 const (
 	ActionServe  = "Serve"
 	ActionRemove = "Remove"
 )
 
-// whileBinding is how long the API server has to notice the operator's new rights.
+// whileBinding is how long the operator waits for its new rights to take effect.
 const whileBinding = 100 * time.Millisecond

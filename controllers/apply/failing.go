@@ -1,5 +1,5 @@
-// This file decides when requests that the API server does not take are a problem of their
-// hosted cluster, and which objects need such an object. It is pure.
+// This file decides when failed requests are a problem of their hosted cluster, and which objects depend on an object
+// that was not written. It is pure.
 
 package apply
 
@@ -20,7 +20,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A WriteError is one object that the API server did not take.
+// A WriteError is about one object that the API server did not accept.
 type WriteError struct {
 	// Verb is "applying" or "removing".
 	Verb   string
@@ -33,18 +33,18 @@ func (e *WriteError) Error() string {
 	return e.Verb + " " + e.Object.Kind + " " + e.Object.Namespace + "/" + e.Object.Name + ": " + e.Err.Error()
 }
 
-// Unwrap is for errors.Is and errors.As.
+// Unwrap lets errors.Is and errors.As find the cause.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// notApplied is the WriteError about u.
+// notApplied returns the WriteError about u.
 func notApplied(u *unstructured.Unstructured, err error) *WriteError {
 	o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), Labels: u.GetLabels()}}
 	o.SetGroupVersionKind(u.GroupVersionKind())
 	return &WriteError{"applying", o, err}
 }
 
-// blocks reports whether an object of this kind and network needs e's object: edges need their
-// plan, account, rights and egress policy, and the NADs of their network. An object that is not part of an edge needs nothing.
+// blocks reports whether u needs e's object. Edges need their plan, account, rights and egress policy, and the NADs
+// of their network. Other objects need nothing.
 func (e *WriteError) blocks(u *unstructured.Unstructured) bool {
 	switch {
 	case u.GroupVersionKind() != own.DeploymentKind:
@@ -63,11 +63,10 @@ func (e *WriteError) ofAll() bool {
 
 func (e *WriteError) ofNetwork(label string) bool { return e.Object.Labels[wire.LabelNetwork] == label }
 
-// writeErrors are those among the errors that err joins.
+// writeErrors returns the WriteErrors that err joins.
 func writeErrors(err error) []*WriteError { return requests.ErrorsOf[*WriteError](err) }
 
-// Failures are the problems of a pass that failed with err, one for each object. A request that
-// is about no object is a read.
+// Failures returns the problems of a pass that failed with err, one for each object. If no object failed, a read did.
 func Failures(err error) problem.Problems {
 	var out problem.Problems
 	for _, e := range writeErrors(err) {
@@ -97,21 +96,21 @@ func (o *Outcome) lacksFor(u *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(o.failed, func(e *WriteError) bool { return e.blocks(u) })
 }
 
-// keep adds the existing edge for want.
+// keep adds the existing edge with want's name to the Outcome.
 func (o *Outcome) keep(w gather.World, want *unstructured.Unstructured) {
 	if live, exists := w.Edge(want.GetName()); exists && want.GroupVersionKind() == own.DeploymentKind {
 		o.Edges = append(o.Edges, live)
 	}
 }
 
-// needs reports whether an obsolete object stays: what replaces it was not written.
+// needs reports whether an obsolete object must stay, because its replacement was not written.
 func (o *Outcome) needs(obsolete metav1.PartialObjectMetadata) bool {
 	return slices.ContainsFunc(o.failed, func(e *WriteError) bool {
 		return e.ofAll() || e.ofNetwork(obsolete.Labels[wire.LabelNetwork])
 	})
 }
 
-// err joins all failures. Nil: there is none.
+// err joins all failures. Nil: nothing failed.
 func (o *Outcome) err() error {
 	var all []error
 	for _, e := range o.failed {
@@ -120,8 +119,9 @@ func (o *Outcome) err() error {
 	return errors.Join(all...)
 }
 
-// Failed is d where the pass failed. Where the plan or what all edges need is not written, d is not applied.
-// A plan that is kept stays in force, but without a deadline if that could not be stored.
+// Failed returns d as it must be reported after the pass failed. If the plan was not written, or an object that all
+// edges need, d counts as not applied. If d keeps the plan in force, it stays in force, but without a removal
+// deadline if that could not be stored.
 func Failed(d decide.Decision, w gather.World, problems problem.Problems, err error) decide.Decision {
 	errs := writeErrors(err)
 	d.Problems = slices.Clone(d.Problems)

@@ -1,5 +1,6 @@
-// This file leads load balancers of hosted clusters to edges, gives them back to HyperShift, and removes what is left behind them. It
-// decides nothing. Each write has the UID of what was read as a precondition: another object of that name is not changed.
+// This file makes load balancers of hosted clusters forward to edges, gives them back to HyperShift, and removes the
+// endpoints that remain. It decides nothing. Each write has the UID that was read as a precondition, so that another
+// object of the same name is not changed.
 
 package apply
 
@@ -28,7 +29,7 @@ import (
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
-// lead carries out x in the control plane namespace of w. One object that fails stops no other.
+// lead carries out x in the control plane namespace of w. If one object fails, the others are still written.
 func (r Writer) lead(ctx context.Context, w gather.World, x decide.Leading) error {
 	var all []error
 	key, ns := client.ObjectKeyFromObject(w.HostedCluster), hcp.ControlPlaneNamespace(w.HostedCluster)
@@ -53,7 +54,7 @@ func (r Writer) lead(ctx context.Context, w gather.World, x decide.Leading) erro
 	return errors.Join(all...)
 }
 
-// leadOne leads s to the edges with these labels.
+// leadOne makes s forward to the edges with these labels.
 func (r Writer) leadOne(ctx context.Context, key types.NamespacedName, ns string, s decide.LedService, selector map[string]string) error {
 	labels := map[string]any{}
 	for k, v := range selector {
@@ -72,13 +73,13 @@ func (r Writer) leadOne(ctx context.Context, key types.NamespacedName, ns string
 	}
 	log := logr.FromContextOrDiscard(ctx)
 	if r.Memory.leads(key, s.Name, true) {
-		log = log.V(1) // HyperShift removes the selector of the ingress each time that it writes that Service.
+		log = log.V(1) // HyperShift removes this selector whenever it writes the Service of the ingress.
 	}
 	log.Info("load balancer forwards to edges", "service", s.Name)
 	return nil
 }
 
-// giveBack removes the selector of s. It is a patch of this field alone, so it needs nothing that the HostedCluster has.
+// giveBack removes the selector of s. It patches only this field, so it needs no other objects of the hosted cluster.
 func (r Writer) giveBack(ctx context.Context, key types.NamespacedName, ns string, s decide.LedService) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": s.UID}, "spec": map[string]any{"selector": nil}})
 	if err != nil {
@@ -96,7 +97,7 @@ func (r Writer) giveBack(ctx context.Context, key types.NamespacedName, ns strin
 	return nil
 }
 
-// writeService does one write of s. written is false if it failed, or s is gone.
+// writeService does one write of s. written is false if the write failed, or if s no longer exists.
 func (r Writer) writeService(ctx context.Context, ns string, s decide.LedService, write func(context.Context) error) (written bool, err error) {
 	err = requests.InTime(ctx, write)
 	if replaced(err) {
@@ -109,11 +110,12 @@ func (r Writer) writeService(ctx context.Context, ns string, s decide.LedService
 	return true, nil
 }
 
-// replaced reports whether the object of a write with a UID as a precondition is gone. Another one may have its name.
+// replaced reports whether a write with a UID as a precondition failed because its object no longer exists. Another
+// object may have its name.
 func replaced(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
 
-// removeEndpoints deletes the Endpoints of this name if they have edges only. Kubernetes leaves them when a Service
-// loses its selector, and mirrors them in EndpointSlices.
+// removeEndpoints deletes the Endpoints of this name if all their addresses are edges. When a Service loses its
+// selector, Kubernetes does not delete its Endpoints, and mirrors them in EndpointSlices.
 func (r Writer) removeEndpoints(ctx context.Context, ns, name string) error {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(own.EndpointsKind)
@@ -126,7 +128,7 @@ func (r Writer) removeEndpoints(ctx context.Context, ns, name string) error {
 	return r.removeLeft(ctx, own.MetadataOf(own.EndpointsKind, u))
 }
 
-// references returns what the addresses of Endpoints refer to. Nil: an address refers to nothing.
+// references returns the references of the addresses of Endpoints. A reference is nil if its address has none.
 func references(u *unstructured.Unstructured) []*corev1.ObjectReference {
 	subsets, _, _ := unstructured.NestedSlice(u.Object, "subsets")
 	var out []*corev1.ObjectReference
@@ -148,7 +150,7 @@ func references(u *unstructured.Unstructured) []*corev1.ObjectReference {
 	return out
 }
 
-// removeLeft deletes an object that no cache of oooi's own objects has.
+// removeLeft deletes an object that is not in a cache of oooi's own objects.
 func (r Writer) removeLeft(ctx context.Context, o metav1.PartialObjectMetadata) error {
 	err := requests.InTime(ctx, func(ctx context.Context) error {
 		return r.Client.Delete(ctx, &o, client.Preconditions{UID: &o.UID})
@@ -166,7 +168,7 @@ func nameOf(kind schema.GroupVersionKind, ns, name string) metav1.PartialObjectM
 	return o
 }
 
-// giveAllBack gives back the load balancers of w's hosted cluster, as reader has them.
+// giveAllBack gives all load balancers of w's hosted cluster back to HyperShift. It finds them with reader.
 func (r Writer) giveAllBack(ctx context.Context, reader client.Reader, w gather.World) error {
 	ns, these, found := hcp.ControlPlaneNamespace(w.HostedCluster), &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}
 	for _, list := range []client.ObjectList{these, found} {
@@ -177,8 +179,8 @@ func (r Writer) giveAllBack(ctx context.Context, reader client.Reader, w gather.
 	return r.lead(ctx, w, decide.Leading{}.With(these.Items, services.LoadBalancerSlices(found.Items), nil))
 }
 
-// giveBackDeleted gives back the load balancers of a hosted cluster that is being deleted. What fails is tried again, until the
-// operator's rights are deleted with the control plane: then the Services are, too.
+// giveBackDeleted gives back the load balancers of a hosted cluster that is being deleted. It retries until the
+// operator's rights are deleted together with the control plane, and so with the Services.
 func (r Writer) giveBackDeleted(ctx context.Context, w gather.World) Outcome {
 	err := r.giveAllBack(ctx, r.Client, w)
 	if err == nil || apierrors.IsForbidden(err) {

@@ -1,6 +1,5 @@
-// This file holds what the operator logs about one hosted cluster: what it applied,
-// rolled, held, removed, and why. Messages are constant; values are keys, and
-// "cluster" is always among them. Only changes are logged.
+// This file logs what the operator does for one hosted cluster: what it applied, recreated, held or removed, and why.
+// Messages are constant; values are keys, and "cluster" is always one of them. Only changes are logged.
 
 package apply
 
@@ -17,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// logApplied logs one object that a write changed, and that existed or did not.
+// logApplied logs an object that a write changed or created. existed is false if it was created.
 func logApplied(log logr.Logger, d decide.Decision, u *unstructured.Unstructured, existed bool) {
 	step, isEdge := d.StepOf(u.GetName())
 	switch {
@@ -38,8 +37,7 @@ func logApplied(log logr.Logger, d decide.Decision, u *unstructured.Unstructured
 	}
 }
 
-// LogStep logs what happened to one edge. version and health are how it was found,
-// and so why.
+// LogStep logs what happened to one edge. The edge's version and health before the step show why.
 func LogStep(log logr.Logger, d decide.Decision, s rollout.Step) {
 	keys := []any{"network", d.LabelOf(s.Name), "edge", s.Name, "version", s.Version, "health", s.Health}
 	if peer := cmp.Or(s.Peer, d.TakesOver(s.Name)); peer != "" {

@@ -1,4 +1,4 @@
-// This file remembers what was applied where it costs too much to read it again, or to log it again. It changes no decision.
+// This file remembers what was applied, to save reads and repeated log lines. It does not affect decisions.
 
 package apply
 
@@ -20,31 +20,32 @@ type Memory struct {
 	led sync.Map
 }
 
-// A leaseCheck is when obsolete leases were last looked for, and which networks were served then.
+// A leaseCheck says when obsolete leases were last searched, and which networks were served then.
 type leaseCheck struct {
 	served []string
 	at     time.Time
 }
 
-// A ledService is a load balancer of a cluster.
+// A ledService names a load balancer of a cluster.
 type ledService struct {
 	cluster types.NamespacedName
 	name    string
 }
 
-// leasesDue reports whether to look for leases of other networks of a cluster than those that are served.
+// leasesDue reports whether it is time to search for leases of networks that the cluster no longer serves.
 func (a *Memory) leasesDue(key types.NamespacedName, served []string, now time.Time) bool {
 	known, _ := a.leases.Load(key)
 	last, _ := known.(leaseCheck)
 	return !slices.Equal(last.served, served) || now.Sub(last.at) >= decide.ResyncReady
 }
 
-// leasesRemoved remembers that no other leases are left.
+// leasesRemoved remembers that no such leases are left.
 func (a *Memory) leasesRemoved(key types.NamespacedName, served []string, now time.Time) {
 	a.leases.Store(key, leaseCheck{served, now})
 }
 
-// leads remembers whether this process pointed a load balancer of a cluster at edges, and returns the previous value.
+// leads remembers whether this process made a load balancer of a cluster forward to edges, and returns the previous
+// value.
 func (a *Memory) leads(key types.NamespacedName, service string, now bool) (before bool) {
 	if now {
 		_, before = a.led.LoadOrStore(ledService{key, service}, nil)
@@ -54,7 +55,7 @@ func (a *Memory) leads(key types.NamespacedName, service string, now bool) (befo
 	return before
 }
 
-// Forget is for a cluster that is gone.
+// Forget forgets a cluster that no longer exists.
 func (a *Memory) Forget(key types.NamespacedName) {
 	a.leases.Delete(key)
 	a.led.Range(func(s, _ any) bool {

@@ -1,4 +1,4 @@
-// This file reads the objects that are removed, as the API server has them.
+// This file reads objects that may have to be removed, from the API server.
 
 package apply
 
@@ -20,8 +20,8 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 )
 
-// liveOwned are the objects of oooi for w's hosted cluster as the API server has them, except for the
-// operator's rights. The removal of all must miss none, labels or not.
+// liveOwned returns all objects of oooi for w's hosted cluster from the API server, except the operator's rights. The
+// removal must not miss any of them, even if they have no labels.
 func (r Writer) liveOwned(ctx context.Context, w gather.World) ([]metav1.PartialObjectMetadata, error) {
 	var out []metav1.PartialObjectMetadata
 	ns, name := hcp.ControlPlaneNamespace(w.HostedCluster), w.HostedCluster.Name
@@ -48,7 +48,7 @@ func (r Writer) liveOwned(ctx context.Context, w gather.World) ([]metav1.Partial
 	return append(out, leases...), err
 }
 
-// liveList are the objects of kind in ns that match, as the API server has them.
+// liveList returns the objects of kind in ns that match, from the API server.
 func (r Writer) liveList(
 	ctx context.Context, kind schema.GroupVersionKind, ns string, match labels.Selector,
 ) ([]metav1.PartialObjectMetadata, error) {
@@ -63,9 +63,9 @@ func (r Writer) liveList(
 	return list.Items, nil
 }
 
-// leasesToCheck are the leases of networks that d does not serve. No cache has them: an edge that a VM
-// took over could write very many. They are read if the networks changed, else once in each long interval, and
-// again until removed says that they were removed.
+// leasesToCheck returns the leases of networks that d does not serve. They are not cached, because an edge that a VM
+// took over could write very many of them. They are read when the networks have changed, or after ResyncReady. After
+// they were deleted, call removed. Otherwise they are read again in the next pass.
 func (r Writer) leasesToCheck(ctx context.Context, w gather.World, d decide.Decision) (found []metav1.PartialObjectMetadata, removed func(), err error) {
 	var served []string
 	for _, n := range d.Plan.Networks {

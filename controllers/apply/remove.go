@@ -1,5 +1,5 @@
-// This file removes objects of oooi: those that are no longer desired, or all of a hosted cluster. It
-// decides only the order: an edge never runs without what it depends on.
+// This file removes objects of oooi: those that are no longer desired, or all of a hosted cluster. It decides only
+// the order, so that no edge runs without an object that it needs.
 
 package apply
 
@@ -24,14 +24,14 @@ import (
 )
 
 const (
-	// whileRemoving is how soon to look for Leases that a terminating edge still wrote.
+	// whileRemoving is how soon the operator looks for Leases that a terminating edge wrote meanwhile.
 	whileRemoving = 2 * time.Second
-	// whileTerminating is how soon to look again for objects that only others can let go.
+	// whileTerminating is how soon the operator looks again for objects that others keep with finalizers.
 	whileTerminating = 10 * time.Second
 )
 
-// remove deletes all objects of oooi. The operator's own rights are removed in a later pass
-// that found no other object: a terminating edge may still write a lease.
+// remove deletes all objects of oooi. It deletes the operator's own rights only when it finds no other object, in a
+// later pass, since a terminating edge may still write a lease.
 func (r Writer) remove(ctx context.Context, w gather.World) (Outcome, error) {
 	if w.Binding == nil {
 		return r.bindToRemove(ctx, w)
@@ -58,21 +58,20 @@ func (r Writer) remove(ctx context.Context, w gather.World) (Outcome, error) {
 	return o, errors.Join(err, back)
 }
 
-// bindToRemove gives the operator its rights again where another client removed them before all objects
-// of oooi were.
+// bindToRemove restores the operator's rights if another client removed them while objects of oooi are left.
 func (r Writer) bindToRemove(ctx context.Context, w gather.World) (Outcome, error) {
 	if len(w.Owned) == 0 && !w.Led {
 		return Outcome{}, nil
 	}
 	if err := r.ReadControlPlane(ctx, &w); err != nil || w.ControlPlane == nil {
-		// Without a control plane, they are deleted with their owner.
+		// Without a control plane, the objects are deleted with their owner.
 		return Outcome{Edges: w.Edges}, err
 	}
 	_, err := r.Write(ctx, own.Binding(w.ControlPlane, r.Account))
 	return Outcome{Edges: w.Edges, Unfinished: true, Again: whileBinding}, err
 }
 
-// removing is the problem of a hosted cluster that leaves, while objects of oooi are left.
+// removing returns the problem of a hosted cluster that opted out while objects of oooi are left.
 func removing(left []metav1.PartialObjectMetadata) problem.Problem {
 	var objects, finalizers []string
 	for _, o := range left {
@@ -88,9 +87,9 @@ func removing(left []metav1.PartialObjectMetadata) problem.Problem {
 		problem.Args{"objects": objects, "finalizers": slices.Compact(finalizers)})
 }
 
-// prune deletes edges before what they depend on, then the rights to write leases, then the
-// leases. It reports each deletion. left are the objects that stay: those that finalizers keep, those whose
-// deletion failed, and those that one of them depends on.
+// prune deletes edges before the objects that they depend on, then the rights to write leases, then the leases. It
+// calls gone for each deletion. left are the objects that remain: finalizers keep them, their deletion failed, or
+// another remaining object depends on them.
 func (r Writer) prune(
 	ctx context.Context, objects []metav1.PartialObjectMetadata, gone func(metav1.PartialObjectMetadata),
 ) (left []metav1.PartialObjectMetadata, err error) {
@@ -118,13 +117,13 @@ func (r Writer) prune(
 	return left, errors.Join(all...)
 }
 
-// terminates reports whether o is being deleted: its finalizers keep it.
+// terminates reports whether o is being deleted. Finalizers still keep it.
 func terminates(o metav1.PartialObjectMetadata) bool { return !o.DeletionTimestamp.IsZero() }
 
 func isEdge(o metav1.PartialObjectMetadata) bool { return o.GroupVersionKind() == own.DeploymentKind }
 
-// dependsOn reports whether o serves, or writes leases, with the help of other: an edge does with
-// everything of its network or of its cluster, except for its budget, what admits pods, and other edges.
+// dependsOn reports whether o needs other to serve or to write leases. An edge needs all objects of its network and
+// of its cluster, except its budget, objects that admit pods, and other edges.
 func dependsOn(o, other metav1.PartialObjectMetadata) bool {
 	switch other.GroupVersionKind() {
 	case own.DeploymentKind, own.BudgetKind, own.ServiceKind:
@@ -137,7 +136,7 @@ func dependsOn(o, other metav1.PartialObjectMetadata) bool {
 	return isEdge(o)
 }
 
-// delete removes o as it was read: another object of its name stays.
+// delete removes o with its UID as a precondition, so that another object of that name stays.
 func (r Writer) delete(ctx context.Context, o metav1.PartialObjectMetadata) error {
 	opts := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}
 	if o.UID != "" {
@@ -150,12 +149,12 @@ func (r Writer) delete(ctx context.Context, o metav1.PartialObjectMetadata) erro
 	return nil
 }
 
-// rememberDeleted remembers that o was deleted until its cache shows that. A cache that does not have o
-// will never do so: it showed that already, or it has no DHCP leases.
+// rememberDeleted remembers that o was deleted, until its cache shows that. If the cache does not have o, there is
+// nothing to wait for: it has already seen the deletion, or it does not hold such objects.
 func (r Writer) rememberDeleted(ctx context.Context, o metav1.PartialObjectMetadata) {
 	key := own.KeyOf(o.GroupVersionKind(), &o)
 	if r.Writes.Deleted(key, &o, r.Now()) {
-		// The cache may not have o because it does not show yet that o was written.
+		// The cache may lack o because it has not seen the write of o yet.
 		return
 	}
 	if cached, err := r.Cached(ctx, key); err == nil && cached == nil {

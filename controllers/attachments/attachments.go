@@ -1,6 +1,5 @@
-// Package attachments decides how an edge's pod joins its network: the
-// NetworkAttachmentDefinitions that oooi creates, and the annotation from which Multus reads which
-// of them a pod joins, with which addresses. It is pure.
+// Package attachments decides how an edge's pod joins its network: the NetworkAttachmentDefinitions that oooi
+// creates, and the annotation that tells Multus which NADs a pod joins, and with which addresses. It is pure.
 package attachments
 
 import (
@@ -22,7 +21,7 @@ type NAD struct {
 	ResourceName string
 }
 
-// NADs returns those that n's edges need, in addition to the one that the VMs use.
+// NADs returns the NADs that n's edges need in addition to the NAD of the VMs.
 func NADs(n network.Network) []NAD {
 	var out []NAD
 	if a := n.Attachment; a.EdgeNADConfig != "" {
@@ -40,7 +39,7 @@ type selection struct {
 	Namespace string         `json:"namespace"`
 	IPs       []netip.Prefix `json:"ips,omitempty"`
 	Interface string         `json:"interface"`
-	// DefaultRoute replaces the pod's own. Empty: it stays.
+	// DefaultRoute replaces the pod's default route. Empty: the pod keeps it.
 	DefaultRoute []netip.Addr `json:"default-route,omitempty"`
 }
 
@@ -50,27 +49,28 @@ func OfEdge(n network.Network, e network.Edge, ns string) string {
 	return annotation(n, held, vips, nil, ns)
 }
 
-// OfACD returns the value of wire.AnnotationNetworks of the pod that checks n's addresses for
-// conflicts. It has one address.
+// OfACD returns the value of wire.AnnotationNetworks of the pod that checks n's addresses for conflicts. The pod has
+// one address.
 func OfACD(n network.Network, ns string) string {
 	return annotation(n, []netip.Prefix{netip.PrefixFrom(reported.ProbeAddress(n), n.CIDR.Bits())}, nil, nil, ns)
 }
 
-// OfVM returns the value of wire.AnnotationNetworks of a pod that acts as a VM with address on n, and the NAD
-// of wire.TryNADName that it needs. It sends to the routers of the VMs, except to its own pods. Not ok: it joins the NAD
-// of the VMs, and sends to the next-hop VIP. Multus then sets its route; some releases do not.
+// OfVM returns the value of wire.AnnotationNetworks of a pod that acts as a VM with this address on n, and the NAD of
+// wire.TryNADName that it needs. The pod sends to the routers of the VMs. If ok is false, no such NAD is needed: the
+// pod joins the NAD of the VMs, and sends to the next-hop VIP. Multus then sets this route, but some releases of it
+// do not.
 func OfVM(n network.Network, address netip.Addr, ns string) (networks string, own NAD, ok bool) {
 	held := []netip.Prefix{netip.PrefixFrom(address, n.CIDR.Bits())}
 	if n.Attachment.EdgeNADConfig == "" {
 		return annotation(n, held, nil, []netip.Addr{n.NextHopVIP}, ns), NAD{}, false
 	}
-	// More specific than the pod's default route, which stays.
+	// These routes are more specific than the pod's default route, which stays.
 	var routes []network.Route
 	for _, half := range []string{"0.0.0.0/1", "128.0.0.0/1"} {
 		p := netip.MustParsePrefix(half)
 		routes = append(routes, network.Route{Destination: p, Via: n.NextHop(p.Addr())})
 	}
-	for _, r := range n.DHCP.Routes { // Published addresses, where VMs have a gateway.
+	for _, r := range n.DHCP.Routes { // Published addresses have routes of their own if VMs have a gateway.
 		if r.Destination.Bits() > 0 && !n.CIDR.Contains(r.Destination.Addr()) && r.Via != n.DHCP.Router {
 			routes = append(routes, r)
 		}
@@ -80,7 +80,8 @@ func OfVM(n network.Network, address netip.Addr, ns string) (networks string, ow
 	return encoded(append(all, selection{Name: own.Name, Namespace: ns, Interface: wire.Device, IPs: held})), own, true
 }
 
-// linked is the interface below wire.Device, if there is one. Multus creates interfaces in the order of the annotation.
+// linked returns the interface below wire.Device, if there is one. Multus creates interfaces in the order of the
+// annotation.
 func linked(n network.Network) []selection {
 	if !n.Attachment.AboveNAD {
 		return nil
@@ -96,21 +97,20 @@ func encoded(all []selection) string {
 	return string(b)
 }
 
-// heldBy are the addresses of e's interface on n, and those of the interface that holds the
-// VIPs if there is one. Their order has reasons.
+// heldBy returns the addresses of e's interface on n, and those of the interface that holds the VIPs, if there is
+// one. Their order matters:
 //
-// Where arp_announce is above 0, the kernel sends ARP requests from the device's first address.
-// It is the next-hop VIP, so that failover announcements take effect.
+// If arp_announce is above 0, the kernel sends ARP requests from the device's first address. That must be the
+// next-hop VIP for failover announcements to take effect.
 //
-// On a network of OVN-Kubernetes it is the edge address. The MAC of a port is 0a:58 and its first
-// address (ovn-kubernetes, allocator/pod/pod_annotation.go), so both edges would have the MAC of
-// the next-hop VIP. And ovn-controller announces the first address of a port, when the pod is
-// created and again when ovn-controller restarts (ovn, controller/pinctrl.c): VMs would leave
-// the peer, which serves them.
+// On a network of OVN-Kubernetes, the edge address is first. OVN makes a port's MAC from 0a:58 and its first address
+// (ovn-kubernetes, allocator/pod/pod_annotation.go). With the next-hop VIP there, both edges would have the same MAC.
+// Also, ovn-controller announces the first address of a port when the pod is created and when ovn-controller restarts
+// (ovn, controller/pinctrl.c). With the next-hop VIP there, VMs would leave the peer, which serves them.
 //
-// Where the CNI plugin announces all addresses of a new interface (macvlan, also above that of
-// OVN, and sriov), none of them is a VIP. An edge without a peer holds all addresses on one
-// interface: there is no other edge to leave.
+// If the CNI plugin announces all addresses of a new interface (sriov, and macvlan, also on top of an OVN interface),
+// the interface has no VIPs. They are on a second interface. An edge without a peer holds all addresses on one
+// interface, because there is no other edge that VMs could leave.
 func heldBy(n network.Network, e network.Edge) (held, vips []netip.Prefix) {
 	own, hop := netip.PrefixFrom(e.Address, n.CIDR.Bits()), network.Host(n.NextHopVIP)
 	others := []netip.Prefix{network.Host(n.ServiceVIP)}

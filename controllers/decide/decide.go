@@ -1,5 +1,5 @@
-// Package decide decides what is done with one hosted cluster, from its observed state. It is pure:
-// it reads and writes nothing, and the time is an argument.
+// Package decide decides what to do with one hosted cluster, from its observed state. It is pure: it reads and writes
+// nothing, and the time is an argument.
 package decide
 
 import (
@@ -20,21 +20,21 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// An Action is what is done with a cluster.
+// An Action says what to do with a cluster.
 type Action int
 
 const (
 	// Ignore: nothing is written (the cluster is being deleted).
 	Ignore Action = iota
-	// Leave: existing objects stay as they are. The condition has the reason. Only what edges
-	// may dial for VMs is restricted as always.
+	// Leave: existing objects stay as they are, and the condition says why. Destinations that edges may no longer
+	// dial for VMs are removed from the plan in force nevertheless.
 	Leave
-	// Keep: the plan in force and all objects stay as they are, although the cluster is paused or no
-	// longer opts in. The condition is about what is served.
+	// Keep: the plan in force and all objects stay as they are, although the cluster is paused or no longer opts in.
+	// The condition describes what is served.
 	Keep
-	// Serve: the desired objects are applied, all others of oooi removed.
+	// Serve: the desired objects are applied, and all other objects of oooi are removed.
 	Serve
-	// Remove: all our objects and the condition are removed.
+	// Remove: all objects of oooi and the condition are removed.
 	Remove
 )
 
@@ -46,30 +46,30 @@ type Decision struct {
 	Action   Action
 	Plan     network.Plan
 	Problems problem.Problems
-	// Desired is applied in this order. With the action leave, it has what restricts the edges
-	// that run, and with keep the plan in force with the deadline of its removal. Empty with any other
-	// action but serve.
+	// Desired are the objects to apply, in this order. With action Leave, they restrict the running edges. With
+	// action Keep, they are the plan in force with the deadline of its removal. With actions Ignore and Remove there
+	// are none.
 	Desired []*unstructured.Unstructured
-	// Rollouts say what happens to the edges of each network.
+	// Rollouts say what to do with the edges of each network.
 	Rollouts []Rolled
-	// Leading is what is done about load balancers, after desired is applied.
+	// Leading says what to do with load balancers after Desired is applied.
 	Leading Leading
-	// Disruptions are announced with the write that makes them.
+	// Disruptions are announced after the write that causes them.
 	Disruptions []Disruption
 	Again       time.Duration
-	// Err is a bug in the operator: the plan breaks its own rules.
+	// Err is set if the plan violates its own rules, which is a bug in the operator.
 	Err error
 }
 
-// A view is a world, with the questions that decisions ask.
+// A view is a world, with methods that answer what decisions need.
 type view struct{ gather.World }
 
-// About is what is done with a hosted cluster.
+// About decides what to do with a hosted cluster.
 func About(of gather.World, release desired.Release, now time.Time) Decision {
 	w, hc := view{of}, of.HostedCluster
 	switch {
 	case !hc.DeletionTimestamp.IsZero():
-		// All our objects are deleted with their owner and the namespace.
+		// All objects of oooi are deleted with their owner and the namespace.
 		return Decision{Action: Ignore}
 	case hcp.Paused(hc, now):
 		return w.paused(release, now)
@@ -104,7 +104,7 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 		return d
 	}
 	d.Action = Serve
-	// What edges report is a problem at most. It never changes the plan.
+	// Reports of edges are problems at most. They never change the plan.
 	d.Rollouts = w.roll(plan, release, now)
 	d.Leading = w.leads(plan)
 	d.Problems = slices.Concat(d.Problems, derive.Sharing(plan, w.Others), w.reportedInUse(plan, now), w.reportedByEdges(plan, d.Rollouts), w.updatePending(d.Rollouts), d.Leading.Problems)
@@ -114,8 +114,8 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 	return d
 }
 
-// paused is what is done with a cluster that is paused: nothing. A cluster without served networks has
-// no condition, unless it opts in.
+// paused decides about a paused cluster: nothing is changed. A cluster without served networks has no condition,
+// unless it opts in.
 func (w view) paused(release desired.Release, now time.Time) Decision {
 	if !hcp.OptedIn(w.HostedCluster) && len(w.Last.Networks) == 0 {
 		return Decision{Action: Ignore, Again: whilePaused}
@@ -130,13 +130,13 @@ func (w view) paused(release desired.Release, now time.Time) Decision {
 	return d
 }
 
-// kept is the plan in force with all problems of the edges that serve it.
+// kept returns the decision to keep the plan in force, with all problems of its edges.
 func (w view) kept(release desired.Release, now time.Time) Decision {
 	return Decision{Action: Keep, Plan: w.Last, Problems: slices.Concat(w.Unread, w.problemsInForce(release, now))}
 }
 
-// problemsInForce are those of the edges of the plan in force. Without a control plane nothing is known
-// of what they would be now.
+// problemsInForce returns the problems of the edges of the plan in force. Without a control plane, only missing edges
+// are known.
 func (w view) problemsInForce(release desired.Release, now time.Time) problem.Problems {
 	if !w.HasControlPlane() {
 		return w.missingEdges()
@@ -144,8 +144,8 @@ func (w view) problemsInForce(release desired.Release, now time.Time) problem.Pr
 	return slices.Concat(w.reportedByEdges(w.Last, w.roll(w.Last, release, now)), w.missingEdges())
 }
 
-// restricted are the plan in force and its NetworkPolicy, if the administrator permits less by now
-// or more destinations are reserved. None: nothing changes.
+// restricted returns the plan in force and its NetworkPolicy with fewer permitted destinations, if the administrator
+// now permits less or more destinations are reserved. None: nothing changes.
 func (w view) restricted(reserved []network.ReservedDestination, permitted network.Permissions) []*unstructured.Unstructured {
 	plan := derive.Restricted(w.Last, reserved, permitted)
 	if w.Binding == nil || len(plan.Networks) == 0 || string(plan.JSON()) == string(w.Last.JSON()) {
@@ -154,13 +154,12 @@ func (w view) restricted(reserved []network.ReservedDestination, permitted netwo
 	return slices.DeleteFunc([]*unstructured.Unstructured{planObject(w, plan), policyObject(w, plan)}, func(u *unstructured.Unstructured) bool { return u == nil })
 }
 
-// servable reports whether anything is applied: nothing where a problem blocks, and
-// nothing while there is no control plane to reach.
+// servable reports whether anything can be applied: no problem blocks, and the control plane exists.
 func servable(ps problem.Problems) bool {
 	return !ps.Blocking() && !ps.Has(problem.WaitingForControlPlane)
 }
 
-// rivalry is the problem that another hosted cluster keeps w's control plane namespace.
+// rivalry returns a problem if another hosted cluster keeps w's control plane namespace.
 func (w view) rivalry() problem.Problems {
 	if w.Rival == (types.NamespacedName{}) {
 		return nil
@@ -168,7 +167,7 @@ func (w view) rivalry() problem.Problems {
 	return problem.Problems{hcp.ControlPlaneShared(w.HostedCluster, w.Rival.String())}
 }
 
-// ReportLeases are the names of the Leases that the Deployments d wants report to.
+// ReportLeases has true for the name of each Lease to which a Deployment in d.Desired reports.
 func (d Decision) ReportLeases() map[string]bool {
 	wanted := func(deployment string) bool {
 		return slices.ContainsFunc(d.Desired, func(u *unstructured.Unstructured) bool {
@@ -185,17 +184,16 @@ func (d Decision) ReportLeases() map[string]bool {
 	return out
 }
 
-// Memory reports whether d.plan is in force.
+// Memory reports whether d.Plan is in force.
 func (d Decision) Memory() bool {
 	return d.Action == Serve || d.Action == Keep && len(d.Plan.Networks) > 0
 }
 
 // How long until a cluster is reconciled again although no watch reported a change.
 const (
-	// ResyncReady looks for what no watch reports: leases of networks that are not served.
+	// ResyncReady is how soon to look for leases of networks that are not served, which no watch reports.
 	ResyncReady = 5 * time.Minute
-	// resyncManualEndpoints is how soon endpoints are read again that someone writes
-	// by hand, and that no watch covers.
+	// resyncManualEndpoints is how soon to read endpoints again that are written by hand and that no watch covers.
 	resyncManualEndpoints = 30 * time.Second
 	// whilePaused is how late the end of a pause may be noticed.
 	whilePaused = time.Minute

@@ -1,5 +1,5 @@
-// This file decides which disruptions are announced: connections that a change
-// resets, with the write that resets them. It is pure, and holds nothing back.
+// This file decides which disruptions are announced: connections that the write of a change resets. It is pure, and
+// delays nothing.
 
 package decide
 
@@ -15,16 +15,15 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A Disruption is what ends once one object is written or removed.
+// A Disruption says what ends when one object is written or removed.
 type Disruption struct {
 	Kind schema.GroupVersionKind
 	Name string
 	Text string
 }
 
-// disruptions of d: by the plan that is in force now and the plan of d, and by the
-// edges that rollouts recreate or remove. Where no edge of oooi exists yet nothing
-// ends.
+// disruptions returns what ends by the change from the plan in force to the plan of d, and by the edges that rollouts
+// recreate or remove. If no edge of oooi exists yet, nothing ends.
 func disruptions(w view, d Decision) []Disruption {
 	var out []Disruption
 	byPlan := func(texts ...string) {

@@ -1,5 +1,5 @@
-// This file decides whether someone else changed what an edge runs (drift). Such an
-// edge is restored like one of an older version: one of two at a time. It is pure.
+// This file decides whether another client changed the pod of an edge (drift). Such an edge is recreated like one of
+// an older version, one of two at a time. It is pure.
 
 package decide
 
@@ -16,9 +16,9 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// drifted reports whether someone else wrote to e's pod template, and it differs from
-// wanted in what they wrote. What an admission webhook changes in the writes of oooi is not
-// drift: to apply it again changes nothing.
+// drifted reports whether another client wrote to e's pod template, and fields that it may write differ from wanted.
+// Changes by an admission webhook to the operator's own writes are not drift, because applying again would not undo
+// them.
 func drifted(e gather.Edge, wanted corev1.PodTemplateSpec) bool {
 	if !slices.ContainsFunc(e.Live.ManagedFields, own.IsForeign) {
 		return false
@@ -34,8 +34,8 @@ func drifted(e gather.Edge, wanted corev1.PodTemplateSpec) bool {
 		slices.ContainsFunc(wanted.Spec.Containers, differs)
 }
 
-// holds reports whether live has each desired quantity. One that another client added stays: an
-// apply does not remove it.
+// holds reports whether live has each desired quantity. Quantities that another client added are allowed, because an
+// apply does not remove them.
 func holds(live, desired corev1.ResourceList) bool {
 	for name, quantity := range desired {
 		if q, ok := live[name]; !ok || q.Cmp(quantity) != 0 {
@@ -45,7 +45,7 @@ func holds(live, desired corev1.ResourceList) bool {
 	return true
 }
 
-// podTemplateOf is the pod template of u, a Deployment that we made.
+// podTemplateOf returns the pod template of u, a Deployment that the operator made.
 func podTemplateOf(u *unstructured.Unstructured) corev1.PodTemplateSpec {
 	d := appsv1.Deployment{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d); err != nil {

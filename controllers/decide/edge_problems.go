@@ -1,5 +1,5 @@
-// This file decides which problems follow from Deployments of oooi that are not
-// ready. A network is served while one of its edges is. It is pure.
+// This file decides which problems follow from Deployments of oooi that are not ready. A network is served as long as
+// one of its edges is. It is pure.
 
 package decide
 
@@ -15,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// EdgeProblems are those of all Deployments of oooi that exist after d was carried out. Reports are
-// those of the edges.
+// EdgeProblems returns the problems of all Deployments of oooi that exist after d was carried out. reports are the
+// reports of edges.
 func EdgeProblems(d Decision, edges []gather.Edge, reports []gather.NetworkReport) problem.Problems {
 	var out problem.Problems
 	for _, e := range edges {
@@ -31,7 +31,7 @@ func EdgeProblems(d Decision, edges []gather.Edge, reports []gather.NetworkRepor
 	return out
 }
 
-// checkProblem says that the network of acd has no edge yet.
+// checkProblem returns the problem that the network of acd has no edge yet.
 func checkProblem(p network.Plan, acd gather.Edge) problem.Problem {
 	name := networkName(p, acd.Network)
 	args := problem.Args{"network": {name}, "deployment": {acd.Name}, "command": {acd.Command()}}
@@ -87,8 +87,7 @@ func notServing(reports []gather.NetworkReport, e gather.Edge) []reported.Server
 	return reports[i].NotServing
 }
 
-// missingEdges are problems of edges of the plan in force that have no Deployment, while nothing creates
-// them.
+// missingEdges returns problems of edges in the plan in force that have no Deployment and are not being created.
 func (w view) missingEdges() problem.Problems {
 	var out problem.Problems
 	for _, n := range w.Last.Networks {
@@ -110,8 +109,8 @@ func (w view) missingEdges() problem.Problems {
 	return out
 }
 
-// overdue says what follows when nothing waits for e any longer: nothing protects its
-// peer's node from a drain, and its peer may be on hold for it.
+// overdue returns what follows if the operator no longer waits for e: nothing prevents a drain of its peer's node,
+// and its peer may be on hold because of it.
 func overdue(d Decision, e gather.Edge, edges []gather.Edge) problem.Problems {
 	s, ok := d.StepOf(e.Name)
 	peer := slices.IndexFunc(edges, func(x gather.Edge) bool {
@@ -129,7 +128,7 @@ func overdue(d Decision, e gather.Edge, edges []gather.Edge) problem.Problems {
 	return out
 }
 
-// networkName is what users call the network with this label.
+// networkName returns what users call the network with this label.
 func networkName(p network.Plan, label string) string {
 	if n, ok := networkLabelled(p, label); ok {
 		return n.Attachment.String()
@@ -137,7 +136,7 @@ func networkName(p network.Plan, label string) string {
 	return label
 }
 
-// servicesOf are the servers of the network with this label.
+// servicesOf returns the servers of the network with this label.
 func servicesOf(p network.Plan, label string) (names []string) {
 	n, ok := networkLabelled(p, label)
 	if !ok {

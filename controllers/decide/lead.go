@@ -1,8 +1,10 @@
-// This file decides which load balancers of a hosted cluster forward to edges, and what was left behind them. It is pure.
+// This file decides which load balancers of a hosted cluster forward to edges, and which remaining endpoints to
+// remove. It is pure.
 //
-// HyperShift's cloud controller copies each load balancer of the hosted cluster to the control plane namespace, without a selector.
-// HyperShift then writes the addresses of VMs in EndpointSlices, unless the Service has a selector. What was written before stays,
-// in both directions: Kubernetes leaves the EndpointSlices with edges when a selector is removed.
+// HyperShift's cloud controller copies each load balancer of the hosted cluster to the control plane namespace,
+// without a selector. HyperShift then writes the addresses of VMs to EndpointSlices, unless the Service has a
+// selector. Older EndpointSlices remain in both directions: Kubernetes does not delete those with edges when a
+// selector is removed, either.
 
 package decide
 
@@ -28,26 +30,26 @@ type LedService struct {
 	UID  types.UID
 }
 
-// A Leading is what is done about load balancers, in this order.
+// A Leading says what to do with load balancers, in this order.
 type Leading struct {
-	// Lead leads Services to the edges with these labels.
+	// Lead are Services to forward to the edges with the labels in Selector.
 	Lead     []LedService
 	Selector map[string]string
-	// Back gives Services back to HyperShift, that of the ingress first. HyperShift writes the addresses of VMs to all when a copy changes,
-	// and does not watch the ingress.
+	// Back are Services to give back to HyperShift, with the Service of the ingress first. When a copy changes,
+	// HyperShift writes the addresses of VMs for all Services. It does not watch the Service of the ingress.
 	Back []LedService
-	// Slices are EndpointSlices with addresses to which their Service does not lead.
+	// Slices are EndpointSlices to remove. Their Service does not forward to their addresses.
 	Slices []services.Slice
-	// Endpoints are the names of Endpoints that may have edges, although their Service does not forward there.
+	// Endpoints are names of Endpoints that may have edges, although their Service does not forward to edges.
 	Endpoints []string
 	Problems  problem.Problems
 }
 
-// leads returns what is done about the load balancers of w while plan is in force. A Service forwards to edges of the plan's network once each
-// edge that runs has opened its ports. It stays with these edges when it gets new ports.
+// leads decides about the load balancers of w while plan is in force. A Service is forwarded to edges of the plan's
+// network when each running edge has opened its ports. If it gets new ports later, it stays with these edges.
 func (w view) leads(plan network.Plan) Leading {
 	var x Leading
-	edges := map[string]bool{} // By Service in the plan: whether it forwards to edges.
+	edges := map[string]bool{} // For each Service in the plan: whether it forwards to edges.
 	for _, n := range plan.Networks {
 		if n.Access.LoadBalancers == nil || !n.Access.LoadBalancers.Here {
 			continue
@@ -57,10 +59,10 @@ func (w view) leads(plan network.Plan) Leading {
 		for _, s := range n.Access.LoadBalancers.Services {
 			i := slices.IndexFunc(w.Services, func(o corev1.Service) bool { return o.Name == s.Name })
 			if i < 0 || !services.IsLoadBalancer(&w.Services[i]) {
-				continue // HyperShift makes it again.
+				continue // HyperShift will create the Service again.
 			}
 			live := &w.Services[i]
-			edges[s.Name] = services.LeadsToEdges(live) // Those of another network stay until these listen.
+			edges[s.Name] = services.LeadsToEdges(live) // Edges of another network keep the Service until the new ones listen.
 			leadsThere := maps.Equal(live.Spec.Selector, x.Selector)
 			if !leadsThere && !w.edgesListen(n, s.Ports) {
 				pending = append(pending, s)
@@ -77,8 +79,10 @@ func (w view) leads(plan network.Plan) Leading {
 	return x.With(w.Services, w.Slices, edges)
 }
 
-// With adds what is given back, and what is left behind Services. Edges has those that are to forward to edges, and whether they do. What is
-// behind one that does not now stays: HyperShift writes the Service of the ingress without a selector at any time.
+// With adds the Services to give back and the endpoints to remove. edges has an entry for each Service that the plan
+// wants to forward to edges. The entry is true if the Service forwards to edges, or will after this decision. If it is
+// false, endpoints with edges are kept, because HyperShift may write the Service of the ingress without a selector at
+// any time.
 func (x Leading) With(these []corev1.Service, all []services.Slice, edges map[string]bool) Leading {
 	for i := range these {
 		s := &these[i]
@@ -111,14 +115,15 @@ func (x Leading) With(these []corev1.Service, all []services.Slice, edges map[st
 	return x
 }
 
-// kept is x without what is given back: the plan in force may be unreadable.
+// kept returns x without Services to give back, because the plan in force may be unreadable.
 func (x Leading) kept() Leading {
 	x.Back, x.Endpoints = nil, nil
 	x.Slices = slices.DeleteFunc(slices.Clone(x.Slices), func(s services.Slice) bool { return s.ManagedBy != services.VMSlices })
 	return x
 }
 
-// edgesListen reports whether edges of n run, and all of these have opened ports. One that does not run gets no connection.
+// edgesListen reports whether edges of n run, and all of them have opened ports. An edge that does not run gets no
+// connections.
 func (w view) edgesListen(n network.Network, ports []uint16) bool {
 	label := wire.NetworkLabel(n.Name)
 	running := gather.Available(w.Edges, label)

@@ -1,5 +1,5 @@
-// This file decides which objects a plan needs in the control plane namespace. It is pure. Package
-// desired has each of them.
+// This file decides which objects a plan needs in the control plane namespace. It is pure. Package desired makes
+// these objects.
 
 package decide
 
@@ -19,9 +19,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// objectsOf are the objects that plan needs now, in the order in which they are applied: the
-// dependencies of an edge before the edge. rollouts begin with those of plan's networks,
-// in the same order.
+// objectsOf returns the objects that plan needs now, in the order in which they are applied: the dependencies of an
+// edge before the edge. The first elements of rollouts are about plan's networks, in the same order.
 func objectsOf(w view, plan network.Plan, rollouts []Rolled) []*unstructured.Unstructured {
 	ns := plan.Cluster.ControlPlaneNamespace
 	out := []*unstructured.Unstructured{
@@ -53,7 +52,7 @@ func objectsOf(w view, plan network.Plan, rollouts []Rolled) []*unstructured.Uns
 	return out
 }
 
-// planObject is the ConfigMap that edges follow.
+// planObject returns the ConfigMap that edges follow.
 func planObject(w view, plan network.Plan) *unstructured.Unstructured {
 	return own.Object(w.ControlPlane, corev1ac.ConfigMap(wire.PlanConfigMap, plan.Cluster.ControlPlaneNamespace).
 		WithLabels(wire.NamedLabels(wire.PlanConfigMap)).
@@ -81,7 +80,7 @@ func (w view) away(n network.Network, name string) desired.Away {
 	}
 }
 
-// publishedNodes are the nodes that have an address at which n's edges publish, sorted.
+// publishedNodes returns the nodes that have an address at which n's edges publish, sorted.
 func publishedNodes(w view, n network.Network) []string {
 	var out []string
 	for _, node := range w.Nodes {

@@ -1,5 +1,4 @@
-// This file reads what edges report, and decides which problems follow. It is pure, and
-// nothing of the plan follows from it.
+// This file reads what edges report, and decides which problems follow. It is pure. The plan does not depend on it.
 
 package decide
 
@@ -18,7 +17,7 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// reportedInUse are addresses of p that the address conflict detection found in use.
+// reportedInUse returns problems about addresses of p that the address conflict detection found in use.
 func (w view) reportedInUse(p network.Plan, now time.Time) problem.Problems {
 	var ps problem.Problems
 	for _, n := range p.Networks {
@@ -27,8 +26,8 @@ func (w view) reportedInUse(p network.Plan, now time.Time) problem.Problems {
 	return ps
 }
 
-// reportedByEdges are problems of the edges that serve p. all are the rollouts of its
-// networks, in its order.
+// reportedByEdges returns problems that the edges of p report. all are the rollouts of p's networks, in the same
+// order.
 func (w view) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
 	var ps problem.Problems
 	for i, n := range p.Networks {
@@ -55,9 +54,9 @@ func (w view) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
 	return ps
 }
 
-// clocksUnsynchronized is the problem of edges of n that run, and report that they have no time. An
-// edge counts as having the time if its own pod says so and runs the NTP server, which a previous
-// release has not. The older one of two pods proves nothing about an edge.
+// clocksUnsynchronized returns the problem that running edges of n report unsynchronized clocks. An edge counts as
+// synchronized if its own pod reports so and runs the NTP server, which edges of a previous release may lack. If an
+// edge has two pods, the report of the older one does not count.
 func (w view) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 	var with []int
 	var without []reported.EdgeReport
@@ -104,7 +103,7 @@ func (w view) runningEdges(n network.Network) (count int, reports []reported.Edg
 	return count, reports, hosts
 }
 
-// partitioned are the problems of edges of n that do not hear each other.
+// partitioned returns the problems of edges of n that do not hear each other.
 func (w view) partitioned(n network.Network, d rollout.Decision) problem.Problems {
 	i := slices.IndexFunc(n.Edges, func(e network.Edge) bool { return wire.EdgeDeploymentName(n, e) == d.Partitioned })
 	if i < 0 {
@@ -120,10 +119,10 @@ func (w view) partitioned(n network.Network, d rollout.Decision) problem.Problem
 
 // An observation is what an edge reports, and whether its pod runs.
 type observation struct {
-	// reports: EdgeReport is what the edge reported last. It outlives its pod.
+	// reports is true if there is a report. EdgeReport is the last one. It may be from a pod that no longer exists.
 	reports bool
 	reported.EdgeReport
-	// available: its pod runs, so the report is current.
+	// available is true if the edge's pod runs, so that the report is current.
 	available bool
 }
 
@@ -137,7 +136,7 @@ func (w view) observed(n network.Network, e network.Edge) observation {
 	return o
 }
 
-// observedPeer is the other edge of n. Zero: there is none.
+// observedPeer returns the observation of the other edge of n. Zero: there is none.
 func (w view) observedPeer(n network.Network, e network.Edge) observation {
 	for _, x := range n.Edges {
 		if x.Number != e.Number {
@@ -147,13 +146,12 @@ func (w view) observedPeer(n network.Network, e network.Edge) observation {
 	return observation{}
 }
 
-// causes are what is wrong with the edge that o is about, as it and its peer report. An
-// edge whose cluster network is cut cannot report, so the peer's word is enough. Where
-// neither edge reaches the API server, no edge is at fault. Plans of edges that do not
-// both run the newest version differ for a while.
+// causes returns what is wrong with the edge that o is about, by its own and its peer's reports. The peer's report is
+// enough, because an edge whose cluster network is cut cannot report. If neither edge reaches the API server, neither
+// is at fault. While not all edges run the newest version, their plans may differ.
 func (o observation) causes(peer observation, current bool) []problem.Cause {
 	var out []problem.Cause
-	// The younger pod replaces what the older one reported only after some minutes.
+	// The younger of two pods replaces the report of the older one only after some minutes.
 	if peer.available && peer.PeerDuplicated || !peer.available && o.available && o.Yields {
 		out = append(out, problem.EdgeHasTwoPods)
 	}
@@ -173,12 +171,12 @@ func (o observation) causes(peer observation, current bool) []problem.Cause {
 	return out
 }
 
-// current reports whether all edges of r run what is wanted, and serve.
+// current reports whether all edges of r run the wanted version, and serve.
 func current(r Rolled) bool {
 	return !slices.ContainsFunc(r.Steps, func(s rollout.Step) bool { return s.Version != rollout.Current || s.Health != rollout.Serving })
 }
 
-// subjectOf is what problems call the edge of n with this number. Zero: n has none.
+// subjectOf returns the subject of problems about the edge of n with this number. Zero: n does not have this edge.
 func (w view) subjectOf(n network.Network, edge int) problem.Subject {
 	for _, e := range n.Edges {
 		if e.Number == edge {
@@ -188,7 +186,7 @@ func (w view) subjectOf(n network.Network, edge int) problem.Subject {
 	return problem.Subject{}
 }
 
-// subject is what problems call edge e of n.
+// subject returns the subject of problems about edge e of n.
 func (w view) subject(n network.Network, e network.Edge) problem.Subject {
 	return gather.EdgeSubject(hcp.ControlPlaneNamespace(w.HostedCluster), wire.EdgeDeploymentName(n, e))
 }

@@ -1,5 +1,5 @@
-// This file decides when the edges of a cluster that no longer opts in are removed, and reads what
-// that depends on. An annotation that is lost by accident costs no VM its network at once.
+// This file decides when the edges of a cluster that no longer opts in are removed, and reads what this decision
+// needs. If the annotation network is lost by accident, no VM loses its network at once.
 
 package decide
 
@@ -22,19 +22,19 @@ import (
 )
 
 const (
-	// removalGrace is how long after its deadline a new process still removes what one before it announced.
-	// After a longer absence, the removal is announced again.
+	// removalGrace is how long after the deadline a new process still carries out the removal that an earlier one
+	// announced. Later than that, the removal is announced again.
 	removalGrace = time.Minute
-	// removalDelay is how long networks that VMs use are served after the annotation network was lost.
+	// removalDelay is how long networks that VMs use are still served after the annotation network was lost.
 	removalDelay = 10 * time.Minute
-	// RemovalAnnotation of the plan's ConfigMap is when its edges are removed, as RFC 3339. So a restart
-	// of the operator does not change it.
+	// RemovalAnnotation of the plan's ConfigMap is the time at which its edges are removed, in RFC 3339. It is stored
+	// so that a restart of the operator does not change it.
 	RemovalAnnotation = wire.Prefix + "removal-after"
 )
 
-// notOptedIn is what is done with a cluster that does not opt in. All is removed immediately if the
-// annotation says so, or if no VM uses a network of the plan in force. If that is unknown, all stays
-// while there are VMs on networks.
+// notOptedIn decides about a cluster that does not opt in. Everything is removed immediately if the annotation asks for
+// that, or if no VM uses a network of the plan in force. If the plan is unknown, nothing is removed while VMs are on
+// networks.
 func (w view) notOptedIn(release desired.Release, now time.Time) Decision {
 	if hcp.OptedOut(w.HostedCluster) || !w.HasControlPlane() || w.Loss == gather.LossRemoving {
 		return Decision{Action: Remove}
@@ -65,7 +65,7 @@ func (w view) notOptedIn(release desired.Release, now time.Time) Decision {
 	return d
 }
 
-// storedRemoval is what is stored with the plan as the deadline. Empty: nothing.
+// storedRemoval returns the deadline that is stored with the plan. Empty: none.
 func (w view) storedRemoval() string {
 	i := slices.IndexFunc(w.Owned, func(o metav1.PartialObjectMetadata) bool {
 		return o.GroupVersionKind() == own.ConfigMapKind && o.Name == wire.PlanConfigMap
@@ -76,9 +76,9 @@ func (w view) storedRemoval() string {
 	return w.Owned[i].Annotations[RemovalAnnotation]
 }
 
-// removalAfter is the deadline that is stored with the plan, or the one to store. A stored deadline counts
-// if it stood all the time: it is not later than any that the operator sets, the annotation was not back,
-// and no pause was in between. Without an operator for long, it passed unseen, unless the removal had begun.
+// removalAfter returns the deadline that is stored with the plan, or a new one to store. A stored deadline counts
+// only if it is not later than a new one would be, if the annotation did not come back, and if there was no pause in
+// between. If it passed while no operator ran, it does not count either, unless the removal had begun.
 func (w view) removalAfter(now time.Time) (at time.Time, announced bool) {
 	next := now.Add(removalDelay).Truncate(time.Second)
 	stored, err := time.Parse(time.RFC3339, w.storedRemoval())
@@ -89,7 +89,8 @@ func (w view) removalAfter(now time.Time) (at time.Time, announced bool) {
 	return stored, true
 }
 
-// withoutRemoval is objects, and the plan in force without a deadline if it has one. The cluster opts in.
+// withoutRemoval returns objects. If the plan in force has a deadline, it adds the plan without it, because the
+// cluster opts in.
 func (w view) withoutRemoval(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	written := slices.ContainsFunc(objects, func(u *unstructured.Unstructured) bool { return u.GroupVersionKind() == own.ConfigMapKind })
 	if written || w.Binding == nil || len(w.Last.Networks) == 0 || w.storedRemoval() == "" {
@@ -98,8 +99,8 @@ func (w view) withoutRemoval(objects []*unstructured.Unstructured) []*unstructur
 	return append([]*unstructured.Unstructured{planObject(w, w.Last)}, objects...)
 }
 
-// networksInUse are the networks of the plan in force that VMs use, as users call them. If the VMs cannot be
-// listed, all networks count.
+// networksInUse returns the networks of the plan in force that VMs use, as users call them. If the VMs cannot be
+// listed, all networks count as used.
 func (w view) networksInUse() []string {
 	var out []string
 	used := networks.InUse(w.Objects, w.Last)
@@ -111,7 +112,7 @@ func (w view) networksInUse() []string {
 	return out
 }
 
-// usesUnknown reports whether VMs may use networks of a plan that is unreadable, or missing although its
+// usesUnknown reports whether VMs may use networks of a plan that is unreadable, or that is missing although its
 // edges exist.
 func (w view) usesUnknown() bool {
 	missing := slices.ContainsFunc(w.Edges, func(e gather.Edge) bool { return e.Role == gather.RoleEdge && e.Live.DeletionTimestamp.IsZero() })
@@ -119,7 +120,8 @@ func (w view) usesUnknown() bool {
 		(w.VMsUnread != nil || len(w.Unreadable) > 0 || len(networks.InUse(w.Objects, w.Last)) > 0)
 }
 
-// Loss is what a pass that carries out d has seen. That of an announcement counts once it is stored.
+// Loss returns what a pass that carries out d has seen of the annotation network. An announcement counts once it is
+// stored.
 func (d Decision) Loss(w gather.World, now time.Time) gather.Loss {
 	switch {
 	case d.Action == Remove:

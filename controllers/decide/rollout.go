@@ -25,21 +25,20 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// A Rolled is what is decided about the edges of one network.
+// A Rolled is the decision about the edges of one network.
 type Rolled struct {
-	// label of the network, as in Edge.Network.
+	// label of the network, as in gather.Edge.Network.
 	label string
-	// acd and edges are the Deployments that are wanted, whether they are applied now
-	// or not. Both are empty where the network is retired.
+	// acd and edges are the wanted Deployments, whether or not they are applied now. Both are empty if the network is
+	// removed.
 	acd   *unstructured.Unstructured
 	edges []*unstructured.Unstructured
-	// Postponed says that an edge keeps its release until it is its cluster's turn.
+	// Postponed is true if an edge keeps its release until it is its cluster's turn.
 	Postponed bool
 	rollout.Decision
 }
 
-// roll decides about each network of plan, in its order, then about networks that
-// have edges and are not in it.
+// roll decides about each network of plan, in its order, and then about networks that have edges and are not in plan.
 func (w view) roll(plan network.Plan, release desired.Release, now time.Time) []Rolled {
 	var out []Rolled
 	served, hash, ns := map[string]bool{}, release.Hash(), plan.Cluster.ControlPlaneNamespace
@@ -67,8 +66,8 @@ func (w view) roll(plan network.Plan, release desired.Release, now time.Time) []
 	return out
 }
 
-// rolloutEdges are the edges of r's network that are wanted, in their order, then
-// those that only exist.
+// rolloutEdges returns the wanted edges of r's network, in their order, and then the existing ones that are not
+// wanted.
 func (w view) rolloutEdges(r Rolled) []rollout.Edge {
 	var out []rollout.Edge
 	wanted, moves := map[string]bool{}, false
@@ -86,8 +85,8 @@ func (w view) rolloutEdges(r Rolled) []rollout.Edge {
 		out = append(out, e)
 	}
 	if moves {
-		// An edge on the network of a previous NAD and one on the new network do not hear each other, and no
-		// fault is the cause.
+		// An edge on the network of the previous NAD and an edge on the new network do not hear each other, although
+		// neither has a fault.
 		for i := range out {
 			out[i].Seen.PeerLost, out[i].Seen.PeerImpaired = false, false
 		}
@@ -100,7 +99,7 @@ func (w view) rolloutEdges(r Rolled) []rollout.Edge {
 	return out
 }
 
-// reportsOfPeer is what the edge reports of its peer.
+// reportsOfPeer returns what the edge reports about its peer.
 func (w view) reportsOfPeer(e gather.Edge) (lost, impaired bool) {
 	for _, x := range w.EdgeReports {
 		if x.Network == e.Network && x.Edge == e.Number && !x.Yields {
@@ -118,7 +117,7 @@ func (w view) rolloutCheck(n network.Network, acd *unstructured.Unstructured) ro
 	return c
 }
 
-// heldSince is what is stored with the budget of n. Zero: nothing is.
+// heldSince returns the time that is stored with the budget of n. Zero: none.
 func (w view) heldSince(n network.Network) time.Time {
 	for _, o := range w.Owned {
 		if o.GroupVersionKind() == own.BudgetKind && o.Name == wire.BudgetName(n) {
@@ -131,8 +130,8 @@ func (w view) heldSince(n network.Network) time.Time {
 	return time.Time{}
 }
 
-// objects are those of one network that exist while r is in force, in the order in
-// which they are applied. Edges on hold are among them, as they are to stay.
+// objects returns the objects of one network that must exist now, in the order in which they are applied. It includes
+// edges on hold, because they stay.
 func (r Rolled) objects(w view, n network.Network, ns string) []*unstructured.Unstructured {
 	if r.Check {
 		return []*unstructured.Unstructured{r.acd}
@@ -152,7 +151,7 @@ func (r Rolled) objects(w view, n network.Network, ns string) []*unstructured.Un
 	return out
 }
 
-// Steps of all networks.
+// Steps returns the steps of all networks.
 func (d Decision) Steps() []rollout.Step {
 	var out []rollout.Step
 	for _, r := range d.Rollouts {
@@ -161,7 +160,7 @@ func (d Decision) Steps() []rollout.Step {
 	return out
 }
 
-// StepOf is what happens to the edge of this name.
+// StepOf returns the step for the edge of this name.
 func (d Decision) StepOf(name string) (rollout.Step, bool) {
 	all := d.Steps()
 	i := slices.IndexFunc(all, func(s rollout.Step) bool { return s.Name == name })
@@ -171,14 +170,14 @@ func (d Decision) StepOf(name string) (rollout.Step, bool) {
 	return all[i], true
 }
 
-// Does reports whether a is what happens to the edge of this name.
+// Does reports whether d does a with the edge of this name.
 func (d Decision) Does(name string, a rollout.Action) bool {
 	s, ok := d.StepOf(name)
 	return ok && s.Action == a
 }
 
-// resync is how soon to look again though nothing is heard: an edge may be due, the report
-// of a check may count from then on, or a Service may have endpoints that no watch covers.
+// resync returns how soon to decide again even if no watch reports a change: an edge may be due, the report of a
+// check may begin to count, or a Service may have endpoints that no watch covers.
 func (w view) resync(d Decision, now time.Time) time.Duration {
 	again := ResyncReady
 	for _, r := range d.Rollouts {
@@ -198,16 +197,15 @@ func (w view) resync(d Decision, now time.Time) time.Duration {
 	return again
 }
 
-// hasManualEndpoints reports whether someone else than Kubernetes writes the endpoints
-// of b's Service.
+// hasManualEndpoints reports whether something other than Kubernetes writes the endpoints of b's Service.
 func (w view) hasManualEndpoints(b network.Backend) bool {
 	return b.Kind == network.BackendPods && slices.ContainsFunc(w.Services, func(s corev1.Service) bool {
 		return s.Name == b.Service && services.HasManualEndpoints(s)
 	})
 }
 
-// samePod reports whether live has the addresses, the servers and the network of wanted. An edge of
-// another release that has not cannot wait for its turn.
+// samePod reports whether live has the addresses, the servers and the network of wanted. Otherwise an edge of another
+// release cannot wait for its turn.
 func samePod(live gather.Edge, wanted corev1.PodTemplateSpec) bool {
 	is := live.Live.Spec.Template
 	same := func(key string) bool { return is.Annotations[key] == wanted.Annotations[key] }
@@ -215,7 +213,7 @@ func samePod(live gather.Edge, wanted corev1.PodTemplateSpec) bool {
 		slices.Equal(containerNames(is), containerNames(wanted))
 }
 
-// containerNames are those of t.
+// containerNames returns the names of t's containers.
 func containerNames(t corev1.PodTemplateSpec) []string {
 	var out []string
 	for _, c := range t.Spec.Containers {
@@ -224,13 +222,13 @@ func containerNames(t corev1.PodTemplateSpec) []string {
 	return out
 }
 
-// onFormer reports whether live is on a network whose NAD was edited since. A hash of an operator
-// that uses other keys of a NAD, or no hash, does not count as an edit.
+// onFormer reports whether live is on a network whose NAD was edited since. A missing hash, or one that covers other
+// keys of a NAD, does not count as an edit.
 func onFormer(live gather.Edge, wanted corev1.PodTemplateSpec) bool {
 	return !derive.SameConfig(live.Live.Spec.Template.Annotations[wire.AnnotationNetworkConfig], wanted.Annotations[wire.AnnotationNetworkConfig])
 }
 
-// updatePending says that edges keep an older release for now, once it is known why.
+// updatePending returns the problem that edges keep an older release for now, once the reason is known.
 func (w view) updatePending(all []Rolled) problem.Problems {
 	if w.Turn.Wave == 0 || !slices.ContainsFunc(all, func(r Rolled) bool { return r.Postponed }) {
 		return nil
@@ -242,7 +240,7 @@ func (w view) updatePending(all []Rolled) problem.Problems {
 		"wave": {strconv.Itoa(w.Turn.Wave)}, "waves": {strconv.Itoa(waves.Last)}})}
 }
 
-// LabelOf is the network of the edge with this name, by its label.
+// LabelOf returns the label of the network of the edge with this name.
 func (d Decision) LabelOf(edge string) string {
 	for _, r := range d.Rollouts {
 		for _, s := range r.Steps {
@@ -254,8 +252,7 @@ func (d Decision) LabelOf(edge string) string {
 	return ""
 }
 
-// TakesOver is the peer that takes over the traffic of the edge with this name.
-// Empty: none.
+// TakesOver returns the peer that takes over the traffic of the edge with this name. Empty: there is none.
 func (d Decision) TakesOver(edge string) string {
 	for _, r := range d.Rollouts {
 		for _, x := range r.Disruptions {

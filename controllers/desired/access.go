@@ -1,5 +1,5 @@
-// This file decides how pods of the management cluster reach what a plan opens to them: a container of
-// each edge, a Service for each network, and which namespaces the NetworkPolicy allows. It is pure.
+// This file decides how pods of the management cluster reach what a plan opens to them: a container in each edge, a
+// Service for each network, and the namespaces that the NetworkPolicy allows. It is pure.
 
 package desired
 
@@ -21,14 +21,14 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// accessContainer has no probes: a fault of it is not a reason to recreate an edge, or to take it from VMs. It
-// follows the plan, so a change of what is open recreates no pod.
+// accessContainer has no probes, because its faults must neither recreate an edge nor take the edge from VMs. It
+// follows the plan, so a change of what is open does not recreate pods.
 func accessContainer(n network.Network, e network.Edge, r Release) *corev1ac.ContainerApplyConfiguration {
 	return unprobed(wire.Access, n, e.Number, r, "--management-interface", wire.ManagementDevice).
 		WithPorts(corev1ac.ContainerPort().WithName(wire.AccessPortName).WithContainerPort(network.AccessPort).WithProtocol(corev1.ProtocolTCP))
 }
 
-// AccessService forwards to the edges of n, at the port of HTTP CONNECT and at those of entries that have one.
+// AccessService forwards to the edges of n, at the port of HTTP CONNECT and at the ports of entries that have one.
 func AccessService(name string, n network.Network, ns string) *corev1ac.ServiceApplyConfiguration {
 	var ports []*corev1ac.ServicePortApplyConfiguration
 	for _, port := range accessPorts(n) {
@@ -49,13 +49,13 @@ func AccessService(name string, n network.Network, ns string) *corev1ac.ServiceA
 			WithPorts(ports...))
 }
 
-// accessPorts are the ports at which n lets callers in, that of HTTP CONNECT first.
+// accessPorts returns the ports at which n admits callers. The port of HTTP CONNECT is first.
 func accessPorts(n network.Network) []uint16 {
 	return append([]uint16{n.Access.Port}, n.Access.PlainPorts()...)
 }
 
-// AccessPolicy lets pods of the namespaces that the user names reach these ports of edges, and the clients of load balancers theirs.
-// Nil: nothing is open to others than HyperShift's own policies admit.
+// AccessPolicy admits pods of the namespaces that the user names to the access ports of edges, and clients of load
+// balancers to theirs. Nil: only HyperShift's own policies admit pods.
 func AccessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	var namespaces []string
 	ports := map[uint16]bool{}
@@ -85,7 +85,8 @@ func AccessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfigura
 			WithIngress(rules...))
 }
 
-// balancedRules admit the clients of load balancers to their ports: a rule for each set of ranges, that for anyone first.
+// balancedRules admit the clients of load balancers to their ports. There is a rule for each set of ranges. The rule
+// for all clients is first.
 func balancedRules(plan network.Plan) []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
 	ports := map[string]map[uint16]bool{} // By the ranges of clients.
 	for _, n := range plan.Networks {
@@ -113,7 +114,7 @@ func balancedRules(plan network.Plan) []*networkingv1ac.NetworkPolicyIngressRule
 	return rules
 }
 
-// ingressAt is a rule for these TCP ports. Without other rules, it admits everyone.
+// ingressAt returns a rule for these TCP ports. Without peers, it admits everyone.
 func ingressAt(ports map[uint16]bool) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
 	rule := networkingv1ac.NetworkPolicyIngressRule()
 	for _, port := range slices.Sorted(maps.Keys(ports)) {

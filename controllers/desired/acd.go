@@ -13,9 +13,8 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// ACDDeployment has a pod with one address, which probes for the others. These are in an
-// annotation, so the pod is recreated when they change. A report is then never about
-// addresses that the pod did not probe.
+// ACDDeployment returns the Deployment of a pod with one address, which probes for the others. The others are in an
+// annotation, so that a change recreates the pod. So its report is always about the present addresses.
 func ACDDeployment(n network.Network, r Release, ns string, away Away) *appsv1ac.DeploymentApplyConfiguration {
 	annotations := podAnnotations(n, attachments.OfACD(n, ns), wire.ACD)
 	annotations[wire.AnnotationACDAddresses] = network.InOrder(reported.ProbedAddresses(n))

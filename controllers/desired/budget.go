@@ -1,5 +1,5 @@
-// This file holds the PodDisruptionBudget of a network's edges, and what is stored with it.
-// It is pure. Package rollout decides when there is one, and what it allows.
+// This file holds the PodDisruptionBudget of a network's edges, and the data that is stored with it. It is pure.
+// Package rollout decides when there is a budget, and what it allows.
 
 package desired
 
@@ -16,13 +16,13 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// HeldAnnotation of a budget holds rollout.Decision.HeldSince (RFC 3339). It is
-// by the operator's clock, and edges cannot write it. So it survives a restart of the
-// operator. It stays for 20 minutes: a report that comes and goes prolongs no hold.
+// HeldAnnotation of a budget holds rollout.Decision.HeldSince (RFC 3339), so that it survives a restart of the
+// operator. The operator's clock sets it, and edges cannot write it. It is kept for 20 minutes, so that a report that
+// comes and goes does not prolong a hold.
 const HeldAnnotation = wire.Prefix + "held-since"
 
-// Budget allows one edge of n to be drained at a time, and none while d holds them. An edge
-// that is not ready never blocks the drain of its own node.
+// Budget allows one edge of n to be drained at a time, or none while d holds the edges. An edge that is not ready
+// never prevents a drain of its own node.
 func Budget(n network.Network, ns string, d rollout.Decision) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
 	unavailable := int32(1)
 	if d.Held {

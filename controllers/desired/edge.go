@@ -1,5 +1,5 @@
-// Package desired has what oooi creates in a control plane namespace, one file for each object. It is pure: each
-// follows from the plan, the release, and few facts. It sets no user, no host path and no capability.
+// Package desired has the objects that oooi creates in a control plane namespace, one file for each. It is pure: each
+// object follows from the plan, the release, and few facts. It sets no user, no host path and no capability.
 //
 // The servers in the pod of an edge read the plan, so the pod is recreated only when its addresses, its NAD or its
 // images change.
@@ -25,21 +25,20 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// untilServing is the startup deadline of a container in seconds: a day. While the API
-// server is unavailable, a container serves its last known good state. It is not restarted
-// for being not ready.
+// untilServing is the startup deadline of a container in seconds: a day. While the API server is unavailable, a
+// container may serve its last known good state and not be ready, and must not be restarted for that.
 const untilServing = 24 * 60 * 60
 
-// GraceSeconds is the pod's termination grace period. For serveOnSeconds of it the servers
-// continue, while the failover agent hands the VMs over (4 s at most).
+// GraceSeconds is the pod's termination grace period. The servers continue for serveOnSeconds of it, while the
+// failover agent hands the VMs over (4 s at most).
 const (
 	GraceSeconds    = 15
 	serveOnSeconds  = 5
 	acdGraceSeconds = 5
 )
 
-// EdgeDeployment has a hash of its pod template in an annotation. The hash reports whether
-// applying the Deployment recreates the pod.
+// EdgeDeployment returns the Deployment of e. An annotation has the hash of its pod template, which shows whether
+// applying it recreates the pod.
 func EdgeDeployment(n network.Network, e network.Edge, r Release, ns string, away Away) *appsv1ac.DeploymentApplyConfiguration {
 	name, labels := wire.EdgeDeploymentName(n, e), wire.EdgeLabels(n, e)
 	return deploymentOf(name, ns, labels, away, func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
@@ -47,7 +46,7 @@ func EdgeDeployment(n network.Network, e network.Edge, r Release, ns string, awa
 	})
 }
 
-// edgeTemplate is the pod of e, which prefers other nodes than away.
+// edgeTemplate returns the pod template of e. The pod prefers nodes that are not in away.
 func edgeTemplate(n network.Network, e network.Edge, r Release, ns string, away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
 	return corev1ac.PodTemplateSpec().
 		WithLabels(wire.EdgeLabels(n, e)).
@@ -57,17 +56,18 @@ func edgeTemplate(n network.Network, e network.Edge, r Release, ns string, away 
 			WithTopologySpreadConstraints(spread(n)))
 }
 
-// A Release is what edges of all hosted clusters have in common.
+// A Release has what the edges of all hosted clusters have in common.
 type Release struct {
 	// Image is the image of edges, with wire.Program as its entrypoint. EnvoyImage has envoy as
 	// its entrypoint. Both have a numeric user.
 	Image, EnvoyImage string
-	// VMResource is the API server's name of VirtualMachineInstances, for edges: "plural.group". Empty: KubeVirt's own.
+	// VMResource is the name of VirtualMachineInstances in the API server that edges use: "plural.group". Empty:
+	// KubeVirt's own name.
 	VMResource string
 }
 
-// Hash is that of a pod template that depends on no hosted cluster: it changes with the
-// images, and with what this version of the operator puts into each edge.
+// Hash is the hash of a pod template that does not depend on a hosted cluster. It changes with the images, and with
+// what this version of the operator puts into each edge.
 func (r Release) Hash() string {
 	n := AnyNetwork()
 	return Hash(edgeTemplate(n, n.Edges[0], r, "", nil))
@@ -76,12 +76,12 @@ func (r Release) Hash() string {
 // An Away returns the nodes that a pod with this hash of its template prefers not to run on.
 type Away func(hash string) []string
 
-// A templateOf returns a pod template that prefers other nodes than away.
+// A templateOf returns a pod template whose pod prefers nodes that are not in away.
 type templateOf func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration
 
-// deploymentOf has one pod at most, since two must never hold the same addresses. A node
-// that is added, removed or gets an address recreates no pod: the avoided nodes are not in
-// the hash, and stay the same until another field changes.
+// deploymentOf returns a Deployment with at most one pod, since two pods must never hold the same addresses. The
+// avoided nodes are not in the hash, and stay the same until another field changes. So a node that is added, removed
+// or gets an address does not recreate the pod.
 func deploymentOf(name, ns string, labels map[string]string, away Away, template templateOf) *appsv1ac.DeploymentApplyConfiguration {
 	hash := Hash(template(nil))
 	return appsv1ac.Deployment(name, ns).
@@ -95,7 +95,7 @@ func deploymentOf(name, ns string, labels map[string]string, away Away, template
 			WithTemplate(template(away(hash))))
 }
 
-// Hash is 16 hexadecimal digits that change with v as JSON.
+// Hash returns 16 hexadecimal digits that depend on v as JSON.
 func Hash(v any) string {
 	sum := sha256.Sum256(encoded(v))
 	return hex.EncodeToString(sum[:8])
@@ -109,8 +109,8 @@ func encoded(v any) []byte {
 	return b
 }
 
-// podAnnotations are those of a pod on n. A change of n's NAD and of its client networks is among
-// them: Multus reads the edge NAD only when it creates a pod.
+// podAnnotations returns the annotations of a pod on n. They change with n's NAD and client networks, because Multus
+// reads the edge NAD only when it creates a pod.
 func podAnnotations(n network.Network, networks, container string) map[string]string {
 	out := map[string]string{
 		wire.AnnotationNetworks:                   networks,
@@ -126,8 +126,8 @@ func podAnnotations(n network.Network, networks, container string) map[string]st
 	return out
 }
 
-// pod is the spec of a pod on n that prefers other nodes than away. A pod needs the NAD's
-// resource once, so only the first container requests it.
+// pod returns the spec of a pod on n that prefers nodes which are not in away. A pod needs the NAD's resource once,
+// so only the first container requests it.
 func pod(n network.Network, away []string, containers ...*corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
 	withResource(containers[0], n.Attachment.ResourceName)
 	pod := corev1ac.PodSpec().
@@ -138,7 +138,7 @@ func pod(n network.Network, away []string, containers ...*corev1ac.ContainerAppl
 		WithSecurityContext(corev1ac.PodSecurityContext().
 			WithRunAsNonRoot(true).
 			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault)).
-			// Of the safe set: ports below 1024 without a capability.
+			// A sysctl of the safe set. It allows ports below 1024 without a capability.
 			WithSysctls(corev1ac.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))).
 		WithVolumes(volumesOf(containers)...).
 		WithTolerations(tolerations(n.Placement)...).
@@ -150,9 +150,8 @@ func pod(n network.Network, away []string, containers ...*corev1ac.ContainerAppl
 	return pod
 }
 
-// containers are the network's servers, Envoy next to the proxy, and the failover agent. When
-// the pod terminates, the agent stops immediately. The others serve on while it hands the VMs
-// over.
+// containers returns the network's servers, Envoy next to the proxy, and the failover agent. When the pod terminates,
+// the agent stops immediately. The others continue to serve while it hands the VMs over.
 func containers(n network.Network, e network.Edge, r Release) []*corev1ac.ContainerApplyConfiguration {
 	var out []*corev1ac.ContainerApplyConfiguration
 	for _, s := range n.Services {
@@ -177,20 +176,20 @@ func containers(n network.Network, e network.Edge, r Release) []*corev1ac.Contai
 	return append(out, server(wire.Failover, n, e.Number, r).WithPorts(metricsPort()))
 }
 
-// server is a container of the image of edges: a network.Service, wire.Failover or wire.ACD. Edge
-// 0 means no edge.
+// server returns a container of the image of edges: a network.Service, wire.Failover or wire.ACD. Edge 0 means that
+// the container does not belong to an edge.
 func server(name string, n network.Network, edge int, r Release, more ...string) *corev1ac.ContainerApplyConfiguration {
 	probe := corev1ac.Probe().
 		WithExec(corev1ac.ExecAction().WithCommand(wire.ProbeCommand(name)...)).
 		WithTimeoutSeconds(5)
 	startup := *probe
 	return unprobed(name, n, edge, r, more...).
-		// Probed often until it serves, then seldom: each probe is a process.
+		// Each probe starts a process. So it is frequent only until the container serves.
 		WithStartupProbe(startup.WithPeriodSeconds(1).WithFailureThreshold(untilServing)).
 		WithReadinessProbe(probe.WithPeriodSeconds(10).WithFailureThreshold(3))
 }
 
-// unprobed is server without probes: the pod is ready whatever it does.
+// unprobed is server without probes: the container always counts as ready.
 func unprobed(name string, n network.Network, edge int, r Release, more ...string) *corev1ac.ContainerApplyConfiguration {
 	watch := wire.WatchArguments(n.Services, name)
 	if r.VMResource != "" && wire.HoldsToken(n.Services, name) {
@@ -209,8 +208,8 @@ func unprobed(name string, n network.Network, edge int, r Release, more ...strin
 		WithVolumeMounts(mounts(n, name)...)
 }
 
-// goMemoryLimit is what Go's garbage collector keeps to, in bytes: nine tenths of the container's limit.
-// The rest is for the kernel's socket buffers and for the files in the run directory, which count too.
+// goMemoryLimit returns the limit for Go's garbage collector in bytes: nine tenths of the container's limit. The rest
+// is for the kernel's socket buffers and for files in the run directory, which count as memory, too.
 func goMemoryLimit(r *corev1ac.ResourceRequirementsApplyConfiguration) string {
 	return strconv.FormatInt(r.Limits.Memory().Value()/10*9, 10)
 }
@@ -218,7 +217,8 @@ func goMemoryLimit(r *corev1ac.ResourceRequirementsApplyConfiguration) string {
 // memoryOfEnvoy is the limit of Envoy's container in bytes.
 func memoryOfEnvoy() uint64 { return uint64(resourcesOf(wire.Envoy).Limits.Memory().Value()) }
 
-// envoyContainer gets no token. How many files it may open is not known here; `oooi-edge proxy` keeps to that. Envoy reads its configuration from a Unix socket.
+// envoyContainer returns Envoy's container. It gets no token, and reads its configuration from a Unix socket. Its
+// limit of open files is not known here, so `oooi-edge proxy` enforces it.
 func envoyContainer(n network.Network, e network.Edge, r Release) *corev1ac.ContainerApplyConfiguration {
 	return contained(corev1ac.Container().WithName(wire.Envoy)).
 		WithImage(r.EnvoyImage).
@@ -241,14 +241,14 @@ func contained(c *corev1ac.ContainerApplyConfiguration) *corev1ac.ContainerApply
 			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault)))
 }
 
-// resourcesOf are those of the named program's container. Requests of memory are above what an edge
-// with little traffic has resident, so that it is not evicted first. Limits are above what a full one has: 3,000
-// leases, 500 VMs and 20,000 connections. See docs/performance.md for both.
+// resourcesOf returns the resources of the named program's container. Memory requests are above what an edge with
+// little traffic uses, so that it is not evicted first. Limits are above what a full edge uses: 3,000 leases, 500 VMs
+// and 20,000 connections. See docs/performance.md for both.
 func resourcesOf(program string) *corev1ac.ResourceRequirementsApplyConfiguration {
 	cpu, memory, memoryLimit := "10m", "48Mi", "256Mi"
 	switch program {
 	case string(network.ServiceDHCP):
-		memory = "64Mi" // Of a full pool.
+		memory = "64Mi" // For a full pool.
 	case wire.Envoy:
 		cpu, memory, memoryLimit = "50m", "128Mi", "2560Mi" // The request is for 3,500 connections.
 	}
@@ -257,7 +257,7 @@ func resourcesOf(program string) *corev1ac.ResourceRequirementsApplyConfiguratio
 		WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memoryLimit)})
 }
 
-// withResource requests the NAD's device plugin resource, which only nodes on the VLAN have.
+// withResource requests the NAD's device plugin resource, which only nodes on the VLAN offer.
 func withResource(c *corev1ac.ContainerApplyConfiguration, name string) {
 	if name != "" {
 		(*c.Resources.Requests)[corev1.ResourceName(name)] = resource.MustParse("1")

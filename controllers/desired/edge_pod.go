@@ -1,4 +1,4 @@
-// This file makes the pod of an edge for programs that ask a cluster whether it would run one. It is pure.
+// This file makes the pod of an edge for programs that ask a cluster whether it would run the pod. It is pure.
 
 package desired
 
@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// EdgePod is the pod of e in a control plane namespace, as its Deployment would create it. A
-// network without servers gets all of them.
+// EdgePod returns the pod of e in a control plane namespace, as its Deployment would create it. If the network has no
+// servers, the pod has all of them.
 func EdgePod(n network.Network, e network.Edge, r Release, ns string) *corev1.Pod {
 	if len(n.Services) == 0 {
 		n.Services = network.AllServices()
@@ -30,7 +30,7 @@ func EdgePod(n network.Network, e network.Edge, r Release, ns string) *corev1.Po
 	return pod
 }
 
-// AnyNetwork has all servers and two edges, and neither a name nor addresses.
+// AnyNetwork returns a network with all servers and two edges, without name and addresses.
 func AnyNetwork() network.Network {
 	return network.Network{Services: network.AllServices(), Edges: []network.Edge{{Number: 1}, {Number: 2}}}
 }

@@ -1,4 +1,4 @@
-// This file decides how Prometheus reaches the metrics of edges: a port of their pods, and which namespaces the
+// This file decides how Prometheus reaches the metrics of edges: a port of their pods, and the namespaces that the
 // NetworkPolicy allows. It is pure.
 
 package desired
@@ -18,7 +18,8 @@ func metricsPort() *corev1ac.ContainerPortApplyConfiguration {
 	return corev1ac.ContainerPort().WithName(wire.MetricsPortName).WithContainerPort(network.MetricsPort).WithProtocol(corev1.ProtocolTCP)
 }
 
-// fromMonitoring allows namespaces that monitor. The label is OpenShift's, which HyperShift's policies use, too.
+// fromMonitoring allows namespaces that monitor the cluster. OpenShift sets the label, and HyperShift's policies use
+// it, too.
 func fromMonitoring() *ingressRule {
 	return networkingv1ac.NetworkPolicyIngressRule().
 		WithFrom(networkingv1ac.NetworkPolicyPeer().WithNamespaceSelector(

@@ -1,5 +1,5 @@
-// This file makes pod fields of a network's placement. It keeps an edge away from its peer,
-// and from nodes that have an address of the edge. It is pure.
+// This file makes pod fields from a network's placement. It keeps an edge away from its peer, and from nodes that
+// have an address of the edge. It is pure.
 
 package desired
 
@@ -20,7 +20,7 @@ import (
 // nodeLossSeconds is how long an edge stays on a node that is not ready or unreachable.
 const nodeLossSeconds = 30
 
-// tolerations are those of p, and those for nodes that are not ready for a short time.
+// tolerations returns the tolerations of p, and short ones for nodes that are not ready.
 func tolerations(p network.Placement) []*corev1ac.TolerationApplyConfiguration {
 	var out []*corev1ac.TolerationApplyConfiguration
 	for _, t := range p.Tolerations {
@@ -53,9 +53,9 @@ func toleration(t network.Toleration) *corev1ac.TolerationApplyConfiguration {
 	return ac
 }
 
-// affinity requires the node labels of p, and none of those that p excludes. It prefers nodes that run VMs, and nodes other than
-// away, which have an address that the edge holds. An edge cannot receive packets from such
-// a node while it runs there, but it may run there if no other node is available.
+// affinity requires the node labels of p, and excludes nodes with the labels that p forbids. It prefers nodes that
+// run VMs. It also prefers nodes that are not in away: these have an address that the edge holds. An edge on such a
+// node cannot receive packets from it, but may run there if no other node is available.
 func affinity(p network.Placement, away []string) *corev1ac.AffinityApplyConfiguration {
 	preferred := func(t *corev1ac.NodeSelectorTermApplyConfiguration) *corev1ac.PreferredSchedulingTermApplyConfiguration {
 		return corev1ac.PreferredSchedulingTerm().WithWeight(100).WithPreference(t)
@@ -64,7 +64,7 @@ func affinity(p network.Placement, away []string) *corev1ac.AffinityApplyConfigu
 	node := corev1ac.NodeAffinity().WithPreferredDuringSchedulingIgnoredDuringExecution(preferred(runsVMs))
 	if len(away) > 0 {
 		others := corev1ac.NodeSelectorTerm()
-		for _, name := range away { // A field may be compared with one value only.
+		for _, name := range away { // Kubernetes allows only one value for a field.
 			others.WithMatchFields(corev1ac.NodeSelectorRequirement().
 				WithKey(metav1.ObjectNameField).WithOperator(corev1.NodeSelectorOpNotIn).WithValues(name))
 		}
@@ -88,11 +88,10 @@ func affinity(p network.Placement, away []string) *corev1ac.AffinityApplyConfigu
 	return corev1ac.Affinity().WithNodeAffinity(node)
 }
 
-// spread puts the edges of n on different nodes if two nodes are eligible, and on the same
-// node if there is one. The scheduler counts nodes: a count in the template would recreate
-// edges when a node is added. A node that is cordoned, not ready or tainted counts. So an
-// edge drained from one of two nodes waits for that node, and does not move to its peer's
-// node, where it would stay.
+// spread puts the edges of n on different nodes if two nodes are eligible, and on the same node if there is only one.
+// The scheduler counts the nodes. A count in the template would recreate edges when a node is added. Nodes that are
+// cordoned, not ready or tainted count, too. So if an edge is drained from one of two nodes, it waits for that node.
+// It does not move to its peer's node, where it would stay.
 func spread(n network.Network) *corev1ac.TopologySpreadConstraintApplyConfiguration {
 	return corev1ac.TopologySpreadConstraint().
 		WithMaxSkew(1).
@@ -103,7 +102,7 @@ func spread(n network.Network) *corev1ac.TopologySpreadConstraintApplyConfigurat
 		WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(wire.EdgesOf(n)))
 }
 
-// Avoided are the nodes that d's pod prefers to avoid.
+// Avoided returns the nodes that d's pod prefers to avoid.
 func Avoided(d appsv1.Deployment) []string {
 	affinity := d.Spec.Template.Spec.Affinity
 	if affinity == nil || affinity.NodeAffinity == nil {

@@ -1,5 +1,5 @@
-// This file decides how pods of the management cluster ask edges for names: a Service, the ports behind it, and which
-// pods the NetworkPolicy allows. It is pure.
+// This file decides how pods of the management cluster ask edges for names: a Service, the ports behind it, and the
+// pods that the NetworkPolicy allows. It is pure.
 
 package desired
 
@@ -15,9 +15,9 @@ import (
 
 type ingressRule = networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration
 
-// PodService forwards to the edges of all networks. Its ports have the names of those in a pod, so edges without DNS, or of
-// a release that does not answer pods, are not behind it. It is one object for as long as the annotation is set, so its
-// ClusterIP stays.
+// PodService forwards to the edges of all networks. It names the ports of pods, so that edges without DNS, or of a
+// release that does not answer pods, are not behind it. It exists as long as the annotation is set, so its ClusterIP
+// does not change.
 func PodService(ns string) *corev1ac.ServiceApplyConfiguration {
 	port := func(name string, protocol corev1.Protocol, target string) *corev1ac.ServicePortApplyConfiguration {
 		return corev1ac.ServicePort().WithName(name).WithProtocol(protocol).WithPort(53).WithTargetPort(intstr.FromString(target))
@@ -31,8 +31,8 @@ func PodService(ns string) *corev1ac.ServiceApplyConfiguration {
 			WithPorts(port("dns", corev1.ProtocolUDP, wire.PodDNSPortUDP), port("dns-tcp", corev1.ProtocolTCP, wire.PodDNSPortTCP)))
 }
 
-// podDNSPorts are those of container dns on the cluster network. They are there whether edges answer pods or not, so that
-// the annotation recreates no pod.
+// podDNSPorts returns the ports of container dns on the cluster network. A pod has them whether or not it answers
+// pods, so that setting the annotation does not recreate it.
 func podDNSPorts() []*corev1ac.ContainerPortApplyConfiguration {
 	port := func(name string, protocol corev1.Protocol) *corev1ac.ContainerPortApplyConfiguration {
 		return corev1ac.ContainerPort().WithName(name).WithContainerPort(wire.PodDNSPort).WithProtocol(protocol)
@@ -40,13 +40,13 @@ func podDNSPorts() []*corev1ac.ContainerPortApplyConfiguration {
 	return []*corev1ac.ContainerPortApplyConfiguration{port(wire.PodDNSPortUDP, corev1.ProtocolUDP), port(wire.PodDNSPortTCP, corev1.ProtocolTCP)}
 }
 
-// fromResolvers lets the resolvers' pods ask.
+// fromResolvers allows the resolvers' pods.
 func fromResolvers() *ingressRule {
 	return networkingv1ac.NetworkPolicyIngressRule().WithFrom(resolverPods()).WithPorts(dns(wire.PodDNSPort)...)
 }
 
-// fromEdges lets heartbeats in. HyperShift's policies do so, too, where it has them. Without them, this policy would be
-// the only one about ingress.
+// fromEdges allows heartbeats. HyperShift's own policies allow them, too. A cluster without these has no other policy
+// for ingress than this one.
 func fromEdges() *ingressRule {
 	return networkingv1ac.NetworkPolicyIngressRule().WithFrom(edgePods()).WithPorts(heartbeats())
 }

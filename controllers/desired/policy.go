@@ -1,7 +1,7 @@
-// This file decides the NetworkPolicy of the edges of one hosted cluster: which destinations
-// they may dial through the pod network, and what may dial them there. It is pure. HyperShift's own policies
-// restrict ingress, too. No NetworkPolicy covers the networks themselves.
-// It knows no host names: Envoy's listeners restrict the external hosts.
+// This file decides the NetworkPolicy of the edges of one hosted cluster: which destinations they may dial through
+// the pod network, and which pods may dial them there. It is pure. HyperShift's own policies also restrict ingress.
+// No NetworkPolicy applies to the isolated networks. A NetworkPolicy has no host names: Envoy's listeners restrict
+// the external hosts.
 
 package desired
 
@@ -28,9 +28,8 @@ import (
 // EdgePolicy is the NetworkPolicy's name.
 const EdgePolicy = wire.NameEdge
 
-// dnsNamespaces are the namespaces of a management cluster's resolvers. dnsPorts are the
-// ports of their pods: OpenShift's listen on 5353. A policy is evaluated after Service
-// addresses were replaced.
+// dnsNamespaces are the namespaces of a management cluster's resolvers. dnsPorts are the ports of their pods:
+// OpenShift's listen on 5353, and a policy sees pod addresses in place of Service addresses.
 var (
 	dnsNamespaces = []string{"kube-system", "openshift-dns"}
 	dnsPorts      = []uint16{53, 5353}
@@ -42,24 +41,24 @@ type (
 	policyPeer = networkingv1ac.NetworkPolicyPeerApplyConfiguration
 )
 
-// A Reach is what the policy depends on in addition to the plan.
+// A Reach has what the policy depends on besides the plan.
 type Reach struct {
 	// APIServers are the addresses of the management cluster's API server. Empty: unknown.
 	APIServers []netip.AddrPort
-	// Resolvers are the resolver addresses of pods that are not a Service's.
+	// Resolvers are the resolver addresses of pods that do not belong to a Service.
 	Resolvers []netip.Addr
-	// Services are those of the control plane namespace.
+	// Services of the control plane namespace.
 	Services []corev1.Service
-	// ByHand are the endpoints of Services that select no pods.
+	// ByHand are the endpoints of Services that do not select pods.
 	ByHand map[ServicePort][]netip.AddrPort
 }
 
-// A ServicePort is one port of a Service, by names.
+// A ServicePort names one port of a Service.
 type ServicePort struct{ Service, Port string }
 
-// NetworkPolicy covers every edge of plan and the address conflict detection. It is nil while
-// the API server's addresses are unknown. An edge that cannot reach the API server assigns
-// no leases and follows no backends, which is worse than an edge without restrictions.
+// NetworkPolicy applies to every edge of plan and to the address conflict detection. It is nil while the API server's
+// addresses are unknown. An edge that cannot reach the API server assigns no leases and follows no backends, which is
+// worse than an edge without restrictions.
 func NetworkPolicy(r Reach, plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	if len(r.APIServers) == 0 {
 		return nil
@@ -101,8 +100,7 @@ func NetworkPolicy(r Reach, plan network.Plan) *networkingv1ac.NetworkPolicyAppl
 		WithSpec(spec)
 }
 
-// toResolvers allows the resolvers' pods, and the resolver addresses of pods that are not a
-// Service's.
+// toResolvers allows the resolvers' pods, and the resolver addresses of pods that do not belong to a Service.
 func toResolvers(r Reach) []*egressRule {
 	rules := []*egressRule{networkingv1ac.NetworkPolicyEgressRule().WithTo(resolverPods()).WithPorts(dns(dnsPorts...)...)}
 	if len(r.Resolvers) > 0 {
@@ -111,22 +109,22 @@ func toResolvers(r Reach) []*egressRule {
 	return rules
 }
 
-// resolverPods are the pods in the namespaces of a management cluster's resolvers. Their labels differ between
-// distributions.
+// resolverPods selects all pods in the namespaces of a management cluster's resolvers, because the pods' labels
+// differ between distributions.
 func resolverPods() *policyPeer {
 	return networkingv1ac.NetworkPolicyPeer().
 		WithNamespaceSelector(metav1ac.LabelSelector().WithMatchExpressions(metav1ac.LabelSelectorRequirement().
 			WithKey(corev1.LabelMetadataName).WithOperator(metav1.LabelSelectorOpIn).WithValues(dnsNamespaces...))).
-		// Explicit, so that it also selects pods of the host's network.
+		// An explicit pod selector also selects pods on the host network.
 		WithPodSelector(metav1ac.LabelSelector())
 }
 
-// toUpstream allows a DNS server that the user set as upstream.
+// toUpstream allows an upstream DNS server that the user set.
 func toUpstream(at netip.AddrPort) *egressRule {
 	return networkingv1ac.NetworkPolicyEgressRule().WithTo(hosts([]netip.Addr{at.Addr()})...).WithPorts(dns(at.Port())...)
 }
 
-// to returns one rule for each distinct port.
+// to returns one rule for each port.
 func to(all []netip.AddrPort) []*egressRule {
 	byPort := map[uint16][]netip.Addr{}
 	for _, at := range all {
@@ -139,13 +137,12 @@ func to(all []netip.AddrPort) []*egressRule {
 	return rules
 }
 
-// toPods are the pods that b's Service selects, at the port that they have for it;
-// or, without a selector, the endpoints that a user wrote. A port's name is
-// left to the pods, as each may have another number for it. (OVN-Kubernetes takes
-// a name as every port of these pods.)
+// toPods allows the pods that b's Service selects, at their target port. Without a selector, it allows the endpoints
+// that a user wrote. A named port stays a name, because each pod may have another number for it. (OVN-Kubernetes
+// allows every port of the pods instead.)
 //
-// Edges still serve a Service or port that is missing for a moment. So egress to it stays open as far as it is
-// known: by the port's name, then at the plan's port, to its pods, then to all of the namespace.
+// A Service or a port may be missing for a moment, and edges still serve it. So egress to it stays open. If the port
+// is missing, the port of the plan is used. If the Service is missing, all pods of the namespace are allowed.
 func toPods(r Reach, b network.Backend) []*egressRule {
 	at, pods := intstr.FromInt32(int32(b.Port)), metav1ac.LabelSelector()
 	if i := slices.IndexFunc(r.Services, func(s corev1.Service) bool { return s.Name == b.Service }); i >= 0 {
@@ -166,8 +163,7 @@ func toPods(r Reach, b network.Backend) []*egressRule {
 		WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(at))}
 }
 
-// portOf is the port of svc that b uses. It is selected by name, as in EndpointSlices,
-// whatever its number.
+// portOf returns the port of svc that b uses. Its name selects it, whatever its number, as in EndpointSlices.
 func portOf(svc corev1.Service, b network.Backend) (corev1.ServicePort, bool) {
 	for _, p := range svc.Spec.Ports {
 		if p.Name == b.PortName {
@@ -177,8 +173,7 @@ func portOf(svc corev1.Service, b network.Backend) (corev1.ServicePort, bool) {
 	return corev1.ServicePort{}, false
 }
 
-// toPeers allows the heartbeats between the two edges of a network, to every edge in the
-// namespace. An edge accepts them from its peer alone.
+// toPeers allows heartbeats to every edge in the namespace. An edge accepts them only from its peer.
 func toPeers(plan network.Plan) []*egressRule {
 	if !slices.ContainsFunc(plan.Networks, func(n network.Network) bool { return len(n.Edges) > 1 }) {
 		return nil
@@ -186,8 +181,8 @@ func toPeers(plan network.Plan) []*egressRule {
 	return []*egressRule{networkingv1ac.NetworkPolicyEgressRule().WithTo(edgePods()).WithPorts(heartbeats())}
 }
 
-// toExternal allows the ports of external hosts, except at destinations that edges never dial
-// for them, or the HTTP proxies in use.
+// toExternal allows the ports of external hosts, except at destinations that edges never dial for them. It also
+// allows the HTTP proxies in use.
 func toExternal(plan network.Plan) []*egressRule {
 	var rules []*egressRule
 	var reserved, permitted []netip.Prefix
@@ -218,9 +213,8 @@ func toExternal(plan network.Plan) []*egressRule {
 	return rules
 }
 
-// toPermitted allows destinations inside the management cluster that its administrator
-// permits. A policy sees the pods behind a load balancer's address, so these are the pods
-// of that cluster's ingress, too.
+// toPermitted allows destinations inside the management cluster that its administrator permits. It also allows the
+// pods of that cluster's ingress, because a policy sees these pods in place of a load balancer's address.
 func toPermitted(permitted []netip.Prefix, ports ...uint16) *egressRule {
 	rule := networkingv1ac.NetworkPolicyEgressRule().WithTo(ownIngress())
 	for _, p := range network.MergedPrefixes(permitted) {
@@ -232,16 +226,16 @@ func toPermitted(permitted []netip.Prefix, ports ...uint16) *egressRule {
 	return rule
 }
 
-// ownIngress is the management cluster's ingress, which may publish a mirror. The label is
-// OpenShift's, which HyperShift's policies use, too.
+// ownIngress selects the management cluster's ingress, which may publish a mirror. OpenShift sets the label, and
+// HyperShift's policies use it, too.
 func ownIngress() *policyPeer {
 	return networkingv1ac.NetworkPolicyPeer().
 		WithNamespaceSelector(metav1ac.LabelSelector().WithMatchLabels(map[string]string{"network.openshift.io/policy-group": "ingress"})).
 		WithPodSelector(metav1ac.LabelSelector())
 }
 
-// toProxy allows an HTTP proxy, "host:port", at any address. If it is a Service of the
-// management cluster, all pods of its namespace are allowed, at any port.
+// toProxy allows the port of an HTTP proxy, "host:port", at any address. If it is a Service of the management
+// cluster, all ports of all pods in its namespace are allowed.
 func toProxy(at string) []*egressRule {
 	host, text, err := net.SplitHostPort(at)
 	if err != nil {
@@ -265,8 +259,8 @@ func toProxy(at string) []*egressRule {
 	return rules
 }
 
-// anywhereBut allows these ports everywhere, except at the destinations in there, and at
-// addresses that no host has or that belong to the cloud.
+// anywhereBut allows these ports at all addresses, except at the destinations in there, and at addresses that belong
+// to no host or to the cloud.
 func anywhereBut(there []netip.Prefix, ports ...uint16) *egressRule {
 	all := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 	block := networkingv1ac.IPBlock().WithCIDR(all.String())
@@ -295,7 +289,7 @@ func tcp(port uint16) *policyPort {
 	return networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(int32(port)))
 }
 
-// dns is both protocols at these ports.
+// dns returns these ports for UDP and TCP.
 func dns(ports ...uint16) []*policyPort {
 	var out []*policyPort
 	for _, port := range ports {

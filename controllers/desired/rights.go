@@ -1,5 +1,5 @@
-// This file decides the rights in a control plane namespace: those of edges, and those with which the
-// operator writes there. It is pure.
+// This file decides the rights in a control plane namespace: those of edges, and those that the operator needs to
+// write there. It is pure.
 
 package desired
 
@@ -13,9 +13,9 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// EdgeRole is what an edge may do in its own namespace: follow its plan, its backends and its VMs, and
-// keep its leases. A Role, unlike a ClusterRole, exists as long as the edges do, with or without the
-// operator. Policy oooi-operator admits these rules and no others.
+// EdgeRole returns the rights of an edge in its own namespace: to follow its plan, its backends and its VMs, and to
+// write its leases. A Role, unlike a ClusterRole, exists as long as the edges do, with or without the operator.
+// Policy oooi-operator admits only these rules.
 func EdgeRole(ns string) *rbacv1ac.RoleApplyConfiguration {
 	rule := func(group, resource string, verbs ...string) *rbacv1ac.PolicyRuleApplyConfiguration {
 		return rbacv1ac.PolicyRule().WithAPIGroups(group).WithResources(resource).WithVerbs(verbs...)
@@ -33,7 +33,7 @@ func EdgeBinding(ns string) *rbacv1ac.RoleBindingApplyConfiguration {
 	return RoleBinding("Role", wire.ServiceAccount, ns, wire.ServiceAccount, ns)
 }
 
-// RoleBinding binds the role of this kind and of the binding's name to a ServiceAccount.
+// RoleBinding binds the role of this kind, which has the binding's name, to a ServiceAccount.
 func RoleBinding(kind, name, ns, account, accountNS string) *rbacv1ac.RoleBindingApplyConfiguration {
 	return rbacv1ac.RoleBinding(name, ns).
 		WithRoleRef(rbacv1ac.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind(kind).WithName(name)).

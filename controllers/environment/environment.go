@@ -1,6 +1,6 @@
-// Package environment reads what all hosted clusters share, once for all of them: the nodes and the networks
-// of the management cluster, and the addresses that its pods and Services use. A pass only takes
-// what was read last. It decides nothing.
+// Package environment reads what all hosted clusters share, once for all of them: the nodes and the networks of the
+// management cluster, and the addresses that its pods and Services use. A pass only uses what was read last. It
+// decides nothing.
 package environment
 
 import (
@@ -32,39 +32,40 @@ import (
 )
 
 const (
-	// environmentReadWithin is how long one live read may take. At the start, all passes wait for it.
+	// environmentReadWithin is how long one live read may take. At the start, all passes wait for these reads.
 	environmentReadWithin = 3 * time.Second
-	// observedFor is how long an address that was in use is not dialed after it was seen last. Each change
-	// is written to all plans, and addresses of pods and load balancers come and go.
+	// observedFor is how long edges still do not dial an address after its last use. Each change is written to all
+	// plans, and addresses of pods and load balancers come and go.
 	observedFor = time.Hour
 )
 
-// networkOperatorKind is that of OpenShift's network operator. Only the existence of the kind is read.
+// networkOperatorKind is the kind of OpenShift's network operator. Only its existence is read.
 var networkOperatorKind = management.NetworkOperatorKind().GroupKind()
 
 // An Environment is what all hosted clusters share.
 type Environment struct {
-	// Nodes are shared with the cache: they must not be changed.
+	// Nodes are shared with the cache and must not be changed.
 	Nodes []corev1.Node
 	// Networks of the management cluster.
 	Networks []network.ReservedDestination
-	// Observed are addresses in use, outside of networks and of the networks of nodes. External IPs of a
-	// hosted cluster's own Services are not among them: they count for that cluster only.
+	// Observed are addresses in use that are outside of Networks and of the networks of nodes. External IPs of a
+	// hosted cluster's own Services are left out, because they count for that cluster only.
 	Observed       []netip.Addr
 	PriorityClass  string
 	MultusIsolates bool
-	// unread are the sources of it that were never read: plans in force may know more.
+	// unread are the sources that were never read. Plans in force may have data from them.
 	unread []string
 }
 
-// Equals reports whether plans are the same with e and with o.
+// Equals reports whether plans made with e and with o are the same.
 func (e Environment) Equals(o Environment) bool {
 	return slices.Equal(e.Networks, o.Networks) && slices.Equal(e.Observed, o.Observed) && e.PriorityClass == o.PriorityClass &&
 		slices.Equal(e.unread, o.unread) &&
 		e.MultusIsolates == o.MultusIsolates && equality.Semantic.DeepEqual(nodeFacts(e.Nodes), nodeFacts(o.Nodes))
 }
 
-// nodeFacts are what plans depend on of nodes, by name. Amounts of resources change all the time.
+// nodeFacts returns the fields of nodes that plans depend on, by name. Amounts of resources are left out, because
+// they change all the time.
 func nodeFacts(nodes []corev1.Node) map[string]corev1.Node {
 	out := map[string]corev1.Node{}
 	for _, n := range nodes {
@@ -81,18 +82,18 @@ func nodeFacts(nodes []corev1.Node) map[string]corev1.Node {
 	return out
 }
 
-// A Store holds the environment that was read last. The zero value holds none.
+// A Store holds the environment that was read last. The zero value is empty.
 type Store struct {
-	// reading is held by the one that reads, and guards sources and seen.
+	// reading is locked during a read. It protects sources and seen.
 	reading sync.Mutex
 	sources sources
 	// seen are the addresses in use, and when each was seen last.
 	seen map[netip.Addr]time.Time
-	// last is what was read last. Nil: nothing was.
+	// last is the environment that was read last. Nil: none.
 	last atomic.Pointer[Environment]
 }
 
-// stillObserved are now and the addresses that were seen within observedFor. Its caller holds reading.
+// stillObserved returns the addresses in now, and those that were seen within observedFor. The caller holds reading.
 func (s *Store) stillObserved(now []netip.Addr, at time.Time) []netip.Addr {
 	if s.seen == nil {
 		s.seen = map[netip.Addr]time.Time{}
@@ -104,7 +105,7 @@ func (s *Store) stillObserved(now []netip.Addr, at time.Time) []netip.Addr {
 	return slices.Collect(maps.Keys(s.seen))
 }
 
-// With is e with what the plan in force has about the management cluster, while a source was never read.
+// With returns e. While a source was never read, it adds what the plan in force has about the management cluster.
 func (e Environment) With(last network.Plan) Environment {
 	if len(e.unread) == 0 {
 		return e
@@ -121,16 +122,16 @@ func (e Environment) With(last network.Plan) Environment {
 // A Reader reads the environment of a store.
 type Reader struct {
 	*Store
-	// Cached reads from the cache, and refuses a Service in a dry run. Live reads from the API server.
+	// Cached reads from the cache, and sends the dry run of a Service. Live reads from the API server.
 	Cached client.Client
 	Live   client.Reader
-	// Namespace is the operator's.
+	// Namespace of the operator.
 	Namespace string
 	Metrics   metrics.Set
 	Now       func() time.Time
 }
 
-// Current is what was read last. The first caller of all reads it.
+// Current returns the environment that was read last. If there is none, it reads it.
 func (r Reader) Current(ctx context.Context) (Environment, error) {
 	if e := r.last.Load(); e != nil {
 		return *e, nil
@@ -152,8 +153,7 @@ func (r Reader) Look(ctx context.Context) (changed bool, err error) {
 	return err == nil && before != nil && !before.Equals(e), err
 }
 
-// read reads and stores the environment. Of a source that cannot be read, what was read last
-// counts. Its caller holds reading.
+// read reads and stores the environment. If a source cannot be read, its last state counts. The caller holds reading.
 func (r Reader) read(ctx context.Context) (e Environment, err error) {
 	nodes := &corev1.NodeList{}
 	if err := r.Cached.List(ctx, nodes, client.UnsafeDisableDeepCopy); err != nil {
@@ -186,7 +186,8 @@ func (r Reader) read(ctx context.Context) (e Environment, err error) {
 	return e, nil
 }
 
-// addressesInUse are those of all Services and pods. The lists are large: one is released before the next.
+// addressesInUse returns the addresses of all Services and pods. The lists are large, so one is released before the
+// next is read.
 func (r Reader) addressesInUse(ctx context.Context, tenants map[string]bool) ([]netip.Addr, error) {
 	services := &corev1.ServiceList{}
 	if err := r.Cached.List(ctx, services, client.UnsafeDisableDeepCopy); err != nil {
@@ -199,7 +200,7 @@ func (r Reader) addressesInUse(ctx context.Context, tenants map[string]bool) ([]
 	return append(out, management.PodAddresses(pods.Items)...), nil
 }
 
-// controlPlaneNamespaces are those of all hosted clusters, whether or not they opted in.
+// controlPlaneNamespaces returns the control plane namespaces of all hosted clusters, whether or not they opted in.
 func (r Reader) controlPlaneNamespaces(ctx context.Context) (map[string]bool, error) {
 	list, out := &lenient.HostedClusterList{}, map[string]bool{}
 	if err := requests.Present(r.Cached.List(ctx, list, client.UnsafeDisableDeepCopy)); err != nil {
@@ -223,11 +224,10 @@ func (r Reader) readPriorityClass(ctx context.Context) (string, error) {
 	return management.PriorityClass, nil
 }
 
-// A Keeper reads the environment again and again. When it changed, all hosted clusters
-// are reconciled.
+// A Keeper reads the environment at intervals. When it has changed, all hosted clusters are reconciled.
 type Keeper struct {
 	Reader
-	// Every is how often it is read.
+	// Every is the interval.
 	Every time.Duration
 	Log   logr.Logger
 	// Changed receives an event for every cluster.

@@ -1,5 +1,5 @@
-// This file holds the last state of each source of the environment, so that a source that cannot
-// be read changes no plan. The log and a metric name it.
+// This file holds the last state of each source of the environment, so that plans do not change if a source cannot be
+// read. The log and a metric name such sources.
 
 package environment
 
@@ -18,25 +18,25 @@ import (
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
-// A source is one part of the environment. The zero value was never read.
+// A source is the state of one part of the environment. The zero value means that it was never read.
 type source struct {
 	// ok is true if it was ever read.
 	ok bool
-	// err is why it cannot be read at present.
+	// err is why it could not be read at the last attempt.
 	err error
 }
 
-// sources are what was read last of each. The zero value knows nothing.
+// sources has the last state of all sources. The zero value is empty.
 type sources struct {
 	states map[string]*source
-	// networks are those that objects of a kind name.
+	// networks are the networks that objects of a kind name.
 	networks map[schema.GroupVersionKind][]network.ReservedDestination
-	// services is the range of Services as the API server named it in a dry run, and servicesAt when.
+	// services is the range of Services that the API server named in a dry run, and servicesAt the time of that.
 	services       network.ReservedDestination
 	servicesAt     time.Time
 	priorityClass  string
 	multusIsolates bool
-	// said are the names of the sources that the log named last.
+	// said are the names of failing sources in the last log line.
 	said []string
 }
 
@@ -46,7 +46,7 @@ const (
 	priorityClassSource = "PriorityClass"
 )
 
-// state is that of the source with this name.
+// state returns the source with this name.
 func (s *sources) state(name string) *source {
 	if s.states == nil {
 		s.states = map[string]*source{}
@@ -57,7 +57,7 @@ func (s *sources) state(name string) *source {
 	return s.states[name]
 }
 
-// read is what get reads of a source, or last if that fails.
+// read returns what get returns, or last if get fails. It records the result in s.
 func read[T any](s *source, last T, get func() (T, error)) T {
 	value, err := get()
 	if s.err = err; err != nil {
@@ -67,7 +67,7 @@ func read[T any](s *source, last T, get func() (T, error)) T {
 	return value
 }
 
-// never are the names of the sources that were never read, sorted.
+// never returns the names of the sources that were never read, sorted.
 func (s *sources) never() []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(s.states)) {
@@ -78,7 +78,7 @@ func (s *sources) never() []string {
 	return out
 }
 
-// reportSources updates the metrics, and logs if other sources cannot be read than before.
+// reportSources updates the metrics. It logs if the set of failing sources has changed.
 func (r Reader) reportSources(ctx context.Context) {
 	s := &r.sources
 	var failing, words []string

@@ -1,5 +1,5 @@
-// This file holds Edge: what is known of one Deployment of oooi, made once from the
-// Deployment. Nothing else reads its labels, its conditions or its status.
+// This file holds Edge: the facts about one Deployment of oooi, read once from the Deployment. No other code reads
+// its labels, conditions or status.
 
 package gather
 
@@ -22,11 +22,11 @@ import (
 type Role string
 
 const (
-	// RoleEdge serves a network.
+	// RoleEdge: it serves a network.
 	RoleEdge Role = "edge"
-	// RoleACD detects address conflicts before the first edge of a network exists.
+	// RoleACD: it detects address conflicts before the first edge of a network exists.
 	RoleACD Role = "acd"
-	// roleOther was created by another version of the operator, and is removed.
+	// roleOther: another version of the operator created it, and it is removed.
 	roleOther Role = "other"
 )
 
@@ -37,16 +37,16 @@ type Edge struct {
 	Role            Role
 	// Network is the value of the network's label (wire.NetworkLabel).
 	Network string
-	// Number of the edge on its network, from 1. 0 for another role.
+	// Number of the edge on its network, from 1. 0: it has another role.
 	Number int
-	// Release is the release of oooi that it was applied with. Empty: one that knew none.
+	// Release is the release of oooi that applied it last. Empty: a release that did not record that.
 	Release string
-	// Seen is its state as package rollout knows it, without Drifted, PeerLost and PeerImpaired,
-	// which depend on what is wanted and on reports.
+	// Seen is its state in the form that package rollout needs, without Drifted, PeerLost and PeerImpaired, which
+	// depend on the wanted state and on reports.
 	Seen rollout.Seen
-	// Refused is the API server's message where it refuses the pod. Empty: it does not.
+	// Refused is the API server's message if it refuses the pod. Empty: it does not.
 	Refused string
-	// Ending says that there is no pod because the previous one has not ended yet.
+	// Ending is true if there is no pod because the previous one has not ended yet.
 	Ending bool
 	// Avoided are the nodes that its pod prefers not to run on.
 	Avoided []string
@@ -54,10 +54,10 @@ type Edge struct {
 	Live appsv1.Deployment
 }
 
-// EdgeReady reports whether the Deployment of an edge runs the pod that is wanted now, and that pod is ready.
+// EdgeReady reports whether the pod of an edge's Deployment is of the newest version, and ready.
 func EdgeReady(d appsv1.Deployment) bool { return EdgeOf(d).Seen.Available }
 
-// EdgeOf is the only reader of a Deployment's labels, conditions and status.
+// EdgeOf reads a Deployment's labels, conditions and status. No other function does.
 func EdgeOf(d appsv1.Deployment) Edge {
 	number, err := strconv.Atoi(d.Labels[wire.LabelEdge])
 	if err != nil {
@@ -69,7 +69,7 @@ func EdgeOf(d appsv1.Deployment) Edge {
 	}
 }
 
-// RoleOf is the role of d, a Deployment of oooi.
+// RoleOf returns the role of d, a Deployment of oooi.
 func RoleOf(d appsv1.Deployment) Role {
 	switch d.Labels[wire.LabelName] {
 	case wire.NameEdge:
@@ -80,7 +80,7 @@ func RoleOf(d appsv1.Deployment) Role {
 	return roleOther
 }
 
-// SeenOf is the state of d as package rollout knows it.
+// SeenOf returns the state of d in the form that package rollout needs.
 func SeenOf(d appsv1.Deployment) rollout.Seen {
 	s, up := d.Status, deploymentCondition(d, appsv1.DeploymentAvailable)
 	progress, progressed := progressOf(d)
@@ -88,7 +88,7 @@ func SeenOf(d appsv1.Deployment) rollout.Seen {
 		Exists:   true,
 		Version:  d.Annotations[wire.AnnotationTemplate],
 		Unproven: d.Annotations[UnprovenAnnotation] != "",
-		// The pod is the one that is wanted now, and is ready.
+		// The pod is of the newest version, and ready.
 		Available:   s.ObservedGeneration >= d.Generation && s.UpdatedReplicas > 0 && s.Replicas == s.UpdatedReplicas && s.AvailableReplicas > 0,
 		Observed:    s.ObservedGeneration >= d.Generation,
 		Unavailable: up.Status == corev1.ConditionFalse,
@@ -117,8 +117,8 @@ func refusedOf(d appsv1.Deployment) string {
 	return ""
 }
 
-// ending reports whether d has no pod because a previous one must end first. Not every
-// cluster counts pods that terminate.
+// ending reports whether d has no pod because a previous one must end first. Clusters that do not count terminating
+// pods need the second way.
 func ending(d appsv1.Deployment) bool {
 	s := d.Status
 	if s.ObservedGeneration < d.Generation || s.Replicas > 0 {
@@ -131,7 +131,7 @@ func ending(d appsv1.Deployment) bool {
 	return progress == rollout.Complete
 }
 
-// deploymentCondition is d's condition of a type, zero where it has none.
+// deploymentCondition returns d's condition of a type, or the zero value.
 func deploymentCondition(d appsv1.Deployment, of appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
 	i := slices.IndexFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Type == of })
 	if i < 0 {
@@ -140,31 +140,31 @@ func deploymentCondition(d appsv1.Deployment, of appsv1.DeploymentConditionType)
 	return d.Status.Conditions[i]
 }
 
-// Subject is what problems call e.
+// Subject returns the subject of problems about e.
 func (e Edge) Subject() problem.Subject { return EdgeSubject(e.Namespace, e.Name) }
 
-// EdgeSubject returns the subject of a problem of one edge, by its Deployment.
+// EdgeSubject returns the subject of problems about the edge with this Deployment.
 func EdgeSubject(namespace, deployment string) problem.Subject {
 	return problem.Subject{Kind: "Edge", Namespace: namespace, Name: deployment}
 }
 
-// Command shows its pods.
+// Command returns a command that shows the pods of e's network.
 func (e Edge) Command() string {
 	return fmt.Sprintf("kubectl -n %s describe pod -l %s=%s", e.Namespace, wire.LabelNetwork, e.Network)
 }
 
-// Starting reports whether e got its version a short while ago, and has no known fault.
+// Starting reports whether e got its version recently, and has no known fault.
 func (e Edge) Starting() bool {
 	return e.Refused == "" && e.Seen.Progress == rollout.Unknown
 }
 
-// Lost reports whether e was available with what it is to run, or could not become so in
-// time: no act of the operator is why it is unavailable now.
+// Lost reports whether e became unavailable, or could not become available in time, for another reason than an act of
+// the operator.
 func (e Edge) Lost() bool {
 	return e.Role == RoleEdge && !e.Seen.Available && e.Seen.Observed && !e.Starting()
 }
 
-// UnavailableSince is when e became unavailable. Zero: unknown.
+// UnavailableSince returns when e became unavailable. Zero: unknown.
 func (e Edge) UnavailableSince() time.Time {
 	if !e.Seen.Unavailable {
 		return time.Time{}
@@ -172,7 +172,7 @@ func (e Edge) UnavailableSince() time.Time {
 	return e.Seen.Since.UTC()
 }
 
-// Available are the edges on a network, by its label, that serve.
+// Available returns the edges that serve the network with this label.
 func Available(edges []Edge, label string) []Edge {
 	return slices.DeleteFunc(slices.Clone(edges), func(e Edge) bool { return e.Role != RoleEdge || e.Network != label || !e.Seen.Available })
 }

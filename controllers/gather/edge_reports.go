@@ -18,9 +18,8 @@ type NetworkReport struct {
 	reported.EdgeReport
 }
 
-// reportsOf are those that the edges of p, and its address conflict detection, wrote, each
-// to the Lease of its own. A report in another Lease is
-// ignored, as is one that cannot be read.
+// reportsOf returns the reports that the edges of p and its address conflict detection wrote, each to its own Lease.
+// A report in any other Lease, or one that cannot be read, is ignored.
 func reportsOf(owned []metav1.PartialObjectMetadata, p network.Plan) []NetworkReport {
 	type writer struct {
 		network string

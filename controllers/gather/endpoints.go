@@ -1,6 +1,5 @@
-// This file reads the endpoints of addresses that edges dial: of the management
-// cluster's API server, and of Services without a selector. It does not decide which
-// of them edges may dial.
+// This file reads the endpoints of addresses that edges dial: those of the management cluster's API server, and of
+// Services without a selector. Whether edges may dial them is decided elsewhere.
 
 package gather
 
@@ -20,8 +19,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/services"
 )
 
-// gatherEndpoints reads where the API servers listen, and the endpoints of Services
-// that select no pods.
+// gatherEndpoints reads where the API servers listen, and the endpoints of Services that do not select pods.
 func (r Reader) gatherEndpoints(ctx context.Context, w *World) error {
 	slice := discoveryv1.EndpointSlice{}
 	if err := client.IgnoreNotFound(r.Client.Get(ctx, watch.APIServerSlice, &slice)); err != nil {
@@ -32,15 +30,15 @@ func (r Reader) gatherEndpoints(ctx context.Context, w *World) error {
 	}
 	sortPlaces(w.APIServers)
 	if len(w.APIServers) == 0 {
-		// An API server that stops removes its address, the last one too, and adds it
-		// again later. Until then the existing policy stays.
+		// An API server that stops removes its address, even if it is the last one, and adds it again later. Until
+		// then the existing policy stays.
 		w.Owned = slices.DeleteFunc(w.Owned, func(o metav1.PartialObjectMetadata) bool {
 			return o.GroupVersionKind() == own.NetworkPolicyKind && o.Name == desired.EdgePolicy
 		})
 	}
 	w.ByHand = map[desired.ServicePort][]netip.AddrPort{}
 	for _, svc := range w.Services {
-		// Without the operator's own rights there is nothing to apply either.
+		// Without the operator's own rights, nothing can be applied, so they are not needed.
 		if w.Binding == nil || !services.HasManualEndpoints(svc) {
 			continue
 		}
@@ -56,8 +54,7 @@ func (r Reader) gatherEndpoints(ctx context.Context, w *World) error {
 	return nil
 }
 
-// behind are all addresses of these slices, ready or not, with each TCP port, by
-// that port's name.
+// behind returns all addresses of these slices, ready or not, with each TCP port. The key is the port's name.
 func behind(all ...discoveryv1.EndpointSlice) map[string][]netip.AddrPort {
 	out := map[string][]netip.AddrPort{}
 	for _, s := range all {

@@ -1,4 +1,4 @@
-// This file takes what all hosted clusters share from what was read last of it. Package environment reads it.
+// This file copies to a World what all hosted clusters share. Package environment has read it.
 
 package gather
 
@@ -9,9 +9,8 @@ import (
 	"github.com/cldmnky/oooi/hcp/management"
 )
 
-// readEnvironment sets what all hosted clusters share. While a source
-// was never read, what the plan in force has about it counts. The addresses of the cluster's own Services
-// are added: Endpoints read them.
+// readEnvironment sets what all hosted clusters share. If a source was never read, the plan in force replaces it. The
+// addresses in w.Services are added.
 func (r Reader) readEnvironment(ctx context.Context, w *World) error {
 	e, err := r.Shared.Current(ctx)
 	if err != nil {

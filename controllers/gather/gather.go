@@ -1,5 +1,6 @@
-// Package gather reads one hosted cluster: all that decisions need, as one World. It remembers nothing, and
-// decides nothing about that cluster. For the other clusters on its networks, hcp.NewNeighbor(..).For derives what each wants.
+// Package gather reads all facts that decisions about one hosted cluster need, as one World. It remembers nothing,
+// and decides nothing about that cluster. For the other clusters on its networks, hcp.NewNeighbor(..).For derives
+// what each wants.
 package gather
 
 import (
@@ -31,43 +32,42 @@ import (
 // A World is the observed state of one hosted cluster.
 type World struct {
 	hcp.Objects
-	// ControlPlane is the HostedControlPlane, the owner of all objects of oooi. Nil: HyperShift
-	// has not created it.
+	// ControlPlane is the HostedControlPlane, which owns all objects of oooi. Nil: HyperShift has not created it.
 	ControlPlane *metav1.PartialObjectMetadata
-	// VMsUnread is why VMs could not be listed. It is set for a cluster that does not opt in.
+	// VMsUnread is why VMs could not be listed. It is set only for a cluster that does not opt in.
 	VMsUnread error
 	// Binding gives the operator ControlPlaneRole in the control plane namespace. Nil: the operator
 	// cannot write there.
 	Binding *metav1.PartialObjectMetadata
-	// Rival is another hosted cluster that keeps the control plane namespace. Zero: there is none.
+	// Rival is another hosted cluster that keeps the same control plane namespace. Zero: there is none.
 	Rival types.NamespacedName
 	// Owned are all other objects of oooi for this hosted cluster.
 	Owned []metav1.PartialObjectMetadata
-	// Led: a load balancer of the hosted cluster forwards to edges.
+	// Led is true if a load balancer of the hosted cluster forwards to edges.
 	Led bool
-	// Edges are the Deployments among it.
+	// Edges are the Deployments in Owned.
 	Edges []Edge
-	// EdgeReports are those of the networks and edges of last, stale ones included.
+	// EdgeReports are the reports of the edges in Last, stale ones included.
 	EdgeReports []NetworkReport
-	// Turn says whether edges of an older release may be recreated with the operator's.
+	// Turn says whether edges of an older release may be recreated with the operator's release.
 	Turn waves.Turn
 	// Loss is what the last pass saw of the annotation network.
 	Loss Loss
-	// PreviousReport is the last Report of the operator, zero if there was none.
+	// PreviousReport is the last Report of the operator. Zero: there is none.
 	PreviousReport explain.Report
-	// Last is the plan in force. Zero where there is none.
+	// Last is the plan in force. Zero: there is none.
 	Last network.Plan
-	// LastText is last as it is stored.
+	// LastText is Last as it is stored.
 	LastText string
-	// Unread are problems: plans in force that cannot be read, here or at a neighbor.
+	// Unread are the problems that plans in force cannot be read, of this cluster or of a neighbor.
 	Unread problem.Problems
 	// Others are the other hosted clusters on its networks, by name.
 	Others []derive.OtherCluster
 	// APIServers are the addresses of the management cluster's API server. Empty: unknown.
 	APIServers []netip.AddrPort
-	// Incomplete says that a read failed, so there is more than w has.
+	// Incomplete is true if a read failed, so that w lacks something.
 	Incomplete bool
-	// ByHand are the endpoints of Services that select no pods.
+	// ByHand are the endpoints of Services that do not select pods.
 	ByHand map[desired.ServicePort][]netip.AddrPort
 }
 
@@ -76,7 +76,7 @@ func (w World) HasControlPlane() bool {
 	return w.ControlPlane != nil && w.ControlPlane.DeletionTimestamp.IsZero()
 }
 
-// A Before is what is known of a hosted cluster before it is read.
+// A Before has what is known of a hosted cluster before it is read.
 type Before struct {
 	Turn waves.Turn
 	Loss Loss
@@ -86,18 +86,18 @@ type Before struct {
 // A Reader reads worlds.
 type Reader struct {
 	own.Store
-	// Kinds says which kinds are watched. Nil: all are.
+	// Kinds knows which kinds are watched. Nil: all are.
 	Kinds *watch.Kinds
-	// Observed says which status of an edge is still about its spec.
+	// Observed knows which status of an edge is still about its spec.
 	Observed *own.Observed
 	Shared   environment.Reader
-	// Management, proxy and permissions are set by the administrator.
+	// Management, Proxy and Permissions are set by the administrator.
 	Management  management.Cluster
 	Proxy       httpproxy.Config
 	Permissions network.Permissions
 }
 
-// World reads one world. A HostedCluster that is gone is ErrGone.
+// World reads one world. If the HostedCluster does not exist, the error is ErrGone.
 func (r Reader) World(ctx context.Context, key types.NamespacedName, before Before) (w World, err error) {
 	defer func() { w.Incomplete = err != nil }()
 	hc := &lenient.HostedCluster{}
@@ -128,12 +128,12 @@ func (r Reader) World(ctx context.Context, key types.NamespacedName, before Befo
 	return w, nil
 }
 
-// EdgesOn are the edges that exist on a network, by its label.
+// EdgesOn returns the existing edges on the network with this label.
 func (w World) EdgesOn(label string) []Edge {
 	return slices.DeleteFunc(slices.Clone(w.Edges), func(e Edge) bool { return e.Role != RoleEdge || e.Network != label })
 }
 
-// Edge is the Deployment of oooi with this name, of whatever role.
+// Edge returns the Deployment of oooi with this name, whatever its role.
 func (w World) Edge(name string) (Edge, bool) {
 	i := slices.IndexFunc(w.Edges, func(e Edge) bool { return e.Name == name })
 	if i < 0 {
@@ -156,6 +156,6 @@ const (
 	LossRemoving
 )
 
-// ErrGone is the error of a HostedCluster that does not exist. Any other object that was not found is a
-// fault of the pass.
+// ErrGone is the error if the HostedCluster does not exist. If any other object is missing, that is an error of the
+// pass.
 var ErrGone = errors.New("the HostedCluster does not exist")

@@ -1,4 +1,4 @@
-// This file reads what the network of one hosted cluster is derived from. It reads no Secret.
+// This file reads the objects from which the networks of one hosted cluster are derived. It reads no Secret.
 
 package gather
 
@@ -23,7 +23,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// gatherInput reads what the network is derived from.
+// gatherInput reads the objects from which the networks are derived.
 func (r Reader) gatherInput(ctx context.Context, w *World) error {
 	if err := r.Kinds.Complete(); err != nil {
 		return err
@@ -58,10 +58,12 @@ func (r Reader) ReadControlPlane(ctx context.Context, w *World) error {
 	return requests.Present(client.IgnoreNotFound(err))
 }
 
-// EnoughNodePools limits how many NodePools of another cluster are read: one with more gets no plan, whichever are read.
+// EnoughNodePools limits how many NodePools of another cluster are read. If there are more, that cluster gets no plan
+// anyway.
 const EnoughNodePools = client.Limit(objects.MaxNodePools + 1)
 
-// ReadAttached reads which networks o's VMs are on. nodePools are further options for reading its NodePools.
+// ReadAttached reads the objects that show which networks o's VMs are on. nodePools are further options for reading
+// its NodePools.
 func (r Reader) ReadAttached(ctx context.Context, o *hcp.Objects, nodePools ...client.ListOption) error {
 	hc := o.HostedCluster
 	pools := &lenient.NodePoolList{}
@@ -84,7 +86,7 @@ func (r Reader) ReadNamed(ctx context.Context, o *hcp.Objects) error {
 	return r.gatherDefinitions(ctx, o, objects.NamedNADs(*o))
 }
 
-// gatherDefinitions reads those of these NADs that exist.
+// gatherDefinitions reads the named NADs that exist.
 func (r Reader) gatherDefinitions(ctx context.Context, o *hcp.Objects, named []network.Attachment) error {
 	o.NetworkAttachmentDefinitions = nil
 	var found []lenient.NetworkAttachmentDefinition
@@ -121,7 +123,7 @@ func (r Reader) readPublished(ctx context.Context, o *hcp.Objects) error {
 	return nil
 }
 
-// gatherRemaining reads what decides how a cluster is left that does not opt in.
+// gatherRemaining reads what decides how the networks of a cluster that does not opt in are removed.
 func (r Reader) gatherRemaining(ctx context.Context, w *World) error {
 	if w.Binding == nil && len(w.Owned) == 0 || hcp.OptedOut(w.HostedCluster) && hcp.PausedBy(w.HostedCluster, r.Now()) == "" {
 		return nil

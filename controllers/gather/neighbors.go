@@ -1,6 +1,6 @@
-// This file reads the hosted clusters that share a network with one, and has package hcp derive what each
-// wants there. Package derive then decides how they share it. A change of one reconciles the others: this
-// file also finds those.
+// This file reads the hosted clusters that share a network with one, and package hcp derives what each wants there.
+// Package derive then decides how they share the network. When one of them changes, the others are reconciled. This
+// file also finds these.
 
 package gather
 
@@ -29,9 +29,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// readNeighbors reads the requests and the plans in force of the hosted clusters on w's
-// networks. One that opted out or is being deleted counts while objects of oooi exist
-// there.
+// readNeighbors reads the requests and the plans in force of the hosted clusters on w's networks. A cluster that
+// opted out or is being deleted counts as long as objects of oooi exist for it.
 func (r Reader) readNeighbors(ctx context.Context, w *World) error {
 	ours := networks.All(w.Objects, w.Last)
 	candidates, err := r.ClustersOn(ctx, ours)
@@ -62,9 +61,9 @@ func (r Reader) readNeighbors(ctx context.Context, w *World) error {
 	return nil
 }
 
-// ClustersOn are the hosted clusters that opted in, or may have objects of oooi, and that are on one of
-// these networks: NodePools or VMs use one of the NADs, or another NAD of the same layer-2 network, or
-// the plan in force serves it. A NodePool that a NAD does not allow does not use it, so nothing of its cluster is read.
+// ClustersOn returns the hosted clusters that opted in, or may have objects of oooi, and that are on one of these
+// networks: NodePools or VMs use its NAD or another NAD of the same layer-2 network, or the plan in force serves it.
+// NodePools that a NAD does not allow do not count, and nothing of their clusters is read.
 func (r Reader) ClustersOn(ctx context.Context, on []network.Attachment) (map[types.NamespacedName]lenient.HostedCluster, error) {
 	return r.clusters(ctx, on, networks.Allows)
 }
@@ -138,8 +137,8 @@ func (r Reader) addCluster(ctx context.Context, all map[types.NamespacedName]len
 	return requests.Present(client.IgnoreNotFound(err))
 }
 
-// sameNetwork are the values of the index by network for these networks, and for all other NADs of the same
-// layer-2 networks, with the NAD of each value that exists and is one of a NAD.
+// sameNetwork returns the index values of these networks, and of all other NADs of the same layer-2 networks. The NAD
+// is nil if a value does not name an existing one.
 func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[string]*nadv1.NetworkAttachmentDefinition, error) {
 	values := map[string]*nadv1.NetworkAttachmentDefinition{}
 	for _, a := range on {
@@ -171,12 +170,11 @@ func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[s
 	return values, nil
 }
 
-// Clusters are the relevant clusters that an option selects.
+// Clusters returns the relevant clusters that the options select.
 func (r Reader) Clusters(ctx context.Context, which ...client.ListOption) []reconcile.Request {
 	list := &lenient.HostedClusterList{}
 	if err := r.Client.List(ctx, list, append(which, client.UnsafeDisableDeepCopy)...); err != nil {
-		// The cluster does not have the kind yet, so no object exists. Each is reconciled when
-		// its watch begins.
+		// The cluster does not have the kind yet, so no object exists. Each will be reconciled when its watch begins.
 		return nil
 	}
 	var out []reconcile.Request

@@ -27,7 +27,7 @@ import (
 func (r Reader) readOwned(ctx context.Context, w *World) error {
 	ns, name := hcp.ControlPlaneNamespace(w.HostedCluster), w.HostedCluster.Name
 	r.Verify(ctx, ns)
-	// Edges come first: they are in the condition even where another kind is not watched.
+	// Edges are read first, so that the condition has them even if another kind is not watched.
 	if err := r.gatherKind(ctx, w, own.DeploymentKind); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (r Reader) readOwned(ctx context.Context, w *World) error {
 	if err := r.gatherUnlabeled(ctx, w); err != nil || w.Binding == nil && len(w.Owned) == 0 {
 		return err
 	}
-	// Edges write Leases, which have no owner: they belong to the cluster that has the edges.
+	// Edges write Leases, which have no owner. They belong to the cluster of the edges.
 	leases, err := r.List(ctx, own.LeaseKind, ns)
 	for _, o := range leases {
 		r.addOwned(w, own.LeaseKind, o)
@@ -82,7 +82,7 @@ func (r Reader) gatherKind(ctx context.Context, w *World, kind schema.GroupVersi
 	return err
 }
 
-// gatherServices reads the Services of oooi for w's hosted cluster, by their names: another client may
+// gatherServices reads the Services of oooi for w's hosted cluster. It finds them by name, because another client may
 // have removed their labels.
 func (r Reader) gatherServices(ctx context.Context, w *World) error {
 	ns, list := hcp.ControlPlaneNamespace(w.HostedCluster), &corev1.ServiceList{}
@@ -115,8 +115,8 @@ func (r Reader) addOwned(w *World, kind schema.GroupVersionKind, o client.Object
 	}
 }
 
-// gatherUnlabeled reads edges of the plan in force that the cache does not have live: another client may
-// have removed their labels.
+// gatherUnlabeled reads from the API server those edges of the plan in force that the cache lacks, because another
+// client may have removed their labels.
 func (r Reader) gatherUnlabeled(ctx context.Context, w *World) error {
 	for _, n := range w.Last.Networks {
 		for _, e := range n.Edges {
@@ -139,8 +139,8 @@ func (r Reader) gatherUnlabeled(ctx context.Context, w *World) error {
 	return nil
 }
 
-// PlanInForce is what the edges of hc serve, also as the text that is stored. A plan that exists and cannot be read is a
-// fault.
+// PlanInForce returns the plan that the edges of hc serve, and its text as it is stored. If the plan exists and
+// cannot be read, it returns a fault.
 func (r Reader) PlanInForce(ctx context.Context, hc *hyperv1.HostedCluster) (p network.Plan, text string, fault problem.Problems, err error) {
 	ns := hcp.ControlPlaneNamespace(hc)
 	o, err := r.Read(ctx, own.Key{Kind: own.ConfigMapKind, NamespacedName: types.NamespacedName{Namespace: ns, Name: wire.PlanConfigMap}})

@@ -20,19 +20,19 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 )
 
-// A LastReport is what was last reported of one hosted cluster.
+// A LastReport is the last report about one hosted cluster.
 type LastReport struct {
-	// Report is the last Report, or what the operator before this one stored. Its time is zero if it is not stored.
+	// Report is the last Report, or the one that the previous operator stored. Written is zero if it is not stored.
 	Report explain.Report
-	// Condition is what the operator last wrote as the condition of the HostedCluster, or what it found there if it
-	// left that unchanged. Nil: there was none. Version is the resource version of the HostedCluster with this
-	// condition. Empty: nothing was written yet.
+	// Condition is the last condition that the operator wrote to the HostedCluster or found there unchanged. Nil:
+	// there was none. Version is the resource version of the HostedCluster with this condition. Empty: nothing was
+	// written yet.
 	Condition *metav1.Condition
 	Version   string
 }
 
-// overlay sets the condition of hc that was written last, where a cache does not have it yet. Otherwise
-// an Event about it would be emitted twice.
+// overlay sets the condition that was written last in hc, if the cache does not have it yet. Otherwise its Event
+// would be emitted twice.
 func (l *LastReport) overlay(hc *hyperv1.HostedCluster) {
 	if l == nil || l.Version == "" {
 		return
@@ -47,8 +47,8 @@ func (l *LastReport) overlay(hc *hyperv1.HostedCluster) {
 	}
 }
 
-// readReport is the Report about hc that was made last. After a restart it is read once, as it was stored: what had an Event
-// gets no second one. A cluster without a condition has none, and one that cannot be read is only logged.
+// readReport returns the last Report about hc. After a restart it reads the stored Report once, so that its problems
+// get no second Event. A cluster without a condition has no Report. If a Report cannot be read, that is only logged.
 func (r Reader) readReport(ctx context.Context, hc *hyperv1.HostedCluster, last *LastReport) (out explain.Report) {
 	if last != nil {
 		return last.Report

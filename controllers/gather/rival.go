@@ -1,4 +1,4 @@
-// This file reads which of two hosted clusters has a control plane namespace that is the namespace of both.
+// This file finds the hosted cluster that keeps a control plane namespace if two have the same one.
 
 package gather
 
@@ -23,7 +23,7 @@ func (r Reader) gatherRival(ctx context.Context, w *World) error {
 		}
 		other, objects := &lenient.HostedCluster{}, hcp.Objects{}
 		if err := r.Client.Get(ctx, req.NamespacedName, other); apierrors.IsNotFound(err) {
-			continue // It was deleted meanwhile.
+			continue // The HostedCluster was deleted meanwhile.
 		} else if err != nil {
 			return err
 		}

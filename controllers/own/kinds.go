@@ -1,4 +1,4 @@
-// This file has the kinds that are read as metadata only, or written.
+// This file has the kinds that the operator writes, or reads as metadata only.
 
 package own
 
@@ -14,7 +14,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// The kinds that are read as metadata only, or written.
+// The kinds that the operator writes, or reads as metadata only.
 var (
 	HostedControlPlaneKind = hyperv1.GroupVersion.WithKind("HostedControlPlane")
 	ServiceAccountKind     = corev1.SchemeGroupVersion.WithKind("ServiceAccount")

@@ -1,5 +1,4 @@
-// This file decides whether an object has to be written: only where it differs from what is
-// desired. It is pure.
+// This file decides whether an object has to be written, because it differs from the desired one. It is pure.
 
 package own
 
@@ -15,11 +14,11 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// DesiredAnnotation of an object of oooi is a hash of all that the operator applied. It shows that a field is no
-// longer desired.
+// DesiredAnnotation of an object of oooi is a hash of everything that the operator applied. It changes when a field
+// is no longer desired.
 const DesiredAnnotation = wire.Prefix + "desired"
 
-// WithHash is u with desiredAnnotation.
+// WithHash returns u with DesiredAnnotation.
 func WithHash(u *unstructured.Unstructured) *unstructured.Unstructured {
 	hash := desired.Hash(u.Object)
 	u = u.DeepCopy()
@@ -32,9 +31,9 @@ func WithHash(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return u
 }
 
-// AsDesired reports whether live is as desired. Objects other than Deployments have exactly the desired
-// value of each field: an egress rule or a subject that another client added is not tolerated. A
-// Service has fields of the API server, such as its ClusterIP, and may have further ports. It selects edges only.
+// AsDesired reports whether live is as desired. Most objects must have exactly the desired value of each field: an
+// egress rule or a subject that another client added is not tolerated. A Deployment may have further fields. A
+// Service may, too, such as its ClusterIP or further ports, but its selector must be exact.
 func AsDesired(live, desired *unstructured.Unstructured) bool {
 	if !contains(live.Object, desired.Object) {
 		return false
@@ -59,14 +58,14 @@ func selectorOf(u *unstructured.Unstructured) any {
 	return selector
 }
 
-// BindsOtherRole reports whether live is a RoleBinding of another role than desired. The API server
-// never changes the role of a binding.
+// BindsOtherRole reports whether live is a RoleBinding that binds another role than desired. The API server does not
+// allow changes of the role.
 func BindsOtherRole(live, desired *unstructured.Unstructured) bool {
 	return live != nil && live.GroupVersionKind() == RoleBindingKind && !reflect.DeepEqual(live.Object["roleRef"], desired.Object["roleRef"])
 }
 
-// contains reports whether live has every field of desired with its value. Other fields, and other elements of a
-// list of objects, belong to other managers. A field that is empty may be absent.
+// contains reports whether live has every field of desired with its value. Other fields, and other elements in a list
+// of objects, are ignored, because other managers own them. An empty field may be absent.
 func contains(live, desired any) bool {
 	switch desired := desired.(type) {
 	case map[string]any:
@@ -94,7 +93,7 @@ func isObject(x any) bool {
 	return ok
 }
 
-// Fingerprint is a hash of want, and of the fields of live that want could differ from.
+// Fingerprint returns a hash of want, and of those fields of live that want may change.
 func Fingerprint(live, want *unstructured.Unstructured) string {
 	out := map[string]any{}
 	for key := range want.Object {
@@ -108,7 +107,7 @@ func Fingerprint(live, want *unstructured.Unstructured) string {
 	return desired.Hash([]any{out, want.Object})
 }
 
-// IsForeign reports whether m has fields of a template that we write, and is not ours.
+// IsForeign reports whether m, the entry of another manager, has fields of a pod template that the operator writes.
 func IsForeign(m metav1.ManagedFieldsEntry) bool {
 	fields := []string{"image", "args", "resources", wire.AnnotationNetworks}
 	return m.Manager != wire.Owner && m.FieldsV1 != nil && slices.ContainsFunc(fields, func(field string) bool {

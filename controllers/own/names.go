@@ -1,5 +1,5 @@
-// Package own decides which objects in control plane namespaces are those of oooi, and what they are called. Names that an
-// edge knows, too, are in edge/wire.
+// Package own decides which objects in control plane namespaces are those of oooi, and their names. Names that edges
+// use, too, are in edge/wire.
 package own
 
 import (
@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	// ConditionType is our condition in the HostedCluster's status.
+	// ConditionType is the type of oooi's condition in the HostedCluster's status.
 	ConditionType = settings.Prefix + "NetworkReady"
-	// ControlPlaneRole is the shipped ClusterRole that holds what the operator
-	// writes in a control plane namespace; the RoleBinding has its name too.
+	// ControlPlaneRole is the ClusterRole with the operator's rights in a control plane namespace, and the name of
+	// its RoleBinding there.
 	ControlPlaneRole = "oooi-controlplane"
 
 	// NameOperator is the value of wire.LabelName on objects of the operator itself.
 	NameOperator = "oooi-operator"
 )
 
-// Labels are on every object of oooi, and on the leases that edges write.
+// Labels are the labels of every object of oooi, and of the leases that edges write.
 func Labels() labels.Set { return wire.OwnedLabels() }
 
 // ClusterName is "namespace/name", as logs and metrics show it.
 func ClusterName(hc *hyperv1.HostedCluster) string { return hc.Namespace + "/" + hc.Name }
 
-// ConditionOf is our condition on hc, nil where it has none.
+// ConditionOf returns oooi's condition on hc, or nil.
 func ConditionOf(hc *hyperv1.HostedCluster) *metav1.Condition {
 	return meta.FindStatusCondition(hc.Status.Conditions, ConditionType)
 }

@@ -1,4 +1,4 @@
-// This file makes objects of oooi out of typed ones.
+// This file makes objects of oooi from apply configurations.
 
 package own
 
@@ -26,9 +26,8 @@ func Object(controlPlane *metav1.PartialObjectMetadata, typed any) *unstructured
 	return Owned(controlPlane, &unstructured.Unstructured{Object: m})
 }
 
-// Owned sets the HostedControlPlane as owner of u, so that u is deleted with it. The
-// reference neither controls nor blocks: OpenShift denies both without rights on the
-// owner's finalizers.
+// Owned sets the HostedControlPlane as owner of u, so that u is deleted with it. The reference sets neither
+// controller nor blockOwnerDeletion: OpenShift denies both without rights on the owner's finalizers.
 func Owned(controlPlane *metav1.PartialObjectMetadata, u *unstructured.Unstructured) *unstructured.Unstructured {
 	ref, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metav1ac.OwnerReference().
 		WithAPIVersion(hyperv1.GroupVersion.String()).WithKind("HostedControlPlane").
@@ -42,7 +41,7 @@ func Owned(controlPlane *metav1.PartialObjectMetadata, u *unstructured.Unstructu
 	return u
 }
 
-// Binding gives the operator ControlPlaneRole in the namespace of a control plane.
+// Binding returns the RoleBinding that gives the operator ControlPlaneRole in the namespace of a control plane.
 func Binding(controlPlane *metav1.PartialObjectMetadata, account types.NamespacedName) *unstructured.Unstructured {
 	return Object(controlPlane, desired.RoleBinding(ClusterRoleKind.Kind, ControlPlaneRole, controlPlane.Namespace, account.Name, account.Namespace).
 		WithLabels(wire.NamedLabels(NameOperator)))

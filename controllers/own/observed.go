@@ -17,17 +17,18 @@ import (
 type observedSpec struct {
 	uid        types.UID
 	generation int64
-	// spec is its hash.
+	// spec is the hash of the spec.
 	spec string
 }
 
-// Observed has what was last observed of each Deployment of oooi. The zero value is empty.
+// Observed has the last observed spec of each Deployment of oooi. The zero value is empty.
 type Observed struct {
 	// all has an observedSpec for each types.NamespacedName.
 	all sync.Map
 }
 
-// Settled is d. Where its status is of an older generation with the same spec, that counts as observed.
+// Settled returns d. If its status is about an older generation with the same spec, the newest generation counts as
+// observed.
 func (o *Observed) Settled(d appsv1.Deployment) appsv1.Deployment {
 	key := types.NamespacedName{Namespace: d.Namespace, Name: d.Name}
 	known, _ := o.all.Load(key)
@@ -42,5 +43,5 @@ func (o *Observed) Settled(d appsv1.Deployment) appsv1.Deployment {
 	return d
 }
 
-// Forget is for a Deployment that is gone.
+// Forget forgets a Deployment that no longer exists.
 func (o *Observed) Forget(key types.NamespacedName) { o.all.Delete(key) }

@@ -1,5 +1,5 @@
-// This file decides which objects are those of oooi for one hosted cluster, and which of two hosted
-// clusters has a control plane namespace that is the namespace of both.
+// This file decides which objects are those of oooi for one hosted cluster. It also decides which of two hosted
+// clusters has a control plane namespace if both have the same one.
 
 package own
 
@@ -15,10 +15,10 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// ErrForeign is why an object with a name of oooi is never written.
+// ErrForeign is the error for an object that has a name of oooi but is not oooi's. It is never written.
 var ErrForeign = errors.New("an object of this name exists that oooi did not create for this hosted cluster")
 
-// IsService reports whether a Service of oooi has this name.
+// IsService reports whether a Service of oooi may have this name.
 func IsService(name string) bool {
 	return name == wire.PodDNSService || name == wire.AccessObject || strings.HasPrefix(name, wire.AccessServicePrefix)
 }
@@ -28,9 +28,10 @@ func Is(o client.Object) bool {
 	return o != nil && Labels().AsSelectorPreValidated().Matches(labels.Set(o.GetLabels()))
 }
 
-// IsOf reports whether o exists and is oooi's for the hosted cluster with this HostedControlPlane. Its
-// name, and its labels or the hash of what was applied, say that oooi wrote it: the HostedControlPlane also owns
-// what HyperShift writes. Its owner says for which cluster. Without an owner, it needs labels and hash.
+// IsOf reports whether o exists and is oooi's, for the hosted cluster with this HostedControlPlane. An owner alone
+// proves nothing, because the HostedControlPlane also owns objects of HyperShift. So o must have a name of oooi, and
+// its labels or the hash of what was applied. The owner shows the cluster. Without an owner, o must have both labels
+// and hash.
 func IsOf(o client.Object, controlPlane string) bool {
 	if o == nil || !strings.HasPrefix(o.GetName(), wire.Owner) {
 		return false
@@ -43,7 +44,7 @@ func IsOf(o client.Object, controlPlane string) bool {
 	return (applied || Is(o)) && slices.Contains(owners, controlPlane)
 }
 
-// ControlPlanesOf are the names of the HostedControlPlanes that own o.
+// ControlPlanesOf returns the names of the HostedControlPlanes that own o.
 func ControlPlanesOf(o metav1.Object) []string {
 	var out []string
 	for _, ref := range o.GetOwnerReferences() {

@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/lenient"
 )
 
-// Relevant reports whether a HostedCluster opted in, or has the condition of oooi.
+// Relevant reports whether a HostedCluster opted in, or has oooi's condition.
 func Relevant(o client.Object) bool {
 	var hc *hyperv1.HostedCluster
 	switch o := o.(type) {
@@ -26,7 +26,7 @@ func Relevant(o client.Object) bool {
 	return hcp.OptedIn(hc) || ConditionOf(hc) != nil
 }
 
-// StatusKey is the ConfigMap with the status. No cache has it.
+// StatusKey returns the key of the ConfigMap with the stored Report, which is not in any cache.
 func StatusKey(ns string) Key {
 	return Key{ConfigMapKind, types.NamespacedName{Namespace: ns, Name: wire.StatusConfigMap}}
 }

@@ -1,5 +1,5 @@
-// This file reads the objects of oooi in control plane namespaces from caches. Where this process
-// wrote an object and the cache does not show that yet, the written state is what is read.
+// This file reads the objects of oooi in control plane namespaces from caches. If this process wrote an object and
+// the cache does not show that yet, it returns the written state.
 
 package own
 
@@ -36,23 +36,23 @@ type Key struct {
 	types.NamespacedName
 }
 
-// KeyOf is the key of o, an object of this kind.
+// KeyOf returns the key of o, an object of this kind.
 func KeyOf(kind schema.GroupVersionKind, o metav1.Object) Key {
 	return Key{kind, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}
 }
 
-// A Name is the name that a kind of objects of oooi has in each control plane namespace.
+// A Name is the name that oooi's object of one kind has in each control plane namespace.
 type Name struct {
 	Kind schema.GroupVersionKind
-	// Object is of the type that is cached.
+	// Object is an empty object of the type that is cached.
 	Object client.Object
 	Name   string
-	// Second is true if another row has the kind, too. One cache holds one name of a kind, so that RBAC can
-	// allow no others.
+	// Second is true if another row has the same kind. A cache holds one name for each kind, so that RBAC can allow
+	// only this name.
 	Second bool
 }
 
-// Names are all of them.
+// Names returns all rows.
 func Names() []Name {
 	return []Name{
 		{ConfigMapKind, &corev1.ConfigMap{}, wire.PlanConfigMap, false},
@@ -65,7 +65,7 @@ func Names() []Name {
 	}
 }
 
-// Named are the objects of oooi with such names in ns, except its rights.
+// Named returns the keys of oooi's objects with such names in ns, except its rights.
 func Named(ns string) []Key {
 	var out []Key
 	for _, x := range Names() {
@@ -76,14 +76,14 @@ func Named(ns string) []Key {
 	return out
 }
 
-// BindingKey is the RoleBinding that gives the operator its rights in ns.
+// BindingKey returns the key of the RoleBinding that gives the operator its rights in ns.
 func BindingKey(ns string) Key {
 	return Key{RoleBindingKind, types.NamespacedName{Namespace: ns, Name: ControlPlaneRole}}
 }
 
 // A Store reads the objects of oooi.
 type Store struct {
-	// Client reads from the cache, live from the API server.
+	// Client reads from the cache, and Live from the API server.
 	Client client.Client
 	Live   client.Reader
 	// SecondNames has the objects with second names. Nil: Client reads them.
@@ -92,7 +92,7 @@ type Store struct {
 	Now         func() time.Time
 }
 
-// Cached is the object as the cache has it, and must not be changed. Nil: it has none.
+// Cached returns the object in the cache, which must not be changed. Nil: the cache does not have it.
 func (s Store) Cached(ctx context.Context, key Key) (client.Object, error) {
 	var reader client.Reader = s.Client
 	isSecond := func(x Name) bool { return x.Second && x.Kind == key.Kind && x.Name == key.Name }
@@ -109,7 +109,7 @@ func (s Store) Cached(ctx context.Context, key Key) (client.Object, error) {
 	return o, nil
 }
 
-// newOwn is an empty object of kind, of the type that is cached.
+// newOwn returns an empty object of kind, in the type that is cached.
 func (s Store) newOwn(kind schema.GroupVersionKind) (client.Object, error) {
 	if kind == LeaseKind {
 		return ReportLease(), nil
@@ -117,7 +117,7 @@ func (s Store) newOwn(kind schema.GroupVersionKind) (client.Object, error) {
 	return newOf[client.Object](s.Client.Scheme(), kind)
 }
 
-// newOf is an empty object of the type that is registered for kind.
+// newOf returns an empty object of the type that is registered for kind.
 func newOf[T any](s *runtime.Scheme, kind schema.GroupVersionKind) (out T, err error) {
 	o, err := s.New(kind)
 	if err != nil {
@@ -130,7 +130,8 @@ func newOf[T any](s *runtime.Scheme, kind schema.GroupVersionKind) (out T, err e
 	return out, nil
 }
 
-// Read is one object as the operator last knew it, foreign or not. Nil: there is none.
+// Read returns the last state of one object that the operator knows, whether or not it is oooi's. Nil: it does not
+// exist.
 func (s Store) Read(ctx context.Context, key Key) (client.Object, error) {
 	cached, err := s.Cached(ctx, key)
 	if err != nil {
@@ -139,7 +140,7 @@ func (s Store) Read(ctx context.Context, key Key) (client.Object, error) {
 	return s.latestOwn(key, cached)
 }
 
-// latestOwn is the later of cached and of what this process last wrote.
+// latestOwn returns cached, or what this process last wrote if that is later.
 func (s Store) latestOwn(key Key, cached client.Object) (client.Object, error) {
 	write, later := s.Writes.later(key, cached)
 	switch {
@@ -158,7 +159,7 @@ func (s Store) latestOwn(key Key, cached client.Object) (client.Object, error) {
 	return o, nil
 }
 
-// List are the objects of kind in ns that have the labels of oooi. They must not be changed.
+// List returns the objects of kind in ns that have the labels of oooi. They must not be changed.
 func (s Store) List(ctx context.Context, kind schema.GroupVersionKind, ns string) ([]client.Object, error) {
 	list, err := s.newOwnList(kind)
 	if err != nil {
@@ -197,7 +198,7 @@ func (s Store) List(ctx context.Context, kind schema.GroupVersionKind, ns string
 	return out, nil
 }
 
-// newOwnList is an empty list of kind, of the type that is cached.
+// newOwnList returns an empty list of kind, in the type that is cached.
 func (s Store) newOwnList(kind schema.GroupVersionKind) (client.ObjectList, error) {
 	listKind := kind.GroupVersion().WithKind(kind.Kind + "List")
 	if kind == LeaseKind {
@@ -208,8 +209,8 @@ func (s Store) newOwnList(kind schema.GroupVersionKind) (client.ObjectList, erro
 	return newOf[client.ObjectList](s.Client.Scheme(), listKind)
 }
 
-// Verify reads live what this process wrote in ns long ago and no cache has shown since: the
-// object may be gone. An object that cannot be read stays remembered, and is read in a later pass.
+// Verify reads objects in ns from the API server that this process wrote longer than UnseenFor ago and that no cache
+// has shown since. They may no longer exist. If one cannot be read, a later pass tries again.
 func (s Store) Verify(ctx context.Context, ns string) {
 	for _, key := range s.Writes.overdue(ns, s.Now()) {
 		u := &unstructured.Unstructured{}
@@ -218,7 +219,7 @@ func (s Store) Verify(ctx context.Context, ns string) {
 		case err == nil:
 			s.Writes.Wrote(key, u, s.Now())
 		case apierrors.IsNotFound(err), key.Kind == LeaseKind:
-			// The operator may not get Leases, and remembers only that it deleted one.
+			// The operator has no right to get Leases. It only remembers that it deleted one.
 			s.Writes.Forget(key)
 		default:
 			logr.FromContextOrDiscard(ctx).Info("object not verified", "kind", key.Kind.Kind, "name", key.Name, "err", err.Error())
@@ -226,14 +227,14 @@ func (s Store) Verify(ctx context.Context, ns string) {
 	}
 }
 
-// MetadataOf is o's metadata, as an object of this kind.
+// MetadataOf returns o's metadata, as an object of this kind.
 func MetadataOf(kind schema.GroupVersionKind, o client.Object) metav1.PartialObjectMetadata {
 	out := meta.AsPartialObjectMetadata(o)
 	out.SetGroupVersionKind(kind)
 	return *out
 }
 
-// Learn reads an object live that no cache shows, and remembers it. Nil: there is none.
+// Learn reads an object that no cache shows from the API server, and remembers it. Nil: it does not exist.
 func (s Store) Learn(ctx context.Context, key Key) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(key.Kind)
@@ -258,7 +259,7 @@ func (s Store) Serves(ctx context.Context, hc *hyperv1.HostedCluster) (bool, err
 	return false, nil
 }
 
-// ReportLease is what is watched of the Leases that hold reports: metadata has it all.
+// ReportLease returns an empty Lease of the cached type. Metadata is enough, because it contains the report.
 func ReportLease() *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(LeaseKind)

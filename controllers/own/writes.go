@@ -1,5 +1,5 @@
-// This file remembers what this process wrote until a cache shows it. So no decision is made from
-// an older state than the operator's own last write.
+// This file remembers what this process wrote until a cache shows it. So the operator never decides from an older
+// state than its own last write.
 
 package own
 
@@ -14,15 +14,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// UnseenFor is how long a write may stay unseen by the cache before it is read live. The object may
-// be gone: a watch that was interrupted does not show an object that came and went meanwhile.
+// UnseenFor is how long the cache may lack a write before the object is read from the API server. The object may no
+// longer exist: a watch that was interrupted does not show an object that was created and deleted meanwhile.
 const UnseenFor = 10 * time.Second
 
 // An ownWrite is the last write of one object that no cache has shown yet.
 type ownWrite struct {
-	// object is what the API server made of the write. Nil: the object was deleted.
+	// object is what the API server returned. Nil: the object was deleted.
 	object *unstructured.Unstructured
-	// uid and version are those of object, or of the object that was deleted.
+	// uid and version are those of object, or of the deleted object.
 	uid     types.UID
 	version string
 	at      time.Time
@@ -32,8 +32,8 @@ type ownWrite struct {
 type Writes struct {
 	mu  sync.Mutex
 	all map[Key]ownWrite
-	// accepted has a fingerprint for each Key of a desired object that the API server stores otherwise than it was
-	// sent: that of the object as it is stored.
+	// accepted has a fingerprint for each Key if the API server stores the object in another form than the desired
+	// one. It is the fingerprint of the stored form.
 	accepted sync.Map
 }
 
@@ -75,7 +75,7 @@ func (w *Writes) later(key Key, cached metav1.Object) (ownWrite, bool) {
 	return write, true
 }
 
-// shownBy reports whether o is as it was written, or later.
+// shownBy reports whether o is the written state, or a later one.
 func (x ownWrite) shownBy(o metav1.Object) bool {
 	if x.object == nil && o.GetUID() == x.uid {
 		return o.GetDeletionTimestamp() != nil
@@ -84,8 +84,7 @@ func (x ownWrite) shownBy(o metav1.Object) bool {
 	return err != nil || order >= 0
 }
 
-// Seen forgets the last write of an object once an event shows it. gone says that the cache no
-// longer has such an object.
+// Seen forgets the last write of an object if an event shows it. gone is true if the cache no longer has the object.
 func (w *Writes) Seen(key Key, o metav1.Object, gone bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,14 +94,14 @@ func (w *Writes) Seen(key Key, o metav1.Object, gone bool) {
 	}
 }
 
-// In are the objects of kind in ns that were written and not seen.
+// In returns the objects of kind in ns that were written and not seen yet.
 func (w *Writes) In(kind schema.GroupVersionKind, ns string) []Key {
 	return w.keys(func(key Key, write ownWrite) bool {
 		return key.Kind == kind && key.Namespace == ns && write.object != nil
 	})
 }
 
-// overdue are the objects in ns that were written longer than UnseenFor ago.
+// overdue returns the objects in ns that were written longer than UnseenFor ago and not seen yet.
 func (w *Writes) overdue(ns string, now time.Time) []Key {
 	return w.keys(func(key Key, write ownWrite) bool {
 		return key.Namespace == ns && now.Sub(write.at) >= UnseenFor
@@ -126,15 +125,15 @@ func (w *Writes) keys(match func(Key, ownWrite) bool) []Key {
 	return out
 }
 
-// Forget lets caches report the object again.
+// Forget forgets the last write, so that caches count again.
 func (w *Writes) Forget(key Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.all, key)
 }
 
-// Accept remembers the fingerprint of an object that the API server stores otherwise than it was
-// sent. Empty: none.
+// Accept remembers the fingerprint of an object that the API server stores in another form than the desired one.
+// Empty: it forgets it.
 func (w *Writes) Accept(key Key, fingerprint string) {
 	if fingerprint == "" {
 		w.accepted.Delete(key)
@@ -143,7 +142,7 @@ func (w *Writes) Accept(key Key, fingerprint string) {
 	w.accepted.Store(key, fingerprint)
 }
 
-// Accepts reports whether fingerprint is that of the object as the API server stored it.
+// Accepts reports whether fingerprint is the remembered one.
 func (w *Writes) Accepts(key Key, fingerprint string) bool {
 	stored, _ := w.accepted.Load(key)
 	return stored == fingerprint

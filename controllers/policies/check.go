@@ -1,5 +1,6 @@
-// Package policies looks after the admission policies as they are shipped (package admission). They limit the operator
-// and its edges, and check annotations. The operator can only read them: it works without them, and reports that.
+// Package policies checks and applies the admission policies as they are shipped (package admission). They limit the
+// operator and its edges, and check annotations. The operator can only read them. It works without them, and reports
+// that.
 package policies
 
 import (
@@ -29,7 +30,7 @@ type Check struct {
 	Every time.Duration
 }
 
-// Start implements manager.Runnable. It logs each change.
+// Start implements manager.Runnable. It logs when the result changes.
 func (c *Check) Start(ctx context.Context) error {
 	policies, err := admission.Policies()
 	if err != nil {
@@ -79,7 +80,7 @@ func (c *Check) InForce(ctx context.Context, p admission.Policy) error {
 	return differs(p, live)
 }
 
-// differs returns what differs between a policy as shipped and as it exists, or nil.
+// differs returns the difference between a policy as shipped and as it exists, or nil.
 func differs(shipped, live admission.Policy) error {
 	if !equality.Semantic.DeepEqual(shipped.Policy.Spec, live.Policy.Spec) {
 		return errors.New("the ValidatingAdmissionPolicy is not as shipped")

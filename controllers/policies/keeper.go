@@ -1,6 +1,6 @@
-// This file applies the admission policies where nothing else installs them: the Operator
-// Lifecycle Manager does not. It runs in a pod of its own, whose ServiceAccount may write these
-// policies only. The operator's may not, because they limit the operator.
+// This file applies the admission policies if nothing else installs them. The Operator Lifecycle Manager does not. It
+// runs in a pod of its own, and only its ServiceAccount may write these policies. The operator's may not, because
+// they limit the operator.
 
 package policies
 
@@ -30,28 +30,28 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// retryPolicies is how soon policies that could not be applied are applied again.
+// retryPolicies is how soon a failed application of policies is repeated.
 const retryPolicies = 2 * time.Second
 
-// A Keeper applies the policies of package admission, and restores them. It makes its
-// namespace the owner of what the Operator Lifecycle Manager leaves behind: the policies and ClusterRole
-// oooi-controlplane. They outlive the operator, limit the edges that still serve, and are deleted with
-// the namespace. It reports a role that is not as shipped, which nothing restores.
+// A Keeper applies the policies of package admission, and restores them if they change. It makes its namespace the
+// owner of objects that the Operator Lifecycle Manager does not delete: the policies and ClusterRole
+// oooi-controlplane. They outlive the operator, limit the edges that still serve, and are deleted with the namespace.
+// It reports if the role is not as shipped. Nothing restores that.
 type Keeper struct {
 	// Client has the rights of config/olm. It must not read from a cache.
 	Client client.Client
 	Log    logr.Logger
-	// Namespace is the operator's.
+	// Namespace of the operator.
 	Namespace string
 	// Interval is the time between two applications. It must be positive.
 	Interval time.Duration
 
-	// problem is why the policies or the role are not as shipped, or nil if they are.
+	// problem is why the policies or the role are not as shipped. Nil: they are.
 	problem atomic.Pointer[error]
 }
 
-// Run applies the policies until ctx ends. A failure of the API server is retried, and logged when it
-// changes. An error means that this program was built from invalid files.
+// Run applies the policies until ctx ends. If the API server fails, Run retries, and logs each change of the error.
+// It returns an error only if this program was built from invalid files.
 func (k *Keeper) Run(ctx context.Context) error {
 	policies, err := admission.Policies()
 	if err != nil {
@@ -93,7 +93,7 @@ func (k *Keeper) Ready(*http.Request) error {
 	return errors.New("the admission policies are not applied yet")
 }
 
-// Apply makes the policies exist as shipped, and returns what differs between the role that exists and role.
+// Apply applies the policies as shipped. It returns the difference between the existing role and role.
 func (k *Keeper) Apply(ctx context.Context, policies []admission.Policy, role *rbacv1.ClusterRole) error {
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(own.NamespaceKind)
@@ -113,8 +113,8 @@ func (k *Keeper) Apply(ctx context.Context, policies []admission.Policy, role *r
 	return k.ownRole(ctx, role, owner)
 }
 
-// applyPolicy applies o. That removes no field that another client added, such as a further match condition,
-// so the whole spec is replaced if it still differs.
+// applyPolicy applies o. An apply does not remove fields that another client added, such as a match condition. So if
+// the object still differs, its whole spec is replaced.
 func (k *Keeper) applyPolicy(ctx context.Context, o client.Object, owner metav1.OwnerReference) error {
 	kind := o.GetObjectKind().GroupVersionKind()
 	shipped, live, err := k.applyOwned(ctx, kind, o, owner)
@@ -131,8 +131,8 @@ func (k *Keeper) applyPolicy(ctx context.Context, o client.Object, owner metav1.
 	return nil
 }
 
-// ownRole makes owner an owner of ClusterRole oooi-controlplane, and returns what else differs from shipped.
-// It cannot restore the role: it has none of the role's rights, so the API server refuses that.
+// ownRole makes owner an owner of ClusterRole oooi-controlplane, and returns other differences from shipped. It
+// cannot restore the role: the API server refuses that, because the Keeper does not have the rights in the role.
 func (k *Keeper) ownRole(ctx context.Context, shipped *rbacv1.ClusterRole, owner metav1.OwnerReference) error {
 	live := &rbacv1.ClusterRole{}
 	if err := k.Client.Get(ctx, client.ObjectKey{Name: own.ControlPlaneRole}, live); err != nil {
@@ -143,11 +143,11 @@ func (k *Keeper) ownRole(ctx context.Context, shipped *rbacv1.ClusterRole, owner
 	return errors.Join(err, roleDiffers(shipped, live))
 }
 
-// aggregation is the prefix of labels with which a ClusterRole gives its rules to another one.
+// aggregation is the prefix of labels that add the rules of a ClusterRole to another one.
 const aggregation = "rbac.authorization.k8s.io/"
 
-// roleDiffers returns why live is not the ClusterRole that is shipped, or nil. Only labels of the API server
-// count: the Operator Lifecycle Manager adds its own.
+// roleDiffers returns why live is not the shipped ClusterRole, or nil. Only labels of the API server count, because
+// the Operator Lifecycle Manager adds its own.
 func roleDiffers(shipped, live *rbacv1.ClusterRole) error {
 	why := ""
 	switch {
@@ -169,8 +169,8 @@ func roleDiffers(shipped, live *rbacv1.ClusterRole) error {
 	return fmt.Errorf("ClusterRole %s is not as shipped: %s. To restore it: kubectl replace -f bundle/manifests/%[1]s.clusterrole.yaml", live.Name, why)
 }
 
-// applyOwned applies o, an object of this kind, with an owner. It changes nothing that o does not have. It returns
-// what it applied, and what exists now.
+// applyOwned applies o, an object of this kind, with an owner. It changes only fields in o. It returns what it
+// applied, and what exists now.
 func (k *Keeper) applyOwned(ctx context.Context, kind schema.GroupVersionKind, o client.Object, owner metav1.OwnerReference) (
 	map[string]any, *unstructured.Unstructured, error) {
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)

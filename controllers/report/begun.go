@@ -1,5 +1,5 @@
-// This file decides which problems have an Event when they begin. The condition has one Event
-// for its reason only, and these problems begin while that stays. It is pure.
+// This file decides which problems get an Event when they begin. The condition gets an Event only when its status or
+// reason changes, and these problems may begin without that. It is pure.
 
 package report
 
@@ -10,13 +10,13 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A found identifies a problem that edges find, as long as it lasts and whatever its counts.
+// A found identifies a problem that edges find, for as long as it lasts, whatever its counts.
 type found struct {
 	reason                  problem.Reason
 	network, edge, mac, who string
 }
 
-// foundOf are what edges found on each network that p names. None: edges do not find such problems.
+// foundOf returns what edges found on each network that p names. None: p is not a problem that edges find.
 func foundOf(p explain.ReportProblem) (out []found) {
 	switch p.Reason {
 	case problem.AddressesExhausted, problem.AddressInUse, problem.LeasesNotWritten, problem.RogueDHCPServer:
@@ -33,8 +33,8 @@ func foundOf(p explain.ReportProblem) (out []found) {
 	return out
 }
 
-// begun are the current problems that began after those of before: of edges that were lost, and what edges found.
-// Problems that an Event of reason told has named are left out.
+// begun returns the problems in now that began after before: lost edges, and problems that edges found. Problems of
+// reason told are left out, because an Event has named them.
 func begun(now, before explain.Report, told problem.Reason) (out []explain.ReportProblem) {
 	var seen []found
 	for _, p := range before.Problems {
@@ -50,7 +50,7 @@ func begun(now, before explain.Report, told problem.Reason) (out []explain.Repor
 	return out
 }
 
-// isLoss reports whether p says that an edge was lost, and not what follows from that.
+// isLoss reports whether p is about the loss of an edge, and not about its consequences.
 func isLoss(p explain.ReportProblem, now explain.Report) bool {
 	unavailable := p.Reason == problem.EdgeUnavailable || p.Reason == problem.EdgeNotReady
 	return unavailable && p.Cause != problem.EdgeOverdue && p.Cause != problem.EdgeRolloutHeld && isUnavailable(p.Subject, now)

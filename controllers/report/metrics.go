@@ -24,11 +24,11 @@ type Metrics struct {
 	mu sync.Mutex
 	// observed counts the problems of each cluster by reason and severity.
 	observed map[types.NamespacedName]map[[2]string]int
-	// networks are those of each cluster, by the label of their edges.
+	// networks are the labels of each cluster's networks.
 	networks map[types.NamespacedName][]string
 }
 
-// NewMetrics registers all of them with r.
+// NewMetrics registers all metrics with r.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	return &Metrics{
 		Set:      metrics.Register(r, metrics.Operator),
@@ -63,7 +63,7 @@ func (m *Metrics) observe(w gather.World, d decide.Decision, v verdict) {
 	m.planned(key, d.Plan)
 }
 
-// planned replaces the hashes of the networks of one cluster.
+// planned replaces the metrics with the hashes of one cluster's networks.
 func (m *Metrics) planned(key types.NamespacedName, plan network.Plan) {
 	var now []string
 	hashes := m.Gauge(metrics.HostedClusterPlanHash)
@@ -82,7 +82,7 @@ func (m *Metrics) planned(key types.NamespacedName, plan network.Plan) {
 	m.networks[key] = now
 }
 
-// Passed counts a pass. One of a cluster for which nothing is served is not counted.
+// Passed counts a pass. Passes of clusters for which nothing is served are not counted.
 func (m *Metrics) Passed(key types.NamespacedName, d decide.Decision, err error) {
 	if d.Action == decide.Ignore || d.Action == decide.Remove {
 		return
@@ -94,7 +94,7 @@ func (m *Metrics) Passed(key types.NamespacedName, d decide.Decision, err error)
 	m.Counter(metrics.HostedClusterReconciles).WithLabelValues(key.Namespace, key.Name, outcome).Inc()
 }
 
-// written stores whether the condition of a cluster could be written.
+// written records whether the condition of a cluster could be written.
 func (m *Metrics) written(key types.NamespacedName, yes bool) {
 	m.SetBool(metrics.HostedClusterConditionWritten, yes, key.Namespace, key.Name)
 }

@@ -1,6 +1,5 @@
-// Package report writes the HostedCluster's condition, its Events, metrics and log lines, each only when
-// it changes, and stores the Report. Package explain has the texts. It changes no other field, so HyperShift's
-// fields are kept.
+// Package report writes the HostedCluster's condition, its Events, metrics and log lines, each only when it changes,
+// and stores the Report. Package explain has the texts. It does not change any other field of the HostedCluster.
 package report
 
 import (
@@ -35,18 +34,18 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// optedOut is the reason of the Event when everything was removed.
+// optedOut is the reason of the Event after everything was removed.
 const optedOut = "OptedOut"
 
-// A verdict is the result for one hosted cluster after a decision was carried out. Metrics, condition, Events and logs are
-// made from it.
+// A verdict is the result for one hosted cluster after a decision was carried out. The metrics, the condition, Events
+// and log lines are made from it.
 type verdict struct {
-	// AllProblems are all of them, also those that do not matter until the plan is applied.
+	// AllProblems also has the problems that do not matter until the plan is applied.
 	AllProblems problem.Problems
 	explain.Report
 }
 
-// verdictOf is the result of d, the decision about w, as o has it.
+// verdictOf returns the verdict about w after d was carried out with outcome o.
 func verdictOf(w gather.World, d decide.Decision, o apply.Outcome) verdict {
 	problems := slices.Concat(d.Problems, o.Problems, decide.EdgeProblems(d, o.Edges, w.EdgeReports))
 	running := problems.Has(problem.EdgeNotReady) || slices.ContainsFunc(o.Edges, func(e gather.Edge) bool { return e.Role == gather.RoleEdge })
@@ -67,7 +66,7 @@ func verdictOf(w gather.World, d decide.Decision, o apply.Outcome) verdict {
 	return v
 }
 
-// conditionOf is the condition of the HostedCluster. ok is false if it should have none.
+// conditionOf returns the condition of the HostedCluster. ok is false if it should have none.
 func conditionOf(w gather.World, d decide.Decision, v verdict, now time.Time) (c metav1.Condition, ok bool) {
 	if d.Action == decide.Remove && !v.AllProblems.Has(problem.Removing) {
 		return c, false
@@ -89,10 +88,9 @@ func conditionOf(w gather.World, d decide.Decision, v verdict, now time.Time) (c
 	return c, true
 }
 
-// Settings is a hash (8 hexadecimal digits) of all oooi annotations on o's
-// HostedCluster, NodePools, Services and NADs. The condition's message ends with it,
-// because annotations do not raise a generation: after a change a script can wait for
-// the new hash.
+// Settings is a hash (8 hexadecimal digits) of all oooi annotations on o's HostedCluster, NodePools, Services and
+// NADs. The condition's message ends with it. Annotations do not raise the generation, so a script waits for the new
+// hash after a change.
 func Settings(o hcp.Objects) string {
 	var all []string
 	add := func(kind string, of metav1.Object) {
@@ -117,7 +115,7 @@ func Settings(o hcp.Objects) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// A Reporter reports about hosted clusters.
+// A Reporter writes reports about hosted clusters.
 type Reporter struct {
 	own.Store
 	Events  events.EventRecorder
@@ -126,14 +124,14 @@ type Reporter struct {
 	Build string
 }
 
-// Report writes the condition where it differs from what exists, once the decision is
-// carried out. Edges that were lost since the last Report have an Event even where the
-// condition stays. It returns what was reported, nil where nothing was.
+// Report writes the condition if it differs from the existing one, once the decision is carried out. Edges that were
+// lost since the last Report get an Event even if the condition does not change. It returns what was reported, or
+// nil.
 func (r Reporter) Report(ctx context.Context, w gather.World, d decide.Decision, o apply.Outcome) (*gather.LastReport, error) {
 	hc := w.HostedCluster
 	key := client.ObjectKeyFromObject(hc)
 	if d.Action == decide.Ignore {
-		r.Metrics.ForgetCluster(key) // Its last state would keep alerts firing.
+		r.Metrics.ForgetCluster(key) // Otherwise the cluster's last state would keep alerts firing.
 		return nil, nil
 	}
 	if o.Unfinished {
@@ -172,8 +170,8 @@ func (r Reporter) Report(ctx context.Context, w gather.World, d decide.Decision,
 	return now, nil
 }
 
-// writeCondition replaces the condition by want, or removes it unless it exists. It returns the
-// resource version of the HostedCluster after that.
+// writeCondition replaces the condition by want. If exists is false, it removes the condition. It returns the new
+// resource version of the HostedCluster.
 func (r Reporter) writeCondition(ctx context.Context, hc *hyperv1.HostedCluster, want metav1.Condition, exists bool) (string, error) {
 	status := map[string]any{}
 	if exists {
@@ -193,8 +191,8 @@ func (r Reporter) writeCondition(ctx context.Context, hc *hyperv1.HostedCluster,
 	return u.GetResourceVersion(), err
 }
 
-// announce emits an Event where the condition's status or reason changed, not where
-// only words did. told is the reason of that Event, empty where there was none.
+// announce emits an Event if the status or the reason of the condition changed, and not only its message. told is the
+// reason of the Event, or empty if there was none.
 func (r Reporter) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, v verdict, exists bool) (told problem.Reason) {
 	if !exists {
 		r.Events.Eventf(hc, nil, corev1.EventTypeNormal, optedOut, apply.ActionRemove, "%s", explain.OptedOut)
@@ -213,8 +211,7 @@ func (r Reporter) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, 
 	return v.Reason
 }
 
-// logCondition logs a condition that was written, with all problems, and the edges
-// that wait.
+// logCondition logs a condition that was written, with all problems, and the edges that wait.
 func logCondition(log logr.Logger, d decide.Decision, v verdict, exists bool) {
 	if !exists {
 		log.Info("condition removed")
@@ -232,7 +229,8 @@ func logCondition(log logr.Logger, d decide.Decision, v verdict, exists bool) {
 	}
 }
 
-// neighborsOf are the other hosted clusters on w's networks. If a read failed, they are those of the last Report.
+// neighborsOf returns the other hosted clusters on w's networks. If a read failed, it returns those of the last
+// Report.
 func neighborsOf(w gather.World) (out []string) {
 	if w.Incomplete {
 		return w.PreviousReport.Neighbors
@@ -243,8 +241,8 @@ func neighborsOf(w gather.World) (out []string) {
 	return out
 }
 
-// settingsOf is the hash of the annotations that were read. If a read failed, it is the one that was
-// reported last: a new hash says that a change was seen. Empty: unknown.
+// settingsOf returns the hash of the annotations that were read. If a read failed, it returns the hash of the last
+// Report, because a new hash means that a change was seen. Empty: unknown.
 func settingsOf(w gather.World) string {
 	if w.Incomplete {
 		return w.PreviousReport.Settings

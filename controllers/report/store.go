@@ -1,6 +1,6 @@
-// This file stores the Report of each hosted cluster in a ConfigMap of its own, for `oooi status` and for the operator that runs
-// next. A ConfigMap of its own wakes no edge. It is written if it changes, and every ten minutes, which says that the
-// operator still looks.
+// This file stores the Report of each hosted cluster in a ConfigMap, for `oooi status` and for the next start of the
+// operator. Edges do not watch this ConfigMap. It is written when it changes, and every ten minutes to show that the
+// operator still runs.
 
 package report
 
@@ -31,11 +31,11 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// StatusEvery is how often an equal status is stored again, if passes of its cluster succeed.
+// StatusEvery is how often an unchanged status is stored again, as long as passes of its cluster succeed.
 const StatusEvery = 10 * time.Minute
 
-// storable is the Report to store, without its time. ok is false if there is none: nothing is served, or the operator
-// has no rights in the control plane namespace.
+// storable returns the Report to store, without its time. ok is false if nothing is served, or if the operator has no
+// rights in the control plane namespace.
 func storable(w gather.World, d decide.Decision, v verdict, build string) (r explain.Report, ok bool) {
 	if d.Action == decide.Ignore || d.Action == decide.Remove || !w.HasControlPlane() || w.Binding == nil {
 		return v.Report, false
@@ -49,7 +49,7 @@ func storable(w gather.World, d decide.Decision, v verdict, build string) (r exp
 	return r, true
 }
 
-// planAfter is the plan in force once d is carried out, as it is stored. Empty: it has no networks.
+// planAfter returns the plan in force after d was carried out, as it is stored. Empty: it has no networks.
 func planAfter(w gather.World, d decide.Decision) string {
 	if d.Action == decide.Serve {
 		return textOf(d.Plan, string(d.Plan.JSON()))
@@ -67,7 +67,7 @@ func planAfter(w gather.World, d decide.Decision) string {
 	return textOf(w.Last, w.LastText)
 }
 
-// textOf is text, which is p. Empty: p has no networks.
+// textOf returns text, the text of p. Empty: p has no networks.
 func textOf(p network.Plan, text string) string {
 	if len(p.Networks) == 0 {
 		return ""
@@ -75,8 +75,8 @@ func textOf(p network.Plan, text string) string {
 	return text
 }
 
-// keep stores the Report unless it was stored recently, and returns it. A failure to store it is not a fault of the
-// hosted cluster, so it is only logged: a reader notices that it is old.
+// keep stores the Report unless it was stored recently, and returns it. A failure is only logged, because it is not a
+// fault of the hosted cluster. Readers notice an old Report.
 func (r Reporter) keep(ctx context.Context, w gather.World, d decide.Decision, v verdict) explain.Report {
 	report, ok := storable(w, d, v, r.Build)
 	if !ok {
@@ -94,7 +94,7 @@ func (r Reporter) keep(ctx context.Context, w gather.World, d decide.Decision, v
 	return report
 }
 
-// writeStatus writes s. An object with that name that is not oooi's is not changed.
+// writeStatus writes s. It does not change an object of that name that is not oooi's.
 func (r Reporter) writeStatus(ctx context.Context, w gather.World, s explain.Report) error {
 	key := own.StatusKey(w.ControlPlane.Namespace)
 	live := &metav1.PartialObjectMetadata{}
@@ -115,8 +115,9 @@ func (r Reporter) writeStatus(ctx context.Context, w gather.World, s explain.Rep
 	})
 }
 
-// Inputs is a hash (16 hexadecimal digits) of the fields of o's NodePools, NADs, Services and Routes that plans are made from,
-// without annotations, which Settings covers. `oooi status` compares it with that of the current objects.
+// Inputs is a hash (16 hexadecimal digits) of the fields of o's NodePools, NADs, Services and Routes from which plans
+// are made. It does not cover annotations, which Settings does. `oooi status` compares it with the hash of the
+// current objects.
 func Inputs(o hcp.Objects) string {
 	var all []string
 	add := func(of metav1.Object, fields ...any) {
@@ -156,7 +157,7 @@ func Inputs(o hcp.Objects) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// maxOf is the largest number of nodes for a. Nil: it is not set.
+// maxOf returns the largest number of nodes in a. Nil: it is not set.
 func maxOf(a *hyperv1.NodePoolAutoScaling) any {
 	if a == nil {
 		return nil

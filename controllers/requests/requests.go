@@ -1,5 +1,5 @@
-// Package requests has how long a request to the API server may take, and what its errors mean. It sends
-// none itself.
+// Package requests limits how long a request to the API server may take, and interprets its errors. It sends no
+// requests itself.
 package requests
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// writeWithin is how long one write may take. After one that took longer, the pass ends.
+// writeWithin is how long one write may take. If a write takes longer, the pass ends.
 const writeWithin = 5 * time.Second
 
-// InTime does one write. Its error says that the API server did not answer in time.
+// InTime does one write. If the API server does not answer in time, the error says so.
 func InTime(ctx context.Context, write func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
@@ -33,10 +33,10 @@ func InTime(ctx context.Context, write func(context.Context) error) error {
 	return err
 }
 
-// TimedOut reports whether a request had no answer in time.
+// TimedOut reports whether err means that a request got no answer in time.
 func TimedOut(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
 
-// Present is err, or nil if the cluster does not have the kind, so no object of it exists.
+// Present returns err. It returns nil if the cluster does not have the kind, because then no object of it exists.
 func Present(err error) error {
 	if meta.IsNoMatchError(err) {
 		return nil
@@ -44,7 +44,7 @@ func Present(err error) error {
 	return err
 }
 
-// Exists reports whether the API server has a kind. A kind that exists in other versions only is an error.
+// Exists reports whether the API server has a kind. If it has the kind in other versions only, that is an error.
 func Exists(mapper meta.RESTMapper, gvk schema.GroupVersionKind) (bool, error) {
 	_, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err == nil {
@@ -56,22 +56,22 @@ func Exists(mapper meta.RESTMapper, gvk schema.GroupVersionKind) (bool, error) {
 	return false, client.IgnoreNotFound(Present(err))
 }
 
-// Unanswered reports whether the API server was not reached, or is too busy.
+// Unanswered reports whether err means that the API server was not reached, or is too busy.
 func Unanswered(err error) bool {
 	var request *url.Error
 	return errors.As(err, &request) || utilnet.IsProbableEOF(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) ||
 		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 }
 
-// OfOneObject reports whether the API server answered, and refuses only this object. Otherwise
-// no other write would succeed.
+// OfOneObject reports whether the API server answered and refuses only this object. Otherwise other writes would
+// fail, too.
 func OfOneObject(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !apierrors.IsTooManyRequests(err) && !apierrors.IsServiceUnavailable(err) &&
 		!apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) && !apierrors.IsUnauthorized(err)
 }
 
-// ErrorsOf are the errors of type E among those that err wraps or joins.
+// ErrorsOf returns the errors of type E that err wraps or joins.
 func ErrorsOf[E error](err error) []E {
 	var out []E
 	switch e := err.(type) {
@@ -87,10 +87,10 @@ func ErrorsOf[E error](err error) []E {
 	return out
 }
 
-// maxError is how many bytes of an error a problem has, so that its effect and its fix are seen.
+// maxError is the largest size of an error in a problem, in bytes. It leaves room for the effect and the fix.
 const maxError = 400
 
-// Sentence is err on one line without a final dot, and without the URL of a request that was not answered.
+// Sentence returns err on one line, without a final dot, and without the URL of a request that got no answer.
 func Sentence(err error) string {
 	var request *url.Error
 	if errors.As(err, &request) {

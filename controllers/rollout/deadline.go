@@ -8,18 +8,17 @@ const (
 	// Deadline is how long the operator waits for an unavailable edge. It equals a Deployment's default
 	// progressDeadlineSeconds.
 	Deadline = 10 * time.Minute
-	// ending is how long after a new version was applied an edge may be seen to become
-	// unavailable by it: the previous pod has to end first.
+	// ending is how long after a new version was applied an edge may become unavailable because of it. The previous
+	// pod has to end first.
 	ending = 2 * time.Minute
 )
 
 // Health is the state of an edge.
 type Health string
 
-// Starting is unavailable, and waited for. Failed and Stuck are unavailable and overdue.
-// Failed may be the fault of the version, so the peer does not get it. Stuck is not: the
-// edge was never available, or ran this version before, or was already unavailable when
-// the version came.
+// A Starting edge is unavailable, and the operator waits for it. A Failed or Stuck edge is unavailable and overdue.
+// Failed: its version may be at fault, so its peer does not get this version. Stuck: its version is not at fault,
+// because the edge was never available, ran this version before, or was unavailable already when it got this version.
 const (
 	Absent   Health = "Absent"
 	Serving  Health = "Serving"
@@ -28,7 +27,7 @@ const (
 	Stuck    Health = "Stuck"
 )
 
-// HealthOf returns the health at now of an edge that was seen as s.
+// HealthOf returns the health of an edge in state s at the time now.
 func HealthOf(s Seen, now time.Time) Health {
 	switch {
 	case !s.Exists:
@@ -43,9 +42,9 @@ func HealthOf(s Seen, now time.Time) Health {
 	return Stuck
 }
 
-// suspect reports whether the version of s, which is not available, may be why. If one
-// faulty version replaces another, the edge was already unavailable, which proves
-// nothing about the second: Unproven remembers that.
+// suspect reports whether the version of s, which is unavailable, may be the cause. If the previous version was
+// faulty, too, the edge was already unavailable when it got this version, and that proves nothing. Unproven records
+// such a case.
 func (s Seen) suspect() bool {
 	given := s.Progressed
 	if s.Progress == Exceeded {
@@ -55,8 +54,7 @@ func (s Seen) suspect() bool {
 	return s.Progress != Complete && !neverAvailable && (s.Unproven || !s.Since.Before(given.Add(-ending)))
 }
 
-// overdue reports whether s, which is not available, has not been for long, and has long
-// had the version that it is to run.
+// overdue reports whether s, which is unavailable, has been so for long, and got its wanted version long ago.
 func (s Seen) overdue(now time.Time) bool {
 	if !s.Observed || !s.Unavailable {
 		return false
@@ -64,8 +62,8 @@ func (s Seen) overdue(now time.Time) bool {
 	return s.Progress == Exceeded || s.Progress == Complete && now.Sub(s.Since) >= Deadline
 }
 
-// nextDeadline is when the next edge becomes overdue without any change of its
-// Deployment. 0: none does.
+// nextDeadline returns the time until the next edge becomes overdue without any change of its Deployment. 0: there is
+// none.
 func nextDeadline(edges []Edge, now time.Time) time.Duration {
 	next := time.Duration(0)
 	for _, e := range edges {

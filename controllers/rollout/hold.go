@@ -1,5 +1,4 @@
-// This file decides when edges are held: where two edges serve, and one of them may be no
-// substitute for the other.
+// This file decides when edges are held: two edges serve, and one of them may not be able to replace the other.
 
 package rollout
 
@@ -9,34 +8,33 @@ import (
 )
 
 const (
-	// settled is how long both edges must have served until a lost peer is reported: an edge
-	// that starts is heard, and reported, a little later.
+	// settled is how long both edges must have served before a lost peer is reported. An edge that starts is heard a
+	// little later, and that is reported later still.
 	settled = time.Minute
-	// holdInterval is how long after the beginning of a hold the next one may begin. So
-	// edges that report a problem on and off can change half of the time.
+	// holdInterval is how long after the beginning of a hold the next one may begin. So edges that report a problem
+	// on and off can still change half of the time.
 	holdInterval = 2 * Deadline
 )
 
-// A hold is what follows where two edges serve, and one of them may not replace
-// the other. They are partitioned: one hears nothing of the other, and each may serve VMs
-// that do not reach the other. Or one is impaired: it serves VMs worse, as the other reports.
+// A hold says what must not happen while two edges serve and one of them may not be able to replace the other. The
+// edges are partitioned if one does not hear the other: each may serve VMs that do not reach the other edge. An edge
+// is impaired if the other reports that it serves VMs worse.
 type hold struct {
-	// edge is the first one that hears nothing, once that is settled. Empty: none.
+	// edge is the first edge that does not hear its peer, after settled has passed. Empty: none.
 	edge string
-	// since is when the hold began. It is kept after the end, until the next one may begin.
-	// Zero: there was none.
+	// since is when the hold began. It is kept after the end, until the next hold may begin. Zero: there was none.
 	since time.Time
-	// partitioned says that no edge that serves is recreated or drained, impaired that none
-	// is recreated that has an impaired peer.
+	// If partitioned is true, no serving edge is recreated or drained. If impaired is true, no edge with an impaired
+	// peer is recreated.
 	partitioned, impaired bool
-	// recheck is when one of these changes without a change of the edges. 0: never.
+	// recheck is the time until one of these fields changes although the edges do not. 0: never.
 	recheck time.Duration
 }
 
-// holdOf looks at the wanted edges. before is since as it was decided last. It counts on
-// while an edge does not serve: a report outlives its pod, and proves nothing then. It counts
-// on while no edge reports anything, too. So what holds the edges ends after Deadline, and
-// begins again after holdInterval at the earliest, whatever they report.
+// holdOf decides about the wanted edges. before is since of the last decision. The time since then also counts while
+// an edge does not serve, because a report outlives its pod and proves nothing then, and while no edge reports
+// anything. So whatever edges report, a hold ends after Deadline, and the next one begins after holdInterval at the
+// earliest.
 func holdOf(found []edge, before, now time.Time) hold {
 	wanted := slices.DeleteFunc(slices.Clone(found), func(e edge) bool { return e.version == Unwanted })
 	lost := slices.IndexFunc(wanted, func(e edge) bool { return e.Seen.PeerLost })
@@ -72,7 +70,7 @@ func holdOf(found []edge, before, now time.Time) hold {
 	return h
 }
 
-// paused is h while the edges can replace each other. It is forgotten once the next may begin.
+// paused returns h while the edges can replace each other. It is empty once the next hold may begin.
 func (h hold) paused(now time.Time) hold {
 	if h.since.IsZero() {
 		return hold{}
@@ -87,7 +85,7 @@ func (h hold) paused(now time.Time) hold {
 // holds reports whether e must not be recreated.
 func (h hold) holds(e edge) bool { return h.partitioned || h.impaired && e.Seen.PeerImpaired }
 
-// sooner is the shorter of two times, where 0 is never.
+// sooner returns the shorter of two times. 0 means never.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)

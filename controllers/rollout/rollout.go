@@ -1,12 +1,10 @@
-// Package rollout decides what happens to the edges of one network: which are
-// created, recreated, left alone or removed now, and what a change costs. It is
-// pure: it knows no Kubernetes types, no labels and no clock but the time passed in.
+// Package rollout decides what happens to the edges of one network: which are created, recreated, left alone or
+// removed now, and what a change costs. It is pure: it knows no Kubernetes types and no labels, and the time is an
+// argument.
 //
-// Next looks at one network. What it sees of each edge is a version (Current,
-// Outdated or Unwanted) and a health (Absent, Serving, Starting, Failed or
-// Stuck). A wanted edge that is Current is applied again, which changes nothing. All
-// other wanted edges are due. An edge that is due waits for its peer where the table
-// says so:
+// Next looks at one network. For each edge it sees a version (Current, Outdated or Unwanted) and a health (Absent,
+// Serving, Starting, Failed or Stuck). A wanted edge that is Current is applied again, which changes nothing. All
+// other wanted edges are due. An edge that is due waits for its peer if the table says "hold":
 //
 //	the peer is      |          the edge is
 //	                 |  Absent    Serving     not Serving
@@ -21,9 +19,8 @@
 //
 //	* recreate where the peer was Failed or Stuck before.
 //
-// An edge without a wanted peer never waits, because no other edge would come.
-// Turn gives the order among edges that are due. An edge that is postponed is not due while
-// it exists.
+// An edge without a wanted peer never waits, because no other edge would come. Function turn orders the edges that
+// are due. A postponed edge that exists is not due.
 //
 // An edge that is no longer wanted is removed, except while it serves and no
 // wanted edge of the network can replace it:
@@ -35,11 +32,10 @@
 //	anything else           |  kept
 //	(no edge is wanted)     |  removed: the network is retired
 //
-// Where two edges serve and one hears nothing of the other, the network is partitioned. Each
-// edge may serve VMs that do not reach the other one. So neither is recreated, and neither
-// can be drained, until they hear each other or Deadline is over. An edge that reports an
-// impaired peer is not recreated for the same time. The next such hold begins ten minutes
-// after Deadline at the earliest, so reports cannot stop a change.
+// If two edges serve and one does not hear the other, the network is partitioned. Each edge may serve VMs that do not
+// reach the other one. So neither is recreated, and neither can be drained, until they hear each other or Deadline is
+// over. For the same time, an edge that reports an impaired peer is not recreated. The next hold begins at the
+// earliest ten minutes after Deadline, so reports cannot stop a change.
 //
 // Before the first edge of a network exists, an address conflict detection (ACD)
 // runs, and no edge is created until it has passed.
@@ -50,63 +46,62 @@ import (
 	"time"
 )
 
-// A Network is what is wanted and what exists on one network.
+// A Network has the wanted and the existing edges of one network.
 type Network struct {
-	// Edges are all that are wanted or exist. Names are unique.
+	// Edges are all edges that are wanted or exist. Names are unique.
 	Edges []Edge
 	// Check is the address conflict detection.
 	Check Check
-	// HeldSince is Decision.HeldSince of the decision before. Zero: unknown.
+	// HeldSince is Decision.HeldSince of the last decision. Zero: unknown.
 	HeldSince time.Time
 }
 
 // An Edge is one edge, wanted or existing or both.
 type Edge struct {
 	Name string
-	// Wanted is the version that it is to run. Empty: the edge is not wanted.
+	// Wanted is the version that the edge should run. Empty: the edge is not wanted.
 	Wanted string
-	// Postponed says that the edge keeps what it runs for now, if it exists, although Wanted is
-	// another version: other hosted clusters get a new release of oooi first.
+	// Postponed is true if the edge, if it exists, keeps its present version for now, because other hosted clusters
+	// get a new release of oooi first.
 	Postponed bool
-	// Seen is what exists. The zero value: nothing does.
+	// Seen is the existing edge. Zero: it does not exist.
 	Seen Seen
 }
 
-// Seen is what is known of an edge's Deployment.
+// Seen has the known facts about an edge's Deployment.
 type Seen struct {
 	Exists bool
 	// Version that was last applied. Empty: none.
 	Version string
-	// Drifted says that someone else changed what runs, so that to apply even the
-	// same version again recreates the pod.
+	// Drifted is true if another client changed the pod, so that applying even the same version recreates it.
 	Drifted bool
-	// Available says that the pod of the newest version is ready, and no other runs.
+	// Available is true if the pod of the newest version is ready, and no other pod runs.
 	Available bool
-	// Observed says that the status belongs to the newest version.
+	// Observed is true if the status is about the newest version.
 	Observed bool
-	// Unavailable says that the Deployment's condition Available is False. It differs
-	// from !Available while nothing is known yet.
+	// Unavailable is true if the Deployment's condition Available is False. While nothing is known yet, both
+	// Available and Unavailable are false.
 	Unavailable bool
-	// Since is when availability changed last. Zero: unknown.
+	// Since is when availability last changed. Zero: unknown.
 	Since time.Time
-	// Created is when the Deployment was.
+	// Created is when the Deployment was created.
 	Created  time.Time
 	Progress Progress
-	// Progressed is when Progress was reported last.
+	// Progressed is when Progress last changed.
 	Progressed time.Time
 	// Unproven is Step.Unproven of the step that applied Version.
 	Unproven bool
-	// PeerLost says that the edge reports that it hears nothing of its peer on the network.
+	// PeerLost is true if the edge reports that it does not hear its peer on the network.
 	PeerLost bool
-	// PeerImpaired says that the edge reports that its peer serves VMs worse than itself.
+	// PeerImpaired is true if the edge reports that its peer serves VMs worse than itself.
 	PeerImpaired bool
 }
 
-// Progress is how far a Deployment says that its newest version is.
+// Progress is how far the Deployment's newest version is, by its condition.
 type Progress string
 
-// A Deployment stays Complete for a version even if the pod fails later. It is
-// Exceeded if the version was not available within Deadline.
+// A Deployment stays Complete for a version even if its pod fails later. It is Exceeded if the version did not become
+// available within Deadline.
 const (
 	Unknown  Progress = ""
 	Complete Progress = "Complete"
@@ -115,43 +110,42 @@ const (
 
 // A Check is an address conflict detection.
 type Check struct {
-	// Wanted is its version, and with it the addresses that it probes.
+	// Wanted is its version. It changes with the addresses to probe.
 	Wanted string
-	// Seen is its Deployment. Available: no address is in use.
+	// Seen is the state of its Deployment. Available means that no address is in use.
 	Seen Seen
-	// Owned says that edges of oooi held these very addresses until a moment ago.
-	// They may still answer, so a check would find them in use.
+	// Owned is true if edges of oooi held the same addresses until a moment ago. They may still answer, so a check
+	// would find the addresses in use.
 	Owned bool
 }
 
-// A Decision is what happens to the edges of one network now.
+// A Decision says what to do with the edges of one network now.
 type Decision struct {
-	// Check says that the address conflict detection runs. Then no edge exists and
-	// none is created: all of Steps are Hold.
+	// Check is true if the address conflict detection runs. Then no edge exists and none is created: all Steps are
+	// Hold.
 	Check bool
 	// Steps are in the order of Network.Edges.
 	Steps []Step
-	// Budget says that a PodDisruptionBudget protects the edges: one of them may be drained.
+	// Budget is true if a PodDisruptionBudget protects the edges, so that only one can be drained at a time.
 	Budget bool
-	// Held says that no edge may be recreated or drained, since they are partitioned.
+	// Held is true if the edges are partitioned, and none may be recreated or drained.
 	Held bool
-	// HeldSince is when Held was first true, or a peer was first seen to be impaired. It is to
-	// be stored, with the budget, and passed to the next decision. Zero: not lately.
+	// HeldSince is when Held became true, or when a peer was first seen to be impaired. Store it with the budget, and
+	// pass it to the next decision. Zero: there is no recent hold.
 	HeldSince time.Time
 	// Disruptions are connections that the steps reset.
 	Disruptions []Disruption
-	// Partitioned is the first edge that hears nothing of its peer though both have served
-	// for settled. Empty: none.
+	// Partitioned is the first edge that does not hear its peer although both have served for settled. Empty: none.
 	Partitioned string
-	// Again is how soon to look again, though no object changes. 0: no need.
+	// Again is when to decide again even if no object changes. 0: there is no need.
 	Again time.Duration
 }
 
-// An Action is what happens to one edge.
+// An Action is what to do with one edge.
 type Action string
 
-// The actions. Apply leaves the pod as it is. Hold leaves the edge at its previous
-// version, or absent, for now. Keep leaves an edge that is no longer wanted.
+// Apply does not recreate the pod. Hold leaves the edge at its previous version, or absent, for now. Keep leaves an
+// edge that is no longer wanted.
 const (
 	Create   Action = "Create"
 	Recreate Action = "Recreate"
@@ -161,32 +155,30 @@ const (
 	Remove   Action = "Remove"
 )
 
-// A Step is what happens to one edge, and why.
+// A Step says what to do with one edge, and why.
 type Step struct {
 	Name   string
 	Action Action
-	// Version and Health are how the edge was found.
+	// Version and Health describe the edge before the step.
 	Version Version
 	Health  Health
 	// Peer is the edge that Hold waits for. Empty: none.
 	Peer string
-	// Unproven is to be stored with the edge: it was given its version while it was
-	// unavailable and a previous version may have been why.
+	// Unproven is stored with the edge. It is true if the edge got its version while it was unavailable and a
+	// previous version may have been the cause.
 	Unproven bool
 }
 
-// A Disruption is an edge that serves and whose pod ends by a step: open
-// connections through it are reset.
+// A Disruption is a serving edge whose pod a step ends, so that open connections through it are reset.
 type Disruption struct {
 	Edge string
 	// Action is Recreate or Remove.
 	Action Action
-	// Peer takes the traffic over. Empty: no other edge serves, so VMs get no
-	// answer until the edge serves again.
+	// Peer takes over the traffic. Empty: no other edge serves, so VMs get no answer until the edge serves again.
 	Peer string
 }
 
-// Next decides what happens on n at now.
+// Next decides what to do on n at the time now.
 func Next(n Network, now time.Time) Decision {
 	if n.checking() {
 		return Decision{Check: true, Steps: holdAll(n.Edges)}
@@ -203,8 +195,8 @@ func Next(n Network, now time.Time) Decision {
 	return d
 }
 
-// checking reports whether no edge may be created yet. Where an edge exists no check is
-// possible: the edge would answer for the addresses.
+// checking reports whether edges must wait for the address conflict detection. If an edge exists, no check is
+// possible, because the edge would answer for the addresses.
 func (n Network) checking() bool {
 	wanted := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Wanted != "" })
 	exists := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Seen.Exists })
@@ -212,7 +204,7 @@ func (n Network) checking() bool {
 	return wanted && !exists && !n.Check.Owned && !passed
 }
 
-// stepsOf decides each edge of a network that is checked.
+// stepsOf decides about each edge of a network whose check has passed.
 func stepsOf(found []edge, h hold) []Step {
 	waiting := waitingOf(found, h)
 	steps := make([]Step, len(found))
@@ -256,9 +248,9 @@ func replaced(e edge, all []edge) bool {
 	})
 }
 
-// budgeted reports whether a budget may protect the edges. One edge alone has none: it
-// would stop every drain of its node. Neither has an edge whose peer is overdue: it
-// would stop that drain for as long as the peer is, maybe for ever.
+// budgeted reports whether a budget may protect the edges. A single edge has none, because a budget would prevent
+// every drain of its node. An edge with an overdue peer has none, because a budget would prevent a drain for as long
+// as the peer is overdue.
 func budgeted(all []edge) bool {
 	wanted := 0
 	for _, e := range all {
@@ -273,8 +265,8 @@ func budgeted(all []edge) bool {
 	return wanted > 1
 }
 
-// disruptions are the pods that serve and that steps end. On a network that is
-// retired nothing takes over, which is not an event of one edge.
+// disruptions returns the serving edges whose pods end by steps. On a network that is removed no edge takes over.
+// That is not reported for each edge.
 func disruptions(found []edge, steps []Step) []Disruption {
 	wanted := slices.ContainsFunc(found, func(e edge) bool { return e.version != Unwanted })
 	var out []Disruption

@@ -1,5 +1,5 @@
-// This file holds the table of the package's doc comment: which wanted edges wait
-// for their peer, and which edge's turn is first.
+// This file implements the table in the package's doc comment: which wanted edges wait for their peer, and which edge
+// goes first.
 
 package rollout
 
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A Version is what an edge runs, compared with what is wanted.
+// A Version says how the version of an edge compares to the wanted one.
 type Version string
 
 // The versions. The version of an edge that does not exist is Outdated.
@@ -36,8 +36,8 @@ func versionOf(e Edge) Version {
 	return Outdated
 }
 
-// waitingOf are the edges that wait now, each with the peer that it waits for. An edge that is
-// postponed waits for no peer.
+// waitingOf returns the edges that wait now, each with the peer that it waits for. A postponed edge does not wait for
+// a peer.
 func waitingOf(found []edge, h hold) map[string]string {
 	wanted := slices.DeleteFunc(slices.Clone(found), func(e edge) bool { return e.version == Unwanted })
 	slices.SortFunc(wanted, turn)
@@ -60,10 +60,9 @@ func waitingOf(found []edge, h hold) map[string]string {
 	return waiting
 }
 
-// turn orders edges that are due. An edge that does not serve goes before one that
-// does; of these, the one that has been unavailable for longest. Of edges that serve,
-// the one that has served for the shortest time goes first: VMs use the other one, so
-// that each connection is reset once.
+// turn orders edges that are due. Edges that do not serve come first, with the one that has been unavailable for
+// longest at the beginning. Of edges that serve, the one that has served for the shortest time comes first. VMs use
+// the other edge, so each connection is reset only once.
 func turn(a, b edge) int {
 	switch {
 	case a.health == Serving && b.health != Serving:
@@ -76,9 +75,8 @@ func turn(a, b edge) int {
 	return cmp.Or(a.Seen.Since.Compare(b.Seen.Since), strings.Compare(b.Name, a.Name))
 }
 
-// waits reports whether e, which is due, must wait for its peer. An edge that is not
-// Serving may still serve VMs: it may only lack what is new. So it waits as well, but
-// not for a peer that is overdue.
+// waits reports whether e, which is due, must wait for its peer. An edge that is not Serving may still serve VMs with
+// its previous pod, and only lack the new version. So it waits as well, but not for an overdue peer.
 func waits(e, peer edge, recreated bool) bool {
 	switch {
 	case e.health == Absent:

@@ -1,5 +1,5 @@
-// This file lists the indexes of cached objects. With them, a pass over one hosted cluster costs the
-// same however many others exist. It reads nothing.
+// This file lists the indexes of cached objects. With them, the cost of a pass over one hosted cluster does not
+// depend on how many others exist. It reads nothing.
 
 package watch
 
@@ -32,12 +32,12 @@ const (
 	ByControlPlane = "controlPlaneNamespace"
 	// ByCluster finds a NodePool by the name of its HostedCluster.
 	ByCluster = "hostedCluster"
-	// ByNetwork finds NodePools and VMs by the NADs that they use, "namespace/name", NADs that
-	// are not oooi's by layer2Value, and plans in force by the names and layer-2 networks of their networks.
+	// ByNetwork finds NodePools and VMs by the NADs that they use ("namespace/name"), foreign NADs by Layer2Value,
+	// and plans in force by the names and layer-2 networks of their networks.
 	ByNetwork = "network"
 )
 
-// IndexesOf are the indexes of o's kind.
+// IndexesOf returns the indexes of o's kind.
 func IndexesOf(o client.Object) []Index {
 	switch o.(type) {
 	case *lenient.HostedCluster:
@@ -54,7 +54,7 @@ func IndexesOf(o client.Object) []Index {
 	return nil
 }
 
-// addIndexes lets indexer find objects of o's kind. It is called once for each kind.
+// addIndexes registers the indexes of o's kind with indexer. Call it once for each kind.
 func addIndexes(ctx context.Context, indexer client.FieldIndexer, o client.Object) error {
 	for _, x := range IndexesOf(o) {
 		if err := indexer.IndexField(ctx, o, x.Name, x.Values); err != nil {
@@ -80,7 +80,7 @@ func clusterOf(o client.Object) []string {
 	return []string{objects.ClusterOf(np)}
 }
 
-// nadsOf are the NADs that a NodePool or a VM uses.
+// nadsOf returns the NADs that a NodePool or a VM uses.
 func nadsOf(o client.Object) []string {
 	var used []network.Attachment
 	switch o := o.(type) {
@@ -104,7 +104,7 @@ func layer2Of(o client.Object) []string {
 	return nil
 }
 
-// servedOf are the values of the networks of a plan in force.
+// servedOf returns the index values of the networks of a plan in force.
 func servedOf(o client.Object) []string {
 	var out []string
 	for _, a := range StoredPlan(o).Attachments() {
@@ -113,7 +113,7 @@ func servedOf(o client.Object) []string {
 	return out
 }
 
-// NetworkValues find a network: by its NAD, and by its layer-2 network if that is known.
+// NetworkValues returns the index values of a network: its NAD, and its layer-2 network if that is known.
 func NetworkValues(a network.Attachment) []string {
 	if a.Layer2 == "" {
 		return []string{a.String()}
@@ -121,10 +121,10 @@ func NetworkValues(a network.Attachment) []string {
 	return []string{a.String(), Layer2Value(a.Layer2)}
 }
 
-// Layer2Value is not a name of a NAD.
+// Layer2Value returns an index value that cannot be the name of a NAD.
 func Layer2Value(layer2 string) string { return "layer2:" + layer2 }
 
-// StoredPlan is the plan in a ConfigMap. Zero: there is none that can be read.
+// StoredPlan returns the plan in a ConfigMap. Zero: there is none, or it cannot be read.
 func StoredPlan(o client.Object) network.Plan {
 	p, err := network.ReadPlan([]byte(PlanText(o)))
 	if err != nil {
@@ -133,7 +133,7 @@ func StoredPlan(o client.Object) network.Plan {
 	return p
 }
 
-// PlanText is the text of the plan in a ConfigMap.
+// PlanText returns the text of the plan in a ConfigMap.
 func PlanText(o client.Object) string {
 	cm, ok := o.(*corev1.ConfigMap)
 	if !ok {

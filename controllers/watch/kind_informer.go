@@ -1,5 +1,5 @@
-// This file makes the informers of the cache report whether the API server lets them list and watch,
-// and retry soon: client-go waits for up to a minute.
+// This file lets the informers of the cache report whether the API server allows them to list and watch. They retry
+// soon, because client-go waits for up to a minute.
 
 package watch
 
@@ -16,13 +16,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Informer is cache.Options.NewInformer.
+// Informer implements cache.Options.NewInformer.
 func (k *Kinds) Informer(
 	of toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
 	gvk, err := apiutil.GVKForObject(example, k.scheme)
 	if err != nil {
-		// The cache looked the kind up before, so this does not happen.
+		// The cache looked up the kind before, so this cannot happen.
 		return toolscache.NewSharedIndexInformer(of, example, resync, indexers)
 	}
 	inner := toolscache.ToListerWatcherWithContext(of)
@@ -32,7 +32,7 @@ func (k *Kinds) Informer(
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
 			answered := func(err error) bool {
-				// Without its initial events, a watch continues a list, which a removed kind makes obsolete.
+				// A watch without initial events continues a list. If the kind was removed, that list is obsolete.
 				return answeredByList(err) || o.SendInitialEvents == nil && apierrors.IsNotFound(err)
 			}
 			w, err := retried(ctx, k, gvk, answered, func() (apiwatch.Interface, error) { return inner.WatchWithContext(ctx, o) })
@@ -44,13 +44,12 @@ func (k *Kinds) Informer(
 	}, example, resync, indexers)
 }
 
-// answeredByList reports whether err is part of the protocol: the informer answers it with another list.
+// answeredByList reports whether err is part of the protocol, so that the informer only lists again.
 func answeredByList(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsTimeout(err)
 }
 
-// retried sends a request until the API server takes it, or until the error is one that the informer
-// handles.
+// retried sends a request until the API server accepts it, or until the informer handles the error itself.
 func retried[T any](ctx context.Context, k *Kinds, gvk schema.GroupVersionKind, handled func(error) bool, send func() (T, error)) (T, error) {
 	for {
 		out, err := send()

@@ -1,4 +1,4 @@
-// This file holds which kinds are watched. No read waits for a kind that is not.
+// This file holds which kinds are watched. Reads of other kinds return an error and do not wait.
 
 package watch
 
@@ -24,22 +24,22 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// Kinds holds whether each kind that networks are derived from is watched. A nil Kinds
-// counts every kind as watched.
+// Kinds knows whether each kind that networks are derived from is watched. For a nil Kinds, every kind counts as
+// watched.
 type Kinds struct {
 	scheme *runtime.Scheme
 	mu     sync.Mutex
 	// states of all kinds. Empty: none was looked up yet.
 	states map[schema.GroupVersionKind]*kindState
-	// answered is when the API server last answered about a kind about which it had not.
+	// answered is when the API server last answered about a kind for which it had not answered before.
 	answered time.Time
 	// used is true if a hosted cluster opted in.
 	used bool
-	// refusedWatch is how soon a refused request to list or watch a kind is sent again.
+	// refusedWatch is how soon a refused request to list or watch a kind is repeated.
 	refusedWatch time.Duration
 }
 
-// NewKinds returns a Kinds that knows no kind yet. s has all of them. A refused request to list or watch a kind is sent again
+// NewKinds returns a Kinds without states. s has all kinds. A refused request to list or watch a kind is repeated
 // after refusedWatch.
 func NewKinds(s *runtime.Scheme, refusedWatch time.Duration) *Kinds {
 	return &Kinds{scheme: s, states: map[schema.GroupVersionKind]*kindState{}, refusedWatch: refusedWatch}
@@ -47,12 +47,14 @@ func NewKinds(s *runtime.Scheme, refusedWatch time.Duration) *Kinds {
 
 // A kindState is what is known about the watch of one kind.
 type kindState struct {
-	// absent is true if the API server does not have the kind, so no object of it exists.
+	// absent is true if the API server does not have the kind, so that no object of it exists.
 	absent bool
-	// synced report whether a cache has the objects that existed when its watch began. None: no watch began.
+	// synced has a function for each informer. It returns true if the cache has the objects that existed when the
+	// watch began. Empty: no watch began.
 	synced []func() bool
 	begun  time.Time
-	// err is the API server's last error, and since is the time of the first of a series. Nil: the watch works.
+	// err is the last error of the API server, and since is the time of the first error in a series. Nil: the watch
+	// works.
 	err   error
 	since time.Time
 }
@@ -65,8 +67,8 @@ func (s *kindState) reads() bool {
 // works reports whether the cache follows the objects of the kind.
 func (s *kindState) works() bool { return s.err == nil && s.reads() }
 
-// silent reports whether the API server does not answer, which says nothing about the kind: for so long
-// after the first time, or after the API server answered again about another kind.
+// silent reports whether the API server does not answer, which proves nothing about the kind. It is true only within
+// grace after the first such error, or after the API server answered again about another kind.
 func (s *kindState) silent(answered time.Time, grace time.Duration) bool {
 	if answered.Before(s.since) {
 		answered = s.since
@@ -75,15 +77,15 @@ func (s *kindState) silent(answered time.Time, grace time.Duration) bool {
 }
 
 const (
-	// unansweredFor is how long the API server may not answer about a kind while it does about others,
-	// until conditions have it.
+	// unansweredFor is how long the API server may not answer about one kind, while it answers about others, until
+	// conditions report that.
 	unansweredFor = 10 * time.Second
 	// unreadyAfter is how long the API server may not answer until the operator is not ready.
 	unreadyAfter = 30 * time.Second
 )
 
-// A NotWatched is the error of a kind that exists and is not watched. It does not unwrap to err, which
-// may be a "not found" that is not about an object.
+// A NotWatched is the error for a kind that exists and is not watched. It does not unwrap to Err, which may be a "not
+// found" that is not about an object.
 type NotWatched struct {
 	GVK schema.GroupVersionKind
 	Err error
@@ -94,15 +96,15 @@ func (e *NotWatched) Error() string {
 	return fmt.Sprintf("%s is not watched: %v", e.GVK.GroupKind(), e.Err)
 }
 
-// Problem is e as a problem of a hosted cluster.
+// Problem returns e as a problem of a hosted cluster.
 func (e *NotWatched) Problem() problem.Problem {
 	return problem.New(problem.KindNotWatched, problem.Subject{Kind: e.GVK.Kind}, problem.Args{"kind": {e.GVK.Kind}, "error": {requests.Sentence(e.Err)}})
 }
 
-// notListed is why a kind is not watched: its objects were not listed yet.
+// notListed is the error for a kind whose objects were not listed yet.
 var notListed = errors.New("its objects are not listed yet")
 
-// at changes the state of a kind.
+// at calls change with the state of a kind.
 func (k *Kinds) at(gvk schema.GroupVersionKind, change func(*kindState)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -112,7 +114,7 @@ func (k *Kinds) at(gvk schema.GroupVersionKind, change func(*kindState)) {
 	change(k.states[gvk])
 }
 
-// Observe stores the result of a request to list or watch a kind. Nil: it is watched.
+// Observe records the result of a request to list or watch a kind. Nil: the kind is watched.
 func (k *Kinds) Observe(gvk schema.GroupVersionKind, err error) {
 	k.at(gvk, func(s *kindState) {
 		if requests.Unanswered(s.err) && !requests.Unanswered(err) {
@@ -128,8 +130,8 @@ func (k *Kinds) Observe(gvk schema.GroupVersionKind, err error) {
 	})
 }
 
-// unwatched are the kinds that exist and are not watched, by name. While the API server answers about
-// none, it says nothing about any.
+// unwatched returns the kinds that exist and are not watched, by name. If the API server does not answer about any
+// kind, that proves nothing about them, and they are left out.
 func (k *Kinds) unwatched() []*NotWatched {
 	if k == nil {
 		return nil
@@ -144,8 +146,8 @@ func (k *Kinds) unwatched() []*NotWatched {
 	return k.failing(math.MaxInt64)
 }
 
-// failing are the kinds that exist and are not watched, by name. No answer counts after grace. Its caller
-// holds mu.
+// failing returns the kinds that exist and are not watched, by name. A kind without an answer counts only after
+// grace. The caller holds mu.
 func (k *Kinds) failing(grace time.Duration) []*NotWatched {
 	var out []*NotWatched
 	for gvk, s := range k.states {
@@ -157,8 +159,8 @@ func (k *Kinds) failing(grace time.Duration) []*NotWatched {
 	return out
 }
 
-// Complete is nil if all kinds that exist are watched. Otherwise a plan would be derived from some of
-// the objects only.
+// Complete returns nil if all kinds that exist are watched. Otherwise a plan would be derived from a part of the
+// objects.
 func (k *Kinds) Complete() error {
 	var all []error
 	for _, e := range k.unwatched() {
@@ -179,9 +181,9 @@ func (k *Kinds) settled(now time.Time) bool {
 	return true
 }
 
-// Ready returns an error that names the kinds that cannot be watched, for the readiness probe. A kind
-// whose definition was removed counts only while a hosted cluster needs it, and an API server that does
-// not answer only after a while.
+// Ready returns an error that names the kinds that cannot be watched, for the readiness probe. A kind whose
+// definition was removed counts only while a hosted cluster needs it. If the API server does not answer, that counts
+// only after unreadyAfter.
 func (k *Kinds) Ready(*http.Request) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -197,7 +199,7 @@ func (k *Kinds) Ready(*http.Request) error {
 	return errors.Join(all...)
 }
 
-// readable is nil if a read of objects like o does not wait.
+// readable returns nil if a read of objects like o does not have to wait.
 func (k *Kinds) readable(o runtime.Object) error {
 	if _, live := o.(runtime.Unstructured); live {
 		return nil

@@ -1,7 +1,6 @@
-// This file starts the watch of each kind once the cluster has it, so that the
-// operator can be installed before HyperShift, KubeVirt or Routes are. It never ends a
-// watch: a kind that is removed and installed again uses the same one. kind_states.go holds whether
-// each works.
+// This file starts the watch of each kind once the cluster has the kind. So the operator can be installed before
+// HyperShift, KubeVirt or Routes. A watch never ends: if a kind is removed and installed again, its watch is still
+// used. kind_states.go records whether each watch works.
 
 package watch
 
@@ -28,11 +27,11 @@ import (
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
-// listedWithin is how long reconciles wait at the start until all objects are listed.
+// listedWithin is how long the first reconciles wait until all objects are listed.
 const listedWithin = 30 * time.Second
 
-// A Keeper begins the watch of each kind, and follows whether it works. It does so on each replica,
-// so that the next leader has all objects.
+// A Keeper begins the watch of each kind, and follows whether the watch works. It does so on each replica, so that
+// the next leader already has all objects.
 type Keeper struct {
 	*Kinds
 	Mapper     meta.RESTMapper
@@ -41,13 +40,14 @@ type Keeper struct {
 	Metrics    metrics.Set
 	Log        logr.Logger
 	Indexer    client.FieldIndexer
-	// Watches whose events are not handled yet.
+	// Watches are those whose events are not handled yet.
 	Watches []Watched
-	// Every is how often the state of all kinds is looked at, and EveryMissing that of those that the API server does not have yet.
+	// Every is how often the Keeper checks the state of all kinds. EveryMissing is how often it looks for kinds that
+	// the API server does not have yet.
 	Every, EveryMissing time.Duration
-	// Clusters is how many hosted clusters opted in.
+	// Clusters returns how many hosted clusters opted in.
 	Clusters func(context.Context) int
-	// Changed receives an event if another set of kinds is watched.
+	// Changed receives an event if the set of watched kinds changes.
 	Changed chan event.GenericEvent
 	// begun are the informers that exist.
 	begun map[informed]bool
@@ -112,7 +112,7 @@ func (k *Keeper) beginAll(ctx context.Context, all []Watched) error {
 	return nil
 }
 
-// begin begins one informer. Its indexes come first, so no read lacks them.
+// begin begins one informer. It adds the indexes first, so that all reads have them.
 func (k *Keeper) begin(ctx context.Context, of informed, object client.Object) error {
 	if of.cache == k.Cache {
 		if err := addIndexes(ctx, k.Indexer, object); err != nil {
@@ -128,8 +128,8 @@ func (k *Keeper) begin(ctx context.Context, of informed, object client.Object) e
 	return nil
 }
 
-// handle begins to handle the events of kinds whose objects are listed. The first reconciles wait until
-// all are.
+// handle begins to handle the events of kinds whose objects are listed. The first reconciles wait until all are
+// listed.
 func (k *Keeper) handle() error {
 	if !k.settled(time.Now()) {
 		return nil
@@ -148,8 +148,8 @@ func (k *Keeper) handle() error {
 	return nil
 }
 
-// report updates metrics, and logs and reconciles all clusters if other kinds are watched than before, or
-// other kinds exist. It returns the kinds that are not watched. Words of an error may change all the time.
+// report updates metrics. If the set of watched or of missing kinds has changed since before, it also logs and
+// reconciles all clusters. It returns the names of these kinds, without error texts, which may change all the time.
 func (k *Keeper) report(ctx context.Context, before string) string {
 	used := k.Clusters(ctx) > 0
 	var kinds, words, missing []string
@@ -181,7 +181,7 @@ func (k *Keeper) report(ctx context.Context, before string) string {
 	}
 	select {
 	case k.Changed <- event.GenericEvent{Object: &corev1.Node{}}:
-	default: // Another event is not handled yet. It is for all clusters, too.
+	default: // The previous event is not handled yet. It is for all clusters, too.
 	}
 	return now
 }

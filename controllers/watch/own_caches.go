@@ -1,4 +1,4 @@
-// This file decides which objects of oooi caches keep.
+// This file decides which objects of oooi the caches keep.
 
 package watch
 
@@ -14,16 +14,16 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 )
 
-// cacheOwn makes o keep the objects of oooi, except those with second names.
+// cacheOwn restricts o to the objects of oooi, except those with second names.
 func cacheOwn(o *cache.Options) {
 	maps.Copy(o.ByObject, named(false))
 	o.ByObject[&policyv1.PodDisruptionBudget{}] = cache.ByObject{Label: own.Labels().AsSelectorPreValidated()}
 }
 
-// SecondNames are the objects of oooi with second names.
+// SecondNames returns cache options for the objects of oooi with second names.
 func SecondNames() map[client.Object]cache.ByObject { return named(true) }
 
-// named are caches of the objects with the names of own.Names only.
+// named returns cache options that select objects by the names in own.Names.
 func named(second bool) map[client.Object]cache.ByObject {
 	out := map[client.Object]cache.ByObject{}
 	for _, x := range own.Names() {

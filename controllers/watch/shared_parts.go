@@ -1,5 +1,5 @@
-// This file makes equal parts of cached Deployments share their memory. The edges of all hosted clusters
-// differ in little more than arguments.
+// This file makes equal parts of cached Deployments share their memory. The edges of all hosted clusters differ only
+// in arguments and few other fields.
 
 package watch
 
@@ -18,16 +18,16 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 )
 
-// maxParts limits how many parts are remembered. Parts of objects that are gone would stay otherwise.
+// maxParts limits how many parts are remembered. Otherwise parts of deleted objects would stay.
 const maxParts = 4096
 
-// sharedParts remember the parts of cached objects, by type and content. A part is never changed.
+// sharedParts remembers the parts of cached objects, by type and content. Parts are never changed.
 type sharedParts struct {
 	mu  sync.Mutex
 	all map[string]any
 }
 
-// share replaces a field by an equal one that is remembered, or remembers it.
+// share replaces a field by an equal remembered one. If there is none, it remembers the field.
 func (s *sharedParts) share(part reflect.Value) {
 	if kind := part.Kind(); kind != reflect.Pointer && kind != reflect.Slice && kind != reflect.Map && kind != reflect.Struct {
 		return
@@ -49,7 +49,7 @@ func (s *sharedParts) share(part reflect.Value) {
 	s.all[key] = part.Interface()
 }
 
-// shareFields shares the fields of the struct that of points to, except one.
+// shareFields shares all fields of the struct at of, except one.
 func (s *sharedParts) shareFields(of any, except string) {
 	v := reflect.ValueOf(of).Elem()
 	for i := range v.NumField() {
@@ -59,7 +59,8 @@ func (s *sharedParts) shareFields(of any, except string) {
 	}
 }
 
-// deploymentTransform shares the parts of Deployments, and keeps the managed fields of others, which tell drift.
+// deploymentTransform shares the parts of Deployments. It keeps only the managed fields of other clients, which show
+// drift.
 func deploymentTransform() toolscache.TransformFunc {
 	parts := &sharedParts{}
 	return func(o any) (any, error) {
@@ -71,7 +72,7 @@ func deploymentTransform() toolscache.TransformFunc {
 	}
 }
 
-// shareDeployment shares all parts of d but arguments, images and annotations of pods.
+// shareDeployment shares all parts of d, except arguments, images and annotations of pods.
 func (s *sharedParts) shareDeployment(d *appsv1.Deployment) {
 	s.shareFields(&d.Spec, "Template")
 	s.share(reflect.ValueOf(&d.Spec.Template.Labels).Elem())

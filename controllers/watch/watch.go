@@ -1,5 +1,5 @@
-// Package watch follows which kinds the cluster has and which of them are watched, decides what caches keep of each, and
-// has their indexes. No read waits for a kind that is not watched.
+// Package watch follows which kinds the cluster has and which of them are watched. It decides what caches keep of
+// each kind, and has their indexes. Reads of kinds that are not watched do not wait.
 package watch
 
 import (
@@ -34,7 +34,7 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// AddToScheme registers every kind that is read or written. Kinds of others are decoded leniently.
+// AddToScheme registers every kind that is read or written. Kinds of other projects are decoded leniently.
 func AddToScheme(s *runtime.Scheme) error {
 	for _, add := range []func(*runtime.Scheme) error{
 		corev1.AddToScheme, appsv1.AddToScheme, discoveryv1.AddToScheme, admissionregistrationv1.AddToScheme,
@@ -48,10 +48,10 @@ func AddToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// CacheOptions keep of each kind what is read: of the kinds that are written our own only, of
-// Leases the reports of edges, of EndpointSlices the addresses of pods, of Services what edges and
-// plans need, and no managed fields but those of others in Deployments. They name no kind that a
-// cluster may lack. k learns from the informers which kinds are watched.
+// CacheOptions keep only what is read of each kind: of kinds that oooi writes only its own objects, of Leases the
+// reports of edges, of EndpointSlices the addresses of pods, of Services the fields that edges and plans need. Of
+// managed fields, only those of other clients in Deployments are kept. The options do not name kinds that a cluster
+// may lack. The informers tell k which kinds are watched.
 func CacheOptions(k *Kinds) cache.Options {
 	o := cache.Options{
 		NewInformer:      k.Informer,
@@ -67,8 +67,8 @@ func CacheOptions(k *Kinds) cache.Options {
 	return o
 }
 
-// Stripped keeps the fields of nodes that are read. What else changes there, as labels and the boot
-// ID, reconciles no cluster.
+// Stripped keeps the fields of nodes that are read. Changes of other fields, such as the boot ID, reconcile no
+// cluster.
 func Stripped(o any) (any, error) {
 	if o, ok := o.(*corev1.Node); ok {
 		info := o.Status.NodeInfo
@@ -85,8 +85,8 @@ func Stripped(o any) (any, error) {
 	return cache.TransformStripManagedFields()(o)
 }
 
-// strippedReport keeps what is read of a Lease with a report. Edges write them, and an edge that a VM took over may write
-// other metadata, and reports that are too long.
+// strippedReport keeps the fields of a Lease with a report that are read. An edge that a VM took over may write other
+// metadata, and reports that are too long.
 func strippedReport(o any) (any, error) {
 	l, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -106,7 +106,8 @@ func strippedReport(o any) (any, error) {
 	return out, nil
 }
 
-// strippedService keeps the fields of a Service that are read. There are very many. Those of oooi are whole.
+// strippedService keeps the fields of a Service that are read, because there are very many Services. Services of oooi
+// are kept whole.
 func strippedService(o any) (any, error) {
 	if s, ok := o.(*corev1.Service); ok && !own.IsService(s.Name) {
 		return services.CachedService(s), nil
@@ -114,8 +115,8 @@ func strippedService(o any) (any, error) {
 	return Stripped(o)
 }
 
-// sliceTransform keeps of an EndpointSlice the addresses of pods, and the API server's own one
-// whole. There is one or more for each Service.
+// sliceTransform keeps only the addresses of pods in an EndpointSlice, because there are one or more for each
+// Service. The API server's own EndpointSlice is kept whole.
 func sliceTransform() toolscache.TransformFunc {
 	pod := &corev1.ObjectReference{Kind: "Pod"}
 	return func(o any) (any, error) {
@@ -127,19 +128,19 @@ func sliceTransform() toolscache.TransformFunc {
 	}
 }
 
-// A Watched is one kind, and which clusters a change of one of its objects is for.
+// A Watched is one kind, with a function that returns the clusters for a changed object.
 type Watched struct {
 	Object     client.Object
 	Clusters   func(context.Context, client.Object) []reconcile.Request
 	Predicates []predicate.Predicate
-	// Within is how long changes are collected. It bounds how often an edge can make the
-	// operator reconcile. 0: none are.
+	// Within is how long changes are collected. It limits how often an edge can make the operator reconcile. 0:
+	// changes are not collected.
 	Within time.Duration
-	// Cache has the object. Nil: the manager's.
+	// Cache has the objects. Nil: the manager's cache.
 	Cache cache.Cache
 }
 
-// Handler returns what enqueues w's clusters.
+// Handler returns a handler that enqueues w's clusters.
 func (w Watched) Handler() handler.EventHandler {
 	if w.Within == 0 {
 		return handler.EnqueueRequestsFromMapFunc(w.Clusters)
@@ -162,5 +163,5 @@ func (w Watched) Handler() handler.EventHandler {
 	}
 }
 
-// APIServerSlice is the EndpointSlice that API servers themselves keep.
+// APIServerSlice is the EndpointSlice that API servers write for themselves.
 var APIServerSlice = types.NamespacedName{Namespace: metav1.NamespaceDefault, Name: "kubernetes"}

@@ -1,5 +1,5 @@
-// Package waves decides which hosted clusters get edges of a new release of oooi now. It is
-// pure: it knows no Kubernetes types and no clock but the time passed in.
+// Package waves decides which hosted clusters get edges of a new release of oooi now. It is pure: it knows no
+// Kubernetes types, and the time is an argument.
 //
 // A new operator would otherwise recreate the edges of all hosted clusters at once:
 //
@@ -13,16 +13,14 @@
 // Proof, and none is starting. Edges that exist for the first time run the new release, so
 // a new cluster counts, too.
 //
-// A cluster may fail by its own fault. So while the edges of one cluster fail with the
-// release, the update continues with one cluster at a time, and while those of two fail it is
-// stopped: no further cluster begins. Neither holds once ten times as many clusters have
-// proven the release. Clusters that have begun continue; package rollout keeps their other edge
-// serving. Where hosted clusters are in several namespaces, those of one namespace that fail
-// count as one, so that one tenant cannot stop the others.
+// A cluster may fail by its own fault. So if the edges of one cluster fail with the release, the update continues
+// with one cluster at a time. If those of two fail, it is stopped: no further cluster begins. Neither applies once
+// ten times as many clusters have proven the release. Clusters that have begun continue; package rollout keeps their
+// other edge serving. If hosted clusters are in several namespaces, the failing clusters of one namespace count as
+// one, so that one tenant cannot stop the others.
 //
-// For the same reason a cluster holds its place for a limited time: until Begin where it does
-// not begin, and until Finish where it does not end. A paused cluster waits, and is
-// ignored.
+// For the same reason a cluster holds its place only for a limited time: until Begin if it does not begin, and until
+// Finish if it does not finish. A paused cluster waits, and is ignored.
 package waves
 
 import (
@@ -37,17 +35,16 @@ import (
 const (
 	// Proof is how long edges must have served with a release until further clusters get it.
 	Proof = 2 * time.Minute
-	// Begin is how long a cluster whose turn it is may take until its first edge changes. An error
-	// in an annotation can prevent that. Then other clusters take their turn first.
+	// Begin is how long a cluster may take until its first edge changes, after its turn has come. An error in an
+	// annotation can prevent that. Then other clusters take their turn first.
 	Begin = time.Minute
-	// Finish is how long a cluster that changes takes a place from others.
+	// Finish is how long a changing cluster occupies a place.
 	Finish = 2 * rollout.Deadline
-	// outweighed is how many clusters that have proven the release outweigh one that fails.
+	// outweighed is how many clusters must have proven the release to outweigh one that fails.
 	outweighed = 10
 )
 
-// How many clusters have the new release once a wave is over, and how many change at a
-// time in the last one.
+// How many clusters have the new release at the end of each wave, and how many change at a time in the last wave.
 const (
 	firstWave  = 1
 	secondWave = firstWave + 5
@@ -61,28 +58,28 @@ const Last = 3
 type Cluster struct {
 	// Name is unique.
 	Name string
-	// Namespace is that of the HostedCluster.
+	// Namespace of the HostedCluster.
 	Namespace string
 	Created   time.Time
-	// Paused says that nothing of the cluster may change.
+	// Paused is true if nothing of the cluster may change.
 	Paused bool
 	Edges  []Edge
 }
 
 // An Edge is one edge of a cluster.
 type Edge struct {
-	// Outdated says that it runs another release than the operator's.
+	// Outdated is true if the edge runs another release than the operator's.
 	Outdated bool
 	Health   rollout.Health
-	// Since is when it began to serve, if it does.
+	// Since is when the edge began to serve, if it serves.
 	Since time.Time
 }
 
-// A State is how far the update of one cluster is.
+// A State says how far the update of one cluster is.
 type State string
 
-// The states. Blocked had its turn, and did not begin. Updating has begun, and is neither proven
-// nor failed. Unproven runs the release and serves nothing, for another cause than the release.
+// Blocked: the cluster had its turn, and did not begin. Updating: it has begun, and neither proven the release nor
+// failed. Unproven: it runs the release and serves nothing, but not because of the release.
 const (
 	Waiting  State = "waiting"
 	Blocked  State = "blocked"
@@ -93,30 +90,30 @@ const (
 	Paused   State = "paused"
 )
 
-// States are all of them.
+// States returns all states.
 func States() []State {
 	return []State{Waiting, Blocked, Updating, Updated, Unproven, Failed, Paused}
 }
 
 // A Turn is what the decision means for one cluster with an outdated edge.
 type Turn struct {
-	// Now says that its edges may be recreated with the new release.
+	// Now is true if the cluster's edges may be recreated with the new release.
 	Now bool
-	// Wave is the present one, from 1 to Last. 0: unknown yet.
+	// Wave is the present wave, from 1 to Last. 0: unknown yet.
 	Wave int
-	// Stopped says that no further cluster begins.
+	// Stopped is true if no further cluster begins.
 	Stopped bool
 }
 
 // A Decision says how far the update is.
 type Decision struct {
-	// Wave is the present one, from 1 to Last. 0: no edge is outdated.
+	// Wave is the present wave, from 1 to Last. 0: no edge is outdated.
 	Wave int
 	// States of all clusters, by name.
 	States map[string]State
-	// Turns are those of the clusters with an outdated edge, by name.
+	// Turns are the turns of clusters with an outdated edge, by name.
 	Turns map[string]Turn
-	// Stopped says that no further cluster begins, because edges fail with the release.
+	// Stopped is true if no further cluster begins, because edges fail with the release.
 	Stopped bool
 	// places has each cluster with a place now, and the time at which it got the place.
 	places map[string]time.Time
@@ -127,7 +124,7 @@ type Decision struct {
 // Count returns how many clusters are in state s.
 func (d Decision) Count(s State) int { return len(d.Clusters(s)) }
 
-// Clusters returns the names of those in state s, sorted.
+// Clusters returns the names of the clusters in state s, sorted.
 func (d Decision) Clusters(s State) []string {
 	var out []string
 	for name, x := range d.States {
@@ -139,8 +136,8 @@ func (d Decision) Clusters(s State) []string {
 	return out
 }
 
-// Next decides about all hosted clusters at now. last is the decision before; the zero value is that of
-// an operator that just started.
+// Next decides about all hosted clusters at the time now. last is the previous decision. The zero value is for an
+// operator that has just started.
 func Next(all []Cluster, last Decision, now time.Time) Decision {
 	d := Decision{States: map[string]State{}, Turns: map[string]Turn{}, places: map[string]time.Time{}, blocked: map[string]time.Time{}}
 	changes := false
@@ -169,7 +166,7 @@ func Next(all []Cluster, last Decision, now time.Time) Decision {
 	return d
 }
 
-// follow returns the state of c, and keeps its place, or the end of its last turn.
+// follow returns the state of c, and copies its place or the end of its last turn from last.
 func (d Decision) follow(c Cluster, last Decision, now time.Time) State {
 	s := c.state(now)
 	since, has := last.places[c.Name]
@@ -183,7 +180,7 @@ func (d Decision) follow(c Cluster, last Decision, now time.Time) State {
 	case s == Updating && has:
 		d.places[c.Name] = since
 	case s == Updating && (c.outdated() || last.States == nil):
-		// It began under the operator before, or a user changed it.
+		// The cluster began under the previous operator, or a user changed it.
 		d.places[c.Name] = now
 	}
 	if since, has = d.places[c.Name]; s == Updating && has && now.Sub(since) >= Finish {
@@ -195,8 +192,8 @@ func (d Decision) follow(c Cluster, last Decision, now time.Time) State {
 	return s
 }
 
-// free returns the present wave, how many more clusters may begin now, and whether none may
-// because edges fail.
+// free returns the present wave, how many more clusters may begin now, and whether the update is stopped because
+// edges fail.
 func (d Decision) free(all []Cluster) (wave, free int, stopped bool) {
 	updated, failing, taken := d.Count(Updated), d.failing(all), 0
 	for name := range d.places {
@@ -221,7 +218,7 @@ func (d Decision) free(all []Cluster) (wave, free int, stopped bool) {
 	return wave, free, stopped
 }
 
-// failing is how many clusters fail, those of one namespace counted once if there are several.
+// failing returns how many clusters fail. If there are several namespaces, the clusters of each count once.
 func (d Decision) failing(all []Cluster) int {
 	failing, namespaces, failingIn := 0, map[string]bool{}, map[string]bool{}
 	for _, c := range all {
@@ -255,7 +252,7 @@ func (c Cluster) outdated() bool {
 	return slices.ContainsFunc(c.Edges, func(e Edge) bool { return e.Outdated })
 }
 
-// state is how far the update of c is. It does not know turns.
+// state returns how far the update of c is, without regard to turns.
 func (c Cluster) state(now time.Time) State {
 	changed := slices.DeleteFunc(slices.Clone(c.Edges), func(e Edge) bool { return e.Outdated })
 	has := func(h rollout.Health) bool {

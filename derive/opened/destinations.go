@@ -1,6 +1,5 @@
-// Package opened decides what is opened to the management cluster on each network. Nothing is open
-// that the user does not name. An entry that cannot be opened is left out with a problem of its
-// own, and the others stay. It is pure.
+// Package opened decides what is opened to the management cluster on each network: only what the user names. An entry
+// that cannot be opened is left out with a problem of its own, and the others stay. It is pure.
 package opened
 
 import (
@@ -18,15 +17,15 @@ import (
 // maxAccessNamed is how many destinations a problem names.
 const maxAccessNamed = 12
 
-// Access returns p with what r opens on each network, and why entries are left out. Retained
-// networks are among them.
+// Access returns p with what r opens on each network, also on retained ones, and the problems of entries that are
+// left out.
 func Access(p network.Plan, r network.Request) (network.Plan, problem.Problems) {
 	step := accessStep{Request: r, plan: p, opens: map[string][]network.AccessDestination{}}
 	problems := accessUnused(r)
 	for _, e := range accessEntries(r) {
 		problems = append(problems, step.open(e)...)
 	}
-	// If every entry is wrong, the user will correct it. That must not recreate edges, neither now nor then.
+	// If every entry is wrong, the user will correct it. Neither the mistake nor the correction may recreate edges.
 	empty := len(step.opens) == 0 && r.Access.Opens()
 	out := p.WithEach(func(n *network.Network) {
 		n.Access = accessOf(r, step.opens[n.Name])
@@ -42,8 +41,8 @@ func Access(p network.Plan, r network.Request) (network.Plan, problem.Problems) 
 	return out, problems
 }
 
-// accessOf is the Access of a network that has these destinations. One without a port of its own is left
-// out where another one is the same with such a port.
+// accessOf returns the Access of a network with these destinations. If two differ only in that one has a port of its
+// own, the other is left out.
 func accessOf(r network.Request, all []network.AccessDestination) network.Access {
 	if len(all) == 0 {
 		return network.Access{}
@@ -69,7 +68,7 @@ func accessEntries(r network.Request) []network.AccessEntry {
 	return slices.CompactFunc(all, func(a, b network.AccessEntry) bool { return a.String() == b.String() })
 }
 
-// accessUnused reports annotations that limit access where nothing is open.
+// accessUnused reports annotations that limit access although nothing is open.
 func accessUnused(r network.Request) problem.Problems {
 	var problems problem.Problems
 	if len(r.Access.Entries) > 0 {
@@ -120,7 +119,7 @@ func (x accessStep) open(e network.AccessEntry) problem.Problems {
 	return x.at(e, network.AccessDestination{}, e.Addresses)
 }
 
-// port says why e cannot have a port of its own. Two entries with one port are both refused.
+// port returns the problem that e cannot have a port of its own. Two entries with the same port are both refused.
 func (x accessStep) port(e network.AccessEntry) problem.Problems {
 	if e.Listen == 0 {
 		return nil
@@ -145,8 +144,8 @@ func (x accessStep) add(n network.Network, e network.AccessEntry, d network.Acce
 	x.opens[n.Name] = append(x.opens[n.Name], d)
 }
 
-// onVMs opens d for e, whose destinations are VMs, on the networks that VMs boot from. Edges know VMs by the
-// leases that they gave.
+// onVMs opens d for e on the networks that VMs boot from, with their VMs as the destination. Edges know VMs by
+// leases.
 func (x accessStep) onVMs(e network.AccessEntry, d network.AccessDestination) problem.Problems {
 	var problems problem.Problems
 	var found bool
@@ -167,8 +166,8 @@ func (x accessStep) onVMs(e network.AccessEntry, d network.AccessDestination) pr
 	return problems
 }
 
-// apps opens e where the ingress of the hosted cluster is: at the addresses that the user set, at
-// its own load balancer on a network, or at VMs.
+// apps opens e at the hosted cluster's ingress: at the addresses that the user set, at its own load balancer on a
+// network, or at VMs.
 func (x accessStep) apps(e network.AccessEntry) problem.Problems {
 	name := x.Access.Apps.Name
 	if name == "" {
@@ -194,8 +193,8 @@ func (x accessStep) apps(e network.AccessEntry) problem.Problems {
 	return x.onVMs(e, d)
 }
 
-// at opens d for e at those of addresses that hosts of a network can have, each on its network. If there
-// is none, it says why the first one cannot be used.
+// at opens d for e at those addresses that hosts of a network can have, each on its network. If there are none, it
+// says why the first address cannot be used.
 func (x accessStep) at(e network.AccessEntry, d network.AccessDestination, addresses []netip.Addr) problem.Problems {
 	var problems problem.Problems
 	var found bool
@@ -216,8 +215,8 @@ func (x accessStep) at(e network.AccessEntry, d network.AccessDestination, addre
 	return problems[:1]
 }
 
-// notDialed says why a, an address of e, is not dialed on any network. Nothing is said about an
-// address that is dialed, and about one of a network that is not served: that has a problem of its own.
+// notDialed says why edges of no network dial a, an address of e. It returns nothing if edges dial a, or if a may
+// belong to a network that is not served, which has a problem of its own.
 func (x accessStep) notDialed(e network.AccessEntry, a netip.Addr) problem.Problems {
 	args := problem.Args{"address": {a.String()}}
 	for _, n := range x.plan.Networks {
@@ -243,7 +242,7 @@ func (x accessStep) notDialed(e network.AccessEntry, a netip.Addr) problem.Probl
 	return x.refused(problem.AccessOutsideNetworks, e, args)
 }
 
-// incomplete reports whether the plan lacks a requested network that matches.
+// incomplete reports whether a requested network that matches is missing from the plan.
 func (x accessStep) incomplete(matches func(network.NetworkRequest) bool) bool {
 	return slices.ContainsFunc(x.Networks, func(s network.NetworkRequest) bool {
 		has := slices.ContainsFunc(x.plan.Networks, func(n network.Network) bool { return n.Name == s.Attachment.NetworkName() })
@@ -251,7 +250,8 @@ func (x accessStep) incomplete(matches func(network.NetworkRequest) bool) bool {
 	})
 }
 
-// accessOpen says what is open on n, and for which callers. It is always reported, because it is a hole.
+// accessOpen says what is open on n, and for which callers. It is always reported, because the user opens a way into
+// the network.
 func accessOpen(n network.Network, ns, service string) problem.Problem {
 	open := network.Texts(n.Access.Destinations)
 	if more := len(open) - maxAccessNamed; more > 0 {
@@ -268,7 +268,7 @@ func accessOpen(n network.Network, ns, service string) problem.Problem {
 	return n.Problem(problem.AccessOpenToAccounts, args, network.KeyAccess, network.KeyAccessFrom, network.KeyAccessBy)
 }
 
-// distinct is all without repetitions, sorted. None: nil.
+// distinct returns all without repetitions, sorted. None: nil.
 func distinct(all []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(all)))
 }

@@ -1,5 +1,5 @@
-// This file decides which load balancers of the hosted cluster forward to edges: to those of which network, and at
-// which ports. A Service that cannot is left out with a problem of its own, and the others stay.
+// This file decides which load balancers of the hosted cluster forward to edges, to those of which network, and at
+// which ports. A Service that cannot forward to edges is left out with a problem of its own, and the others stay.
 
 package opened
 
@@ -15,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// The node ports of Kubernetes. Other ports of VMs belong to the kubelet, ssh and others. A Service without node ports can forward to those:
-// its copy has target port 0, for which the API server writes the port of the Service.
+// The node ports of Kubernetes. Other ports of VMs belong to the kubelet, ssh and others. A Service without node
+// ports could forward to those: its copy has target port 0, which the API server replaces by the port of the Service.
 const firstNodePort, lastNodePort = 30000, 32767
 
 // LoadBalancers returns p with the load balancers that forward to edges, and why others are left out. last is the plan in force.
@@ -45,8 +45,8 @@ func LoadBalancers(p network.Plan, r network.Request, f network.Facts, last netw
 	return out, problems
 }
 
-// balancedOn returns the Name of the network whose edges get the connections of load balancers, one of possible. A network
-// with VMs has precedence, then the one in last, then the first one. So load balancers do not move to a new network
+// balancedOn returns the Name of the network whose edges get the connections of load balancers. It is one of
+// possible: a network with VMs, else the one in last, else the first. So load balancers do not move to a new network
 // without VMs.
 func balancedOn(p network.Plan, possible map[string][]network.AccessDestination, inUse []string, last network.Plan) string {
 	var all []string
@@ -69,7 +69,8 @@ func balancedOn(p network.Plan, possible map[string][]network.AccessDestination,
 	return all[0]
 }
 
-// loadBalancersOpen says what anyone reaches on n. It is always reported, because it is a hole.
+// loadBalancersOpen says what anyone can reach on n. It is always reported, because the user opens a way into the
+// network.
 func loadBalancersOpen(n network.Network, services []network.BalancedService) problem.Problem {
 	return n.Problem(problem.LoadBalancersOpen, problem.Args{"services": {cmp.Or(namesOf(services), "none yet")}}, network.KeyAccess)
 }
@@ -79,7 +80,8 @@ func LoadBalancersPending(n network.Network, services []network.BalancedService)
 	return n.Problem(problem.LoadBalancersNotLed, problem.Args{"services": {namesOf(services)}})
 }
 
-// namesOf returns the names of services in the hosted cluster, or where they have none, in the control plane namespace.
+// namesOf returns the names of services in the hosted cluster. A Service without such a name has its name in the
+// control plane namespace.
 func namesOf(services []network.BalancedService) string {
 	var names []string
 	for _, s := range services {
@@ -88,7 +90,7 @@ func namesOf(services []network.BalancedService) string {
 	return listed(names)
 }
 
-// listed is names with commas, at most maxAccessNamed of them.
+// listed joins names with commas, at most maxAccessNamed of them.
 func listed(names []string) string {
 	if more := len(names) - maxAccessNamed; more > 0 {
 		names = append(slices.Clone(names[:maxAccessNamed]), strconv.Itoa(more)+" more")
@@ -96,7 +98,7 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// A balancer decides about Services one after the other.
+// A balancer decides which Services forward to edges, one after the other.
 type balancer struct {
 	network.Request
 	plan  network.Plan
@@ -150,15 +152,17 @@ func balancedLimit(services, ports int) string {
 	return ""
 }
 
-// inOrder returns the load balancers: those first that forward to edges, so that another one takes no port of theirs.
+// inOrder returns the load balancers. Those that already forward to edges come first, so that no other one takes
+// their ports.
 func (x balancer) inOrder() []network.LoadBalancer {
 	return slices.SortedFunc(slices.Values(x.facts.LoadBalancers), func(a, b network.LoadBalancer) int {
 		return cmp.Or(network.TrueFirst(a.Leads == network.LeadsToEdges, b.Leads == network.LeadsToEdges), cmp.Compare(a.Service, b.Service))
 	})
 }
 
-// lastGood returns the Services of the ingress in the plan in force that are missing now, while the endpoint of the ingress keeps
-// its last known good state: HyperShift makes such a Service again, and then it forwards to edges at once.
+// lastGood returns the Services of the ingress in the plan in force that are missing now, while the endpoint of the
+// ingress keeps its last known good state. HyperShift will create such a Service again, and it then forwards to edges
+// at once.
 func (x balancer) lastGood(have []network.BalancedService) []network.BalancedService {
 	var out []network.BalancedService
 	for _, n := range x.last.Networks {
@@ -179,7 +183,7 @@ func (x balancer) lastGood(have []network.BalancedService) []network.BalancedSer
 	return out
 }
 
-// portsOf returns the ports of s at which edges can listen, sorted, and why they cannot at others.
+// portsOf returns the ports of s at which edges can listen, sorted, and problems about the other ports.
 func (x balancer) portsOf(s network.LoadBalancer, taken map[uint16]network.LoadBalancer) ([]uint16, problem.Problems) {
 	switch {
 	case s.Leads == network.LeadsElsewhere:
@@ -220,7 +224,7 @@ func (x balancer) portsOf(s network.LoadBalancer, taken map[uint16]network.LoadB
 	return slices.Compact(out), problems
 }
 
-// use returns the entry for which edges use a node port on the pod network. Empty: none.
+// use returns the entry of management-access that already uses a node port on the pod network. Empty: none.
 func (x balancer) use(port uint16) string {
 	for _, e := range accessEntries(x.Request) {
 		if e.Listen == port {
@@ -241,8 +245,8 @@ func balancerProblem(s network.LoadBalancer, c problem.Cause, args problem.Args)
 	return problem.New(c, problem.Subject{Kind: "Service", Name: s.Service}, all, network.KeyAccess)
 }
 
-// unreachedLoadBalancers is the hint that load balancers forward to addresses of networks without a route. With a
-// gateway there may be a route. One whose address is on a network is reached there.
+// unreachedLoadBalancers returns the hint that the addresses of load balancers are not reached from networks without
+// a gateway. An address on one of the networks is reached there.
 func unreachedLoadBalancers(f network.Facts, r network.Request) problem.Problems {
 	boots := slices.DeleteFunc(slices.Clone(r.Networks), func(s network.NetworkRequest) bool { return !s.Primary })
 	if len(boots) == 0 || slices.ContainsFunc(boots, func(s network.NetworkRequest) bool { return s.Gateway.IsValid() || s.UnservedNetworks }) {

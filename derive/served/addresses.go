@@ -1,6 +1,6 @@
-// This file assigns addresses in a network's CIDR. Each default is a fixed position
-// in the CIDR, so later additions move no address. A default that conflicts with
-// another address is a problem that names the key to set. No address is shifted.
+// This file assigns addresses in a network's CIDR. Each default is a fixed position in the CIDR, so later additions
+// move no address. If a default conflicts with another address, a problem names the key to set, and no other address
+// is tried.
 //
 //	position in the CIDR       in a /24  used for                   key
 //	2nd usable                 .2        next-hop VIP               edge-addresses
@@ -27,8 +27,8 @@ type Addresses struct {
 	dhcpRange              network.Range
 }
 
-// Allocate assigns the addresses of one network. The number of edges is 1 or 2; less
-// than 1 counts as 1. With one edge, the address of the second is reserved.
+// Allocate assigns the addresses of one network. edges is 1 or 2; less than 1 counts as 1. With one edge, the address
+// of the second is reserved.
 func Allocate(s network.NetworkRequest, edges int) (Addresses, problem.Problems) {
 	own := s.Settings.EdgeAddresses
 	if len(own) == 0 {
@@ -63,8 +63,8 @@ func Allocate(s network.NetworkRequest, edges int) (Addresses, problem.Problems)
 	return a, append(problems, unusedSettings(s, a.dhcpRange, gives)...)
 }
 
-// cidrTooSmall returns the problem of a CIDR without room for the default addresses,
-// or of an edge-addresses list that is too short.
+// cidrTooSmall returns the problem of a CIDR without room for the default addresses, or of a list in edge-addresses
+// that is too short.
 func cidrTooSmall(s network.NetworkRequest, own []netip.Addr, r network.Range, gives bool) (problem.Problem, bool) {
 	switch {
 	case slices.ContainsFunc(own, func(a netip.Addr) bool { return !a.IsValid() }):
@@ -138,7 +138,8 @@ func checkReservations(s network.NetworkRequest, own []netip.Addr) problem.Probl
 	return ps
 }
 
-// ByRole are the addresses in the order of edge-addresses: the next-hop VIP, the service VIP, and those of the edges by number.
+// ByRole returns the addresses in the order of edge-addresses: the next-hop VIP, the service VIP, and those of the
+// edges by number.
 func (a Addresses) ByRole() []netip.Addr {
 	out := []netip.Addr{a.nextHopVIP, a.serviceVIP}
 	for _, e := range a.edges {

@@ -1,6 +1,6 @@
-// This file decides which networks behind the gateway edges answer. Edges route them through the
-// gateway, so that strict reverse path filtering accepts their hosts on the network's device and
-// drops every other source. No destination of the pod network may be among them.
+// This file decides which networks behind the gateway edges answer. Edges have routes to them through the gateway.
+// Strict reverse path filtering then accepts their hosts on the network's device, and drops all other sources.
+// Destinations in the pod network must not be among them.
 
 package served
 
@@ -14,8 +14,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// clientNetworks returns the client networks of n, the network of s, and a problem for those that
-// are left out.
+// clientNetworks returns the client networks of n, the network of s, and a problem for each that is left out.
 func clientNetworks(n network.Network, s network.NetworkRequest, in Input) ([]netip.Prefix, problem.Problems) {
 	wanted := withoutContained(s.Settings.ClientNetworks)
 	if len(wanted) == 0 {
@@ -40,10 +39,10 @@ func clientNetworks(n network.Network, s network.NetworkRequest, in Input) ([]ne
 	}), problems
 }
 
-// hiddenBy describes what edges of n, or its VMs, no longer reach if edges route p through the
-// gateway. ok is false if there is nothing. Neither a single address that nothing needs counts, nor
-// observed ones: users of other hosted clusters choose these. An address that edges hold is not
-// hidden: the kernel delivers it locally, whatever the routes are.
+// hiddenBy says what edges of n, or its VMs, no longer reach if edges route p through the gateway. ok is false if
+// they still reach everything. Single addresses that nothing needs do not count. Observed addresses do not count
+// either, because users of other hosted clusters choose them. An address that edges hold is not hidden: the kernel
+// delivers it locally, whatever the routes are.
 func hiddenBy(n network.Network, p netip.Prefix, in Input) (what string, ok bool) {
 	if n.CIDR.Overlaps(p) {
 		return fmt.Sprintf("CIDR %s of the network", n.CIDR), true

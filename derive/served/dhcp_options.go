@@ -37,7 +37,8 @@ func dhcpOptions(n network.Network, s network.NetworkRequest, r network.Range, d
 	return d
 }
 
-// dhcpPool is what DHCP assigns on n from r, and to which clients. Each VM has nodeAPI itself.
+// dhcpPool returns what DHCP assigns on n from r, and to which clients. nodeAPI is never assigned, because each VM
+// has it on its loopback interface.
 func dhcpPool(n network.Network, s network.NetworkRequest, r network.Range, nodeAPI netip.Addr) network.DHCP {
 	d := network.DHCP{
 		Range:                r,
@@ -107,8 +108,8 @@ func givenAddresses(in Input) []netip.Addr {
 	return all
 }
 
-// reservedFor is the number of reservations that VMs on the network of this name can use. VMs
-// have random MACs. So a reservation for another MAC is for no VM, once VMs report theirs.
+// reservedFor returns the number of reservations that VMs on the network of this name can use. Once VMs report their
+// MACs, which are random, a reservation for any other MAC counts as one for no VM.
 func reservedFor(d network.DHCP, name string, seen []network.VMAddress) int {
 	macs := map[string]bool{}
 	for _, v := range seen {
@@ -128,7 +129,7 @@ func reservedFor(d network.DHCP, name string, seen []network.VMAddress) int {
 	return n
 }
 
-// keysOfTaken are the annotation keys that take addresses out of Range, and that of Range.
+// keysOfTaken returns the annotation keys that take addresses out of Range, and the key that sets Range.
 func keysOfTaken(d network.DHCP) []string {
 	out := []string{network.KeyDHCPExclude}
 	if len(d.Named) > 0 {
@@ -140,8 +141,8 @@ func keysOfTaken(d network.DHCP) []string {
 	return append(out, network.KeyDHCPRange)
 }
 
-// rangeTooSmall returns the problem that there are fewer addresses than the cluster may have
-// VMs. It is an Error if no VM can get an address. seen are the addresses that VMs report.
+// rangeTooSmall returns the problem that the pool has fewer addresses than the cluster may have VMs. It is an Error
+// if no VM can get an address. seen are the addresses that VMs report.
 func rangeTooSmall(n network.Network, s network.NetworkRequest, seen []network.VMAddress) (problem.Problem, bool) {
 	free := n.DHCP.Unassigned()
 	has := free + reservedFor(n.DHCP, n.Name, seen)
@@ -166,8 +167,8 @@ func mtuTooLarge(n network.Network, s network.NetworkRequest) (problem.Problem, 
 	return s.Problem(problem.MTUExceedsNAD, problem.Args{"mtu": {strconv.Itoa(s.Settings.MTU)}, "ofNAD": {strconv.Itoa(of)}}, network.KeyMTU), true
 }
 
-// routes is option 121 (RFC 3442): the service VIP and every published address through
-// the next-hop VIP, and the default route last. Clients that support 121 ignore option 3.
+// routes returns option 121 (RFC 3442): the service VIP and every published address through the next-hop VIP, and the
+// default route last. Clients that support option 121 ignore option 3.
 func routes(n network.Network, router netip.Addr) []network.Route {
 	out := []network.Route{{Destination: network.Host(n.ServiceVIP), Via: n.NextHopVIP}}
 	for _, a := range n.PublishedAddresses {

@@ -4,16 +4,14 @@
 //	a host name, port P            service VIP, port P     TLS server name, or any
 //	a bare IP, port P              that address, port P    any
 //
-// A connection with a known server name goes to that endpoint's backend. All others go
-// to the listener's default, the endpoint with MatchAny, or are closed. Clients of the
-// API server send no server name, or that of an in-cluster Service. So a default never
-// reads the server name, and on port 443 no other endpoint gets those names. An exact
-// name has precedence over a wildcard that matches it.
+// A connection with a known server name goes to the backend of that name's endpoint. All others go to the default of
+// the listener, the endpoint with MatchAny, or are closed. Clients of the API server send no server name, or that of
+// an in-cluster Service. So a listener with only a default does not read server names, and on port 443 no other
+// endpoint gets the names of in-cluster Services. An exact name has precedence over a wildcard that matches it.
 //
-// Two endpoints can request the same listener or name. Endpoints of HyperShift take
-// precedence, first those that every node needs. Then come a Service's annotation, the
-// ingress, a registry, then the first by name. The other endpoint is left out with a
-// problem. That is an Error if every node needs the endpoint.
+// Two endpoints can request the same listener or name. Endpoints of HyperShift have precedence, first those that
+// every node needs. Then come endpoints of a Service's annotation, the ingress, and registries, each group sorted by
+// name. The other endpoint is left out with a problem, which is an Error if every node needs that endpoint.
 
 package served
 
@@ -29,9 +27,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// inClusterNames are TLS server names that API server clients in the hosted cluster
-// send: those in its certificate for the Service kubernetes, and openshift, which
-// older OpenShift clients use.
+// inClusterNames are TLS server names that API server clients in the hosted cluster send: the names of the Service
+// kubernetes in the API server's certificate, and openshift, which older OpenShift clients use.
 func inClusterNames() []string {
 	var out []string
 	for _, service := range []string{"kubernetes", "openshift"} {
@@ -82,9 +79,9 @@ func connections(service netip.Addr, endpoints []network.Endpoint) ([]network.Li
 	return ls, bs, problems
 }
 
-// byPrecedence orders endpoints for listeners: the API server, then HyperShift's other
-// MatchAny endpoints, so that no other endpoint gets the server names of their clients,
-// then what every node needs, then the rest. Former places come last.
+// byPrecedence sorts endpoints for listeners. The API server is first. HyperShift's other MatchAny endpoints follow,
+// so that no other endpoint gets the server names that their clients send. Then come endpoints that every node needs,
+// then the rest, and former places last.
 func byPrecedence(endpoints []network.Endpoint) []network.Endpoint {
 	rank := func(e network.Endpoint) int {
 		switch {
@@ -110,7 +107,7 @@ func sameBackend(a, b network.Backend) bool {
 	return a.Kind == b.Kind && a.Service == b.Service && a.Host == b.Host && a.Port == b.Port
 }
 
-// notServed is why e is not served, and for a registry also the effect on nodes.
+// notServed returns why e is not served. For a registry, it adds the effect on nodes.
 func notServed(e network.Endpoint, why problem.Problem) problem.Problems {
 	if e.Origin != network.OriginRegistry {
 		return problem.Problems{why}
@@ -127,7 +124,7 @@ func listenAddresses(service netip.Addr, e network.Endpoint) []netip.Addr {
 	return at
 }
 
-// formerPlaceTaken returns the problem that VMs which stored the former place e have lost it.
+// formerPlaceTaken returns the problem that VMs can no longer use the former place e, which some have stored.
 func formerPlaceTaken(e network.Endpoint) problem.Problem {
 	return problem.New(problem.FormerPlaceTaken, e.Subject(), problem.Args{"at": {e.Place()}})
 }
@@ -135,12 +132,11 @@ func formerPlaceTaken(e network.Endpoint) problem.Problem {
 // A builder is a listener to which endpoints are added.
 type builder struct {
 	network.Listener
-	// names maps each server name to its backend, the names of the default included.
+	// names maps each server name to the name of its backend, including the names of the default endpoint.
 	names map[string]string
-	// forwards maps each backend to its index in Forwards.
+	// forwards maps the name of each backend to its index in Forwards.
 	forwards map[string]int
-	// ignoresNames is true if HyperShift published the default on a port of its own,
-	// where server names are not read.
+	// ignoresNames is true if HyperShift published the default on a port of its own. Server names are not read there.
 	ignoresNames bool
 }
 
@@ -161,7 +157,7 @@ func (l *builder) refused(e network.Endpoint, c problem.Cause, args problem.Args
 	}
 	p := problem.New(c, subject, all, keys...).Warning()
 	if e.Origin == network.OriginApps && e.Port != network.PortHTTPS {
-		p.Severity = problem.SeverityInfo // Its names work: clients of plain HTTP are few.
+		p.Severity = problem.SeverityInfo // Its names still work by TLS, and few clients use plain HTTP.
 	}
 	return p, true
 }
@@ -217,8 +213,7 @@ func (l *builder) forward(names []string, backend string) {
 	l.Forwards[i].ServerNames = slices.Compact(all)
 }
 
-// exceptFromWildcards forwards the names of the default to it explicitly where a
-// wildcard would match them.
+// exceptFromWildcards adds explicit forwards for the names of the default that a wildcard would match.
 func (l *builder) exceptFromWildcards() {
 	var except []string
 	for _, f := range l.Forwards {

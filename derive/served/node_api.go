@@ -1,6 +1,6 @@
-// This file decides whether addresses of a network conflict with the one at which nodes reach
-// the hosted API server: 172.20.0.1, unless spec.networking.apiServer says otherwise. Each node
-// has it on its loopback interface, so no other host can use it towards nodes.
+// This file decides whether addresses of a network conflict with the address at which nodes reach the hosted API
+// server: 172.20.0.1, unless spec.networking.apiServer sets another one. Each node has this address on its loopback
+// interface, so nodes cannot reach another host there.
 
 package served
 
@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// checkNodeAPI returns the problems of api for n, the network of s, and held, its published addresses.
+// checkNodeAPI returns the problems that n, the network of s, and held, its published addresses, have with api.
 func checkNodeAPI(n network.Network, s network.NetworkRequest, held []netip.Addr, api netip.Addr) problem.Problems {
 	var ps problem.Problems
 	is := func(a netip.Addr, role string, keys ...string) {

@@ -39,8 +39,9 @@ func names(n network.Network, s network.NetworkRequest, in Input) (network.DNS, 
 	return network.DNS{Views: views, Upstreams: up}, problems
 }
 
-// isWholeWorld reports whether no other name exists for VMs on n: no server is asked, and VMs have no other DNS server as far as is known. A resolver with two
-// servers takes a denial of the first for the answer, and asks the second only if the first refuses.
+// isWholeWorld reports whether VMs on n can resolve no other names: edges ask no server, and VMs are not known to
+// have another DNS server. With two servers, a resolver accepts a denial from the first, and asks the second only if
+// the first refuses.
 func isWholeWorld(n network.Network, s network.NetworkRequest, up network.Upstreams) bool {
 	if u := s.Settings.Upstreams; u != nil {
 		return u.Mode == network.UpstreamNone
@@ -48,9 +49,9 @@ func isWholeWorld(n network.Network, s network.NetworkRequest, up network.Upstre
 	return up.Mode == network.UpstreamNone && n.Runs(network.ServiceDHCP) && !s.UnservedNetworks
 }
 
-// viewBeyond is the view of hosts beyond n: those in client networks, and those that gateway
-// masquerades, which have its address. They get the names of VMs and no others: edges resolve names
-// for VMs only. Nothing in the cluster's domain is forwarded for them, so what is not there does not exist.
+// viewBeyond is the view of hosts beyond n: hosts in client networks, and hosts that the gateway masquerades behind
+// its own address. They get the names that VMs get, and no others, because edges resolve other names for VMs only.
+// Names in the cluster's domain are never forwarded for them, so unknown ones do not exist.
 func viewBeyond(n network.Network, gateway netip.Addr, records []network.Record, domain string) network.View {
 	v := network.View{Name: "clients", Clients: slices.Concat([]netip.Prefix{network.Host(gateway)}, n.ClientNetworks), Records: records, OwnNamesOnly: true}
 	if domain != "" {
@@ -59,8 +60,8 @@ func viewBeyond(n network.Network, gateway netip.Addr, records []network.Record,
 	return v
 }
 
-// records returns one record per name of n. A record that the user set has precedence over a
-// derived one. Of endpoints with one name, the first by precedence decides.
+// records returns one record per name of n. A record that the user set has precedence over a derived one. If several
+// endpoints have one name, the first by precedence decides.
 func records(n network.Network, endpoints []network.Endpoint, own []network.Record) []network.Record {
 	byName := map[string]network.Record{}
 	for _, e := range network.SortedEndpoints(endpoints) {
@@ -83,7 +84,8 @@ func records(n network.Network, endpoints []network.Endpoint, own []network.Reco
 	return slices.SortedFunc(maps.Values(byName), func(a, b network.Record) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// recordsAtEdges returns a problem for each record that the user sets to an address of n's edges, if no edge answers there for its name.
+// recordsAtEdges returns a problem for each record that the user set to an address of n's edges, unless an edge
+// answers for its name there.
 func recordsAtEdges(n network.Network, own []network.Record, endpoints []network.Endpoint) problem.Problems {
 	var ps problem.Problems
 	published := hosts(endpoints)
@@ -100,8 +102,8 @@ func recordsAtEdges(n network.Network, own []network.Record, endpoints []network
 	return ps
 }
 
-// appsAddressIsEdge says that the address that the user gave the ingress is one of an edge,
-// where nothing answers for it: the record is left out.
+// appsAddressIsEdge returns the problem that the user set an address of an edge for the ingress. Nothing answers for
+// the ingress there, so the record is left out.
 func appsAddressIsEdge(n network.Network, in Input) (problem.Problem, bool) {
 	for _, a := range in.Apps.Addresses {
 		if n.Runs(network.ServiceDNS) && slices.Contains(slices.Concat(n.HeldAddresses(), n.PublishedAddresses), a) {

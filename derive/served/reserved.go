@@ -1,8 +1,7 @@
-// This file decides whether a network's CIDR, or an address published on it, conflicts
-// with a reserved destination. An edge sends packets for the CIDR to its interface on the
-// network, and packets for an address that it holds to itself. Destinations in the pod
-// network with the same addresses are then unreachable. Nodes use the hosted cluster's
-// pod and Service addresses inside that cluster. No address is moved.
+// This file decides whether a network's CIDR, or an address published on it, conflicts with a reserved destination.
+// An edge sends packets for the CIDR to its interface on the network, and keeps packets for an address that it holds.
+// So it cannot reach destinations in the pod network with the same addresses. Nodes use the pod and Service addresses
+// of the hosted cluster inside that cluster only. No address is moved.
 
 package served
 
@@ -15,12 +14,12 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// published is the problem that an address which HyperShift published also belongs to another destination.
+// published returns the problem that another destination has an address that HyperShift published.
 func published(c problem.Cause, address netip.Addr, other string) problem.Problem {
 	return problem.New(c, problem.Subject{}, problem.Args{"address": {address.String()}, "other": {other}}, network.KeyPublishing)
 }
 
-// heldFor are the published addresses that edges of n hold, and those that they will hold.
+// heldFor returns the published addresses that edges of n hold now or will hold.
 func heldFor(n network.Network, in Input) []netip.Addr {
 	held := n.PublishedAddresses
 	if n.Primary {
@@ -31,7 +30,8 @@ func heldFor(n network.Network, in Input) []netip.Addr {
 	return held
 }
 
-// leaveTakenPlaces is in without the former places whose addresses now conflict with others. They block nothing.
+// leaveTakenPlaces returns in without the former places whose addresses conflict with others now. Former places never
+// block a plan.
 func leaveTakenPlaces(n network.Network, s network.NetworkRequest, in Input) (Input, problem.Problems) {
 	former := func(e network.Endpoint) bool { return e.Former }
 	if !n.Primary || !n.Runs(network.ServiceProxy) || !slices.ContainsFunc(in.Endpoints, former) {
@@ -55,7 +55,8 @@ func leaveTakenPlaces(n network.Network, s network.NetworkRequest, in Input) (In
 	return out, ps
 }
 
-// conflicts are the problems of n, the network of s, with addresses outside of it. Its edges hold held.
+// conflicts returns the problems of n, the network of s, with addresses outside n. held are the addresses that its
+// edges hold.
 func conflicts(n network.Network, s network.NetworkRequest, in Input, held []netip.Addr) problem.Problems {
 	ps := checkPublished(n, held)
 	ps = append(ps, checkReserved(n, s, held, in.Reserved)...)
@@ -63,8 +64,8 @@ func conflicts(n network.Network, s network.NetworkRequest, in Input, held []net
 	return append(ps, checkNodeAPI(n, s, held, in.NodeAPI)...)
 }
 
-// checkPublished returns a problem for each published address in n's CIDR, where VMs would
-// expect a host of the network, and for each that no host can have.
+// checkPublished returns a problem for each published address in n's CIDR, where VMs would look for a host of the
+// network, and for each published address that no host can have.
 func checkPublished(n network.Network, held []netip.Addr) problem.Problems {
 	var ps problem.Problems
 	for _, a := range held {
@@ -78,10 +79,9 @@ func checkPublished(n network.Network, held []netip.Addr) problem.Problems {
 	return ps
 }
 
-// checkReserved compares n's CIDR and the published addresses that its edges hold with
-// the destinations that edges reach through the pod network. The address of a
-// management node may be published (node port). The CIDR must not overlap special-purpose
-// blocks: edges and nodes have addresses of these, such as 127.0.0.1.
+// checkReserved compares n's CIDR, and held, with the destinations that edges reach through the pod network. The
+// address of a management node may be published (node port). The CIDR must not overlap special-purpose blocks, since
+// edges and nodes use some of their addresses, such as 127.0.0.1.
 func checkReserved(n network.Network, s network.NetworkRequest, held []netip.Addr, reserved []network.ReservedDestination) problem.Problems {
 	var ps problem.Problems
 	special := network.NoDestinations()
@@ -104,7 +104,7 @@ func checkReserved(n network.Network, s network.NetworkRequest, held []netip.Add
 	return ps
 }
 
-// checkHosted compares the same with destinations inside the hosted cluster.
+// checkHosted compares n's CIDR, and held, with destinations inside the hosted cluster.
 func checkHosted(n network.Network, s network.NetworkRequest, held []netip.Addr, hosted []network.ReservedDestination) problem.Problems {
 	var ps problem.Problems
 	if what, bad := overlaps(n.CIDR, hosted); bad {
@@ -136,7 +136,7 @@ func overlaps(p netip.Prefix, places []network.ReservedDestination) (string, boo
 	return what, true
 }
 
-// place is p in text form. A single address has no prefix length.
+// place is p as text. A single address has no prefix length.
 func place(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()

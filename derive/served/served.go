@@ -13,14 +13,13 @@ import (
 type Input struct {
 	network.Request
 	network.Facts
-	// Retained are the networks in force that are retained. No other network gets their
-	// addresses.
+	// Retained are the networks in force that are retained. Their addresses are not given to other networks.
 	Retained []network.Network
 	// LeftOut are the Names of the networks that are left out, because they have an Error.
 	LeftOut []string
 }
 
-// Network is what the network of s gets, and what is wrong with it.
+// Network returns what the network of s gets, and its problems.
 func Network(in Input, s network.NetworkRequest) (network.Network, problem.Problems) {
 	addresses, problems := Allocate(s, in.Edges)
 	n := network.Network{
@@ -85,15 +84,13 @@ func publishedAddresses(endpoints []network.Endpoint) []netip.Addr {
 	return slices.Compact(out)
 }
 
-// LoadBalancerInUse returns the problem that the load balancer of e has address a on s's network,
-// as by has.
+// LoadBalancerInUse returns the problem that another host, by, has the address of e's load balancer on s's network.
 func LoadBalancerInUse(s network.NetworkRequest, e network.Endpoint, by string) problem.Problem {
 	return s.Problem(problem.AppsLoadBalancerInUse, problem.Args{"name": {e.Hosts[0]}, "address": {e.LoadBalancer.String()}, "holder": {by}})
 }
 
-// loadBalancerIsEdge returns the problem that the load balancer of an endpoint has an address of
-// n's edges, n being the network of s. A published address is not one: a load balancer may have
-// the API at another port.
+// loadBalancerIsEdge returns the problem that the load balancer of an endpoint has an address of n's edges. n is the
+// network of s. Published addresses do not count: a load balancer may have the API server at another port.
 func loadBalancerIsEdge(n network.Network, s network.NetworkRequest, endpoints []network.Endpoint) problem.Problems {
 	var ps problem.Problems
 	for _, e := range endpoints {
@@ -140,8 +137,8 @@ func containsAll(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(x string) bool { return !slices.Contains(all, x) })
 }
 
-// Services are the servers that an edge on s runs: all, or those that the user set. On a
-// secondary network, it is DHCP at most.
+// Services returns the servers that an edge on s runs: all, or those that the user set. On a secondary network, only
+// DHCP can run.
 func Services(s network.NetworkRequest) []network.Service {
 	all := network.AllServices()
 	if !s.Primary {

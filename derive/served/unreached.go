@@ -1,6 +1,5 @@
-// This file decides the problems of addresses that the user set and that VMs or edges of a
-// network do not reach. The address is served as it was set, since a host that oooi does not
-// know may forward to it.
+// This file finds addresses that the user set and that VMs or edges of a network do not reach. Such an address is a
+// problem, but is served as it was set, since a host that oooi does not know may forward to it.
 
 package served
 
@@ -88,9 +87,9 @@ func missing(r network.Reach, all []netip.Addr) []netip.Addr {
 	return network.Without(all, func(a netip.Addr) bool { return r.FromVM(a) != network.Unreachable })
 }
 
-// missingRecords returns the records, as "name=address", whose addresses VMs cannot reach. Sorted, at
-// most maxNamed of them, and then how many more there are. An address that no host has, 0.0.0.0 or
-// 127.0.0.1, is meant to block a name.
+// missingRecords returns the records, as "name=address", whose addresses VMs cannot reach. They are sorted. After
+// maxNamed of them, the number of further ones follows. A record with 0.0.0.0 or 127.0.0.1 is left out: it is meant
+// to block a name.
 func missingRecords(r network.Reach, records []network.Record) []string {
 	var out []string
 	for _, x := range records {

@@ -1,5 +1,5 @@
-// This file limits what bodies cost. That of a request is read and parsed before the API server knows who sends it, and that of an
-// answer waits for a client that may not read it.
+// This file limits the memory and time that bodies cost. The body of a request is read and parsed before the API server authenticates
+// its sender, and the body of an answer waits for a client that may not read it.
 
 package apiproxy
 
@@ -18,29 +18,30 @@ import (
 )
 
 const (
-	// heldBodies is the limit of all bodies of requests that are in memory at once, in bytes.
+	// heldBodies is the limit of all request bodies in memory at one time, in bytes.
 	heldBodies = 64 << 20
-	// heldAnswers is how many of the largest objects the answers that are in memory at once may have. One object needs up to three times
-	// its size, and one caller has at most half.
+	// heldAnswers is the limit of all answers in memory at one time, as a multiple of the largest object. One object needs up to three
+	// times its size, and one caller gets at most half.
 	heldAnswers = 8
-	// small is what an answer may hold without being counted: as much as it needs for objects of usual size.
+	// small is how many bytes an answer may hold without being counted, enough for objects of usual size.
 	small = 1 << 20
-	// parsedBodies is the limit of all bodies that are parsed at once, in bytes. A parsed body needs many times its size.
+	// parsedBodies is the limit of all bodies that are parsed at one time, in bytes. A parsed body needs many times its size.
 	parsedBodies = 4 << 20
-	// yamlCost is what a byte of YAML counts among parsedBodies. So one body of apirewrite.LargestYAML is parsed at once.
+	// yamlCost is what a byte of YAML counts among parsedBodies: only one body of apirewrite.LargestYAML is parsed at a time.
 	yamlCost = parsedBodies / apirewrite.LargestYAML
-	// retryAfter is the header of an answer to a request without memory, in seconds.
+	// retryAfter is the value of the header Retry-After if memory for a request is lacking, in seconds.
 	retryAfter = "1"
 )
 
-// errBusy says that there was no memory for a request in time.
+// errBusy: no memory for a request became free in time.
 var errBusy = errors.New("too many large requests at once")
 
-// Bodies limits the memory and the time of all requests that share it, and what one caller can take of both. Nil: there is no
+// Bodies limits the memory and the time of all requests that share it, and how much of both one caller gets. Nil: there is no
 // limit.
 type Bodies struct {
 	parsed *semaphore.Weighted
-	// wait is how long a body waits to be parsed, send how long a client has to send it, and stall how long it may read nothing.
+	// wait is how long a body waits to be parsed, send how long a client may take to send it, and stall how long a client may leave
+	// an answer unread.
 	wait, send, stall time.Duration
 	requests, answers *callers.Pool
 }
@@ -53,20 +54,20 @@ func NewBodies(largest int) *Bodies {
 	}
 }
 
-// A lease is the memory of one body.
+// A lease is the memory that one body holds.
 type lease struct {
 	*Bodies
 	*callers.Share // nil: nothing is read yet
 	r              *http.Request
 }
 
-// lease returns a lease of nothing for the body of a request. Its release is due when the body is sent.
+// lease returns an empty lease for the body of a request. The caller must release it when the body was sent.
 func (b *Bodies) lease(r *http.Request) *lease { return &lease{Bodies: b, r: r} }
 
 // release gives back what was read since l was made.
 func (l *lease) release() { l.Share.Release() }
 
-// answer returns the limits of an answer to r. release is due when it is closed.
+// answer returns the limits of an answer to r. The caller must call release when the answer is closed.
 func (b *Bodies) answer(r *http.Request) (limits apirewrite.Limits, release func()) {
 	if b == nil {
 		return apirewrite.Limits{}, func() {}
@@ -75,7 +76,7 @@ func (b *Bodies) answer(r *http.Request) (limits apirewrite.Limits, release func
 	return apirewrite.Limits{Hold: l.hold, Turn: l.parsing}, l.release
 }
 
-// hold takes or gives back memory, so that the body has this much.
+// hold takes or gives back memory, so that the body holds so many bytes. The first small ones do not count.
 func (l *lease) hold(bytes int) error {
 	if !l.Take(int64(max(0, bytes-small)) - l.Size()) {
 		return errBusy
@@ -83,8 +84,8 @@ func (l *lease) hold(bytes int) error {
 	return nil
 }
 
-// reader returns a reader that takes memory for what it reads. It does not wait for memory: if many did with a part of their
-// body, none would have all of it.
+// reader returns a reader that takes memory for what it reads. It never waits for memory: many bodies that are read in part
+// could wait for each other forever.
 func (l *lease) reader(from io.Reader) io.Reader {
 	if l.Bodies == nil {
 		return from
@@ -107,7 +108,7 @@ func (l leased) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// parsing waits until a body that was read can be parsed. cost is in bytes. done is due after that.
+// parsing waits until a body that was read may be parsed. cost is in bytes. The caller must call done after parsing.
 func (l *lease) parsing(cost int) (done func(), err error) {
 	if l.Bodies == nil {
 		return func() {}, nil
@@ -126,22 +127,22 @@ func (l *lease) parsing(cost int) (done func(), err error) {
 	return func() { l.parsed.Release(n); over() }, nil
 }
 
-// deadline gives a client its time to send a body. done lifts the limit. If it is not lifted, the connection ends.
+// deadline limits the time in which a client must send a body. done removes the limit. If done is not called, the connection ends.
 func (l *lease) deadline(c *http.ResponseController) (done func()) {
 	if c == nil || l.Bodies == nil || c.SetReadDeadline(time.Now().Add(l.send)) != nil {
 		return func() {}
 	}
-	return func() { _ = c.SetReadDeadline(time.Time{}) } // It was possible before.
+	return func() { _ = c.SetReadDeadline(time.Time{}) } // No error is expected, since the first call succeeded.
 }
 
-// controllerKey is that of the controller of a request's answer in the request's context.
+// controllerKey is the key, in a request's context, of the controller of its answer.
 type controllerKey struct{}
 
 func withController(w http.ResponseWriter, r *http.Request) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), controllerKey{}, http.NewResponseController(w)))
 }
 
-// controllerOf returns the controller of a request's answer. Nil: the request is not one of a server.
+// controllerOf returns the controller of a request's answer. Nil: no server received the request.
 func controllerOf(r *http.Request) *http.ResponseController {
 	c, _ := r.Context().Value(controllerKey{}).(*http.ResponseController)
 	return c

@@ -1,4 +1,4 @@
-// This file puts the rules into a client of the same process.
+// This file applies the rules to a client in the same process.
 
 package apiproxy
 
@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
-// Renamed returns config for an API server with other names. Nil rules: config itself.
+// Renamed returns a copy of config that renames, for an API server with other names. Nil rules: config itself.
 func Renamed(config *rest.Config, rules *apirewrite.Rules) (*rest.Config, error) {
 	if rules == nil {
 		return config, nil
@@ -22,7 +22,7 @@ func Renamed(config *rest.Config, rules *apirewrite.Rules) (*rest.Config, error)
 		return nil, fmt.Errorf("URL of the API server %q: %w", config.Host, err)
 	}
 	config = rest.CopyConfig(config)
-	// Without these, clients send protobuf, which cannot be renamed.
+	// By default clients send protobuf, which cannot be renamed.
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	config.Wrap(func(base http.RoundTripper) http.RoundTripper {
 		return &Transport{Rules: rules, Base: base, Upgrade: base, Server: server, Largest: apirewrite.Largest}

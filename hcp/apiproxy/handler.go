@@ -1,4 +1,4 @@
-// This file is the server that clients reach the API server through.
+// This file is the server through which clients reach the API server.
 
 package apiproxy
 
@@ -14,15 +14,15 @@ import (
 
 // A Handler forwards requests to an API server.
 type Handler struct {
-	// Transport renames them.
+	// Transport renames and sends the requests.
 	Transport *Transport
-	// Token is what callers must show, and what is not forwarded. Empty: the caller's credentials are forwarded, and Transport
-	// adds none.
+	// Token is the token that callers must show. It is not forwarded. Empty: the caller's own credentials are forwarded, and
+	// Transport adds none.
 	Token string
 	Log   *slog.Logger
 }
 
-// Serve returns the handler. An answer that breaks off ends the caller's connection.
+// Serve returns the HTTP handler. If an answer breaks off, the caller's connection ends.
 func (h Handler) Serve() http.Handler {
 	forward := &httputil.ReverseProxy{
 		Transport:     h.Transport,
@@ -34,7 +34,7 @@ func (h Handler) Serve() http.Handler {
 			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = server.Scheme, server.Host, ""
 			p.Out.URL.RawQuery = p.In.URL.RawQuery
 			if prefix := h.Transport.prefix(); prefix != "" {
-				_ = setPath(p.Out.URL, prefix+p.In.URL.EscapedPath()) // It was unescaped once already.
+				_ = setPath(p.Out.URL, prefix+p.In.URL.EscapedPath()) // The server has unescaped this path before, so there is no error.
 			}
 			if h.Token != "" {
 				p.Out.Header.Del("Authorization")
@@ -58,7 +58,7 @@ func (h Handler) Serve() http.Handler {
 	})
 }
 
-// buffers are those that answers are copied through.
+// buffers are the buffers through which answers are copied.
 type buffers struct{ free sync.Pool }
 
 // Get implements httputil.BufferPool.
@@ -77,7 +77,7 @@ func (h Handler) permitted(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(strings.TrimSpace(token)), []byte(h.Token)) == 1
 }
 
-// Lines returns a logger whose lines are the errors of warnings with this message.
+// Lines returns a logger that logs each of its lines as a warning with this message, and the line as the error.
 func Lines(to *slog.Logger, message string) *log.Logger { return log.New(lines{to, message}, "", 0) }
 
 type lines struct {

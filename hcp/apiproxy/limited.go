@@ -1,5 +1,5 @@
-// This file limits how many requests and connections a server has. Each needs memory, also one that sends one byte and
-// waits.
+// This file limits how many requests and connections a server has. Each needs memory, even if its client sends one byte
+// and waits.
 
 package apiproxy
 
@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// heldRequests is the limit of all requests that a server has at once, in bytes.
+	// heldRequests is the limit of the memory of all requests that a server handles at once, in bytes.
 	heldRequests = 256 << 20
-	// requestCost is what one counts in addition to its headers, in bytes. One that sends its body slowly needs 20 KiB, and
-	// one that waits for the API server twice as much.
+	// requestCost is what a request counts in addition to its headers, in bytes. A request whose body comes slowly needs
+	// 20 KiB, and a request that waits for the API server twice as much.
 	requestCost = 32 << 10
-	// LargestHeader is the limit of a request's headers, in bytes. They have the caller's token.
+	// LargestHeader is the limit in bytes of a request's headers, which contain the caller's token.
 	LargestHeader = 64 << 10
 	// openConnections is the limit of connections that a server has at once.
 	openConnections = 2048
-	// receiveBuffer is how much a client may send ahead over one HTTP/2 connection, in bytes. Go's own limit is 1 MiB.
+	// receiveBuffer is how many bytes a client may send ahead over one HTTP/2 connection. Go's default is 1 MiB.
 	receiveBuffer = 128 << 10
 )
 
@@ -51,7 +51,7 @@ func limitedRequests(h http.Handler, p *callers.Pool) http.Handler {
 	})
 }
 
-// costOf is what r counts among heldRequests, without its body.
+// costOf returns what r counts among heldRequests, without its body.
 func costOf(r *http.Request) int64 {
 	n := requestCost + len(r.RequestURI)
 	for name, values := range r.Header {

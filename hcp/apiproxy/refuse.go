@@ -1,4 +1,4 @@
-// This file makes answers of the proxy itself, in the form that an API server gives them.
+// This file makes the proxy's own answers, in the format of an API server.
 
 package apiproxy
 
@@ -16,12 +16,12 @@ func statusText(code int, reason, message string) []byte {
 	text, err := json.Marshal(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
 		Message: message, Reason: metav1.StatusReason(reason), Code: int32(code)})
 	if err != nil {
-		panic(err) // It has strings and a number only.
+		panic(err) // This cannot happen: the Status has only strings and a number.
 	}
 	return append(text, '\n')
 }
 
-// refuse returns an answer to a request that the API server does not give.
+// refuse returns the proxy's own answer to a request that it refuses.
 func refuse(r *http.Request, code int, reason, message string) *http.Response {
 	text := statusText(code, reason, message)
 	return &http.Response{
@@ -35,5 +35,5 @@ func refuse(r *http.Request, code int, reason, message string) *http.Response {
 func writeStatus(w http.ResponseWriter, code int, reason, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = w.Write(statusText(code, reason, message)) // The client is gone if it fails.
+	_, _ = w.Write(statusText(code, reason, message)) // An error means that the client has gone.
 }

@@ -1,4 +1,4 @@
-// This file ends renamed answers that a client does not read: each of them needs memory.
+// This file ends renamed answers that a client does not read, since each of them needs memory.
 
 package apiproxy
 
@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// A stalling is an answer whose client must read some of it within a time.
+// A stalling is an answer whose client must not stop reading for longer than a limit.
 type stalling struct {
 	http.ResponseWriter
 	limit time.Duration
 	timer *time.Timer
 }
 
-// stalled returns w with the limit. end is due after the answer.
+// stalled returns w with the limit. The caller must call end after the answer.
 func (b *Bodies) stalled(w http.ResponseWriter) (out http.ResponseWriter, end func()) {
 	if b == nil {
 		return w, func() {}
 	}
 	c := http.NewResponseController(w)
-	// A deadline that is set for each write would cost more: over HTTP/2, it is a message to another goroutine.
+	// Setting a deadline for each write would cost more: over HTTP/2, this sends a message to another goroutine.
 	t := time.AfterFunc(b.stall, func() { _ = c.SetWriteDeadline(time.Now()) })
 	t.Stop()
 	return &stalling{w, b.stall, t}, func() { t.Stop() }
 }
 
-// within runs a write with the limit, if the answer is renamed. Logs and other streams may wait for a person who reads them.
+// within runs a write with the limit, if the answer is renamed. Logs and other streams may wait for a person who reads slowly.
 func (s *stalling) within(write func() error) error {
 	if strings.HasPrefix(s.Header().Get("Content-Type"), "application/json") {
 		s.timer.Reset(s.limit)
@@ -42,10 +42,10 @@ func (s *stalling) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// FlushError is for http.ResponseController.
+// FlushError is called by http.ResponseController.
 func (s *stalling) FlushError() error {
 	return s.within(http.NewResponseController(s.ResponseWriter).Flush)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap is called by http.ResponseController.
 func (s *stalling) Unwrap() http.ResponseWriter { return s.ResponseWriter }

@@ -1,5 +1,5 @@
-// Package apiproxy carries requests and answers between a client and an API server, each with its own names. What is renamed
-// is decided in package apirewrite. This file is the part that both the proxy and a client in the same process use.
+// Package apiproxy carries requests and answers between a client and an API server that use different names. Package
+// apirewrite decides what is renamed. This file is the part that the proxy shares with a client in the same process.
 package apiproxy
 
 import (
@@ -20,25 +20,25 @@ import (
 )
 
 // LargestRequest is the limit of a request's body in bytes, as in an API server. It is low, because a body is read and parsed
-// before the API server knows who sends it, and because a parsed body needs many times its size.
+// before the API server authenticates its sender, and because a parsed body needs many times its size.
 const LargestRequest = 3 << 20
 
 // A Transport renames requests on their way to an API server, and answers on their way back.
 type Transport struct {
 	Rules *apirewrite.Rules
-	// Base sends requests. Upgrade sends those that become a stream of another protocol, over HTTP/1.1.
+	// Base sends requests. Upgrade sends requests that become a stream of another protocol, over HTTP/1.1.
 	Base, Upgrade http.RoundTripper
 	// Server is the URL of the API server.
 	Server *url.URL
-	// Largest is the limit of an answer's object, an item of a list and an event in bytes.
+	// Largest is the limit in bytes of each object, list item and event in an answer.
 	Largest int
 	// Bodies limits what all requests need together. Nil: there is no limit.
 	Bodies *Bodies
-	// JSON converts an object from protobuf. Nil: there is none, and such an object with a name to rename is refused.
+	// JSON converts an object from protobuf. Nil: a protobuf object with a name to rename is refused.
 	JSON func([]byte) ([]byte, error)
 }
 
-// prefix is the escaped path of the API server's URL, without a slash at its end. Empty for most.
+// prefix returns the escaped path of the API server's URL, without a slash at its end. Most URLs have no path.
 func (t *Transport) prefix() string { return strings.TrimSuffix(t.Server.EscapedPath(), "/") }
 
 // RoundTrip implements http.RoundTripper.
@@ -68,7 +68,7 @@ func (t *Transport) RoundTrip(in *http.Request) (*http.Response, error) {
 		out.Header.Set("Accept", accept(values))
 	}
 	out.Header.Del("Accept-Encoding")
-	out.Header.Del("If-None-Match") // The tag is of the answer with the server's names, which other rules rename otherwise.
+	out.Header.Del("If-None-Match") // The tag is for the answer with the server's names, and does not change with the rules.
 	l := t.Bodies.lease(in)
 	defer l.release()
 	if refused := t.body(out, target, l); refused != nil {
@@ -94,7 +94,7 @@ func qualified(t apirewrite.Target) string {
 	return t.Resource + "." + t.Group
 }
 
-// setPath keeps the spelling of an escaped path.
+// setPath sets an escaped path in u, and keeps its spelling.
 func setPath(u *url.URL, escaped string) error {
 	path, err := url.PathUnescape(escaped)
 	if err != nil {
@@ -104,7 +104,7 @@ func setPath(u *url.URL, escaped string) error {
 	return nil
 }
 
-// accept returns what a client accepts without formats that are not renamed. An API server answers in JSON then.
+// accept returns the formats that a client accepts, without those that cannot be renamed, so that an API server answers in JSON.
 func accept(values []string) string {
 	var kept []string
 	for one := range strings.SplitSeq(strings.Join(values, ","), ",") {
@@ -119,12 +119,12 @@ func accept(values []string) string {
 	return strings.Join(kept, ",")
 }
 
-// mayHaveNames reports whether a body of this type may have names. Others pass as they are and at once.
+// mayHaveNames reports whether a body of this type may have names. Other bodies pass immediately and unchanged.
 func mayHaveNames(contentType string) bool {
 	return contentType == "" || slices.ContainsFunc([]string{"json", "yaml", "protobuf", "cbor"}, func(f string) bool { return strings.Contains(contentType, f) })
 }
 
-// beginsAsObject reports whether a body without a type may be an object. An API server takes it as JSON, but for a few uploads.
+// beginsAsObject reports whether a body without a type may be an object. An API server reads such a body as JSON, except for uploads.
 func beginsAsObject(r *http.Request) bool {
 	buffered := bufio.NewReader(r.Body)
 	r.Body = body{buffered, r.Body}
@@ -132,7 +132,7 @@ func beginsAsObject(r *http.Request) bool {
 	return err != nil || strings.Contains("{[ \t\r\n", string(first))
 }
 
-// body renames the body of a request. It returns an answer if it cannot.
+// body renames the body of a request. If that fails, it returns the answer to the request.
 func (t *Transport) body(r *http.Request, target apirewrite.Target, l *lease) *http.Response {
 	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if r.Body == nil || r.Body == http.NoBody || !mayHaveNames(contentType) {
@@ -168,7 +168,7 @@ func (t *Transport) body(r *http.Request, target apirewrite.Target, l *lease) *h
 	return nil
 }
 
-// renamed returns a body in the server's words with its type. An empty type: it is the previous one.
+// renamed returns a body with the server's names, and its type. Empty: the type has not changed.
 func (t *Transport) renamed(r *http.Request, contentType string, body []byte, target apirewrite.Target, l *lease) ([]byte, string, *http.Response) {
 	isYAML := strings.Contains(contentType, "yaml")
 	cost := len(body)
@@ -203,7 +203,7 @@ func (t *Transport) renamed(r *http.Request, contentType string, body []byte, ta
 	return renamed, newType, nil
 }
 
-// answer renames an answer while it is read. What is not JSON is not changed.
+// answer renames an answer while it is read. Bodies other than JSON are not changed.
 func (t *Transport) answer(a *http.Response, in *http.Request, target apirewrite.Target) *http.Response {
 	for i, w := range a.Header["Warning"] {
 		a.Header["Warning"][i] = t.Rules.Message(w)
@@ -250,7 +250,7 @@ func (t *Transport) answer(a *http.Response, in *http.Request, target apirewrite
 	return a
 }
 
-// A heldBody is the body of a renamed answer. Its memory is given back when it is closed, once.
+// A heldBody is the body of a renamed answer. Close gives back its memory.
 type heldBody struct {
 	io.Reader
 	io.Closer

@@ -15,15 +15,15 @@ import (
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
-// LargestReview is the limit of an AdmissionReview in bytes, as in most webhooks. It has two objects.
+// LargestReview is the limit of an AdmissionReview in bytes, as in most webhooks. A review contains two objects.
 const LargestReview = 7 << 20
 
-// A Webhook forwards AdmissionReviews of version v1 to a webhook that knows the client's names only.
+// A Webhook forwards AdmissionReviews of version v1 to a webhook that knows only the client's names.
 type Webhook struct {
 	Rules *apirewrite.Rules
 	// Target is the URL of the webhook, without a path.
 	Target *url.URL
-	// Transport reaches it, and verifies its certificate.
+	// Transport sends requests to the webhook, and verifies its certificate.
 	Transport http.RoundTripper
 	// Largest is the limit of a body in bytes, if it is less than LargestReview.
 	Largest int
@@ -73,10 +73,10 @@ func (h Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
 	w.WriteHeader(answer.StatusCode)
-	_, _ = w.Write(text) // The API server is gone if it fails.
+	_, _ = w.Write(text) // An error means that the API server has gone.
 }
 
-// review reads an AdmissionReview, and returns it in the client's words.
+// review reads an AdmissionReview, and returns it with the client's names.
 func (h Webhook) review(w http.ResponseWriter, r *http.Request, l *lease, limit int64) (body []byte, code int, err error) {
 	done := l.deadline(http.NewResponseController(w))
 	review, err := io.ReadAll(l.reader(http.MaxBytesReader(w, r.Body, limit)))

@@ -1,5 +1,5 @@
-// This file parses one valid JSON document into a flat list of values with their places, and writes it with some of them
-// replaced. Every other byte is copied.
+// This file parses one valid JSON document into a flat list of values with their positions, and writes the document
+// with some values replaced. Every other byte is copied.
 
 package apirewrite
 
@@ -13,17 +13,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// anyJSON allows what API servers allow.
+// anyJSON accepts the invalid JSON that API servers accept.
 var anyJSON = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // errSyntax says that a document is not JSON.
 var errSyntax = errors.New("the document is not valid JSON")
 
-// A node is one value. Nodes of a document stand in its order, so the values in an object follow the object.
+// A node is one value. The nodes of a document are in its order, so an object's node is followed by those of its
+// members.
 type node struct {
-	start, end       int32 // of the value in the text; of a string with its quotes
-	keyStart, keyEnd int32 // of the name within its quotes; equal for values that are not members, or have the name ""
-	next             int32 // the first node after this value and all within it
+	start, end       int32 // where the value is in the text; a string includes its quotes
+	keyStart, keyEnd int32 // where the name is, without its quotes; equal if there is no name, or an empty one
+	next             int32 // the first node that is not inside this value
 	kind             byte
 }
 
@@ -64,7 +65,7 @@ func space(src []byte, i int) int {
 	return i
 }
 
-// add adds the value at i, and returns where it ends.
+// add adds a node for the value at i, and returns where the value ends.
 func (d *doc) add(i, keyStart, keyEnd int) int {
 	at := len(d.nodes)
 	d.nodes = append(d.nodes, node{start: int32(i), keyStart: int32(keyStart), keyEnd: int32(keyEnd), kind: d.src[i]})
@@ -92,7 +93,7 @@ func (d *doc) add(i, keyStart, keyEnd int) int {
 	return i
 }
 
-// next returns where the value or the bracket after a value that ends at i begins.
+// next returns the position of the value or bracket that follows a value ending at i.
 func (d *doc) next(i int) int {
 	if i = space(d.src, i); d.src[i] == ',' {
 		return space(d.src, i+1)
@@ -100,7 +101,7 @@ func (d *doc) next(i int) int {
 	return i
 }
 
-// stringEnd returns the place after the string that begins at i.
+// stringEnd returns the position after the string that begins at i.
 func stringEnd(src []byte, i int) int {
 	for i++; src[i] != '"'; i++ {
 		if src[i] == '\\' {
@@ -124,7 +125,7 @@ func (d *doc) write(out []byte) []byte {
 	return append(out, d.src[at:]...)
 }
 
-// plain returns a string without escapes. Text that is in no rule, such as a lone surrogate, may change.
+// plain returns a string without escapes. Text that cannot be in a rule, such as a lone surrogate, may change.
 func plain(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw
@@ -136,23 +137,23 @@ func plain(raw []byte) []byte {
 	return []byte(s)
 }
 
-// quoted returns text as the inside of a JSON string, with the escapes of an API server.
+// quoted returns text as it stands between the quotes of a JSON string, escaped as API servers do.
 func quoted(text string) string {
 	if strings.IndexFunc(text, func(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }) < 0 {
 		return text
 	}
-	quotes, _ := json.Marshal(text) // Text has no error.
+	quotes, _ := json.Marshal(text) // Marshal of a string never fails.
 	return string(quotes[1 : len(quotes)-1])
 }
 
-// inner returns the document in a string of d. False: the string is not a document.
+// inner parses text, the content of a string of d, as a document. It returns false if text is not a document.
 func (d *doc) inner(text []byte) (doc, bool) {
 	out := doc{r: d.r, direction: d.direction}
 	err := out.read(text)
 	return out, err == nil
 }
 
-// nest makes the edits of the document in the string at start..end, within its quotes.
+// nest applies the edits of inner to d, in which inner is the string at start..end.
 func (d *doc) nest(start, end int, inner *doc) {
 	if len(inner.edits) > 0 {
 		d.edits = append(d.edits, edit{start, end, quoted(string(inner.write(nil)))})
@@ -162,7 +163,8 @@ func (d *doc) nest(start, end int, inner *doc) {
 // name is the name of a member.
 func (d *doc) name(i int) []byte { return plain(d.src[d.nodes[i].keyStart:d.nodes[i].keyEnd]) }
 
-// text is a string value. Empty: the value is not a string, or i is 0, which stands for a member that is not there.
+// text is the content of a string value. Empty: the value is not a string, or i is 0, which stands for a missing
+// member.
 func (d *doc) text(i int) []byte {
 	if i == 0 || d.nodes[i].kind != '"' {
 		return nil
@@ -170,12 +172,12 @@ func (d *doc) text(i int) []byte {
 	return plain(d.src[d.nodes[i].start+1 : d.nodes[i].end-1])
 }
 
-// within returns where a string value is, within its quotes.
+// within returns the position of a string value without its quotes.
 func (d *doc) within(i int) (start, end int) {
 	return int(d.nodes[i].start) + 1, int(d.nodes[i].end) - 1
 }
 
-// after returns the first node after a value and all within it.
+// after returns the first node that is not inside value i.
 func (d *doc) after(i int) int { return int(d.nodes[i].next) }
 
 // members calls f with each value in an object or an array.
@@ -202,7 +204,7 @@ func (d *doc) member(i int, name string) int {
 	return found
 }
 
-// inside is a member of a member. 0: there is none.
+// inside follows names through nested objects, and returns the last member. 0: there is none.
 func (d *doc) inside(i int, names ...string) int {
 	for _, n := range names {
 		if i = d.member(i, n); i == 0 {
@@ -218,7 +220,7 @@ func (d *doc) replace(i int, with string) {
 	d.edits = append(d.edits, edit{start, end, quoted(with)})
 }
 
-// exchange replaces a string value that s has.
+// exchange replaces a string value if s has another word for it, and reports whether it did.
 func (d *doc) exchange(i int, s swap) bool {
 	if other, ok := s[string(d.text(i))]; ok {
 		d.replace(i, other)
@@ -227,7 +229,8 @@ func (d *doc) exchange(i int, s swap) bool {
 	return false
 }
 
-// head returns the text before the first slash of the string at start..end, where that ends, and whether there is a slash.
+// head returns the text before the first slash of the string at start..end, the position where this text ends, and
+// whether there is a slash.
 func (d *doc) head(start, end int) (head []byte, headEnd int, slash bool) {
 	raw := d.src[start:end]
 	if i := bytes.IndexByte(raw, '/'); bytes.IndexByte(raw, '\\') < 0 {
@@ -254,7 +257,8 @@ func (d *doc) head(start, end int) (head []byte, headEnd int, slash bool) {
 	return plain(raw), end, false
 }
 
-// exchangeHead replaces the text before the first slash of a string value, or all of it, if s has it.
+// exchangeHead replaces the text before the first slash of a string value, or the whole value, if s has another word
+// for it.
 func (d *doc) exchangeHead(i int, s swap) {
 	if i == 0 || d.nodes[i].kind != '"' {
 		return
@@ -266,7 +270,7 @@ func (d *doc) exchangeHead(i int, s swap) {
 	}
 }
 
-// key exchanges the key at start..end, within its quotes.
+// key exchanges the key at start..end, which are inside its quotes.
 func (d *doc) key(start, end int) {
 	head, headEnd, slash := d.head(start, end)
 	if other, ok := d.r.prefixes[string(head)]; ok && slash {

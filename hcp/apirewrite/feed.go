@@ -1,5 +1,5 @@
-// This file reads an answer for the decoder that finds where its values end, and limits what the answer holds while its
-// reader waits, and what is parsed at the same time.
+// This file feeds an answer to the decoder that finds where values end. It limits how much a waiting answer holds in
+// memory, and how many items are parsed at one time.
 
 package apirewrite
 
@@ -13,18 +13,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits are what an answer asks before it takes more memory. A nil function: there is no limit.
+// Limits are functions that an answer calls before it takes more memory. If a function is nil, there is no limit.
 type Limits struct {
-	// Hold is called with how many bytes the answer holds, when that has changed. It holds them while its reader waits. An error ends the answer.
+	// Hold is called with the number of bytes that the answer holds, whenever the number changes. The answer holds
+	// them while its reader waits. If Hold returns an error, the answer ends.
 	Hold func(bytes int) error
-	// Turn waits until a large item of so many bytes may be parsed, which takes many times its size. done is due after that.
+	// Turn waits until a large item of so many bytes may be parsed, which takes many times its size in memory. Call
+	// done after that.
 	Turn func(bytes int) (done func(), err error)
 }
 
 // Limit sets the limits. Call it before the first Read or Prime.
 func (r *Reader) Limit(l Limits) { r.limits = l }
 
-// hold says what the answer holds now. The decoder has up to twice the size of a value.
+// hold reports to Limits.Hold how much the answer holds now. It counts twice the largest value, since the decoder's
+// buffer may have that size.
 func (r *Reader) hold() error {
 	held := len(r.buffer) + 2*r.most + cap(r.out) + cap(r.before) + cap(r.between)
 	if r.limits.Hold == nil || held == r.told {
@@ -34,7 +37,7 @@ func (r *Reader) hold() error {
 	return r.limits.Hold(held)
 }
 
-// inTurn renames an item or a document of n bytes. Only then is it parsed.
+// inTurn calls rename for an item or a document of n bytes. If it is large, inTurn waits for its turn first.
 func (r *Reader) inTurn(n int, rename func()) error {
 	if n <= large {
 		rename()
@@ -52,13 +55,13 @@ func (r *Reader) inTurn(n int, rename func()) error {
 	return nil
 }
 
-// errPause says that there is something to be read before the source is waited for.
+// errPause says that the reader has output, which must be read before the source is waited for.
 var errPause = errors.New("paused")
 
 // A feed is what the decoder reads from.
 type feed struct{ *Reader }
 
-// Read implements io.Reader.
+// Read returns errPause if there is output and no input left.
 func (f feed) Read(p []byte) (int, error) {
 	if len(f.left) == 0 && len(f.out) > 0 {
 		return 0, errPause
@@ -80,7 +83,7 @@ func (f feed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill waits until something is left. It returns the source's error once there is nothing more.
+// fill waits until there is input, or returns the error with which the source ended.
 func (r *Reader) fill() error {
 	if len(r.left) > 0 {
 		return nil
@@ -99,14 +102,14 @@ func (r *Reader) fill() error {
 	return nil
 }
 
-// restart continues with a new decoder, which reads the text before, and then the rest of the input. So the memory of the
-// previous decoder is free.
+// restart continues with a new decoder, so that the memory of the previous one is free. It reads before first, and
+// then the rest of the input.
 func (r *Reader) restart(before []byte) {
 	r.left = slices.Concat(before, r.unread(), r.left)
 	r.decoder, r.fed, r.spaced, r.most = jsontext.NewDecoder(feed{r}, anyJSON...), 0, 0, 0
 }
 
-// unread is what the decoder has read, and has not returned. Whitespace that is passed on already is no part of it.
+// unread is the text that the decoder has read and not returned, without whitespace that was already passed on.
 func (r *Reader) unread() []byte {
 	if r.decoder == nil {
 		return nil
@@ -120,7 +123,7 @@ func (r *Reader) gap() []byte {
 	return unread[:len(unread)-len(bytes.TrimLeft(unread, " \n\r\t,:"))]
 }
 
-// space passes on whitespace before the next value.
+// space passes on the whitespace before the next value.
 func (r *Reader) space() {
 	unread := r.unread()
 	n := space(unread, 0)
@@ -128,7 +131,7 @@ func (r *Reader) space() {
 	r.spaced = max(r.spaced, r.decoder.InputOffset()) + int64(n)
 }
 
-// pass passes the rest on as it is.
+// pass passes on the rest of the answer unchanged.
 func (r *Reader) pass() error {
 	r.left, r.decoder, r.most = slices.Concat(r.unread(), r.left), nil, 0
 	r.step = func() error {
@@ -139,14 +142,14 @@ func (r *Reader) pass() error {
 	return nil
 }
 
-// failed returns why the decoder cannot read a value.
+// failed returns the error to report after the decoder could not read a value.
 func (r *Reader) failed(err error) error {
 	syntax := (*jsontext.SyntacticError)(nil)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the answer is incomplete: %w", io.ErrUnexpectedEOF)
 	case r.ended != nil && errors.Is(err, r.ended):
-		return r.ended // The decoder's own error says nothing more.
+		return r.ended // The decoder's own error adds nothing.
 	case errors.As(err, &syntax):
 		return errSyntax
 	}

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Parse reads rules. file is the name for errors, each of which begins with file and line. Unknown fields, words that
-// are not one-to-one, and rules that overlap are errors.
+// Parse reads rules. Errors begin with file and the line. It refuses unknown fields, words that are not one-to-one,
+// and rules that overlap.
 func Parse(file string, text []byte) (*Rules, error) {
 	p := parser{file: file, rules: &Rules{
 		groups: map[string]*group{}, kinds: swap{}, prefixes: swap{}, keys: swap{}, hidden: map[Object]bool{}, webhooks: map[string]string{}, words: map[string]string{},
@@ -50,7 +50,7 @@ func Parse(file string, text []byte) (*Rules, error) {
 	return p.rules, nil
 }
 
-// A parser has the first error.
+// A parser keeps the first error.
 type parser struct {
 	file  string
 	rules *Rules
@@ -63,7 +63,7 @@ func (p *parser) fail(n *yaml.Node, format string, args ...any) {
 	}
 }
 
-// fields calls the function of each field of a mapping. Other fields are errors.
+// fields calls the function for each field of a mapping. A field without a function is an error.
 func (p *parser) fields(n *yaml.Node, known map[string]func(*yaml.Node)) {
 	seen := map[string]bool{}
 	p.pairs(n, func(name, value *yaml.Node) {
@@ -154,7 +154,7 @@ func (p *parser) group(n *yaml.Node) {
 		if !g.kinds.exchange(kind.Value, kindPrefix+kind.Value) || !g.kinds.exchange(kind.Value+"List", kindPrefix+kind.Value+"List") {
 			p.fail(kind, "kind %s of group %s: its names are not one-to-one", kind.Value, g.client)
 		}
-		p.rules.kinds.exchange(kind.Value, kindPrefix+kind.Value) // If groups differ, the first counts.
+		p.rules.kinds.exchange(kind.Value, kindPrefix+kind.Value) // If a kind is in several groups, the first one counts.
 		p.rules.words[resourcePrefix+plural.Value], p.rules.words[resourcePrefix+singular] = plural.Value, singular
 		p.rules.words[kindPrefix+kind.Value], p.rules.words[kindPrefix+kind.Value+"List"] = kind.Value, kind.Value+"List"
 	})
@@ -185,7 +185,7 @@ func (p *parser) key(n *yaml.Node) {
 	}
 }
 
-// keyBelow reports whether a rule for a whole key has this prefix.
+// keyBelow reports whether a rule for a whole key has a key with this prefix.
 func (r *Rules) keyBelow(prefix string) bool {
 	for key := range r.keys {
 		if head, _, ok := strings.Cut(key, "/"); ok && head == prefix {
@@ -222,7 +222,7 @@ func (p *parser) webhooks(n *yaml.Node) {
 	})
 }
 
-// finish derives the texts without which a document has nothing to rename.
+// finish derives the triggers. A document without any of them has nothing to rename.
 func (r *Rules) finish() {
 	var all []string
 	for name, g := range r.groups {
@@ -232,7 +232,7 @@ func (r *Rules) finish() {
 	for _, s := range []swap{r.prefixes, r.keys} {
 		all = append(all, slices.Collect(maps.Keys(s))...)
 	}
-	// The shortest first: a word that contains another one needs no look of its own.
+	// The shortest come first: a word that contains a kept one is redundant.
 	slices.SortFunc(all, func(a, b string) int { return len(a) - len(b) })
 	var kept []string
 	for _, w := range all {

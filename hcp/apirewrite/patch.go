@@ -1,4 +1,4 @@
-// This file renames bodies of requests: objects, patches of each kind, and YAML.
+// This file renames the bodies of requests: objects, patches of each kind, and YAML.
 
 package apirewrite
 
@@ -21,13 +21,13 @@ const (
 	YAML       = "application/yaml"
 )
 
-// LargestYAML is the limit of YAML that may have a word of the rules, in bytes. To parse a byte takes about ten times as long
-// as one of JSON, and up to 200 bytes of memory.
+// LargestYAML is the limit of YAML that may have a word of the rules, in bytes. Parsing YAML takes about ten times as
+// long as JSON, and up to 200 bytes of memory for each byte.
 const LargestYAML = 256 << 10
 
-// Body renames a body of a type that is JSON or YAML. A body without a word of the rules is returned as it is, also if it
-// is not valid: the API server says what is wrong with it. YAML with such a word becomes JSON. YAML that may have
-// one has the limit LargestYAML, and must have no alias: a few of them make gigabytes of a small body.
+// Body renames a body of a type that is JSON or YAML. A body without a word of the rules is returned unchanged, even
+// if it is not valid: the API server reports the mistake. YAML with a word becomes JSON. YAML that may have a word
+// has at most LargestYAML bytes and no aliases, since a few aliases make gigabytes of a small body.
 func (r *Rules) Body(contentType string, body []byte, target Target, direction Direction) ([]byte, error) {
 	sent := body
 	d := doc{r: r, direction: direction}
@@ -53,7 +53,8 @@ func (r *Rules) Body(contentType string, body []byte, target Target, direction D
 		}
 		body = converted
 	}
-	// The patch in an AdmissionReview is in base64, and a JSON patch of the kind of an object does not name its group.
+	// Both may have names without a word of the rules in the text: the patch in an AdmissionReview is in base64, and
+	// a JSON patch of an object does not name its group.
 	ownKind := contentType == JSONPatch && r.groups[target.Group] != nil
 	if !r.mayRename(body) && !target.definition() && !ownKind && !bytes.Contains(body, []byte("AdmissionReview")) {
 		return sent, nil
@@ -74,7 +75,7 @@ func (r *Rules) Body(contentType string, body []byte, target Target, direction D
 	return d.write(nil), nil
 }
 
-// withoutAliases returns an error if a body in YAML has an alias, or could have one but is not valid.
+// withoutAliases returns an error if a YAML body has an alias, or if it is invalid and may have one.
 func withoutAliases(body []byte) error {
 	if bytes.IndexByte(body, '&') < 0 || bytes.IndexByte(body, '*') < 0 {
 		return nil
@@ -93,8 +94,8 @@ func withoutAliases(body []byte) error {
 	return nil
 }
 
-// Document returns a document of the API server in the client's words: an object or a list of objects in JSON, such as
-// one in a file. What is not JSON is returned as it is.
+// Document returns a document of the API server in the client's words: an object or a list of objects in JSON, such
+// as in a file. Text that is not JSON is returned unchanged.
 func (r *Rules) Document(text []byte) []byte {
 	if !r.mayRename(text) {
 		return text
@@ -108,7 +109,7 @@ func (r *Rules) Document(text []byte) []byte {
 	return d.write(nil)
 }
 
-// definitionPatch renames in a patch of a CustomResourceDefinition that does not name its group.
+// definitionPatch renames in a patch of a CustomResourceDefinition. Such a patch does not name its group.
 func (d *doc) definitionPatch(target Target) {
 	if !target.definition() || d.nodes[0].kind != '{' || d.inside(0, "spec", "group") != 0 || d.inside(0, "metadata", "name") != 0 {
 		return
@@ -164,7 +165,7 @@ func escaped(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "~", "~0"), "/", "~1")
 }
 
-// placed renames a value by the place that it goes to.
+// placed renames a value according to the path at which a patch puts it.
 func (d *doc) placed(v int, segments []string, of Kind) {
 	last, before := segments[len(segments)-1], ""
 	if len(segments) > 1 {

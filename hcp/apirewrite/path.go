@@ -1,4 +1,4 @@
-// This file renames paths and queries of requests. A segment that is not renamed keeps its spelling.
+// This file renames the paths and queries of requests. A segment that is not renamed keeps its spelling.
 
 package apirewrite
 
@@ -12,9 +12,10 @@ import (
 
 // A Target is what a request is about.
 type Target struct {
-	// API reports whether the path is one of /api or /apis. All others are never renamed.
+	// API reports whether the path is below /api or /apis. No other path is renamed.
 	API bool
-	// Group and Resource are in the words of the side that sent the request. Group is empty for Kubernetes' core.
+	// Group and Resource are in the words of the side that sent the request. Group is empty for Kubernetes' core
+	// group.
 	Group, Resource string
 	// Name is empty for requests about a whole resource.
 	Name string
@@ -24,7 +25,8 @@ type Target struct {
 	Watch bool
 }
 
-// Opaque reports whether the answer is not made by the API server itself, so that it is never renamed.
+// Opaque reports whether the answer is never renamed: the path is not below /api or /apis, or the API server passes
+// on the answer of another server.
 func (t Target) Opaque() bool { return !t.API || t.Subresource == "proxy" }
 
 // Object is the object that the request names.
@@ -40,7 +42,7 @@ func (t Target) kind() Kind {
 // definition reports whether the request is about a CustomResourceDefinition or an APIService.
 func (t Target) definition() bool { return namingOf(t.Group, t.Resource) != byNothing }
 
-// Path renames an escaped path, and returns what it is about.
+// Path renames an escaped path, and returns what the request is about.
 func (r *Rules) Path(path string) (string, Target) {
 	raw := strings.Split(path, "/")
 	segments := make([]string, len(raw))
@@ -95,13 +97,13 @@ func (r *Rules) Path(path string) (string, Target) {
 	return strings.Join(raw, "/"), t
 }
 
-// Query renames the selectors in a query, and returns whether it asks for a watch. A query without a word of the rules
-// is returned as it is. So is a selector that cannot be parsed: the API server says what is wrong.
+// Query renames the selectors in a query, and reports whether the query asks for a watch. A query without a word of
+// the rules is returned unchanged. So is a selector that cannot be parsed, since the API server reports the mistake.
 func (r *Rules) Query(query string, t Target) (string, bool) {
 	values, err := url.ParseQuery(query)
 	watch := false
 	if v, ok := values["watch"]; ok {
-		// As in Kubernetes: only these two are false.
+		// As in Kubernetes, only these two values are false.
 		watch = !strings.EqualFold(v[0], "false") && v[0] != "0"
 	}
 	if err != nil {
@@ -127,7 +129,7 @@ func (r *Rules) labelSelector(text string, _ Target) string {
 	return string(d.write(nil))
 }
 
-// keysOf returns the edits of the keys in a label selector. A text that is not a selector has none.
+// keysOf returns the edits of the keys in a label selector. For other text, it returns none.
 func (r *Rules) keysOf(text string) (edits []edit) {
 	if !r.HasWord([]byte(text)) {
 		return nil
@@ -135,7 +137,7 @@ func (r *Rules) keysOf(text string) (edits []edit) {
 	if _, err := labels.ParseToRequirements(text); err != nil {
 		return nil
 	}
-	inValues, begins := false, true // of a requirement
+	inValues, begins := false, true // whether i is in the values of a requirement, or at its beginning
 	for i := 0; i < len(text); i++ {
 		j := i
 		for j < len(text) && !strings.ContainsRune(" \t\r\n,!=<>()", rune(text[j])) {
@@ -183,8 +185,8 @@ func (r *Rules) fieldSelector(text string, t Target) string {
 	return renamed.String()
 }
 
-// kindsOf returns the kinds of the group that a selector names. A selector that names none, such as kubectl's for the events
-// of an object, may mean a kind of any group.
+// kindsOf returns the kinds of the group that a selector names. If it names no group, as kubectl's selector for the
+// events of an object, it returns the kinds of all groups.
 func (r *Rules) kindsOf(all fields.Requirements) swap {
 	for _, one := range all {
 		if strings.HasSuffix(one.Field, "piVersion") {

@@ -1,8 +1,8 @@
 // Package apirewrite translates between a Kubernetes client and an API server that use different names for some
-// groups, kinds and resources. It decides over bytes: what it does not rename, it copies. It opens no connection.
+// groups, kinds and resources. It works on bytes: it copies what it does not rename. It opens no connections.
 //
-// A name of the client and its name at the server are exchanged in both directions. So an object that has both names
-// keeps both apart, and a document that goes to the server and comes back is the same document.
+// The client's name and the server's name are exchanged, in both directions. So an object that has both names keeps
+// them distinct, and a document that goes to the server and back does not change.
 //
 // This file has the table of names.
 package apirewrite
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// A Direction is where a document goes.
+// A Direction is the direction in which a document is sent.
 type Direction bool
 
 const (
@@ -23,7 +23,7 @@ const (
 	ToClient Direction = true
 )
 
-// Rules is the table of names. Use Parse. Rules do not change, so many goroutines may use them.
+// Rules is the table of names. Parse returns one. Rules do not change, so many goroutines may use them.
 type Rules struct {
 	groups   map[string]*group // by either name
 	kinds    swap              // of all groups
@@ -31,7 +31,7 @@ type Rules struct {
 	keys     swap              // whole keys
 	hidden   map[Object]bool
 	webhooks map[string]string // the server's path: the client's
-	triggers [][]byte          // a document without one of them has nothing to rename
+	triggers [][]byte          // a document that contains none of them has nothing to rename
 	words    map[string]string // the server's word: the client's, for messages
 }
 
@@ -45,7 +45,7 @@ type group struct {
 	kinds          swap // kinds and kinds of lists
 }
 
-// other returns the other name.
+// other returns the group's other name.
 func (g *group) other(name string) string {
 	if name == g.client {
 		return g.server
@@ -53,7 +53,7 @@ func (g *group) other(name string) string {
 	return g.client
 }
 
-// A swap exchanges words. A word that it does not have stays.
+// A swap exchanges words. It does not change words that it does not have.
 type swap map[string]string
 
 // exchange adds two words that replace each other. It reports whether both are new. Equal words need no entry.
@@ -68,7 +68,8 @@ func (s swap) exchange(a, b string) bool {
 	return true
 }
 
-// key returns the other name of a key of a label, an annotation or a finalizer. False: it has none.
+// key returns the other name of a key of a label, an annotation or a finalizer. ok is false if there is no other
+// name.
 func (r *Rules) key(key string) (string, bool) {
 	if head, tail, ok := strings.Cut(key, "/"); ok {
 		if other, ok := r.prefixes[head]; ok {
@@ -79,7 +80,7 @@ func (r *Rules) key(key string) (string, bool) {
 	return other, ok
 }
 
-// Resource returns the server's names of the client's resource. Names without a rule stay.
+// Resource returns the server's names for a resource of the client. A name without a rule does not change.
 func (r *Rules) Resource(groupName, plural string) (serverGroup, serverPlural string) {
 	g := r.groups[groupName]
 	if g == nil {
@@ -94,7 +95,7 @@ func (r *Rules) Resource(groupName, plural string) (serverGroup, serverPlural st
 // Hides reports whether the rules hide an object.
 func (r *Rules) Hides(o Object) bool { return o.Name != "" && r.hidden[o] }
 
-// Webhook returns the client's path of a webhook that the server calls. A path without a rule stays.
+// Webhook returns the client's path for a webhook that the server calls. A path without a rule does not change.
 func (r *Rules) Webhook(path string) string {
 	if client, ok := r.webhooks[path]; ok {
 		return client
@@ -102,7 +103,8 @@ func (r *Rules) Webhook(path string) string {
 	return path
 }
 
-// mayRename reports whether JSON may have a name to exchange. An escape may spell one.
+// mayRename reports whether JSON may have a name to exchange: a word of the rules, or an escape, which may be part of
+// one.
 func (r *Rules) mayRename(text []byte) bool {
 	if r.HasWord(text) {
 		return true
@@ -119,14 +121,14 @@ func (r *Rules) mayRename(text []byte) bool {
 	}
 }
 
-// HasWord reports whether text, in any format, has a word of the rules. Only names of groups and keys count: a kind or
-// a resource always has its group with it.
+// HasWord reports whether text, in any format, has a word of the rules. It looks for groups and keys only, since a
+// kind or a resource always comes with its group.
 func (r *Rules) HasWord(text []byte) bool {
 	return slices.ContainsFunc(r.triggers, func(t []byte) bool { return bytes.Contains(text, t) })
 }
 
-// qualified returns the other name of an object that is named after a group: "plural.group" of a
-// CustomResourceDefinition, "version.group" of an APIService. It returns name if it has none.
+// qualified returns the other name of an object that is named after a group: "plural.group" for a
+// CustomResourceDefinition, "version.group" for an APIService. Without another name, it returns name.
 func (r *Rules) qualified(by naming, name string) string {
 	head, groupName, ok := strings.Cut(name, ".")
 	g := r.groups[groupName]
@@ -141,7 +143,7 @@ func (r *Rules) qualified(by naming, name string) string {
 	return head + "." + g.other(groupName)
 }
 
-// A naming is how objects of a kind are named after a group.
+// A naming says how objects of a kind are named after a group.
 type naming int
 
 const (
@@ -167,7 +169,7 @@ func namingOf(groupName, kindOrResource string) naming {
 	return byNothing
 }
 
-// Message returns the server's text for people in the client's words. Only whole words are renamed.
+// Message translates the server's text for people into the client's words. Only whole words are renamed.
 func (r *Rules) Message(text string) string {
 	if text == "" {
 		return text

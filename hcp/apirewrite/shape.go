@@ -1,4 +1,4 @@
-// This file decides what is renamed in any object, by the shape of what is in it and not by its kind.
+// This file decides what is renamed in any object, from its members and not from its kind.
 
 package apirewrite
 
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A role is what the names of an object's members, or the strings of an array, are.
+// A role says what the member names of an object, or the strings of an array, mean.
 type role int
 
 const (
@@ -21,7 +21,7 @@ const (
 	groupList       // of apiGroups: strings are groups
 )
 
-// roleOf returns the role of a member called name.
+// roleOf returns the role of the value of a member. within is the role of the object that has the member.
 func roleOf(name []byte, within role) role {
 	if within == fieldNames {
 		return fieldNames
@@ -50,7 +50,7 @@ func roleOf(name []byte, within role) role {
 	return plainRole
 }
 
-// value renames in a value.
+// value renames in value i, whose role is r.
 func (d *doc) value(i int, r role) {
 	switch d.nodes[i].kind {
 	case '{':
@@ -71,14 +71,15 @@ func (d *doc) value(i int, r role) {
 	}
 }
 
-// A shape has the positions of the members of an object that belong together. 0: the object does not have the member.
+// A shape has those members of one object that must be looked at together, as nodes. 0: the object does not have the
+// member.
 type shape struct {
 	apiVersion, kind, group, apiGroup, resource, apiGroups, resources, resourceNames, key, name int
-	// inAPI is set for members that make group the name of an API group.
+	// inAPI is set if other members show that group is the name of an API group.
 	inAPI, expression bool
 }
 
-// object renames in an object, and in all within it.
+// object renames in object i, and in all values inside it.
 func (d *doc) object(i int, r role) {
 	s := shape{expression: r == keyedList}
 	for m := i + 1; m < d.after(i); m = d.after(m) {
@@ -110,11 +111,11 @@ func (d *doc) object(i int, r role) {
 	d.shape(s)
 }
 
-// lastApplied is the annotation with the object that a client applied. The API server writes it, too, with its own escapes: at
-// each server-side apply of an object that has it.
+// lastApplied is the annotation with the object as a client applied it. At each server-side apply of an object that
+// has the annotation, the API server writes it, too, with its own escapes.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// embedded renames an object in a string.
+// embedded renames in an object that is the content of a string.
 func (d *doc) embedded(i int) {
 	inner, ok := d.inner(d.text(i))
 	if !ok {
@@ -126,7 +127,7 @@ func (d *doc) embedded(i int) {
 	d.nest(start, end, &inner)
 }
 
-// see notes a member.
+// see records member m if it belongs to the shape.
 func (s *shape) see(name []byte, m int, kind byte) {
 	switch string(name) {
 	case "resource":
@@ -156,7 +157,7 @@ func (s *shape) see(name []byte, m int, kind byte) {
 	}
 }
 
-// alone renames a member whose name says what it is.
+// alone renames a member whose name alone shows what its value is.
 func (d *doc) alone(name []byte, m int, kind byte) {
 	if kind != '"' {
 		return
@@ -175,7 +176,7 @@ func (d *doc) alone(name []byte, m int, kind byte) {
 	}
 }
 
-// selector renames the keys in a label selector that is text, as in the status of a Scale.
+// selector renames the keys in a label selector that is a string, as in the status of a Scale.
 func (d *doc) selector(m int) {
 	text := d.text(m)
 	if edits := d.r.keysOf(string(text)); len(edits) > 0 {
@@ -213,7 +214,7 @@ func (d *doc) groupVersion(m int) {
 	}
 }
 
-// groupOf returns the rule of an apiVersion. Nil: it has none.
+// groupOf returns the group of an apiVersion. Nil: the group has no rule.
 func (d *doc) groupOf(apiVersion int) *group {
 	if apiVersion == 0 || d.nodes[apiVersion].kind != '"' {
 		return nil
@@ -225,7 +226,7 @@ func (d *doc) groupOf(apiVersion int) *group {
 	return d.r.groups[string(head)]
 }
 
-// shape renames members that belong together.
+// shape renames members that must be looked at together.
 func (d *doc) shape(s shape) {
 	if s.key != 0 && s.expression {
 		d.keyValue(s.key)
@@ -249,15 +250,15 @@ func (d *doc) shape(s shape) {
 		return
 	}
 	if s.kind != 0 && !d.exchange(s.kind, g.kinds) {
-		d.exchange(s.kind, g.resources) // In the details of a Status, kind is a resource.
+		d.exchange(s.kind, g.resources) // In the details of a Status, "kind" is a resource.
 	}
 	if named != 0 && s.resource != 0 {
 		d.exchangeHead(s.resource, g.resources)
 	}
 }
 
-// policy renames the resources of a rule with apiGroups, such as one of a Role or a webhook. It looks at each group and at
-// each resource once: a body may have a million of each.
+// policy renames the resources of a rule with apiGroups, such as a rule of a Role or a webhook. It looks at each
+// group and each resource once, since a body may have a million of them.
 func (d *doc) policy(s shape) {
 	var groups []*group
 	definitions, services := false, false

@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// A Kind is the kind of objects that do not name it themselves: items of a list, or a patch.
+// A Kind is the kind of objects that do not name their kind themselves: items of a list, or a patch.
 type Kind struct{ Group, Kind string }
 
-// namesOthers reports whether a Table of this kind has cells such as "kind/name" of other objects, and with the group too.
+// namesOthers reports whether a Table of this kind has cells such as "kind/name" or "kind.group/name" of other
+// objects.
 func (k Kind) namesOthers() bool {
 	return k.Kind == "Event" || k == Kind{"apps", "controllerrevisions"}
 }
 
-// kindOf returns the kind that the object at i names, else of.
+// kindOf returns the kind that the object at i names. If it names none, it returns of.
 func (d *doc) kindOf(i int, of Kind) Kind {
 	version, kind := d.member(i, "apiVersion"), d.member(i, "kind")
 	if version == 0 || kind == 0 || string(d.text(kind)) == "PartialObjectMetadata" {
@@ -29,7 +30,7 @@ func (d *doc) kindOf(i int, of Kind) Kind {
 	return Kind{groupName, string(d.text(kind))}
 }
 
-// special renames in the object at i what its kind asks for. of is its kind if it names none.
+// special renames what is particular to the kind of the object at i. of is the kind if the object names none.
 func (d *doc) special(i int, of Kind) {
 	if d.nodes[i].kind != '{' {
 		return
@@ -62,13 +63,13 @@ func (d *doc) special(i int, of Kind) {
 	}
 }
 
-// itemKind is the kind of the items of a list.
+// itemKind returns the kind of the items of a list.
 func itemKind(list Kind) Kind {
 	list.Kind = strings.TrimSuffix(list.Kind, "List")
 	return list
 }
 
-// each calls f with each value in the member of the object at i that has this name, if there is one.
+// each calls f with each value in the member called name of the object at i, if the object has this member.
 func (d *doc) each(i int, name string, f func(m int)) {
 	if list := d.member(i, name); list != 0 {
 		d.members(list, f)
@@ -102,7 +103,7 @@ func (d *doc) definedNames(i int, g *group) {
 	}
 }
 
-// status renames what a Status says.
+// status renames in a Status.
 func (d *doc) status(i int) {
 	details := d.member(i, "details")
 	if details != 0 {
@@ -155,7 +156,7 @@ func (d *doc) discovered(i int) {
 	})
 }
 
-// row renames one row of a Table, whose objects are of a kind. The cell of a name follows the name.
+// row renames one row of a Table of objects of a kind. The cell with an object's name is changed as the name is.
 func (d *doc) row(i int, of Kind) {
 	object := d.member(i, "object")
 	name := d.inside(i, "object", "metadata", "name")
@@ -181,7 +182,7 @@ func (d *doc) row(i int, of Kind) {
 	}
 }
 
-// rowName returns the name of the object of a row. Without the object, it is the first cell.
+// rowName returns the name of the object of a row. If the row does not have the object, the first cell is the name.
 func (d *doc) rowName(i int) string {
 	if name := d.inside(i, "object", "metadata", "name"); name != 0 {
 		return string(d.text(name))
@@ -192,7 +193,8 @@ func (d *doc) rowName(i int) string {
 	return ""
 }
 
-// review renames what shapes do not reach in an AdmissionReview: the objects' own rules, and the patch.
+// review renames the parts of an AdmissionReview that no shape covers: names in its objects that depend on their
+// kind, and the patch.
 func (d *doc) review(i int) {
 	for _, name := range []string{"object", "oldObject"} {
 		if o := d.inside(i, "request", name); o != 0 {
@@ -214,8 +216,8 @@ func (d *doc) review(i int) {
 	}
 }
 
-// hidden reports whether the object at i is hidden among objects of a resource. In a row of a Table and in an event, it is a
-// member. An event may have a Table, which has one row.
+// hidden reports whether the object at i, of this resource, is hidden. i may also be a row of a Table or an event,
+// which has the object as a member. The object of an event may be a Table with one row.
 func (d *doc) hidden(i int, groupName, resource string) bool {
 	if d.member(i, "cells") != 0 && d.r.Hides(Object{groupName, resource, d.rowName(i)}) {
 		return true

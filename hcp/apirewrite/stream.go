@@ -1,5 +1,5 @@
-// This file renames answers while they are read: a list one item at a time, a watch one event at a time, and anything else
-// as one document. It holds one item, whatever the size of the list.
+// This file renames answers while they are read: a list item by item, a watch event by event, and anything else as
+// one document. It holds one item, whatever the size of the list.
 
 package apirewrite
 
@@ -15,21 +15,22 @@ import (
 )
 
 const (
-	// Largest is the default of the largest item or document, in bytes.
+	// Largest is the default limit for an item or a document, in bytes.
 	Largest = 64 << 20
-	// LargestPossible is the largest limit that can be set. It keeps what is known of each value small.
+	// LargestPossible is the largest limit that can be set. It allows positions in a document to be small numbers.
 	LargestPossible = 512 << 20
 )
 
-// ErrTooLarge is the error of an item or a document beyond the limit.
+// ErrTooLarge is the error for an item or a document beyond the limit.
 var ErrTooLarge = errors.New("too large")
 
 const (
-	// piece is how much is read, and written, at once, in bytes.
+	// piece is how many bytes are read, and written, at one time.
 	piece = 64 << 10
-	// firstPiece is how much is read first. It grows to piece if there is more.
+	// firstPiece is how many bytes are read first. Later reads grow up to piece.
 	firstPiece = 4 << 10
-	// large is the size of an item from which it needs a turn to be parsed, and from which its memory is not kept for the next one.
+	// large is the size in bytes from which an item needs a turn to be parsed, and from which its memory is not
+	// reused.
 	large = 4 * piece
 )
 
@@ -39,33 +40,34 @@ type Reader struct {
 	source  io.Reader
 	target  Target
 	largest int
-	hidden  [][]byte // names that are hidden in this answer
+	hidden  [][]byte // names of objects that are hidden in this answer
 	limits  Limits
-	told    int // to limits.Hold
+	told    int // what limits.Hold was called with last
 
-	buffer  []byte // of what is read at once
-	left    []byte // read, and not yet seen by the decoder
+	buffer  []byte // for reads of the source
+	left    []byte // input that the decoder has not read yet
 	filled  bool   // the last read filled buffer
-	ended   error  // what the source ended with
+	ended   error  // the error with which the source ended
 	decoder *jsontext.Decoder
-	fed     int64  // to the decoder
-	most    int    // that the decoder had of one value
-	spaced  int64  // where the whitespace that is passed on ends, in what the decoder read
-	out     []byte // to be read
-	given   int    // of out
-	err     error  // after out
+	fed     int64  // how many bytes the decoder has read
+	most    int    // the largest number of bytes of one value in the decoder
+	spaced  int64  // position after the whitespace that was passed on, in the decoder's input
+	out     []byte // output
+	given   int    // how much of out was read
+	err     error  // returned after out
 	step    func() error
 
 	rows    bool   // the list is a Table
-	kind    Kind   // of items
+	kind    Kind   // kind of the items
 	version []byte // the list's apiVersion with quotes
-	before  []byte // what is before the items, and not to be read before an item is: the first may be too large
-	between []byte // what is before the next item
-	written int    // items or events
+	before  []byte // text before the items. It is output with the first item, which may be too large
+	between []byte // text before the next item
+	written int    // how many items or events are in the output
 }
 
-// Answer renames the answer to a request for target, which is in the client's words. largest is the limit for one item in
-// bytes. An answer that is cut off ends with an error and never with io.EOF. What is not JSON is read as it is.
+// Answer renames the answer to a request for target, which is in the client's words. largest is the limit for one
+// item in bytes. An answer that is cut off ends with an error, and never with io.EOF. Text that is not JSON does not
+// change.
 func (r *Rules) Answer(source io.Reader, target Target, largest int) *Reader {
 	out := &Reader{d: doc{r: r, direction: ToClient}, source: source, target: target, largest: min(largest, LargestPossible), buffer: make([]byte, firstPiece)}
 	for o := range r.hidden {
@@ -81,7 +83,7 @@ func (r *Rules) Answer(source io.Reader, target Target, largest int) *Reader {
 	return out
 }
 
-// Read reads what is renamed so far, and waits only if there is nothing.
+// Read returns the output so far. It waits only if there is none.
 func (r *Reader) Read(p []byte) (int, error) {
 	if err := r.Prime(); err != nil {
 		return 0, err
@@ -91,8 +93,8 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Prime waits until something can be read, and returns the error if nothing can. So a server has the error before it
-// writes the status.
+// Prime waits until there is output. If there will be none, it returns the error. So a server knows the error before
+// it writes the status.
 func (r *Reader) Prime() error {
 	if r.given == len(r.out) {
 		if cap(r.out) > large {
@@ -112,7 +114,8 @@ func (r *Reader) Prime() error {
 	return r.err
 }
 
-// begin finds out whether the answer is a list that can be renamed item by item. Any other answer is one document.
+// begin finds out whether the answer is a list that can be renamed item by item. Any other answer is renamed as one
+// document.
 func (r *Reader) begin() error {
 	if r.decoder.PeekKind() != '{' {
 		return r.pass()
@@ -131,7 +134,7 @@ func (r *Reader) begin() error {
 			return err
 		}
 		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "columnDefinitions"}, name) {
-			break // No list has it before its items.
+			break // No list has this member before its items.
 		}
 		_, err = r.copied()
 	}
@@ -140,7 +143,7 @@ func (r *Reader) begin() error {
 	return nil
 }
 
-// copied reads a name or a value, and adds it to what is before the items, with the gap.
+// copied reads a name or a value, and copies it and the text before it to before.
 func (r *Reader) copied() ([]byte, error) {
 	r.decoder.PeekKind()
 	with := append(r.before, r.gap()...)
@@ -173,7 +176,7 @@ func (r *Reader) whole() error {
 	return r.pass()
 }
 
-// rename appends a document to what is read. special renames in it what no shape covers.
+// rename appends a document to the output. special renames in it what no shape covers.
 func (r *Reader) rename(text []byte, special func()) {
 	if !r.rows && !r.d.r.mayRename(text) && !(r.target.kind().namesOthers() && bytes.Contains(text, []byte(`"cells"`))) {
 		r.out = append(r.out, text...)
@@ -185,8 +188,8 @@ func (r *Reader) rename(text []byte, special func()) {
 	r.out = r.d.write(r.out)
 }
 
-// isList reports whether the array with this name is one of items, which are renamed one by one. head is the text before
-// them, and is renamed then.
+// isList reports whether the array with this name has the items of a list. Then it also renames head, the text before
+// the array.
 func (r *Reader) isList(name string, head []byte) bool {
 	if name != "items" && name != "rows" {
 		return false
@@ -201,7 +204,7 @@ func (r *Reader) isList(name string, head []byte) bool {
 	list := string(d.text(kind))
 	switch r.rows = name == "rows"; {
 	case r.rows && list == "Table":
-	case !r.rows && kind == 0: // It follows.
+	case !r.rows && kind == 0: // The kind follows the items.
 	case !r.rows && list == "PartialObjectMetadataList":
 	case !r.rows && strings.HasSuffix(list, "List"):
 		r.kind = itemKind(d.kindOf(0, Kind{}))
@@ -216,7 +219,7 @@ func (r *Reader) isList(name string, head []byte) bool {
 	return true
 }
 
-// list renames items until there is something to be read and the next item is not complete.
+// list renames items. It stops when there is output and the next item is not complete.
 func (r *Reader) list() error {
 	for len(r.out) < piece {
 		kind := r.decoder.PeekKind()
@@ -249,7 +252,7 @@ func (r *Reader) list() error {
 	return nil
 }
 
-// one writes an item, unless it is hidden.
+// one outputs an item, unless it is hidden.
 func (r *Reader) one(text []byte) {
 	if r.hides(text) {
 		return
@@ -278,7 +281,8 @@ func (r *Reader) hides(text []byte) bool {
 	return r.d.hidden(0, r.target.Group, r.target.Resource)
 }
 
-// tail renames what is after the items of a list, which may be its kind. It is read as an object with the apiVersion.
+// tail renames the text after the items of a list, which may have the kind. It is parsed as an object that begins
+// with the apiVersion.
 func (r *Reader) tail() error {
 	text, err := r.decoder.ReadValue()
 	before := len(`{"apiVersion":`) + len(r.version)

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// event renames the events that are complete, and what is between them. It waits only if there is nothing to be read.
+// event renames the complete events, and copies the text between them. It waits only if there is no output.
 func (r *Reader) event() error {
 	for len(r.out) < piece {
 		if r.most > large && len(r.out) == 0 {
@@ -38,7 +38,7 @@ func (r *Reader) event() error {
 	return nil
 }
 
-// oneEvent writes an event, unless it is of a hidden object.
+// oneEvent outputs an event, unless its object is hidden.
 func (r *Reader) oneEvent(text []byte) {
 	written := len(r.out)
 	if r.hides(text) {

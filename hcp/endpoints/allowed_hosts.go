@@ -41,21 +41,20 @@ func redirected(registry string) []string {
 	return nil
 }
 
-// An unreachable registry is one that edges cannot forward to. An empty cause means
-// that the user allows no external host.
+// An unreachable registry is one that edges cannot forward to. cause is empty if the user allows no external hosts.
 type unreachable struct {
-	// registry is how problems name it.
+	// registry is the name of the registry in problems.
 	registry string
 	cause    problem.Cause
-	// at is what nodes dial, if edges could forward to it.
+	// at is what nodes would dial if edges could forward to the registry.
 	at settings.HostPort
 }
 
 // maxRegistries limits the registries of one cluster. HyperShift's API allows 65,025 mirrors.
 const maxRegistries = 256
 
-// releaseImages returns the release images, sorted: those that are set, and those that the
-// control plane runs or is updated to.
+// releaseImages returns the release images, sorted: those that are set in specs, those that the control plane runs,
+// and those to which it is being updated.
 func releaseImages(o objects.Objects) []string {
 	images := []string{o.HostedCluster.Spec.Release.Image}
 	for _, np := range o.NodePools {
@@ -72,8 +71,8 @@ func releaseImages(o objects.Objects) []string {
 	return images
 }
 
-// imageRegistries returns the registries of the release images, then their mirrors, then those of other images of nodes, without
-// duplicates. Left is how many exceed maxRegistries.
+// imageRegistries returns the registries of the release images, then their mirrors, then the registries of other
+// images of nodes, without duplicates and at most maxRegistries. left is how many are missing.
 func imageRegistries(o objects.Objects) (registries []string, left int) {
 	images := releaseImages(o)
 	for _, source := range o.HostedCluster.Spec.ImageContentSources {
@@ -93,14 +92,15 @@ func imageRegistries(o objects.Objects) (registries []string, left int) {
 	return registries[:most], len(registries) - most
 }
 
-// wantedHosts returns the hosts of registries, the hosts to which these redirect, and the hosts that the user allows, without those that
-// own reaches by itself. Both results are sorted and have no duplicates.
+// wantedHosts returns the external hosts that edges should forward to: the hosts of registries, the hosts to which
+// these redirect, and the hosts that the user allows. Hosts that own reaches are left out. cannot has the registries
+// that edges cannot forward to. Both results are sorted and have no duplicates.
 func wantedHosts(registries []string, own reach, s settings.Values) (hosts []settings.HostPort, cannot []unreachable) {
 	for _, registry := range registries {
 		h, cause := byServerName(registry)
 		switch {
 		case onNetwork(own.in, registry):
-		case cause == "": // What it redirects to is wanted, also where own reaches the registry itself.
+		case cause == "": // Hosts of redirects are needed even if own reaches the registry itself.
 			hosts = append(hosts, h)
 			for _, r := range redirected(h.Host) {
 				hosts = append(hosts, settings.HostPort{Host: r, Port: 443})
@@ -141,8 +141,8 @@ func registryOf(image string) string {
 	return registry
 }
 
-// byServerName returns the host and port of a registry that clients identify by TLS
-// server name. Otherwise it returns the cause.
+// byServerName returns the host and port of a registry that clients identify by TLS server name. If they do not, it
+// returns the cause.
 func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 	host, port, err := net.SplitHostPort(registry)
 	if err != nil {
@@ -164,9 +164,10 @@ func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 	return h, ""
 }
 
-// registryEndpoints returns the endpoints of the allowed external hosts, and problems for the hosts that VMs cannot reach. own is
-// what they reach without external hosts. The ingress runs on nodes, so none gets its images there: a registry below a name of
-// the ingress is outside, and so is a host that the user allows.
+// registryEndpoints returns the endpoints of the allowed external hosts, and problems for hosts that VMs cannot
+// reach. withIngress is what nodes reach without external hosts. Nodes do not get images through the ingress, which
+// runs on nodes itself. So registries and allowed hosts are treated as external even if their names belong to the
+// ingress.
 func registryEndpoints(o objects.Objects, in network.Request, s settings.Values, withIngress reach) Reachable {
 	var r Reachable
 	own := withIngress.withoutIngress(s.Records)
@@ -210,8 +211,8 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 	return r
 }
 
-// allowedInside returns problems if annotation allowed-hosts has hosts that lead to an endpoint, or that the ingress covers. A record of the
-// user may have them.
+// allowedInside returns problems for hosts in annotation allowed-hosts that are published as endpoints, or that are
+// names of the ingress. Hosts with a record of the user are not reported.
 func allowedInside(s settings.Values, own, withIngress reach) (ps problem.Problems) {
 	if s.AllowedHosts == nil {
 		return nil
@@ -254,7 +255,7 @@ func answeredByUser(s network.Settings, host string) bool {
 func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy string, cause problem.Cause) {
 	u, err := c.ProxyFunc()(&url.URL{Scheme: "https", Host: net.JoinHostPort(h.Host, strconv.Itoa(int(h.Port)))})
 	switch {
-	// httpproxy parses an invalid URL again with the prefix http://; the result has a path.
+	// httpproxy parses an invalid URL a second time with the prefix http://. The result then has a path.
 	case err != nil || u != nil && (u.Hostname() == "" || len(u.Path) > 1):
 		return "", problem.ManagementProxyUnreadable
 	case u == nil:
@@ -267,8 +268,8 @@ func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy string, cause prob
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")), ""
 }
 
-// imagesUnreachable returns the problems of registries that nodes cannot reach. There
-// is one problem for the cluster, or one for each cause.
+// imagesUnreachable returns the problems of registries that nodes cannot reach: one for the cluster, or one for each
+// cause.
 func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoint, cannot []unreachable) problem.Problems {
 	var all []string
 	for _, e := range forwarded {

@@ -1,5 +1,5 @@
-// This file decides which address or backend *.apps of the hosted cluster resolves
-// to. The ingress of the hosted cluster runs on the VMs. The first match wins:
+// This file decides the address or the backend of *.apps of the hosted cluster. Its ingress runs on the VMs. The
+// first match wins:
 //
 //	annotation apps-address, or a record in dns-records   that address
 //	spec.platform.kubevirt.baseDomainPassthrough          the VMs, at the node port of HyperShift's passthrough Service
@@ -9,10 +9,10 @@
 //	Service <cluster>-apps of type LoadBalancer           the VMs, at its target ports
 //	otherwise                                             a problem
 //
-// If one of these Services has a load balancer with an address of the network, connections go there.
+// If one of these Services has a load balancer with an address on the network, names resolve to that address.
 //
-// Port 443 is served, and port 80 if one of these names its backend. A cluster without the
-// ingress capability has no *.apps and no problem.
+// Port 443 is served, and port 80 if one of these matches has a backend for it. A cluster without the ingress
+// capability has no *.apps, which is no problem.
 
 package endpoints
 
@@ -36,16 +36,14 @@ import (
 )
 
 const (
-	// routerNamespace and routerService are the Service of the hosted cluster's default
-	// ingress of type LoadBalancerService. OpenShift decides them. HyperShift writes the
-	// VMs' addresses to the EndpointSlices of the copy, too.
+	// routerNamespace and routerService name the Service of the hosted cluster's default ingress of type LoadBalancerService. OpenShift defines
+	// these names. HyperShift also writes the VMs' addresses to the EndpointSlices of the copy.
 	routerNamespace, routerService = "openshift-ingress", "router-default"
 	// appsEndpoint is the name of the endpoint that is the ingress.
 	appsEndpoint = "apps"
 )
 
-// apps returns the record of *.apps if the user set its address, or the endpoints of
-// the ingress. last is the plan in force.
+// apps returns the record of *.apps if the user set its address, or the endpoints of the ingress. last is the plan in force.
 func apps(o objects.Objects, in network.Request, s settings.Values, last network.Plan) Reachable {
 	var r Reachable
 	hc := o.HostedCluster
@@ -87,9 +85,9 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 	return r
 }
 
-// ingressClosed returns the problem that the HostedCluster asks for a router without a port for edges, or nil. HyperShift creates the
-// IngressController so, and an administrator may change it later, so what is published is served nevertheless. It is a hint if other DNS
-// servers may know the name.
+// ingressClosed returns the problem that the HostedCluster asks for a router that edges cannot connect to, or nil.
+// HyperShift only creates the IngressController with these settings, and an administrator may change them later, so a
+// published ingress is served nevertheless. The problem is a hint if other DNS servers may know the name.
 func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *problem.Problem {
 	var cause problem.Cause
 	switch of := strategy(o); {
@@ -107,10 +105,9 @@ func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *p
 	return p
 }
 
-// ingressMissing returns the problem that nothing serves e, the ingress. It is waited for if
-// HyperShift or its cloud provider will create what serves it, or if a copy served it in last: the
-// administrator of the hosted cluster can choose a load balancer, or make its Service again, at any time. It is a
-// hint if other DNS servers may know the name. A router that edges cannot use is not waited for.
+// ingressMissing returns the problem that nothing serves e, the ingress. It is Waiting if HyperShift or its cloud provider will create a Service
+// for it, or if a copy served it in last: the hosted cluster's administrator can choose a load balancer, or create the Service again, at any time.
+// It is a hint if other DNS servers may know the name. A router that edges cannot use is not waited for.
 func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, last network.Plan) *problem.Problem {
 	subject, hc := endpoint(e.Name), o.HostedCluster
 	args := problem.Args{"name": e.Hosts, "service": {objects.ControlPlaneNamespace(hc) + "/" + AppsServiceName(hc)}}
@@ -129,13 +126,13 @@ func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, l
 	return newProblem(problem.IngressAddressUnknown, subject, args, network.KeyAppsAddress)
 }
 
-// isCopy reports whether e is the ingress as routerIngress returns it.
+// isCopy reports whether e is an ingress behind a copy of the Service router-default (routerIngress).
 func isCopy(e network.Endpoint) bool {
 	return e.Origin == network.OriginApps && e.Backend.Service != "" && !strings.HasPrefix(e.Backend.Service, services.PassthroughService)
 }
 
-// ownNamesOnly reports whether VMs boot from s and its edges refuse names that the plan does not have:
-// no other DNS server is asked. Then nothing else can resolve *.apps.
+// ownNamesOnly reports whether VMs boot from s, and its edges answer only the names of the plan and ask no other DNS
+// server. Then nothing else can resolve *.apps.
 func ownNamesOnly(s network.NetworkRequest) bool {
 	if !s.Primary || s.Settings.Services != nil && !slices.Contains(s.Settings.Services, network.ServiceDNS) {
 		return false
@@ -146,28 +143,28 @@ func ownNamesOnly(s network.NetworkRequest) bool {
 	return !s.Gateway.IsValid()
 }
 
-// passesThrough reports whether hc has its names from the management cluster, which passes
-// connections on to its ingress.
+// passesThrough reports whether hc uses base domain passthrough: its names are below a domain of the management
+// cluster, whose router forwards connections to hc's ingress.
 func passesThrough(hc *hyperv1.HostedCluster) bool {
 	k := hc.Spec.Platform.Kubevirt
 	if k == nil || k.BaseDomainPassthrough == nil {
-		return k != nil && hc.Spec.DNS.BaseDomain == "" // HyperShift's webhook sets it.
+		return k != nil && hc.Spec.DNS.BaseDomain == "" // In this case HyperShift's webhook sets the field.
 	}
 	return *k.BaseDomainPassthrough
 }
 
-// An ingress is where connections to the ingress of the hosted cluster lead.
+// An ingress says where connections to the hosted cluster's ingress end.
 type ingress struct {
 	// https and http are the backends of ports 443 and 80. Zero: unknown.
 	https, http network.Backend
-	// loadBalancer is the address of its own load balancer. Zero: it has none.
+	// loadBalancer is the address of the ingress's own load balancer. Zero: none.
 	loadBalancer netip.Addr
-	// pending is true while the load balancer has no address yet, or none at the moment.
+	// pending is true while the load balancer has no address.
 	pending bool
 }
 
-// endpoints returns the endpoints of i. https is that of port 443 without its backend. Clients
-// of port 80 send no TLS server name, so nothing else is served there.
+// endpoints returns the endpoints of i. https is the endpoint of port 443 without its backend. Clients of port 80
+// send no TLS server name, so port 80 is for the ingress alone.
 func (i ingress) endpoints(https network.Endpoint) []network.Endpoint {
 	https.Backend, https.LoadBalancer = i.https, i.loadBalancer
 	out := []network.Endpoint{https}
@@ -179,7 +176,7 @@ func (i ingress) endpoints(https network.Endpoint) []network.Endpoint {
 	return out
 }
 
-// hostedIngress returns the ingress of o's hosted cluster. ok is false if nothing says where it is.
+// hostedIngress returns the ingress of o's hosted cluster. ok is false if no object shows it.
 func hostedIngress(o objects.Objects) (i ingress, ok bool) {
 	for _, x := range []ingress{passthroughIngress(o), routerIngress(o), hostNetworkIngress(strategy(o)), documentedIngress(o)} {
 		if i.https == (network.Backend{}) {
@@ -192,7 +189,7 @@ func hostedIngress(o objects.Objects) (i ingress, ok bool) {
 	return i, i.https != (network.Backend{})
 }
 
-// passthroughIngress returns the VMs behind the passthrough Service. It has HTTPS only.
+// passthroughIngress returns the VMs behind the passthrough Service, which has HTTPS only.
 func passthroughIngress(o objects.Objects) ingress {
 	k := o.HostedCluster.Spec.Platform.Kubevirt
 	if k == nil || k.GenerateID == "" {
@@ -205,8 +202,7 @@ func passthroughIngress(o objects.Objects) ingress {
 	return ingress{https: vmsBehind(svc, svc.Spec.Ports[0])}
 }
 
-// routerIngress returns the VMs behind the cloud provider's copy of the hosted cluster's Service
-// router-default.
+// routerIngress returns the VMs behind the cloud provider's copy of the hosted cluster's Service router-default.
 func routerIngress(o objects.Objects) ingress {
 	copies := slices.DeleteFunc(slices.Clone(o.Services), func(s corev1.Service) bool {
 		return s.Labels[settings.LabelHostedService] != routerService || s.Labels[services.HostedNamespaceLabel] != routerNamespace
@@ -214,7 +210,7 @@ func routerIngress(o objects.Objects) ingress {
 	if len(copies) == 0 {
 		return ingress{}
 	}
-	// The hosted cluster made the youngest one last. The copy of the one before is removed later, and serves until then.
+	// If the Service was created again, its newest copy counts. The previous copy is deleted later, and counts until there is a new one.
 	if stay := slices.DeleteFunc(slices.Clone(copies), func(s corev1.Service) bool { return s.DeletionTimestamp != nil }); len(stay) > 0 {
 		copies = stay
 	}
@@ -238,8 +234,8 @@ func documentedIngress(o objects.Objects) ingress {
 	})
 }
 
-// ingressBehind returns the ingress at the ports of svc, with the backend that of returns for
-// each, and the address of its load balancer. A port without a number of its target is left out.
+// ingressBehind returns the ingress at the ports of svc, and the address of its load balancer. of returns the backend
+// for each port. A port without a numeric target port is left out.
 func ingressBehind(svc corev1.Service, of func(corev1.Service, corev1.ServicePort) network.Backend) ingress {
 	address := loadBalancerAddress(svc)
 	out := ingress{pending: address == ""}
@@ -258,7 +254,7 @@ func ingressBehind(svc corev1.Service, of func(corev1.Service, corev1.ServicePor
 	return out
 }
 
-// vmsBehind returns the VMs in the EndpointSlices of svc, at the port that they have for p.
+// vmsBehind returns the VMs in the EndpointSlices of svc, at their port for p.
 func vmsBehind(svc corev1.Service, p corev1.ServicePort) network.Backend {
 	b := backendAt(svc, p)
 	b.Kind, b.ClusterIP = network.BackendVMs, netip.Addr{}
@@ -268,7 +264,7 @@ func vmsBehind(svc corev1.Service, p corev1.ServicePort) network.Backend {
 	return b
 }
 
-// allVMs returns all VMs of the cluster at port. Zero if port is 0.
+// allVMs returns all VMs of the cluster at port, or a zero Backend if port is 0.
 func allVMs(port uint16) network.Backend {
 	if port == 0 {
 		return network.Backend{}
@@ -276,8 +272,8 @@ func allVMs(port uint16) network.Backend {
 	return network.Backend{Kind: network.BackendVMs, Name: fmt.Sprintf("vms:%d", port), Port: port}
 }
 
-// strategy returns how o's hosted cluster publishes its ingress, as HyperShift's ReconcileDefaultIngressController does: the field, then the annotation
-// for a private ingress, then the default on KubeVirt.
+// strategy returns how o's hosted cluster publishes its ingress, by the rules of HyperShift's ReconcileDefaultIngressController: the field, then
+// the annotation for a private ingress, then the default on KubeVirt.
 func strategy(o objects.Objects) operatorv1.EndpointPublishingStrategy {
 	switch {
 	case o.HostedIngress != nil && o.HostedIngress.Type != "":
@@ -288,7 +284,7 @@ func strategy(o objects.Objects) operatorv1.EndpointPublishingStrategy {
 	return operatorv1.EndpointPublishingStrategy{Type: operatorv1.NodePortServiceStrategyType}
 }
 
-// speaksPROXY reports whether a router published by s wants connections to begin with a header of the PROXY protocol, which edges do not send.
+// speaksPROXY reports whether a router published by s expects a header of the PROXY protocol, which edges do not send.
 func speaksPROXY(s operatorv1.EndpointPublishingStrategy) bool {
 	switch s.Type {
 	case operatorv1.HostNetworkStrategyType:
@@ -319,7 +315,7 @@ func hasIngress(hc *hyperv1.HostedCluster) bool {
 	return hc.Spec.Capabilities == nil || !slices.Contains(hc.Spec.Capabilities.Disabled, hyperv1.IngressCapability)
 }
 
-// AppsName returns the name of the ingress of hc. It is empty if hc has none, or if its domain is not known yet.
+// AppsName returns the wildcard name of the ingress of hc. It is empty if hc has no ingress, or if its domain is not known yet.
 func AppsName(hc *hyperv1.HostedCluster) string {
 	domain := appsDomain(hc)
 	if domain == "" || !hasIngress(hc) {
@@ -356,8 +352,7 @@ func furtherApps(hc *hyperv1.HostedCluster, s settings.Values) []string {
 	return out
 }
 
-// appsDomain returns the ingress domain, as HyperShift's globalconfig.IngressDomain
-// does. It is empty while the base domain is unknown.
+// appsDomain returns the ingress domain, as HyperShift's globalconfig.IngressDomain does. It is empty while the base domain is unknown.
 func appsDomain(hc *hyperv1.HostedCluster) string {
 	if c := hc.Spec.Configuration; c != nil && c.Ingress != nil {
 		if c.Ingress.AppsDomain != "" {

@@ -1,6 +1,6 @@
-// Package endpoints decides what VMs must reach, and where connections to it lead: the endpoints that
-// HyperShift publishes, other Routes and Services, the ingress of the hosted cluster, and external hosts for
-// images. It reports what VMs cannot reach.
+// Package endpoints decides what VMs must reach, and where connections to it end: the endpoints that HyperShift
+// publishes, other Routes and Services, the ingress of the hosted cluster, and external hosts for images. It reports
+// what VMs cannot reach.
 package endpoints
 
 import (
@@ -15,9 +15,9 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// Of returns what VMs on the networks of in must reach. Nothing is published for VMs if none boots
-// from a network: then VMs use the pod network. s are the annotations of the hosted cluster, and last is
-// the plan in force. nodeAPI is as network.Facts has it.
+// Of returns what VMs on the networks of in must reach. If VMs boot from the pod network, nothing is published for
+// them, because they use that network. s are the annotations of the hosted cluster. last is the plan in force.
+// nodeAPI is Facts.NodeAPI.
 func Of(o objects.Objects, in network.Request, s settings.Values, last network.Plan, nodeAPI netip.Addr) Reachable {
 	var r Reachable
 	if usesNetworks(in) {
@@ -40,7 +40,8 @@ func Of(o objects.Objects, in network.Request, s settings.Values, last network.P
 	return r
 }
 
-// withoutPublishedApps is r without the names of the ingress that HyperShift or a Service publishes: those lead there.
+// withoutPublishedApps returns r, without those names of the ingress that HyperShift or a Service publishes, since
+// they belong to these endpoints.
 func withoutPublishedApps(r Reachable) Reachable {
 	published := func(name string) bool {
 		return slices.ContainsFunc(r.Endpoints, func(e network.Endpoint) bool {
@@ -77,7 +78,7 @@ type Reachable struct {
 	Apps network.Record
 	// FurtherApps are other names of the ingress, at the addresses of Apps.
 	FurtherApps []string
-	// LoadBalancers are those of the hosted cluster.
+	// LoadBalancers of the hosted cluster.
 	LoadBalancers []network.LoadBalancer
 	// Announced are the addresses in spec.services.
 	Announced []netip.Addr

@@ -1,6 +1,6 @@
-// This file finds hosts that nodes might need for images, and that no object names: those that
-// a registry redirects to, those of images that a release consists of, and those of a network
-// plugin that users install. It only gives hints.
+// This file finds hosts that nodes might need for images, and that no object names. A registry may redirect to them,
+// a release may consist of images there, or a network plugin that users install may have images there. Its problems
+// are only hints.
 
 package endpoints
 
@@ -15,14 +15,16 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// furtherHosts returns hints about hosts that nodes might need for images. A user who names
-// hosts has thought of them. registries are those of the cluster. own is what nodes reach without external hosts, and all with these.
+// furtherHosts returns hints about hosts that nodes might need for images. There are none if the user named allowed
+// hosts, and so has considered this. registries are those of the cluster. own is what nodes reach without external
+// hosts, and all is what they reach with them.
 func furtherHosts(o objects.Objects, s settings.Values, registries []string, own, all reach) problem.Problems {
 	if s.AllowedHosts != nil && (s.AllowedHosts.None || len(s.AllowedHosts.Hosts) > 0) {
 		return nil
 	}
 	carried := func(registry string) bool { return !own.reaches(registry) && all.directly(registry) }
-	// A registry that nodes do not reach has a problem of its own. Through a proxy, they reach other hosts, too.
+	// A registry that nodes do not reach has a problem of its own. A registry that they reach through a proxy needs
+	// no hint, because the proxy also reaches other hosts.
 	reached := func(registry string) bool { return !own.proxied(registry) && all.directly(registry) }
 	var releases []string
 	for _, image := range releaseImages(o) {
@@ -44,8 +46,8 @@ func furtherHosts(o objects.Objects, s settings.Values, registries []string, own
 	return ps
 }
 
-// unknownOf returns those of registries that are reached and whose further hosts are not
-// known, each once and sorted.
+// unknownOf returns those registries for which reached is true, and whose further hosts are unknown. They are sorted
+// and have no duplicates.
 func unknownOf(registries []string, reached func(string) bool) []string {
 	var out []string
 	for _, r := range registries {

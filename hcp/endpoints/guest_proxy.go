@@ -1,6 +1,6 @@
-// This file checks whether nodes can reach the HTTP proxy of the hosted cluster, and what of the control plane they reach only
-// through it. Nodes that have a proxy fetch Ignition and images through it. The result is never an error, and never contains
-// the proxy's password.
+// This file checks whether nodes can reach the HTTP proxy of the hosted cluster, and which parts of the control plane
+// they reach only through it. Nodes that have a proxy fetch Ignition and images through it. The result is never an
+// Error, and never contains the proxy's password.
 
 package endpoints
 
@@ -73,7 +73,8 @@ func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []netw
 	return nil
 }
 
-// dialed is where clients of proxy connect to, as reach.reaches has it. Those of an http:// proxy send no TLS server name.
+// dialed returns what clients of proxy dial, in the form of reach.reaches. For an http:// proxy they send no TLS
+// server name.
 func dialed(proxy *url.URL) string {
 	if proxy.Scheme == "http" {
 		return plainHTTP + strings.ToLower(proxy.Host)
@@ -81,8 +82,9 @@ func dialed(proxy *url.URL) string {
 	return strings.ToLower(proxy.Host)
 }
 
-// throughProxy returns a problem if nodes on a network without a gateway use the HTTPS proxy of hc for endpoints of the control plane. The
-// proxy then resolves their names, which may exist on the network alone. nodeAPI is as network.Facts has it.
+// throughProxy returns a problem if nodes on a network without a gateway use the HTTPS proxy of hc for endpoints of
+// the control plane. The proxy then resolves their names, which may exist on the network only. nodeAPI is
+// Facts.NodeAPI.
 func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint, nodeAPI netip.Addr) problem.Problems {
 	i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
 	c := hc.Spec.Configuration
@@ -104,10 +106,11 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 	return problem.Problems{in.Networks[i].Attachment.Problem(problem.ControlPlaneThroughProxy, problem.Args{"hosts": hosts}, "spec.configuration.proxy.noProxy")}
 }
 
-// apiProxied reports whether kube-apiserver-proxy, a static pod of each node, uses the HTTPS proxy of hc for the API server. It reads
-// spec.configuration.proxy.noProxy alone, and any of these in it ends that: the address of the API server, nodeAPI, a part of a word, or the
-// first network of pods or of Services (shouldSkipProxyForKAS in HyperShift's apiserver-haproxy/haproxy.go). In older versions, noProxy must have
-// one of these letter by letter. The version is not known, so both must end it.
+// apiProxied reports whether kube-apiserver-proxy, a static pod of each node, uses the HTTPS proxy of hc for the API
+// server. It does not if spec.configuration.proxy.noProxy covers the address of the API server or nodeAPI, or has an
+// entry that contains "kubernetes" or is the first network of pods or of Services (shouldSkipProxyForKAS in
+// HyperShift's apiserver-haproxy/haproxy.go). Older versions search the text of noProxy for these words. The version
+// is not known, so the proxy counts as used unless both rules exclude it.
 func apiProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Addr) bool {
 	c := hc.Spec.Configuration.Proxy
 	r := reach{proxy: proxyBy(c, c.NoProxy)}

@@ -29,8 +29,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// dialedFromNodes returns a problem for each identity provider, and one for the registries of imports, that nodes on a network without
-// a gateway do not reach.
+// dialedFromNodes returns a problem for each identity provider that nodes on a network without a gateway do not
+// reach, and problems for such registries of imports.
 func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	c := o.HostedCluster.Spec.Configuration
 	if c == nil {
@@ -39,7 +39,7 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	nodes.proxy = proxyOf(o.HostedCluster)
 	inside := insideHosted(o.HostedCluster)
 	ingress := strings.ToLower(AppsName(o.HostedCluster))
-	// What is in the hosted cluster is reached, or its ingress has a problem of its own.
+	// Hosts inside the hosted cluster are reached. If its ingress is not, there is a problem about that already.
 	ofHosted := func(at string) bool {
 		host, port := hostPort(at)
 		return settings.InCluster(host) || network.AnyContains(inside, services.Address(host)) ||
@@ -104,21 +104,21 @@ func withoutScheme(hosts []string) []string {
 	return out
 }
 
-// ofCloud reports whether the OAuth server dials a host itself, because it is a cloud's (konnectivityproxy/dialer.go).
+// ofCloud reports whether a host belongs to a cloud whose hosts the OAuth server dials itself (konnectivityproxy/dialer.go).
 func ofCloud(at string) bool {
 	host, _ := hostPort(at)
 	return slices.ContainsFunc([]string{".amazonaws.com", ".c2s.ic.gov", ".hci.ic.gov", ".sc2s.sgov.gov", ".microsoftonline.com", ".azure.com", ".cloud.ibm.com"},
 		func(end string) bool { return strings.HasSuffix(host, end) })
 }
 
-// An identityProvider has the hosts that nodes dial for it, as reach.reaches has them.
+// An identityProvider has the hosts that nodes dial for it, in the form of reach.reaches.
 type identityProvider struct {
 	name  string
 	hosts []string
 	ldap  bool
 }
 
-// identityProviders returns those of OAuth, or those of OIDC if that replaces it.
+// identityProviders returns the identity providers of OIDC if it replaces OAuth, else those of OAuth.
 func identityProviders(c *hyperv1.ClusterConfiguration) []identityProvider {
 	var out []identityProvider
 	if a := c.Authentication; a != nil && a.Type == configv1.AuthenticationTypeOIDC {
@@ -140,7 +140,7 @@ func identityProviders(c *hyperv1.ClusterConfiguration) []identityProvider {
 	return out
 }
 
-// providerHosts returns the hosts that the OAuth server dials for p with HTTP. The browser of a user dials others.
+// providerHosts returns the hosts that the OAuth server dials for p by HTTP. The user's browser may dial other hosts.
 func providerHosts(p configv1.IdentityProviderConfig) []string {
 	switch {
 	case p.BasicAuth != nil:
@@ -161,7 +161,7 @@ func providerHosts(p configv1.IdentityProviderConfig) []string {
 	return nil
 }
 
-// hostsOf returns the host of a URL as reach.reaches has it. An invalid one has none.
+// hostsOf returns the host of a URL in the form of reach.reaches. For an invalid URL, it returns none.
 func hostsOf(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
@@ -181,7 +181,7 @@ func hostsOf(address string) []string {
 	return []string{host}
 }
 
-// importRegistries returns the registries that ImageStreams may import from. The API server of OpenShift reads images there.
+// importRegistries returns the registries that ImageStreams may import from. OpenShift's API server reads images there.
 func importRegistries(c *hyperv1.ClusterConfiguration) []string {
 	if c.Image == nil {
 		return nil

@@ -1,5 +1,5 @@
-// This file finds the parts of a cluster that work on a routed network, but not on
-// the networks of VMs. None of them is an error.
+// This file finds the parts of a cluster that work on a routed network, but not on the networks of VMs. No such part
+// is an Error.
 
 package endpoints
 
@@ -13,8 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// limitations returns the problems that VMs on the networks of in will have. *.apps
-// and images are checked in other files.
+// limitations returns the problems that VMs on the networks of in will have. Other files check *.apps and images.
 func limitations(o objects.Objects, in network.Request, endpoints []network.Endpoint) problem.Problems {
 	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o, in), unreadConfig(o, in), refusedImages(o, in), proxyInvalid(o.HostedCluster), hostedProxy(o.HostedCluster, in, endpoints))
 }
@@ -33,8 +32,8 @@ func oauth(in network.Request, endpoints []network.Endpoint) problem.Problems {
 	return nil
 }
 
-// timeServers returns a problem for the networks without a gateway on which neither edges nor
-// others serve the time. Clocks drift there until TLS certificates are rejected.
+// timeServers returns a problem for the networks without a gateway on which neither edges nor other servers provide
+// the time. Clocks drift there until TLS certificates are rejected.
 func timeServers(in network.Request) problem.Problems {
 	var alone []string
 	for _, s := range in.Networks {
@@ -48,8 +47,8 @@ func timeServers(in network.Request) problem.Problems {
 	return problem.Problems{problem.New(problem.TimeServersMissing, problem.Subject{}, problem.Args{"networks": alone}, network.KeyServices, network.KeyNTPServers)}
 }
 
-// unreadConfig returns a problem if NodePools on networks without a gateway configure their nodes. The operator reads no ConfigMap of users: a
-// right to do so would be one for all ConfigMaps.
+// unreadConfig returns a problem if NodePools on networks without a gateway have ConfigMaps with node configuration.
+// The operator does not read them, because this would need the right to read all ConfigMaps.
 func unreadConfig(o objects.Objects, in network.Request) problem.Problems {
 	var names []string
 	for _, np := range o.NodePools {
@@ -69,9 +68,10 @@ func unreadConfig(o objects.Objects, in network.Request) problem.Problems {
 	return problem.Problems{problem.New(problem.NodePoolConfigUnread, problem.Subject{}, problem.Args{"configMaps": slices.Compact(names)}, network.KeyAllowedHosts, "spec.config")}
 }
 
-// ipv6 returns a problem if spec.networking has IPv6 networks. If pods or Services have IPv6, OVN-Kubernetes starts only on a node
-// whose interface has an IPv6 address and route (go-controller/pkg/node/gateway_init.go, getNetworkInterfaceIPAddresses), so no
-// node becomes Ready without a router that advertises them. A VM that reports such an address shows that there is one.
+// ipv6 returns a problem if spec.networking has IPv6 networks. If pods or Services have IPv6, OVN-Kubernetes starts
+// only on a node whose interface has an IPv6 address and route (go-controller/pkg/node/gateway_init.go,
+// getNetworkInterfaceIPAddresses). So no node becomes Ready unless a router on the network advertises them. A VM that
+// reports such an address shows that there is a router.
 func ipv6(o objects.Objects, in network.Request) problem.Problems {
 	var pods, machines []string
 	add := func(to *[]string, p netip.Prefix) {
@@ -94,7 +94,7 @@ func ipv6(o objects.Objects, in network.Request) problem.Problems {
 	return nil
 }
 
-// hasIPv6 reports whether a VM of o has an IPv6 address that is not link-local, as KubeVirt reports it.
+// hasIPv6 reports whether a VM of o has an IPv6 address that is not link-local, according to KubeVirt.
 func hasIPv6(o objects.Objects) bool {
 	for _, m := range o.VMs {
 		for _, i := range m.Status.Interfaces {

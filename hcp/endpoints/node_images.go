@@ -1,5 +1,6 @@
-// This file lists the images that nodes pull besides those in the payload of the release, as HyperShift's source has it in
-// all versions that docs/install.md names. Those of the payload have the registry of the release, or of its mirrors.
+// This file lists the images that nodes pull besides those in the payload of the release. The list is from
+// HyperShift's source, in all versions that docs/install.md names. Images of the payload come from the registry of
+// the release, or from its mirrors.
 //
 //	image                            set by                                        read in HyperShift
 //	konnectivity agent, a DaemonSet  annotation konnectivity-agent-image           hostedclusterconfigoperator, konnectivity/params.go
@@ -13,7 +14,7 @@
 //
 // The catalog-image annotations count only where catalogs run in the management cluster.
 //
-// It also decides which images nodes refuse.
+// This file also decides which images nodes refuse.
 
 package endpoints
 
@@ -30,15 +31,17 @@ import (
 )
 
 const (
-	// haproxyImageAnnotation is on NodePools, since HyperShift 0.1.71.
+	// haproxyImageAnnotation is an annotation of NodePools since HyperShift 0.1.71.
 	haproxyImageAnnotation = "hypershift.openshift.io/haproxy-image"
-	// catalogRegistry has the catalogs of OLM, which are pulled by tag. So mirrors of digests do not count.
+	// catalogRegistry has OLM's catalogs, which are pulled by tag. So mirrors do not apply, since they are for
+	// digests only.
 	catalogRegistry = "registry.redhat.io/redhat"
-	// catalogRegistriesAnnotation replaces registries of catalogs: "registry.redhat.io=mirror,...".
+	// catalogRegistriesAnnotation replaces the registries of catalogs: "registry.redhat.io=mirror,...".
 	catalogRegistriesAnnotation = "hypershift.openshift.io/olm-catalogs-is-registry-overrides"
 )
 
-// nodeImages returns the images that nodes of o pull besides those in the payload of the release. Empty ones are ignored.
+// nodeImages returns the images that nodes of o pull besides those in the payload of the release. The result may have
+// empty texts.
 func nodeImages(o objects.Objects) []string {
 	hc := o.HostedCluster
 	images := []string{hc.Annotations[hyperv1.KonnectivityAgentImageAnnotation], hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation]}
@@ -55,7 +58,7 @@ func nodeImages(o objects.Objects) []string {
 	return images
 }
 
-// replacements returns what "name=image,name=image" has after each equals sign.
+// replacements returns the images in "name=image,name=image".
 func replacements(list string) []string {
 	var out []string
 	for entry := range strings.SplitSeq(list, ",") {
@@ -66,13 +69,13 @@ func replacements(list string) []string {
 	return out
 }
 
-// withoutCatalogs reports whether the hosted cluster has no default catalogs.
+// withoutCatalogs reports whether the hosted cluster disables the default catalogs.
 func withoutCatalogs(hc *hyperv1.HostedCluster) bool {
 	c := hc.Spec.Configuration
 	return c != nil && c.OperatorHub != nil && c.OperatorHub.DisableAllDefaultSources
 }
 
-// catalogs returns where the catalogs of OLM are pulled from.
+// catalogs returns the registry and namespace from which OLM's catalogs are pulled.
 func catalogs(hc *hyperv1.HostedCluster) string {
 	for entry := range strings.SplitSeq(hc.Annotations[catalogRegistriesAnnotation], ",") {
 		if of, by, ok := strings.Cut(strings.TrimSpace(entry), "="); ok && (of == catalogRegistry || catalogRegistry == of+"/redhat") {
@@ -82,8 +85,9 @@ func catalogs(hc *hyperv1.HostedCluster) string {
 	return catalogRegistry
 }
 
-// refusedImages returns a problem if nodes refuse images that they need, whatever their network is: registrySources becomes their policy.json
-// (getValidBlockedAndAllowedRegistries in OpenShift's machine-config-operator). An image has the name of its source there, also if a mirror has it.
+// refusedImages returns a problem if the nodes' policy refuses images that they need, on any network: OpenShift's
+// machine-config-operator makes policy.json from registrySources (getValidBlockedAndAllowedRegistries). The policy
+// sees the name of an image's source, even if a mirror provides the image.
 func refusedImages(o objects.Objects, in network.Request) problem.Problems {
 	c := o.HostedCluster.Spec.Configuration
 	if c == nil || c.Image == nil || !hasPrimary(in) {
@@ -98,7 +102,8 @@ func refusedImages(o objects.Objects, in network.Request) problem.Problems {
 	releases, of, sources := releaseImages(o), c.Image.RegistrySources, o.HostedCluster.Spec.ImageContentSources
 	onlyAllowed, blocked := len(of.AllowedRegistries) > 0, of.BlockedRegistries
 	for _, image := range releases {
-		// Nodes pull what the release consists of, from repositories of its registry that no object names.
+		// Nodes also pull the images of the release's payload, from other repositories of its registry that no object
+		// names.
 		refuse(image, onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, func(scope string) bool {
 			return covers(scope, image) || registryOf(scope) == registryOf(image)
 		}))
@@ -140,7 +145,7 @@ func covers(scope, image string) bool {
 		return strings.HasSuffix(host, "."+parent)
 	}
 	rest, ok := strings.CutPrefix(image, scope)
-	further := "/" // A registry ends there, a repository also before its tag or digest.
+	further := "/" // What follows a registry. A tag or a digest can follow a repository, too.
 	if strings.Contains(scope, "/") {
 		further = "/:@"
 	}

@@ -1,6 +1,5 @@
-// This file reads which further Services of the control plane namespace VMs can reach:
-// those with the annotation publish that are not copies from the hosted cluster. Package
-// network resolves conflicts of names and ports.
+// This file decides which further Services of the control plane namespace VMs can reach: those with the annotation
+// publish that are not copies from the hosted cluster. Package derive resolves conflicts of names and ports.
 
 package endpoints
 
@@ -20,7 +19,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// maxPublications limits the names and ports of all Services of one cluster.
+// maxPublications limits the published names and ports of all Services of one cluster.
 const maxPublications = 256
 
 // publications returns the endpoints of Services with the annotation publish. Older
@@ -39,12 +38,12 @@ func publications(o objects.Objects) Reachable {
 			continue
 		}
 		if svc.Labels[wire.LabelManagedBy] == wire.Owner && svc.Labels[wire.LabelPartOf] == wire.Owner {
-			continue // Of oooi. Its annotations are not the user's.
+			continue // A Service of oooi. The user does not set its annotations.
 		}
 		asked, problems := settings.Overlay(settings.Values{}, settings.OnService, svc.Name, svc.Annotations)
 		for _, p := range problems {
 			if p.Blocks() {
-				// Only this Service is affected. Its last known good endpoints are served.
+				// Only this Service is affected. The last known good state of its endpoints is served.
 				p.Severity = problem.SeverityWarning
 				r.Waiting = append(r.Waiting, svc.Name+"/")
 			}
@@ -67,8 +66,8 @@ func publications(o objects.Objects) Reachable {
 	return r
 }
 
-// publication returns the endpoint of svc at one name and port. Clients of ports other
-// than 443 might not use TLS, so the endpoint matches all connections there.
+// publication returns the endpoint of svc at one name and port. On ports other than 443, clients might not use TLS,
+// so the endpoint matches all connections there.
 func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *problem.Problem) {
 	e := network.Endpoint{
 		Name:   fmt.Sprintf("%s/%s:%d", svc.Name, h.Host, h.Port),
@@ -95,8 +94,8 @@ func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *pr
 // onService returns the subject of problems about a Service of the control plane.
 func onService(name string) problem.Subject { return problem.Subject{Kind: "Service", Name: name} }
 
-// tcpPort returns the TCP port of svc with that number, or its first TCP port. ok is
-// false if svc has none or is of type ExternalName.
+// tcpPort returns the TCP port of svc with this number, else its first TCP port. ok is false if svc has no TCP port or
+// is of type ExternalName.
 func tcpPort(svc corev1.Service, number uint16) (port corev1.ServicePort, ok bool) {
 	tcp := slices.DeleteFunc(slices.Clone(svc.Spec.Ports), func(p corev1.ServicePort) bool {
 		return p.Protocol != corev1.ProtocolTCP && p.Protocol != ""

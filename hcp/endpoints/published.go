@@ -1,5 +1,5 @@
-// This file decides which published endpoints VMs must reach, and the Service behind
-// each one. It implements this table of services and publishing strategies:
+// This file decides which published endpoints VMs must reach, and finds the Service behind each one. It implements
+// this table of services and publishing strategies:
 //
 //	service        strategy            address and port                  read from
 //	APIServer      any                 status.controlPlaneEndpoint       HostedCluster
@@ -12,7 +12,7 @@
 //	               LoadBalancer        hostname or status : 8091         spec, Service konnectivity-server
 //	others         Route               .spec.host : 443                  every passthrough Route
 //
-// An endpoint that is not published yet is waited for.
+// An endpoint that is not published yet is Waiting.
 
 package endpoints
 
@@ -33,8 +33,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A published service of the control plane: its type, the name of its Route under
-// strategy Route, and the name of its backend Service.
+// A published service of the control plane: its type, the name of its Route for strategy Route, and the name of its backend Service.
 type published struct {
 	service hyperv1.ServiceType
 	route   string
@@ -43,8 +42,7 @@ type published struct {
 	strategies []hyperv1.PublishingStrategyType
 }
 
-// publishedServices returns the services of hc that VMs need. A cluster with OIDC has
-// no OAuth server.
+// publishedServices returns the services of hc that VMs need. A cluster with OIDC does not have the OAuth server.
 func publishedServices(hc *hyperv1.HostedCluster) []published {
 	var all []published
 	c := hc.Spec.Configuration
@@ -80,8 +78,7 @@ func publishedEndpoints(o objects.Objects) Reachable {
 	return r
 }
 
-// strategyOf returns the strategy of s in spec.services. If s is missing, it returns
-// the default that HyperShift's webhook adds for KubeVirt.
+// strategyOf returns the strategy of s in spec.services. If s is missing, it returns the default that HyperShift's webhook adds for KubeVirt.
 func strategyOf(hc *hyperv1.HostedCluster, s hyperv1.ServiceType) hyperv1.ServicePublishingStrategy {
 	for _, m := range hc.Spec.Services {
 		if m.Service == s {
@@ -126,8 +123,7 @@ func publishedEndpoint(o objects.Objects, p published, s hyperv1.ServicePublishi
 	return e, fault
 }
 
-// atIPv6 returns the problem of an endpoint at an IPv6 address. It is an Error if
-// nodes need the endpoint.
+// atIPv6 returns the problem of an endpoint at an IPv6 address. It is an Error if nodes need the endpoint.
 func atIPv6(p published) *problem.Problem {
 	at6 := newProblem(problem.EndpointAtIPv6, endpoint(p.route), problem.Args{"service": {string(p.service)}}, network.KeyPublishing)
 	if !(network.Endpoint{Name: p.route}).NeededByNodes() {
@@ -136,10 +132,8 @@ func atIPv6(p published) *problem.Problem {
 	return at6
 }
 
-// apiServer returns the endpoint in status.controlPlaneEndpoint. All strategies
-// publish the address and port for nodes there. Clients send the host name, an
-// in-cluster name or no TLS server name, so the endpoint matches any. The name in
-// kubeAPIServerDNSName is for users: nodes never dial it.
+// apiServer returns the endpoint in status.controlPlaneEndpoint. Every strategy publishes the address and port for nodes there. Clients send the
+// host name, an in-cluster name or no TLS server name, so the endpoint matches any. kubeAPIServerDNSName is a name for users. Nodes never dial it.
 func apiServer(o objects.Objects) (network.Endpoint, *problem.Problem) {
 	ep := o.HostedCluster.Status.ControlPlaneEndpoint
 	if ep.Host == "" || ep.Port == 0 {
@@ -175,8 +169,8 @@ func announced(s hyperv1.ServicePublishingStrategy, args problem.Args) problem.A
 	return args
 }
 
-// byRoute returns the endpoint at the host of p's Route. For Ignition,
-// status.ignitionEndpoint has precedence: HyperShift writes it to the VMs' user data.
+// byRoute returns the endpoint at the host of p's Route. For Ignition, status.ignitionEndpoint has precedence,
+// because HyperShift writes it to the VMs' user data.
 func byRoute(o objects.Objects, p published) (network.Endpoint, *routev1.RoutePort, *problem.Problem) {
 	var host string
 	var port *routev1.RoutePort
@@ -215,8 +209,7 @@ func byNodePort(o objects.Objects, p published, s hyperv1.ServicePublishingStrat
 	return endpointAt(s.NodePort.Address, services.PortNumber(svc.Spec.Ports[0].NodePort), network.MatchAny), nil
 }
 
-// byLoadBalancer returns the endpoint at the load balancer of p's Service. A host name
-// in s replaces its address.
+// byLoadBalancer returns the endpoint at the load balancer of p's Service. A host name in s replaces its address.
 func byLoadBalancer(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
 	svc, ok := service(o, p.backend)
 	host := firstIngress(svc)
@@ -229,8 +222,8 @@ func byLoadBalancer(o objects.Objects, p published, s hyperv1.ServicePublishingS
 	return endpointAt(host, services.PortNumber(svc.Spec.Ports[0].Port), network.MatchAny), nil
 }
 
-// firstIngress is what HyperShift gives to nodes of a load balancer (control-plane-operator, kas/service.go): of the first one
-// in its status, the host name or else the address. Empty: it is not provisioned.
+// firstIngress returns the address of a load balancer that HyperShift gives to nodes (control-plane-operator, kas/service.go): the host name of the
+// first ingress in its status, else the IP address there. Empty: the load balancer is not provisioned.
 func firstIngress(svc corev1.Service) string {
 	for _, i := range svc.Status.LoadBalancer.Ingress {
 		return cmp.Or(i.Hostname, i.IP)
@@ -238,8 +231,8 @@ func firstIngress(svc corev1.Service) string {
 	return ""
 }
 
-// loadBalancerAddress returns a host name of svc's load balancer, or else an IPv4
-// address, or else an IPv6 address. A dual-stack load balancer has both in any order.
+// loadBalancerAddress returns a host name of svc's load balancer, else an IPv4 address, else an IPv6 address. A
+// dual-stack load balancer may list them in any order.
 func loadBalancerAddress(svc corev1.Service) string {
 	var name, four, six string
 	for _, i := range svc.Status.LoadBalancer.Ingress {
@@ -253,8 +246,7 @@ func loadBalancerAddress(svc corev1.Service) string {
 	return cmp.Or(name, four, six)
 }
 
-// endpointAt returns an endpoint at a host name or an IPv4 address. For an IPv6 address,
-// the endpoint has neither Hosts nor Addresses.
+// endpointAt returns an endpoint at a host name or an IPv4 address. For an IPv6 address, the endpoint has neither Hosts nor Addresses.
 func endpointAt(host string, port uint16, m network.Match) network.Endpoint {
 	e := network.Endpoint{Port: port, Match: m}
 	a, err := netip.ParseAddr(host)

@@ -1,6 +1,5 @@
-// This file refuses publishing strategies that HyperShift does not implement or that
-// VMs cannot reach. It reads only spec.services, so problems are found before the
-// cluster is created: spec.services is immutable afterwards.
+// This file refuses publishing strategies that HyperShift does not implement or that VMs cannot reach. It reads only
+// spec.services, which cannot be changed later. So problems are found before the cluster is created.
 
 package endpoints
 
@@ -18,7 +17,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// field returns the path of a field of the strategy of s.
+// field returns the path of a field in the strategy of s.
 func field(s hyperv1.ServiceType, rest string) string {
 	return fmt.Sprintf("spec.services[%s].servicePublishingStrategy.%s", s, rest)
 }
@@ -58,7 +57,7 @@ func strategyNames(all []hyperv1.PublishingStrategyType) (names []string) {
 	return names
 }
 
-// invalidHost returns the field of s whose value is not a valid host, or "".
+// invalidHost returns the path of the field of s that is not a valid host, or "".
 func invalidHost(s hyperv1.ServicePublishingStrategy) string {
 	isName := func(host string) bool {
 		name, err := settings.DomainName(host)
@@ -76,8 +75,7 @@ func invalidHost(s hyperv1.ServicePublishingStrategy) string {
 	return ""
 }
 
-// announcedAddresses returns the IPv4 addresses in spec.services at which HyperShift
-// will publish services. They are known before anything is published.
+// announcedAddresses returns the IPv4 addresses in spec.services at which HyperShift will publish services.
 func announcedAddresses(hc *hyperv1.HostedCluster) []netip.Addr {
 	var out []netip.Addr
 	for _, p := range publishedServices(hc) {

@@ -1,5 +1,5 @@
-// This file decides once which hosts nodes reach on networks without a gateway, whatever names the host: an image, an
-// identity provider, an import or annotation allowed-hosts.
+// This file decides which hosts nodes reach on networks without a gateway, in the same way for images, identity
+// providers, imports and annotation allowed-hosts.
 
 package endpoints
 
@@ -24,14 +24,14 @@ import (
 // A reach has what decides which hosts nodes reach.
 type reach struct {
 	in network.Request
-	// records are those of the user, and those of the ingress if the user set its address.
+	// records are the user's records. If the user set the address of the ingress, its names are records, too.
 	records   []network.Record
 	endpoints []network.Endpoint
-	// proxy returns the HTTP proxy of the hosted cluster for a URL, or nil.
+	// proxy returns the HTTP proxy that the hosted cluster uses for a URL, or nil.
 	proxy func(*url.URL) (*url.URL, error)
 }
 
-// reachOf returns what nodes of hc reach: the endpoints and the ingress of own, and what records lead to.
+// reachOf returns what nodes of hc reach: the endpoints and the ingress in own, and the hosts in records.
 func reachOf(hc *hyperv1.HostedCluster, in network.Request, records []network.Record, own Reachable) reach {
 	records = slices.Clone(records)
 	if own.Apps.Name != "" {
@@ -42,23 +42,23 @@ func reachOf(hc *hyperv1.HostedCluster, in network.Request, records []network.Re
 	return reach{in, records, own.Endpoints, proxyOf(hc, nodesOnly)}
 }
 
-// nodesOnly is in NO_PROXY of nodes (support/globalconfig/proxy.go), and not in that of the control plane.
+// nodesOnly is in NO_PROXY of nodes (support/globalconfig/proxy.go), but not of the control plane.
 const nodesOnly = ".local"
 
-// with is r with further endpoints.
+// with returns r with further endpoints.
 func (r reach) with(endpoints []network.Endpoint) reach {
 	r.endpoints = slices.Concat(r.endpoints, endpoints)
 	return r
 }
 
-// withoutIngress is r without the ingress, with the records of the user alone.
+// withoutIngress returns r without the ingress, and with records in place of its own.
 func (r reach) withoutIngress(records []network.Record) reach {
 	r.records, r.endpoints = records, network.Without(r.endpoints, func(e network.Endpoint) bool { return e.Origin == network.OriginApps })
 	return r
 }
 
-// reaches reports whether connections of nodes arrive at a registry or another server: "host" or "host:port", after plainHTTP
-// if its clients send no TLS server name. The default port is 443, or 80.
+// reaches reports whether nodes can connect to a registry or another server. at is "host" or "host:port". It begins
+// with plainHTTP if clients send no TLS server name. The default port is 443, and 80 with plainHTTP.
 func (r reach) reaches(at string) bool { return r.directly(at) || r.proxied(at) }
 
 // proxied reports whether nodes connect to at, as in reaches, through the hosted cluster's HTTP proxy. It does not check
@@ -76,21 +76,21 @@ func (r reach) proxyFor(at string) *url.URL {
 	return u
 }
 
-// proxiesOthers reports whether nodes use that proxy for images on hosts that no object names.
+// proxiesOthers reports whether nodes use the HTTP proxy for images on hosts that no object names.
 func (r reach) proxiesOthers() bool { return r.proxied("other.invalid") } // RFC 6761: no host has this name.
 
-// directly is as reaches, for connections that use no HTTP proxy.
+// directly reports whether nodes can connect to at (see reaches) without an HTTP proxy.
 func (r reach) directly(at string) bool {
 	return onNetwork(r.in, at) || r.published(at) || r.recorded(at)
 }
 
-// recorded reports whether a record has the host of at.
+// recorded reports whether a record resolves the host of at.
 func (r reach) recorded(at string) bool {
 	host, _ := hostPort(at)
 	return slices.ContainsFunc(r.records, func(x network.Record) bool { return network.MatchesHost(strings.ToLower(x.Name), host) })
 }
 
-// published reports whether one of r's endpoints carries connections to at.
+// published reports whether edges forward connections to at to one of r's endpoints.
 func (r reach) published(at string) bool {
 	host, port := hostPort(at)
 	address := services.Address(host)
@@ -100,7 +100,7 @@ func (r reach) published(at string) bool {
 	})
 }
 
-// unresolved reports whether the host of at is a name for which edges have no address, and ask no other DNS server.
+// unresolved reports whether the host of at is a name that edges do not know, and for which they ask no other DNS server.
 func (r reach) unresolved(at string) bool {
 	asked := slices.ContainsFunc(r.in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() && !ownNamesOnly(s) })
 	return !asked && !r.located(at)
@@ -169,7 +169,7 @@ func (r reach) mirrored(o objects.Objects, registry string) bool {
 }
 
 // noRegistry returns a problem for each network whose VMs certainly reach none of registries, which are all that objects name. all is what nodes
-// reach with external hosts. An address is not certain: a router might know a way to it.
+// reach, including external hosts. For a registry at an IP address nothing is certain, since a router might forward to it.
 func noRegistry(o objects.Objects, registries []string, all reach) (ps problem.Problems) {
 	var hosts []string
 	for _, registry := range registries {
@@ -193,19 +193,19 @@ func noRegistry(o objects.Objects, registries []string, all reach) (ps problem.P
 	return ps
 }
 
-// mayBeMirror reports whether e may be a mirror that no object names.
+// mayBeMirror reports whether e may be a mirror that no object names as one.
 func mayBeMirror(e network.Endpoint) bool {
 	return e.Origin == network.OriginRegistry || e.Origin == network.OriginService
 }
 
-// closed reports whether VMs that boot from s get addresses, names and connections from its edges alone.
+// closed reports whether VMs that boot from s get addresses, names and connections only from its edges.
 func closed(s network.NetworkRequest) bool {
 	return s.Primary && !s.Gateway.IsValid() && ownNamesOnly(s) && len(s.Settings.Records) == 0 &&
 		s.Settings.Selects(network.ServiceDHCP) && s.Settings.Selects(network.ServiceProxy)
 }
 
-// mayReachMore reports whether nodes of hc may reach registries in ways that its networks do not show: through an HTTP proxy or a router that
-// advertises IPv6, or because the user patches the VMs.
+// mayReachMore reports whether nodes of hc may reach registries in ways that its networks do not show: through an
+// HTTP proxy, through a router that advertises IPv6, or because the user patches the VMs.
 func mayReachMore(hc *hyperv1.HostedCluster) bool {
 	proxy := hc.Spec.Configuration != nil && hc.Spec.Configuration.Proxy != nil
 	inside := insideHosted(hc)
@@ -215,8 +215,8 @@ func mayReachMore(hc *hyperv1.HostedCluster) bool {
 	return proxy || hc.Annotations[hyperv1.JSONPatchAnnotation] != "" || slices.ContainsFunc(inside, func(p netip.Prefix) bool { return p.Addr().Is6() })
 }
 
-// poolMayReachMore is mayReachMore for the nodes of np: its VMs have another network, the user patches them, spec.config may have mirrors, hosts or
-// routes, or their disk may have images.
+// poolMayReachMore is mayReachMore for the nodes of np: its VMs have another network, the user patches them,
+// spec.config may add mirrors, hosts or routes, or their disk may contain images.
 func poolMayReachMore(np hyperv1.NodePool) bool {
 	k := np.Spec.Platform.Kubevirt
 	if k == nil || len(k.AdditionalNetworks) != 1 || k.AttachDefaultNetwork == nil || *k.AttachDefaultNetwork {
@@ -226,12 +226,12 @@ func poolMayReachMore(np hyperv1.NodePool) bool {
 	return disk || len(np.Spec.Config) > 0 || np.Annotations[hyperv1.JSONPatchAnnotation] != ""
 }
 
-// hasHost reports whether host, in lower case, is one of e's or below a wildcard of e.
+// hasHost reports whether host, in lower case, is a host of e, or below a wildcard of e.
 func hasHost(e network.Endpoint, host string) bool {
 	return slices.ContainsFunc(e.Hosts, func(x string) bool { return network.MatchesHost(strings.ToLower(x), host) })
 }
 
-// hostPort splits at as reaches has it. An invalid port is 0.
+// hostPort splits at (see reaches). An invalid port is 0.
 func hostPort(at string) (host string, port uint16) {
 	rest, plain := strings.CutPrefix(at, plainHTTP)
 	if host, number, err := net.SplitHostPort(rest); err == nil {
@@ -244,8 +244,8 @@ func hostPort(at string) (host string, port uint16) {
 	return strings.Trim(rest, "[]"), network.PortHTTPS
 }
 
-// proxyOf returns the function that decides which HTTP proxy of hc a URL uses. It uses none for the hosts in further, and in what
-// HyperShift adds to spec.configuration.proxy.noProxy (support/proxy/no_proxy.go).
+// proxyOf returns a function that decides which HTTP proxy of hc is used for a URL. No proxy is used for the hosts in further and in
+// spec.configuration.proxy.noProxy, and for those that HyperShift adds to it (support/proxy/no_proxy.go).
 func proxyOf(hc *hyperv1.HostedCluster, further ...string) func(*url.URL) (*url.URL, error) {
 	c := hc.Spec.Configuration
 	if c == nil || c.Proxy == nil {
@@ -258,8 +258,8 @@ func proxyOf(hc *hyperv1.HostedCluster, further ...string) func(*url.URL) (*url.
 	return proxyBy(c.Proxy, append(no, network.Texts(insideHosted(hc))...)...)
 }
 
-// proxyBy returns the function that decides which HTTP proxy of p a URL uses. It uses none for the hosts in no, in the format of NO_PROXY. Its
-// rules are those of golang.org/x/net/http/httpproxy, as HyperShift, CRI-O and the kubelet have them.
+// proxyBy returns a function that decides which HTTP proxy of p is used for a URL. No proxy is used for the hosts in no, in the format of NO_PROXY.
+// The rules are those of golang.org/x/net/http/httpproxy, which HyperShift, CRI-O and the kubelet use.
 func proxyBy(p *configv1.ProxySpec, no ...string) func(*url.URL) (*url.URL, error) {
 	return (&httpproxy.Config{HTTPProxy: p.HTTPProxy, HTTPSProxy: p.HTTPSProxy, NoProxy: strings.Join(no, ",")}).ProxyFunc()
 }
@@ -275,7 +275,7 @@ func prefix(s string) netip.Prefix {
 	return p
 }
 
-// place is what nodes dial for e: an address, or else a name, with the port. A further name of the API server is for users.
+// place returns the address or the first host of e, with the port: what nodes dial. Other hosts of the API server are for users.
 func place(e network.Endpoint) string {
 	at := ""
 	switch {

@@ -1,5 +1,5 @@
-// This file decides which further passthrough Routes VMs can reach. Nodes need none of
-// them, so a Route that cannot be served is a hint.
+// This file decides which further passthrough Routes VMs can reach. Nodes do not need them, so a Route that cannot be
+// served is a hint.
 
 package endpoints
 
@@ -16,8 +16,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// routeEndpoints adds the passthrough Routes that belong to no published service.
-// HyperShift might add such Routes. It also adds problems of all Routes that are served.
+// routeEndpoints adds the passthrough Routes that belong to no published service. HyperShift might create such
+// Routes. It also adds a hint about each served Route that has further Services.
 func routeEndpoints(o objects.Objects, r *Reachable) {
 	byName := func(a, b routev1.Route) int { return strings.Compare(a.Name, b.Name) }
 	for _, route := range slices.SortedFunc(slices.Values(o.Routes), byName) {
@@ -33,7 +33,7 @@ func routeEndpoints(o objects.Objects, r *Reachable) {
 	}
 }
 
-// addRoute adds the endpoint of a further Route, or a hint why it is not served.
+// addRoute adds the endpoint of a further Route, or a hint that says why it is not served.
 func (r *Reachable) addRoute(o objects.Objects, route routev1.Route) {
 	e := endpointAt(route.Spec.Host, 443, network.MatchServerName)
 	e.Name = route.Name
@@ -55,7 +55,7 @@ func (r *Reachable) addRoute(o objects.Objects, route routev1.Route) {
 	}
 	missing.Args["route"] = []string{route.Name}
 	r.Problems = append(r.Problems, problem.New(hint, endpoint(e.Name), missing.Args))
-	// Its last known good state is served.
+	// The last known good state of the endpoint is served.
 	r.Waiting = append(r.Waiting, e.Name)
 }
 
@@ -68,8 +68,8 @@ func (r *Reachable) alternates(route routev1.Route, served string) {
 	}
 }
 
-// routeTargets returns the Services of route that get connections, the greatest weight
-// first. If all weights are 0, it returns the main one.
+// routeTargets returns the Services of route that get connections, the greatest weight first. If all weights are 0,
+// it returns the Route's main Service.
 func routeTargets(route routev1.Route) []string {
 	weight := func(t routev1.RouteTargetReference) int32 {
 		if t.Weight == nil {
@@ -92,8 +92,8 @@ func routeTargets(route routev1.Route) []string {
 	return names
 }
 
-// forVMs reports whether VMs can use r: a passthrough Route for one exact host. It is
-// false for HyperShift's internal Routes, and for the Routes of published services.
+// forVMs reports whether VMs can use r: it must be a passthrough Route for one exact host. HyperShift's internal
+// Routes, and the Routes of published services, are excluded.
 func forVMs(r routev1.Route) bool {
 	if r.Spec.Host == "" || r.Spec.TLS == nil || r.Spec.TLS.Termination != routev1.TLSTerminationPassthrough {
 		return false
@@ -104,8 +104,8 @@ func forVMs(r routev1.Route) bool {
 	return network.PublishedAt(r.Name) == network.PublishedService{}
 }
 
-// ignitionRoute returns a problem if Ignition is published by a Route that no router has
-// admitted. HyperShift takes the name in Ignition's certificate from the Route's status.
+// ignitionRoute returns a problem if Ignition is published by a Route that no router has admitted. HyperShift takes
+// the name in Ignition's certificate from the status of the Route.
 func ignitionRoute(o objects.Objects) problem.Problems {
 	if strategyOf(o.HostedCluster, hyperv1.Ignition).Type != hyperv1.Route {
 		return nil

@@ -26,8 +26,8 @@ func service(o objects.Objects, name string) (svc corev1.Service, ok bool) {
 	return corev1.Service{}, false
 }
 
-// backend returns the port of a Service that a Route names. A nil port means the first
-// port of the Service: HyperShift's own Routes name no port.
+// backend returns the backend for a Service at the port that a Route names. If port is nil, it is the first port of
+// the Service: HyperShift's own Routes name no port.
 func backend(o objects.Objects, name string, port *routev1.RoutePort) (network.Backend, *problem.Problem) {
 	object := "Service " + name
 	svc, ok := service(o, name)
@@ -44,9 +44,8 @@ func backend(o objects.Objects, name string, port *routev1.RoutePort) (network.B
 	return backendAt(svc, svc.Spec.Ports[i]), nil
 }
 
-// routeTo returns the index of the port of ports that target, the target port of a Route,
-// selects, or -1. A number can be that of the pods' port behind a name. Its number is
-// known only if no other port has a name.
+// routeTo returns the index in ports of the port that target, the target port of a Route, selects, or -1. A number
+// may be that of a port which the pods name. If exactly one port is named, the number must be that of this port.
 func routeTo(ports []corev1.ServicePort, target intstr.IntOrString) int {
 	if i := slices.IndexFunc(ports, func(p corev1.ServicePort) bool { return routedTo(p, target) }); i >= 0 || target.Type == intstr.String {
 		return i

@@ -21,8 +21,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// Clusters returns the objects of each hosted cluster, sorted by namespace and name.
-// All have Partial set.
+// Clusters returns the objects of each hosted cluster, sorted by namespace and name,
+// with Partial set.
 func (d *Dump) Clusters() []objects.Objects {
 	var out []objects.Objects
 	strays := d.strays()
@@ -58,7 +58,7 @@ func filter[T any](list []T, match func(*T) bool) []T {
 	return out
 }
 
-// PlanInForce returns the plan that the edges of hc serve, if a ConfigMap in the files has it. A plan that
+// PlanInForce returns the plan that the edges of hc serve, if the files have its ConfigMap. A plan that
 // cannot be read is a problem.
 func (d *Dump) PlanInForce(hc *hyperv1.HostedCluster) (network.Plan, problem.Problems) {
 	ns := objects.ControlPlaneNamespace(hc)
@@ -73,7 +73,7 @@ func (d *Dump) PlanInForce(hc *hyperv1.HostedCluster) (network.Plan, problem.Pro
 func (d *Dump) HasVMs() bool { return len(d.vms) > 0 }
 
 // AssumingVMs returns o as if a VM used each network of last, the plan in force. It is for files
-// that have no VM.
+// without VMs.
 func AssumingVMs(o objects.Objects, last network.Plan) objects.Objects {
 	o.VMs = slices.Clone(o.VMs)
 	for _, n := range last.Networks {
@@ -88,14 +88,14 @@ func AssumingVMs(o objects.Objects, last network.Plan) objects.Objects {
 	return o
 }
 
-// isFor reports whether the HostedControlPlane of this name owns c, or none is known to.
+// isFor reports whether the HostedControlPlane of this name owns c. It is true, too, if c has no such owner.
 func isFor(c corev1.ConfigMap, controlPlane string) bool {
 	its := slices.DeleteFunc(slices.Clone(c.OwnerReferences), func(o metav1.OwnerReference) bool { return o.Kind != "HostedControlPlane" })
 	return len(its) == 0 || slices.ContainsFunc(its, func(o metav1.OwnerReference) bool { return o.Name == controlPlane })
 }
 
-// PlaceOf returns the kind of o as a place of annotations. ok is false if no annotation of oooi has an
-// effect there.
+// PlaceOf returns the kind of o as a place of annotations. ok is false if annotations of oooi have no
+// effect on o.
 func PlaceOf(o manifest.Object) (at settings.Place, ok bool) {
 	switch o.GroupKind() {
 	case kindHostedCluster, kindNodePool, kindNAD, kindService:
@@ -104,8 +104,8 @@ func PlaceOf(o manifest.Object) (at settings.Place, ok bool) {
 	return "", false
 }
 
-// NameOf returns how problems of annotations name o: with its namespace only if o is a
-// NetworkAttachmentDefinition, since others of a hosted cluster are in one namespace.
+// NameOf returns how problems of annotations name o. Only a NetworkAttachmentDefinition has
+// its namespace there. The other objects of a hosted cluster are all in one namespace.
 func NameOf(o manifest.Object) string {
 	if o.GroupKind() == kindNAD {
 		return strings.TrimPrefix(o.Namespace+"/"+o.Name, "/")
@@ -125,7 +125,7 @@ func (d *Dump) unquotedOf(o objects.Objects) problem.Problems {
 	return out
 }
 
-// Has reports whether x, an object of a kind with annotations, is one of o.
+// Has reports whether x, an object of a kind with annotations, belongs to the hosted cluster of o.
 func Has(o objects.Objects, x manifest.Object) bool {
 	hc := o.HostedCluster
 	switch x.GroupKind() {

@@ -19,7 +19,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/spelling"
 )
 
-// The kinds that have annotations of oooi, and Routes, as "<group> <Kind>".
+// The kinds of objects that have annotations of oooi, and Routes, in the form "<group> <Kind>".
 const (
 	kindHostedCluster = "hypershift.openshift.io HostedCluster"
 	kindNodePool      = "hypershift.openshift.io NodePool"
@@ -44,11 +44,11 @@ type Dump struct {
 	plans []corev1.ConfigMap
 	// unquoted are the objects with annotations that are not strings.
 	unquoted []manifest.Object
-	// management is what the objects show about the management cluster.
+	// management is what the files show about the management cluster.
 	management management.Cluster
 }
 
-// A kind is one that a Dump reads.
+// A kind says how a Dump reads the objects of one kind.
 type kind struct {
 	// name is "<group> <Kind>".
 	name       string
@@ -57,7 +57,7 @@ type kind struct {
 	add func([]byte) error
 }
 
-// kinds are all of them.
+// kinds returns all kinds that a Dump reads.
 func (d *Dump) kinds() []kind {
 	out := []kind{
 		{kindHostedCluster, true, addTo(&d.hostedClusters)},
@@ -94,7 +94,7 @@ func addTo[T any](list *[]T) func([]byte) error {
 }
 
 // Add reads all objects of one file, and skips objects of other kinds. The error names the first fault
-// that leaves something unread; the rest is added.
+// because of which something is not read. The rest is added.
 func (d *Dump) Add(file []byte) error {
 	objects, faults := manifest.Read("the file", file)
 	var first error
@@ -111,14 +111,14 @@ func (d *Dump) Add(file []byte) error {
 	return first
 }
 
-// Matters reports whether AddObject reads o, or refuses it.
+// Matters reports whether AddObject reads or refuses o. It skips other objects.
 func Matters(o manifest.Object) bool {
 	k, err := (&Dump{}).kindOf(o)
 	return k != nil || err != nil
 }
 
-// AddObject adds an object, unless it is of a kind that does not matter. An error says why it cannot
-// be read; then it is not added.
+// AddObject adds an object, if its kind matters. An error says why the object cannot be read. It is not
+// added then.
 func (d *Dump) AddObject(o manifest.Object) error {
 	k, err := d.kindOf(o)
 	if err == nil && k != nil {
@@ -133,11 +133,11 @@ func (d *Dump) AddObject(o manifest.Object) error {
 	return nil
 }
 
-// maxGroupTypos is how many characters of a mistyped API group differ at most.
+// maxGroupTypos is how many characters may differ in a mistyped API group.
 const maxGroupTypos = 3
 
-// kindOf returns the kind of o, or nil. An error means that o looks like one of kinds and is not:
-// its group is missing or mistyped, or its kind is in another case or a plural. Of ConfigMaps, only plans matter.
+// kindOf returns the kind of o. Nil: it does not matter. An error means that o looks like one of kinds, but its group
+// is missing or mistyped, or its kind is in another case or a plural. Of ConfigMaps, only plans matter.
 func (d *Dump) kindOf(o manifest.Object) (*kind, error) {
 	if strings.EqualFold(o.Kind, "ConfigMap") && o.Name != wire.PlanConfigMap {
 		return nil, nil
@@ -159,7 +159,7 @@ func (d *Dump) kindOf(o manifest.Object) (*kind, error) {
 	return nil, nil
 }
 
-// addComplete adds o if it says which object of its kind it is.
+// addComplete adds o if it has a name, and a namespace if its kind needs one.
 func (k *kind) addComplete(o manifest.Object) error {
 	switch {
 	case o.Name == "":

@@ -1,4 +1,4 @@
-// This file finds NodePools that name a hosted cluster which the files do not have, and the one that they mean.
+// This file finds NodePools that name a hosted cluster which is not in the files, and the hosted cluster that is probably meant.
 
 package files
 
@@ -19,14 +19,14 @@ type key struct{ namespace, name string }
 // ofNodePool returns the hosted cluster that np names.
 func ofNodePool(np *lenient.NodePool) key { return key{np.Namespace, objects.ClusterOf(np)} }
 
-// A stray is a NodePool that names a hosted cluster which the files do not have.
+// A stray is a NodePool that names a hosted cluster which is not in the files.
 type stray struct {
 	*lenient.NodePool
-	// meant is the hosted cluster that it probably belongs to. Zero: unknown.
+	// meant is the hosted cluster that the NodePool probably belongs to. Zero: unknown.
 	meant key
 }
 
-// problem returns the problem that s is one.
+// problem returns the problem with cause c about s.
 func (s stray) problem(c problem.Cause) problem.Problem {
 	named := ofNodePool(s.NodePool)
 	args := problem.Args{"named": {named.namespace + "/" + named.name}}
@@ -36,7 +36,7 @@ func (s stray) problem(c problem.Cause) problem.Problem {
 	return problem.New(c, problem.Subject{Kind: string(settings.OnNodePool), Namespace: s.Namespace, Name: s.Name}, args, network.FieldClusterName)
 }
 
-// strays returns all of them.
+// strays returns all strays of the files.
 func (d *Dump) strays() []stray {
 	given, hasPool := map[key]bool{}, map[key]bool{}
 	for _, hc := range d.hostedClusters {
@@ -54,9 +54,9 @@ func (d *Dump) strays() []stray {
 	return out
 }
 
-// meantBy returns the hosted cluster that a NodePool with the name of a missing one probably belongs to: one with a similar name in
-// the namespace, else the only one with that name in another namespace, else the only one in the namespace that has no
-// NodePool. given are those of the files. The result is zero if there is none.
+// meantBy returns the hosted cluster that is probably meant by the missing one: a cluster with a similar name in the same
+// namespace, else the only cluster with that name in another namespace, else the only cluster in the same namespace without a
+// NodePool. given are the hosted clusters of the files. Zero: there is no such cluster.
 func meantBy(missing key, given, hasPool map[key]bool) key {
 	var near []string
 	var same, empty []key
@@ -83,7 +83,7 @@ func meantBy(missing key, given, hasPool map[key]bool) key {
 	return key{}
 }
 
-// misnamed returns a problem for each of strays that probably belongs to the hosted cluster of o. It is an Error if the
+// misnamed returns a problem for each stray that probably belongs to the hosted cluster of o. It is an Error if the
 // files have no other NodePool of that cluster.
 func misnamed(o objects.Objects, strays []stray) problem.Problems {
 	var out problem.Problems
@@ -98,8 +98,8 @@ func misnamed(o objects.Objects, strays []stray) problem.Problems {
 	return out
 }
 
-// Strays returns a problem for each NodePool whose hosted cluster the files do not have, and that probably belongs to
-// none of theirs.
+// Strays returns a problem for each NodePool whose hosted cluster is not in the files, and that probably belongs to no
+// other hosted cluster in them.
 func (d *Dump) Strays() problem.Problems {
 	var out problem.Problems
 	for _, s := range d.strays() {

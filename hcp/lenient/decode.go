@@ -1,5 +1,5 @@
-// This file decodes the fields of a projection, each alone: one that cannot be decoded stays empty, and
-// prevents the decoding of no other.
+// This file decodes the fields of a projection independently: a field that cannot be decoded stays empty, and the
+// others are decoded nevertheless.
 
 package lenient
 
@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// decode decodes the fields of the JSON value b that p has into out, a pointer to a struct. b must be valid JSON.
+// decode decodes the JSON value b into out, a pointer to a struct: only the fields in p. b must be valid JSON.
 func decode(p *projection, b []byte, out any) []Unreadable {
 	in := jsontext.NewDecoder(bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	d := decoder{in: in, root: reflect.ValueOf(out).Elem(), left: maxKept}
@@ -35,7 +35,7 @@ const maxKept = 128 << 10
 type decoder struct {
 	in   *jsontext.Decoder
 	root reflect.Value
-	// text is the name or the string that was read last.
+	// text is the name or string that was read last.
 	text []byte
 	bad  []Unreadable
 	// left is what may still be kept of the object, in bytes.
@@ -52,7 +52,7 @@ func (d *decoder) keeps(p *projection, bytes int) bool {
 	return false
 }
 
-// next is the next value. It is valid until another one is read.
+// next returns the next value. It is valid until another value is read.
 func (d *decoder) next() jsontext.Value {
 	value, err := d.in.ReadValue()
 	if err != nil {
@@ -74,7 +74,7 @@ func (d *decoder) enters(p *projection, begin jsontext.Kind, want string) bool {
 	return false
 }
 
-// more reports whether there is another value before the end of an object or a list, which it reads.
+// more reports whether another value follows before the end of an object or a list. If not, it reads the end.
 func (d *decoder) more(end jsontext.Kind) bool {
 	if d.in.PeekKind() != end {
 		return true
@@ -164,7 +164,7 @@ func (d *decoder) object(p *projection, into reflect.Value) {
 	}
 }
 
-// whole decodes a value of which all is read.
+// whole decodes a value of which all fields are read.
 func (d *decoder) whole(p *projection, into reflect.Value) {
 	value := d.next()
 	if into.Kind() == reflect.String && value.Kind() == jsontext.KindString {
@@ -192,7 +192,7 @@ func (d *decoder) whole(p *projection, into reflect.Value) {
 	}
 }
 
-// maxErr limits Unreadable.Err in bytes: a library's error may contain the value.
+// maxErr limits Unreadable.Err in bytes, because a library's error may contain the value.
 const maxErr = 200
 
 // explain returns what is wrong with a value.

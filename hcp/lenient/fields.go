@@ -1,5 +1,5 @@
-// This file lists the fields that packages hcp and controllers read of each kind. A test compares
-// plans derived from these fields with plans derived from whole objects.
+// This file lists, for each kind, the fields that packages hcp and controllers read. A test compares plans derived
+// from these fields with plans derived from whole objects.
 
 package lenient
 
@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// A HostedClusterFields has the fields of a HostedCluster, and those that the imported types lack.
+// HostedClusterFields has the fields of a HostedCluster, and fields that the imported types lack.
 type HostedClusterFields struct {
 	hyperv1.HostedCluster
 	// HostedIngress is how the hosted cluster publishes its ingress. Nil: not set.
@@ -32,7 +32,7 @@ func (f *HostedClusterFields) DeepCopyObject() runtime.Object {
 	return &HostedClusterFields{HostedCluster: *f.DeepCopy(), HostedIngress: f.HostedIngress.DeepCopy(), JoinSubnet: f.JoinSubnet, OVNMTU: f.OVNMTU}
 }
 
-// A kind is what is read of the objects of one kind. It is a schema.ObjectKind.
+// A kind has the fields that are read of objects of one kind. It is a schema.ObjectKind.
 type kind struct {
 	gvk    schema.GroupVersionKind
 	fields *projection
@@ -41,10 +41,10 @@ type kind struct {
 // GroupVersionKind implements schema.ObjectKind.
 func (k kind) GroupVersionKind() schema.GroupVersionKind { return k.gvk }
 
-// SetGroupVersionKind implements schema.ObjectKind. Clients that remove the kind change nothing.
+// SetGroupVersionKind implements schema.ObjectKind. It does nothing, even if a client removes the kind.
 func (k kind) SetGroupVersionKind(schema.GroupVersionKind) {}
 
-// metadata returns the fields that every kind needs, and further ones.
+// metadata returns the fields that every kind needs, and the further ones.
 func metadata(further ...string) []string {
 	names := append([]string{"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp"}, further...)
 	for i := range names {

@@ -1,6 +1,6 @@
-// Package lenient decodes objects of HyperShift, KubeVirt, Multus and OpenShift of any version. It
-// decodes the fields that oooi reads, and no others. A field that cannot be decoded is stored
-// as a problem of its object, so one object never prevents the decoding of others in a list.
+// Package lenient decodes objects of HyperShift, KubeVirt, Multus and OpenShift, in all versions. It decodes only the
+// fields that oooi reads. A field that cannot be decoded is recorded in its object, so one object never prevents the
+// decoding of a list.
 package lenient
 
 import (
@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The kinds. Each is registered for the GroupVersionKind of the imported type (AddToScheme).
+// The kinds, each registered for the GroupVersionKind of the imported type (AddToScheme).
 type (
 	HostedCluster               = Object[HostedClusterFields, *HostedClusterFields]
 	NodePool                    = Object[hyperv1.NodePool, *hyperv1.NodePool]
@@ -40,11 +40,11 @@ type Imported[T any] interface {
 
 // An Object holds one object of an imported type.
 type Object[T any, P Imported[T]] struct {
-	// ObjectMeta has the metadata that is read. Annotations of kubectl are left out.
+	// ObjectMeta has the metadata that is read, without kubectl's annotations.
 	metav1.ObjectMeta
 	// Fields are the fields that are read, metadata included.
 	Fields P
-	// Unreadable are the fields that are read and cannot be decoded. They are empty in Fields.
+	// Unreadable are fields that should be read and cannot be decoded. They are empty in Fields.
 	Unreadable []Unreadable
 }
 
@@ -56,7 +56,7 @@ type Unreadable struct {
 	Err string
 }
 
-// UnmarshalJSON decodes what can be decoded. It never fails.
+// UnmarshalJSON decodes all fields that can be decoded. It never fails.
 func (o *Object[T, P]) UnmarshalJSON(b []byte) error {
 	k := kindOf[T]()
 	o.Fields = new(T)
@@ -70,7 +70,7 @@ func (o *Object[T, P]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// interned is text. Equal texts share their memory.
+// interned returns text. Equal texts share their memory.
 func interned(text string) string { return unique.Make(text).Value() }
 
 // GetObjectKind implements runtime.Object. The kind is always the same.

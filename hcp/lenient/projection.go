@@ -1,4 +1,4 @@
-// This file has the fields to decode of a kind, as a tree, with their places in the Go type.
+// This file has the fields of a kind to decode, as a tree, with their positions in the Go type.
 
 package lenient
 
@@ -10,24 +10,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A projection is a tree of fields. A projection without members is a whole value.
+// A projection is a tree of fields. Without members, it stands for a whole value.
 type projection struct {
 	path string
 	// list is true for a JSON array whose elements have the members.
 	list    bool
 	members map[string]*projection
-	// field is the place of the value in the Go struct of its object, or of the root if ofRoot is true.
-	// Empty: the object is a map, or the Go types lack it.
+	// field is the index of the value in the Go struct of its object, or of the root if ofRoot is true. Empty: the
+	// object is a map, or the Go types lack the field.
 	field  []int
 	ofRoot bool
 }
 
-// pathTag of a field of the root is the path of a value that the imported types lack.
+// pathTag is the tag of a field of the root whose value the imported types lack. The tag has the path of the value.
 const pathTag = "path"
 
-// project returns the projection of objects of type root to paths: names that are joined by dots. A
-// name that ends with "[]" is a list. Caches are never in sync without the annotation that marks the end of
-// a watch's initial events.
+// project returns the projection of objects of type root to paths: names joined by dots. A name that ends with "[]"
+// is a list. The annotation that marks the end of a watch's initial events is always included, because caches need it
+// to be in sync.
 func project(root reflect.Type, paths ...string) *projection {
 	out := &projection{}
 	for _, path := range paths {
@@ -39,7 +39,7 @@ func project(root reflect.Type, paths ...string) *projection {
 	return out
 }
 
-// add adds the first of names to p, whose Go type is of, and the others below it.
+// add adds names, a path of members, to p, whose Go type is of.
 func (p *projection) add(root, of reflect.Type, names []string) {
 	name, list := strings.CutSuffix(names[0], "[]")
 	member := p.members[name]
@@ -59,8 +59,8 @@ func (p *projection) add(root, of reflect.Type, names []string) {
 	}
 }
 
-// locate sets the place of p, the member name of objects of type of. It returns its type, nil if the Go types
-// lack it.
+// locate sets the position of p, the member name of objects of type of. It returns the Go type of p, or nil if the Go
+// types lack it.
 func (p *projection) locate(root, of reflect.Type, name string) reflect.Type {
 	for of != nil && (of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice) {
 		of = of.Elem()

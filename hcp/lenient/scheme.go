@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// kinds is made once and never changes.
+// kinds does not change after initialization.
 var kinds = map[reflect.Type]kind{
 	reflect.TypeFor[HostedClusterFields]():               hostedClusterKind(),
 	reflect.TypeFor[hyperv1.NodePool]():                  nodePoolKind(),

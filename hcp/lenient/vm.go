@@ -1,5 +1,5 @@
-// This file has what is read of VMs. A management cluster has tens of thousands, and most have nothing
-// to do with oooi.
+// This file has the fields of VMs that are read. A management cluster has tens of thousands of VMs, and most have
+// nothing to do with oooi.
 
 package lenient
 
@@ -11,13 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A VirtualMachineInstance is what is read of a VM. Of one without a network of Multus, it has only metadata.
+// A VirtualMachineInstance has the fields of a VM that are read. If the VM has no network of Multus, it has only
+// metadata.
 type VirtualMachineInstance struct {
 	// ObjectMeta has neither UID nor annotations.
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              VMSpec   `json:"spec"`
 	Status            VMStatus `json:"status"`
-	// Unreadable are the fields that are read and cannot be decoded. They are empty.
+	// Unreadable are fields that should be read and cannot be decoded. They are empty.
 	Unreadable []Unreadable `json:"-"`
 }
 
@@ -29,7 +30,7 @@ type VMSpec struct {
 // A VMNetwork is a network that a VM attaches to.
 type VMNetwork struct {
 	Name string `json:"name"`
-	// Multus is nil if it is the pod network.
+	// Multus is nil for the pod network.
 	Multus *VMMultus `json:"multus,omitempty"`
 }
 
@@ -41,12 +42,13 @@ type VMMultus struct {
 // A VMStatus is the status of a VM. It is never changed.
 type VMStatus struct {
 	Interfaces []VMInterface `json:"interfaces"`
-	// Conditions are those of type MigrationRequired, whatever their status is.
+	// Conditions are the conditions of type MigrationRequired, whatever their status.
 	Conditions []VMCondition `json:"conditions"`
 }
 
-// migrationRequired is a condition that a VM has from the time when KubeVirt sees that its spec has other networks than its pod, until a pod
-// with the networks of the spec runs it (syncMigrationRequiredCondition of KubeVirt's virt-controller).
+// migrationRequired is a condition of a VM. KubeVirt adds it when it sees that the VM's spec names other networks
+// than its pod has, and removes it when the VM runs in a pod with these networks (syncMigrationRequiredCondition of
+// KubeVirt's virt-controller).
 const migrationRequired = "MigrationRequired"
 
 // A VMCondition is a condition of a VM.
@@ -54,7 +56,7 @@ type VMCondition struct {
 	Type string `json:"type"`
 }
 
-// HasOtherNetworks reports whether v, a VM that runs, may be on other networks than its spec names.
+// HasOtherNetworks reports whether v, a running VM, may be on other networks than its spec names.
 func (v *VirtualMachineInstance) HasOtherNetworks() bool { return len(v.Status.Conditions) > 0 }
 
 // A VMInterface is an interface of a VM, as KubeVirt reports it. Those that only the guest agent reports are
@@ -87,7 +89,7 @@ func (a *VMAddresses) cut() (size int) {
 	return size
 }
 
-// UnmarshalJSON decodes what can be decoded. It never fails.
+// UnmarshalJSON decodes all fields that can be decoded. It never fails.
 func (v *VirtualMachineInstance) UnmarshalJSON(b []byte) error {
 	*v = VirtualMachineInstance{}
 	v.Unreadable = decode(kindOf[VirtualMachineInstance]().fields, b, v)

@@ -1,5 +1,5 @@
-// Package management reads what is known of the management cluster. Most of that is networks: those of its Services
-// and pods, and the virtual addresses of its nodes. Edges never dial them for VMs.
+// Package management reads the facts about the management cluster. Most are networks: of its Services and pods, and
+// the virtual addresses of its nodes. Edges never dial them for VMs.
 package management
 
 import (
@@ -18,21 +18,20 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Cluster holds the known facts about the management cluster that are not among
-// its objects. Empty fields are unknown.
+// Cluster holds facts about the management cluster that are not in hcp's Objects. An empty field means unknown.
 type Cluster struct {
 	// Resolvers are the DNS servers of its pods.
 	Resolvers []netip.Addr
 	// APIServers are the addresses at which pods reach its API server.
 	APIServers []netip.Addr
-	// PriorityClass is PriorityClass, or empty if that does not exist.
+	// PriorityClass is the constant PriorityClass. Empty: the cluster does not have this class.
 	PriorityClass string
-	// MultusIsolates is true if the kind of OpenShift's network operator is known to exist.
+	// MultusIsolates is true if the cluster is known to have the kind of OpenShift's network operator.
 	MultusIsolates bool
 	// Networks are the results of function Networks.
 	Networks []network.ReservedDestination
-	// Observed are the results of PodAddresses and ServiceAddresses: addresses in use,
-	// some of which may be in no known network.
+	// Observed are the results of PodAddresses and ServiceAddresses: addresses in use, of which some may be in no
+	// known network.
 	Observed []netip.Addr
 }
 
@@ -44,17 +43,17 @@ func PriorityClassKind() schema.GroupVersionKind {
 	return schedulingv1.SchemeGroupVersion.WithKind("PriorityClass")
 }
 
-// NetworkOperatorKind is the kind of OpenShift's network operator, which makes Multus isolate namespaces.
+// NetworkOperatorKind is the kind of OpenShift's network operator, which configures Multus to isolate namespaces.
 func NetworkOperatorKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "operator.openshift.io", Version: "v1", Kind: "Network"}
 }
 
-// Kinds are the kinds that Add reads. All are cluster-scoped, and a cluster may lack each of them.
+// Kinds are the kinds that Add reads. All are cluster-scoped. A cluster may lack any of them.
 func Kinds() []schema.GroupVersionKind {
 	return append(NetworkKinds(), PriorityClassKind(), NetworkOperatorKind())
 }
 
-// Add adds what an object of one of Kinds contains. An object of the network operator exists where its kind does.
+// Add adds the facts in an object of one of Kinds. A cluster with the network operator's kind has an object of it.
 func (c *Cluster) Add(kind schema.GroupVersionKind, object map[string]any) {
 	c.Networks = append(c.Networks, Networks(kind, object)...)
 	c.MultusIsolates = c.MultusIsolates || kind == NetworkOperatorKind()
@@ -66,25 +65,25 @@ func (c *Cluster) Add(kind schema.GroupVersionKind, object map[string]any) {
 // nodeSystemLabel is a label that OpenShift's kubelets set on their nodes: the ID of the operating system, such as "rhcos".
 const nodeSystemLabel = "node.openshift.io/os_id"
 
-// Isolates reports whether Multus isolates namespaces. It does where OpenShift's network operator runs it, which objects of
-// that operator or the nodes show. shown is false if neither shows whether that is so.
+// Isolates reports whether Multus isolates namespaces. It does if OpenShift's network operator runs it, which the
+// operator's objects or the nodes show. shown is false if neither shows whether that operator runs Multus.
 func (c Cluster) Isolates(nodes []corev1.Node) (isolates, shown bool) {
 	for _, n := range nodes {
 		isolates = isolates || n.Labels[nodeSystemLabel] != ""
-		shown = shown || len(n.Labels) > 0 // A kubelet sets some.
+		shown = shown || len(n.Labels) > 0 // A kubelet sets some labels on its node.
 	}
 	return isolates || c.MultusIsolates, shown || c.MultusIsolates
 }
 
-// ofServices is the network of Services, without its prefix.
+// ofServices is the network of Services. The prefix is not set.
 var ofServices = network.ReservedDestination{What: "the management cluster's Services", OfServices: true}
 
 // A networkField is a field with addresses or CIDRs in the objects of a kind.
 type networkField struct {
 	kind schema.GroupVersionKind
-	// of is what it reserves, without the prefix.
+	// of is the destination that the field reserves, without the prefix.
 	of network.ReservedDestination
-	// path has the names of the fields. "*" is any name. Lists are searched through.
+	// path has the names of nested fields. "*" is any name. Each element of a list is searched.
 	path []string
 }
 
@@ -96,7 +95,7 @@ func networkFields() []networkField {
 	ofPods := network.ReservedDestination{What: "the management cluster's pods"}
 	virtual := network.ReservedDestination{What: "a virtual IP of the management cluster"}
 	out := []networkField{{ofServiceCIDRs, ofServices, []string{"spec", "cidrs"}}, {calico, ofPods, []string{"spec", "cidr"}}}
-	// Status has what is in use, spec the result of a migration.
+	// Status has the networks in use, and spec those after a migration.
 	for _, part := range []string{"status", "spec"} {
 		out = append(out, networkField{networks, ofServices, []string{part, "serviceNetwork"}},
 			networkField{networks, ofPods, []string{part, "clusterNetwork", "cidr"}})
@@ -107,7 +106,7 @@ func networkFields() []networkField {
 	return out
 }
 
-// NetworkKinds are those of Kinds that Networks reads.
+// NetworkKinds are the elements of Kinds that Networks reads.
 func NetworkKinds() []schema.GroupVersionKind {
 	var out []schema.GroupVersionKind
 	for _, f := range networkFields() {
@@ -118,8 +117,8 @@ func NetworkKinds() []schema.GroupVersionKind {
 	return out
 }
 
-// Networks returns the networks that an object of one of NetworkKinds has.
-// Values that are neither CIDR nor address are left out.
+// Networks returns the networks in an object of one of NetworkKinds. Values that are neither a CIDR nor an address
+// are left out.
 func Networks(kind schema.GroupVersionKind, object map[string]any) []network.ReservedDestination {
 	var out []network.ReservedDestination
 	for _, f := range networkFields() {
@@ -163,8 +162,7 @@ func textsAt(value any, path []string) []string {
 	return out
 }
 
-// PodAddresses returns the addresses of the pods behind these slices, sorted. It finds
-// pods of every IPAM.
+// PodAddresses returns the addresses of the pods behind these EndpointSlices, sorted. It finds pods with any IPAM.
 func PodAddresses(slicesOf []discoveryv1.EndpointSlice) []netip.Addr {
 	var out []netip.Addr
 	for _, s := range slicesOf {
@@ -180,9 +178,9 @@ func PodAddresses(slicesOf []discoveryv1.EndpointSlice) []netip.Addr {
 	return sortedIPv4(out)
 }
 
-// ServiceAddresses returns the addresses of these Services, sorted: cluster IPs, external
-// IPs, and those of load balancers, which the cluster's nodes answer themselves. Users choose external
-// IPs: those in the namespaces of tenants are left out, where users of one hosted cluster may.
+// ServiceAddresses returns the addresses of these Services, sorted: cluster IPs, external IPs, and addresses of load
+// balancers, which the cluster's nodes answer themselves. External IPs in the namespaces of tenants are left out,
+// because users of a hosted cluster may choose them.
 func ServiceAddresses(all []corev1.Service, tenants map[string]bool) []netip.Addr {
 	var out []netip.Addr
 	for _, s := range all {
@@ -208,9 +206,9 @@ func (m Cluster) KnowsServices() bool {
 // ImpossibleClusterIP is an address that no API server assigns to a Service.
 const ImpossibleClusterIP = "0.0.0.1"
 
-// ServiceRange returns the network of Services that an API server names when it refuses a
-// Service with ImpossibleClusterIP. It is for clusters without objects of Kinds. ok
-// is false if the message names none.
+// ServiceRange returns the network of Services. An API server names it when it refuses a Service with
+// ImpossibleClusterIP. Use it for clusters without objects of Kinds. ok is false if the message does not name the
+// network.
 func ServiceRange(refusal string) (r network.ReservedDestination, ok bool) {
 	_, text, _ := strings.Cut(refusal, "range of valid IPs is ")
 	p, err := netip.ParsePrefix(strings.TrimSpace(text))
@@ -225,12 +223,12 @@ func sortedIPv4(all []netip.Addr) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// maxSingle is how many observed addresses are reserved one by one. Plans and
-// NetworkPolicies have a size limit.
+// maxSingle is how many observed addresses are reserved one by one. It is limited because plans and NetworkPolicies
+// are.
 const maxSingle = 256
 
-// outsideOf returns the observed addresses that are in none of known, merged. If there are
-// more than maxSingle, it returns their /24 networks, which may hold other hosts, too.
+// outsideOf returns the observed addresses that are in no prefix of known, merged. If there are more than maxSingle,
+// it returns their /24 networks, which may contain other hosts, too.
 func outsideOf(known map[netip.Prefix]network.ReservedDestination, observed []netip.Addr) []netip.Prefix {
 	var out []netip.Prefix
 	for _, a := range notIn(slices.Collect(maps.Keys(known)), observed) {
@@ -244,12 +242,12 @@ func outsideOf(known map[netip.Prefix]network.ReservedDestination, observed []ne
 	return network.MergedPrefixes(out)
 }
 
-// notIn returns the addresses that are in none of known, in their order.
+// notIn returns the addresses that are in no prefix of known, in their order.
 func notIn(known []netip.Prefix, addresses []netip.Addr) []netip.Addr {
 	all := network.MergedPrefixes(known)
 	var out []netip.Addr
 	for _, a := range addresses {
-		// The last one that begins before a: merged prefixes do not overlap.
+		// Of the prefixes, which do not overlap, only the last one that begins before a can contain it.
 		i, _ := slices.BinarySearchFunc(all, a, func(p netip.Prefix, a netip.Addr) int {
 			return cmp.Or(p.Addr().Compare(a), -1)
 		})
@@ -260,8 +258,8 @@ func notIn(known []netip.Prefix, addresses []netip.Addr) []netip.Addr {
 	return out
 }
 
-// Unreserved returns the addresses of m.Observed that are in no network of m and of nodes, sorted.
-// The others change no plan.
+// Unreserved returns the addresses of m.Observed that are in no network of m or of nodes, sorted. The other observed
+// addresses do not change plans.
 func (m Cluster) Unreserved(nodes []corev1.Node) []netip.Addr {
 	var known []netip.Prefix
 	for _, n := range nodes {

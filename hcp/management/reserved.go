@@ -1,7 +1,7 @@
-// This file lists the destinations in the management cluster. Edges must reach some of
-// them through the pod network: backends and their pods, the resolver, the API server, nodes
-// and their pods. The CIDR of a network must not overlap those. Edges dial none of all for VMs.
-// Unknown destinations are left out, such as when only files are read.
+// This file lists the destinations in the management cluster. Edges must reach some of them through the pod network:
+// backends and their pods, the resolver, the API server, nodes and their pods. The CIDR of a network must not overlap
+// these. Edges do not dial any destination of the list for VMs. Unknown destinations are left out, as when only files
+// are read.
 
 package management
 
@@ -23,14 +23,13 @@ import (
 // {"default":["10.128.0.0/23"]}. Older versions use a string instead of the list.
 const nodeSubnetsAnnotation = "k8s.ovn.org/node-subnets"
 
-// hostCIDRsAnnotation holds all addresses of a node's interfaces in OVN-Kubernetes:
-// ["192.0.2.11/24"]. Node ports are reached at each of them.
+// hostCIDRsAnnotation holds all addresses of a node's interfaces in OVN-Kubernetes: ["192.0.2.11/24"]. Node ports
+// answer at each of them.
 const hostCIDRsAnnotation = "k8s.ovn.org/host-cidrs"
 
-// Reserved returns all destinations in the management cluster, among them those
-// that the edges need for endpoints. They are sorted by prefix and have no duplicates. A
-// prefix that has two names keeps the first.
-// nodes are the nodes of the cluster, and pods the addresses of control plane pods.
+// Reserved returns all destinations in the management cluster, including those that the edges need for endpoints.
+// They are sorted by prefix, without duplicates. If a prefix has two names, the first counts. nodes are the nodes of
+// the cluster. pods are the addresses of control plane pods.
 func (m Cluster) Reserved(nodes []corev1.Node, pods []netip.Addr, endpoints []network.Endpoint) []network.ReservedDestination {
 	seen := map[netip.Prefix]network.ReservedDestination{}
 	add := func(what string, p netip.Prefix, node bool) {
@@ -62,7 +61,7 @@ func (m Cluster) Reserved(nodes []corev1.Node, pods []netip.Addr, endpoints []ne
 			add("the pods of node "+n.Name, p, false)
 		}
 	}
-	// After the nodes: the address of a pod on the host network stays its node's.
+	// Pods come after nodes, so that the address of a pod on the host network counts as its node's.
 	for _, a := range pods {
 		add("a pod of the control plane", network.Host(a), false)
 	}
@@ -79,7 +78,7 @@ func (m Cluster) Reserved(nodes []corev1.Node, pods []netip.Addr, endpoints []ne
 	})
 }
 
-// hostAddresses returns the addresses of further interfaces of nodes. Edges need none.
+// hostAddresses returns the addresses of nodes' other interfaces, which edges do not need.
 func hostAddresses(nodes []corev1.Node) []network.ReservedDestination {
 	var out []network.ReservedDestination
 	for _, n := range nodes {
@@ -111,7 +110,7 @@ func podNetworks(n corev1.Node) []netip.Prefix {
 	return out
 }
 
-// NodeAnnotations returns the annotations of n that Translate reads.
+// NodeAnnotations returns those annotations of n that Translate reads.
 func NodeAnnotations(n *corev1.Node) map[string]string {
 	var out map[string]string
 	for _, key := range []string{nodeSubnetsAnnotation, hostCIDRsAnnotation} {
@@ -125,8 +124,7 @@ func NodeAnnotations(n *corev1.Node) map[string]string {
 	return out
 }
 
-// ovnSubnets returns the subnets of the default network. An invalid annotation has
-// none.
+// ovnSubnets returns the subnets of the default network in the annotation. An invalid annotation has none.
 func ovnSubnets(annotation string) []string {
 	var networks map[string]json.RawMessage
 	if json.Unmarshal([]byte(annotation), &networks) != nil {

@@ -1,5 +1,5 @@
-// This file makes one object of several versions of it. A must-gather has many objects twice, and a file
-// to apply may be read next to what an API server has.
+// This file combines several versions of an object into one. A must-gather has many objects twice, and a file to
+// apply may be read together with objects of an API server.
 
 package manifest
 
@@ -12,12 +12,12 @@ import (
 	"strconv"
 )
 
-// Merge returns each object once, in the order of the first versions. Of several versions that an API
-// server wrote, the newest by metadata.resourceVersion counts, else the one that was read last. Of several
-// others, such as files to apply, the last one counts. An object of both kinds is what applying the file
-// would lead to: spec, annotations and labels of the file, status and other metadata of the API server.
-// A fault names versions that differ in spec, annotations or labels, or in anything if their order is
-// unknown, and each object of both kinds. Files to apply that differ are also in Object.Unused.
+// Merge returns each object once, in the order of the first versions. If an API server wrote several versions, the
+// newest by metadata.resourceVersion counts, else the last one that was read. Of several other versions, such as
+// files to apply, the last one counts. If there are versions of both kinds, the result is what applying the file
+// would lead to: spec, annotations and labels of the file, status and other metadata of the API server. Faults name
+// such objects. They also name versions that differ in spec, annotations or labels, or in anything if their order is
+// unknown. Files to apply that differ are also in Object.Unused.
 func Merge(objects []Object) ([]Object, []Fault) {
 	var all [][]Object
 	at := map[[3]string]int{}
@@ -39,7 +39,7 @@ func Merge(objects []Object) ([]Object, []Fault) {
 	return out, faults
 }
 
-// ofVersions returns the object that has these versions.
+// ofVersions returns the object that Merge returns for these versions.
 func ofVersions(versions []Object) (Object, []Fault) {
 	isStored := Object.versioned
 	if !slices.ContainsFunc(versions, isStored) {
@@ -75,7 +75,7 @@ func ofVersions(versions []Object) (Object, []Fault) {
 	return out, append(append(faults, more...), Fault{File: file.File, Err: combined, Resolved: true})
 }
 
-// newest returns the version that counts, and a fault for each that differs from it.
+// newest returns the version that counts, and a fault for each version that differs from it.
 func newest(versions []Object) (Object, []Fault) {
 	used := versions[0]
 	var faults []Fault
@@ -128,7 +128,7 @@ func isZero(v any) bool {
 	return v == nil || v == "" || v == 0.0 || v == false
 }
 
-// appliedTo returns what live becomes when a user applies o.
+// appliedTo returns the result of applying o to live.
 func (o Object) appliedTo(live Object) (Object, error) {
 	whole, metadata, err := o.parts()
 	if err != nil {
@@ -146,7 +146,7 @@ func (o Object) appliedTo(live Object) (Object, error) {
 	return o, err
 }
 
-// move sets a field of into to that of from, which may lack it.
+// move replaces a field of into by that of from. If from lacks the field, it is removed.
 func move(into, from map[string]json.RawMessage, field string) {
 	delete(into, field)
 	if value, ok := from[field]; ok {
@@ -154,7 +154,7 @@ func move(into, from map[string]json.RawMessage, field string) {
 	}
 }
 
-// differs reports whether what users write differs.
+// differs reports whether the parts that users write differ.
 func (o Object) differs(other Object) bool {
 	return !maps.Equal(o.Annotations, other.Annotations) || !maps.Equal(o.Labels, other.Labels) || !bytes.Equal(canonical(o.spec), canonical(other.spec))
 }

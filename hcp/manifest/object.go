@@ -1,5 +1,5 @@
-// Package manifest reads Kubernetes objects from files: YAML, JSON and lists of objects, as tools
-// write them. It knows no kind of object. What it does not read is a Fault, so nothing is left out silently.
+// Package manifest reads Kubernetes objects from files: YAML, JSON and lists of objects, as tools write them. It does
+// not know kinds of objects. It reports everything that it does not read as a Fault.
 //
 // The package is pure: bytes in, values out.
 package manifest
@@ -18,22 +18,22 @@ import (
 type Object struct {
 	// File is where the object was read.
 	File string
-	// Group is that of its apiVersion; "v1" for the core group.
+	// Group of its apiVersion; "v1" for the core group.
 	Group string
 	Kind  string
-	// Namespace is empty if the file does not say it.
+	// Namespace is empty if the file does not name it.
 	Namespace           string
 	Name                string
 	Annotations, Labels map[string]string
 	// Unquoted are the keys of annotations and labels whose values are not strings, sorted. The API
 	// server refuses such an object. In Annotations, Labels and JSON their values are strings.
 	Unquoted []string
-	// Lines are those of File, from 1, where annotations and labels stand, by key, and of key "" where the object begins. An object in a
-	// list has none.
+	// Lines are line numbers in File, from 1: of each annotation and label by key, and of the object's beginning by
+	// the key "". It is empty for an object in a list.
 	Lines map[string]int
 	// JSON is the whole object. It may lack apiVersion and kind if its list has them.
 	JSON json.RawMessage
-	// Unused are other versions of it in files to apply, which differ. Merge sets it.
+	// Unused are versions of the object in files to apply that differ from it. Merge sets it.
 	Unused []Object
 
 	resourceVersion, uid string
@@ -44,30 +44,30 @@ type Object struct {
 // GroupKind returns "<group> <Kind>", with the group "v1" for the core group.
 func (o Object) GroupKind() string { return o.Group + " " + o.Kind }
 
-// String returns "Kind namespace/name", without what is empty.
+// String returns "Kind namespace/name", without empty parts.
 func (o Object) String() string {
 	return strings.TrimSpace(o.Kind + " " + strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"))
 }
 
-// A Fault is something that was not read, or was read with another meaning than the file's.
+// A Fault says that something was not read, or not as the file has it.
 type Fault struct {
 	File string
 	Err  error
-	// Unread is true if content is missing that may be about hosted clusters.
+	// Unread is true if content that may be about hosted clusters was not read.
 	Unread bool
-	// Unused is true if Object.Unused has the same.
+	// Unused is true if Object.Unused has the version that the fault is about.
 	Unused bool
-	// Resolved is true if nothing is missing or ambiguous: the user should only know.
+	// Resolved is true if nothing is missing or ambiguous, and the fault only informs the user.
 	Resolved bool
 }
 
-// Error returns "file: what is wrong".
+// Error returns "file: error".
 func (f Fault) Error() string { return f.File + ": " + f.Err.Error() }
 
-// Unwrap returns what is wrong, without the file.
+// Unwrap returns the error without the file.
 func (f Fault) Unwrap() error { return f.Err }
 
-// A head is what is read of every object.
+// A head has the fields that are read of every object.
 type head struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -87,7 +87,7 @@ type head struct {
 // values are annotations or labels, each in JSON.
 type values map[string]json.RawMessage
 
-// strings returns v as strings, and the keys of those that are not.
+// strings returns v as strings, and the keys whose values are not strings.
 func (v values) strings() (all map[string]string, unquoted []string) {
 	if v == nil {
 		return nil, nil
@@ -103,7 +103,7 @@ func (v values) strings() (all map[string]string, unquoted []string) {
 	return all, unquoted
 }
 
-// newObject returns the object that text is.
+// newObject returns the object in text.
 func newObject(file string, h head, text json.RawMessage) (Object, error) {
 	group, _, _ := strings.Cut(h.APIVersion, "/")
 	m := h.Metadata
@@ -121,7 +121,7 @@ func newObject(file string, h head, text json.RawMessage) (Object, error) {
 	return o, err
 }
 
-// quoted returns JSON with annotations and labels that are strings.
+// quoted returns JSON with all values of annotations and labels as strings.
 func (o Object) quoted() (json.RawMessage, error) {
 	whole, metadata, err := o.parts()
 	if err != nil {
@@ -137,7 +137,7 @@ func (o Object) quoted() (json.RawMessage, error) {
 	return joined(whole, metadata)
 }
 
-// parts returns the fields of JSON, and those of its metadata.
+// parts returns the fields of JSON, and the fields of its metadata.
 func (o Object) parts() (whole, metadata map[string]json.RawMessage, err error) {
 	if err := json.Unmarshal(o.JSON, &whole); err != nil {
 		return nil, nil, err
@@ -146,7 +146,7 @@ func (o Object) parts() (whole, metadata map[string]json.RawMessage, err error) 
 	return whole, metadata, err
 }
 
-// joined returns the object that has these parts.
+// joined returns the JSON of an object with these parts.
 func joined(whole, metadata map[string]json.RawMessage) (json.RawMessage, error) {
 	text, err := json.Marshal(metadata)
 	if err != nil {
@@ -156,7 +156,7 @@ func joined(whole, metadata map[string]json.RawMessage) (json.RawMessage, error)
 	return json.Marshal(whole)
 }
 
-// readable returns err in words for users: a library names Go's types.
+// readable returns err without the names of Go types that a library uses.
 func readable(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {

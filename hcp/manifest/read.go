@@ -22,8 +22,8 @@ func Read(file string, content []byte) ([]Object, []Fault) {
 	return ReadRenamed(file, content, func(text []byte) []byte { return text })
 }
 
-// ReadRenamed is Read of files whose objects have other names: rename returns an object or a list of objects, in JSON,
-// with the names to read it by.
+// ReadRenamed reads files whose objects have other names. rename is called with an object or a list of objects, in
+// JSON, and returns it with the names to read.
 func ReadRenamed(file string, content []byte, rename func([]byte) []byte) ([]Object, []Fault) {
 	r := reader{file: file, rename: rename}
 	text, err := utf8(content)
@@ -42,11 +42,11 @@ func ReadRenamed(file string, content []byte, rename func([]byte) []byte) ([]Obj
 type reader struct {
 	file   string
 	rename func([]byte) []byte
-	// where is what is read now, such as "document 2".
+	// where names the part that is read now, such as "document 2".
 	where string
-	// in is the document that has it, without text if it has several objects.
+	// in is the document of that part. It has no text if it has several objects.
 	in document
-	// depth is how many lists are around it.
+	// depth is the number of lists around that part.
 	depth   int
 	objects []Object
 	faults  []Fault
@@ -61,13 +61,13 @@ func (r *reader) fault(err error, unread bool) {
 	r.faults = append(r.faults, Fault{File: r.file, Err: err, Unread: unread})
 }
 
-// A document is one of a YAML stream. It begins in a line of the file, from 1.
+// A document is one document of a YAML stream. line is the line of the file where it begins, from 1.
 type document struct {
 	line int
 	text []byte
 }
 
-// documents splits a stream of YAML documents. JSON has none of its separators at the start of a line.
+// documents splits a stream of YAML documents. In JSON, no line begins with one of YAML's markers.
 func documents(text []byte) []document {
 	var out []document
 	current, n := document{line: 1}, 0
@@ -94,7 +94,7 @@ func documents(text []byte) []document {
 	return out
 }
 
-// lines returns where the annotations and labels of o stand in d, which has no other object, and where it begins.
+// lines returns where o and its annotations and labels begin. d has no other object.
 func (d document) lines(o Object) map[string]int {
 	out, n := map[string]int{}, d.line-1
 	for line := range bytes.Lines(d.text) {
@@ -118,7 +118,7 @@ func (d document) lines(o Object) map[string]int {
 	return out
 }
 
-// marker reports whether line is a marker of YAML, and returns what follows on the line.
+// marker reports whether line begins with the YAML marker of, and returns the rest of the line.
 func marker(line []byte, of string) (after []byte, ok bool) {
 	after, ok = bytes.CutPrefix(line, []byte(of))
 	return after, ok && (len(after) == 0 || bytes.IndexByte([]byte(" \t\n"), after[0]) >= 0)
@@ -167,7 +167,7 @@ func (r *reader) document(text []byte) {
 	}
 }
 
-// jsonValues returns the values of a stream. With an error, they are those before it.
+// jsonValues returns the values of a stream. If there is an error, it returns the values before it, too.
 func jsonValues(text []byte) (out []json.RawMessage, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	for {
@@ -181,8 +181,8 @@ func jsonValues(text []byte) (out []json.RawMessage, err error) {
 	}
 }
 
-// alone returns an error if content follows the first value of a document. Only a value that is indented
-// or in braces can end before its document.
+// alone returns an error if content follows the first value of a document. This is possible only after a value that
+// is indented or in braces.
 func alone(text []byte) error {
 	for line := range bytes.Lines(text) {
 		if trimmed := bytes.TrimSpace(line); len(trimmed) == 0 || trimmed[0] == '#' {
@@ -204,7 +204,8 @@ func alone(text []byte) error {
 	return nil
 }
 
-// value reads one JSON value: an object, or a list of objects. of is the list that has it.
+// value reads one JSON value: an object, or a list of objects. of has the apiVersion and kind of the items of the
+// list around it, if there is one.
 func (r *reader) value(text json.RawMessage, of head) {
 	switch text = bytes.TrimSpace(text); {
 	case string(text) == "null":
@@ -217,10 +218,10 @@ func (r *reader) value(text json.RawMessage, of head) {
 	}
 }
 
-// maxDepth limits lists in lists.
+// maxDepth is the largest depth of nested lists.
 const maxDepth = 10
 
-// items reads the elements of an array. of is the list that they are in.
+// items reads the elements of an array. of has the apiVersion and kind of its items.
 func (r *reader) items(text json.RawMessage, of head) {
 	var items []json.RawMessage
 	if err := json.Unmarshal(text, &items); err != nil {
@@ -241,7 +242,8 @@ func (r *reader) items(text json.RawMessage, of head) {
 	r.depth--
 }
 
-// object reads an object, or the items of a list. of is the list that has it.
+// object reads an object, or the items of a list. of has the apiVersion and kind of the items of the list around it,
+// if there is one.
 func (r *reader) object(text json.RawMessage, of head) {
 	var h head
 	if err := json.Unmarshal(text, &h); err != nil {
@@ -276,7 +278,7 @@ func (r *reader) object(text json.RawMessage, of head) {
 	r.objects = append(r.objects, o)
 }
 
-// named names an object that can't be read whole, as far as it was read.
+// named returns the name of an object that cannot be read completely, as far as it was read.
 func named(h head) string {
 	return Object{Kind: h.Kind, Namespace: h.Metadata.Namespace, Name: h.Metadata.Name}.String()
 }

@@ -10,8 +10,8 @@ import (
 	"unicode/utf16"
 )
 
-// utf8 returns content in UTF-8 without byte order mark. Windows PowerShell redirects output as
-// UTF-16. Without a byte order mark, the first character shows it, because it is ASCII.
+// utf8 returns content in UTF-8 without byte order mark. Windows PowerShell redirects output as UTF-16. Without a
+// byte order mark, it is recognized by the first character, which is ASCII.
 func utf8(content []byte) ([]byte, error) {
 	has := func(prefix string) bool { return strings.HasPrefix(string(content[:min(len(content), 4)]), prefix) }
 	two := len(content) >= 2

@@ -1,5 +1,4 @@
-// This file reads CNI configurations: the plugins, and the VLAN and the MTU that
-// they set.
+// This file reads CNI configurations: the plugins, and their VLAN and MTU.
 
 package nad
 
@@ -53,8 +52,8 @@ func vlan(first map[string]any) int {
 	return number(valueOf(first, "vlan"))
 }
 
-// mtu returns the MTU in bytes, or 0 if no plugin sets one. The last plugin that
-// sets it wins: the tuning plugin follows the main one.
+// mtu returns the MTU in bytes, or 0 if no plugin sets it. The last plugin that sets it counts, because the tuning
+// plugin follows the main one.
 func mtu(plugins []map[string]any) int {
 	for _, p := range slices.Backward(plugins) {
 		if n := number(valueOf(p, "mtu")); n != 0 {

@@ -1,5 +1,4 @@
-// This file identifies what edges take of a NetworkAttachmentDefinition, so that an edit of it
-// is seen, and an edit of anything else is not.
+// This file hashes the fields that edges use of a NetworkAttachmentDefinition, to detect edits of these fields only.
 
 package nad
 
@@ -10,15 +9,15 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// configVersion counts what configHash covers. It goes up when edges take other keys of a plugin or
-// other plugins: then the same NetworkAttachmentDefinition has another hash, and was not edited.
+// configVersion is the version of the fields that configHash covers. Increase it when edges use other keys or other
+// plugins, because the hash then changes without an edit.
 const configVersion = "1"
 
-// configHash is network.Attachment.ConfigHash of a: what edges take of the plugins, without the
-// names and the version of the configuration, and without what the operator adds.
+// configHash returns network.Attachment.ConfigHash of a: a hash of what edges use of the plugins. The configuration's
+// names and version are left out, and so is what the operator adds.
 func configHash(a network.Attachment, plugins []map[string]any) string {
 	taken := []any{a.Layer2, a.Kind, a.MTU}
-	if a.Kind != typeOVN { // Its plugin reads nothing else that edges depend on.
+	if a.Kind != typeOVN { // For OVN's plugin, the fields above are all that edges depend on.
 		for _, p := range takenPlugins(plugins) {
 			taken = append(taken, p)
 		}

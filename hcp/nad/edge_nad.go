@@ -13,10 +13,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// edgeConfig returns a CNI configuration of taken with static addresses, which Multus
-// takes from the pod's annotation. conf is that of the VMs. A tuning plugin sets the sysctls that edges need. If
-// forwardByDefault is false, it sets only those that OpenShift allows: CRI-O already
-// disables forwarding, and OpenShift's allow-list for the plugin rejects the others.
+// edgeConfig returns a CNI configuration with the plugins taken and static addresses, which Multus reads from the
+// pod's annotation. conf is the configuration of the VMs. A tuning plugin sets the sysctls that edges need. If
+// forwardByDefault is false, it sets only the sysctls in OpenShift's allow-list for the plugin, because CRI-O already
+// disables forwarding.
 func edgeConfig(conf map[string]any, taken []map[string]any, forwardByDefault bool) string {
 	first := taken[0]
 	first["ipam"] = map[string]any{"type": "static"}
@@ -35,17 +35,17 @@ func edgeConfig(conf map[string]any, taken []map[string]any, forwardByDefault bo
 	return encode(conf, "", append(chain, tuning(settings...)))
 }
 
-// abovePlugin is the plugin of an interface above wire.LinkDevice, which has the MAC and no
-// addresses. OVN answers ARP requests for each address of a port, on every node, until the
-// object of the pod is deleted. After a node is lost, that is not for a long time, and new VMs
-// would be sent to the lost edge. OVN knows no address of this interface, so the kernel answers.
-// It has the MAC of the port (passthru), since OVN drops all frames with another one. On a localnet,
-// OVN answers on the pod's node only, and edges need this interface only for its sysctls.
+// abovePlugin is the plugin for an interface on top of wire.LinkDevice, which has the MAC and no addresses. OVN
+// answers ARP requests for each address of a port, on every node, until the pod object is deleted. After a node is
+// lost, that takes a long time, and new VMs would use the lost edge. OVN does not know the addresses of this
+// interface, so the kernel answers for them. The interface has the MAC of the port (passthru), since OVN drops all
+// frames with another one. On a localnet, OVN answers on the pod's node only. There edges need this interface only
+// for its sysctls.
 func abovePlugin() []map[string]any {
 	return []map[string]any{{"type": typeMacvlan, "master": wire.LinkDevice, "linkInContainer": true, "mode": "passthru"}}
 }
 
-// takenPlugins are the first plugin and those that edges keep, with what edges need of them.
+// takenPlugins returns the first plugin and the further ones that edges use, with the keys that edges need.
 func takenPlugins(plugins []map[string]any) []map[string]any {
 	out := []map[string]any{needed(plugins[0])}
 	for _, p := range plugins[1:] {
@@ -56,14 +56,14 @@ func takenPlugins(plugins []map[string]any) []map[string]any {
 	return out
 }
 
-// chained reports whether edges keep a CNI plugin that follows the first one. The others do nothing
-// that an edge needs. Some change the node, such as portmap and firewall.
+// chained reports whether edges use a CNI plugin of this type after the first one. Edges do not need other types, and
+// some of those change the node, such as portmap and firewall.
 func chained(kind string) bool {
 	return slices.Contains([]string{typeTuning, typeCNVTuning, typeBandwidth}, kind)
 }
 
-// WithRoutes returns config, the EdgeNADConfig of an Attachment, with these routes of its static
-// addresses. Without routes, it returns config as it is.
+// WithRoutes returns config, the EdgeNADConfig of an Attachment, with these routes added to its static addresses.
+// Without routes, it returns config unchanged.
 func WithRoutes(config string, routes []network.Route) string {
 	plugins, conf, err := parse(config)
 	if err != nil || len(routes) == 0 {
@@ -77,10 +77,10 @@ func WithRoutes(config string, routes []network.Route) string {
 	return encoded(conf)
 }
 
-// vipConfig returns the CNI configuration of an interface without a link, which holds the
-// VIPs. Some plugins announce each address of a new interface (see announces), so a new edge
-// would take the VMs before it serves. The kernel answers ARP requests for the VIPs on the
-// edge's other interface nevertheless.
+// vipConfig returns the CNI configuration of an interface that is not connected to any link, and holds the VIPs. On
+// other interfaces, some plugins announce each address when they create the interface (see announces), and VMs would
+// use a new edge before it serves. The kernel answers ARP requests for the VIPs on the edge's other interface
+// nevertheless.
 func vipConfig(conf map[string]any, forwardByDefault bool) string {
 	chain := []any{map[string]any{"type": "dummy", "ipam": map[string]any{"type": "static"}, "capabilities": map[string]any{"ips": true}}}
 	if forwardByDefault {
@@ -89,8 +89,7 @@ func vipConfig(conf map[string]any, forwardByDefault bool) string {
 	return encode(conf, "-vips", chain)
 }
 
-// encode returns a CNI configuration with the version and the name of conf. Multus sets a name
-// that is empty.
+// encode returns a CNI configuration with the version and the name of conf. If the name is empty, Multus sets it.
 func encode(conf map[string]any, suffix string, chain []any) string {
 	version, _ := conf["cniVersion"].(string)
 	if version == "" {
@@ -103,11 +102,11 @@ func encode(conf map[string]any, suffix string, chain []any) string {
 	return encoded(map[string]any{"cniVersion": version, "name": name, "plugins": chain})
 }
 
-// encoded returns v, which was JSON, as JSON.
+// encoded returns v, a value that was decoded from JSON, as JSON.
 func encoded(v any) string {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
-	// The admission policy of the operator refuses escapes, which could hide a key.
+	// The operator's admission policy refuses escapes, since they could hide a key.
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		panic("nad: encode JSON: " + err.Error())
@@ -115,7 +114,7 @@ func encoded(v any) string {
 	return strings.TrimSpace(out.String())
 }
 
-// announces reports whether a CNI plugin announces the addresses of an interface when it
-// creates it: macvlan sets arp_notify, and sriov sends gratuitous ARP itself
-// (k8snetworkplumbingwg/sriov-cni v2.10.0, pkg/cnicommands/cni.go:207).
+// announces reports whether a CNI plugin announces the addresses of an interface when it creates the interface.
+// macvlan sets arp_notify, and sriov sends gratuitous ARP itself (k8snetworkplumbingwg/sriov-cni v2.10.0,
+// pkg/cnicommands/cni.go:207).
 func announces(kind string) bool { return kind == typeMacvlan || kind == typeSRIOV }

@@ -60,7 +60,7 @@ func Attach(o Object, nodes Nodes) (network.Attachment, *problem.Problem) {
 	case a.Kind != typeOVN:
 		a.EdgeNADConfig = edgeConfig(conf, takenPlugins(plugins), nodes.ForwardByDefault)
 	case text(valueOf(plugins[0], "topology")) == topologyLayer2 || nodes.ForwardByDefault:
-		// OVN takes no chained plugin, so only an interface above its own has sysctls.
+		// OVN takes no chained plugins, so sysctls are set on an interface on top of OVN's.
 		a.EdgeNADConfig, a.AboveNAD = edgeConfig(conf, abovePlugin(), nodes.ForwardByDefault), true
 	}
 	if a.AboveNAD || announces(a.Kind) {
@@ -91,8 +91,8 @@ func Problem(c problem.Cause, a network.Attachment, args problem.Args) problem.P
 	return problem.New(c, problem.Subject{Kind: "NetworkAttachmentDefinition", Namespace: a.Namespace, Name: a.Name}, all)
 }
 
-// ParseName parses "<namespace>/<name>". A name without a namespace is in namespace
-// ns, as in KubeVirt. It does not validate the result; see InvalidPart.
+// ParseName parses "<namespace>/<name>". Without a namespace, the namespace is ns, as in KubeVirt. It does not
+// validate the result; see InvalidPart.
 func ParseName(s, ns string) network.Attachment {
 	namespace, name, ok := strings.Cut(s, "/")
 	if !ok {

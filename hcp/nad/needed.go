@@ -1,5 +1,5 @@
-// This file decides what edges take of the VMs' CNI configuration: the keys that an edge needs,
-// with the values that they may have. The admission policy oooi-operator allows no others.
+// This file decides what edges use of the VMs' CNI configuration: the keys that an edge needs, and their allowed
+// values. The admission policy oooi-operator allows no other keys.
 
 package nad
 
@@ -16,14 +16,14 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A form is what the value of a key may be.
+// A form is the set of values that a key may have.
 type form struct {
-	// allowed describes it in messages.
+	// allowed describes the form in messages.
 	allowed string
 	matches func(any) bool
 }
 
-// aNumber is what CNI plugins read as an integer. They read no text as one.
+// aNumber is an integer. CNI plugins do not accept text in its place.
 func aNumber() form {
 	form := numberIn(0, math.MaxUint32)
 	form.allowed = "a number"
@@ -33,7 +33,7 @@ func aNumber() form {
 // aVLAN is an 802.1Q ID. 0 means untagged.
 func aVLAN() form { return numberIn(0, 4094) }
 
-// anMTU is in bytes. 0 means the plugin's default.
+// anMTU is an MTU in bytes. 0 means the plugin's default.
 func anMTU() form {
 	form := numberIn(network.MinMTU, network.MaxMTU)
 	inRange := form.matches
@@ -53,24 +53,25 @@ func aSwitch() form {
 	return form{"true or false", func(v any) bool { _, ok := v.(bool); return ok }}
 }
 
-// aText needs no escape in JSON, so that the policy reads it as the plugin does.
+// aText is text that needs no escapes in JSON, so that the policy reads it as the plugin does.
 func aText() form {
 	return pattern("printable ASCII without quotes and backslashes", `^[ !#-\[\]-~]*$`)
 }
 
-// aBridge is a name that Linux accepts for a new device (net/core/dev.c, dev_valid_name). The bridge plugin creates the bridge if a node lacks it.
+// aBridge is a name that Linux accepts for a new device (net/core/dev.c, dev_valid_name), because the bridge plugin
+// creates the bridge if a node lacks it.
 func aBridge() form {
 	return exceptDots(pattern("at most 15 printable characters without spaces, colons, slashes, quotes and backslashes", `^[!#-.0-9;-\[\]-~]{0,15}$`))
 }
 
-// exceptDots is f without "." and "..", which no device is named.
+// exceptDots returns f without "." and "..", which are not valid names of devices.
 func exceptDots(f form) form {
 	matches := f.matches
 	f.matches = func(v any) bool { return v != "." && v != ".." && matches(v) }
 	return f
 }
 
-// aDevice is a name of an existing device, which may be an alternative name of up to 127 characters.
+// aDevice is the name of an existing device. It may be an alternative name of up to 127 characters.
 func aDevice() form {
 	return exceptDots(pattern("at most 127 printable characters without spaces, colons, slashes, quotes and backslashes", `^[!#-.0-9;-\[\]-~]{0,127}$`))
 }
@@ -80,9 +81,9 @@ func pattern(allowed, expression string) form {
 	return form{allowed, func(v any) bool { s, ok := v.(string); return ok && re.MatchString(s) }}
 }
 
-// forms are the keys of a plugin of this type that edges need. A plugin writes no files that the
-// NAD names. It takes only the device that the kubelet allocates, and is not the node's
-// gateway. A plugin of another type changes nothing that an edge needs.
+// forms returns the keys of a plugin of this type that edges need. Other keys are left out, such as those for files
+// that a plugin writes, a device other than the one that the kubelet allocates, or a gateway on the node. Edges need
+// no keys of plugins of other types.
 func forms(kind string) map[string]form {
 	switch kind {
 	case typeBridge, typeCNVBridge:
@@ -107,8 +108,8 @@ func ovnForms() map[string]form {
 	return map[string]form{"vlanID": aVLAN(), "mtu": anMTU(), "subnets": aText(), "physicalNetworkName": aText(), "netAttachDefName": aText()}
 }
 
-// headForms are the keys of a CNI configuration other than its plugins. A network's name is what the
-// CNI specification has for it, or empty.
+// headForms returns the keys of a CNI configuration besides its plugins. The name has the format of the CNI
+// specification, or is empty.
 func headForms() map[string]form {
 	return map[string]form{
 		"cniVersion": pattern("a version", "^[0-9.]*$"),
@@ -116,8 +117,7 @@ func headForms() map[string]form {
 	}
 }
 
-// needed returns what an edge needs of a plugin's configuration. An empty text is the same as
-// none.
+// needed returns the keys of a plugin's configuration that an edge needs. An empty text counts as no value.
 func needed(plugin map[string]any) map[string]any {
 	kind := text(plugin["type"])
 	out := map[string]any{"type": kind}
@@ -129,7 +129,7 @@ func needed(plugin map[string]any) map[string]any {
 	return out
 }
 
-// valueOf returns the value of a key, or nil. CNI plugins ignore the case of keys.
+// valueOf returns the value of a key, or nil. As in CNI plugins, upper and lower case count as the same.
 func valueOf(plugin map[string]any, key string) any {
 	if v, ok := plugin[key]; ok {
 		return v
@@ -142,7 +142,7 @@ func valueOf(plugin map[string]any, key string) any {
 	return nil
 }
 
-// unusable returns a problem if a value that edges need has another form, or nil.
+// unusable returns a problem if a value that edges need has another form than forms allows, or nil.
 func unusable(o Object, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	if p := malformed(o, conf, headForms()); p != nil {
 		return p
@@ -169,7 +169,8 @@ func misspelled(o Object, plugin map[string]any) *problem.Problem {
 	return o.problem(problem.NADVLANMisspelled, problem.Args{"setting": {wrong}, "type": {kind}, "values": {right}})
 }
 
-// vlanKey returns the first key of plugin besides right that means a VLAN to people, or to another plugin, and has the ID of one. Empty: none.
+// vlanKey returns the first key of plugin besides right whose name suggests a VLAN and whose value is a VLAN ID.
+// Empty: there is none.
 func vlanKey(plugin map[string]any, right string) string {
 	for _, key := range slices.Sorted(maps.Keys(plugin)) {
 		isID := plugin[key] != 0.0 && aVLAN().matches(plugin[key]) || isVLANText(text(plugin[key]))
@@ -180,13 +181,13 @@ func vlanKey(plugin map[string]any, right string) string {
 	return ""
 }
 
-// isVLANText reports whether v is the ID of a VLAN as text.
+// isVLANText reports whether v is a VLAN ID as text.
 func isVLANText(v string) bool {
 	id, err := strconv.Atoi(v)
 	return err == nil && id > 0 && id <= 4094
 }
 
-// malformed is unusable for one set of keys.
+// malformed returns a problem if one of values has another form than allowed, or nil.
 func malformed(o Object, values map[string]any, allowed map[string]form) *problem.Problem {
 	for _, key := range slices.Sorted(maps.Keys(allowed)) {
 		if v := valueOf(values, key); v != nil && !allowed[key].matches(v) {
@@ -196,7 +197,7 @@ func malformed(o Object, values map[string]any, allowed map[string]form) *proble
 	return nil
 }
 
-// wrong returns the problem that a key of o has value v, where only what allowed describes works.
+// wrong returns the problem that a key of o has value v instead of what allowed describes.
 func (o Object) wrong(key string, v any, allowed string) *problem.Problem {
 	return o.problem(problem.NADValueUnsupported, problem.Args{"setting": {key}, "value": {encoded(v)}, "values": {allowed}})
 }

@@ -22,7 +22,7 @@ const (
 	typeOVN       = "ovn-k8s-cni-overlay" // secondary networks of OVN-Kubernetes
 )
 
-// The supported topologies of networks of OVN-Kubernetes.
+// The supported topologies of OVN-Kubernetes' networks.
 const (
 	topologyLocalnet = "localnet"
 	topologyLayer2   = "layer2"
@@ -35,8 +35,9 @@ const (
 	typeBandwidth = "bandwidth"
 )
 
-// DefaultMTU returns the MTU in bytes that pods have on a network of a kind without mtu. 0: it is that of the device below, or of
-// OVN-Kubernetes. The bridge plugin leaves it to the kernel, whose veth devices have that of Ethernet.
+// DefaultMTU returns the MTU in bytes that pods have on a network of a kind if no MTU is set. 0: it depends on the
+// device below, or on OVN-Kubernetes. The bridge plugin leaves the MTU to the kernel, whose veth devices have
+// Ethernet's 1500.
 func DefaultMTU(kind string) int {
 	if kind == typeBridge || kind == typeCNVBridge {
 		return 1500
@@ -69,8 +70,8 @@ func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[strin
 	return unusable(o, conf, plugins)
 }
 
-// RulesOut returns the problem that no VM gets an interface on the network that the user means with o, or nil. It is for an o that Attach accepts.
-// VMs on the network prove the contrary.
+// RulesOut returns a problem if VMs certainly get no interface on the network that the user means by o, or nil. o
+// must be one that Attach accepts. The problem is wrong if VMs are already on the network.
 func RulesOut(o Object, nodes Nodes) *problem.Problem {
 	plugins, _, err := parse(o.Config)
 	switch {
@@ -114,7 +115,7 @@ func unscheduled(o Object, nodes Nodes) *problem.Problem {
 	return o.problem(problem.NADResourceMissing, problem.Args{"resource": {o.ResourceName}, "annotation": {wire.AnnotationResourceName}})
 }
 
-// Limits returns what VMs on the network of o lack. It is for an o that Attach accepts.
+// Limits returns what VMs on the network of o lack. o must be one that Attach accepts.
 func Limits(o Object) problem.Problems {
 	plugins, _, err := parse(o.Config)
 	if err != nil {
@@ -140,8 +141,8 @@ func assigning(o Object, plugins []map[string]any) *problem.Problem {
 	return nil
 }
 
-// ipam returns the type of the IPAM plugin. ok is false if plugin has no IPAM.
-// A value of an unknown form is returned as text.
+// ipam returns the type of the IPAM plugin. ok is false if plugin has no IPAM. A value of an unknown type is returned
+// as text.
 func ipam(plugin map[string]any) (kind string, ok bool) {
 	switch v := valueOf(plugin, "ipam").(type) {
 	case nil:
@@ -154,7 +155,7 @@ func ipam(plugin map[string]any) (kind string, ok bool) {
 	}
 }
 
-// unsupportedOVN is unsupported for networks of OVN-Kubernetes.
+// unsupportedOVN is unsupported for OVN-Kubernetes' networks.
 func unsupportedOVN(o Object, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	plugin := plugins[0]
 	if text(valueOf(plugin, "role")) == "primary" {
@@ -175,8 +176,7 @@ func unsupportedOVN(o Object, conf map[string]any, plugins []map[string]any) *pr
 	return ignoredByOVN(o, conf, plugins)
 }
 
-// ignoredByOVN returns the problem that OVN-Kubernetes would ignore o, so that no pod starts on
-// its network, or nil.
+// ignoredByOVN returns a problem if OVN-Kubernetes would ignore o, so that no pod starts on its network, or nil.
 func ignoredByOVN(o Object, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	plugin := plugins[0]
 	if len(plugins) > 1 {

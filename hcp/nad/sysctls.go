@@ -1,5 +1,5 @@
-// This file decides the settings of an edge's kernel. The tuning plugin writes them in any
-// order, so no value may depend on another one being written before it.
+// This file decides the sysctls of an edge. The tuning plugin writes them in any order, so no value may depend on the
+// order.
 
 package nad
 
@@ -18,9 +18,9 @@ func tuning(settings ...map[string]any) map[string]any {
 	return map[string]any{"type": typeTuning, "sysctl": all}
 }
 
-// allowedSysctls are those that OpenShift's allow-list for the tuning plugin has. The kernel
-// takes no source routes and no IPv6 router advertisements. They do not remove a route that an
-// advertisement set before. Redirects count unless "all" refuses them, too; see isolation.
+// allowedSysctls are the sysctls in OpenShift's allow-list for the tuning plugin. With them, the kernel does not
+// accept source routes and IPv6 router advertisements. A route from an earlier advertisement stays. Redirects are
+// refused only if "all" refuses them, too; see isolation.
 func allowedSysctls() map[string]any {
 	return map[string]any{
 		"net.ipv4.conf.IFNAME.accept_redirects":    "0",
@@ -31,19 +31,18 @@ func allowedSysctls() map[string]any {
 	}
 }
 
-// noForwarding keeps the kernel from forwarding what arrives on the interface. It never
-// writes to conf.all.forwarding, which resets conf.all.accept_redirects to 1.
+// noForwarding prevents the kernel from forwarding packets that arrive on the interface. It does not write to
+// conf.all.forwarding, because that would reset conf.all.accept_redirects to 1.
 func noForwarding() map[string]any {
 	return map[string]any{"net.ipv4.conf.IFNAME.forwarding": "0"}
 }
 
-// isolation returns what separates the network from the pod network in an edge. No packet is
-// forwarded in either direction. A packet with a source address that belongs to the other
-// side is dropped (rp_filter), so no reply leaves through the other interface. IPv6 is off,
-// as edges serve IPv4 only. ICMP errors change the path MTU only if a TCP connection sent what
-// they are about (ip_no_pmtu_disc=3). A new network namespace has the node's values for "all". Of
-// rp_filter, accept_redirects and route_localnet the larger of "all" and the interface
-// counts; Ubuntu sets rp_filter to 2 (loose), and kube-proxy sets route_localnet to 1.
+// isolation returns the sysctls that separate the network from the pod network in an edge. No packet is forwarded in
+// either direction. A packet whose source address belongs to the other side is dropped (rp_filter), so no reply
+// leaves through the other interface. IPv6 is off, as edges serve IPv4 only. An ICMP error changes the path MTU only
+// if it is about a packet of an existing TCP connection (ip_no_pmtu_disc=3). A new network namespace inherits the
+// node's values for "all". For rp_filter, accept_redirects and route_localnet, the larger value of "all" and the
+// interface counts. Ubuntu sets rp_filter to 2 (loose), and kube-proxy sets route_localnet to 1.
 func isolation() map[string]any {
 	out := noForwarding()
 	for sysctl, value := range map[string]string{
@@ -62,18 +61,16 @@ func isolation() map[string]any {
 	return out
 }
 
-// noTraffic keeps the kernel from using a device that another interface is above. Broadcasts of
-// the network arrive on both.
+// noTraffic prevents the kernel from using a device on which another interface is built. Broadcasts arrive on both.
 func noTraffic(device string) map[string]any {
 	return map[string]any{"net.ipv4.conf." + device + ".forwarding": "0", "net.ipv6.conf." + device + ".disable_ipv6": "1"}
 }
 
-// announcements returns what failover announcements need. The kernel sends ARP requests from
-// the source address of a packet, so that announcements can name each address. Above 0,
-// arp_announce leaves only the interface's first address. If onVIPDevice is true, the VIPs
-// are on another interface. Then it answers ARP requests for them, too: above 0, arp_ignore
-// leaves those of the interface. A new network namespace has the node's values for "all", of
-// which the larger counts; kube-proxy with strictARP sets both above 0.
+// announcements returns the sysctls that failover announcements need. The kernel must send ARP requests from the
+// source address of a packet, so that announcements can name each address. If arp_announce is above 0, it uses only
+// the interface's first address. If onVIPDevice is true, the VIPs are on another interface, and this one must answer
+// ARP requests for them. If arp_ignore is above 0, it does not. A new network namespace inherits the node's values
+// for "all", and the larger value counts. kube-proxy with strictARP sets both above 0.
 func announcements(onVIPDevice bool) map[string]any {
 	out := map[string]any{"net.ipv4.conf.IFNAME.arp_announce": "0", "net.ipv4.conf.all.arp_announce": "0"}
 	if onVIPDevice {

@@ -19,14 +19,14 @@ import (
 // fieldMachineNetwork is the field of the HostedCluster that has the VMs' CIDR.
 const fieldMachineNetwork = "spec.networking.machineNetwork"
 
-// setAddresses sets the CIDR and gateway of each network. The precedence is:
+// setAddresses sets the CIDR and the gateway of each network. The precedence is:
 //
 //  1. NodePools
 //  2. the HostedCluster: its CIDR applies to the network at index home only
 //  3. the NetworkAttachmentDefinition
 //
-// The other addresses of the HostedCluster apply to the network whose CIDR contains
-// them. home is -1 if there is no such network.
+// Other addresses of the HostedCluster apply to the network whose CIDR contains them. home is -1 if the
+// HostedCluster's CIDR applies to no network.
 func setAddresses(all []merged, home int, o indexed, base settings.Values) {
 	if home >= 0 && !all[home].CIDR.IsValid() {
 		all[home].CIDR = clusterCIDR(o.HostedCluster, base)
@@ -72,16 +72,16 @@ func (s *merged) takeOfNAD() {
 	all.SetNetwork(&s.NetworkRequest)
 }
 
-// ofNetworkAttachmentDefinitions returns the keys of a network that its NetworkAttachmentDefinition can have.
+// ofNetworkAttachmentDefinitions returns the keys of networks that a NetworkAttachmentDefinition can have.
 func ofNetworkAttachmentDefinitions() []settings.Key {
 	return slices.DeleteFunc(settings.Keys(), func(k settings.Key) bool {
 		return k.For == settings.WholeCluster || !slices.Contains(k.On, settings.OnNetworkAttachmentDefinition)
 	})
 }
 
-// setClientNetworks sets the client networks of each network without those of a NodePool. Those of
-// the HostedCluster apply to networks with a gateway that VMs boot from. Without any such network,
-// they belong to the one at index home, where Derive says that it needs a gateway.
+// setClientNetworks sets the client networks of each network for which NodePools set none. Those of the HostedCluster
+// apply to networks with a gateway that VMs boot from. Without any such network, they apply to the network at index
+// home, and Derive reports that it needs a gateway.
 func setClientNetworks(all []merged, home int, base settings.Values) {
 	answers := func(s merged) bool { return s.Primary && (s.Gateway.IsValid() || s.ofNAD.Gateway.IsValid()) }
 	gateway, k := slices.ContainsFunc(all, answers), settings.Named(network.KeyClientNetworks)
@@ -97,8 +97,7 @@ func setClientNetworks(all []merged, home int, base settings.Values) {
 	}
 }
 
-// clusterCIDR returns the CIDR that the HostedCluster sets, for one network. It is zero if
-// there is none.
+// clusterCIDR returns the CIDR that the HostedCluster sets for one of its networks, or zero.
 func clusterCIDR(hc *hyperv1.HostedCluster, base settings.Values) netip.Prefix {
 	if base.CIDR.IsValid() {
 		return base.CIDR
@@ -106,8 +105,7 @@ func clusterCIDR(hc *hyperv1.HostedCluster, base settings.Values) netip.Prefix {
 	return machineNetwork(hc)
 }
 
-// cidrOptions returns where a user can set the CIDR of a further network, as text and
-// as annotation keys.
+// cidrOptions returns where a user can set the CIDR of a network other than home, as text and as annotation keys.
 func cidrOptions(s network.NetworkRequest, first bool) (field string, keys []string) {
 	own := fmt.Sprintf("%s on NetworkAttachmentDefinition %s", network.KeyCIDR, s.Attachment)
 	if !first {
@@ -117,9 +115,8 @@ func cidrOptions(s network.NetworkRequest, first bool) (field string, keys []str
 	return fmt.Sprintf("annotation %s on the HostedCluster or %s", ofPool, own), []string{ofPool, network.KeyCIDR}
 }
 
-// setContained sets the addresses of base in the network whose CIDR contains them.
-// Addresses in no CIDR go to the network at index home, where Derive refuses them.
-// Values of a NodePool have precedence.
+// setContained sets the addresses of base in the network whose CIDR contains them. Addresses in no CIDR are set in
+// the network at index home, where Derive refuses them. Values of a NodePool have precedence.
 func setContained(all []merged, home int, base settings.Values) {
 	for i := range all {
 		s := &all[i]
@@ -141,7 +138,7 @@ func setContained(all []merged, home int, base settings.Values) {
 	}
 }
 
-// within reports whether some CIDR of all contains one of addresses.
+// within reports whether a CIDR of all contains one of addresses.
 func within(all []merged, addresses []netip.Addr) bool {
 	return slices.ContainsFunc(all, func(s merged) bool { return slices.ContainsFunc(addresses, s.CIDR.Contains) })
 }
@@ -157,8 +154,8 @@ func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
 	return netip.Prefix{}
 }
 
-// unusedMachineNetwork returns why spec.networking.machineNetwork is not the CIDR of a
-// network without one, and the unused entries. why is empty if there are none.
+// unusedMachineNetwork returns why spec.networking.machineNetwork is not used as the CIDR of a network that has none.
+// found are the unused entries. why is empty if there are none.
 func unusedMachineNetwork(hc *hyperv1.HostedCluster, isHome, hasHome bool) (why problem.Cause, found string) {
 	var four, all []string
 	for _, m := range hc.Spec.Networking.MachineNetwork {

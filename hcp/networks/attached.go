@@ -14,9 +14,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Attached returns the networks that o's NodePools name or its VMs are attached
-// to, sorted, with the details of their NetworkAttachmentDefinitions. o does not need
-// to have opted in. Of those that only VMs name, the first objects.MaxNetworks count.
+// Attached returns the networks that o's NodePools name or its VMs are attached to, sorted, with the details of their
+// NetworkAttachmentDefinitions. o does not need to have opted in. Of networks that only VMs name, the first
+// objects.MaxNetworks count.
 func Attached(o objects.Objects) []network.Attachment { return attached(index(o)) }
 
 func attached(o indexed) []network.Attachment {
@@ -43,16 +43,15 @@ func UsedNADs(o objects.Objects) []network.Attachment {
 	return append(objects.NamedNADs(o), vmAttachments(o)...)
 }
 
-// Layer2 returns network.Attachment.Layer2 of n, whether or not nodes offer its devices. Empty:
-// unknown.
+// Layer2 returns network.Attachment.Layer2 of n, whether or not a node offers the needed device. Empty: unknown.
 func Layer2(n nadv1.NetworkAttachmentDefinition) string {
 	a, _ := nad.Attach(nadObject(n), nad.Nodes{})
 	return a.Layer2
 }
 
-// All returns the networks of o's NodePools and VMs, and those that its edges are on by last,
-// its plan in force. One network is listed twice if its NAD was edited and VMs pin the previous one.
-// A network whose NetworkAttachmentDefinition does not allow its VMs is not among them.
+// All returns the networks of o's NodePools and VMs, and those that its edges are on by last, its plan in force. A
+// network is listed twice if its NAD was edited and VMs pin the previous one. Networks whose
+// NetworkAttachmentDefinition does not allow its VMs are left out.
 func All(of objects.Objects, last network.Plan) []network.Attachment {
 	o := index(of)
 	on := slices.DeleteFunc(attached(o), func(a network.Attachment) bool {

@@ -158,11 +158,10 @@ func forwardByDefault(o objects.Objects) bool {
 	return false
 }
 
-// isolated returns a problem if nothing shows that VMs may use the
-// NetworkAttachmentDefinition of r, which is in another namespace. forbidden is true if
-// no edge may join its network: the edge NAD is a copy in the control plane namespace,
-// which Multus allows whatever the original is. found is zero if it is unknown. A VM that
-// is attached to the network proves that it is allowed.
+// isolated returns a problem if the NetworkAttachmentDefinition of r is in another namespace, and nothing shows that
+// VMs may use it. forbidden is true if no edge may join its network. Multus would not prevent that, because the edge
+// NAD is a copy in the control plane namespace. found is the NetworkAttachmentDefinition, zero if it is unknown. A VM
+// that is attached to the network proves that it is allowed.
 func isolated(o indexed, r network.NetworkRequest, found nadv1.NetworkAttachmentDefinition) (ps problem.Problems, forbidden bool) {
 	a, own := r.Attachment, objects.ControlPlaneNamespace(o.HostedCluster)
 	allowed := nad.AllowedNamespaces(own)
@@ -184,18 +183,18 @@ func isolated(o indexed, r network.NetworkRequest, found nadv1.NetworkAttachment
 	return problem.Problems{nad.Problem(problem.NADNamespaceNotGranted, a, args)}, true
 }
 
-// Allows reports whether VMs in namespace own may use n, as far as n itself says.
+// Allows reports whether n allows VMs in namespace own to use it, by its namespace or its annotation.
 func Allows(n nadv1.NetworkAttachmentDefinition, own string) bool {
 	return slices.Contains(nad.AllowedNamespaces(own), n.Namespace) || grants(n, own)
 }
 
-// grants reports whether the annotation of n names namespace own. setAddresses reports invalid ones.
+// grants reports whether the annotation namespaces of n names own. setAddresses reports invalid values.
 func grants(n nadv1.NetworkAttachmentDefinition, own string) bool {
 	v, _ := settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, n.Name, n.Annotations)
 	return slices.Contains(v.Namespaces, own)
 }
 
-// AttachedTo returns the networks on which vm has an interface, for sure.
+// AttachedTo returns the networks on which vm certainly has an interface.
 func AttachedTo(vm lenient.VirtualMachineInstance) (out []network.Attachment) {
 	for _, n := range vm.Spec.Networks {
 		has := slices.ContainsFunc(vm.Status.Interfaces, func(i lenient.VMInterface) bool { return i.Name == n.Name })

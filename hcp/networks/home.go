@@ -1,5 +1,5 @@
-// This file decides which network has the CIDR of the HostedCluster. A network that runs keeps
-// the CIDR that it has, whichever NodePools are created, deleted or recreated.
+// This file decides which network has the CIDR of the HostedCluster. A running network keeps its CIDR, whichever
+// NodePools are created, deleted or recreated.
 
 package networks
 
@@ -15,10 +15,10 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// homeNetwork returns the index of the network that the HostedCluster's addresses apply to, or -1.
-// primary are the indexes of the networks that VMs boot from, by the age of the NodePools. last is
-// the plan in force. keepsOwn is true if the network keeps the CIDR of its NetworkAttachmentDefinition
-// instead of that of the HostedCluster. The first of these that exists:
+// homeNetwork returns the index of the network that the HostedCluster's addresses apply to, or -1. primary are the
+// indexes of the networks that VMs boot from, by the age of the NodePools. last is the plan in force. keepsOwn is
+// true if the network keeps the CIDR of its NetworkAttachmentDefinition instead of the HostedCluster's. The result is
+// the first of these that exists:
 //
 //  1. the network that runs with the CIDR of the HostedCluster
 //  2. the network of the oldest NodePool, of those that do not run with the CIDR of their
@@ -54,15 +54,14 @@ func homeNetwork(all []merged, primary []int, o indexed, base settings.Values, l
 	return primary[0], true
 }
 
-// nadValues returns the values of the NetworkAttachmentDefinition of a, if o has it, and what is wrong
-// with them.
+// nadValues returns the values of a's NetworkAttachmentDefinition, if o has it, and the problems of these values.
 func nadValues(o indexed, a network.Attachment) (settings.Values, problem.Problems) {
 	found, _ := o.nad(a)
 	return settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, a.String(), found.Annotations)
 }
 
-// keepOwnCIDR gives s, which runs, the CIDR of its NetworkAttachmentDefinition. If the HostedCluster
-// has annotation cidr, it is a problem that this has no effect.
+// keepOwnCIDR sets the CIDR of s, which runs, to that of its NetworkAttachmentDefinition. If the HostedCluster has
+// annotation cidr, it adds the problem that the annotation has no effect.
 func (s *merged) keepOwnCIDR(base settings.Values) {
 	own := s.ofNAD
 	s.CIDR, s.CIDRField, s.CIDRKeys = own.CIDR, own.CIDRField, own.CIDRKeys
@@ -73,8 +72,8 @@ func (s *merged) keepOwnCIDR(base settings.Values) {
 	}
 }
 
-// cidrByName returns a hint if the CIDR of the HostedCluster applies to the network at
-// index home, and only the names of two NodePools say that it is this one.
+// cidrByName returns a hint if the CIDR of the HostedCluster applies to the network at index home only because of the
+// names of two NodePools.
 func cidrByName(o indexed, all []merged, home int, base settings.Values) problem.Problems {
 	cidr := clusterCIDR(o.HostedCluster, base)
 	if home < 0 || all[home].CIDR.IsValid() || !cidr.IsValid() {
@@ -90,7 +89,7 @@ func cidrByName(o indexed, all []merged, home int, base settings.Values) problem
 	}
 	pools := slices.DeleteFunc(oldestFirst(o.NodePools), func(np hyperv1.NodePool) bool { return !at[bootsFrom(np)] })
 	if bootsFrom(pools[0]) != all[home].Attachment {
-		return nil // the plan in force decided
+		return nil // the plan in force decided, not the names
 	}
 	for _, np := range pools[1:] {
 		if objects.SameAge(&pools[0], &np) && bootsFrom(np) != all[home].Attachment {

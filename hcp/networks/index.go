@@ -1,5 +1,5 @@
-// This file indexes the objects of one hosted cluster once, so that each network costs the same however many others
-// there are.
+// This file indexes the objects of one hosted cluster once, so that the cost of each network does not depend on the
+// number of networks.
 
 package networks
 
@@ -16,11 +16,11 @@ import (
 type indexed struct {
 	objects.Objects
 	nads map[network.Attachment]nadv1.NetworkAttachmentDefinition
-	// byName are the NodePools. They are not changed.
+	// byName are the NodePools by name. They do not change.
 	byName map[string]*hyperv1.NodePool
-	// first are the NodePools that list a network first, in the order of objects.
+	// first are the NodePools that list a network first, by network, in the order of the objects.
 	first map[network.Attachment][]*hyperv1.NodePool
-	// attached are the networks on which some VM has an interface, for sure.
+	// attached are the networks on which some VM certainly has an interface.
 	attached map[network.Attachment]bool
 	nodes    nad.Nodes
 	// isolates and shown are what management.Cluster.Isolates returns.
@@ -53,13 +53,13 @@ func index(o objects.Objects) indexed {
 	return x
 }
 
-// nad returns the NetworkAttachmentDefinition of a. ok is false if there is none.
+// nad returns the NetworkAttachmentDefinition of a. ok is false if o does not have it.
 func (x indexed) nad(a network.Attachment) (found nadv1.NetworkAttachmentDefinition, ok bool) {
 	found, ok = x.nads[named(a)]
 	return found, ok
 }
 
-// named returns a without details, as NodePools name it.
+// named returns a with the namespace and name only, as NodePools name it.
 func named(a network.Attachment) network.Attachment {
 	return network.Attachment{Namespace: a.Namespace, Name: a.Name}
 }

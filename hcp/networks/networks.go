@@ -1,6 +1,5 @@
-// Package networks decides which networks the VMs of a cluster use, which of them VMs
-// boot from, and which values each has. addresses.go decides their addresses, and
-// attachments.go reads their NetworkAttachmentDefinitions.
+// Package networks decides which networks the VMs of a cluster use, which of them VMs boot from, and the values of
+// each. addresses.go decides their addresses, and attachments.go reads their NetworkAttachmentDefinitions.
 package networks
 
 import (
@@ -16,26 +15,26 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A merged network request combines the requests of several NodePools.
+// A merged is a network request that combines the requests of several NodePools.
 type merged struct {
 	network.NetworkRequest
-	// listedFirst is true if some NodePool lists the network first. Only then the
-	// annotations of NodePools apply to it.
+	// listedFirst is true if a NodePool lists the network first. Annotations of NodePools apply to the network only
+	// then.
 	listedFirst bool
 	// otherRoute holds the NodePools whose VMs have a default route on another network.
 	otherRoute []string
-	// without holds the NodePools that list the network first and have no value, by key.
+	// without holds, for each key, the NodePools that list the network first and do not set the key.
 	without map[string][]string
-	// ofNodePools are the keys of the annotations that such NodePools have.
+	// ofNodePools are the keys that NodePools which list the network first set.
 	ofNodePools []string
-	// ofNAD are the values of its NetworkAttachmentDefinition, and what is wrong with them.
+	// ofNAD are the values of its NetworkAttachmentDefinition, and ofNADProblems the problems of these values.
 	ofNAD         settings.Values
 	ofNADProblems problem.Problems
-	// problems of this network only. With an Error among them, it is not requested.
+	// problems are about this network only. If there is an Error among them, the network is not requested.
 	problems problem.Problems
 }
 
-// Requested are the networks that NodePools request, and what is wrong with them.
+// Requested are the networks that NodePools request, and problems about them.
 type Requested struct {
 	Networks []network.NetworkRequest
 	// Refused are the Names of the networks that VMs boot from and that have an Error.
@@ -43,12 +42,11 @@ type Requested struct {
 	Problems problem.Problems
 }
 
-// Of returns the networks of all NodePools. The first network of a NodePool
-// without the default pod network is primary: VMs boot from it. Cluster-wide addresses
-// apply to one of these (homeNetwork). last is the plan in force.
+// Of returns the networks of all NodePools. The first network of a NodePool without the default pod network is
+// primary: VMs boot from it. Cluster-wide addresses apply to one of the primary networks (homeNetwork). last is the
+// plan in force.
 //
-// ofNodePools are the problems of the HostedCluster's annotations for one NodePool, by its
-// name.
+// ofNodePools has problems of the HostedCluster's annotations for one NodePool, by the NodePool's name.
 func Of(of objects.Objects, base settings.Values, ofNodePools map[string]problem.Problems, last network.Plan) Requested {
 	o := index(of)
 	var all []merged
@@ -108,9 +106,9 @@ func Of(of objects.Objects, base settings.Values, ofNodePools map[string]problem
 	return out
 }
 
-// withAttachments returns the networks that edges can join. A network with an Error is left
-// out. If no VM boots from it, its Errors become Warnings. Of several NADs of one layer-2
-// network, Derive chooses the one that is served.
+// withAttachments returns the networks that edges can join. A network with an Error is left out. If no VM boots from
+// such a network, its Errors become Warnings. If several NADs are of one layer-2 network, Derive chooses which one is
+// served.
 func withAttachments(o indexed, all []merged) Requested {
 	out := Requested{Networks: []network.NetworkRequest{}}
 	for _, s := range all {
@@ -152,8 +150,7 @@ func unknownNodePools(o indexed) problem.Problems {
 	return problems
 }
 
-// oldestFirst sorts NodePools by age. So a new NodePool never takes addresses of an
-// older one.
+// oldestFirst sorts NodePools by age, so that a new NodePool never takes addresses of an older one.
 func oldestFirst(in []hyperv1.NodePool) []hyperv1.NodePool {
 	out := slices.Clone(in)
 	slices.SortFunc(out, func(a, b hyperv1.NodePool) int { return objects.CompareAge(&a, &b) })
@@ -198,8 +195,8 @@ func networkRequest(a network.Attachment, np hyperv1.NodePool, s, base settings.
 	return out
 }
 
-// noNetworks returns the reason why the cluster has no networks. found is the number
-// of networks; the result is empty if it is not 0.
+// noNetworks returns the reason why the cluster has no networks. found is the number of networks; if it is not 0, the
+// result is empty.
 func noNetworks(o indexed, base settings.Values, found int) problem.Problems {
 	if found > 0 {
 		return nil
@@ -228,21 +225,20 @@ func Wanted(o objects.Objects, last network.Plan) []string {
 	return networkNames(slices.Concat(named, vmAttachments(o), stillOn(o, last)))
 }
 
-// Unselected returns the names of the networks that VMs use and that annotation network does not
-// select.
+// Unselected returns the names of the networks that VMs use although annotation network does not select them.
 func Unselected(o objects.Objects) []string {
 	return networkNames(slices.DeleteFunc(vmAttachments(o), func(a network.Attachment) bool { return selects(objects.Selected(o.HostedCluster), a) }))
 }
 
-// InUse returns the names of the networks that VMs of o are on, sorted and without duplicates: those that
-// they are attached to, and those of last, the plan in force, that are the same layer-2 network, or that a VM may still be on. Only VMs and
-// NetworkAttachmentDefinitions of o are read.
+// InUse returns the names of the networks that VMs of o are on, sorted and without duplicates. These are the networks
+// that VMs are attached to. A network of last, the plan in force, is included if it is the same layer-2 network, or
+// if a VM may still be on it. It reads only VMs and NetworkAttachmentDefinitions of o.
 func InUse(o objects.Objects, last network.Plan) []string {
 	return namesOn(o, append(vmAttachments(o), stillOn(o, last)...), last)
 }
 
-// BootedFrom returns the names of the networks of InUse that VMs of o boot from: the first one of each VM that has no
-// pod network before it.
+// BootedFrom returns the names of those networks of InUse that VMs of o boot from. A VM boots from its first network,
+// unless that is the pod network.
 func BootedFrom(o objects.Objects, last network.Plan) []string {
 	booted := vmBoots(o)
 	for _, a := range stillOn(o, last) {
@@ -253,12 +249,12 @@ func BootedFrom(o objects.Objects, last network.Plan) []string {
 	return namesOn(o, booted, last)
 }
 
-// namesOn returns the names of all networks, and of those of last that are the same layer-2 network as one of them.
+// namesOn returns the names of all, and of those networks of last that are the same layer-2 network as one of all.
 func namesOn(o objects.Objects, all []network.Attachment, last network.Plan) []string {
 	on, x, seen := slices.Clone(all), index(o), map[network.Attachment]bool{}
 	for _, used := range all {
 		if seen[used] {
-			continue // Each VM uses one.
+			continue // Several VMs use this network.
 		}
 		seen[used] = true
 		if found, ok := x.nad(used); ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 )
 
-// NodePoolSizes returns the largest size of each of o's NodePools by name. The
-// additional VMs of a rolling update do not count.
+// NodePoolSizes returns the largest size of each of o's NodePools by name, without the additional VMs of a rolling
+// update.
 func NodePoolSizes(o objects.Objects) map[string]int {
 	out := map[string]int{}
 	for _, np := range o.NodePools {

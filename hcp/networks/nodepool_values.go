@@ -1,5 +1,5 @@
-// This file decides the values of a network that several NodePools use. No NodePool has
-// precedence over another one: what they have different values for is an Error.
+// This file decides the values of a network that several NodePools use. No NodePool has precedence over another. If
+// they have different values for a key, that is an Error.
 
 package networks
 
@@ -11,11 +11,11 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// maxNamed is how many of the NodePools that agree a problem names.
+// maxNamed is how many of the NodePools with the same value a problem names.
 const maxNamed = 10
 
-// merge combines two requests for the same network. Different values are a problem:
-// neither NodePool has precedence. The caller no longer uses a.
+// merge combines two requests for the same network. Different values are a problem, since neither NodePool has
+// precedence. The caller must not use a afterwards.
 func merge(a, b merged) merged {
 	if slices.Contains(a.NodePools, b.NodePools[0]) { // the NodePool lists the network twice
 		a.VMs += b.VMs
@@ -62,8 +62,8 @@ func merge(a, b merged) merged {
 	return out
 }
 
-// overriding returns a problem if some NodePools on s have value own of the annotation key, and
-// others have none, so that the HostedCluster's value applies to these.
+// overriding returns a problem if some NodePools on s set the annotation key to own, and others do not set it. The
+// HostedCluster's value would apply to these others.
 func (s merged) overriding(key, own, ofCluster string) problem.Problems {
 	without := s.without[key]
 	if len(without) == 0 || own == ofCluster {
@@ -78,8 +78,8 @@ func (s merged) overriding(key, own, ofCluster string) problem.Problems {
 		"nodePools": with, "otherNodePool": without, "value": {own}, "otherValue": {ofCluster}}, key)}
 }
 
-// differing returns the keys that need one value on all NodePools of a network, and whose values have different meanings in
-// a and b.
+// differing returns the keys that must have one value on all NodePools of a network, and whose values in a and b
+// differ in meaning.
 func differing(a, b settings.Values) []string {
 	var keys []string
 	for _, k := range settings.Keys() {

@@ -1,5 +1,5 @@
-// This file decides which networks are refused: those that have an Error of their own. If VMs
-// boot from such a network, the Error is confined to it. Otherwise it is a Warning.
+// This file decides which networks are refused because they have an Error of their own. If VMs boot from such a
+// network, the Error is confined to it. Otherwise it becomes a Warning.
 
 package networks
 
@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// refusing returns ps, the problems of s, of which at least one is an Error.
+// refusing returns ps, the problems of s, with each Error confined to s, or as Warnings if no VM boots from s.
 func (s merged) refusing(ps problem.Problems) problem.Problems {
 	if !s.Primary {
 		return ps.NotBlocking()
@@ -50,8 +50,8 @@ func bootNetwork(hc *hyperv1.HostedCluster, np hyperv1.NodePool) (a network.Atta
 	return all[0], true
 }
 
-// notSelected returns the networks that VMs boot from and that annotation network leaves out,
-// with an Error for each NodePool.
+// notSelected returns the networks that VMs boot from although annotation network does not select them, and an Error
+// for each NodePool.
 func notSelected(o indexed, selected string) (names []string, ps problem.Problems) {
 	for _, np := range oldestFirst(o.NodePools) {
 		a, boots := bootNetwork(o.HostedCluster, np)

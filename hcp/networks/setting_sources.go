@@ -1,5 +1,5 @@
-// This file finds where each setting of a network is set, and what is set on its
-// NetworkAttachmentDefinition without effect.
+// This file finds where each setting of a network is set, and which values on its NetworkAttachmentDefinition have no
+// effect.
 
 package networks
 
@@ -13,9 +13,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// SettingSources returns where each setting of all, networks of o, is set, without defaults, by the
-// networks' Names and by annotation keys without prefix. A value is a text such as "annotation lease-time on
-// NodePool workers".
+// SettingSources says where each setting of these networks of o is set, by the networks' Names and by annotation keys
+// without prefix. Defaults are left out. A value is a text such as "annotation lease-time on NodePool workers".
 func SettingSources(o objects.Objects, all ...network.NetworkRequest) map[string]map[string]string {
 	x, out := index(o), map[string]map[string]string{}
 	for _, s := range all {
@@ -24,7 +23,7 @@ func SettingSources(o objects.Objects, all ...network.NetworkRequest) map[string
 	return out
 }
 
-// settingSources returns those of one network.
+// settingSources returns the sources of one network.
 func settingSources(o indexed, s network.NetworkRequest) map[string]string {
 	out := map[string]string{}
 	for _, k := range settings.Keys() {
@@ -41,8 +40,8 @@ func settingSources(o indexed, s network.NetworkRequest) map[string]string {
 	return out
 }
 
-// unusedOfNAD returns a problem for each value of the NetworkAttachmentDefinition of s, own, that is not
-// used because another object sets a different one.
+// unusedOfNAD returns a problem for each value in own, of the NetworkAttachmentDefinition of s, that is not used
+// because another object sets a different value.
 func unusedOfNAD(o indexed, s network.NetworkRequest, own settings.Values) problem.Problems {
 	var out problem.Problems
 	on := problem.Subject{Kind: string(settings.OnNetworkAttachmentDefinition), Namespace: s.Attachment.Namespace, Name: s.Attachment.Name}
@@ -56,9 +55,9 @@ func unusedOfNAD(o indexed, s network.NetworkRequest, own settings.Values) probl
 	return out
 }
 
-// source returns the annotation that sets key k for s, or "" if there is none. The
-// precedence is: a NodePool that lists the network first, the HostedCluster for that
-// NodePool, the HostedCluster, the NetworkAttachmentDefinition, unless k says that it comes before the HostedCluster.
+// source returns the annotation that sets key k for s, or "" if there is none. The precedence is: a NodePool that
+// lists the network first, the HostedCluster for that NodePool, the HostedCluster, the NetworkAttachmentDefinition.
+// If k.NADFirst is true, the NetworkAttachmentDefinition has precedence over the HostedCluster.
 func source(o indexed, s network.NetworkRequest, k settings.Key) string {
 	hc, key := o.HostedCluster, k.Name
 	for _, np := range o.first[named(s.Attachment)] {
@@ -81,8 +80,8 @@ func source(o indexed, s network.NetworkRequest, k settings.Key) string {
 	return ""
 }
 
-// applies reports whether value, of the HostedCluster or the NetworkAttachmentDefinition, is the one that s
-// has. If both can have a value that is for one network only, s has one of them.
+// applies reports whether s has value, which the HostedCluster or the NetworkAttachmentDefinition sets. It compares
+// them only for keys whose value applies to one network and that both objects can have.
 func applies(k settings.Key, value string, s network.NetworkRequest) bool {
 	return k.For != settings.OneNetwork || !slices.Contains(k.On, settings.OnNetworkAttachmentDefinition) || k.Says(value, settings.OfNetwork(s))
 }

@@ -1,5 +1,5 @@
-// This file finds networks that VMs are on and whose addresses are unknown, such as one for
-// storage with a DHCP server of its own. VMs may reach any address there.
+// This file finds networks that VMs are on and whose addresses are unknown, such as a storage network with a DHCP
+// server of its own. VMs may reach any address there.
 
 package networks
 
@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// withUnserved returns networks with UnservedNetworks set where each NodePool of a network has
-// another one that is not among them, or has no CIDR there.
+// withUnserved returns networks with UnservedNetworks set on a network if each of its NodePools also has another
+// network that is not requested or has no CIDR.
 func withUnserved(o indexed, networks []network.NetworkRequest) []network.NetworkRequest {
 	known := map[string]bool{}
 	for _, s := range networks {

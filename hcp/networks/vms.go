@@ -31,9 +31,11 @@ func vmAttachments(o objects.Objects) []network.Attachment {
 	return out
 }
 
-// stillOn returns the networks of last, the plan in force, that VMs of o may be on although their specs name others: KubeVirt 1.8 changes the
-// spec of a running VM (feature gate LiveUpdateNADRef), which moves to the new network when it migrates. A condition says so. KubeVirt sets it
-// after the spec, and meanwhile an address says so: one of a network of last that is not in the network of last that the spec names.
+// stillOn returns the networks of last, the plan in force, that VMs of o may be on although their specs name others.
+// KubeVirt 1.8 changes the spec of a running VM (feature gate LiveUpdateNADRef), and the VM moves to the new network
+// when it migrates. Until then, a condition of the VM says so. KubeVirt sets the condition a moment after the spec.
+// Meanwhile an address of the VM shows it: the address is in a network of last, and not in the one that the spec
+// names.
 func stillOn(o objects.Objects, last network.Plan) []network.Attachment {
 	cidrs, on := map[string]netip.Prefix{}, map[string]bool{}
 	for _, n := range last.Networks {
@@ -63,7 +65,7 @@ func vmBoots(o objects.Objects) []network.Attachment {
 	return out
 }
 
-// bootsFrom returns the network that m boots from: its first one. Not ok: that is the pod network.
+// bootsFrom returns the network that m boots from: its first one. ok is false if that is the pod network.
 func bootsFrom(m lenient.VirtualMachineInstance) (a network.Attachment, ok bool) {
 	if all := m.Spec.Networks; len(all) > 0 && all[0].Multus != nil {
 		return nad.ParseName(all[0].Multus.NetworkName, m.Namespace), true
@@ -71,7 +73,7 @@ func bootsFrom(m lenient.VirtualMachineInstance) (a network.Attachment, ok bool)
 	return network.Attachment{}, false
 }
 
-// byInterface returns the networks of m by the names that it gives its interfaces. The pod network is not among them.
+// byInterface returns the networks of m by the names of its interfaces, without the pod network.
 func byInterface(m lenient.VirtualMachineInstance) map[string]network.Attachment {
 	out := map[string]network.Attachment{}
 	for _, n := range m.Spec.Networks {
@@ -82,8 +84,8 @@ func byInterface(m lenient.VirtualMachineInstance) map[string]network.Attachment
 	return out
 }
 
-// Unnamed returns the problem that VMs boot from networks that no NodePool of o names, and that are none of known: an annotation of
-// HyperShift can change the VMs of a NodePool.
+// Unnamed returns the problem that VMs boot from networks that no NodePool of o names, and that are not in known. An
+// annotation of HyperShift can change the networks of a NodePool's VMs.
 func Unnamed(o objects.Objects, known []network.Attachment) problem.Problems {
 	known = slices.Concat(known, objects.NamedNADs(o))
 	var nads, vms []string
@@ -155,8 +157,8 @@ func VMAddresses(o objects.Objects) []network.VMAddress {
 	})
 }
 
-// VMWithMAC returns the name of the VM of o that has an interface with this MAC, as KubeVirt
-// reports it. Empty: none has.
+// VMWithMAC returns the name of the VM of o that has an interface with this MAC, as KubeVirt reports it. Empty: there
+// is none.
 func VMWithMAC(o objects.Objects, mac string) string {
 	for _, m := range o.VMs {
 		on := map[string]bool{}

@@ -9,14 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Older reports whether a was created before b. An object without a creation time does
-// not exist yet, so it is the youngest. Namespace and name decide where SameAge is true.
+// Older reports whether a was created before b. An object without a creation time does not exist yet, and is the
+// youngest. If SameAge is true, namespace and name decide.
 func Older(a, b metav1.Object) bool { return CompareAge(a, b) < 0 }
 
-// SameAge reports whether the creation times of a and b do not say which one is older.
+// SameAge reports whether creation times do not decide which of a and b is older.
 func SameAge(a, b metav1.Object) bool { return compareCreation(a, b) == 0 }
 
-// CompareAge is negative if a is older than b. It is 0 only if a and b have one name.
+// CompareAge is negative if a is older than b. It is 0 only if both have the same namespace and name.
 func CompareAge(a, b metav1.Object) int {
 	return cmp.Or(compareCreation(a, b), cmp.Compare(a.GetNamespace()+"/"+a.GetName(), b.GetNamespace()+"/"+b.GetName()))
 }

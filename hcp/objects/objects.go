@@ -1,5 +1,5 @@
-// Package objects holds what is read about one hosted cluster: its objects, decoded leniently, which of them
-// are older, and what other objects they name.
+// Package objects holds the objects that are read about one hosted cluster, decoded leniently. It decides which of
+// two objects is older, and which other objects they name.
 package objects
 
 import (
@@ -41,7 +41,7 @@ type Objects struct {
 	// Routes and Services of the control plane namespace.
 	Routes   []routev1.Route
 	Services []corev1.Service
-	// Slices are the EndpointSlices of load balancers there. Empty if they were not read.
+	// Slices are the EndpointSlices of load balancers in that namespace. Empty if they were not read.
 	Slices []services.Slice
 	// Pods are the addresses of the pods behind Services of the control plane namespace. Empty if
 	// they were not read.
@@ -58,7 +58,8 @@ type Objects struct {
 	Permissions network.Permissions
 	// Unreadable are problems of objects that cannot be decoded as a whole.
 	Unreadable problem.Problems
-	// Misnamed are problems of NodePools in files that name a missing hosted cluster, and probably mean this one.
+	// Misnamed are problems of NodePools in files. Each names a hosted cluster that is missing there, and probably
+	// means this one.
 	Misnamed problem.Problems
 	// Partial is true if the objects were read from files. Then a missing object might
 	// exist in the cluster.
@@ -77,7 +78,7 @@ func UsesOVN(hc *hyperv1.HostedCluster) bool {
 	return n == hyperv1.OVNKubernetes || n == ""
 }
 
-// PodNetworks returns the networks of hc's pods. Without one, it is the API server's default.
+// PodNetworks returns the networks of hc's pods. If none is set, it returns the API server's default.
 func PodNetworks(hc *hyperv1.HostedCluster) []netip.Prefix {
 	var cidrs []string
 	for _, n := range hc.Spec.Networking.ClusterNetwork {
@@ -86,7 +87,7 @@ func PodNetworks(hc *hyperv1.HostedCluster) []netip.Prefix {
 	return prefixes(cidrs, "10.132.0.0/14")
 }
 
-// ServiceNetworks returns the networks of hc's Services. Without one, it is the API server's default.
+// ServiceNetworks returns the networks of hc's Services. If none is set, it returns the API server's default.
 func ServiceNetworks(hc *hyperv1.HostedCluster) []netip.Prefix {
 	var cidrs []string
 	for _, n := range hc.Spec.Networking.ServiceNetwork {
@@ -95,7 +96,7 @@ func ServiceNetworks(hc *hyperv1.HostedCluster) []netip.Prefix {
 	return prefixes(cidrs, "172.31.0.0/16")
 }
 
-// prefixes returns the valid ones of cidrs. If there are none at all, it returns byDefault.
+// prefixes returns the valid prefixes in cidrs. If cidrs is empty, it returns byDefault.
 func prefixes(cidrs []string, byDefault string) []netip.Prefix {
 	if len(cidrs) == 0 {
 		cidrs = []string{byDefault}
@@ -139,28 +140,29 @@ func Attachments(hc *hyperv1.HostedCluster, np hyperv1.NodePool) []network.Attac
 	return out
 }
 
-// The limits of one hosted cluster. A pass costs less time than reads of the API server do, for it and for others on its networks.
+// The limits of one hosted cluster. Within them, a pass takes less time than reads of the API server do, for this
+// cluster and for others on its networks.
 const (
-	// MaxNodePools is how many NodePools it may have. One with several networks counts once for each.
+	// MaxNodePools is how many NodePools it may have. A NodePool with several networks counts once for each network.
 	MaxNodePools = 500
 	// MaxNetworks is how many networks its NodePools may name.
 	MaxNetworks = 100
 )
 
-// NamedNADs returns the NetworkAttachmentDefinitions that o's NodePools name, sorted.
-// Translate needs these objects. It returns none if o is beyond a limit (TooMany).
+// NamedNADs returns the NetworkAttachmentDefinitions that o's NodePools name, sorted. Translate needs these objects.
+// If o is beyond a limit (TooMany), the result is empty.
 func NamedNADs(o Objects) []network.Attachment {
 	named, _ := namedNADs(o)
 	return slices.SortedFunc(maps.Keys(named), func(a, b network.Attachment) int { return strings.Compare(a.String(), b.String()) })
 }
 
-// TooMany returns the problem that o is beyond a limit. Then nothing of it is translated.
+// TooMany returns a problem if o is beyond a limit. Then o is not translated.
 func TooMany(o Objects) problem.Problems {
 	_, beyond := namedNADs(o)
 	return beyond
 }
 
-// namedNADs returns what NamedNADs and TooMany do.
+// namedNADs returns the results of NamedNADs and TooMany.
 func namedNADs(o Objects) (named map[network.Attachment]bool, beyond problem.Problems) {
 	named, count := map[network.Attachment]bool{}, 0
 	for _, np := range o.NodePools {

@@ -1,5 +1,5 @@
-// This file takes objects that were decoded leniently, and reports the fields of them that cannot
-// be decoded. Such fields are from another version of HyperShift or KubeVirt.
+// This file adds objects that were decoded leniently, and reports those fields that cannot be decoded. Such fields
+// are from another version of HyperShift or KubeVirt.
 
 package objects
 
@@ -23,7 +23,7 @@ func (o *Objects) SetHostedCluster(hc *lenient.HostedCluster) {
 	o.Unreadable = append(o.Unreadable, unreadable(hc, hc.Unreadable)...)
 }
 
-// AddNodePools adds those of all NodePools that belong to o's hosted cluster.
+// AddNodePools adds those NodePools of all that belong to o's hosted cluster.
 func (o *Objects) AddNodePools(all []lenient.NodePool) {
 	for i := range all {
 		if np := &all[i]; np.Namespace == o.HostedCluster.Namespace && ClusterOf(np) == o.HostedCluster.Name {
@@ -47,8 +47,8 @@ func (o *Objects) AddVMs(all []lenient.VirtualMachineInstance) {
 	}
 }
 
-// AddNADs adds NetworkAttachmentDefinitions. A problem of one that no NodePool of o names does not
-// count, so the NodePools must be added first.
+// AddNADs adds NetworkAttachmentDefinitions. It reports problems only of those that a NodePool of o names, so the
+// NodePools must be added first.
 func (o *Objects) AddNADs(all []lenient.NetworkAttachmentDefinition) {
 	named, _ := namedNADs(*o)
 	for i := range all {
@@ -60,14 +60,14 @@ func (o *Objects) AddNADs(all []lenient.NetworkAttachmentDefinition) {
 	}
 }
 
-// take appends what is read of object to list.
+// take appends the fields of object to list, and reports the unreadable ones.
 func take[T any, P lenient.Imported[T]](o *Objects, list *[]T, object *lenient.Object[T, P]) {
 	o.Unreadable = append(o.Unreadable, unreadable(object, object.Unreadable)...)
 	*list = append(*list, *object.Fields)
 }
 
-// ClusterOf returns the name of the hosted cluster that np belongs to. If spec.clusterName cannot be
-// decoded, it is the HostedCluster that owns np. Empty: unknown.
+// ClusterOf returns the name of the hosted cluster that np belongs to. If spec.clusterName cannot be decoded, it
+// returns the HostedCluster that owns np. Empty: unknown.
 func ClusterOf(np *lenient.NodePool) string {
 	if np.Fields.Spec.ClusterName != "" {
 		return np.Fields.Spec.ClusterName
@@ -82,7 +82,7 @@ func ClusterOf(np *lenient.NodePool) string {
 // maxUnreadable limits how many fields of an object a problem names.
 const maxUnreadable = 3
 
-// unreadable returns a problem if object has fields that cannot be decoded: all.
+// unreadable returns a problem if object has fields that cannot be decoded. all are these fields.
 func unreadable(object client.Object, all []lenient.Unreadable) problem.Problems {
 	if len(all) == 0 {
 		return nil
@@ -99,8 +99,8 @@ func unreadable(object client.Object, all []lenient.Unreadable) problem.Problems
 		problem.Args{"kind": {kind}, "object": {name}, "fields": {strings.Join(fields, "; ")}}, keys...)}
 }
 
-// ReadPlanInForce reads the text of a plan that is stored in namespace ns. A plan that exists and
-// cannot be read is a problem, and not the same as no plan: VMs would lose their addresses.
+// ReadPlanInForce reads the text of a plan that is stored in namespace ns. A plan that exists and cannot be read is a
+// problem. It must not count as no plan, because VMs would lose their addresses.
 func ReadPlanInForce(ns, text string) (network.Plan, problem.Problems) {
 	p, err := network.ReadPlan([]byte(text))
 	if err != nil {

@@ -1,5 +1,5 @@
-// This file decides which fields of Services and EndpointSlices the operator's cache keeps. A management
-// cluster has tens of thousands of them, and most have nothing to do with oooi.
+// This file decides which fields of Services and EndpointSlices the operator's cache keeps. A management cluster has
+// tens of thousands of these objects, and most have nothing to do with oooi.
 
 package services
 
@@ -92,7 +92,8 @@ func CachedSlice(s *discoveryv1.EndpointSlice, pod *corev1.ObjectReference) *dis
 	return out
 }
 
-// keys returns the entries of all whose key is kept, nil if there are none. Keys share their memory.
+// keys returns the entries of all for whose keys kept is true, or nil if there are none. Equal keys share their
+// memory.
 func keys(all map[string]string, kept func(key string) bool) map[string]string {
 	var out map[string]string
 	for key, value := range all {

@@ -1,5 +1,5 @@
-// This file reads the Services of the control plane namespace that stand for Services of the hosted cluster: the copies that
-// KubeVirt's cloud provider makes from its load balancers, and HyperShift's Service for base domain passthrough.
+// This file reads the Services of the control plane namespace that stand for Services of the hosted cluster: copies
+// of its load balancers by KubeVirt's cloud provider, and HyperShift's Service for base domain passthrough.
 
 package services
 
@@ -19,11 +19,11 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// VMSlices is who manages the EndpointSlices in which HyperShift's configuration operator writes the addresses of VMs. It writes
-// none for a Service with a selector, and leaves those that it wrote before.
+// VMSlices is the manager of the EndpointSlices in which HyperShift's configuration operator writes the addresses of
+// VMs. If a Service gets a selector, the operator no longer writes its EndpointSlices, and does not delete them.
 const VMSlices = "control-plane-operator.hypershift.openshift.io"
 
-// The managers of EndpointSlices that Kubernetes makes: of Services with a selector, and of Endpoints.
+// The managers of EndpointSlices that Kubernetes creates: from selectors of Services, and from Endpoints.
 const (
 	SelectorSlices = "endpointslice-controller.k8s.io"
 	MirrorSlices   = "endpointslicemirroring-controller.k8s.io"
@@ -33,31 +33,31 @@ const (
 type Slice struct {
 	Name string
 	UID  types.UID
-	// Service is the name of its Service, and ManagedBy the value of its label managed-by.
+	// Service is the name of the EndpointSlice's Service, and ManagedBy the value of its label managed-by.
 	Service, ManagedBy string
-	// OfEdges: it has endpoints, and each is a pod of an edge.
+	// OfEdges is true if the EndpointSlice has endpoints, and each is a pod of an edge.
 	OfEdges bool
 }
 
 // edgePods is the prefix of the names of edges' pods.
 const edgePods = wire.NameEdge + "-"
 
-// ofEdgesAnnotation of a cached EndpointSlice says that OfEdges holds.
+// ofEdgesAnnotation marks a cached EndpointSlice for which OfEdges is true.
 const ofEdgesAnnotation = wire.Prefix + "of-edges"
 
-// IsLoadBalancer reports whether o is a Service that stands for one of the hosted cluster, or Endpoints of its name, to which Kubernetes
-// copies its labels.
+// IsLoadBalancer reports whether o is a Service that stands for a Service of the hosted cluster. It is also true for
+// Endpoints of that name, because Kubernetes copies the labels of the Service to them.
 func IsLoadBalancer(o metav1.Object) bool {
 	_, copied := o.GetLabels()[settings.LabelHostedService]
 	return copied || strings.HasPrefix(o.GetName(), PassthroughService)
 }
 
-// LeadsToEdges reports whether the selector of s is one of edges.
+// LeadsToEdges reports whether s selects edges.
 func LeadsToEdges(s *corev1.Service) bool {
 	return s.Spec.Selector[wire.LabelName] == wire.NameEdge && s.Spec.Selector[wire.LabelPartOf] == wire.Owner
 }
 
-// LoadBalancerSlices returns those of all that may be of a load balancer, as CachedSlice keeps them.
+// LoadBalancerSlices returns those of all that may belong to a load balancer. They may be results of CachedSlice.
 func LoadBalancerSlices(all []discoveryv1.EndpointSlice) []Slice {
 	var out []Slice
 	for i := range all {
@@ -68,7 +68,7 @@ func LoadBalancerSlices(all []discoveryv1.EndpointSlice) []Slice {
 	return out
 }
 
-// ofEdges returns Slice.OfEdges of a slice, cached or not.
+// ofEdges returns Slice.OfEdges for an EndpointSlice from the API server or the cache.
 func ofEdges(s *discoveryv1.EndpointSlice) bool {
 	if _, known := s.Annotations[ofEdgesAnnotation]; known {
 		return true
@@ -80,22 +80,22 @@ func ofEdges(s *discoveryv1.EndpointSlice) bool {
 	return OfEdges(refs)
 }
 
-// OfEdges reports whether there are endpoints with these references, and each is a pod of an edge.
+// OfEdges reports whether refs are not empty, and each refers to a pod of an edge.
 func OfEdges(refs []*corev1.ObjectReference) bool {
 	return len(refs) > 0 && !slices.ContainsFunc(refs, func(r *corev1.ObjectReference) bool {
 		return !isPod(r) || !strings.HasPrefix(r.Name, edgePods)
 	})
 }
 
-// IsLoadBalancerSlice reports whether s may be of a Service for which IsLoadBalancer holds: HyperShift writes it, or Kubernetes gave it the
-// labels of its Service.
+// IsLoadBalancerSlice reports whether s may belong to a Service for which IsLoadBalancer is true: HyperShift writes
+// s, or Kubernetes copied the labels of the Service to s.
 func IsLoadBalancerSlice(s *discoveryv1.EndpointSlice) bool {
 	_, copied := s.Labels[settings.LabelHostedService]
 	return copied || s.Labels[discoveryv1.LabelManagedBy] == VMSlices || strings.HasPrefix(s.Labels[discoveryv1.LabelServiceName], PassthroughService)
 }
 
-// LoadBalancers returns what is known of the load balancers among all Services, by name. slicesOf are the
-// EndpointSlices of load balancers.
+// LoadBalancers returns the load balancers among all Services, by name. slicesOf are the EndpointSlices of load
+// balancers.
 func LoadBalancers(all []corev1.Service, slicesOf []Slice) []network.LoadBalancer {
 	var out []network.LoadBalancer
 	for i := range all {

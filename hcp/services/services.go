@@ -1,5 +1,5 @@
-// Package services reads Services and EndpointSlices of the control plane namespace: which of them stand for
-// load balancers of the hosted cluster, and which fields of all the operator's cache keeps.
+// Package services reads Services and EndpointSlices of the control plane namespace. It decides which of them stand
+// for load balancers of the hosted cluster, and which fields the operator's cache keeps.
 package services
 
 import (
@@ -18,13 +18,12 @@ import (
 // VMs' addresses to its EndpointSlices.
 const PassthroughService = "default-ingress-passthrough-service-"
 
-// HostedNamespaceLabel is, besides settings.LabelHostedService, a label of the Services that KubeVirt's cloud
-// provider copies from the hosted cluster.
+// HostedNamespaceLabel is the second label of a Service that KubeVirt's cloud provider copies from the hosted
+// cluster. The first one is settings.LabelHostedService.
 const HostedNamespaceLabel = "cluster.x-k8s.io/tenant-service-namespace"
 
-// HasManualEndpoints reports whether something other than Kubernetes writes the
-// EndpointSlices of svc. It is false for the ingress of the hosted cluster, and for each copy of
-// a Service of it: their VMs are reached through the network.
+// HasManualEndpoints reports whether something other than Kubernetes writes the EndpointSlices of svc. It is false
+// for Services that stand for Services of the hosted cluster, because their VMs are reached through the network.
 func HasManualEndpoints(svc corev1.Service) bool {
 	if _, copied := svc.Labels[settings.LabelHostedService]; copied {
 		return false
@@ -46,7 +45,7 @@ func Address(s string) netip.Addr {
 	return a.Unmap()
 }
 
-// OfPod reports whether e is a pod's.
+// OfPod reports whether e refers to a pod.
 func OfPod(e discoveryv1.Endpoint) bool { return isPod(e.TargetRef) }
 
 func isPod(r *corev1.ObjectReference) bool { return r != nil && r.Kind == "Pod" }

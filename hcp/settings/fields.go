@@ -1,4 +1,4 @@
-// This file reads, compares and copies the field of Values that a row of the table sets.
+// This file reads, compares and copies the field of Values that belongs to a row of the table.
 
 package settings
 
@@ -12,10 +12,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// IsSet reports whether v has a value of the key.
+// IsSet reports whether v has a value for the key.
 func (k Key) IsSet(v Values) bool { return !k.value.field(&v).IsZero() }
 
-// Take copies the value of the key from one object's values to those of another, and where it was set.
+// Take copies the value of the key, and where it was set, from one object's values to those of another.
 func (k Key) Take(to *Values, from Values) {
 	k.value.field(to).Set(k.value.field(&from))
 	if k.origin != nil {
@@ -25,32 +25,32 @@ func (k Key) Take(to *Values, from Values) {
 	}
 }
 
-// Joins reports whether other's value takes the place of own, which has the same meaning.
+// Joins reports whether other's value replaces own's although both have the same meaning.
 func (k Key) Joins(own, other Values) bool { return k.joins != nil && k.joins(own, other) }
 
-// OfNetwork returns the values that r has.
+// OfNetwork returns the values in r.
 func OfNetwork(r network.NetworkRequest) Values {
 	return Values{CIDR: r.CIDR, CIDRField: r.CIDRField, CIDRKeys: r.CIDRKeys, Gateway: r.Gateway, Settings: r.Settings}
 }
 
-// SetNetwork sets the values of r: of each key whose For is not WholeCluster.
+// SetNetwork writes v to r: all keys whose For is not WholeCluster.
 func (v Values) SetNetwork(r *network.NetworkRequest) {
 	r.CIDR, r.CIDRField, r.CIDRKeys, r.Gateway, r.Settings = v.CIDR, v.CIDRField, v.CIDRKeys, v.Gateway, v.Settings
 }
 
-// Same reports whether the values of the key have one meaning in a and b.
+// Same reports whether the values of the key in a and b have the same meaning.
 func (k Key) Same(a, b Values) bool {
-	equal := reflect.DeepEqual(k.value.field(&a).Interface(), k.value.field(&b).Interface()) // quick for a list that both share
+	equal := reflect.DeepEqual(k.value.field(&a).Interface(), k.value.field(&b).Interface()) // fast if both share one list
 	return equal || reflect.DeepEqual(k.meaning(a), k.meaning(b))
 }
 
-// Says reports whether text is how v's value of the key is written.
+// Says reports whether text, as the value of an annotation, means v's value of the key.
 func (k Key) Says(text string, v Values) bool {
 	var said Values
 	return k.value.set(&said, strings.TrimSpace(text)) == nil && k.Text(said) == k.Text(v)
 }
 
-// Text returns the value of the key as an annotation has it.
+// Text returns the value of the key as an annotation would have it.
 func (k Key) Text(v Values) string {
 	switch f := k.value.field(&v); {
 	case f.Kind() != reflect.Slice:
@@ -72,7 +72,7 @@ func (k Key) meaning(v Values) any {
 	}
 }
 
-// entries returns those of a list as text, each once. They are sorted if their order has no meaning.
+// entries returns the entries of a list as text, without duplicates. They are sorted if their order has no meaning.
 func (k Key) entries(v Values) []string {
 	out := []string{}
 	for _, x := range k.value.field(&v).Seq2() {
@@ -98,12 +98,11 @@ func (p Part) Within(cidr netip.Prefix) bool {
 	return slices.ContainsFunc(p.Addresses, cidr.Contains) || isRange && r.Contains(cidr.Addr())
 }
 
-// ID is the same for parts of a key that have the same value, and for no others.
+// ID is equal for parts of a key that have the same value, and only for these.
 func (p Part) ID() string { return fmt.Sprint(p.value) }
 
 // Parts returns the value of the key in v as parts that can belong to different networks. A list without a meaningful
-// order has one part for each entry. Any other value is one part. There are no parts if the value has no addresses
-// that show its network.
+// order has one part for each entry. Any other value is one part. A value without addresses has no parts.
 func (k Key) Parts(v Values) []Part {
 	if k.For != OneNetwork {
 		return nil

@@ -1,5 +1,5 @@
-// This file declares what a format is: how the value of an annotation is written. Two programs
-// read a format. The operator parses values in Go, and the API server checks them in CEL.
+// This file declares formats: how the value of an annotation is written. Two programs check a format: the operator
+// parses values in Go, and the API server evaluates CEL.
 
 package settings
 
@@ -12,20 +12,19 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A format is one way to write a value: its parser, and what the API server checks at admission.
-// The requirements refuse no value that parse accepts. The parser may refuse more.
+// A format is one way to write a value: its parser, and requirements that the API server checks at admission. The
+// requirements accept every value that parse accepts. They may accept more.
 type format[T any] struct {
 	parse        func(string) (T, error)
 	requirements []Requirement
 }
 
-// A Requirement is one requirement of an annotation's value, in CEL of Kubernetes 1.31.
+// A Requirement is a condition for an annotation's value, in CEL of Kubernetes 1.31.
 type Requirement struct {
-	// Entries is an expression for the entries of value v, which are strings. Empty means that
-	// v is the one entry.
+	// Entries is an expression for the list of entries in value v, which are strings. Empty: v is the only entry.
 	Entries string
-	// Valid is an expression that is true for a valid entry v, which has no spaces around it.
-	// It may assume that the requirements before it hold for this entry.
+	// Valid is an expression that is true for a valid entry v. v has no spaces around it, and fulfills the previous
+	// requirements.
 	Valid string
 	Cause problem.Cause
 	// Args are arguments of the message. The argument value is the entry, or the whole
@@ -54,7 +53,8 @@ func into[T any](f format[T], field func(*Values) *T) value {
 	}
 }
 
-// wanting returns f with its syntax in words. An error of a part, such as of an address in a range, says what the whole value is, too.
+// wanting returns f with a description of its syntax. An error about a part, such as an address in a range, then also
+// describes the whole value.
 func (f format[T]) wanting(what string) format[T] {
 	parse, requirements := f.parse, slices.Clone(f.requirements)
 	for i := range requirements {
@@ -90,7 +90,7 @@ func limitedListOf[T any](f format[T]) format[[]T] {
 	}
 }
 
-// forEach returns requirements of the entries of a list, which CEL expression of finds in the value.
+// forEach returns requirements for each entry of a list. of is the CEL expression for the entries.
 func forEach(of string, requirements []Requirement) []Requirement {
 	var out []Requirement
 	for _, c := range requirements {
@@ -100,19 +100,19 @@ func forEach(of string, requirements []Requirement) []Requirement {
 	return out
 }
 
-// tooLong refuses a list of more than maxListEntries entries.
+// tooLong returns the requirement that a list has at most maxListEntries entries.
 func tooLong(of string) Requirement {
 	most := strconv.Itoa(maxListEntries)
 	return Requirement{Valid: "(" + of + ").size() <= " + most, Cause: problem.ListTooLong,
 		Args: problem.Args{"most": {most}}, Computed: map[string]string{"count": "string((" + of + ").size())"}}
 }
 
-// wanted returns the requirement that is behind an error of want.
+// wanted returns the requirement whose problem is the same as an error of want.
 func wanted(what, valid string) Requirement {
 	return Requirement{Valid: valid, Cause: problem.AnnotationUnreadable, Args: problem.Args{"want": {what}}}
 }
 
-// Requirements returns what the API server checks of the key's value, in order.
+// Requirements returns what the API server checks in the key's value, in order.
 func (k Key) Requirements() []Requirement {
 	var out []Requirement
 	for _, c := range k.value.requirements {

@@ -69,7 +69,7 @@ func accessEntry(v string) (network.AccessEntry, error) {
 	return e, nil
 }
 
-// isBalanced reports whether v is the word loadbalancers, as DomainName reads names.
+// isBalanced reports whether v is the word loadbalancers, in upper or lower case, with or without a trailing dot.
 func isBalanced(v string) bool {
 	return strings.EqualFold(strings.TrimSuffix(v, "."), network.AccessLoadBalancers)
 }
@@ -81,7 +81,7 @@ func accounts() format[string] {
 	}}
 }
 
-// account validates "namespace/name" of a ServiceAccount.
+// account validates the "namespace/name" of a ServiceAccount.
 func account(v string) (string, error) {
 	ns, name, ok := strings.Cut(v, "/")
 	if !ok || len(validation.IsDNS1123Label(ns))+len(validation.IsDNS1123Subdomain(name)) > 0 {

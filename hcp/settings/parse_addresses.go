@@ -21,7 +21,7 @@ const (
 	wantReservation   = "MAC=address such as 02:00:00:00:00:01=192.168.100.20"
 )
 
-// longestAddressList is the number of addresses that a range in an address list can have.
+// longestAddressList is the largest number of addresses in an address list that is written as a range.
 const longestAddressList = 16
 
 func cidrs() format[netip.Prefix] {
@@ -41,8 +41,8 @@ func cidr(v string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// clientNetworks returns the format of a client network. Edges get a route to it, so it must leave
-// them the pod network.
+// clientNetworks returns the format of a client network. It must leave edges the pod network, because they get a
+// route to the client network.
 func clientNetworks() format[netip.Prefix] {
 	long := wanted(wantClientNetwork, fmt.Sprintf("cidr(v).prefixLength() >= %d", network.MinClientBits))
 	return format[netip.Prefix]{clientNetwork, append(cidrs().requirements, long)}
@@ -60,7 +60,7 @@ func addresses() format[netip.Addr] {
 	return format[netip.Addr]{ipv4, []Requirement{wanted(wantAddress, isIPv4("v"))}}
 }
 
-// isIPv4 returns the expression that v, an expression without side effects, is an IPv4 address.
+// isIPv4 returns the CEL expression that v is an IPv4 address. v is an expression, which is evaluated twice.
 func isIPv4(v string) string { return fmt.Sprintf("isIP(%s) && ip(%[1]s).family() == 4", v) }
 
 func ipv4(v string) (netip.Addr, error) {
@@ -71,10 +71,10 @@ func ipv4(v string) (netip.Addr, error) {
 	return a, nil
 }
 
-// A range has one or two addresses. The number of an address orders addresses.
+// A range has one or two addresses. They are compared as numbers.
 const (
 	isRange = "v.split('-').size() <= 2 && v.split('-').all(a, isIP(a.trim()) && ip(a.trim()).family() == 4)"
-	// numbers are the numbers of the addresses in a range.
+	// numbers are the addresses of a range as numbers.
 	numbers = "v.split('-').map(a, a.trim().split('.'))" +
 		".map(n, ((int(n[0]) * 256 + int(n[1])) * 256 + int(n[2])) * 256 + int(n[3]))"
 )
@@ -83,12 +83,13 @@ func addressRanges() format[network.Range] {
 	return format[network.Range]{addressRange, []Requirement{wanted(wantAddress, isRange), forward("true")}}.wanting(wantRange)
 }
 
-// forward refuses a range that ends before it begins, if expression when is true.
+// forward returns the requirement that a range does not end before it begins. when is the CEL expression for which it
+// applies.
 func forward(when string) Requirement {
 	return Requirement{Valid: fmt.Sprintf("!(%s) || [%s].all(n, n[0] <= n[n.size() - 1])", when, numbers), Cause: problem.RangeReversed}
 }
 
-// addressRange parses "first-last". A single address is a range of one.
+// addressRange parses "first-last". A single address is a range of one address.
 func addressRange(v string) (network.Range, error) {
 	first, last, ok := strings.Cut(v, "-")
 	if !ok {

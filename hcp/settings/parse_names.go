@@ -43,7 +43,7 @@ const (
 	wantHostPort   = "host:port such as git.example.com:443, with a DNS name and a port from 1 to 65535"
 )
 
-// isDomain returns the expression that v is a DNS name, with or without a trailing dot.
+// isDomain returns the CEL expression that v is a DNS name, with or without a trailing dot.
 func isDomain(v string) string {
 	const label = "[[:alnum:]]([-[:alnum:]]{0,61}[[:alnum:]])?"
 	return fmt.Sprintf("%s.matches(r'^%s([.]%[2]s)*[.]?$') && %[1]s.size() <= (%[1]s.endsWith('.') ? 254 : 253)", v, label)
@@ -53,8 +53,8 @@ func networkNames() format[string] {
 	return format[string]{networkName, []Requirement{wanted(wantNetwork, "v.matches('^(auto|none|[^/]+/[^/]+)$')")}}
 }
 
-// networkName validates the value of the annotation network. It returns "auto"
-// with an error, so that the other problems of the cluster are found too.
+// networkName validates the value of annotation network. With an error, it also returns "auto", so that the other
+// problems of the cluster are found.
 func networkName(v string) (string, error) {
 	if v == "auto" || v == "none" {
 		return v, nil
@@ -169,8 +169,7 @@ func publishedHosts() format[HostPort] {
 	return format[HostPort]{publishedAt, append([]Requirement{port}, hostPort(problem.HostInHostedCluster)...)}.wanting(wantHostPort)
 }
 
-// hostPort returns the requirements of "host" and "host:port". inside is the cause for names inside
-// a cluster.
+// hostPort returns the requirements for "host" and "host:port". inside is the cause for names inside a cluster.
 func hostPort(inside problem.Cause) []Requirement {
 	const host, port = "v.split(':', 2)[0]", "v.split(':', 2)[1]"
 	name := map[string]string{"value": "v.split(':', 2)[0].lowerAscii()"}
@@ -184,8 +183,8 @@ func hostPort(inside problem.Cause) []Requirement {
 	}
 }
 
-// publishedAt parses "host:port". It rejects in-cluster names, because clients of
-// the hosted cluster's API server send them.
+// publishedAt parses "host:port". It refuses in-cluster names, because clients of the hosted cluster's API server use
+// them.
 func publishedAt(v string) (HostPort, error) {
 	h, err := readHostPort(v, 0)
 	if err == nil && InCluster(h.Host) {

@@ -15,19 +15,19 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A PermissionFlag is one flag of the operator, and an environment variable for it.
+// A PermissionFlag is one flag of the operator, and its environment variable.
 type PermissionFlag struct {
 	// Flag is without dashes.
 	Flag, Env string
 	// Default is what an empty value means.
 	Default string
-	// Usage has the meaning of its entries.
+	// Usage says what the entries mean.
 	Usage string
 	set   func(*network.Permissions, string) error
 }
 
-// PermissionFlags returns the flags in the order of the documentation. Their values are lists
-// separated by commas, or "none".
+// PermissionFlags returns the flags in the order of the documentation. Their values are lists separated by commas, or
+// "none".
 func PermissionFlags() []PermissionFlag {
 	return []PermissionFlag{
 		{Flag: "permit-hosts", Env: "OOOI_PERMIT_HOSTS", Default: "*",
@@ -58,8 +58,8 @@ func PermissionFlags() []PermissionFlag {
 	}
 }
 
-// Set parses a value of the flag into p. An empty value keeps the default. Errors name the flag
-// and its environment variable, since either can have the value.
+// Set parses a value of the flag into p. An empty value keeps the default. Errors name both the flag and its
+// environment variable, since either can set the value.
 func (f PermissionFlag) Set(p *network.Permissions, v string) error {
 	if strings.TrimSpace(v) == "" {
 		return nil

@@ -70,11 +70,11 @@ func accessLogs() format[network.AccessLog] {
 	return format[network.AccessLog]{parse, []Requirement{wanted(what, in(words...))}}
 }
 
-// in returns the expression that v is one of words.
+// in returns the CEL expression that v is one of words.
 func in(words ...string) string { return "v in ['" + strings.Join(words, "', '") + "']" }
 
-// serviceLists returns the format of a list of servers. The result has the fixed order dhcp,
-// dns, ntp, proxy, without duplicates. It is empty and not nil for none.
+// serviceLists returns the format of a list of servers. The result has the order dhcp, dns, ntp, proxy, without
+// duplicates. For "none" it is empty and not nil.
 func serviceLists() format[[]network.Service] {
 	const none = "none"
 	var words []string
@@ -102,12 +102,13 @@ func serviceLists() format[[]network.Service] {
 	return format[[]network.Service]{parse, []Requirement{wanted(what, valid)}}
 }
 
-// servicesBesidesTime are those that s selects. NTP is left out: edges run it if one NodePool of a network selects it.
+// servicesBesidesTime returns the servers that s selects, without NTP. Edges run NTP if one NodePool of a network
+// selects it.
 func servicesBesidesTime(s Values) any {
 	return slices.DeleteFunc(network.AllServices(), func(x network.Service) bool { return x == network.ServiceNTP || !s.Selects(x) })
 }
 
-// addsTime reports whether other has NTP, and own lacks it.
+// addsTime reports whether other selects NTP and own does not.
 func addsTime(own, other Values) bool {
 	return other.Selects(network.ServiceNTP) && !own.Selects(network.ServiceNTP)
 }
@@ -127,8 +128,8 @@ func edgeCounts() format[int] {
 	return format[int]{parse, choice.requirements}
 }
 
-// leaseTimes returns the format of a duration as in Go. A number of hours that overflows is an
-// error in CEL, so only the operator refuses it.
+// leaseTimes returns the format of a duration as in Go. In CEL, a number of hours that overflows is an evaluation
+// error, so only the operator refuses it.
 func leaseTimes() format[network.Duration] {
 	const what = "a duration from 1m to 168h such as 1h"
 	const valid = `v.matches(r'^[-+]?(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|\x{b5}s|\x{3bc}s|ms|s|m|h))+$') && ` +
@@ -207,8 +208,8 @@ func upstreams(what string) func(v string) (*network.Upstreams, error) {
 
 const wantLabels = "labels of nodes such as vlan100=yes, separated by commas"
 
-// nodeLabelLists returns the format of a node selector. CEL looks for repeated keys in at most
-// maxListEntries labels, because it compares all pairs.
+// nodeLabelLists returns the format of a node selector. CEL compares all pairs of keys to find repeated ones, so it
+// does this in at most maxListEntries labels.
 func nodeLabelLists() format[map[string]string] {
 	const name = `[[:alnum:]]([-[:alnum:]_.]{0,61}[[:alnum:]])?`
 	const label = `v.matches(r'^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?` + name + `=(` + name + `)?$') && ` +

@@ -1,6 +1,6 @@
-// Package settings defines the annotations of oooi in one table: the keys, the
-// objects that can have them, and the values. Validation, defaults and documentation
-// use the table. The package reads annotations as maps and knows no object's spec.
+// Package settings defines the annotations of oooi in one table: the keys, the objects that can have them, and the
+// values. Validation, defaults and documentation use the table. The package reads annotations as maps and does not
+// know the specs of objects.
 package settings
 
 import (
@@ -17,9 +17,9 @@ import (
 // Prefix is the prefix of every annotation key of oooi.
 const Prefix = wire.Prefix
 
-// LabelHostedService marks a copy of a Service of the hosted cluster. KubeVirt's cloud provider makes it in the control
-// plane namespace, and copies the annotations, too. A user of the hosted cluster set those, so the annotations of
-// copies are neither read nor checked.
+// LabelHostedService marks a copy of a Service of the hosted cluster. KubeVirt's cloud provider creates the copy in
+// the control plane namespace, with the annotations of the original. A user of the hosted cluster set them, so
+// annotations of copies are neither read nor checked.
 const LabelHostedService = "cluster.x-k8s.io/tenant-service-name"
 
 // A Place is the kind of an object that can have annotations of oooi.
@@ -49,18 +49,18 @@ func (ps Places) String() string {
 	return strings.Join(network.Texts(ps), ", ")
 }
 
-// An Extent says which networks have a value of the HostedCluster.
+// An Extent says to which networks a value of the HostedCluster applies.
 type Extent int
 
 // The extents. On a NodePool, a value applies to the network that the NodePool lists first.
 const (
-	// WholeCluster: no network has a value of its own.
+	// WholeCluster: the value applies to the cluster, not to networks.
 	WholeCluster Extent = iota
 	// EachNetwork: all networks of the hosted cluster.
 	EachNetwork
-	// FirstNetworks: the networks that NodePools list first.
+	// FirstNetworks: the networks that a NodePool lists first.
 	FirstNetworks
-	// OneNetwork: the network whose CIDR contains the addresses.
+	// OneNetwork: the network whose CIDR contains the addresses in the value.
 	OneNetwork
 )
 
@@ -69,10 +69,11 @@ type Key struct {
 	Name string
 	On   Places
 	For  Extent
-	// PerNodePool is true if the HostedCluster can also have "<name>.<nodepool>". NodePools of one network that have no
-	// value have that of the others. All other values must be the same on all NodePools of a network.
+	// PerNodePool is true if the HostedCluster can also have "<name>.<nodepool>". NodePools of one network without a
+	// value then use the value of the others. All other keys must have the same value on all NodePools of a network.
 	PerNodePool bool
-	// NADFirst is true if the NetworkAttachmentDefinition overrides the HostedCluster. Otherwise it has the lowest precedence.
+	// NADFirst is true if the NetworkAttachmentDefinition overrides the HostedCluster. Otherwise the HostedCluster
+	// overrides it.
 	NADFirst bool
 	// Ordered is true if the order of a list has a meaning.
 	Ordered bool
@@ -80,9 +81,9 @@ type Key struct {
 	Meaning string
 	Example string
 	value   value
-	// means, if set, returns what is equal for two values of one meaning.
+	// means, if set, returns something that is equal for two values with the same meaning.
 	means func(Values) any
-	// joins, if set, reports whether the second value takes the place of the first, which has the same meaning.
+	// joins, if set, reports whether the second value replaces the first although both have the same meaning.
 	joins func(own, other Values) bool
 	// origin, if set, returns where the value was set: a field or annotation for messages, and keys of problems.
 	origin func(*Values) (field *string, keys *[]string)
@@ -91,12 +92,12 @@ type Key struct {
 // Keys returns the table in the order of the documentation.
 func Keys() []Key { return slices.Clone(table()) }
 
-// Named returns the row with a name, which exists.
+// Named returns the row with this name, which must exist.
 func Named(name string) Key {
 	return table()[slices.IndexFunc(table(), func(k Key) bool { return k.Name == name })]
 }
 
-// table is made once: each plan looks up many keys. It is not changed.
+// table is built once, because each plan looks up many keys. It does not change.
 var table = sync.OnceValue(rows)
 
 func rows() []Key {
@@ -176,7 +177,7 @@ func rows() []Key {
 	}, slices.Concat(keysOfOthers(), accessKeys())...)
 }
 
-// keysOfOthers are the rows of objects that are neither a HostedCluster nor a NodePool.
+// keysOfOthers returns the rows for objects that are neither a HostedCluster nor a NodePool.
 func keysOfOthers() []Key {
 	return []Key{
 		{Name: network.KeyNamespaces, On: Places{OnNetworkAttachmentDefinition}, Default: "its own namespace; all for `default` and the global namespaces of OpenShift's Multus", Example: "clusters-blue",

@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// unknown returns the problem of a key that has no effect on an object of kind at.
+// unknown returns the problem of a key that has no effect on an object of this kind.
 func unknown(on problem.Subject, name string, at Place) problem.Problem {
 	near, ok := nearest(name, at)
 	ofPool, nodePool, _ := strings.Cut(name, ".")
@@ -45,12 +45,12 @@ func nearest(name string, at Place) (best Key, ok bool) {
 	return find(name, at)
 }
 
-// maxPrefixDistance is how many edits a misspelled prefix has, whatever its case.
+// maxPrefixDistance is the largest number of edits in a prefix that counts as misspelled. Case does not count.
 const maxPrefixDistance = 2
 
-// rightPrefix returns the key with the right prefix, if full is a key with another one: with a misspelled one, or a
-// key that has an effect on an object of kind at, with that of another project of the same domain, with that of
-// HyperShift, or with none. HyperShift has no annotation of such a name.
+// rightPrefix returns a key with oooi's prefix if full is probably that key with a wrong prefix. The prefix may be
+// misspelled. If name is a key that has an effect on this kind, the prefix may also be missing, or be that of
+// HyperShift or of another project of the same domain. HyperShift has no annotations with these names.
 func rightPrefix(full string, at Place) (meant string, ok bool) {
 	prefix, name, cut := strings.Cut(full, "/")
 	if !cut {
@@ -68,8 +68,8 @@ func rightPrefix(full string, at Place) (meant string, ok bool) {
 	return "", false
 }
 
-// Labels returns a problem for each label that would have an effect as an annotation on an object of
-// kind at.
+// Labels returns a problem for each label that would have an effect if it was an annotation on an object of this
+// kind.
 func Labels(at Place, object string, labels map[string]string) problem.Problems {
 	var out problem.Problems
 	for _, full := range slices.Sorted(maps.Keys(labels)) {

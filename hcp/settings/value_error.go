@@ -8,8 +8,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A ValueError holds why an annotation's value is invalid. Args are arguments of
-// the problem's message. They may lack the annotation's key and value.
+// A ValueError says why an annotation's value is invalid. Args are arguments of the problem's message. They may lack
+// the annotation's key and value.
 type ValueError struct {
 	Cause problem.Cause
 	Args  problem.Args

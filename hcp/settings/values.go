@@ -26,7 +26,7 @@ type Values struct {
 	AppsAddress netip.Addr
 	// Paused is true, false, or an RFC 3339 time.
 	Paused string
-	// AllowedHosts is nil if it is not set.
+	// AllowedHosts is nil if the annotation is not set.
 	AllowedHosts *AllowedHosts
 	// Publish holds the names and ports at which a Service is published.
 	Publish []HostPort
@@ -35,7 +35,7 @@ type Values struct {
 	Namespaces []string
 	// Edges is 1 or 2, or 0 if it is not set.
 	Edges int
-	// VMsHere: the credentials of the HostedCluster for VMs are for this management cluster.
+	// VMsHere is true if the HostedCluster's credentials for VMs are credentials of this management cluster.
 	VMsHere bool
 	// ManagementDNS: edges answer DNS questions of pods.
 	ManagementDNS bool
@@ -55,9 +55,8 @@ func Check(kind, name string, annotations map[string]string) problem.Problems {
 	return problems
 }
 
-// Overlay returns base with the values of one object's annotations set. An invalid
-// value is a problem of severity Error: a partial configuration is never applied.
-// Values for one NodePool are validated but not set; see ForNodePool.
+// Overlay returns base with the values of one object's annotations. An invalid value is an Error, since a partial
+// configuration is never applied. Values for one NodePool are checked but not set; see ForNodePool.
 func Overlay(base Values, at Place, object string, annotations map[string]string) (Values, problem.Problems) {
 	s := base
 	on := subject(at, object)
@@ -86,10 +85,9 @@ func Overlay(base Values, at Place, object string, annotations map[string]string
 	return s, problems
 }
 
-// ForNodePool returns the values of one NodePool. The NodePool's own annotations
-// override the HostedCluster's annotations for that NodePool, which override base.
-// Addresses of base are cleared, because they belong to one network only. Invalid
-// values on the HostedCluster are ignored here, because Overlay reports them.
+// ForNodePool returns the values of one NodePool. The NodePool's own annotations override the HostedCluster's
+// annotations for that NodePool, and these override base. Addresses of base are removed, because they belong to one
+// network only. Invalid values on the HostedCluster are ignored here, because Overlay reports them.
 func ForNodePool(base Values, hostedCluster map[string]string, name string, own map[string]string) (Values, problem.Problems) {
 	s := base
 	for _, k := range table() {
@@ -113,7 +111,7 @@ func NodePoolOf(full string) (name string, ok bool) {
 	return name, ok && k.PerNodePool
 }
 
-// apply sets one value in s, and where it was set if messages name that.
+// apply sets one value in s. If messages name where the value was set, apply sets that, too.
 func (s *Values) apply(k Key, value, name string, on problem.Subject) error {
 	err := k.value.set(s, value)
 	if err == nil && k.origin != nil {

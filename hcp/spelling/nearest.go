@@ -1,13 +1,14 @@
-// Package spelling finds the name that a user meant. It is pure, and knows no kind of name.
+// Package spelling finds the name that a user probably meant. It is pure, and works for names of anything.
 package spelling
 
 import "strings"
 
-// maxEdits is how many edits of a name are a mistake at most.
+// maxEdits is the largest number of edits that counts as a spelling mistake.
 const maxEdits = 3
 
-// Nearest returns the one of known with the smallest Distance to name, and the first of several. The distance is at
-// most three, and at most half of the length of the known name. Case has no effect. ok is false if none is near.
+// Nearest returns the element of known with the smallest Distance to name. If there are several, the first one
+// counts. The distance must be at most three, and at most half of the known name's length. Case does not count. ok is
+// false if no name is near enough.
 func Nearest(name string, known []string) (meant string, ok bool) {
 	least := maxEdits + 1
 	for _, k := range known {
@@ -18,8 +19,8 @@ func Nearest(name string, known []string) (meant string, ok bool) {
 	return meant, least <= maxEdits
 }
 
-// Distance returns how many bytes are inserted, deleted, replaced, or swapped with the next one, to get b from a
-// (optimal string alignment).
+// Distance returns the number of edits from a to b: a byte is inserted, deleted, replaced, or swapped with the next
+// byte (optimal string alignment).
 func Distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

@@ -1,5 +1,5 @@
-// Package metrics has the metrics of all programs in one table. Registration, documentation, checks and what
-// an edge passes on use the table.
+// Package metrics has one table of the metrics of all programs. They are registered, documented and checked from it,
+// and it decides which metrics an edge passes on.
 package metrics
 
 import (
@@ -31,14 +31,14 @@ type Metric struct {
 	Type   dto.MetricType
 	Help   string
 	Labels []string
-	// Buckets are those of a histogram.
+	// Buckets of a histogram.
 	Buckets []float64
-	// computed is true if Register has no series of it.
+	// computed is true if Register registers no series for the metric.
 	computed bool
 }
 
-// The kinds of metrics. A Vector has a series for each set of labels, a Function is computed when the metric is read, and a
-// program writes the series of an Own metric itself.
+// The kinds of metrics. Counters, gauges and histograms have a series for each set of labels. A Function is computed
+// when the metric is read. A program writes the series of an Own metric itself.
 type (
 	Counter   struct{ Metric }
 	Gauge     struct{ Metric }
@@ -47,7 +47,7 @@ type (
 	Own       struct{ Metric }
 )
 
-// table has all rows in the order of the declarations. It is not changed after that.
+// table has all rows in the order of their declarations. It does not change after initialization.
 var table []Metric
 
 // Table returns the metrics of all programs, in the order of the documentation.
@@ -78,12 +78,12 @@ func own(of Program, name, help string, labels ...string) Own {
 	return Own{row(Metric{Name: name, Of: of, Type: dto.MetricType_GAUGE, Help: help, Labels: labels, computed: true})}
 }
 
-// Family returns the metric without series.
+// Family returns the metric as a family without series.
 func (m Metric) Family() *dto.MetricFamily {
 	return &dto.MetricFamily{Name: new(m.Name), Type: m.Type.Enum(), Help: new(m.Help)}
 }
 
-// Desc describes the metric to Prometheus.
+// Desc returns the description of the metric that Prometheus' collectors need.
 func (o Own) Desc() *prometheus.Desc { return prometheus.NewDesc(o.Name, o.Help, o.Labels, nil) }
 
 // A Set has the registered metrics of one program.
@@ -92,7 +92,7 @@ type Set struct {
 	vectors  map[string]prometheus.Collector
 }
 
-// Register registers the metrics of a program with r. Counters and gauges without labels are 0 from then on.
+// Register registers the metrics of a program with r. Counters and gauges without labels start at 0.
 func Register(r prometheus.Registerer, of Program) Set {
 	s := Set{r, map[string]prometheus.Collector{}}
 	for _, m := range table {
@@ -134,7 +134,7 @@ func (s Set) Counter(c Counter) *prometheus.CounterVec {
 // Gauge returns the series of a gauge.
 func (s Set) Gauge(g Gauge) *prometheus.GaugeVec { return s.vectors[g.Name].(*prometheus.GaugeVec) }
 
-// SetBool sets a series of g to 1 if yes is true, else to 0. A scrape never sees another value in between.
+// SetBool sets a series of g to 1 if yes is true, else to 0, in one step.
 func (s Set) SetBool(g Gauge, yes bool, labels ...string) {
 	s.Gauge(g).WithLabelValues(labels...).Set(Bool(yes))
 }

@@ -1,4 +1,4 @@
-// This file has the rows of the table. VMs and other clients choose the value of no label.
+// This file has the rows of the table. No label has a value that a VM or another client can choose.
 
 package metrics
 

@@ -1,5 +1,5 @@
-// This file has the catalogue of problems. Each cause is declared once, in catalogue_*.go:
-// conditions, Events, plans, lint and docs/problems.md have it from there.
+// This file has the catalogue of problems. Each cause is declared once, in catalogue_*.go. Conditions, Events, plans,
+// lint and docs/problems.md are made from these declarations.
 
 package problem
 
@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// A Cause names the exact fact, in CamelCase.
+// A Cause names one exact fact, in CamelCase.
 type Cause string
 
 // An Entry is what all problems of one Cause have in common. What, Effect and Fix are whole sentences, with a {name} for
@@ -16,9 +16,8 @@ type Cause string
 type Entry struct {
 	Cause  Cause
 	Reason Reason
-	// Severity is the highest that a problem of this cause has. An Error becomes a
-	// Warning when it is about a part without which the rest can be served. An edge
-	// that starts is Waiting.
+	// Severity is the highest severity of problems with this cause. An Error becomes a Warning if the rest can be
+	// served without the part that has the problem. For an edge that still starts, a problem is Waiting.
 	Severity Severity
 	// Mistake: the objects that users write show it alone. So a Warning or Waiting of it is a finding of oooi lint, and
 	// oooi plan names it first if nothing is worse.
@@ -33,7 +32,8 @@ type Entry struct {
 	Fix string
 }
 
-// entries has all causes in the order of their declarations, and entryOf the position of each. They are not changed after that.
+// entries has all causes in the order of their declarations, and entryOf the index of each. They do not change after
+// initialization.
 var (
 	entries []Entry
 	entryOf = map[Cause]int{}
@@ -42,7 +42,7 @@ var (
 // Catalogue returns the entries of all causes.
 func Catalogue() []Entry { return slices.Clone(entries) }
 
-// Entry returns what is declared of c. ok is false for an unknown cause, as of another version.
+// Entry returns the declaration of c. ok is false for an unknown cause, such as one of another version.
 func (c Cause) Entry() (e Entry, ok bool) {
 	i, ok := entryOf[c]
 	if !ok {
@@ -69,9 +69,9 @@ const (
 	SeverityWaiting Severity = "Waiting"
 	// SeverityWarning: VMs lack something, or will lack it when a part fails.
 	SeverityWarning Severity = "Warning"
-	// SeverityUnknown: it could not be found out. Only checks have it.
+	// SeverityUnknown: a check could not find out. Only checks have this severity.
 	SeverityUnknown Severity = "Unknown"
-	// SeverityInfo: worth knowing; nothing is lost.
+	// SeverityInfo: the user may want to know. Nothing is missing.
 	SeverityInfo Severity = "Info"
 )
 

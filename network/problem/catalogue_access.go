@@ -3,9 +3,9 @@
 package problem
 
 const (
-	// notOpen is what an entry means that is left out.
+	// notOpen is the Effect of a problem about an ignored entry.
 	notOpen = "This entry of annotation management-access is ignored. The others work."
-	// notLed is what a Service means that is left out.
+	// notLed is the Effect of a problem about a load balancer that does not forward to edges.
 	notLed = "Clients cannot connect through it. Other Services are not affected."
 )
 

@@ -1,8 +1,9 @@
-// This file declares the problems of one topic: what `oooi check` finds before an edge runs, and what edges report of themselves.
+// This file declares the problems of one topic: what `oooi check` finds before an edge runs, and what edges report
+// about themselves.
 
 package problem
 
-// refusedPods begins the message about pods that the API server refuses.
+// refusedPods starts the message about pods that the API server refuses.
 const refusedPods = "The API server refuses them in namespace {namespace}: {error}."
 
 // What all hosted clusters need.
@@ -46,7 +47,7 @@ var (
 		What: "It does not have the annotation {annotation}, so oooi serves nothing.", Fix: "Set it to auto."})
 )
 
-// What would prevent the first edge.
+// What would prevent the first edge from running.
 var (
 	EdgePodWarned = declare("EdgePodWarned", Entry{Reason: EdgesCannotStart, Severity: SeverityWarning,
 		What: "The API server accepts them in namespace {namespace}, and warns: {warnings}.", Fix: "Find the policy or the label of the namespace that warns."})

@@ -1,4 +1,5 @@
-// This file declares the problems of one topic: what the administrator of the management cluster does not permit, and names that the user overrides.
+// This file declares the problems of one topic: what the administrator of the management cluster does not permit, and
+// names that the user overrides.
 
 package problem
 

@@ -9,10 +9,10 @@ type Reason string
 // Traits are what the problems of one Reason have in common. They decide the order of problems.
 type Traits struct {
 	Rank Rank
-	// AboutEdges: they are about edges that exist, whatever plan is decided.
+	// AboutEdges: the problems are about edges that exist, not about the plan.
 	AboutEdges bool
-	// Follows: they are often the effect of another problem: a host that has an address of the
-	// edges, two pods of one edge, a refused object or a small range.
+	// Follows: the problems are often the effect of another problem, such as a host that has an address of the edges,
+	// two pods of one edge, a refused object or a small range.
 	Follows bool
 }
 
@@ -25,11 +25,11 @@ const (
 	PreventsNodes Rank = -2
 	// TakesPart: VMs lack a part, or will lack it.
 	TakesPart Rank = -1
-	// Hint: it comes last.
+	// Hint: the problem is listed last.
 	Hint Rank = 1
 )
 
-// traits has all reasons. It is not changed after their declarations.
+// traits has all reasons. It does not change after initialization.
 var traits = map[Reason]Traits{}
 
 // Traits returns what the problems of r have in common.

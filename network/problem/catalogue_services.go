@@ -2,7 +2,7 @@
 
 package problem
 
-// checkTimeSources is how to find out why a clock is not synchronized.
+// checkTimeSources says how to find out why a clock is not synchronized.
 const checkTimeSources = "Check the time sources of that node: chronyc sources."
 
 // Parts that other servers provide, and connections that cannot be carried.

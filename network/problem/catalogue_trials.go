@@ -1,4 +1,5 @@
-// This file declares the problems of one topic: what a pod that acts as a VM finds on a network, and why it finds out nothing.
+// This file declares the problems of one topic: what a pod that acts as a VM finds on a network, and why it cannot
+// find out.
 
 package problem
 
@@ -113,7 +114,7 @@ var (
 		What: "Connections go to the host with MAC {mac}, which is not a known edge, so no edge is evicted."})
 )
 
-// Why the pod finds out nothing.
+// Why the pod cannot find out.
 var (
 	TrialWithoutPlan = declare("TrialWithoutPlan", Entry{Reason: InstallationIncomplete, Severity: SeverityError,
 		What: "No plan is in force, so nothing can be tested.", Fix: "Look at the condition in oooi status."})

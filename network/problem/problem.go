@@ -14,7 +14,7 @@ type Subject struct {
 	// Kind in CamelCase: HostedCluster, NodePool, NetworkAttachmentDefinition,
 	// Service, Route, Network, Edge, Endpoint.
 	Kind string `json:"kind,omitempty"`
-	// Namespace is empty if Name identifies the object, or if it has none.
+	// Namespace of the object. Empty: the object has none, or Name alone identifies it.
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
 }
@@ -28,8 +28,8 @@ func (s Subject) String() string {
 	return strings.TrimSpace(s.Kind + " " + name)
 }
 
-// Args are the values of a problem by name: addresses, names, counts. No value is a sentence. "why" is a Cause, and "error" the words of
-// another program.
+// Args are the values of a problem by name: addresses, names, counts. No value is a sentence. Argument "why" is a
+// Cause. Argument "error" is the error text of another program.
 type Args map[string]Values
 
 // Values are those of one argument: one value, or a list.
@@ -57,19 +57,18 @@ func (vs *Values) UnmarshalJSON(b []byte) error {
 
 // A Problem is one fact about how a network is served.
 type Problem struct {
-	// Reason is the condition's reason.
+	// Reason of the condition.
 	Reason   Reason   `json:"reason"`
 	Cause    Cause    `json:"cause"`
 	Severity Severity `json:"severity"`
 	Subject  Subject  `json:"subject,omitzero"`
-	// Keys are what the user can change, the best first. They are annotation keys
-	// without prefix ("dhcp-range") or field paths ("spec.services"). Empty: neither
-	// helps.
+	// Keys name what the user can change, the best first: annotation keys without prefix ("dhcp-range") or field
+	// paths ("spec.services"). Empty: no key helps.
 	Keys []string `json:"keys,omitempty"`
 	Args Args     `json:"args,omitempty"`
-	// Confined is true for an Error of one network if VMs boot from another one. That network
-	// is left out, or stays as it runs; everything else is applied. In Facts, it is true for
-	// each Error of one network, since Derive decides whether VMs boot from another one.
+	// Confined is true for an Error of one network if VMs boot from another one. That network is left out, or stays
+	// as it runs, and everything else is applied. In Facts, each Error of one network is confined, since only Derive
+	// decides whether VMs boot from another one.
 	Confined bool `json:"confined,omitempty"`
 }
 
@@ -86,8 +85,8 @@ func (p Problem) Of(subject Subject) Problem {
 	return p
 }
 
-// Warning returns p with severity Warning if it was Error. It is for a part without
-// which the rest can be served.
+// Warning returns p as a Warning if it was an Error. Use it if the rest can be served without the part that p is
+// about.
 func (p Problem) Warning() Problem {
 	if p.Severity == SeverityError {
 		p.Severity, p.Confined = SeverityWarning, false
@@ -101,7 +100,7 @@ func (p Problem) Level() Severity { return p.Severity }
 // Blocks reports whether p prevents the plan from being applied.
 func (p Problem) Blocks() bool { return p.Level() == SeverityError && !p.Confined }
 
-// Waits reports whether p ends when another object exists.
+// Waits reports whether p ends as soon as another object exists.
 func (p Problem) Waits() bool { return p.Level() == SeverityWaiting }
 
 // Mistake reports whether p is about what a user wrote, and no Error or hint: an annotation without effect, or what
@@ -111,10 +110,10 @@ func (p Problem) Mistake() bool {
 	return (p.Level() == SeverityWarning || p.Waits()) && (p.Reason == AnnotationUnknown || e.Mistake)
 }
 
-// Problems are in the order in which they were found.
+// Problems, in the order in which they were found.
 type Problems []Problem
 
-// BySeverity returns ps with the highest severity first. Equal ones keep their order.
+// BySeverity returns ps sorted by severity, the highest first. The order of equal ones does not change.
 func (ps Problems) BySeverity() Problems {
 	out := slices.Clone(ps)
 	slices.SortStableFunc(out, func(a, b Problem) int { return a.Level().Compare(b.Level()) })
@@ -129,7 +128,7 @@ func (ps Problems) Of(s Severity) Problems {
 // Blocking reports whether any problem prevents the plan from being applied.
 func (ps Problems) Blocking() bool { return slices.ContainsFunc(ps, Problem.Blocks) }
 
-// Waiting reports whether any problem ends when another object exists.
+// Waiting reports whether any problem ends as soon as another object exists.
 func (ps Problems) Waiting() bool { return slices.ContainsFunc(ps, Problem.Waits) }
 
 // Has reports whether a problem has this reason.
@@ -137,8 +136,8 @@ func (ps Problems) Has(r Reason) bool {
 	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Reason == r })
 }
 
-// NotBlocking returns ps with each Error as a Warning. It is for a part without which the rest can
-// be served, such as a network that no VM boots from.
+// NotBlocking returns ps with each Error as a Warning. Use it if the rest can be served without the part that ps is
+// about, such as a network that no VM boots from.
 func (ps Problems) NotBlocking() Problems {
 	out := slices.Clone(ps)
 	for i := range out {

@@ -51,7 +51,7 @@ func New() (*Converter, error) {
 	return &Converter{scheme}, nil
 }
 
-// JSON converts one object. A kind that is not known is an error.
+// JSON converts one object. An unknown kind is an error.
 func (c *Converter) JSON(body []byte) ([]byte, error) {
 	object, kind, err := protobuf.NewSerializer(c.scheme, c.scheme).Decode(body, nil, nil)
 	if err != nil {
