@@ -102,13 +102,6 @@ func newSite(t *testing.T, strict bool) *site {
 	}
 }
 
-// quiet waits until the kernel of an edge stops asking, two seconds after an announcement.
-func (s *site) quiet(i int) {
-	s.g.Eventually(func() string {
-		return s.edges[i].ns.Run(s.T, "ip", "neigh", "show", "nud", "incomplete", "to", "169.254.0.0/16")
-	}, "1m", "50ms").Should(BeEmpty())
-}
-
 // readable returns a copy of this binary that any user may run.
 func readable(t *testing.T) string {
 	g := NewWithT(t)

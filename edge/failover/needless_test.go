@@ -81,3 +81,10 @@ func (s *site) announcedAt(i int) (at time.Time) {
 	}
 	return time.Time{}
 }
+
+// quiet waits until the kernel of an edge stops asking, two seconds after an announcement.
+func (s *site) quiet(i int) {
+	s.g.Eventually(func() string {
+		return s.edges[i].ns.Run(s.T, "ip", "neigh", "show", "nud", "incomplete", "to", "169.254.0.0/16")
+	}, "1m", "50ms").Should(BeEmpty())
+}
