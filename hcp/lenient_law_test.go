@@ -13,6 +13,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"github.com/openshift/hypershift/api/util/ipnet"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/cldmnky/oooi/edge/wire"
@@ -64,7 +65,8 @@ func meaning(o hcp.Objects) string {
 	sources := networks.SettingSources(o, request.Networks...)
 	other, _ := hcp.NewNeighbor(o, network.Plan{}).For(o.HostedCluster, networks.All(o, network.Plan{}))
 	text, err := json.Marshal([]any{request, facts, nodes, sources, other, networks.NodePoolSizes(o), networks.Attached(o), hcp.OptedIn(o.HostedCluster),
-		hcp.Paused(o.HostedCluster, time.Unix(0, 0)), networks.VMWithMAC(o, "02:00:00:00:00:01"), management.ServiceAddresses(o.Services, nil), o.HostedCluster.Status.Conditions})
+		hcp.Paused(o.HostedCluster, time.Unix(0, 0)), networks.VMWithMAC(o, "02:00:00:00:00:01"), management.ServiceAddresses(o.Services, nil),
+		slices.DeleteFunc(slices.Clone(o.HostedCluster.Status.Conditions), func(c metav1.Condition) bool { return !strings.HasPrefix(c.Type, settings.Prefix) })})
 	if err != nil {
 		return err.Error()
 	}
@@ -112,6 +114,9 @@ func (f field) set(v reflect.Value, value string) (ok bool) {
 				return false
 			case v.Kind() == reflect.Slice && v.Len() == 0:
 				v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+				if c, ok := v.Index(0).Addr().Interface().(*metav1.Condition); ok {
+					c.Type = settings.Prefix + "X"
+				}
 			}
 			if v.Kind() == reflect.Slice {
 				v = v.Index(0)
