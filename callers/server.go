@@ -16,7 +16,7 @@ import (
 // taken all, an address with fewer still gets a connection: the address that has most loses its oldest.
 type Listener struct {
 	net.Listener
-	// Of has the connections, each of which takes 1.
+	// Of divides the connections. Each takes one unit of it.
 	Of *Pool
 	// Refused is called for each connection that is closed. Nil: nothing is.
 	Refused func()

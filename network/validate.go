@@ -128,8 +128,11 @@ func (n Network) validateListeners() []error {
 // have.
 func (n Network) validateAccess() []error {
 	var errs []error
-	if n.Access.Opens() && n.Access.Port == 0 || len(n.Access.Accounts) > 0 != (n.Access.Audience != "") {
-		errs = append(errs, errors.New("access without a port, destinations or an audience"))
+	if n.Access.Opens() && n.Access.Port == 0 {
+		errs = append(errs, errors.New("access has no port"))
+	}
+	if len(n.Access.Accounts) > 0 != (n.Access.Audience != "") {
+		errs = append(errs, errors.New("access has accounts without an audience, or an audience without accounts"))
 	}
 	listens := map[uint16]bool{}
 	for _, port := range n.Access.Balanced() {
@@ -141,8 +144,11 @@ func (n Network) validateAccess() []error {
 		errs = append(errs, errors.New("load balancers forward to no VMs"))
 	}
 	for _, d := range n.Access.Destinations {
-		if d.Listen != 0 && (listens[d.Listen] || len(n.Access.Accounts) > 0 || PortsOfEdges()[d.Listen] != "") {
-			errs = append(errs, fmt.Errorf("access to %s: port %d is used, or carries no token", d, d.Listen))
+		if d.Listen != 0 && (listens[d.Listen] || PortsOfEdges()[d.Listen] != "") {
+			errs = append(errs, fmt.Errorf("access to %s: port %d is in use", d, d.Listen))
+		}
+		if d.Listen != 0 && len(n.Access.Accounts) > 0 {
+			errs = append(errs, fmt.Errorf("access to %s: port %d cannot carry the token that accounts need", d, d.Listen))
 		}
 		listens[d.Listen] = true
 		for _, a := range d.Addresses {

@@ -231,7 +231,7 @@ func (g *agent) observe() Observation {
 	return o
 }
 
-// handle reports whether the edge may close.
+// handle applies one event to the state, and does what follows. It reports whether the edge may end.
 func (g *agent) handle(e Event) bool {
 	was := g.state
 	next, do := Next(was, e, time.Now())

@@ -30,8 +30,8 @@ var (
 	errNames = status.Error(codes.ResourceExhausted, "the names of resources on this stream are too long")
 )
 
-// refusedAgain is the time until a refused resource is sent again. The cause may be gone by then,
-// such as another process at the address of a listener.
+// refusedAgain is the time until a refused resource is sent again. By then, the cause may be gone:
+// for example, another process that had the address of a listener.
 const refusedAgain = 10 * time.Second
 
 // A known is the tracked state of the Envoy on one stream. The caller locks.

@@ -61,7 +61,8 @@ func CachedService(s *corev1.Service) *corev1.Service {
 const maxCopied = network.MaxBalancedPorts + 1
 
 // CachedSlice returns an EndpointSlice with the addresses of the pods in s, all in one endpoint. pod is what
-// all such endpoints refer to: an object of kind Pod. A slice of a load balancer keeps its UID and the labels that say so.
+// all such endpoints refer to: an object of kind Pod. The copy of a load balancer's slice also
+// has its UID, and the labels that mark it as one.
 func CachedSlice(s *discoveryv1.EndpointSlice, pod *corev1.ObjectReference) *discoveryv1.EndpointSlice {
 	out := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
 		Namespace: interned(s.Namespace), Name: s.Name, ResourceVersion: s.ResourceVersion}}

@@ -64,11 +64,11 @@ var (
 	IdentityProviderUnreachable = declare("IdentityProviderUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach.",
 		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
-		Fix:    "Add {hosts} to annotation allowed-hosts, after auto."})
+		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto."})
 	IdentityProviderNotPermitted = declare("IdentityProviderNotPermitted", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and the operator's flags --permit-hosts and --permit-ports do not permit.",
 		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
-		Fix:    "Ask the administrator of the management cluster to permit {hosts}. Then add it to annotation allowed-hosts, after auto."})
+		Fix:    "Ask the administrator of the management cluster to permit {hosts}. Then add it to annotation allowed-hosts, after the word auto."})
 	IdentityProviderWithoutName = declare("IdentityProviderWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
@@ -76,11 +76,11 @@ var (
 	ImportsUnreachable = declare("ImportsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach.",
 		Effect: "The hosted control plane reads these images from the nodes, so imports fail.",
-		Fix:    "Add {hosts} to annotation allowed-hosts, after auto."})
+		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto."})
 	ImportsNotPermitted = declare("ImportsNotPermitted", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach and the operator's flags --permit-hosts and --permit-ports do not permit.",
 		Effect: "The hosted control plane reads these images from the nodes, so imports fail.",
-		Fix:    "Ask the administrator of the management cluster to permit {hosts}. Then add them to annotation allowed-hosts, after auto."})
+		Fix:    "Ask the administrator of the management cluster to permit {hosts}. Then add them to annotation allowed-hosts, after the word auto."})
 	ImportsWithoutName = declare("ImportsWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "The hosted control plane reads these images from the nodes, so imports fail.",

@@ -99,11 +99,11 @@ var (
 	NetworkPluginMayNameOthers = declare("NetworkPluginMayNameOthers", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "The hosted cluster has networkType {type}, so you install its network plugin.",
 		Effect: "No object names the registries of the plugin's images. Nodes that cannot pull them stay NotReady.",
-		Fix:    "Add the hosts of these registries, or of their mirror, to annotation allowed-hosts, after auto."})
+		Fix:    "Add the hosts of these registries, or of their mirror, to annotation allowed-hosts, after the word auto."})
 	NodePoolConfigUnread = declare("NodePoolConfigUnread", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "NodePools configure nodes with ConfigMaps that oooi does not read: {configMaps} (spec.config).",
 		Effect: "If these name mirrors, an osImageURL or time servers, nodes may not reach them.",
-		Fix: "Name the hosts of mirrors and of osImageURL in annotation allowed-hosts, after auto, or the mirrors in spec.imageContentSources. " +
+		Fix: "Name the hosts of mirrors and of osImageURL in annotation allowed-hosts, after the word auto, or the mirrors in spec.imageContentSources. " +
 			"Name time servers on the network: edges serve the time at the service VIP."})
 	RegistriesRefused = declare("RegistriesRefused", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Nodes refuse images from {hosts} (spec.configuration.image.registrySources).",

@@ -86,7 +86,7 @@ func usable(name client.ObjectKey, pods int, all []accessEdge, on string) (out [
 		return nil, fmt.Errorf("HostedCluster %s opens no destination. Set its annotation %s%s, such as to nodes:22,nodes:10250. See %s",
 			name, settings.Prefix, network.KeyAccess, accessPage)
 	case on != "" && !slices.Contains(networks, on):
-		return nil, fmt.Errorf("--network %s: no edge with an access proxy is on it. Networks with one: %s", on, strings.Join(networks, ", "))
+		return nil, fmt.Errorf("--network %s: none of its edges has an access proxy. Networks whose edges have one: %s", on, strings.Join(networks, ", "))
 	case len(out) == 0:
 		return nil, fmt.Errorf("no edge of HostedCluster %s is Ready. oooi status %s shows why", name, name)
 	}

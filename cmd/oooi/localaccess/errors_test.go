@@ -36,7 +36,7 @@ func TestAccessErrors(t *testing.T) {
 		"no edges":        {func(w *accessWorld) { w.edges = nil }, nil, "HostedCluster clusters/blue has no edges. oooi status clusters/blue shows why"},
 		"no annotation":   {func(w *accessWorld) { w.edges[0].Spec.Containers[1].Name = "ntp" }, nil, "opens no destination. Set its annotation hostedcluster.densityops.com/management-access, such as to nodes:22,nodes:10250"},
 		"none is Ready":   {func(w *accessWorld) { w.edges[0].Status.Conditions = nil }, nil, "no edge of HostedCluster clusters/blue is Ready. oooi status clusters/blue shows why"},
-		"no such network": {nil, []string{"--network", "red"}, "--network red: no edge with an access proxy is on it. Networks with one: blue"},
+		"no such network": {nil, []string{"--network", "red"}, "--network red: none of its edges has an access proxy. Networks whose edges have one: blue"},
 		"may not list":    {func(w *accessWorld) { w.forbids = "pods" }, nil, "you may not list pods in namespace clusters-blue: "},
 		"may not forward": {func(w *accessWorld) { w.forbids = "pods/portforward" }, nil, "you may not create pods/portforward in namespace clusters-blue: "},
 		"port in use":     {nil, []string{"--listen", taken.Addr().String()}, "address already in use. Name another address, or port 0 for any free one"},

@@ -32,8 +32,8 @@ type Description struct {
 // User is the user that runs programs, unless the platform chooses another one.
 const User = "65532:65532"
 
-// Program returns the layers of an image that runs a program: a layer with the further files and the list of users, and a
-// layer with the program at source as /usr/bin/NAME.
+// Program returns the two layers of an image that runs a program. The first has the further files and the list of users, the
+// second the file source as /usr/bin/NAME.
 func Program(name, source string, further Files) []Files {
 	lower := maps.Clone(further)
 	lower["etc/passwd"] = File{Data: []byte("root:x:0:0:root:/:/sbin/nologin\noooi:x:65532:65532:oooi:/:/sbin/nologin\n")}
