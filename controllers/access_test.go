@@ -110,7 +110,7 @@ func TestPortsOfEdgesAreRefused(t *testing.T) {
 	for _, port := range used {
 		plan.Networks[0].Access.Accounts, plan.Networks[0].Access.Audience = nil, ""
 		plan.Networks[0].Access.Destinations[0].Listen = uint16(port)
-		g.Expect(plan.Validate()).To(MatchError(ContainSubstring("is used")))
+		g.Expect(plan.Validate()).To(MatchError(ContainSubstring("is in use")))
 		r := network.Request{Networks: []network.NetworkRequest{}, Access: network.AccessRequest{Entries: []network.AccessEntry{{Destination: "nodes", Port: 22, Listen: uint16(port)}}}}
 		ps := derive.Derive(r, network.Facts{}, network.Plan{}, nil).Problems
 		g.Expect(ps).To(ContainElement(HaveField("Cause", problem.AccessPortInUse)), "port %d", port)
