@@ -87,7 +87,7 @@ func TestManyAddressesLeaveRoom(t *testing.T) {
 	for host := 2; host <= 4; host++ {
 		g.Expect(answers(dial(host))).To(BeTrue(), "address %d", host)
 	}
-	g.Expect(l.(*Listener).Of.Free()).To(BeEquivalentTo(1), "nobody has room")
+	g.Expect(l.(*Listener).Of.Free()).To(BeEquivalentTo(1), "no address has room")
 	probe := dial(5)
 	g.Expect(answers(probe)).To(BeTrue(), "a fifth address")
 	g.Expect(answers(greedy[0])).To(BeFalse(), "the oldest of that with most")

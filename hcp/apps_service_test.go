@@ -63,7 +63,7 @@ func TestAppsService(t *testing.T) {
 			g.Expect(string(text)).To(MatchYAML(`{apiVersion: v1, kind: Service, metadata: {name: blue-apps, namespace: clusters-blue}, spec: {type: LoadBalancer, ports: [
 				{name: https, port: 443, targetPort: ` + c.https + `}, {name: http, port: 80, targetPort: ` + c.http + `}]}}`))
 			if unknown := s.Spec.Ports[0].TargetPort; unknown.Type == intstr.String {
-				g.Expect(validation.IsValidPortName(unknown.StrVal)).NotTo(BeEmpty(), "the API server refuses what nobody filled in")
+				g.Expect(validation.IsValidPortName(unknown.StrVal)).NotTo(BeEmpty(), "the API server refuses a port that is not filled in")
 			}
 			for _, p := range problems {
 				if p.Args["name"].String() == "*.apps.blue.example.com" {

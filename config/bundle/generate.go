@@ -66,12 +66,13 @@ func (installation) Prefix() string { return settings.Prefix }
 
 // Keys are the annotations with these names. An unknown one is an error.
 func (installation) Keys(names ...string) (out []settings.Key, err error) {
+	all := settings.Keys()
 	for _, name := range names {
-		i := slices.IndexFunc(settings.Keys(), func(k settings.Key) bool { return k.Name == name })
+		i := slices.IndexFunc(all, func(k settings.Key) bool { return k.Name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("there is no annotation %s", name)
 		}
-		out = append(out, settings.Keys()[i])
+		out = append(out, all[i])
 	}
 	return out, nil
 }

@@ -61,6 +61,7 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 
 // imagesElsewhere returns the problems of addresses that nodes dial for images and that lead to edges, or into the hosted cluster.
 func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps problem.Problems) {
+	fields := []string{"spec.configuration.proxy", "spec.release.image", "spec.imageContentSources"}
 	var ofEdges []string
 	for _, at := range in.ImageHosts {
 		answers := slices.ContainsFunc(n.Listeners, func(l network.Listener) bool { return l.Address == at.Addr() && l.Port == at.Port() && l.Default != "" })
@@ -72,12 +73,11 @@ func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps probl
 		case network.InCluster:
 			i := slices.IndexFunc(in.InHostedCluster, func(r network.ReservedDestination) bool { return r.Prefix.Contains(at.Addr()) })
 			r := in.InHostedCluster[i]
-			ps = append(ps, n.Problem(problem.ImagesInHostedCluster, problem.Args{"hosts": {at.String()}, "other": {fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}},
-				"spec.configuration.proxy", "spec.release.image", "spec.imageContentSources"))
+			ps = append(ps, n.Problem(problem.ImagesInHostedCluster, problem.Args{"hosts": {at.String()}, "other": {fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}}, fields...))
 		}
 	}
 	if len(ofEdges) > 0 {
-		ps = append(ps, n.Problem(problem.ImagesFromEdge, problem.Args{"hosts": ofEdges}, "spec.configuration.proxy", "spec.release.image", "spec.imageContentSources"))
+		ps = append(ps, n.Problem(problem.ImagesFromEdge, problem.Args{"hosts": ofEdges}, fields...))
 	}
 	return ps
 }

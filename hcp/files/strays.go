@@ -5,6 +5,8 @@ package files
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -13,34 +15,32 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A key is the namespace and the name of a HostedCluster.
-type key struct{ namespace, name string }
-
 // ofNodePool returns the hosted cluster that np names.
-func ofNodePool(np *lenient.NodePool) key { return key{np.Namespace, objects.ClusterOf(np)} }
+func ofNodePool(np *lenient.NodePool) types.NamespacedName {
+	return types.NamespacedName{Namespace: np.Namespace, Name: objects.ClusterOf(np)}
+}
 
 // A stray is a NodePool that names a hosted cluster which is not in the files.
 type stray struct {
 	*lenient.NodePool
 	// meant is the hosted cluster that the NodePool probably belongs to. Zero: unknown.
-	meant key
+	meant types.NamespacedName
 }
 
 // problem returns the problem with cause c about s.
 func (s stray) problem(c problem.Cause) problem.Problem {
-	named := ofNodePool(s.NodePool)
-	args := problem.Args{"named": {named.namespace + "/" + named.name}}
-	if s.meant != (key{}) {
-		args["meant"] = []string{s.meant.namespace + "/" + s.meant.name}
+	args := problem.Args{"named": {ofNodePool(s.NodePool).String()}}
+	if s.meant != (types.NamespacedName{}) {
+		args["meant"] = []string{s.meant.String()}
 	}
 	return problem.New(c, problem.Subject{Kind: string(settings.OnNodePool), Namespace: s.Namespace, Name: s.Name}, args, network.FieldClusterName)
 }
 
 // strays returns all strays of the files.
 func (d *Dump) strays() []stray {
-	given, hasPool := map[key]bool{}, map[key]bool{}
+	given, hasPool := map[types.NamespacedName]bool{}, map[types.NamespacedName]bool{}
 	for _, hc := range d.hostedClusters {
-		given[key{hc.Namespace, hc.Name}] = true
+		given[types.NamespacedName{Namespace: hc.Namespace, Name: hc.Name}] = true
 	}
 	for i := range d.nodePools {
 		hasPool[ofNodePool(&d.nodePools[i])] = true
@@ -57,38 +57,39 @@ func (d *Dump) strays() []stray {
 // meantBy returns the hosted cluster that is probably meant by the missing one: a cluster with a similar name in the same
 // namespace, else the only cluster with that name in another namespace, else the only cluster in the same namespace without a
 // NodePool. given are the hosted clusters of the files. Zero: there is no such cluster.
-func meantBy(missing key, given, hasPool map[key]bool) key {
+func meantBy(missing types.NamespacedName, given, hasPool map[types.NamespacedName]bool) types.NamespacedName {
 	var near []string
-	var same, empty []key
+	var same, empty []types.NamespacedName
 	for k := range given {
-		if k.namespace == missing.namespace {
-			near = append(near, k.name)
+		if k.Namespace == missing.Namespace {
+			near = append(near, k.Name)
 		}
-		if k.name == missing.name {
+		if k.Name == missing.Name {
 			same = append(same, k)
 		}
-		if k.namespace == missing.namespace && !hasPool[k] {
+		if k.Namespace == missing.Namespace && !hasPool[k] {
 			empty = append(empty, k)
 		}
 	}
 	slices.Sort(near)
-	if name, ok := spelling.Nearest(missing.name, near); ok {
-		return key{missing.namespace, name}
+	if name, ok := spelling.Nearest(missing.Name, near); ok {
+		return types.NamespacedName{Namespace: missing.Namespace, Name: name}
 	}
-	for _, only := range [][]key{same, empty} {
+	for _, only := range [][]types.NamespacedName{same, empty} {
 		if len(only) == 1 {
 			return only[0]
 		}
 	}
-	return key{}
+	return types.NamespacedName{}
 }
 
 // misnamed returns a problem for each stray that probably belongs to the hosted cluster of o. It is an Error if the
 // files have no other NodePool of that cluster.
 func misnamed(o objects.Objects, strays []stray) problem.Problems {
 	var out problem.Problems
+	own := types.NamespacedName{Namespace: o.HostedCluster.Namespace, Name: o.HostedCluster.Name}
 	for _, s := range strays {
-		if s.meant == (key{o.HostedCluster.Namespace, o.HostedCluster.Name}) {
+		if s.meant == own {
 			out = append(out, s.problem(problem.NodePoolMisnamed))
 		}
 	}
@@ -103,7 +104,7 @@ func misnamed(o objects.Objects, strays []stray) problem.Problems {
 func (d *Dump) Strays() problem.Problems {
 	var out problem.Problems
 	for _, s := range d.strays() {
-		if s.meant == (key{}) {
+		if s.meant == (types.NamespacedName{}) {
 			out = append(out, s.problem(problem.NodePoolStray))
 		}
 	}

@@ -71,9 +71,10 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 			fmt.Fprintln(c.ErrOrStderr(), "oooi: "+f.String())
 		}
 	}
+	objects := in.annotated()
 	for i, line := range plans {
 		code = command.WorseExit(code, codeOf(line))
-		its := ofCluster(line.objects, in.annotated())
+		its := ofCluster(line.objects, objects)
 		line.preview.Finding = func(p problem.Problem) bool { return isFinding(p, its) }
 		if err := line.write(c.OutOrStdout(), output, i == 0); err != nil {
 			return err

@@ -30,7 +30,7 @@ func to(name, prefix string, metric int) device.Route {
 
 func at(what, address string) network.ReservedDestination {
 	a := netip.MustParseAddr(address)
-	return network.ReservedDestination{What: what, Prefix: netip.PrefixFrom(a, a.BitLen())}
+	return network.ReservedDestination{What: what, Prefix: network.Host(a)}
 }
 
 func TestCutOff(t *testing.T) {

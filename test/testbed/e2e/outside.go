@@ -44,7 +44,7 @@ func PlugOutsider(ctx context.Context, c *cluster.Cluster, name string, n networ
 		return Outsider{}, err
 	}
 	for _, a := range n.PublishedAddresses {
-		if err := lan.Route(r.NetNS, netip.PrefixFrom(a, a.BitLen()), n.NextHopVIP); err != nil {
+		if err := lan.Route(r.NetNS, network.Host(a), n.NextHopVIP); err != nil {
 			return Outsider{}, err
 		}
 	}

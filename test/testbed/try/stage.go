@@ -97,7 +97,7 @@ func (s *stage) connect() error {
 	n := s.network()
 	at := []netip.Prefix{netip.PrefixFrom(n.Edges[0].Address, n.CIDR.Bits())}
 	for _, a := range append([]netip.Addr{n.NextHopVIP, n.ServiceVIP}, n.PublishedAddresses...) {
-		at = append(at, netip.PrefixFrom(a, a.BitLen()))
+		at = append(at, network.Host(a))
 	}
 	if err := lan.Cable(lan.End{NetNS: s.namespace("edge"), Interface: wire.Device, Addresses: at},
 		lan.End{NetNS: s.vm.NetNS(), Interface: machine.Interface}); err != nil {
@@ -105,7 +105,7 @@ func (s *stage) connect() error {
 	}
 	behind := []netip.Prefix{controlPlanePod}
 	for _, b := range s.standIns() { // One Service can have several ports.
-		if at := netip.PrefixFrom(b.ClusterIP, b.ClusterIP.BitLen()); !slices.Contains(behind, at) {
+		if at := network.Host(b.ClusterIP); !slices.Contains(behind, at) {
 			behind = append(behind, at)
 		}
 	}

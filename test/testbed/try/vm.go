@@ -57,7 +57,7 @@ func lines(l machine.Lease) []string {
 	for _, option := range []struct {
 		name   string
 		values []string
-	}{{"DNS server", texts(l.DNS)}, {"search domain", l.Search}, {"NTP server", texts(l.NTP)}} {
+	}{{"DNS server", network.Texts(l.DNS)}, {"search domain", l.Search}, {"NTP server", network.Texts(l.NTP)}} {
 		if len(option.values) > 0 {
 			out = append(out, option.name+" "+strings.Join(option.values, ", "))
 		}
@@ -65,17 +65,10 @@ func lines(l machine.Lease) []string {
 	return out
 }
 
-func texts(all []netip.Addr) (out []string) {
-	for _, a := range all {
-		out = append(out, a.String())
-	}
-	return out
-}
-
 // places are the names and addresses of an endpoint that VMs dial. Wildcards are not among them.
 func places(e network.Endpoint) []string {
 	names := slices.DeleteFunc(slices.Clone(e.Hosts), func(h string) bool { return strings.HasPrefix(h, "*") })
-	return append(names, texts(e.Addresses)...)
+	return append(names, network.Texts(e.Addresses)...)
 }
 
 // runs reports whether the edge runs a server.
