@@ -22,11 +22,11 @@ type journey struct {
 
 func TestJourney(t *testing.T) {
 	j := &journey{began: time.Now()}
-	j.step(t, "a cluster with HyperShift", func() { j.bed = newManagement(t, "") })
-	j.step(t, "the operator by OLM, and a second node", func() {
+	j.step(t, "a cluster of two nodes with HyperShift", func() { j.bed = newManagement(t, 2, "") })
+	j.step(t, "the operator by OLM", func() {
 		manager, catalog := newCatalog(t, j.cluster)
 		NewWithT(t).Expect(manager.Subscribe(t.Context(), catalog, Namespace)).To(Succeed())
-		j.addNodes(t, 2)
+		j.open(t)
 	})
 	j.test(t, "an annotation that can never work", func(t *testing.T) { testDenied(t, j.bed) })
 	var named Hosted

@@ -62,18 +62,19 @@ type bedOptions struct {
 // the first node.
 func newBed(t *testing.T, o bedOptions) bed {
 	t.Helper()
-	b := newManagement(t, o.apiRules)
+	b := newManagement(t, o.nodes, o.apiRules)
 	if o.kustomization == "" {
 		NewWithT(t).Expect(InstallOperator(t.Context(), b.cluster)).To(Succeed())
 	} else {
 		NewWithT(t).Expect(InstallFrom(t.Context(), b.cluster, o.kustomization)).To(Succeed())
 	}
-	b.addNodes(t, o.nodes)
+	b.open(t)
 	return b
 }
 
-// newManagement brings a cluster of one node with HyperShift up. apiRules is as in bedOptions.
-func newManagement(t *testing.T, apiRules string) bed {
+// newManagement brings a cluster of so many nodes with HyperShift up. Only the first gets pods, until [bed.open]: what starts before stays
+// there. apiRules is as in bedOptions.
+func newManagement(t *testing.T, nodes int, apiRules string) bed {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("minutes of work")
@@ -92,7 +93,9 @@ func newManagement(t *testing.T, apiRules string) bed {
 		})
 	}
 	g.Expect(host.EnsurePackages(t.Context(), os.Stderr, append(cluster.HostPackages(), machine.Packages()...)...)).To(Succeed())
-	c, err := cluster.Up(t.Context(), cluster.Options{Name: name, Log: os.Stderr})
+	c, err := cluster.Up(t.Context(), cluster.Options{Name: name, Nodes: nodes, Log: os.Stderr})
+	g.Expect(err).NotTo(HaveOccurred())
+	_, err = c.Kubectl(t.Context(), "cordon", "--selector", furtherNodes)
 	g.Expect(err).NotTo(HaveOccurred())
 	h, err := hypershift.Install(t.Context(), c, hypershift.Options{APIRules: apiRules, Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
@@ -109,10 +112,13 @@ func explainPods(t *testing.T, name string) {
 	t.Logf("%s%v", out, err)
 }
 
-// addNodes has further nodes join, until there are so many.
-func (b bed) addNodes(t *testing.T, want int) {
+// furtherNodes selects all nodes but the first.
+const furtherNodes = "kubernetes.io/hostname!=node1"
+
+// open lets pods onto all nodes.
+func (b bed) open(t *testing.T) {
 	t.Helper()
-	_, err := cluster.Up(t.Context(), cluster.Options{Name: b.cluster.Name, Nodes: want, Log: os.Stderr})
+	_, err := b.cluster.Kubectl(t.Context(), "uncordon", "--selector", furtherNodes)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 }
 
