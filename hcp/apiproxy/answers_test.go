@@ -39,6 +39,7 @@ func heap() int64 {
 func TestUnreadAnswers(t *testing.T) {
 	g := NewWithT(t)
 	limits := NewBodies(8 << 20)
+	limits.stall = time.Hour // The answers stay open.
 	all := limits.answers.Free()
 	s := limited(t, limits, manyLarge)
 	before := heap()
