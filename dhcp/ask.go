@@ -90,7 +90,7 @@ func (s *Server) ask(ctx context.Context, n network.Network, request *dhcpv4.DHC
 			timely = false
 		}
 		s.mu.Lock()
-		if !timely {
+		if !timely && !s.conflicts.Known(a, s.Now()) { // The answer may have come just now.
 			s.conflicts.Note(a, recent.Answer{At: s.Now()})
 		}
 		again := false
