@@ -108,6 +108,15 @@ const (
 	maxTextRunes = 400
 )
 
+// With returns r as set changes it, or r itself if the result would be longer than MaxBytes: one part of a report hides no other.
+func (r EdgeReport) With(set func(*EdgeReport)) EdgeReport {
+	with := r
+	if set(&with); len(with.JSON()) > MaxBytes {
+		return r
+	}
+	return with
+}
+
 // JSON returns the report as it is stored. Equal reports have equal JSON.
 func (r EdgeReport) JSON() []byte {
 	b, err := json.Marshal(r.normalized())

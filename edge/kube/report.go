@@ -91,13 +91,18 @@ func (r *Reporter) SetDHCP(x reported.DHCPReport) {
 	r.compose()
 }
 
-// compose makes the report from its parts. The caller holds the lock.
+// compose makes the report from its parts that fit. The failover agent's comes first: without it the edge would count as
+// silent. It may be of a container that was taken over. The caller holds the lock.
 func (r *Reporter) compose() {
 	if !r.known && len(r.servers) == 0 && !r.hasDHCP {
 		return
 	}
-	x := r.failover
-	x.Edge, x.DHCPServers, x.DHCP = r.lease.Edge, r.servers, r.dhcp
+	x := reported.EdgeReport{Edge: r.lease.Edge}.With(func(x *reported.EdgeReport) {
+		*x = r.failover
+		x.Edge, x.DHCPServers, x.DHCP = r.lease.Edge, nil, reported.DHCPReport{}
+	})
+	x = x.With(func(x *reported.EdgeReport) { x.DHCPServers = r.servers })
+	x = x.With(func(x *reported.EdgeReport) { x.DHCP = r.dhcp })
 	if text := string(x.JSON()); r.report != text {
 		r.report = text
 		r.signal.Notify()

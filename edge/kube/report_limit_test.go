@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,4 +50,22 @@ func TestReportsOfAFloodAreFew(t *testing.T) {
 			t.Errorf("%d writes, not one in ten seconds after the first ten", writes)
 		}
 	})
+}
+
+// TestPartsThatDoNotFit: a container that was taken over writes a report as long as its file may be. The API server accepts
+// what is stored, and the operator reads it.
+func TestPartsThatDoNotFit(t *testing.T) {
+	servers := []reported.UsedAddress{{Address: netip.MustParseAddr("192.168.100.66"), MAC: "02:00:00:00:00:bb"}}
+	const long = reported.MaxBytes - 100
+	for host, want := range map[string]reported.EdgeReport{
+		strings.Repeat("x", long): {Edge: 1, Level: reported.LevelServes, RefusedHosts: []string{strings.Repeat("x", long)}},
+		strings.Repeat("<", long): {Edge: 1, DHCPServers: servers}, // JSON escapes it.
+	} {
+		r := (&Kube{}).Reporter(wire.ReportLease{Edge: 1})
+		r.SetDHCPServers(servers)
+		r.Set(reported.EdgeReport{Level: reported.LevelServes, RefusedHosts: []string{host}, DHCPServers: servers})
+		if stored, err := reported.Read([]byte(r.current())); err != nil || string(stored.JSON()) != string(want.JSON()) {
+			t.Errorf("%.200s, not %.200s (%v)", stored.JSON(), want.JSON(), err)
+		}
+	}
 }

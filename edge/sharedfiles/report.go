@@ -65,11 +65,7 @@ func (f *ReportFile) write() {
 	}
 	r := f.report
 	for _, part := range slices.Sorted(maps.Keys(f.parts)) {
-		with := r
-		f.parts[part](&with)
-		if len(with.JSON()) <= maxReportFile { // A part that makes it too long, as of a container that was taken over, hides no other.
-			r = with
-		}
+		r = r.With(f.parts[part])
 	}
 	text := string(r.JSON())
 	if text == f.written {
