@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,8 @@ const helloTimeout = 5 * time.Second
 // TestConnectionsThatSendNothing: a VM opens connections without end, and sends no ClientHello. It keeps to its share but for
 // what opens until they are counted, and another VM is served all the time.
 func TestConnectionsThatSendNothing(t *testing.T) {
-	t.Run("with one MAC", func(t *testing.T) { testSilent(t, func(*world) {}) })
+	nothing := func([]net.Conn) {}
+	t.Run("with one MAC", func(t *testing.T) { testSilent(t, func(*world) {}, nothing) })
 	t.Run("with another MAC than in its ARP replies", func(t *testing.T) {
 		testSilent(t, func(w *world) {
 			w.machine.SetNeighbour(t, "eth0", onVLAN, w.edge.MAC(t, "net1"), true)
@@ -29,12 +31,45 @@ func TestConnectionsThatSendNothing(t *testing.T) {
 			for key, value := range map[string]string{"all/arp_ignore": "0", "all/rp_filter": "0", "eth0/rp_filter": "0", "eth1/rp_filter": "0", "eth0/arp_ignore": "8"} {
 				w.machine.Sysctl(t, "net/ipv4/conf/"+key, value)
 			}
+		}, nothing)
+	})
+	t.Run("but pieces of one byte", func(t *testing.T) {
+		hello, sent := longHello(t), map[net.Conn]int{}
+		testSilent(t, func(*world) {}, func(all []net.Conn) {
+			for range 20 {
+				for _, c := range all {
+					if _, err := c.Write(hello[sent[c] : sent[c]+1]); err == nil {
+						sent[c]++
+					}
+				}
+			}
 		})
+		most, pieces := 0, 0
+		for _, n := range sent {
+			most, pieces = max(most, n), pieces+n
+		}
+		t.Logf("%d pieces, at most %d of %d bytes in one connection", pieces, most, len(hello))
 	})
 }
 
-// testSilent: prepare changes the VM before the test.
-func testSilent(t *testing.T, prepare func(*world)) {
+// longHello returns a ClientHello that Envoy accepts, nearly as long as any.
+func longHello(t *testing.T) []byte {
+	t.Helper()
+	client, server := net.Pipe()
+	config := &tls.Config{ServerName: "oauth.blue.example.com", InsecureSkipVerify: true}
+	for i := range 70 {
+		config.NextProtos = append(config.NextProtos, strconv.Itoa(i)+strings.Repeat("x", 200))
+	}
+	go func() { _ = tls.Client(client, config).HandshakeContext(t.Context()) }()
+	defer func() { _, _ = client.Close(), server.Close() }()
+	hello := make([]byte, 16<<10)
+	n, err := server.Read(hello)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return hello[:n]
+}
+
+// testSilent: prepare changes the VM before the test. Say is called again and again with the VM's open connections.
+func testSilent(t *testing.T, prepare func(*world), say func([]net.Conn)) {
 	g := NewWithT(t)
 	w := newWorld(t)
 	w.serves(t, blue(), pods())
@@ -49,6 +84,7 @@ func testSilent(t *testing.T, prepare func(*world)) {
 		for ctx.Err() == nil {
 			all = append(all, open(t, w.machine, onVLAN+":443", 500)...)
 			opened += 500
+			say(all)
 			all = slices.DeleteFunc(all, closed)
 		}
 	}()
