@@ -110,7 +110,16 @@ func testEdgesKeepToTheirLeases(t *testing.T, s *apiServer) {
 		change(l)
 		return edge.Create(t.Context(), l)
 	}
+	// The token of a pod. Another edge of the network would be believed, and any number of reports held in memory.
+	stolen := s.asPod(t, ns, wire.ServiceAccount, "oooi-edge-clusters-vlan100-1-6d4cf56db6-x2x5q")
+	report := func(name string) error {
+		return stolen.Create(t.Context(), lease(name, wire.NamedLabels(wire.NameReport)))
+	}
+	g.Expect(report("oooi-report.oooi-edge-clusters-vlan100-1")).To(Succeed())
 	for what, err := range map[string]error{
+		"writes the report of its peer":   report("oooi-report.oooi-edge-clusters-vlan100-2"),
+		"writes many reports":             report("oooi-report.oooi-edge-clusters-vlan100-1-x"),
+		"makes reports of leases":         report("oooi.clusters.vlan100.192.168.100.11"),
 		"takes the controller manager's":  edge.Update(t.Context(), leader),
 		"removes it":                      edge.Delete(t.Context(), leader),
 		"labels another as its own":       edge.Create(t.Context(), lease("kube-scheduler", own.Labels())),

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -125,6 +126,23 @@ func (s *apiServer) as(t *testing.T, ns, name string) client.Client {
 	t.Helper()
 	c, err := client.New(apiserver.Impersonating(s.operator, ns, name), client.Options{Scheme: s.admin.Scheme()})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return c
+}
+
+// asPod is a client with the token of a pod, which has this ServiceAccount.
+func (s *apiServer) asPod(t *testing.T, ns, account, name string) client.Client {
+	t.Helper()
+	g := NewWithT(t)
+	a := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: account}}
+	g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), a))).To(Succeed())
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: corev1.PodSpec{ServiceAccountName: account, Containers: []corev1.Container{{Name: "x", Image: "x"}}}}
+	g.Expect(s.admin.Create(t.Context(), pod)).To(Succeed())
+	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: pod.UID}}}
+	g.Expect(s.admin.SubResource("token").Create(t.Context(), a, token)).To(Succeed())
+	own := rest.AnonymousClientConfig(s.Env.Config)
+	own.BearerToken = token.Status.Token
+	c, err := client.New(own, client.Options{Scheme: s.admin.Scheme()})
+	g.Expect(err).NotTo(HaveOccurred())
 	return c
 }
 

@@ -87,6 +87,8 @@ type Verdict struct {
 type Write struct {
 	// User is the name of the account.
 	User string
+	// Pod is the name of the pod that the account's token was made for. Empty: the token is not one of a pod.
+	Pod string
 	// Resource is the plural of the object's kind. Only policy oooi-operator reads it.
 	Resource string
 	Object   *unstructured.Unstructured
@@ -104,6 +106,9 @@ func (p *Policy) Judge(w Write) (Verdict, error) {
 		Operation: admissionv1.Create, UserInfo: authenticationv1.UserInfo{Username: w.User},
 	}
 	operation, old := admission.Create, runtime.Object(nil)
+	if w.Pod != "" {
+		request.UserInfo.Extra = map[string]authenticationv1.ExtraValue{"authentication.kubernetes.io/pod-name": {w.Pod}}
+	}
 	if w.Old != nil {
 		request.Operation, operation, old = admissionv1.Update, admission.Update, w.Old
 	}

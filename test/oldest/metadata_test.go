@@ -139,6 +139,32 @@ func TestLeasesOfEdgesAreSmall(t *testing.T) {
 	}
 }
 
+// TestATokenMakesFewReports: the operator holds reports in memory, and believes them. The token of an edge's pod makes no
+// others than that of this pod.
+func TestATokenMakesFewReports(t *testing.T) {
+	const report, dhcp = "oooi-report", "dhcp"
+	for what, row := range map[string]struct {
+		pod, name, is string
+		denied        bool
+	}{
+		"its own":                              {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi-report.oooi-edge-clusters-blue-1", report, false},
+		"that of its address check":            {"oooi-acd-clusters-blue-6d4cf56db6-x2x5q", "oooi-report.oooi-acd-clusters-blue", report, false},
+		"without a pod":                        {"", "oooi-report.oooi-edge-clusters-blue-1", report, false},
+		"a DHCP lease":                         {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi.clusters.blue.192.168.100.10", dhcp, false},
+		"that of its peer":                     {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi-report.oooi-edge-clusters-blue-2", report, true},
+		"one of many":                          {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi-report.oooi-edge-clusters-blue-1-77", report, true},
+		"a DHCP lease that is one for watches": {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi.clusters.blue.192.168.100.10", report, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			w := Write{User: edgeUser, Pod: row.pod, Object: owned("coordination.k8s.io/v1", "Lease", row.name)}
+			set(t, w.Object, row.is, "metadata", "labels", "app.kubernetes.io/name")
+			if got := refused(t, "oooi-edge-leases", w); got != row.denied {
+				t.Errorf("refused: %v", got)
+			}
+		})
+	}
+}
+
 // TestOperatorNamesFewOwners: the operator's token occupies no garbage collector.
 func TestOperatorNamesFewOwners(t *testing.T) {
 	const plan = "oooi-plan"
