@@ -26,10 +26,13 @@ type waiting struct {
 
 // add adds c. If the number most is reached, add evicts the oldest connection of the caller with the most connections. Of
 // two such callers, the one with the older connection loses it. Not ok: that connection came after young, so c must wait.
-// So a burst of requests evicts nothing.
-func (w *waiting) add(c *call, most int, young time.Time) (evicted *call, ok bool) {
+// So a burst of requests evicts nothing. A caller with mostCaller connections loses c itself: other callers would wait behind c.
+func (w *waiting) add(c *call, most, mostCaller int, young time.Time) (evicted *call, ok bool) {
 	if w.by == nil {
 		w.by = map[netip.Addr][]*call{}
+	}
+	if len(w.by[c.from.Addr()]) >= mostCaller {
+		return c, true
 	}
 	if w.count >= most {
 		var of []*call

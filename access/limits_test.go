@@ -69,6 +69,27 @@ func TestLimits(t *testing.T) {
 	g.Eventually(func() string { return s.metric("oooi_access_waiting") }).Should(Equal("3"))
 }
 
+// TestAFloodOfOneCaller: a caller opens connections without end. None of another caller waits behind them.
+func TestAFloodOfOneCaller(t *testing.T) {
+	var w waiting
+	now := time.Now()
+	add := func(from string) (evicted, ok bool) {
+		c := &call{from: netip.MustParseAddrPort(from), since: now}
+		lost, ok := w.add(c, maxWaiting, 2*maxTunnelsCaller, now.Add(-requestGrace))
+		return lost != nil, ok
+	}
+	for i := range 10_000 {
+		if _, ok := add(fmt.Sprintf("10.128.0.11:%d", 1024+i)); !ok {
+			t.Fatalf("all others wait behind connection %d", i)
+		}
+	}
+	for i := range maxTunnelsCaller {
+		if evicted, ok := add(fmt.Sprintf("10.128.0.12:%d", 1024+i)); evicted || !ok {
+			t.Fatalf("connection %d of another caller: evicted %v, at once %v", i, evicted, ok)
+		}
+	}
+}
+
 // TestBurst: callers that come all at once, and send their request, are all served, with more of them than may wait.
 func TestBurst(t *testing.T) {
 	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.caller, s.limits.waiting = 200, 3 })

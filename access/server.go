@@ -193,7 +193,7 @@ func (s *Server) accept(c *call) (ok bool) {
 	}
 	now := time.Now()
 	if c.since = now; c.listen == 0 {
-		evicted, ok := s.waiting.add(c, s.limits.waiting, now.Add(-requestGrace))
+		evicted, ok := s.waiting.add(c, s.limits.waiting, 2*s.limits.caller, now.Add(-requestGrace))
 		if !ok {
 			return false
 		}
