@@ -4,7 +4,6 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"io"
 )
 
@@ -68,7 +67,7 @@ func ExitCode(err error, complaints io.Writer) int {
 		return 0
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(complaints, "oooi: "+text)
+		Complain(complaints, text)
 	}
 	var e ExitError
 	if errors.As(err, &e) {

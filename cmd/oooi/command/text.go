@@ -28,13 +28,21 @@ func Line(w io.Writer, format string, values ...any) {
 // attacker may control an edge. Characters that are not printable, such as control and bidi characters, tabs and
 // newlines, become U+FFFD.
 func Printable(s string) string {
+	return strings.ReplaceAll(printableLines(s), "\n", string(unicode.ReplacementChar))
+}
+
+// printableLines is Printable for a text of several lines, which it keeps.
+func printableLines(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
+		if unicode.IsPrint(r) || r == '\n' {
 			return r
 		}
 		return unicode.ReplacementChar
 	}, s)
 }
+
+// Complain writes to standard error what is wrong. The text may contain anything: names in files are not those of an API server.
+func Complain(w io.Writer, text string) { fmt.Fprintln(w, "oooi: "+printableLines(text)) }
 
 // Escaped returns the same JSON with an escape for each character that is not printable. JSON allows unescaped C1
 // control and bidi characters.

@@ -17,7 +17,7 @@ import (
 // helpWidth is the width of help in columns.
 const helpWidth = 80
 
-// WriteText writes lines for people. For a terminal, it wraps them at its width. For a pipe, it wraps them at
+// WriteText writes lines for people. Values in them may contain anything, also line breaks. For a terminal, it wraps them at its width. For a pipe, it wraps them at
 // COLUMNS, if that is set.
 func WriteText(w io.Writer, text string) error {
 	columns, _ := strconv.Atoi(os.Getenv("COLUMNS"))
@@ -26,7 +26,7 @@ func WriteText(w io.Writer, text string) error {
 			columns = width
 		}
 	}
-	_, err := io.WriteString(w, Wrap(text, columns))
+	_, err := io.WriteString(w, Wrap(printableLines(text), columns))
 	return err
 }
 

@@ -184,7 +184,7 @@ func checkDestination(text string) error {
 
 // run does what the user asks for.
 func (a *accessRequest) run(c *cobra.Command) error {
-	warn := func(text string) { fmt.Fprintln(c.ErrOrStderr(), "oooi: "+text) }
+	warn := func(text string) { command.Complain(c.ErrOrStderr(), text) }
 	var l net.Listener
 	if a.stdio == "" {
 		address := accessListens

@@ -88,7 +88,7 @@ The other commands read the directory without a cluster:
 				return err
 			}
 			for _, u := range g.Index.Unread {
-				fmt.Fprintln(c.ErrOrStderr(), "oooi: "+u.String())
+				command.Complain(c.ErrOrStderr(), u.String())
 			}
 			fmt.Fprintf(c.OutOrStdout(), "%s has %d objects, %d logs and the data plane of %d edges.\n", dir, g.objects, g.logFiles, g.told)
 			return nil

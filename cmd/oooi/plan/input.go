@@ -86,7 +86,7 @@ func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 			fmt.Fprintf(c.ErrOrStderr(), "oooi: and %d more\n", len(said)-i)
 			break
 		}
-		fmt.Fprintln(c.ErrOrStderr(), "oooi: "+fault.Error())
+		command.Complain(c.ErrOrStderr(), fault.Error())
 	}
 	return in, nil
 }

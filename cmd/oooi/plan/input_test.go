@@ -226,3 +226,17 @@ func TestLinks(t *testing.T) {
 	stdout, _, _ = programs.RunSelf(t.Context(), t, object("Service", "git", "cidr: x"), "lint", "-f", fifo)
 	g.Expect(stdout).To(HavePrefix(fifo + ":8: Service clusters/git"))
 }
+
+// TestHostileNames: names in files may be such as no API server has. They write nothing to a terminal but text.
+func TestHostileNames(t *testing.T) {
+	text := object("HostedCluster", "blue", "network: auto") + "---\n" + object("NodePool", `"workers\e[2J\e]0;x\a\u202e"`, "cidrr: 5")
+	for _, command := range []string{"plan", "lint"} {
+		t.Run(command, func(t *testing.T) {
+			g := NewWithT(t)
+			stdout, stderr, _ := oooi(t, text, command, "-f", "-")
+			g.Expect(stderr).To(ContainSubstring("workers\ufffd[2J"))
+			g.Expect(stdout).To(ContainSubstring("workers\ufffd[2J"))
+			g.Expect(stdout + stderr).NotTo(MatchRegexp("[\x1b\x07\u202e]"))
+		})
+	}
+}

@@ -80,7 +80,7 @@ The last line says what was checked.
 			found := findings(in, NewPlanner(in.dump, in.dump.Clusters(), in.permitted).Plans())
 			for _, f := range found {
 				if format := from.output.String(); format == command.FormatText {
-					fmt.Fprintln(c.OutOrStdout(), f.String())
+					command.Line(c.OutOrStdout(), "%s", f)
 				} else if err := command.WriteData(c.OutOrStdout(), format, f); err != nil {
 					return err
 				}

@@ -68,7 +68,7 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 	found := findings(in, plans)
 	for _, f := range found {
 		if !f.planned {
-			fmt.Fprintln(c.ErrOrStderr(), "oooi: "+f.String())
+			command.Complain(c.ErrOrStderr(), f.String())
 		}
 	}
 	objects := in.annotated()

@@ -85,9 +85,17 @@ type Archive struct {
 func ReadArchive(stdin io.Reader, files []string, read Reading, scheme *runtime.Scheme) (Archive, []manifest.Fault, error) {
 	a := Archive{scheme: scheme, Objects: map[string][]manifest.Object{}, Index: ArchiveIndex{Time: time.Now()}}
 	for _, f := range files {
-		text, err := os.ReadFile(filepath.Join(f, IndexFile))
+		path := filepath.Join(f, IndexFile)
+		info, err := os.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) || err != nil && !isDirectory(f) {
 			continue
+		}
+		var text []byte
+		if err == nil && !info.Mode().IsRegular() {
+			err = errors.New("not a regular file") // A pipe would never end.
+		}
+		if err == nil {
+			text, err = readFile(path)
 		}
 		if err == nil {
 			err = json.Unmarshal(text, &a.Index)
@@ -96,7 +104,7 @@ func ReadArchive(stdin io.Reader, files []string, read Reading, scheme *runtime.
 			err = fmt.Errorf("format %d is of a newer release of oooi, %s", a.Index.Format, a.Index.Version)
 		}
 		if err != nil {
-			return a, nil, fmt.Errorf("%s: %w", filepath.Join(f, IndexFile), err)
+			return a, nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	all, err := ReadFiles(stdin, files, read)

@@ -1,7 +1,10 @@
 package source
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,5 +40,25 @@ func TestArchivesOfEachFormat(t *testing.T) {
 		g.Expect(leases.Items).To(HaveLen(1))
 		g.Expect(a.List(t.Context(), &corev1.ServiceList{}, client.InNamespace("clusters-blue"))).To(Satisfy(apierrors.IsForbidden))
 		g.Expect(a.List(t.Context(), &corev1.PodList{}, client.InNamespace("clusters-blue"))).To(Succeed(), "there was none")
+	}
+}
+
+// TestHostileIndex: a directory that someone sent has a pipe, a link or an endless file in place of its index. Reading ends with an error.
+func TestHostileIndex(t *testing.T) {
+	scheme, err := NewScheme()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for name, plant := range map[string]func(file string) error{
+		"a pipe": func(file string) error { return syscall.Mkfifo(file, 0o600) },
+		"a link": func(file string) error { return os.Symlink("/etc/passwd", file) },
+		"8 TiB": func(file string) error {
+			return errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, 8<<40))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, dir := NewWithT(t), t.TempDir()
+			g.Expect(plant(filepath.Join(dir, IndexFile))).To(Succeed())
+			_, _, err := ReadArchive(nil, []string{dir}, manifest.Read, scheme)
+			g.Expect(err).To(HaveOccurred())
+		})
 	}
 }

@@ -115,14 +115,19 @@ func (f *Files) file(path string) error {
 	if f.again(path) {
 		return nil
 	}
-	if info, err := os.Stat(path); err == nil && info.Size() > maxFile {
-		return errors.New(path + ": larger than 1 GiB")
-	}
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if err == nil {
 		f.add(path, data)
 	}
 	return err
+}
+
+// readFile returns the content of a file, or an error if it is larger than maxFile.
+func readFile(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() > maxFile {
+		return nil, errors.New(path + ": larger than 1 GiB")
+	}
+	return os.ReadFile(path)
 }
 
 // again reports whether path was read before, and records it. A pipe has no real path.

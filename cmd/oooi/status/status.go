@@ -4,7 +4,6 @@ package status
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -123,7 +122,7 @@ func (ask *Request) Source(c *cobra.Command, cluster *command.ClusterFlags, file
 	}
 	a, faults, err := source.ReadArchive(c.InOrStdin(), files, read, scheme)
 	for _, f := range faults {
-		fmt.Fprintln(c.ErrOrStderr(), "oooi: "+f.Error())
+		command.Complain(c.ErrOrStderr(), f.Error())
 	}
 	ask.At = a.Index.Time
 	if err == nil && ask.Name.Name != "" && ask.Name.Namespace == "" {
