@@ -58,6 +58,7 @@ func TestAdmissionPolicies(t *testing.T) {
 	t.Parallel()
 	s := newAPIServer(t)
 	t.Run("EdgesKeepToTheirLeases", func(t *testing.T) { testEdgesKeepToTheirLeases(t, s) })
+	t.Run("OwnReport", func(t *testing.T) { testOwnReport(t, s) })
 	t.Run("CoverAllWrites", func(t *testing.T) { testPolicyCoversAllWrites(t, s) })
 	t.Run("KeptByTheKeeper", func(t *testing.T) { testAdmissionKeeper(t, s) })
 	t.Run("KeeperOwnsTheRole", func(t *testing.T) { testKeeperOwnsTheRole(t, s) })
@@ -110,16 +111,7 @@ func testEdgesKeepToTheirLeases(t *testing.T, s *apiServer) {
 		change(l)
 		return edge.Create(t.Context(), l)
 	}
-	// The token of a pod. Another edge of the network would be believed, and any number of reports held in memory.
-	stolen := s.asPod(t, ns, wire.ServiceAccount, "oooi-edge-clusters-vlan100-1-6d4cf56db6-x2x5q")
-	report := func(name string) error {
-		return stolen.Create(t.Context(), lease(name, wire.NamedLabels(wire.NameReport)))
-	}
-	g.Expect(report("oooi-report.oooi-edge-clusters-vlan100-1")).To(Succeed())
 	for what, err := range map[string]error{
-		"writes the report of its peer":   report("oooi-report.oooi-edge-clusters-vlan100-2"),
-		"writes many reports":             report("oooi-report.oooi-edge-clusters-vlan100-1-x"),
-		"makes reports of leases":         report("oooi.clusters.vlan100.192.168.100.11"),
 		"takes the controller manager's":  edge.Update(t.Context(), leader),
 		"removes it":                      edge.Delete(t.Context(), leader),
 		"labels another as its own":       edge.Create(t.Context(), lease("kube-scheduler", own.Labels())),
@@ -156,6 +148,26 @@ func testEdgesKeepToTheirLeases(t *testing.T, s *apiServer) {
 		"removes a foreign one of its name": edge.Delete(t.Context(), foreign),
 	} {
 		g.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "an edge %s: %v", what, err)
+	}
+}
+
+// testOwnReport: the token of a pod writes the report of this pod. That of another edge would be believed, and many would be held in memory.
+func testOwnReport(t *testing.T, s *apiServer) {
+	g := NewWithT(t)
+	const ns, pod = "clusters-violet", "oooi-edge-clusters-vlan100-1-6d4cf56db6-x2x5q"
+	g.Expect(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})).To(Succeed())
+	s.bindEdges(t, ns)
+	stolen := s.asPod(t, ns, wire.ServiceAccount, pod)
+	report := func(name string) error {
+		return stolen.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: wire.NamedLabels(wire.NameReport)}})
+	}
+	g.Eventually(func() error { return report("oooi-report.oooi-edge-clusters-vlan100-1") }).Should(Succeed(), "its rights are known")
+	for what, err := range map[string]error{
+		"that of its peer": report("oooi-report.oooi-edge-clusters-vlan100-2"),
+		"many":             report("oooi-report.oooi-edge-clusters-vlan100-1-x"),
+		"one for a lease":  report("oooi.clusters.vlan100.192.168.100.11"),
+	} {
+		g.Expect(err).To(MatchError(ContainSubstring("the report of its own pod")), what)
 	}
 }
 

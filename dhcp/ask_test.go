@@ -23,7 +23,7 @@ func TestAnswersAtTheLastMoment(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		r.WhoHas = func(_ context.Context, a netip.Addr) (string, bool, error) {
-			time.Sleep(askTime)
+			<-time.After(askTime)
 			return fmt.Sprintf("02:00:00:00:f1:%02x", a.As4()[3]), true, nil
 		}
 		for i := range byte(100) {
