@@ -81,6 +81,7 @@ func cluster(hc *hyperv1.HostedCluster) network.Cluster {
 		Name:                  hc.Name,
 		ControlPlaneNamespace: objects.ControlPlaneNamespace(hc),
 		Domain:                objects.Domain(hc),
+		UID:                   string(hc.UID),
 	}
 }
 

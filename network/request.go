@@ -23,6 +23,8 @@ type Cluster struct {
 	// Domain is the hosted cluster's DNS domain (blue.example.com). Empty until HyperShift
 	// has chosen it (base domain passthrough).
 	Domain string `json:"domain,omitempty"`
+	// UID of the HostedCluster. It differs between two management clusters. Empty: unknown.
+	UID string `json:"uid,omitempty"`
 }
 
 // String is "namespace/name".

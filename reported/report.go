@@ -43,7 +43,7 @@ type EdgeReport struct {
 	// edge has not reported it yet.
 	NotServing []ServerFault `json:"notServing,omitempty"`
 	// Yields: a younger pod has the number of this edge, so this pod serves no new VM. The
-	// younger pod writes the same report, without Yields.
+	// younger pod writes the same report, without Yields. Or see AddressesInUse.
 	Yields bool `json:"yields,omitempty"`
 	// Degraded is why failover announcements have no effect. Zero: they take effect.
 	Degraded Degradation `json:"degraded,omitzero"`
@@ -57,7 +57,8 @@ type EdgeReport struct {
 	// edge has not reported this yet.
 	EnvoyRefuses Refusal `json:"envoyRefuses,omitzero"`
 	// AddressesInUse are the addresses that another host on the network uses, according to
-	// address conflict detection.
+	// address conflict detection. An edge reports the next-hop VIP while it yields to an edge of another
+	// management cluster.
 	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`
 	// PeerHosts are the other hosts that answer for the edge address of the peer.
 	PeerHosts []UsedAddress `json:"peerHosts,omitempty"`

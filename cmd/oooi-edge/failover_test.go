@@ -63,6 +63,8 @@ type edgePod struct {
 	ns        *netns.Namespace
 	number    string
 	plan, dir string
+	// cluster is the device on the cluster network. Empty: none.
+	cluster   string
 	dhcp, dns *fakes.Server
 	program   *programs.Output
 	command   *exec.Cmd
@@ -88,7 +90,11 @@ func newEdgePods(t *testing.T) (segment *netns.Segment, plan string, one, two *e
 func (e *edgePod) start() {
 	e.Helper()
 	e.program = &programs.Output{}
-	e.command = command(e.T, e.ns, "failover", "--plan", e.plan, "--edge", e.number, "--run-dir", e.dir)
+	args := []string{"failover", "--plan", e.plan, "--edge", e.number, "--run-dir", e.dir}
+	if e.cluster != "" {
+		args = append(args, "--cluster-interface", e.cluster)
+	}
+	e.command = command(e.T, e.ns, args...)
 	e.command.Stdout, e.command.Stderr = e.program, e.program
 	if err := e.command.Start(); err != nil {
 		e.Fatal(err)

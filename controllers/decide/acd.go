@@ -4,7 +4,7 @@
 // Before the first edge of a network exists, a router or another cluster may use the addresses that the edges will
 // hold. A pod that holds one of them probes for the others. Edges are created once the pod is ready. While edges
 // exist, no pod can probe, because the edges answer for the addresses. If all edges were deleted a moment ago, no
-// check is needed, unless they were on another network.
+// check is needed, unless they were on another network, or yielded to edges of another management cluster.
 
 package decide
 
@@ -32,6 +32,14 @@ func (w view) ownedUntilNow(n network.Network) bool {
 		return was.Name == n.Name && derive.SameConfig(was.Attachment.ConfigHash, n.Attachment.ConfigHash) &&
 			reported.ProbeAddress(was) == reported.ProbeAddress(n) && slices.Equal(reported.ProbedAddresses(was), reported.ProbedAddresses(n))
 	}) && slices.ContainsFunc(w.EdgeReports, func(r gather.NetworkReport) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge > 0 })
+}
+
+// lost reports whether an edge of n yields to edges of another management cluster. Hosts on the network can make edges
+// report that. So package rollout believes it only while no edge serves.
+func (w view) lost(n network.Network) bool {
+	return slices.ContainsFunc(w.EdgeReports, func(r gather.NetworkReport) bool {
+		return r.Network == wire.NetworkLabel(n.Name) && r.Edge > 0 && len(r.AddressesInUse) > 0
+	})
 }
 
 // inUse returns the addresses that the address conflict detection of n found in use. Edges of oooi that are still

@@ -110,7 +110,8 @@ func (w view) reportsOfPeer(e gather.Edge) (lost, impaired bool) {
 }
 
 func (w view) rolloutCheck(n network.Network, acd *unstructured.Unstructured) rollout.Check {
-	c := rollout.Check{Wanted: acd.GetAnnotations()[wire.AnnotationTemplate], Owned: w.ownedUntilNow(n)}
+	c := rollout.Check{Wanted: acd.GetAnnotations()[wire.AnnotationTemplate], Lost: w.lost(n)}
+	c.Owned = !c.Lost && w.ownedUntilNow(n)
 	if live, exists := w.Edge(acd.GetName()); exists {
 		c.Seen = live.Seen
 	}

@@ -38,7 +38,8 @@
 // earliest ten minutes after Deadline, so reports cannot stop a change.
 //
 // Before the first edge of a network exists, an address conflict detection (ACD)
-// runs, and no edge is created until it has passed.
+// runs, and no edge is created until it has passed. It runs again, and the edges are
+// removed, if edges of another management cluster serve the network and none of these does.
 package rollout
 
 import (
@@ -117,12 +118,14 @@ type Check struct {
 	// Owned is true if edges of oooi held the same addresses until a moment ago. They may still answer, so a check
 	// would find the addresses in use.
 	Owned bool
+	// Lost is true if an edge reports that it yields to edges of another management cluster.
+	Lost bool
 }
 
 // A Decision says what to do with the edges of one network now.
 type Decision struct {
-	// Check is true if the address conflict detection runs. Then no edge exists and none is created: all Steps are
-	// Hold.
+	// Check is true if the address conflict detection runs. Then no edge is created, and one that exists is removed: all
+	// Steps are Hold.
 	Check bool
 	// Steps are in the order of Network.Edges.
 	Steps []Step
@@ -196,12 +199,12 @@ func Next(n Network, now time.Time) Decision {
 }
 
 // checking reports whether edges must wait for the address conflict detection. If an edge exists, no check is
-// possible, because the edge would answer for the addresses.
+// possible, because the edge would answer for the addresses. An edge that may serve is never removed for a check.
 func (n Network) checking() bool {
 	wanted := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Wanted != "" })
-	exists := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Seen.Exists })
+	stays := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Seen.Exists && (!n.Check.Lost || e.Seen.Available) })
 	passed := n.Check.Seen.Exists && n.Check.Seen.Version == n.Check.Wanted && n.Check.Seen.Available
-	return wanted && !exists && !n.Check.Owned && !passed
+	return wanted && !stays && !n.Check.Owned && !passed
 }
 
 // stepsOf decides about each edge of a network whose check has passed.

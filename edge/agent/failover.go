@@ -81,10 +81,10 @@ func assignmentOf(v inforce.View, removed bool) assignment {
 // this pod keeps its current ones, and stops soon.
 func (f *Failover) Run(ctx context.Context) error {
 	a := assignmentOf(f.Source.Current(), f.Source.Removed())
-	f.mu.Lock()
-	f.view.report.Edge = a.edge
-	f.mu.Unlock()
 	for {
+		f.mu.Lock()
+		f.view.report.Edge, f.view.nextHop = a.edge, a.nextHop
+		f.mu.Unlock()
 		f.changed(failover.NewState(failover.Self{Edge: a.edge}, !a.peer.IsValid()))
 		run, replace := context.WithCancelCause(ctx)
 		next := make(chan assignment, 1)
@@ -93,7 +93,7 @@ func (f *Failover) Run(ctx context.Context) error {
 			Dir: wire.Dir(f.RunDir, wire.Failover), LeaseCache: wire.File(f.RunDir, string(network.ServiceDHCP), wire.LeaseCache),
 			Device: f.Interface.Name, ClusterDevice: f.ClusterDevice, CIDR: f.Source.Current().Network.CIDR,
 			Edge: a.edge, Address: a.own, PeerAddress: a.peer, NextHopVIP: a.nextHop, OnLink: f.onLink, Removed: a.removed,
-			Serving: f.serves, ServingChanged: f.Servers.Changed, Carrier: f.carrier, Reach: f.Reach, Plan: f.planHash, Stale: f.Stale,
+			Serving: f.serves, ServingChanged: f.Servers.Changed, Carrier: f.carrier, Reach: f.Reach, Plan: f.plan, Stale: f.Stale,
 			Log: f.Log, Changed: f.changed, Announced: f.Metrics.announced,
 		})
 		replaced := errors.Is(context.Cause(run), failover.ErrReplaced)
@@ -156,17 +156,22 @@ func (f *Failover) serves() error {
 	return err
 }
 
-// planHash returns a short name of the plan in force, for the peer and for logs.
-func (f *Failover) planHash() string {
-	hash := f.Source.Current().Network.Hash()
+// plan returns a short name of the plan in force, for the peer and for logs, and the UID of the HostedCluster.
+func (f *Failover) plan() (name, owner string) {
+	v := f.Source.Current()
+	hash := v.Network.Hash()
 	f.Metrics.Gauge(metrics.FailoverPlanHash).WithLabelValues().Set(float64(hash))
-	return fmt.Sprintf("%08x", hash)
+	return fmt.Sprintf("%08x", hash), v.Cluster.UID
 }
 
 func (f *Failover) changed(s failover.State) {
 	f.mu.Lock()
+	was := f.state
 	f.state, f.view = s, f.view.next(s, time.Now())
 	f.mu.Unlock()
+	if was.Outdone != s.Outdone || was.Twin() != s.Twin() {
+		f.Log.Warn("edges of another management cluster have the addresses of this network", "mac", s.Twin(), "yieldsTo", s.Outdone)
+	}
 	_ = f.peer.Set(f.PeerServes())
 	f.Metrics.changed(s)
 	_ = f.ready()
@@ -178,8 +183,8 @@ func (f *Failover) ready() error {
 	serves := f.serving.Err()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.state.Yields {
-		serves = errYields
+	if err := yieldsTo(f.state); err != nil {
+		serves = err
 	}
 	var err error
 	f.readiness, err = f.readiness.Next(serves, f.state, time.Now())
@@ -241,6 +246,9 @@ func (f *Failover) look() {
 	f.mu.Lock()
 	f.view = f.view.next(f.state, time.Now()).served(faults, time.Now())
 	f.view.peerAddress = f.view.peerAddress.next(peer, f.state.PeerMAC(), mac, time.Now())
+	if mac := f.state.Twin(); mac != "" {
+		f.view.peerAddress.found, _ = f.view.peerAddress.found.Note(reported.UsedAddress{Address: peer, MAC: mac}, "", time.Now())
+	}
 	changed := !slices.Equal(believes, f.view.report.Believes)
 	f.view.report.Believes, f.view.report.PeerHosts = believes, f.view.peerAddress.found.List()
 	known := edgesKnown(f.state)

@@ -56,7 +56,8 @@ func TestServedPlanIsAMetric(t *testing.T) {
 	source, err := inforce.New(file, inforce.Selection{Edge: 1}, nil, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	g.Expect(err).NotTo(HaveOccurred())
 	f := &Failover{Source: source, Metrics: NewFailoverMetrics(r, func() error { return nil })}
-	number, err := strconv.ParseUint(f.planHash(), 16, 32)
+	name, _ := f.plan()
+	number, err := strconv.ParseUint(name, 16, 32)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(number).NotTo(BeZero())
 	g.Expect(series(t, r, "oooi_failover_plan_hash")).To(Equal(map[string]float64{"": float64(number)}))

@@ -6,6 +6,8 @@ package agent
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/cldmnky/oooi/edge/failover"
@@ -16,6 +18,17 @@ import (
 // errYields is why an edge is not ready while a younger pod replaces it. It does not serve new
 // VMs.
 var errYields = errors.New("a younger pod has the number of this edge, so this pod yields")
+
+// yieldsTo returns why an edge yields, nil if it does not.
+func yieldsTo(s failover.State) error {
+	switch {
+	case s.Outdone != "":
+		return fmt.Errorf("edges of another management cluster serve this network (MAC %s), so this pod yields", s.Outdone)
+	case s.Yields:
+		return errYields
+	}
+	return nil
+}
 
 // errStale is why a peer that serves does not answer new DHCP clients.
 var errStale = errors.New("it cannot read its leases")
@@ -29,6 +42,8 @@ const lasting = 5 * time.Second
 // nothing.
 type view struct {
 	report reported.EdgeReport
+	// nextHop is the next-hop VIP, which a twin has, too.
+	nextHop netip.Addr
 	// latest is what was seen last, and changed is when it last changed.
 	latest  sight
 	changed time.Time
@@ -63,6 +78,9 @@ func (v view) next(s failover.State, now time.Time) view {
 		r.Level, r.Deaf, r.Peer = string(seen.level), seen.deaf, string(seen.peer)
 	}
 	r.Yields, r.PeerDuplicated = s.Yields, s.Duplicated()
+	if r.AddressesInUse = nil; s.Outdone != "" {
+		r.AddressesInUse = []reported.UsedAddress{{Address: v.nextHop, MAC: s.Outdone}}
+	}
 	r.PeerSilent = !unknown && s.PeerState != failover.Alone && !s.Heard(failover.VLAN)
 	switch {
 	case !differ(s):
@@ -100,7 +118,7 @@ func peerServes(s failover.State) error {
 	impaired := s.PeerState == failover.PeerImpaired && s.Peer.Level != failover.LevelNothing
 	switch {
 	case s.Yields:
-		return health.Yields(errYields.Error())
+		return health.Yields(yieldsTo(s).Error())
 	case (s.PeerState == failover.PeerServing || impaired) && s.Peer.Stale:
 		return errStale
 	case s.PeerState == failover.PeerServing || impaired:

@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"log/slog"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -140,6 +141,16 @@ func TestYieldingEdge(t *testing.T) {
 	g.Eventually(dhcp.Yields, "1m").Should(BeTrue())
 	g.Expect(errors.Is(k.ready(), errYields)).To(BeTrue())
 	g.Expect(w.view.report).To(And(HaveField("Yields", true), HaveField("Level", reported.LevelNothing)))
+}
+
+// TestEdgeThatYieldsToATwin names the twin where it is not ready and in its report, and its DHCP server answers nobody.
+func TestEdgeThatYieldsToATwin(t *testing.T) {
+	g, s := NewWithT(t), failover.State{Outdone: "02:00:00:00:00:b2", Yields: true}
+	hop := netip.MustParseAddr("192.168.100.2")
+	g.Expect(peerServes(s)).To(And(BeAssignableToTypeOf(health.Yields("")), MatchError(ContainSubstring("(MAC 02:00:00:00:00:b2)"))))
+	v := view{nextHop: hop}.next(s, time.Unix(1_800_000_000, 0))
+	g.Expect(v.report.AddressesInUse).To(Equal([]reported.UsedAddress{{Address: hop, MAC: "02:00:00:00:00:b2"}}))
+	g.Expect(v.next(failover.State{Yields: true}, time.Unix(1_800_000_001, 0)).report.AddressesInUse).To(BeEmpty(), "a younger pod of this edge is no other host")
 }
 
 // TestReportOfWhatLasts: a level or a state of the peer is reported once it lasts, so that a

@@ -32,7 +32,7 @@ func (p *Peer) Watch(ctx context.Context, runDir string, log *slog.Logger) {
 	defer p.yields.Store(false)
 	health.At(wire.Socket(runDir, wire.Failover)).FollowPeer(ctx, func(err error, _ time.Time) {
 		if yields := errors.As(err, new(health.Yields)); p.yields.Swap(yields) != yields {
-			log.Warn("a younger pod has this edge's number", "yields", yields)
+			log.Warn("this edge yields its DHCP clients", "yields", yields, "err", err)
 		}
 		switch was := p.serves.Swap(err == nil); {
 		case was && err != nil:

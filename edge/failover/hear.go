@@ -3,7 +3,11 @@
 
 package failover
 
-import "time"
+import (
+	"time"
+
+	"github.com/cldmnky/oooi/edge/failover/twins"
+)
 
 const (
 	// maxAnswers limits the answers to messages of an unknown instance in one Interval.
@@ -46,6 +50,9 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	switch {
 	case s.PeerState == Alone || m.Instance == s.Self.Instance:
 		return s, Answer{}
+	case m.IsTwin(s.Self.Claim) && m.Instance != s.Peer.Instance: // The peer may learn a new owner first.
+		s.twins = s.twins.Hear(twins.Message{Claim: m.Claim, Instance: m.Instance, Number: m.Number, MAC: m.MAC, Idle: m.Level == LevelNothing})
+		return s, Answer{}
 	case m.Peer != s.Self.Instance:
 		a := Answer{instance: m.Instance}
 		if p == ClusterNetwork {
@@ -79,9 +86,23 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	}
 	s.advantage = s.advantage.heard(s.Peer.Level, m.Level, now)
 	s.Peer = m
-	s.Yields = m.PeerGeneration > s.Self.Generation && s.Self.Generation > 0
+	s.younger = m.PeerGeneration > s.Self.Generation && s.Self.Generation > 0
 	return s, Answer{}
 }
+
+// yield decides whether this edge yields, and to which twin.
+func (s State) yield() State {
+	var peer twins.Claim
+	if s.PeerHeard() {
+		peer = s.Peer.Claim
+	}
+	s.Outdone, s.Self.Claim = s.twins.YieldsTo(s.Self.Claim, peer)
+	s.Yields = s.younger || s.Outdone != ""
+	return s
+}
+
+// Twin returns the MAC of an edge of another management cluster that was heard in the last 30 s. Empty: none.
+func (s State) Twin() string { return s.twins.MAC() }
 
 // answer counts an answer and returns it. If there were too many answers, it returns none.
 func (s State) answer(a Answer) (State, Answer) {

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/cldmnky/oooi/edge/failover/twins"
 	"github.com/cldmnky/oooi/reported"
 )
 
@@ -78,6 +79,7 @@ type Message struct {
 	// Stale: the sender's DHCP server cannot read its leases now and offers nothing, so the receiver
 	// answers all clients. Stale is independent of Level.
 	Stale bool `json:"stale,omitempty"`
+	twins.Claim
 }
 
 const (
@@ -106,8 +108,8 @@ func readMessage(b []byte) (Message, error) {
 	switch {
 	case m.Phase != Starting && m.Phase != Serving && m.Phase != Draining:
 		return Message{}, fmt.Errorf("phase %q is unknown", m.Phase)
-	case m.Instance == "" || len(m.Instance) > maxText || len(m.Peer) > maxText || len(m.Plan) > maxText || len(m.MAC) > maxText:
-		return Message{}, fmt.Errorf("instance, peer, plan or MAC is too long or missing")
+	case m.Instance == "" || len(m.Instance) > maxText || len(m.Peer) > maxText || len(m.Plan) > maxText || len(m.MAC) > maxText || !m.Valid():
+		return Message{}, fmt.Errorf("instance, peer, plan, MAC, owner or twin is too long or missing")
 	case m.Number == 0 || m.Announcements < 0 || m.Generation < 0 || m.PeerGeneration < 0:
 		return Message{}, fmt.Errorf("a count is out of its range")
 	}

@@ -69,7 +69,7 @@ func (s State) wake(now time.Time) State {
 // tick records that an Interval has passed.
 func (s State) tick(o Observation, now time.Time) State {
 	s.clock = clock{ticks: s.clock.ticks + 1, last: now, held: max(0, s.clock.held-1)}
-	s.answers = 0
+	s.answers, s.twins = 0, s.twins.Tick(s.Self.Level != LevelNothing)
 	s.refused, s.elder = min(s.refused+1, unbounded), min(s.elder+1, unbounded)
 	for i := range s.paths {
 		if Path(i) == VLAN && o.NoLink && s.Self.Phase != Draining {
@@ -199,8 +199,11 @@ func (s State) level() Level {
 }
 
 // calls reports whether to call the peer: the peer is silent over the VLAN, and may send to a
-// previous pod that had this edge's address.
+// previous pod that had this edge's address. An edge that is outdone calls its twin, less often.
 func (s State) calls() bool {
+	if s.Outdone != "" && !s.seen.last.NoLink {
+		return s.twins.Calls()
+	}
 	silent, first := s.paths[VLAN].silent, 2
 	if s.Peer.Instance == "" {
 		first = 1

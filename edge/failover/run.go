@@ -58,8 +58,8 @@ type Options struct {
 	Reach func(ctx context.Context, report func(began time.Time))
 	// Stale reports whether the DHCP server of this edge cannot read its leases. Nil: never.
 	Stale func() bool
-	// Plan returns a name for the plan in force, at most 64 bytes. Nil: no name.
-	Plan func() string
+	// Plan returns a name for the plan in force, at most 64 bytes, and its twins.Claim.Owner. Nil: both are empty.
+	Plan func() (name, owner string)
 	Log  *slog.Logger
 	// Changed receives each state that differs visibly from the previous one: in a phase, plan or level, in the
 	// peer's state or instance, in whether the peer can read its leases, in which edge hears the other over
@@ -321,6 +321,7 @@ type notice struct {
 	peer                            PeerState
 	instance                        string
 	edge                            int
+	twin, outdone                   string
 	sees, deaf, yields, duplicated  bool
 	peerStale                       bool
 	heardOnVLAN, heardOnClusterPath bool
@@ -328,7 +329,7 @@ type notice struct {
 
 func noticeOf(s State) notice {
 	return notice{
-		phase: s.Self.Phase, level: s.Self.Level, plan: s.Self.Plan, deaf: s.Deaf, yields: s.Yields,
+		phase: s.Self.Phase, level: s.Self.Level, plan: s.Self.Plan, deaf: s.Deaf, yields: s.Yields, twin: s.Twin(), outdone: s.Outdone,
 		peer: s.PeerState, peerPhase: s.Peer.Phase, peerLevel: s.Peer.Level, peerPlan: s.Peer.Plan,
 		instance: s.Peer.Instance, edge: s.Peer.Edge, sees: s.Peer.Sees, duplicated: s.Duplicated(),
 		peerStale:   s.Peer.Stale,

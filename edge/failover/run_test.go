@@ -69,7 +69,7 @@ func TestRunWaitsForItsAddress(t *testing.T) {
 		go ns.Do(t, func() {
 			ended <- failover.Run(ctx, failover.Options{
 				Device: "net1", Edge: number, Address: netip.MustParseAddr(own), PeerAddress: netip.MustParseAddr(peer), NextHopVIP: netip.MustParseAddr(nextHop),
-				Serving: func() error { return nil }, Plan: func() string { return "1a2b3c4d" }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: changed,
+				Serving: func() error { return nil }, Plan: func() (name, owner string) { return "1a2b3c4d", "" }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: changed,
 			})
 		})
 	}

@@ -30,7 +30,7 @@ func watch(ctx context.Context, o Options, events chan<- Event) {
 			e.Kind = NotReady
 		}
 		if o.Plan != nil {
-			e.Plan = o.Plan()
+			e.Plan, e.Owner = o.Plan()
 		}
 		e.Stale = o.Stale != nil && o.Stale()
 		if e == last {

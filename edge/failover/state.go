@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/cldmnky/oooi/edge/failover/twins"
 	"github.com/cldmnky/oooi/reported"
 )
 
@@ -86,8 +87,10 @@ type State struct {
 	Removed bool
 	// Deaf: this edge receives nothing over the VLAN although it should.
 	Deaf bool
-	// Yields: a younger pod has this edge's number. This edge does not announce.
+	// Yields: a younger pod has this edge's number, or Outdone. This edge does not announce.
 	Yields bool
+	// Outdone is the MAC of an edge of another management cluster that serves in place of this edge. Empty: none.
+	Outdone string
 
 	clock clock
 	// seen is what arrived over the VLAN, and paths is what arrived from the peer over each network.
@@ -98,6 +101,8 @@ type State struct {
 	// refused counts Intervals since a refusal, and elder since a message of a previous pod of the
 	// peer. sighted counts Intervals in a row in which sightedOnly was true.
 	refused, elder, sighted int
+	younger                 bool // a younger pod has this edge's number
+	twins                   twins.State
 	answers                 int // to unknown instances in this Interval
 	// doubts is how many silences of the peer had no cause, less those that were forgiven.
 	// heardSince is when the peer was heard again, or when the last doubt was forgiven.
@@ -152,7 +157,7 @@ const (
 	// Refused: the peer's kernel reports that no process listens on the VLAN (ICMP port
 	// unreachable).
 	Refused
-	// Ready and NotReady: this edge serves, or does not. Plan and Stale may have changed.
+	// Ready and NotReady: this edge serves, or does not. Plan, Owner and Stale may have changed.
 	Ready
 	NotReady
 	// Reached: the API server answered a probe through this edge's Envoy, begun at Began.
@@ -169,6 +174,7 @@ type Event struct {
 	Message  Message
 	Path     Path
 	Plan     string
+	Owner    string
 	Stale    bool
 	Began    time.Time
 	Observed Observation
@@ -203,6 +209,7 @@ type Answer struct {
 func Next(s State, e Event, now time.Time) (State, Actions) {
 	was := s
 	s, answer := s.wake(now).take(e, now)
+	s = s.yield()
 	s.Deaf = s.deaf(now)
 	if level := s.level(); level != s.Self.Level {
 		s.Self.Level = level
@@ -243,7 +250,7 @@ func (s State) take(e Event, now time.Time) (State, Answer) {
 	case Refused:
 		s.refused = 0
 	case Ready, NotReady:
-		s.Self.Stale = e.Stale
+		s.Self.Stale, s.Self.Owner = e.Stale, e.Owner
 		if s.Self.Phase == Draining {
 			break
 		}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/edge/health"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/fakes"
+	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
+)
+
+// newTwin returns the edges of one management cluster: both have the plan of the hosted cluster with this UID, and a
+// cluster network of their own.
+func newTwin(t *testing.T, segment *netns.Segment, uid string) (pair [2]*edgePod) {
+	t.Helper()
+	g, cluster, plan := NewWithT(t), netns.NewSegment(t), filepath.Join(t.TempDir(), "plan.json")
+	writePlan(t, plan, 2)
+	b, err := os.ReadFile(plan)
+	g.Expect(err).NotTo(HaveOccurred())
+	var p network.Plan
+	g.Expect(json.Unmarshal(b, &p)).To(Succeed())
+	p.Cluster.UID = uid
+	g.Expect(os.WriteFile(plan, p.JSON(), 0o600)).To(Succeed())
+	for i, own := range []string{blueOne, blueTwo} {
+		e := newEdgePod(t, segment, fmt.Sprint(i+1), plan, own)
+		cluster.Attach(t, e.ns, "eth0", "", fmt.Sprintf("10.9.0.%d/24", i+1))
+		e.cluster = "eth0"
+		pair[i] = e
+	}
+	return pair
+}
+
+// serves waits until both edges of a pair are ready.
+func serves(t *testing.T, pair [2]*edgePod) {
+	t.Helper()
+	for _, e := range pair {
+		NewWithT(t).Eventually(e.probed, patience.Limit, "200ms").Should(BeEmpty(), "edge %s", e.number)
+	}
+}
+
+// yields waits until both edges of a pair name an edge of the other one, and then checks that they announced nothing,
+// and have DHCP answer nothing.
+func yields(t *testing.T, pair, to [2]*edgePod) {
+	t.Helper()
+	g := NewWithT(t)
+	for _, e := range pair {
+		g.Eventually(e.probed, patience.Limit, "200ms").Should(And(ContainSubstring("edges of another management cluster serve this network"),
+			Or(ContainSubstring(to[0].ns.MAC(t, "net1")), ContainSubstring(to[1].ns.MAC(t, "net1")))), "edge %s", e.number)
+		err := health.At(wire.Socket(e.dir, wire.Failover)).PeerServes(t.Context())
+		g.Expect(errors.As(err, new(health.Yields))).To(BeTrue(), "DHCP answers nobody: %v", err)
+		g.Expect(e.program.Count("failover announcement sent")).To(BeZero(), "VMs stay with the others")
+	}
+}
+
+// TestSecondManagementCluster: edges serve. Edges of a second management cluster with the same addresses start, as
+// after a restore without address conflict detection. They serve nothing, and the first ones serve all the time. The
+// same holds when an edge that serves is recreated, and when one that yields is.
+func TestSecondManagementCluster(t *testing.T) {
+	t.Parallel()
+	g, segment := NewWithT(t), netns.NewSegment(t)
+	first, second := newTwin(t, segment, "uid-of-the-first"), newTwin(t, segment, "a-uid-that-sorts-first")
+	for _, e := range first {
+		e.start()
+	}
+	serves(t, first)
+	incumbents(t, first)
+	vm := netns.New(t)
+	segment.Attach(t, vm, "eth0", "", "192.168.100.20/24")
+	vm.SetNeighbour(t, "eth0", blueNextHop, first[0].ns.MAC(t, "net1"), false)
+	announced := first[0].program.Count("failover announcement sent") + first[1].program.Count("failover announcement sent")
+	for _, e := range second {
+		e.start()
+	}
+	yields(t, second, first)
+	serves(t, first)
+	g.Expect(first[0].program.String()+first[1].program.String()).NotTo(ContainSubstring("yields=true"), "a younger pod is not followed")
+	g.Expect(first[0].program.Count("failover announcement sent")+first[1].program.Count("failover announcement sent")).To(Equal(announced), "no VM moved")
+	g.Expect(vm.Neighbour(t, "eth0", blueNextHop)).To(Equal(first[0].ns.MAC(t, "net1")))
+
+	g.Expect(first[0].command.Process.Kill()).To(Succeed())
+	<-first[0].ended
+	first[0].start()
+	serves(t, first)
+	yields(t, second, first)
+}
+
+// incumbents waits until each edge has sent 8 heartbeats over both networks since it was ready. After 6 it yields to no
+// other management cluster.
+func incumbents(t *testing.T, pair [2]*edgePod) {
+	t.Helper()
+	for _, e := range pair {
+		sent := func() int {
+			udp := strings.Fields(e.ns.Run(t, "grep", "^Udp: [0-9]", "/proc/net/snmp"))
+			n, _ := strconv.Atoi(udp[4])
+			return n
+		}
+		before := sent()
+		NewWithT(t).Eventually(sent, patience.Limit, "200ms").Should(BeNumerically(">=", before+2*8+8)) // and some probes
+	}
+}
+
+// TestManagementClustersThatStartTogether: one pair serves, the other one yields. Which one is decided by the UIDs of
+// their HostedClusters.
+func TestManagementClustersThatStartTogether(t *testing.T) {
+	t.Parallel()
+	segment := netns.NewSegment(t)
+	last, first := newTwin(t, segment, "z"), newTwin(t, segment, "a")
+	for i := range last {
+		last[i].start()
+		first[i].start()
+	}
+	serves(t, first)
+	yields(t, last, first)
+}
+
+// TestACDBesideEdges: the address conflict detection of a second management cluster finds edges that serve, and does
+// not disturb them: no edge announces, and no VM moves.
+func TestACDBesideEdges(t *testing.T) {
+	t.Parallel()
+	g, segment := NewWithT(t), netns.NewSegment(t)
+	pair := newTwin(t, segment, "a")
+	for _, e := range pair {
+		e.start()
+	}
+	serves(t, pair)
+	count := func(what string) int { return pair[0].program.Count(what) + pair[1].program.Count(what) }
+	g.Eventually(func() string {
+		return pair[0].ns.Run(t, "ip", "neigh", "show", "nud", "incomplete", "to", "169.254.0.0/16") + pair[1].ns.Run(t, "ip", "neigh", "show", "nud", "incomplete", "to", "169.254.0.0/16")
+	}, patience.Limit, "50ms").Should(BeEmpty(), "the last announcement has ended")
+	announced, changed := count("failover announcement sent"), count("peer state changed")
+	checks := netns.New(t)
+	segment.Attach(t, checks, "net1", "", blueTwo+"/24")
+	dir := fakes.RunDir(t)
+	p := start(t, checks, "acd", "--plan", pair[0].plan, "--edge", "0", "--run-dir", dir)
+	g.Eventually(p.String, patience.Limit, "100ms").Should(ContainSubstring(blueNextHop + " by MAC "))
+	g.Consistently(func() int { return count("failover announcement sent") }, "25s", "500ms").Should(Equal(announced))
+	t.Logf("peer states changed %d times", count("peer state changed")-changed)
+	serves(t, pair)
+}
