@@ -2,8 +2,8 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,8 +12,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge/health"
-	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
@@ -57,8 +56,9 @@ func yields(t *testing.T, pair, to [2]*edgePod) {
 	for _, e := range pair {
 		g.Eventually(e.probed, patience.Limit, "200ms").Should(And(ContainSubstring("edges of another management cluster serve this network"),
 			Or(ContainSubstring(to[0].ns.MAC(t, "net1")), ContainSubstring(to[1].ns.MAC(t, "net1")))), "edge %s", e.number)
-		err := health.At(wire.Socket(e.dir, wire.Failover)).PeerServes(t.Context())
-		g.Expect(errors.As(err, new(health.Yields))).To(BeTrue(), "DHCP answers nobody: %v", err)
+		var dhcp agent.Peer
+		go dhcp.Watch(t.Context(), e.dir, slog.New(slog.NewTextHandler(t.Output(), nil)))
+		g.Eventually(dhcp.Yields).Should(BeTrue(), "DHCP answers nobody")
 		g.Expect(e.program.Count("failover announcement sent")).To(BeZero(), "VMs stay with the others")
 	}
 }
@@ -95,8 +95,8 @@ func TestSecondManagementCluster(t *testing.T) {
 	yields(t, second, first)
 }
 
-// incumbents waits until each edge has sent 8 heartbeats over both networks since it was ready. After 6 it yields to no
-// other management cluster.
+// incumbents waits until each edge has sent 8 more heartbeats over both networks. After 6 it yields to no other management
+// cluster.
 func incumbents(t *testing.T, pair [2]*edgePod) {
 	t.Helper()
 	for _, e := range pair {
@@ -144,7 +144,8 @@ func TestACDBesideEdges(t *testing.T) {
 	dir := fakes.RunDir(t)
 	p := start(t, checks, "acd", "--plan", pair[0].plan, "--edge", "0", "--run-dir", dir)
 	g.Eventually(p.String, patience.Limit, "100ms").Should(ContainSubstring(blueNextHop + " by MAC "))
-	g.Consistently(func() int { return count("failover announcement sent") }, "25s", "500ms").Should(Equal(announced))
-	t.Logf("peer states changed %d times", count("peer state changed")-changed)
+	incumbents(t, pair)
+	g.Expect(count("failover announcement sent")).To(Equal(announced))
+	g.Expect(count("peer state changed")).To(Equal(changed), "each heard the other all the time")
 	serves(t, pair)
 }

@@ -169,8 +169,8 @@ func (f *Failover) changed(s failover.State) {
 	was := f.state
 	f.state, f.view = s, f.view.next(s, time.Now())
 	f.mu.Unlock()
-	if was.Outdone != s.Outdone || was.Twin() != s.Twin() {
-		f.Log.Warn("edges of another management cluster have the addresses of this network", "mac", s.Twin(), "yieldsTo", s.Outdone)
+	if was.Outdone != s.Outdone || was.Twins.MAC() != s.Twins.MAC() {
+		f.Log.Warn("edges of another management cluster have the addresses of this network", "mac", s.Twins.MAC(), "yieldsTo", s.Outdone)
 	}
 	_ = f.peer.Set(f.PeerServes())
 	f.Metrics.changed(s)
@@ -246,7 +246,7 @@ func (f *Failover) look() {
 	f.mu.Lock()
 	f.view = f.view.next(f.state, time.Now()).served(faults, time.Now())
 	f.view.peerAddress = f.view.peerAddress.next(peer, f.state.PeerMAC(), mac, time.Now())
-	if mac := f.state.Twin(); mac != "" {
+	if mac := f.state.Twins.MAC(); mac != "" {
 		f.view.peerAddress.found, _ = f.view.peerAddress.found.Note(reported.UsedAddress{Address: peer, MAC: mac}, "", time.Now())
 	}
 	changed := !slices.Equal(believes, f.view.report.Believes)

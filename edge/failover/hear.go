@@ -51,7 +51,7 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	case s.PeerState == Alone || m.Instance == s.Self.Instance:
 		return s, Answer{}
 	case m.IsTwin(s.Self.Claim) && m.Instance != s.Peer.Instance: // The peer may learn a new owner first.
-		s.twins = s.twins.Hear(twins.Message{Claim: m.Claim, Instance: m.Instance, Number: m.Number, MAC: m.MAC, Idle: m.Level == LevelNothing})
+		s.Twins = s.Twins.Hear(twins.Message{Claim: m.Claim, Instance: m.Instance, Number: m.Number, MAC: m.MAC, Idle: m.Level == LevelNothing})
 		return s, Answer{}
 	case m.Peer != s.Self.Instance:
 		a := Answer{instance: m.Instance}
@@ -96,13 +96,10 @@ func (s State) yield() State {
 	if s.PeerHeard() {
 		peer = s.Peer.Claim
 	}
-	s.Outdone, s.Self.Claim = s.twins.YieldsTo(s.Self.Claim, peer)
+	s.Outdone, s.Self.Claim = s.Twins.YieldsTo(s.Self.Claim, peer)
 	s.Yields = s.younger || s.Outdone != ""
 	return s
 }
-
-// Twin returns the MAC of an edge of another management cluster that was heard in the last 30 s. Empty: none.
-func (s State) Twin() string { return s.twins.MAC() }
 
 // answer counts an answer and returns it. If there were too many answers, it returns none.
 func (s State) answer(a Answer) (State, Answer) {

@@ -69,7 +69,7 @@ func (s State) wake(now time.Time) State {
 // tick records that an Interval has passed.
 func (s State) tick(o Observation, now time.Time) State {
 	s.clock = clock{ticks: s.clock.ticks + 1, last: now, held: max(0, s.clock.held-1)}
-	s.answers, s.twins = 0, s.twins.Tick(s.Self.Level != LevelNothing)
+	s.answers, s.Twins = 0, s.Twins.Tick(s.Self.Level != LevelNothing)
 	s.refused, s.elder = min(s.refused+1, unbounded), min(s.elder+1, unbounded)
 	for i := range s.paths {
 		if Path(i) == VLAN && o.NoLink && s.Self.Phase != Draining {
@@ -202,7 +202,7 @@ func (s State) level() Level {
 // previous pod that had this edge's address. An edge that is outdone calls its twin, less often.
 func (s State) calls() bool {
 	if s.Outdone != "" && !s.seen.last.NoLink {
-		return s.twins.Calls()
+		return s.Twins.Calls()
 	}
 	silent, first := s.paths[VLAN].silent, 2
 	if s.Peer.Instance == "" {

@@ -134,10 +134,11 @@ func newAgent(ctx context.Context, o Options) *agent {
 	g := &agent{Options: o, remembered: make(chan memory, 1), failing: map[string]string{}}
 	g.events = make(chan Event, receivedAtOnce)
 	var err error
-	g.memory, err = recall(o.Dir, time.Now())
+	started := time.Now()
+	g.memory, err = recall(o.Dir, started)
 	g.failed("recall", err)
 	g.failed("remember", g.memory.store(o.Dir))
-	self := Self{Edge: o.Edge, Instance: rand.Text(), Generation: g.memory.Generation}
+	self := Self{Edge: o.Edge, Instance: rand.Text(), Generation: g.memory.Generation, New: o.Dir != "" && g.memory.Generation == started.UnixMilli()}
 	if o.ClusterDevice != "" {
 		self.Address, err = device.FirstAddress(o.ClusterDevice)
 		g.failed("find the address on the cluster network", err)
@@ -317,11 +318,10 @@ func (g *agent) tell(was State) {
 type notice struct {
 	phase, peerPhase                Phase
 	level, peerLevel                Level
-	plan, peerPlan                  string
+	plan, peerPlan, twin, outdone   string
 	peer                            PeerState
 	instance                        string
 	edge                            int
-	twin, outdone                   string
 	sees, deaf, yields, duplicated  bool
 	peerStale                       bool
 	heardOnVLAN, heardOnClusterPath bool
@@ -329,7 +329,7 @@ type notice struct {
 
 func noticeOf(s State) notice {
 	return notice{
-		phase: s.Self.Phase, level: s.Self.Level, plan: s.Self.Plan, deaf: s.Deaf, yields: s.Yields, twin: s.Twin(), outdone: s.Outdone,
+		phase: s.Self.Phase, level: s.Self.Level, plan: s.Self.Plan, deaf: s.Deaf, yields: s.Yields, twin: s.Twins.MAC(), outdone: s.Outdone,
 		peer: s.PeerState, peerPhase: s.Peer.Phase, peerLevel: s.Peer.Level, peerPlan: s.Peer.Plan,
 		instance: s.Peer.Instance, edge: s.Peer.Edge, sees: s.Peer.Sees, duplicated: s.Duplicated(),
 		peerStale:   s.Peer.Stale,

@@ -72,6 +72,8 @@ type Self struct {
 	Address netip.Addr
 	// MAC is its MAC on the VLAN. Empty: unknown.
 	MAC string
+	// New: this is its pod's first agent. It listens for twins before it announces.
+	New bool
 }
 
 // A State is what one edge knows. It is an immutable value: Next returns the next one.
@@ -91,6 +93,8 @@ type State struct {
 	Yields bool
 	// Outdone is the MAC of an edge of another management cluster that serves in place of this edge. Empty: none.
 	Outdone string
+	// Twins is what this edge knows of such edges.
+	Twins twins.State
 
 	clock clock
 	// seen is what arrived over the VLAN, and paths is what arrived from the peer over each network.
@@ -102,8 +106,7 @@ type State struct {
 	// peer. sighted counts Intervals in a row in which sightedOnly was true.
 	refused, elder, sighted int
 	younger                 bool // a younger pod has this edge's number
-	twins                   twins.State
-	answers                 int // to unknown instances in this Interval
+	answers                 int  // to unknown instances in this Interval
 	// doubts is how many silences of the peer had no cause, less those that were forgiven.
 	// heardSince is when the peer was heard again, or when the last doubt was forgiven.
 	doubts     int
@@ -140,6 +143,8 @@ func NewState(self Self, alone bool) State {
 	}
 	if alone {
 		s.PeerState = Alone
+	} else if self.New {
+		s.clock.held = heldFor
 	}
 	return s
 }

@@ -75,7 +75,7 @@ func TestTwins(t *testing.T) {
 		"the twin serves":                             {heard: []failover.Message{ofTwin("a")}, yields: true},
 		"the twin serves, and sorts last":             {heard: []failover.Message{ofTwin("z")}, yields: true},
 		"this edge has served for 4 s":                {alone: 4 * time.Second, heard: []failover.Message{ofTwin("a")}},
-		"this edge has served for 1.5 s":              {alone: 1500 * time.Millisecond, heard: []failover.Message{ofTwin("a")}, yields: true},
+		"this edge has served for a second":           {alone: time.Second, heard: []failover.Message{ofTwin("a")}, yields: true},
 		"its own peer serves":                         {heard: []failover.Message{ofPeer(), ofTwin("a")}},
 		"both start, the twin sorts first":            {heard: []failover.Message{changed(ofTwin("a"), starts)}, yields: true},
 		"both start, the twin sorts last":             {heard: []failover.Message{changed(ofTwin("z"), starts)}},
@@ -111,16 +111,16 @@ func TestTwins(t *testing.T) {
 func TestTwinIsGone(t *testing.T) {
 	g, s := NewWithT(t), newStarter()
 	s.pass(20*time.Second, ofTwin("a"))
-	g.Expect(s.calls).To(BeZero())
+	g.Expect(s.calls).To(Equal(1), "when it started")
 	s.pass(29 * time.Second)
 	g.Expect(s.state.Outdone).To(Equal(twinMAC))
-	g.Expect(s.calls).To(Equal(2))
+	g.Expect(s.calls).To(Equal(3))
 	s.pass(5 * time.Second)
 	g.Expect(s.state.Outdone).To(BeEmpty())
 	g.Expect(s.state.Self.Level).To(Equal(failover.LevelServes))
 	s.pass(20*time.Second, ofTwin("a"))
 	g.Expect(s.state.Outdone).To(BeEmpty(), "it serves now, so the twin yields")
-	g.Expect(s.state.Twin()).To(Equal(twinMAC), "it is reported")
+	g.Expect(s.state.Twins.MAC()).To(Equal(twinMAC), "it is reported")
 }
 
 // TestTwinThatNeverServes: an edge that sorts last waits for it for ten seconds.
@@ -132,4 +132,18 @@ func TestTwinThatNeverServes(t *testing.T) {
 	s.pass(2*time.Second, m)
 	g.Expect(s.state.Outdone).To(BeEmpty())
 	g.Expect(s.state.Self.Level).To(Equal(failover.LevelServes))
+}
+
+// TestNewPodListensForTwins before it announces, and an agent that is started again does not.
+func TestNewPodListensForTwins(t *testing.T) {
+	for fresh, announcements := range map[bool]int{true: 0, false: 1} {
+		g, s := NewWithT(t), newStarter()
+		s.state = failover.NewState(failover.Self{Edge: 1, Instance: "self", New: fresh}, false)
+		s.event(failover.Event{Kind: failover.Ready, Owner: "m"})
+		s.event(failover.Event{Kind: failover.Refused})
+		g.Expect(s.announcements).To(Equal(announcements))
+		s.pass(time.Second, ofTwin("z"))
+		g.Expect(s.state.Outdone).To(Equal(twinMAC))
+		g.Expect(s.announcements).To(Equal(announcements))
+	}
 }
