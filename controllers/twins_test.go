@@ -10,6 +10,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
 )
@@ -28,6 +29,9 @@ func TestEdgesThatYieldToAnotherManagementCluster(t *testing.T) {
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameEdge: 4}))
 
 	setEdge(&w, second, stopped)
+	w.HostedCluster.Annotations[settings.Prefix+"paused"] = "true"
+	g.Expect(decide.About(w, testOptions.Release, testNow).Action).To(Equal(decide.Keep), "a pause removes no edge")
+	delete(w.HostedCluster.Annotations, settings.Prefix+"paused")
 	d := decide.About(w, testOptions.Release, testNow)
 	g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameACD: 1, wire.NameEdge: 2}))
 	w = changed(w, t, d)

@@ -245,10 +245,7 @@ func (f *Failover) look() {
 	faults := f.Servers.Faults(f.Source.Current().Network)
 	f.mu.Lock()
 	f.view = f.view.next(f.state, time.Now()).served(faults, time.Now())
-	f.view.peerAddress = f.view.peerAddress.next(peer, f.state.PeerMAC(), mac, time.Now())
-	if mac := f.state.Twins.MAC(); mac != "" {
-		f.view.peerAddress.found, _ = f.view.peerAddress.found.Note(reported.UsedAddress{Address: peer, MAC: mac}, "", time.Now())
-	}
+	f.view.peerAddress = f.view.peerAddress.next(peer, f.state.PeerMAC(), mac, time.Now()).twin(peer, f.state.Twins.MAC(), time.Now())
 	changed := !slices.Equal(believes, f.view.report.Believes)
 	f.view.report.Believes, f.view.report.PeerHosts = believes, f.view.peerAddress.found.List()
 	known := edgesKnown(f.state)

@@ -49,3 +49,11 @@ func (p peerAddress) next(a netip.Addr, named, used string, now time.Time) peerA
 	}
 	return p
 }
+
+// twin records an edge of another management cluster that has the peer's address a. Empty: there is none.
+func (p peerAddress) twin(a netip.Addr, mac string, now time.Time) peerAddress {
+	if mac != "" && !slices.Contains(p.own, mac) {
+		p.found, _ = p.found.Note(reported.UsedAddress{Address: a, MAC: mac}, "", now)
+	}
+	return p
+}

@@ -106,3 +106,14 @@ func TestPeerThatIsNotAccused(t *testing.T) {
 	}
 	NewWithT(t).Expect(p.found.List()).To(BeEmpty())
 }
+
+// TestTwinIsReported: an edge that serves reports an edge of another management cluster, however its kernel sees it.
+func TestTwinIsReported(t *testing.T) {
+	g := NewWithT(t)
+	var p peerAddress
+	other, now := netip.MustParseAddr("192.168.100.5"), time.Unix(1000, 0)
+	p = p.next(other, "02:00:00:00:00:05", "02:00:00:00:00:05", now).twin(other, "02:00:00:00:00:b2", now)
+	g.Expect(p.found.List()).To(Equal([]reported.UsedAddress{{Address: other, MAC: "02:00:00:00:00:b2"}}))
+	p = p.next(other, "02:00:00:00:00:05", "02:00:00:00:00:05", now.Add(sightings.Kept+time.Minute)).twin(other, "", now)
+	g.Expect(p.found.List()).To(BeEmpty())
+}
