@@ -42,7 +42,7 @@ func TestEdgesThatYieldToAnotherManagementCluster(t *testing.T) {
 	checkedFor(&w, 2*time.Minute)
 	d = decide.About(w, testOptions.Release, testNow)
 	g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameACD: 1, wire.NameEdge: 2}))
-	g.Expect(d.Problems.Has(problem.AddressUsedByOther)).To(BeTrue())
+	g.Expect(d.Problems.Has(problem.AddressInUse)).To(BeTrue())
 
 	w.EdgeReports = nil
 	for _, e := range w.Edges {

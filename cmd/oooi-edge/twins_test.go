@@ -49,7 +49,7 @@ func serves(t *testing.T, pair [2]*edgePod) {
 }
 
 // yields waits until both edges of a pair name an edge of the other one, and then checks that they announced nothing,
-// and have DHCP answer nothing.
+// and that DHCP answers no client.
 func yields(t *testing.T, pair, to [2]*edgePod) {
 	t.Helper()
 	g := NewWithT(t)
@@ -58,7 +58,7 @@ func yields(t *testing.T, pair, to [2]*edgePod) {
 			Or(ContainSubstring(to[0].ns.MAC(t, "net1")), ContainSubstring(to[1].ns.MAC(t, "net1")))), "edge %s", e.number)
 		var dhcp agent.Peer
 		go dhcp.Watch(t.Context(), e.dir, slog.New(slog.NewTextHandler(t.Output(), nil)))
-		g.Eventually(dhcp.Yields).Should(BeTrue(), "DHCP answers nobody")
+		g.Eventually(dhcp.Yields).Should(BeTrue(), "DHCP answers no client")
 		g.Expect(e.program.Count("failover announcement sent")).To(BeZero(), "VMs stay with the others")
 	}
 }

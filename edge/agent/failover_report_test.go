@@ -143,7 +143,7 @@ func TestYieldingEdge(t *testing.T) {
 	g.Expect(w.view.report).To(And(HaveField("Yields", true), HaveField("Level", reported.LevelNothing)))
 }
 
-// TestEdgeThatYieldsToATwin names the twin where it is not ready and in its report, and its DHCP server answers nobody.
+// TestEdgeThatYieldsToATwin names the twin where it is not ready and in its report, and its DHCP server answers no client.
 func TestEdgeThatYieldsToATwin(t *testing.T) {
 	g, s := NewWithT(t), failover.State{Outdone: "02:00:00:00:00:b2", Yields: true}
 	hop := netip.MustParseAddr("192.168.100.2")

@@ -72,7 +72,7 @@ type Self struct {
 	Address netip.Addr
 	// MAC is its MAC on the VLAN. Empty: unknown.
 	MAC string
-	// New: this is its pod's first agent. It listens for twins before it announces.
+	// New: this is its pod's first agent. It listens for twins for three seconds before it announces.
 	New bool
 }
 
@@ -93,7 +93,7 @@ type State struct {
 	Yields bool
 	// Outdone is the MAC of an edge of another management cluster that serves in place of this edge. Empty: none.
 	Outdone string
-	// Twins is what this edge knows of such edges.
+	// Twins is what this edge knows about such edges.
 	Twins twins.State
 
 	clock clock
@@ -144,7 +144,7 @@ func NewState(self Self, alone bool) State {
 	if alone {
 		s.PeerState = Alone
 	} else if self.New {
-		s.clock.held = heldFor
+		s.clock.held = patience
 	}
 	return s
 }

@@ -70,7 +70,7 @@ type Message struct {
 	Idle bool
 }
 
-// A State is what an edge knows of its twin. The zero value knows none.
+// A State is what an edge knows about its twin. The zero value has seen none.
 type State struct {
 	twin Message
 	// silent counts intervals since the twin's last message, ticks all intervals, and served those in a row in which
