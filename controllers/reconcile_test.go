@@ -109,7 +109,7 @@ func testReconcile(t *testing.T, s *apiServer) {
 		"AsksFirst": testAddressCheck, "ReportsAreWatched": testReportsAreWatched, "OneEdgeAtATime": testOneEdgeAtATime, "OneEdgeOrTwo": testOneEdgeOrTwo,
 		"UnreadablePlan": testUnreadablePlan, "NADEdited": testNADEdited, "PodDNS": testPodDNS, "Access": testAccess,
 		"BadLoadBalancers": testBadLoadBalancers, "LoadBalancerSources": testLoadBalancerSources, "LoadBalancersOfDeleted": testLoadBalancersOfDeleted,
-		"StoredStatus": testStoredStatus, "ForeignStatus": testForeignStatus,
+		"StoredStatus": testStoredStatus, "ForeignStatus": testForeignStatus, "Restored": testRestored,
 	}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
