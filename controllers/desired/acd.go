@@ -21,7 +21,7 @@ func ACDDeployment(n network.Network, r Release, ns string, away Away) *appsv1ac
 	name, labels := wire.ACDDeploymentName(n), wire.NetworkLabels(wire.NameACD, n)
 	return deploymentOf(name, ns, labels, away, func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
 		return corev1ac.PodTemplateSpec().
-			WithLabels(wire.NetworkLabels(wire.NameACD, n)).
+			WithLabels(wire.Written(labels)).
 			WithAnnotations(annotations).
 			WithSpec(pod(n, away, server(wire.ACD, n, 0, r)).WithTerminationGracePeriodSeconds(acdGraceSeconds))
 	})

@@ -49,7 +49,7 @@ func EdgeDeployment(n network.Network, e network.Edge, r Release, ns string, awa
 // edgeTemplate returns the pod template of e. The pod prefers nodes that are not in away.
 func edgeTemplate(n network.Network, e network.Edge, r Release, ns string, away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
 	return corev1ac.PodTemplateSpec().
-		WithLabels(wire.EdgeLabels(n, e)).
+		WithLabels(wire.Written(wire.EdgeLabels(n, e))).
 		WithAnnotations(podAnnotations(n, attachments.OfEdge(n, e, ns), string(n.Services[len(n.Services)-1]))).
 		WithSpec(pod(n, away, containers(n, e, r)...).
 			WithTerminationGracePeriodSeconds(GraceSeconds).

@@ -26,8 +26,9 @@ func Object(controlPlane *metav1.PartialObjectMetadata, typed any) *unstructured
 	return Owned(controlPlane, &unstructured.Unstructured{Object: m})
 }
 
-// Owned sets the HostedControlPlane as owner of u, so that u is deleted with it. The reference sets neither
-// controller nor blockOwnerDeletion: OpenShift denies both without rights on the owner's finalizers.
+// Owned sets the HostedControlPlane as owner of u, so that u is deleted with it, and excludes u from backups. The
+// reference sets neither controller nor blockOwnerDeletion: OpenShift denies both without rights on the owner's
+// finalizers.
 func Owned(controlPlane *metav1.PartialObjectMetadata, u *unstructured.Unstructured) *unstructured.Unstructured {
 	ref, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metav1ac.OwnerReference().
 		WithAPIVersion(hyperv1.GroupVersion.String()).WithKind("HostedControlPlane").
@@ -38,6 +39,7 @@ func Owned(controlPlane *metav1.PartialObjectMetadata, u *unstructured.Unstructu
 	if err != nil {
 		panic(fmt.Sprintf("controllers: what we build can always be converted: %v", err))
 	}
+	u.SetLabels(wire.Written(u.GetLabels()))
 	return u
 }
 

@@ -37,7 +37,7 @@ func Of(networkName string, l network.Lease, leaseTime time.Duration, now time.T
 	}
 	seconds := max(1, int32(min(left/time.Second, 1<<31-1)))
 	renewed := metav1.NewMicroTime(l.Expires.Add(-time.Duration(seconds) * time.Second))
-	labels := wire.LeaseLabels(networkName)
+	labels := wire.Written(wire.LeaseLabels(networkName))
 	for key, value := range map[string]string{
 		wire.LabelAddress: l.Address.String(), wire.LabelMAC: strings.ReplaceAll(l.MAC, ":", "-"), wire.LabelVM: network.Shortened(l.VM, validation.LabelValueMaxLength),
 	} {

@@ -47,7 +47,7 @@ func TestLeaseObject(t *testing.T) {
 			o := leaseobject.Of("clusters.vlan100", c.lease, time.Hour, writtenAt)
 			g.Expect(o.Name).To(Equal("oooi.clusters.vlan100.192.168.100.20"))
 			g.Expect(*o.Spec.HolderIdentity).To(Equal(c.holder))
-			g.Expect(o.Labels).To(HaveKeyWithValue("hostedcluster.densityops.com/address", "192.168.100.20"))
+			g.Expect(o.Labels).To(And(HaveKeyWithValue("hostedcluster.densityops.com/address", "192.168.100.20"), HaveKeyWithValue("velero.io/exclude-from-backup", "true")))
 			g.Expect(o.Labels["hostedcluster.densityops.com/vm"]).To(Equal(c.vm))
 			g.Expect(o.Labels["hostedcluster.densityops.com/mac"]).To(Equal(strings.ReplaceAll(c.lease.MAC, ":", "-")))
 			for _, value := range o.Labels {

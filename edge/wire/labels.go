@@ -24,6 +24,9 @@ const (
 	LabelVM      = Prefix + "vm"
 	LabelMAC     = Prefix + "mac"
 	LabelAddress = Prefix + "address"
+	// LabelNoBackup with the value "true" excludes an object from backups of Velero: a restored edge would serve without
+	// a check of its addresses. Other tools do not read it.
+	LabelNoBackup = "velero.io/exclude-from-backup"
 )
 
 // Values of LabelName.
@@ -71,7 +74,14 @@ const (
 	AnnotationResourceName = "k8s.v1.cni.cncf.io/resourceName"
 )
 
-// OwnedLabels returns the labels of every object that oooi writes.
+// Written returns the labels of an object that oooi writes: those by which it is selected, and LabelNoBackup.
+func Written(selected map[string]string) map[string]string {
+	out := maps.Clone(selected)
+	out[LabelNoBackup] = "true"
+	return out
+}
+
+// OwnedLabels returns the labels by which every object of oooi is selected.
 func OwnedLabels() map[string]string {
 	return map[string]string{LabelPartOf: Owner, LabelManagedBy: Owner}
 }
@@ -123,7 +133,7 @@ func EdgeReportLease(n network.Network, e network.Edge) ReportLease {
 func ACDReportLease(n network.Network) ReportLease { return reportLease(ACDDeploymentName(n), n, 0) }
 
 func reportLease(deployment string, n network.Network, edge int) ReportLease {
-	labels := maps.Clone(NetworkLabels(NameReport, n))
+	labels := Written(NetworkLabels(NameReport, n))
 	labels[LabelEdge] = strconv.Itoa(edge)
 	return ReportLease{Name: NameReport + "." + deployment, Labels: labels, Edge: edge}
 }

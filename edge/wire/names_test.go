@@ -26,7 +26,7 @@ func TestReportLease(t *testing.T) {
 			seen[l.Name] = true
 			g.Expect(validation.IsDNS1123Subdomain(l.Name)).To(BeEmpty())
 			g.Expect(labels.SelectorFromSet(OwnedLabels()).Matches(labels.Set(l.Labels))).To(BeTrue())
-			g.Expect(l.Labels).To(HaveKeyWithValue(LabelName, "oooi-report"))
+			g.Expect(l.Labels).To(And(HaveKeyWithValue(LabelName, "oooi-report"), HaveKeyWithValue("velero.io/exclude-from-backup", "true")))
 			for _, v := range l.Labels {
 				g.Expect(validation.IsValidLabelValue(v)).To(BeEmpty())
 			}

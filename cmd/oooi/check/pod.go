@@ -89,7 +89,7 @@ func tryObjects(n network.Network, address netip.Addr, plan *corev1.ConfigMap, e
 	out = append(out, pod)
 	for _, o := range out {
 		o.SetNamespace(plan.Namespace)
-		o.SetLabels(map[string]string{wire.LabelName: wire.NameTry})
+		o.SetLabels(wire.Written(map[string]string{wire.LabelName: wire.NameTry}))
 		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: plan.Name, UID: plan.UID}})
 	}
 	return out
