@@ -232,7 +232,8 @@ func testOneNamespaceOfTwo(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Expect(h.condition(t).Status).To(Equal(metav1.ConditionTrue))
 }
 
-// testControlPlaneReplaced: objects of oooi belong to the HostedControlPlane that exists.
+// testControlPlaneReplaced: objects of oooi belong to the HostedControlPlane that exists. Edges of another one were
+// restored from a backup, so the addresses are checked first.
 func testControlPlaneReplaced(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "replaced")
@@ -241,6 +242,8 @@ func testControlPlaneReplaced(t *testing.T, s *apiServer, _ *Reconciler) {
 	next := &hyperv1.HostedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: cp.Namespace, Name: cp.Name}, Spec: cp.Spec}
 	g.Expect(s.admin.Delete(t.Context(), cp)).To(Succeed())
 	g.Expect(s.admin.Create(t.Context(), next)).To(Succeed())
+	g.Eventually(h.names(t)).Should(Equal([]string{wire.ACDDeploymentName(h.network("vlan100"))}))
+	h.edgeServes(t)
 	for _, o := range h.ownObjects() {
 		g.Eventually(func() []metav1.OwnerReference {
 			if u := h.get(t, o); u != nil {
@@ -250,7 +253,6 @@ func testControlPlaneReplaced(t *testing.T, s *apiServer, _ *Reconciler) {
 		}).
 			Should(ConsistOf(HaveField("UID", next.UID)), o.name)
 	}
-	h.edgeServes(t)
 	h.wellServed(t)
 }
 

@@ -14,9 +14,6 @@ import (
 	. "github.com/onsi/gomega"
 	routev1 "github.com/openshift/api/route/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,6 +24,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/test/apiserver"
 )
 
 // noBackup is the label of objects that Velero does not save (velero pkg/backup/item_backupper.go:116).
@@ -41,68 +39,43 @@ var saved = []schema.GroupVersionKind{
 	own.BudgetKind, routev1.GroupVersion.WithKind("Route"),
 }
 
-// backup returns what is saved of h.
-func (h hosted) backup(t *testing.T) []*unstructured.Unstructured {
+// backup returns what is saved of h. A tool that ignores the label saves all objects of oooi, and one of an older oooi
+// has no label.
+func (h hosted) backup(t *testing.T, ignoring bool) []*unstructured.Unstructured {
 	t.Helper()
+	kinds := saved
+	if ignoring {
+		kinds = append([]schema.GroupVersionKind{own.DefinitionKind, own.NetworkPolicyKind, own.LeaseKind}, saved...)
+	}
 	var out []*unstructured.Unstructured
-	for _, kind := range saved {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	for _, kind := range kinds {
 		for _, ns := range []string{h.key.Namespace, h.ns} {
-			NewWithT(t).Expect(h.admin.List(t.Context(), list, client.InNamespace(ns))).To(Succeed())
-			for _, u := range list.Items {
-				if u.GetLabels()[noBackup] != "true" && (ns == h.ns || u.GetName() == h.key.Name) {
-					out = append(out, u.DeepCopy())
+			for _, u := range h.all(t, kind, ns) {
+				switch labels := u.GetLabels(); {
+				case ns != h.ns && u.GetName() != h.key.Name:
+					continue
+				case ignoring && own.Is(u):
+					delete(labels, noBackup)
+					u.SetLabels(labels)
+				case labels[noBackup] == "true" || !slices.Contains(saved, kind):
+					continue
 				}
+				out = append(out, u)
 			}
 		}
 	}
 	return out
 }
 
-// backupOfOlder is a backup of an older oooi, or by a tool that does not know the label.
-func (h hosted) backupOfOlder(t *testing.T) []*unstructured.Unstructured {
+// all returns the objects of a kind in ns.
+func (h hosted) all(t *testing.T, kind schema.GroupVersionKind, ns string) []*unstructured.Unstructured {
 	t.Helper()
-	g := NewWithT(t)
-	for _, o := range h.stored(t) {
-		if labels := o.GetLabels(); labels[noBackup] != "" {
-			delete(labels, noBackup)
-			o.SetLabels(labels)
-		}
-	}
-	all := h.backup(t)
-	for _, o := range h.stored(t) {
-		if !slices.Contains(saved, o.GroupVersionKind()) || slices.ContainsFunc(all, func(u *unstructured.Unstructured) bool {
-			return u.GroupVersionKind() == o.GroupVersionKind() && u.GetName() == o.GetName()
-		}) {
-			continue
-		}
-		labels := o.GetLabels()
-		delete(labels, noBackup)
-		o.SetLabels(labels)
-		all = append(all, o)
-	}
-	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int {
-		return slices.Index(saved, a.GroupVersionKind()) - slices.Index(saved, b.GroupVersionKind())
-	})
-	g.Expect(all).NotTo(BeEmpty())
-	return all
-}
-
-// stored are all objects of oooi in h's namespace.
-func (h hosted) stored(t *testing.T) []*unstructured.Unstructured {
-	t.Helper()
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	NewWithT(t).Expect(h.admin.List(t.Context(), list, client.InNamespace(ns))).To(Succeed())
 	var out []*unstructured.Unstructured
-	for name := range h.snapshot(t) {
-		kind, name, _ := strings.Cut(name, " ")
-		for _, gvk := range []schema.GroupVersionKind{
-			own.ServiceAccountKind, own.ConfigMapKind, own.RoleKind, own.RoleBindingKind, own.LeaseKind, own.DeploymentKind,
-			own.DefinitionKind, own.BudgetKind, own.NetworkPolicyKind, own.ServiceKind,
-		} {
-			if gvk.Kind == kind {
-				out = append(out, h.get(t, ownObject{gvk, name}))
-			}
-		}
+	for i := range list.Items {
+		out = append(out, &list.Items[i])
 	}
 	return out
 }
@@ -113,21 +86,15 @@ func (h hosted) destroy(t *testing.T) {
 	g := NewWithT(t)
 	h.removed(t)
 	g.Eventually(h.gone(t, &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: h.key.Namespace, Name: h.key.Name}})).Should(BeTrue())
-	for _, o := range []client.Object{&nadv1.NetworkAttachmentDefinition{}, &coordinationv1.Lease{}, &networkingv1.NetworkPolicy{}} {
-		g.Expect(h.admin.DeleteAllOf(t.Context(), o, client.InNamespace(h.ns))).To(Succeed())
-	}
-	for _, kind := range saved {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		g.Expect(h.admin.List(t.Context(), list, client.InNamespace(h.ns))).To(Succeed())
-		for i := range list.Items {
-			g.Expect(client.IgnoreNotFound(h.admin.Delete(t.Context(), &list.Items[i]))).To(Succeed())
+	for _, kind := range append([]schema.GroupVersionKind{own.DefinitionKind, own.NetworkPolicyKind, own.LeaseKind}, saved...) {
+		for _, u := range h.all(t, kind, h.ns) {
+			g.Expect(client.IgnoreNotFound(h.admin.Delete(t.Context(), u))).To(Succeed())
 		}
 	}
 	g.Eventually(func() map[string]string { return h.snapshot(t) }).Should(BeEmpty())
 }
 
-// restore creates what a backup saved, as Velero does, until it has restored the last object of the kind until.
+// restore creates what a backup saved, as Velero does.
 func (h hosted) restore(t *testing.T, backup []*unstructured.Unstructured) {
 	t.Helper()
 	for _, u := range backup {
@@ -176,19 +143,23 @@ func (h hosted) admit(t *testing.T, u *unstructured.Unstructured) {
 	NewWithT(t).Expect(h.admin.Status().Update(t.Context(), r)).To(Succeed())
 }
 
-// state is what each object of oooi says, except the status and what differs between equal clusters: UIDs, times,
-// addresses of Services, and Velero's labels.
+// state is what each object of oooi has, except the stored status, Leases, and what differs between equal clusters: UIDs,
+// times, addresses of Services, and Velero's labels.
 func (h hosted) state(t *testing.T) map[string]any {
 	t.Helper()
-	services := &corev1.ServiceList{}
-	NewWithT(t).Expect(h.admin.List(t.Context(), services, client.InNamespace(h.ns))).To(Succeed())
-	addresses := []string{}
-	for _, s := range services.Items {
-		addresses = append(addresses, s.Spec.ClusterIP, "address of "+s.Name)
+	var addresses []string
+	for _, u := range h.all(t, own.ServiceKind, h.ns) {
+		address, _, err := unstructured.NestedString(u.Object, "spec", "clusterIP")
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		addresses = append(addresses, address, "address of "+u.GetName())
 	}
 	out := map[string]any{}
-	for _, u := range h.stored(t) {
-		if u.GetName() == wire.StatusConfigMap {
+	var objects []*unstructured.Unstructured
+	for _, kind := range append([]schema.GroupVersionKind{own.DefinitionKind, own.NetworkPolicyKind}, saved...) {
+		objects = append(objects, h.all(t, kind, h.ns)...)
+	}
+	for _, u := range objects {
+		if !own.Is(u) || u.GetName() == wire.StatusConfigMap {
 			continue
 		}
 		owners := []string{}
@@ -213,47 +184,50 @@ func (h hosted) state(t *testing.T) map[string]any {
 }
 
 // testRestored: a hosted cluster that is restored from a backup ends as it was, with one check of its addresses before
-// its edges. Objects of oooi that an older backup brings back are adopted or removed: its edges, which may serve at
-// once, are removed first.
+// its edges. Objects of oooi that a backup brings back are adopted or removed: its edges, which may serve at once, are
+// removed first.
 func testRestored(t *testing.T, s *apiServer, r *Reconciler) {
-	for name, take := range map[string]func(hosted, *testing.T) []*unstructured.Unstructured{
-		"labeled": hosted.backup, "older": hosted.backupOfOlder,
+	for name, test := range map[string]struct{ ignoring, withoutEdges bool }{
+		"labeled": {}, "ignored": {ignoring: true}, "bare": {ignoring: true, withoutEdges: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			h := s.served(t, "restored"+name)
+			h.listens(t, 1)
+			h.listens(t, 2)
 			n := h.network("vlan100")
 			nad := &nadv1.NetworkAttachmentDefinition{}
 			g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: "vlan100"}, nad)).To(Succeed())
-			fresh, backup := h.state(t), take(h, t)
-			if name == "labeled" {
+			fresh, backup := h.state(t), h.backup(t, test.ignoring)
+			if !test.ignoring {
 				g.Expect(slices.ContainsFunc(backup, func(u *unstructured.Unstructured) bool { return own.Is(u) })).To(BeFalse(), "the backup has no object of oooi")
+			}
+			if test.withoutEdges {
+				backup = slices.DeleteFunc(backup, func(u *unstructured.Unstructured) bool { return u.GroupVersionKind() == own.DeploymentKind })
 			}
 			h.destroy(t)
 
-			// The edges of an older backup serve before the HostedCluster exists, as on localnet, and report.
-			before := slices.IndexFunc(backup, func(u *unstructured.Unstructured) bool { return u.GetKind() == "HostedCluster" })
-			h.restore(t, backup[:before])
-			leftover := h.deployments(t, "vlan100")
-			g.Expect(h.allServe(t, leftover)).To(Succeed())
-			if len(leftover) > 0 {
-				h.listens(t, 1)
-				h.listens(t, 2)
-			}
-			h.restore(t, backup[before:])
-			g.Eventually(h.names(t)).Should(BeEmpty(), "nothing is served before HyperShift publishes the control plane")
+			// Edges of the backup serve before the HostedCluster exists, as on localnet.
+			at := slices.IndexFunc(backup, func(u *unstructured.Unstructured) bool { return u.GetKind() == "HostedCluster" })
+			h.restore(t, backup[:at])
+			restored := h.deployments(t, "vlan100")
+			g.Expect(h.allServe(t, restored)).To(Succeed())
+			g.Expect(len(restored) == 2).To(Equal(test.ignoring && !test.withoutEdges))
+			h.restore(t, backup[at:])
+			g.Eventually(h.names(t)).Should(BeEmpty(), "no edge before HyperShift publishes the control plane")
 			g.Eventually(h.reason(t)).ShouldNot(BeEmpty())
 			g.Expect(h.condition(t).Status).NotTo(Equal(metav1.ConditionTrue))
 
 			h.status(t, func(s *hyperv1.HostedClusterStatus) {
-				s.ControlPlaneEndpoint = hyperv1.APIEndpoint{Host: "203.0.113.10", Port: 6443}
+				s.ControlPlaneEndpoint = hyperv1.APIEndpoint{Host: apiserver.APIAddress, Port: 6443}
 			})
-			again(t, r, h)
-			g.Expect(h.names(t)()).To(BeEmpty(), "the NAD of the VMs is not in the backup")
-			g.Eventually(h.says(t)).Should(ContainSubstring("vlan100"))
+			g.Eventually(h.says(t)).Should(And(HavePrefix(string(problem.NetworkMissing)), ContainSubstring("vlan100")), "the NAD of the VMs is not in the backup")
+			g.Expect(h.names(t)()).To(BeEmpty())
 			g.Expect(s.admin.Create(t.Context(), &nadv1.NetworkAttachmentDefinition{
 				ObjectMeta: metav1.ObjectMeta{Namespace: nad.Namespace, Name: nad.Name, Annotations: nad.Annotations}, Spec: nad.Spec})).To(Succeed())
 			g.Eventually(h.names(t)).Should(Equal([]string{wire.ACDDeploymentName(n)}))
+			report := wire.EdgeReportLease(n, network.Edge{Number: 1}).Name
+			g.Eventually(func() map[string]string { return h.snapshot(t) }).ShouldNot(HaveKey("Lease " + report))
 			h.listens(t, 1) // The pod of a removed edge is still ending, and reports once more.
 			again(t, r, h)
 			g.Expect(h.names(t)()).To(Equal([]string{wire.ACDDeploymentName(n)}), "no edge before the check has passed")
@@ -261,9 +235,8 @@ func testRestored(t *testing.T, s *apiServer, r *Reconciler) {
 
 			h.edgeServes(t)
 			h.wellServed(t)
-			h.listens(t, 1)
-			g.Expect(s.admin.Delete(t.Context(), h.get(t, ownObject{own.LeaseKind, wire.EdgeReportLease(n, network.Edge{Number: 1}).Name}))).To(Succeed())
 			g.Eventually(func() map[string]any { return h.state(t) }).Should(Equal(fresh))
+			g.Eventually(func() []metav1.OwnerReference { return h.get(t, ownObject{own.ConfigMapKind, wire.StatusConfigMap}).GetOwnerReferences() }).Should(HaveLen(1))
 		})
 	}
 }

@@ -73,7 +73,7 @@ func (r Writer) Apply(ctx context.Context, w gather.World, d decide.Decision) (O
 	return Outcome{Edges: w.Edges, Again: d.Again}, nil
 }
 
-// restrict writes the objects that restrict the edges of the plan in force.
+// restrict writes the objects that restrict the edges of the plan in force, and removes restored edges.
 func (r Writer) restrict(ctx context.Context, w gather.World, d decide.Decision) error {
 	if w.Binding == nil && len(w.Owned) > 0 && w.HasControlPlane() {
 		if _, err := r.Write(ctx, own.Binding(w.ControlPlane, r.Account)); err != nil {
@@ -89,7 +89,8 @@ func (r Writer) restrict(ctx context.Context, w gather.World, d decide.Decision)
 			logr.FromContextOrDiscard(ctx).Info("plan in force changed, though the new one is not applied", "kind", want.GetKind(), "name", want.GetName())
 		}
 	}
-	return nil
+	_, err := r.prune(ctx, d.Restored, func(o metav1.PartialObjectMetadata) { logRemoved(logr.FromContextOrDiscard(ctx), d, o) })
+	return err
 }
 
 // serve applies the desired objects and removes others. First, it binds the operator's own rights in the namespace.

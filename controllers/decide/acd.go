@@ -4,7 +4,8 @@
 // Before the first edge of a network exists, a router or another cluster may use the addresses that the edges will
 // hold. A pod that holds one of them probes for the others. Edges are created once the pod is ready. While edges
 // exist, no pod can probe, because the edges answer for the addresses. If all edges were deleted a moment ago, no
-// check is needed, unless they were on another network, or yielded to edges of another management cluster.
+// check is needed, unless they were on another network, or yielded to edges of another management cluster. Edges that a
+// backup tool restored are removed before the check: other hosts may have got their addresses since the backup.
 
 package decide
 
@@ -12,8 +13,11 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/gather"
+	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -26,9 +30,12 @@ const edgesEnd = (desired.GraceSeconds + 60) * time.Second
 
 // ownedUntilNow reports whether edges of oooi held n's addresses a moment ago. If so, an edge has reported, because
 // reports are removed when an address conflict detection begins. A check would find these edges, which may answer for
-// some seconds more.
+// some seconds more. If the plan in force was restored, so may be the reports.
 func (w view) ownedUntilNow(n network.Network) bool {
-	return slices.ContainsFunc(w.Last.Networks, func(was network.Network) bool {
+	restored := slices.ContainsFunc(w.Owned, func(o metav1.PartialObjectMetadata) bool {
+		return o.GroupVersionKind() == own.ConfigMapKind && o.Name == wire.PlanConfigMap && !own.MadeFor(&o, w.ControlPlane)
+	})
+	return !restored && slices.ContainsFunc(w.Last.Networks, func(was network.Network) bool {
 		return was.Name == n.Name && derive.SameConfig(was.Attachment.ConfigHash, n.Attachment.ConfigHash) &&
 			reported.ProbeAddress(was) == reported.ProbeAddress(n) && slices.Equal(reported.ProbedAddresses(was), reported.ProbedAddresses(n))
 	}) && slices.ContainsFunc(w.EdgeReports, func(r gather.NetworkReport) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge > 0 })
@@ -40,6 +47,20 @@ func (w view) lost(n network.Network) bool {
 	return slices.ContainsFunc(w.EdgeReports, func(r gather.NetworkReport) bool {
 		return r.Network == wire.NetworkLabel(n.Name) && r.Edge > 0 && len(r.AddressesInUse) > 0
 	})
+}
+
+// restored reports whether a backup tool created e again.
+func (w view) restored(e gather.Edge) bool { return !own.MadeFor(&e.Live, w.ControlPlane) }
+
+// restoredEdges returns the edges on networks where all edges were restored.
+func (w view) restoredEdges() []metav1.PartialObjectMetadata {
+	var out []metav1.PartialObjectMetadata
+	for _, e := range w.Edges {
+		if e.Role == gather.RoleEdge && !slices.ContainsFunc(w.EdgesOn(e.Network), func(x gather.Edge) bool { return !w.restored(x) }) {
+			out = append(out, own.MetadataOf(own.DeploymentKind, &e.Live))
+		}
+	}
+	return out
 }
 
 // inUse returns the addresses that the address conflict detection of n found in use. Edges of oooi that are still

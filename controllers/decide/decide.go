@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -27,7 +28,7 @@ const (
 	// Ignore: nothing is written (the cluster is being deleted).
 	Ignore Action = iota
 	// Leave: existing objects stay as they are, and the condition says why. Destinations that edges may no longer
-	// dial for VMs are removed from the plan in force nevertheless.
+	// dial for VMs are removed from the plan in force nevertheless, and so are edges that a backup tool restored.
 	Leave
 	// Keep: the plan in force and all objects stay as they are, although the cluster is paused or no longer opts in.
 	// The condition describes what is served.
@@ -50,6 +51,8 @@ type Decision struct {
 	// action Keep, they are the plan in force with the deadline of its removal. With actions Ignore and Remove there
 	// are none.
 	Desired []*unstructured.Unstructured
+	// Restored are edges that a backup tool restored and that are removed with action Leave.
+	Restored []metav1.PartialObjectMetadata
 	// Rollouts say what to do with the edges of each network.
 	Rollouts []Rolled
 	// Leading says what to do with load balancers after Desired is applied.
@@ -96,6 +99,7 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 		if w.HasControlPlane() {
 			d.Desired = w.withoutRemoval(w.restricted(facts.Reserved, w.Permissions))
 			d.Leading = w.leads(w.Last).kept()
+			d.Restored = w.restoredEdges()
 		}
 		return d
 	}

@@ -77,7 +77,7 @@ func (w view) rolloutEdges(r Rolled) []rollout.Edge {
 		if live, exists := w.Edge(u.GetName()); exists {
 			template := podTemplateOf(u)
 			e.Seen = live.Seen
-			e.Seen.Drifted = drifted(live, template)
+			e.Seen.Drifted, e.Seen.Restored = drifted(live, template), w.restored(live)
 			e.Postponed = !w.Turn.Now && live.Release != u.GetAnnotations()[wire.AnnotationRelease] && samePod(live, template) && !e.Seen.Drifted
 			e.Seen.PeerLost, e.Seen.PeerImpaired = w.reportsOfPeer(live)
 			moves = moves || onFormer(live, template)
@@ -93,7 +93,9 @@ func (w view) rolloutEdges(r Rolled) []rollout.Edge {
 	}
 	for _, live := range w.EdgesOn(r.label) {
 		if !wanted[live.Name] {
-			out = append(out, rollout.Edge{Name: live.Name, Seen: live.Seen})
+			e := rollout.Edge{Name: live.Name, Seen: live.Seen}
+			e.Seen.Restored = w.restored(live)
+			out = append(out, e)
 		}
 	}
 	return out
@@ -111,10 +113,12 @@ func (w view) reportsOfPeer(e gather.Edge) (lost, impaired bool) {
 
 func (w view) rolloutCheck(n network.Network, acd *unstructured.Unstructured) rollout.Check {
 	c := rollout.Check{Wanted: acd.GetAnnotations()[wire.AnnotationTemplate], Lost: w.lost(n)}
-	c.Owned = !c.Lost && w.ownedUntilNow(n)
-	if live, exists := w.Edge(acd.GetName()); exists {
+	live, exists := w.Edge(acd.GetName())
+	if exists {
 		c.Seen = live.Seen
 	}
+	// Once a check runs, an edge that is still ending may report again.
+	c.Owned = !exists && !c.Lost && w.ownedUntilNow(n)
 	return c
 }
 

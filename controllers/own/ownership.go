@@ -31,7 +31,7 @@ func Is(o client.Object) bool {
 // IsOf reports whether o exists and is oooi's, for the hosted cluster with this HostedControlPlane. An owner alone
 // proves nothing, because the HostedControlPlane also owns objects of HyperShift. So o must have a name of oooi, and
 // its labels or the hash of what was applied. The owner shows the cluster. Without an owner, o must have both labels
-// and hash.
+// and hash, except the stored status, which has no hash. Backup tools restore objects without owners.
 func IsOf(o client.Object, controlPlane string) bool {
 	if o == nil || !strings.HasPrefix(o.GetName(), wire.Owner) {
 		return false
@@ -39,9 +39,15 @@ func IsOf(o client.Object, controlPlane string) bool {
 	owners := ControlPlanesOf(o)
 	_, applied := o.GetAnnotations()[DesiredAnnotation]
 	if len(owners) == 0 {
-		return applied && Is(o)
+		return Is(o) && (applied || o.GetName() == wire.StatusConfigMap)
 	}
 	return (applied || Is(o)) && slices.Contains(owners, controlPlane)
+}
+
+// MadeFor reports whether oooi made o for this HostedControlPlane: it owns each object of oooi. A backup tool restores
+// objects without owners, and the HostedControlPlane with another UID.
+func MadeFor(o, controlPlane metav1.Object) bool {
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == controlPlane.GetUID() })
 }
 
 // ControlPlanesOf returns the names of the HostedControlPlanes that own o.

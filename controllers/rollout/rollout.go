@@ -39,7 +39,9 @@
 //
 // Before the first edge of a network exists, an address conflict detection (ACD)
 // runs, and no edge is created until it has passed. It runs again, and the edges are
-// removed, if edges of another management cluster serve the network and none of these does.
+// removed, if edges of another management cluster serve the network and none of these
+// does. Edges that a backup tool restored do not count: if there are no others, they are
+// removed first.
 package rollout
 
 import (
@@ -92,6 +94,8 @@ type Seen struct {
 	Progressed time.Time
 	// Unproven is Step.Unproven of the step that applied Version.
 	Unproven bool
+	// Restored is true if a backup tool created the edge again, so that no check preceded it.
+	Restored bool
 	// PeerLost is true if the edge reports that it does not hear its peer on the network.
 	PeerLost bool
 	// PeerImpaired is true if the edge reports that its peer serves VMs worse than itself.
@@ -125,7 +129,7 @@ type Check struct {
 // A Decision says what to do with the edges of one network now.
 type Decision struct {
 	// Check is true if the address conflict detection runs. Then no edge is created, and one that exists is removed: all
-	// Steps are Hold.
+	// Steps are Hold or Remove.
 	Check bool
 	// Steps are in the order of Network.Edges.
 	Steps []Step
@@ -184,7 +188,7 @@ type Disruption struct {
 // Next decides what to do on n at the time now.
 func Next(n Network, now time.Time) Decision {
 	if n.checking() {
-		return Decision{Check: true, Steps: holdAll(n.Edges)}
+		return Decision{Check: true, Steps: cleared(n.Edges)}
 	}
 	found := make([]edge, len(n.Edges))
 	for i, e := range n.Edges {
@@ -199,12 +203,16 @@ func Next(n Network, now time.Time) Decision {
 }
 
 // checking reports whether edges must wait for the address conflict detection. If an edge exists, no check is
-// possible, because the edge would answer for the addresses. An edge that may serve is never removed for a check.
+// possible, because the edge would answer for the addresses. An edge that was restored, or that is not available while
+// another management cluster serves, is removed.
 func (n Network) checking() bool {
 	wanted := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Wanted != "" })
-	stays := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Seen.Exists && (!n.Check.Lost || e.Seen.Available) })
+	stays := slices.ContainsFunc(n.Edges, func(e Edge) bool {
+		return e.Seen.Exists && !e.Seen.Restored && (!n.Check.Lost || e.Seen.Available)
+	})
+	restored := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Seen.Restored })
 	passed := n.Check.Seen.Exists && n.Check.Seen.Version == n.Check.Wanted && n.Check.Seen.Available
-	return wanted && !stays && !n.Check.Owned && !passed
+	return wanted && !stays && (restored || !n.Check.Owned && !passed)
 }
 
 // stepsOf decides about each edge of a network whose check has passed.
@@ -235,10 +243,14 @@ func stepsOf(found []edge, h hold) []Step {
 	return steps
 }
 
-func holdAll(edges []Edge) []Step {
+// cleared returns the steps while the address conflict detection runs.
+func cleared(edges []Edge) []Step {
 	steps := make([]Step, len(edges))
 	for i, e := range edges {
 		steps[i] = Step{Name: e.Name, Action: Hold, Version: versionOf(e), Health: Absent}
+		if e.Seen.Exists {
+			steps[i].Action = Remove
+		}
 	}
 	return steps
 }

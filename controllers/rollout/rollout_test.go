@@ -91,3 +91,32 @@ func TestPostponed(t *testing.T) {
 		}
 	}
 }
+
+// TestRestoredEdges: edges that a backup tool restored are removed before the check, whatever else is true. Next to an
+// edge that was not restored, no check is possible.
+func TestRestoredEdges(t *testing.T) {
+	serves := Seen{Exists: true, Version: "v", Observed: true, Available: true}
+	restored := serves
+	restored.Restored = true
+	passed := Seen{Exists: true, Version: "check", Available: true}
+	for name, test := range map[string]struct {
+		edges [2]Seen
+		check Check
+		want  [2]Action
+		runs  bool
+	}{
+		"both":                            {[2]Seen{restored, restored}, Check{}, [2]Action{Remove, Remove}, true},
+		"one, and none":                   {[2]Seen{restored, {}}, Check{}, [2]Action{Remove, Hold}, true},
+		"the check passed before":         {[2]Seen{restored, restored}, Check{Seen: passed}, [2]Action{Remove, Remove}, true},
+		"their addresses seem to be ours": {[2]Seen{restored, restored}, Check{Owned: true}, [2]Action{Remove, Remove}, true},
+		"one, and one that is ours":       {[2]Seen{restored, serves}, Check{}, [2]Action{Apply, Apply}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.check.Wanted = "check"
+			d := Next(Network{Edges: []Edge{{Name: "1", Wanted: "v", Seen: test.edges[0]}, {Name: "2", Wanted: "v", Seen: test.edges[1]}}, Check: test.check}, time.Unix(1_700_000_000, 0))
+			if got := [2]Action{d.Steps[0].Action, d.Steps[1].Action}; got != test.want || d.Check != test.runs {
+				t.Errorf("the steps are %v, and the check runs: %v", got, d.Check)
+			}
+		})
+	}
+}
