@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/files"
@@ -178,4 +179,26 @@ func FuzzAnnotations(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestPausedForBackup: objects that are paused, and that an older release of HyperShift's plugin for OADP has paused, are
+// named. Others are not.
+func TestPausedForBackup(t *testing.T) {
+	g := NewWithT(t)
+	now, forever, past := time.Unix(1.7e9, 0), "true", "2001-01-01T00:00:00Z"
+	mark := map[string]string{"oadp.openshift.io/paused-by": "hypershift-oadp-plugin"}
+	pool := func(name string, annotations map[string]string, until *string) hyperv1.NodePool {
+		return hyperv1.NodePool{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: name, Annotations: annotations}, Spec: hyperv1.NodePoolSpec{PausedUntil: until}}
+	}
+	o := hcp.Objects{
+		HostedCluster: &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "blue", Annotations: mark}, Spec: hyperv1.HostedClusterSpec{PausedUntil: &forever}},
+		NodePools:     []hyperv1.NodePool{pool("leaked", mark, &forever), pool("ended", mark, &past), pool("resumed", mark, nil), pool("by a user", nil, &forever)},
+	}
+	var names []string
+	for _, p := range hcp.PausedForBackup(o, now) {
+		names = append(names, p.Subject.String())
+	}
+	g.Expect(names).To(Equal([]string{"HostedCluster clusters/blue", "NodePool clusters/leaked"}))
+	o.HostedCluster.Spec.PausedUntil = nil
+	g.Expect(hcp.PausedForBackup(o, now)).To(HaveLen(1))
 }

@@ -4,9 +4,11 @@ package hcp
 
 import (
 	"fmt"
+	"time"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,6 +27,15 @@ type LiveCluster struct {
 	// Generation of the spec.
 	Generation int64
 	Conditions []metav1.Condition
+}
+
+// Recovering returns since when HyperShift recovers the cluster from a backup. Zero: it does not, or it has finished.
+func (c LiveCluster) Recovering() time.Time {
+	r := meta.FindStatusCondition(c.Conditions, string(hyperv1.HostedClusterRestoredFromBackup))
+	if r == nil || r.Status == metav1.ConditionTrue {
+		return time.Time{}
+	}
+	return r.LastTransitionTime.UTC()
 }
 
 // NewHostedCluster returns an empty HostedCluster to read into.

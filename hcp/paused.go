@@ -7,9 +7,11 @@ import (
 	"time"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 )
 
 // Paused reports whether hc is paused at the time now, by the annotation paused or by spec.pausedUntil. An invalid
@@ -26,6 +28,26 @@ func PausedBy(hc *hyperv1.HostedCluster, now time.Time) string {
 		return "spec.pausedUntil"
 	}
 	return ""
+}
+
+// pausedByAnnotation marks what HyperShift's plugin for OADP paused for a backup. Its present releases pause nothing. See
+// contrib/oadp-recovery of openshift/hypershift.
+const pausedByAnnotation = "oadp.openshift.io/paused-by"
+
+// PausedForBackup returns a problem for the HostedCluster and for each NodePool that was paused for a backup and is still
+// paused at the time now.
+func PausedForBackup(o Objects, now time.Time) (out problem.Problems) {
+	add := func(kind string, x metav1.ObjectMeta, until *string) {
+		if _, marked := x.Annotations[pausedByAnnotation]; marked && until != nil && pauses(*until, now) {
+			out = append(out, problem.New(problem.PausedForBackup, problem.Subject{Kind: kind, Namespace: x.Namespace, Name: x.Name},
+				problem.Args{"annotation": {pausedByAnnotation}}))
+		}
+	}
+	add("HostedCluster", o.HostedCluster.ObjectMeta, o.HostedCluster.Spec.PausedUntil)
+	for _, np := range o.NodePools {
+		add("NodePool", np.ObjectMeta, np.Spec.PausedUntil)
+	}
+	return out
 }
 
 func pauses(value string, now time.Time) bool {

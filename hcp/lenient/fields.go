@@ -132,6 +132,7 @@ func hostedClusterKind() kind {
 func nodePoolKind() kind {
 	return kind{gvk: hyperv1.GroupVersion.WithKind("NodePool"), fields: project(reflect.TypeFor[hyperv1.NodePool](), append(metadata("annotations", "ownerReferences"),
 		"spec.clusterName",
+		"spec.pausedUntil",
 		"spec.config[].name",
 		"spec.platform.kubevirt.additionalNetworks[].name",
 		"spec.platform.kubevirt.attachDefaultNetwork",

@@ -45,6 +45,9 @@ var (
 		What: "{subject} takes {variables} from another object, which is not read."})
 	NotOptedIn = declare("NotOptedIn", Entry{Reason: InstallationIncomplete, Severity: SeverityWarning,
 		What: "It does not have the annotation {annotation}, so oooi serves nothing.", Fix: "Set it to auto."})
+	PausedForBackup = declare("PausedForBackup", Entry{Reason: Paused, Severity: SeverityWarning, Subject: "HostedCluster or NodePool",
+		What: "{subject} was paused for a backup (annotation {annotation}), and still is.", Effect: "Its changes have no effect.",
+		Fix: "If no backup runs, remove that annotation and spec.pausedUntil from it."})
 )
 
 // What would prevent the first edge from running.

@@ -19,6 +19,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/cmd/oooi/status"
+	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -123,7 +124,8 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 	first.Checks = append(first.Checks, operatorChecks(readOperator(ctx, api, installed), time.Now())...)
 	out := []checks{first}
 	world := readWorld(ctx, api, all)
-	plans := plan.NewPlanner(world.dump, world.clusters(), permitted).Plans()
+	clusters := world.clusters()
+	plans := plan.NewPlanner(world.dump, clusters, permitted).Plans()
 	pre := preflightReader{api: api, ask: ask}
 	pre.images, pre.imagesUnknown = installed.edgeImages()
 	if len(all) > 0 {
@@ -136,6 +138,9 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 		facts := clusterFacts{name: hc.Key().String(), unread: world.unread[hc.Key()], partial: partial}
 		if i := slices.IndexFunc(plans, func(p plan.Planned) bool { return p.Cluster == facts.name }); i >= 0 {
 			facts.planned = &plans[i]
+		}
+		if i := slices.IndexFunc(clusters, func(o hcp.Objects) bool { return client.ObjectKeyFromObject(o.HostedCluster) == hc.Key() }); i >= 0 && facts.planned != nil {
+			facts.planned.Problems = append(facts.planned.Problems, hcp.PausedForBackup(clusters[i], time.Now())...)
 		}
 		seen, err := status.Read(ctx, api, hc)
 		if err != nil {

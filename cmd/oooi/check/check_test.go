@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
@@ -184,6 +185,13 @@ func stepsOfServing(t *testing.T, admin client.Client) []checkStep {
 			blue.Change(t, admin, blue.FirstOf(t, "HostedCluster"), "cidr", "192.168.100.0/24")
 			g.Expect(admin.Delete(t.Context(), blue.FirstOf(t, "NetworkAttachmentDefinition"))).To(Succeed())
 		}, []string{"  failure  NetworkMissing: "}, nil},
+		{"a backup left a NodePool paused", func(g *WithT) {
+			patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"oadp.openshift.io/paused-by":"hypershift-oadp-plugin"}},"spec":{"pausedUntil":"true"}}`))
+			g.Expect(admin.Patch(t.Context(), blue.FirstOf(t, "NodePool"), patch)).To(Succeed())
+		}, []string{
+			"  warning  Paused: NodePool clusters/blue was paused for a backup (annotation oadp.openshift.io/paused-by), and still is. Its changes have no effect. " +
+				"If no backup runs, remove that annotation and spec.pausedUntil from it. See " + command.ProblemsPage + "#paused\n",
+		}, nil},
 	}
 }
 
