@@ -236,7 +236,9 @@ func testRestored(t *testing.T, s *apiServer, r *Reconciler) {
 			h.edgeServes(t)
 			h.wellServed(t)
 			g.Eventually(func() map[string]any { return h.state(t) }).Should(Equal(fresh))
-			g.Eventually(func() []metav1.OwnerReference { return h.get(t, ownObject{own.ConfigMapKind, wire.StatusConfigMap}).GetOwnerReferences() }).Should(HaveLen(1))
+			g.Eventually(func() []metav1.OwnerReference {
+				return h.get(t, ownObject{own.ConfigMapKind, wire.StatusConfigMap}).GetOwnerReferences()
+			}).Should(HaveLen(1))
 		})
 	}
 }

@@ -28,7 +28,7 @@ type Output struct {
 	Events []statusEvent `json:"events,omitempty"`
 	// EventsUnread says which events are missing.
 	EventsUnread []string `json:"eventsUnread,omitempty"`
-	// Notes about external hosts, and about problems that are not shown.
+	// Notes about external hosts, problems that are not shown, and a recovery from a backup.
 	Notes []string `json:"notes,omitempty"`
 	// Unread says what could not be read.
 	Unread []string `json:"unread,omitempty"`

@@ -128,6 +128,10 @@ func OutputOf(f Facts, now time.Time) Output {
 			r.Problems = append(r.Problems, statusProblem{p, page})
 		}
 	}
+	if since := f.Recovering(); !since.IsZero() {
+		r.Notes = append(slices.Clone(r.Notes), "HyperShift has recovered this cluster from a backup since "+since.Format(time.RFC3339)+
+			", and has not finished (condition HostedClusterRestoredFromBackup).")
+	}
 	r.Boot = f.boot(r)
 	return r
 }

@@ -308,3 +308,18 @@ func TestNotRunning(t *testing.T) {
 		NewWithT(t).Expect(notRunning(&corev1.Pod{Spec: spec, Status: status})).To(Equal(want))
 	}
 }
+
+// TestStatusOfRestored: status says that HyperShift recovers a cluster from a backup, until it has finished.
+func TestStatusOfRestored(t *testing.T) {
+	const note = "HyperShift has recovered this cluster from a backup since 2026-03-04T05:06:07Z, and has not finished (condition HostedClusterRestoredFromBackup)."
+	for status, shown := range map[metav1.ConditionStatus]bool{metav1.ConditionUnknown: true, metav1.ConditionFalse: true, metav1.ConditionTrue: false} {
+		g := NewWithT(t)
+		f := blueFacts()
+		f.Conditions = append(f.Conditions, metav1.Condition{Type: "HostedClusterRestoredFromBackup", Status: status, Reason: "RecoveryFinished", LastTransitionTime: metav1.NewTime(blue.At)})
+		if notes := OutputOf(f, blue.At).Notes; shown {
+			g.Expect(notes).To(ContainElement(note), string(status))
+		} else {
+			g.Expect(notes).NotTo(ContainElement(note), string(status))
+		}
+	}
+}
