@@ -58,7 +58,7 @@ func TestAddressesComeAndGo(t *testing.T) {
 	g.Expect(changes).To(Equal(2), "it went")
 }
 
-// TestNodesThatChange: a reboot, a label or an update of the kubelet reconciles no cluster.
+// TestNodesThatChange: a drain, a reboot, a label or an update of the kubelet reconciles no cluster.
 func TestNodesThatChange(t *testing.T) {
 	g := NewWithT(t)
 	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{BootID: "1", ContainerRuntimeVersion: "cri-o://1.33"}}}
@@ -73,6 +73,7 @@ func TestNodesThatChange(t *testing.T) {
 	g.Expect(before.Equals(kept(func(n *corev1.Node) {
 		n.Status.NodeInfo.BootID, n.Status.NodeInfo.KubeletVersion = "2", "v1.35.0"
 		n.Labels = map[string]string{"feature.node.kubernetes.io/x": "1"}
+		n.Spec.Unschedulable = true
 	}))).To(BeTrue())
 	g.Expect(before.Equals(kept(func(n *corev1.Node) { n.Status.NodeInfo.ContainerRuntimeVersion = "containerd://2" }))).To(BeFalse())
 	g.Expect(before.Equals(kept(func(n *corev1.Node) { n.Status.Allocatable = corev1.ResourceList{"x/dev": resource.MustParse("1")} }))).To(BeFalse())

@@ -20,6 +20,8 @@ import (
 type EdgeReport struct {
 	// Edge is the number of the edge. 0: address conflict detection, before the first edge.
 	Edge int `json:"edge"`
+	// Node is the name of the node that the edge runs on. It stays in the report after the pod has ended. Empty: unknown.
+	Node string `json:"node,omitempty"`
 	// Level is how far this edge serves VMs: LevelNothing, LevelServes or LevelReaches.
 	// Empty: unknown.
 	Level string `json:"level,omitempty"`
@@ -158,7 +160,7 @@ func Read(b []byte) (EdgeReport, error) {
 
 // normalized returns r with sorted addresses, texts of one line, and only known values.
 func (r EdgeReport) normalized() EdgeReport {
-	r.Peer, r.NotServing, r.Degraded = oneLine(r.Peer), normalizedFaults(r.NotServing), r.Degraded.normalized()
+	r.Node, r.Peer, r.NotServing, r.Degraded = oneLine(r.Node), oneLine(r.Peer), normalizedFaults(r.NotServing), r.Degraded.normalized()
 	r.ClockUnsynchronized, r.EnvoyRefuses = r.ClockUnsynchronized.normalized(), r.EnvoyRefuses.normalized()
 	if !slices.Contains([]string{LevelNothing, LevelServes, LevelReaches}, r.Level) {
 		r.Level = "" // From a newer version, or not from an edge.

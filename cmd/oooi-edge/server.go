@@ -133,6 +133,7 @@ func (f *serverFlags) passOn(ctx context.Context, g *errgroup.Group, kube *kube.
 		return nil
 	}
 	reporter := kube.Reporter(wire.EdgeReportLease(v.Network, v.Edge))
+	reporter.Node = os.Getenv(wire.NodeVariable)
 	g.Go(func() error { reporter.Run(ctx); return nil })
 	g.Go(func() error {
 		sharedfiles.FollowReport(ctx, wire.File(f.runDir, wire.Failover, wire.ReportFile), reporter.Set, log)

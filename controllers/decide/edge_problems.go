@@ -109,18 +109,22 @@ func (w view) missingEdges() problem.Problems {
 	return out
 }
 
-// overdue returns what follows if the operator no longer waits for e: nothing prevents a drain of its peer's node,
-// and its peer may be on hold because of it.
+// overdue returns what follows if e has been unavailable for long. The operator waits for its node, or no longer waits:
+// then nothing prevents a drain of its peer's node. Its peer may be on hold because of it.
 func overdue(d Decision, e gather.Edge, edges []gather.Edge) problem.Problems {
 	s, ok := d.StepOf(e.Name)
 	peer := slices.IndexFunc(edges, func(x gather.Edge) bool {
 		return x.Role == gather.RoleEdge && x.Network == e.Network && x.Name != e.Name
 	})
-	if !ok || peer < 0 || s.Health != rollout.Failed && s.Health != rollout.Stuck {
+	if !ok || peer < 0 || s.Node == "" && s.Health != rollout.Failed && s.Health != rollout.Stuck {
 		return nil
 	}
 	args := problem.Args{"peer": {edges[peer].Name}, "minutes": {strconv.Itoa(int(rollout.Deadline.Minutes()))}}
 	out := problem.Problems{problem.New(problem.EdgeOverdue, e.Subject(), args, network.KeyEdges, network.KeyEdgeNodeSelector)}
+	if s.Node != "" {
+		args["node"], args["hours"] = []string{s.Node}, []string{strconv.Itoa(int(rollout.MaintenanceLimit.Hours()))}
+		out = problem.Problems{problem.New(problem.EdgeAwaitsNode, e.Subject(), args)}
+	}
 	if s, _ := d.StepOf(edges[peer].Name); s.Action == rollout.Hold && s.Peer == e.Name {
 		held := problem.Args{"peer": {e.Name}, "deployment": {edges[peer].Name}}
 		out = append(out, problem.New(problem.EdgeRolloutHeld, edges[peer].Subject(), held))

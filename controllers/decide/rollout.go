@@ -52,7 +52,8 @@ func (w view) roll(plan network.Plan, release desired.Release, now time.Time) []
 		}
 		edges := w.rolloutEdges(r)
 		r.Postponed = slices.ContainsFunc(edges, func(e rollout.Edge) bool { return e.Postponed })
-		r.Decision = rollout.Next(rollout.Network{Edges: edges, Check: w.rolloutCheck(n, r.acd), HeldSince: w.heldSince(n)}, now)
+		r.Decision = rollout.Next(rollout.Network{Edges: edges, Check: w.rolloutCheck(n, r.acd),
+			HeldSince: w.storedTime(n, desired.HeldAnnotation), MaintainedAt: w.storedTime(n, desired.MaintainedAnnotation)}, now)
 		out = append(out, r)
 	}
 	for _, e := range w.Edges {
@@ -80,6 +81,7 @@ func (w view) rolloutEdges(r Rolled) []rollout.Edge {
 			e.Seen.Drifted, e.Seen.Restored = drifted(live, template), w.restored(live)
 			e.Postponed = !w.Turn.Now && live.Release != u.GetAnnotations()[wire.AnnotationRelease] && samePod(live, template) && !e.Seen.Drifted
 			e.Seen.PeerLost, e.Seen.PeerImpaired = w.reportsOfPeer(live)
+			e.Seen.MaintainedNode = w.maintainedNode(live)
 			moves = moves || onFormer(live, template)
 		}
 		out = append(out, e)
@@ -111,6 +113,26 @@ func (w view) reportsOfPeer(e gather.Edge) (lost, impaired bool) {
 	return lost, impaired
 }
 
+// maintainedNode returns the node that e reported last if this node is cordoned or updated. Empty: it is not, or it is
+// unknown or deleted, or the peer may run on it: a drain of one node never waits for itself.
+func (w view) maintainedNode(e gather.Edge) string {
+	node, peer := "", ""
+	for _, x := range w.EdgeReports {
+		switch {
+		case x.Network != e.Network || x.Yields || x.Edge == 0:
+		case x.Edge == e.Number:
+			node = x.Node
+		default:
+			peer = x.Node
+		}
+	}
+	maintained := slices.ContainsFunc(w.Nodes, func(n corev1.Node) bool { return n.Name == node && n.Spec.Unschedulable })
+	if !maintained || peer == "" || peer == node {
+		return ""
+	}
+	return node
+}
+
 func (w view) rolloutCheck(n network.Network, acd *unstructured.Unstructured) rollout.Check {
 	c := rollout.Check{Wanted: acd.GetAnnotations()[wire.AnnotationTemplate], Lost: w.lost(n)}
 	live, exists := w.Edge(acd.GetName())
@@ -122,11 +144,11 @@ func (w view) rolloutCheck(n network.Network, acd *unstructured.Unstructured) ro
 	return c
 }
 
-// heldSince returns the time that is stored with the budget of n. Zero: none.
-func (w view) heldSince(n network.Network) time.Time {
+// storedTime returns the time in an annotation of the budget of n. Zero: none.
+func (w view) storedTime(n network.Network, annotation string) time.Time {
 	for _, o := range w.Owned {
 		if o.GroupVersionKind() == own.BudgetKind && o.Name == wire.BudgetName(n) {
-			since, err := time.Parse(time.RFC3339, o.Annotations[desired.HeldAnnotation])
+			since, err := time.Parse(time.RFC3339, o.Annotations[annotation])
 			if err == nil {
 				return since
 			}

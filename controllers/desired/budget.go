@@ -21,6 +21,9 @@ import (
 // comes and goes does not prolong a hold.
 const HeldAnnotation = wire.Prefix + "held-since"
 
+// MaintainedAnnotation of a budget holds rollout.Decision.MaintainedAt (RFC 3339), for the same reason.
+const MaintainedAnnotation = wire.Prefix + "maintained-at"
+
 // Budget allows one edge of n to be drained at a time, or none while d holds the edges. An edge that is not ready
 // never prevents a drain of its own node.
 func Budget(n network.Network, ns string, d rollout.Decision) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
@@ -34,8 +37,10 @@ func Budget(n network.Network, ns string, d rollout.Decision) *policyv1ac.PodDis
 			WithMaxUnavailable(intstr.FromInt32(unavailable)).
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(wire.EdgesOf(n))))
-	if !d.HeldSince.IsZero() {
-		b.WithAnnotations(map[string]string{HeldAnnotation: d.HeldSince.UTC().Format(time.RFC3339)})
+	for key, at := range map[string]time.Time{HeldAnnotation: d.HeldSince, MaintainedAnnotation: d.MaintainedAt} {
+		if !at.IsZero() {
+			b.WithAnnotations(map[string]string{key: at.UTC().Format(time.RFC3339)})
+		}
 	}
 	return b
 }

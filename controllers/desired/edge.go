@@ -200,10 +200,15 @@ func unprobed(name string, n network.Network, edge int, r Release, more ...strin
 		"--interface", wire.Device, "--run-dir", wire.RunDir, "--podinfo", wire.PodinfoDir,
 	}, more)
 	resources := resourcesOf(name)
+	var env []*corev1ac.EnvVarApplyConfiguration
+	if name == wire.Watcher(n.Services) {
+		ofPod := corev1ac.ObjectFieldSelector().WithFieldPath("spec.nodeName")
+		env = append(env, corev1ac.EnvVar().WithName(wire.NodeVariable).WithValueFrom(corev1ac.EnvVarSource().WithFieldRef(ofPod)))
+	}
 	return contained(corev1ac.Container().WithName(name)).
 		WithImage(r.Image).
 		WithArgs(args...).
-		WithEnv(corev1ac.EnvVar().WithName("GOMEMLIMIT").WithValue(goMemoryLimit(resources))).
+		WithEnv(append(env, corev1ac.EnvVar().WithName("GOMEMLIMIT").WithValue(goMemoryLimit(resources)))...).
 		WithResources(resources).
 		WithVolumeMounts(mounts(n, name)...)
 }

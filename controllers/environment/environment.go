@@ -65,11 +65,11 @@ func (e Environment) Equals(o Environment) bool {
 }
 
 // nodeFacts returns the fields of nodes that plans depend on, by name. Amounts of resources are left out, because
-// they change all the time.
+// they change all the time. Maintenance matters only to a pass that an unavailable edge causes.
 func nodeFacts(nodes []corev1.Node) map[string]corev1.Node {
 	out := map[string]corev1.Node{}
 	for _, n := range nodes {
-		n.ResourceVersion = ""
+		n.ResourceVersion, n.Spec.Unschedulable = "", false
 		offered := corev1.ResourceList{}
 		for name, q := range n.Status.Allocatable {
 			if !q.IsZero() {

@@ -53,7 +53,8 @@ func begun(now, before explain.Report, told problem.Reason) (out []explain.Repor
 // isLoss reports whether p is about the loss of an edge, and not about its consequences.
 func isLoss(p explain.ReportProblem, now explain.Report) bool {
 	unavailable := p.Reason == problem.EdgeUnavailable || p.Reason == problem.EdgeNotReady
-	return unavailable && p.Cause != problem.EdgeOverdue && p.Cause != problem.EdgeRolloutHeld && isUnavailable(p.Subject, now)
+	follows := []problem.Cause{problem.EdgeOverdue, problem.EdgeAwaitsNode, problem.EdgeRolloutHeld}
+	return unavailable && !slices.Contains(follows, p.Cause) && isUnavailable(p.Subject, now)
 }
 
 func isUnavailable(edge problem.Subject, in explain.Report) bool {

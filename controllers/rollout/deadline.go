@@ -54,9 +54,10 @@ func (s Seen) suspect() bool {
 	return s.Progress != Complete && !neverAvailable && (s.Unproven || !s.Since.Before(given.Add(-ending)))
 }
 
-// overdue reports whether s, which is unavailable, has been so for long, and got its wanted version long ago.
+// overdue reports whether s, which is unavailable, has been so for long, and got its wanted version long ago. It is not
+// while its node is in maintenance, nor for Deadline after that.
 func (s Seen) overdue(now time.Time) bool {
-	if !s.Observed || !s.Unavailable {
+	if !s.Observed || !s.Unavailable || now.Sub(s.maintained) < Deadline && now.Sub(s.Since) < MaintenanceLimit {
 		return false
 	}
 	return s.Progress == Exceeded || s.Progress == Complete && now.Sub(s.Since) >= Deadline
@@ -68,11 +69,13 @@ func nextDeadline(edges []Edge, now time.Time) time.Duration {
 	next := time.Duration(0)
 	for _, e := range edges {
 		s := e.Seen
-		if !s.Exists || s.Available || !s.Observed || !s.Unavailable || s.Progress != Complete {
+		if !s.Exists || s.Available || !s.Observed || !s.Unavailable || s.Progress == Unknown || s.overdue(now) {
 			continue
 		}
-		if left := s.Since.Add(Deadline).Sub(now); left > 0 && (next == 0 || left < next) {
-			next = left
+		for _, at := range []time.Time{s.Since.Add(Deadline), s.maintained.Add(Deadline), s.Since.Add(MaintenanceLimit)} {
+			if left := at.Sub(now); left > 0 {
+				next = sooner(next, left)
+			}
 		}
 	}
 	return next

@@ -72,7 +72,12 @@ type simulation struct {
 	impaired map[int]bool    // edges that serve VMs worse
 	unequal  time.Time       // when the operator first saw two edges serve, and one could not replace the other, lately
 	heldFrom time.Time       // when the operator first held edges, lately
-	checked  bool
+	// inMaintenance are edges whose node is lost and in maintenance, and lastMaintained is when that was last so. stored is
+	// MaintainedAt, as it is stored with the budget.
+	inMaintenance  map[int]bool
+	lastMaintained time.Time
+	stored         time.Time
+	checked        bool
 	// postponed says that other clusters get the wanted version first.
 	postponed bool
 	log       []string
@@ -82,7 +87,7 @@ type simulation struct {
 func newSimulation(seed uint64) *simulation {
 	s := &simulation{
 		r: rand.New(rand.NewPCG(seed, 10)), now: time.Unix(1_700_000_000, 0), wanted: "v0", count: 2,
-		edges: map[int]*deployment{}, faulty: map[string]bool{}, lost: map[int]bool{}, lying: map[int]bool{}, impaired: map[int]bool{}, checked: true,
+		edges: map[int]*deployment{}, faulty: map[string]bool{}, lost: map[int]bool{}, lying: map[int]bool{}, impaired: map[int]bool{}, inMaintenance: map[int]bool{}, checked: true,
 	}
 	return s
 }
@@ -90,9 +95,15 @@ func newSimulation(seed uint64) *simulation {
 func name(edge int) string { return fmt.Sprintf("edge-%d", edge) }
 
 func (s *simulation) network() Network {
-	n := Network{HeldSince: s.budget, Check: Check{Wanted: "check", Seen: Seen{Exists: s.checked, Available: s.checked, Version: "check"}}}
+	n := Network{HeldSince: s.budget, MaintainedAt: s.stored, Check: Check{Wanted: "check", Seen: Seen{Exists: s.checked, Available: s.checked, Version: "check"}}}
 	for edge := 1; edge <= 2; edge++ {
 		e := Edge{Name: name(edge), Seen: s.edges[edge].seen()}
+		if s.inMaintenance[edge] {
+			e.Seen.MaintainedNode = "node"
+		}
+		if e.Seen.awaits(s.now) {
+			s.lastMaintained = s.now
+		}
 		if edge <= s.count {
 			e.Wanted, e.Postponed = s.wanted, s.postponed
 		}
@@ -121,8 +132,10 @@ func (s *simulation) operate(t *testing.T) Decision {
 	d := Next(n, s.now)
 	s.check(t, n, d)
 	s.checkHold(t, n, d)
-	if s.budget = d.HeldSince; !d.Budget {
+	s.checkMaintenance(t, n, d)
+	if s.budget, s.stored = d.HeldSince, d.MaintainedAt; !d.Budget {
 		s.budget, s.unequal, s.heldFrom = time.Time{}, time.Time{}, time.Time{} // Stored with the budget.
+		s.stored, s.lastMaintained = time.Time{}, time.Time{}
 	}
 	for i, step := range d.Steps {
 		var edge int
@@ -151,7 +164,7 @@ func (s *simulation) operate(t *testing.T) Decision {
 func (s *simulation) check(t *testing.T, n Network, d Decision) {
 	t.Helper()
 	var stays, ends []string
-	stuck, legacy := false, false
+	stuck, surely, legacy := false, false, false
 	for i, step := range d.Steps {
 		seen := n.Edges[i].Seen
 		if n.Edges[i].Postponed && step.Action == Recreate {
@@ -167,7 +180,9 @@ func (s *simulation) check(t *testing.T, n Network, d Decision) {
 		}
 		// Overdue, by the simulation's own knowledge of why.
 		if live := s.edges[i+1]; live != nil && !live.ready && s.now.Sub(live.since) >= 10*time.Minute && s.now.Sub(live.given) >= 10*time.Minute {
-			stuck = true
+			// The stored time is up to five minutes older than the last maintenance.
+			since, long := s.now.Sub(s.lastMaintained), s.now.Sub(live.since) >= 4*time.Hour
+			stuck, surely = stuck || long || since >= 5*time.Minute, surely || long || since >= 10*time.Minute
 		}
 	}
 	alone := s.count == 1 // No other edge would come.
@@ -177,7 +192,7 @@ func (s *simulation) check(t *testing.T, n Network, d Decision) {
 	if len(d.Disruptions) != len(ends) && s.count > 0 {
 		t.Fatalf("ends %v and says %+v", ends, d.Disruptions)
 	}
-	if d.Budget && (s.count < 2 || stuck) {
+	if d.Budget && (s.count < 2 || surely) {
 		t.Fatalf("a budget would stop every drain: %+v\n%v", n, s.last())
 	}
 }
@@ -284,7 +299,7 @@ func run(t *testing.T, seed uint64, c schedule, each func(*simulation)) {
 			each(s)
 		}
 	}
-	s.lost, s.faulty, s.cut, s.postponed = map[int]bool{}, map[string]bool{}, false, false // Edges that lie or are impaired stay so.
+	s.lost, s.inMaintenance, s.faulty, s.cut, s.postponed = map[int]bool{}, map[int]bool{}, map[string]bool{}, false, false // Edges that lie or are impaired stay so.
 	if seed%2 == 0 {
 		s.wanted = "last"
 	}

@@ -37,6 +37,9 @@
 // over. For the same time, an edge that reports an impaired peer is not recreated. The next hold begins at the
 // earliest ten minutes after Deadline, so reports cannot stop a change.
 //
+// An edge whose node is cordoned or updated is Starting, not overdue, until Deadline has passed after that or it has been
+// unavailable for MaintenanceLimit. So its peer is neither recreated nor drained meanwhile.
+//
 // Before the first edge of a network exists, an address conflict detection (ACD)
 // runs, and no edge is created until it has passed. It runs again, and the edges are
 // removed, if edges of another management cluster serve the network and none of these
@@ -55,8 +58,8 @@ type Network struct {
 	Edges []Edge
 	// Check is the address conflict detection.
 	Check Check
-	// HeldSince is Decision.HeldSince of the last decision. Zero: unknown.
-	HeldSince time.Time
+	// HeldSince and MaintainedAt are those of the last Decision. Zero: unknown.
+	HeldSince, MaintainedAt time.Time
 }
 
 // An Edge is one edge, wanted or existing or both.
@@ -100,6 +103,11 @@ type Seen struct {
 	PeerLost bool
 	// PeerImpaired is true if the edge reports that its peer serves VMs worse than itself.
 	PeerImpaired bool
+	// MaintainedNode is the node that the edge ran on last, while this node is in maintenance and its peer runs on another
+	// one. Empty otherwise, or if the node is unknown or deleted.
+	MaintainedNode string
+	// maintained is when MaintainedNode was last known. Zero: not within Deadline.
+	maintained time.Time
 }
 
 // Progress is how far the Deployment's newest version is, by its condition.
@@ -140,6 +148,9 @@ type Decision struct {
 	// HeldSince is when Held became true, or when a peer was first seen to be impaired. Store it with the budget, and
 	// pass it to the next decision. Zero: there is no recent hold.
 	HeldSince time.Time
+	// MaintainedAt is when an edge was last seen to wait for a node in maintenance. It lags by up to half of Deadline. Store
+	// it like HeldSince. Zero: not within Deadline.
+	MaintainedAt time.Time
 	// Disruptions are connections that the steps reset.
 	Disruptions []Disruption
 	// Partitioned is the first edge that does not hear its peer although both have served for settled. Empty: none.
@@ -171,6 +182,8 @@ type Step struct {
 	Health  Health
 	// Peer is the edge that Hold waits for. Empty: none.
 	Peer string
+	// Node is the node in maintenance that the edge waits for, once it has been unavailable for Deadline. Empty: none.
+	Node string
 	// Unproven is stored with the edge. It is true if the edge got its version while it was unavailable and a
 	// previous version may have been the cause.
 	Unproven bool
@@ -190,15 +203,16 @@ func Next(n Network, now time.Time) Decision {
 	if n.checking() {
 		return Decision{Check: true, Steps: cleared(n.Edges)}
 	}
-	found := make([]edge, len(n.Edges))
-	for i, e := range n.Edges {
+	edges, maintained, again := n.withMaintenance(now)
+	found := make([]edge, len(edges))
+	for i, e := range edges {
 		found[i] = edge{Edge: e, version: versionOf(e), health: HealthOf(e.Seen, now)}
 	}
 	h := holdOf(found, n.HeldSince, now)
 	d := Decision{
-		Steps: stepsOf(found, h), Budget: budgeted(found), Held: h.partitioned, HeldSince: h.since, Partitioned: h.edge}
+		Steps: stepsOf(found, h, now), Budget: budgeted(found), Held: h.partitioned, HeldSince: h.since, Partitioned: h.edge, MaintainedAt: maintained}
 	d.Disruptions = disruptions(found, d.Steps)
-	d.Again = sooner(h.recheck, nextDeadline(n.Edges, now))
+	d.Again = sooner(again, sooner(h.recheck, nextDeadline(edges, now)))
 	return d
 }
 
@@ -216,7 +230,7 @@ func (n Network) checking() bool {
 }
 
 // stepsOf decides about each edge of a network whose check has passed.
-func stepsOf(found []edge, h hold) []Step {
+func stepsOf(found []edge, h hold, now time.Time) []Step {
 	waiting := waitingOf(found, h)
 	steps := make([]Step, len(found))
 	for i, e := range found {
@@ -233,6 +247,9 @@ func stepsOf(found []edge, h hold) []Step {
 			s.Action = Create
 		case e.version != Current:
 			s.Action = Recreate
+		}
+		if e.health == Starting && e.Seen.awaits(now) && now.Sub(e.Seen.Since) >= Deadline {
+			s.Node = e.Seen.MaintainedNode
 		}
 		s.Unproven = e.Seen.Unproven
 		if s.Action == Recreate {

@@ -68,7 +68,7 @@ func CacheOptions(k *Kinds) cache.Options {
 }
 
 // Stripped keeps the fields of nodes that are read. Changes of other fields, such as the boot ID, reconcile no
-// cluster.
+// cluster. A node counts as unschedulable if it is in maintenance in another way, too.
 func Stripped(o any) (any, error) {
 	if o, ok := o.(*corev1.Node); ok {
 		info := o.Status.NodeInfo
@@ -76,7 +76,7 @@ func Stripped(o any) (any, error) {
 			ObjectMeta: metav1.ObjectMeta{
 				Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion, Annotations: management.NodeAnnotations(o),
 			},
-			Spec: corev1.NodeSpec{PodCIDR: o.Spec.PodCIDR, PodCIDRs: o.Spec.PodCIDRs},
+			Spec: corev1.NodeSpec{PodCIDR: o.Spec.PodCIDR, PodCIDRs: o.Spec.PodCIDRs, Unschedulable: management.InMaintenance(o)},
 			Status: corev1.NodeStatus{
 				NodeInfo:  corev1.NodeSystemInfo{ContainerRuntimeVersion: info.ContainerRuntimeVersion, OperatingSystem: info.OperatingSystem},
 				Addresses: o.Status.Addresses, Allocatable: o.Status.Allocatable},

@@ -41,6 +41,8 @@ const (
 type Reporter struct {
 	// Renew is how often the renewTime of the Lease is written while the failover agent reports. Default: 2 minutes.
 	Renew time.Duration
+	// Node is the name of the node that the edge runs on. Empty: unknown.
+	Node string
 
 	objects leaseObjects
 	lease   wire.ReportLease
@@ -66,7 +68,7 @@ func (k *Kube) Reporter(lease wire.ReportLease) *Reporter {
 	return &Reporter{Renew: reportRenew, objects: k.leases, lease: lease, log: k.log, limit: rate.NewLimiter(rate.Every(reportEvery), reportBurst)}
 }
 
-// Set replaces the report, except for its edge and what the DHCP server adds. It returns immediately. If Set is not
+// Set replaces the report, except for its edge, its node and what the DHCP server adds. It returns immediately. If Set is not
 // called for the time Renew, the renewTime of the Lease stays, so that readers notice an old report.
 func (r *Reporter) Set(x reported.EdgeReport) {
 	r.mu.Lock()
@@ -97,9 +99,9 @@ func (r *Reporter) compose() {
 	if !r.known && len(r.servers) == 0 && !r.hasDHCP {
 		return
 	}
-	x := reported.EdgeReport{Edge: r.lease.Edge}.With(func(x *reported.EdgeReport) {
+	x := reported.EdgeReport{Edge: r.lease.Edge, Node: r.Node}.With(func(x *reported.EdgeReport) {
 		*x = r.failover
-		x.Edge, x.DHCPServers, x.DHCP = r.lease.Edge, nil, reported.DHCPReport{}
+		x.Edge, x.Node, x.DHCPServers, x.DHCP = r.lease.Edge, r.Node, nil, reported.DHCPReport{}
 	})
 	x = x.With(func(x *reported.EdgeReport) { x.DHCPServers = r.servers })
 	x = x.With(func(x *reported.EdgeReport) { x.DHCP = r.dhcp })

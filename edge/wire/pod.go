@@ -46,6 +46,8 @@ const (
 	ResolvConf = "/etc/resolv.conf"
 	// APIServerVariable is the environment variable that has the address of the API server.
 	APIServerVariable = "KUBERNETES_SERVICE_HOST"
+	// NodeVariable has the name of the node, in the container that writes the report of the edge.
+	NodeVariable = "NODE_NAME"
 	// HostVariable has the address of the node in a pod of Try.
 	HostVariable = "HOST_IP"
 )

@@ -124,6 +124,20 @@ func NodeAnnotations(n *corev1.Node) map[string]string {
 	return out
 }
 
+// Annotations of a node that OpenShift's Machine Config Operator sets (its pkg/daemon/constants). The state is Done, or empty,
+// while no update is in progress.
+const (
+	machineConfigCurrent = "machineconfiguration.openshift.io/currentConfig"
+	machineConfigDesired = "machineconfiguration.openshift.io/desiredConfig"
+	machineConfigState   = "machineconfiguration.openshift.io/state"
+)
+
+// InMaintenance reports whether n is cordoned, or the Machine Config Operator updates it.
+func InMaintenance(n *corev1.Node) bool {
+	state := n.Annotations[machineConfigState]
+	return n.Spec.Unschedulable || state != "" && state != "Done" || n.Annotations[machineConfigDesired] != n.Annotations[machineConfigCurrent]
+}
+
 // ovnSubnets returns the subnets of the default network in the annotation. An invalid annotation has none.
 func ovnSubnets(annotation string) []string {
 	var networks map[string]json.RawMessage

@@ -97,6 +97,42 @@ var (
 		Fix: "Set annotation mtu to {least}, or raise mtu in the NetworkAttachmentDefinition and on the VLAN. Then restart the VMs."})
 )
 
+// What a drain of nodes would do.
+var (
+	DrainNodeMissing = declare("DrainNodeMissing", Entry{Reason: DrainInterrupts, Severity: SeverityError, Subject: "Node",
+		What: "{subject} does not exist.", Fix: "Compare the name with kubectl get nodes."})
+	DrainMovesEdges = declare("DrainMovesEdges", Entry{Reason: DrainInterrupts, Severity: SeverityInfo,
+		What: "{edges} can move to node {nodes}.", Effect: "Another edge serves VMs meanwhile."})
+	DrainLeavesOneEdge = declare("DrainLeavesOneEdge", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,
+		What:   "Too few other nodes can run {edges}: {why}.",
+		Effect: "Only one edge serves VMs until the node returns. If it fails, VMs are not served.",
+		Fix:    "Let more nodes run edges (annotation edge-node-selector), or make the maintenance short."})
+	DrainWaitsForEdges = declare("DrainWaitsForEdges", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,
+		What:   "PodDisruptionBudget {budget} does not let {edges} be evicted from these nodes.",
+		Effect: "The drain waits. VMs are served meanwhile.",
+		Fix:    "Drain one node at a time. Make the other edge ready first."})
+	DrainStopsNetwork = declare("DrainStopsNetwork", Entry{Reason: DrainInterrupts, Severity: SeverityError,
+		What:   "No other edge is ready, and no PodDisruptionBudget protects {edges}.",
+		Effect: "VMs are not served until an edge runs on another node ({nodes}), or the node returns.",
+		Fix:    "Make the other edge ready first, or set annotation edges to 2."})
+	DrainReplacesVMs = declare("DrainReplacesVMs", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,
+		What:   "{count} of {all} VMs are deleted and created again ({vms}).",
+		Effect: "Their evictionStrategy is External: Cluster API drains each node of the hosted cluster first."})
+	DrainEmptiesNodePool = declare("DrainEmptiesNodePool", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,
+		What: "All VMs of the NodePool run on these nodes.", Effect: "Its workloads stop until a VM has booted elsewhere.",
+		Fix: "Drain one node at a time, or add a replica first."})
+	DrainMigratesVMs = declare("DrainMigratesVMs", Entry{Reason: DrainInterrupts, Severity: SeverityInfo,
+		What: "{count} of {all} VMs migrate ({vms})."})
+	DrainWaitsForVMs = declare("DrainWaitsForVMs", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,
+		What:   "{count} of {all} VMs cannot be evicted ({vms}).",
+		Effect: "The drain waits: their evictionStrategy is LiveMigrate, and KubeVirt cannot migrate them.",
+		Fix:    "Delete them when their workloads can stop. Condition LiveMigratable of each says why."})
+	DrainStopsVMs = declare("DrainStopsVMs", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,
+		What: "{count} of {all} VMs stop ({vms}).", Fix: "Drain their nodes in the hosted cluster first."})
+	DrainOfVMsUnknown = declare("DrainOfVMsUnknown", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
+		What: "{count} of {all} VMs have no evictionStrategy, so a setting of KubeVirt decides what happens to them ({vms})."})
+)
+
 // What edges and the operator report.
 var (
 	Unread              = declare("Unread", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown, What: "{error}."})

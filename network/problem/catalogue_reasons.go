@@ -97,6 +97,7 @@ var (
 	WaitingForNetwork        = reason("WaitingForNetwork", Traits{})
 	InstallationIncomplete   = reason("InstallationIncomplete", Traits{})
 	EdgesCannotStart         = reason("EdgesCannotStart", Traits{})
+	DrainInterrupts          = reason("DrainInterrupts", Traits{})
 	NetworkTestFailed        = reason("NetworkTestFailed", Traits{})
 	CheckIncomplete          = reason("CheckIncomplete", Traits{})
 )

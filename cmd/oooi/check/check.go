@@ -29,6 +29,7 @@ func New() *cobra.Command {
 	var output command.FormatFlag
 	var address, node string
 	var fromNetwork, failover bool
+	var drain, files []string
 	var permit command.PermissionFlags
 	c := &cobra.Command{
 		Use:   "check [NAME]",
@@ -53,16 +54,36 @@ With --from-network, a pod acts as a VM: it joins each network of the hosted
 cluster for some seconds. It requests an address, names and the time, and speaks
 TLS with each endpoint. It also tries hosts that must not answer. With
 --failover, it then connects repeatedly while the pod of the edge that it uses
-is evicted. Connections of VMs through that edge are reset once.`,
+is evicted. Connections of VMs through that edge are reset once.
+
+With --drain, the command only predicts what a drain of these nodes, all at the
+same time, does to edges and VMs. It reads a cluster, or what oooi must-gather
+wrote.`,
 		Example: `  oooi check
   oooi check clusters/blue
   oooi check clusters/blue --from-network
+  oooi check --drain worker-1
+  oooi check clusters/blue --drain worker-1,worker-2 -f oooi-must-gather
   oooi check clusters/blue -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			name, err := cluster.Named(args)
 			if err != nil {
 				return err
+			}
+			if len(drain) > 0 {
+				if fromNetwork || failover {
+					return errors.New("--drain only predicts, and cannot be combined with --from-network or --failover")
+				}
+				ask := status.Request{Name: name}
+				api, err := ask.Source(c, &cluster, files)
+				if err != nil {
+					return err
+				}
+				return check(c, output.String(), func(ctx context.Context) ([]checks, error) { return drainsOf(ctx, api, ask.Name, drain) })
+			}
+			if len(files) > 0 {
+				return errors.New("--filename needs --drain: all other checks need a cluster")
 			}
 			permitted, err := permit.Parse()
 			if err != nil {
@@ -96,6 +117,8 @@ is evicted. Connections of VMs through that edge are reset once.`,
 	output.Add(c)
 	c.Flags().BoolVar(&fromNetwork, "from-network", false, "also test each network from a pod that acts as a VM; needs the right to create pods there")
 	c.Flags().BoolVar(&failover, "failover", false, "as --from-network, and evict the pod of an edge to measure failover; needs the right to create pods/eviction there")
+	c.Flags().StringSliceVar(&drain, "drain", nil, "only predict what a drain of this `node` does; several nodes are drained together")
+	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "with --drain, `directory` that oooi must-gather wrote, instead of a cluster; can be repeated")
 	c.Flags().StringVar(&address, "address", "", "`address` of that pod (default: a free one of the DHCP pool)")
 	c.Flags().StringVar(&node, "node", "", "`name` of the node of that pod (default: any that can run edges)")
 	c.ValidArgsFunction = command.CompleteClusters(&cluster)

@@ -196,7 +196,7 @@ func countsOf(why map[string]int) string {
 	return strings.Join(out, ", ")
 }
 
-// namedNodes is how many nodes a line names.
+// namedNodes is how many nodes or VMs a line names.
 const namedNodes = 3
 
 // lackOf says what nodes in rooms lack.
@@ -208,10 +208,15 @@ func lackOf(rooms []nodeRoom) string {
 			out = append(out, fmt.Sprintf("%s has %s %s left", r.name, left.String(), r.lacks))
 		}
 	}
-	if more := len(out) - namedNodes; more > 0 {
-		out = append(out[:namedNodes], fmt.Sprintf("and %d more", more))
+	return firstOf(out)
+}
+
+// firstOf returns the first of all as text, and how many more there are.
+func firstOf(all []string) string {
+	if more := len(all) - namedNodes; more > 0 {
+		all = append(slices.Clone(all[:namedNodes]), fmt.Sprintf("and %d more", more))
 	}
-	return strings.Join(out, ", ")
+	return strings.Join(all, ", ")
 }
 
 // amounts returns requests as text, without the number of pods.

@@ -1,0 +1,242 @@
+// This file predicts what a drain of nodes does to a hosted cluster, for `oooi check --drain`. All but the reading is pure.
+
+package check
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/cmd/oooi/status"
+	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// drainFacts are the facts about one hosted cluster for the drain of nodes, all at the same time.
+type drainFacts struct {
+	namespace string
+	networks  []network.Network
+	edges     []drainEdge
+	budgets   []policyv1.PodDisruptionBudget
+	vms       []hcp.PlacedVM
+	capacity  capacity
+	// unread says what is missing.
+	unread []string
+}
+
+// A drainEdge is the pod of an edge on a node.
+type drainEdge struct {
+	labels map[string]string
+	node   string
+	ready  bool
+}
+
+// drainsOf predicts what the drain of nodes does to the named hosted cluster, or to each that opted in.
+func drainsOf(ctx context.Context, api client.Reader, name client.ObjectKey, nodes []string) ([]checks, error) {
+	all, _, err := toCheck(ctx, api, name)
+	if err != nil {
+		return nil, err
+	}
+	c := readCapacity(ctx, api)
+	if _, files := api.(source.Archive); files && c.podsErr == nil {
+		c.podsErr = errors.New("files have only pods of oooi")
+	}
+	first := checks{Title: "Drain of " + strings.Join(nodes, ", ")}
+	for _, n := range nodes {
+		first.Checks = append(first.Checks, lineOf("node "+n, nodeToDrain(n, c)))
+	}
+	out := []checks{first}
+	for _, hc := range all {
+		if name.Name != "" && hc.Key() != name || name.Namespace != "" && hc.Namespace != name.Namespace {
+			continue
+		}
+		seen, err := status.Read(ctx, api, hc)
+		f := readDrain(ctx, api, seen)
+		if f.capacity = c; err != nil {
+			f.unread = append(f.unread, err.Error())
+		}
+		out = append(out, checks{Title: "HostedCluster " + hc.Key().String(), Checks: drainChecks(f, nodes)})
+	}
+	if ctx.Err() != nil {
+		return nil, command.ErrInterrupted
+	}
+	return out, nil
+}
+
+// readDrain reads the edges, budgets and VMs of one hosted cluster.
+func readDrain(ctx context.Context, api client.Reader, seen status.Facts) drainFacts {
+	f := drainFacts{namespace: seen.ControlPlane, networks: seen.Plan.Networks}
+	if !seen.PlanRead {
+		f.unread = append(f.unread, "The plan in force is unknown. "+seen.NoPlan)
+	}
+	in, ofEdges := client.InNamespace(f.namespace), client.MatchingLabels(wire.NamedLabels(wire.NameEdge))
+	var pods corev1.PodList
+	var budgets policyv1.PodDisruptionBudgetList
+	for _, list := range []client.ObjectList{&pods, &budgets} {
+		if err := api.List(ctx, list, in, ofEdges); err != nil {
+			f.unread = append(f.unread, err.Error())
+		}
+	}
+	f.budgets = budgets.Items
+	for _, p := range pods.Items {
+		ready := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+		if p.Spec.NodeName != "" && p.DeletionTimestamp.IsZero() {
+			f.edges = append(f.edges, drainEdge{p.Labels, p.Spec.NodeName, ready})
+		}
+	}
+	vms, err := source.Wanted{Kind: source.KindOf(wire.KubeVirtGroup, "v1", "VirtualMachineInstance"), Namespace: f.namespace}.Read(ctx, api)
+	if err != nil {
+		f.unread = append(f.unread, err.Error())
+	}
+	f.vms = hcp.PlacedVMs(vms)
+	return f
+}
+
+// nodeToDrain returns the problem that a node is unknown.
+func nodeToDrain(name string, c capacity) problem.Problems {
+	switch {
+	case c.nodesErr != nil:
+		return found(problem.NodesUnread, failed(c.nodesErr))
+	case !slices.ContainsFunc(c.nodes, func(n corev1.Node) bool { return n.Name == name }):
+		return about(problem.DrainNodeMissing, "Node", "", name, nil)
+	}
+	return nil
+}
+
+// drainChecks returns the lines about f.
+func drainChecks(f drainFacts, nodes []string) (out []checked) {
+	for _, u := range f.unread {
+		out = append(out, lineOf("what is read", found(problem.Unread, problem.Args{"error": {strings.TrimSuffix(u, ".")}})))
+	}
+	var places []placeable
+	for _, n := range f.networks {
+		places = append(places, placeable{network: n, namespace: f.namespace})
+	}
+	if err := f.capacity.podsErr; err != nil && f.capacity.nodesErr == nil {
+		args := failed(err)
+		args["count"] = []string{strconv.Itoa(len(f.capacity.nodes))}
+		out = append(out, lineOf("free resources", found(problem.PodsUnread, args)).asideIf(true))
+	}
+	for _, n := range f.networks {
+		out = append(out, lineOf("edges of "+n.Attachment.String(), f.drainOfEdges(n, places, nodes)))
+	}
+	return append(out, f.drainOfVMs(nodes)...)
+}
+
+// drainOfEdges predicts what happens to the edges of n.
+func (f drainFacts) drainOfEdges(n network.Network, places []placeable, nodes []string) problem.Problems {
+	var here, stay []string
+	readyHere, readyElsewhere := 0, 0
+	of := labels.SelectorFromSet(wire.EdgesOf(n))
+	for _, e := range f.edges {
+		drained := slices.Contains(nodes, e.node)
+		switch {
+		case !of.Matches(labels.Set(e.labels)):
+			continue
+		case drained:
+			here = append(here, e.labels[wire.LabelEdge])
+		default:
+			stay = append(stay, e.node)
+		}
+		if e.ready && drained {
+			readyHere++
+		} else if e.ready {
+			readyElsewhere++
+		}
+	}
+	if len(here) == 0 {
+		return nil
+	}
+	slices.Sort(here)
+	spare, lack := f.spareNodes(n, places, append(stay, nodes...))
+	args := problem.Args{"edges": {"edge " + strings.Join(here, " and edge ")}, "why": {lack}, "nodes": {cmp.Or(firstOf(spare), "none")}}
+	i := slices.IndexFunc(f.budgets, func(b policyv1.PodDisruptionBudget) bool { return b.Name == wire.BudgetName(n) })
+	switch {
+	case i < 0 && readyElsewhere == 0 && len(spare) > 0:
+		return found(problem.DrainStopsNetwork, args).NotBlocking()
+	case i < 0 && readyElsewhere == 0:
+		return found(problem.DrainStopsNetwork, args)
+	case i >= 0 && readyHere > 0 && (f.budgets[i].Status.DisruptionsAllowed == 0 || readyElsewhere == 0 && len(spare) == 0):
+		args["budget"] = []string{f.budgets[i].Name}
+		return found(problem.DrainWaitsForEdges, args)
+	case len(spare) < len(here):
+		return found(problem.DrainLeavesOneEdge, args)
+	}
+	return found(problem.DrainMovesEdges, args)
+}
+
+// spareNodes returns the nodes other than without that can run an edge of n. If there are not enough, lack says why.
+func (f drainFacts) spareNodes(n network.Network, places []placeable, without []string) (names []string, lack string) {
+	c := f.capacity
+	c.nodes = slices.DeleteFunc(slices.Clone(c.nodes), func(x corev1.Node) bool { return slices.Contains(without, x.Name) })
+	pod := desired.EdgePod(n, n.Edges[0], desired.Release{}, f.namespace)
+	rooms, others := roomsFor(pod, requestsOf(pod), c.nodes, freeOf(c, places))
+	for _, r := range rooms {
+		if r.lacks == "" {
+			names = append(names, r.name)
+		}
+	}
+	switch lack = lackOf(rooms); {
+	case lack != "":
+		return names, lack
+	case len(others) > 0:
+		return names, countsOf(others)
+	case len(names) > 0:
+		return names, "only " + firstOf(names) + " is left"
+	}
+	return nil, "there is no other node"
+}
+
+// drainOfVMs predicts what happens to the VMs of each NodePool that has VMs on nodes.
+func (f drainFacts) drainOfVMs(nodes []string) (out []checked) {
+	pools := map[string][]hcp.PlacedVM{}
+	for _, vm := range f.vms {
+		pools[vm.NodePool] = append(pools[vm.NodePool], vm)
+	}
+	causes := []struct {
+		eviction hcp.Eviction
+		cause    problem.Cause
+	}{{hcp.EvictionReplaces, problem.DrainReplacesVMs}, {hcp.EvictionMigrates, problem.DrainMigratesVMs}, {hcp.EvictionRefused, problem.DrainWaitsForVMs},
+		{hcp.EvictionStops, problem.DrainStopsVMs}, {hcp.EvictionUnset, problem.DrainOfVMsUnknown}}
+	for _, pool := range slices.Sorted(maps.Keys(pools)) {
+		var ps problem.Problems
+		total, here := pools[pool], 0
+		for _, c := range causes {
+			var names []string
+			for _, vm := range total {
+				if vm.Eviction == c.eviction && slices.Contains(nodes, vm.Node) {
+					names = append(names, vm.Name)
+				}
+			}
+			if here += len(names); len(names) > 0 {
+				slices.Sort(names)
+				ps = append(ps, found(c.cause, problem.Args{"count": {strconv.Itoa(len(names))}, "all": {strconv.Itoa(len(total))}, "vms": {firstOf(names)}})...)
+			}
+		}
+		if here == len(total) && !slices.ContainsFunc(total, func(vm hcp.PlacedVM) bool { return vm.Eviction == hcp.EvictionMigrates }) {
+			ps = append(ps, found(problem.DrainEmptiesNodePool, nil)...)
+		}
+		name := "VMs of NodePool " + pool
+		if pool == "" {
+			name = "VMs without a NodePool"
+		}
+		out = append(out, lineOf(name, ps))
+	}
+	return out
+}

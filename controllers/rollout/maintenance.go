@@ -1,0 +1,41 @@
+// This file decides how long the operator waits for an edge whose node is in maintenance.
+
+package rollout
+
+import (
+	"slices"
+	"time"
+)
+
+// MaintenanceLimit is how long an edge may be unavailable before maintenance of its node no longer counts. It is longer
+// than the hour after which OpenShift alerts about a failing drain (drain_controller.go of its Machine Config Operator).
+const MaintenanceLimit = 4 * time.Hour
+
+// awaits reports whether s is unavailable because its node is in maintenance, and the operator waits for that node.
+func (s Seen) awaits(now time.Time) bool {
+	return s.Exists && !s.Available && s.MaintainedNode != "" && (!s.Unavailable || now.Sub(s.Since) < MaintenanceLimit)
+}
+
+// withMaintenance returns the edges of n, each with the time from which Deadline counts. at is the time to store: it is
+// written again after half of Deadline, because each change is a write. again is the time until then. 0: never.
+func (n Network) withMaintenance(now time.Time) (edges []Edge, at time.Time, again time.Duration) {
+	edges, at = slices.Clone(n.Edges), n.MaintainedAt
+	if at.After(now) || now.Sub(at) >= Deadline { // The clock was set back, or it is over.
+		at = time.Time{}
+	}
+	waits := false
+	for i := range edges {
+		s := &edges[i].Seen
+		s.maintained = at
+		if s.awaits(now) {
+			s.maintained, waits = now, true
+		}
+	}
+	if waits && now.Sub(at) >= Deadline/2 {
+		at = now
+	}
+	if waits {
+		again = at.Add(Deadline / 2).Sub(now)
+	}
+	return edges, at, again
+}
