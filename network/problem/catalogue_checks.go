@@ -119,7 +119,7 @@ var (
 		What:   "{count} of {all} VMs are deleted and created again ({vms}).",
 		Effect: "Their evictionStrategy is External: Cluster API drains each node of the hosted cluster first."})
 	DrainEmptiesNodePool = declare("DrainEmptiesNodePool", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,
-		What: "All VMs of the NodePool run on these nodes.", Effect: "Its workloads stop until a VM has booted elsewhere.",
+		What: "All VMs of the NodePool run on these nodes.", Effect: "Its workloads stop until a VM has booted on another node.",
 		Fix: "Drain one node at a time, or add a replica first."})
 	DrainMigratesVMs = declare("DrainMigratesVMs", Entry{Reason: DrainInterrupts, Severity: SeverityInfo,
 		What: "{count} of {all} VMs migrate ({vms})."})

@@ -29,36 +29,12 @@ func New() *cobra.Command {
 	var output command.FormatFlag
 	var address, node string
 	var fromNetwork, failover bool
-	var drain, files []string
+	var drain drainFlags
 	var permit command.PermissionFlags
 	c := &cobra.Command{
 		Use:   "check [NAME]",
 		Short: "Check the installation, and hosted clusters before and after they run",
-		Long: `Checks what oooi needs in the management cluster, and the HostedCluster of this
-name, or each that opted in. It reads with your rights and writes nothing,
-unless --from-network is set. A dry run shows whether the API server accepts the
-pods of edges. The command also looks for nodes with room for them.
-
-For each hosted cluster, it derives the plan as the operator does, from the
-current objects. So it also finds problems before the operator is installed. For
-a running cluster, it also checks the edges, the backends and the operator's
-condition. Each line has one of these verdicts:
-  ok       nothing to do
-  warning  it works, but with limits
-  failure  nodes do not boot, or will not
-  unknown  something cannot be read; the line names it
-An endpoint that HyperShift has not published yet is not a failure. Set the
---permit flags as the operator has them.
-
-With --from-network, a pod acts as a VM: it joins each network of the hosted
-cluster for some seconds. It requests an address, names and the time, and speaks
-TLS with each endpoint. It also tries hosts that must not answer. With
---failover, it then connects repeatedly while the pod of the edge that it uses
-is evicted. Connections of VMs through that edge are reset once.
-
-With --drain, the command only predicts what a drain of these nodes, all at the
-same time, does to edges and VMs. It reads a cluster, or what oooi must-gather
-wrote.`,
+		Long:  explained,
 		Example: `  oooi check
   oooi check clusters/blue
   oooi check clusters/blue --from-network
@@ -71,19 +47,8 @@ wrote.`,
 			if err != nil {
 				return err
 			}
-			if len(drain) > 0 {
-				if fromNetwork || failover {
-					return errors.New("--drain only predicts, and cannot be combined with --from-network or --failover")
-				}
-				ask := status.Request{Name: name}
-				api, err := ask.Source(c, &cluster, files)
-				if err != nil {
-					return err
-				}
-				return check(c, output.String(), func(ctx context.Context) ([]checks, error) { return drainsOf(ctx, api, ask.Name, drain) })
-			}
-			if len(files) > 0 {
-				return errors.New("--filename needs --drain: all other checks need a cluster")
+			if drain.asked() {
+				return drain.run(c, &cluster, name, output.String(), fromNetwork || failover)
 			}
 			permitted, err := permit.Parse()
 			if err != nil {
@@ -117,14 +82,39 @@ wrote.`,
 	output.Add(c)
 	c.Flags().BoolVar(&fromNetwork, "from-network", false, "also test each network from a pod that acts as a VM; needs the right to create pods there")
 	c.Flags().BoolVar(&failover, "failover", false, "as --from-network, and evict the pod of an edge to measure failover; needs the right to create pods/eviction there")
-	c.Flags().StringSliceVar(&drain, "drain", nil, "only predict what a drain of this `node` does; several nodes are drained together")
-	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "with --drain, `directory` that oooi must-gather wrote, instead of a cluster; can be repeated")
+	drain.add(c)
 	c.Flags().StringVar(&address, "address", "", "`address` of that pod (default: a free one of the DHCP pool)")
 	c.Flags().StringVar(&node, "node", "", "`name` of the node of that pod (default: any that can run edges)")
 	c.ValidArgsFunction = command.CompleteClusters(&cluster)
 	permit = command.AddPermissionFlags(c)
 	return c
 }
+
+const explained = `Checks what oooi needs in the management cluster, and the HostedCluster of this
+name, or each that opted in. It reads with your rights and writes nothing,
+unless --from-network is set. A dry run shows whether the API server accepts the
+pods of edges. The command also looks for nodes with room for them.
+
+For each hosted cluster, it derives the plan as the operator does, from the
+current objects. So it also finds problems before the operator is installed. For
+a running cluster, it also checks the edges, the backends and the operator's
+condition. Each line has one of these verdicts:
+  ok       nothing to do
+  warning  it works, but with limits
+  failure  nodes do not boot, or will not
+  unknown  something cannot be read; the line names it
+An endpoint that HyperShift has not published yet is not a failure. Set the
+--permit flags as the operator has them.
+
+With --from-network, a pod acts as a VM: it joins each network of the hosted
+cluster for some seconds. It requests an address, names and the time, and speaks
+TLS with each endpoint. It also tries hosts that must not answer. With
+--failover, it then connects repeatedly while the pod of the edge that it uses
+is evicted. Connections of VMs through that edge are reset once.
+
+With --drain, the command only predicts what a drain of these nodes, all at the
+same time, does to edges and VMs. It reads a cluster, or what oooi must-gather
+wrote.`
 
 // check writes the checks that of returns.
 func check(c *cobra.Command, output string, of func(context.Context) ([]checks, error)) error {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -25,6 +26,32 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
+
+// drainFlags are the flags of a prediction.
+type drainFlags struct{ nodes, files []string }
+
+func (f *drainFlags) add(c *cobra.Command) {
+	c.Flags().StringSliceVar(&f.nodes, "drain", nil, "only predict what a drain of this `node` does; several nodes are drained together")
+	c.Flags().StringArrayVarP(&f.files, "filename", "f", nil, "with --drain, `directory` that oooi must-gather wrote, instead of a cluster; can be repeated")
+}
+
+func (f *drainFlags) asked() bool { return len(f.nodes)+len(f.files) > 0 }
+
+// run writes the prediction. tries is true if other flags ask for a pod on the network.
+func (f *drainFlags) run(c *cobra.Command, cluster *command.ClusterFlags, name client.ObjectKey, output string, tries bool) error {
+	switch {
+	case len(f.nodes) == 0:
+		return errors.New("--filename needs --drain: all other checks need a cluster")
+	case tries:
+		return errors.New("--drain only predicts, and cannot be combined with --from-network or --failover")
+	}
+	ask := status.Request{Name: name}
+	api, err := ask.Source(c, cluster, f.files)
+	if err != nil {
+		return err
+	}
+	return check(c, output, func(ctx context.Context) ([]checks, error) { return drainsOf(ctx, api, ask.Name, f.nodes) })
+}
 
 // drainFacts are the facts about one hosted cluster for the drain of nodes, all at the same time.
 type drainFacts struct {
@@ -81,7 +108,7 @@ func drainsOf(ctx context.Context, api client.Reader, name client.ObjectKey, nod
 func readDrain(ctx context.Context, api client.Reader, seen status.Facts) drainFacts {
 	f := drainFacts{namespace: seen.ControlPlane, networks: seen.Plan.Networks}
 	if !seen.PlanRead {
-		f.unread = append(f.unread, "The plan in force is unknown. "+seen.NoPlan)
+		f.unread = append(f.unread, strings.TrimSpace("The plan in force is unknown. "+seen.NoPlan))
 	}
 	in, ofEdges := client.InNamespace(f.namespace), client.MatchingLabels(wire.NamedLabels(wire.NameEdge))
 	var pods corev1.PodList
