@@ -116,21 +116,22 @@ var (
 		Effect: "VMs are not served until an edge runs on another node ({nodes}), or the node returns.",
 		Fix:    "Make the other edge ready first, or set annotation edges to 2."})
 	DrainReplacesVMs = declare("DrainReplacesVMs", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,
-		What:   "{count} of {all} VMs are deleted and created again ({vms}).",
-		Effect: "Their evictionStrategy is External: Cluster API drains each node of the hosted cluster first."})
+		What:   "{count} of {all} VMs are deleted and created again ({names}).",
+		Effect: "Their evictionStrategy is External: Cluster API drains each node of the hosted cluster first.",
+		Fix:    "Drain one node at a time, so that enough VMs run."})
 	DrainEmptiesNodePool = declare("DrainEmptiesNodePool", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,
 		What: "All VMs of the NodePool run on these nodes.", Effect: "Its workloads stop until a VM has booted on another node.",
 		Fix: "Drain one node at a time, or add a replica first."})
 	DrainMigratesVMs = declare("DrainMigratesVMs", Entry{Reason: DrainInterrupts, Severity: SeverityInfo,
-		What: "{count} of {all} VMs migrate ({vms})."})
+		What: "{count} of {all} VMs migrate ({names})."})
 	DrainWaitsForVMs = declare("DrainWaitsForVMs", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,
-		What:   "{count} of {all} VMs cannot be evicted ({vms}).",
+		What:   "{count} of {all} VMs cannot be evicted ({names}).",
 		Effect: "The drain waits: their evictionStrategy is LiveMigrate, and KubeVirt cannot migrate them.",
 		Fix:    "Delete them when their workloads can stop. Condition LiveMigratable of each says why."})
 	DrainStopsVMs = declare("DrainStopsVMs", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,
-		What: "{count} of {all} VMs stop ({vms}).", Fix: "Drain their nodes in the hosted cluster first."})
+		What: "{count} of {all} VMs stop ({names}).", Fix: "Drain their nodes in the hosted cluster first."})
 	DrainOfVMsUnknown = declare("DrainOfVMsUnknown", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "{count} of {all} VMs have no evictionStrategy, so a setting of KubeVirt decides what happens to them ({vms})."})
+		What: "{count} of {all} VMs have no evictionStrategy, so a setting of KubeVirt decides what happens to them ({names})."})
 )
 
 // What edges and the operator report.

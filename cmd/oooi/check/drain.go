@@ -253,7 +253,7 @@ func (f drainFacts) drainOfVMs(nodes []string) (out []checked) {
 			}
 			if here += len(names); len(names) > 0 {
 				slices.Sort(names)
-				ps = append(ps, found(c.cause, problem.Args{"count": {strconv.Itoa(len(names))}, "all": {strconv.Itoa(len(total))}, "vms": {firstOf(names)}})...)
+				ps = append(ps, found(c.cause, problem.Args{"count": {strconv.Itoa(len(names))}, "all": {strconv.Itoa(len(total))}, "names": {firstOf(names)}})...)
 			}
 		}
 		if here == len(total) && !slices.ContainsFunc(total, func(vm hcp.PlacedVM) bool { return vm.Eviction == hcp.EvictionMigrates }) {
