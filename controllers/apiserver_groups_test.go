@@ -26,6 +26,7 @@ func TestIntactAPIServer(t *testing.T) {
 		apiServerTest{"Reconcile", testReconcile},
 		apiServerTest{"LoadBalancersAfterRestart", testLoadBalancersAfterRestart},
 		apiServerTest{"LaggingCache", testLaggingCache},
+		apiServerTest{"RestoredAPIServer", testRestoredAPIServer},
 		apiServerTest{"AnyAnnotationsAreAccepted", testAnyAnnotationsAreAccepted},
 		apiServerTest{"RemovalIsAnnouncedAgain", testRemovalIsAnnouncedAgain},
 		apiServerTest{"Waves", testWaves},

@@ -24,6 +24,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/environment"
 	"github.com/cldmnky/oooi/controllers/policies"
 	"github.com/cldmnky/oooi/controllers/watch"
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // NewManager returns a manager that runs r once it is started. It sets the scheme and the cache of o, and the clients
@@ -33,6 +34,8 @@ func NewManager(config *rest.Config, o ctrl.Options, r *Reconciler) (ctrl.Manage
 	if err := watch.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
+	config = rest.CopyConfig(config)
+	config.Wrap(wire.ListAfterRefusal)
 	kinds := watch.NewKinds(scheme, r.intervals.orProduct().refusedWatch)
 	o.Scheme, o.Cache = scheme, watch.CacheOptions(kinds)
 	mgr, err := ctrl.NewManager(config, o)

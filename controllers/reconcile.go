@@ -205,7 +205,12 @@ func (r *Reconciler) reporter() report.Reporter {
 func (r *Reconciler) report(ctx context.Context, w gather.World, d decide.Decision, o apply.Outcome) error {
 	last, err := r.reporter().Report(ctx, w, d, o)
 	if last != nil {
-		r.memory.change(client.ObjectKeyFromObject(w.HostedCluster), func(m *remembered) { m.reported = last })
+		r.memory.change(client.ObjectKeyFromObject(w.HostedCluster), func(m *remembered) {
+			if m.reported != nil && last.At.IsZero() {
+				last.At = m.reported.At
+			}
+			m.reported = last
+		})
 	}
 	return err
 }

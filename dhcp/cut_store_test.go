@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 type object struct {
 	lease   network.Lease
 	version int
+	written time.Time // in whole seconds
 }
 
 // A change is what a watch shows: the object on an address, without a lease where it was deleted.
@@ -34,12 +37,17 @@ type apiServer struct {
 }
 
 func (s *apiServer) put(a netip.Addr, l network.Lease, at time.Time) object {
-	o := object{l, len(s.changes) + 1}
+	o := object{l, len(s.changes) + 1, at.Truncate(time.Second)}
 	s.changes = append(s.changes, change{a, o, at})
 	if s.objects[a] = o; !l.Address.IsValid() {
 		delete(s.objects, a)
 	}
 	return o
+}
+
+// backup returns the state of now.
+func (s *apiServer) backup() *apiServer {
+	return &apiServer{maps.Clone(s.objects), slices.Clone(s.changes)}
 }
 
 // A cutStore is the leases as one edge knows them, as package edge/kube keeps them: its own writes at
@@ -48,10 +56,15 @@ type cutStore struct {
 	leases.Table
 	api      *apiServer
 	versions map[netip.Addr]int // of the known leases
-	told     int                // so many of the changes
-	complete bool
-	cut      bool
-	now      func() time.Time
+	written  map[netip.Addr]time.Time
+	// lost are addresses whose object the API server may have lost. True: a list lacked it. Unwatched: no list followed
+	// the return of the API server.
+	lost      map[netip.Addr]bool
+	unwatched bool
+	told      int // so many of the changes
+	complete  bool
+	cut       bool
+	now       func() time.Time
 	// leaseTime is that of the plan as the edge knows it.
 	leaseTime func() network.Duration
 	answered  time.Time // by the API server, last
@@ -65,13 +78,46 @@ var errCut = errors.New("the API server does not answer")
 
 // takes has a lease known, or none on a if o has none.
 func (s *cutStore) takes(a netip.Addr, o object) {
-	if s.versions[a] = o.version; o.lease.Address.IsValid() {
+	delete(s.lost, a)
+	if s.versions[a], s.written[a] = o.version, o.written; o.lease.Address.IsValid() {
 		o.lease.Version = strconv.Itoa(o.version)
 		s.Put(o.lease)
 		return
 	}
 	s.Delete(a)
 	delete(s.versions, a)
+	delete(s.written, a)
+}
+
+// isOlder reports whether o is not what was known on a, and not newer.
+func (s *cutStore) isOlder(a netip.Addr, o object) bool {
+	known, ok := s.At(a)
+	known.Version = ""
+	return ok && (o.version < s.versions[a] || o.version == s.versions[a] && o.lease != known)
+}
+
+// reads has the object on a known. One that the API server lost is written again, as package edge/kube does.
+func (s *cutStore) reads(a netip.Addr) {
+	known, ok := s.At(a)
+	o, exists := s.api.objects[a]
+	lost := exists && s.isOlder(a, o) || !exists && (s.unwatched || s.lost[a])
+	later := func(l network.Lease) bool { return l.Address != a && l.Expires.After(known.Expires) }
+	if !ok || s.versions[a] == 0 || !lost || known.Free(s.now(), time.Duration(s.leaseTime()), false) ||
+		exists && !o.written.Before(s.written[a]) || known.MAC != "" && slices.ContainsFunc(s.OfMAC(known.MAC), later) {
+		s.takes(a, o)
+		return
+	}
+	known.Version = ""
+	s.takes(a, s.api.put(a, known, s.now()))
+}
+
+// readsLost reads what the API server may have lost, unless the edge is cut off.
+func (s *cutStore) readsLost() {
+	for _, a := range slices.SortedFunc(maps.Keys(s.lost), netip.Addr.Compare) {
+		if !s.cut {
+			s.reads(a)
+		}
+	}
 }
 
 func (s *cutStore) Ready() error {
@@ -110,9 +156,9 @@ func (s *cutStore) Confirm(_ context.Context, mac string, a netip.Addr) error {
 		return err
 	}
 	for _, l := range s.OfMAC(mac) {
-		s.takes(l.Address, s.api.objects[l.Address])
+		s.reads(l.Address)
 	}
-	s.takes(a, s.api.objects[a])
+	s.reads(a)
 	return nil
 }
 
@@ -130,7 +176,7 @@ func (s *cutStore) Replace(_ context.Context, was, next network.Lease) error {
 		return err
 	}
 	if s.api.objects[next.Address].version != version {
-		s.takes(next.Address, s.api.objects[next.Address])
+		s.reads(next.Address)
 		return fs.ErrExist
 	}
 	if next.MAC != "" {
@@ -169,18 +215,20 @@ func (s *cutStore) Remove(_ context.Context, was network.Lease) error {
 
 // hears takes in at most that many changes, unless it is cut off.
 func (s *cutStore) hears(atMost int) {
-	for ; !s.cut && s.complete && atMost > 0 && s.told < len(s.api.changes); s.told++ {
+	for ; !s.cut && s.complete && !s.unwatched && atMost > 0 && s.told < len(s.api.changes); s.told++ {
 		atMost--
 		c := s.api.changes[s.told]
-		if c.version >= s.versions[c.address] {
+		if c.version >= s.versions[c.address] && !s.isOlder(c.address, c.object) {
 			s.takes(c.address, c.object)
+		} else {
+			s.lost[c.address] = s.lost[c.address]
 		}
 	}
 }
 
 // hearsUntil records the changes before a time, unless it is cut off.
 func (s *cutStore) hearsUntil(t time.Time) {
-	for s.told < len(s.api.changes) && s.api.changes[s.told].at.Before(t) && !s.cut && s.complete {
+	for s.told < len(s.api.changes) && s.api.changes[s.told].at.Before(t) && !s.cut && s.complete && !s.unwatched {
 		s.hears(1)
 	}
 }
@@ -191,10 +239,18 @@ func (s *cutStore) lists() {
 		return
 	}
 	for _, l := range s.All() {
-		s.takes(l.Address, s.api.objects[l.Address])
+		o, ok := s.api.objects[l.Address]
+		if s.versions[l.Address] > 0 && (!ok || s.isOlder(l.Address, o)) {
+			s.lost[l.Address] = !ok
+		} else {
+			s.takes(l.Address, o)
+		}
 	}
 	for a, o := range s.api.objects {
-		s.takes(a, o)
+		if _, lost := s.lost[a]; !lost {
+			s.takes(a, o)
+		}
 	}
+	s.unwatched = false
 	s.complete, s.told, s.answered = true, len(s.api.changes), s.now()
 }

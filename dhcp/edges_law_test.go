@@ -31,6 +31,9 @@ type schedule struct {
 	n     network.Network
 	api   *apiServer
 	edges [2]*lawEdge
+	// saved is a backup of the API server, and past decides when it is made and restored.
+	saved *apiServer
+	past  *rand.Rand
 	// clients by MAC, and which of them may use an address until when.
 	clients map[string]*lawClient
 	uses    map[netip.Addr]network.Lease
@@ -68,7 +71,7 @@ func (c *lawClient) bound(now time.Time) bool { return c.has.IsValid() && now.Be
 
 func newSchedule(t *testing.T, seed uint64, addresses int) *schedule {
 	s := &schedule{
-		t: t, r: rand.New(rand.NewPCG(seed, 3)), seed: seed, clock: now, n: twice(), lossy: seed%2 == 0,
+		t: t, r: rand.New(rand.NewPCG(seed, 3)), past: rand.New(rand.NewPCG(seed, 5)), seed: seed, clock: now, n: twice(), lossy: seed%2 == 0,
 		api:     &apiServer{objects: map[netip.Addr]object{}},
 		clients: map[string]*lawClient{}, uses: map[netip.Addr]network.Lease{},
 	}
@@ -90,7 +93,7 @@ func (s *schedule) starts(i int, file []network.Lease) {
 	e := s.edges[i]
 	cut := e.store != nil && e.store.cut
 	e.store = &cutStore{
-		api: s.api, versions: map[netip.Addr]int{}, cut: cut, meanwhile: s.meanwhile,
+		api: s.api, versions: map[netip.Addr]int{}, written: map[netip.Addr]time.Time{}, lost: map[netip.Addr]bool{}, cut: cut, meanwhile: s.meanwhile,
 		leaseTime: func() network.Duration { return e.plan.DHCP.LeaseTime },
 		now:       func() time.Time { return s.clock }, lost: func() bool { return s.lossy && s.r.IntN(20) == 0 },
 	}
@@ -163,6 +166,7 @@ func (s *schedule) faults(i int) {
 		}
 	}
 	if !e.store.cut && e.store.complete {
+		e.store.readsLost()
 		e.store.answered = s.clock
 	}
 	if s.r.IntN(200) == 0 {
@@ -179,12 +183,56 @@ func (s *schedule) faults(i int) {
 	}
 }
 
+// restores sets the API server back to its backup while both edges know all leases of now. Clients act before each edge has
+// listed the older state, and before it has written again what is lost.
+func (s *schedule) restores() {
+	for _, e := range s.edges {
+		if !e.up || !e.store.complete || e.store.cut {
+			return
+		}
+	}
+	for _, e := range s.edges {
+		e.store.hears(len(s.api.changes))
+		e.store.unwatched = true
+	}
+	b := s.saved.backup()
+	s.api.objects, s.api.changes = b.objects, b.changes
+	act := func() {
+		for range s.past.IntN(4) {
+			s.clock = s.clock.Add(time.Second)
+			s.acting = s.anyClient()
+			s.acts(s.acting)
+		}
+	}
+	for _, i := range s.past.Perm(2) {
+		act()
+		s.edges[i].store.lists()
+		act()
+		s.edges[i].store.readsLost()
+	}
+}
+
+// backups makes a backup, or restores it.
+func (s *schedule) backups() {
+	switch s.past.IntN(200) {
+	case 0:
+		s.clock = s.clock.Add(time.Second)
+		s.saved = s.api.backup()
+		s.clock = s.clock.Add(time.Second)
+	case 1:
+		if s.saved != nil {
+			s.restores()
+		}
+	}
+}
+
 // runs returns the first broken law of a schedule.
 func (s *schedule) runs(steps int) error {
 	for s.step = range steps {
 		s.clock = s.clock.Add(time.Duration(s.r.IntN(60)) * time.Second)
 		s.faults(0)
 		s.faults(1)
+		s.backups()
 		s.acting = s.anyClient()
 		if s.acts(s.acting); s.err != nil {
 			return s.err

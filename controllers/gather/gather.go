@@ -108,7 +108,7 @@ func (r Reader) World(ctx context.Context, key types.NamespacedName, before Befo
 	}
 	w.SetHostedCluster(hc)
 	w.Turn, w.Loss = before.Turn, before.Loss
-	before.Last.overlay(w.HostedCluster)
+	before.Last.overlay(w.HostedCluster, r.Now())
 	if !w.HostedCluster.DeletionTimestamp.IsZero() {
 		return w, nil
 	}

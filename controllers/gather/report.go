@@ -4,6 +4,7 @@ package gather
 
 import (
 	"context"
+	"time"
 
 	"github.com/go-logr/logr"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
@@ -26,15 +27,16 @@ type LastReport struct {
 	Report explain.Report
 	// Condition is the last condition that the operator wrote to the HostedCluster or found there unchanged. Nil:
 	// there was none. Version is the resource version of the HostedCluster with this condition. Empty: nothing was
-	// written yet.
+	// written yet. At is when the operator wrote last.
 	Condition *metav1.Condition
 	Version   string
+	At        time.Time
 }
 
 // overlay sets the condition that was written last in hc, if the cache does not have it yet. Otherwise its Event
-// would be emitted twice.
-func (l *LastReport) overlay(hc *hyperv1.HostedCluster) {
-	if l == nil || l.Version == "" {
+// would be emitted twice. A cache that is older for longer than own.UnseenFor is of an etcd that was restored.
+func (l *LastReport) overlay(hc *hyperv1.HostedCluster, now time.Time) {
+	if l == nil || l.Version == "" || now.Sub(l.At) >= own.UnseenFor {
 		return
 	}
 	if order, err := resourceversion.CompareResourceVersion(hc.ResourceVersion, l.Version); err != nil || order >= 0 {

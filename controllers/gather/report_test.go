@@ -64,8 +64,9 @@ func TestLastReportIsReadOnce(t *testing.T) {
 }
 
 // TestConditionOfAStaleCache: the condition that was written last counts until the cache has it, or a
-// newer one.
+// newer one. If the cache stays older, etcd was restored to an older state, and the cache is right.
 func TestConditionOfAStaleCache(t *testing.T) {
+	now := time.Unix(1, 0)
 	written := metav1.Condition{Type: own.ConditionType, Status: metav1.ConditionFalse, Reason: "EdgeNotReady"}
 	for name, c := range map[string]struct {
 		version string
@@ -73,16 +74,17 @@ func TestConditionOfAStaleCache(t *testing.T) {
 		want    string
 	}{
 		"nothing is known":         {"11", nil, "Cached"},
-		"the cache is older":       {"9", &LastReport{Condition: &written, Version: "12"}, "EdgeNotReady"},
-		"the cache is as new":      {"12", &LastReport{Condition: &written, Version: "12"}, "Cached"},
-		"someone else wrote later": {"13", &LastReport{Condition: &written, Version: "12"}, "Cached"},
-		"it was removed":           {"11", &LastReport{Version: "12"}, ""},
+		"the cache is older":       {"9", &LastReport{Condition: &written, Version: "12", At: now}, "EdgeNotReady"},
+		"the cache is as new":      {"12", &LastReport{Condition: &written, Version: "12", At: now}, "Cached"},
+		"someone else wrote later": {"13", &LastReport{Condition: &written, Version: "12", At: now}, "Cached"},
+		"it was removed":           {"11", &LastReport{Version: "12", At: now}, ""},
+		"etcd was restored":        {"9", &LastReport{Condition: &written, Version: "12", At: now.Add(-own.UnseenFor)}, "Cached"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{ResourceVersion: c.version}}
 			hc.Status.Conditions = []metav1.Condition{{Type: "Available"}, {Type: own.ConditionType, Reason: "Cached"}}
-			c.known.overlay(hc)
+			c.known.overlay(hc, now)
 			got := ""
 			if found := own.ConditionOf(hc); found != nil {
 				got = found.Reason

@@ -161,6 +161,9 @@ func (r Reporter) Report(ctx context.Context, w gather.World, d decide.Decision,
 		r.Metrics.written(key, true) // A write that failed may have had an effect, or is no longer needed.
 	}
 	now := &gather.LastReport{Report: r.keep(ctx, w, d, v), Version: version}
+	if changed {
+		now.At = r.Now()
+	}
 	if exists {
 		now.Condition = &want
 	}

@@ -20,7 +20,7 @@ func (k *Kube) FollowPlan(ctx context.Context, take func(plan string)) {
 		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", wire.PlanConfigMap).String()
 	}
 	watch := func(c *corev1.ConfigMap) { take(c.Data[wire.PlanKey]) }
-	follow(ctx, k.lister(k.clients.core, "configmaps", only), &corev1.ConfigMap{}, nil, on(watch, nil))
+	follow(ctx, k.lister(k.clients.core, "configmaps", only), &corev1.ConfigMap{}, nil, on(watch, nil), nil)
 }
 
 const (

@@ -26,7 +26,7 @@ type EndpointSlices struct {
 func (k *Kube) EndpointSlices(ctx context.Context) *EndpointSlices {
 	e := &EndpointSlices{}
 	change := func(*discoveryv1.EndpointSlice) { e.signal.Notify() }
-	e.store, e.seen = follow(ctx, k.lister(k.clients.discovery, "endpointslices", nil), &discoveryv1.EndpointSlice{}, slim, on(change, change))
+	e.store, e.seen = follow(ctx, k.lister(k.clients.discovery, "endpointslices", nil), &discoveryv1.EndpointSlice{}, slim, on(change, change), nil)
 	go func() {
 		if signal.Poll(ctx, e.seen) {
 			e.signal.Notify()

@@ -5,6 +5,7 @@ package kube
 
 import (
 	"context"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -26,6 +27,8 @@ type keptLease struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
 	lease network.Lease
+	// written is when the API server wrote the object, in whole seconds. Zero: unknown.
+	written time.Time
 	// err is why the object is not a lease.
 	err error
 }
@@ -35,7 +38,13 @@ func (l *keptLease) DeepCopyObject() runtime.Object { return l }
 
 func newKeptLease(o *coordinationv1.Lease) *keptLease {
 	l, err := leaseobject.Read(o)
-	return &keptLease{ObjectMeta: metav1.ObjectMeta{Name: o.Name, Namespace: o.Namespace, ResourceVersion: o.ResourceVersion}, lease: l, err: err}
+	kept := &keptLease{ObjectMeta: metav1.ObjectMeta{Name: o.Name, Namespace: o.Namespace, ResourceVersion: o.ResourceVersion}, lease: l, err: err}
+	for _, m := range o.ManagedFields {
+		if m.Time != nil && m.Time.After(kept.written) {
+			kept.written = m.Time.Time
+		}
+	}
+	return kept
 }
 
 // keepLease converts a Lease to a keptLease.
@@ -61,10 +70,15 @@ func (l *keptList) DeepCopyObject() runtime.Object { return l }
 type pagedLister struct {
 	cache.ListerWatcherWithContext
 	keep cache.TransformFunc
+	// answered gets the result of each request.
+	answered func(error)
 }
 
-func newPagedLister(l cache.ListerWatcher, keep cache.TransformFunc) *pagedLister {
-	return &pagedLister{cache.ToListerWatcherWithContext(l), keep}
+func newPagedLister(l cache.ListerWatcher, keep cache.TransformFunc, answered func(error)) *pagedLister {
+	if answered == nil {
+		answered = func(error) {}
+	}
+	return &pagedLister{cache.ToListerWatcherWithContext(l), keep, answered}
 }
 
 // ListWithContext returns the whole list.
@@ -73,6 +87,7 @@ func (p *pagedLister) ListWithContext(ctx context.Context, o metav1.ListOptions)
 	out := &keptList{}
 	for {
 		page, err := p.ListerWatcherWithContext.ListWithContext(ctx, o)
+		p.answered(err)
 		if err != nil {
 			return nil, err
 		}
@@ -94,6 +109,13 @@ func (p *pagedLister) ListWithContext(ctx context.Context, o metav1.ListOptions)
 			return out, nil
 		}
 	}
+}
+
+// WatchWithContext watches what follows a list.
+func (p *pagedLister) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	w, err := p.ListerWatcherWithContext.WatchWithContext(ctx, o)
+	p.answered(err)
+	return w, err
 }
 
 // List returns the whole list.

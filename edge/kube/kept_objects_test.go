@@ -54,7 +54,7 @@ func TestListsAreReadInPages(t *testing.T) {
 			return watch.NewFake(), nil
 		},
 	}
-	p := newPagedLister(server, keepLease)
+	p := newPagedLister(server, keepLease, nil)
 	out, err := p.ListWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
 	g.Expect(err).NotTo(gomega.HaveOccurred())
 	g.Expect(largest).To(gomega.Equal(pageSize))
@@ -70,8 +70,8 @@ func TestListsAreReadInPages(t *testing.T) {
 	fails = false
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	s := &Leases{versions: map[netip.Addr]string{}}
-	_, s.seen = follow(ctx, server, &coordinationv1.Lease{}, keepLease, on(s.take, s.observeDeletion))
+	s := &Leases{versions: map[netip.Addr]string{}, written: map[netip.Addr]time.Time{}, lost: map[netip.Addr]bool{}}
+	_, s.seen = follow(ctx, server, &coordinationv1.Lease{}, keepLease, on(s.take, s.observeDeletion), nil)
 	g.Eventually(s.Ready, "1m").Should(gomega.Succeed())
 	g.Eventually(s.Len, "1m").Should(gomega.Equal(all))
 }

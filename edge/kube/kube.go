@@ -66,6 +66,7 @@ func New(config *rest.Config, namespace, device string, log *slog.Logger) (*Kube
 	c.QPS = -1
 	c.UserAgent = wire.NameEdge
 	c.Timeout = 0
+	c.Wrap(wire.ListAfterRefusal)
 	dyn, err := dynamic.NewForConfig(c)
 	if err != nil {
 		return nil, err
@@ -162,10 +163,11 @@ func (k *Kube) lister(c cache.Getter, resource string, only func(*metav1.ListOpt
 
 // follow watches objects until ctx ends, and retries while the API server is unavailable.
 // It calls h for every object and every change, after keep has reduced the object. The
-// store holds what keep returned. Seen reports whether the first list is complete.
-func follow(ctx context.Context, l cache.ListerWatcher, kind runtime.Object, keep cache.TransformFunc, h cache.ResourceEventHandler) (store cache.Store, seen func() bool) {
+// store holds what keep returned. Seen reports whether the first list is complete. answered gets
+// the result of each request if there is a keep. Both may be nil.
+func follow(ctx context.Context, l cache.ListerWatcher, kind runtime.Object, keep cache.TransformFunc, h cache.ResourceEventHandler, answered func(error)) (store cache.Store, seen func() bool) {
 	if keep != nil {
-		l = newPagedLister(l, keep)
+		l = newPagedLister(l, keep, answered)
 	}
 	store, c := cache.NewInformerWithOptions(cache.InformerOptions{ListerWatcher: l, ObjectType: kind, Handler: h, Transform: keep})
 	go c.RunWithContext(ctx)

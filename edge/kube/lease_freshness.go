@@ -1,6 +1,6 @@
 // This file reports whether the leases are fresh: whether the API server answers this edge. It asks the API server if no other request
-// was answered recently. One request without an answer makes the leases stale. This file also reads single leases again, since a watch
-// may be late.
+// was answered recently. One request without an answer makes the leases stale. A watch may be late, so Confirm reads
+// single leases again.
 
 package kube
 
@@ -124,7 +124,7 @@ func (s *Leases) Fresh() error {
 }
 
 // KeepFresh asks the API server each time that no other request was answered recently, until ctx
-// ends.
+// ends. Each second it reads the leases that may be lost.
 func (s *Leases) KeepFresh(ctx context.Context) {
 	// No client has this address, so the answer is small: there is no such lease.
 	name := wire.LeaseName(s.network, netip.IPv4Unspecified())
@@ -137,6 +137,7 @@ func (s *Leases) KeepFresh(ctx context.Context) {
 				s.fresh.read(err, time.Now())
 			}
 		}
+		s.readLost(ctx)
 		signal.Sleep(ctx, askAgain)
 	}
 }
@@ -156,28 +157,6 @@ func (s *Leases) Confirm(ctx context.Context, mac string, a netip.Addr) error {
 		if err := s.read(ctx, l.Address); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// read records the lease on address a as the API server has it, or that there is none.
-func (s *Leases) read(ctx context.Context, a netip.Addr) error {
-	_, before, _ := s.stored(a)
-	o, err := s.objects.Get(ctx, wire.LeaseName(s.network, a), metav1.GetOptions{})
-	s.fresh.read(err, time.Now())
-	switch {
-	case err == nil:
-		s.observe(o)
-	case apierrors.IsNotFound(err):
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		// The watch may have reported a lease that is newer than the answer.
-		if version, ok := s.versions[a]; ok && version == before {
-			s.drop(a)
-			s.signal.Notify()
-		}
-	default:
-		return err
 	}
 	return nil
 }

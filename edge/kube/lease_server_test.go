@@ -31,6 +31,7 @@ type leaseServer struct {
 	events    []leaseEvent
 	asked     map[string]int // reads, by where the answer is from
 	cut, lost error
+	writes    int64 // a write takes a second
 	// meanwhile happens after a read was answered, before the answer arrives.
 	meanwhile func()
 }
@@ -47,13 +48,15 @@ func newLeaseServer() *leaseServer {
 
 // edge returns an edge that has read all leases. It knows none.
 func (s *leaseServer) edge() *Leases {
-	return &Leases{objects: s, network: "clusters.vlan100", versions: map[netip.Addr]string{}, seen: func() bool { return true }}
+	return &Leases{objects: s, network: "clusters.vlan100", versions: map[netip.Addr]string{}, written: map[netip.Addr]time.Time{}, lost: map[netip.Addr]bool{}, seen: func() bool { return true }}
 }
 
 // keep has an object be o, or none. It returns what was written.
 func (s *leaseServer) keep(o *coordinationv1.Lease, deleted bool) (*coordinationv1.Lease, error) {
 	o = o.DeepCopy()
 	o.ResourceVersion = strconv.Itoa(len(s.events) + 1)
+	s.writes++
+	o.ManagedFields = []metav1.ManagedFieldsEntry{{Time: new(metav1.Unix(s.writes, 0))}}
 	s.events = append(s.events, leaseEvent{o, deleted})
 	if s.objects[o.Name] = o; deleted {
 		delete(s.objects, o.Name)

@@ -19,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/dhcp/leases"
-	"github.com/cldmnky/oooi/edge/leaseobject"
 	"github.com/cldmnky/oooi/edge/signal"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -48,16 +47,22 @@ type Leases struct {
 	// versions are the resource versions of the leases' objects. An empty one means that the lease
 	// comes from the cache file and no object was seen.
 	versions map[netip.Addr]string
+	// written is when the API server wrote the leases' objects.
+	written map[netip.Addr]time.Time
+	// lost has the addresses whose lease the API server may have lost. True: a list lacked it.
+	lost map[netip.Addr]bool
+	// unwatched: the last request to list or to watch leases failed.
+	unwatched bool
 }
 
 // Leases watches the leases of the named network until ctx ends.
 func (k *Kube) Leases(ctx context.Context, name string) *Leases {
-	s := &Leases{objects: k.leases, network: name, versions: map[netip.Addr]string{}}
+	s := &Leases{objects: k.leases, network: name, versions: map[netip.Addr]string{}, written: map[netip.Addr]time.Time{}, lost: map[netip.Addr]bool{}}
 	only := func(o *metav1.ListOptions) {
 		o.LabelSelector = metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: wire.LeaseLabels(name)})
 	}
 	l := k.lister(k.clients.coordination, "leases", only)
-	_, s.seen = follow(ctx, l, &coordinationv1.Lease{}, keepLease, on(s.take, s.observeDeletion))
+	_, s.seen = follow(ctx, l, &coordinationv1.Lease{}, keepLease, leaseEvents{on(s.take, s.observeDeletion), s}, s.answered)
 	return s
 }
 
@@ -101,16 +106,7 @@ func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	object := leaseobject.Of(s.network, next, s.leaseTime(), time.Now())
-	var out *coordinationv1.Lease
-	var err error
-	if there {
-		object.ResourceVersion = version
-		out, err = s.objects.Update(ctx, object, metav1.UpdateOptions{FieldManager: wire.Owner})
-	} else {
-		out, err = s.objects.Create(ctx, object, metav1.CreateOptions{FieldManager: wire.Owner})
-	}
-	s.fresh.wrote(err, time.Now())
+	out, err := s.writeObject(ctx, next, version)
 	switch {
 	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err), there && apierrors.IsNotFound(err):
 		// Read the current holder at once, so that the client is offered another address.
@@ -148,21 +144,37 @@ func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
 func (s *Leases) observe(o *coordinationv1.Lease) { s.take(newKeptLease(o)) }
 
 // take records a lease, unless a newer version is known: a watch lags behind the edge's own
-// writes.
+// writes. Or the API server has lost the newer version.
 func (s *Leases) take(o *keptLease) {
 	if o.err != nil {
 		return
 	}
-	l := o.lease.Bounded(time.Now())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if old, ok := s.versions[l.Address]; ok && (o.ResourceVersion == old || older(o.ResourceVersion, old)) {
+	s.put(o)
+}
+
+// put records a lease as take does. The caller holds the lock.
+func (s *Leases) put(o *keptLease) {
+	l := o.lease.Bounded(time.Now())
+	switch old, ok := s.versions[l.Address]; {
+	case ok && s.knows(o):
+		return
+	case ok && (o.ResourceVersion == old || older(o.ResourceVersion, old)):
+		s.lost[l.Address] = s.lost[l.Address]
 		return
 	}
 	l.Version = o.ResourceVersion
 	s.Put(l)
-	s.versions[l.Address] = o.ResourceVersion
+	s.versions[l.Address], s.written[l.Address] = o.ResourceVersion, o.written
+	delete(s.lost, l.Address)
 	s.signal.Notify()
+}
+
+// knows reports whether o is the known lease on its address. The caller holds the lock.
+func (s *Leases) knows(o *keptLease) bool {
+	known, ok := s.At(o.lease.Address)
+	return ok && s.versions[known.Address] == o.ResourceVersion && known.AsWritten() == o.lease.Bounded(time.Now()).AsWritten()
 }
 
 // observeDeletion records that o was deleted.
@@ -176,7 +188,11 @@ func (s *Leases) observeDeletion(o *keptLease) {
 func (s *Leases) forget(a netip.Addr, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if old, ok := s.versions[a]; !ok || older(version, old) {
+	switch old, ok := s.versions[a]; {
+	case !ok:
+		return
+	case older(version, old):
+		s.lost[a] = s.lost[a]
 		return
 	}
 	s.drop(a)
@@ -187,6 +203,8 @@ func (s *Leases) forget(a netip.Addr, version string) {
 func (s *Leases) drop(a netip.Addr) {
 	s.Delete(a)
 	delete(s.versions, a)
+	delete(s.written, a)
+	delete(s.lost, a)
 }
 
 // older reports whether resource version a is before b. Every known API server uses numbers. If

@@ -72,14 +72,10 @@ func (k *Kube) VMs(ctx context.Context, cidr netip.Prefix) *VMs {
 	r := k.dynamic.Resource(k.vms).Namespace(k.namespace)
 	l := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			all, err := r.List(ctx, o)
-			m.deletions.answered(err)
-			return all, err
+			return r.List(ctx, o)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			w, err := r.Watch(ctx, o)
-			m.deletions.answered(err)
-			return w, err
+			return r.Watch(ctx, o)
 		},
 	}
 	rebuilt := make(chan struct{}, 1)
@@ -91,7 +87,7 @@ func (k *Kube) VMs(ctx context.Context, cidr netip.Prefix) *VMs {
 	}
 	seen := func(one *vm) { m.deletions.created(one.Name); rebuild() }
 	deleted := func(one *vm) { m.deletions.deleted(one.Name); rebuild() }
-	m.store, m.seen = follow(ctx, l, &unstructured.Unstructured{}, m.keep, on(seen, deleted))
+	m.store, m.seen = follow(ctx, l, &unstructured.Unstructured{}, m.keep, on(seen, deleted), m.deletions.answered)
 	go func() {
 		for {
 			select {

@@ -92,6 +92,9 @@ func Run(t testing.TB, configure func(*envtest.Environment)) (env *envtest.Envir
 	assets := programs.RequireAPIServer(t)
 	start := func() error {
 		env = &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: startWithin, ControlPlaneStopTimeout: startWithin}
+		// Directories of the test, so that the programs find their certificates and data again when Restore starts them.
+		env.ControlPlane.Etcd = &envtest.Etcd{DataDir: t.TempDir()}
+		env.ControlPlane.GetAPIServer().CertDir = t.TempDir()
 		if configure != nil {
 			configure(env)
 		}

@@ -23,10 +23,16 @@ import (
 // ServiceAccount of edges; neither has a limit of requests.
 func ForEdges(t testing.TB, namespace string, objects ...client.Object) (admin client.Client, edges *rest.Config) {
 	t.Helper()
+	s, edges := ServerForEdges(t, namespace, objects...)
+	return s.Admin, edges
+}
+
+// ServerForEdges is ForEdges, and returns the server.
+func ServerForEdges(t testing.TB, namespace string, objects ...client.Object) (s *Server, edges *rest.Config) {
+	t.Helper()
 	definition := programs.WriteFile(t, t.TempDir(), "vmi.yaml", programs.VMIDefinition)
 	env, _ := Run(t, func(env *envtest.Environment) { env.CRDDirectoryPaths = []string{definition} })
-	admin, err := client.New(env.Config, client.Options{Scheme: Scheme(t)})
-	must(t, err)
+	s = serverOf(t, env)
 	var role rbacv1.Role
 	golden.Find(t, "lb-ip").Applied(t, "Role "+wire.ServiceAccount, namespace, &role)
 	all := []client.Object{
@@ -37,9 +43,9 @@ func ForEdges(t testing.TB, namespace string, objects ...client.Object) (admin c
 		},
 	}
 	for _, o := range append(all, objects...) {
-		must(t, admin.Create(t.Context(), o))
+		must(t, s.Admin.Create(t.Context(), o))
 	}
 	edges = Impersonating(env.Config, namespace, wire.ServiceAccount)
 	edges.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next} })
-	return admin, edges
+	return s, edges
 }

@@ -93,6 +93,8 @@ func faultsOfBackends() map[string]fault {
 		"one edge is cut off from the API":   {is: world{of("edge-1", endpoints, healthy(api)): "0"}},
 		"an endpoint of the API server ends": {is: backend(api, "1", "1")},
 		"no VM runs the ingress":             {is: backend("vms:443", "0", "1")},
+		"the API server of a paused cluster is down": {is: merged(backend(api, "0", "2"), world{ready: "0", problem("Paused", "Info"): "1"}), fires: "OooiBackendDown",
+			severity: "critical", labels: vlan().with("backend", api)},
 	}
 }
 

@@ -1,0 +1,163 @@
+// This file reads leases again, and writes those again that the API server has lost: its etcd was restored to an older state. A
+// client that was promised an address keeps it. Of two leases on one address, the one that was written later counts.
+
+package kube
+
+import (
+	"context"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/cldmnky/oooi/edge/leaseobject"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// leaseEvents tell a lease that a list lacks from one whose deletion was watched.
+type leaseEvents struct {
+	cache.ResourceEventHandler
+	s *Leases
+}
+
+// OnDelete implements cache.ResourceEventHandler.
+func (h leaseEvents) OnDelete(o any) {
+	if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
+		call(h.s.observeAbsence, last.Obj)
+		return
+	}
+	h.ResourceEventHandler.OnDelete(o)
+}
+
+// observeAbsence records that a list lacks o. If a newer version is known, readLost finds that.
+func (s *Leases) observeAbsence(o *keptLease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.versions[o.lease.Address]; ok && o.err == nil {
+		s.lost[o.lease.Address] = true
+	}
+}
+
+// answered records the result of a request to list or to watch leases.
+func (s *Leases) answered(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unwatched = err != nil
+}
+
+// readLost reads each lease that may be lost, until a read fails.
+func (s *Leases) readLost(ctx context.Context) {
+	s.mu.Lock()
+	all := slices.Collect(maps.Keys(s.lost))
+	s.mu.Unlock()
+	for _, a := range all {
+		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+		err := s.read(ctx, a)
+		cancel()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// read records the lease on address a as the API server has it, or that there is none. If the API server lost the lease that
+// this edge knows, read writes it again.
+func (s *Leases) read(ctx context.Context, a netip.Addr) error {
+	known, before, there := s.stored(a)
+	o, err := s.objects.Get(ctx, wire.LeaseName(s.network, a), metav1.GetOptions{})
+	s.fresh.read(err, time.Now())
+	var now *keptLease
+	switch {
+	case err == nil:
+		now = newKeptLease(o)
+	case !apierrors.IsNotFound(err):
+		return err
+	}
+	if there && s.isLost(known, before, now) && s.binds(known, now) {
+		return s.writeAgain(ctx, known, before, now)
+	}
+	s.settle(a, before, now)
+	return nil
+}
+
+// isLost reports whether the API server lost this version of l. It has now instead, or nil. A restored etcd assigns each version
+// again. A watch that works may be late for a moment, so a missing lease was deleted unless a list lacked it.
+func (s *Leases) isLost(l network.Lease, version string, now *keptLease) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now != nil {
+		return older(now.ResourceVersion, version) || now.ResourceVersion == version && !s.knows(now)
+	}
+	return version != "" && (s.unwatched || s.lost[l.Address])
+}
+
+// binds reports whether l, which the API server lost, still binds its address. It has now instead, or nil.
+func (s *Leases) binds(l network.Lease, now *keptLease) bool {
+	s.mu.Lock()
+	written := s.written[l.Address]
+	s.mu.Unlock()
+	if l.Blocked() || l.Free(time.Now(), s.leaseTime(), false) || now != nil && !now.written.Before(written) {
+		return false
+	}
+	// A client that has a later lease on another address no longer uses this one.
+	later := func(other network.Lease) bool { return other.Address != l.Address && other.Expires.After(l.Expires) }
+	return l.MAC == "" || !slices.ContainsFunc(s.OfMAC(l.MAC), later)
+}
+
+// writeAgain writes l in place of now. If another edge was faster, the lease stays lost and is read again.
+func (s *Leases) writeAgain(ctx context.Context, l network.Lease, before string, now *keptLease) error {
+	version := ""
+	if now != nil {
+		version = now.ResourceVersion
+	}
+	out, err := s.writeObject(ctx, l, version)
+	if err == nil {
+		s.settle(l.Address, before, newKeptLease(out))
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lost[l.Address] = s.lost[l.Address] || now == nil
+	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// settle records o, the answer to a request that began when version before was known. Nil: there is no lease. The answer
+// counts even if its version is older, unless another version was learned meanwhile.
+func (s *Leases) settle(a netip.Addr, before string, o *keptLease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	version, ok := s.versions[a]
+	if version == before {
+		delete(s.lost, a)
+		if o == nil && ok {
+			s.drop(a)
+			s.signal.Notify()
+		} else if o != nil && !s.knows(o) {
+			delete(s.versions, a)
+		}
+	}
+	if o != nil && o.err == nil {
+		s.put(o)
+	}
+}
+
+// writeObject writes l over this version of its object. Empty: there is no object.
+func (s *Leases) writeObject(ctx context.Context, l network.Lease, version string) (out *coordinationv1.Lease, err error) {
+	object := leaseobject.Of(s.network, l, s.leaseTime(), time.Now())
+	if object.ResourceVersion = version; version == "" {
+		out, err = s.objects.Create(ctx, object, metav1.CreateOptions{FieldManager: wire.Owner})
+	} else {
+		out, err = s.objects.Update(ctx, object, metav1.UpdateOptions{FieldManager: wire.Owner})
+	}
+	s.fresh.wrote(err, time.Now())
+	return out, err
+}

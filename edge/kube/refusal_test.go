@@ -1,0 +1,88 @@
+package kube_test
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/cldmnky/oooi/edge/kube"
+	"github.com/cldmnky/oooi/edge/wire"
+)
+
+// serves plays an API server at an address with one plan, until stop is called. As the real one does, it takes a watch of a
+// later version than its own, and sends nothing.
+func serves(t *testing.T, address, plan, version string) (at string, stop func()) {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch q := r.URL.Query(); {
+		case q.Has("sendInitialEvents"):
+			w.WriteHeader(http.StatusBadRequest)
+		case q.Has("watch"):
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		default:
+			_ = json.NewEncoder(w).Encode(corev1.ConfigMapList{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}, ListMeta: metav1.ListMeta{ResourceVersion: version},
+				Items: []corev1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: wire.PlanConfigMap, ResourceVersion: version}, Data: map[string]string{wire.PlanKey: plan}}},
+			})
+		}
+	}))
+	_ = s.Listener.Close()
+	s.Listener = l
+	s.Start()
+	stop = sync.OnceFunc(func() { _ = l.Close(); s.CloseClientConnections(); s.Close() })
+	t.Cleanup(stop)
+	return l.Addr().String(), stop
+}
+
+// refused calls seen for each connection that is refused.
+type refused struct {
+	http.RoundTripper
+	seen func()
+}
+
+func (r refused) RoundTrip(q *http.Request) (*http.Response, error) {
+	out, err := r.RoundTripper.RoundTrip(q)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		r.seen()
+	}
+	return out, err
+}
+
+// TestOlderStateAfterRefusal: the API server refuses connections for a while, and returns with an older state. An edge reads
+// that state, and does not wait for a version that does not exist yet.
+func TestOlderStateAfterRefusal(t *testing.T) {
+	g := NewWithT(t)
+	at, stop := serves(t, "127.0.0.1:0", "new", "500")
+	away := make(chan struct{})
+	config := &rest.Config{Host: "http://" + at}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return refused{next, sync.OnceFunc(func() { close(away) })}
+	})
+	k, err := kube.New(config, namespace, "lo", slog.New(slog.NewTextHandler(t.Output(), nil)))
+	g.Expect(err).NotTo(HaveOccurred())
+	var plan atomic.Value
+	k.FollowPlan(t.Context(), func(text string) { plan.Store(text) })
+	g.Eventually(plan.Load, "1m").Should(Equal("new"))
+	stop()
+	g.Eventually(away, "1m").Should(BeClosed())
+	serves(t, at, "old", "100")
+	g.Eventually(plan.Load, "1m").Should(Equal("old"))
+}
