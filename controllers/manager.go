@@ -35,7 +35,7 @@ func NewManager(config *rest.Config, o ctrl.Options, r *Reconciler) (ctrl.Manage
 		return nil, err
 	}
 	config = rest.CopyConfig(config)
-	config.Wrap(wire.ListAfterRefusal)
+	config.Wrap(wire.ListAfterFailure)
 	kinds := watch.NewKinds(scheme, r.intervals.orProduct().refusedWatch)
 	o.Scheme, o.Cache = scheme, watch.CacheOptions(kinds)
 	mgr, err := ctrl.NewManager(config, o)

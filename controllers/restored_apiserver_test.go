@@ -3,19 +3,27 @@ package controllers
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// afterRestart is how long the operator has to notice changes after the API server was away: client-go waits for up to a minute
+// between two requests.
+const afterRestart = 5 * time.Minute
+
 // testRestoredAPIServer: the etcd of the management cluster is restored to an older state while the operator runs. The
 // operator follows the older state and what changes after it, although etcd assigns resource versions again that caches and
 // the operator's own writes already have.
 func testRestoredAPIServer(t *testing.T, s *apiServer) {
 	g := NewWithT(t)
-	s.run(t)
+	_, _, stop := s.runAs(t, testOptions, time.Now)
 	h := s.served(t, "restored")
+	stop()
+	state := s.Save(t)
+	s.run(t)
 	racks := func() (out []string) {
 		all := h.deployments(t, "vlan100")
 		for _, d := range all {
@@ -24,9 +32,8 @@ func testRestoredAPIServer(t *testing.T, s *apiServer) {
 		g.Expect(h.allServe(t, all)).To(Succeed())
 		return out
 	}
-	state := s.Save(t)
 	h.annotate(t, "edge-node-selector", "rack=7")
-	g.Eventually(racks).Should(Equal([]string{"7", "7"}))
+	g.Eventually(racks, afterRestart).Should(Equal([]string{"7", "7"}))
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "revisions"}}
 	g.Expect(s.admin.Create(t.Context(), cm)).To(Succeed())
 	for i := range 500 { // The restored API server does not reach this revision again while the test runs.
@@ -37,6 +44,6 @@ func testRestoredAPIServer(t *testing.T, s *apiServer) {
 
 	g.Expect(racks()).To(Equal([]string{"", ""}), "the state of the backup")
 	h.annotate(t, "edge-node-selector", "rack=8")
-	g.Eventually(racks).Should(Equal([]string{"8", "8"}))
+	g.Eventually(racks, afterRestart).Should(Equal([]string{"8", "8"}))
 	h.wellServed(t)
 }

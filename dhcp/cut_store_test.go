@@ -45,7 +45,7 @@ func (s *apiServer) put(a netip.Addr, l network.Lease, at time.Time) object {
 	return o
 }
 
-// backup returns the state of now.
+// backup returns the current state.
 func (s *apiServer) backup() *apiServer {
 	return &apiServer{maps.Clone(s.objects), slices.Clone(s.changes)}
 }
@@ -57,9 +57,9 @@ type cutStore struct {
 	api      *apiServer
 	versions map[netip.Addr]int // of the known leases
 	written  map[netip.Addr]time.Time
-	// lost are addresses whose object the API server may have lost. True: a list lacked it. Unwatched: no list followed
+	// missing are addresses whose object the API server may have lost. True: a list lacked it. Unwatched: no list followed
 	// the return of the API server.
-	lost      map[netip.Addr]bool
+	missing   map[netip.Addr]bool
 	unwatched bool
 	told      int // so many of the changes
 	complete  bool
@@ -78,7 +78,7 @@ var errCut = errors.New("the API server does not answer")
 
 // takes has a lease known, or none on a if o has none.
 func (s *cutStore) takes(a netip.Addr, o object) {
-	delete(s.lost, a)
+	delete(s.missing, a)
 	if s.versions[a], s.written[a] = o.version, o.written; o.lease.Address.IsValid() {
 		o.lease.Version = strconv.Itoa(o.version)
 		s.Put(o.lease)
@@ -100,7 +100,7 @@ func (s *cutStore) isOlder(a netip.Addr, o object) bool {
 func (s *cutStore) reads(a netip.Addr) {
 	known, ok := s.At(a)
 	o, exists := s.api.objects[a]
-	lost := exists && s.isOlder(a, o) || !exists && (s.unwatched || s.lost[a])
+	lost := exists && s.isOlder(a, o) || !exists && (s.unwatched || s.missing[a])
 	later := func(l network.Lease) bool { return l.Address != a && l.Expires.After(known.Expires) }
 	if !ok || s.versions[a] == 0 || !lost || known.Free(s.now(), time.Duration(s.leaseTime()), false) ||
 		exists && !o.written.Before(s.written[a]) || known.MAC != "" && slices.ContainsFunc(s.OfMAC(known.MAC), later) {
@@ -111,9 +111,9 @@ func (s *cutStore) reads(a netip.Addr) {
 	s.takes(a, s.api.put(a, known, s.now()))
 }
 
-// readsLost reads what the API server may have lost, unless the edge is cut off.
-func (s *cutStore) readsLost() {
-	for _, a := range slices.SortedFunc(maps.Keys(s.lost), netip.Addr.Compare) {
+// readsMissing reads what the API server may have lost, unless the edge is cut off.
+func (s *cutStore) readsMissing() {
+	for _, a := range slices.SortedFunc(maps.Keys(s.missing), netip.Addr.Compare) {
 		if !s.cut {
 			s.reads(a)
 		}
@@ -221,7 +221,7 @@ func (s *cutStore) hears(atMost int) {
 		if c.version >= s.versions[c.address] && !s.isOlder(c.address, c.object) {
 			s.takes(c.address, c.object)
 		} else {
-			s.lost[c.address] = s.lost[c.address]
+			s.missing[c.address] = s.missing[c.address]
 		}
 	}
 }
@@ -241,13 +241,13 @@ func (s *cutStore) lists() {
 	for _, l := range s.All() {
 		o, ok := s.api.objects[l.Address]
 		if s.versions[l.Address] > 0 && (!ok || s.isOlder(l.Address, o)) {
-			s.lost[l.Address] = !ok
+			s.missing[l.Address] = !ok
 		} else {
 			s.takes(l.Address, o)
 		}
 	}
 	for a, o := range s.api.objects {
-		if _, lost := s.lost[a]; !lost {
+		if _, lost := s.missing[a]; !lost {
 			s.takes(a, o)
 		}
 	}

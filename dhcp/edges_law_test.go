@@ -93,7 +93,7 @@ func (s *schedule) starts(i int, file []network.Lease) {
 	e := s.edges[i]
 	cut := e.store != nil && e.store.cut
 	e.store = &cutStore{
-		api: s.api, versions: map[netip.Addr]int{}, written: map[netip.Addr]time.Time{}, lost: map[netip.Addr]bool{}, cut: cut, meanwhile: s.meanwhile,
+		api: s.api, versions: map[netip.Addr]int{}, written: map[netip.Addr]time.Time{}, missing: map[netip.Addr]bool{}, cut: cut, meanwhile: s.meanwhile,
 		leaseTime: func() network.Duration { return e.plan.DHCP.LeaseTime },
 		now:       func() time.Time { return s.clock }, lost: func() bool { return s.lossy && s.r.IntN(20) == 0 },
 	}
@@ -166,7 +166,7 @@ func (s *schedule) faults(i int) {
 		}
 	}
 	if !e.store.cut && e.store.complete {
-		e.store.readsLost()
+		e.store.readsMissing()
 		e.store.answered = s.clock
 	}
 	if s.r.IntN(200) == 0 {
@@ -183,7 +183,7 @@ func (s *schedule) faults(i int) {
 	}
 }
 
-// restores sets the API server back to its backup while both edges know all leases of now. Clients act before each edge has
+// restores sets the API server back to its backup while both edges know all leases. Clients act before each edge has
 // listed the older state, and before it has written again what is lost.
 func (s *schedule) restores() {
 	for _, e := range s.edges {
@@ -208,7 +208,7 @@ func (s *schedule) restores() {
 		act()
 		s.edges[i].store.lists()
 		act()
-		s.edges[i].store.readsLost()
+		s.edges[i].store.readsMissing()
 	}
 }
 

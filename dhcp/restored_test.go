@@ -15,6 +15,9 @@ func TestAnHourWithoutTheAPIServer(t *testing.T) {
 	g := NewWithT(t)
 	s := newSchedule(t, 1, 8)
 	s.deep = true // Nothing happens meanwhile.
+	for _, e := range s.edges {
+		e.plan.DHCP.LeaseTime = network.DefaultLeaseTime
+	}
 	s.saved = s.api.backup()
 	vms := []*lawClient{{mac: mac1}, {mac: mac2, via: 1}}
 	for _, c := range vms {
@@ -52,7 +55,7 @@ func TestAnHourWithoutTheAPIServer(t *testing.T) {
 	s.boots(newcomer)
 	g.Expect(newcomer.bound(s.clock)).To(BeTrue())
 	for _, e := range s.edges {
-		e.store.readsLost()
+		e.store.readsMissing()
 		e.server.Tend(t.Context())
 	}
 	for _, c := range append(vms, newcomer) {

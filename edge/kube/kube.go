@@ -66,7 +66,7 @@ func New(config *rest.Config, namespace, device string, log *slog.Logger) (*Kube
 	c.QPS = -1
 	c.UserAgent = wire.NameEdge
 	c.Timeout = 0
-	c.Wrap(wire.ListAfterRefusal)
+	c.Wrap(wire.ListAfterFailure)
 	dyn, err := dynamic.NewForConfig(c)
 	if err != nil {
 		return nil, err

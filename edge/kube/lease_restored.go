@@ -110,7 +110,8 @@ func (s *Leases) binds(l network.Lease, now *keptLease) bool {
 	return l.MAC == "" || !slices.ContainsFunc(s.OfMAC(l.MAC), later)
 }
 
-// writeAgain writes l in place of now. If another edge was faster, the lease stays lost and is read again.
+// writeAgain writes l. now is what the API server has instead, or nil. If another edge was faster, the lease stays lost and is
+// read again.
 func (s *Leases) writeAgain(ctx context.Context, l network.Lease, before string, now *keptLease) error {
 	version := ""
 	if now != nil {

@@ -52,17 +52,11 @@ func TestLostLeases(t *testing.T) {
 	of := func(mac string, left time.Duration) network.Lease {
 		return network.Lease{Address: at, MAC: mac, Expires: now.Add(left)}
 	}
-	const a, b, c = "02:00:00:00:00:0a", "02:00:00:00:00:0b", "02:00:00:00:00:0c"
+	const a, b, third = "02:00:00:00:00:0a", "02:00:00:00:00:0b", "02:00:00:00:00:0c"
 	elsewhere := of(b, 3*time.Hour)
 	elsewhere.Address = netip.MustParseAddr("192.168.100.21")
 	none, removed := network.Lease{}, network.Lease{Address: at}
-	for name, test := range map[string]struct {
-		saved network.Lease
-		since []network.Lease
-		// restored happens after the restore, and before this edge has read anything.
-		restored network.Lease
-		want     network.Lease
-	}{
+	for name, c := range map[string]lostLease{
 		"nothing was written since":            {saved: of(a, time.Hour), want: of(a, time.Hour)},
 		"given since":                          {since: []network.Lease{of(b, time.Hour)}, want: of(b, time.Hour)},
 		"renewed since":                        {saved: of(a, time.Hour), since: []network.Lease{of(a, 2*time.Hour)}, want: of(a, 2*time.Hour)},
@@ -72,59 +66,66 @@ func TestLostLeases(t *testing.T) {
 		"ended since":                          {since: []network.Lease{of(b, -time.Hour)}, want: none},
 		"the client has a later one":           {since: []network.Lease{of(b, time.Hour), elsewhere}, want: none},
 		"renewed since, and after the restore": {saved: of(a, time.Hour), since: []network.Lease{of(a, 2*time.Hour)}, restored: of(a, 3*time.Hour), want: of(a, 3*time.Hour)},
-		"given since, and after the restore":   {since: []network.Lease{of(b, time.Hour)}, restored: of(c, 2*time.Hour), want: of(c, 2*time.Hour)},
-		"given for less after the restore":     {since: []network.Lease{of(b, 2*time.Hour)}, restored: of(c, time.Hour), want: of(c, time.Hour)},
+		"given since, and after the restore":   {since: []network.Lease{of(b, time.Hour)}, restored: of(third, 2*time.Hour), want: of(third, 2*time.Hour)},
+		"given for less after the restore":     {since: []network.Lease{of(b, 2*time.Hour)}, restored: of(third, time.Hour), want: of(third, time.Hour)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			g, ctx := gomega.NewWithT(t), t.Context()
-			server := newLeaseServer()
-			edges := []*Leases{server.edge(), server.edge()}
-			write := func(l network.Lease) {
-				switch l {
-				case none:
-					return
-				case removed:
-					g.Expect(edges[0].Remove(ctx, edges[0].has(at))).To(gomega.Succeed())
-					return
-				}
-				g.Expect(edges[0].Replace(ctx, edges[0].has(l.Address), l)).To(gomega.Succeed())
+		t.Run(name, func(t *testing.T) { c.test(t, at) })
+	}
+}
+
+// A lostLease is what is written to one address. Saved is in the backup, and since is not. Restored is written by a third edge
+// after the restore, before the others have read anything. A lease without an expiry stands for a removal.
+type lostLease struct {
+	saved    network.Lease
+	since    []network.Lease
+	restored network.Lease
+	want     network.Lease
+}
+
+func (c lostLease) test(t *testing.T, at netip.Addr) {
+	g, ctx, none := gomega.NewWithT(t), t.Context(), network.Lease{}
+	server := newLeaseServer()
+	edges := []*Leases{server.edge(), server.edge()}
+	write := func(e *Leases, l network.Lease) {
+		switch {
+		case l.Expires.IsZero() && l != none:
+			g.Expect(e.Remove(ctx, e.has(at))).To(gomega.Succeed())
+		case l != none:
+			g.Expect(e.Replace(ctx, e.has(l.Address), l)).To(gomega.Succeed())
+		}
+	}
+	tell := func(to ...*Leases) {
+		for _, event := range server.events {
+			for _, e := range to {
+				event.tell(e)
 			}
-			write(test.saved)
-			saved := server.backup()
-			for _, l := range test.since {
-				write(l)
-			}
-			for _, event := range server.events {
-				event.tell(edges[1])
-			}
-			server.restore(saved)
-			if third := server.edge(); test.restored != none {
-				server.list(third)
-				g.Expect(third.Replace(ctx, third.has(at), test.restored)).To(gomega.Succeed())
-			}
-			for _, e := range edges {
-				server.list(e)
-				if test.want != none {
-					g.Expect(e.has(at).Address).To(gomega.Equal(at), "the address is never free")
-				}
-			}
-			for range 2 {
-				for _, e := range edges {
-					e.readLost(ctx)
-				}
-			}
-			g.Expect(server.at(at)).To(gomega.Equal(test.want))
-			for _, event := range server.events {
-				for _, e := range edges {
-					event.tell(e)
-				}
-			}
-			for _, e := range edges {
-				e.readLost(ctx)
-				g.Expect(e.has(at).AsWritten()).To(gomega.Equal(test.want))
-				g.Expect(e.lost).To(gomega.BeEmpty())
-			}
-		})
+		}
+	}
+	write(edges[0], c.saved)
+	saved := server.backup()
+	for _, l := range c.since {
+		write(edges[0], l)
+	}
+	tell(edges[1])
+	server.restore(saved)
+	third := server.edge()
+	server.list(third)
+	write(third, c.restored)
+	for _, e := range edges {
+		server.list(e)
+		g.Expect(c.want == none || e.has(at).Address == at).To(gomega.BeTrue(), "the address is never free")
+	}
+	for range 2 {
+		for _, e := range edges {
+			e.readLost(ctx)
+		}
+	}
+	g.Expect(server.at(at)).To(gomega.Equal(c.want))
+	tell(edges...)
+	for _, e := range edges {
+		e.readLost(ctx)
+		g.Expect(e.has(at).AsWritten()).To(gomega.Equal(c.want))
+		g.Expect(e.lost).To(gomega.BeEmpty())
 	}
 }
 

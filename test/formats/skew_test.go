@@ -84,8 +84,8 @@ func TestPlanOfANewerFormat(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			p.Networks[0].DHCP.MTU = mtu
 			text := string(p.JSON())
-			g.Expect(text).To(ContainSubstring(`"version":1`))
-			g.Expect(sharedfiles.Replace(file, []byte(strings.Replace(text, `"version":1`, `"version":`+version, 1)))).To(Succeed())
+			g.Expect(text).To(ContainSubstring(`"version": 1`))
+			g.Expect(sharedfiles.Replace(file, []byte(strings.Replace(text, `"version": 1`, `"version": `+version, 1)))).To(Succeed())
 		}
 		write(1400, "1")
 		s, err := inforce.New(file, inforce.Selection{}, nil, slog.New(slog.DiscardHandler))

@@ -1,0 +1,24 @@
+// This file makes clients of the API server list again after it was away.
+
+package wire
+
+import (
+	"errors"
+	"net/http"
+)
+
+// ListAfterFailure returns a RoundTripper under which objects are listed again after a watch could not begin. Otherwise client-go
+// continues after some errors, such as a refused connection, at the version that it saw last (its tools/cache and rest). If etcd
+// was restored to an older state meanwhile, that version is in the future. The API server then sends no event until etcd reaches it.
+func ListAfterFailure(next http.RoundTripper) http.RoundTripper { return watches{next} }
+
+type watches struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper. The error of a watch has no cause, unless its context has ended.
+func (w watches) RoundTrip(request *http.Request) (*http.Response, error) {
+	out, err := w.next.RoundTrip(request)
+	if err != nil && request.Context().Err() == nil && request.URL.Query().Has("watch") {
+		err = errors.New(err.Error())
+	}
+	return out, err
+}
