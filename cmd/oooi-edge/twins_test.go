@@ -173,10 +173,9 @@ func TestManagementClustersThatMeet(t *testing.T) {
 		end()
 	}
 	all := append(one[:], two[:]...)
-	// The kernels know the MACs of their own pair. A new pod asks for them.
-	for _, e := range all {
-		e.ns.Run(t, "ip", "neighbour", "flush", "dev", "net1")
-	}
+	// Two kernels send to the other pair, as after a request for the peer's address that both pairs answered.
+	one[0].ns.SetNeighbour(t, "net1", blueTwo, two[1].ns.MAC(t, "net1"), false)
+	two[0].ns.SetNeighbour(t, "net1", blueTwo, one[1].ns.MAC(t, "net1"), false)
 	for _, pair := range [][2]*edgePod{one, two} {
 		g.Eventually(func() int {
 			return pair[0].program.Count("edges of another management cluster") + pair[1].program.Count("edges of another management cluster")
@@ -187,5 +186,24 @@ func TestManagementClustersThatMeet(t *testing.T) {
 	for _, e := range all {
 		g.Expect(e.program.String()).NotTo(ContainSubstring("yields=true"))
 		t.Logf("edge %s announced %d times", e.number, e.program.Count("failover announcement sent"))
+	}
+}
+
+// TestSameEdgeOfTwoManagementClusters: two edges with one number do not notice each other. Their kernels drop packets from
+// their own address.
+func TestSameEdgeOfTwoManagementClusters(t *testing.T) {
+	t.Parallel()
+	segment := netns.NewSegment(t)
+	one, two := newTwin(t, segment, "a"), newTwin(t, segment, "z")
+	for _, e := range []*edgePod{one[1], two[1]} {
+		segment.Pull(t, e.ns, "net1")
+	}
+	same := [2]*edgePod{one[0], two[0]}
+	for _, e := range same {
+		e.start()
+	}
+	incumbents(t, same)
+	for _, e := range same {
+		NewWithT(t).Expect(e.program.String()).NotTo(ContainSubstring("another management cluster"))
 	}
 }

@@ -150,3 +150,14 @@ func TestNewPodListensForTwins(t *testing.T) {
 	s.pass(5*time.Second, ofTwin("z"))
 	g.Expect(s.announcements).To(BeZero(), "VMs stay with the twin")
 }
+
+// TestTwinOfASingleEdge: without a peer there are no heartbeats, so it notices no twin.
+func TestTwinOfASingleEdge(t *testing.T) {
+	g, s := NewWithT(t), newStarter()
+	s.state = failover.NewState(failover.Self{Edge: 1, Instance: "self", New: true}, true)
+	s.event(failover.Event{Kind: failover.Ready, Owner: "m"})
+	g.Expect(s.announcements).To(Equal(1))
+	s.pass(5*time.Second, ofTwin("a"))
+	g.Expect(s.state.Outdone).To(BeEmpty())
+	g.Expect(s.state.Twins.MAC()).To(BeEmpty())
+}

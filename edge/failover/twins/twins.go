@@ -6,8 +6,8 @@
 //
 // Each heartbeat names its owner, the UID of the HostedCluster. An edge of another owner is never the peer. An edge that
 // starts yields to a twin that serves, unless its own peer serves. It calls a twin that falls silent every ten seconds, and
-// serves once the twin is silent for 30 s. A pair that has served for three seconds never yields. If no pair has, the owner
-// that sorts first goes first.
+// serves once the twin is silent for 30 s. A new pod listens for three seconds before it announces. A pair that has served
+// for three seconds never yields. If no pair has, the owner that sorts first goes first.
 //
 // An edge hears only twins with the other number, because a kernel drops packets from its own address. So an edge also
 // yields if its peer does.
