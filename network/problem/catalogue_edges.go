@@ -58,7 +58,7 @@ var (
 		Effect: "Its PodDisruptionBudget was removed, so the node of {peer} can be drained.",
 		Fix:    "If only one node can run edges, set annotation edges to 1. If other nodes can, set annotation edge-node-selector."})
 	EdgeAwaitsNode = declare("EdgeAwaitsNode", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",
-		What:   "{subject} has been unavailable for more than {minutes} minutes. Its node {node} is cordoned, or its machine config is updated.",
+		What:   "{subject} has been unavailable for more than {minutes} minutes. Its node {node} is cordoned or updated.",
 		Effect: "For up to {hours} hours, the PodDisruptionBudget prevents a drain of the node of {peer}.",
 		Fix:    "Complete the maintenance and uncordon node {node}. If it does not return, delete the Node."})
 	EdgeRolloutHeld = declare("EdgeRolloutHeld", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",

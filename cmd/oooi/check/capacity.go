@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/check/placement"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/controllers/desired"
@@ -22,7 +23,7 @@ type preflight struct {
 	admissions []podAdmission
 	// places are the networks whose edges need nodes, and capacity is what nodes have.
 	places   []placeable
-	capacity capacity
+	capacity placement.Capacity
 	mtus     []mtuFacts
 }
 
@@ -50,7 +51,7 @@ type preflightReader struct {
 	// images of edges. imagesUnknown is true if the operator's Deployment does not name them as plain values.
 	images        desired.Release
 	imagesUnknown bool
-	capacity      capacity
+	capacity      placement.Capacity
 }
 
 // read reads the preflight of f's hosted cluster. seen are its facts for the status.
@@ -97,20 +98,20 @@ func (f installation) edgeImages() (r desired.Release, unknown bool) {
 }
 
 // readCapacity reads nodes and pods, page by page. Of a pod, it keeps only the requests.
-func readCapacity(ctx context.Context, api client.Reader) (c capacity) {
-	c.nodesErr = eachPage(ctx, api, func(list *corev1.NodeList) {
+func readCapacity(ctx context.Context, api client.Reader) (c placement.Capacity) {
+	c.NodesErr = eachPage(ctx, api, func(list *corev1.NodeList) {
 		for _, n := range list.Items {
 			n.Status.Images, n.ManagedFields = nil, nil
-			c.nodes = append(c.nodes, n)
+			c.Nodes = append(c.Nodes, n)
 		}
 	})
-	if c.nodesErr != nil {
+	if c.NodesErr != nil {
 		return c
 	}
-	c.podsErr = eachPage(ctx, api, func(list *corev1.PodList) {
+	c.PodsErr = eachPage(ctx, api, func(list *corev1.PodList) {
 		for _, p := range list.Items {
 			if p.Spec.NodeName != "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
-				c.pods = append(c.pods, podRequests{p.Spec.NodeName, p.Namespace, p.Labels, requestsOf(&p)})
+				c.Pods = append(c.Pods, placement.Pod{Node: p.Spec.NodeName, Namespace: p.Namespace, Labels: p.Labels, Requests: placement.RequestsOf(&p)})
 			}
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/check/placement"
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/cmd/oooi/status"
@@ -60,7 +61,7 @@ type drainFacts struct {
 	edges     []drainEdge
 	budgets   []policyv1.PodDisruptionBudget
 	vms       []hcp.PlacedVM
-	capacity  capacity
+	capacity  placement.Capacity
 	// unread says what is missing.
 	unread []string
 }
@@ -79,8 +80,8 @@ func drainsOf(ctx context.Context, api client.Reader, name client.ObjectKey, nod
 		return nil, err
 	}
 	c := readCapacity(ctx, api)
-	if _, files := api.(source.Archive); files && c.podsErr == nil {
-		c.podsErr = errors.New("files have only pods of oooi")
+	if _, files := api.(source.Archive); files && c.PodsErr == nil {
+		c.PodsErr = errors.New("files have only pods of oooi")
 	}
 	first := checks{Title: "Drain of " + strings.Join(nodes, ", ")}
 	for _, n := range nodes {
@@ -136,11 +137,11 @@ func readDrain(ctx context.Context, api client.Reader, seen status.Facts) drainF
 }
 
 // nodeToDrain returns the problem that a node is unknown.
-func nodeToDrain(name string, c capacity) problem.Problems {
+func nodeToDrain(name string, c placement.Capacity) problem.Problems {
 	switch {
-	case c.nodesErr != nil:
-		return found(problem.NodesUnread, failed(c.nodesErr))
-	case !slices.ContainsFunc(c.nodes, func(n corev1.Node) bool { return n.Name == name }):
+	case c.NodesErr != nil:
+		return found(problem.NodesUnread, failed(c.NodesErr))
+	case !slices.ContainsFunc(c.Nodes, func(n corev1.Node) bool { return n.Name == name }):
 		return about(problem.DrainNodeMissing, "Node", "", name, nil)
 	}
 	return nil
@@ -155,9 +156,9 @@ func drainChecks(f drainFacts, nodes []string) (out []checked) {
 	for _, n := range f.networks {
 		places = append(places, placeable{network: n, namespace: f.namespace})
 	}
-	if err := f.capacity.podsErr; err != nil && f.capacity.nodesErr == nil {
+	if err := f.capacity.PodsErr; err != nil && f.capacity.NodesErr == nil {
 		args := failed(err)
-		args["count"] = []string{strconv.Itoa(len(f.capacity.nodes))}
+		args["count"] = []string{strconv.Itoa(len(f.capacity.Nodes))}
 		out = append(out, lineOf("free resources", found(problem.PodsUnread, args)).asideIf(true))
 	}
 	for _, n := range f.networks {
@@ -192,7 +193,7 @@ func (f drainFacts) drainOfEdges(n network.Network, places []placeable, nodes []
 	}
 	slices.Sort(here)
 	spare, lack := f.spareNodes(n, places, append(stay, nodes...))
-	args := problem.Args{"edges": {"edge " + strings.Join(here, " and edge ")}, "why": {lack}, "nodes": {cmp.Or(firstOf(spare), "none")}}
+	args := problem.Args{"edges": {"edge " + strings.Join(here, " and edge ")}, "why": {lack}, "nodes": {cmp.Or(placement.FirstOf(spare), "none")}}
 	i := slices.IndexFunc(f.budgets, func(b policyv1.PodDisruptionBudget) bool { return b.Name == wire.BudgetName(n) })
 	switch {
 	case i < 0 && readyElsewhere == 0 && len(spare) > 0:
@@ -211,21 +212,21 @@ func (f drainFacts) drainOfEdges(n network.Network, places []placeable, nodes []
 // spareNodes returns the nodes other than without that can run an edge of n. If there are not enough, lack says why.
 func (f drainFacts) spareNodes(n network.Network, places []placeable, without []string) (names []string, lack string) {
 	c := f.capacity
-	c.nodes = slices.DeleteFunc(slices.Clone(c.nodes), func(x corev1.Node) bool { return slices.Contains(without, x.Name) })
+	c.Nodes = slices.DeleteFunc(slices.Clone(c.Nodes), func(x corev1.Node) bool { return slices.Contains(without, x.Name) })
 	pod := desired.EdgePod(n, n.Edges[0], desired.Release{}, f.namespace)
-	rooms, others := roomsFor(pod, requestsOf(pod), c.nodes, freeOf(c, places))
+	rooms, others := placement.RoomsFor(pod, placement.RequestsOf(pod), c.Nodes, freeOf(c, places))
 	for _, r := range rooms {
-		if r.lacks == "" {
-			names = append(names, r.name)
+		if r.Lacks == "" {
+			names = append(names, r.Name)
 		}
 	}
-	switch lack = lackOf(rooms); {
+	switch lack = placement.LackOf(rooms); {
 	case lack != "":
 		return names, lack
 	case len(others) > 0:
-		return names, countsOf(others)
+		return names, placement.CountsOf(others)
 	case len(names) > 0:
-		return names, "only " + firstOf(names) + " is left"
+		return names, "only " + placement.FirstOf(names) + " is left"
 	}
 	return nil, "there is no other node"
 }
@@ -253,7 +254,7 @@ func (f drainFacts) drainOfVMs(nodes []string) (out []checked) {
 			}
 			if here += len(names); len(names) > 0 {
 				slices.Sort(names)
-				ps = append(ps, found(c.cause, problem.Args{"count": {strconv.Itoa(len(names))}, "all": {strconv.Itoa(len(total))}, "names": {firstOf(names)}})...)
+				ps = append(ps, found(c.cause, problem.Args{"count": {strconv.Itoa(len(names))}, "all": {strconv.Itoa(len(total))}, "names": {placement.FirstOf(names)}})...)
 			}
 		}
 		if here == len(total) && !slices.ContainsFunc(total, func(vm hcp.PlacedVM) bool { return vm.Eviction == hcp.EvictionMigrates }) {

@@ -13,6 +13,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/cmd/oooi/check/placement"
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
@@ -35,14 +36,14 @@ func TestDrainOfEdges(t *testing.T) {
 	two := blue.Plan().Networks[0]
 	one := two
 	one.Edges = two.Edges[:1]
-	big := func(names ...string) (c capacity) {
+	big := func(names ...string) (c placement.Capacity) {
 		for _, name := range names {
-			c.nodes = append(c.nodes, nodeWith(name, "4", "16Gi"))
+			c.Nodes = append(c.Nodes, nodeWith(name, "4", "16Gi"))
 		}
 		return c
 	}
 	full := big("a", "b")
-	full.nodes = append(full.nodes, nodeWith("c", "4", "64Mi"))
+	full.Nodes = append(full.Nodes, nodeWith("c", "4", "64Mi"))
 	budget := func(allowed int32) []policyv1.PodDisruptionBudget {
 		return []policyv1.PodDisruptionBudget{{ObjectMeta: metav1.ObjectMeta{Name: wire.BudgetName(two)}, Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed}}}
 	}
@@ -50,7 +51,7 @@ func TestDrainOfEdges(t *testing.T) {
 		network  network.Network
 		edges    []drainEdge
 		budgets  []policyv1.PodDisruptionBudget
-		capacity capacity
+		capacity placement.Capacity
 		drain    []string
 		want     outcome
 		why      string
@@ -122,12 +123,12 @@ func TestDrainOfVMs(t *testing.T) {
 // TestDrainWithoutRights: what cannot be read is unknown. Free resources do not decide the exit code.
 func TestDrainWithoutRights(t *testing.T) {
 	g := NewWithT(t)
-	all := drainChecks(drainFacts{unread: []string{"pods is forbidden"}, capacity: capacity{podsErr: errors.New("forbidden")}}, []string{"a"})
+	all := drainChecks(drainFacts{unread: []string{"pods is forbidden"}, capacity: placement.Capacity{PodsErr: errors.New("forbidden")}}, []string{"a"})
 	g.Expect(all).To(HaveLen(2))
 	g.Expect(all[0].Verdict).To(Equal(unsure))
 	g.Expect(all[0].aside).To(BeFalse())
 	g.Expect(all[1].aside).To(BeTrue())
-	g.Expect(nodeToDrain("a", capacity{nodesErr: errors.New("forbidden")})[0].Cause).To(Equal(problem.NodesUnread))
+	g.Expect(nodeToDrain("a", placement.Capacity{NodesErr: errors.New("forbidden")})[0].Cause).To(Equal(problem.NodesUnread))
 }
 
 // TestDrainFromFiles: the command predicts from what must-gather wrote.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/cmd/oooi/check/placement"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -43,8 +44,8 @@ func offers(name, amount string) func(*corev1.Node) {
 }
 
 // podOn requests CPU and memory of a node. With labels it is in the control plane namespace.
-func podOn(node, cpu, memory string, labels map[string]string) podRequests {
-	return podRequests{node: node, namespace: "clusters-blue", labels: labels, requests: requestsOf(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
+func podOn(node, cpu, memory string, labels map[string]string) placement.Pod {
+	return placement.Pod{Node: node, Namespace: "clusters-blue", Labels: labels, Requests: placement.RequestsOf(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}},
 	}}}})}
 }
@@ -61,37 +62,37 @@ func TestNodesForEdges(t *testing.T) {
 	big := []corev1.Node{nodeWith("a", "4", "16Gi"), nodeWith("b", "4", "16Gi")}
 	for name, c := range map[string]struct {
 		network  network.Network
-		capacity capacity
+		capacity placement.Capacity
 		served   bool
 		want     outcome
 		why      []string
 	}{
-		"room on two nodes":        {network: two, capacity: capacity{nodes: big}, want: fine},
-		"room on one, for one":     {network: one, capacity: capacity{nodes: big[:1]}, want: fine},
-		"room on one, for two":     {two, capacity{nodes: big[:1]}, false, warning, []string{"Only node a has room for an edge, but the network has 2."}},
-		"one of two is cordoned":   {two, capacity{nodes: []corev1.Node{big[0], nodeWith("b", "4", "16Gi", cordoned)}}, false, warning, []string{"Only node a has room"}},
-		"no nodes":                 {one, capacity{}, false, failure, []string{"No node may run an edge: there are no nodes."}},
-		"none may, and edges run":  {one, capacity{nodes: []corev1.Node{nodeWith("a", "4", "16Gi", cordoned)}}, true, warning, []string{"1 are cordoned."}},
-		"each for its own reasons": {one, capacity{nodes: []corev1.Node{nodeWith("a", "4", "16Gi", cordoned), nodeWith("b", "4", "16Gi", tainted("gpu")), nodeWith("c", "4", "16Gi", tainted("gpu")), nodeWith("d", "4", "16Gi", tainted(corev1.TaintNodeNotReady))}}, false, failure, []string{"2 have taint gpu:NoSchedule, 1 are cordoned, 1 are not ready. Change annotation edge-node-selector"}},
+		"room on two nodes":        {network: two, capacity: placement.Capacity{Nodes: big}, want: fine},
+		"room on one, for one":     {network: one, capacity: placement.Capacity{Nodes: big[:1]}, want: fine},
+		"room on one, for two":     {two, placement.Capacity{Nodes: big[:1]}, false, warning, []string{"Only node a has room for an edge, but the network has 2."}},
+		"one of two is cordoned":   {two, placement.Capacity{Nodes: []corev1.Node{big[0], nodeWith("b", "4", "16Gi", cordoned)}}, false, warning, []string{"Only node a has room"}},
+		"no nodes":                 {one, placement.Capacity{}, false, failure, []string{"No node may run an edge: there are no nodes."}},
+		"none may, and edges run":  {one, placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "4", "16Gi", cordoned)}}, true, warning, []string{"1 are cordoned."}},
+		"each for its own reasons": {one, placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "4", "16Gi", cordoned), nodeWith("b", "4", "16Gi", tainted("gpu")), nodeWith("c", "4", "16Gi", tainted("gpu")), nodeWith("d", "4", "16Gi", tainted(corev1.TaintNodeNotReady))}}, false, failure, []string{"2 have taint gpu:NoSchedule, 1 are cordoned, 1 are not ready. Change annotation edge-node-selector"}},
 		"a taint that is tolerated": {placed(network.Placement{Tolerations: []network.Toleration{{Key: "gpu", Operator: "Exists"}}}),
-			capacity{nodes: []corev1.Node{nodeWith("a", "4", "16Gi", tainted("gpu")), nodeWith("b", "4", "16Gi", tainted("gpu"))}}, false, fine, nil},
-		"a taint that only advises": {one, capacity{nodes: []corev1.Node{nodeWith("a", "4", "16Gi", func(n *corev1.Node) {
+			placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "4", "16Gi", tainted("gpu")), nodeWith("b", "4", "16Gi", tainted("gpu"))}}, false, fine, nil},
+		"a taint that only advises": {one, placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "4", "16Gi", func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectPreferNoSchedule}}
 		})}}, false, fine, nil},
-		"a label that is missing": {placed(network.Placement{NodeSelectors: []map[string]string{{"vlan100": "yes"}}}), capacity{nodes: big}, false, failure, []string{"2 do not have the labels that edges need."}},
+		"a label that is missing": {placed(network.Placement{NodeSelectors: []map[string]string{{"vlan100": "yes"}}}), placement.Capacity{Nodes: big}, false, failure, []string{"2 do not have the labels that edges need."}},
 		"labels of alternatives": {placed(network.Placement{NodeSelectors: []map[string]string{{"vlan100": "yes"}, {"zone": "1"}}}),
-			capacity{nodes: []corev1.Node{nodeWith("a", "4", "16Gi", labelled("vlan100", "yes")), nodeWith("b", "4", "16Gi", labelled("zone", "1"))}}, false, fine, nil},
-		"a label that must not be": {placed(network.Placement{WithoutLabels: []string{"infra"}}), capacity{nodes: []corev1.Node{nodeWith("a", "4", "16Gi", labelled("infra", ""))}}, false, failure, []string{"1 do not have the labels"}},
-		"memory is requested": {two, capacity{nodes: big, pods: []podRequests{podOn("a", "1", "16100Mi", nil), podOn("b", "1", "16100Mi", nil)}}, false, failure,
+			placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "4", "16Gi", labelled("vlan100", "yes")), nodeWith("b", "4", "16Gi", labelled("zone", "1"))}}, false, fine, nil},
+		"a label that must not be": {placed(network.Placement{WithoutLabels: []string{"infra"}}), placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "4", "16Gi", labelled("infra", ""))}}, false, failure, []string{"1 do not have the labels"}},
+		"memory is requested": {two, placement.Capacity{Nodes: big, Pods: []placement.Pod{podOn("a", "1", "16100Mi", nil), podOn("b", "1", "16100Mi", nil)}}, false, failure,
 			[]string{"No node has room for an edge, which requests 100m cpu and 384Mi memory: a has 284Mi memory left"}},
-		"CPU is requested":       {two, capacity{nodes: big, pods: []podRequests{podOn("a", "3950m", "1Gi", nil)}}, false, warning, []string{"Only node b has room", "Others lack room: a has 50m cpu left."}},
-		"own edges do not count": {two, capacity{nodes: big, pods: []podRequests{podOn("a", "3950m", "1Gi", edge), podOn("b", "3950m", "1Gi", edge)}}, true, fine, nil},
-		"a device is missing":    {device, capacity{nodes: big}, false, failure, []string{"1 example.com/vf", "a has 0 example.com/vf left, b has 0 example.com/vf left"}},
-		"a device is there":      {device, capacity{nodes: []corev1.Node{nodeWith("a", "4", "16Gi", offers("example.com/vf", "1"))}}, false, fine, nil},
-		"many nodes":             {one, capacity{nodes: []corev1.Node{nodeWith("a", "1m", "1Gi"), nodeWith("b", "1m", "1Gi"), nodeWith("c", "1m", "1Gi"), nodeWith("d", "1m", "1Gi"), nodeWith("e", "1m", "1Gi")}}, false, failure, []string{"a has 1m cpu left, b has 1m cpu left, c has 1m cpu left, and 2 more."}},
-		"nodes are not read":     {one, capacity{nodesErr: errors.New("no right")}, false, unsure, []string{"Nodes cannot be read: no right."}},
-		"nodes, and edges run":   {one, capacity{nodesErr: errors.New("no right")}, true, unsure, []string{"Nodes cannot be read: no right."}},
-		"pods are not read":      {one, capacity{nodes: big, podsErr: errors.New("no right")}, false, unsure, []string{"the free resources of 2 nodes are unknown: no right."}},
+		"CPU is requested":       {two, placement.Capacity{Nodes: big, Pods: []placement.Pod{podOn("a", "3950m", "1Gi", nil)}}, false, warning, []string{"Only node b has room", "Others lack room: a has 50m cpu left."}},
+		"own edges do not count": {two, placement.Capacity{Nodes: big, Pods: []placement.Pod{podOn("a", "3950m", "1Gi", edge), podOn("b", "3950m", "1Gi", edge)}}, true, fine, nil},
+		"a device is missing":    {device, placement.Capacity{Nodes: big}, false, failure, []string{"1 example.com/vf", "a has 0 example.com/vf left, b has 0 example.com/vf left"}},
+		"a device is there":      {device, placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "4", "16Gi", offers("example.com/vf", "1"))}}, false, fine, nil},
+		"many nodes":             {one, placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "1m", "1Gi"), nodeWith("b", "1m", "1Gi"), nodeWith("c", "1m", "1Gi"), nodeWith("d", "1m", "1Gi"), nodeWith("e", "1m", "1Gi")}}, false, failure, []string{"a has 1m cpu left, b has 1m cpu left, c has 1m cpu left, and 2 more."}},
+		"nodes are not read":     {one, placement.Capacity{NodesErr: errors.New("no right")}, false, unsure, []string{"Nodes cannot be read: no right."}},
+		"nodes, and edges run":   {one, placement.Capacity{NodesErr: errors.New("no right")}, true, unsure, []string{"Nodes cannot be read: no right."}},
+		"pods are not read":      {one, placement.Capacity{Nodes: big, PodsErr: errors.New("no right")}, false, unsure, []string{"the free resources of 2 nodes are unknown: no right."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -116,7 +117,7 @@ func TestNodesForTwoNetworks(t *testing.T) {
 		n := network.Network{Name: "clusters." + name, Attachment: network.Attachment{Namespace: "clusters", Name: name}, Edges: []network.Edge{{Number: 1}}}
 		return placeable{network: n, namespace: "clusters-blue"}
 	}
-	out := nodeChecks([]placeable{of("a"), of("b")}, capacity{nodes: []corev1.Node{nodeWith("a", "150m", "16Gi")}})
+	out := nodeChecks([]placeable{of("a"), of("b")}, placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "150m", "16Gi")}})
 	g.Expect(out).To(HaveLen(2))
 	g.Expect(out[0].Verdict).To(Equal(fine))
 	g.Expect(out[1].Verdict).To(Equal(failure))
@@ -124,7 +125,7 @@ func TestNodesForTwoNetworks(t *testing.T) {
 
 	running := of("a")
 	running.served = true
-	out = nodeChecks([]placeable{running}, capacity{nodes: []corev1.Node{nodeWith("a", "1", "16Gi")}, podsErr: errors.New("no right")})
+	out = nodeChecks([]placeable{running}, placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "1", "16Gi")}, PodsErr: errors.New("no right")})
 	g.Expect(out[0].aside).To(BeTrue())
 }
 
@@ -137,11 +138,11 @@ func TestRequests(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	sidecar := of("8Mi")
 	sidecar.RestartPolicy = &always
-	got := requestsOf(&corev1.Pod{Spec: corev1.PodSpec{
+	got := placement.RequestsOf(&corev1.Pod{Spec: corev1.PodSpec{
 		Containers: []corev1.Container{of("16Mi"), of("16Mi")}, InitContainers: []corev1.Container{of("64Mi"), sidecar, of("20Mi")},
 		Overhead: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Mi")},
 	}})
 	g.Expect(got.Memory().String()).To(Equal("65Mi"))
 	g.Expect(got.Pods().Value()).To(BeEquivalentTo(1))
-	g.Expect(strings.Count(amounts(got), "pods")).To(Equal(0))
+	g.Expect(strings.Count(placement.Amounts(got), "pods")).To(Equal(0))
 }
