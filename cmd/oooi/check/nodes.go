@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/cldmnky/oooi/cmd/oooi/check/placement"
+	"github.com/cldmnky/oooi/cmd/oooi/placement"
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
