@@ -2,10 +2,12 @@ package controllers
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -13,6 +15,22 @@ import (
 // afterRestart is how long the operator has to notice changes after the API server was away: client-go waits for up to a minute
 // between two requests.
 const afterRestart = 5 * time.Minute
+
+// rackOf is the value of the node label rack that d requires. Empty: none.
+func rackOf(d appsv1.Deployment) string {
+	a := d.Spec.Template.Spec.Affinity
+	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return ""
+	}
+	for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		for _, e := range term.MatchExpressions {
+			if e.Key == "rack" {
+				return strings.Join(e.Values, " ")
+			}
+		}
+	}
+	return ""
+}
 
 // testRestoredAPIServer: the etcd of the management cluster is restored to an older state while the operator runs. The
 // operator follows the older state and what changes after it, although etcd assigns resource versions again that caches and
@@ -27,7 +45,7 @@ func testRestoredAPIServer(t *testing.T, s *apiServer) {
 	racks := func() (out []string) {
 		all := h.deployments(t, "vlan100")
 		for _, d := range all {
-			out = append(out, d.Spec.Template.Spec.NodeSelector["rack"])
+			out = append(out, rackOf(d))
 		}
 		g.Expect(h.allServe(t, all)).To(Succeed())
 		return out

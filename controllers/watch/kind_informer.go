@@ -31,13 +31,15 @@ func (k *Kinds) Informer(
 			return retried(ctx, k, gvk, answeredByList, func() (runtime.Object, error) { return inner.ListWithContext(ctx, o) })
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-			answered := func(err error) bool {
-				// A watch without initial events continues a list. If the kind was removed, that list is obsolete.
-				return answeredByList(err) || o.SendInitialEvents == nil && apierrors.IsNotFound(err)
+			watch := func() (apiwatch.Interface, error) { return inner.WatchWithContext(ctx, o) }
+			send := func() (apiwatch.Interface, error) { return retried(ctx, k, gvk, answeredByList, watch) }
+			if o.SendInitialEvents == nil {
+				// It continues a list, which may be obsolete after an error: the kind was removed, or etcd restored.
+				send = watch
 			}
-			w, err := retried(ctx, k, gvk, answered, func() (apiwatch.Interface, error) { return inner.WatchWithContext(ctx, o) })
-			if err == nil {
-				k.Observe(gvk, nil)
+			w, err := send()
+			if ctx.Err() == nil && !answeredByList(err) {
+				k.Observe(gvk, err)
 			}
 			return w, err
 		},

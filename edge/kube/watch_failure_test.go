@@ -21,10 +21,16 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// serves plays an API server at an address with one plan, until stop is called. As the real one does, it takes a watch of a
-// later version than its own, and sends nothing.
-func serves(t *testing.T, address, plan, version string) (at string, stop func()) {
+// serves plays an API server at an address, until stop is called. A list has one plan in version listed, and a watch shows that
+// it changes once, in the later version. As the real one does, it takes a watch of a version that does not exist yet, and sends nothing.
+func serves(t *testing.T, address, plan, listed, version string) (at string, stop func()) {
 	t.Helper()
+	object := func(plan, version string) corev1.ConfigMap {
+		return corev1.ConfigMap{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: wire.PlanConfigMap, ResourceVersion: version}, Data: map[string]string{wire.PlanKey: plan},
+		}
+	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -35,12 +41,15 @@ func serves(t *testing.T, address, plan, version string) (at string, stop func()
 		case q.Has("sendInitialEvents"):
 			w.WriteHeader(http.StatusBadRequest)
 		case q.Has("watch"):
+			if q.Get("resourceVersion") < version {
+				_ = json.NewEncoder(w).Encode(map[string]any{"type": "MODIFIED", "object": object(plan, version)})
+			}
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		default:
 			_ = json.NewEncoder(w).Encode(corev1.ConfigMapList{
-				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}, ListMeta: metav1.ListMeta{ResourceVersion: version},
-				Items: []corev1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: wire.PlanConfigMap, ResourceVersion: version}, Data: map[string]string{wire.PlanKey: plan}}},
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}, ListMeta: metav1.ListMeta{ResourceVersion: listed},
+				Items: []corev1.ConfigMap{object("listed "+plan, listed)},
 			})
 		}
 	}))
@@ -70,7 +79,7 @@ func (r refused) RoundTrip(q *http.Request) (*http.Response, error) {
 // that state, and does not wait for a version that does not exist yet.
 func TestOlderStateAfterRefusal(t *testing.T) {
 	g := NewWithT(t)
-	at, stop := serves(t, "127.0.0.1:0", "new", "500")
+	at, stop := serves(t, "127.0.0.1:0", "new", "499", "500")
 	away := make(chan struct{})
 	config := &rest.Config{Host: "http://" + at}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -83,6 +92,6 @@ func TestOlderStateAfterRefusal(t *testing.T) {
 	g.Eventually(plan.Load, "1m").Should(Equal("new"))
 	stop()
 	g.Eventually(away, "1m").Should(BeClosed())
-	serves(t, at, "old", "100")
+	serves(t, at, "old", "100", "101")
 	g.Eventually(plan.Load, "1m").Should(Equal("old"))
 }
