@@ -95,6 +95,42 @@ func TestDeletedEdgesComeBackAtOnce(t *testing.T) {
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "addresses that they had not")
 }
 
+// TestRestoredEdges: edges without an owner were restored from a backup. They are removed, also while nothing can be
+// applied, and their addresses are checked before others are created. A paused cluster keeps them, and so does a network
+// with an edge that was not restored.
+func TestRestoredEdges(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := twoEdges(t)
+	restored := func(number int) {
+		for _, e := range w.Edges {
+			if e.Number == number {
+				setEdge(&w, e.Name, func(d appsv1.Deployment) appsv1.Deployment { d.OwnerReferences = nil; return d })
+			}
+		}
+	}
+	edges := map[string]int{wire.NameEdge: len(w.Edges)}
+	about := func() decide.Decision { return decide.About(w, testOptions.Release, testNow) }
+	invalid := func() (d decide.Decision) {
+		before := w.HostedCluster.Annotations
+		w.HostedCluster.Annotations = annotated(w, "cidr", "x")
+		d, w.HostedCluster.Annotations = about(), before
+		g.Expect(d.Action).To(Equal(decide.Leave))
+		return d
+	}
+	restored(1)
+	g.Expect(deploys(about())).To(Equal(edges), "the other edge would answer")
+	g.Expect(invalid().Restored).To(BeEmpty())
+	restored(2)
+	g.Expect(deploys(about())).To(Equal(map[string]int{wire.NameACD: len(plan.Networks)}))
+	g.Expect(invalid().Restored).To(HaveLen(len(w.Edges)))
+	w.HostedCluster.Spec.PausedUntil = new(string)
+	*w.HostedCluster.Spec.PausedUntil = "true"
+	paused := about()
+	g.Expect(paused.Action).To(Equal(decide.Keep))
+	g.Expect(paused.Restored).To(BeEmpty())
+	g.Expect(paused.Desired).To(BeEmpty())
+}
+
 // TestAnAnswerIsToWhatWasAsked: another address is another question.
 func TestAnAnswerIsToWhatWasAsked(t *testing.T) {
 	for name, c := range map[string]struct {

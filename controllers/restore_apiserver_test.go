@@ -7,6 +7,7 @@ package controllers
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -151,7 +152,7 @@ func (h hosted) state(t *testing.T) map[string]any {
 	for _, u := range h.all(t, own.ServiceKind, h.ns) {
 		address, _, err := unstructured.NestedString(u.Object, "spec", "clusterIP")
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
-		addresses = append(addresses, address, "address of "+u.GetName())
+		addresses = append(addresses, strconv.Quote(address), u.GetName())
 	}
 	out := map[string]any{}
 	var objects []*unstructured.Unstructured
@@ -192,7 +193,10 @@ func testRestored(t *testing.T, s *apiServer, r *Reconciler) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			h := s.served(t, "restored"+name)
+			h := s.newHosted(t, "restored"+name, map[string]string{"management-dns": "serve"})
+			h.publish(t)
+			h.edgeServes(t)
+			h.wellServed(t)
 			h.listens(t, 1)
 			h.listens(t, 2)
 			n := h.network("vlan100")
@@ -213,6 +217,8 @@ func testRestored(t *testing.T, s *apiServer, r *Reconciler) {
 			restored := h.deployments(t, "vlan100")
 			g.Expect(h.allServe(t, restored)).To(Succeed())
 			g.Expect(len(restored) == 2).To(Equal(test.ignoring && !test.withoutEdges))
+			again(t, r, h)
+			g.Expect(h.names(t)()).To(HaveLen(len(restored)), "there is no HostedCluster")
 			h.restore(t, backup[at:])
 			g.Eventually(h.names(t)).Should(BeEmpty(), "no edge before HyperShift publishes the control plane")
 			g.Eventually(h.reason(t)).ShouldNot(BeEmpty())
@@ -227,7 +233,7 @@ func testRestored(t *testing.T, s *apiServer, r *Reconciler) {
 				ObjectMeta: metav1.ObjectMeta{Namespace: nad.Namespace, Name: nad.Name, Annotations: nad.Annotations}, Spec: nad.Spec})).To(Succeed())
 			g.Eventually(h.names(t)).Should(Equal([]string{wire.ACDDeploymentName(n)}))
 			report := wire.EdgeReportLease(n, network.Edge{Number: 1}).Name
-			g.Eventually(func() map[string]string { return h.snapshot(t) }).ShouldNot(HaveKey("Lease " + report))
+			g.Eventually(func() map[string]string { return h.snapshot(t) }).ShouldNot(Or(HaveKey("Lease "+report), HaveKey("PodDisruptionBudget "+wire.BudgetName(n))))
 			h.listens(t, 1) // The pod of a removed edge is still ending, and reports once more.
 			again(t, r, h)
 			g.Expect(h.names(t)()).To(Equal([]string{wire.ACDDeploymentName(n)}), "no edge before the check has passed")

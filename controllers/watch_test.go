@@ -87,7 +87,8 @@ func TestReportsInMemoryAreShort(t *testing.T) {
 	want := func(annotations map[string]string) *metav1.PartialObjectMetadata {
 		l := own.ReportLease()
 		l.Namespace, l.Name, l.UID, l.ResourceVersion, l.DeletionTimestamp = "clusters-blue", "oooi-report.x", "u", "1", &metav1.Time{Time: testNow}
-		l.Labels, l.Annotations = wire.EdgeReportLease(network.Network{Name: "vlan100"}, network.Edge{Number: 1}).Labels, annotations
+		l.Labels, l.Annotations = maps.Clone(wire.EdgeReportLease(network.Network{Name: "vlan100"}, network.Edge{Number: 1}).Labels), annotations
+		delete(l.Labels, wire.LabelNoBackup)
 		return l
 	}
 	kept := func(report string) any {

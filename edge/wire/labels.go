@@ -74,14 +74,14 @@ const (
 	AnnotationResourceName = "k8s.v1.cni.cncf.io/resourceName"
 )
 
-// Written returns the labels of an object that oooi writes: those by which it is selected, and LabelNoBackup.
+// Written returns the labels of an object that oooi writes: selected, which selectors name, and LabelNoBackup.
 func Written(selected map[string]string) map[string]string {
 	out := maps.Clone(selected)
 	out[LabelNoBackup] = "true"
 	return out
 }
 
-// OwnedLabels returns the labels by which every object of oooi is selected.
+// OwnedLabels returns labels that every object of oooi has, for its metadata and for selectors.
 func OwnedLabels() map[string]string {
 	return map[string]string{LabelPartOf: Owner, LabelManagedBy: Owner}
 }
