@@ -77,7 +77,8 @@ The last line says what was checked.
 			if !slices.ContainsFunc(in.objects, isAnnotated) {
 				return errors.New("there is no HostedCluster, NodePool, NetworkAttachmentDefinition or Service in the input")
 			}
-			found := findings(in, NewPlanner(in.dump, in.dump.Clusters(), in.permitted).Plans())
+			clusters := in.dump.Clusters()
+			found := findings(in, clusters, NewPlanner(in.dump, clusters, in.permitted).Plans())
 			for _, f := range found {
 				if format := from.output.String(); format == command.FormatText {
 					command.Line(c.OutOrStdout(), "%s", f)
@@ -151,9 +152,9 @@ func (in input) annotated() []annotated {
 	return out
 }
 
-// findings returns what is wrong with in, of which plans are made, by file, object and key.
-func findings(in input, plans []Planned) []finding {
-	all, clusters := in.annotated(), in.dump.Clusters()
+// findings returns what is wrong with in, by file, object and key. clusters are those of in, with what flags add. plans are made of them.
+func findings(in input, clusters []hcp.Objects, plans []Planned) []finding {
+	all := in.annotated()
 	var found []finding
 	known := map[[4]string]bool{} // The plans of two clusters may have the same problem.
 	add := func(f finding) {

@@ -198,7 +198,7 @@ func lintOf(t *testing.T, text string) (found []finding, problems problem.Proble
 	for _, p := range plans {
 		problems = append(problems, p.Problems...)
 	}
-	return findings(in, plans), problems
+	return findings(in, in.dump.Clusters(), plans), problems
 }
 
 // TestLintStories: both commands show the same problems. What would be applied has only findings about
@@ -242,7 +242,7 @@ func TestLintWorlds(t *testing.T) {
 			continue
 		}
 		plans := NewPlanner(in.dump, in.dump.Clusters(), network.Permissions{}).Plans()
-		found := findings(in, plans)
+		found := findings(in, in.dump.Clusters(), plans)
 		for _, p := range plans {
 			if text := disagreement(found, p.Problems); text != "" {
 				t.Fatalf("lint does not say %q\nseed %d, story %s: %s", text, seed, w.Story, strings.Join(w.Changes, "; "))

@@ -65,7 +65,7 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 	}
 	p := NewPlanner(in.dump, all, in.permitted)
 	plans, code := p.Plans(), 0
-	found := findings(in, plans)
+	found := findings(in, all, plans)
 	for _, f := range found {
 		if !f.planned {
 			command.Complain(c.ErrOrStderr(), f.String())

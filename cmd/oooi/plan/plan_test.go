@@ -143,6 +143,18 @@ func TestPlanKnowsTheManagementCluster(t *testing.T) {
 	g.Expect(out).To(ContainSubstring("the management cluster's Services (10.96.0.0/12)"))
 }
 
+// TestPlanSetFindsStrayNodePools: a NodePool without its cluster is a finding also if only --set opts in a cluster.
+func TestPlanSetFindsStrayNodePools(t *testing.T) {
+	g := NewWithT(t)
+	asked := read(t, objects(t, "lb-ip")) + "---\n{apiVersion: hypershift.openshift.io/v1beta1, kind: NodePool, metadata: {namespace: clusters, name: far}, spec: {clusterName: entirely-other, platform: {type: KubeVirt}}}\n"
+	_, want, code := oooiPlan(t, asked, "-f", "-")
+	g.Expect(code).To(Equal(2))
+	g.Expect(want).To(ContainSubstring("NodePool clusters/far"))
+	_, stderr, code := oooiPlan(t, strings.ReplaceAll(asked, "hostedcluster.densityops.com/network: auto", "other: x"), "-f", "-", "--set", "network=auto")
+	g.Expect(code).To(Equal(2))
+	g.Expect(stderr).To(Equal(want))
+}
+
 // TestPlanSetLeavesWhoHasSaid: several clusters are one object a line, and one
 // that named its network keeps it.
 func TestPlanSetLeavesWhoHasSaid(t *testing.T) {
