@@ -4,11 +4,13 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"golang.org/x/sys/unix"
 
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/programs"
@@ -42,9 +44,37 @@ func linkLocal(t *testing.T, n *netns.Namespace, device string) (address string)
 	return address
 }
 
+// icmpv6From returns a function that returns the types of ICMPv6 messages that arrived at n from a MAC address until then.
+func icmpv6From(t *testing.T, n *netns.Namespace, mac string) func() []byte {
+	t.Helper()
+	hardware, err := net.ParseMAC(mac)
+	g := NewWithT(t)
+	g.Expect(err).NotTo(HaveOccurred())
+	var fd int
+	n.Do(t, func() {
+		const inNetworkOrder = unix.ETH_P_IPV6>>8 | unix.ETH_P_IPV6&0xff<<8
+		fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, inNetworkOrder)
+	})
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	const nextHeader, icmp = 14 + 6, 14 + 40 // Offsets in a frame: Ethernet has 14 bytes, IPv6 has 40 (RFC 8200).
+	return func() (types []byte) {
+		for frame := make([]byte, 1<<16); ; {
+			length, err := unix.Read(fd, frame)
+			if err != nil {
+				g.Expect(err).To(MatchError(unix.EAGAIN))
+				return types
+			}
+			if length > icmp && slices.Equal(frame[6:12], hardware) && frame[nextHeader] == unix.IPPROTO_ICMPV6 {
+				types = append(types, frame[icmp])
+			}
+		}
+	}
+}
+
 // TestDualStackNetwork: on a VLAN with an IPv6 router, a VM has the IPv6 address and the route of that router, and the IPv4 address, the routes and the
-// names of edges. An edge takes part in neither: it has no IPv6 route, is no router, and no server of it answers over IPv6. It is so where the kernel
-// refuses IPv6 on the VLAN, and where it only follows no advertisement, as OpenShift permits.
+// names of edges. An edge takes part in neither: it has no IPv6 route, advertises no router, redirects nothing, answers for no neighbor, and no server of it
+// answers over IPv6. It is so where the kernel refuses IPv6 on the VLAN, and where it only follows no advertisement, as OpenShift permits.
 func TestDualStackNetwork(t *testing.T) {
 	for name, setting := range map[string]string{"without IPv6": "disable_ipv6=1", "without advertisements": "accept_ra=0"} {
 		t.Run(name, func(t *testing.T) {
@@ -56,6 +86,7 @@ func TestDualStackNetwork(t *testing.T) {
 			v.edge.Sysctl(t, "net/ipv6/conf/default/"+key, value)
 			segment.Attach(t, v.edge, "net1", "", "192.168.100.4/24", "192.168.100.2/32", "192.168.100.3/32")
 			segment.Attach(t, v.machine, "eth0", "02:00:00:00:00:01")
+			fromEdge := icmpv6From(t, v.machine, v.edge.MAC(t, "net1"))
 			router := routerOf(t, segment)
 
 			plan := filepath.Join("..", "..", "test", "scenarios", "lb-ip", "plan.json")
@@ -85,6 +116,12 @@ func TestDualStackNetwork(t *testing.T) {
 			g.Expect(served).NotTo(BeEmpty())
 			g.Expect(dig(name, "AAAA")).To(And(ContainSubstring("status: NOERROR"), ContainSubstring("ANSWER: 0, AUTHORITY: 1"), MatchRegexp(`\sIN\s+SOA\s`)))
 
+			const unknown = "registry.example.org"
+			g.Expect(dig(unknown)).To(ContainSubstring("status: NXDOMAIN"))
+			g.Expect(dig(unknown, "AAAA")).To(ContainSubstring("status: NXDOMAIN"), "as for A")
+
+			const routerAdvertisement, neighborAdvertisement, redirect = 134, 136, 137 // RFC 4861
+			g.Expect(fromEdge()).NotTo(ContainElement(BeElementOf(byte(routerAdvertisement), byte(neighborAdvertisement), byte(redirect))))
 			g.Expect(v.edge.Run(t, "ip", "-6", "route", "show", "dev", "net1", "default")).To(BeEmpty(), "edges follow no router")
 			g.Expect(v.edge.Run(t, "ip", "-6", "address", "show", "dev", "net1", "scope", "global")).To(BeEmpty())
 			if key == "disable_ipv6" {
