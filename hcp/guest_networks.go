@@ -6,6 +6,7 @@ package hcp
 import (
 	"cmp"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
@@ -70,6 +71,59 @@ func joinSubnets(hc *hyperv1.HostedCluster, joinSubnet string) problem.Problems 
 		return nil
 	}
 	return problem.Problems{problem.New(problem.JoinSubnetsDiffer, problem.Subject{}, problem.Args{"cidr": {set}, "otherCIDR": {other}}, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig")}
+}
+
+// overlapping returns a problem if HyperShift refuses the networks of o because two of them overlap (validateSliceNetworkCIDRs in its
+// hostedcluster_controller.go). It compares the default join subnet unless internalJoinSubnet is set, even if v4InternalSubnet moves that subnet. A CIDR
+// of requests that overlaps a network of the hosted cluster is an Error of its own. Of OVN-Kubernetes' subnets, only those of IPv4 are read.
+func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.Problems {
+	hc, ovn := o.HostedCluster, ovnConfig(o.HostedCluster)
+	type entry struct {
+		netip.Prefix
+		field string
+	}
+	var all []entry
+	add := func(field string, more ...netip.Prefix) {
+		for _, p := range more {
+			all = append(all, entry{p.Masked(), field})
+		}
+	}
+	addText := func(field, cidr string) {
+		if p, err := netip.ParsePrefix(cidr); err == nil {
+			add(field, p)
+		}
+	}
+	hosted := hostedNetworks(hc, o.JoinSubnet)
+	for _, m := range hc.Spec.Networking.MachineNetwork {
+		cidr := m.CIDR.String()
+		isError := slices.ContainsFunc(requests, func(s network.NetworkRequest) bool {
+			return s.CIDR.String() == cidr && slices.ContainsFunc(hosted, func(r network.ReservedDestination) bool { return r.Prefix.Overlaps(s.CIDR) })
+		})
+		if !isError {
+			addText("machineNetwork", cidr)
+		}
+	}
+	add("serviceNetwork", objects.ServiceNetworks(hc)...)
+	add("clusterNetwork", objects.PodNetworks(hc)...)
+	if objects.UsesOVN(hc) {
+		if ovn.InternalJoinSubnet == "" {
+			addText("default join subnet", ovnJoin)
+		}
+		addText("internalJoinSubnet", ovn.InternalJoinSubnet)
+		addText("internalTransitSwitchSubnet", ovn.InternalTransitSwitchSubnet)
+		addText("v4InternalSubnet", o.JoinSubnet)
+	}
+	// Of sorted prefixes, two overlap only if two neighbors do.
+	slices.SortFunc(all, func(a, b entry) int {
+		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()), cmp.Compare(a.field, b.field))
+	})
+	for i := 1; i < len(all); i++ {
+		if a, b := all[i-1], all[i]; a.Overlaps(b.Prefix) {
+			args := problem.Args{"field": {a.field}, "cidr": {a.String()}, "otherField": {b.field}, "otherCIDR": {b.String()}}
+			return problem.Problems{problem.New(problem.HostedNetworksOverlap, problem.Subject{}, args, "spec.networking")}
+		}
+	}
+	return nil
 }
 
 // ovnOverhead is how much smaller, in bytes, the MTU of the pod network must be than the MTU of the nodes' network.

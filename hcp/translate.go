@@ -30,12 +30,13 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 	}
 	named := networks.Of(o, set, ofNodePools, last)
 	r.Networks, f.Refused = named.Networks, named.Refused
-	problems = slices.Concat(problems, named.Problems, joinSubnets(o.HostedCluster, o.JoinSubnet), ovnMTU(o, named.Networks), podSubnets(o), edgeNodesNotPermitted(o, set))
+	problems = slices.Concat(problems, named.Problems, joinSubnets(o.HostedCluster, o.JoinSubnet), overlapping(o, named.Networks), ovnMTU(o, named.Networks), podSubnets(o), edgeNodesNotPermitted(o, set))
 	problems = append(problems, networks.Unnamed(o, attachmentsOf(r, last))...)
 	problems = append(problems, networks.SharedMACs(o)...)
 	f.NodeAPI = nodeAPI(o.HostedCluster)
 	reach := endpoints.Of(o, r, set, last, f.NodeAPI)
-	f.Endpoints, f.Waiting, f.LoadBalancers, f.Announced, f.ImageHosts = reach.Endpoints, reach.Waiting, reach.LoadBalancers, reach.Announced, reach.ImageHosts
+	f.Endpoints, f.Waiting, f.LoadBalancers, f.Announced = reach.Endpoints, reach.Waiting, reach.LoadBalancers, reach.Announced
+	f.ImageHosts, f.ProviderHosts = reach.ImageHosts, reach.ProviderHosts
 	r.Apps, r.FurtherApps, r.Access = reach.Apps, reach.FurtherApps, access(o.HostedCluster, set)
 	f.Reserved = o.Management.Reserved(o.Nodes, o.Pods, f.Endpoints)
 	f.InHostedCluster = hostedNetworks(o.HostedCluster, o.JoinSubnet)

@@ -33,6 +33,8 @@ type Facts struct {
 	NodeAPI netip.Addr `json:"nodeAPI,omitzero"`
 	// ImageHosts are addresses that nodes dial for images: registries, and the HTTP proxy of the hosted cluster. Sorted.
 	ImageHosts []netip.AddrPort `json:"imageHosts,omitempty"`
+	// ProviderHosts are addresses that the hosted control plane dials from nodes for identity providers. Sorted.
+	ProviderHosts []netip.AddrPort `json:"providerHosts,omitempty"`
 	// InUse are the Names of the networks that VMs are on now. A network of the plan in force counts if VMs are on
 	// another NAD of its layer-2 network. Sorted.
 	InUse []string `json:"inUse,omitempty"`

@@ -47,6 +47,15 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 		note(problem.NameServersUnreachable, problem.Args{"servers": {network.AddressList(servers)}}, network.KeyUpstreams, network.KeyServices, network.KeyGateway)
 	}
 	ps = append(ps, imagesElsewhere(n, in, reach)...)
+	var providers []string
+	for _, at := range in.ProviderHosts {
+		if reach.FromVM(at.Addr()) == network.AtEdges && !answers(n, at) {
+			providers = append(providers, at.String())
+		}
+	}
+	if len(providers) > 0 {
+		ps = append(ps, n.Problem(problem.IdentityProviderIsEdge, problem.Args{"hosts": providers}, "spec.configuration.oauth"))
+	}
 	if !n.Runs(network.ServiceDNS) {
 		return ps
 	}
@@ -64,10 +73,9 @@ func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps probl
 	fields := []string{"spec.configuration.proxy", "spec.release.image", "spec.imageContentSources"}
 	var ofEdges []string
 	for _, at := range in.ImageHosts {
-		answers := slices.ContainsFunc(n.Listeners, func(l network.Listener) bool { return l.Address == at.Addr() && l.Port == at.Port() && l.Default != "" })
 		switch reach.FromVM(at.Addr()) {
 		case network.AtEdges:
-			if !answers {
+			if !answers(n, at) {
 				ofEdges = append(ofEdges, at.String())
 			}
 		case network.InCluster:
@@ -80,6 +88,17 @@ func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps probl
 		ps = append(ps, n.Problem(problem.ImagesFromEdge, problem.Args{"hosts": ofEdges}, fields...))
 	}
 	return ps
+}
+
+// answers reports whether edges of n forward connections to an address of theirs, whichever TLS server name a client sends, to a Service of the user.
+// HyperShift's are neither registries, nor HTTP proxies, nor identity providers.
+func answers(n network.Network, at netip.AddrPort) bool {
+	return slices.ContainsFunc(n.Listeners, func(l network.Listener) bool {
+		ofUser := func(b network.Backend) bool {
+			return b.Name == l.Default && network.PublishedBy(b.Service) == (network.PublishedService{})
+		}
+		return l.Address == at.Addr() && l.Port == at.Port() && slices.ContainsFunc(n.Backends, ofUser)
+	})
 }
 
 // missing returns those of all that VMs do not reach, in their order.

@@ -30,7 +30,7 @@ func Of(o objects.Objects, in network.Request, s settings.Values, last network.P
 		}
 		r = withoutPublishedApps(r)
 		own := reachOf(o.HostedCluster, in, s.Records, r)
-		r.ImageHosts = imageHosts(o, own)
+		r.ImageHosts, r.ProviderHosts = imageHosts(o, own), providerHosts(o.HostedCluster)
 		outside := registryEndpoints(o, in, s, own)
 		r.Endpoints, r.Problems = append(r.Endpoints, outside.Endpoints...), append(r.Problems, outside.Problems...)
 		r.LoadBalancers, r.Announced = services.LoadBalancers(o.Services, o.Slices), announcedAddresses(o.HostedCluster)
@@ -82,8 +82,8 @@ type Reachable struct {
 	LoadBalancers []network.LoadBalancer
 	// Announced are the addresses in spec.services.
 	Announced []netip.Addr
-	// ImageHosts are as network.Facts has them.
-	ImageHosts []netip.AddrPort
+	// ImageHosts and ProviderHosts are as network.Facts has them.
+	ImageHosts, ProviderHosts []netip.AddrPort
 }
 
 // add adds e, or the problem that prevents it from being served. e.Name must be set.

@@ -26,6 +26,7 @@ func furtherHosts(o objects.Objects, s settings.Values, registries []string, own
 	// A registry that nodes do not reach has a problem of its own. A registry that they reach through a proxy needs
 	// no hint, because the proxy also reaches other hosts.
 	reached := func(registry string) bool { return !own.proxied(registry) && all.directly(registry) }
+	onlyTLS := func(registry string) bool { return reached(registry) && !all.directly(plainHTTP+registry) }
 	var releases []string
 	for _, image := range releaseImages(o) {
 		releases = append(releases, registryOf(image))
@@ -37,6 +38,7 @@ func furtherHosts(o objects.Objects, s settings.Values, registries []string, own
 		}
 	}
 	hint(problem.RegistryMayRedirect, unknownOf(registries, carried), network.KeyAllowedHosts)
+	hint(problem.RegistryMayLackTLS, insecureOf(o.HostedCluster, registries, onlyTLS), network.KeyAllowedHosts, "spec.configuration.image.registrySources")
 	if !slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, func(x hyperv1.ImageContentSource) bool { return len(x.Mirrors) > 0 }) {
 		hint(problem.ReleaseMayNameOthers, unknownOf(releases, reached), network.KeyAllowedHosts, "spec.imageContentSources")
 	}
@@ -44,6 +46,21 @@ func furtherHosts(o objects.Objects, s settings.Values, registries []string, own
 		ps = append(ps, problem.New(problem.NetworkPluginMayNameOthers, problem.Subject{}, problem.Args{"type": {string(t)}}, network.KeyAllowedHosts, "spec.networking.networkType"))
 	}
 	return ps
+}
+
+// insecureOf returns those registries for which onlyTLS is true, and with which nodes may use plain HTTP, sorted (insecureRegistries in
+// OpenShift's config/v1/types_image.go).
+func insecureOf(hc *hyperv1.HostedCluster, registries []string, onlyTLS func(string) bool) []string {
+	c := hc.Spec.Configuration
+	if c == nil || c.Image == nil {
+		return nil
+	}
+	insecure := func(r string) bool {
+		return onlyTLS(r) && slices.ContainsFunc(c.Image.RegistrySources.InsecureRegistries, func(scope string) bool { return covers(scope, r) || registryOf(scope) == r })
+	}
+	out := network.Without(registries, func(r string) bool { return !insecure(r) })
+	slices.Sort(out)
+	return out
 }
 
 // unknownOf returns those registries for which reached is true, and whose further hosts are unknown. They are sorted

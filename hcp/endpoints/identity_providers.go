@@ -15,6 +15,7 @@ package endpoints
 import (
 	"cmp"
 	"maps"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -82,6 +83,19 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	return ps
 }
 
+// providerHosts returns the addresses among what nodes dial for identity providers, sorted.
+func providerHosts(hc *hyperv1.HostedCluster) []netip.AddrPort {
+	if hc.Spec.Configuration == nil {
+		return nil
+	}
+	var all []string
+	r := reach{proxy: proxyOf(hc)}
+	for _, p := range identityProviders(hc.Spec.Configuration) {
+		all = append(all, network.Without(p.hosts, func(at string) bool { return !p.ldap && r.proxied(at) })...)
+	}
+	return addressesAmong(all)
+}
+
 // allNamed reports whether clients of all hosts send a TLS server name.
 func allNamed(hosts []string) bool {
 	return !slices.ContainsFunc(hosts, func(at string) bool { _, unnamed := byServerName(at); return unnamed != "" })
@@ -135,13 +149,13 @@ func identityProviders(c *hyperv1.ClusterConfiguration) []identityProvider {
 			out = append(out, identityProvider{p.Name, hostsOf(p.LDAP.URL), true})
 			continue
 		}
-		out = append(out, identityProvider{name: p.Name, hosts: network.Without(providerHosts(p.IdentityProviderConfig), ofCloud)})
+		out = append(out, identityProvider{name: p.Name, hosts: network.Without(dialedByOAuth(p.IdentityProviderConfig), ofCloud)})
 	}
 	return out
 }
 
-// providerHosts returns the hosts that the OAuth server dials for p by HTTP. The user's browser may dial other hosts.
-func providerHosts(p configv1.IdentityProviderConfig) []string {
+// dialedByOAuth returns the hosts that the OAuth server dials for p by HTTP. The user's browser may dial other hosts.
+func dialedByOAuth(p configv1.IdentityProviderConfig) []string {
 	switch {
 	case p.BasicAuth != nil:
 		return hostsOf(p.BasicAuth.URL)

@@ -126,11 +126,16 @@ func (r reach) dialedForImages(o objects.Objects) (out []string) {
 }
 
 // imageHosts returns the addresses among what nodes dial for images and among all HTTP proxies of the hosted cluster, sorted.
-func imageHosts(o objects.Objects, own reach) (out []netip.AddrPort) {
+func imageHosts(o objects.Objects, own reach) []netip.AddrPort {
 	all := own.dialedForImages(o)
 	for _, proxy := range proxies(o.HostedCluster) {
 		all = append(all, dialed(proxy))
 	}
+	return addressesAmong(all)
+}
+
+// addressesAmong returns those of all (see reaches) that are addresses, sorted.
+func addressesAmong(all []string) (out []netip.AddrPort) {
 	for _, at := range all {
 		host, port := hostPort(at)
 		if a := services.Address(host); a.IsValid() {

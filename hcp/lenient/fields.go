@@ -85,6 +85,7 @@ func hostedClusterKind() kind {
 		"spec.configuration.image.allowedRegistriesForImport[].insecure",
 		"spec.configuration.image.registrySources.allowedRegistries",
 		"spec.configuration.image.registrySources.blockedRegistries",
+		"spec.configuration.image.registrySources.insecureRegistries",
 		"spec.configuration.ingress.componentRoutes[].hostname",
 		"spec.configuration.oauth.identityProviders[].name",
 		"spec.configuration.oauth.identityProviders[].basicAuth.url",

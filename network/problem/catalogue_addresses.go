@@ -133,7 +133,11 @@ var (
 	JoinSubnetsDiffer = declare("JoinSubnetsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "ovnKubernetesConfig of the hosted cluster has internalJoinSubnet {cidr}, but v4InternalSubnet is {otherCIDR}.",
 		Effect: "Its network operator accepts only equal subnets, so nodes do not become Ready.",
-		Fix:    "Create the cluster with v4InternalSubnet {cidr}, too. HyperShift has that field since version 0.1.80."})
+		Fix:    "Create the cluster with v4InternalSubnet {cidr} instead of internalJoinSubnet. HyperShift has that field since version 0.1.80."})
+	HostedNetworksOverlap = declare("HostedNetworksOverlap", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
+		What:   "{field} {cidr} and {otherField} {otherCIDR} of the hosted cluster overlap.",
+		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
+		Fix:    "Create the cluster with networks that do not overlap."})
 	RouterMustAdvertiseIPv6 = declare("RouterMustAdvertiseIPv6", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "Pods or Services have IPv6 ({networks}), but edges provide IPv4 only.",
 		Effect: "OVN-Kubernetes starts only on nodes that have an IPv6 address and route. Without a router on their network that advertises both, no node becomes Ready.",

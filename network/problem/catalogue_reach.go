@@ -92,6 +92,10 @@ var (
 		What:   "Images are pulled from {hosts}. oooi does not know whether these registries redirect to other hosts.",
 		Effect: "Nodes reach only hosts that are named.",
 		Fix:    "If a registry redirects, name the hosts that it redirects to in annotation allowed-hosts. If none does, name the registries there."})
+	RegistryMayLackTLS = declare("RegistryMayLackTLS", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
+		What:   "Nodes may use plain HTTP for {hosts} (spec.configuration.image.registrySources.insecureRegistries).",
+		Effect: "Edges forward only TLS. If a registry has no TLS, nodes cannot pull its images.",
+		Fix:    "Serve the registry with HTTPS, with any certificate. If it has HTTPS, name it in annotation allowed-hosts, after the word auto."})
 	ReleaseMayNameOthers = declare("ReleaseMayNameOthers", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "A release image is on {hosts}, and spec.imageContentSources has no mirror.",
 		Effect: "If the release names images on other hosts, such as quay.io, nodes cannot pull these.",

@@ -170,6 +170,21 @@ func sourceChanges() (out []change) {
 			set(w.hosted(), at+"/team/image@sha256:1", "spec", "controlPlaneRelease", "image")
 		})
 	}
+	insecure := func(name, at string, apply func(*world)) {
+		add(name, "images", "", "", func(w *world) {
+			apply(w)
+			set(w.hosted(), []any{at}, "spec", "configuration", "image", "registrySources", "insecureRegistries")
+		})
+	}
+	for _, at := range []string{"corp.example", "corp.example:5000"} {
+		insecure("a mirror at "+at+" may lack TLS", at, func(w *world) {
+			set(w.hosted(), []any{object{"source": "quay.io/a", "mirrors": []any{at + "/a"}}}, "spec", "imageContentSources")
+		})
+		insecure("the konnectivity agent's registry "+at+" may lack TLS", at, func(w *world) {
+			annotate(w.hosted(), "hypershift.openshift.io/konnectivity-agent-image", at+"/team/image@sha256:1")
+		})
+	}
+	insecure("the registry of the release may lack TLS", "registry.example.com", func(*world) {})
 	// policy.json of nodes has the names of sources, also where a mirror has the image (container-runtime-config/helpers.go).
 	refused := func(key, registry string) {
 		add("a mirrored source is refused by "+key, "images", "Warning", "quay.io", func(w *world) {

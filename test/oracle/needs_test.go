@@ -125,6 +125,9 @@ func (w *world) images() []need {
 		if registry == "" {
 			continue
 		}
+		if w.insecure(registry) && !w.throughProxy(registry, 443) {
+			out = append(out, need{"image without TLS " + image, registry, 443, func(backend) bool { return false }, []string{registry}, "Info", true})
+		}
 		for _, at := range append(redirects(strings.ToLower(registry)), registry) {
 			if n := w.external("image "+image, at, "Warning"); !w.throughProxy(n.host, n.port) {
 				n.onNetwork = true
@@ -133,6 +136,11 @@ func (w *world) images() []need {
 		}
 	}
 	return out
+}
+
+// insecure reports whether nodes may use plain HTTP with a registry (config/v1/types_image.go). Edges forward by TLS server name.
+func (w *world) insecure(registry string) bool {
+	return slices.Contains(list(w.hosted(), "spec", "configuration", "image", "registrySources", "insecureRegistries"), any(registry))
 }
 
 // redirects returns the hosts to which Red Hat's registries redirect clients: "Configuring your firewall" in OpenShift's documentation.
@@ -177,6 +185,9 @@ func (w *world) dialedByControlPlane() []need {
 		providers = nil
 	}
 	for _, p := range providers {
+		if u, err := url.Parse(text(p, "ldap", "url")); err == nil && net.ParseIP(u.Hostname()) != nil { // Names that the cluster does not know are not dialed from nodes.
+			urls = append(urls, u.String())
+		}
 		urls = append(urls, text(p, "openID", "issuer"), text(p, "basicAuth", "url"), text(p, "keystone", "url"), text(p, "gitlab", "url"))
 		switch {
 		case get(p, "github") != nil && text(p, "github", "hostname") != "":

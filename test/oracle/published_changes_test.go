@@ -200,6 +200,13 @@ func dialedChanges() (out []change) {
 	provider("users log in by GitHub", "{name: corp, type: GitHub, github: {}}")
 	provider("users log in by GitHub Enterprise", "{name: corp, type: GitHub, github: {hostname: git.corp.example}}")
 	provider("users log in by Google", "{name: corp, type: Google, google: {}}")
+	for _, address := range []string{"192.168.100.2", "192.168.100.3", "192.168.100.4"} {
+		provider("users log in by OpenID at "+address+", which edges have", "{name: corp, type: OpenID, openID: {issuer: 'https://"+address+"/realm'}}")
+		provider("users log in by LDAP at "+address+", which edges have", "{name: corp, type: LDAP, ldap: {url: 'ldaps://"+address+":636/o=corp'}}")
+	}
+	provider("users log in by LDAP at an address", "{name: corp, type: LDAP, ldap: {url: 'ldaps://10.9.8.7:636/o=corp'}}")
+	provider("users log in by GitLab at an address", "{name: corp, type: GitLab, gitlab: {url: 'https://10.9.8.7'}}")
+	provider("users log in by Keystone at the broadcast address", "{name: corp, type: Keystone, keystone: {url: 'https://192.168.100.255/v3'}}")
 	provider("users log in by a file of passwords", "{name: corp, type: HTPasswd, htpasswd: {}}")
 	out = append(out, change{name: "OIDC replaces OAuth", of: "OAuthServer", apply: func(w *world) {
 		set(w.hosted(), object{"type": "OIDC", "oidcProviders": []any{object{"name": "corp", "issuer": object{"issuerURL": "https://idp.corp.example", "audiences": []any{"a"}}}}}, "spec", "configuration", "authentication")

@@ -195,6 +195,10 @@ func addressChanges() (out []change) {
 	add("the API is published in the VMs' network", "192.168.100.77", lb("APIServer", "", "192.168.100.77"))
 	add("the API is published at loopback", "127.0.0.1", nodePort("APIServer", "127.0.0.1", 30777))
 	add("the API is published at an address of pods", "10.132.0.9", lb("APIServer", "", "10.132.0.9"))
+	for _, inside := range []string{"100.66.1.1", "100.88.0.9", "169.254.0.9", "172.31.0.10", "224.0.0.5", "0.0.0.0"} {
+		add("the API is published at "+inside+", where no host is", inside, lb("APIServer", "", inside))
+		out = append(out, change{name: "konnectivity is published at " + inside + ", where no host is", of: "Konnectivity", words: []string{inside}, least: "Error", refused: true, apply: lb("Konnectivity", "", inside)})
+	}
 	add("the API is published at the address by which pods reach it", "172.20.0.1", lb("APIServer", "", "172.20.0.1"))
 	second := func(name, of string, apply func(*world)) { // Judged by what DHCP assigns.
 		out = append(out, change{name: name, of: of, apply: func(w *world) {
@@ -209,6 +213,37 @@ func addressChanges() (out []change) {
 	for _, of := range []string{"Ignition", "OAuthServer"} {
 		second("VMs have a second network, with "+titles[of]+" in its pool", of, nodePort(of, "192.168.30.50", 30555))
 	}
+	return out
+}
+
+// hostedNetworkChanges are changes of networks inside the hosted cluster that rule its nodes out, whichever network VMs have.
+func hostedNetworkChanges() (out []change) {
+	cidr := func(c string) []any { return []any{object{"cidr": c}} }
+	spec := []string{"spec", "networking"}
+	ovn := []string{"spec", "operatorConfiguration", "clusterNetworkOperator", "ovnKubernetesConfig"}
+	hosted := func(name, word, least string, value any, path ...string) {
+		out = append(out, change{name: name, of: "CIDR", words: []string{word}, least: least, refused: least == "Error", apply: func(w *world) { set(w.hosted(), value, path...) }})
+	}
+	// HyperShift refuses these (validateSliceNetworkCIDRs), and creates no control plane.
+	overlap := func(name, word string, value any, path ...string) {
+		hosted(name, word, "Warning", value, path...)
+	}
+	overlap("pods and Services have one network", "10.132.7.0/24", cidr("10.132.7.0/24"), append(spec, "serviceNetwork")...)
+	overlap("pods have the default join subnet, too", "100.66.0.0/16", []any{object{"cidr": "10.132.0.0/14"}, object{"cidr": "100.66.0.0/16"}}, append(spec, "clusterNetwork")...)
+	overlap("pods have the addresses of carriers, and so the default join subnet", "100.64.0.0/10", []any{object{"cidr": "10.132.0.0/14"}, object{"cidr": "100.64.0.0/10"}}, append(spec, "clusterNetwork")...)
+	overlap("Services have the default join subnet", "100.66.8.0/22", cidr("100.66.8.0/22"), append(spec, "serviceNetwork")...)
+	overlap("pods have two networks that overlap", "10.132.0.0/16", []any{object{"cidr": "10.132.0.0/14"}, object{"cidr": "10.132.0.0/16"}}, append(spec, "clusterNetwork")...)
+	overlap("a second network of machines has the pods", "10.132.5.0/24", []any{object{"cidr": "192.168.100.0/24"}, object{"cidr": "10.132.5.0/24"}}, append(spec, "machineNetwork")...)
+	overlap("two networks of machines overlap", "192.168.100.128/25", []any{object{"cidr": "192.168.100.0/24"}, object{"cidr": "192.168.100.128/25"}}, append(spec, "machineNetwork")...)
+	overlap("the transit subnet has the pods", "10.132.0.0/16", "10.132.0.0/16", append(ovn, "ipv4", "internalTransitSwitchSubnet")...)
+	overlap("the join subnet has the Services", "172.31.0.0/17", "172.31.0.0/17", append(ovn, "v4InternalSubnet")...)
+	overlap("the join subnet is set to the default one", "100.66.0.0/16", "100.66.0.0/16", append(ovn, "v4InternalSubnet")...)
+	overlap("both fields have one join subnet", "100.70.0.0/16", object{"v4InternalSubnet": "100.70.0.0/16", "ipv4": object{"internalJoinSubnet": "100.70.0.0/16"}}, ovn...)
+	overlap("the join subnets differ", "100.70.0.0/16", "100.70.0.0/16", append(ovn, "ipv4", "internalJoinSubnet")...)
+	for _, advertised := range []string{"192.168.100.2", "192.168.100.3", "192.168.100.4"} {
+		hosted("nodes reach the API at "+advertised+", which edges have", advertised, "Error", advertised, append(spec, "apiServer", "advertiseAddress")...)
+	}
+	overlap("nodes reach the API at an address of the pool", "192.168.100.77", "192.168.100.77", append(spec, "apiServer", "advertiseAddress")...)
 	return out
 }
 
