@@ -130,11 +130,11 @@ var (
 		What:   "Annotation dns-records gives {name} the address {address}, which is an edge address of network {network}.",
 		Effect: "Edges forward no connection to that name.",
 		Fix:    "Set the address of the host, publish its Service with annotation publish, or allow it with annotation allowed-hosts."})
-	JoinSubnetsDiffer = declare("JoinSubnetsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
+	JoinSubnetsDiffer = declare("JoinSubnetsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "ovnKubernetesConfig of the hosted cluster has internalJoinSubnet {cidr}, but v4InternalSubnet is {otherCIDR}.",
 		Effect: "Its network operator accepts only equal subnets, so nodes do not become Ready.",
 		Fix:    "Create the cluster with v4InternalSubnet {cidr} instead of internalJoinSubnet. HyperShift has that field since version 0.1.80."})
-	HostedNetworksOverlap = declare("HostedNetworksOverlap", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
+	HostedNetworksOverlap = declare("HostedNetworksOverlap", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "{field} {cidr} and {otherField} {otherCIDR} of the hosted cluster overlap.",
 		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
 		Fix:    "Create the cluster with networks that do not overlap."})
@@ -150,11 +150,11 @@ var (
 		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}. No object has the MTU of network {network}: it is that of the device below.",
 		Effect: "The network needs {least} bytes or more. With less, OVN-Kubernetes may not start, and nodes do not become Ready.",
 		Fix:    "Set annotation mtu to the MTU of the network."})
-	JoinSubnetTooSmall = declare("JoinSubnetTooSmall", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
+	JoinSubnetTooSmall = declare("JoinSubnetTooSmall", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "v4InternalSubnet of the hosted cluster (ovnKubernetesConfig) is {cidr}. It is too small for the {count} subnets that its pod network has for nodes.",
 		Effect: "Its network operator refuses that, so nodes do not become Ready.",
 		Fix:    "Create the cluster with a larger v4InternalSubnet, with a smaller spec.networking.clusterNetwork, or with a shorter hostPrefix."})
-	PodSubnetsTooFew = declare("PodSubnetsTooFew", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
+	PodSubnetsTooFew = declare("PodSubnetsTooFew", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "Pods have {cidrs}, with {count} subnets for nodes. The NodePools may have {vms} nodes at once, counting those that an update adds.",
 		Effect: "A node without a subnet does not become Ready.",
 		Fix: "Lower the limits of the NodePools. Or create the cluster with a larger spec.networking.clusterNetwork, or a longer hostPrefix: " +

@@ -73,7 +73,7 @@ var (
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
 		Fix:    "Give it an address on the network, or serve it at a DNS name with TLS. Or set annotation gateway."})
-	IdentityProviderIsEdge = declare("IdentityProviderIsEdge", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+	IdentityProviderIsEdge = declare("IdentityProviderIsEdge", Entry{Reason: HostUnreachable, Severity: SeverityWarning, Mistake: true,
 		What:   "An identity provider of the hosted cluster is at {hosts}, which is an address of the edges of network {network}.",
 		Effect: "Edges serve no identity provider there, so logins with it fail.",
 		Fix:    "Set the address of the provider. Or publish its Service with annotation publish, and set the name."})

@@ -33,7 +33,7 @@ var (
 		What:   "Nodes use the HTTP proxy {proxy} (spec.configuration.proxy), but network {network} has no gateway.",
 		Effect: "Nodes do not become Ready unless the network reaches the proxy.",
 		Fix:    "Give the proxy an address on the network (annotation dns-records), or set annotation gateway."})
-	HostedProxyInvalid = declare("HostedProxyInvalid", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning,
+	HostedProxyInvalid = declare("HostedProxyInvalid", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning, Mistake: true,
 		What:   "The httpsProxy of the hosted cluster (spec.configuration.proxy) is not a URL with a scheme.",
 		Effect: "HyperShift makes no configuration for nodes of it, so it creates no VMs.",
 		Fix:    "Set a URL such as http://proxy.example.com:3128."})

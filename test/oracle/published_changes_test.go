@@ -11,9 +11,9 @@ import (
 type change struct {
 	// name says in plain words what was changed.
 	name string
-	// of is what it changes. Changes of one thing are not paired.
-	of    string
-	apply func(w *world)
+	// of is what it changes, and on what else its words depend on. Changes of one thing are not paired.
+	of, on string
+	apply  func(w *world)
 	// words of the problem that there must be, with severity least or more: one of them. Empty: the needs of nodes decide.
 	words []string
 	least string

@@ -176,9 +176,12 @@ func addressChanges() (out []change) {
 	}
 	annotated("a record leads to the service VIP", "APIServer", "git.corp.example", "Warning", "dns-records", "git.corp.example=192.168.100.3")
 	out[len(out)-1].without = []string{"lb-name", "route"} // There, another name at the service VIP can be one for the API.
+	out[len(out)-1].on = "addresses"
 	annotated("a record leads to the next-hop VIP", "records", "git.corp.example", "Warning", "dns-records", "git.corp.example=192.168.100.2")
+	out[len(out)-1].on = "addresses"
 	annotated("*.apps leads to the service VIP", "apps", "apps-address", "Warning", "apps-address", "192.168.100.3")
-	out = append(out, change{name: "*.apps leads to the service VIP, and the console has a name of its own", of: "apps", words: []string{"console.corp.example"}, least: "Warning",
+	out[len(out)-1].on = "addresses"
+	out = append(out, change{name: "*.apps leads to the service VIP, and the console has a name of its own", of: "apps", on: "addresses", words: []string{"console.corp.example"}, least: "Warning",
 		apply: func(w *world) {
 			annotate(w.hosted(), oooi+"apps-address", "192.168.100.3")
 			set(w.hosted(), []any{object{"name": "console", "namespace": "openshift-console", "hostname": "console.corp.example"}}, "spec", "configuration", "ingress", "componentRoutes")
@@ -201,7 +204,7 @@ func addressChanges() (out []change) {
 	}
 	add("the API is published at the address by which pods reach it", "172.20.0.1", lb("APIServer", "", "172.20.0.1"))
 	second := func(name, of string, apply func(*world)) { // Judged by what DHCP assigns.
-		out = append(out, change{name: name, of: of, apply: func(w *world) {
+		out = append(out, change{name: name, of: of, on: "NAD", apply: func(w *world) {
 			w.addNAD("storage", "192.168.30.0/24")
 			apply(w)
 		}})
@@ -242,6 +245,7 @@ func hostedNetworkChanges() (out []change) {
 	overlap("the join subnets differ", "100.70.0.0/16", "100.70.0.0/16", append(ovn, "ipv4", "internalJoinSubnet")...)
 	for _, advertised := range []string{"192.168.100.2", "192.168.100.3", "192.168.100.4"} {
 		hosted("nodes reach the API at "+advertised+", which edges have", advertised, "Error", advertised, append(spec, "apiServer", "advertiseAddress")...)
+		out[len(out)-1].on = "addresses"
 	}
 	overlap("nodes reach the API at an address of the pool", "192.168.100.77", "192.168.100.77", append(spec, "apiServer", "advertiseAddress")...)
 	return out

@@ -251,6 +251,37 @@ func TestLintWorlds(t *testing.T) {
 	}
 }
 
+// TestLintSeesWhatRulesNodesOut: what a HostedCluster alone shows to rule its nodes or its logins out is a finding, so a pipeline that runs lint stops there.
+func TestLintSeesWhatRulesNodesOut(t *testing.T) {
+	configured := func(what string) [2]string {
+		return [2]string{"  configuration:\n", "  configuration:\n    " + what + "\n"}
+	}
+	pods := func(cidr string) [2]string { return [2]string{"- cidr: 10.132.0.0/14\n", "- cidr: " + cidr + "\n"} }
+	ovn := func(what string) [2]string {
+		return [2]string{"  olmCatalogPlacement:", "  operatorConfiguration: {clusterNetworkOperator: {ovnKubernetesConfig: " + what + "}}\n  olmCatalogPlacement:"}
+	}
+	for name, c := range map[string]struct {
+		change [2]string
+		cause  problem.Cause
+	}{
+		"networks that overlap":           {pods("100.64.0.0/10"), problem.HostedNetworksOverlap},
+		"subnets for too few nodes":       {pods("10.132.0.0/24"), problem.PodSubnetsTooFew},
+		"join subnets that differ":        {ovn("{ipv4: {internalJoinSubnet: 100.70.0.0/16}}"), problem.JoinSubnetsDiffer},
+		"a join subnet that is too small": {ovn("{v4InternalSubnet: 100.70.0.0/24}"), problem.JoinSubnetTooSmall},
+		"an HTTP proxy without a scheme":  {configured("proxy: {httpsProxy: '192.168.100.7:3128'}"), problem.HostedProxyInvalid},
+		"an identity provider at an edge": {configured("oauth: {identityProviders: [{name: corp, type: OpenID, openID: {issuer: 'https://192.168.100.3'}}]}"), problem.IdentityProviderIsEdge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			before := read(t, objects(t, "lb-ip"))
+			text := strings.Replace(before, c.change[0], c.change[1], 1)
+			g.Expect(text).NotTo(Equal(before))
+			found, _ := lintOf(t, text)
+			g.Expect(found).To(ContainElement(And(HaveField("Object", "HostedCluster clusters/blue"), HaveField("Cause", c.cause))))
+		})
+	}
+}
+
 // TestLintSeesWhatPlanRefuses: an annotation that a plan refuses, ignores or limits is a finding, with the
 // words of the plan.
 func TestLintSeesWhatPlanRefuses(t *testing.T) {
