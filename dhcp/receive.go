@@ -88,6 +88,11 @@ func (s *Server) admit(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v = s.share(n, request, dst)
+	if s.Discovered != nil && v.VM != "" && request.MessageType() == dhcpv4.MessageTypeDiscover && s.Ready() == nil {
+		if _, leased := s.Store.Of(v.MAC); !leased {
+			s.Discovered(v.VM)
+		}
+	}
 	// A client that asks again gets the first reply. A renewal does not wait for a pending write: another host may have
 	// caused that write with a forged MAC.
 	if _, writing := s.busy[mac]; writing && (v.Waits() || !reply.Uses(request)) {

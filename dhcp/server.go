@@ -58,6 +58,9 @@ type Server struct {
 	// OtherServer is called for each message in which a VM of the cluster chooses another DHCP
 	// server. It must return immediately. Nil: such messages are only counted.
 	OtherServer func(vm string, server netip.Addr)
+	// Discovered is called for each DHCPDISCOVER of a VM of the cluster whose MAC has no lease, not even an expired one. It
+	// must return immediately. Nil: they are only counted.
+	Discovered func(vm string)
 	// WhoHas asks the network which host has an address, and returns the host's MAC. Empty: no host answered
 	// before the context ended. Proven: the host answered just now. WhoHas is called concurrently. Nil: addresses
 	// are offered without a probe.

@@ -89,6 +89,31 @@ func TestAnotherServerThatAVMChose(t *testing.T) {
 	g.Expect(chosen).To(BeEmpty())
 }
 
+// TestDiscoversOfNewVMs: the server names VMs of the cluster that ask for their first address, each time, and neither unknown clients
+// nor VMs that have a lease.
+func TestDiscoversOfNewVMs(t *testing.T) {
+	g := NewWithT(t)
+	files, err := leasefile.Open("")
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = files.Close() })
+	discovered := make(chan string, 8)
+	s := serveFrom(t, blue(), files, func(x *dhcp.Server) { x.Discovered = func(vm string) { discovered <- vm } })
+	station := s.station("192.168.100.50/24")
+	send := func(m *dhcpv4.DHCPv4) {
+		station.send(m, everybody)
+		answered, _ := station.hears(patience.Limit)
+		g.Expect(answered).NotTo(BeNil())
+	}
+	send(message(discover, mac2))
+	send(message(discover, mac1))
+	g.Expect(discovered).To(HaveLen(1))
+	vm := <-discovered
+	g.Expect(vm).NotTo(BeEmpty())
+	send(message(request, mac1, server(us), asks("20")))
+	send(message(discover, mac1))
+	g.Expect(discovered).To(BeEmpty())
+}
+
 // TestProbeIsNotAnswered: edges search for DHCP servers of other owners, so no edge answers.
 func TestProbeIsNotAnswered(t *testing.T) {
 	g := NewWithT(t)

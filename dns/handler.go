@@ -48,6 +48,9 @@ type Options struct {
 	MACs MACs
 	// VMs knows the VMs with leases. Nil: none are known.
 	VMs answers.VMs
+	// AskedIgnition is called with the address of each client that asks for a name of Ignition. It must return immediately.
+	// Nil: nothing is called.
+	AskedIgnition func(netip.Addr)
 	// Log is the logger. Nil: slog.Default().
 	Log *slog.Logger
 }
@@ -81,6 +84,8 @@ type serving struct {
 	forwarder *forwarder
 	// tallies has a tally for each view.
 	tallies map[*answers.View]*tally
+	// ignition are the names of Ignition, in lower case with trailing dot.
+	ignition []string
 }
 
 // NewHandler returns a Handler that refuses all questions until Serve.
@@ -104,6 +109,9 @@ func (h *Handler) Serve(n network.Network, lost ...netip.AddrPort) {
 		views:   answers.NewViews(n, answers.Internal(n, h.options.Resolver)),
 		servers: answers.Servers(n, h.options.Resolver),
 		tallies: map[*answers.View]*tally{},
+	}
+	for _, name := range n.IgnitionNames() {
+		s.ignition = append(s.ignition, dns.CanonicalName(name))
 	}
 	same := slices.Equal(old.servers, s.servers)
 	for _, at := range s.servers {
@@ -166,6 +174,7 @@ func (h *Handler) serve(w dns.ResponseWriter, r *dns.Msg) {
 		h.write(w, r, answers.Reply{Rcode: dns.RcodeNotImplemented}, recursive, t, byNone, start)
 		return
 	}
+	h.asked(s, clientOf(w.RemoteAddr()), dns.CanonicalName(r.Question[0].Name))
 	if reply, known := answers.Answer(v, h.options.VMs, r.Question[0]); known {
 		h.write(w, r, reply, recursive, t, byPlan, start)
 		return
@@ -198,6 +207,13 @@ func (h *Handler) serve(w dns.ResponseWriter, r *dns.Msg) {
 		forward() // The next question of this connection waits.
 	} else {
 		h.forwarding.Load().Go(forward)
+	}
+}
+
+// asked passes on that a client asked for a name of Ignition. The name is in lower case with trailing dot.
+func (h *Handler) asked(s *serving, client netip.Addr, name string) {
+	if h.options.AskedIgnition != nil && slices.Contains(s.ignition, name) {
+		h.options.AskedIgnition(client)
 	}
 }
 

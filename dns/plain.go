@@ -44,6 +44,7 @@ func (h *Handler) plain(client netip.Addr, b, out []byte, tcp bool) (answer []by
 		if reply, known = answers.Decide(v, h.options.VMs, p.Name, p.Kind, p.Class); !known {
 			return nil
 		}
+		h.asked(now, client, p.Name)
 		t, source = now.tallies[v], byPlan
 		if now.recursive(v) {
 			flags |= answers.FlagAvailable

@@ -20,14 +20,25 @@ import (
 
 // A log is what Envoy has reported.
 type log struct {
-	mu  sync.Mutex
-	all []accesslog.Connection
+	mu         sync.Mutex
+	all, began []accesslog.Connection
 }
 
-func (l *log) ended(c accesslog.Connection) {
+func (l *log) use(c accesslog.Connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if c.Began {
+		l.began = append(l.began, c)
+		return
+	}
 	l.all = append(l.all, c)
+}
+
+// begun is what has begun.
+func (l *log) begun() []accesslog.Connection {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]accesslog.Connection{}, l.began...)
 }
 
 func (l *log) seen() []accesslog.Connection {
@@ -42,7 +53,7 @@ func (w *world) reports(t *testing.T) *log {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	l, done := &log{}, make(chan error, 1)
 	socket := listen(t, w.dirs.AccessLog())
-	go func() { done <- accesslog.Serve(ctx, socket, l.ended) }()
+	go func() { done <- accesslog.Serve(ctx, socket, l.use) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -98,6 +109,31 @@ func TestAccessLog(t *testing.T) {
 	g.Expect(refused.Upstream.IsValid()).To(BeFalse())
 	g.Expect(by[onVLAN+":6443  "].Backend).To(Equal(api.Name), "the port of the API is not inspected")
 	g.Expect(by).To(HaveKey(onVLAN+":6443  UH"), "no endpoint")
+}
+
+// TestBeginsAreReported: while it is open, and at each level, a connection to a backend that a boot needs is reported once it has
+// reached the backend, with the VM's address. One that reaches none is not, nor is one to another backend.
+func TestBeginsAreReported(t *testing.T) {
+	for _, level := range []network.AccessLog{network.AccessLogNone, network.AccessLogFailures, network.AccessLogAll} {
+		t.Run(string(level), func(t *testing.T) {
+			g := NewWithT(t)
+			w := newWorld(t)
+			l := w.reports(t)
+			none := pods()
+			none[api.Name] = []netip.AddrPort{}
+			w.logs(t, level, none)
+			_, err := w.dial(t, onVLAN+":6443", "")
+			g.Expect(err).To(HaveOccurred())
+			w.logs(t, level, pods())
+			_, err = w.dial(t, onVLAN+":443", "oauth.blue.example.com")
+			g.Expect(err).NotTo(HaveOccurred())
+			open, err := w.dial(t, onVLAN+":6443", "")
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Eventually(l.begun, patient).Should(HaveExactElements(And(HaveField("Backend", api.Name), HaveField("Source.Addr()", netip.MustParseAddr("192.168.100.20")))))
+			g.Expect(open.works()).To(Succeed())
+			g.Expect(l.begun()).To(HaveLen(1))
+		})
+	}
 }
 
 // TestAccessLogLevelCutsNothing: a connection is open while the level changes to each other level. No

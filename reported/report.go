@@ -83,6 +83,11 @@ type EdgeReport struct {
 	Balanced []uint16 `json:"balanced,omitempty"`
 	// ClosedPorts are the ports for callers and load balancers that this edge cannot open on the pod network. It keeps trying.
 	ClosedPorts []uint16 `json:"closedPorts,omitempty"`
+	// Boots are VMs that got their first address while this edge ran: those that are not nodes yet, the oldest first, and
+	// then those that are, the newest first. At most MaxBoots.
+	Boots []Boot `json:"boots,omitempty"`
+	// BootsOmitted is how many VMs that are not nodes yet are not in Boots.
+	BootsOmitted int `json:"bootsOmitted,omitempty"`
 }
 
 // The values of EdgeReport.Connected.
@@ -120,13 +125,20 @@ func (r EdgeReport) With(set func(*EdgeReport)) EdgeReport {
 	return with
 }
 
-// JSON returns the report as it is stored. Equal reports have equal JSON.
+// JSON returns the report as it is stored. Equal reports have equal JSON. A report that is too long loses the last of its
+// Boots.
 func (r EdgeReport) JSON() []byte {
-	b, err := json.Marshal(r.normalized())
-	if err != nil {
-		panic("reported: a report is always JSON: " + err.Error())
+	r = r.normalized()
+	for {
+		b, err := json.Marshal(r)
+		if err != nil {
+			panic("reported: a report is always JSON: " + err.Error())
+		}
+		if len(b) <= MaxBytes || len(r.Boots) == 0 {
+			return b
+		}
+		r.Boots = r.Boots[:len(r.Boots)-1]
 	}
-	return b
 }
 
 // Read reads the output of EdgeReport.JSON. It ignores
@@ -183,6 +195,7 @@ func (r EdgeReport) normalized() EdgeReport {
 	r.Balanced = r.Balanced[:min(len(r.Balanced), network.MaxBalancedPorts)]
 	r.ClosedPorts = slices.Compact(slices.Sorted(slices.Values(r.ClosedPorts)))
 	r.ClosedPorts = r.ClosedPorts[:min(len(r.ClosedPorts), maxClosed)]
+	r.Boots, r.BootsOmitted = normalizedBoots(r.Boots), max(r.BootsOmitted, 0)
 	return r
 }
 

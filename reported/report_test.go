@@ -104,6 +104,7 @@ func FuzzReadReport(f *testing.F) {
 	f.Add([]byte(`{"edge":1,"addressesInUse":[{"address":"::ffff:10.0.0.1","mac":"02:00:00:00:00:01"},{}]}`))
 	f.Add([]byte(`{"edge":1,"degraded":{"cause":"FailoverAnnouncementIgnored","arpAnnounce":2,"source":"fe80::1%eth0"}}`))
 	f.Add([]byte(`{"edge":1,"level":"serves","peer":"impaired","peerSilent":true,"peerSince":"9999-12-31T23:59:59-23:00","yields":true}`))
+	f.Add([]byte(`{"edge":1,"boots":[{"vm":"a\u0000","since":"9999-12-31T23:59:59-23:00","seen":{"lease":-1,"tea":2}},{"vm":"b","since":"2026-03-04T05:06:07.5+01:00","seen":{"api":99999999}}],"bootsOmitted":-1}`))
 	f.Add([]byte("{\"sibling\":\"\\u0000\xff \\n\"}"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := reported.Read(b)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,11 +21,13 @@ import (
 	"github.com/cldmnky/oooi/dhcp/leasefile"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/agent/boots"
 	"github.com/cldmnky/oooi/edge/agent/servers"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/health"
 	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/kube"
+	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/reported"
@@ -97,6 +100,21 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 		server.OtherServer = others.Chose
 		g.Go(func() error { others.Run(ctx); return nil })
 		g.Go(func() error { others.Probe(ctx); return nil })
+		booting := servers.Boots{
+			Steps: func() []network.BootStep { return source.Current().Network.BootSteps() },
+			VMs: func() (map[string]boots.VM, bool) {
+				return bootingVMs(source.Current().Network, store, vms), server.Ready() == nil
+			},
+			Connected: reporter.Connected, Report: reporter.SetBoots,
+		}
+		server.Discovered = booting.Discovered
+		for _, s := range wire.SeeBoots() {
+			g.Go(func() error {
+				sharedfiles.FollowBoots(ctx, wire.File(f.runDir, string(s), wire.BootsFile), func(all sharedfiles.Boots) { booting.Saw(all) }, log)
+				return nil
+			})
+		}
+		g.Go(func() error { booting.Run(ctx); return nil })
 	}
 	g.Go(func() error { server.Follow(ctx, report); return nil })
 	if f.runDir != "" {
@@ -114,6 +132,18 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	})
 	g.Go(func() error { return d.Run(ctx) })
 	return g.Wait()
+}
+
+// bootingVMs returns the VMs of the cluster, none without a cluster.
+func bootingVMs(n network.Network, store dhcp.Store, vms reply.VMs) map[string]boots.VM {
+	out := map[string]boots.VM{}
+	if all, ok := vms.(*kube.VMs); ok {
+		all.Each(n.Attachment.String(), func(name string, macs []string, runs bool) {
+			leased := slices.ContainsFunc(macs, func(mac string) bool { _, has := store.Of(mac); return has })
+			out[name] = boots.VM{Runs: runs, Leased: leased}
+		})
+	}
+	return out
 }
 
 // leases returns the lease store and the VMs. In a cluster, leases are objects, cached in the run directory, else

@@ -85,9 +85,13 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	o.NetworkDialer = *socket.Dialer(onNetwork)
 	// If this server watches the plan itself, there is no DHCP server in its pod, and so there are no leases.
 	var vms func(mac string) bool
+	var boots *sharedfiles.BootsFile
 	if f.watchedBy != "" {
 		names := sharedfiles.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
 		o.VMs, vms = names, names.HasMAC
+		// A question proves no MAC: a VM can send one from any address.
+		boots = sharedfiles.NewBootsFile(wire.File(f.runDir, f.program, wire.BootsFile), names, nil)
+		o.AskedIgnition = func(client netip.Addr) { boots.Saw(client, network.BootName) }
 	}
 	macs, err := device.NewNeighborMACs(f.device, vms)
 	if err != nil {
@@ -103,6 +107,9 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	}
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { macs.Run(ctx); return nil })
+	if boots != nil {
+		g.Go(func() error { boots.Run(ctx, log); return nil })
+	}
 	f.passOn(ctx, g, kube, source, log)
 	g.Go(func() error { return f.health(ctx, d.Status.Err, registry, d.Status.Question()) })
 	g.Go(func() error { return d.Run(ctx) })

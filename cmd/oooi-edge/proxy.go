@@ -103,6 +103,13 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.L
 		log.Warn("starting without cached endpoints", "err", err)
 	}
 	metrics := p.Metrics(ctx)
+	// Without a DHCP server, no lease shows which VM has an address.
+	var boots *sharedfiles.BootsFile
+	if watcher := wire.Watcher(source.Current().Network.Services); f.runDir != "" && watcher == string(network.ServiceDHCP) {
+		names := sharedfiles.NewLeaseNames(wire.File(f.runDir, watcher, wire.LeaseCache), log)
+		boots = sharedfiles.NewBootsFile(wire.File(f.runDir, f.program, wire.BootsFile), names, gate.MACOf)
+		g.Go(func() error { boots.Run(ctx, log); return nil })
+	}
 	g.Go(func() error { return source.Run(ctx) })
 	f.passOn(ctx, g, kube, source, log)
 	g.Go(func() error {
@@ -132,7 +139,16 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.L
 	}
 	g.Go(func() error { return serveOn(dirs.XDS(), func(l net.Listener) error { return p.Server.Run(ctx, l) }) })
 	g.Go(func() error {
-		return serveOn(dirs.AccessLog(), func(l net.Listener) error { return accesslog.Serve(ctx, l, p.AccessLog.Ended) })
+		return serveOn(dirs.AccessLog(), func(l net.Listener) error {
+			return accesslog.Serve(ctx, l, func(c accesslog.Connection) {
+				switch {
+				case !c.Began:
+					p.AccessLog.Ended(c)
+				case boots != nil:
+					boots.Saw(c.Source.Addr(), source.Current().Network.BootStepOf(c.Backend))
+				}
+			})
+		})
 	})
 	g.Go(func() error { return p.AccessLog.Run(ctx) })
 	g.Go(func() error { return serveOn(dirs.Gate(), func(l net.Listener) error { return p.Gate.Run(ctx, l) }) })

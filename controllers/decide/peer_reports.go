@@ -49,7 +49,7 @@ func (w view) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
 		if p, ok := w.clocksUnsynchronized(n); ok {
 			ps = append(ps, p)
 		}
-		ps = slices.Concat(ps, reported.EdgesRefuseConfiguration(n, running), reported.EdgesOpenNoPort(n, running), reported.EdgesReachNoEndpoint(n, count, running))
+		ps = slices.Concat(ps, reported.EdgesRefuseConfiguration(n, running), reported.EdgesOpenNoPort(n, running), reported.EdgesReachNoEndpoint(n, count, running), reported.BootsStalled(n, running))
 	}
 	return ps
 }

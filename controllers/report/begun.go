@@ -19,7 +19,7 @@ type found struct {
 // foundOf returns what edges found on each network that p names. None: p is not a problem that edges find.
 func foundOf(p explain.ReportProblem) (out []found) {
 	switch p.Reason {
-	case problem.AddressesExhausted, problem.AddressInUse, problem.LeasesNotWritten, problem.RogueDHCPServer:
+	case problem.AddressesExhausted, problem.AddressInUse, problem.LeasesNotWritten, problem.NodesNotJoining, problem.RogueDHCPServer:
 	default:
 		return nil
 	}

@@ -60,7 +60,11 @@ type Reporter struct {
 	servers []reported.UsedAddress
 	dhcp    reported.DHCPReport
 	hasDHCP bool
-	report  string
+	// boots and omitted are written with other changes, or when the renewTime is: each VM that boots has many.
+	boots   []reported.Boot
+	omitted int
+	// report is the report without boots, and stored is the whole one.
+	report, stored string
 }
 
 // Reporter returns a Reporter that writes to lease.
@@ -93,15 +97,30 @@ func (r *Reporter) SetDHCP(x reported.DHCPReport) {
 	r.compose()
 }
 
+// SetBoots replaces the boots of VMs. It returns immediately, and causes no write: boots are up to the time Renew late.
+func (r *Reporter) SetBoots(all []reported.Boot, omitted int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.boots, r.omitted = all, omitted
+	r.compose()
+}
+
+// Connected returns the value that the failover agent reported last. Empty: unknown.
+func (r *Reporter) Connected() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failover.Connected
+}
+
 // compose makes the report from its parts that fit. The failover agent's comes first: without it the edge would count as
 // silent. It may be of a container that was taken over. The caller holds the lock.
 func (r *Reporter) compose() {
-	if !r.known && len(r.servers) == 0 && !r.hasDHCP {
+	if !r.known && len(r.servers) == 0 && !r.hasDHCP && len(r.boots) == 0 {
 		return
 	}
 	x := reported.EdgeReport{Edge: r.lease.Edge, Node: r.Node}.With(func(x *reported.EdgeReport) {
 		*x = r.failover
-		x.Edge, x.Node, x.DHCPServers, x.DHCP = r.lease.Edge, r.Node, nil, reported.DHCPReport{}
+		x.Edge, x.Node, x.DHCPServers, x.DHCP, x.Boots, x.BootsOmitted = r.lease.Edge, r.Node, nil, reported.DHCPReport{}, nil, 0
 	})
 	x = x.With(func(x *reported.EdgeReport) { x.DHCPServers = r.servers })
 	x = x.With(func(x *reported.EdgeReport) { x.DHCP = r.dhcp })
@@ -109,12 +128,14 @@ func (r *Reporter) compose() {
 		r.report = text
 		r.signal.Notify()
 	}
+	x.Boots, x.BootsOmitted = r.boots, r.omitted
+	r.stored = string(x.JSON())
 }
 
 func (r *Reporter) current() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.report
+	return r.stored
 }
 
 // renewed returns the renewTime to write, given the one in the Lease. Nil: none. The time stays the same while the

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/reported"
 )
 
@@ -67,5 +68,49 @@ func TestPartsThatDoNotFit(t *testing.T) {
 		if stored, err := reported.Read([]byte(r.current())); err != nil || string(stored.JSON()) != string(want.JSON()) {
 			t.Errorf("%.200s, not %.200s (%v)", stored.JSON(), want.JSON(), err)
 		}
+	}
+}
+
+// TestBootsCauseNoWrite: 500 VMs boot, each with all its steps, and the report is written as often as if none did: when its time is
+// renewed. It has the boots then.
+func TestBootsCauseNoWrite(t *testing.T) {
+	writesOf := func(t *testing.T, vms int) (writes int) {
+		synctest.Test(t, func(t *testing.T) {
+			client := fake.NewClientset()
+			k := &Kube{leases: client.CoordinationV1().Leases("clusters-blue"), log: slog.New(slog.DiscardHandler)}
+			r := k.Reporter(wire.ReportLease{Name: "oooi-report.x"})
+			go r.Run(t.Context())
+			second := time.NewTicker(time.Second) // of the bubble's clock
+			for i := range 1200 {
+				<-second.C
+				r.Set(reported.EdgeReport{Edge: 1, Connected: reported.ConnectedYes})
+				if i < vms {
+					b := reported.Boot{VM: fmt.Sprintf("blue-%d", i), Since: time.Now(), Seen: map[network.BootStep]int{}}
+					for _, s := range network.AllBootSteps() {
+						b.Seen[s] = i
+						r.SetBoots([]reported.Boot{b}, i)
+					}
+				}
+			}
+			for _, a := range client.Actions() {
+				if a.GetVerb() != "get" {
+					writes++
+				}
+			}
+			o, err := client.CoordinationV1().Leases("clusters-blue").Get(t.Context(), "oooi-report.x", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last := o.Annotations[wire.AnnotationReport]; last != r.current() {
+				t.Errorf("the last report is not stored, but %s", last)
+			}
+			if r.Connected() != reported.ConnectedYes {
+				t.Error("not connected")
+			}
+		})
+		return writes
+	}
+	if none, many := writesOf(t, 0), writesOf(t, 500); many != none || none > 11 {
+		t.Errorf("%d writes while VMs boot, and %d while none does", many, none)
 	}
 }

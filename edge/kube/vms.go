@@ -48,10 +48,10 @@ type vmIndex struct {
 }
 
 // A nic is one interface of one VM. Address is the one that KubeVirt reports inside the
-// network, zero if none.
+// network, zero if none. NAD is "namespace/name" of its NetworkAttachmentDefinition.
 type nic struct {
-	vm, mac string
-	address netip.Addr
+	vm, mac, nad string
+	address      netip.Addr
 }
 
 // A vm is the stored part of a VirtualMachineInstance.
@@ -59,6 +59,7 @@ type vm struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
 	nics []nic
+	runs bool
 }
 
 // DeepCopyObject implements runtime.Object. A vm is immutable, so it returns itself.
@@ -107,7 +108,9 @@ func (m *VMs) keep(o any) (any, error) {
 	if !ok {
 		return o, nil
 	}
+	phase, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "phase")
 	return &vm{
+		runs:       phase == "Running",
 		ObjectMeta: metav1.ObjectMeta{Name: u.GetName(), Namespace: u.GetNamespace(), ResourceVersion: u.GetResourceVersion(), UID: u.GetUID(), CreationTimestamp: u.GetCreationTimestamp()},
 		nics:       nics(u, m.cidr),
 	}, nil
@@ -116,14 +119,14 @@ func (m *VMs) keep(o any) (any, error) {
 // nics returns the interfaces in the spec, with the addresses that the status reports for
 // them. It skips fields of an unknown shape.
 func nics(vmi *unstructured.Unstructured, cidr netip.Prefix) []nic {
-	own := map[string]bool{}
+	own, nads := map[string]bool{}, nadsOf(vmi)
 	var out []nic
-	add := func(mac string, addresses ...string) {
+	add := func(name, mac string, addresses ...string) {
 		hw, err := net.ParseMAC(mac)
 		if err != nil {
 			return
 		}
-		n := nic{vm: vmi.GetName(), mac: hw.String()}
+		n := nic{vm: vmi.GetName(), mac: hw.String(), nad: nads[name]}
 		for _, a := range addresses {
 			if addr, err := netip.ParseAddr(a); err == nil && cidr.Contains(addr) {
 				n.address = addr
@@ -135,7 +138,7 @@ func nics(vmi *unstructured.Unstructured, cidr netip.Prefix) []nic {
 	for _, i := range objects(vmi, "spec", "domain", "devices", "interfaces") {
 		// An empty name must not match interfaces that only the guest agent reports.
 		own[asString(i["name"])] = asString(i["name"]) != ""
-		add(asString(i["macAddress"]))
+		add(asString(i["name"]), asString(i["macAddress"]))
 	}
 	for _, i := range objects(vmi, "status", "interfaces") {
 		if !own[asString(i["name"])] {
@@ -146,7 +149,22 @@ func nics(vmi *unstructured.Unstructured, cidr netip.Prefix) []nic {
 		for _, a := range all {
 			addresses = append(addresses, asString(a))
 		}
-		add(asString(i["mac"]), addresses...)
+		add(asString(i["name"]), asString(i["mac"]), addresses...)
+	}
+	return out
+}
+
+// nadsOf returns "namespace/name" of the NetworkAttachmentDefinition of each interface, by its name.
+func nadsOf(vmi *unstructured.Unstructured) map[string]string {
+	out := map[string]string{}
+	for _, n := range objects(vmi, "spec", "networks") {
+		multus, _ := n["multus"].(map[string]any)
+		if nad := asString(multus["networkName"]); nad != "" {
+			if !strings.Contains(nad, "/") {
+				nad = vmi.GetNamespace() + "/" + nad
+			}
+			out[asString(n["name"])] = nad
+		}
 	}
 	return out
 }
@@ -234,6 +252,21 @@ func (m *VMs) All() iter.Seq2[string, netip.Addr] {
 			if !yield(mac, n.address) {
 				return
 			}
+		}
+	}
+}
+
+// Each calls f with each VM, and the MACs of its interfaces. Runs is true if it runs with an interface of this
+// NetworkAttachmentDefinition, "namespace/name".
+func (m *VMs) Each(nad string, f func(name string, macs []string, runs bool)) {
+	for _, o := range m.store.List() {
+		if one, ok := o.(*vm); ok {
+			var macs []string
+			attached := false
+			for _, n := range one.nics {
+				macs, attached = append(macs, n.mac), attached || n.nad == nad
+			}
+			f(one.Name, macs, one.runs && attached)
 		}
 	}
 }

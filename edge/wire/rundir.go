@@ -26,6 +26,8 @@ const (
 	// ReportFile is a report for the operator. The failover agent adds what the proxy, the NTP server and Access
 	// report to its own report. The watcher writes that one to the API server.
 	ReportFile = "report.json"
+	// BootsFile has the boot steps that the DNS server or the proxy saw. The DHCP server reads it.
+	BootsFile = "boots.json"
 )
 
 // Servers returns the programs of an edge of n that clients connect to: its services, and Access if n has it.
@@ -103,11 +105,19 @@ func RunMounts(n network.Network, program string) []RunMount {
 	switch watcher := Watcher(services); {
 	case program == watcher:
 		read(Failover)
-	case program == string(network.ServiceDNS), program == string(network.ServiceNTP), program == Access:
-		read(watcher)
+		for _, s := range services {
+			if program == string(network.ServiceDHCP) && slices.Contains(SeeBoots(), s) {
+				read(string(s))
+			}
+		}
+	case program == string(network.ServiceProxy), program == string(network.ServiceDNS), program == string(network.ServiceNTP), program == Access:
+		read(watcher) // The leases of a DHCP server show which VM has an address.
 	}
 	return out
 }
+
+// SeeBoots returns the servers that store BootsFile in a pod with a DHCP server.
+func SeeBoots() []network.Service { return []network.Service{network.ServiceDNS, network.ServiceProxy} }
 
 // Dir returns the directory that the named program writes. Empty: runDir is empty.
 func Dir(runDir, program string) string {

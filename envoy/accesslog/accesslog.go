@@ -1,4 +1,4 @@
-// Package accesslog receives Envoy's reports of connections that ended, on a Unix socket. It decides neither
+// Package accesslog receives Envoy's reports of connections that ended or began, on a Unix socket. It decides neither
 // which connections are reported nor what is done with a report.
 package accesslog
 
@@ -31,8 +31,10 @@ const (
 	noFlags = "-"
 )
 
-// A Connection describes a connection that ended.
+// A Connection describes a connection that ended, or that began.
 type Connection struct {
+	// Began: the connection has just reached its backend. Received, Sent, Duration and Flags say nothing.
+	Began bool
 	// Source is the VM's address and port, Address the address and port that the VM dialed.
 	Source, Address netip.AddrPort
 	// ServerName is what the client sent, at most 255 bytes and three dots. If the name has characters that
@@ -65,16 +67,16 @@ func (c Connection) Failed() bool {
 // resets are Envoy's response flags for a reset by the VM or by the backend. A program that exits may reset its connections.
 func resets() []string { return []string{"DR", "UR"} }
 
-// Serve calls ended for each Connection that Envoy reports on l, until ctx ends. If ended is too slow,
-// Envoy drops reports. Several goroutines call ended.
-func Serve(ctx context.Context, l net.Listener, ended func(Connection)) error {
-	return listen.Serve(ctx, l, listen.MaxThreads, func(s *grpc.Server) { accesslogv3.RegisterAccessLogServiceServer(s, reports{ended: ended}) },
+// Serve calls use for each Connection that Envoy reports on l, until ctx ends. If use is too slow,
+// Envoy drops reports. Several goroutines call use.
+func Serve(ctx context.Context, l net.Listener, use func(Connection)) error {
+	return listen.Serve(ctx, l, listen.MaxThreads, func(s *grpc.Server) { accesslogv3.RegisterAccessLogServiceServer(s, reports{use: use}) },
 		grpc.MaxRecvMsgSize(maxReports), grpc.MaxConcurrentStreams(maxStreams))
 }
 
 type reports struct {
 	accesslogv3.UnimplementedAccessLogServiceServer
-	ended func(Connection)
+	use func(Connection)
 }
 
 // StreamAccessLogs receives what one thread of Envoy reports.
@@ -85,7 +87,7 @@ func (r reports) StreamAccessLogs(stream accesslogv3.AccessLogService_StreamAcce
 			return err
 		}
 		for _, e := range m.GetTcpLogs().GetLogEntry() {
-			r.ended(connectionOf(e))
+			r.use(connectionOf(e))
 		}
 	}
 }
@@ -93,6 +95,7 @@ func (r reports) StreamAccessLogs(stream accesslogv3.AccessLogService_StreamAcce
 func connectionOf(e *accesslogdata.TCPAccessLogEntry) Connection {
 	c, tags := e.GetCommonProperties(), e.GetCommonProperties().GetCustomTags()
 	out := Connection{
+		Began:  c.GetAccessLogType() == accesslogdata.AccessLogType_TcpUpstreamConnected,
 		Source: addressOf(c.GetDownstreamRemoteAddress()), Address: addressOf(c.GetDownstreamLocalAddress()),
 		ServerName: cut(tags[resources.TagServerName]), Backend: cut(c.GetUpstreamCluster()), Upstream: addressOf(c.GetUpstreamRemoteAddress()),
 		Received: e.GetConnectionProperties().GetReceivedBytes(), Sent: e.GetConnectionProperties().GetSentBytes(),

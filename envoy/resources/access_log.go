@@ -1,4 +1,4 @@
-// This file decides which connections Envoy reports when they end. The reports go to a socket of
+// This file decides which connections Envoy reports when they end, or when they begin. The reports go to a socket of
 // oooi (package accesslog). The level is a runtime value and not part of a listener, so changing
 // it replaces no listener and resets no connection.
 
@@ -10,7 +10,9 @@ import (
 	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/config/accesslog/v3"
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	dataaccesslogv3 "github.com/envoyproxy/go-control-plane/envoy/data/accesslog/v3"
 	grpcv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/grpc/v3"
+	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
 	runtimev3 "github.com/envoyproxy/go-control-plane/envoy/service/runtime/v3"
 	tracingv3 "github.com/envoyproxy/go-control-plane/envoy/type/tracing/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -67,11 +69,24 @@ func newLayeredRuntime() *bootstrapv3.LayeredRuntime {
 // newAccessLog reports each connection that ends, if the level includes it, even without a
 // filter chain. A report that oooi's socket does not accept in time is lost.
 func newAccessLog() []*accesslogv3.AccessLog {
+	return reporting(&accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_OrFilter{OrFilter: &accesslogv3.OrFilter{
+		Filters: []*accesslogv3.AccessLogFilter{atLevel(levelAll), bothOf(atLevel(levelFailures), withFlags())},
+	}}})
+}
+
+// reportBegin makes p report each connection when it has reached its backend, whatever the level is.
+func reportBegin(p *tcpproxyv3.TcpProxy) {
+	p.AccessLogOptions = &tcpproxyv3.TcpProxy_TcpAccessLogOptions{FlushAccessLogOnConnected: true}
+	p.AccessLog = reporting(&accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_LogTypeFilter{LogTypeFilter: &accesslogv3.LogTypeFilter{
+		Types: []dataaccesslogv3.AccessLogType{dataaccesslogv3.AccessLogType_TcpUpstreamConnected},
+	}}})
+}
+
+// reporting reports the connections that pass a filter.
+func reporting(filter *accesslogv3.AccessLogFilter) []*accesslogv3.AccessLog {
 	return []*accesslogv3.AccessLog{{
-		Name: "envoy.access_loggers.tcp_grpc",
-		Filter: &accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_OrFilter{OrFilter: &accesslogv3.OrFilter{
-			Filters: []*accesslogv3.AccessLogFilter{atLevel(levelAll), bothOf(atLevel(levelFailures), withFlags())},
-		}}},
+		Name:   "envoy.access_loggers.tcp_grpc",
+		Filter: filter,
 		ConfigType: &accesslogv3.AccessLog_TypedConfig{TypedConfig: Packed(&grpcv3.TcpGrpcAccessLogConfig{
 			CommonConfig: &grpcv3.CommonGrpcAccessLogConfig{
 				LogName:             accessLogCluster,

@@ -65,6 +65,9 @@ func newFilterChain(name string, b network.Backend) *listenerv3.FilterChain {
 		IdleTimeout:        durationpb.New(idleTimeout),
 		MaxConnectAttempts: wrapperspb.UInt32(attempts),
 	}
+	if b.BootStep() != "" {
+		reportBegin(p)
+	}
 	if b.HTTPProxy != "" {
 		// CONNECT (RFC 9110, section 9.3.6) with HTTP/1.1, the cluster's default.
 		p.TunnelingConfig = &tcpproxyv3.TcpProxy_TunnelingConfig{Hostname: net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))}

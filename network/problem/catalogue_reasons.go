@@ -63,6 +63,7 @@ var (
 	LeasesNotWritten         = reason("LeasesNotWritten", Traits{Rank: TakesPart, AboutEdges: true})
 	RogueDHCPServer          = reason("RogueDHCPServer", Traits{Rank: TakesPart, AboutEdges: true})
 	RogueRouter              = reason("RogueRouter", Traits{AboutEdges: true})
+	NodesNotJoining          = reason("NodesNotJoining", Traits{Rank: TakesPart, AboutEdges: true, Follows: true})
 	EdgesPartitioned         = reason("EdgesPartitioned", Traits{Rank: TakesPart, AboutEdges: true, Follows: true})
 	EdgesServeDifferentPlans = reason("EdgesServeDifferentPlans", Traits{Rank: TakesPart, AboutEdges: true, Follows: true})
 	EdgeDuplicated           = reason("EdgeDuplicated", Traits{Rank: TakesPart, AboutEdges: true})

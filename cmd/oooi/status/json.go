@@ -34,6 +34,8 @@ type Output struct {
 	Unread []string `json:"unread,omitempty"`
 	// Blind is true if rights are missing to show whether the condition is about the current settings.
 	Blind bool `json:"-"`
+	// vm is the VM that the text is about. Empty: the whole cluster.
+	vm string
 }
 
 type statusAnswer struct {
@@ -67,6 +69,28 @@ type Network struct {
 	Access *Access `json:"access,omitempty"`
 	// Leases is null if they could not be read.
 	Leases []statusLease `json:"leases"`
+	// Boots are the VMs that edges report as booting for the first time, those that are not nodes yet first. BootsOmitted is how
+	// many of these edges do not list.
+	Boots        []Boot `json:"boots,omitempty"`
+	BootsOmitted int    `json:"bootsOmitted,omitempty"`
+}
+
+// A Boot is how far a VM has come that boots for the first time.
+type Boot struct {
+	VM string `json:"vm"`
+	// Since is when an edge first saw that the VM runs.
+	Since time.Time  `json:"since"`
+	Steps []BootStep `json:"steps"`
+	// Missing is the next step. Empty: the VM is a node.
+	Missing network.BootStep `json:"missing,omitempty"`
+	// Late: the step has been missing for more than ten minutes.
+	Late bool `json:"late,omitempty"`
+}
+
+// A BootStep is when edges first saw a step. Nil: they did not see it.
+type BootStep struct {
+	Step network.BootStep `json:"step"`
+	Seen *time.Time       `json:"seen,omitempty"`
 }
 
 // An Edge is one edge of a network.

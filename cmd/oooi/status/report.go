@@ -102,6 +102,7 @@ func OutputOf(f Facts, now time.Time) Output {
 	for i, n := range f.Plan.Networks {
 		shown := f.network(n, now)
 		shown.Access = f.access(i, n)
+		shown.Boots, shown.BootsOmitted = f.boots(n)
 		r.Networks = append(r.Networks, shown)
 		known[wire.NetworkLabel(n.Name)] = true
 	}

@@ -27,6 +27,8 @@ type Request struct {
 	output command.FormatFlag
 	// all is true if text lists each lease and name.
 	all bool
+	// vm is the VM to show alone. Empty: everything.
+	vm string
 }
 
 // New returns the command.
@@ -59,6 +61,10 @@ condition, a change that the operator has not seen goes unnoticed. Objects that
 you may not read are reported, and the command continues. It also continues if
 one of several hosted clusters cannot be read, and fails at its end.
 
+VMs that boot for the first time are listed with the last step that an edge saw,
+and the next one. A VM with a konnectivity agent is a node, and not listed. Edges
+report steps up to two minutes late. An edge that starts knows no boots before.
+
 The time in column UNTIL is the stored expiry. It is up to one lease time later
 than the expiry that the VM got, so most renewals need no write. States of a
 lease:
@@ -69,6 +75,7 @@ lease:
 		Example: `  oooi status
   oooi status clusters/blue
   oooi status clusters/blue --wait --timeout 15m
+  oooi status clusters/blue --vm blue-worker-1
   oooi status clusters/blue -o json
   oooi status -f oooi-must-gather`,
 		Args: cobra.MaximumNArgs(1),
@@ -83,6 +90,9 @@ lease:
 			}
 			all, err := ask.follow(c.Context(), api, time.NewTicker(statusInterval).C)
 			for i, r := range all {
+				if ask.vm != "" {
+					r = r.ofVM(ask.vm)
+				}
 				if err := r.write(c.OutOrStdout(), ask.output.String(), ask.all, i == 0); err != nil {
 					return err
 				}
@@ -95,6 +105,7 @@ lease:
 	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "`directory` that oooi must-gather wrote, instead of a cluster; can be repeated")
 	ask.output.Add(c)
 	c.Flags().BoolVar(&ask.all, "all", false, "show each lease and name, also if a network has more than ten")
+	c.Flags().StringVar(&ask.vm, "vm", "", "`name` of a VirtualMachineInstance: show only when edges first saw each step of its boot, and its leases")
 	c.Flags().BoolVar(&ask.wait, "wait", false, "wait until NetworkReady is True for the current HostedCluster and the other objects that oooi reads")
 	c.Flags().DurationVar(&ask.timeout, "timeout", 15*time.Minute, "longest time that --wait waits")
 	return c

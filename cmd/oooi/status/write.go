@@ -28,7 +28,11 @@ func (r Output) write(w io.Writer, output string, all, first bool) error {
 	if !first {
 		fmt.Fprintln(&b)
 	}
-	r.text(&b, all)
+	if r.vm != "" {
+		r.vmText(&b)
+	} else {
+		r.text(&b, all)
+	}
 	return command.WriteText(w, b.String())
 }
 
@@ -55,7 +59,7 @@ func (r Output) text(w io.Writer, all bool) {
 	leaseTable(w, r.Other, all)
 	command.Section(w, "Problems", len(r.Problems))
 	for _, p := range r.Problems {
-		command.Line(w, "  %s %s: %s See %s", p.Severity, p.Reason, p.Text, p.Page)
+		p.text(w)
 	}
 	command.Section(w, "Recent warnings", len(r.Events)+len(r.EventsUnread))
 	for _, e := range r.Events {
@@ -72,6 +76,10 @@ func (r Output) text(w io.Writer, all bool) {
 	for _, u := range r.Unread {
 		command.Line(w, "  %s", u)
 	}
+}
+
+func (p statusProblem) text(w io.Writer) {
+	command.Line(w, "  %s %s: %s See %s", p.Severity, p.Reason, p.Text, p.Page)
 }
 
 func (n Network) text(w io.Writer, all bool) {
@@ -92,6 +100,11 @@ func (n Network) text(w io.Writer, all bool) {
 		command.Line(w, "  Edges report an allowed host only if they refuse its address. Whether the others resolve is unknown.")
 	}
 	n.Access.text(w, all)
+	n.bootTable(w, all)
+	n.leaseText(w, all)
+}
+
+func (n Network) leaseText(w io.Writer, all bool) {
 	switch {
 	case n.Leases == nil:
 		command.Line(w, "  DHCP leases: unknown")

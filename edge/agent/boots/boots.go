@@ -1,0 +1,149 @@
+// Package boots remembers how far VMs that boot for the first time have come, as one edge sees it. It tracks a VM from the
+// moment when it runs, or sends a DHCPDISCOVER, without ever having had an address. So a node that an edge finds when it
+// starts is never tracked. It is a function of what was seen and of the time.
+package boots
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
+)
+
+// A VM is the state of one VM of the cluster.
+type VM struct {
+	// Runs is true while it runs with an interface on the network.
+	Runs bool
+	// Leased is true if one of its MACs has a lease, valid or expired.
+	Leased bool
+}
+
+// Timelines are those of the tracked VMs. The zero value tracks none.
+type Timelines struct {
+	of map[string]timeline
+	// quiet is since when no VM has had connections through this edge, zero while some have. From is since when this edge
+	// judges which VMs are late. Zero: always.
+	quiet, from time.Time
+}
+
+// A timeline is when a VM was first seen, and each of its steps.
+type timeline struct {
+	since time.Time
+	seen  map[network.BootStep]time.Time
+}
+
+// Discovered notes a DHCPDISCOVER of a VM that never had an address.
+func (t *Timelines) Discovered(vm string, now time.Time) {
+	t.track(vm, now)
+	t.saw(vm, network.BootDiscover, now)
+}
+
+// track begins the timeline of a VM that has none.
+func (t *Timelines) track(vm string, now time.Time) {
+	if t.of == nil {
+		t.of = map[string]timeline{}
+	}
+	if _, tracked := t.of[vm]; !tracked {
+		t.of[vm] = timeline{now, map[network.BootStep]time.Time{}}
+	}
+}
+
+// saw notes when a step was first seen, if the VM is tracked.
+func (t *Timelines) saw(vm string, step network.BootStep, at time.Time) {
+	x, tracked := t.of[vm]
+	if was, seen := x.seen[step]; tracked && (!seen || at.Before(was)) {
+		x.seen[step] = at
+	}
+}
+
+// Look notes the state of all VMs of the cluster, by name, and whether VMs have connections through this edge, as in
+// reported.EdgeReport. VMs that do not exist are forgotten.
+func (t *Timelines) Look(vms map[string]VM, connected string, now time.Time) {
+	for name, vm := range vms {
+		switch {
+		case vm.Leased:
+			if _, seen := t.of[name].seen[network.BootLease]; !seen {
+				t.saw(name, network.BootLease, now)
+			}
+		case vm.Runs:
+			t.track(name, now)
+		}
+	}
+	for name := range t.of {
+		if _, exists := vms[name]; !exists {
+			delete(t.of, name)
+		}
+	}
+	switch {
+	case connected != reported.ConnectedYes:
+		if t.quiet.IsZero() {
+			t.quiet = now
+		}
+	case !t.quiet.IsZero():
+		// VMs that use this edge from now on were nodes of the other edge: each has time to connect again.
+		if now.Sub(t.quiet) >= reported.BootLimit {
+			t.from = now
+		}
+		t.quiet = time.Time{}
+	}
+}
+
+// Saw notes steps that the DNS server or the proxy saw, by the names of VMs. A step before the timeline is one of a former VM
+// of that name.
+func (t *Timelines) Saw(all map[string]map[network.BootStep]time.Time) {
+	for vm, steps := range all {
+		for step, at := range steps {
+			if x, tracked := t.of[vm]; tracked && !at.Before(x.since) {
+				t.saw(vm, step, at)
+			}
+		}
+	}
+}
+
+// Report returns the boots to report on a network with these steps, at most reported.MaxBoots, and how many VMs that are not
+// nodes yet are not among them.
+func (t *Timelines) Report(steps []network.BootStep, now time.Time) (out []reported.Boot, omitted int) {
+	if len(steps) == 0 {
+		return nil, 0
+	}
+	var nodes []reported.Boot
+	for vm, x := range t.of {
+		b := reported.Boot{VM: vm, Since: x.since, Seen: map[network.BootStep]int{}}
+		for _, s := range steps {
+			if at, seen := x.seen[s]; seen {
+				b.Seen[s] = int(at.Sub(x.since) / time.Second)
+			}
+		}
+		if _, missing := b.Steps(steps); missing == "" {
+			nodes = append(nodes, b)
+			continue
+		}
+		b.Late = now.Sub(later(x.proven(), t.from)) >= reported.BootLimit
+		out = append(out, b)
+	}
+	byAge := func(a, b reported.Boot) int { return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.VM, b.VM)) }
+	slices.SortFunc(out, byAge)
+	slices.SortFunc(nodes, func(a, b reported.Boot) int { return byAge(b, a) })
+	omitted = max(0, len(out)-reported.MaxBoots)
+	out = append(out, nodes...)
+	return out[:min(len(out), reported.MaxBoots)], omitted
+}
+
+// proven returns when the last step was seen that no other VM can forge: that the VM runs, or a connection.
+func (x timeline) proven() time.Time {
+	out := x.since
+	for _, s := range []network.BootStep{network.BootIgnition, network.BootAPI} {
+		out = later(out, x.seen[s])
+	}
+	return out
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

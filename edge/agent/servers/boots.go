@@ -1,0 +1,62 @@
+// This file follows the boots of VMs: it passes what the servers of an edge see to package edge/agent/boots.
+
+package servers
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/cldmnky/oooi/edge/agent/boots"
+	"github.com/cldmnky/oooi/edge/signal"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
+)
+
+// bootsInterval is how often VMs and leases are looked at. A lease is seen so much later.
+const bootsInterval = 2 * time.Second
+
+// Boots follows VMs that boot on one network. It is safe for concurrent use.
+type Boots struct {
+	// Steps returns those that edges of the network see. VMs returns the VMs of the cluster by name. False: not all VMs and
+	// leases were read yet.
+	Steps func() []network.BootStep
+	VMs   func() (map[string]boots.VM, bool)
+	// Connected returns the value of reported.EdgeReport.
+	Connected func() string
+	// Report gets what Timelines.Report returns.
+	Report func(all []reported.Boot, omitted int)
+
+	mu    sync.Mutex
+	lines boots.Timelines
+}
+
+// Discovered notes a DHCPDISCOVER of a VM that never had an address.
+func (b *Boots) Discovered(vm string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lines.Discovered(vm, time.Now())
+}
+
+// Saw notes steps that another server of the edge saw.
+func (b *Boots) Saw(all map[string]map[network.BootStep]time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lines.Saw(all)
+}
+
+// Run looks and reports until ctx ends.
+func (b *Boots) Run(ctx context.Context) {
+	for ; ctx.Err() == nil; signal.Sleep(ctx, bootsInterval) {
+		if vms, ok := b.VMs(); ok {
+			b.Report(b.look(vms, time.Now()))
+		}
+	}
+}
+
+func (b *Boots) look(vms map[string]boots.VM, now time.Time) ([]reported.Boot, int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lines.Look(vms, b.Connected(), now)
+	return b.lines.Report(b.Steps(), now)
+}

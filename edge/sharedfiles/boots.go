@@ -1,0 +1,120 @@
+// This file passes the boot steps that the DNS server and the proxy see to the DHCP server, which knows the VMs. Leases bound
+// what is kept: an address without the lease of a VM has no step.
+
+package sharedfiles
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/cldmnky/oooi/edge/signal"
+	"github.com/cldmnky/oooi/network"
+)
+
+// maxBootsFile is enough for several thousand VMs.
+const maxBootsFile = 2 << 20
+
+// Boots has when one server first saw each step of a VM, by the VM's name.
+type Boots map[string]map[network.BootStep]time.Time
+
+// A BootsFile stores Boots. Make it with NewBootsFile. It is safe for concurrent use.
+type BootsFile struct {
+	name   string
+	leases *LeaseNames
+	macOf  func(netip.Addr) string
+
+	mu      sync.Mutex
+	seen    map[netip.Addr]bootSteps
+	changed bool
+}
+
+// bootSteps are those of the VM that has an address.
+type bootSteps struct {
+	vm string
+	at map[network.BootStep]time.Time
+}
+
+// NewBootsFile returns a BootsFile that replaces the named file. MACOf returns the MAC of an address: a step counts only for
+// the VM with that MAC. Nil: MACs are not checked.
+func NewBootsFile(name string, leases *LeaseNames, macOf func(netip.Addr) string) *BootsFile {
+	return &BootsFile{name: name, leases: leases, macOf: macOf, seen: map[netip.Addr]bootSteps{}}
+}
+
+// Saw notes a step of the VM at an address. It ignores an empty step, and an address without the lease of a VM.
+func (f *BootsFile) Saw(a netip.Addr, step network.BootStep) {
+	if step == "" {
+		return
+	}
+	f.mu.Lock()
+	_, known := f.seen[a].at[step]
+	f.mu.Unlock()
+	if known {
+		return
+	}
+	vm := f.leases.VMAt(a)
+	if vm == "" || f.macOf != nil && !f.leases.VMHas(a, f.macOf(a)) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.seen[a].vm != vm {
+		f.seen[a] = bootSteps{vm, map[network.BootStep]time.Time{}}
+	}
+	if _, known := f.seen[a].at[step]; !known {
+		f.seen[a].at[step], f.changed = time.Now().UTC(), true
+	}
+}
+
+// Run stores what was seen, at most once a second, until ctx ends. It forgets addresses that no longer belong to their VM.
+func (f *BootsFile) Run(ctx context.Context, log *slog.Logger) {
+	for ctx.Err() == nil {
+		if all, changed := f.current(); changed {
+			b, err := json.Marshal(all)
+			if err == nil {
+				err = Replace(f.name, b)
+			}
+			if err != nil {
+				log.Warn("boots of VMs not stored", "file", f.name, "err", err)
+			}
+		}
+		signal.Sleep(ctx, ReadInterval)
+	}
+}
+
+// current returns what was seen, and whether it changed since the last call.
+func (f *BootsFile) current() (all Boots, changed bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all = Boots{}
+	for a, x := range f.seen {
+		if f.leases.VMAt(a) != x.vm {
+			delete(f.seen, a)
+			f.changed = true
+			continue
+		}
+		if all[x.vm] == nil {
+			all[x.vm] = map[network.BootStep]time.Time{}
+		}
+		maps.Copy(all[x.vm], x.at)
+	}
+	changed, f.changed = f.changed, false
+	return all, changed
+}
+
+// FollowBoots calls set with the content of the named file at each change, until ctx ends.
+func FollowBoots(ctx context.Context, name string, set func(Boots), log *slog.Logger) {
+	file := Shared{Name: name, Limit: maxBootsFile, Log: log, Unread: "boots of VMs not read"}
+	file.followUntil(ctx, func(b []byte) error {
+		var all Boots
+		err := json.Unmarshal(b, &all)
+		if err == nil {
+			set(all)
+		}
+		return err
+	})
+}
