@@ -26,18 +26,27 @@ func AllBootSteps() []BootStep {
 	return []BootStep{BootDiscover, BootLease, BootName, BootIgnition, BootAPI, BootKonnectivity}
 }
 
+// SeenBy returns the server of an edge that sees the step.
+func (s BootStep) SeenBy() Service {
+	switch s {
+	case BootName:
+		return ServiceDNS
+	case BootIgnition, BootAPI, BootKonnectivity:
+		return ServiceProxy
+	}
+	return ServiceDHCP
+}
+
 // BootSteps returns the steps that edges of n see, in their order. The last one ends the boot. None: no VM boots from n,
 // or edges do not assign its addresses.
-func (n Network) BootSteps() []BootStep {
+func (n Network) BootSteps() (out []BootStep) {
 	if !n.Primary || !n.Runs(ServiceDHCP) {
 		return nil
 	}
-	out := []BootStep{BootDiscover, BootLease}
-	if n.Runs(ServiceDNS) && len(n.IgnitionNames()) > 0 {
-		out = append(out, BootName)
-	}
-	for _, s := range []BootStep{BootIgnition, BootAPI, BootKonnectivity} {
-		if n.Runs(ServiceProxy) && slices.ContainsFunc(n.Backends, func(b Backend) bool { return b.BootStep() == s }) {
+	for _, s := range AllBootSteps() {
+		connects := s.SeenBy() == ServiceProxy
+		published := slices.ContainsFunc(n.Backends, func(b Backend) bool { return b.BootStep() == s })
+		if n.Runs(s.SeenBy()) && (!connects || published) && (s != BootName || len(n.IgnitionNames()) > 0) {
 			out = append(out, s)
 		}
 	}

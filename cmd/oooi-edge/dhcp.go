@@ -108,9 +108,10 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 			Connected: reporter.Connected, Report: reporter.SetBoots,
 		}
 		server.Discovered = booting.Discovered
-		for _, s := range wire.SeeBoots() {
+		for _, program := range wire.BootsFrom(source.Current().Network.Services) {
 			g.Go(func() error {
-				sharedfiles.FollowBoots(ctx, wire.File(f.runDir, string(s), wire.BootsFile), func(all sharedfiles.Boots) { booting.Saw(all) }, log)
+				set := func(all sharedfiles.Boots) { booting.Saw(all) }
+				sharedfiles.FollowBoots(ctx, wire.File(f.runDir, program, wire.BootsFile), network.Service(program), set, log)
 				return nil
 			})
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // maxBootsFile is enough for several thousand VMs.
-const maxBootsFile = 2 << 20
+const maxBootsFile = 1 << 20
 
 // Boots has when one server first saw each step of a VM, by the VM's name.
 type Boots map[string]map[network.BootStep]time.Time
@@ -106,13 +106,17 @@ func (f *BootsFile) current() (all Boots, changed bool) {
 	return all, changed
 }
 
-// FollowBoots calls set with the content of the named file at each change, until ctx ends.
-func FollowBoots(ctx context.Context, name string, set func(Boots), log *slog.Logger) {
+// FollowBoots calls set with what a server stored in the named file, at each change, until ctx ends. A server that a VM took over
+// stores only steps that this server sees.
+func FollowBoots(ctx context.Context, name string, of network.Service, set func(Boots), log *slog.Logger) {
 	file := Shared{Name: name, Limit: maxBootsFile, Log: log, Unread: "boots of VMs not read"}
 	file.followUntil(ctx, func(b []byte) error {
 		var all Boots
 		err := json.Unmarshal(b, &all)
 		if err == nil {
+			for _, steps := range all {
+				maps.DeleteFunc(steps, func(s network.BootStep, _ time.Time) bool { return s.SeenBy() != of })
+			}
 			set(all)
 		}
 		return err

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
 
 	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -39,7 +40,7 @@ func TestBootsAreOfVMs(t *testing.T) {
 	})
 	var seen atomic.Pointer[sharedfiles.Boots]
 	go boots.Run(t.Context(), log)
-	go sharedfiles.FollowBoots(t.Context(), file, func(all sharedfiles.Boots) { seen.Store(&all) }, log)
+	go sharedfiles.FollowBoots(t.Context(), file, network.ServiceProxy, func(all sharedfiles.Boots) { seen.Store(&all) }, log)
 	for i := range 50_000 {
 		boots.Saw(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), network.BootAPI)
 	}
@@ -55,4 +56,21 @@ func TestBootsAreOfVMs(t *testing.T) {
 	g.Expect((*seen.Load())["blue-0"][network.BootAPI]).To(Equal(first), "the first time")
 	store("green-0")
 	g.Eventually(seen.Load, "1m").Should(HaveValue(BeEmpty()))
+}
+
+// TestHostileBootsFile: a server that a VM took over stores steps that only another server sees, or no JSON, or too much. None counts.
+func TestHostileBootsFile(t *testing.T) {
+	g := NewWithT(t)
+	file, said := filepath.Join(t.TempDir(), wire.BootsFile), gbytes.NewBuffer()
+	var seen atomic.Pointer[sharedfiles.Boots]
+	go sharedfiles.FollowBoots(t.Context(), file, network.ServiceDNS, func(all sharedfiles.Boots) { seen.Store(&all) }, slog.New(slog.NewTextHandler(said, nil)))
+	const at = `"2026-03-04T05:06:07Z"`
+	store := func(text string) { g.Expect(sharedfiles.Replace(file, []byte(text))).To(Succeed()) }
+	store(`{"blue-1":{"discover":` + at + `,"name":` + at + `,"konnectivity":` + at + `,"tea":` + at + `},"blue-2":null}`)
+	g.Eventually(seen.Load, "1m").Should(HaveValue(HaveKeyWithValue("blue-1", And(HaveLen(1), HaveKey(network.BootName)))))
+	for _, text := range []string{`{"blue-1":`, `{"blue-1":{"name":1}}`, `{"` + strings.Repeat("x", 1<<20) + `":{}}`} {
+		store(text)
+		g.Eventually(said, "1m").Should(gbytes.Say("boots of VMs not read"))
+	}
+	g.Expect(*seen.Load()).To(HaveKey("blue-1"))
 }

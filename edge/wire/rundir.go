@@ -105,10 +105,8 @@ func RunMounts(n network.Network, program string) []RunMount {
 	switch watcher := Watcher(services); {
 	case program == watcher:
 		read(Failover)
-		for _, s := range services {
-			if program == string(network.ServiceDHCP) && slices.Contains(SeeBoots(), s) {
-				read(string(s))
-			}
+		if program == string(network.ServiceDHCP) {
+			read(BootsFrom(services)...)
 		}
 	case program == string(network.ServiceProxy), program == string(network.ServiceDNS), program == string(network.ServiceNTP), program == Access:
 		read(watcher) // The leases of a DHCP server show which VM has an address.
@@ -116,8 +114,15 @@ func RunMounts(n network.Network, program string) []RunMount {
 	return out
 }
 
-// SeeBoots returns the servers that store BootsFile in a pod with a DHCP server.
-func SeeBoots() []network.Service { return []network.Service{network.ServiceDNS, network.ServiceProxy} }
+// BootsFrom returns the programs that store BootsFile in a pod that runs services, with a DHCP server.
+func BootsFrom(services []network.Service) (out []string) {
+	for _, s := range []network.Service{network.ServiceDNS, network.ServiceProxy} {
+		if slices.Contains(services, s) {
+			out = append(out, string(s))
+		}
+	}
+	return out
+}
 
 // Dir returns the directory that the named program writes. Empty: runDir is empty.
 func Dir(runDir, program string) string {

@@ -105,7 +105,7 @@ func TestAllThatEntersHasABound(t *testing.T) {
 	for kind, row := range watchedRows {
 		has(kind, row)
 	}
-	for _, file := range []string{wire.ReportFile, wire.LeaseCache, wire.PlanCopy, wire.KeysFile} {
+	for _, file := range []string{wire.ReportFile, wire.LeaseCache, wire.PlanCopy, wire.KeysFile, wire.BootsFile} {
 		if !slices.ContainsFunc(rows, func(cells []string) bool { return strings.Contains(cells[0], "`"+file+"`") }) {
 			t.Errorf("docs/security.md has no row for the file %s in the table of bounds", file)
 		}
