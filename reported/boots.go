@@ -156,7 +156,7 @@ func BootsStalled(n network.Network, edges []EdgeReport) problem.Problems {
 	var ps problem.Problems
 	for _, s := range n.BootSteps() {
 		if all := late[s]; len(all) > 0 {
-			args := problem.Args{"vms": all[:min(len(all), maxBootNames)], "since": {since[s].Format(time.RFC3339)}}
+			args := problem.Args{"newVMs": all[:min(len(all), maxBootNames)], "since": {since[s].Format(time.RFC3339)}}
 			if s == network.BootName {
 				args["serviceVIP"] = []string{n.ServiceVIP.String()}
 			}

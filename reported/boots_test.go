@@ -130,7 +130,7 @@ func TestBootsStalled(t *testing.T) {
 	}
 	ps := reported.BootsStalled(booting(), []reported.EdgeReport{{Edge: 1, Connected: reported.ConnectedYes, Boots: all}})
 	g.Expect(ps).To(HaveExactElements(HaveField("Cause", problem.BootWithoutDiscover), HaveField("Cause", problem.BootWithoutAPI)))
-	g.Expect(ps[1].Args["vms"]).To(HaveExactElements("blue-01", "blue-03", "blue-05", "blue-07", "blue-09"))
+	g.Expect(ps[1].Args["newVMs"]).To(HaveExactElements("blue-01", "blue-03", "blue-05", "blue-07", "blue-09"))
 }
 
 // TestLongBootsHideNothingElse: with the longest names, a report keeps everything else, and as many boots as fit.

@@ -125,7 +125,7 @@ func (r Output) vmText(w io.Writer) {
 		n.leaseText(w, true)
 	}
 	for _, p := range r.Problems {
-		if slices.Contains(p.Args["vms"], r.vm) {
+		if slices.Contains(p.Args["newVMs"], r.vm) {
 			command.Line(w, "")
 			p.text(w)
 		}

@@ -341,7 +341,7 @@ func bootingFacts() Facts {
 		network.BootDiscover: 10, network.BootLease: 12, network.BootName: 30, network.BootIgnition: 60}}, node}
 	f.Reports[one] = r
 	f.Stored.Problems = append(f.Stored.Problems, explain.ReportProblem{Text: "blue-worker-3 reached Ignition.", Problem: problem.Problem{
-		Severity: problem.SeverityWarning, Reason: problem.NodesNotJoining, Args: problem.Args{"vms": {"blue-worker-3"}}}})
+		Severity: problem.SeverityWarning, Reason: problem.NodesNotJoining, Args: problem.Args{"newVMs": {"blue-worker-3"}}}})
 	return f
 }
 
