@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/cldmnky/oooi/edge/agent/proxy"
 	"github.com/cldmnky/oooi/edge/agent/serving"
 	"github.com/cldmnky/oooi/edge/backends"
+	"github.com/cldmnky/oooi/edge/inforce"
 	"github.com/cldmnky/oooi/edge/rundir"
 	"github.com/cldmnky/oooi/edge/sharedfiles"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -103,11 +105,8 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.L
 		log.Warn("starting without cached endpoints", "err", err)
 	}
 	metrics := p.Metrics(ctx)
-	// Without a DHCP server, no lease shows which VM has an address.
-	var boots *sharedfiles.BootsFile
-	if watcher := wire.Watcher(source.Current().Network.Services); f.runDir != "" && watcher == string(network.ServiceDHCP) {
-		names := sharedfiles.NewLeaseNames(wire.File(f.runDir, watcher, wire.LeaseCache), log)
-		boots = sharedfiles.NewBootsFile(wire.File(f.runDir, f.program, wire.BootsFile), names, gate.MACOf)
+	boots := f.bootsOfProxy(source, gate.MACOf, log)
+	if boots != nil {
 		g.Go(func() error { boots.Run(ctx, log); return nil })
 	}
 	g.Go(func() error { return source.Run(ctx) })
@@ -157,6 +156,17 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.L
 		g.Go(func() error { return run(ctx, dir) })
 	}
 	return g.Wait()
+}
+
+// bootsOfProxy returns where the proxy stores the boot steps of VMs. Nil: it runs without a DHCP server, whose leases show which VM has
+// an address.
+func (f *serverFlags) bootsOfProxy(source *inforce.Source, macOf func(netip.Addr) string, log *slog.Logger) *sharedfiles.BootsFile {
+	watcher := wire.Watcher(source.Current().Network.Services)
+	if f.runDir == "" || watcher != string(network.ServiceDHCP) {
+		return nil
+	}
+	leases := sharedfiles.NewLeaseNames(wire.File(f.runDir, watcher, wire.LeaseCache), log)
+	return sharedfiles.NewBootsFile(wire.File(f.runDir, f.program, wire.BootsFile), leases, macOf)
 }
 
 // serveOn serves Envoy on a socket.

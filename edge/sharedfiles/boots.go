@@ -16,8 +16,12 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// maxBootsFile is enough for several thousand VMs.
-const maxBootsFile = 1 << 20
+const (
+	// maxBootsFile is enough for several thousand VMs.
+	maxBootsFile = 1 << 20
+	// bootsForget is how often addresses are forgotten that no longer belong to their VM.
+	bootsForget = 10 * time.Second
+)
 
 // Boots has when one server first saw each step of a VM, by the VM's name.
 type Boots map[string]map[network.BootStep]time.Time
@@ -28,6 +32,7 @@ type BootsFile struct {
 	leases *LeaseNames
 	macOf  func(netip.Addr) string
 
+	signal  signal.Signal
 	mu      sync.Mutex
 	seen    map[netip.Addr]bootSteps
 	changed bool
@@ -67,12 +72,14 @@ func (f *BootsFile) Saw(a netip.Addr, step network.BootStep) {
 	}
 	if _, known := f.seen[a].at[step]; !known {
 		f.seen[a].at[step], f.changed = time.Now().UTC(), true
+		f.signal.Notify()
 	}
 }
 
-// Run stores what was seen, at most once a second, until ctx ends. It forgets addresses that no longer belong to their VM.
+// Run stores what was seen, at most once a second, until ctx ends.
 func (f *BootsFile) Run(ctx context.Context, log *slog.Logger) {
 	for ctx.Err() == nil {
+		more := f.signal.Changed()
 		if all, changed := f.current(); changed {
 			b, err := json.Marshal(all)
 			if err == nil {
@@ -81,12 +88,19 @@ func (f *BootsFile) Run(ctx context.Context, log *slog.Logger) {
 			if err != nil {
 				log.Warn("boots of VMs not stored", "file", f.name, "err", err)
 			}
+			signal.Sleep(ctx, ReadInterval)
 		}
-		signal.Sleep(ctx, ReadInterval)
+		forget := time.NewTimer(bootsForget)
+		select {
+		case <-ctx.Done():
+		case <-more:
+		case <-forget.C:
+		}
+		forget.Stop()
 	}
 }
 
-// current returns what was seen, and whether it changed since the last call.
+// current returns what was seen, and whether it changed since the last call. It forgets addresses that no longer belong to their VM.
 func (f *BootsFile) current() (all Boots, changed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 )
 
 // bootsInterval is how often VMs and leases are looked at. A lease is seen so much later.
-const bootsInterval = 2 * time.Second
+const bootsInterval = 5 * time.Second
 
 // Boots follows VMs that boot on one network. It is safe for concurrent use.
 type Boots struct {

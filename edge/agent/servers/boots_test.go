@@ -26,7 +26,7 @@ func TestBootsOfAnEdge(t *testing.T) {
 			Report:    func(all []reported.Boot, _ int) { last, reports = all, reports+1 },
 		}
 		go b.Run(t.Context())
-		pass := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
+		pass := func(d time.Duration) { <-time.After(d); synctest.Wait() } // of the bubble's clock
 		pass(bootsInterval)
 		g.Expect(reports).To(BeZero())
 		known = true
