@@ -107,9 +107,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	}
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { macs.Run(ctx); return nil })
-	if boots != nil {
-		g.Go(func() error { boots.Run(ctx, log); return nil })
-	}
+	g.Go(func() error { boots.Run(ctx, log); return nil })
 	f.passOn(ctx, g, kube, source, log)
 	g.Go(func() error { return f.health(ctx, d.Status.Err, registry, d.Status.Question()) })
 	g.Go(func() error { return d.Run(ctx) })

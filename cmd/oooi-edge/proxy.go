@@ -106,9 +106,7 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.L
 	}
 	metrics := p.Metrics(ctx)
 	boots := f.bootsOfProxy(source, gate.MACOf, log)
-	if boots != nil {
-		g.Go(func() error { boots.Run(ctx, log); return nil })
-	}
+	g.Go(func() error { boots.Run(ctx, log); return nil })
 	g.Go(func() error { return source.Run(ctx) })
 	f.passOn(ctx, g, kube, source, log)
 	g.Go(func() error {
@@ -140,11 +138,10 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.L
 	g.Go(func() error {
 		return serveOn(dirs.AccessLog(), func(l net.Listener) error {
 			return accesslog.Serve(ctx, l, func(c accesslog.Connection) {
-				switch {
-				case !c.Began:
-					p.AccessLog.Ended(c)
-				case boots != nil:
+				if c.Began {
 					boots.Saw(c.Source.Addr(), source.Current().Network.BootStepOf(c.Backend))
+				} else {
+					p.AccessLog.Ended(c)
 				}
 			})
 		})

@@ -26,7 +26,7 @@ const (
 // Boots has when one server first saw each step of a VM, by the VM's name.
 type Boots map[string]map[network.BootStep]time.Time
 
-// A BootsFile stores Boots. Make it with NewBootsFile. It is safe for concurrent use.
+// A BootsFile stores Boots. Make it with NewBootsFile. It is safe for concurrent use. Nil stores nothing.
 type BootsFile struct {
 	name   string
 	leases *LeaseNames
@@ -52,7 +52,7 @@ func NewBootsFile(name string, leases *LeaseNames, macOf func(netip.Addr) string
 
 // Saw notes a step of the VM at an address. It ignores an empty step, and an address without the lease of a VM.
 func (f *BootsFile) Saw(a netip.Addr, step network.BootStep) {
-	if step == "" {
+	if f == nil || step == "" {
 		return
 	}
 	f.mu.Lock()
@@ -78,7 +78,7 @@ func (f *BootsFile) Saw(a netip.Addr, step network.BootStep) {
 
 // Run stores what was seen, at most once a second, until ctx ends.
 func (f *BootsFile) Run(ctx context.Context, log *slog.Logger) {
-	for ctx.Err() == nil {
+	for f != nil && ctx.Err() == nil {
 		more := f.signal.Changed()
 		if all, changed := f.current(); changed {
 			b, err := json.Marshal(all)
