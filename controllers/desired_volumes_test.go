@@ -39,10 +39,10 @@ func TestWhatAContainerHolds(t *testing.T) {
 		mounts   map[string][]string
 	}{
 		"all": {network.AllServices(), map[string][]string{
-			"dhcp":     {"+/run/oooi/dhcp", plan, podinfo, "/run/oooi/failover", token},
+			"dhcp":     {"+/run/oooi/dhcp", plan, podinfo, "/run/oooi/dns", "/run/oooi/failover", "/run/oooi/proxy", token},
 			"dns":      {"+/run/oooi/dns", plan, podinfo, "/run/oooi/dhcp"},
 			"ntp":      {"+/run/oooi/ntp", plan, podinfo, "/run/oooi/dhcp"},
-			"proxy":    {"+/run/oooi/proxy", "+/run/oooi/xds", plan, podinfo, "/run/oooi/envoy", token},
+			"proxy":    {"+/run/oooi/proxy", "+/run/oooi/xds", plan, podinfo, "/run/oooi/dhcp", "/run/oooi/envoy", token},
 			"envoy":    {"+/run/oooi/envoy", "/run/oooi/xds"},
 			"failover": {"+/run/oooi/failover", plan, podinfo, "/run/oooi/dhcp", "/run/oooi/dns", "/run/oooi/envoy", "/run/oooi/ntp", "/run/oooi/proxy"},
 		}},
