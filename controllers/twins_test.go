@@ -38,6 +38,8 @@ func TestEdgesThatYieldToAnotherManagementCluster(t *testing.T) {
 	_, there := deploymentIn(w, first)
 	g.Expect(there).To(BeFalse(), "its kernel would answer VMs")
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1, wire.NameEdge: 2}), "no edge is created while the report is there")
+	w.EdgeReports = []gather.NetworkReport{{Network: label, EdgeReport: reported.EdgeReport{Edge: 2}}}
+	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameACD: 1, wire.NameEdge: 2}), "an edge that ends may report again")
 	w.EdgeReports = []gather.NetworkReport{{Network: label, EdgeReport: reported.EdgeReport{AddressesInUse: report.AddressesInUse}}}
 	checkedFor(&w, 2*time.Minute)
 	d = decide.About(w, testOptions.Release, testNow)
