@@ -182,6 +182,31 @@ func TestWhatCutsVMsOff(t *testing.T) {
 	}
 }
 
+// TestEarlyAnnouncement: the interface of a migration's target is up, and its kernel sends with the VM's MAC, unless the bridge plugin leaves it down.
+func TestEarlyAnnouncement(t *testing.T) {
+	for config, early := range map[string]bool{
+		`{"type":"bridge","bridge":"br1"}`:                                                true,
+		`{"plugins":[{"type":"cnv-bridge","bridge":"br1"},{"type":"tuning"}]}`:            true,
+		`{"type":"bridge","bridge":"br1","disableContainerInterface":false}`:              true,
+		`{"type":"bridge","bridge":"br1","disableContainerInterface":"true"}`:             true,
+		`{"type":"cnv-bridge","bridge":"br1","disableContainerInterface":true}`:           false,
+		`{"plugins":[{"type":"bridge","bridge":"br1","DisableContainerInterface":true}]}`: false,
+		`{"type":"sriov"}`:                   false,
+		`{"type":"macvlan","master":"eth1"}`: false,
+		ovn(`"vlanID":7`):                    false,
+	} {
+		t.Run(config, func(t *testing.T) {
+			want := BeEmpty()
+			if early {
+				want = ConsistOf(And(HaveField("Cause", problem.NADAnnouncesEarly), HaveField("Severity", problem.SeverityInfo)))
+			}
+			NewWithT(t).Expect(nad.Limits(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config})).To(want)
+		})
+	}
+	both := nad.Limits(nad.Object{Config: `{"type":"bridge","bridge":"br1","portIsolation":true}`})
+	NewWithT(t).Expect(both).To(ConsistOf(HaveField("Cause", problem.NADPortsIsolated), HaveField("Cause", problem.NADAnnouncesEarly)))
+}
+
 // TestWhatRulesVMsOut: a configuration that KubeVirt, Multus, a plugin or Linux refuses or ignores is a problem that names what is wrong. The rules are those
 // of bridge.go and macvlan.go of containernetworking/plugins, dev_valid_name of Linux, and the bridge marker.
 func TestWhatRulesVMsOut(t *testing.T) {

@@ -121,14 +121,23 @@ func Limits(o Object) problem.Problems {
 	if err != nil {
 		return nil
 	}
-	kind := text(plugins[0]["type"])
-	if key := vlanKey(plugins[0], ""); kind == typeMacvlan && key != "" {
-		return problem.Problems{*o.problem(problem.NADWithoutVLANKey, problem.Args{"setting": {key}, "type": {kind}})}
+	var out problem.Problems
+	switch first := plugins[0]; text(first["type"]) {
+	case typeMacvlan:
+		if key := vlanKey(first, ""); key != "" {
+			out = append(out, *o.problem(problem.NADWithoutVLANKey, problem.Args{"setting": {key}, "type": {typeMacvlan}}))
+		}
+	case typeBridge, typeCNVBridge:
+		if valueOf(first, "portIsolation") == true {
+			out = append(out, *o.problem(problem.NADPortsIsolated, nil))
+		}
+		// The plugin leaves the interface down with this key, so that its kernel sends nothing (containernetworking/plugins
+		// 1.4.1, cmdAdd of bridge.go). KubeVirt sets the interface up when it connects the VM.
+		if valueOf(first, "disableContainerInterface") != true {
+			out = append(out, *o.problem(problem.NADAnnouncesEarly, nil))
+		}
 	}
-	if (kind == typeBridge || kind == typeCNVBridge) && valueOf(plugins[0], "portIsolation") == true {
-		return problem.Problems{*o.problem(problem.NADPortsIsolated, nil)}
-	}
-	return nil
+	return out
 }
 
 // assigning returns the problem that a plugin assigns addresses, or nil.

@@ -129,6 +129,10 @@ var (
 		What:   "NetworkAttachmentDefinition {nad} has portIsolation.",
 		Effect: "VMs on one node of the management cluster cannot reach each other. Edges are not isolated, so VMs reach them.",
 		Fix:    "Remove portIsolation from its spec.config."})
+	NADAnnouncesEarly = declare("NADAnnouncesEarly", Entry{Reason: NetworkUnsupported, Severity: SeverityInfo,
+		What:   "NetworkAttachmentDefinition {nad} does not set disableContainerInterface.",
+		Effect: "While a VM migrates live, the new pod may announce the VM's MAC too early. Then the VM can lose traffic for half a minute.",
+		Fix:    "Set \"disableContainerInterface\": true in its spec.config, with KubeVirt 1.2 or later."})
 	NodesOnSeparateNetworks = declare("NodesOnSeparateNetworks", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
 		What:   "Nodes of NodePools {nodePools} boot from different networks: {networks}.",
 		Effect: "Nodes of one network do not reach those of another. Pods, Services, oc logs, oc exec and webhooks fail between them.",
