@@ -19,8 +19,8 @@ import (
 	"github.com/cldmnky/oooi/test/programs"
 )
 
-// variable is "worst" for the worst rows with brief faults, or "all" for all rows. The
-// package runs nothing without it: it needs a machine that does little else.
+// variable is "worst" for the worst rows with brief faults, or "all" for all rows. No row
+// runs without it: rows need a machine that does little else.
 const variable = "OOOI_HALFDEAD"
 
 // overBusy is the longest gap of a quiet row, after one more try. With more the machine
@@ -55,14 +55,14 @@ func TestHalfDead(t *testing.T) {
 // newBuild copies the programs to where any user may run them. An empty program is built.
 func newBuild(t *testing.T, name, program string) *build {
 	t.Helper()
-	g, dir := NewWithT(t), shared(t)
+	g, dir, envoy := NewWithT(t), shared(t), programs.RequireEnvoy(t)
 	if program == "" {
 		program = filepath.Join(dir, "built")
 		out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/cldmnky/oooi/cmd/oooi-edge").CombinedOutput()
 		g.Expect(err).NotTo(HaveOccurred(), "%s", out)
 	}
 	b := &build{name: name, program: filepath.Join(dir, wire.Program), envoy: filepath.Join(dir, "envoy")}
-	for from, to := range map[string]string{program: b.program, programs.RequireEnvoy(t): b.envoy} {
+	for from, to := range map[string]string{program: b.program, envoy: b.envoy} {
 		out, err := exec.CommandContext(t.Context(), "cp", "--dereference", from, to).CombinedOutput()
 		g.Expect(err).NotTo(HaveOccurred(), "%s", out)
 	}

@@ -29,6 +29,8 @@ type row struct {
 	// macvlan: the edges' interfaces on the network are of that kind. Its CNI plugin has the
 	// kernel announce the addresses of a new interface.
 	macvlan bool
+	// migrates: VMs are on nodes of their own, and migrate.
+	migrates bool
 	// withoutAPI: the network publishes konnectivity alone.
 	withoutAPI bool
 	// over is how much longer the TLS gap may be than in the quiet row, cuts how often each
@@ -105,6 +107,19 @@ func rows() []row {
 			begin: func(s *site) func() { return s.edges[1].loseNode() }},
 		{name: "macvlan: the idle edge is created again", lasts: 10 * s, on: []int{1, 1}, macvlan: true, over: s, cuts: 1,
 			begin: func(s *site) func() { s.recreate(2); return func() {} }},
+		{name: "a VM migrates", lasts: 10 * s, on: []int{1, 2}, migrates: true, silent: true, over: s,
+			begin: func(s *site) func() { s.migrate(announced); return func() {} }},
+		{name: "a VM migrates, the target shows its MAC early", lasts: 10 * s, on: []int{1, 2}, migrates: true, silent: true, over: s,
+			begin: func(s *site) func() { end := s.showMAC(); return func() { s.migrate(announced); end() } }},
+		{name: "a VM migrates, its announcement is lost", lasts: 10 * s, on: []int{1, 2}, migrates: true, silent: true, over: s,
+			begin: func(s *site) func() { s.migrate(unannounced); return func() {} }},
+		{name: "a VM migrates ten times in succession", lasts: 10 * s, on: []int{1, 2}, migrates: true, silent: true, over: s,
+			begin: func(s *site) func() {
+				for range 10 {
+					s.migrate(announced)
+				}
+				return func() {}
+			}},
 		{name: "API server down for both", lasts: 20 * s, on: []int{1, 2}, silent: true, unmeasured: true,
 			begin: func(s *site) func() { return s.stopAPI() }},
 	}

@@ -58,17 +58,23 @@ type site struct {
 	// onePath and macvlan: see row.
 	onePath, macvlan bool
 	vlan, cluster    *netns.Segment
-	plan             string
-	edges            [3]*pod // from 1
+	// nodes have the VMs if VMs migrate: all are on the first at first. Otherwise there are none.
+	nodes []*netns.Segment
+	plan  string
+	edges [3]*pod // from 1
 	// leases of the VMs, as the edges' DHCP servers store them.
 	leases []network.Lease
 	vms    []*vm
 	api    *netns.Namespace
+	talks  talks
 }
 
 // newSite starts two edges and waits until they serve and see each other.
 func newSite(t *testing.T, b *build, r row) *site {
 	s := &site{T: t, g: NewWithT(t), build: b, onePath: r.onePath, macvlan: r.macvlan, vlan: netns.NewSegment(t), cluster: netns.NewSegment(t)}
+	if r.migrates {
+		s.nodes = []*netns.Segment{s.vlan.Node(t), s.vlan.Node(t)}
+	}
 	s.serveAPI()
 	dir := shared(t)
 	s.plan = filepath.Join(dir, "plan.json")
@@ -138,14 +144,17 @@ func (s *site) serveAPI() {
 	s.Helper()
 	s.api = netns.New(s)
 	s.cluster.Attach(s, s.api, eth0, "", apiServer+"/24", router+"/24")
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }))
+	paths := http.NewServeMux()
+	paths.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	paths.Handle(talkPath, &s.talks)
+	server := httptest.NewUnstartedServer(paths)
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.g.Expect(server.Listener.Close()).To(Succeed())
 	var err error
 	s.api.Do(s, func() { server.Listener, err = net.Listen("tcp4", net.JoinHostPort(apiServer, apiPort)) })
 	s.g.Expect(err).NotTo(HaveOccurred())
 	server.StartTLS()
-	s.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	s.Cleanup(func() { s.talks.close(); server.CloseClientConnections(); server.Close() })
 }
 
 // vmAddress and vmMAC are those of the VM with this index.
@@ -166,7 +175,11 @@ type vm struct {
 func (s *site) newVM(edge int, onLink bool) *vm {
 	s.Helper()
 	v := &vm{Namespace: netns.New(s), t: s.T, edge: edge, target: published}
-	s.vlan.Attach(s, v.Namespace, net1, vmMAC(len(s.vms)), vmAddress(len(s.vms))+"/24")
+	on := s.vlan
+	if len(s.nodes) > 0 {
+		on = s.nodes[0]
+	}
+	on.Attach(s, v.Namespace, net1, vmMAC(len(s.vms)), vmAddress(len(s.vms))+"/24")
 	v.Route(s, "0.0.0.0/0", nextHop)
 	if onLink {
 		v.target = service

@@ -28,7 +28,7 @@ func (s *Segment) DropFrom(t testing.TB, n *Namespace, device, match string) (en
 func (s *Segment) drop(t testing.TB, n *Namespace, device, hook, match string) (end func()) {
 	t.Helper()
 	s.drops++
-	table := fmt.Sprintf("netdev drop%d", s.drops)
+	table := fmt.Sprintf("netdev %s-drop%d", s.bridge, s.drops)
 	must(t, s.nft(fmt.Sprintf("table %s {\nchain frames { type filter hook %s device %q priority 0;\n%s drop\n}\n}\n",
 		table, hook, s.cables[cable{n.Name, device}], match)))
 	return func() { t.Helper(); must(t, s.nft("delete table "+table+"\n")) }

@@ -42,9 +42,12 @@ type Namespace struct {
 	handle *os.File
 }
 
-// A Segment is one Ethernet segment: a bridge in a namespace of its own.
+// A Segment is one Ethernet segment: a bridge in a namespace of its own, or the bridge of a Node.
 type Segment struct {
-	ns     *Namespace
+	ns *Namespace
+	// bridge is its device.
+	bridge string
+	nodes  int
 	ports  int
 	drops  int
 	cables map[cable]string // the segment's end of each
@@ -130,10 +133,38 @@ func sweep() {
 // NewSegment makes a segment with no ports.
 func NewSegment(t testing.TB) *Segment {
 	t.Helper()
-	s := &Segment{ns: New(t), cables: map[cable]string{}}
-	s.ns.ip(t, "link", "add", "bridge", "type", "bridge")
-	s.ns.ip(t, "link", "set", "bridge", "up")
-	return s
+	return newBridge(t, New(t), "bridge")
+}
+
+func newBridge(t testing.TB, ns *Namespace, name string) *Segment {
+	t.Helper()
+	ns.ip(t, "link", "add", name, "type", "bridge")
+	ns.ip(t, "link", "set", name, "up")
+	return &Segment{ns: ns, bridge: name, cables: map[cable]string{}}
+}
+
+// Node makes the bridge of a node. An uplink connects it to s, the switch.
+func (s *Segment) Node(t testing.TB) *Segment {
+	t.Helper()
+	s.nodes++
+	node := newBridge(t, s.ns, "node"+strconv.Itoa(s.nodes))
+	up, down := node.bridge+"-up", node.bridge+"-down"
+	s.ns.ip(t, "link", "add", up, "master", node.bridge, "type", "veth", "peer", "name", down)
+	s.ns.ip(t, "link", "set", down, "master", s.bridge, "up")
+	s.ns.ip(t, "link", "set", up, "up")
+	s.ns.carries(t, up)
+	s.ns.carries(t, down)
+	return node
+}
+
+// Move moves the other end of n's device from s to another Node of the same switch. The device keeps its carrier. The
+// bridges learn where its MAC is when it sends.
+func (s *Segment) Move(t testing.TB, n *Namespace, device string, to *Segment) {
+	t.Helper()
+	key := cable{n.Name, device}
+	s.ns.ip(t, "link", "set", s.cables[key], "master", to.bridge)
+	to.cables[key] = s.cables[key]
+	delete(s.cables, key)
 }
 
 // Attach gives n a device on s, up, with these addresses. An empty mac leaves
@@ -141,8 +172,8 @@ func NewSegment(t testing.TB) *Segment {
 func (s *Segment) Attach(t testing.TB, n *Namespace, device, mac string, addresses ...string) {
 	t.Helper()
 	s.ports++
-	port := "port" + strconv.Itoa(s.ports)
-	args := []string{"link", "add", port, "master", "bridge", "type", "veth", "peer", "name", device, "netns", n.Name}
+	port := fmt.Sprintf("%s-%d", s.bridge, s.ports)
+	args := []string{"link", "add", port, "master", s.bridge, "type", "veth", "peer", "name", device, "netns", n.Name}
 	if mac != "" {
 		args = append(args, "address", mac)
 	}
