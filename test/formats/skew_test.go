@@ -24,7 +24,8 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// nextRelease adds a field to each object in text, as the next release may. The keys of nodeSelectors are the user's.
+// nextRelease adds a field to each object in text, as the next release may. The keys of nodeSelectors are the user's, and those of seen
+// are boot steps.
 func nextRelease(t *testing.T, text string) string {
 	t.Helper()
 	g := NewWithT(t)
@@ -39,7 +40,7 @@ func nextRelease(t *testing.T, text string) string {
 			}
 		case map[string]any:
 			for key, v := range x {
-				if key != "nodeSelectors" {
+				if key != "nodeSelectors" && key != "seen" {
 					add(v)
 				}
 			}
