@@ -170,7 +170,7 @@ var (
 		Fix: "If there is a problem about addresses, leases or another DHCP server, fix it. Otherwise the offers of edges do not reach them: " +
 			"check the VLAN on the switch port of their node."})
 	BootWithoutName = declare("BootWithoutName", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
-		What:   "{newVMs} got a lease on network {network} at {since}, and asked no edge for the name of Ignition.",
+		What:   "{newVMs} got a lease on network {network} at {since}. No edge received a DNS query from them for the name of Ignition.",
 		Effect: "They do not get their configuration, so they do not become nodes.",
 		Fix:    "Look at the console of such a VM. Check that it uses DNS server {serviceVIP}: another DHCP server may have answered it."})
 	BootWithoutIgnition = declare("BootWithoutIgnition", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
