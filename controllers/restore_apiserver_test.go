@@ -148,7 +148,7 @@ func (h hosted) admit(t *testing.T, u *unstructured.Unstructured) {
 // times, addresses of Services, and Velero's labels.
 func (h hosted) state(t *testing.T) map[string]any {
 	t.Helper()
-	var addresses []string
+	addresses := []string{string(h.hostedCluster(t).UID), "its UID"}
 	for _, u := range h.all(t, own.ServiceKind, h.ns) {
 		address, _, err := unstructured.NestedString(u.Object, "spec", "clusterIP")
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())

@@ -120,8 +120,8 @@ func TestManagementClustersThatStartTogether(t *testing.T) {
 	segment := netns.NewSegment(t)
 	last, first := newTwin(t, segment, "z"), newTwin(t, segment, "a")
 	for i := range last {
-		last[i].start()
 		first[i].start()
+		last[i].start()
 	}
 	serves(t, first)
 	yields(t, last, first)

@@ -55,7 +55,7 @@ func (s Seen) suspect() bool {
 }
 
 // overdue reports whether s, which is unavailable, has been so for long, and got its wanted version long ago. It is not
-// while its node is in maintenance, nor for Deadline after that.
+// while its node is in maintenance, nor for Deadline after that was last stored.
 func (s Seen) overdue(now time.Time) bool {
 	if !s.Observed || !s.Unavailable || now.Sub(s.maintained) < Deadline && now.Sub(s.Since) < MaintenanceLimit {
 		return false

@@ -37,7 +37,7 @@
 // over. For the same time, an edge that reports an impaired peer is not recreated. The next hold begins at the
 // earliest ten minutes after Deadline, so reports cannot stop a change.
 //
-// An edge whose node is cordoned or updated is Starting, not overdue, until Deadline has passed after that or it has been
+// An edge whose node is cordoned or updated is Starting, not overdue, until Deadline has passed after that was last stored, or it has been
 // unavailable for MaintenanceLimit. So its peer is neither recreated nor drained meanwhile.
 //
 // Before the first edge of a network exists, an address conflict detection (ACD)

@@ -169,8 +169,12 @@ func (f *Failover) changed(s failover.State) {
 	was := f.state
 	f.state, f.view = s, f.view.next(s, time.Now())
 	f.mu.Unlock()
-	if was.Outdone != s.Outdone || was.Twins.MAC() != s.Twins.MAC() {
-		f.Log.Warn("edges of another management cluster have the addresses of this network", "mac", s.Twins.MAC(), "yieldsTo", s.Outdone)
+	switch twin := s.Twins.MAC(); {
+	case was.Outdone == s.Outdone && was.Twins.MAC() == twin:
+	case twin == "":
+		f.Log.Info("no edge of another management cluster is heard any more")
+	default:
+		f.Log.Warn("edges of another management cluster have the addresses of this network", "mac", twin, "yieldsTo", s.Outdone)
 	}
 	_ = f.peer.Set(f.PeerServes())
 	f.Metrics.changed(s)

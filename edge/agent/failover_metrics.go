@@ -39,7 +39,7 @@ func (m *FailoverMetrics) changed(s failover.State) {
 	}
 	m.SetBool(metrics.FailoverPath, s.Heard(failover.VLAN), "vlan")
 	m.SetBool(metrics.FailoverPath, s.Heard(failover.ClusterNetwork), "cluster")
-	m.SetBool(metrics.FailoverDuplicated, s.Yields, "own")
+	m.SetBool(metrics.FailoverDuplicated, s.Yields && s.Outdone == "", "own")
 	m.SetBool(metrics.FailoverDuplicated, s.Duplicated(), "peer")
 }
 

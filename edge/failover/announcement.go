@@ -22,8 +22,7 @@ import (
 // targetsInTurn.
 const mostAddresses = 5
 
-// named returns the addresses that the nth announcement names: the first two of all, and
-// the others in turn.
+// named returns the addresses that the nth announcement names: the first two of all, and the others in turn.
 func named(all []netip.Addr, n int) []netip.Addr {
 	if len(all) <= mostAddresses {
 		return all
@@ -142,8 +141,7 @@ func unusedAddresses() []netip.Addr {
 	return append(last, first...)
 }
 
-// target returns the nth address that announcements ask for. Known are the entries of
-// the kernel's neighbor table.
+// target returns the nth address that announcements ask for. Known are the entries of the kernel's neighbor table.
 func target(n int, known []device.Neighbor) (netip.Addr, error) {
 	var free []netip.Addr
 	for _, a := range unusedAddresses() {

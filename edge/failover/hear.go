@@ -1,5 +1,4 @@
-// This file decides which messages of the peer count, and which of two pods with one edge
-// number is the peer.
+// This file decides which messages of the peer count, and which of two pods with one edge number is the peer.
 
 package failover
 
@@ -25,8 +24,7 @@ const (
 // Heard reports whether a message of the peer arrived over p within the last two seconds.
 func (s State) Heard(p Path) bool { return s.Peer.Instance != "" && s.paths[p].silent <= missable }
 
-// PeerHeard reports whether a message of the peer arrived over either path within the last
-// two seconds.
+// PeerHeard reports whether a message of the peer arrived over either path within the last two seconds.
 func (s State) PeerHeard() bool { return s.Heard(VLAN) || s.Heard(ClusterNetwork) }
 
 // PeerMAC returns the peer's MAC on the VLAN. The peer names it over the cluster network, where

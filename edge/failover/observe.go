@@ -61,14 +61,18 @@ type reception struct {
 func (s State) wake(now time.Time) State {
 	if !s.clock.last.IsZero() && now.Sub(s.clock.last) > hole {
 		s.Self.Stalls++
-		s.clock.last, s.clock.held = now, heldFor
+		s.clock.last, s.clock.held = now, max(s.clock.held, heldFor)
 	}
 	return s
 }
 
 // tick records that an Interval has passed.
 func (s State) tick(o Observation, now time.Time) State {
-	s.clock = clock{ticks: s.clock.ticks + 1, last: now, held: max(0, s.clock.held-1)}
+	held := s.clock.held
+	if !o.NoLink {
+		held = max(0, held-1)
+	}
+	s.clock = clock{ticks: s.clock.ticks + 1, last: now, held: held}
 	s.answers, s.Twins = 0, s.Twins.Tick(s.Self.Level != LevelNothing)
 	s.refused, s.elder = min(s.refused+1, unbounded), min(s.elder+1, unbounded)
 	for i := range s.paths {

@@ -1,6 +1,7 @@
 package failover_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -106,6 +107,31 @@ func TestTwins(t *testing.T) {
 	}
 }
 
+// TestIncumbentBlinks: edges that have served for long do not yield after an interval in which they did not, as when a switch restarts.
+func TestIncumbentBlinks(t *testing.T) {
+	g, s := NewWithT(t), newStarter()
+	s.pass(10 * time.Second)
+	s.event(failover.Event{Kind: failover.NotReady, Owner: "m"})
+	s.pass(failover.Interval, ofTwin("a"))
+	s.event(failover.Event{Kind: failover.Ready, Owner: "m"})
+	s.pass(5*time.Second, ofTwin("a"))
+	g.Expect(s.state.Outdone).To(BeEmpty())
+}
+
+// TestTwinKeepsItsMAC: a host that sends as an edge with many MACs is one twin.
+func TestTwinKeepsItsMAC(t *testing.T) {
+	g, s := NewWithT(t), newStarter()
+	s.pass(5 * time.Second)
+	seen := map[string]bool{}
+	for i := range 100 {
+		m := ofTwin("a")
+		m.Number, m.MAC = uint64(i+1), fmt.Sprintf("02:00:00:00:01:%02x", i)
+		s.event(failover.Event{Kind: failover.Heard, Message: m})
+		seen[s.state.Twins.MAC()] = true
+	}
+	g.Expect(seen).To(HaveLen(1))
+}
+
 // TestTwinIsGone: an edge that yields serves 30 s after the last message of the twin. It calls the silent twin
 // meanwhile: the twin may send to its own peer only.
 func TestTwinIsGone(t *testing.T) {
@@ -160,4 +186,18 @@ func TestTwinOfASingleEdge(t *testing.T) {
 	s.pass(5*time.Second, ofTwin("a"))
 	g.Expect(s.state.Outdone).To(BeEmpty())
 	g.Expect(s.state.Twins.MAC()).To(BeEmpty())
+}
+
+// TestNewPodListensOnItsLink: the time without a link does not count.
+func TestNewPodListensOnItsLink(t *testing.T) {
+	g, s := NewWithT(t), newStarter()
+	s.state = failover.NewState(failover.Self{Edge: 1, Instance: "self", New: true}, false)
+	for range 8 {
+		s.now = s.now.Add(failover.Interval)
+		s.event(failover.Event{Kind: failover.Tick, Observed: failover.Observation{NoLink: true}})
+	}
+	s.event(failover.Event{Kind: failover.Ready, Owner: "m"})
+	s.pass(failover.Interval)
+	s.event(failover.Event{Kind: failover.Refused})
+	g.Expect(s.announcements).To(BeZero())
 }

@@ -48,6 +48,9 @@ func (s *Leases) observeAbsence(o *keptLease) {
 func (s *Leases) answered(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.unwatched && err == nil {
+		s.watched = time.Now()
+	}
 	s.unwatched = err != nil
 }
 
@@ -94,7 +97,7 @@ func (s *Leases) isLost(l network.Lease, version string, now *keptLease) bool {
 	if now != nil {
 		return older(now.ResourceVersion, version) || now.ResourceVersion == version && !s.knows(now)
 	}
-	return version != "" && (s.unwatched || s.lost[l.Address])
+	return version != "" && (s.unwatched || time.Since(s.watched) < relisting || s.lost[l.Address])
 }
 
 // binds reports whether l, which the API server lost, still binds its address. It has now instead, or nil.

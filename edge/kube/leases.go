@@ -27,6 +27,8 @@ import (
 const (
 	// writeTimeout limits one write. After that the client has to ask again.
 	writeTimeout = 5 * time.Second
+	// relisting is how long after the API server was away a list may still be handled.
+	relisting = 10 * time.Second
 )
 
 // Leases holds the leases of one network, in memory and as Lease objects.
@@ -53,6 +55,8 @@ type Leases struct {
 	lost map[netip.Addr]bool
 	// unwatched: the last request to list or to watch leases failed.
 	unwatched bool
+	// watched is when such a request succeeded after one that failed. Its objects are handled a moment later.
+	watched time.Time
 }
 
 // Leases watches the leases of the named network until ctx ends.

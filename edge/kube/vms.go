@@ -257,16 +257,17 @@ func (m *VMs) All() iter.Seq2[string, netip.Addr] {
 }
 
 // Each calls f with each VM, and the MACs of its interfaces. Runs is true if it runs with an interface of this
-// NetworkAttachmentDefinition, "namespace/name".
+// NetworkAttachmentDefinition, "namespace/name", whose address KubeVirt does not report yet.
 func (m *VMs) Each(nad string, f func(name string, macs []string, runs bool)) {
 	for _, o := range m.store.List() {
 		if one, ok := o.(*vm); ok {
 			var macs []string
-			attached := false
+			attached, addressed := false, false
 			for _, n := range one.nics {
 				macs, attached = append(macs, n.mac), attached || n.nad == nad
+				addressed = addressed || n.nad == nad && n.address.IsValid()
 			}
-			f(one.Name, macs, one.runs && attached)
+			f(one.Name, macs, one.runs && attached && !addressed)
 		}
 	}
 }

@@ -134,8 +134,12 @@ const (
 
 // InMaintenance reports whether n is cordoned, or the Machine Config Operator updates it.
 func InMaintenance(n *corev1.Node) bool {
-	state := n.Annotations[machineConfigState]
-	return n.Spec.Unschedulable || state != "" && state != "Done" || n.Annotations[machineConfigDesired] != n.Annotations[machineConfigCurrent]
+	switch n.Annotations[machineConfigState] {
+	case "", "Done", "Degraded": // A degraded node runs pods, for weeks.
+	default:
+		return true
+	}
+	return n.Spec.Unschedulable || n.Annotations[machineConfigDesired] != n.Annotations[machineConfigCurrent]
 }
 
 // ovnSubnets returns the subnets of the default network in the annotation. An invalid annotation has none.

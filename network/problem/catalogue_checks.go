@@ -102,17 +102,17 @@ var (
 	DrainNodeMissing = declare("DrainNodeMissing", Entry{Reason: DrainInterrupts, Severity: SeverityError, Subject: "Node",
 		What: "{subject} does not exist.", Fix: "Compare the name with kubectl get nodes."})
 	DrainMovesEdges = declare("DrainMovesEdges", Entry{Reason: DrainInterrupts, Severity: SeverityInfo,
-		What: "{edges} can move to node {nodes}.", Effect: "Another edge serves VMs until then."})
+		What: "{edges} can move to other nodes: {nodes}.", Effect: "Another edge serves VMs until then."})
 	DrainLeavesOneEdge = declare("DrainLeavesOneEdge", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,
 		What:   "Too few other nodes can run {edges}: {why}.",
 		Effect: "Only one edge serves VMs until the node returns. If it fails, VMs are not served.",
 		Fix:    "Let more nodes run edges (annotation edge-node-selector), or make the maintenance short."})
 	DrainWaitsForEdges = declare("DrainWaitsForEdges", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,
 		What:   "PodDisruptionBudget {budget} does not let {edges} be evicted from these nodes.",
-		Effect: "The drain waits, and VMs stay served.",
-		Fix:    "Drain one node at a time. Make the other edge ready first."})
+		Effect: "The drain waits until the other edge is ready: ten minutes at most, or four hours while its node is in maintenance. Then VMs are not served.",
+		Fix:    "Make an edge ready on another node first."})
 	DrainStopsNetwork = declare("DrainStopsNetwork", Entry{Reason: DrainInterrupts, Severity: SeverityError,
-		What:   "No other edge is ready, and no PodDisruptionBudget protects {edges}.",
+		What:   "No other edge is ready, and no PodDisruptionBudget protects {edges} for more than ten minutes.",
 		Effect: "VMs are not served until an edge runs on another node ({nodes}), or the node returns.",
 		Fix:    "Make the other edge ready first, or set annotation edges to 2."})
 	DrainReplacesVMs = declare("DrainReplacesVMs", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,

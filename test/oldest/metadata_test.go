@@ -147,13 +147,15 @@ func TestATokenMakesFewReports(t *testing.T) {
 		pod, name, is string
 		denied        bool
 	}{
-		"its own":                              {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi-report.oooi-edge-clusters-blue-1", report, false},
-		"that of its address check":            {"oooi-acd-clusters-blue-6d4cf56db6-x2x5q", "oooi-report.oooi-acd-clusters-blue", report, false},
-		"without a pod":                        {"", "oooi-report.oooi-edge-clusters-blue-1", report, false},
-		"a DHCP lease":                         {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi.clusters.blue.192.168.100.10", dhcp, false},
-		"that of its peer":                     {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi-report.oooi-edge-clusters-blue-2", report, true},
-		"one of many":                          {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi-report.oooi-edge-clusters-blue-1-77", report, true},
-		"a DHCP lease that is one for watches": {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi.clusters.blue.192.168.100.10", report, true},
+		"its own":                                {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi-report.oooi-edge-clusters-blue-1", report, false},
+		"that of its address check":              {"oooi-acd-clusters-blue-6d4cf56db6-x2x5q", "oooi-report.oooi-acd-clusters-blue", report, false},
+		"without a pod":                          {"", "oooi-report.oooi-edge-clusters-blue-1", report, false},
+		"a DHCP lease":                           {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi.clusters.blue.192.168.100.10", dhcp, false},
+		"that of its peer":                       {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi-report.oooi-edge-clusters-blue-2", report, true},
+		"one of many":                            {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi-report.oooi-edge-clusters-blue-1-77", report, true},
+		"that of a network whose name is longer": {"oooi-edge-clusters-blue-1-2-6d4cf56db6-x2x5q", "oooi-report.oooi-edge-clusters-blue-1", report, true},
+		"that of its peer, without the label":    {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi-report.oooi-edge-clusters-blue-2", dhcp, true},
+		"a DHCP lease that is one for watches":   {"oooi-edge-clusters-blue-1-6d4cf56db6-x2x5q", "oooi.clusters.blue.192.168.100.10", report, true},
 	} {
 		t.Run(what, func(t *testing.T) {
 			w := Write{User: edgeUser, Pod: row.pod, Object: owned("coordination.k8s.io/v1", "Lease", row.name)}

@@ -62,8 +62,9 @@ type drainFacts struct {
 	budgets   []policyv1.PodDisruptionBudget
 	vms       []hcp.PlacedVM
 	capacity  placement.Capacity
-	// unread says what is missing.
+	// unread says what is missing. blind: the pods or the budgets of edges are.
 	unread []string
+	blind  bool
 }
 
 // A drainEdge is the pod of an edge on a node.
@@ -116,7 +117,7 @@ func readDrain(ctx context.Context, api client.Reader, seen status.Facts) drainF
 	var budgets policyv1.PodDisruptionBudgetList
 	for _, list := range []client.ObjectList{&pods, &budgets} {
 		if err := api.List(ctx, list, in, ofEdges); err != nil {
-			f.unread = append(f.unread, err.Error())
+			f.unread, f.blind = append(f.unread, err.Error()), true
 		}
 	}
 	f.budgets = budgets.Items
@@ -124,7 +125,8 @@ func readDrain(ctx context.Context, api client.Reader, seen status.Facts) drainF
 		ready := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		})
-		if p.Spec.NodeName != "" && p.DeletionTimestamp.IsZero() {
+		ended := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+		if p.Spec.NodeName != "" && p.DeletionTimestamp.IsZero() && !ended {
 			f.edges = append(f.edges, drainEdge{p.Labels, p.Spec.NodeName, ready})
 		}
 	}
@@ -162,6 +164,9 @@ func drainChecks(f drainFacts, nodes []string) (out []checked) {
 		out = append(out, lineOf("free resources", found(problem.PodsUnread, args)).asideIf(true))
 	}
 	for _, n := range f.networks {
+		if f.blind {
+			break
+		}
 		out = append(out, lineOf("edges of "+n.Attachment.String(), f.drainOfEdges(n, places, nodes)))
 	}
 	return append(out, f.drainOfVMs(nodes)...)
@@ -195,10 +200,12 @@ func (f drainFacts) drainOfEdges(n network.Network, places []placeable, nodes []
 	spare, lack := f.spareNodes(n, places, append(stay, nodes...))
 	args := problem.Args{"edges": {"edge " + strings.Join(here, " and edge ")}, "why": {lack}, "nodes": {cmp.Or(placement.FirstOf(spare), "none")}}
 	i := slices.IndexFunc(f.budgets, func(b policyv1.PodDisruptionBudget) bool { return b.Name == wire.BudgetName(n) })
+	// If all edges are on these nodes, the budget ends after ten minutes.
+	unprotected := readyElsewhere == 0 && (i < 0 || readyHere == 0 || len(here) == len(n.Edges) && len(spare) == 0)
 	switch {
-	case i < 0 && readyElsewhere == 0 && len(spare) > 0:
+	case unprotected && len(spare) > 0:
 		return found(problem.DrainStopsNetwork, args).NotBlocking()
-	case i < 0 && readyElsewhere == 0:
+	case unprotected:
 		return found(problem.DrainStopsNetwork, args)
 	case i >= 0 && readyHere > 0 && (f.budgets[i].Status.DisruptionsAllowed == 0 || readyElsewhere == 0 && len(spare) == 0):
 		args["budget"] = []string{f.budgets[i].Name}

@@ -57,14 +57,16 @@ func TestDrainOfEdges(t *testing.T) {
 		why      string
 	}{
 		"no edge is there":                    {two, edgesOn(two, "a", "b"), budget(1), big("a", "b", "c"), []string{"c"}, fine, ""},
-		"one edge, and a node is left":        {two, edgesOn(two, "a", "b"), budget(1), big("a", "b", "c"), []string{"a"}, fine, "edge 1 can move to node c."},
+		"one edge, and a node is left":        {two, edgesOn(two, "a", "b"), budget(1), big("a", "b", "c"), []string{"a"}, fine, "edge 1 can move to other nodes: c."},
 		"one edge, and no node is left":       {two, edgesOn(two, "a", "b"), budget(1), big("a", "b"), []string{"a"}, warning, "Too few other nodes can run edge 1: there is no other node."},
 		"one edge, and the node is full":      {two, edgesOn(two, "a", "b"), budget(1), full, []string{"b"}, warning, "run edge 2: c has 64Mi memory left."},
 		"the other edge is not ready":         {two, edgesOn(two, "a", "b!"), budget(0), big("a", "b", "c"), []string{"a"}, warning, "does not let edge 1 be evicted"},
-		"the edge there is not ready":         {two, edgesOn(two, "a!", "b"), budget(0), big("a", "b", "c"), []string{"a"}, fine, "edge 1 can move to node c."},
-		"both edges, and two nodes are left":  {two, edgesOn(two, "a", "b"), budget(1), big("a", "b", "c", "d"), []string{"a", "b"}, fine, "edge 1 and edge 2 can move to node c, d."},
+		"the edge there is not ready":         {two, edgesOn(two, "a!", "b"), budget(0), big("a", "b", "c"), []string{"a"}, fine, "edge 1 can move to other nodes: c."},
+		"both edges, and two nodes are left":  {two, edgesOn(two, "a", "b"), budget(1), big("a", "b", "c", "d"), []string{"a", "b"}, fine, "edge 1 and edge 2 can move to other nodes: c, d."},
 		"both edges, and one node is left":    {two, edgesOn(two, "a", "b"), budget(1), big("a", "b", "c"), []string{"a", "b"}, warning, "run edge 1 and edge 2: only c is left."},
-		"both edges, and no node is left":     {two, edgesOn(two, "a", "b"), budget(1), big("a", "b"), []string{"a", "b"}, warning, "PodDisruptionBudget oooi-edge-clusters-vlan100 does not let"},
+		"both edges, and no node is left":     {two, edgesOn(two, "a", "b"), budget(1), big("a", "b"), []string{"a", "b"}, failure, "for more than ten minutes."},
+		"both edges on one node":              {two, edgesOn(two, "a", "a"), budget(1), big("a"), []string{"a"}, failure, "for more than ten minutes."},
+		"no edge is ready":                    {two, edgesOn(two, "a!", "b!"), budget(0), big("a", "b", "c"), []string{"a"}, warning, "No other edge is ready"},
 		"both edges, and the budget is gone":  {two, edgesOn(two, "a", "b"), nil, big("a", "b"), []string{"a", "b"}, failure, "VMs are not served until an edge runs on another node (none)"},
 		"the last edge, the budget is gone":   {two, edgesOn(two, "a", "b!"), nil, big("a", "b", "c"), []string{"a"}, warning, "No other edge is ready"},
 		"one edge alone, and a node is left":  {one, edgesOn(one, "a"), nil, big("a", "b"), []string{"a"}, warning, "another node (b)"},
@@ -152,6 +154,8 @@ func TestDrainFromFiles(t *testing.T) {
 		objects = append(objects, &w, &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "edge-" + node, Labels: wire.EdgeLabels(n, n.Edges[i])},
 			Spec: corev1.PodSpec{NodeName: node}, Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}})
 	}
+	objects = append(objects, &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "ended", Labels: wire.EdgeLabels(n, n.Edges[1])},
+		Spec: corev1.PodSpec{NodeName: "a"}, Status: corev1.PodStatus{Phase: corev1.PodFailed}})
 	dir := t.TempDir()
 	var text []string
 	for _, o := range objects {
@@ -180,8 +184,8 @@ func TestDrainFromFiles(t *testing.T) {
 		g.Expect(out).To(ContainSubstring(want))
 	}
 	out, err = run("--drain", "a,b")
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(out).To(ContainSubstring("does not let edge 1 and edge 2 be evicted"))
+	g.Expect(err).To(Equal(command.Exit(command.ExitFault, nil)))
+	g.Expect(out).To(ContainSubstring("no PodDisruptionBudget protects edge 1 and edge 2 for more than ten minutes"))
 	out, err = run("--drain", "x")
 	g.Expect(err).To(Equal(command.Exit(command.ExitFault, nil)))
 	g.Expect(out).To(ContainSubstring("  failure  node x: Node x does not exist."))

@@ -120,7 +120,7 @@ func (r Output) vmText(w io.Writer) {
 			table(w, "STEP\tFIRST SEEN", rows)
 		}
 		if len(n.Boots) == 0 {
-			command.Line(w, "  No edge reports its boot. Edges report VMs that got their first address while the edge ran, up to two minutes late.")
+			command.Line(w, "  No edge reports its boot. Edges report VMs that had no lease when the edge started, up to two minutes late.")
 		}
 		n.leaseText(w, true)
 	}

@@ -82,7 +82,7 @@ Network clusters/vlan100
 HostedCluster clusters/blue: VM blue-worker-1
 
 Network clusters/vlan100
-  No edge reports its boot. Edges report VMs that got their first address while the edge ran, up to two minutes late.
+  No edge reports its boot. Edges report VMs that had no lease when the edge started, up to two minutes late.
   LEASE            VM              MAC                 UNTIL                  STATE
   192.168.100.20   blue-worker-1   02:00:00:00:00:01   2026-03-04T07:06:07Z   assigned
 `))

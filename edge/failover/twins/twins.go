@@ -76,12 +76,19 @@ type State struct {
 	// silent counts intervals since the twin's last message, ticks all intervals, and served those in a row in which
 	// this edge served.
 	silent, ticks, served int
+	// away counts intervals in a row in which an edge that had settled did not serve.
+	away int
 }
 
 // Tick returns the state after an interval. serves: VMs that send to this edge get an answer.
 func (s State) Tick(serves bool) State {
-	s.silent, s.ticks, s.served = s.silent+1, s.ticks+1, s.served+1
-	if !serves {
+	s.silent, s.ticks = s.silent+1, s.ticks+1
+	switch {
+	case serves:
+		s.served, s.away = s.served+1, 0
+	case s.served >= settled && s.away < kept:
+		s.away++
+	default:
 		s.served = 0
 	}
 	return s
@@ -92,7 +99,7 @@ func (s State) Tick(serves bool) State {
 func (s State) Hear(m Message) State {
 	same, present := m.Instance == s.twin.Instance, s.MAC() != "" && s.silent <= replaced
 	switch {
-	case !isMAC(m.MAC), same && m.Number <= s.twin.Number, !same && present && (s.twin.Incumbent || !m.Incumbent):
+	case !isMAC(m.MAC), same && (m.Number <= s.twin.Number || m.MAC != s.twin.MAC), !same && present && (s.twin.Incumbent || !m.Incumbent):
 		return s
 	}
 	s.twin, s.silent = m, 0
