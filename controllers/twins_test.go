@@ -16,7 +16,7 @@ import (
 )
 
 // TestEdgesThatYieldToAnotherManagementCluster: an edge reports that edges of another management cluster serve its
-// network. While the other edge serves, nothing changes: a VM can make an edge report this. Without an edge that serves,
+// network. While the other edge serves, nothing changes: a VM can make an edge report this. If both report it and none serves,
 // the edges are removed, and the addresses are checked again until they are free. The two edges of the other network stay.
 func TestEdgesThatYieldToAnotherManagementCluster(t *testing.T) {
 	const label = "clusters.vlan100"
@@ -29,6 +29,10 @@ func TestEdgesThatYieldToAnotherManagementCluster(t *testing.T) {
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameEdge: 4}))
 
 	setEdge(&w, second, stopped)
+	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameEdge: 4}), "the other edge does not report it")
+	other := report
+	other.Edge = 2
+	w.EdgeReports = append(w.EdgeReports, other)
 	w.HostedCluster.Annotations[settings.Prefix+"paused"] = "true"
 	g.Expect(decide.About(w, testOptions.Release, testNow).Action).To(Equal(decide.Keep), "a pause removes no edge")
 	delete(w.HostedCluster.Annotations, settings.Prefix+"paused")

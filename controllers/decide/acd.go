@@ -41,12 +41,16 @@ func (w view) ownedUntilNow(n network.Network) bool {
 	}) && slices.ContainsFunc(w.EdgeReports, func(r gather.NetworkReport) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge > 0 })
 }
 
-// lost reports whether an edge of n yields to edges of another management cluster. Hosts on the network can make edges
+// lost reports whether each edge of n yields to edges of another management cluster. Hosts on the network can make edges
 // report that. So package rollout believes it only while no edge serves.
 func (w view) lost(n network.Network) bool {
-	return slices.ContainsFunc(w.EdgeReports, func(r gather.NetworkReport) bool {
-		return r.Network == wire.NetworkLabel(n.Name) && r.Edge > 0 && len(r.AddressesInUse) > 0
-	})
+	label, yield := wire.NetworkLabel(n.Name), 0
+	for _, r := range w.EdgeReports {
+		if r.Network == label && r.Edge > 0 && len(r.AddressesInUse) > 0 {
+			yield++
+		}
+	}
+	return yield > 0 && yield >= len(w.EdgesOn(label))
 }
 
 // restored reports whether a backup tool created e again.

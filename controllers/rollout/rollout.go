@@ -130,7 +130,7 @@ type Check struct {
 	// Owned is true if edges of oooi held the same addresses until a moment ago. They may still answer, so a check
 	// would find the addresses in use.
 	Owned bool
-	// Lost is true if an edge reports that it yields to edges of another management cluster.
+	// Lost is true if each edge reports that it yields to edges of another management cluster.
 	Lost bool
 }
 

@@ -20,9 +20,8 @@ const (
 	insistInterval = 2 * time.Second
 )
 
-// lostAt is when an edge announces while its peer is unreachable, counted from the first
-// announcement. The list ends, so that two edges that run without hearing each other stop
-// moving VMs.
+// lostAt is when an edge announces while its peer is unreachable, counted from the first announcement. The list ends, so
+// that two edges that run without hearing each other stop moving VMs.
 var lostAt = []time.Duration{0, time.Second, 3 * time.Second, 10 * time.Second}
 
 // aloneAt is when an edge without a peer announces, counted from when it first serves. These

@@ -16,8 +16,7 @@ const (
 	maxDoubts = 4
 	// forgiven is how long a peer must be heard until one doubt is undone.
 	forgiven = time.Minute
-	// followed is how many Intervals a pod may be silent until a previous pod with its number counts
-	// as the peer again.
+	// followed is how many Intervals a pod may be silent until a previous pod with its number counts as the peer again.
 	followed = 20
 )
 
@@ -36,8 +35,7 @@ func (s State) PeerMAC() string {
 	return s.peerMAC
 }
 
-// Duplicated reports whether two pods have the peer's edge number: a previous pod was heard
-// within the last two seconds.
+// Duplicated reports whether two pods have the peer's edge number: a previous pod was heard within the last two seconds.
 func (s State) Duplicated() bool { return s.elder <= missable }
 
 // hear handles a message. A message counts only if its sender has received this edge's messages:
@@ -56,10 +54,13 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 		if p == ClusterNetwork {
 			a.Address = m.Address // An answer over the VLAN may be lost.
 		}
-		return s.answer(a)
+		return s.answer(a, m)
 	case s.isElder(m):
 		s.elder = 0
-		return s.answer(Answer{instance: m.Instance, Address: m.Address})
+		return s.answer(Answer{instance: m.Instance, Address: m.Address}, m)
+	case m.Instance != s.Peer.Instance && p == VLAN && s.Heard(ClusterNetwork):
+		// VMs cannot forge what the peer says there. A younger pod of the peer counts once the former one is silent.
+		return s.answer(Answer{instance: m.Instance}, m)
 	case m.Instance != s.Peer.Instance:
 		s = s.follow(m, p)
 	case p == VLAN && m.Number <= s.paths[p].number && s.paths[p].silent > followed:
@@ -84,7 +85,9 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	}
 	s.advantage = s.advantage.heard(s.Peer.Level, m.Level, now)
 	s.Peer = m
-	s.younger = m.PeerGeneration > s.Self.Generation && s.Self.Generation > 0
+	if p == ClusterNetwork || !s.Heard(ClusterNetwork) {
+		s.younger = m.PeerGeneration > s.Self.Generation && s.Self.Generation > 0
+	}
 	return s, Answer{}
 }
 
@@ -94,17 +97,21 @@ func (s State) yield() State {
 	if s.PeerHeard() {
 		peer = s.Peer.Claim
 	}
-	s.Outdone, s.Self.Claim = s.Twins.YieldsTo(s.Self.Claim, peer)
+	s.Outdone, s.Self.Claim = s.Twins.YieldsTo(s.Self.Instance, s.Self.Claim, peer)
 	s.Yields = s.younger || s.Outdone != ""
 	return s
 }
 
 // answer counts an answer and returns it. If there were too many answers, it returns none.
-func (s State) answer(a Answer) (State, Answer) {
-	if s.answers >= maxAnswers {
+func (s State) answer(a Answer, m Message) (State, Answer) {
+	count := &s.answers[0]
+	if m.Owner != "" && m.Owner == s.Self.Owner { // A VM that receives nothing of what edges send does not know the owner.
+		count = &s.answers[1]
+	}
+	if *count >= maxAnswers {
 		return s, Answer{}
 	}
-	s.answers++
+	*count++
 	return s, a
 }
 
@@ -116,8 +123,7 @@ func (s State) follow(m Message, p Path) State {
 	return s
 }
 
-// isElder reports whether m comes from a previous pod with the peer's number, while the younger
-// pod is heard.
+// isElder reports whether m comes from a previous pod with the peer's number, while the younger pod is heard.
 func (s State) isElder(m Message) bool {
 	silent := min(s.paths[VLAN].silent, s.paths[ClusterNetwork].silent)
 	return m.Instance != s.Peer.Instance && m.Generation > 0 && m.Generation < s.Peer.Generation && silent <= followed

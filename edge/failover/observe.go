@@ -10,14 +10,12 @@ const (
 	hole = 3 * Interval
 	// heldFor is for how many Intervals an edge does not announce after it did not run.
 	heldFor = 3
-	// hearing is how long after a frame the device counts as receiving. Kernels answer
-	// probes once a second at most.
+	// hearing is how long after a frame the device counts as receiving. Kernels answer probes once a second at most.
 	hearing = 1400 * time.Millisecond
 	// answering is how long an answer proves that unicast frames arrive. Kernels answer a
 	// closed port once a second at most.
 	answering = 2500 * time.Millisecond
-	// probing is how long after a probe VMs count as known. It is longer than the pauses between
-	// probes.
+	// probing is how long after a probe VMs count as known. It is longer than the pauses between probes.
 	probing = 3 * time.Second
 	// unansweredLimit is how many probed Intervals without a frame show a deaf device.
 	unansweredLimit = 4
@@ -29,8 +27,7 @@ const (
 	callsInARow = 10
 )
 
-// An Observation is what was seen on the device until a tick. The counts only grow; they
-// start at any value.
+// An Observation is what was seen on the device until a tick. The counts only grow; they start at any value.
 type Observation struct {
 	// NoLink: the device has no carrier, or lacks the edge address.
 	NoLink bool
@@ -73,7 +70,7 @@ func (s State) tick(o Observation, now time.Time) State {
 		held = max(0, held-1)
 	}
 	s.clock = clock{ticks: s.clock.ticks + 1, last: now, held: held}
-	s.answers, s.Twins = 0, s.Twins.Tick(s.Self.Level != LevelNothing)
+	s.answers, s.Twins = [2]int{}, s.Twins.Tick(s.Self.Level != LevelNothing)
 	s.refused, s.elder = min(s.refused+1, unbounded), min(s.elder+1, unbounded)
 	for i := range s.paths {
 		if Path(i) == VLAN && o.NoLink && s.Self.Phase != Draining {
@@ -98,8 +95,7 @@ func (s State) heals(o Observation, now time.Time) bool {
 		o.Answers != s.seen.last.Answers && s.paths[VLAN].silent > missable && s.seen.ignored(now)
 }
 
-// next returns the reception after a tick. silent is for how many Intervals the peer has been
-// silent.
+// next returns the reception after a tick. silent is for how many Intervals the peer has been silent.
 func (r reception) next(o Observation, silent int, now time.Time) reception {
 	was := r.last
 	r.last = o
@@ -215,10 +211,9 @@ func (s State) calls() bool {
 	return s.PeerState != Alone && !s.Yields && !s.seen.last.NoLink && (silent >= first && silent <= callsInARow || silent > 0 && silent%20 == 0)
 }
 
-// probes reports whether to probe over the VLAN: only answers distinguish a peer that is gone from
-// a device that receives nothing. In a long silence, probes are less frequent. While the peer is
-// heard, silent is 1 at each tick. Probes then find out which VMs answer, and are more frequent
-// until one has answered.
+// probes reports whether to probe over the VLAN: only answers distinguish a peer that is gone from a device that receives
+// nothing. In a long silence, probes are less frequent. While the peer is heard, silent is 1 at each tick. Probes then
+// find out which VMs answer, and are more frequent until one has answered.
 func (s State) probes() bool {
 	silent := s.paths[VLAN].silent
 	switch {

@@ -1,5 +1,4 @@
-// This file decides the state of the peer: whether it is reachable, and whether it is worth less
-// to VMs than this edge.
+// This file decides the state of the peer: whether it is reachable, and whether it is worth less to VMs than this edge.
 
 package failover
 
@@ -9,13 +8,11 @@ const (
 	// riseFor is how long an edge that has become better than its peer waits. Both may
 	// recover from one cause, such as a restart of the API server.
 	riseFor = 3 * time.Second
-	// patience is how many heartbeats over the VLAN may be missed from a peer that is heard
-	// over the cluster network.
+	// patience is how many heartbeats over the VLAN may be missed from a peer that is heard over the cluster network.
 	patience = 6
 	// promptLimit is how many prompt answers in a row prove that this edge is better.
 	promptLimit = 3
-	// firstLimit is how many Intervals a new edge waits for the first message of a peer
-	// whose kernel answers.
+	// firstLimit is how many Intervals a new edge waits for the first message of a peer whose kernel answers.
 	firstLimit = 8
 )
 

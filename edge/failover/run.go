@@ -279,7 +279,7 @@ func (g *agent) announce() {
 // learn stores the address of the peer's pod, if e is a message over the VLAN that counts.
 func (g *agent) learn(e Event) {
 	m, peer := e.Message, g.state.Peer
-	if e.Kind != Heard || e.Path != VLAN || m.Peer != g.state.Self.Instance || m.Instance != peer.Instance || m.Number != peer.Number {
+	if e.Kind != Heard || e.Path != VLAN || m.Peer != g.state.Self.Instance || m.Instance != peer.Instance || m.Number != peer.Number || g.state.Heard(ClusterNetwork) {
 		return
 	}
 	a := m.Address

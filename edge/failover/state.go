@@ -105,8 +105,8 @@ type State struct {
 	// refused counts Intervals since a refusal, and elder since a message of a previous pod of the
 	// peer. sighted counts Intervals in a row in which sightedOnly was true.
 	refused, elder, sighted int
-	younger                 bool // a younger pod has this edge's number
-	answers                 int  // to unknown instances in this Interval
+	younger                 bool   // a younger pod has this edge's number
+	answers                 [2]int // to unknown instances in this Interval
 	// doubts is how many silences of the peer had no cause, less those that were forgiven.
 	// heardSince is when the peer was heard again, or when the last doubt was forgiven.
 	doubts     int

@@ -45,10 +45,15 @@ type Claim struct {
 	Incumbent bool `json:"incumbent,omitempty"`
 	// Outdone is the MAC of the twin that the sender heard and yields to. Empty: none.
 	Outdone string `json:"outdone,omitempty"`
+	// Hears is the Instance of the twin that the sender hears. So a host that does not receive what edges send is no twin to
+	// yield to. Empty: none.
+	Hears string `json:"hears,omitempty"`
 }
 
 // Valid reports whether an edge may have sent c.
-func (c Claim) Valid() bool { return len(c.Owner) <= 64 && (c.Outdone == "" || isMAC(c.Outdone)) }
+func (c Claim) Valid() bool {
+	return len(c.Owner) <= 64 && len(c.Hears) <= 64 && (c.Outdone == "" || isMAC(c.Outdone))
+}
 
 // isMAC reports whether s is an EUI-48 as edges write it: in lower case with colons.
 func isMAC(s string) bool {
@@ -117,13 +122,16 @@ func (s State) MAC() string {
 // YieldsTo returns the MAC of the twin that this edge yields to, empty if it yields to none, and own with what follows for
 // this edge's next heartbeats. peer is the claim of its peer, zero if the peer is not heard. An edge waits for ten seconds at
 // most for a twin that does not serve yet.
-func (s State) YieldsTo(own, peer Claim) (mac string, claim Claim) {
-	own.Incumbent, own.Outdone = s.served >= settled, ""
+func (s State) YieldsTo(instance string, own, peer Claim) (mac string, claim Claim) {
+	own.Incumbent, own.Outdone, own.Hears = s.served >= settled, "", ""
+	if s.MAC() != "" {
+		own.Hears = s.twin.Instance
+	}
 	first := s.twin.Owner < own.Owner && (!s.twin.Idle || s.ticks <= called)
 	switch {
 	case own.Incumbent || peer.Incumbent:
 		return "", own
-	case s.MAC() != "" && (s.twin.Incumbent || first):
+	case s.MAC() != "" && s.twin.Hears == instance && (s.twin.Incumbent || first):
 		own.Outdone = s.MAC()
 		return s.MAC(), own
 	}

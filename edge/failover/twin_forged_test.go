@@ -1,0 +1,118 @@
+package failover_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/edge/failover"
+	"github.com/cldmnky/oooi/edge/failover/twins"
+)
+
+// TestForgedYoungerPeer: a VM that has read this edge's instance once (forged ARP for a second) pretends, over the VLAN only, to be a
+// younger pod of the peer that follows a younger pod of this edge. The real peer is heard over both paths all the time.
+func TestForgedYoungerPeer(t *testing.T) {
+	g := NewWithT(t)
+	d := newDuel()
+	d.state.Self.Generation, d.peer.Generation, d.peer.PeerGeneration = 4, 5, 4
+	d.next(failover.Event{Kind: failover.Ready, Owner: "m"})
+	d.peer.Claim = twins.Claim{Owner: "m", Incumbent: true}
+	d.pass(60, failover.VLAN, failover.ClusterNetwork)
+	g.Expect(d.state.Self.Level).To(Equal(failover.LevelServes))
+	g.Expect(d.state.Self.Incumbent).To(BeTrue())
+	forged := failover.Message{Phase: failover.Serving, Edge: 2, Instance: "vm", Peer: "a", Level: failover.LevelServes, Generation: 1 << 62, PeerGeneration: 1 << 62,
+		Claim: twins.Claim{Owner: "m", Outdone: twinMAC}}
+	for i := range 240 { // two minutes
+		if i%2 == 0 { // one packet a second
+			forged.Number++
+			d.next(failover.Event{Kind: failover.Heard, Message: forged, Path: failover.VLAN})
+		}
+		d.pass(1, failover.VLAN, failover.ClusterNetwork)
+	}
+	g.Expect(d.state.Outdone).To(BeEmpty())
+	g.Expect(d.state.Self.Level).To(Equal(failover.LevelServes))
+}
+
+// TestForgedByPeersInstance: the VM has read the peer's instance, too.
+func TestForgedByPeersInstance(t *testing.T) {
+	g := NewWithT(t)
+	d := newDuel()
+	d.state.Self.Generation, d.peer.Generation, d.peer.PeerGeneration = 4, 5, 4
+	d.next(failover.Event{Kind: failover.Ready, Owner: "m"})
+	d.peer.Claim = twins.Claim{Owner: "m", Incumbent: true}
+	d.pass(60, failover.VLAN, failover.ClusterNetwork)
+	forged := d.peer
+	forged.PeerGeneration, forged.Number, forged.Claim = 1<<62, 1<<40, twins.Claim{Owner: "m", Outdone: twinMAC}
+	yields := 0
+	for range 240 {
+		for range 20 {
+			forged.Number++
+			d.next(failover.Event{Kind: failover.Heard, Message: forged, Path: failover.VLAN})
+			if d.state.Yields {
+				yields++
+			}
+		}
+		d.pass(1, failover.VLAN, failover.ClusterNetwork)
+	}
+	g.Expect(yields).To(BeZero())
+	g.Expect(d.state.Outdone).To(BeEmpty())
+	g.Expect(d.state.Self.Level).To(Equal(failover.LevelServes))
+}
+
+// blind is a twin's message of a VM that sends from both edge addresses, and receives nothing of what edges send.
+func blind(edge int, number uint64) failover.Message {
+	return failover.Message{Phase: failover.Serving, Level: failover.LevelServes, Edge: edge, Instance: "vm", Number: number, MAC: twinMAC,
+		Claim: twins.Claim{Owner: "other", Incumbent: true}}
+}
+
+// startPod starts a new pod of an edge of "m", whose servers answer.
+func (w *world) startPod(i int) {
+	w.boot(i)
+	e := &w.edges[i]
+	w.runs++
+	e.agent, e.serves, e.next = true, true, w.now.Add(100*time.Millisecond)
+	e.state = failover.NewState(failover.Self{Edge: i + 1, Instance: fmt.Sprintf("%d.%d", i, w.runs), New: true, Generation: w.now.UnixMilli()}, false)
+	w.handle(i, failover.Event{Kind: failover.Ready, Owner: "m", Plan: "p"})
+}
+
+// TestBlindTwin: edges that start together, or are replaced one after the other, do not yield to a VM that receives nothing, also if it
+// keeps them from answering unknown pods.
+func TestBlindTwin(t *testing.T) {
+	for _, unknown := range []int{0, 9} {
+		g, w := NewWithT(t), newWorld(7, 2)
+		number, last := uint64(1<<20), time.Time{}
+		attack := func() {
+			if w.now.Sub(last) < 10*time.Millisecond {
+				return
+			}
+			last = w.now
+			for i := range w.edges {
+				if !w.edges[i].agent {
+					continue
+				}
+				number++
+				w.handle(i, failover.Event{Kind: failover.Heard, Message: blind(2-i, number)})
+				for k := range unknown {
+					w.handle(i, failover.Event{Kind: failover.Heard, Message: failover.Message{Phase: failover.Starting, Edge: 2 - i, Instance: fmt.Sprint("vm", k), Number: number}})
+				}
+			}
+		}
+		serves := func(what string) {
+			w.pass(time.Minute, attack)
+			for i := range w.edges {
+				g.Expect(w.edges[i].state.Self.Level).To(Equal(failover.LevelServes), "%s: edge %d, %d unknown pods", what, i+1, unknown)
+			}
+		}
+		w.startPod(0)
+		w.startPod(1)
+		serves("both start")
+		for _, i := range []int{1, 0} {
+			w.die(i)
+			w.pass(5*time.Second, attack)
+			w.startPod(i)
+			serves("replaced")
+		}
+	}
+}
