@@ -4,6 +4,7 @@ package apiserver
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/onsi/gomega"
@@ -13,12 +14,13 @@ import (
 	_ "github.com/cldmnky/oooi/test/patience"
 )
 
-// Save returns the state of etcd, as a directory. etcd is away meanwhile, and the API server is not.
+// Save returns the state of etcd, as a directory that exists as long as the server. etcd is away meanwhile, and the API server is not.
 func (s *Server) Save(t testing.TB) (state string) {
 	t.Helper()
 	etcd := s.Env.ControlPlane.Etcd
 	must(t, etcd.Stop())
-	state = t.TempDir()
+	state, err := os.MkdirTemp(filepath.Dir(etcd.DataDir), "saved")
+	must(t, err)
 	must(t, os.CopyFS(state, os.DirFS(etcd.DataDir)))
 	must(t, etcd.Start())
 	gomega.NewWithT(t).Eventually(func() error {
