@@ -97,7 +97,7 @@ func (s State) yield() State {
 	if s.PeerHeard() {
 		peer = s.Peer.Claim
 	}
-	s.Outdone, s.Self.Claim = s.Twins.YieldsTo(s.Self.Instance, s.Self.Claim, peer)
+	s.Outdone, s.Self.Claim = s.Twins.YieldsTo(s.Self.Claim, peer)
 	s.Yields = s.younger || s.Outdone != ""
 	return s
 }

@@ -54,7 +54,7 @@ func (s *starter) pass(d time.Duration, heard ...failover.Message) {
 
 // ofTwin is a message of edge 2 of another owner that serves.
 func ofTwin(owner string) failover.Message {
-	return failover.Message{Phase: failover.Serving, Level: failover.LevelServes, Instance: "twin", Peer: "its peer", MAC: twinMAC, Claim: twins.Claim{Owner: owner, Incumbent: true, Hears: "self"}}
+	return failover.Message{Phase: failover.Serving, Level: failover.LevelServes, Instance: "twin", Peer: "its peer", MAC: twinMAC, Claim: twins.Claim{Owner: owner, Incumbent: true}}
 }
 
 // ofPeer is a message of this edge's own peer that serves.

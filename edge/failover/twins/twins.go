@@ -7,7 +7,7 @@
 // Each heartbeat names its owner, the UID of the HostedCluster. An edge of another owner is never the peer. An edge that
 // starts yields to a twin that serves, unless its own peer serves. It calls a twin that falls silent every ten seconds, and
 // serves once the twin is silent for 30 s. A new pod listens for three seconds before it announces. A pair that has served
-// for three seconds never yields. If no pair has, the owner that sorts first goes first.
+// for three seconds never yields, unless it did not serve for 30 s. If no pair has, the owner that sorts first goes first.
 //
 // An edge hears only twins with the other number, because a kernel drops packets from its own address. So an edge also
 // yields if its peer does.
@@ -21,7 +21,8 @@
 // # What a hostile VM can do
 //
 // A VM that sends from an edge address may pretend to be a twin. Edges that both start then do not serve until it stops, as
-// with forged ARP. An edge that serves, or whose peer does, only reports the twin.
+// with forged ARP. An edge that has served, or whose peer has, only reports the twin. A twin need not prove that it hears this
+// edge: twins may hear each other in one direction only, because the kernel may send to its own peer.
 package twins
 
 import "net"
@@ -41,19 +42,14 @@ const (
 type Claim struct {
 	// Owner is the UID of the sender's HostedCluster. Empty: unknown.
 	Owner string `json:"owner,omitempty"`
-	// Incumbent: the sender has served for three seconds, so it does not yield.
+	// Incumbent: the sender has served for three seconds, at most 30 s ago, so it does not yield.
 	Incumbent bool `json:"incumbent,omitempty"`
 	// Outdone is the MAC of the twin that the sender heard and yields to. Empty: none.
 	Outdone string `json:"outdone,omitempty"`
-	// Hears is the Instance of the twin that the sender hears. So a host that does not receive what edges send is no twin to
-	// yield to. Empty: none.
-	Hears string `json:"hears,omitempty"`
 }
 
 // Valid reports whether an edge may have sent c.
-func (c Claim) Valid() bool {
-	return len(c.Owner) <= 64 && len(c.Hears) <= 64 && (c.Outdone == "" || isMAC(c.Outdone))
-}
+func (c Claim) Valid() bool { return len(c.Owner) <= 64 && (c.Outdone == "" || isMAC(c.Outdone)) }
 
 // isMAC reports whether s is an EUI-48 as edges write it: in lower case with colons.
 func isMAC(s string) bool {
@@ -122,16 +118,13 @@ func (s State) MAC() string {
 // YieldsTo returns the MAC of the twin that this edge yields to, empty if it yields to none, and own with what follows for
 // this edge's next heartbeats. peer is the claim of its peer, zero if the peer is not heard. An edge waits for ten seconds at
 // most for a twin that does not serve yet.
-func (s State) YieldsTo(instance string, own, peer Claim) (mac string, claim Claim) {
-	own.Incumbent, own.Outdone, own.Hears = s.served >= settled, "", ""
-	if s.MAC() != "" {
-		own.Hears = s.twin.Instance
-	}
+func (s State) YieldsTo(own, peer Claim) (mac string, claim Claim) {
+	own.Incumbent, own.Outdone = s.served >= settled, ""
 	first := s.twin.Owner < own.Owner && (!s.twin.Idle || s.ticks <= called)
 	switch {
 	case own.Incumbent || peer.Incumbent:
 		return "", own
-	case s.MAC() != "" && s.twin.Hears == instance && (s.twin.Incumbent || first):
+	case s.MAC() != "" && (s.twin.Incumbent || first):
 		own.Outdone = s.MAC()
 		return s.MAC(), own
 	}
