@@ -40,9 +40,12 @@ func (s *Leases) observeAbsence(o *keptLease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.versions[o.lease.Address]; ok && o.err == nil {
-		s.lost[o.lease.Address] = true
+		s.mayBeLost(o.lease.Address, true)
 	}
 }
+
+// mayBeLost has the lease on address a read again. lacked: the API server has no such lease. The caller holds the lock.
+func (s *Leases) mayBeLost(a netip.Addr, lacked bool) { s.lost[a] = s.lost[a] || lacked }
 
 // answered records the result of a request to list or to watch leases.
 func (s *Leases) answered(err error) {
@@ -127,7 +130,7 @@ func (s *Leases) writeAgain(ctx context.Context, l network.Lease, before string,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lost[l.Address] = s.lost[l.Address] || now == nil
+	s.mayBeLost(l.Address, now == nil)
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -51,7 +51,7 @@ type Leases struct {
 	versions map[netip.Addr]string
 	// written is when the API server wrote the leases' objects.
 	written map[netip.Addr]time.Time
-	// lost has the addresses whose lease the API server may have lost. True: a list lacked it.
+	// lost has the addresses whose lease the API server may have lost. True: the API server lacked it.
 	lost map[netip.Addr]bool
 	// unwatched: the last request to list or to watch leases failed.
 	unwatched bool
@@ -165,7 +165,7 @@ func (s *Leases) put(o *keptLease) {
 	case ok && s.knows(o):
 		return
 	case ok && (o.ResourceVersion == old || older(o.ResourceVersion, old)):
-		s.lost[l.Address] = s.lost[l.Address]
+		s.mayBeLost(l.Address, false)
 		return
 	}
 	l.Version = o.ResourceVersion
@@ -196,7 +196,7 @@ func (s *Leases) forget(a netip.Addr, version string) {
 	case !ok:
 		return
 	case older(version, old):
-		s.lost[a] = s.lost[a]
+		s.mayBeLost(a, false)
 		return
 	}
 	s.drop(a)

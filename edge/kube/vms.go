@@ -21,7 +21,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/cldmnky/oooi/edge/signal"
@@ -75,9 +74,7 @@ func (k *Kube) VMs(ctx context.Context, cidr netip.Prefix) *VMs {
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return r.List(ctx, o)
 		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return r.Watch(ctx, o)
-		},
+		WatchFuncWithContext: r.Watch,
 	}
 	rebuilt := make(chan struct{}, 1)
 	rebuild := func() {

@@ -97,6 +97,11 @@ func (f installation) edgeImages() (r desired.Release, unknown bool) {
 	return desired.Release{Image: wire.NameEdge, EnvoyImage: wire.Envoy}, true
 }
 
+// ended reports whether all containers of a pod have ended for good. Its node has room again.
+func ended(p corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
 // readCapacity reads nodes and pods, page by page. Of a pod, it keeps only the requests.
 func readCapacity(ctx context.Context, api client.Reader) (c placement.Capacity) {
 	c.NodesErr = eachPage(ctx, api, func(list *corev1.NodeList) {
@@ -110,7 +115,7 @@ func readCapacity(ctx context.Context, api client.Reader) (c placement.Capacity)
 	}
 	c.PodsErr = eachPage(ctx, api, func(list *corev1.PodList) {
 		for _, p := range list.Items {
-			if p.Spec.NodeName != "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+			if p.Spec.NodeName != "" && !ended(p) {
 				c.Pods = append(c.Pods, placement.Pod{Node: p.Spec.NodeName, Namespace: p.Namespace, Labels: p.Labels, Requests: placement.RequestsOf(&p)})
 			}
 		}

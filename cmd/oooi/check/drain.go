@@ -125,8 +125,7 @@ func readDrain(ctx context.Context, api client.Reader, seen status.Facts) drainF
 		ready := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		})
-		ended := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
-		if p.Spec.NodeName != "" && p.DeletionTimestamp.IsZero() && !ended {
+		if p.Spec.NodeName != "" && p.DeletionTimestamp.IsZero() && !ended(p) {
 			f.edges = append(f.edges, drainEdge{p.Labels, p.Spec.NodeName, ready})
 		}
 	}
@@ -163,11 +162,10 @@ func drainChecks(f drainFacts, nodes []string) (out []checked) {
 		args["count"] = []string{strconv.Itoa(len(f.capacity.Nodes))}
 		out = append(out, lineOf("free resources", found(problem.PodsUnread, args)).asideIf(true))
 	}
-	for _, n := range f.networks {
-		if f.blind {
-			break
+	if !f.blind {
+		for _, n := range f.networks {
+			out = append(out, lineOf("edges of "+n.Attachment.String(), f.drainOfEdges(n, places, nodes)))
 		}
-		out = append(out, lineOf("edges of "+n.Attachment.String(), f.drainOfEdges(n, places, nodes)))
 	}
 	return append(out, f.drainOfVMs(nodes)...)
 }

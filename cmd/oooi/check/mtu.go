@@ -91,8 +91,7 @@ func readLinks(ctx context.Context, api client.Reader, ns string) map[string]map
 	}
 	for _, p := range list.Items {
 		of := p.Labels[wire.LabelNetwork]
-		ends := p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
-		if e := edgeOfPod(p); e.mtu != 0 && !ends {
+		if e := edgeOfPod(p); e.mtu != 0 && p.DeletionTimestamp == nil && !ended(p) {
 			if out[of] == nil {
 				out[of] = map[int]int{}
 			}

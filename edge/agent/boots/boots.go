@@ -65,9 +65,7 @@ func (t *Timelines) Look(vms map[string]VM, connected string, now time.Time) {
 	for name, vm := range vms {
 		switch {
 		case vm.Leased:
-			if _, seen := t.of[name].seen[network.BootLease]; !seen {
-				t.saw(name, network.BootLease, now)
-			}
+			t.saw(name, network.BootLease, now)
 		case vm.Runs:
 			t.track(name, now)
 		}
