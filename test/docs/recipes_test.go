@@ -1,4 +1,4 @@
-// This file plans what docs/recipes.md tells users to set.
+// This file plans what the pages of tasks tell users to set.
 
 package docs
 
@@ -29,8 +29,15 @@ var (
 // TestRecipes: a hosted cluster with the annotations of a recipe, as commands and tables have them, is planned without an
 // Error, and no annotation is without effect.
 func TestRecipes(t *testing.T) {
+	for page, least := range map[string]int{"existing-vlan.md": 11, "ingress.md": 1, "networks.md": 1} {
+		t.Run(page, func(t *testing.T) { testRecipes(t, page, least) })
+	}
+}
+
+// testRecipes plans the recipes of docs/NAME, which are at least so many.
+func testRecipes(t *testing.T, name string, least int) {
 	g := NewWithT(t)
-	page, err := os.ReadFile(filepath.Join(root, "docs", "recipes.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", name))
 	g.Expect(err).NotTo(HaveOccurred())
 	known := map[string]bool{}
 	for _, k := range settings.Keys() {
@@ -56,7 +63,7 @@ func TestRecipes(t *testing.T) {
 			recipes = append(recipes, recipe)
 		}
 	}
-	g.Expect(len(recipes)).To(BeNumerically(">", 8))
+	g.Expect(len(recipes)).To(BeNumerically(">=", least))
 	for _, recipe := range recipes {
 		d := planned(t, recipe)
 		_, ok := d.Plan()
@@ -72,7 +79,7 @@ func TestRecipes(t *testing.T) {
 // TestRecipeOfAnExistingVLAN: its edges, its pool and its reservation are those of the page.
 func TestRecipeOfAnExistingVLAN(t *testing.T) {
 	g := NewWithT(t)
-	page, err := os.ReadFile(filepath.Join(root, "docs", "recipes.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "existing-vlan.md"))
 	g.Expect(err).NotTo(HaveOccurred())
 	recipe := map[string]string{}
 	for _, a := range annotationSet.FindAllStringSubmatch(annotateCommand.FindString(string(page)), -1) {

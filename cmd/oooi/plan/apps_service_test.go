@@ -72,7 +72,7 @@ func TestPlanPrintsAppsService(t *testing.T) {
 
 	root, err := programs.Root()
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(read(t, filepath.Join(root, "docs", "create-cluster.md"))).To(ContainSubstring("\n    " + strings.ReplaceAll(strings.TrimSuffix(script, "\n"), "\n", "\n    ") + "\n"))
+	g.Expect(read(t, filepath.Join(root, "docs", "ingress.md"))).To(ContainSubstring("\n    " + strings.ReplaceAll(strings.TrimSuffix(script, "\n"), "\n", "\n    ") + "\n"))
 }
 
 // TestPlanHasAppsServiceAsData: scripts get the Service as one value. It has the node ports if an object has them.
