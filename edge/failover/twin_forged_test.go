@@ -117,3 +117,27 @@ func TestBlindTwin(t *testing.T) {
 		}
 	}
 }
+
+// TestBlindTwinAtAStart: while no edge serves, a VM that pretends to be a twin of one edge keeps both from serving, with a packet
+// every 29 s. They serve 30 s after the last one, and then no such packet matters.
+func TestBlindTwinAtAStart(t *testing.T) {
+	g, w := NewWithT(t), newWorld(7, 2)
+	number, last := uint64(1<<20), time.Time{}
+	attack := func() {
+		if w.now.Sub(last) >= 29*time.Second {
+			number++
+			last = w.now
+			w.handle(0, failover.Event{Kind: failover.Heard, Message: blind(2, number)})
+		}
+	}
+	levels := func() []failover.Level { return []failover.Level{w.edges[0].state.Self.Level, w.edges[1].state.Self.Level} }
+	w.startPod(0)
+	w.startPod(1)
+	w.pass(10*time.Minute, attack)
+	g.Expect(levels()).To(HaveEach(failover.LevelNothing))
+	g.Expect([]string{w.edges[0].state.Outdone, w.edges[1].state.Outdone}).To(HaveEach(twinMAC), "what the VM sent is reported")
+	w.pass(time.Minute, nil)
+	g.Expect(levels()).To(HaveEach(failover.LevelServes))
+	w.pass(10*time.Minute, attack)
+	g.Expect(levels()).To(HaveEach(failover.LevelServes))
+}

@@ -20,9 +20,10 @@
 //
 // # What a hostile VM can do
 //
-// A VM that sends from an edge address may pretend to be a twin. Edges that both start then do not serve until it stops, as
-// with forged ARP. An edge that has served, or whose peer has, only reports the twin. A twin need not prove that it hears this
-// edge: twins may hear each other in one direction only, because the kernel may send to its own peer.
+// A VM that sends from an edge address may pretend to be a twin, without forged ARP: a message every 30 s keeps edges that both
+// start from serving. An edge that has served, or whose peer has, only reports the twin. A twin need not prove that it hears this
+// edge: twins may hear each other in one direction only, because the kernel may send to its own peer. docs/security.md compares
+// this with forged ARP.
 package twins
 
 import "net"
