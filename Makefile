@@ -292,10 +292,6 @@ release-check: ## check whether this commit can be published
 release-push: ## push the images that make release-dry-run left in bin/release
 	$(releaser) push
 
-.PHONY: dependencies
-dependencies: ## write docs/dependencies.md: what is linked into the programs, and its licenses
-	go -C config/release run . dependencies
-
 .PHONY: sbom
 sbom: build ## the SBOMs of the programs in SPDX 2.3: bin/oooi.spdx.json and so on
 	@set -e; for p in oooi oooi-edge oooi-apiproxy; do go -C config/release run . sbom $(CURDIR)/bin/$$p > bin/$$p.spdx.json; done

@@ -1,6 +1,6 @@
 // Command release makes what users install: container images, the catalog, manifests and archives, with their SBOMs.
-// It also writes docs/dependencies.md. The command runs in this directory, which is a Go module of its own to keep its
-// dependencies out of the operator. go.mod also pins govulncheck (`make vulncheck`).
+// The command runs in this directory, which is a Go module of its own to keep its dependencies out of the operator.
+// go.mod also pins govulncheck (`make vulncheck`).
 package main
 
 import (
@@ -23,7 +23,7 @@ const (
 	releaseDir = root + "/bin/release"
 )
 
-const usage = `usage: release [--registry REGISTRY] build | symbols | opm | images | dry-run | check | publish | push | dependencies | sbom BINARY
+const usage = `usage: release [--registry REGISTRY] build | symbols | opm | images | dry-run | check | publish | push | sbom BINARY
 
   --registry    where the images are published, and named in all manifests, such as registry.example.com/oooi
   build         compile the programs for this machine, in bin/
@@ -34,7 +34,6 @@ const usage = `usage: release [--registry REGISTRY] build | symbols | opm | imag
   check         check that this commit can be published: for the project's registry, it needs the tag of the version
   publish       check, make a release, and push its images
   push          push the images of the release in bin/release
-  dependencies  write docs/dependencies.md
   sbom BINARY   print the SBOM of a program`
 
 func main() {
@@ -92,12 +91,6 @@ func do(ctx context.Context, command, registry string) error {
 		return publish(ctx, releaseDir, os.Stdout)
 	case "push":
 		return publish(ctx, releaseDir, os.Stdout)
-	case "dependencies":
-		all, err := supply.Linked(root, "linux", "amd64", supply.Commands()...)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(root, supply.Page), []byte(supply.Table(all)), 0o644)
 	}
 	return fmt.Errorf("unknown command %s\n%s", command, usage)
 }

@@ -105,18 +105,3 @@ func licensesIn(dir string) (licenses, texts []string, err error) {
 func isLegal(name string) bool {
 	return slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE"}, func(p string) bool { return strings.HasPrefix(name, p) })
 }
-
-// Page is the file below the root of the project that lists the dependencies.
-const Page = "docs/dependencies.md"
-
-// Table returns the page of the dependencies.
-func Table(all []Module) string {
-	var b strings.Builder
-	b.WriteString("# Dependencies\n\nThe Go modules that are linked into the programs `oooi`, `oooi-edge` and `oooi-apiproxy`, with their SPDX license identifiers.\n" +
-		"`make dependencies` writes this page. `make sbom` writes the SBOMs in SPDX 2.3. `make vulncheck` looks for known vulnerabilities.\n\n" +
-		"| module | version | license |\n| --- | --- | --- |\n")
-	for _, m := range all {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", m.Path, m.Version, strings.Join(m.Licenses, ", "))
-	}
-	return b.String()
-}

@@ -2,14 +2,12 @@ package supply
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/gomega"
 	spdxjson "github.com/spdx/tools-golang/json"
 
@@ -22,7 +20,7 @@ const root = "../../.."
 // permissive are the licenses of modules that a program may contain.
 var permissive = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0"}
 
-// TestDependencies: the page lists what is linked now, under licenses that allow it.
+// TestDependencies: each module that is linked has a license that allows it, and the text of that license.
 func TestDependencies(t *testing.T) {
 	g := NewWithT(t)
 	all, err := Linked(root, "linux", "amd64", Commands()...)
@@ -31,11 +29,6 @@ func TestDependencies(t *testing.T) {
 	for _, m := range all {
 		g.Expect(permissive).To(ContainElements(m.Licenses), m.Path)
 		g.Expect(m.Texts).NotTo(BeEmpty(), m.Path)
-	}
-	got, err := os.ReadFile(filepath.Join(root, Page))
-	g.Expect(err).NotTo(HaveOccurred())
-	if diff := cmp.Diff(Table(all), string(got)); diff != "" {
-		t.Errorf("%s is not current; run make dependencies (-want +got):\n%s", Page, diff)
 	}
 }
 

@@ -1,0 +1,117 @@
+package docs
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/cldmnky/oooi/test/golden"
+)
+
+// budgets are words that pages may have together, as a user should not have to read more. A page without a budget fails.
+var budgets = []struct {
+	words int
+	pages []string
+}{
+	{690, []string{"README.md"}},
+	{1035, []string{"first-cluster.md"}},
+	{1380, []string{"install.md"}},
+	{1150, []string{"publish.md"}},
+	{575, []string{"ingress.md"}},
+	{805, []string{"existing-vlan.md"}},
+	{690, []string{"networks.md"}},
+	{690, []string{"clients.md"}},
+	{1380, []string{"management-access.md"}},
+	{1150, []string{"restore.md"}},
+	{1035, []string{"gitops.md"}},
+	{2875, []string{"troubleshooting.md"}},
+	{9200, []string{"annotations.md", "commands.md", "metrics.md", "alerts.md"}},
+	{3450, []string{"problems.md"}},
+	{1725, []string{"how-it-works.md"}},
+	{2875, []string{"security.md"}},
+	{10350, []string{"ARCHITECTURE.md", "DEVELOPMENT.md", "decisions.md", "glossary.md", "performance.md", "testbed.md"}},
+}
+
+// TestPagesAreShort: no page outgrows its budget of words.
+func TestPagesAreShort(t *testing.T) {
+	texts := documents(t)
+	for _, b := range budgets {
+		words := 0
+		for _, p := range b.pages {
+			words += len(strings.Fields(texts[p]))
+			delete(texts, p)
+		}
+		if words > b.words {
+			t.Errorf("%s: %d words, at most %d", strings.Join(b.pages, ", "), words, b.words)
+		}
+	}
+	delete(texts, "index.md")
+	for p := range texts {
+		t.Errorf("%s has no budget", p)
+	}
+}
+
+// menu returns the sections of the site's menu, in their order, and the pages of each.
+func menu(t *testing.T) (sections []string, pages map[string][]string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "mkdocs.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var site struct {
+		Nav []any `json:"nav"`
+	}
+	if err := yaml.Unmarshal(text, &site); err != nil {
+		t.Fatal(err)
+	}
+	pages = map[string][]string{}
+	for _, entry := range site.Nav {
+		section, ok := entry.(map[string]any)
+		if !ok {
+			continue // the index itself
+		}
+		for title, list := range section {
+			sections = append(sections, title)
+			for _, p := range list.([]any) {
+				pages[title] = append(pages[title], p.(string))
+			}
+		}
+	}
+	return sections, pages
+}
+
+// TestGoldenIndex: docs/index.md has each page of the menu, and then the others, with the title and the first sentence of each.
+func TestGoldenIndex(t *testing.T) {
+	texts := documents(t)
+	sections, pages := menu(t)
+	others := slices.Sorted(maps.Keys(texts))
+	for _, section := range sections {
+		others = slices.DeleteFunc(others, func(p string) bool { return slices.Contains(pages[section], p) })
+	}
+	others = slices.DeleteFunc(others, func(p string) bool { return p == "README.md" || p == "index.md" })
+	const inside = "For contributors"
+	pages[inside] = others
+
+	var b strings.Builder
+	b.WriteString("# oooi\n\nOne annotation on a HostedCluster serves DHCP, DNS, time and a proxy on the isolated VLAN of its KubeVirt VMs, so that they become\n" +
+		"nodes. The [README](../README.md) shows it, and how to try it. `make golden` writes this page from `mkdocs.yml`.\n")
+	first := regexp.MustCompile(`(?s)^# ([^\n]+)\n\n([^\n].*?[.:])(?:\s|$)`)
+	for _, section := range append(sections, inside) {
+		fmt.Fprintf(&b, "\n## %s\n\n| page | |\n| --- | --- |\n", section)
+		for _, p := range pages[section] {
+			m := first.FindStringSubmatch(texts[p])
+			if m == nil {
+				t.Fatalf("%s does not begin with a title and a sentence", p)
+			}
+			fmt.Fprintf(&b, "| [%s](%s) | %s |\n", m[1], p, strings.TrimSuffix(strings.ReplaceAll(m[2], "\n", " "), ":"))
+		}
+	}
+	golden.Check(t, filepath.Join(root, "docs", "index.md"), []byte(b.String()))
+}
