@@ -39,7 +39,7 @@ func TestEveryCauseIsDeclaredOnce(t *testing.T) {
 // TestMessagesAreReadable: each sentence is short, and in the glossary's words.
 func TestMessagesAreReadable(t *testing.T) {
 	for _, f := range problem.Catalogue() {
-		for _, part := range []string{f.What, f.Effect, f.Fix} {
+		for _, part := range []string{f.What, f.Effect, f.Fix, f.Reason.Traits().Meaning} {
 			for _, sentence := range sentenceEnd.Split(part, -1) {
 				if n := len(strings.Fields(sentence)); n > 25 {
 					t.Errorf("%s: %d words: %s", f.Cause, n, sentence)

@@ -100,6 +100,10 @@ func explainReason(w io.Writer, r problem.Reason) error {
 			command.Line(out, "  The condition is True: %s.", t.Meaning)
 		}
 	}
+	about := r.Traits()
+	if about.Meaning != "" {
+		command.Line(out, "  %s", about.Meaning)
+	}
 	for _, e := range problem.Catalogue() {
 		if e.Reason != r {
 			continue
@@ -113,7 +117,9 @@ func explainReason(w io.Writer, r problem.Reason) error {
 			}
 		}
 	}
-	command.Line(out, "")
-	command.Line(out, "See %s#%s", command.ProblemsPage, strings.ToLower(string(r)))
+	if about.Page != "" {
+		command.Line(out, "")
+		command.Line(out, "See %s%s", command.Docs, about.Page)
+	}
 	return command.WriteText(w, out.String())
 }

@@ -172,7 +172,8 @@ var (
 	ClockInaccurate = declare("ClockInaccurate", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
 		What: "Clients refuse the clock: it may be wrong by more than 1s, since no program has corrected it for half an hour.", Fix: checkTimeSources})
 	ClockUnread = declare("ClockUnread", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
-		What: "The state of the clock cannot be read: {error}.", Fix: checkTimeSources})
+		What: "The state of the clock cannot be read: {error}.",
+		Fix:  "If the operation is not permitted, let the seccomp profile RuntimeDefault of the node permit adjtimex, as containerd and CRI-O do."})
 	EdgeClockUnsynchronized = declare("EdgeClockUnsynchronized", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
 		What: "Edge {edge} of network {network} serves no time, because the clock of its management cluster node " +
 			"is not synchronized ({why}).",

@@ -6,8 +6,7 @@ package docs
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,11 +54,10 @@ func TestCauseThatWasAdded(t *testing.T) {
 			NewWithT(t).Expect(out.String()).To(ContainSubstring(what))
 		})
 	}
-	t.Run("documentation", func(t *testing.T) {
+	t.Run("oooi explain", func(t *testing.T) {
 		g := NewWithT(t)
-		page, err := os.ReadFile(filepath.Join("testdata", "problems.md"))
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(problemsPage(string(page))).To(ContainSubstring("| `CIDRIsAnExample` | `Warning` | CIDR `<CIDR>` of network `<network>` is that of the examples. " +
-			"Networks of two clusters may overlap. | Set another one. |\n"))
+		entry, ok := problem.Cause("CIDRIsAnExample").Entry()
+		g.Expect(ok).To(BeTrue())
+		g.Expect(explain.General(entry, strings.ToUpper).String()).To(Equal("CIDR CIDR of network NETWORK is that of the examples. Networks of two clusters may overlap. Set another one."))
 	})
 }

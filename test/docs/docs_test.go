@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/cldmnky/oooi/hcp/settings"
-	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -156,31 +155,6 @@ To see a whole file, or to try a story:
 To add a story, make a folder with a ~patch.yaml~. Begin it with a comment that says what the story shows, and run ~make golden~.
 
 `
-
-// TestEveryReasonIsExplained: docs/problems.md has a heading for each reason of
-// the catalogue, and none for another.
-func TestEveryReasonIsExplained(t *testing.T) {
-	reasons := map[string]bool{}
-	for _, e := range problem.Catalogue() {
-		reasons[string(e.Reason)] = true
-	}
-	page, err := os.ReadFile(filepath.Join(root, "docs", "problems.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	explained := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^## (\w+)$`).FindAllStringSubmatch(string(page), -1) {
-		explained[m[1]] = true
-		if !reasons[m[1]] {
-			t.Errorf("docs/problems.md explains %s, which is no reason", m[1])
-		}
-	}
-	for r := range reasons {
-		if !explained[r] {
-			t.Errorf("docs/problems.md does not explain %s", r)
-		}
-	}
-}
 
 // documents are the README and all pages below docs.
 func documents(t *testing.T) map[string]string {

@@ -1,10 +1,10 @@
-// This file writes docs/problems.md: the text of testdata/problems.md, and below each
-// reason a table of its causes with their messages.
+// This file writes docs/problems.md: the text of testdata/problems.md, with a row for each reason of the catalogue.
 
 package docs
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,16 +12,16 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
+
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-const causesMark, reasonsMark = "<!-- causes -->\n", "<!-- reasons of True -->\n"
+const reasonsMark, trueReasonsMark = "<!-- reasons -->\n", "<!-- reasons of True -->\n"
 
-var section = regexp.MustCompile(`(?m)^## (\w+)$`)
-
-// TestGoldenProblems: the page has all causes and their messages.
+// TestGoldenProblems: the page has a row for each reason.
 func TestGoldenProblems(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "problems.md"))
 	if err != nil {
@@ -30,68 +30,49 @@ func TestGoldenProblems(t *testing.T) {
 	golden.Check(t, filepath.Join(root, "docs", "problems.md"), []byte(problemsPage(string(text))))
 }
 
-// TestEveryCauseIsListed: the section of each reason lists its causes, each once, with a
-// message.
-func TestEveryCauseIsListed(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join(root, "docs", "problems.md"))
-	if err != nil {
-		t.Fatal(err)
+// TestEveryReasonIsExplained: docs/problems.md has one row for each reason of the catalogue, with the anchor that programs and pages
+// link to, and none for another.
+func TestEveryReasonIsExplained(t *testing.T) {
+	g := NewWithT(t)
+	var explained []problem.Reason
+	for _, m := range regexp.MustCompile("(?m)^\\| (<a id=\\S+</a>)`(\\w+)` \\| \\w.* \\| \\w.* \\|$").FindAllStringSubmatch(readPage(t, "problems.md"), -1) {
+		explained = append(explained, problem.Reason(m[2]))
+		g.Expect(m[1]).To(Equal(reasonAnchor(m[2])))
 	}
-	page, heads := string(b), section.FindAllStringSubmatchIndex(string(b), -1)
-	texts := map[string]string{}
-	for i, h := range heads {
-		end := len(page)
-		if i+1 < len(heads) {
-			end = heads[i+1][0]
-		}
-		texts[page[h[2]:h[3]]] = page[h[0]:end]
-	}
-	for _, c := range problem.Catalogue() {
-		row := regexp.MustCompile("(?m)^\\| `" + string(c.Cause) + "` \\| `" + string(c.Severity) + "` \\| \\S.* \\| \\S.* \\|$")
-		if n := len(row.FindAllString(texts[string(c.Reason)], -1)); n != 1 {
-			t.Errorf("docs/problems.md lists cause %s %d times below %s", c.Cause, n, c.Reason)
-		}
-		if n := strings.Count(page, "\n| `"+string(c.Cause)+"` |"); n != 1 {
-			t.Errorf("docs/problems.md lists cause %s %d times", c.Cause, n)
-		}
-	}
-	if braces := regexp.MustCompile(`\{\w+\}`).FindString(section.ReplaceAllString(strings.Join(rowsOf(page), "\n"), "")); braces != "" {
-		t.Errorf("docs/problems.md has the placeholder %s", braces)
-	}
+	g.Expect(explained).To(ConsistOf(slices.Collect(maps.Keys(severitiesOf()))))
 }
 
-// rowsOf returns the rows of the tables of causes.
-func rowsOf(page string) []string {
-	return slices.DeleteFunc(strings.Split(page, "\n"), func(l string) bool { return !strings.HasPrefix(l, "| `") })
-}
-
-// problemsPage returns text with the table of its causes below each reason, and the reasons of a condition that is True.
+// problemsPage returns text with the reasons of a condition that is True, and those of problems.
 func problemsPage(text string) string {
-	var reasons strings.Builder
+	var whenTrue, rows strings.Builder
 	for _, r := range explain.TrueReasons() {
-		fmt.Fprintf(&reasons, "| True | `%s` | %s | 0 |\n", r.Reason, r.Meaning)
+		fmt.Fprintf(&whenTrue, "| True | `%s` | %s | 0 |\n", r.Reason, r.Meaning)
 	}
-	var out strings.Builder
-	for _, part := range strings.SplitAfter(strings.Replace(text, reasonsMark, reasons.String(), 1), causesMark) {
-		before, marked := strings.CutSuffix(part, causesMark)
-		out.WriteString(before)
-		if heads := section.FindAllStringSubmatch(before, -1); marked && len(heads) > 0 {
-			out.WriteString(causesOf(problem.Reason(heads[len(heads)-1][1])))
+	all := severitiesOf()
+	for _, r := range slices.SortedFunc(maps.Keys(all), func(a, b problem.Reason) int {
+		return strings.Compare(strings.ToLower(string(a)), strings.ToLower(string(b)))
+	}) {
+		about := r.Traits()
+		fmt.Fprintf(&rows, "| %s`%s` | %s | %s", reasonAnchor(string(r)), r, strings.Join(all[r], ", "), strings.ReplaceAll(about.Meaning, "*", `\*`))
+		if about.Page != "" {
+			fmt.Fprintf(&rows, " See [%s](%[1]s).", about.Page)
 		}
+		rows.WriteString(" |\n")
 	}
-	return out.String()
+	return strings.NewReplacer(trueReasonsMark, whenTrue.String(), reasonsMark, rows.String()).Replace(text)
 }
 
-// causesOf returns the table of the causes of r.
-func causesOf(r problem.Reason) string {
-	var out strings.Builder
-	out.WriteString("| cause | severity | message | fix |\n| --- | --- | --- | --- |\n")
-	escaped := strings.NewReplacer("*", `\*`, "|", `\|`).Replace
-	for _, c := range problem.Catalogue() {
-		if c.Reason == r {
-			m := explain.General(c, func(argument string) string { return "`<" + argument + ">`" })
-			fmt.Fprintf(&out, "| `%s` | `%s` | %s | %s |\n", c.Cause, c.Severity, escaped(strings.TrimSpace(m.What+" "+m.Effect)), escaped(m.Fix))
+// reasonAnchor is the target of links to r: GitHub and mkdocs keep the element in a table.
+func reasonAnchor(r string) string { return `<a id="` + strings.ToLower(r) + `"></a>` }
+
+// severitiesOf returns the severities that causes of each reason have, the highest first.
+func severitiesOf() map[problem.Reason][]string {
+	entries, out := problem.Catalogue(), map[problem.Reason][]string{}
+	slices.SortStableFunc(entries, func(a, b problem.Entry) int { return a.Severity.Compare(b.Severity) })
+	for _, e := range entries {
+		if s := string(e.Severity); !slices.Contains(out[e.Reason], s) {
+			out[e.Reason] = append(out[e.Reason], s)
 		}
 	}
-	return out.String()
+	return out
 }

@@ -102,8 +102,8 @@ func TestTroubleshootingIsATree(t *testing.T) {
 	}
 }
 
-// TestTroubleshootingReasons: each reason has a cause of the page or a section of the reasons, and each link to a reason or an alert
-// has that section as its target.
+// TestTroubleshootingReasons: each reason has a cause of the page or a row of problems.md, and each link to a reason or an alert
+// has that row or section as its target.
 func TestTroubleshootingReasons(t *testing.T) {
 	g := NewWithT(t)
 	page, reasons, alerts := readPage(t, "troubleshooting.md"), readPage(t, "problems.md"), readPage(t, "alerts.md")
@@ -112,7 +112,7 @@ func TestTroubleshootingReasons(t *testing.T) {
 		for _, m := range reasonLink.FindAllStringSubmatch(s.text, -1) {
 			named[m[1]] = true
 			g.Expect(m[2]).To(Equal(strings.ToLower(m[1])), s.title)
-			g.Expect(reasons).To(ContainSubstring("\n## " + m[1] + "\n"))
+			g.Expect(reasons).To(ContainSubstring(reasonAnchor(m[1])))
 		}
 		for _, m := range alertLink.FindAllStringSubmatch(s.text, -1) {
 			g.Expect(m[2]).To(Equal(strings.ToLower(m[1])), s.title)
@@ -120,7 +120,7 @@ func TestTroubleshootingReasons(t *testing.T) {
 		}
 	}
 	for _, c := range problem.Catalogue() {
-		explained := named[string(c.Reason)] || strings.Contains(reasons, "\n## "+string(c.Reason)+"\n")
+		explained := named[string(c.Reason)] || strings.Contains(reasons, reasonAnchor(string(c.Reason)))
 		g.Expect(explained).To(BeTrue(), "%s is in no cause of troubleshooting.md and not in problems.md", c.Reason)
 		if c.Severity == problem.SeverityError || c.Severity == problem.SeverityWaiting {
 			g.Expect(named[string(c.Reason)]).To(BeTrue(), "%s: nodes may not boot, and no cause of troubleshooting.md has the reason", c.Reason)

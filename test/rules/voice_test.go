@@ -179,7 +179,7 @@ func itself(where string) string { return where }
 func TestVoiceOfMessages(t *testing.T) {
 	not := messageWords()
 	for _, e := range problem.Catalogue() {
-		for _, part := range []string{e.What, e.Effect, e.Fix} {
+		for _, part := range []string{e.What, e.Effect, e.Fix, e.Reason.Traits().Meaning} {
 			report(t, nil, itself, breaks(string(e.Cause), part, not, longestInMessages))
 		}
 	}

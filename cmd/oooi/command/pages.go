@@ -8,7 +8,7 @@ import "github.com/cldmnky/oooi/version"
 // Docs is the URL of the pages, with a slash at its end. It does not change.
 var Docs = pagesOf(version.Tag())
 
-// ProblemsPage explains each reason.
+// ProblemsPage has a row for each reason. Its anchor is the reason in lower case.
 var ProblemsPage = Docs + "problems.md"
 
 // pagesOf returns the URL of the pages of a tag. Empty tag: the newest pages.
