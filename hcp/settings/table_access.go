@@ -7,13 +7,13 @@ import "github.com/cldmnky/oooi/network"
 func accessKeys() []Key {
 	return []Key{
 		{Name: network.KeyAccess, On: Places{OnHostedCluster}, Default: "pods reach nothing", Example: "nodes:10250,apps:443,5432=192.168.100.60:5432",
-			Meaning: "What pods of the management cluster reach through edges, at most 64 of `[port=]destination:port`. A destination is `nodes` (VMs with a DHCP lease), `apps` (names of the ingress), an IPv4 address of a network, or a name in `dns-records`. Callers use HTTP CONNECT at Service `oooi-access`. `port=` opens a plain TCP port of that Service, too. `loadbalancers` admits anyone who reaches a load balancer of the hosted cluster, and with `apps` its ingress. [management-access.md](management-access.md) has examples.",
+			Meaning: "What pods of the management cluster reach through edges, at most 64 of `[port=]destination:port`. A destination is `nodes`, `apps`, an IPv4 address of a network, or a name in `dns-records`. `loadbalancers` admits anyone who reaches a load balancer of the hosted cluster. [management-access.md](management-access.md) explains them.",
 			value:   into(limitedListOf(accessEntries()), func(s *Values) *[]network.AccessEntry { return &s.Access.Entries })},
 		{Name: network.KeyAccessFrom, On: Places{OnHostedCluster}, Default: "only the namespaces that HyperShift's own policies admit", Example: "openshift-monitoring,backup",
-			Meaning: "Namespaces of the management cluster whose pods can use `management-access`, at most 64, in addition to those that HyperShift's own policies admit.",
+			Meaning: "Namespaces whose pods can use `management-access`, at most 64, in addition to the default.",
 			value:   into(limitedListOf(namespaces()), func(s *Values) *[]string { return &s.Access.Namespaces })},
 		{Name: network.KeyAccessBy, On: Places{OnHostedCluster}, Default: "callers need no token", Example: "openshift-monitoring/prometheus-k8s",
-			Meaning: "ServiceAccounts that callers of `management-access` must be, at most 64. A caller then sends a token for the audience `oooi-access.<control plane namespace>`. Entries with `port=` are refused, because plain TCP carries no token.",
+			Meaning: "ServiceAccounts that callers of `management-access` must be, at most 64. A caller then sends a token for the audience `oooi-access.<control plane namespace>`. Entries with `port=` are refused.",
 			value:   into(limitedListOf(accounts()), func(s *Values) *[]string { return &s.Access.Accounts })},
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -23,65 +24,45 @@ var root = filepath.Join("..", "..")
 
 const annotationsIntroduction = `# Annotations
 
-All keys have the prefix ~PREFIX~. Only ~network~ is required. All other annotations have defaults.
+All settings of oooi, which are annotations with the prefix ~PREFIX~. Only ~network~ is required, and most clusters need no others
+than the six [common](#common) ones. Lists are separated by commas. Durations are written as in Go, such as ~90m~.
+~make golden~ writes this page from the table in ~hcp/settings/table.go~.
 
-## Where to set an annotation
+To check files before you apply them, run ~oooi lint -f FILE~.
+`
 
-An annotation on a NodePool overrides the one on the HostedCluster. NodePools that list one network first must have the same
-values. A NodePool without a value has that of the HostedCluster. Different values are an error. If the HostedCluster has no
-~cidr~ or ~gateway~, that of one NodePool applies to all NodePools of the network.
+const annotationsRules = `
+## Objects and networks
 
-The HostedCluster's PLACED apply to the network
-whose CIDR contains the addresses. Its ~client-networks~ apply to each network with a gateway that VMs boot from.
+| set on | applies to |
+| --- | --- |
+| NodePool | the first network that the NodePool lists. It overrides the HostedCluster |
+| HostedCluster: ~cidr~ | the network that VMs of the oldest NodePool boot from. Without ~cidr~, that network gets the first IPv4 entry of ~spec.networking.machineNetwork~ |
+| HostedCluster: PLACED | the network whose CIDR contains the addresses |
+| HostedCluster: ~client-networks~ | each network with a gateway that VMs boot from |
+| NetworkAttachmentDefinition | its network, if neither the HostedCluster nor a NodePool has a value. Only ~services~ overrides the HostedCluster |
 
-The HostedCluster's ~cidr~ applies to the network that VMs of the oldest NodePool boot from. Without ~cidr~, that network
-gets the first IPv4 entry of ~spec.networking.machineNetwork~. A second IPv4 entry is ignored. A NodePool without a
-creation time does not exist yet and is the youngest. Names decide between NodePools of one age.
+NodePools that list one network first must have the same values. If the HostedCluster has no ~cidr~ or ~gateway~, that of one NodePool applies
+to all NodePools of the network.
 
-A network that runs keeps its CIDR when another NodePool is created, deleted or recreated:
-
-- The CIDR of the HostedCluster stays with the network that runs with it, as long as VMs of a NodePool boot from that network.
-- A network that runs with the ~cidr~ of its NetworkAttachmentDefinition keeps that one.
-
-While VMs use a network, its addresses do not change at all. While VMs boot from it, it remains as it is, even if
-their NodePool lists another network first or attaches the pod network. The condition names each change that waits for the VMs.
+While VMs use a network, its addresses do not change. While VMs boot from it, it also keeps its ~cidr~, even if another NodePool becomes
+the oldest, or theirs lists another network first. The condition names each change that waits for the VMs.
 
 ## Invalid keys and values
 
-- A key that is not in the table has no effect. ~kubectl~ prints a warning, and the condition reports it.
-- An invalid value is denied when you set it. The error says which value is expected.
-- An invalid value that was set before oooi was installed is refused. The condition reports it. The plan in force
-  stays unchanged until you fix the value. If the value is for one of several networks that VMs boot from, only that
-  network stays unchanged.
-
-The API server judges a value when it is set or changed. All other changes of the object succeed. Only the operator
-judges these, so look at the condition after you set them:
-
-- values that depend on other objects or values, such as a ~gateway~ outside of ~cidr~, or a list ~edge-addresses~ of
-  fewer than four;
-- values that the flags of the operator do not permit;
-- a ~paused~ time with a day or an hour that does not exist;
-- a ~lease-time~ too large for a number of nanoseconds;
-- an ~edge-node-selector~ of more than 64 labels that repeats a key;
-- entries of a list of more than 500 entries, and objects with more than 1000 annotations.
-
-Copies of the hosted cluster's own Services are not judged: their annotations have no effect.
-
-A backup of an object with an invalid value cannot be restored before you fix the value.
-
-To check manifests before you apply them, run ~oooi lint -f FILE~.
-
-## Values
-
-- Lists are separated by commas.
-- Ranges are written ~first-last~.
-- Durations are written as in Go, such as ~90m~.
-
-This page is generated from the table in ~hcp/settings/table.go~ by ~make golden~.
-
-| key | on | default | meaning | example |
-| --- | --- | --- | --- | --- |
+- **A key that is not listed here** has no effect. ~kubectl~ prints a warning, and the condition reports it.
+- **An invalid value** is denied when you set it. The error says which value is expected.
+- **Only the operator** can judge some values, such as a ~gateway~ outside of ~cidr~, or a host that the operator's
+  [permissions](commands.md#permissions) exclude. Look at the condition after you set them.
+- **A refused value** leaves the plan in force unchanged until you fix it. If the value is for one of several networks that VMs boot
+  from, only that network stays unchanged.
+- **A backup** of an object with an invalid value cannot be restored before you fix the value.
 `
+
+// commonKeys are the settings that most users need, in the order of the page.
+func commonKeys() []string {
+	return []string{network.KeyNetwork, network.KeyCIDR, network.KeyGateway, network.KeyEdgeAddresses, network.KeyDHCPRange, network.KeyAllowedHosts}
+}
 
 // placed lists the keys whose values belong to the network that contains their addresses.
 func placed() string {
@@ -102,16 +83,25 @@ func TestGoldenAnnotations(t *testing.T) {
 
 // annotationsPage is docs/annotations.md.
 func annotationsPage() string {
-	var b strings.Builder
-	b.WriteString(strings.NewReplacer("~", "`", "PREFIX", settings.Prefix, "PLACED", placed()).Replace(annotationsIntroduction))
+	common, advanced := make([]string, len(commonKeys())), []string{}
 	for _, k := range settings.Keys() {
 		name := "`" + k.Name + "`"
 		if k.PerNodePool {
 			name += ", on the HostedCluster also `" + k.Name + ".<nodepool>`"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | `%s` |\n", name, k.On, k.Default, k.Meaning, k.Example)
+		row := fmt.Sprintf("| %s | %s | %s | %s | `%s` |\n", name, k.On, k.Default, k.Meaning, k.Example)
+		if i := slices.Index(commonKeys(), k.Name); i >= 0 {
+			common[i] = row
+		} else {
+			advanced = append(advanced, row)
+		}
 	}
-	return b.String()
+	const head = "| key | on | default | meaning | example |\n| --- | --- | --- | --- | --- |\n"
+	text := strings.NewReplacer("~", "`", "PREFIX", settings.Prefix, "PLACED", placed())
+	return text.Replace(annotationsIntroduction) +
+		"\n## Common\n\n" + head + strings.Join(common, "") +
+		"\n## Advanced\n\n" + head + strings.Join(advanced, "") +
+		text.Replace(annotationsRules)
 }
 
 // TestGoldenStories: the index of stories is written from the comment at the top
