@@ -6,6 +6,8 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/reported"
 	"github.com/cldmnky/oooi/test/blue"
 )
 
@@ -19,6 +21,29 @@ func Blue() status.Facts {
 	}
 	for _, l := range blue.Leases() {
 		f.Leases = append(f.Leases, status.Leased{Network: l.Network, Lease: l.Lease})
+	}
+	return f
+}
+
+// Healthy are those of a cluster with this plan and without a fault: all edges serve, VMs use the first one, and all
+// Services have an endpoint.
+func Healthy(p network.Plan) status.Facts {
+	f := Blue()
+	f.Plan, f.Ready, f.Reports, f.Slices, f.Leases = p, map[string]bool{}, map[string]reported.EdgeReport{}, nil, f.Leases[:1]
+	for _, n := range p.Networks {
+		for _, e := range n.Edges {
+			f.Ready[wire.EdgeDeploymentName(n, e)] = true
+			r := reported.EdgeReport{Edge: e.Number, Level: reported.LevelReaches, Peer: reported.PeerServing, Connected: reported.ConnectedNo}
+			if e.Number == 1 {
+				r.Connected = reported.ConnectedYes
+			}
+			f.Reports[wire.EdgeReportLease(n, e).Name] = r
+		}
+		for _, b := range n.Backends {
+			slice := blue.EndpointSlice(b.Service, "10.0.0.9")
+			slice.Ports[0].Name = &b.PortName
+			f.Slices = append(f.Slices, *slice)
+		}
 	}
 	return f
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -36,19 +35,50 @@ func drawn(t *testing.T, p picture, format string) string {
 	return drawings()[format](p)
 }
 
-// TestMapText: docs/map.md has the picture of a lost edge and a refused host.
+// TestMapText: a lost edge and a refused host.
 func TestMapText(t *testing.T) {
-	g := NewWithT(t)
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "map.md"))
-	g.Expect(err).NotTo(HaveOccurred())
-	_, after, _ := strings.Cut(string(page), "## The picture\n\n")
-	example, _, _ := strings.Cut(after, "\nAs SVG")
-	g.Expect(drawn(t, bluePicture(), "text")).To(Equal(regexp.MustCompile(`(?m)^    `).ReplaceAllString(example, "")))
+	NewWithT(t).Expect("\n" + drawn(t, bluePicture(), "text")).To(Equal(`
+HostedCluster clusters/blue
+
+Network clusters/vlan100, 192.168.100.0/24
+
+  VMs
+    192.168.100.20     blue-worker-1
+     |
+     |  next-hop VIP 192.168.100.2
+     |  service VIP  192.168.100.3
+     v
+  Edges
+    edge 1   192.168.100.4, ready, carries VMs
+    edge 2   192.168.100.5, NOT READY
+     |
+     +-- 192.168.100.3:443
+     |     ignition.blue.example.com --> ignition-server-proxy:443
+     |     quay.io                   --> quay.io:443 (outside): edge 1: its address is refused
+     |     any other name            --> vms:443
+     |
+     x     Every other address: there is no route, and edges forward nothing.
+           Every other port and TLS server name: edges close the connection.
+`))
 }
 
-// TestMapGolden: docs/map.svg is the same picture.
+// TestMapGolden: docs/map.svg is the picture of a cluster without a fault, which has two edges, and sends *.apps to its VMs.
 func TestMapGolden(t *testing.T) {
-	golden.Check(t, filepath.Join("..", "..", "..", "docs", "map.svg"), []byte(drawn(t, bluePicture(), "svg")))
+	g := NewWithT(t)
+	apps := "{apiVersion: v1, kind: Service, metadata: {name: blue-apps, namespace: clusters-blue}, spec: {type: LoadBalancer, ports: [{name: https, port: 443, targetPort: 30443}]}}"
+	line, _, code := oooi(t, apps, "plan", "-o", "json", "--set", "edges=2", "-f", golden.Find(t, "lb-name").File(t, "objects.yaml"), "-f", "-")
+	g.Expect(code).To(BeZero())
+	var planned struct{ Plan network.Plan }
+	g.Expect(json.Unmarshal([]byte(line), &planned)).To(Succeed())
+	f := facts.Healthy(planned.Plan)
+	p := pictureOf(status.OutputOf(f, blue.At), f.Plan)
+	text := drawn(t, p, "text")
+	for _, has := range []string{"kube-apiserver:6443\n", "konnectivity-server:8091\n", "*.apps.blue.example.com", "edge 2   192.168.100.5, ready"} {
+		g.Expect(text).To(ContainSubstring(has))
+	}
+	svg := drawn(t, p, "svg")
+	g.Expect(svg).NotTo(ContainSubstring(`class="bad`))
+	golden.Check(t, filepath.Join("..", "..", "..", "docs", "map.svg"), []byte(svg))
 }
 
 // TestMapInABrowser: a real browser without a network shows the page, with what serves in green and what is lost in red.

@@ -28,7 +28,7 @@ install -m 0640 "$PROGRAM" "${5#*:}/$(basename "${5%:*}")"
 // mustGatherWithOC: the pods of oc adm must-gather collect a report with the documented command. A shell runs it in the two ways of oc: up to
 // OpenShift 4.19, and since 4.20 (its pkg/cli/admin/mustgather/mustgather.go). Next to it runs what watches the disk. The namespace of the pod has no HostedCluster.
 func mustGatherWithOC(t *testing.T, server *apiserver.Server) {
-	page, err := os.ReadFile("../../../docs/must-gather.md")
+	page, err := os.ReadFile("../../../docs/troubleshooting.md")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	documented := withOC.FindStringSubmatch(string(page))
 	NewWithT(t).Expect(documented).NotTo(BeNil())

@@ -1,4 +1,4 @@
-// This file holds the output of `oooi status` as a value. Scripts rely on its JSON, which docs/status.md describes.
+// This file holds the output of `oooi status` as a value. Scripts rely on its JSON.
 
 package status
 

@@ -157,7 +157,7 @@ func oneUnread(t *testing.T, admin client.Client) {
 	g.Expect(errors.As(err, &code)).To(BeFalse(), "exit code 1")
 }
 
-// rightsSuffice: with the rights that docs/status.md lists, everything is read.
+// rightsSuffice: with the rights that docs/troubleshooting.md lists, everything is read.
 func rightsSuffice(t *testing.T, server *apiserver.Server) {
 	g := NewWithT(t)
 	admin := server.Admin
