@@ -290,7 +290,7 @@ func (r *rehearsal) operate() {
 	r.budgets, r.again = store(&r.w, d), r.now.Add(d.Again)
 }
 
-// TestAllNodesAreRebooted is the table of docs/survival.md: while all nodes reboot, an edge of each network serves all the
+// TestAllNodesAreRebooted is the table of docs/restore.md: while all nodes reboot, an edge of each network serves all the
 // time. Without the edges' nodes, the operator would remove the budget after ten minutes, and the rehearsal sees it.
 func TestAllNodesAreRebooted(t *testing.T) {
 	minutes := func(n int) time.Duration { return time.Duration(n) * time.Minute }

@@ -238,16 +238,6 @@ keys:
 	NewWithT(t).Expect(stderr).To(ContainSubstring("the input has no resources of group c.d: want the answer of /apis/c.d/VERSION"))
 }
 
-// TestFlagsOnThePage: docs/api-rewriting.md lists all flags as the program does.
-func TestFlagsOnThePage(t *testing.T) {
-	g := NewWithT(t)
-	root, err := programs.Root()
-	g.Expect(err).NotTo(HaveOccurred())
-	page, err := os.ReadFile(filepath.Join(root, "docs", "api-rewriting.md"))
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(string(page)).To(ContainSubstring("\n## Flags\n\n" + newRootCommand().Flags().FlagUsagesWrapped(120)))
-}
-
 // TestChangedRulesEndTheProgram: with a word, and only if they are valid.
 func TestChangedRulesEndTheProgram(t *testing.T) {
 	g := NewWithT(t)

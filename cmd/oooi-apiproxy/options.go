@@ -34,7 +34,7 @@ type options struct {
 
 func (o *options) add(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&o.rules, "rules", "", "`file` with the names; see docs/api-rewriting.md")
+	f.StringVar(&o.rules, "rules", "", "`file` with the names; see docs/clients.md")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:23915", "`address` to listen on for clients")
 	f.StringVar(&o.health, "health-listen", "", "`address` of /livez, /readyz and /metrics over HTTP (default: none)")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` for the API server (default: the pod's own ServiceAccount)")

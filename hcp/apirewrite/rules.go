@@ -4,6 +4,15 @@
 // The client's name and the server's name are exchanged, in both directions. So an object that has both names keeps
 // them distinct, and a document that goes to the server and back does not change.
 //
+// These keep the server's names:
+//   - OpenAPI, which kubectl explain shows. kubectl apply may need --validate=false;
+//   - values of labels and annotations, except for kubectl.kubernetes.io/last-applied-configuration;
+//   - names of extended resources, such as devices.kubevirt.io/kvm;
+//   - a resource in an RBAC rule with apiGroups "*". In a rule with several groups, a resource of one is renamed for all;
+//   - a single kind or resource in a JSON patch, because the operation does not have its group;
+//   - answers of services/proxy, pods/proxy and nodes/proxy, and a watch over WebSocket;
+//   - short names and categories in a CustomResourceDefinition.
+//
 // This file has the table of names.
 package apirewrite
 

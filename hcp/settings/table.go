@@ -170,7 +170,7 @@ func rows() []Key {
 		{Name: network.KeyAccessLog, On: cluster, Default: string(network.DefaultAccessLog), Example: "all", value: into(accessLogs(), func(s *Values) *network.AccessLog { return &s.AccessLog }),
 			Meaning: "Which connections through the proxy edges log: `none`, `failures` or `all` ([the access log](metrics.md#the-access-log))."},
 		{Name: network.KeyInfra, On: cluster, Default: "external", Example: "here", value: into(oneOf("external", "here"), func(s *Values) *bool { return &s.VMsHere }),
-			Meaning: "Where the VMs of a HostedCluster with spec.platform.kubevirt.credentials run: `external` (another cluster) or `here`. `here`: the kubeconfig points to this management cluster, such as through [oooi-apiproxy](api-rewriting.md), and `infraNamespace` is the control plane namespace."},
+			Meaning: "Where the VMs of a HostedCluster with spec.platform.kubevirt.credentials run: `external` (another cluster) or `here`. `here`: the kubeconfig points to this management cluster, such as through [oooi-apiproxy](clients.md#kubevirt-under-another-name), and `infraNamespace` is the control plane namespace."},
 		{Name: network.KeyPaused, On: cluster, Default: "spec.pausedUntil", Example: "true",
 			Meaning: "Pauses oooi for this hosted cluster: only the condition changes. `true`, or an RFC 3339 time at which the pause ends.",
 			value:   into(pauses(), func(s *Values) *string { return &s.Paused })},

@@ -78,8 +78,8 @@ func (r reader) count(t *testing.T, group, version, kind, namespace string) int 
 	return len(list.Items)
 }
 
-// TestAlertsOnOpenShift: an installation with OLM has no alert. After the command of docs/install.md, OpenShift's Prometheus has all
-// monitors and rules in a namespace that it reads, and finds the pods. The command of docs/uninstall.md takes back what that added.
+// TestAlertsOnOpenShift: an installation with OLM has no alert. After the command of docs/gitops.md, OpenShift's Prometheus has all
+// monitors and rules in a namespace that it reads, and finds the pods. The command of docs/install.md takes back what that added.
 func TestAlertsOnOpenShift(t *testing.T) {
 	g := NewWithT(t)
 	r := newReader(t, t.TempDir(), "podmonitors.monitoring.coreos.com/v1 PodMonitor", "prometheusrules.monitoring.coreos.com/v1 PrometheusRule")
@@ -106,18 +106,18 @@ func TestAlertsOnOpenShift(t *testing.T) {
 
 	g.Expect(reads("PrometheusRule")).To(BeZero())
 	g.Expect(finds()).To(Equal(metav1.StatusReasonForbidden), "by itself, OpenShift's Prometheus finds no pods of other namespaces")
-	r.runs(t, "install.md", "oc apply -f openshift.yaml")
+	r.runs(t, "gitops.md", "oc apply -f openshift.yaml")
 	g.Expect(reads("PodMonitor")).To(Equal(2))
 	g.Expect(reads("PrometheusRule")).To(Equal(1))
 	g.Eventually(finds).Should(BeEmpty())
 	unlabelled := &corev1.Namespace{ObjectMeta: named("", "oooi-system")}
 	g.Expect(r.Admin.Patch(t.Context(), unlabelled, client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"openshift.io/cluster-monitoring": null}}}`)))).To(Succeed())
 	g.Expect(reads("PodMonitor")).To(BeZero())
-	r.runs(t, "install.md", "oc label namespace oooi-system")
+	r.runs(t, "gitops.md", "oc label namespace oooi-system")
 	g.Expect(reads("PodMonitor")).To(Equal(2))
 	g.Expect(apierrors.IsForbidden(prometheus.List(t.Context(), &corev1.SecretList{}))).To(BeTrue())
 
-	r.runs(t, "uninstall.md", "oc delete -f openshift.yaml")
+	r.runs(t, "install.md", "oc delete -f openshift.yaml")
 	g.Expect(reads("PrometheusRule")).To(BeZero())
 	g.Eventually(finds).Should(Equal(metav1.StatusReasonForbidden))
 	g.Expect(r.Admin.Get(t.Context(), client.ObjectKey{Name: "oooi-system"}, &corev1.Namespace{})).To(Succeed(), "the operator's namespace stays")

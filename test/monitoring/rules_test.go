@@ -265,7 +265,7 @@ func TestMonitorsSelectPods(t *testing.T) {
 	}
 }
 
-// TestComponentBuilds: kubectl builds config/monitoring alone, and what docs/install.md tells to write.
+// TestComponentBuilds: kubectl builds config/monitoring alone, and what docs/gitops.md tells to write.
 func TestComponentBuilds(t *testing.T) {
 	g := NewWithT(t)
 	kubectl := filepath.Join(programs.RequireAPIServer(t), "kubectl")
@@ -279,7 +279,7 @@ func TestComponentBuilds(t *testing.T) {
 	alone := built(filepath.Join(root, "config", "monitoring"))
 	g.Expect(alone).To(And(ContainSubstring("kind: PodMonitor"), ContainSubstring("kind: PrometheusRule")))
 
-	block := regexp.MustCompile("`kustomization.yaml`[^\n]*\n\n((?:    .*\n)+)").FindStringSubmatch(read(t, "docs", "install.md"))
+	block := regexp.MustCompile("`kustomization.yaml`[^\n]*\n\n((?:    .*\n)+)").FindStringSubmatch(read(t, "docs", "gitops.md"))
 	g.Expect(block).NotTo(BeNil())
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	g.Expect(err).NotTo(HaveOccurred())

@@ -50,7 +50,7 @@ func TestJourney(t *testing.T) {
 	j.destroy(named)
 	j.test(t, "deletion", func(t *testing.T) { testDeletions(t, j.bed) })
 	j.test(t, "the operator is uninstalled", func(t *testing.T) {
-		uninstalled(t, j.cluster, kubectlLines(t, "uninstall.md", "With OLM:"))
+		uninstalled(t, j.cluster, kubectlLines(t, "install.md", "With OLM:"))
 		testNothingLeft(t, j.cluster)
 	})
 }

@@ -1,6 +1,6 @@
 // This file shows what VMs notice while the Operator Lifecycle Manager installs the operator, upgrades it and removes it:
 // no more than of an edge that is replaced. It also shows that everything is deleted in the end, in the order of
-// docs/uninstall.md.
+// docs/install.md.
 
 package e2e
 
@@ -194,7 +194,7 @@ func (o subscribed) uninstall(t *testing.T, s *stage, m *measure.Measurement, ed
 // commands are those of the page, for the version that is installed last.
 func (o subscribed) commands(t *testing.T) [][]string {
 	t.Helper()
-	all := kubectlLines(t, "uninstall.md", "With OLM:")
+	all := kubectlLines(t, "install.md", "With OLM:")
 	for _, args := range all {
 		for i, arg := range args {
 			args[i] = strings.ReplaceAll(arg, "v"+o.catalog.Version, "v"+o.newCatalog.Version)
@@ -203,7 +203,7 @@ func (o subscribed) commands(t *testing.T) [][]string {
 	return all
 }
 
-// uninstalled runs commands of docs/uninstall.md.
+// uninstalled runs commands of docs/install.md.
 func uninstalled(t *testing.T, c *cluster.Cluster, commands [][]string) {
 	t.Helper()
 	for _, args := range commands {

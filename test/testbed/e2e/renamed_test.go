@@ -1,6 +1,6 @@
 // This file shows a platform that serves KubeVirt under other names: HyperShift, Cluster API and kubectl know its own names only and
 // reach the API server through a gateway, the operator uses the same rules itself, and a worker boots. All of it is set up as
-// docs/api-rewriting.md says.
+// docs/clients.md says.
 
 package e2e
 
@@ -39,22 +39,17 @@ import (
 // A platform is a testbed where KubeVirt has other names, and a directory with the files of the page.
 type platform struct {
 	bed
-	dir  string
-	page map[string]string // its sections
+	dir     string
+	section string // of the page
 }
 
 // TestRenamedKubeVirt has a testbed of its own, since KubeVirt has its own names on the others.
 func TestRenamedKubeVirt(t *testing.T) {
-	p := platform{dir: t.TempDir(), page: sectionsOf(document(t, "api-rewriting.md"))}
-	for _, section := range []string{"Write the rules", "HyperShift through a gateway"} {
-		for name, content := range filesOf(p.page[section]) {
-			NewWithT(t).Expect(os.WriteFile(filepath.Join(p.dir, name), []byte(content), 0o600)).To(Succeed())
-		}
-	}
-	p.bed = newBed(t, bedOptions{nodes: 1, apiRules: filepath.Join(p.dir, "rules.yaml"), kustomization: p.kustomization(t)})
+	p := platform{dir: t.TempDir(), section: sectionsOf(document(t, "clients.md"))["KubeVirt under another name"]}
+	p.bed = newBed(t, bedOptions{nodes: 1, apiRules: p.rules(), kustomization: p.kustomization(t)})
 	p.playServiceCA(t)
-	p.run(t, "Gateway", "kubectl create configmap")
-	p.run(t, "HyperShift through a gateway", "kubectl create namespace")
+	p.run(t, "kubectl create configmap")
+	p.run(t, "kubectl create namespace")
 	h, _ := p.create(t, hypershift.HostedClusterOptions{
 		Name: "blue", BaseDomain: "example.com", VLAN: 240, Replicas: 1, MachineCIDR: netip.MustParsePrefix("192.168.100.0/24"), Flags: p.flags(t),
 	})
@@ -66,23 +61,22 @@ func TestRenamedKubeVirt(t *testing.T) {
 	g.Expect(h.WaitReady(t.Context())).To(Succeed())
 	w := testWorkers(t, p.bed, h, 1)[0]
 	t.Run("names", func(t *testing.T) { p.testNames(t, w) })
-	t.Run("tried", func(t *testing.T) { testTried(t, p.bed, h, "--api-rules", filepath.Join(p.dir, "rules.yaml")) })
+	t.Run("tried", func(t *testing.T) { testTried(t, p.bed, h, "--api-rules", p.rules()) })
 	t.Run("ingress", func(t *testing.T) { p.testEndpoints(t, h, w) })
 	p.destroy(h)
 	t.Run("deletion", func(t *testing.T) { testDeletions(t, p.bed) })
 }
 
-// kustomization is that of a user: config/default with a copy of config/api-rules that has the user's rules.
+// rules is the file of the rules in the copy of config/api-rules.
+func (p platform) rules() string { return filepath.Join(p.dir, "api-rules", "rules.yaml") }
+
+// kustomization is that of a user: config/default with a copy of config/api-rules, which has the names of this platform.
 func (p platform) kustomization(t *testing.T) string {
 	t.Helper()
 	g := NewWithT(t)
 	root, err := host.ProjectDir()
 	g.Expect(err).NotTo(HaveOccurred())
-	component := filepath.Join(p.dir, "api-rules")
-	g.Expect(os.CopyFS(component, os.DirFS(filepath.Join(root, "config", "api-rules")))).To(Succeed())
-	rules, err := os.ReadFile(filepath.Join(p.dir, "rules.yaml"))
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(os.WriteFile(filepath.Join(component, "rules.yaml"), rules, 0o600)).To(Succeed())
+	g.Expect(os.CopyFS(filepath.Dir(p.rules()), os.DirFS(filepath.Join(root, "config", "api-rules")))).To(Succeed())
 	base, err := filepath.Rel(p.dir, filepath.Join(root, "config", "default"))
 	g.Expect(err).NotTo(HaveOccurred())
 	text, err := yaml.Marshal(map[string]any{"resources": []string{base}, "components": []string{"api-rules"}})
@@ -114,13 +108,13 @@ func (p platform) kubectl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// run runs the block of a section that begins with these words. The manifests of the gateway are those of this checkout.
-func (p platform) run(t *testing.T, section, words string) {
+// run runs the block of the page that begins with these words. The manifests are those of this checkout.
+func (p platform) run(t *testing.T, words string) {
 	t.Helper()
 	g := NewWithT(t)
 	root, err := host.ProjectDir()
 	g.Expect(err).NotTo(HaveOccurred())
-	script := blockOf(t, p.page[section], words)
+	script := strings.ReplaceAll(blockOf(t, p.section, words), "config/samples/", filepath.Join(root, "config", "samples")+"/")
 	if strings.Contains(script, "apply -f apiproxy.yaml") {
 		g.Expect(p.cluster.LoadImages(t.Context(), "oooi-apiproxy")).To(Succeed())
 		manifest := regexp.MustCompile(`ghcr\.io/cldmnky/oooi-apiproxy:\S+`).ReplaceAllString(p.kubectl(t, "kustomize", filepath.Join(root, "config", "apiproxy")), cluster.APIProxyImage)
@@ -135,7 +129,7 @@ func (p platform) run(t *testing.T, section, words string) {
 // flags are those of the page's command that creates a cluster, except for its name.
 func (p platform) flags(t *testing.T) []string {
 	t.Helper()
-	text := strings.ReplaceAll(blockOf(t, p.page["HyperShift through a gateway"], "hypershift create cluster"), "\\\n", "")
+	text := strings.ReplaceAll(blockOf(t, p.section, "hypershift create cluster"), "\\\n", "")
 	words := strings.Fields(strings.ReplaceAll(text, "infra.kubeconfig", filepath.Join(p.dir, "infra.kubeconfig")))
 	NewWithT(t).Expect(words[:6]).To(Equal([]string{"hypershift", "create", "cluster", "kubevirt", "--name", "blue"}))
 	NewWithT(t).Expect(words[len(words)-1]).To(Equal("..."))

@@ -39,7 +39,7 @@ const Namespace = "clusters"
 type Options struct {
 	Keep        []string     // components that really run, each other one becomes a placeholder; empty means DefaultKeep
 	Mini        bool         // only MiniKeep, for all hosted clusters (one alone: [HostedClusterOptions])
-	APIRules    string       // file with the names that KubeVirt has here (docs/api-rewriting.md); empty means its own
+	APIRules    string       // file with the names that KubeVirt has here (docs/clients.md); empty means its own
 	VMAddresses netip.Prefix // addresses that VMs claim without a guest; the zero value leaves them to the worker of the VM
 	Log         io.Writer    // a line for each step; nil means nowhere
 }
