@@ -23,7 +23,7 @@ const (
 		"`make golden` writes this page from the commands.\n\n" +
 		"Text is wrapped at the width of the terminal. A pipe gets whole lines, so that `grep` finds whole sentences, unless the environment variable `COLUMNS` is set.\n"
 	permissionsIntroduction = "The administrator of the management cluster limits with these flags of the operator what HostedClusters may ask for. A value is a list, or `none`.\n" +
-		"With OLM, set the environment variables in the Subscription (`spec.config.env`). Give `oooi check`, `oooi lint` and `oooi plan` the same values.\n"
+		"[install.md](install.md#permissions) shows how to set the environment variables with OLM. Give `oooi check`, `oooi lint` and `oooi plan` the same values.\n"
 )
 
 // TestGoldenCommands: docs/commands.md has each command, the most used first, and each flag. A flag with one meaning in several
