@@ -74,11 +74,15 @@ func outlookOf(networks []network.Network, problems problem.Problems) outlook {
 		return outlook{boots: No, by: problem.AddressesExhausted, may: "VMs that start get no address, so new nodes do not become Ready"}
 	case onAll(func(p problem.Problem) bool { return p.Cause == problem.NoRegistryReachable }):
 		return outlook{boots: No, by: problem.ImagesUnreachable, may: "VMs that start cannot pull images, so new nodes do not become Ready"}
+	case has(func(p problem.Problem) bool {
+		return p.Cause == problem.ControlPlaneRefused || p.Cause == problem.NoNodePoolCreatesNodes
+	}):
+		return outlook{boots: No, by: problem.NodesNotCreated, may: "HyperShift creates no nodes, so none becomes Ready"}
 	case onPrimary(problem.AddressesExhausted):
 		return outlook{boots: Unknown, may: "VMs that start on one network get no address, so new nodes there do not become Ready"}
 	case of(problem.NADNamespaceNotAllowed):
 		return outlook{boots: Unknown, may: "VMs may not start, so nodes may not become Ready"}
-	case of(problem.FramesDropped), of(problem.ImagesUnreachable), of(problem.PodNetworkUnsupported), of(problem.ControlPlaneProxied):
+	case of(problem.FramesDropped), of(problem.ImagesUnreachable), of(problem.PodNetworkUnsupported), of(problem.ControlPlaneProxied), of(problem.NodesNotCreated):
 		return outlook{boots: Unknown, may: "nodes may not become Ready"}
 	case onPrimary(problem.RangeTooSmall):
 		return outlook{boots: Unknown, may: "VMs may run out of addresses, so some nodes may not become Ready"}
@@ -239,7 +243,7 @@ func partOf(networks []network.Network, p problem.Problem) part {
 	name := aboutNetwork(p)
 	service := cmp.Or(network.PublishedAt(p.Subject.Name), network.PublishedBy(p.Subject.Name))
 	switch {
-	case p.Reason == problem.WaitingForControlPlane:
+	case p.Reason == problem.WaitingForControlPlane, p.Cause == problem.ControlPlaneRefused:
 		return partBy(network.PublishedBy(network.APIService))
 	case name != "" && onSecondary(networks, p):
 		return part{needAddress, "network " + name, "VMs get no address there"}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
@@ -105,6 +106,9 @@ func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.P
 	}
 	add("serviceNetwork", objects.ServiceNetworks(hc)...)
 	add("clusterNetwork", objects.PodNetworks(hc)...)
+	if a := nodeAPI(hc); a.IsValid() { // checkAdvertiseAddressOverlapping
+		add("advertiseAddress", netip.PrefixFrom(a, a.BitLen()))
+	}
 	if objects.UsesOVN(hc) {
 		if ovn.InternalJoinSubnet == "" {
 			addText("default join subnet", ovnJoin)
@@ -124,6 +128,30 @@ func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.P
 		}
 	}
 	return nil
+}
+
+// mixedFamilies returns a problem if HyperShift refuses hc because the first networks of pods, Services and machines, and the address at which
+// nodes reach the API, are not all of one family (validateNetworkStackAddresses). By default, that address is of the family of the pods.
+func mixedFamilies(hc *hyperv1.HostedCluster) problem.Problems {
+	var firsts []string
+	for _, all := range [][]netip.Prefix{objects.PodNetworks(hc), objects.ServiceNetworks(hc)} {
+		if len(all) > 0 {
+			firsts = append(firsts, all[0].String())
+		}
+	}
+	n := hc.Spec.Networking
+	if len(n.MachineNetwork) > 0 {
+		firsts = append(firsts, n.MachineNetwork[0].CIDR.String())
+	}
+	if n.APIServer != nil && n.APIServer.AdvertiseAddress != nil {
+		firsts = append(firsts, *n.APIServer.AdvertiseAddress)
+	}
+	isIPv6 := func(text string) bool { return strings.Contains(text, ":") }
+	isIPv4 := func(text string) bool { return !isIPv6(text) && strings.Contains(text, ".") }
+	if !slices.ContainsFunc(firsts, isIPv6) || !slices.ContainsFunc(firsts, isIPv4) {
+		return nil
+	}
+	return problem.Problems{problem.New(problem.FamiliesMixed, problem.Subject{}, problem.Args{"networks": firsts}, "spec.networking")}
 }
 
 // ovnOverhead is how much smaller, in bytes, the MTU of the pod network must be than the MTU of the nodes' network.

@@ -59,6 +59,10 @@ func oidc(issuer string) change {
 	}
 }
 
+func withoutConsole(o *hcp.Objects) {
+	o.HostedCluster.Spec.Capabilities = &hyperv1.Capabilities{Disabled: []hyperv1.OptionalCapability{hyperv1.ConsoleCapability}}
+}
+
 func imports(registries ...string) change {
 	return func(o *hcp.Objects) {
 		image := &configv1.ImageSpec{}
@@ -151,8 +155,10 @@ func TestWhatNodesReach(t *testing.T) {
 		"allowed-hosts with a host that is published":          {given: []change{publishes("git.corp.example:443", 443), annotated(network.KeyAllowedHosts, "auto,git.corp.example")}, want: []string{login + "git.corp.example:443"}},
 		"allowed-hosts with a published host, at another port": {given: []change{publishes("git.corp.example:8443", 8443), annotated(network.KeyAllowedHosts, "auto,git.corp.example")}},
 
-		"an identity provider of a cloud, which OAuth dials itself":     {given: []change{openID("https://login.microsoftonline.com/x")}},
-		"an identity provider of an isolated cloud":                     {given: []change{openID("https://idp.us-iso-east-1.c2s.ic.gov")}},
+		"an identity provider of a cloud, which OAuth dials itself":     {given: []change{loginWith(configv1.IdentityProviderConfig{GitLab: &configv1.GitLabIdentityProvider{URL: "https://git.eu-1.amazonaws.com"}})}},
+		"an identity provider of an isolated cloud":                     {given: []change{loginWith(configv1.IdentityProviderConfig{GitLab: &configv1.GitLabIdentityProvider{URL: "https://git.us-iso-east-1.c2s.ic.gov"}})}},
+		"OpenID of a cloud, which HyperShift finds from the nodes":      {given: []change{openID("https://login.microsoftonline.com/x")}, want: []string{login + "login.microsoftonline.com"}},
+		"an issuer of OIDC, without a console":                          {given: []change{oidc(keycloak), withoutConsole}},
 		"an issuer of OIDC of a cloud, which the console dials":         {given: []change{oidc("https://login.microsoftonline.com/x")}, want: []string{login + "login.microsoftonline.com"}},
 		"imports from a cloud, which the API server dials":              {given: []change{imports("1.dkr.ecr.eu-west-1.amazonaws.com")}, want: []string{"Info HostUnreachable 1.dkr.ecr.eu-west-1.amazonaws.com"}},
 		"a registry that is published":                                  {given: []change{release("registry.example.com/ocp/release:4.20"), publishes("registry.example.com:443", 443)}},

@@ -4,7 +4,8 @@
 //
 //	dialed for              by                       a name is resolved by                    HTTP proxy of the hosted cluster
 //	OAuth, with HTTP        the OAuth server         the hosted cluster                       yes
-//	  the same, of a cloud  the OAuth server itself, not from the nodes
+//	  the same, of a cloud  the OAuth server itself, not from the nodes. But the control
+//	                        plane operator finds an OpenID provider from the nodes
 //	OAuth, with LDAP        the OAuth server         the hosted cluster, if it knows it.      no
 //	                                                 Else it is not dialed from the nodes
 //	OIDC                    the console, on nodes    the hosted cluster                       yes
@@ -49,7 +50,7 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	reached := func(at string) bool { return ofHosted(at) || nodes.reaches(at) }
 	byLDAP := func(at string) bool { return ofHosted(at) || nodes.directly(at) || nodes.unresolved(at) }
 	var ps problem.Problems
-	for _, p := range identityProviders(c) {
+	for _, p := range identityProviders(o.HostedCluster) {
 		hosts := network.Without(p.hosts, reached)
 		if p.ldap {
 			hosts = network.Without(p.hosts, byLDAP)
@@ -85,12 +86,9 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 
 // providerHosts returns the addresses among what nodes dial for identity providers, sorted.
 func providerHosts(hc *hyperv1.HostedCluster) []netip.AddrPort {
-	if hc.Spec.Configuration == nil {
-		return nil
-	}
 	var all []string
 	r := reach{proxy: proxyOf(hc)}
-	for _, p := range identityProviders(hc.Spec.Configuration) {
+	for _, p := range identityProviders(hc) {
 		all = append(all, network.Without(p.hosts, func(at string) bool { return !p.ldap && r.proxied(at) })...)
 	}
 	return addressesAmong(all)
@@ -132,10 +130,17 @@ type identityProvider struct {
 	ldap  bool
 }
 
-// identityProviders returns the identity providers of OIDC if it replaces OAuth, else those of OAuth.
-func identityProviders(c *hyperv1.ClusterConfiguration) []identityProvider {
+// identityProviders returns the identity providers of OIDC if it replaces OAuth, else those of OAuth. A cluster without a console dials none of OIDC.
+func identityProviders(hc *hyperv1.HostedCluster) []identityProvider {
 	var out []identityProvider
+	c := hc.Spec.Configuration
+	if c == nil {
+		return nil
+	}
 	if a := c.Authentication; a != nil && a.Type == configv1.AuthenticationTypeOIDC {
+		if s := hc.Spec.Capabilities; s != nil && slices.Contains(s.Disabled, hyperv1.ConsoleCapability) {
+			return nil
+		}
 		for _, p := range a.OIDCProviders {
 			out = append(out, identityProvider{name: p.Name, hosts: hostsOf(p.Issuer.URL)})
 		}
@@ -149,7 +154,11 @@ func identityProviders(c *hyperv1.ClusterConfiguration) []identityProvider {
 			out = append(out, identityProvider{p.Name, hostsOf(p.LDAP.URL), true})
 			continue
 		}
-		out = append(out, identityProvider{name: p.Name, hosts: network.Without(dialedByOAuth(p.IdentityProviderConfig), ofCloud)})
+		hosts := dialedByOAuth(p.IdentityProviderConfig)
+		if p.OpenID == nil { // discoverOpenIDURLs in v2/oauth/idp_convert.go
+			hosts = network.Without(hosts, ofCloud)
+		}
+		out = append(out, identityProvider{name: p.Name, hosts: hosts})
 	}
 	return out
 }

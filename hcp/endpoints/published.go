@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -74,7 +75,7 @@ func publishedEndpoints(o objects.Objects) Reachable {
 		r.add(e, fault)
 	}
 	routeEndpoints(o, &r)
-	r.Problems = append(r.Problems, ignitionRoute(o)...)
+	r.Problems = slices.Concat(r.Problems, ignitionRoute(o), refusedServices(o))
 	return r
 }
 

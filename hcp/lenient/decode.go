@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/edge/wire"
@@ -113,7 +114,10 @@ func (d *decoder) elements(p *projection, into reflect.Value) {
 		into.Grow(1)
 		into.SetLen(i + 1)
 		d.object(p, into.Index(i))
-		if isIgnored(into.Index(i).Addr().Interface()) {
+		switch element := into.Index(i).Addr().Interface(); {
+		case isRefusal(element) && i < maxRefusals: // It leaves no less room for what users write.
+			d.left, d.bad = before, d.bad[:found]
+		case isIgnored(element):
 			into.Index(i).SetZero()
 			into.SetLen(i)
 			d.left, d.bad = before, d.bad[:found]
@@ -121,7 +125,7 @@ func (d *decoder) elements(p *projection, into reflect.Value) {
 	}
 }
 
-// isIgnored reports whether an element of a list is not read: interfaces that only a guest agent reports, and conditions of others.
+// isIgnored reports whether an element of a list is not read: interfaces that only a guest agent reports, and conditions of others that are no refusals.
 func isIgnored(element any) bool {
 	switch x := element.(type) {
 	case *VMInterface:
@@ -130,6 +134,8 @@ func isIgnored(element any) bool {
 		return x.Type != migrationRequired
 	case *metav1.Condition:
 		return !strings.HasPrefix(x.Type, wire.Prefix)
+	case *hyperv1.NodePoolCondition:
+		return true
 	}
 	return false
 }

@@ -146,6 +146,12 @@ func nodePoolKind() kind {
 		"spec.management.replace.rollingUpdate.maxSurge",
 		"spec.release.image",
 		"spec.platform.kubevirt.rootVolume.diskImage.containerDiskImage",
+		"status.replicas",
+		"status.conditions[].type",
+		"status.conditions[].status",
+		"status.conditions[].reason",
+		"status.conditions[].message",
+		"status.conditions[].observedGeneration",
 	)...)}
 }
 

@@ -122,6 +122,39 @@ func TestConditionsOfOthers(t *testing.T) {
 	g.Expect(hc.Fields.Status.IgnitionEndpoint).To(Equal("i.example.com"))
 }
 
+// TestRefusalsAreKept: of what HyperShift refuses, the beginning is kept. However much is written to the status of an object, that makes
+// no field unreadable, and little of it is kept.
+func TestRefusalsAreKept(t *testing.T) {
+	g, name := NewWithT(t), strings.Repeat("x", 120<<10)
+	refusal := func(of string) string {
+		return `{"type":"` + of + `","status":"False","reason":"` + strings.Repeat("y", 9<<10) + `","message":"` + strings.Repeat("z", 32<<10) + `","observedGeneration":7},`
+	}
+	conditions := `"conditions":[` + strings.Repeat(refusal("ValidReleaseImage"), 100) + refusal("Other") + `{"type":"ValidMachineConfig","status":"True","message":7}]`
+	hc := decoded[lenient.HostedCluster](t, `{"metadata":{"name":"a"},"spec":{"dns":{"baseDomain":"`+name+`"}},"status":{`+conditions+`}}`).Items[0]
+	g.Expect(hc.Unreadable).To(BeEmpty())
+	g.Expect(hc.Fields.Spec.DNS.BaseDomain).To(Equal(name))
+	g.Expect(hc.Fields.Status.Conditions).To(HaveLen(16))
+	first := hc.Fields.Status.Conditions[0]
+	g.Expect([]any{first.Type, first.Status, first.ObservedGeneration}).To(Equal([]any{"ValidReleaseImage", metav1.ConditionFalse, int64(7)}))
+
+	np := decoded[lenient.NodePool](t, `{"metadata":{"name":"a"},"spec":{"clusterName":"blue","release":{"image":"`+name+`"}},"status":{`+strings.ReplaceAll(conditions, `"False"`, `"`+strings.Repeat("F", 9)+`"`)+`}}`,
+		`{"metadata":{"name":"b"},"spec":{"clusterName":"blue","release":{"image":"`+name+`"}},"status":{"replicas":2,`+conditions+`}}`,
+		`{"metadata":{"name":"c"},"status":{"conditions":[`+strings.Repeat(`{"type":"ValidGeneratedPayload","status":"`+name+`","reason":"InvalidConfig","message":"m"},`, 9)+`"x"]}}`).Items
+	for _, one := range np {
+		g.Expect(one.Unreadable).To(BeEmpty())
+		kept := 0
+		for _, c := range one.Fields.Status.Conditions {
+			kept += len(c.Type) + len(c.Status) + len(c.Reason) + len(c.Message)
+		}
+		g.Expect(kept).To(BeNumerically("<", 10<<10))
+	}
+	g.Expect(np[0].Fields.Status.Conditions).To(BeEmpty())
+	g.Expect(np[1].Fields.Status.Conditions).To(HaveLen(16))
+	g.Expect(np[1].Fields.Spec.Release.Image).To(Equal(name))
+	g.Expect(np[1].Fields.Status.Replicas).To(Equal(int32(2)))
+	g.Expect(np[2].Fields.Status.Conditions[0].Message).To(Equal("m"))
+}
+
 // TestGuestsDoNotStopTheirCluster: the guest agent of a VM reports what it likes, and a node has an interface for each of its pods.
 // Neither makes a field unreadable, which would be an Error of the hosted cluster. Of the VM, all else is read.
 func TestGuestsDoNotStopTheirCluster(t *testing.T) {

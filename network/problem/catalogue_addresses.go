@@ -138,6 +138,10 @@ var (
 		What:   "{field} {cidr} and {otherField} {otherCIDR} of the hosted cluster overlap.",
 		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
 		Fix:    "Create the cluster with networks that do not overlap."})
+	FamiliesMixed = declare("FamiliesMixed", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
+		What:   "The first networks of the hosted cluster, and the address of its API for nodes, are of IPv4 and of IPv6 ({networks}).",
+		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
+		Fix:    "Create the cluster with the IPv4 network first in each list, and an IPv4 advertiseAddress."})
 	RouterMustAdvertiseIPv6 = declare("RouterMustAdvertiseIPv6", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "Pods or Services have IPv6 ({networks}), but edges provide IPv4 only.",
 		Effect: "OVN-Kubernetes starts only on nodes that have an IPv6 address and route. Without a router on their network that advertises both, no node becomes Ready.",

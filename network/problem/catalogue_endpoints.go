@@ -17,6 +17,33 @@ var (
 		What:   "The HostedControlPlane in namespace {namespace} was deleted.",
 		Effect: "Edges keep serving until Kubernetes deletes them, too. No change is applied.",
 		Fix:    "To keep the hosted cluster, find out what deleted the HostedControlPlane. HyperShift creates it again."})
+	ControlPlaneRefused = declare("ControlPlaneRefused", Entry{Reason: NodesNotCreated, Severity: SeverityWaiting,
+		What:   "HyperShift creates no control plane, because condition {condition} of the HostedCluster is False ({error}).",
+		Effect: "No node becomes Ready until it is True.",
+		Fix:    "Correct what the condition names."})
+	ControlPlaneNotUpdated = declare("ControlPlaneNotUpdated", Entry{Reason: NodesNotCreated, Severity: SeverityWarning,
+		What:   "HyperShift changes nothing of the control plane, because condition {condition} of the HostedCluster is False ({error}).",
+		Effect: "The control plane stays as it is. If new nodes need the change, they do not become Ready.",
+		Fix:    "Correct what the condition names."})
+	NodePoolRefused = declare("NodePoolRefused", Entry{Reason: NodesNotCreated, Severity: SeverityWarning,
+		What:   "HyperShift creates no new nodes of NodePool {nodePools}, because condition {condition} is False ({error}).",
+		Effect: "VMs that exist are not affected.",
+		Fix:    "Correct what the condition names."})
+	NodePoolPaused = declare("NodePoolPaused", Entry{Reason: NodesNotCreated, Severity: SeverityWarning,
+		What:   "HyperShift creates no new nodes of NodePool {nodePools}, because of spec.pausedUntil.",
+		Effect: "VMs that exist are not affected.",
+		Fix:    "Remove the field."})
+	MachineManagementDisabled = declare("MachineManagementDisabled", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "Annotation {annotation} of the HostedCluster turns off Cluster API.",
+		Effect: "No VM is created.",
+		Fix:    "Remove the annotation."})
+	IgnitionServerDisabled = declare("IgnitionServerDisabled", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "Annotation {annotation} of the HostedCluster turns off its Ignition server.",
+		Effect: "HyperShift creates no VM until something else provides Ignition.",
+		Fix:    "Remove the annotation."})
+	NoNodePoolCreatesNodes = declare("NoNodePoolCreatesNodes", Entry{Reason: NodesNotCreated, Severity: SeverityWarning,
+		What: "HyperShift creates nodes of no NodePool, and the hosted cluster has no VM.",
+		Fix:  "Fix what is reported for its NodePools, or for its HostedCluster."})
 	EndpointPending = declare("EndpointPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
 		What:   "{service} is not published yet ({object}).",
 		Effect: "It will be served at {at}."})
@@ -160,6 +187,22 @@ var (
 	PublishedHostInvalid = declare("PublishedHostInvalid", Entry{Reason: PublishingUnsupported, Severity: SeverityError,
 		What: "{service} is published at an invalid host name ({field}).", Effect: "The host name cannot be changed later.",
 		Fix: "Create the cluster with a DNS name such as blue.example.com."})
+	ServiceNotPublished = declare("ServiceNotPublished", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "spec.services of the HostedCluster lacks {service}, and cannot be changed later.",
+		Effect: "HyperShift creates no complete control plane, so no node becomes Ready.",
+		Fix:    "Create the cluster with {service} in spec.services."})
+	PublishedHostRepeated = declare("PublishedHostRepeated", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "{services} are published at one host name, {host}.",
+		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
+		Fix:    "Create the cluster with a host name for each."})
+	NodePortRepeated = declare("NodePortRepeated", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "{services} are published at one node port, {port}.",
+		Effect: "Kubernetes refuses the second Service, so HyperShift does not publish it.",
+		Fix:    "Create the cluster with a port for each, or without ports."})
+	NodePortOutOfRange = declare("NodePortOutOfRange", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "{service} is published at node port {port}, which is not from 30000 to 32767.",
+		Effect: "Unless the management cluster has another range, Kubernetes refuses the Service, so HyperShift does not publish it.",
+		Fix:    "Create the cluster with another port, or without one."})
 	APIRouteHostMissing = declare("APIRouteHostMissing", Entry{Reason: PublishingUnsupported, Severity: SeverityError,
 		What: "The API server is published with a Route without a host name ({field}), which HyperShift refuses.",
 		Fix:  "Create the cluster with a host name. If its command line has no flag for it, edit the output of --render."})

@@ -75,6 +75,9 @@ var (
 		Meaning: "A NodePool names a NetworkAttachmentDefinition in a namespace that its VMs cannot use. Where Multus isolates " +
 			"namespaces, as on OpenShift, VMs can use the control plane namespace, default, and the global namespaces of " +
 			"Multus."})
+	NodesNotCreated = reason("NodesNotCreated", Traits{Rank: PreventsNodes,
+		Meaning: "HyperShift refuses the HostedCluster or its NodePools, as its own conditions say, or a user paused or turned " +
+			"off what creates nodes. Edges serve the network as they would without the problem."})
 	PodNetworkUnsupported = reason("PodNetworkUnsupported", Traits{Rank: PreventsNodes,
 		Meaning: "The network plugin of the hosted cluster does not start with these values, so its nodes do not become Ready. " +
 			"A warning about an IPv6 router ends when a VM reports an IPv6 address."})

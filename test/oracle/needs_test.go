@@ -174,12 +174,13 @@ func (w *world) external(what, at, least string) need {
 }
 
 // dialedByControlPlane are identity providers that the OAuth server dials through konnectivity, so from the nodes (v2/oauth/idp_convert.go).
-// Konnectivity's dialer excludes hosts of clouds (support/konnectivityproxy/dialer.go). The console dials OIDC issuers.
+// Konnectivity's dialer of the OAuth server excludes hosts of clouds (support/konnectivityproxy/dialer.go), but not that of the control plane operator, which
+// discovers OpenID providers. The console dials OIDC issuers.
 func (w *world) dialedByControlPlane() []need {
 	if w.withGateway() {
 		return nil
 	}
-	var urls []string
+	var urls, discovered []string
 	providers := list(w.hosted(), "spec", "configuration", "oauth", "identityProviders")
 	if w.withoutOAuth() {
 		providers = nil
@@ -188,7 +189,8 @@ func (w *world) dialedByControlPlane() []need {
 		if u, err := url.Parse(text(p, "ldap", "url")); err == nil && net.ParseIP(u.Hostname()) != nil { // Names that the cluster does not know are not dialed from nodes.
 			urls = append(urls, u.String())
 		}
-		urls = append(urls, text(p, "openID", "issuer"), text(p, "basicAuth", "url"), text(p, "keystone", "url"), text(p, "gitlab", "url"))
+		discovered = append(discovered, text(p, "openID", "issuer"))
+		urls = append(urls, text(p, "basicAuth", "url"), text(p, "keystone", "url"), text(p, "gitlab", "url"))
 		switch {
 		case get(p, "github") != nil && text(p, "github", "hostname") != "":
 			urls = append(urls, "https://"+text(p, "github", "hostname"))
@@ -198,13 +200,15 @@ func (w *world) dialedByControlPlane() []need {
 			urls = append(urls, "https://www.googleapis.com")
 		}
 	}
-	for _, p := range list(w.hosted(), "spec", "configuration", "authentication", "oidcProviders") {
-		urls = append(urls, text(p, "issuer", "issuerURL"))
+	if !slices.Contains(list(w.hosted(), "spec", "capabilities", "disabled"), any("Console")) {
+		for _, p := range list(w.hosted(), "spec", "configuration", "authentication", "oidcProviders") {
+			discovered = append(discovered, text(p, "issuer", "issuerURL"))
+		}
 	}
 	var out []need
-	for _, address := range urls {
+	for _, address := range slices.Concat(urls, discovered) {
 		u, err := url.Parse(address)
-		if err != nil || u.Hostname() == "" || slices.ContainsFunc([]string{".amazonaws.com", ".microsoftonline.com", ".azure.com", ".cloud.ibm.com"},
+		if err != nil || u.Hostname() == "" || !slices.Contains(discovered, address) && slices.ContainsFunc([]string{".amazonaws.com", ".microsoftonline.com", ".azure.com", ".cloud.ibm.com"},
 			func(cloud string) bool { return strings.HasSuffix(u.Hostname(), cloud) }) {
 			continue
 		}

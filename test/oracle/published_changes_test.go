@@ -194,6 +194,7 @@ func dialedChanges() (out []change) {
 	provider("users log in by OpenID", "{name: corp, type: OpenID, openID: {issuer: 'https://idp.corp.example/realm'}}")
 	provider("users log in by OpenID at a port", "{name: corp, type: OpenID, openID: {issuer: 'https://idp.corp.example:8443'}}")
 	provider("users log in by OpenID of a cloud", "{name: corp, type: OpenID, openID: {issuer: 'https://login.microsoftonline.com/x'}}")
+	provider("users log in by GitLab of a cloud", "{name: corp, type: GitLab, gitlab: {url: 'https://git.eu-1.amazonaws.com'}}")
 	provider("users log in by basic authentication", "{name: corp, type: BasicAuth, basicAuth: {url: 'https://idp.corp.example/login'}}")
 	provider("users log in by Keystone", "{name: corp, type: Keystone, keystone: {url: 'https://idp.corp.example/v3'}}")
 	provider("users log in by GitLab", "{name: corp, type: GitLab, gitlab: {url: 'https://git.corp.example'}}")

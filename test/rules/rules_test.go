@@ -75,7 +75,7 @@ var mayImport = map[string][]string{
 	"hcp/networks":            {"edge/wire", "hcp/lenient", "hcp/nad", "hcp/objects", "hcp/services", "hcp/settings", "hcp/spelling", "network", "network/problem"},
 	"hcp/endpoints":           {"edge/wire", "hcp/objects", "hcp/services", "hcp/settings", "network", "network/problem"},
 	"hcp/files":               {"edge/wire", "hcp/lenient", "hcp/management", "hcp/manifest", "hcp/objects", "hcp/settings", "hcp/spelling", "network", "network/problem"},
-	"hcp":                     {"derive", "hcp/endpoints", "hcp/nad", "hcp/networks", "hcp/objects", "hcp/services", "hcp/settings", "network", "network/problem"},
+	"hcp":                     {"derive", "hcp/endpoints", "hcp/lenient", "hcp/nad", "hcp/networks", "hcp/objects", "hcp/services", "hcp/settings", "network", "network/problem"},
 	"config/admission":        {},
 	"config/annotations":      {"config/admission", "edge/wire", "explain", "hcp/settings", "network/problem"},
 	"config/rbac":             {},

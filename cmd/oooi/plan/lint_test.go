@@ -268,6 +268,10 @@ func TestLintSeesWhatRulesNodesOut(t *testing.T) {
 		"subnets for too few nodes":       {pods("10.132.0.0/24"), problem.PodSubnetsTooFew},
 		"join subnets that differ":        {ovn("{ipv4: {internalJoinSubnet: 100.70.0.0/16}}"), problem.JoinSubnetsDiffer},
 		"a join subnet that is too small": {ovn("{v4InternalSubnet: 100.70.0.0/24}"), problem.JoinSubnetTooSmall},
+		"an API at an address of pods":    {[2]string{"    clusterNetwork:\n", "    apiServer: {advertiseAddress: 10.132.0.9}\n    clusterNetwork:\n"}, problem.HostedNetworksOverlap},
+		"pods of IPv6 alone":              {pods("fd01::/48"), problem.FamiliesMixed},
+		"Cluster API turned off":          {[2]string{"  annotations:\n", "  annotations:\n    hypershift.openshift.io/disable-machine-management: ''\n"}, problem.MachineManagementDisabled},
+		"Ignition turned off":             {[2]string{"  annotations:\n", "  annotations:\n    hypershift.openshift.io/disable-ignition-server: ''\n"}, problem.IgnitionServerDisabled},
 		"an HTTP proxy without a scheme":  {configured("proxy: {httpsProxy: '192.168.100.7:3128'}"), problem.HostedProxyInvalid},
 		"an identity provider at an edge": {configured("oauth: {identityProviders: [{name: corp, type: OpenID, openID: {issuer: 'https://192.168.100.3'}}]}"), problem.IdentityProviderIsEdge},
 	} {

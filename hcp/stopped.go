@@ -1,0 +1,109 @@
+// This file finds why HyperShift creates no control plane or no nodes: what its controllers refuse, and what users paused or turned off.
+
+package hcp
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/networks"
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// A stop is why HyperShift creates no new node of a NodePool: a cause, and a condition with the error in it. Without a condition, the spec says it.
+type stop struct {
+	cause            problem.Cause
+	condition, error string
+}
+
+// stopped returns a problem for each reason why HyperShift creates no control plane of o, or no nodes. That no new node becomes Ready is proven only
+// while there is no VM: Cluster API replaces those that it has, and those that boot can still become nodes.
+func stopped(o objects.Objects) (ps problem.Problems) {
+	hc := o.HostedCluster
+	for _, c := range hc.Status.Conditions {
+		if !lenient.RefusesCluster(c) || isFormer(c.ObservedGeneration, hc.Generation) {
+			continue
+		}
+		cause := problem.ControlPlaneRefused
+		if hc.Status.ControlPlaneEndpoint.Host != "" {
+			cause = problem.ControlPlaneNotUpdated
+		}
+		ps = append(ps, problem.New(cause, problem.Subject{}, problem.Args{"condition": {c.Type}, "error": {quoted(c.Reason, c.Message)}}))
+	}
+	turnedOff := func(c problem.Cause, annotation string) bool {
+		_, off := hc.Annotations[annotation]
+		if off {
+			ps = append(ps, problem.New(c, problem.Subject{}, problem.Args{"annotation": {annotation}}))
+		}
+		return off
+	}
+	turnedOff(problem.IgnitionServerDisabled, hyperv1.DisableIgnitionServerAnnotation)
+	none := turnedOff(problem.MachineManagementDisabled, hyperv1.DisableMachineManagement)
+
+	byStop, sizes, wanted, exist := map[stop][]string{}, networks.NodePoolSizes(o), 0, len(o.VMs) > 0
+	for _, np := range o.NodePools {
+		exist = exist || np.Status.Replicas > 0
+		if sizes[np.Name] == 0 || np.DeletionTimestamp != nil {
+			continue
+		}
+		wanted++
+		if s := stopOf(np); s.cause != "" {
+			byStop[s] = append(byStop[s], np.Name)
+			wanted--
+		}
+	}
+	none = !exist && (none || wanted == 0 && len(byStop) > 0)
+	if none {
+		ps = append(ps, problem.New(problem.NoNodePoolCreatesNodes, problem.Subject{}, nil))
+	}
+	for _, s := range slices.SortedFunc(maps.Keys(byStop), func(a, b stop) int {
+		return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.condition, b.condition), cmp.Compare(a.error, b.error))
+	}) {
+		pools := slices.Sorted(slices.Values(byStop[s]))
+		args, keys := problem.Args{"nodePools": pools[:min(len(pools), maxStopped)], "condition": {s.condition}, "error": {s.error}}, []string(nil)
+		if s.condition == "" {
+			args, keys = problem.Args{"nodePools": args["nodePools"]}, []string{"spec.pausedUntil"}
+		}
+		ps = append(ps, problem.New(s.cause, problem.Subject{}, args, keys...))
+	}
+	return ps
+}
+
+// maxStopped is how many NodePools a problem names.
+const maxStopped = 10
+
+// stopOf returns why HyperShift creates no new node of np. Its zero value: it does. A time in spec.pausedUntil counts while HyperShift reports it in a condition.
+func stopOf(np hyperv1.NodePool) stop {
+	if p := np.Spec.PausedUntil; p != nil && strings.EqualFold(*p, "true") {
+		return stop{cause: problem.NodePoolPaused}
+	}
+	for _, c := range np.Status.Conditions {
+		if lenient.RefusesNodePool(c) && !isFormer(c.ObservedGeneration, np.Generation) {
+			return stop{problem.NodePoolRefused, c.Type, quoted(c.Reason, c.Message)}
+		}
+	}
+	return stop{}
+}
+
+// isFormer reports whether a condition is of another generation than its object. 0: its author did not say.
+func isFormer(of, generation int64) bool { return of != 0 && of != generation }
+
+// quoted returns what a condition says, on one line, without the address and port from which a connection began: these differ each time.
+func quoted(reason, message string) string {
+	message = regexp.MustCompile(`\S+->`).ReplaceAllString(message, "")
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, strings.ToValidUTF8(reason+": "+message, ""))
+	return strings.TrimSuffix(strings.Join(strings.Fields(text), " "), ":")
+}

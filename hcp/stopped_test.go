@@ -1,0 +1,65 @@
+package hcp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/explain"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// notMade are the problems of o because of which HyperShift makes no nodes.
+func notMade(o hcp.Objects) (out problem.Problems) {
+	_, problems := plan(o)
+	for _, p := range problems {
+		if p.Reason == problem.NodesNotCreated {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// TestNodePoolsWithOneError: NodePools with the same error are one problem, and what HyperShift writes stays on one line.
+func TestNodePoolsWithOneError(t *testing.T) {
+	g, o := NewWithT(t), served(t)
+	o.VMs = nil
+	first := o.NodePools[0]
+	o.NodePools = nil
+	for i := range 30 {
+		np := *first.DeepCopy()
+		np.Name = fmt.Sprintf("pool%02d", i)
+		np.Status.Conditions = []hyperv1.NodePoolCondition{{Type: "ValidMachineConfig", Status: corev1.ConditionFalse, Reason: "ValidationFailed", Message: "ConfigMap \x1b[1m\n{nodePools} \u202e\xff is missing" + fmt.Sprintf(", read udp 10.128.0.5:%d->172.30.0.10:53: i/o timeout", 40000+i)}}
+		o.NodePools = append(o.NodePools, np)
+	}
+	all := notMade(o)
+	g.Expect(all).To(HaveExactElements(HaveField("Cause", problem.NoNodePoolCreatesNodes), HaveField("Cause", problem.NodePoolRefused)))
+	g.Expect(all[1].Args["nodePools"]).To(HaveLen(10))
+	g.Expect(all[1].Args["error"]).To(Equal(problem.Values{"ValidationFailed: ConfigMap [1m {nodePools} is missing, read udp 172.30.0.10:53: i/o timeout"}))
+	g.Expect(message(all[1])).To(HavePrefix("HyperShift creates no new nodes of NodePools pool00, "))
+
+	o.NodePools[7].Status.Conditions[0].Status = corev1.ConditionTrue
+	g.Expect(notMade(o)).To(HaveExactElements(HaveField("Cause", problem.NodePoolRefused)))
+	o.NodePools[7].DeletionTimestamp = &metav1.Time{}
+	g.Expect(notMade(o)).To(HaveLen(2), "it is being deleted")
+	o.NodePools[3].Status.Replicas = 1
+	g.Expect(notMade(o)).To(HaveLen(1), "it has a node")
+}
+
+// TestRefusedBeforeTheControlPlane: the condition says first that HyperShift refuses the HostedCluster, and not that the control plane is awaited.
+func TestRefusedBeforeTheControlPlane(t *testing.T) {
+	g, o := NewWithT(t), served(t)
+	o.HostedCluster.Status = hyperv1.HostedClusterStatus{Conditions: []metav1.Condition{{Type: "ValidConfiguration", Status: metav1.ConditionFalse, Reason: "InvalidConfiguration", Message: strings.Repeat("x", 200)}}}
+	p, problems := plan(o)
+	report := explain.Status{Plan: p, Problems: problems}.Report()
+	g.Expect(report.Ready).To(BeFalse())
+	g.Expect(report.Reason).To(Equal(problem.NodesNotCreated))
+	g.Expect(report.Boots).To(Equal(explain.No))
+	g.Expect(report.Problems[0].Text).To(HavePrefix("HyperShift creates no control plane, because condition ValidConfiguration of the HostedCluster is False (InvalidConfiguration: xxx"))
+}

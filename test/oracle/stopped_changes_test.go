@@ -1,0 +1,195 @@
+// This file lists what keeps HyperShift from making a control plane or nodes: what its controllers refuse and report in conditions, what users
+// pause or turn off, and values that its validation refuses. The sources are, in HyperShift 0.1.70 and 0.1.80: hostedcluster_controller.go ("Block here",
+// validateConfigAndClusterCapabilities, validateNetworks), hostedcontrolplane_controller.go ("Block here"), nodepool_controller.go (reconcile), its
+// conditions.go, kubevirt.go and nto.go, and tokensecret_controller.go of the Ignition server.
+
+package oracle
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	oooiplan "github.com/cldmnky/oooi/cmd/oooi/plan"
+	"github.com/cldmnky/oooi/test/commands"
+)
+
+// report adds a condition that HyperShift writes for the present generation.
+func report(o object, kind, status, reason, message string) {
+	condition := object{"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": "2026-11-28T10:00:00Z", "observedGeneration": 3}
+	set(o, 3, "metadata", "generation")
+	set(o, append(list(o, "status", "conditions"), condition), "status", "conditions")
+}
+
+// unpublished takes away what HyperShift writes when there is a control plane.
+func unpublished(w *world) {
+	for _, p := range published {
+		w.remove("Service", p.service)
+		w.remove("Route", p.route)
+	}
+	delete(w.hosted(), "status")
+}
+
+// noNodes are changes after which no new node becomes Ready, whatever else is served.
+func noNodes() (out []change) {
+	add := func(name, of, word, least string, refused bool, apply func(w *world)) {
+		out = append(out, change{name: name, of: of, words: []string{strings.ToLower(word)}, least: least, refused: refused, apply: apply})
+	}
+	for _, c := range []string{"ValidConfiguration", "SupportedHostedCluster", "ValidReleaseImage", "ValidHostedControlPlaneConfiguration"} {
+		add("there is no control plane, and the HostedCluster has "+c+" False", "APIServer", c, "Waiting", true, func(w *world) {
+			unpublished(w)
+			report(w.hosted(), c, "False", "Invalid", "no such image")
+		})
+	}
+	for _, c := range []string{"UpdateManagementEnabled", "ValidReleaseImage", "ValidArchPlatform", "ReconciliationActive", "ValidMachineConfig", "ValidPlatformImage", "ValidMachineTemplate", "ValidTuningConfig"} {
+		add("the only NodePool has "+c+" False", "pool status", c, "Warning", false, func(w *world) { report(w.pool(), c, "False", "ValidationFailed", "no such ConfigMap") })
+	}
+	add("the Ignition server refuses the configuration of the only NodePool", "pool status", "ValidGeneratedPayload", "Warning", false,
+		func(w *world) {
+			report(w.pool(), "ValidGeneratedPayload", "", "InvalidConfig", "failed to generate payload")
+		})
+	add("the only NodePool is paused", "pool status", "spec.pausedUntil", "Warning", false, func(w *world) { set(w.pool(), "true", "spec", "pausedUntil") })
+	add("Cluster API is turned off", "machines", "hypershift.openshift.io/disable-machine-management", "Warning", false,
+		func(w *world) { annotate(w.hosted(), "hypershift.openshift.io/disable-machine-management", "") })
+	return out
+}
+
+// stoppedChanges are those of noNodes, and changes after which some nodes may not become Ready.
+func stoppedChanges() []change {
+	out := noNodes()
+	add := func(name, of, word string, refused bool, apply func(w *world)) *change {
+		out = append(out, change{name: name, of: of, words: []string{strings.ToLower(word)}, least: "Warning", refused: refused, apply: apply})
+		return &out[len(out)-1]
+	}
+	for _, c := range []string{"ValidConfiguration", "SupportedHostedCluster", "ValidReleaseImage", "ValidHostedControlPlaneConfiguration"} {
+		add("the HostedCluster has "+c+" False", "status", c, false, func(w *world) { report(w.hosted(), c, "False", "Invalid", "no such image") })
+	}
+	add("one of two NodePools has ValidReleaseImage False", "pool status", "ValidReleaseImage", false, func(w *world) {
+		w.add(`{apiVersion: hypershift.openshift.io/v1beta1, kind: NodePool, metadata: {name: two, namespace: clusters}, spec: {clusterName: blue, replicas: 1, release: {image: '` + release + `'},
+platform: {type: KubeVirt, kubevirt: {additionalNetworks: [{name: clusters/vlan100}], attachDefaultNetwork: false}}}}`)
+		report(w.find("NodePool", "two"), "ValidReleaseImage", "False", "ValidationFailed", "no such image")
+	})
+	add("the Ignition server is turned off", "Ignition", "hypershift.openshift.io/disable-ignition-server", true, func(w *world) { annotate(w.hosted(), "hypershift.openshift.io/disable-ignition-server", "true") })
+	for _, of := range []string{"APIServer", "Konnectivity", "Ignition", "OAuthServer"} {
+		add("the HostedCluster exists, and spec.services lacks "+titles[of], of, of, true, func(w *world) {
+			unpublished(w)
+			set(w.hosted(), "2026-11-28T10:00:00Z", "metadata", "creationTimestamp")
+			var rest []any
+			for _, s := range list(w.hosted(), "spec", "services") {
+				if text(s, "service") != of {
+					rest = append(rest, s)
+				}
+			}
+			set(w.hosted(), rest, "spec", "services")
+		})
+		add(titles[of]+" is at node port 443, which Kubernetes refuses", of, of, true, func(w *world) { announced(w, of, 443) })
+	}
+	add("the API and OAuth are at one node port", "APIServer", "30777", true, func(w *world) {
+		announced(w, "APIServer", 30777)
+		announced(w, "OAuthServer", 30777)
+	}).on = "OAuthServer"
+	add("the API and konnectivity have one host name", "APIServer", "one.example.com", true, func(w *world) {
+		lb("APIServer", "one.example.com", "10.240.3.7")(w)
+		lb("Konnectivity", "one.example.com", "10.240.3.8")(w)
+	}).on = "Konnectivity"
+	cidr := func(c ...string) (all []any) {
+		for _, one := range c {
+			all = append(all, object{"cidr": one})
+		}
+		return all
+	}
+	hosted := func(name, word string, value any, path ...string) {
+		add(name, "CIDR", word, false, func(w *world) { set(w.hosted(), value, append([]string{"spec", "networking"}, path...)...) })
+	}
+	hosted("nodes reach the API at an address of pods", "10.132.0.9/32", "10.132.0.9", "apiServer", "advertiseAddress")
+	hosted("nodes reach the API at an address of Services", "172.31.0.9/32", "172.31.0.9", "apiServer", "advertiseAddress")
+	hosted("nodes reach the API at an address of machines", "192.168.100.77/32", "192.168.100.77", "apiServer", "advertiseAddress")
+	hosted("Services have the default address of the API", "172.20.0.1/32", cidr("172.20.0.0/16"), "serviceNetwork")
+	hosted("pods have IPv6 first, and Services IPv4", "fd01::/48", cidr("fd01::/48", "10.132.0.0/14"), "clusterNetwork")
+	hosted("Services have IPv6 first, and pods IPv4", "fd02::/112", cidr("fd02::/112", "172.31.0.0/16"), "serviceNetwork")
+	hosted("machines have IPv6 first, and pods IPv4", "fd55::/64", cidr("fd55::/64", "192.168.100.0/24"), "machineNetwork")
+	hosted("nodes reach the API at an IPv6 address, and pods have IPv4", "fd00::1", "fd00::1", "apiServer", "advertiseAddress")
+	return out
+}
+
+// announced sets the node port of a service before HyperShift publishes it.
+func announced(w *world, of string, port int) {
+	nodePort(of, "10.240.0.7", 0)(w)
+	set(w.strategyOf(of), port, "nodePort", "port")
+	if of == "APIServer" {
+		delete(w.hosted(), "status")
+	}
+}
+
+// exitOf returns the text and the exit code of `oooi plan`.
+func exitOf(t testing.TB, w *world) (string, int) {
+	t.Helper()
+	w.publish()
+	out, _, code := commands.Run(t, []*cobra.Command{oooiplan.New()}, w.manifests(), "plan", "-f", "-")
+	return out, code
+}
+
+// TestNoNodes: if it is certain that no new node becomes Ready, the plan says so.
+func TestNoNodes(t *testing.T) {
+	for _, c := range noNodes() {
+		t.Run(c.name, func(t *testing.T) {
+			w := worldOf(t, "lb-ip")
+			c.apply(w)
+			out, code := exitOf(t, w)
+			first, _, _ := strings.Cut(out, "\n")
+			if code != 2 || strings.Contains(first, "will become Ready") {
+				t.Errorf("exit code %d: %s", code, first)
+			}
+			w = worldOf(t, "lb-ip")
+			w.addVM("a", "clusters/vlan100", "02:aa:00:00:00:09")
+			c.apply(w)
+			if out, code := exitOf(t, w); !c.refused && (code == 2 || strings.Contains(out, "nodes will become Ready.")) {
+				t.Errorf("with VMs, exit code %d, although they run: %s", code, out)
+			}
+		})
+	}
+}
+
+// TestOtherConditions: other conditions, and those of former generations, change nothing.
+func TestOtherConditions(t *testing.T) {
+	want, code := exitOf(t, worldOf(t, "lb-ip"))
+	for name, apply := range map[string]func(w *world){
+		"True": func(w *world) { report(w.hosted(), "ValidConfiguration", "True", "AsExpected", "") },
+		"former": func(w *world) {
+			report(w.hosted(), "ValidConfiguration", "False", "Invalid", "")
+			set(w.hosted(), 4, "metadata", "generation")
+		},
+		"former, of the NodePool": func(w *world) {
+			report(w.pool(), "ValidMachineConfig", "False", "Invalid", "")
+			set(w.pool(), 4, "metadata", "generation")
+		},
+		"no HostedControlPlane": func(w *world) {
+			report(w.hosted(), "ValidHostedControlPlaneConfiguration", "Unknown", "StatusUnknown", "The hosted control plane is not found")
+		},
+		"no nodes yet": func(w *world) {
+			for _, c := range []string{"Available", "IgnitionEndpointAvailable", "ClusterVersionSucceeding", "ValidReleaseInfo", "Degraded", "ReconciliationSucceeded", "DataPlaneConnectionAvailable"} {
+				report(w.hosted(), c, "False", "NotFound", "")
+			}
+			for _, c := range []string{"ReachedIgnitionEndpoint", "IgnitionEndpointAvailable", "AllMachinesReady", "AllNodesHealthy", "Ready", "AutoscalingEnabled", "AutorepairEnabled", "UpdatingVersion", "SupportedVersionSkew", "KubeVirtNodesLiveMigratable"} {
+				report(w.pool(), c, "False", "NotFound", "")
+			}
+			report(w.pool(), "ValidGeneratedPayload", "Unknown", "", "Unable to get status data from token secret")
+		},
+		"a NodePool without nodes": func(w *world) {
+			w.add(`{apiVersion: hypershift.openshift.io/v1beta1, kind: NodePool, metadata: {name: none, namespace: clusters}, spec: {clusterName: blue, replicas: 0, pausedUntil: 'true', release: {image: '` + release + `'},
+platform: {type: KubeVirt, kubevirt: {attachDefaultNetwork: true}}}}`)
+			set(w.find("NodePool", "none"), list(w.pool(), "spec", "platform", "kubevirt", "additionalNetworks"), "spec", "platform", "kubevirt", "additionalNetworks")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := worldOf(t, "lb-ip")
+			apply(w)
+			got, now := exitOf(t, w)
+			if first := strings.SplitN(got, "\n", 2)[0]; now != code || first != strings.SplitN(want, "\n", 2)[0] {
+				t.Error(fmt.Sprint(now), first)
+			}
+		})
+	}
+}
