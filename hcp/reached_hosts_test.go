@@ -183,7 +183,7 @@ func TestWhatNodesReach(t *testing.T) {
 
 		"a proxy, and an identity provider":                    {given: []change{proxied(controlPlane), openID(keycloak)}},
 		"a proxy, and an identity provider that noProxy has":   {given: []change{proxied(controlPlane + ",.corp.example"), openID(keycloak)}, want: []string{login + "keycloak.corp.example"}},
-		"a proxy, and a cloud's provider that noProxy has":     {given: []change{proxied(controlPlane + ",.microsoftonline.com"), openID("https://login.microsoftonline.com/x")}},
+		"a proxy, and a cloud's provider that noProxy has":     {given: []change{proxied(controlPlane + ",.microsoftonline.com"), openID("https://login.microsoftonline.com/x")}, want: []string{login + "login.microsoftonline.com"}},
 		"a proxy for HTTP only, and an identity provider":      {given: []change{proxied(controlPlane), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }, openID(keycloak)}, want: []string{login + "keycloak.corp.example"}},
 		"a proxy, and LDAP at an address, which uses no proxy": {given: []change{proxied(controlPlane), ldap("ldaps://10.20.0.5")}, want: []string{login + "10.20.0.5:636"}},
 	})

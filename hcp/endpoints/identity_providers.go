@@ -4,8 +4,7 @@
 //
 //	dialed for              by                       a name is resolved by                    HTTP proxy of the hosted cluster
 //	OAuth, with HTTP        the OAuth server         the hosted cluster                       yes
-//	  the same, of a cloud  the OAuth server itself, not from the nodes. But the control
-//	                        plane operator finds an OpenID provider from the nodes
+//	  the same, of a cloud  the OAuth server itself, except for OpenID, not from the nodes
 //	OAuth, with LDAP        the OAuth server         the hosted cluster, if it knows it.      no
 //	                                                 Else it is not dialed from the nodes
 //	OIDC                    the console, on nodes    the hosted cluster                       yes
@@ -133,20 +132,16 @@ type identityProvider struct {
 // identityProviders returns the identity providers of OIDC if it replaces OAuth, else those of OAuth. A cluster without a console dials none of OIDC.
 func identityProviders(hc *hyperv1.HostedCluster) []identityProvider {
 	var out []identityProvider
-	c := hc.Spec.Configuration
-	if c == nil {
-		return nil
-	}
-	if a := c.Authentication; a != nil && a.Type == configv1.AuthenticationTypeOIDC {
-		if s := hc.Spec.Capabilities; s != nil && slices.Contains(s.Disabled, hyperv1.ConsoleCapability) {
-			return nil
-		}
-		for _, p := range a.OIDCProviders {
-			out = append(out, identityProvider{name: p.Name, hosts: hostsOf(p.Issuer.URL)})
+	c, s := hc.Spec.Configuration, hc.Spec.Capabilities
+	if c != nil && c.Authentication != nil && c.Authentication.Type == configv1.AuthenticationTypeOIDC {
+		for _, p := range c.Authentication.OIDCProviders {
+			if s == nil || !slices.Contains(s.Disabled, hyperv1.ConsoleCapability) {
+				out = append(out, identityProvider{name: p.Name, hosts: hostsOf(p.Issuer.URL)})
+			}
 		}
 		return out
 	}
-	if c.OAuth == nil {
+	if c == nil || c.OAuth == nil {
 		return nil
 	}
 	for _, p := range c.OAuth.IdentityProviders {
@@ -154,11 +149,9 @@ func identityProviders(hc *hyperv1.HostedCluster) []identityProvider {
 			out = append(out, identityProvider{p.Name, hostsOf(p.LDAP.URL), true})
 			continue
 		}
-		hosts := dialedByOAuth(p.IdentityProviderConfig)
-		if p.OpenID == nil { // discoverOpenIDURLs in v2/oauth/idp_convert.go
-			hosts = network.Without(hosts, ofCloud)
-		}
-		out = append(out, identityProvider{name: p.Name, hosts: hosts})
+		// The control plane operator finds OpenID providers through the nodes (discoverOpenIDURLs in v2/oauth/idp_convert.go).
+		byItself := func(at string) bool { return p.OpenID == nil && ofCloud(at) }
+		out = append(out, identityProvider{name: p.Name, hosts: network.Without(dialedByOAuth(p.IdentityProviderConfig), byItself)})
 	}
 	return out
 }

@@ -20,7 +20,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -75,7 +74,7 @@ func publishedEndpoints(o objects.Objects) Reachable {
 		r.add(e, fault)
 	}
 	routeEndpoints(o, &r)
-	r.Problems = slices.Concat(r.Problems, ignitionRoute(o), refusedServices(o))
+	r.Problems = append(r.Problems, ignitionRoute(o)...)
 	return r
 }
 

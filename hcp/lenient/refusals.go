@@ -1,4 +1,4 @@
-// This file has the conditions by which HyperShift reports that it creates no control plane or no nodes.
+// This file has the conditions in which HyperShift reports that it creates no control plane or no nodes.
 
 package lenient
 

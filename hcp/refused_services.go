@@ -1,0 +1,66 @@
+// This file finds what HyperShift or Kubernetes refuses of spec.services, from the HostedCluster alone.
+
+package hcp
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	configv1 "github.com/openshift/api/config/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// refusedServices returns the problems of spec.services for which HyperShift or Kubernetes refuses a service: one that is missing (infra.go of the control
+// plane operator), two with one host name (validatePublishingStrategyMapping), and node ports. HyperShift's webhook adds missing ones, where it is installed.
+// A Service that exists has its port.
+func refusedServices(o objects.Objects) (ps problem.Problems) {
+	hc, hosts, ports, has := o.HostedCluster, map[string][]string{}, map[string][]string{}, map[hyperv1.ServiceType]bool{}
+	add := func(c problem.Cause, args problem.Args) {
+		ps = append(ps, problem.New(c, problem.Subject{}, args, "spec.services"))
+	}
+	for _, m := range hc.Spec.Services {
+		has[m.Service] = true
+		switch {
+		case m.Type == hyperv1.LoadBalancer && m.LoadBalancer != nil && m.LoadBalancer.Hostname != "":
+			hosts[m.LoadBalancer.Hostname] = append(hosts[m.LoadBalancer.Hostname], string(m.Service))
+		case m.Type == hyperv1.Route && m.Route != nil && m.Route.Hostname != "":
+			hosts[m.Route.Hostname] = append(hosts[m.Route.Hostname], string(m.Service))
+		case m.Type == hyperv1.NodePort && m.NodePort != nil && m.NodePort.Port != 0:
+			port := strconv.Itoa(int(m.NodePort.Port))
+			ports[port] = append(ports[port], string(m.Service))
+			if !hasNodePort(o.Services, m.NodePort.Port) && (m.NodePort.Port < 30000 || m.NodePort.Port > 32767) {
+				add(problem.NodePortOutOfRange, problem.Args{"service": {string(m.Service)}, "port": {port}})
+			}
+		}
+	}
+	c := hc.Spec.Configuration
+	oidc := c != nil && c.Authentication != nil && c.Authentication.Type == configv1.AuthenticationTypeOIDC
+	for _, s := range network.PublishedServices() {
+		if !has[hyperv1.ServiceType(s.Type)] && !hc.CreationTimestamp.IsZero() && !(oidc && s.Service == network.OAuthService) {
+			add(problem.ServiceNotPublished, problem.Args{"service": {s.Type}})
+		}
+	}
+	repeated := func(c problem.Cause, key string, all map[string][]string) {
+		for _, at := range slices.Sorted(maps.Keys(all)) {
+			if len(all[at]) > 1 {
+				add(c, problem.Args{"services": all[at], key: {at}})
+			}
+		}
+	}
+	repeated(problem.PublishedHostRepeated, "host", hosts)
+	repeated(problem.NodePortRepeated, "port", ports)
+	return ps
+}
+
+// hasNodePort reports whether one of all has a node port.
+func hasNodePort(all []corev1.Service, port int32) bool {
+	return slices.ContainsFunc(all, func(s corev1.Service) bool {
+		return slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.NodePort == port })
+	})
+}
