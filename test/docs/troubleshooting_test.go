@@ -125,6 +125,9 @@ func commandOf(page string, words []string) error {
 		return fmt.Errorf("there is no command %s", words[0])
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
+	_, shared, _ := strings.Cut(page, "\n## Shared flags\n")
+	shared, _, _ = strings.Cut(shared, "\n## ")
+	section += shared
 	for _, w := range words[1:] {
 		if strings.HasPrefix(w, "-") && !regexp.MustCompile(`(?m)^ +(?:-\w, )?`+regexp.QuoteMeta(w)+`[ ,]`).MatchString(section) {
 			return fmt.Errorf("oooi %s has no flag %s", words[0], w)

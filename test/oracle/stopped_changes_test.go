@@ -1,5 +1,5 @@
 // This file lists what keeps HyperShift from making a control plane or nodes: what its controllers refuse and report in conditions, what users
-// pause or turn off, and values that its validation refuses. The sources are, in HyperShift 0.1.70 and 0.1.80: hostedcluster_controller.go ("Block here",
+// pause or turn off, and values that its validation refuses. The sources are, in both tested versions of HyperShift: hostedcluster_controller.go ("Block here",
 // validateConfigAndClusterCapabilities, validateNetworks), hostedcontrolplane_controller.go ("Block here"), nodepool_controller.go (reconcile), its
 // conditions.go, kubevirt.go and nto.go, and tokensecret_controller.go of the Ignition server.
 
