@@ -17,7 +17,8 @@ import (
 )
 
 // refusedServices returns the problems of spec.services for which HyperShift or Kubernetes refuses a service: one that is missing (infra.go of the control
-// plane operator), two with one host name (validatePublishingStrategyMapping), and node ports. HyperShift's webhook adds missing ones, where it is installed.
+// plane operator), two with one host name (validatePublishingStrategyMapping), and node ports. HyperShift's webhook adds missing ones, where it is installed,
+// and the API server refuses an empty list.
 // A Service that exists has its port.
 func refusedServices(o objects.Objects) (ps problem.Problems) {
 	hc, hosts, ports, has := o.HostedCluster, map[string][]string{}, map[string][]string{}, map[hyperv1.ServiceType]bool{}
@@ -42,7 +43,7 @@ func refusedServices(o objects.Objects) (ps problem.Problems) {
 	c := hc.Spec.Configuration
 	oidc := c != nil && c.Authentication != nil && c.Authentication.Type == configv1.AuthenticationTypeOIDC
 	for _, s := range network.PublishedServices() {
-		if !has[hyperv1.ServiceType(s.Type)] && !hc.CreationTimestamp.IsZero() && !(oidc && s.Service == network.OAuthService) {
+		if len(has) > 0 && !has[hyperv1.ServiceType(s.Type)] && !hc.CreationTimestamp.IsZero() && !(oidc && s.Service == network.OAuthService) {
 			add(problem.ServiceNotPublished, problem.Args{"service": {s.Type}})
 		}
 	}

@@ -130,7 +130,8 @@ func TestHostedNetworksThatOverlap(t *testing.T) {
 			o.HostedCluster.Spec.Networking.NetworkType = hyperv1.Calico
 		}, ""},
 		"pods with themselves":           {pods("10.132.0.0/14", "10.134.0.0/16"), "clusterNetwork, clusterNetwork"},
-		"pods with Services":             {pods("172.16.0.0/12"), "clusterNetwork, serviceNetwork"},
+		"pods with Services":             {pods("172.24.0.0/13"), "clusterNetwork, serviceNetwork"},
+		"pods with the API's address":    {pods("172.16.0.0/13"), "clusterNetwork, advertiseAddress"},
 		"a second machine network":       {machines("192.168.100.0/24", "172.31.9.0/24"), "serviceNetwork, machineNetwork"},
 		"that of VMs, which is an Error": {machines("172.31.9.0/24"), ""},
 		"IPv6":                           {pods("10.132.0.0/14", "fd01::/48", "fd01:0:0:1::/64"), "clusterNetwork, clusterNetwork"},
