@@ -98,6 +98,12 @@ func (r Output) ofVM(name string) Output {
 	return r
 }
 
+// knowsVM reports whether r, as ofVM returns it, has something about the VM, or may lack it because something could not be read.
+func (r Output) knowsVM() bool {
+	return len(r.Unread) > 0 || len(r.Other) > 0 || slices.ContainsFunc(r.Networks, func(n Network) bool { return len(n.Boots)+len(n.Leases) > 0 }) ||
+		slices.ContainsFunc(r.Problems, func(p statusProblem) bool { return slices.Contains(p.Args["newVMs"], r.vm) })
+}
+
 // vmText writes what is known about one VM.
 func (r Output) vmText(w io.Writer) {
 	command.Line(w, "HostedCluster %s: VM %s", r.Cluster, r.vm)

@@ -95,3 +95,16 @@ Network clusters/vlan100
 	g.Expect(got.Networks[0].Boots).To(HaveExactElements(And(HaveField("VM", "blue-worker-4"), HaveField("Missing", BeEmpty()), HaveField("Steps", HaveLen(6)))))
 	g.Expect(got.Networks[0].Leases).To(BeEmpty())
 }
+
+// TestStatusOfUnknownVM: a VM is known by a lease, a boot or a problem. Without the leases, nobody can say that it is not.
+func TestStatusOfUnknownVM(t *testing.T) {
+	g := NewWithT(t)
+	known := func(f Facts, vm string) bool { return OutputOf(f, blue.At).ofVM(vm).knowsVM() }
+	for _, vm := range []string{"blue-worker-1", "blue-worker-3", "blue-worker-4"} {
+		g.Expect(known(bootingFacts(), vm)).To(BeTrue(), vm)
+	}
+	g.Expect(known(bootingFacts(), "blue-wroker-1")).To(BeFalse())
+	f := bootingFacts()
+	f.unread = []string{"Leases in namespace clusters-blue cannot be read."}
+	g.Expect(known(f, "blue-wroker-1")).To(BeTrue())
+}

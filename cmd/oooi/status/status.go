@@ -4,6 +4,7 @@ package status
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,13 +90,18 @@ lease:
 				return err
 			}
 			all, err := ask.follow(c.Context(), api, time.NewTicker(statusInterval).C)
+			known := ask.vm == "" || len(all) == 0
 			for i, r := range all {
 				if ask.vm != "" {
 					r = r.ofVM(ask.vm)
+					known = known || r.knowsVM()
 				}
 				if err := r.write(c.OutOrStdout(), ask.output.String(), ask.all, i == 0); err != nil {
 					return err
 				}
+			}
+			if !known && (err == nil || errors.As(err, new(command.ExitError))) {
+				return command.Exit(command.ExitNoAnswer, fmt.Errorf("no VM %s is known: no edge reports its boot, and it has no lease", ask.vm))
 			}
 			return err
 		},
