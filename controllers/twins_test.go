@@ -28,11 +28,23 @@ func TestEdgesThatYieldToAnotherManagementCluster(t *testing.T) {
 	setEdge(&w, first, stopped)
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameEdge: 4}))
 
+	yields := func() []string {
+		var macs []string
+		for _, p := range decide.About(w, testOptions.Release, testNow).Problems {
+			if p.Reason == problem.AddressInUse {
+				macs = append(macs, p.Args["mac"]...)
+			}
+		}
+		return macs
+	}
+	g.Expect(yields()).To(Equal([]string{"02:00:00:00:00:b2"}), "the edge that yields is not available, and its report names the host")
+
 	setEdge(&w, second, stopped)
 	g.Expect(deploys(decide.About(w, testOptions.Release, testNow))).To(Equal(map[string]int{wire.NameEdge: 4}), "the other edge does not report it")
 	other := report
 	other.Edge = 2
 	w.EdgeReports = append(w.EdgeReports, other)
+	g.Expect(yields()).To(Equal([]string{"02:00:00:00:00:b2"}), "once, though both yield")
 	w.HostedCluster.Annotations[settings.Prefix+"paused"] = "true"
 	g.Expect(decide.About(w, testOptions.Release, testNow).Action).To(Equal(decide.Keep), "a pause removes no edge")
 	delete(w.HostedCluster.Annotations, settings.Prefix+"paused")

@@ -65,6 +65,16 @@ func ForgedPeers(n network.Network, all []UsedAddress, nameOf func(mac string) s
 	return ps
 }
 
+// YieldedTo returns a problem for each host to which edges of n yield. nameOf is as in RogueDHCPServers. The problems are
+// Warnings, since any VM can forge heartbeats.
+func YieldedTo(n network.Network, all []UsedAddress, nameOf func(mac string) string) problem.Problems {
+	var ps problem.Problems
+	for _, u := range sortedInUse(all) {
+		ps = append(ps, ofVMOrHost(n, problem.EdgeYieldsToVM, problem.EdgeYieldsToHost, u, nameOf, problem.Args{}))
+	}
+	return ps
+}
+
 // ofVMOrHost returns the problem that a host uses the address u. The cause is vm if a VM has the MAC of u, else host. It adds
 // to args.
 func ofVMOrHost(n network.Network, vm, host problem.Cause, u UsedAddress, nameOf func(mac string) string, args problem.Args) problem.Problem {

@@ -34,7 +34,7 @@ func (w view) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
 		current := current(all[i])
 		nameOf := func(mac string) string { return networks.VMWithMAC(w.Objects, mac) }
 		count, running, hosts := w.runningEdges(n)
-		ps = slices.Concat(ps, reported.SharedVIPs(n, hosts.VIPHosts, nameOf), reported.RogueDHCPServers(n, hosts.DHCPServers, nameOf), reported.ForgedPeers(n, hosts.PeerHosts, nameOf), reported.RefusedHosts(n, hosts.RefusedHosts))
+		ps = slices.Concat(ps, reported.SharedVIPs(n, hosts.VIPHosts, nameOf), reported.RogueDHCPServers(n, hosts.DHCPServers, nameOf), reported.ForgedPeers(n, hosts.PeerHosts, nameOf), reported.YieldedTo(n, hosts.AddressesInUse, nameOf), reported.RefusedHosts(n, hosts.RefusedHosts))
 		ps = slices.Concat(ps, reported.DHCP(n, running, nameOf, func(edge int) problem.Subject { return w.subjectOf(n, edge) }))
 		for _, e := range n.Edges {
 			of := w.observed(n, e)
@@ -86,10 +86,12 @@ func (w view) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 }
 
 // runningEdges counts the edges of n that run. reports are theirs, and hosts has what they report of other DHCP servers, of hosts that
-// answer for VIPs and edge addresses, and of external hosts that they do not dial.
+// answer for VIPs and edge addresses, and of external hosts that they do not dial. An edge that yields is not available, so
+// the hosts to which edges yield are also those of edges that do not run.
 func (w view) runningEdges(n network.Network) (count int, reports []reported.EdgeReport, hosts reported.EdgeReport) {
 	for _, e := range n.Edges {
 		of := w.observed(n, e)
+		hosts.AddressesInUse = append(hosts.AddressesInUse, of.AddressesInUse...)
 		if !of.available {
 			continue
 		}

@@ -87,6 +87,14 @@ var (
 		What:   "The {role} {address} of network {network} is already in use by MAC {mac}.",
 		Effect: "Two hosts with one address interrupt each other's connections.",
 		Fix:    "Free the address, or set annotation edge-addresses to four free addresses."})
+	EdgeYieldsToHost = declare("EdgeYieldsToHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
+		What:   "An edge of network {network} does not serve, because MAC {mac} claims to be an edge of another management cluster.",
+		Effect: "If no edge serves, the edges are removed until the addresses are free.",
+		Fix:    "If the hosted cluster still runs on another management cluster, remove it from one of the two. Else find the host with this MAC."})
+	EdgeYieldsToVM = declare("EdgeYieldsToVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
+		What:   "An edge of network {network} does not serve. MAC {mac}, which is that of VM {vm}, claims to be an edge of another management cluster.",
+		Effect: "If no edge serves, the edges are removed until the addresses are free.",
+		Fix:    "Check VM {vm} first: another VM can forge this. Then delete it. Filter forged MACs and addresses on the network."})
 	ProxyARP = declare("ProxyARP", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "Router {mac} uses proxy ARP on network {network}, so address conflicts cannot be detected.",
 		Effect: "VMs may send their traffic to the router instead of an edge.",
