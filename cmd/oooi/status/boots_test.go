@@ -96,7 +96,7 @@ Network clusters/vlan100
 	g.Expect(got.Networks[0].Leases).To(BeEmpty())
 }
 
-// TestStatusOfUnknownVM: a VM is known by a lease, a boot or a problem. Without the leases, nobody can say that it is not.
+// TestStatusOfUnknownVM: a VM is known by a lease, a boot or a problem. Without the leases, that stays unknown.
 func TestStatusOfUnknownVM(t *testing.T) {
 	g := NewWithT(t)
 	known := func(f Facts, vm string) bool { return OutputOf(f, blue.At).ofVM(vm).knowsVM() }
