@@ -130,7 +130,9 @@ func TestBlindTwinAtAStart(t *testing.T) {
 			w.handle(0, failover.Event{Kind: failover.Heard, Message: blind(2, number)})
 		}
 	}
-	levels := func() []failover.Level { return []failover.Level{w.edges[0].state.Self.Level, w.edges[1].state.Self.Level} }
+	levels := func() []failover.Level {
+		return []failover.Level{w.edges[0].state.Self.Level, w.edges[1].state.Self.Level}
+	}
 	w.startPod(0)
 	w.startPod(1)
 	w.pass(10*time.Minute, attack)
