@@ -3,11 +3,14 @@ package status
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/spf13/cobra"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
@@ -96,7 +99,7 @@ Network clusters/vlan100
 	g.Expect(got.Networks[0].Leases).To(BeEmpty())
 }
 
-// TestStatusOfUnknownVM: a VM is known by a lease, a boot or a problem. Without the leases, that stays unknown.
+// TestStatusOfUnknownVM: a VM is known by a lease, a boot or a problem. While leases cannot be read, each VM counts as known.
 func TestStatusOfUnknownVM(t *testing.T) {
 	g := NewWithT(t)
 	known := func(f Facts, vm string) bool { return OutputOf(f, blue.At).ofVM(vm).knowsVM() }
@@ -107,4 +110,12 @@ func TestStatusOfUnknownVM(t *testing.T) {
 	f := bootingFacts()
 	f.unread = []string{"Leases in namespace clusters-blue cannot be read."}
 	g.Expect(known(f, "blue-wroker-1")).To(BeTrue())
+
+	ask := Request{vm: "blue-wroker-1"}
+	ask.output.Add(&cobra.Command{})
+	var said bytes.Buffer
+	g.Expect(command.ExitCode(ask.show(io.Discard, []Output{OutputOf(bootingFacts(), blue.At)}, verdict(nil)), &said)).To(Equal(command.ExitNoAnswer))
+	g.Expect(said.String()).To(ContainSubstring("no VM blue-wroker-1 is known"))
+	ask.vm = "blue-worker-1"
+	g.Expect(ask.show(io.Discard, []Output{OutputOf(bootingFacts(), blue.At)}, verdict(nil))).To(Succeed())
 }

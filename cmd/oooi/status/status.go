@@ -5,6 +5,7 @@ package status
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,20 +91,7 @@ lease:
 				return err
 			}
 			all, err := ask.follow(c.Context(), api, time.NewTicker(statusInterval).C)
-			known := ask.vm == "" || len(all) == 0
-			for i, r := range all {
-				if ask.vm != "" {
-					r = r.ofVM(ask.vm)
-					known = known || r.knowsVM()
-				}
-				if err := r.write(c.OutOrStdout(), ask.output.String(), ask.all, i == 0); err != nil {
-					return err
-				}
-			}
-			if !known && (err == nil || errors.As(err, new(command.ExitError))) {
-				return command.Exit(command.ExitNoAnswer, fmt.Errorf("no VM %s is known: no edge reports its boot, and it has no lease", ask.vm))
-			}
-			return err
+			return ask.show(c.OutOrStdout(), all, err)
 		},
 	}
 	cluster.Add(c)
@@ -115,6 +103,24 @@ lease:
 	c.Flags().BoolVar(&ask.wait, "wait", false, "wait until NetworkReady is True for the current HostedCluster and the other objects that oooi reads")
 	c.Flags().DurationVar(&ask.timeout, "timeout", 15*time.Minute, "longest time that --wait waits")
 	return c
+}
+
+// show writes the reports that follow returned, and returns the error with the exit code. err is that of follow.
+func (ask Request) show(w io.Writer, all []Output, err error) error {
+	known := ask.vm == "" || len(all) == 0
+	for i, r := range all {
+		if ask.vm != "" {
+			r = r.ofVM(ask.vm)
+			known = known || r.knowsVM()
+		}
+		if err := r.write(w, ask.output.String(), ask.all, i == 0); err != nil {
+			return err
+		}
+	}
+	if !known && (err == nil || errors.As(err, new(command.ExitError))) {
+		return command.Exit(command.ExitNoAnswer, fmt.Errorf("no VM %s is known: no edge reports its boot, and it has no lease", ask.vm))
+	}
+	return err
 }
 
 // Source returns what to read from: the API server, or files. If Name has no namespace, it looks for it there.
