@@ -157,6 +157,7 @@ func sourceChanges() (out []change) {
 			set(w.pool(), address+":5000/x/release@sha256:1", "spec", "release", "image")
 			set(w.hosted(), address+":5000/x/release@sha256:1", "spec", "release", "image")
 		})
+		out[len(out)-1].on = "publish" // A Service can be published at that port.
 	}
 	add("nodes have a proxy without a scheme", "proxy", "Warning", "spec.configuration.proxy.httpsProxy", func(w *world) {
 		set(w.hosted(), object{"httpsProxy": "192.168.100.7:3128"}, "spec", "configuration", "proxy")

@@ -102,7 +102,7 @@ func TestPairsOfChanges(t *testing.T) {
 		for j := i + 1 + i%11; j < len(all); j += 11 {
 			two := all[j]
 			base := bases()[(i+j)%len(bases())]
-			if one.of == two.of || one.on == two.of || one.of == two.on || slices.Contains(slices.Concat(one.without, two.without), base) {
+			if one.alone || two.alone || one.of == two.of || one.on == two.of || one.of == two.on || slices.Contains(slices.Concat(one.without, two.without), base) {
 				continue
 			}
 			t.Run(base+"/"+one.name+"; "+two.name, func(t *testing.T) {

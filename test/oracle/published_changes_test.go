@@ -13,7 +13,9 @@ type change struct {
 	name string
 	// of is what it changes, and on what else its words depend on. Changes of one thing are not paired.
 	of, on string
-	apply  func(w *world)
+	// alone: its words depend on most other things, so it is not paired.
+	alone bool
+	apply func(w *world)
 	// words of the problem that there must be, with severity least or more: one of them. Empty: the needs of nodes decide.
 	words []string
 	least string

@@ -176,7 +176,7 @@ func addressChanges() (out []change) {
 	}
 	annotated("a record leads to the service VIP", "APIServer", "git.corp.example", "Warning", "dns-records", "git.corp.example=192.168.100.3")
 	out[len(out)-1].without = []string{"lb-name", "route"} // There, another name at the service VIP can be one for the API.
-	out[len(out)-1].on = "addresses"
+	out[len(out)-1].alone = true
 	annotated("a record leads to the next-hop VIP", "records", "git.corp.example", "Warning", "dns-records", "git.corp.example=192.168.100.2")
 	out[len(out)-1].on = "addresses"
 	annotated("*.apps leads to the service VIP", "apps", "apps-address", "Warning", "apps-address", "192.168.100.3")

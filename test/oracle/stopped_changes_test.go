@@ -41,6 +41,7 @@ func noNodes() (out []change) {
 			unpublished(w)
 			report(w.hosted(), c, "False", "Invalid", "no such image")
 		})
+		out[len(out)-1].alone = true
 	}
 	for _, c := range []string{"UpdateManagementEnabled", "ValidReleaseImage", "ValidArchPlatform", "ReconciliationActive", "ValidMachineConfig", "ValidPlatformImage", "ValidMachineTemplate", "ValidTuningConfig"} {
 		add("the only NodePool has "+c+" False", "pool status", c, "Warning", false, func(w *world) { report(w.pool(), c, "False", "ValidationFailed", "no such ConfigMap") })
@@ -82,7 +83,7 @@ platform: {type: KubeVirt, kubevirt: {additionalNetworks: [{name: clusters/vlan1
 				}
 			}
 			set(w.hosted(), rest, "spec", "services")
-		})
+		}).alone = true
 		add(titles[of]+" is at node port 443, which Kubernetes refuses", of, of, true, func(w *world) { announced(w, of, 443) })
 	}
 	add("the API and OAuth are at one node port", "APIServer", "30777", true, func(w *world) {
@@ -106,6 +107,7 @@ platform: {type: KubeVirt, kubevirt: {additionalNetworks: [{name: clusters/vlan1
 	hosted("nodes reach the API at an address of Services", "172.31.0.9/32", "172.31.0.9", "apiServer", "advertiseAddress")
 	hosted("nodes reach the API at an address of machines", "192.168.100.77/32", "192.168.100.77", "apiServer", "advertiseAddress")
 	hosted("Services have the default address of the API", "172.20.0.1/32", cidr("172.20.0.0/16"), "serviceNetwork")
+	out[len(out)-1].alone = true // Other addresses may then be none of Services.
 	hosted("pods have IPv6 first, and Services IPv4", "fd01::/48", cidr("fd01::/48", "10.132.0.0/14"), "clusterNetwork")
 	hosted("Services have IPv6 first, and pods IPv4", "fd02::/112", cidr("fd02::/112", "172.31.0.0/16"), "serviceNetwork")
 	hosted("machines have IPv6 first, and pods IPv4", "fd55::/64", cidr("fd55::/64", "192.168.100.0/24"), "machineNetwork")
