@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
@@ -134,21 +133,27 @@ func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.P
 // nodes reach the API, are not all of one family (validateNetworkStackAddresses). By default, that address is of the family of the pods.
 func mixedFamilies(hc *hyperv1.HostedCluster) problem.Problems {
 	var firsts []string
+	isIPv4 := map[bool]bool{}
+	add := func(text string, a netip.Addr) {
+		firsts, isIPv4[a.Is4()] = append(firsts, text), true
+	}
 	for _, all := range [][]netip.Prefix{objects.PodNetworks(hc), objects.ServiceNetworks(hc)} {
 		if len(all) > 0 {
-			firsts = append(firsts, all[0].String())
+			add(all[0].String(), all[0].Addr())
 		}
 	}
 	n := hc.Spec.Networking
 	if len(n.MachineNetwork) > 0 {
-		firsts = append(firsts, n.MachineNetwork[0].CIDR.String())
+		if p, err := netip.ParsePrefix(n.MachineNetwork[0].CIDR.String()); err == nil {
+			add(p.String(), p.Addr())
+		}
 	}
 	if n.APIServer != nil && n.APIServer.AdvertiseAddress != nil {
-		firsts = append(firsts, *n.APIServer.AdvertiseAddress)
+		if a, err := netip.ParseAddr(*n.APIServer.AdvertiseAddress); err == nil {
+			add(a.String(), a)
+		}
 	}
-	isIPv6 := func(text string) bool { return strings.Contains(text, ":") }
-	isIPv4 := func(text string) bool { return !isIPv6(text) && strings.Contains(text, ".") }
-	if !slices.ContainsFunc(firsts, isIPv6) || !slices.ContainsFunc(firsts, isIPv4) {
+	if len(isIPv4) < 2 {
 		return nil
 	}
 	return problem.Problems{problem.New(problem.FamiliesMixed, problem.Subject{}, problem.Args{"networks": firsts}, "spec.networking")}

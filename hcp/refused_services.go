@@ -25,6 +25,12 @@ func refusedServices(o objects.Objects) (ps problem.Problems) {
 	add := func(c problem.Cause, args problem.Args) {
 		ps = append(ps, problem.New(c, problem.Subject{}, args, "spec.services"))
 	}
+	c := hc.Spec.Configuration
+	oidc := c != nil && c.Authentication != nil && c.Authentication.Type == configv1.AuthenticationTypeOIDC
+	made := map[hyperv1.ServiceType]bool{} // Those with a Service of their own.
+	for _, s := range network.PublishedServices() {
+		made[hyperv1.ServiceType(s.Type)] = !oidc || s.Service != network.OAuthService
+	}
 	for _, m := range hc.Spec.Services {
 		has[m.Service] = true
 		switch {
@@ -32,7 +38,7 @@ func refusedServices(o objects.Objects) (ps problem.Problems) {
 			hosts[m.LoadBalancer.Hostname] = append(hosts[m.LoadBalancer.Hostname], string(m.Service))
 		case m.Type == hyperv1.Route && m.Route != nil && m.Route.Hostname != "":
 			hosts[m.Route.Hostname] = append(hosts[m.Route.Hostname], string(m.Service))
-		case m.Type == hyperv1.NodePort && m.NodePort != nil && m.NodePort.Port != 0:
+		case m.Type == hyperv1.NodePort && m.NodePort != nil && m.NodePort.Port != 0 && made[m.Service]:
 			port := strconv.Itoa(int(m.NodePort.Port))
 			ports[port] = append(ports[port], string(m.Service))
 			if !hasNodePort(o.Services, m.NodePort.Port) && (m.NodePort.Port < 30000 || m.NodePort.Port > 32767) {
@@ -40,10 +46,8 @@ func refusedServices(o objects.Objects) (ps problem.Problems) {
 			}
 		}
 	}
-	c := hc.Spec.Configuration
-	oidc := c != nil && c.Authentication != nil && c.Authentication.Type == configv1.AuthenticationTypeOIDC
 	for _, s := range network.PublishedServices() {
-		if len(has) > 0 && !has[hyperv1.ServiceType(s.Type)] && !hc.CreationTimestamp.IsZero() && !(oidc && s.Service == network.OAuthService) {
+		if t := hyperv1.ServiceType(s.Type); made[t] && len(has) > 0 && !has[t] && !hc.CreationTimestamp.IsZero() {
 			add(problem.ServiceNotPublished, problem.Args{"service": {s.Type}})
 		}
 	}

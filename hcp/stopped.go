@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -27,13 +28,16 @@ type stop struct {
 // stopped returns a problem for each reason why HyperShift creates no control plane of o, or no nodes. That no new node becomes Ready is proven only
 // while there is no VM: Cluster API replaces those that it has, and those that boot can still become nodes.
 func stopped(o objects.Objects) (ps problem.Problems) {
-	hc := o.HostedCluster
+	hc, exist := o.HostedCluster, len(o.VMs) > 0
+	for _, np := range o.NodePools {
+		exist = exist || np.Status.Replicas > 0
+	}
 	for _, c := range hc.Status.Conditions {
 		if !lenient.RefusesCluster(c) || isFormer(c.ObservedGeneration, hc.Generation) {
 			continue
 		}
 		cause := problem.ControlPlaneRefused
-		if hc.Status.ControlPlaneEndpoint.Host != "" {
+		if exist || hc.Status.ControlPlaneEndpoint.Host != "" {
 			cause = problem.ControlPlaneNotUpdated
 		}
 		ps = append(ps, problem.New(cause, problem.Subject{}, problem.Args{"condition": {c.Type}, "error": {quoted(c.Reason, c.Message)}}))
@@ -48,14 +52,13 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 	turnedOff(problem.IgnitionServerDisabled, hyperv1.DisableIgnitionServerAnnotation)
 	none := turnedOff(problem.MachineManagementDisabled, hyperv1.DisableMachineManagement)
 
-	byStop, sizes, wanted, exist := map[stop][]string{}, networks.NodePoolSizes(o), 0, len(o.VMs) > 0
+	byStop, sizes, wanted := map[stop][]string{}, networks.NodePoolSizes(o), 0
 	for _, np := range o.NodePools {
-		exist = exist || np.Status.Replicas > 0
 		if sizes[np.Name] == 0 || np.DeletionTimestamp != nil {
 			continue
 		}
 		wanted++
-		if s := stopOf(np); s.cause != "" {
+		if s := stopOf(hc, np); s.cause != "" {
 			byStop[s] = append(byStop[s], np.Name)
 			wanted--
 		}
@@ -81,13 +84,20 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 const maxStopped = 10
 
 // stopOf returns why HyperShift creates no new node of np. Its zero value: it does. A time in spec.pausedUntil counts while HyperShift reports it in a condition.
-func stopOf(np hyperv1.NodePool) stop {
-	if p := np.Spec.PausedUntil; p != nil && strings.EqualFold(*p, "true") {
-		return stop{cause: problem.NodePoolPaused}
+// Conditions do not count before Ignition is published: until the control plane has its configuration, HyperShift reports ValidMachineConfig False
+// (MissingCoreConfigError).
+func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
+	if p := np.Spec.PausedUntil; p != nil {
+		if paused, err := strconv.ParseBool(*p); err == nil && paused {
+			return stop{cause: problem.NodePoolPaused}
+		}
+	}
+	if hc.Status.IgnitionEndpoint == "" {
+		return stop{}
 	}
 	for _, c := range np.Status.Conditions {
 		if lenient.RefusesNodePool(c) && !isFormer(c.ObservedGeneration, np.Generation) {
-			return stop{problem.NodePoolRefused, c.Type, quoted(c.Reason, c.Message)}
+			return stop{cause: problem.NodePoolRefused, condition: c.Type, error: quoted(c.Reason, c.Message)}
 		}
 	}
 	return stop{}
@@ -96,9 +106,12 @@ func stopOf(np hyperv1.NodePool) stop {
 // isFormer reports whether a condition is of another generation than its object. 0: its author did not say.
 func isFormer(of, generation int64) bool { return of != 0 && of != generation }
 
+// dialer is the address and port from which a connection began.
+var dialer = regexp.MustCompile(`\S+->`)
+
 // quoted returns what a condition says, on one line, without the address and port from which a connection began: these differ each time.
 func quoted(reason, message string) string {
-	message = regexp.MustCompile(`\S+->`).ReplaceAllString(message, "")
+	message = dialer.ReplaceAllString(message, "")
 	text := strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r

@@ -50,11 +50,14 @@ func TestNodePoolsWithOneError(t *testing.T) {
 	g.Expect(notMade(o)).To(HaveLen(2), "it is being deleted")
 	o.NodePools[3].Status.Replicas = 1
 	g.Expect(notMade(o)).To(HaveLen(1), "it has a node")
+	o.HostedCluster.Status.IgnitionEndpoint = ""
+	g.Expect(notMade(o)).To(BeEmpty(), "a new control plane does not have the configuration of nodes yet")
 }
 
 // TestRefusedBeforeTheControlPlane: the condition says first that HyperShift refuses the HostedCluster, and not that the control plane is awaited.
 func TestRefusedBeforeTheControlPlane(t *testing.T) {
 	g, o := NewWithT(t), served(t)
+	o.VMs, o.NodePools[0].Status = nil, hyperv1.NodePoolStatus{}
 	o.HostedCluster.Status = hyperv1.HostedClusterStatus{Conditions: []metav1.Condition{{Type: "ValidConfiguration", Status: metav1.ConditionFalse, Reason: "InvalidConfiguration", Message: strings.Repeat("x", 200)}}}
 	p, problems := plan(o)
 	report := explain.Status{Plan: p, Problems: problems}.Report()

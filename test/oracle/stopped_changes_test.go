@@ -45,11 +45,13 @@ func noNodes() (out []change) {
 	}
 	for _, c := range []string{"UpdateManagementEnabled", "ValidReleaseImage", "ValidArchPlatform", "ReconciliationActive", "ValidMachineConfig", "ValidPlatformImage", "ValidMachineTemplate", "ValidTuningConfig"} {
 		add("the only NodePool has "+c+" False", "pool status", c, "Warning", false, func(w *world) { report(w.pool(), c, "False", "ValidationFailed", "no such ConfigMap") })
+		out[len(out)-1].on = "Ignition" // Before it is published, conditions of NodePools do not count.
 	}
 	add("the Ignition server refuses the configuration of the only NodePool", "pool status", "ValidGeneratedPayload", "Warning", false,
 		func(w *world) {
 			report(w.pool(), "ValidGeneratedPayload", "", "InvalidConfig", "failed to generate payload")
 		})
+	out[len(out)-1].on = "Ignition"
 	add("the only NodePool is paused", "pool status", "spec.pausedUntil", "Warning", false, func(w *world) { set(w.pool(), "true", "spec", "pausedUntil") })
 	add("Cluster API is turned off", "machines", "hypershift.openshift.io/disable-machine-management", "Warning", false,
 		func(w *world) { annotate(w.hosted(), "hypershift.openshift.io/disable-machine-management", "") })
