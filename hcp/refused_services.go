@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	configv1 "github.com/openshift/api/config/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -18,18 +17,15 @@ import (
 
 // refusedServices returns the problems of spec.services for which HyperShift or Kubernetes refuses a service: one that is missing (infra.go of the control
 // plane operator), two with one host name (validatePublishingStrategyMapping), and node ports. HyperShift's webhook adds missing ones, where it is installed,
-// and the API server refuses an empty list.
-// A Service that exists has its port.
+// and the API server refuses an empty list. A Service that exists has its port.
 func refusedServices(o objects.Objects) (ps problem.Problems) {
 	hc, hosts, ports, has := o.HostedCluster, map[string][]string{}, map[string][]string{}, map[hyperv1.ServiceType]bool{}
 	add := func(c problem.Cause, args problem.Args) {
 		ps = append(ps, problem.New(c, problem.Subject{}, args, "spec.services"))
 	}
-	c := hc.Spec.Configuration
-	oidc := c != nil && c.Authentication != nil && c.Authentication.Type == configv1.AuthenticationTypeOIDC
-	made := map[hyperv1.ServiceType]bool{} // Those with a Service of their own.
-	for _, s := range network.PublishedServices() {
-		made[hyperv1.ServiceType(s.Type)] = !oidc || s.Service != network.OAuthService
+	published := objects.PublishedServices(hc)
+	isPublished := func(t hyperv1.ServiceType) bool {
+		return slices.ContainsFunc(published, func(s network.PublishedService) bool { return s.Type == string(t) })
 	}
 	for _, m := range hc.Spec.Services {
 		has[m.Service] = true
@@ -38,7 +34,7 @@ func refusedServices(o objects.Objects) (ps problem.Problems) {
 			hosts[m.LoadBalancer.Hostname] = append(hosts[m.LoadBalancer.Hostname], string(m.Service))
 		case m.Type == hyperv1.Route && m.Route != nil && m.Route.Hostname != "":
 			hosts[m.Route.Hostname] = append(hosts[m.Route.Hostname], string(m.Service))
-		case m.Type == hyperv1.NodePort && m.NodePort != nil && m.NodePort.Port != 0 && made[m.Service]:
+		case m.Type == hyperv1.NodePort && m.NodePort != nil && m.NodePort.Port != 0 && isPublished(m.Service):
 			port := strconv.Itoa(int(m.NodePort.Port))
 			ports[port] = append(ports[port], string(m.Service))
 			if !hasNodePort(o.Services, m.NodePort.Port) && (m.NodePort.Port < 30000 || m.NodePort.Port > 32767) {
@@ -46,8 +42,8 @@ func refusedServices(o objects.Objects) (ps problem.Problems) {
 			}
 		}
 	}
-	for _, s := range network.PublishedServices() {
-		if t := hyperv1.ServiceType(s.Type); made[t] && len(has) > 0 && !has[t] && !hc.CreationTimestamp.IsZero() {
+	for _, s := range published {
+		if len(has) > 0 && !has[hyperv1.ServiceType(s.Type)] && !hc.CreationTimestamp.IsZero() {
 			add(problem.ServiceNotPublished, problem.Args{"service": {s.Type}})
 		}
 	}

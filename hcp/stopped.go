@@ -50,7 +50,7 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 		return off
 	}
 	turnedOff(problem.IgnitionServerDisabled, hyperv1.DisableIgnitionServerAnnotation)
-	none := turnedOff(problem.MachineManagementDisabled, hyperv1.DisableMachineManagement)
+	noMachines := turnedOff(problem.MachineManagementDisabled, hyperv1.DisableMachineManagement)
 
 	byStop, sizes, wanted := map[stop][]string{}, networks.NodePoolSizes(o), 0
 	for _, np := range o.NodePools {
@@ -63,8 +63,7 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 			wanted--
 		}
 	}
-	none = !exist && (none || wanted == 0 && len(byStop) > 0)
-	if none {
+	if !exist && (noMachines || wanted == 0 && len(byStop) > 0) {
 		ps = append(ps, problem.New(problem.NoNodePoolCreatesNodes, problem.Subject{}, nil))
 	}
 	for _, s := range slices.SortedFunc(maps.Keys(byStop), func(a, b stop) int {

@@ -133,11 +133,12 @@ type identityProvider struct {
 func identityProviders(hc *hyperv1.HostedCluster) []identityProvider {
 	var out []identityProvider
 	c, s := hc.Spec.Configuration, hc.Spec.Capabilities
-	if c != nil && c.Authentication != nil && c.Authentication.Type == configv1.AuthenticationTypeOIDC {
+	if objects.UsesOIDC(hc) {
+		if s != nil && slices.Contains(s.Disabled, hyperv1.ConsoleCapability) {
+			return nil
+		}
 		for _, p := range c.Authentication.OIDCProviders {
-			if s == nil || !slices.Contains(s.Disabled, hyperv1.ConsoleCapability) {
-				out = append(out, identityProvider{name: p.Name, hosts: hostsOf(p.Issuer.URL)})
-			}
+			out = append(out, identityProvider{name: p.Name, hosts: hostsOf(p.Issuer.URL)})
 		}
 		return out
 	}

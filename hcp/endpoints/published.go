@@ -22,7 +22,6 @@ import (
 	"net/netip"
 	"strings"
 
-	configv1 "github.com/openshift/api/config/v1"
 	routev1 "github.com/openshift/api/route/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -42,15 +41,10 @@ type published struct {
 	strategies []hyperv1.PublishingStrategyType
 }
 
-// publishedServices returns the services of hc that VMs need. A cluster with OIDC does not have the OAuth server.
+// publishedServices returns the services of hc that VMs need.
 func publishedServices(hc *hyperv1.HostedCluster) []published {
 	var all []published
-	c := hc.Spec.Configuration
-	oidc := c != nil && c.Authentication != nil && c.Authentication.Type == configv1.AuthenticationTypeOIDC
-	for _, s := range network.PublishedServices() {
-		if oidc && s.Service == network.OAuthService {
-			continue
-		}
+	for _, s := range objects.PublishedServices(hc) {
 		p := published{hyperv1.ServiceType(s.Type), s.Endpoint, s.Service, []hyperv1.PublishingStrategyType{hyperv1.NodePort, hyperv1.Route}}
 		if p.service == hyperv1.APIServer || p.service == hyperv1.Konnectivity {
 			p.strategies = append([]hyperv1.PublishingStrategyType{hyperv1.LoadBalancer}, p.strategies...)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	configv1 "github.com/openshift/api/config/v1"
 	operatorv1 "github.com/openshift/api/operator/v1"
 	routev1 "github.com/openshift/api/route/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
@@ -76,6 +77,17 @@ func ControlPlaneNamespace(hc *hyperv1.HostedCluster) string {
 func UsesOVN(hc *hyperv1.HostedCluster) bool {
 	n := hc.Spec.Networking.NetworkType
 	return n == hyperv1.OVNKubernetes || n == ""
+}
+
+// UsesOIDC reports whether OIDC providers replace the OAuth server of hc.
+func UsesOIDC(hc *hyperv1.HostedCluster) bool {
+	c := hc.Spec.Configuration
+	return c != nil && c.Authentication != nil && c.Authentication.Type == configv1.AuthenticationTypeOIDC
+}
+
+// PublishedServices returns the services that HyperShift publishes of hc. With OIDC, there is no OAuth server.
+func PublishedServices(hc *hyperv1.HostedCluster) []network.PublishedService {
+	return slices.DeleteFunc(network.PublishedServices(), func(s network.PublishedService) bool { return s.Service == network.OAuthService && UsesOIDC(hc) })
 }
 
 // PodNetworks returns the networks of hc's pods. If none is set, it returns the API server's default.
