@@ -11,15 +11,21 @@ import (
 	"github.com/cldmnky/oooi/edge/failover/twins"
 )
 
-// TestForgedYoungerPeer: a VM that has read this edge's instance once (forged ARP for a second) pretends, over the VLAN only, to be a
-// younger pod of the peer that follows a younger pod of this edge. The real peer is heard over both paths all the time.
-func TestForgedYoungerPeer(t *testing.T) {
-	g := NewWithT(t)
+// incumbents returns an edge that has served for half a minute, as its peer has, which it hears over both paths.
+func incumbents() *duel {
 	d := newDuel()
 	d.state.Self.Generation, d.peer.Generation, d.peer.PeerGeneration = 4, 5, 4
 	d.next(failover.Event{Kind: failover.Ready, Owner: "m"})
 	d.peer.Claim = twins.Claim{Owner: "m", Incumbent: true}
 	d.pass(60, failover.VLAN, failover.ClusterNetwork)
+	return d
+}
+
+// TestForgedYoungerPeer: a VM that has read this edge's instance once (forged ARP for a second) pretends, over the VLAN only, to be a
+// younger pod of the peer that follows a younger pod of this edge. The real peer is heard over both paths all the time.
+func TestForgedYoungerPeer(t *testing.T) {
+	g := NewWithT(t)
+	d := incumbents()
 	g.Expect(d.state.Self.Level).To(Equal(failover.LevelServes))
 	g.Expect(d.state.Self.Incumbent).To(BeTrue())
 	forged := failover.Message{Phase: failover.Serving, Edge: 2, Instance: "vm", Peer: "a", Level: failover.LevelServes, Generation: 1 << 62, PeerGeneration: 1 << 62,
@@ -38,11 +44,7 @@ func TestForgedYoungerPeer(t *testing.T) {
 // TestForgedByPeersInstance: the VM has read the peer's instance, too.
 func TestForgedByPeersInstance(t *testing.T) {
 	g := NewWithT(t)
-	d := newDuel()
-	d.state.Self.Generation, d.peer.Generation, d.peer.PeerGeneration = 4, 5, 4
-	d.next(failover.Event{Kind: failover.Ready, Owner: "m"})
-	d.peer.Claim = twins.Claim{Owner: "m", Incumbent: true}
-	d.pass(60, failover.VLAN, failover.ClusterNetwork)
+	d := incumbents()
 	forged := d.peer
 	forged.PeerGeneration, forged.Number, forged.Claim = 1<<62, 1<<40, twins.Claim{Owner: "m", Outdone: twinMAC}
 	yields := 0
