@@ -120,9 +120,16 @@ func TestRestoredEdges(t *testing.T) {
 	restored(1)
 	g.Expect(deploys(about())).To(Equal(edges), "the other edge would answer")
 	g.Expect(invalid().Restored).To(BeEmpty())
+	g.Expect(about().Disruptions).To(BeEmpty())
 	restored(2)
+	var announced []decide.Disruption
+	for _, e := range w.Edges {
+		announced = append(announced, decide.Disruption{Kind: own.DeploymentKind, Name: e.Name, Text: explain.RestoredEdgeRemoved(e.Name)})
+	}
 	g.Expect(deploys(about())).To(Equal(map[string]int{wire.NameACD: len(plan.Networks)}))
+	g.Expect(about().Disruptions).To(ConsistOf(announced))
 	g.Expect(invalid().Restored).To(HaveLen(len(w.Edges)))
+	g.Expect(invalid().Disruptions).To(ConsistOf(announced))
 	w.HostedCluster.Spec.PausedUntil = new(string)
 	*w.HostedCluster.Spec.PausedUntil = "true"
 	paused := about()

@@ -23,6 +23,7 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -221,6 +222,9 @@ func testRestored(t *testing.T, s *apiServer, r *Reconciler) {
 			g.Expect(h.names(t)()).To(HaveLen(len(restored)), "there is no HostedCluster")
 			h.restore(t, backup[at:])
 			g.Eventually(h.names(t)).Should(BeEmpty(), "no edge before HyperShift publishes the control plane")
+			for _, edge := range restored {
+				g.Eventually(h.told(t, "Disruption")).Should(ContainElement(ContainSubstring(explain.RestoredEdgeRemoved(edge.Name))))
+			}
 			g.Eventually(h.reason(t)).ShouldNot(BeEmpty())
 			g.Expect(h.condition(t).Status).NotTo(Equal(metav1.ConditionTrue))
 

@@ -45,6 +45,11 @@ func EdgeRemoved(edge string) string {
 	return fmt.Sprintf("Removing edge %s, because one edge is requested. The other edge takes over its traffic first; open connections through %s are reset once.", edge, edge)
 }
 
+// RestoredEdgeRemoved says what VMs notice when an edge that a backup tool restored is removed.
+func RestoredEdgeRemoved(edge string) string {
+	return fmt.Sprintf("Removing edge %s, because it was restored from a backup. It is created again after a check of its addresses; open connections through %s are reset.", edge, edge)
+}
+
 // changedAddresses are the shared addresses that differ, in words.
 func changedAddresses(was, will network.Network) []string {
 	var out []string

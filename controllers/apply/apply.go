@@ -89,7 +89,12 @@ func (r Writer) restrict(ctx context.Context, w gather.World, d decide.Decision)
 			logr.FromContextOrDiscard(ctx).Info("plan in force changed, though the new one is not applied", "kind", want.GetKind(), "name", want.GetName())
 		}
 	}
-	_, err := r.prune(ctx, d.Restored, func(o metav1.PartialObjectMetadata) { logRemoved(logr.FromContextOrDiscard(ctx), d, o) })
+	done := map[decide.Disruption]bool{}
+	defer r.announceDisruptions(w, d, done)
+	_, err := r.prune(ctx, d.Restored, func(o metav1.PartialObjectMetadata) {
+		logRemoved(logr.FromContextOrDiscard(ctx), d, o)
+		done[decide.Disruption{Kind: o.GroupVersionKind(), Name: o.Name}] = true
+	})
 	return err
 }
 
@@ -103,7 +108,7 @@ func (r Writer) serve(ctx context.Context, w gather.World, d decide.Decision) (O
 		return Outcome{Unfinished: true, Again: whileBinding}, nil
 	}
 	done := map[decide.Disruption]bool{}
-	defer r.announceDisruptions(w, d, func(x decide.Disruption) bool { return done[decide.Disruption{Kind: x.Kind, Name: x.Name}] })
+	defer r.announceDisruptions(w, d, done)
 	o := Outcome{Again: d.Again}
 	log := logr.FromContextOrDiscard(ctx)
 	for _, want := range d.Desired {
@@ -243,12 +248,13 @@ func exists(w gather.World, u *unstructured.Unstructured) bool {
 // reasonDisruption is the reason of the Event before connections are reset.
 const reasonDisruption = "Disruption"
 
-// announceDisruptions emits an Event about those of d's disruptions whose objects were written or removed. It
-// announces each only once. If the API server refuses a write, however often, its disruption is not announced.
-func (r Writer) announceDisruptions(w gather.World, d decide.Decision, done func(decide.Disruption) bool) {
+// announceDisruptions emits an Event about those of d's disruptions whose objects were written or removed: done has
+// their kinds and names. It announces each only once. If the API server refuses a write, however often, its disruption
+// is not announced.
+func (r Writer) announceDisruptions(w gather.World, d decide.Decision, done map[decide.Disruption]bool) {
 	var texts []string
 	for _, c := range d.Disruptions {
-		if done(c) {
+		if done[decide.Disruption{Kind: c.Kind, Name: c.Name}] {
 			texts = append(texts, c.Text)
 		}
 	}

@@ -22,8 +22,8 @@ type Disruption struct {
 	Text string
 }
 
-// disruptions returns what ends by the change from the plan in force to the plan of d, and by the edges that rollouts
-// recreate or remove. If no edge of oooi exists yet, nothing ends.
+// disruptions returns what ends by the change from the plan in force to the plan of d, and by the edges that are
+// recreated or removed. If no edge of oooi exists yet, nothing ends.
 func disruptions(w view, d Decision) []Disruption {
 	var out []Disruption
 	byPlan := func(texts ...string) {
@@ -50,6 +50,15 @@ func disruptions(w view, d Decision) []Disruption {
 			}
 			out = append(out, Disruption{own.DeploymentKind, x.Edge, text})
 		}
+	}
+	return append(out, w.restoredRemoved()...)
+}
+
+// restoredRemoved returns what ends when the edges that a backup tool restored are removed.
+func (w view) restoredRemoved() []Disruption {
+	var out []Disruption
+	for _, e := range w.restoredEdges() {
+		out = append(out, Disruption{own.DeploymentKind, e.Name, explain.RestoredEdgeRemoved(e.Name)})
 	}
 	return out
 }
