@@ -10,7 +10,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/cldmnky/oooi/network"
@@ -34,8 +33,7 @@ spec:
 func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	crd := filepath.Join(apiserver.ModuleDir(t, "github.com/openshift/api"), "config", "v1", "zz_generated.crd-manifests", "0000_10_config-operator_01_networks.crd.yaml")
-	_, err := envtest.InstallCRDs(s.Env.Config, envtest.CRDInstallOptions{Paths: []string{crd}})
-	g.Expect(err).NotTo(HaveOccurred())
+	s.InstallDefinitions(t, crd)
 	config := &unstructured.Unstructured{}
 	g.Expect(sigsyaml.Unmarshal([]byte(openShiftNetwork), &config.Object)).To(Succeed())
 	g.Expect(s.admin.Create(t.Context(), config)).To(Succeed())

@@ -97,7 +97,7 @@ func closed(c net.Conn) (over bool) {
 	return over
 }
 
-// strict reports whether nothing else runs on the machine, so that bounds are those of docs/performance.md. `make soak` sets it.
+// strict reports whether nothing else runs on the machine, so that bounds are those of docs/performance.md. `make test-long` and `make soak` set it.
 func strict() bool { return os.Getenv("OOOI_GREEDY") != "" }
 
 // servedWithin is how long another VM may wait for its connection.

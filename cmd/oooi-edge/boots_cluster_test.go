@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"syscall"
@@ -70,9 +69,7 @@ func TestTheBootOfAVM(t *testing.T) {
 	g := NewWithT(t)
 	envoy := programs.RequireEnvoy(t)
 	v := newVLAN(t, blueService+"/32")
-	if _, err := exec.LookPath("udhcpc"); err != nil {
-		t.Skip(err)
-	}
+	programs.RequireInstalled(t, "udhcpc")
 	v.edge.Sysctl(t, "net/ipv4/conf/all/forwarding", "0")
 	for _, port := range []int{443, 6443, 8091} {
 		greeter(t, v.pod, fmt.Sprintf("10.128.0.1:%d", port))

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/cldmnky/oooi/test/apiserver"
 )
@@ -25,9 +24,7 @@ var copied = regexp.MustCompile("(?s)(?:```\n(.*?)\n```|`([^`\n]+)`){{copy}}")
 func consoleHasAQuickStart(t *testing.T, server *apiserver.Server) {
 	g := NewWithT(t)
 	kinds := filepath.Join(apiserver.ModuleDir(t, "github.com/openshift/api"), "console", "v1", "zz_generated.crd-manifests")
-	_, err := envtest.InstallCRDs(server.Env.Config, envtest.CRDInstallOptions{Paths: []string{
-		filepath.Join(kinds, "00_consolequickstarts.crd.yaml"), filepath.Join(kinds, "00_consoleclidownloads.crd.yaml")}})
-	g.Expect(err).NotTo(HaveOccurred())
+	server.InstallDefinitions(t, filepath.Join(kinds, "00_consolequickstarts.crd.yaml"), filepath.Join(kinds, "00_consoleclidownloads.crd.yaml"))
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	g.Expect(os.WriteFile(file, server.Env.KubeConfig, 0o600)).To(Succeed())
 	apply := exec.CommandContext(t.Context(), filepath.Join(server.Env.BinaryAssetsDirectory, "kubectl"), "apply", "--kubeconfig", file, "-k", "../../config/console")

@@ -5,8 +5,6 @@ package accessfaults
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,12 +16,13 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 	_ "github.com/cldmnky/oooi/test/patience"
+	"github.com/cldmnky/oooi/test/programs"
 )
 
 // A row is one fault.
 type row struct {
 	name string
-	// long: only `make bench-access-faults` measures it.
+	// long: only `make test-long` and `make bench-access-faults` measure it.
 	long bool
 	// lasts is how long the fault lasts, brief how long it does without $OOOI_ACCESS_FAULTS.
 	lasts, brief time.Duration
@@ -137,7 +136,7 @@ func wait(t *testing.T, length time.Duration) {
 func TestFaults(t *testing.T) {
 	netns.Require(t, "mount")
 	full := os.Getenv("OOOI_ACCESS_FAULTS") != ""
-	program := programOf(t)
+	program := programs.RequireOwn(t, wire.Program)
 	c := newCluster(t)
 	var table strings.Builder
 	table.WriteString("| fault | lasts s | the tunnels that it concerns | the other tunnels | no new tunnel for |\n| --- | --- | --- | --- | --- |\n")
@@ -151,18 +150,6 @@ func TestFaults(t *testing.T) {
 	if file := os.Getenv("OOOI_ACCESS_FAULTS_TABLE"); file != "" {
 		NewWithT(t).Expect(os.WriteFile(file, []byte(table.String()), 0o644)).To(Succeed())
 	}
-}
-
-// programOf is $OOOI_EDGE_BINARY, built now if it is not set.
-func programOf(t *testing.T) string {
-	t.Helper()
-	if program := os.Getenv("OOOI_EDGE_BINARY"); program != "" {
-		return program
-	}
-	program := filepath.Join(t.TempDir(), wire.Program)
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/cldmnky/oooi/cmd/oooi-edge").CombinedOutput()
-	NewWithT(t).Expect(err).NotTo(HaveOccurred(), "%s", out)
-	return program
 }
 
 // measure returns the row of the table.

@@ -80,7 +80,8 @@ func serverOf(t testing.TB, env *envtest.Environment) *Server {
 	return &Server{Admin: admin, Env: env}
 }
 
-// startWithin is how long etcd and the API server have to start, each: a minute and more on a busy machine.
+// startWithin is how long etcd and the API server have to start, each, and a new kind to be served: a minute and more on a
+// busy machine.
 const startWithin = 3 * time.Minute
 
 // Run starts an API server with its etcd, whose configuration has no limit of requests, until stop is called or the test
@@ -92,6 +93,7 @@ func Run(t testing.TB, configure func(*envtest.Environment)) (env *envtest.Envir
 	assets := programs.RequireAPIServer(t)
 	start := func() error {
 		env = &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: startWithin, ControlPlaneStopTimeout: startWithin}
+		env.CRDInstallOptions.MaxTime = startWithin
 		// Directories of the test, so that the programs find their certificates and data again when Restore starts them.
 		env.ControlPlane.Etcd = &envtest.Etcd{DataDir: t.TempDir()}
 		env.ControlPlane.GetAPIServer().CertDir = t.TempDir()
@@ -149,7 +151,13 @@ func (s *Server) InstallKinds(t testing.TB) {
 		must(t, err)
 		must(t, os.WriteFile(filepath.Join(dir, name+".yaml"), text, 0o600))
 	}
-	_, err := envtest.InstallCRDs(s.Env.Config, envtest.CRDInstallOptions{Paths: []string{dir}})
+	s.InstallDefinitions(t, dir)
+}
+
+// InstallDefinitions makes the API server know the CustomResourceDefinitions in files or directories.
+func (s *Server) InstallDefinitions(t testing.TB, paths ...string) {
+	t.Helper()
+	_, err := envtest.InstallCRDs(s.Env.Config, envtest.CRDInstallOptions{Paths: paths, MaxTime: startWithin})
 	must(t, err)
 }
 

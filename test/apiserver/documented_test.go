@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	_ "github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
@@ -51,8 +50,7 @@ spec:
   versions:
   - {name: %[3]s, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
 `, m[1], m[2], m[3], m[4], strings.ToLower(m[4])))
-		_, err := envtest.InstallCRDs(r.Env.Config, envtest.CRDInstallOptions{Paths: []string{definition}})
-		g.Expect(err).NotTo(HaveOccurred(), k)
+		r.InstallDefinitions(t, definition)
 	}
 	return r
 }

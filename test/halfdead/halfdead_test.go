@@ -36,7 +36,7 @@ func TestHalfDead(t *testing.T) {
 		t.Skip(variable + ` is not set: "make test-long" and "make bench-takeover" do`)
 	}
 	netns.Require(t, "nft", "setpriv", "mount")
-	m := &measurement{now: newBuild(t, "now", os.Getenv("OOOI_EDGE_BINARY")), brief: which == "worst"}
+	m := &measurement{now: newBuild(t, "now", programs.RequireOwn(t, wire.Program)), brief: which == "worst"}
 	if file := os.Getenv("OOOI_EDGE_BINARY_BEFORE"); file != "" {
 		m.before = newBuild(t, "before", file)
 		m.before.oneInterface = true
@@ -52,15 +52,10 @@ func TestHalfDead(t *testing.T) {
 	}
 }
 
-// newBuild copies the programs to where any user may run them. An empty program is built.
+// newBuild copies the programs to where any user may run them.
 func newBuild(t *testing.T, name, program string) *build {
 	t.Helper()
 	g, dir, envoy := NewWithT(t), shared(t), programs.RequireEnvoy(t)
-	if program == "" {
-		program = filepath.Join(dir, "built")
-		out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/cldmnky/oooi/cmd/oooi-edge").CombinedOutput()
-		g.Expect(err).NotTo(HaveOccurred(), "%s", out)
-	}
 	b := &build{name: name, program: filepath.Join(dir, wire.Program), envoy: filepath.Join(dir, "envoy")}
 	for from, to := range map[string]string{program: b.program, envoy: b.envoy} {
 		out, err := exec.CommandContext(t.Context(), "cp", "--dereference", from, to).CombinedOutput()

@@ -13,6 +13,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/hostile"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/patience"
@@ -137,7 +138,7 @@ func (s *site) lease() string {
 // nothing, however late the network learns where the VM is. The VM keeps its lease, and no edge mistakes it for a fault.
 func TestMigration(t *testing.T) {
 	netns.Require(t, "nft", "setpriv", "mount", "udhcpc")
-	s := newSite(t, newBuild(t, "now", os.Getenv("OOOI_EDGE_BINARY")), row{on: []int{1}, migrates: true})
+	s := newSite(t, newBuild(t, "now", programs.RequireOwn(t, wire.Program)), row{on: []int{1}, migrates: true})
 	v := s.newVM(1, false)
 	lease, announcements := s.lease(), s.announcements()
 	const connections = 100

@@ -3,8 +3,6 @@ package idle
 import (
 	"fmt"
 	"net/netip"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -31,9 +29,7 @@ func TestServersWithoutAToken(t *testing.T) {
 	g := NewWithT(t)
 	program := programs.RequireEnvoy(t)
 	admin, config := apiserver.ForEdges(t, namespace, there(t, planFile)...)
-	b := &build{program: filepath.Join(t.TempDir(), wire.Program)}
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", b.program, "github.com/cldmnky/oooi/cmd/oooi-edge").CombinedOutput()
-	g.Expect(err).NotTo(HaveOccurred(), string(out))
+	b := &build{program: programs.RequireOwn(t, wire.Program)}
 	vlan := b.edges(t, config, program, planFile)
 	tokenDir := strings.TrimPrefix(wire.TokenDir, "/var") // /var/run is a link, which leads elsewhere from here.
 	for _, e := range b.both {

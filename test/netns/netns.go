@@ -3,7 +3,7 @@
 // created. The next test removes what a killed test left.
 //
 // It needs root and iproute2. Without them a test is skipped, or fails if the environment
-// has CI=true.
+// has CI=true. OOOI_UNIT skips it.
 package netns
 
 import (
@@ -24,6 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cldmnky/oooi/test/patience"
+	"github.com/cldmnky/oooi/test/programs"
 )
 
 const (
@@ -57,24 +58,12 @@ type Segment struct {
 type cable struct{ namespace, device string }
 
 // Require skips the test, or fails it on CI, where namespaces can't be made or
-// one of the programs is not there.
-func Require(t testing.TB, programs ...string) {
+// one of the programs is not there. OOOI_UNIT skips it.
+func Require(t testing.TB, needed ...string) {
 	t.Helper()
-	missing := ""
-	if os.Geteuid() != 0 {
-		missing = "root"
-	}
-	for _, p := range append(programs, "ip") {
-		if _, err := exec.LookPath(p); err != nil {
-			missing = p
-		}
-	}
-	switch {
-	case missing == "":
-	case os.Getenv("CI") == "true":
-		t.Fatalf("this test needs %s", missing)
-	default:
-		t.Skipf("this test needs %s", missing)
+	programs.RequireRoot(t)
+	for _, name := range append(needed, "ip") {
+		programs.RequireInstalled(t, name)
 	}
 }
 

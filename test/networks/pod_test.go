@@ -177,11 +177,7 @@ func newBuild(t *testing.T) build {
 	g, dir := NewWithT(t), shared(t)
 	b := build{program: filepath.Join(dir, wire.Program), plugins: programs.RequireCNIPlugins(t)}
 	b.dummies = netns.New(t).Command(t.Context(), "ip", "link", "add", "x", "type", "dummy").Run() == nil
-	make := exec.CommandContext(t.Context(), "go", "build", "-o", b.program, "github.com/cldmnky/oooi/cmd/oooi-edge")
-	if built := os.Getenv("OOOI_EDGE_BINARY"); built != "" {
-		make = exec.CommandContext(t.Context(), "cp", "--dereference", built, b.program)
-	}
-	out, err := make.CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "cp", "--dereference", programs.RequireOwn(t, wire.Program), b.program).CombinedOutput()
 	g.Expect(err).NotTo(HaveOccurred(), "%s", out)
 	return b
 }

@@ -25,22 +25,6 @@ import (
 	"github.com/cldmnky/oooi/test/programs"
 )
 
-// binary is $OOOI_BINARY, or oooi built from the sources.
-func binary(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv("OOOI_BINARY"); path != "" {
-		return path
-	}
-	g := NewWithT(t)
-	root, err := programs.Root()
-	g.Expect(err).NotTo(HaveOccurred())
-	path := filepath.Join(t.TempDir(), "oooi")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/oooi")
-	build.Dir, build.Stderr = root, t.Output()
-	g.Expect(build.Run()).To(Succeed())
-	return path
-}
-
 // credentials are a file with those of the operator's ServiceAccount.
 func (w *world) credentials(t *testing.T) (file string) {
 	t.Helper()
@@ -75,7 +59,7 @@ type launcher struct {
 
 func (w *world) launcher(t *testing.T) launcher {
 	t.Helper()
-	return launcher{oooi: binary(t), credentials: w.credentials(t), log: filepath.Join(t.TempDir(), "manager.log")}
+	return launcher{oooi: programs.RequireOwn(t, "oooi"), credentials: w.credentials(t), log: filepath.Join(t.TempDir(), "manager.log")}
 }
 
 // through changes l: the operator reaches the API server through x only.

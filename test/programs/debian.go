@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // RequireUnpacked returns the path of a program in a Debian package, which is downloaded and unpacked below the
@@ -26,11 +28,11 @@ func RequireUnpacked(t testing.TB, name string, paths ...string) string {
 // unpacked, too. The program runs with environment, a variable of the dynamic linker.
 func RequireUnpackedWith(t testing.TB, libraries []string, name string, paths ...string) (program, environment string) {
 	t.Helper()
-	if os.Getenv("OOOI_UNIT") != "" {
-		t.Skip("needs package " + name + "; OOOI_UNIT is set")
-	}
+	skipUnit(t, "needs package "+name)
 	program, environment, err := unpacked(t.Context(), libraries, name, paths)
-	skipWithout(t, err)
+	if err != nil {
+		lacks(t, err)
+	}
 	return program, environment
 }
 
@@ -38,16 +40,17 @@ func RequireUnpackedWith(t testing.TB, libraries []string, name string, paths ..
 // They are unpacked as RequireUnpacked does it, without their dependencies: the caller names those, too.
 func RequirePythonModules(t testing.TB, packages ...string) (python, environment string) {
 	t.Helper()
-	if os.Getenv("OOOI_UNIT") != "" {
-		t.Skip("needs package " + packages[0] + "; OOOI_UNIT is set")
-	}
+	skipUnit(t, "needs package "+packages[0])
 	python = RequireInstalled(t, "python3")
 	cache, err := packagesDir()
-	skipWithout(t, err)
 	dirs := make([]string, len(packages))
 	for i, name := range packages {
-		dirs[i], err = fileOf(t.Context(), cache, name, []string{"usr/lib/python3/dist-packages"})
-		skipWithout(t, err)
+		if err == nil {
+			dirs[i], err = fileOf(t.Context(), cache, name, []string{"usr/lib/python3/dist-packages"})
+		}
+	}
+	if err != nil {
+		lacks(t, err)
 	}
 	return python, "PYTHONPATH=" + strings.Join(dirs, ":")
 }
@@ -137,7 +140,15 @@ func unpack(ctx context.Context, name, all string, paths []string) error {
 		return nil
 	}
 	if err := run("apt-get", "-q", "download", name); err != nil {
-		// The package lists may be old, or missing.
+		// The package lists may be old, or missing. One process at a time may write them.
+		lists, err := os.OpenFile(filepath.Join(all, ".lists"), os.O_CREATE|os.O_RDWR, 0o644)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = lists.Close() }()
+		if err := unix.Flock(int(lists.Fd()), unix.LOCK_EX); err != nil {
+			return err
+		}
 		if err := run("apt-get", "-q", "update"); err != nil {
 			return err
 		}

@@ -13,91 +13,97 @@ import (
 	"testing"
 )
 
-// RequireEnvoy returns the path of a real Envoy: the variable ENVOY, or what `testbed envoy` finds or fetches. Without
-// one the test is skipped, or fails where CI=true. OOOI_UNIT skips it.
+// RequireEnvoy returns the path of a real Envoy: the variable ENVOY, or what `testbed envoy` finds or fetches.
 func RequireEnvoy(t testing.TB) string {
 	t.Helper()
-	if path := os.Getenv("ENVOY"); path != "" {
+	return require(t, "ENVOY", "envoy")
+}
+
+// RequireCNIPlugins returns the directory of the CNI plugins that edges use: the variable CNI_PLUGINS, or what
+// `testbed cni-plugins` builds.
+func RequireCNIPlugins(t testing.TB) string {
+	t.Helper()
+	return require(t, "CNI_PLUGINS", "cni-plugins")
+}
+
+// RequireKonnectivity returns the directory of proxy-server and proxy-agent: the variable KONNECTIVITY, or what
+// `testbed konnectivity` builds.
+func RequireKonnectivity(t testing.TB) string {
+	t.Helper()
+	return require(t, "KONNECTIVITY", "konnectivity")
+}
+
+// RequireAPIServer returns the directory of etcd, kube-apiserver and kubectl: the variable KUBEBUILDER_ASSETS, or what
+// `testbed assets` builds, for minutes when it is not in its cache.
+func RequireAPIServer(t testing.TB) string {
+	t.Helper()
+	return require(t, "KUBEBUILDER_ASSETS", "assets")
+}
+
+// require returns the value of a variable, or else what a verb of the testbed's command prints. OOOI_UNIT skips the test if
+// the variable is not set.
+func require(t testing.TB, variable, verb string) string {
+	t.Helper()
+	if path := os.Getenv(variable); path != "" {
 		return path
 	}
-	if os.Getenv("OOOI_UNIT") != "" {
-		t.Skip("needs an Envoy; OOOI_UNIT is set")
+	skipUnit(t, verb+" of the testbed")
+	path, err := testbed(t, verb)
+	if err != nil {
+		t.Fatal(err)
 	}
-	path, err := testbed(t, "envoy")
-	skipWithout(t, err)
+	return path
+}
+
+// RequireOwn returns the path of a program of this project, "oooi" or "oooi-edge": the variable OOOI_BINARY or
+// OOOI_EDGE_BINARY, or what is built now.
+func RequireOwn(t testing.TB, name string) string {
+	t.Helper()
+	if path := os.Getenv(strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_BINARY"); path != "" {
+		return path
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "github.com/cldmnky/oooi/cmd/"+name).CombinedOutput(); err != nil {
+		t.Fatalf("go build %s: %v: %s", name, err, out)
+	}
 	return path
 }
 
 // RequireInstalled returns the path of a program that `make test-deps` installs. Without it the test is skipped, or
-// fails where CI=true.
+// fails where CI=true. OOOI_UNIT skips it.
 func RequireInstalled(t testing.TB, name string) string {
 	t.Helper()
 	program, err := exec.LookPath(name)
-	skipWithout(t, err)
+	if err != nil {
+		lacks(t, err)
+	}
 	return program
 }
 
-// RequireCNIPlugins returns the directory of the CNI plugins that edges use: the variable CNI_PLUGINS, or what
-// `testbed cni-plugins` builds. OOOI_UNIT skips the test.
-func RequireCNIPlugins(t testing.TB) string {
+// RequireRoot skips the test, or fails it where CI=true, if it does not run as root. OOOI_UNIT skips it.
+func RequireRoot(t testing.TB) {
 	t.Helper()
-	if dir := os.Getenv("CNI_PLUGINS"); dir != "" {
-		return dir
-	}
-	if os.Getenv("OOOI_UNIT") != "" {
-		t.Skip("needs CNI plugins; OOOI_UNIT is set")
-	}
-	dir, err := testbed(t, "cni-plugins")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-// RequireKonnectivity returns the directory of proxy-server and proxy-agent: the variable KONNECTIVITY, or what
-// `testbed konnectivity` builds. OOOI_UNIT skips the test.
-func RequireKonnectivity(t testing.TB) string {
-	t.Helper()
-	if dir := os.Getenv("KONNECTIVITY"); dir != "" {
-		return dir
-	}
-	if os.Getenv("OOOI_UNIT") != "" {
-		t.Skip("needs konnectivity; OOOI_UNIT is set")
-	}
-	dir, err := testbed(t, "konnectivity")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-// skipWithout skips the test if err says why a program is not there, or fails it where CI=true.
-func skipWithout(t testing.TB, err error) {
-	t.Helper()
-	switch {
-	case err == nil:
-	case os.Getenv("CI") == "true":
-		t.Fatal(err)
-	default:
-		t.Skip(err)
+	if os.Geteuid() != 0 {
+		lacks(t, errors.New("this test needs root"))
 	}
 }
 
-// RequireAPIServer returns the directory of etcd, kube-apiserver and kubectl: the variable KUBEBUILDER_ASSETS, or what
-// `testbed assets` builds, for minutes when it is not in its cache. OOOI_UNIT skips the test.
-func RequireAPIServer(t testing.TB) string {
+// lacks skips the test, as err says why it cannot run here, or fails it where CI=true. OOOI_UNIT skips it in any case.
+func lacks(t testing.TB, err error) {
 	t.Helper()
-	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
-		return dir
-	}
-	if os.Getenv("OOOI_UNIT") != "" {
-		t.Skip("needs a real API server; OOOI_UNIT is set")
-	}
-	dir, err := testbed(t, "assets")
-	if err != nil {
+	skipUnit(t, err.Error())
+	if os.Getenv("CI") == "true" {
 		t.Fatal(err)
 	}
-	return dir
+	t.Skip(err)
+}
+
+// skipUnit skips the test if OOOI_UNIT is set, as the test needs more than a unit test has.
+func skipUnit(t testing.TB, needs string) {
+	t.Helper()
+	if os.Getenv("OOOI_UNIT") != "" {
+		t.Skipf("OOOI_UNIT is set: %s", needs)
+	}
 }
 
 // testbed runs a verb of the testbed's command, which prints a path.

@@ -299,10 +299,8 @@ func TestAccessCommand(t *testing.T) {
 	out, errs, code := oooi(t, "in", "access", "clusters/blue", "--kubeconfig", w.kubeconfig, "--", "sh", "-c", "cat; echo \" $HTTPS_PROXY $http_proxy $NO_PROXY.\"; exit 7")
 	g.Expect(out).To(MatchRegexp(`^in http://127\.0\.0\.1:(\d+) http://127\.0\.0\.1:\d+ \.\n$`))
 	g.Expect([]any{errs, code}).To(Equal([]any{"", 7}))
-	if curl, err := exec.LookPath("curl"); err == nil {
-		out, errs, code = oooi(t, "", "access", "clusters/blue", "--kubeconfig", w.kubeconfig, "--", curl, "-s", "-p", "http://worker-1:9100/metrics")
-		g.Expect([]any{out, errs, code}).To(Equal([]any{"up worker-1:9100/metrics\n", "", 0}), "with CONNECT")
-	}
+	out, errs, code = oooi(t, "", "access", "clusters/blue", "--kubeconfig", w.kubeconfig, "--", programs.RequireInstalled(t, "curl"), "-s", "-p", "http://worker-1:9100/metrics")
+	g.Expect([]any{out, errs, code}).To(Equal([]any{"up worker-1:9100/metrics\n", "", 0}), "with CONNECT")
 	for script, want := range map[string]int{"exit 0": 0, "kill -TERM $$": 143} {
 		_, errs, code := oooi(t, "", "access", "clusters/blue", "--kubeconfig", w.kubeconfig, "--", "sh", "-c", script)
 		g.Expect([]any{errs, code}).To(Equal([]any{"", want}), script)
@@ -346,10 +344,7 @@ func TestAccessEnds(t *testing.T) {
 
 // TestAccessSSH: OpenSSH speaks with a server of the network.
 func TestAccessSSH(t *testing.T) {
-	ssh, err := exec.LookPath("ssh")
-	if err != nil {
-		t.Skip("there is no OpenSSH client")
-	}
+	ssh := programs.RequireInstalled(t, "ssh")
 	g := NewWithT(t)
 	w := newAccessWorld(t, 2, nil)
 	banner := make(chan string, 1)
