@@ -13,11 +13,9 @@ import (
 
 	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp"
-	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
-	"github.com/cldmnky/oooi/test/golden"
 )
 
 var (
@@ -97,20 +95,10 @@ func TestRecipeOfAnExistingVLAN(t *testing.T) {
 // planned is the decision about the cluster of story lb-ip with these annotations.
 func planned(t *testing.T, annotations map[string]string) derive.Decision {
 	t.Helper()
-	g := NewWithT(t)
-	for _, s := range golden.Stories(t) {
-		if s.Name != "lb-ip" {
-			continue
-		}
-		d := &files.Dump{}
-		g.Expect(d.Add(s.Read(t, "objects.yaml"))).To(Succeed())
-		o := d.Clusters()[0]
-		for key, value := range annotations {
-			o.HostedCluster.Annotations[settings.Prefix+key] = value
-		}
-		request, facts := hcp.Translate(o, network.Plan{})
-		return derive.Derive(request, facts, network.Plan{}, nil)
+	o := storyObjects(t, "lb-ip")
+	for key, value := range annotations {
+		o.HostedCluster.Annotations[settings.Prefix+key] = value
 	}
-	t.Fatal("there is no story lb-ip")
-	return derive.Decision{}
+	request, facts := hcp.Translate(o, network.Plan{})
+	return derive.Derive(request, facts, network.Plan{}, nil)
 }
