@@ -87,6 +87,31 @@ func menu(t *testing.T) (sections []string, pages map[string][]string) {
 	return sections, pages
 }
 
+const indexIntroduction = `# oooi
+
+One annotation on a HostedCluster serves DHCP, DNS, time and a proxy on the isolated VLAN of its KubeVirt VMs, so that they become
+nodes:
+
+    kubectl annotate hostedcluster/blue -n clusters hostedcluster.densityops.com/network=auto
+
+![VMs on an isolated VLAN get addresses, names and time from an edge, and reach their control plane through it. The operator makes a plan for the edge from what HyperShift has.](oooi.svg)
+
+## Answers
+
+| question | where to look |
+| --- | --- |
+| What is it, what does it cost, and how do I try it? | [README](../README.md) |
+| How do I start? | [Your first hosted cluster on a VLAN](first-cluster.md) |
+| Which annotations do I need? | [Only one](annotations.md#common) |
+| How do I publish the API server? Do I need OpenShift's router? | [Who reaches what](publish.md#who-reaches-what) |
+| How does a bastion outside of the VLAN reach the API server? | [Clients beyond the network](clients.md) |
+| Can nodes boot? | [One command](troubleshooting.md) |
+| Can a VM attack an edge? | [Who can do what](security.md#who-can-do-what) |
+| What happens when the node of an edge is drained? | [Drained and rebooted nodes](restore.md#drained-and-rebooted-nodes) |
+| What do I do after a restore with Velero? | [Restored from a backup](restore.md#restored-from-a-backup) |
+| How do I uninstall it, and keep the nodes? | [Keep the edges](install.md#keep-the-edges) |
+`
+
 // TestGoldenIndex: docs/index.md has each page of the menu, and then the others, with the title and the first sentence of each.
 func TestGoldenIndex(t *testing.T) {
 	texts := documents(t)
@@ -100,8 +125,7 @@ func TestGoldenIndex(t *testing.T) {
 	pages[inside] = others
 
 	var b strings.Builder
-	b.WriteString("# oooi\n\nOne annotation on a HostedCluster serves DHCP, DNS, time and a proxy on the isolated VLAN of its KubeVirt VMs, so that they become\n" +
-		"nodes. The [README](../README.md) shows it, and how to try it. `make golden` writes this page from `mkdocs.yml`.\n")
+	b.WriteString(indexIntroduction)
 	first := regexp.MustCompile(`(?s)^# ([^\n]+)\n\n([^\n].*?[.:])(?:\s|$)`)
 	for _, section := range append(sections, inside) {
 		fmt.Fprintf(&b, "\n## %s\n\n| page | |\n| --- | --- |\n", section)
@@ -113,5 +137,6 @@ func TestGoldenIndex(t *testing.T) {
 			fmt.Fprintf(&b, "| [%s](%s) | %s |\n", m[1], p, strings.TrimSuffix(strings.ReplaceAll(m[2], "\n", " "), ":"))
 		}
 	}
+	b.WriteString("\n`make golden` writes this page from `mkdocs.yml`.\n")
 	golden.Check(t, filepath.Join(root, "docs", "index.md"), []byte(b.String()))
 }
