@@ -41,7 +41,7 @@ unit: vet ## the inner loop: everything that needs neither root nor a cluster
 .PHONY: golden
 golden: ## accept the current output of the stories; read the difference before you commit it
 	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./hcp/ ./config/annotations
-	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./derive ./dhcp/... ./dns/... ./envoy/resources ./controllers ./cmd/oooi/... ./test/docs ./test/rules ./test/monitoring
+	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./derive ./dhcp/... ./dns/... ./envoy/resources ./controllers ./cmd/oooi/... ./test/docs ./test/recording ./test/rules ./test/monitoring
 
 # fuzz_ended: Go 1.26 can fail when FUZZTIME is over, though no input failed (https://go.dev/issue/75804).
 fuzz_ended = [ "$$(grep -A 1 -e '^--- FAIL' bin/fuzz.log | tail -n +2 | xargs)" = "context deadline exceeded" ]
