@@ -138,6 +138,7 @@ func TestEdgesAreAsked(t *testing.T) {
 // the API server.
 func TestCommandsRunThroughTheAPIServer(t *testing.T) {
 	g := NewWithT(t)
+	refused := make(chan string, 2)
 	play := websocket.Server{
 		Handshake: func(c *websocket.Config, _ *http.Request) error {
 			c.Protocol = []string{"v5.channel.k8s.io"}
@@ -162,6 +163,7 @@ func TestCommandsRunThroughTheAPIServer(t *testing.T) {
 			play.ServeHTTP(w, r)
 			return
 		}
+		refused <- r.Method
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusForbidden)
 		_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Message: "no right to pods/exec", Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden})
@@ -183,4 +185,6 @@ func TestCommandsRunThroughTheAPIServer(t *testing.T) {
 	g.Expect(complaints).To(Equal("no such command"))
 	_, _, err = said("oooi-edge-2", "oooi-edge")
 	g.Expect(err).To(MatchError(ContainSubstring("no right to pods/exec")))
+	g.Expect(<-refused).To(Equal(http.MethodGet))
+	g.Expect(<-refused).To(Equal(http.MethodPost), "a request that needs the right to create follows, which is enough before Kubernetes 1.35, too")
 }
