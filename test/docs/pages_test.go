@@ -104,8 +104,8 @@ nodes:
 | How do I try it? | [See it work](../README.md#see-it-work) |
 | How do I start? | [Your first hosted cluster on a VLAN](first-cluster.md) |
 | Which annotations do I need? | [Only one](annotations.md#common) |
-| How do I publish the API server? Do I need OpenShift's router? | [Who reaches what](publish.md#who-reaches-what) |
-| How does a bastion outside of the VLAN reach the API server? | [Who reaches what](publish.md#who-reaches-what). If it does not reach that: [through the router](clients.md) |
+| How do I publish the API server? Do I need OpenShift's router? | [Publish the control plane](publish.md) |
+| How does a bastion outside of the VLAN reach the API server? | [Who reaches what](publish.md#who-reaches-what). If it cannot: [through the router](clients.md) |
 | Can nodes boot? | [One command](troubleshooting.md) |
 | Can a VM attack an edge? | [Who can do what](security.md#who-can-do-what) |
 | What happens when the node of an edge is drained? | [Drained and rebooted nodes](restore.md#drained-and-rebooted-nodes) |
