@@ -186,5 +186,5 @@ func TestCommandsRunThroughTheAPIServer(t *testing.T) {
 	_, _, err = said("oooi-edge-2", "oooi-edge")
 	g.Expect(err).To(MatchError(ContainSubstring("no right to pods/exec")))
 	g.Expect(<-refused).To(Equal(http.MethodGet))
-	g.Expect(<-refused).To(Equal(http.MethodPost), "a request that needs the right to create follows, which is enough before Kubernetes 1.35, too")
+	g.Expect(<-refused).To(Equal(http.MethodPost), "a request that needs only the right to create follows")
 }
