@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// dialLimit limits the time of all attempts for one caller together.
+	// dialLimit limits the time of all attempts for one caller together, unless Options has another limit.
 	dialLimit = 3 * time.Second
 	// dialNext is how long one attempt may take before further addresses are dialed, too.
 	dialNext = 250 * time.Millisecond
@@ -40,7 +40,8 @@ type DialFunc func(ctx context.Context, from netip.Addr, to netip.AddrPort) (*ne
 
 // A dialer dials the addresses of a destination.
 type dialer struct {
-	dial DialFunc
+	dial  DialFunc
+	limit time.Duration // of all attempts for one caller together
 
 	mu    sync.Mutex
 	known map[netip.AddrPort]outcome
@@ -62,9 +63,9 @@ const (
 
 type checkFunc func(netip.Addr) error
 
-// any returns a connection to one of the addresses, which accepts within dialLimit and for which check returns nil.
+// any returns a connection to one of the addresses, which accepts within d.limit and for which check returns nil.
 func (d *dialer) any(ctx context.Context, from netip.Addr, all []netip.AddrPort, check checkFunc) (*net.TCPConn, netip.AddrPort, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialLimit)
+	ctx, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
 	type result struct {
 		conn *net.TCPConn
@@ -122,10 +123,10 @@ func (d *dialer) any(ctx context.Context, from netip.Addr, all []netip.AddrPort,
 			last = r.err
 			start(1)
 		case <-ctx.Done():
-			return nil, netip.AddrPort{}, why(ctx.Err())
+			return nil, netip.AddrPort{}, d.why(ctx.Err())
 		}
 	}
-	return nil, netip.AddrPort{}, why(last)
+	return nil, netip.AddrPort{}, d.why(last)
 }
 
 // attempt dials an address, and remembers whether it accepts.
@@ -224,11 +225,11 @@ func (d *dialer) rankAt(a netip.AddrPort, now time.Time) int {
 }
 
 // why returns the error of a dial without the addresses in it.
-func why(err error) error {
+func (d *dialer) why(err error) error {
 	var number syscall.Errno
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("no answer within %v", dialLimit)
+		return fmt.Errorf("no answer within %v", d.limit)
 	case errors.As(err, &number):
 		return number
 	}

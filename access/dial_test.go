@@ -87,7 +87,7 @@ func delays(t *testing.T) {
 	defer func() { <-time.After(dialNext) }() // As long as a dial that finds out about one more address.
 	g, h := NewWithT(t), newHosts()
 	all := h.of(2, 1)
-	d, slow := &dialer{dial: h.dial}, 0
+	d, slow := &dialer{dial: h.dial, limit: dialLimit}, 0
 	for range 20 {
 		to, took := connected(t, d, all)
 		g.Expect(to).To(Equal(all[0]))
@@ -99,7 +99,7 @@ func delays(t *testing.T) {
 	g.Expect(slow).To(BeNumerically("<=", 1))
 	h.refuses = all[1]
 	for range 20 {
-		_, took := connected(t, &dialer{dial: h.dial}, all)
+		_, took := connected(t, &dialer{dial: h.dial, limit: dialLimit}, all)
 		g.Expect(took).To(BeZero())
 	}
 	h.refuses = netip.AddrPort{}
@@ -118,7 +118,7 @@ func oneOfMany(t *testing.T) {
 	defer func() { <-time.After(dialNext) }() // As long as a dial that finds out about one more address.
 	g, h := NewWithT(t), newHosts()
 	all := h.of(60, 1)
-	d := &dialer{dial: h.dial}
+	d := &dialer{dial: h.dial, limit: dialLimit}
 	for _, at := range []int{0, 33, 59} {
 		for i := range all {
 			h.set(all[i], i == at)
@@ -143,7 +143,7 @@ func eachGetsConnections(t *testing.T) {
 	defer func() { <-time.After(dialNext) }() // As long as a dial that finds out about one more address.
 	g, h := NewWithT(t), newHosts()
 	all := h.of(10, 9)
-	d := &dialer{dial: h.dial}
+	d := &dialer{dial: h.dial, limit: dialLimit}
 	got := map[netip.AddrPort]int{}
 	for range 2000 {
 		to, _ := connected(t, d, all)
@@ -159,7 +159,7 @@ func TestManyCallersDialLittle(t *testing.T) { synctest.Test(t, manyCallersDialL
 func manyCallersDialLittle(t *testing.T) {
 	g, h := NewWithT(t), newHosts()
 	all := h.of(300, 0)
-	d := &dialer{dial: h.dial}
+	d := &dialer{dial: h.dial, limit: dialLimit}
 	const callers = 100
 	ctx, cancel := context.WithCancel(t.Context())
 	var failed atomic.Int32

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // TestSlowCallers: a caller that does not send its request in time is answered or closed.
@@ -41,7 +43,11 @@ func TestLimits(t *testing.T) {
 	}
 	const request = "CONNECT worker-1:10250 HTTP/1.1\r\nHost: x\r\n\r\n"
 	asked := func(ip string) string {
-		status, body := s.response(from(ip, request))
+		c := from(ip, request)
+		status, body := s.response(c)
+		if status != 200 {
+			_ = c.Close()
+		}
 		return strings.TrimSpace(fmt.Sprint(status, " ", body))
 	}
 	g.Expect([]string{asked("127.0.0.2"), asked("127.0.0.2")}).To(Equal([]string{"200", "200"}))
@@ -51,6 +57,7 @@ func TestLimits(t *testing.T) {
 	s.CutAll()
 	g.Eventually(func() string { return s.metric("oooi_access_tunnels") }).Should(BeEmpty())
 	g.Expect(asked("127.0.0.2")).To(Equal("200"))
+	g.Eventually(func() string { return s.metric("oooi_access_waiting") }).Should(BeEmpty(), "refused callers wait until they have gone")
 
 	quiet := from("127.0.0.5", "CONN")
 	var many []*net.TCPConn
@@ -90,9 +97,9 @@ func TestAFloodOfOneCaller(t *testing.T) {
 	}
 }
 
-// TestBurst: callers that come all at once, and send their request, are all served, with more of them than may wait.
+// TestBurst: callers that come all at once, and send their request within their grace, are all served, with more of them than may wait.
 func TestBurst(t *testing.T) {
-	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.caller, s.limits.waiting = 200, 3 })
+	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.caller, s.limits.waiting, s.limits.grace = 200, 3, patience.Limit })
 	s.vm("192.168.100.50:10250", hello)
 	var all []*net.TCPConn
 	for range 100 {
@@ -117,12 +124,11 @@ func TestDial(t *testing.T) {
 		_, status, _ := s.connect("db.example.com:5432")
 		g.Expect(status).To(Equal(200))
 	}
-	d := &dialer{dial: s.dial}
-	_, _, err := d.any(t.Context(), netip.MustParseAddr("192.168.100.4"), nil, s.isVM)
+	_, _, err := s.dialer.any(t.Context(), netip.MustParseAddr("192.168.100.4"), nil, s.isVM)
 	g.Expect(err).To(MatchError(errNoAddress))
-	_, status, body := s.connect("worker-1:10250")
+	_, status, body := newSite(t, func(s *site) { s.dialer.limit = time.Second }).connect("worker-1:10250")
 	g.Expect(status).To(Equal(502))
-	g.Expect(body).To(Equal("the destination does not answer: no answer within 3s\n"))
+	g.Expect(body).To(Equal("the destination does not answer: no answer within 1s\n"))
 }
 
 // TestStalledDestination: one that never reads stalls its own tunnel only, which is open to the end of the test.

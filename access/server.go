@@ -4,6 +4,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -34,11 +35,13 @@ const (
 // established is the answer to a request that led to a tunnel (RFC 9110, section 9.3.6).
 const established = "HTTP/1.1 200 Connection established\r\n\r\n"
 
-// Options of a Server. Each is required.
+// Options of a Server. Each is required, except DialLimit.
 type Options struct {
 	VMs  VMs
 	Keys func() Keys
 	Dial DialFunc
+	// DialLimit is how long the addresses of a destination may take to accept. 0: 3 s.
+	DialLimit time.Duration
 	// IsVM returns nil if the host at an address that has accepted a connection is the VM with the lease on it, else why not.
 	IsVM func(netip.Addr) error
 	// Ended gets each tunnel that has ended, and Refused each connection that did not become a tunnel. Both are called concurrently.
@@ -56,11 +59,11 @@ type Server struct {
 	// dialing is the context of dials. It ends with Run.
 	dialing context.Context
 	stop    context.CancelFunc
-	// limits may be smaller in tests.
+	// limits may differ in tests.
 	limits struct {
 		tunnels, caller, waiting, balanced int
 		// every is how often tunnels are checked.
-		request, idle, balancedIdle, unanswered, every time.Duration
+		request, answer, grace, idle, balancedIdle, unanswered, every time.Duration
 	}
 
 	mu      sync.Mutex
@@ -88,9 +91,10 @@ type call struct {
 
 // NewServer returns a Server that opens nothing before Set.
 func NewServer(o Options) *Server {
-	s := &Server{o: o, dialer: dialer{dial: o.Dial}, buffers: newBuffers(), tunnels: map[*tunnel]struct{}{}}
+	s := &Server{o: o, dialer: dialer{dial: o.Dial, limit: cmp.Or(o.DialLimit, dialLimit)}, buffers: newBuffers(), tunnels: map[*tunnel]struct{}{}}
 	s.limits.tunnels, s.limits.caller, s.limits.waiting = maxTunnels, maxTunnelsCaller, maxWaiting
-	s.limits.request, s.limits.idle, s.limits.unanswered, s.limits.every = requestLimit, idleLimit, unansweredLimit, keepaliveInterval
+	s.limits.request, s.limits.answer, s.limits.grace, s.limits.idle = requestLimit, answerLimit, requestGrace, idleLimit
+	s.limits.unanswered, s.limits.every = unansweredLimit, keepaliveInterval
 	s.limits.balanced, s.limits.balancedIdle = maxBalanced, balancedIdleLimit
 	s.policy.Store(&Policy{})
 	s.dialing, s.stop = context.WithCancel(context.Background())
@@ -193,7 +197,7 @@ func (s *Server) accept(c *call) (ok bool) {
 	}
 	now := time.Now()
 	if c.since = now; c.listen == 0 {
-		evicted, ok := s.waiting.add(c, s.limits.waiting, 2*s.limits.caller, now.Add(-requestGrace))
+		evicted, ok := s.waiting.add(c, s.limits.waiting, 2*s.limits.caller, now.Add(-s.limits.grace))
 		if !ok {
 			return false
 		}
@@ -223,7 +227,7 @@ func (s *Server) handle(c *call) {
 	if refusal != nil {
 		s.o.Metrics.refused(refusal.Why)
 		s.o.Refused(Refused{c.from, t.Account, t.Asked, c.listen, t.Target.Name == loadBalancers, refusal})
-		answer(c, refusal)
+		s.answer(c, refusal)
 		_ = c.conn.Close()
 		if c.reserved {
 			s.release(t)
@@ -244,11 +248,11 @@ func (s *Server) handle(c *call) {
 }
 
 // answer tries to send the refusal to a caller.
-func answer(c *call, why *Refusal) {
+func (s *Server) answer(c *call, why *Refusal) {
 	if why.Status == 0 {
 		return
 	}
-	_ = c.conn.SetDeadline(time.Now().Add(answerLimit))
+	_ = c.conn.SetDeadline(time.Now().Add(s.limits.answer))
 	if _, err := c.conn.Write(why.response()); err == nil && c.conn.CloseWrite() == nil {
 		discard(c.conn, answerRest)
 	}
@@ -374,7 +378,7 @@ func (s *Server) connect(ctx context.Context, p Policy, c *call, t *tunnel, addr
 		return c.refusal(http.StatusBadGateway, Unreachable, err.Error())
 	}
 	if c.listen == 0 {
-		_ = c.conn.SetWriteDeadline(time.Now().Add(answerLimit))
+		_ = c.conn.SetWriteDeadline(time.Now().Add(s.limits.answer))
 		_, _ = c.conn.Write([]byte(established)) // The tunnel ends by itself if the caller has gone.
 		_ = c.conn.SetWriteDeadline(time.Time{})
 	}

@@ -43,11 +43,12 @@ func newSite(t *testing.T, change func(s *site)) *site {
 	s.keys.Store(&Keys{})
 	keys := func() Keys { return *s.keys.Load() }
 	s.Server = NewServer(Options{
-		VMs: vms(), Keys: keys, Dial: s.dial, Metrics: NewMetrics(s.registry, keys),
+		VMs: vms(), Keys: keys, Dial: s.dial, DialLimit: patience.Limit, Metrics: NewMetrics(s.registry, keys),
 		IsVM:    s.isVM,
 		Ended:   func(x Tunnel) { s.mu.Lock(); defer s.mu.Unlock(); s.ended = append(s.ended, x) },
 		Refused: func(x Refused) { s.mu.Lock(); defer s.mu.Unlock(); s.refused = append(s.refused, x) },
 	})
+	s.limits.request, s.limits.answer = patience.Limit, patience.Limit
 	s.Set(blue())
 	if change != nil {
 		change(s)

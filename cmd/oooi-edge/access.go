@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
@@ -32,7 +33,7 @@ import (
 // collection costs little.
 const accessCollectAt = 50
 
-func newAccessCommand() *cobra.Command {
+func newAccessCommand(dialLimit time.Duration) *cobra.Command {
 	f := serverFlags{program: wire.Access}
 	var management string
 	c := &cobra.Command{
@@ -47,7 +48,7 @@ and names in the plan are open.`,
 			if f.watch {
 				return errors.New("access has no --watch: it needs no token")
 			}
-			return runAccess(c.Context(), f, management, f.log(c))
+			return runAccess(c.Context(), f, management, dialLimit, f.log(c))
 		},
 	}
 	f.add(c)
@@ -56,7 +57,7 @@ and names in the plan are open.`,
 	return c
 }
 
-func runAccess(ctx context.Context, f serverFlags, management string, log *slog.Logger) error {
+func runAccess(ctx context.Context, f serverFlags, management string, dialLimit time.Duration, log *slog.Logger) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(accessCollectAt)
 	}
@@ -84,6 +85,7 @@ func runAccess(ctx context.Context, f serverFlags, management string, log *slog.
 		Dial: func(ctx context.Context, from netip.Addr, to netip.AddrPort) (*net.TCPConn, error) {
 			return socket.DialFrom(ctx, f.device, from, to)
 		},
+		DialLimit: dialLimit,
 		IsVM: func(a netip.Addr) error {
 			// The kernel knows the MAC, because a host has just accepted a connection at this address. That host may
 			// be another VM that uses the same address.

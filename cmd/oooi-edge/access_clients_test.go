@@ -52,8 +52,8 @@ print(o.open("https://worker-1.blue.example.com/", timeout=60).read().decode())`
 		command     []string
 		stdin, want string
 	}{
-		"curl":            {[]string{"curl", "-sSk", "-m", "20", "-x", "http://" + atEdge, "https://worker-1/"}, "", "ok"},
-		"curl, an error":  {[]string{"curl", "-sSk", "-m", "20", "-x", "http://" + atEdge, "https://worker-9/"}, "", "403"},
+		"curl":            {[]string{"curl", "-sSk", "-m", "60", "-x", "http://" + atEdge, "https://worker-1/"}, "", "ok"},
+		"curl, an error":  {[]string{"curl", "-sSk", "-m", "60", "-x", "http://" + atEdge, "https://worker-9/"}, "", "403"},
 		"Python's urllib": {[]string{"python3", "-c", python}, "", "ok"},
 		"OpenBSD's nc":    {[]string{"nc", "-X", "connect", "-x", atEdge, "-N", "-w", "60", "worker-1", "22"}, "hello", "SSH-2.0-x\r\nhello"},
 	} {
@@ -98,7 +98,7 @@ func TestAccessWithTokens(t *testing.T) {
 	ask := func(s signer) func() string {
 		token := s.token(t, audience)
 		return func() string {
-			c := d.pod.Command(t.Context(), "curl", "-sS", "-m", "20", "-p", "-x", "http://"+atEdge, "--proxy-header", "Proxy-Authorization: Bearer "+token, "telnet://worker-1:10250")
+			c := d.pod.Command(t.Context(), "curl", "-sS", "-m", "60", "-p", "-x", "http://"+atEdge, "--proxy-header", "Proxy-Authorization: Bearer "+token, "telnet://worker-1:10250")
 			out, _ := c.CombinedOutput()
 			return strings.TrimSpace(string(out))
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -15,7 +14,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -30,14 +28,8 @@ func TestAccessWithHostileCallers(t *testing.T) {
 	c.Stdout, c.Stderr = io.Discard, io.Discard
 	programs.Start(t, c)
 	honest := func() string {
-		dialer := dialer(t, d.pod, atEdge)
-		dialer.Forward = from(t, d.pod, "10.128.0.9")
-		conn, err := dialer.DialContext(t.Context(), "tcp", "worker-1:10250")
-		if err != nil {
-			return err.Error()
-		}
-		defer func() { _ = conn.Close() }()
-		return line(conn)
+		c, err := through(t, from(t, d.pod, "10.128.0.9"), atEdge, "worker-1:10250")
+		return said(c, err)
 	}
 	g.Eventually(honest).Should(Equal("kubelet for 192.168.100.4"))
 	_, before, err := programs.PSS(c.Process.Pid)
@@ -88,17 +80,6 @@ func TestAccessWithHostileCallers(t *testing.T) {
 	g.Expect(honest()).To(Equal("kubelet for 192.168.100.4"))
 }
 
-// from dials from an address of a namespace.
-func from(t *testing.T, n *netns.Namespace, address string) func(context.Context, string, string) (net.Conn, error) {
-	local := &net.TCPAddr{IP: net.ParseIP(address)}
-	return func(ctx context.Context, _, to string) (c net.Conn, err error) {
-		n.Do(t, func() {
-			c, err = (&net.Dialer{Timeout: patience.Limit, LocalAddr: local}).DialContext(ctx, "tcp4", to)
-		})
-		return c, err
-	}
-}
-
 // offend sends what is not a request, and returns the first line of the answer, empty if there is none, once the connection ended.
 func offend(c net.Conn, sends string, slowly bool) string {
 	_ = c.SetDeadline(time.Now().Add(patience.Limit))
@@ -132,7 +113,7 @@ func TestAccessToAStalledVM(t *testing.T) {
 	start(t, d.edge, d.args()...)
 	g.Eventually(func() string { return asked(t, d.pod, atEdge, "worker-1:10250") }).Should(Equal("kubelet for 192.168.100.4"))
 	for range 8 {
-		c, err := dialer(t, d.pod, atEdge).DialContext(t.Context(), "tcp", "worker-1:22")
+		c, err := through(t, from(t, d.pod, ""), atEdge, "worker-1:22")
 		g.Expect(err).NotTo(HaveOccurred())
 		defer func() { _ = c.Close() }()
 		_ = c.SetWriteDeadline(time.Now().Add(300 * time.Millisecond)) // It passes in any case.
@@ -156,7 +137,7 @@ func TestAccessEnds(t *testing.T) {
 	p, stop := startUntil(t, d.edge, d.args()...)
 	var c net.Conn
 	g.Eventually(func() (err error) {
-		c, err = dialer(t, d.pod, atEdge).DialContext(t.Context(), "tcp", "worker-1:22")
+		c, err = through(t, from(t, d.pod, ""), atEdge, "worker-1:22")
 		return err
 	}).Should(Succeed())
 	defer func() { _ = c.Close() }()

@@ -65,29 +65,42 @@ func (d door) args() []string {
 	return []string{"access", "--plan", d.plan, "--run-dir", d.dir, "--watched-by", "dhcp"}
 }
 
-// dialer dials through the access proxy from a namespace.
-func dialer(t *testing.T, from *netns.Namespace, proxy string) dial.Dialer {
-	return dial.Dialer{Proxy: proxy, Forward: func(ctx context.Context, _, address string) (c net.Conn, err error) {
-		from.Do(t, func() { c, err = (&net.Dialer{Timeout: patience.Limit}).DialContext(ctx, "tcp4", address) })
+// through opens a connection through the access proxy, which forward dials.
+func through(t *testing.T, forward forwardFunc, proxy, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Limit)
+	defer cancel()
+	return dial.Dialer{Proxy: proxy, Forward: forward}.DialContext(ctx, "tcp", address)
+}
+
+type forwardFunc = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// from dials from an address of a namespace. Empty: the kernel chooses it.
+func from(t *testing.T, n *netns.Namespace, address string) forwardFunc {
+	local := &net.TCPAddr{IP: net.ParseIP(address)}
+	return func(ctx context.Context, _, to string) (c net.Conn, err error) {
+		n.Do(t, func() {
+			c, err = (&net.Dialer{Timeout: patience.Limit, LocalAddr: local}).DialContext(ctx, "tcp4", to)
+		})
 		return c, err
-	}}
+	}
 }
 
 // asked opens a connection through the access proxy, and returns what the destination says at once, or the error.
-func asked(t *testing.T, from *netns.Namespace, proxy, address string) string {
+func asked(t *testing.T, n *netns.Namespace, proxy, address string) string {
 	t.Helper()
-	c, err := dialer(t, from, proxy).DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		return err.Error()
-	}
-	defer func() { _ = c.Close() }()
-	return line(c)
+	c, err := through(t, from(t, n, ""), proxy, address)
+	return said(c, err)
 }
 
 // plain connects to a port that needs no CONNECT, and returns what it says, or why not.
-func plain(t *testing.T, from *netns.Namespace, at string) string {
+func plain(t *testing.T, n *netns.Namespace, at string) string {
 	t.Helper()
-	c, err := dialer(t, from, "").Forward(t.Context(), "tcp", at)
+	c, err := from(t, n, "")(t.Context(), "tcp", at)
+	return said(c, err)
+}
+
+// said returns what a connection says until it ends, or why there is none.
+func said(c net.Conn, err error) string {
 	if err != nil {
 		return err.Error()
 	}

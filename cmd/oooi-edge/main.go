@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,12 +17,12 @@ import (
 	"github.com/cldmnky/oooi/version"
 )
 
-func main() { run(clock) }
+func main() { run(clock, 0) }
 
-// run runs the program. clock is the clock for the NTP server.
-func run(clock ntp.Clock) {
+// run runs the program. clock is the clock for the NTP server, and dialLimit that of access.Options.
+func run(clock ntp.Clock, dialLimit time.Duration) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := newRootCommand(clock).ExecuteContext(ctx)
+	err := newRootCommand(clock, dialLimit).ExecuteContext(ctx)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, wire.Program+": "+err.Error())
@@ -29,7 +30,7 @@ func run(clock ntp.Clock) {
 	}
 }
 
-func newRootCommand(clock ntp.Clock) *cobra.Command {
+func newRootCommand(clock ntp.Clock, dialLimit time.Duration) *cobra.Command {
 	const servers, containers = "servers", "containers"
 	c := &cobra.Command{
 		Use:           wire.Program,
@@ -43,7 +44,7 @@ func newRootCommand(clock ntp.Clock) *cobra.Command {
 		&cobra.Group{ID: containers, Title: "Commands that only the containers of an edge run:"},
 	)
 	for id, commands := range map[string][]*cobra.Command{
-		servers:    {newDHCPCommand(), newDNSCommand(), newNTPCommand(clock), newProxyCommand(), newAccessCommand()},
+		servers:    {newDHCPCommand(), newDNSCommand(), newNTPCommand(clock), newProxyCommand(), newAccessCommand(dialLimit)},
 		containers: {newACDCommand(), newDiagnosticsCommand(), newFailoverCommand(), newProbeCommand(), newTryCommand()},
 	} {
 		for _, one := range commands {

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/ntp"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
 func TestMain(m *testing.M) {
 	programs.SideBySide(6)
-	programs.Main(m, func() { run(playedClock) })
+	programs.Main(m, func() { run(playedClock, patience.Limit) })
 }
 
 // clockFile in the environment names a file: while it exists, the clock is not synchronized.
