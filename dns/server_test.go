@@ -159,9 +159,9 @@ func TestLongAnswers(t *testing.T) {
 		most   int
 		cut    bool
 	}{
-		{dns.Client{}, 0, 512, true},
-		{dns.Client{UDPSize: 4096}, 4096, 1232, true},
-		{dns.Client{Net: "tcp"}, 0, 65535, false},
+		{dns.Client{Timeout: longest}, 0, 512, true},
+		{dns.Client{UDPSize: 4096, Timeout: longest}, 4096, 1232, true},
+		{dns.Client{Net: "tcp", Timeout: longest}, 0, 65535, false},
 	} {
 		m := new(dns.Msg)
 		m.SetQuestion("many.blue.example.com.", dns.TypeA)
@@ -232,7 +232,7 @@ func TestMalformed(t *testing.T) {
 	}
 	two := new(dns.Msg).SetQuestion("api.blue.example.com.", dns.TypeA)
 	two.Question = append(two.Question, two.Question[0])
-	r, _, err := new(dns.Client).Exchange(two, at.String())
+	r, _, err := (&dns.Client{Timeout: longest}).Exchange(two, at.String())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(r.Rcode).To(Equal(dns.RcodeFormatError))
 	g.Expect(dig(t, at, "api.blue.example.com")).To(ContainSubstring("status: NOERROR"))

@@ -46,6 +46,8 @@ type Upstream struct {
 	metrics *Metrics
 	log     *slog.Logger
 	guard   *guard
+	// probeTime may be longer in tests.
+	probeTime time.Duration
 	// ctx ends some time after retire.
 	ctx  context.Context
 	stop context.CancelFunc
@@ -64,7 +66,7 @@ type Upstream struct {
 // NewUpstream returns an Upstream that asks servers (at least one), each through its dialer. The caller must call retire once.
 func NewUpstream(servers []netip.AddrPort, dialers []net.Dialer, m *Metrics, log *slog.Logger) *Upstream {
 	u := &Upstream{
-		servers: servers, dialers: dialers, metrics: m, log: log, guard: newGuard(m, log),
+		servers: servers, dialers: dialers, metrics: m, log: log, guard: newGuard(m, log), probeTime: probeTime,
 		health: make([]health, len(servers)), probing: make([]bool, len(servers)), answered: make([]*question, len(servers)), clients: newSample(),
 	}
 	u.ctx, u.stop = context.WithCancel(context.Background())
@@ -277,7 +279,7 @@ func (u *Upstream) probes(server int) (before *question, all []question) {
 
 // lives reports whether a server answers one of the questions within probeTime.
 func (u *Upstream) lives(server int, questions []question) bool {
-	ctx, cancel := context.WithTimeout(u.ctx, probeTime)
+	ctx, cancel := context.WithTimeout(u.ctx, u.probeTime)
 	defer cancel()
 	answered := make(chan question, len(questions))
 	for _, q := range questions {
