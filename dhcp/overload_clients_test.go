@@ -24,7 +24,7 @@ func TestOverloadOfClients(t *testing.T) {
 
 	w := NewWithT(t)
 	one := s.guest(mac1)
-	w.Expect(one.run("udhcpc", one.udhcpc("-n", "-q", "-O", "28")...)).To(Succeed())
+	w.Expect(one.run("udhcpc", one.udhcpc("-n", "-q", "-t", "1", "-T", "60", "-O", "28")...)).To(Succeed())
 	w.Expect(one.got("bound")).To(And(
 		HaveKeyWithValue("search", "blue.example.com apps.blue.example.com red.example.com a-rather-long-name-for-a-domain.example.com"),
 		HaveKeyWithValue("hostname", "blue-worker-1"), HaveKeyWithValue("domain", "blue.example.com"),

@@ -48,7 +48,7 @@ func TestUdhcpc(t *testing.T) {
 
 	// A VM that boots again without a memory; its client asks for nothing.
 	two := s.guest(mac2)
-	w.Expect(two.run("udhcpc", two.udhcpc("-n", "-q")...)).To(Succeed())
+	w.Expect(two.run("udhcpc", two.udhcpc("-n", "-q", "-t", "1", "-T", "60")...)).To(Succeed())
 	w.Expect(two.address()).NotTo(Equal(first))
 	again := s.guest(mac1)
 	stop = again.start("udhcpc", again.udhcpc("-R")...)

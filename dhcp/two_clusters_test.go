@@ -54,7 +54,7 @@ func TestTwoClustersOnOneVLAN(t *testing.T) {
 	w.Expect(second.DHCP.Range.Contains(netip.MustParseAddr(given[mac2]))).To(BeTrue())
 	// One that remembers what the other cluster's had, as after it was moved.
 	moved := s.guest(mac2)
-	w.Expect(moved.run("udhcpc", moved.udhcpc("-n", "-q", "-r", given[mac1])...)).To(Succeed())
+	w.Expect(moved.run("udhcpc", moved.udhcpc("-n", "-q", "-t", "1", "-T", "60", "-r", given[mac1])...)).To(Succeed())
 	w.Expect(moved.address()).To(Equal(given[mac2]))
 
 	station := s.station("192.168.100.200/24")
