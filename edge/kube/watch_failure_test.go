@@ -19,6 +19,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/kube"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/test/loopback"
 )
 
 // serves plays an API server at an address, until stop is called. A list has one plan in version listed, and a watch shows that
@@ -79,7 +80,7 @@ func (r refused) RoundTrip(q *http.Request) (*http.Response, error) {
 // that state, and does not wait for a version that does not exist yet.
 func TestOlderStateAfterRefusal(t *testing.T) {
 	g := NewWithT(t)
-	at, stop := serves(t, "127.0.0.1:0", "new", "499", "500")
+	at, stop := serves(t, loopback.Reserve(t).String(), "new", "499", "500")
 	away := make(chan struct{})
 	config := &rest.Config{Host: "http://" + at}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {

@@ -11,6 +11,7 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/reported"
+	"github.com/cldmnky/oooi/test/loopback"
 )
 
 // TestWhatEnvoyRefusesIsReported: another program has the address of a listener. A real Envoy refuses it, its words are
@@ -18,10 +19,10 @@ import (
 func TestWhatEnvoyRefusesIsReported(t *testing.T) {
 	g := NewWithT(t)
 	w := newReachWorld(t)
-	taken, err := net.Listen("tcp4", "127.0.0.1:0")
+	at := loopback.Reserve(t)
+	taken, err := net.Listen("tcp4", at.String())
 	g.Expect(err).NotTo(HaveOccurred())
 	defer taken.Close()
-	at := taken.Addr().(*net.TCPAddr).AddrPort()
 	api := network.Backend{Name: "kube-apiserver:6443", Service: "kube-apiserver", Port: 6443}
 	n := network.Network{
 		Backends:  []network.Backend{api},
