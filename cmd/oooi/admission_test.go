@@ -19,6 +19,7 @@ import (
 	"github.com/cldmnky/oooi/config/rbac"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/blue"
+	"github.com/cldmnky/oooi/test/loopback"
 )
 
 // admissionAppliesThePolicies, as its pod does: on an API server that has neither its namespace nor a policy or role of oooi.
@@ -33,7 +34,7 @@ func admissionAppliesThePolicies(t *testing.T, server *apiserver.Server) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	c := command.New(subcommands()...)
-	at := freeAddress(t)
+	at := loopback.Reserve(t).String()
 	c.SetArgs([]string{"admission", "--health-probe-bind-address", at})
 	go func() { ended <- c.ExecuteContext(ctx) }()
 	g.Eventually(readyz(at)).WithTimeout(time.Minute).Should(Equal(http.StatusInternalServerError), "its namespace does not exist")

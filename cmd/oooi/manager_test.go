@@ -27,6 +27,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/apiserver"
+	"github.com/cldmnky/oooi/test/loopback"
 )
 
 // TestManagerReportsMissingSettings before it connects to a cluster.
@@ -95,7 +96,7 @@ func TestManagerTakesTheProxyFromItsEnvironment(t *testing.T) {
 // but Kubernetes' own.
 func managerIsReadyWithoutHyperShift(t *testing.T, server *apiserver.Server) {
 	g := NewWithT(t)
-	address := freeAddress(t)
+	address := loopback.Reserve(t).String()
 	mgr, err := newManager(server.Env.Config, managerOptions{metrics: "0", health: address, leaderElect: true, controllers: controllers.Options{
 		Release: desired.Release{Image: "localhost/oooi-edge:dev", EnvoyImage: "localhost/envoy:dev"}, ServiceAccount: types.NamespacedName{Namespace: "default", Name: "oooi"},
 	}}, logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
@@ -107,17 +108,6 @@ func managerIsReadyWithoutHyperShift(t *testing.T, server *apiserver.Server) {
 	g.Eventually(mgr.Elected()).WithTimeout(time.Minute).Should(BeClosed())
 	stop()
 	g.Eventually(ended).WithTimeout(time.Minute).Should(Receive(BeNil()), "it ends with its context")
-}
-
-// freeAddress is an address of this machine with a port that nothing uses.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = free.Close() }()
-	return free.Addr().String()
 }
 
 // readyz is the status of the readiness probe at address.
@@ -137,7 +127,7 @@ func TestPortsOfTheOperator(t *testing.T) {
 	g := NewWithT(t)
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: "0"})
 	g.Expect(err).NotTo(HaveOccurred())
-	ports := map[string]string{"/metrics": freeAddress(t), "/healthz": freeAddress(t)}
+	ports := map[string]string{"/metrics": loopback.Reserve(t).String(), "/healthz": loopback.Reserve(t).String()}
 	g.Expect(serveCallers(mgr, ports["/metrics"], map[string]http.Handler{"/metrics": promhttp.Handler()})).To(Succeed())
 	g.Expect(serveCallers(mgr, ports["/healthz"], probes(healthz.Ping))).To(Succeed())
 	ctx, stop := context.WithCancel(t.Context())

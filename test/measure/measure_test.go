@@ -17,6 +17,7 @@ import (
 	"github.com/miekg/dns"
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/test/loopback"
 	_ "github.com/cldmnky/oooi/test/patience"
 )
 
@@ -62,7 +63,7 @@ func TestGaps(t *testing.T) {
 // they were away, and one cut of each connection that was to stay.
 func TestAFault(t *testing.T) {
 	g := NewWithT(t)
-	api, stopAPI := serveAPI(g, "127.0.0.1:0")
+	api, stopAPI := serveAPI(g, loopback.Reserve(t).String())
 	name, stopDNS := serveDNS(g, "127.0.0.1:0")
 	clock, stopNTP := serveNTP(g, "127.0.0.1:0", synchronized)
 	ctx, cancel := context.WithCancel(t.Context())

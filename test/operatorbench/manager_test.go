@@ -2,7 +2,6 @@ package operatorbench
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/cldmnky/oooi/test/loopback"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -77,10 +77,7 @@ func (l *launcher) through(t *testing.T, x *gate) {
 func (l launcher) start(t *testing.T) *manager {
 	t.Helper()
 	g := NewWithT(t)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	g.Expect(err).NotTo(HaveOccurred())
-	address := free.Addr().String()
-	g.Expect(free.Close()).To(Succeed())
+	address := loopback.Reserve(t).String()
 	log, err := os.OpenFile(l.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = log.Close() }()
