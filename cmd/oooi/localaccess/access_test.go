@@ -118,7 +118,7 @@ func TestAccessMovesToAnotherEdge(t *testing.T) {
 			w.edge("edge-3", "blue")
 			w.remove("edge-2")
 			_ = connect(g).Close()
-			g.Expect(r.errors.String()).To(ContainSubstring("edge edge-2 failed, using edge edge-3"))
+			g.Eventually(r.errors.String).Should(ContainSubstring("edge edge-2 failed, using edge edge-3"))
 			_ = second.Close()
 			w.mu.Lock()
 			defer w.mu.Unlock()
