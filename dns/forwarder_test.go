@@ -68,6 +68,7 @@ func TestEqualQuestionsAreAskedOnce(t *testing.T) {
 	up := newResolver(t, "192.0.2.1", false)
 	up.pause = make(chan struct{})
 	h, at := served(t, local(network.UpstreamManagement), resolving(up.at))
+	h.serving.Load().forwarder.upstream.giveUp = longest
 	var asking sync.WaitGroup
 	answers := make(chan *dns.Msg, 80)
 	for i := range cap(answers) {

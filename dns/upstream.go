@@ -46,8 +46,8 @@ type Upstream struct {
 	metrics *Metrics
 	log     *slog.Logger
 	guard   *guard
-	// probeTime may be longer in tests.
-	probeTime time.Duration
+	// giveUp and probeTime may be longer in tests.
+	giveUp, probeTime time.Duration
 	// ctx ends some time after retire.
 	ctx  context.Context
 	stop context.CancelFunc
@@ -66,7 +66,7 @@ type Upstream struct {
 // NewUpstream returns an Upstream that asks servers (at least one), each through its dialer. The caller must call retire once.
 func NewUpstream(servers []netip.AddrPort, dialers []net.Dialer, m *Metrics, log *slog.Logger) *Upstream {
 	u := &Upstream{
-		servers: servers, dialers: dialers, metrics: m, log: log, guard: newGuard(m, log), probeTime: probeTime,
+		servers: servers, dialers: dialers, metrics: m, log: log, guard: newGuard(m, log), giveUp: giveUp, probeTime: probeTime,
 		health: make([]health, len(servers)), probing: make([]bool, len(servers)), answered: make([]*question, len(servers)), clients: newSample(),
 	}
 	u.ctx, u.stop = context.WithCancel(context.Background())
@@ -86,7 +86,7 @@ func (u *Upstream) retire(now []netip.AddrPort) {
 			u.metrics.serverGone(s)
 		}
 	}
-	time.AfterFunc(giveUp, u.stop)
+	time.AfterFunc(u.giveUp, u.stop)
 }
 
 // lose sets the servers to which the edge has no route now. These are not asked. A server with a route again counts as
@@ -124,7 +124,7 @@ type outcome struct {
 // ask returns the first answer over transport ("udp" or "tcp"), and ends the questions to the other servers. SERVFAIL and
 // REFUSED are returned only if no server has a better answer.
 func (u *Upstream) ask(ctx context.Context, m *dns.Msg, transport string) (*dns.Msg, error) {
-	ctx, cancel := context.WithTimeout(ctx, giveUp)
+	ctx, cancel := context.WithTimeout(ctx, u.giveUp)
 	defer cancel()
 	defer context.AfterFunc(u.ctx, cancel)()
 	u.mu.Lock()
@@ -203,7 +203,7 @@ func (u *Upstream) exchange(ctx context.Context, server int, m *dns.Msg, transpo
 
 // send sends m through a new socket, so that the port cannot be predicted (RFC 5452).
 func (u *Upstream) send(ctx context.Context, server int, m *dns.Msg, transport string) (*dns.Msg, error) {
-	c := dns.Client{Net: transport, Dialer: &u.dialers[server], UDPSize: answers.BufferSize, Timeout: giveUp}
+	c := dns.Client{Net: transport, Dialer: &u.dialers[server], UDPSize: answers.BufferSize, Timeout: u.giveUp}
 	conn, err := c.DialContext(ctx, u.servers[server].String())
 	if err != nil {
 		return nil, err
