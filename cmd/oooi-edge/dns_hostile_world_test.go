@@ -37,7 +37,9 @@ type hostileWorld struct {
 func newHostileWorld(t *testing.T) hostileWorld {
 	t.Helper()
 	w := hostileWorld{vlan: newVLAN(t, blueService+"/32"), other: netns.New(t)}
-	w.segment.Attach(t, w.other, "eth0", "", "192.168.100.21/24")
+	// The MAC decides which sockets of the server a VM fills. By chance, it would be those of the other VM in one run of eight.
+	w.machine.Run(t, "ip", "link", "set", "eth0", "address", "02:00:00:00:00:01")
+	w.segment.Attach(t, w.other, "eth0", "02:00:00:00:00:02", "192.168.100.21/24")
 	w.edge.Sysctl(t, "net/ipv4/conf/all/forwarding", "0")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "plan.json")

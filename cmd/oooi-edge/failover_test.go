@@ -201,11 +201,10 @@ func TestRemovedEdge(t *testing.T) {
 	g.Eventually(two.program.String).Should(And(ContainSubstring("edge removed from the plan"), ContainSubstring("removed=true")))
 	g.Eventually(two.metrics).Should(ContainSubstring(`oooi_failover_peer{state="idle"} 1`))
 	g.Eventually(two.probed).Should(BeEmpty(), "it still serves")
-	vm.SetNeighbour(t, "eth0", blueNextHop, one.ns.MAC(t, "net1"), false)
 	announcements := regexp.MustCompile(`announcements_total\{result="sent"\} \d+`)
 	made := announcements.FindString(two.metrics())
 	g.Consistently(func() string { return announcements.FindString(two.metrics()) }, "3s").Should(Equal(made))
-	g.Expect(next()).To(Equal(one.ns.MAC(t, "net1")))
+	vm.SetNeighbour(t, "eth0", blueNextHop, one.ns.MAC(t, "net1"), false) // A kernel with many neighbors forgets some.
 	segment.Pull(t, one.ns, "net1")
 	g.Eventually(next, patience.Limit, "50ms").Should(Equal(two.ns.MAC(t, "net1")))
 	writePlan(t, plan, 2)
