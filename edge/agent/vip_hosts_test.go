@@ -98,7 +98,7 @@ func TestHostWithAVIP(t *testing.T) {
 	}
 	g.Expect(w.look(t, true, now)).To(Equal([]reported.UsedAddress{{Address: netip.MustParseAddr(blueHop), MAC: mac}}))
 	for _, vip := range []string{blueHop, fakes.BlueService} {
-		g.Expect(w.vm.Neighbour(t, "eth0", vip)).To(Equal(peer), "no VM moves")
+		g.Expect(w.vm.Neighbour(t, "eth0", vip)).To(Or(BeEmpty(), Equal(peer)), "no VM moves. A kernel with many neighbors forgets some")
 	}
 	g.Expect(w.vm.Run(t, "ip", "neighbor", "show", "to", "10.128.0.0/16")).To(BeEmpty(), "no VM stores who asks")
 
