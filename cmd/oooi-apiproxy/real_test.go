@@ -371,7 +371,7 @@ func (w world) kubectl(t *testing.T) {
 	g.Expect(run("", "api-resources", "--api-group", "kubevirt.io")).To(MatchRegexp(`virtualmachines +vm +kubevirt.io/v1 +true +VirtualMachine\n`))
 	g.Expect(run("", "auth", "can-i", "get", "virtualmachines.kubevirt.io", "--as", "eve")).To(Equal("yes\n"))
 	g.Expect(run("", "auth", "can-i", "delete", "virtualmachines.kubevirt.io", "--as", "eve")).To(HavePrefix("no"))
-	g.Expect(run("", "wait", "vm/k", "--for", "jsonpath={.metadata.labels.kubevirt\\.io/x}=y", "--timeout", "30s")).To(ContainSubstring("condition met"))
+	g.Expect(run("", "wait", "vm/k", "--for", "jsonpath={.metadata.labels.kubevirt\\.io/x}=y", "--timeout", "60s")).To(ContainSubstring("condition met"))
 	g.Expect(run("", "delete", "vm", "k")).To(ContainSubstring(`virtualmachine.kubevirt.io "k" deleted`))
 	g.Expect(run("", "get", "configmaps", "-n", "default")).To(And(ContainSubstring("shown"), Not(ContainSubstring("hidden"))))
 }

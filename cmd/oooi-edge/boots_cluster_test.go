@@ -130,7 +130,7 @@ func TestTheBootOfAVM(t *testing.T) {
 	all := network.AllBootSteps()
 	g.Eventually(boots, patience.Limit, "500ms").Should(HaveExactElements(And(HaveField("VM", "blue-new"), HaveField("Seen", BeEmpty()))))
 	v.machine.Run(t, "ip", "address", "flush", "dev", "eth0")
-	out := v.machine.Run(t, "udhcpc", "-f", "-n", "-q", "-i", "eth0", "-s", "/bin/true")
+	out := v.machine.Run(t, "udhcpc", "-f", "-n", "-q", "-t", "60", "-T", "1", "-i", "eth0", "-s", "/bin/true")
 	found := regexp.MustCompile(`lease of (\S+) obtained from`).FindStringSubmatch(out)
 	g.Expect(found).NotTo(BeEmpty(), out)
 	v.machine.Address(t, "eth0", found[1]+"/24")

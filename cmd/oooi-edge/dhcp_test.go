@@ -72,7 +72,7 @@ func TestDHCPStandAlone(t *testing.T) {
 	}
 	obtained := regexp.MustCompile(`lease of (\S+) obtained from (\S+),`)
 	boot := func() string {
-		out := v.machine.Run(t, "udhcpc", "-f", "-n", "-q", "-i", "eth0", "-s", "/bin/true")
+		out := v.machine.Run(t, "udhcpc", "-f", "-n", "-q", "-t", "60", "-T", "1", "-i", "eth0", "-s", "/bin/true")
 		g.Expect(out).To(MatchRegexp(obtained.String()))
 		found := obtained.FindStringSubmatch(out)
 		g.Expect(found[2]).To(Equal("192.168.100.3"))

@@ -128,7 +128,7 @@ func (s *site) lease() string {
 	got := filepath.Join(shared(s), "address")
 	script := programs.WriteFile(s, shared(s), "script", "#!/bin/sh\n[ \"$1\" != bound ] || echo $ip >"+got+"\n")
 	s.g.Expect(os.Chmod(script, 0o755)).To(Succeed())
-	s.vms[0].Run(s, "udhcpc", "-f", "-n", "-q", "-t", "10", "-T", "1", "-i", net1, "-s", script)
+	s.vms[0].Run(s, "udhcpc", "-f", "-n", "-q", "-t", "60", "-T", "1", "-i", net1, "-s", script)
 	text, err := os.ReadFile(got)
 	s.g.Expect(err).NotTo(HaveOccurred(), "no lease")
 	return strings.TrimSpace(string(text))

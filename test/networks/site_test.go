@@ -132,7 +132,7 @@ func (s *site) newVM(node string) *vm {
 	script := programs.WriteFile(s, shared(s), "script", "#!/bin/sh\n[ \"$1\" != bound ] || ip address add $ip/24 dev $interface && ip route add "+service+"/32 via $router\n")
 	s.g.Expect(v.Command(s.Context(), "chmod", "755", script).Run()).To(Succeed())
 	began, since := time.Now(), now(s.control)
-	out, err := v.Command(s.Context(), "udhcpc", "-f", "-n", "-q", "-t", "10", "-T", "1", "-i", vmDevice, "-s", script).CombinedOutput()
+	out, err := v.Command(s.Context(), "udhcpc", "-f", "-n", "-q", "-t", "60", "-T", "1", "-i", vmDevice, "-s", script).CombinedOutput()
 	s.g.Expect(err).NotTo(HaveOccurred(), "%s gets no lease: %s", v.name, out)
 	s.g.Expect(v.Addresses(s, vmDevice)).To(ContainElement(netip.MustParsePrefix(vmAddress(i) + "/24")))
 	leased := time.Since(began)

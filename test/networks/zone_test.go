@@ -176,17 +176,17 @@ func (z *zone) tool(program string, args ...string) string {
 // The programs wait for ever without a timeout.
 func (z *zone) vsctl(args ...string) string {
 	z.t.Helper()
-	return z.tool("bin/ovs-vsctl", append([]string{"--timeout=30", "--db=" + z.database()}, args...)...)
+	return z.tool("bin/ovs-vsctl", append([]string{"--timeout=60", "--db=" + z.database()}, args...)...)
 }
 
 func (z *zone) nbctl(args ...string) string {
 	z.t.Helper()
-	return z.tool("bin/ovn-nbctl", append([]string{"--timeout=30", "--db=" + z.database()}, args...)...)
+	return z.tool("bin/ovn-nbctl", append([]string{"--timeout=60", "--db=" + z.database()}, args...)...)
 }
 
 func (z *zone) sbctl(args ...string) string {
 	z.t.Helper()
-	return z.tool("bin/ovn-sbctl", append([]string{"--timeout=30", "--db=" + z.database()}, args...)...)
+	return z.tool("bin/ovn-sbctl", append([]string{"--timeout=60", "--db=" + z.database()}, args...)...)
 }
 
 // plug connects a pod's new device to the node's OVN as logical port, and waits until OVN has the port.

@@ -50,7 +50,7 @@ func NewClient(ctx context.Context, path, ifname, dir string) (*Client, error) {
 	if err := os.WriteFile(script, renewScript, 0o755); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "nsenter", "--net="+path, "--", "udhcpc", "-f", "-q", "-n", "-t", "20", "-T", "1", "-i", ifname, "-s", script, "-O", "staticroutes")
+	cmd := exec.CommandContext(ctx, "nsenter", "--net="+path, "--", "udhcpc", "-f", "-q", "-n", "-t", "60", "-T", "1", "-i", ifname, "-s", script, "-O", "staticroutes")
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("udhcpc: %w: %s", err, out)
