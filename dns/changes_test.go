@@ -79,7 +79,7 @@ func TestChangesLoseNoQuestion(t *testing.T) {
 	t.Logf("%d questions, %d changes of the plan and as many of the leases", asked.Load(), changes)
 	for _, name := range []string{"changes", "vm"} {
 		g.Eventually(func() string {
-			r, _, err := new(dns.Client).Exchange(new(dns.Msg).SetQuestion(name+".blue.example.com.", dns.TypeA), at.String())
+			r, _, err := (&dns.Client{Timeout: longest}).Exchange(new(dns.Msg).SetQuestion(name+".blue.example.com.", dns.TypeA), at.String())
 			return fmt.Sprint(r != nil && r.Rcode == dns.RcodeNameError, err)
 		}).Should(Equal("true <nil>"), "%s is in neither the last plan nor the last leases", name)
 	}

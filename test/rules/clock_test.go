@@ -352,8 +352,11 @@ func TestX(t *testing.T) {
 	short.SetReadDeadline(time.Now().Add(time.Second))
 	short := net.Dialer{Timeout: time.Second}
 	short("dig", "+time=5")
+	short := dns.Client{Net: "udp"}
+	short := new(dns.Client)
 
 	net.DialTimeout("tcp", at, time.Minute)
+	c := dns.Client{Net: "udp", Timeout: time.Minute}
 	c.SetReadDeadline(time.Now().Add(soon))
 	// Nothing comes.
 	c.SetReadDeadline(time.Now().Add(time.Second))

@@ -4,6 +4,7 @@ package rules
 
 import (
 	"go/ast"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,14 +34,22 @@ func (s source) commented() map[int]bool {
 }
 
 // isShortLimit reports whether n gives a dial, a connection, a client or dig less than a minute. A limit with a name says
-// what it is for.
+// what it is for. A dns.Client without a limit waits for two seconds.
 func isShortLimit(n ast.Node) bool {
 	short := func(e ast.Expr) bool {
 		d, ok := durationOf(e, nil)
 		return ok && d < patience.Limit
 	}
 	switch n := n.(type) {
+	case *ast.CompositeLit:
+		return isClientOfDNS(n.Type) && !slices.ContainsFunc(n.Elts, func(e ast.Expr) bool {
+			field, ok := e.(*ast.KeyValueExpr)
+			return ok && isIdent(field.Key, "Timeout")
+		})
 	case *ast.CallExpr:
+		if isIdent(n.Fun, "new") && isClientOfDNS(n.Args[0]) {
+			return true
+		}
 		verb, ok := n.Fun.(*ast.SelectorExpr)
 		if !ok || len(n.Args) == 0 {
 			return false
@@ -53,12 +62,21 @@ func isShortLimit(n ast.Node) bool {
 		return ok && strings.HasPrefix(verb.Sel.Name, "Set") && strings.HasSuffix(verb.Sel.Name, "Deadline") &&
 			isNamed(until, "Add") && short(until.Args[0])
 	case *ast.KeyValueExpr:
-		key, ok := n.Key.(*ast.Ident)
-		return ok && key.Name == "Timeout" && short(n.Value)
+		return isIdent(n.Key, "Timeout") && short(n.Value)
 	case *ast.BasicLit:
 		seconds, ok := strings.CutPrefix(strings.Trim(n.Value, `"`), "+time=")
 		count, err := strconv.Atoi(seconds)
 		return ok && err == nil && time.Duration(count)*time.Second < patience.Limit
 	}
 	return false
+}
+
+func isClientOfDNS(e ast.Expr) bool {
+	t, ok := e.(*ast.SelectorExpr)
+	return ok && isIdent(t.X, "dns") && t.Sel.Name == "Client"
+}
+
+func isIdent(e ast.Expr, name string) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == name
 }
