@@ -60,7 +60,7 @@ func TestFlood(t *testing.T) {
 			}
 		})
 		// One after another: of bodies that arrive in step, all may be refused.
-		g.Eventually(func() int64 { return arrived.Load() + refused.Load() }, "1m", "1ms").Should(BeEquivalentTo(i+1))
+		g.Eventually(func() int64 { return arrived.Load() + refused.Load() }, "1m", "1ms").Should(BeEquivalentTo(i + 1))
 	}
 	g.Expect(arrived.Load()*size).To(BeEquivalentTo(heldBodies/2), "one address has half of the memory")
 	other := from(t, s, "127.0.0.2")
