@@ -58,8 +58,8 @@ func TestNADOfAnotherNamespace(t *testing.T) {
 		isolates, running     bool
 		fix                   string
 	}{
-		"no annotation":             {namespace: "clusters", fix: "Add clusters-blue to annotation hostedcluster.densityops.com/allowed-namespaces on clusters/vlan100"},
-		"for others":                {namespace: "clusters", annotation: "clusters-green", fix: "Add clusters-blue to annotation"},
+		"no annotation":             {namespace: "clusters", fix: "add clusters-blue to annotation hostedcluster.densityops.com/allowed-namespaces on clusters/vlan100"},
+		"for others":                {namespace: "clusters", annotation: "clusters-green", fix: "add clusters-blue to annotation"},
 		"for the VMs":               {namespace: "clusters", annotation: "clusters-green, clusters-blue"},
 		"for the VMs, but isolated": {namespace: "clusters", annotation: "clusters-blue", isolates: true, fix: "Create one in namespace clusters-blue or default"},
 		"isolates":                  {namespace: "clusters", isolates: true, fix: "Create one in namespace clusters-blue or default"},

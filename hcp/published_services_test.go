@@ -95,7 +95,7 @@ func TestPublishInClusterNames(t *testing.T) {
 			o := served(t)
 			withService(&o, "a", name+":443", corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}})
 			in, problems := translated(o)
-			g.Expect(problems).To(ContainElement(And(HaveField("Reason", problem.AnnotationInvalid), WithTransform(message, ContainSubstring("Clients of its API server")))))
+			g.Expect(problems).To(ContainElement(And(HaveField("Reason", problem.AnnotationInvalid), WithTransform(message, ContainSubstring("Clients of the hosted API server")))))
 			g.Expect(in.Endpoints).NotTo(ContainElement(HaveField("Origin", network.OriginService)))
 		})
 	}

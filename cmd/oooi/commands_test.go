@@ -22,7 +22,7 @@ const (
 		"Most users need only [`check`](#oooi-check), [`status`](#oooi-status) and [`plan`](#oooi-plan). Only containers run the last two commands.\n" +
 		"`make golden` writes this page from the commands.\n\n" +
 		"Text is wrapped at the width of the terminal. A pipe gets whole lines, so that `grep` finds whole sentences, unless the environment variable `COLUMNS` is set.\n"
-	permissionsIntroduction = "The administrator of the management cluster limits with these flags of the operator what HostedClusters may ask for. A value is a list, or `none`.\n" +
+	permissionsIntroduction = "With these flags of the operator, the administrator of the management cluster limits what HostedClusters may ask for. A value is a list, or `none`.\n" +
 		"[install.md](install.md#permissions) shows how to set the environment variables with OLM. Give `oooi check`, `oooi lint` and `oooi plan` the same values.\n"
 )
 

@@ -23,8 +23,7 @@ func newExplainCommand() *cobra.Command {
 		Long: `Explains a reason that the condition NetworkReady, an Event, or another command
 shows. Each cause follows with its severity, what happened, what it means, and
 what to do. A value that depends on your cluster stands between angle brackets.
-A cause explains its reason, too. Without an argument, the command lists all
-reasons.`,
+REASON can also be a cause. Without an argument, the command lists all reasons.`,
 		Example: `  oooi explain AddressInUse
   oooi explain`,
 		Args: cobra.MaximumNArgs(1),

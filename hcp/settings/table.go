@@ -105,7 +105,7 @@ func rows() []Key {
 	all := append(slices.Clip(both), OnNetworkAttachmentDefinition)
 	return append([]Key{
 		{Name: network.KeyNetwork, On: cluster, Default: "required", Example: "auto",
-			Meaning: "Enables oooi for this hosted cluster. `auto`: all networks that the NodePools name. `<namespace>/<name>`: only that NetworkAttachmentDefinition, and others until no VM uses them. `none`: removes all objects of oooi. They are also removed without the annotation, but after ten minutes of warning if VMs use a network.",
+			Meaning: "Enables oooi for this hosted cluster. `auto`: all networks that the NodePools name. `<namespace>/<name>`: only that NetworkAttachmentDefinition, and networks that VMs still use. `none`: removes all objects of oooi. They are also removed if the annotation is missing: while VMs use a network, only after ten minutes of warning.",
 			value:   into(networkNames(), func(s *Values) *string { return &s.Network })},
 		{Name: network.KeyCIDR, On: all, For: OneNetwork, PerNodePool: true, Default: "spec.networking.machineNetwork, for the network that VMs boot from", Example: "192.168.100.0/24",
 			Meaning: "The IPv4 CIDR of the network. For a network that no NodePool lists first, set it on the NetworkAttachmentDefinition.",
@@ -156,12 +156,12 @@ func rows() []Key {
 			Meaning: "The DNS servers for names that edges do not answer. `none`: such names do not exist (NXDOMAIN). `management`: the management cluster's resolver. Or a list of addresses, at port 53 or 853. Edges reach those in the CIDR on the network, and all others through the pod network. Names of the management cluster are never forwarded. If `services` leaves out `dns`, DHCP sends these addresses to VMs.",
 			value:   into(upstreamLists(), func(s *Values) **network.Upstreams { return &s.Upstreams })},
 		{Name: network.KeyRecords, On: cluster, For: FirstNetworks, Default: "none", Example: "registry.example.com=192.168.100.1",
-			Meaning: "Additional DNS records, at most 64. A first label `*` is a wildcard. New VMs do not get these addresses.",
+			Meaning: "Additional DNS records, at most 64. A first label `*` is a wildcard. DHCP does not assign these addresses to new VMs.",
 			value:   into(limitedListOf(records()), func(s *Values) *[]network.Record { return &s.Records })},
 		{Name: network.KeyPodDNS, On: cluster, Default: "refuse", Example: "serve", value: into(oneOf("refuse", "serve"), func(s *Values) *bool { return &s.ManagementDNS }),
 			Meaning: "Whether edges resolve published names for pods of the management cluster: `serve` or `refuse`. `serve` creates Service `oooi-dns`, for pods of `kube-system` and `openshift-dns`. The management cluster's DNS must forward the names to it."},
 		{Name: network.KeyAppsAddress, On: cluster, Default: "none", Example: "192.168.100.6", value: into(addresses(), func(s *Values) *netip.Addr { return &s.AppsAddress }),
-			Meaning: "The address of `*.apps` of the hosted cluster. New VMs do not get this address."},
+			Meaning: "The address of `*.apps` of the hosted cluster. DHCP does not assign it to new VMs."},
 		{Name: network.KeyAllowedHosts, On: cluster, Default: "`auto` without a gateway, else `none`", Example: "auto,registry.example.com",
 			Meaning: "External hosts that VMs can reach without a gateway, by TLS server name. `auto`: the registries of the release image and its mirrors. At most 64 further hosts can follow; the default port is 443. `none`: no external host. The operator's flags `--permit-hosts` and `--permit-ports` limit them.",
 			value:   into(allowedHostLists(), func(s *Values) **AllowedHosts { return &s.AllowedHosts })},

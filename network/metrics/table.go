@@ -17,7 +17,7 @@ var (
 	ObjectWrites = counter(Operator, "oooi_object_writes_total",
 		"Objects that the operator created or corrected.", "kind")
 	KindWatched = gauge(Operator, "oooi_kind_watched",
-		"1 if a kind that networks are derived from exists and is watched.", "kind")
+		"1 if this kind exists and the operator watches it.", "kind")
 	AdmissionPolicyInForce = gauge(Operator, "oooi_admission_policy_in_force",
 		"1 if the API server has a ValidatingAdmissionPolicy and its binding as installed.", "policy")
 	ServiceRangeKnown = gauge(Operator, "oooi_service_range_known",
@@ -51,7 +51,7 @@ var (
 	FailoverAnnouncements = counter(Failover, "oooi_failover_announcements_total",
 		"Failover announcements: sent or failed.", "result")
 	FailoverBegun = counter(Failover, "oooi_failover_begun_total",
-		"Failovers that this edge started, by cause: it announced the VIPs against its peer.", "cause")
+		"Failovers that this edge started with an announcement of the VIPs, by cause.", "cause")
 	FailoverDegraded = gauge(Failover, "oooi_failover_degraded",
 		"1 if announcements have no effect, so failover is slow for VMs.")
 	FailoverPlanHash = gauge(Failover, "oooi_failover_plan_hash",
@@ -79,13 +79,13 @@ var (
 // Metrics of the DNS server.
 var (
 	DNSQuestions = counter(DNS, "oooi_dns_questions_total",
-		"Answered queries. View pods: from pods of the management cluster. Label by is the source of the answer: plan, cache, upstream, stale (an answer that expired) or none (refused).", "view", "by", "rcode")
+		"Answered queries. View pods: queries of pods of the management cluster. Label by is the source of the answer: plan, cache, upstream, stale (an answer that expired) or none (refused).", "view", "by", "rcode")
 	DNSAnswerSeconds = histogram(DNS, "oooi_dns_answer_seconds",
 		"Time from a query to its answer, as a histogram.", []float64{.00001, .0001, .001, .01, .05, .1, .5, 1, 2, 5}, "by")
 	DNSUpstreamQuestions = counter(DNS, "oooi_dns_upstream_questions_total",
 		"Queries to upstream servers. The outcome is a response code, failed, or canceled if another server was faster.", "server", "outcome")
 	DNSUpstreamUp = gauge(DNS, "oooi_dns_upstream_up",
-		"1 if the server answers; 0 if it is dead, and only probed, or if the edge has no route to it.", "server")
+		"1 if the server answers. 0 if it does not, so the edge only probes it, or if the edge has no route to it.", "server")
 	DNSCacheBytes = gauge(DNS, "oooi_dns_cache_bytes",
 		"Memory of the answers of upstream servers.", "view")
 	DNSCacheEvicted = counter(DNS, "oooi_dns_cache_evicted_total",
@@ -93,7 +93,7 @@ var (
 	DNSShed = counter(DNS, "oooi_dns_shed_total",
 		"Queries, answers and connections that were dropped because a resource was full.", "reason")
 	DNSPanics = counter(DNS, "oooi_dns_panics_total",
-		"Queries that caused a panic. The client gets SERVFAIL. The log has one each minute.")
+		"Queries that caused a panic. The client gets SERVFAIL. The log shows at most one a minute.")
 )
 
 // Metrics of the proxy, besides those of its Envoy.

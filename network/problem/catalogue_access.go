@@ -17,10 +17,10 @@ var (
 		Fix:    "To close it, remove annotation management-access."})
 	AccessOpenToAccounts = declare("AccessOpenToAccounts", Entry{Reason: AccessOpened, Severity: SeverityInfo,
 		What:   "ServiceAccounts {accounts} reach {destinations} on network {network} through Service {service}, from pods of namespaces {namespaces}.",
-		Effect: "Each of them needs a token. HyperShift's own policies also admit pods of the ingress and of monitoring.",
+		Effect: "Each ServiceAccount needs a token. HyperShift's own policies also admit pods of the ingress and of monitoring.",
 		Fix:    "To close it, remove annotation management-access."})
 	AccessNameUnknown = declare("AccessNameUnknown", Entry{Reason: AccessRefused, Severity: SeverityWarning,
-		What:   "{entry} is not open: {name} is neither nodes nor apps, and no address or name in annotation dns-records.",
+		What:   "{entry} is not open: {name} is not the word nodes or apps, an address, or a name in annotation dns-records.",
 		Effect: notOpen,
 		Fix:    "Write the word nodes or apps, add the name to annotation dns-records, or name its address."})
 	AccessToEdge = declare("AccessToEdge", Entry{Reason: AccessRefused, Severity: SeverityWarning,
@@ -48,9 +48,9 @@ var (
 		Effect: notOpen,
 		Fix:    "Remove the port before the equals sign, so that callers use HTTP CONNECT. Or remove annotation management-access-accounts."})
 	AccessIngressUnknown = declare("AccessIngressUnknown", Entry{Reason: AccessRefused, Severity: SeverityWarning,
-		What:   "{entry} is not open, because the ingress of the hosted cluster is not known at this port.",
+		What:   "{entry} is not open, because oooi does not know an ingress of the hosted cluster for this port.",
 		Effect: notOpen,
-		Fix:    "It opens when the ingress is known. Or set annotation apps-address to the address of the ingress on the network."})
+		Fix:    "The entry opens when oooi knows the ingress. Or set annotation apps-address to the address of the ingress on the network."})
 	AccessNeedsLeases = declare("AccessNeedsLeases", Entry{Reason: AccessRefused, Severity: SeverityWarning,
 		What:   "{entry} is not open on network {network}, because annotation services leaves out dhcp there.",
 		Effect: "Edges find VMs by their DHCP leases. This entry has no effect on that network.",

@@ -35,7 +35,7 @@ var (
 	NetworkCIDRByName = declare("NetworkCIDRByName", Entry{Reason: CIDRMissing, Severity: SeverityInfo,
 		What: "CIDR {cidr} of the HostedCluster applies to network {network}, because NodePool {nodePool} comes before " +
 			"{otherNodePool} by its name.",
-		Effect: "Creation times do not say which of the two is older. The oldest NodePool's network gets that CIDR.",
+		Effect: "The network of the oldest NodePool gets that CIDR, but the creation times do not show which NodePool is older.",
 		Fix:    "To choose the network, set annotation {keys} on the HostedCluster."})
 	EdgeAddressCount = declare("EdgeAddressCount", Entry{Reason: AnnotationInvalid, Severity: SeverityError,
 		What:   "Annotation edge-addresses has {count} addresses, but network {network} needs four.",
@@ -57,7 +57,7 @@ var (
 		Effect: "Your own DHCP server decides the addresses of VMs.",
 		Fix:    "Remove them, or add dhcp to annotation services."})
 	ClusterCIDRUnused = declare("ClusterCIDRUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
-		What:   "Annotation cidr of the HostedCluster ({value}) applies only to a network that VMs boot from. These VMs boot from the pod network.",
+		What:   "Annotation cidr of the HostedCluster ({value}) applies only to a network that VMs boot from. VMs of this cluster boot from the pod network.",
 		Effect: "It has no effect.",
 		Fix:    "Set annotation cidr on the NodePool or on the NetworkAttachmentDefinition."})
 	ClusterAddressesUnused = declare("ClusterAddressesUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
@@ -139,7 +139,7 @@ var (
 		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
 		Fix:    "Create the cluster with networks that do not overlap."})
 	FamiliesMixed = declare("FamiliesMixed", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
-		What:   "The first networks of the hosted cluster, and the address of its API for nodes, are of IPv4 and of IPv6 ({networks}).",
+		What:   "The first networks of the hosted cluster, and the address of its API for nodes, mix IPv4 and IPv6 ({networks}).",
 		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
 		Fix:    "Create the cluster with the IPv4 network first in each list, and an IPv4 advertiseAddress."})
 	RouterMustAdvertiseIPv6 = declare("RouterMustAdvertiseIPv6", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
@@ -151,7 +151,7 @@ var (
 		Effect: "The network needs at least 100 bytes more than the pod network. With fewer than 58 more, OVN-Kubernetes does not start, and nodes do not become Ready.",
 		Fix:    "Set annotation mtu to {least} or more if the network carries such packets. Otherwise create the cluster with a smaller ovnKubernetesConfig.mtu: the field cannot change."})
 	OVNMTUUnknown = declare("OVNMTUUnknown", Entry{Reason: PodNetworkUnsupported, Severity: SeverityInfo,
-		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}. No object has the MTU of network {network}: it is that of the device below.",
+		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}. Network {network} has the MTU of a device on the nodes, which no object shows.",
 		Effect: "The network needs {least} bytes or more. With less, OVN-Kubernetes may not start, and nodes do not become Ready.",
 		Fix:    "Set annotation mtu to the MTU of the network."})
 	JoinSubnetTooSmall = declare("JoinSubnetTooSmall", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
@@ -159,7 +159,7 @@ var (
 		Effect: "Its network operator refuses that, so nodes do not become Ready.",
 		Fix:    "Create the cluster with a larger v4InternalSubnet, with a smaller spec.networking.clusterNetwork, or with a shorter hostPrefix."})
 	PodSubnetsTooFew = declare("PodSubnetsTooFew", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
-		What:   "Pods have {cidrs}, with {count} subnets for nodes. The NodePools may have {vms} nodes at once, counting those that an update adds.",
+		What:   "The pod network {cidrs} has {count} subnets for nodes. The NodePools may have {vms} nodes at once, counting those that an update adds.",
 		Effect: "A node without a subnet does not become Ready.",
 		Fix: "Lower the limits of the NodePools. Or create the cluster with a larger spec.networking.clusterNetwork, or a longer hostPrefix: " +
 			"the default is 23."})

@@ -32,7 +32,7 @@ var (
 			"on the Service."})
 	HostInHostedCluster = declare("HostInHostedCluster", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
 		What:   "Annotation {key} of {subject} names {value}, which is a name inside the hosted cluster.",
-		Effect: "Clients of its API server send such names.",
+		Effect: "Clients of the hosted API server send such names as TLS server names.",
 		Fix:    "Set another name, such as git.example.com:443."})
 	HostIsAddress = declare("HostIsAddress", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
 		What: "Annotation {key} of {subject} has the address {value} in place of a DNS name.",
@@ -73,7 +73,7 @@ var (
 		Effect: "Network {network} runs with {cidr} of its NetworkAttachmentDefinition, and keeps it.",
 		Fix:    "Remove the annotation. To change the CIDR, edit annotation cidr of the NetworkAttachmentDefinition instead."})
 	GatewayOnSecondary = declare("GatewayOnSecondary", Entry{Reason: AnnotationUnknown, Severity: SeverityInfo,
-		What:   "Annotation gateway ({gateway}) gives VMs no router on network {network}, because they do not boot from it.",
+		What:   "Annotation gateway ({gateway}) sets no router on network {network}, because VMs do not boot from it.",
 		Effect: "DHCP does not assign the address."})
 	ClientNetworksOnSecondary = declare("ClientNetworksOnSecondary", Entry{Reason: AnnotationUnknown, Severity: SeverityInfo,
 		What: "Annotation {key} has no effect on network {network}, because VMs do not boot from it. Edges serve only DHCP there."})

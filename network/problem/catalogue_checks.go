@@ -67,7 +67,7 @@ var (
 	EdgePodWebhookDown = declare("EdgePodWebhookDown", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
 		What: refusedPods, Fix: "Repair the server of that webhook, exempt edges from it, or set its failurePolicy to Ignore."})
 	EdgePodOtherImages = declare("EdgePodOtherImages", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: refusedPods + " The images of edges are unknown, so the dry run used others. They may be the cause.",
+		What: refusedPods + " The images of edges are unknown, so the dry run used other images, which may be the cause.",
 		Fix:  "Check again when the operator names the images."})
 	EdgePodUnjudged = declare("EdgePodUnjudged", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "It is unknown whether the API server accepts them in namespace {namespace}: {error}."})
@@ -76,7 +76,7 @@ var (
 	NodesExcluded = declare("NodesExcluded", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
 		What: "No node may run an edge: {nodes}.", Fix: "Change annotation edge-node-selector, the labels of nodes, or their taints."})
 	NodesFull = declare("NodesFull", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
-		What: "No node has room for an edge, which requests {requests}: {nodes}.", Fix: "Free some, or add a node."})
+		What: "No node has room for an edge, which requests {requests}: {nodes}.", Fix: "Free resources on a node, or add a node."})
 	NodesTooFew = declare("NodesTooFew", Entry{Reason: EdgesCannotStart, Severity: SeverityWarning,
 		What: "Only node {node} has room for an edge, but the network has {count}.", Effect: "If this node fails, VMs lose service.",
 		Fix: "Add a node, or set annotation edges to 1."})
@@ -109,7 +109,7 @@ var (
 		Fix:    "Let more nodes run edges (annotation edge-node-selector), or make the maintenance short."})
 	DrainWaitsForEdges = declare("DrainWaitsForEdges", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,
 		What:   "PodDisruptionBudget {budget} does not let {edges} be evicted from these nodes.",
-		Effect: "The drain waits until the other edge is ready: ten minutes at most, or four hours while its node is in maintenance. Then VMs are not served.",
+		Effect: "The drain waits until the other edge is ready: ten minutes at most, or four hours while its node is in maintenance. After that, the drain continues, and VMs are not served.",
 		Fix:    "Make an edge ready on another node first."})
 	DrainStopsNetwork = declare("DrainStopsNetwork", Entry{Reason: DrainInterrupts, Severity: SeverityError,
 		What:   "No other edge is ready, and no PodDisruptionBudget protects {edges} for more than ten minutes.",

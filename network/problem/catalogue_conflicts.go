@@ -13,10 +13,10 @@ var (
 		Effect: "VMs cannot connect to such an address on another host.",
 		Fix:    "Create the cluster with another address, or with a host name."})
 	CIDRHasNodeAPI = declare("CIDRHasNodeAPI", Entry{Reason: AddressConflict, Severity: SeverityWarning,
-		What: "CIDR {cidr} of network {network} contains {address}, which each node has on its loopback interface. There it " +
-			"reaches the hosted API server (spec.networking.apiServer.advertiseAddress).",
+		What: "CIDR {cidr} of network {network} contains {address}. Each node reaches the hosted API server at this address " +
+			"of its loopback interface (spec.networking.apiServer.advertiseAddress).",
 		Effect: "Nodes cannot reach a host of the network at {address}. DHCP does not assign it.",
-		Fix:    "Set another CIDR for the network ({where}), unless no host has this address."})
+		Fix:    "If a host has this address, set another CIDR for the network ({where})."})
 	AddressIsNodeAPI = declare("AddressIsNodeAPI", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What: "The {role} {address} of network {network} is the address at which each node reaches the hosted API server " +
 			"(spec.networking.apiServer.advertiseAddress).",
@@ -32,7 +32,7 @@ var (
 		Fix:    "Set another CIDR for the network ({where})."})
 	PublishedInManagement = declare("PublishedInManagement", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "HyperShift publishes a service at {address}, which belongs to {other}.",
-		Effect: "Edges would take over the address and lose their connection to it.",
+		Effect: "Edges would take over the address, and could not reach its owner.",
 		Fix:    "Create the cluster with another address, or with a host name."})
 	CIDROverlapsHostedCluster = declare("CIDROverlapsHostedCluster", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "CIDR {cidr} of network {network} overlaps {other} of the hosted cluster.",
@@ -48,7 +48,7 @@ var (
 		Fix:    "Set another CIDR for network {network} ({where})."})
 	NetworkOverlapsRemoved = declare("NetworkOverlapsRemoved", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "CIDR {cidr} of network {network} overlaps {otherCIDR} of network {otherNetwork}, which VMs still use.",
-		Effect: "Network {network} is not served until they are gone, because two nodes could get the same address.",
+		Effect: "Network {network} is not served until these VMs are gone, because two nodes could get the same address.",
 		Fix:    "Set another CIDR for network {network} ({where}), or wait until the VMs are replaced."})
 	PinnedCIDRRemoved = declare("PinnedCIDRRemoved", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "Network {network} is in use, so its addresses cannot change. Its CIDR is no longer set.",
@@ -94,7 +94,7 @@ var (
 	EdgeYieldsToVM = declare("EdgeYieldsToVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "An edge of network {network} does not serve. MAC {mac}, which is that of VM {vm}, claims to be an edge of another management cluster.",
 		Effect: "If no edge serves, the edges are removed until the addresses are free.",
-		Fix:    "Check VM {vm} first: another VM can forge this. Then delete it. Filter forged MACs and addresses on the network."})
+		Fix:    "Check VM {vm} first: another VM can forge its MAC. Then delete it. Filter forged MACs and addresses on the network."})
 	ProxyARP = declare("ProxyARP", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "Router {mac} uses proxy ARP on network {network}, so address conflicts cannot be detected.",
 		Effect: "VMs may send their traffic to the router instead of an edge.",
@@ -106,7 +106,7 @@ var (
 	VIPOfVM = declare("VIPOfVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "A host that is not an edge answers for the {role} {address} of network {network}. Its MAC {mac} is that of VM {vm}.",
 		Effect: "VMs that send to that host cannot reach the edges. Other VMs are not affected.",
-		Fix:    "Check VM {vm} first: another VM can forge this. Then remove the address from it, or delete it. Filter forged addresses on the network."})
+		Fix:    "Check VM {vm} first: another VM can forge its MAC. Then remove the address from it, or delete it. Filter forged addresses on the network."})
 	VIPOfHost = declare("VIPOfHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "A host that is not an edge (MAC {mac}) answers for the {role} {address} of network {network}. No VM of the cluster has this MAC.",
 		Effect: "VMs that send to that host cannot reach the edges. Other VMs are not affected.",
@@ -114,7 +114,7 @@ var (
 	PeerAddressOfVM = declare("PeerAddressOfVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "Another host answers for edge address {address} of network {network}. Its MAC {mac} is that of VM {vm}.",
 		Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
-		Fix:    "Check VM {vm} first: another VM can forge this. Then delete it. Filter forged MACs and addresses on the network."})
+		Fix:    "Check VM {vm} first: another VM can forge its MAC. Then delete it. Filter forged MACs and addresses on the network."})
 	PeerAddressOfHost = declare("PeerAddressOfHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "Another host (MAC {mac}) answers for edge address {address} of network {network}. No VM of the cluster has this MAC.",
 		Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
@@ -122,7 +122,7 @@ var (
 	PoolAddressOfVM = declare("PoolAddressOfVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "{addresses} in the DHCP range of network {network} are used without a lease. The MAC {mac} of the host is that of VM {vm}.",
 		Effect: "DHCP avoids these addresses while others are free.",
-		Fix:    "Check VM {vm} first: another VM can forge this. Then remove the addresses from it, or delete it."})
+		Fix:    "Check VM {vm} first: another VM can forge its MAC. Then remove the addresses from it, or delete it."})
 	PoolAddressOfHost = declare("PoolAddressOfHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "Another host (MAC {mac}) uses {addresses} in the DHCP range of network {network} without a lease.",
 		Effect: "DHCP avoids these addresses while others are free.",
@@ -152,7 +152,7 @@ var (
 	DHCPServerOfVM = declare("DHCPServerOfVM", Entry{Reason: RogueDHCPServer, Severity: SeverityWarning,
 		What:   "Another DHCP server was active on network {network} at {address} within the last hour. Its MAC {mac} is that of VM {vm}.",
 		Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
-		Fix:    "Check VM {vm} first: another VM can forge this. Then stop its DHCP server, or delete it."})
+		Fix:    "Check VM {vm} first: another VM can forge its MAC. Then stop its DHCP server, or delete it."})
 	DHCPServerOfHost = declare("DHCPServerOfHost", Entry{Reason: RogueDHCPServer, Severity: SeverityWarning,
 		What:   "Another DHCP server was active on network {network} at {address} within the last hour. No VM of the cluster has its MAC {mac}.",
 		Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",

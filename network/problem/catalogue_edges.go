@@ -18,7 +18,7 @@ var (
 	EdgeNotServing = declare("EdgeNotServing", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",
 		What:   "{subject} does not serve {servers} ({why}).",
 		Effect: "If its peer also fails, network {network} has no {services}.",
-		Fix:    "Correct what it reports. Its pod: {command}"})
+		Fix:    "Fix the cause in parentheses. Its pod: {command}"})
 	ServerStopped = declare("ServerStopped", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning,
 		What: "No process listens at its socket.", Fix: checkServers})
 	ServerSilent = declare("ServerSilent", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning,
@@ -40,7 +40,7 @@ var (
 	NetworkEdgeNotServing = declare("NetworkEdgeNotServing", Entry{Reason: EdgeNotReady, Severity: SeverityError, Subject: "edge",
 		What:   "{subject} does not serve {servers} ({why}), and network {network} has no other ready edge.",
 		Effect: "VMs on the network have no {services}.",
-		Fix:    "Correct what it reports. Its pod: {command}"})
+		Fix:    "Fix the cause in parentheses. Its pod: {command}"})
 	NetworkEdgeNotReady = declare("NetworkEdgeNotReady", Entry{Reason: EdgeNotReady, Severity: SeverityError, Subject: "edge",
 		What:   "{subject} is not ready, and no other edge of network {network} is.",
 		Effect: "VMs on the network have no {services}.",
@@ -176,8 +176,8 @@ var (
 	BootWithoutIgnition = declare("BootWithoutIgnition", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
 		What:   "{newVMs} on network {network} got no connection to Ignition since {since}.",
 		Effect: "They do not get their configuration, so they do not become nodes.",
-		Fix: "Check the health of ignition-server-proxy in the output of oooi status. If it has no fault, oooi check --from-network finds out what " +
-			"is in the way."})
+		Fix: "Check the health of ignition-server-proxy in the output of oooi status. If it has no fault, oooi check --from-network finds " +
+			"the cause."})
 	BootWithoutAPI = declare("BootWithoutAPI", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
 		What:   "{newVMs} on network {network} reached Ignition at {since}, and not the API server.",
 		Effect: "They do not become nodes.",

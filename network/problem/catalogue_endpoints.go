@@ -22,7 +22,7 @@ var (
 		Effect: "No node becomes Ready until it is True.",
 		Fix:    "Correct what the condition names."})
 	ControlPlaneNotUpdated = declare("ControlPlaneNotUpdated", Entry{Reason: NodesNotCreated, Severity: SeverityWarning,
-		What:   "HyperShift changes nothing of the control plane, because condition {condition} of the HostedCluster is False ({error}).",
+		What:   "HyperShift does not change the control plane, because condition {condition} of the HostedCluster is False ({error}).",
 		Effect: "The control plane stays as it is. If new nodes need the change, they do not become Ready.",
 		Fix:    "Correct what the condition names."})
 	NodePoolRefused = declare("NodePoolRefused", Entry{Reason: NodesNotCreated, Severity: SeverityWarning,
@@ -42,7 +42,7 @@ var (
 		Effect: "HyperShift creates no VM until something else provides Ignition.",
 		Fix:    "Remove the annotation."})
 	NoNodePoolCreatesNodes = declare("NoNodePoolCreatesNodes", Entry{Reason: NodesNotCreated, Severity: SeverityWarning,
-		What: "HyperShift creates nodes of no NodePool, and the hosted cluster has no VM.",
+		What: "HyperShift creates no nodes for any NodePool, and the hosted cluster has no VM.",
 		Fix:  "Fix what is reported for its NodePools, or for its HostedCluster."})
 	EndpointPending = declare("EndpointPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
 		What:   "{service} is not published yet ({object}).",
@@ -75,17 +75,17 @@ var (
 		Effect: "The console and ingress operators of the hosted cluster stay degraded.",
 		Fix:    "Create Service {service}, which oooi plan prints. Or set annotation apps-address to an address that serves {name} on port 443."})
 	IngressPrivate = declare("IngressPrivate", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
-		What:   "The HostedCluster makes its ingress one of type Private, which opens no port on its nodes.",
+		What:   "The HostedCluster sets type Private for its ingress, which then opens no port on its nodes.",
 		Effect: "If the IngressController still has that type, and no Service publishes it, {name} does not work. The console and ingress operators then stay degraded.",
 		Fix: "Set annotation apps-address to an address that serves {name} on port 443, such as a load balancer of your own. If the IngressController of the hosted cluster has " +
 			"another type by now, set that type in spec.operatorConfiguration of the HostedCluster."})
 	IngressWantsPROXY = declare("IngressWantsPROXY", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
-		What:   "The HostedCluster makes its ingress expect the PROXY protocol, which edges do not send.",
+		What:   "The HostedCluster sets the PROXY protocol for its ingress, which edges do not send.",
 		Effect: "If the IngressController still expects it, connections to {name} fail: the console and ingress operators stay degraded.",
 		Fix: "Set protocol to TCP in spec.operatorConfiguration of the HostedCluster and in the IngressController of the hosted cluster. " +
 			"Or set annotation apps-address to a load balancer that sends the PROXY protocol."})
 	IngressNameUnresolved = declare("IngressNameUnresolved", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
-		What:   "{names} also leads to the ingress, and annotation dns-records has only {name}.",
+		What:   "The ingress also serves {names}, but annotation dns-records has only {name}.",
 		Effect: "The name is not resolved on the network. The console operator of the hosted cluster checks it from the nodes, and stays degraded.",
 		Fix:    "Add a record for it to annotation dns-records."})
 	IdentityProviderUnreachable = declare("IdentityProviderUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
@@ -118,11 +118,11 @@ var (
 		Fix:    "Give the registry an address on the network, or a DNS name. Or set annotation gateway."})
 	AllowedHostPublished = declare("AllowedHostPublished", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Annotation allowed-hosts has {hosts}, which is published to VMs.",
-		Effect: "Connections lead there. Edges do not forward them to a host outside.",
+		Effect: "Edges forward connections to the published endpoint, not to an external host.",
 		Fix:    "Remove {hosts} from annotation allowed-hosts."})
 	AllowedHostOfIngress = declare("AllowedHostOfIngress", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Annotation allowed-hosts has {hosts}, which is also a name of the hosted cluster's ingress.",
-		Effect: "Edges forward connections to a host outside, and not to the ingress.",
+		Effect: "Edges forward connections to the external host, not to the ingress.",
 		Fix:    "If the ingress serves {hosts}, remove it from annotation allowed-hosts."})
 	IngressAddressUnknown = declare("IngressAddressUnknown", Entry{Reason: AppsUnreachable, Severity: SeverityInfo,
 		What:   "No object of the management cluster has the address of {name}, so edges leave the name to other DNS servers.",
@@ -134,7 +134,7 @@ var (
 	IPv6Networks = declare("IPv6Networks", Entry{Reason: IPv6NotServed, Severity: SeverityInfo,
 		What:   "The cluster has IPv6 networks ({networks}), but edges provide IPv4 only.",
 		Effect: "VMs take IPv6 addresses and routes from a router on their network, if it has one. IPv4 traffic is unaffected.",
-		Fix:    "If a router there advertises IPv6, let it advertise no DNS server: that would not know the names that edges serve."})
+		Fix:    "If a router there advertises IPv6, remove the DNS server from its advertisements: that server does not know the names that edges serve."})
 	RouteHostIsAddress = declare("RouteHostIsAddress", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
 		What:   "Route {route} has the address {address} as its host.",
 		Effect: "It is not served, because Routes are distinguished by their host name.",

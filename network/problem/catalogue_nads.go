@@ -93,7 +93,7 @@ var (
 		Fix:    "Set spec.config."})
 	NADNameHasDot = declare("NADNameHasDot", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} has a dot in its name.",
-		Effect: "HyperShift makes the name of the VMs' interface of it, and KubeVirt refuses that name, so no VM is created.",
+		Effect: "HyperShift uses the name for the interface of VMs. KubeVirt refuses such a name, so no VM is created.",
 		Fix:    "Create it with a name without dots."})
 	NADVLANMisspelled = declare("NADVLANMisspelled", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} sets {setting}, which the plugin {type} ignores.",
@@ -172,7 +172,7 @@ var (
 			"type bridge for the network."})
 	VMsHaveOtherRoute = declare("VMsHaveOtherRoute", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "VMs of NodePool {nodePools} have a default route already, but VMs of other NodePools boot from network {network}.",
-		Effect: "They get a second default route and DNS server there.",
+		Effect: "VMs of NodePool {nodePools} get a second default route and DNS server there.",
 		Fix: "Set spec.platform.kubevirt.attachDefaultNetwork of NodePool {nodePools} to false, and name the network first. Or use a " +
 			"separate network for them."})
 	NADNamespaceIsolated = declare("NADNamespaceIsolated", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityError,
@@ -183,11 +183,11 @@ var (
 	NADNamespaceNotGranted = declare("NADNamespaceNotGranted", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} does not allow namespace {namespace}, where the VMs run.",
 		Effect: "No edge joins its network, which may belong to others.",
-		Fix: "Name one in namespace {namespace} or default in NodePool {nodePools}. Add {namespace} to annotation {annotation} on {nad} instead only " +
-			"where Multus does not isolate namespaces: on OpenShift it does."})
+		Fix: "In NodePool {nodePools}, name one in namespace {namespace} or default. If Multus does not isolate namespaces, you can instead add {namespace} " +
+			"to annotation {annotation} on {nad}. On OpenShift, Multus isolates them."})
 	NADNamespaceDiffers = declare("NADNamespaceDiffers", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityWarning,
 		What: "NetworkAttachmentDefinition {nad} is not in namespace {namespace}, where the VMs run, and nothing in the input shows that Multus " +
 			"isolates namespaces.",
-		Effect: "The plan assumes that it does not, and that {nad} allows that namespace. Where it does, as on OpenShift, VMs cannot start.",
+		Effect: "The plan assumes that Multus does not isolate them, and that {nad} allows that namespace. On OpenShift, Multus does, so VMs cannot start.",
 		Fix:    "Create one in namespace {namespace} or default, and name it in NodePool {nodePools}. Or add the management cluster's nodes to the input."})
 )

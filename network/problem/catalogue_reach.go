@@ -35,7 +35,7 @@ var (
 		Fix:    "Give the proxy an address on the network (annotation dns-records), or set annotation gateway."})
 	HostedProxyInvalid = declare("HostedProxyInvalid", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning, Mistake: true,
 		What:   "The httpsProxy of the hosted cluster (spec.configuration.proxy) is not a URL with a scheme.",
-		Effect: "HyperShift makes no configuration for nodes of it, so it creates no VMs.",
+		Effect: "HyperShift cannot configure nodes with it, so it creates no VMs.",
 		Fix:    "Set a URL such as http://proxy.example.com:3128."})
 	ControlPlaneThroughProxy = declare("ControlPlaneThroughProxy", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning,
 		What:   "Nodes on network {network} connect to {hosts} through the HTTPS proxy of the hosted cluster (spec.configuration.proxy).",
@@ -86,12 +86,12 @@ var (
 	NoRegistryReachable = declare("NoRegistryReachable", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "VMs on network {network} reach no registry that nodes pull images from ({hosts}).",
 		Effect: "The network has no other way to these hosts, so no new node becomes Ready.",
-		Fix: "Do for one registry what the other lines say. Or put a mirror on the network, and set annotation dns-records for its name. " +
+		Fix: "For one registry, apply the fix of its own line. Or put a mirror on the network, and set annotation dns-records for its name. " +
 			"Or set annotation gateway."})
 	RegistryMayRedirect = declare("RegistryMayRedirect", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "Images are pulled from {hosts}. oooi does not know whether these registries redirect to other hosts.",
 		Effect: "Nodes reach only hosts that are named.",
-		Fix:    "If a registry redirects, name the hosts that it redirects to in annotation allowed-hosts. If none does, name the registries there."})
+		Fix:    "If a registry redirects, name the hosts that it redirects to in annotation allowed-hosts. If none redirects, name the registries there."})
 	RegistryMayLackTLS = declare("RegistryMayLackTLS", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "Nodes may use plain HTTP for {hosts} (spec.configuration.image.registrySources.insecureRegistries).",
 		Effect: "Edges forward only TLS. If a registry has no TLS, nodes cannot pull its images.",

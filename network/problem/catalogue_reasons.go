@@ -48,12 +48,12 @@ func reason(r Reason, t Traits) Reason {
 var (
 	AnnotationInvalid = reason("AnnotationInvalid", Traits{Page: "annotations.md",
 		Meaning: "The value of an annotation cannot be used, or two NodePools of one network have different values. A Service " +
-			"with an invalid annotation publish keeps what it had."})
+			"with an invalid annotation publish stays published as before."})
 	AnnotationUnknown = reason("AnnotationUnknown", Traits{Page: "annotations.md",
 		Meaning: "An annotation of oooi has no effect: it is misspelled, has a wrong prefix, is on the wrong object, or " +
 			"another value takes precedence."})
 	FilesDiffer = reason("FilesDiffer", Traits{
-		Meaning: "Two files have one object and differ, so one of them is ignored. Only oooi lint and oooi plan report this."})
+		Meaning: "Two files contain one object with different content, so one file is ignored. Only oooi lint and oooi plan report this."})
 	PlatformUnsupported = reason("PlatformUnsupported", Traits{
 		Meaning: "The hosted cluster is not on KubeVirt, so it has no VMs on a network of the management cluster."})
 	ExternalInfrastructure = reason("ExternalInfrastructure", Traits{
@@ -68,16 +68,16 @@ var (
 		Meaning: "Edges cannot serve a network, or a part of it, as its NetworkAttachmentDefinition or the NodePools describe " +
 			"it."})
 	FramesDropped = reason("FramesDropped", Traits{Rank: PreventsNodes,
-		Meaning: "HyperShift connects each VM through a Linux bridge in its pod, and KubeVirt gives the interface below it " +
-			"another MAC than the VM's. A macvlan delivers no frames for the VM's MAC, and a virtual function of sriov " +
+		Meaning: "HyperShift connects each VM through a Linux bridge in its pod. The interface of the pod has another MAC than " +
+			"the VM. A macvlan delivers no frames for the VM's MAC, and a virtual function of sriov " +
 			"may drop them. VMs that annotation kubevirt-vm-jsonpatch changes are not reported."})
 	NADNamespaceNotAllowed = reason("NADNamespaceNotAllowed", Traits{Rank: PreventsNodes, Page: "networks.md",
 		Meaning: "A NodePool names a NetworkAttachmentDefinition in a namespace that its VMs cannot use. Where Multus isolates " +
 			"namespaces, as on OpenShift, VMs can use the control plane namespace, default, and the global namespaces of " +
 			"Multus."})
 	NodesNotCreated = reason("NodesNotCreated", Traits{Rank: PreventsNodes,
-		Meaning: "HyperShift refuses the HostedCluster or its NodePools, as its own conditions say, or a user paused or turned " +
-			"off what creates nodes. Edges serve the network as they would without the problem."})
+		Meaning: "HyperShift refuses the HostedCluster or its NodePools, or a user paused or disabled the creation of nodes. " +
+			"Edges are not affected."})
 	PodNetworkUnsupported = reason("PodNetworkUnsupported", Traits{Rank: PreventsNodes,
 		Meaning: "The network plugin of the hosted cluster does not start with these values, so its nodes do not become Ready. " +
 			"A warning about an IPv6 router ends when a VM reports an IPv6 address."})
@@ -92,15 +92,15 @@ var (
 	RangeTooSmall = reason("RangeTooSmall", Traits{Rank: PreventsNodes,
 		Meaning: "The NodePools can have more VMs than the DHCP range has addresses."})
 	AddressConflict = reason("AddressConflict", Traits{
-		Meaning: "Two parts need the same address, port or name. A network must not overlap other networks of the cluster, the " +
-			"hosted cluster's own, or what edges reach through the pod network. Addresses in use do not change while VMs " +
+		Meaning: "Two parts need the same address, port or name. A network must not overlap other networks of the cluster, " +
+			"networks inside the hosted cluster, or what edges reach through the pod network. Addresses in use do not change while VMs " +
 			"are on the network. To move VMs to another network while they run, name a second NetworkAttachmentDefinition " +
 			"in a new NodePool."})
 	AddressInUse = reason("AddressInUse", Traits{Rank: TakesPart, Page: "existing-vlan.md",
 		Meaning: "Another host has an address that edges need or that DHCP assigns. Before the first edge starts, oooi checks " +
 			"again every 10 s. Edges report a host for up to one hour after they last saw it. On bridge networks, on " +
 			"localnet with CRI-O, and with one edge, running edges do not see every host that has a VIP. There, oooi " +
-			"check --from-network finds it."})
+			"check --from-network finds the host."})
 	AddressesExhausted = reason("AddressesExhausted", Traits{Rank: PreventsNodes, AboutEdges: true, Follows: true,
 		Meaning: "A client got no address, because the DHCP range has no free one. An address becomes free one lease time " +
 			"after its lease ends, and earlier if its VM is deleted. The problem ends when an address is free, or ten " +
@@ -134,7 +134,7 @@ var (
 	SourcesUnverified = reason("SourcesUnverified", Traits{AboutEdges: true, Page: "security.md",
 		Meaning: "The kernel of an edge accepts packets with forged source addresses from VMs, and may send answers into the " +
 			"pod network. The larger of net.ipv4.conf.all.rp_filter and net.ipv4.conf.default.rp_filter counts, and 2 " +
-			"does not verify enough. On OpenShift, set sysctls with the Node Tuning Operator."})
+			"is not strict enough. On OpenShift, set sysctls with the Node Tuning Operator."})
 	IPv6NotServed = reason("IPv6NotServed", Traits{Rank: Hint,
 		Meaning: "Edges provide IPv4 only. VMs may take IPv6 addresses and routes from a router on their network. Every node " +
 			"needs the API server, Ignition and konnectivity, so one of these at an IPv6 address is an Error."})
@@ -144,7 +144,7 @@ var (
 	ImagesUnreachable = reason("ImagesUnreachable", Traits{Rank: PreventsNodes, Page: "existing-vlan.md",
 		Meaning: "Nodes pull images before they are Ready, and may not reach a registry. Without a gateway, edges carry these " +
 			"connections by TLS server name. In most cases a gateway helps, and so does a mirror on the network with a " +
-			"record in dns-records. NoRegistryReachable is proven, so the condition is False. The command oc adm release " +
+			"record in dns-records. With cause NoRegistryReachable this is certain, so the condition is False. The command oc adm release " +
 			"info --pullspecs lists the hosts of a release."})
 	ControlPlaneProxied = reason("ControlPlaneProxied", Traits{Rank: PreventsNodes,
 		Meaning: "Nodes use the HTTPS proxy of the hosted cluster for Ignition, konnectivity and the API server, unless " +
@@ -221,8 +221,8 @@ var (
 		Meaning: "A network that VMs do not boot from has no CIDR, or the cluster has no NodePool. oooi plan also reports " +
 			"NetworkAttachmentDefinitions that are not in its input."})
 	InstallationIncomplete = reason("InstallationIncomplete", Traits{Page: "install.md",
-		Meaning: "oooi check finds that the management cluster lacks a kind, an operator that works, or the admission " +
-			"policies."})
+		Meaning: "oooi check finds that the management cluster lacks a kind of object, a working operator, or the " +
+			"admission policies."})
 	EdgesCannotStart = reason("EdgesCannotStart", Traits{Page: "troubleshooting.md",
 		Meaning: "oooi check finds that the API server refuses the pods of edges, no node has room for one, or a node cannot " +
 			"pull their image. An Error is a Warning while an edge of the network is ready: it keeps running, but cannot " +
@@ -231,7 +231,7 @@ var (
 		Meaning: "oooi check --drain predicts what a drain takes from VMs, or why it would wait."})
 	NetworkTestFailed = reason("NetworkTestFailed", Traits{Page: "troubleshooting.md",
 		Meaning: "A pod of oooi check --from-network, which acts as a VM, got no answer or a wrong one. An Error is a Warning " +
-			"if nodes boot without it."})
+			"if nodes boot without that answer."})
 	CheckIncomplete = reason("CheckIncomplete", Traits{Page: "troubleshooting.md",
 		Meaning: "oooi check could not find something out, and the message says why. If a right is missing, ask an " +
 			"administrator to run the check once."})

@@ -73,11 +73,11 @@ var (
 		Effect: "VMs that booted before may have stored the former address. Edges serve both until no VM of the cluster runs."})
 	FormerPlaceTaken = declare("FormerPlaceTaken", Entry{Reason: EndpointStale, Severity: SeverityWarning, Subject: "endpoint",
 		What:   "{subject} was published at {at} before, and something else has that address now.",
-		Effect: "Edges no longer serve it there. VMs that stored the address have lost it: if it is that of the API server, their nodes stay NotReady.",
-		Fix:    "Give the address back, or replace the VMs that booted before."})
+		Effect: "Edges no longer serve it there. VMs that stored the address cannot reach the endpoint. If it is the API server, their nodes stay NotReady.",
+		Fix:    "Free the address, or replace the VMs that booted before."})
 	TooManyFormerPlaces = declare("TooManyFormerPlaces", Entry{Reason: EndpointStale, Severity: SeverityWarning, Subject: "endpoint",
 		What:   "{subject} was published at {at} before, and edges serve at most {most} former addresses.",
-		Effect: "Edges no longer serve it there. VMs that stored the address have lost it: if it is that of the API server, their nodes stay NotReady.",
+		Effect: "Edges no longer serve it there. VMs that stored the address cannot reach the endpoint. If it is the API server, their nodes stay NotReady.",
 		Fix:    "Find out what moves the endpoint so often, and replace the VMs that booted before."})
 	LastGoodIngress = declare("LastGoodIngress", Entry{Reason: EndpointStale, Severity: SeverityWarning,
 		What:   "The hosted cluster's Service openshift-ingress/router-default no longer has a copy.",
@@ -182,7 +182,7 @@ var (
 	OneClockUnsynchronized = declare("OneClockUnsynchronized", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
 		What: "Edge {edge} of network {network} serves no time, because the clock of its management cluster node " +
 			"is not synchronized ({why}).",
-		Effect: "VMs that use edge {edge} do not set their clocks. Edge {other} serves the time, but VMs do not move to it for that.",
+		Effect: "VMs that use edge {edge} do not set their clocks. Edge {other} serves the time, but VMs do not move to it because of a clock.",
 		Fix: "Check the time sources of that node: chronyc sources. To find the node: {command}. " +
 			"To move the VMs to edge {other}: {move}"})
 	NetworkClocksUnsynchronized = declare("NetworkClocksUnsynchronized", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,

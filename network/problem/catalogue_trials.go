@@ -65,10 +65,10 @@ var (
 var (
 	HostReached = declare("HostReached", Entry{Reason: NetworkTestFailed, Severity: SeverityError,
 		What: "It is a host of the management cluster, and VMs reach it: this network is not isolated.",
-		Fix:  "Find the router or the firewall on the VLAN that forwards it. Edges forward nothing."})
+		Fix:  "Find the router or the firewall on the VLAN that forwards such connections. Edges forward nothing."})
 	HostRefuses = declare("HostRefuses", Entry{Reason: NetworkTestFailed, Severity: SeverityWarning,
 		What: "The connection is refused by this host of the management cluster, or by a firewall in its place.",
-		Fix:  "Find the router or the firewall on the VLAN that forwards it."})
+		Fix:  "Find the router or the firewall on the VLAN that forwards such connections."})
 	PathElsewhere = declare("PathElsewhere", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "This pod reaches {address} through another interface, so it cannot act as a VM."})
 	PathDiffers = declare("PathDiffers", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,

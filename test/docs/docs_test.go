@@ -46,7 +46,7 @@ NodePools that list one network first must have the same values. If the HostedCl
 to all NodePools of the network.
 
 While VMs use a network, its addresses do not change. While VMs boot from it, it also keeps its ~cidr~, even if another NodePool becomes
-the oldest, or theirs lists another network first. The condition names each change that waits for the VMs.
+the oldest, or their NodePool lists another network first. The condition names each change that waits for the VMs.
 
 ## Invalid keys and values
 

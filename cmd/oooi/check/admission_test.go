@@ -52,7 +52,7 @@ func TestAdmissionCheck(t *testing.T) {
 		"a webhook": {said: podAdmission{err: denied},
 			want: `failure pods of edges are admitted: The API server refuses them in namespace ns: admission webhook "images.example.com" denied the request: image edge:v1 is not signed. Exempt pods of edges from it, or change it. See `},
 		"a webhook, and images are not known": {said: podAdmission{imagesUnknown: true, err: denied},
-			want: `unknown pods of edges are admitted: The API server refuses them in namespace ns: admission webhook "images.example.com" denied the request: image edge:v1 is not signed. The images of edges are unknown, so the dry run used others. They may be the cause. `},
+			want: `unknown pods of edges are admitted: The API server refuses them in namespace ns: admission webhook "images.example.com" denied the request: image edge:v1 is not signed. The images of edges are unknown, so the dry run used other images, which may be the cause. `},
 		"Pod Security, and images are not known": {said: podAdmission{imagesUnknown: true, err: refused(`violates PodSecurity "restricted:latest": y`)}, want: "failure "},
 		"a quota":                                {said: podAdmission{err: full}, want: "limited: pods=3. Raise that quota. See "},
 		"a quota, with an edge":                  {said: podAdmission{served: true, err: full}, want: "warning pods of edges are admitted: The API server refuses them "},

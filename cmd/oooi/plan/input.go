@@ -42,8 +42,8 @@ broken file, such as a Helm template, is reported on standard error and skipped;
 --strict stops. If an object occurs twice, the newer version by
 metadata.resourceVersion counts, else the last one. If only one has a
 resourceVersion, the other is a file to apply. Its spec, annotations and labels
-count, with the status from the cluster. All files are those of one management
-cluster: run the command once for each. If two files to apply have different
+count, with the status from the cluster. All files must be of one management
+cluster: run the command once for each cluster. If two files to apply have different
 content for one object, that is a finding.`
 
 // An input has what was read.

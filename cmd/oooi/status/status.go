@@ -61,11 +61,11 @@ The right to read ConfigMaps, Deployments, Leases and EndpointSlices of the
 control plane namespace is enough for everything but the condition. Without the
 condition, a change that the operator has not seen goes unnoticed. Objects that
 you may not read are reported, and the command continues. It also continues if
-one of several hosted clusters cannot be read, and fails at its end.
+one of several hosted clusters cannot be read, and fails at the end.
 
 VMs that boot for the first time are listed with the last step that an edge saw,
 and the next one. A VM with a konnectivity agent is a node, and not listed. Edges
-report steps up to two minutes late. An edge that starts knows no boots before.
+report steps up to two minutes late, and lose them when they restart.
 
 The time in column UNTIL is the stored expiry. It is up to one lease time later
 than the expiry that the VM got, so most renewals need no write. States of a
