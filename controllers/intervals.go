@@ -1,4 +1,4 @@
-// This file holds how often the operator looks at what no watch reports.
+// This file holds how often the operator looks for changes that no watch reports.
 
 package controllers
 
@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// intervals say how often the operator looks for changes that no watch reports. The zero value means
-// productIntervals.
+// intervals are how often the operator looks. The zero value means productIntervals.
 type intervals struct {
 	// kinds is for the state of all kinds. missingKinds is for kinds that the API server does not have yet.
 	kinds, missingKinds time.Duration
@@ -23,10 +22,9 @@ type intervals struct {
 	waves time.Duration
 }
 
-// productIntervals are the values for production. Tests use shorter ones.
+// productIntervals are for production. Tests use shorter ones.
 var productIntervals = intervals{
 	kinds: time.Second, missingKinds: 5 * time.Second, refusedWatch: 2 * time.Second, policies: 10 * time.Second, environment: 15 * time.Second, waves: 2 * time.Second,
 }
 
-// orProduct returns i, or productIntervals if i is zero.
 func (i intervals) orProduct() intervals { return cmp.Or(i, productIntervals) }

@@ -63,8 +63,8 @@ type startedCache struct{ cache.Cache }
 // GetCache marks it as a cache for the manager.
 func (c startedCache) GetCache() cache.Cache { return c.Cache }
 
-// A failed reconcile is retried after firstRetry, and then after twice as long each time, up to lastRetry. So a
-// problem that was fixed leaves the condition within lastRetry.
+// A failed reconcile is retried after firstRetry, then after twice as long each time, up to lastRetry. A problem that was
+// fixed leaves the condition within lastRetry.
 const (
 	firstRetry = 500 * time.Millisecond
 	lastRetry  = 8 * time.Second
@@ -113,7 +113,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return add(kinds.Changed, all, kinds)
 }
 
-// clusterLog adds the cluster of a request to log.
 func clusterLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
 	return func(req *reconcile.Request) logr.Logger {
 		if req == nil {
@@ -123,7 +122,7 @@ func clusterLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
 	}
 }
 
-// send sends an event about o, unless ctx ends before the event is received.
+// send sends an event about o. It returns early if ctx ends.
 func send(ctx context.Context, to chan<- event.GenericEvent, o client.Object) {
 	select {
 	case to <- event.GenericEvent{Object: o}:

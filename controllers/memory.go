@@ -1,5 +1,5 @@
-// This file holds what the operator remembers of each hosted cluster between two reconciles: the last Report, and
-// values that a Report cannot have. A restart clears the memory, and then all clusters are reconciled.
+// This file holds what the operator remembers of each hosted cluster between two passes: the last Report, and values
+// that a Report cannot have. A restart clears it, and then all clusters are reconciled.
 
 package controllers
 
@@ -16,21 +16,21 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A memory holds what is remembered of each hosted cluster. The zero value is empty.
+// The zero value is empty.
 type memory struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName]remembered
 }
 
-// A remembered is what is remembered of one hosted cluster. The zero value is for a cluster that was not seen yet.
+// The zero value is for a hosted cluster that was not seen yet.
 type remembered struct {
 	// reported is the last report. Nil: none.
 	reported *gather.LastReport
 	// failing are the failed passes since the last successful one. It works as a clock: it decides when the condition
 	// names a failure, and never what is applied.
 	failing failing
-	// loss is what the last pass saw of the annotation network. It cannot be stored in a Report, because a stored
-	// deadline counts only for a process that ran all the time and did not see the annotation come back.
+	// loss is what the last pass saw of the annotation network. It is not stored: a stored deadline counts only for a
+	// process that ran all the time and did not see the annotation come back.
 	loss gather.Loss
 }
 
@@ -40,7 +40,6 @@ func (m *memory) of(key types.NamespacedName) remembered {
 	return m.all[key]
 }
 
-// change calls to, which changes what is remembered of a cluster.
 func (m *memory) change(key types.NamespacedName, to func(*remembered)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,14 +51,14 @@ func (m *memory) change(key types.NamespacedName, to func(*remembered)) {
 	m.all[key] = now
 }
 
-// read remembers the Report that a previous process stored, so that it is read only once.
+// read remembers the stored Report of a previous process.
 func (m *memory) read(key types.NamespacedName, stored explain.Report) {
 	if m.of(key).reported == nil && stored.Cluster != "" {
 		m.change(key, func(x *remembered) { x.reported = &gather.LastReport{Report: stored} })
 	}
 }
 
-// fails adds a pass that failed with these problems at the time now.
+// fails records a failed pass at the time now.
 func (m *memory) fails(key types.NamespacedName, problems problem.Problems, now time.Time) (f failing) {
 	m.change(key, func(x *remembered) {
 		f = x.failing.next(problems, now)
@@ -90,8 +89,8 @@ const (
 	// failsAfter is how long passes must fail before the condition names the failure. A conflict, or a webhook that
 	// restarts, ends sooner.
 	failsAfter = 3 * time.Second
-	// sameFailure is how long the condition keeps its text while passes fail with other errors. An error may contain
-	// a time or a port, and each change of the condition triggers another pass.
+	// sameFailure is how long the condition keeps its text while passes fail with other errors. An error may contain a
+	// time or a port, and each new condition triggers another pass.
 	sameFailure = 10 * time.Second
 )
 
@@ -104,7 +103,7 @@ type failing struct {
 	saidAt time.Time
 }
 
-// next returns f after a pass that failed with these problems at the time now.
+// next returns f after another failed pass.
 func (f failing) next(problems problem.Problems, now time.Time) failing {
 	if f.since.IsZero() {
 		f.since = now

@@ -94,7 +94,7 @@ func (r *Reconciler) own() own.Store {
 }
 
 // Reconcile applies the request of one hosted cluster. It returns only errors of the API server, which are retried.
-// The condition has what a user can fix.
+// What a user can fix is in the condition.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, err error) {
 	leave, ok := r.slow.enter(req.NamespacedName, r.Now())
 	if !ok {
@@ -105,7 +105,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Re
 	return r.pass(ctx, req, &deciding)
 }
 
-// pass reconciles one hosted cluster. It sets deciding to the time that the decision took.
+// pass reconciles one hosted cluster, and sets deciding to the duration of the decision.
 func (r *Reconciler) pass(ctx context.Context, req ctrl.Request, deciding *time.Duration) (ctrl.Result, error) {
 	limited, cancel := context.WithTimeout(ctx, passWithin)
 	defer cancel()
@@ -127,7 +127,7 @@ func (r *Reconciler) pass(ctx context.Context, req ctrl.Request, deciding *time.
 	return r.carryOut(ctx, limited, w, d)
 }
 
-// carryOut carries out d for w, as long as limited is not done, and finishes the pass.
+// carryOut carries out d for w until limited is done, and finishes the pass.
 func (r *Reconciler) carryOut(ctx, limited context.Context, w gather.World, d decide.Decision) (ctrl.Result, error) {
 	if d.Err != nil {
 		invalid := fmt.Errorf("the plan for HostedCluster %s is not valid: %w", own.ClusterName(w.HostedCluster), d.Err)
@@ -140,8 +140,8 @@ func (r *Reconciler) carryOut(ctx, limited context.Context, w gather.World, d de
 	return r.finish(ctx, w, d, a, err)
 }
 
-// finish ends each pass: it remembers what the pass saw, reports d and its outcome, and counts the pass. err is why
-// the pass failed.
+// finish ends each pass: it remembers what the pass saw, reports d and its outcome, and counts the pass. err is why it
+// failed.
 func (r *Reconciler) finish(ctx context.Context, w gather.World, d decide.Decision, o apply.Outcome, err error) (ctrl.Result, error) {
 	if err != nil && (w.HostedCluster == nil || !own.Relevant(w.HostedCluster)) {
 		return ctrl.Result{}, err
@@ -163,8 +163,8 @@ func (r *Reconciler) finish(ctx context.Context, w gather.World, d decide.Decisi
 	return ctrl.Result{RequeueAfter: o.Again}, err
 }
 
-// failed returns d as it must be reported after its pass failed with err. early is true if passes of this cluster
-// have not failed for long enough to report the failure. If a retry cannot help, the failure is reported immediately.
+// failed returns d as it must be reported after err. early is true if passes have not failed for long enough to report
+// the failure. A failure that a retry cannot help is reported immediately.
 func (r *Reconciler) failed(w gather.World, d decide.Decision, err error) (said decide.Decision, early bool) {
 	now := r.Now()
 	f := r.memory.fails(client.ObjectKeyFromObject(w.HostedCluster), apply.Failures(err), now)
@@ -176,14 +176,12 @@ func refused(err error) bool {
 	return errors.Is(err, own.ErrForeign) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
-// environmentReader reads what all hosted clusters share.
 func (r *Reconciler) environmentReader() environment.Reader {
 	return environment.Reader{
 		Store: &r.environment, Cached: r.Client, Live: r.Live, Namespace: r.Options.ServiceAccount.Namespace, Metrics: r.Metrics.Set, Now: r.Now,
 	}
 }
 
-// reader reads hosted clusters.
 func (r *Reconciler) reader() gather.Reader {
 	return gather.Reader{
 		Store: r.own(), Kinds: r.Kinds, Observed: &r.observed, Shared: r.environmentReader(),
@@ -191,12 +189,10 @@ func (r *Reconciler) reader() gather.Reader {
 	}
 }
 
-// writer carries out decisions.
 func (r *Reconciler) writer() apply.Writer {
 	return apply.Writer{Reader: r.reader(), Account: r.Options.ServiceAccount, Events: r.Events, Metrics: r.Metrics.Set, Memory: &r.applied}
 }
 
-// reporter returns what writes reports about hosted clusters.
 func (r *Reconciler) reporter() report.Reporter {
 	return report.Reporter{Store: r.own(), Events: r.Events, Metrics: r.Metrics, Build: r.Options.Build}
 }

@@ -1,4 +1,4 @@
-// This file decides which HostedClusters are reconciled after changes. It reads from the cache only.
+// This file decides which HostedClusters are reconciled after changes. It reads only from caches.
 
 package controllers
 
@@ -58,7 +58,7 @@ func itself(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
 }
 
-// everyCluster returns all relevant clusters, because a change affects all of them.
+// everyCluster is for changes that affect all relevant clusters.
 func (r *Reconciler) everyCluster(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.reader().Clusters(ctx)
 }
@@ -68,7 +68,7 @@ func (r *Reconciler) inNamespace(ctx context.Context, o client.Object) []reconci
 	return r.reader().Clusters(ctx, client.MatchingFields{watch.ByControlPlane: o.GetNamespace()})
 }
 
-// ofService returns the clusters for a Service, which may be one of oooi.
+// ofService is for a Service, which may be one of oooi.
 func (r *Reconciler) ofService(ctx context.Context, o client.Object) []reconcile.Request {
 	if own.IsService(o.GetName()) {
 		return r.ownOf(own.ServiceKind)(ctx, o)
@@ -88,8 +88,8 @@ func (r *Reconciler) ofNodePool(ctx context.Context, o client.Object) []reconcil
 	return itself(ctx, hc)
 }
 
-// neighborsOn returns the clusters on a network in on. It also returns those that had a cluster in of as a
-// neighbor at their last pass: they may wait for that cluster.
+// neighborsOn returns the clusters on a network in on, and those that may wait for a cluster in of, a neighbor at their
+// last pass.
 func (r *Reconciler) neighborsOn(ctx context.Context, on []network.Attachment, of ...types.NamespacedName) []reconcile.Request {
 	found, err := r.reader().ClustersOn(ctx, on)
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *Reconciler) neighborsOn(ctx context.Context, on []network.Attachment, o
 	return r.with(found, of...)
 }
 
-// with returns the clusters of found, and the clusters that had one in of as a neighbor at their last pass.
+// with adds to found the clusters that had one in of as a neighbor at their last pass.
 func (r *Reconciler) with(found map[types.NamespacedName]lenient.HostedCluster, of ...types.NamespacedName) []reconcile.Request {
 	var out []reconcile.Request
 	for key := range found {
@@ -114,8 +114,8 @@ func (r *Reconciler) with(found map[types.NamespacedName]lenient.HostedCluster, 
 	return out
 }
 
-// neighborsOfHostedCluster returns the clusters on o's networks, and those that had o as a neighbor. If o was
-// deleted, only the latter are known.
+// neighborsOfHostedCluster returns the clusters on o's networks, and those that had o as a neighbor. If o was deleted,
+// only the latter are known.
 func (r *Reconciler) neighborsOfHostedCluster(ctx context.Context, o client.Object) []reconcile.Request {
 	hc := &lenient.HostedCluster{}
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(o), hc)
@@ -151,7 +151,6 @@ func (r *Reconciler) neighborsOfNodePool(ctx context.Context, o client.Object) [
 	return r.neighborsOn(ctx, networks.All(alone, network.Plan{}), client.ObjectKeyFromObject(hc))
 }
 
-// neighborsOfPlan returns the other clusters on the networks of a plan in force.
 func (r *Reconciler) neighborsOfPlan(ctx context.Context, o client.Object) []reconcile.Request {
 	its := r.inNamespace(ctx, o)
 	var of []types.NamespacedName
@@ -161,9 +160,9 @@ func (r *Reconciler) neighborsOfPlan(ctx context.Context, o client.Object) []rec
 	return slices.DeleteFunc(r.neighborsOn(ctx, watch.StoredPlan(o).Attachments(), of...), func(req reconcile.Request) bool { return slices.Contains(its, req) })
 }
 
-// ofDefinition returns the clusters for a NAD. An edge NAD belongs to the cluster of its control plane namespace. Any
-// other NAD concerns the clusters that use it, and their neighbors on its network. If a NAD changed, both the
-// previous and the new network count, and also clusters that it no longer allows.
+// ofDefinition returns the clusters for a NAD. An edge NAD is for the cluster of its control plane namespace. Any other
+// NAD is for the clusters that use it, and their neighbors. After a change, both the previous and the new network
+// count, and clusters that the NAD no longer allows.
 func (r *Reconciler) ofDefinition(ctx context.Context, o client.Object) []reconcile.Request {
 	if own.Is(o) {
 		return r.ownOf(own.DefinitionKind)(ctx, o)
@@ -179,8 +178,8 @@ func (r *Reconciler) ofDefinition(ctx context.Context, o client.Object) []reconc
 	return r.with(found)
 }
 
-// concernsNeighbors passes events that may change which addresses a cluster wants or has. planChanges passes changes
-// of plans. Initial events are dropped, because everything is reconciled when the operator starts.
+// concernsNeighbors passes events that may change which addresses a cluster wants or has. Initial events are dropped: the
+// operator reconciles everything when it starts.
 var concernsNeighbors = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -190,7 +189,6 @@ var concernsNeighbors = predicate.Funcs{
 	},
 }
 
-// planChanges passes changes of the plan in force in a ConfigMap.
 var planChanges = predicate.Funcs{
 	CreateFunc: concernsNeighbors.Create,
 	UpdateFunc: func(e event.UpdateEvent) bool { return watch.PlanText(e.ObjectOld) != watch.PlanText(e.ObjectNew) },
@@ -221,7 +219,6 @@ var concerned = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool { return own.Relevant(e.ObjectOld) || own.Relevant(e.ObjectNew) },
 }
 
-// comesOrGoes passes creations and deletions only.
 var comesOrGoes = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
@@ -244,7 +241,6 @@ var comesMovesOrGoes = predicate.Funcs{
 	},
 }
 
-// vmFields returns the fields of a VM that are read, without metadata.
 func vmFields(o client.Object) (out lenient.VirtualMachineInstance) {
 	if vm, ok := o.(*lenient.VirtualMachineInstance); ok {
 		out.Spec, out.Status, out.Unreadable = vm.Spec, vm.Status, vm.Unreadable
@@ -252,11 +248,11 @@ func vmFields(o client.Object) (out lenient.VirtualMachineInstance) {
 	return out
 }
 
-// ofAPIServer passes only the API server's own EndpointSlice. Pods come and go all the time, so their addresses are
-// read at the next reconcile.
+// ofAPIServer passes only the API server's own EndpointSlice. The addresses of pods, which come and go all the time,
+// are read at the next reconcile.
 var ofAPIServer = predicate.NewPredicateFuncs(func(o client.Object) bool { return client.ObjectKeyFromObject(o) == watch.APIServerSlice })
 
-// ofLoadBalancer passes creations of EndpointSlices of load balancers, by HyperShift or Kubernetes.
+// ofLoadBalancer passes creations of EndpointSlices of load balancers.
 var ofLoadBalancer = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return isLoadBalancerSlice(e.Object) },
 	UpdateFunc: func(e event.UpdateEvent) bool { return isLoadBalancerSlice(e.ObjectNew) && comesOrGoes.Update(e) },

@@ -1,6 +1,5 @@
-// This file limits how long one hosted cluster keeps others waiting. Writes that hang, as behind a webhook that does
-// not answer, end after a time. Clusters with such writes, and those whose decisions take long, get only a part of
-// the workers.
+// This file limits how long one hosted cluster keeps others waiting. Writes that hang, as behind a webhook, end after a
+// time. Clusters with such writes or long decisions get only a part of the workers.
 
 package controllers
 
@@ -18,10 +17,9 @@ const (
 	workers = 8
 	// slowWorkers is how many of the workers may reconcile slow clusters.
 	slowWorkers = workers / 2
-	// slowAfter is the duration of a failed pass, or of the decision in any pass, after which its cluster counts as
-	// slow.
+	// slowAfter is the duration of a failed pass, or of a decision, after which a cluster counts as slow.
 	slowAfter = 2 * time.Second
-	// passWithin is how long the reads and writes of a pass may take.
+	// passWithin limits the reads and writes of a pass.
 	passWithin = 20 * time.Second
 	// whileSlow is how soon a slow cluster looks for a free worker again.
 	whileSlow = time.Second
@@ -34,8 +32,8 @@ type slowClusters struct {
 	running int
 }
 
-// enter reports whether a pass of this cluster may begin at the time now. At its end, call leave with its error, the
-// time that its decision took, and the present time.
+// enter reports whether a pass may begin. At its end, call leave with its error, the time of its decision, and the
+// present time.
 func (s *slowClusters) enter(key types.NamespacedName, now time.Time) (leave func(err error, deciding time.Duration, now time.Time), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

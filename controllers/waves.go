@@ -1,5 +1,4 @@
-// This file follows how far the update of edges to this release is among all hosted clusters. Package waves decides
-// which of them are next.
+// This file follows the update of edges to this release among all hosted clusters. Package waves decides which are next.
 
 package controllers
 
@@ -41,7 +40,7 @@ func (u *updates) turn(cluster types.NamespacedName) waves.Turn {
 	return u.last.Turns[cluster.String()]
 }
 
-// next decides about all clusters at the time now. It returns the previous decision, too.
+// next decides, and also returns the previous decision.
 func (u *updates) next(all []waves.Cluster, now time.Time) (before, d waves.Decision) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -70,7 +69,6 @@ func (k *waveKeeper) Start(ctx context.Context) error {
 	return nil
 }
 
-// follow decides about all, and puts the decision in force.
 func (k *waveKeeper) follow(ctx context.Context, all []waves.Cluster) {
 	before, d := k.waves.next(all, k.Now())
 	k.Metrics.Gauge(metrics.UpdateWave).WithLabelValues().Set(float64(d.Wave))
@@ -98,14 +96,13 @@ func (k *waveKeeper) follow(ctx context.Context, all []waves.Cluster) {
 	}
 }
 
-// hostedClusterNamed returns a HostedCluster with this namespace/name and nothing else.
+// hostedClusterNamed returns only a name, from "namespace/name".
 func hostedClusterNamed(name string) *hyperv1.HostedCluster {
 	hc := &hyperv1.HostedCluster{}
 	hc.Namespace, hc.Name, _ = strings.Cut(name, string(types.Separator))
 	return hc
 }
 
-// fleet returns all hosted clusters with edges.
 func (k *waveKeeper) fleet(ctx context.Context) ([]waves.Cluster, error) {
 	clusters, deployments := &lenient.HostedClusterList{}, &appsv1.DeploymentList{}
 	for _, list := range []client.ObjectList{clusters, deployments} {

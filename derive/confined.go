@@ -1,5 +1,5 @@
-// This file decides what an Error of one network stops: only that network, if VMs boot from another network without
-// an Error. All other Errors refuse the whole plan.
+// This file decides what an Error of one network stops: only that network, if VMs boot from another one. All other Errors
+// refuse the whole plan.
 
 package derive
 
@@ -15,17 +15,17 @@ import (
 type outcome struct {
 	plan     network.Plan
 	problems problem.Problems
-	// refused are the Names of the networks that VMs boot from and that have an Error. They
-	// are still in plan, unless they could not be derived at all.
+	// refused are the Names of the networks that VMs boot from and that have an Error. They are still in plan, unless
+	// they could not be derived at all.
 	refused []string
-	// left are the Names of the secondary networks that checked has left out, and leftProblems says why.
+	// left are the Names of the secondary networks that checked has left out, and leftProblems why.
 	left         []string
 	leftProblems problem.Problems
 }
 
-// adds records the problems ps of one network, and reports whether the network stays in the plan. A secondary network
-// with an Error is left out with Warnings, because its VMs boot from another network. A primary network with an Error
-// stays, and is refused.
+// adds records the problems of one network, and reports whether the network stays in the plan. A secondary network with
+// an Error is left out with Warnings, because its VMs boot from another network. A primary network with an Error is
+// refused.
 func (o *outcome) adds(name string, primary bool, ps problem.Problems) bool {
 	switch {
 	case !ps.Blocking():
@@ -57,7 +57,7 @@ func (o outcome) checked(fault func(network.Network) problem.Problems) outcome {
 	return out
 }
 
-// decideNetworks decides the networks of in that have no Error of their own, and returns the Errors of the others. A
+// decideNetworks decides the networks of in without an Error of their own, and returns the Errors of the others. A
 // refused network that already runs stays as it is. If VMs boot from refused networks only, all networks are decided,
 // boots is false, and each Error refuses the plan.
 func decideNetworks(in served.Input, last network.Plan, others []OtherCluster) (p network.Plan, ps problem.Problems, boots bool) {
@@ -76,7 +76,6 @@ func decideNetworks(in served.Input, last network.Plan, others []OtherCluster) (
 	return rest.plan, append(errors, rest.problems...), true
 }
 
-// confined returns ps with each Error confined to its network.
 func confined(ps problem.Problems) problem.Problems {
 	out := slices.Clone(ps)
 	for i := range out {
@@ -85,7 +84,7 @@ func confined(ps problem.Problems) problem.Problems {
 	return out
 }
 
-// unconfined returns ps without confined Errors: each Error refuses the plan.
+// unconfined returns ps with Errors that refuse the plan.
 func unconfined(ps problem.Problems) problem.Problems {
 	out := slices.Clone(ps)
 	for i := range out {
@@ -94,7 +93,6 @@ func unconfined(ps problem.Problems) problem.Problems {
 	return out
 }
 
-// onlyConfined returns the confined problems of ps.
 func onlyConfined(ps problem.Problems) problem.Problems {
 	return slices.DeleteFunc(slices.Clone(ps), func(p problem.Problem) bool { return !p.Confined })
 }

@@ -70,9 +70,9 @@ func Derive(r network.Request, f network.Facts, last network.Plan, others []Othe
 	return Decision{draft: draft, Problems: slices.Concat(ofKept, ofMoved, ofPinned, ofTaken, ofNetworks, ofAccess, ofBalanced, ofSize)}
 }
 
-// decideWanted decides the networks of in that are not refused yet. Networks in force that are still wanted but
-// cannot be decided now are retained (lastgood.go). A network may be left out because of its addresses although it
-// runs. It then keeps its CIDR, which another network may just have got, so the others are decided again without it.
+// decideWanted decides the networks of in that are not refused yet. It retains networks in force that are wanted but
+// cannot be decided now (lastgood.go). A network that is left out because of its addresses keeps its CIDR while it
+// runs. Another network may just have got that CIDR, so the others are decided again without it.
 func decideWanted(in served.Input, last network.Plan, others []OtherCluster) outcome {
 	var left problem.Problems
 	out := decideOnce(in, last, others)
@@ -108,8 +108,7 @@ type Decision struct {
 	draft    network.Plan
 }
 
-// Plan returns the plan to apply. If a problem blocks, ok is false, the returned plan is empty, and the plan in force
-// is kept.
+// Plan returns the plan to apply. If a problem blocks, ok is false, the plan is empty, and the plan in force is kept.
 func (d Decision) Plan() (p network.Plan, ok bool) {
 	if d.Problems.Blocking() {
 		return network.Plan{}, false
@@ -126,7 +125,7 @@ func (d Decision) With(further ...problem.Problem) Decision {
 	return d
 }
 
-// moveCIDRs makes the requested networks. If a network changes its CIDR, others can get the previous one in the same plan.
+// moveCIDRs makes the requested networks. A CIDR that one network gives up can go to another in the same plan.
 func moveCIDRs(in served.Input) outcome {
 	out := newNetworks(in)
 	for range in.Retained {
@@ -145,7 +144,7 @@ func moveCIDRs(in served.Input) outcome {
 	return out
 }
 
-// newNetworks makes the networks that in requests. A secondary network with an Error is left out.
+// newNetworks leaves out a secondary network with an Error.
 func newNetworks(in served.Input) outcome {
 	out := outcome{plan: network.Plan{Version: network.CurrentPlanVersion, Cluster: in.Cluster, Endpoints: network.SortedEndpoints(in.Endpoints), Networks: []network.Network{}}}
 	for _, s := range sortedRequests(in.Networks) {
@@ -180,8 +179,7 @@ func newNetworks(in served.Input) outcome {
 	return out
 }
 
-// sortedRequests sorts primary networks first, then by attachment, so that the order in which NodePools were listed
-// has no effect.
+// sortedRequests sorts primary networks first, then by attachment. The order of NodePools has no effect.
 func sortedRequests(in []network.NetworkRequest) []network.NetworkRequest {
 	out := slices.Clone(in)
 	slices.SortFunc(out, func(a, b network.NetworkRequest) int {
@@ -190,8 +188,8 @@ func sortedRequests(in []network.NetworkRequest) []network.NetworkRequest {
 	return out
 }
 
-// cidrMissing returns the problem of a network without CIDR, which is left out. It is an Error if VMs cannot boot
-// from any other network. If the CIDR is set later, no address moves.
+// cidrMissing returns the problem of a network that is left out without a CIDR. It is an Error if VMs boot from no
+// other network. A CIDR that is set later moves no address.
 func cidrMissing(in served.Input, s network.NetworkRequest) problem.Problem {
 	args := problem.Args{"where": {s.CIDRField}}
 	if s.CIDRUnused != "" {
@@ -209,14 +207,13 @@ func cidrMissing(in served.Input, s network.NetworkRequest) problem.Problem {
 	return s.Problem(problem.CIDRNotSet, problem.Args{"where": {s.CIDRField}}, s.CIDRKeys...)
 }
 
-// nothingServed reports whether the cluster opted in for nothing: all VMs boot from the pod network, and no other
-// network has a CIDR.
+// nothingServed reports whether all VMs boot from the pod network, and no other network has a CIDR.
 func nothingServed(in served.Input) bool {
 	return len(in.Refused) == 0 && !slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary || s.CIDR.IsValid() })
 }
 
-// secondaryWithoutCIDR returns the hint that edges do not serve s, or a Warning if they serve nothing else either. If
-// s runs, its CIDR was removed, and s stays as it is.
+// secondaryWithoutCIDR returns the hint that edges do not serve s, or a Warning if they serve nothing else either. If s
+// runs, its CIDR was removed, and s stays as it is.
 func secondaryWithoutCIDR(in served.Input, s network.NetworkRequest) problem.Problem {
 	i := slices.IndexFunc(in.Retained, func(n network.Network) bool { return n.Name == s.Attachment.NetworkName() })
 	switch {

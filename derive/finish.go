@@ -1,5 +1,4 @@
-// This file holds the last steps of Derive. They apply to all networks, also to retained ones. The last step checks
-// that a ConfigMap can store the plan.
+// This file holds the last steps of Derive, which apply to all networks, also to retained ones.
 
 package derive
 
@@ -12,8 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// reserve returns p with the destinations that each network never dials, and the permitted exceptions. Retained
-// networks get the present lists, too.
+// reserve sets the destinations that each network never dials, and the permitted exceptions.
 func reserve(p network.Plan, reserved []network.ReservedDestination, permitted []netip.Prefix) network.Plan {
 	return p.WithEach(func(n *network.Network) {
 		n.ReservedDestinations, n.PermittedDestinations = nil, nil
@@ -37,7 +35,7 @@ func prefixes(reserved []network.ReservedDestination) []netip.Prefix {
 	return network.MergedPrefixes(out)
 }
 
-// logConnections returns p with the AccessLog of r on each network that runs the proxy, also on retained ones.
+// logConnections sets the AccessLog of each network that runs the proxy.
 func logConnections(p network.Plan, r network.Request) network.Plan {
 	return p.WithEach(func(n *network.Network) {
 		n.AccessLog = ""
@@ -47,7 +45,6 @@ func logConnections(p network.Plan, r network.Request) network.Plan {
 	})
 }
 
-// serveMetrics returns p with the port of metrics on each network, also on retained ones.
 func serveMetrics(p network.Plan) network.Plan {
 	return p.WithEach(func(n *network.Network) { n.MetricsPort = network.MetricsPort })
 }
@@ -55,7 +52,7 @@ func serveMetrics(p network.Plan) network.Plan {
 // maxPlan is the largest size of a plan in bytes. A ConfigMap holds 1 MiB, and its other fields need room, too.
 const maxPlan = 900 << 10
 
-// tooLarge returns a problem if p does not fit into a ConfigMap.
+// tooLarge returns a problem if a ConfigMap cannot hold p.
 func tooLarge(p network.Plan) problem.Problems {
 	size := len(p.JSON())
 	if size <= maxPlan {

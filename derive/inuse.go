@@ -1,5 +1,5 @@
-// This file decides what happens if a VM already has an address that an edge would get: the VM keeps it. An address
-// that an edge already holds stays with the edge, since VMs are not trusted, and a Warning names the VM.
+// This file decides what happens if a VM already has an address that an edge would get: the VM keeps it. An address of a
+// running edge stays with the edge, since VMs are not trusted, and a Warning names the VM.
 
 package derive
 
@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// refuseInUse returns o without the secondary networks on which a VM has an edge's address. A primary network with
-// such a VM is refused. Addresses that edges hold already by last, the plan in force, are no reason.
+// refuseInUse leaves out secondary networks on which a VM has an edge's address, and refuses primary ones. Addresses
+// that edges hold already by last, the plan in force, do not count.
 func (o outcome) refuseInUse(seen []network.VMAddress, last network.Plan) outcome {
 	out := o.checked(func(n network.Network) problem.Problems {
 		var ps problem.Problems
@@ -37,13 +37,12 @@ func (o outcome) refuseInUse(seen []network.VMAddress, last network.Plan) outcom
 	return out
 }
 
-// claimsOf returns the elements of seen whose address is one of n's edges.
+// claimsOf returns the VMs that have an address of n's edges.
 func claimsOf(n network.Network, seen []network.VMAddress) []network.VMAddress {
 	held := n.HeldAddresses()
 	return slices.DeleteFunc(slices.Clone(seen), func(h network.VMAddress) bool { return h.Network != n.Name || !slices.Contains(held, h.Address) })
 }
 
-// holds reports whether a is an address of the edges of p's network with this name.
 func holds(p network.Plan, name string, a netip.Addr) bool {
 	return slices.ContainsFunc(p.Networks, func(n network.Network) bool { return n.Name == name && slices.Contains(n.HeldAddresses(), a) })
 }

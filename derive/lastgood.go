@@ -1,5 +1,5 @@
-// This file decides what is kept from the plan in force. A running network continues
-// to be served while the objects that it is derived from are missing or invalid.
+// This file decides what is kept from the plan in force: a running network is served while the objects that it is
+// derived from are missing or invalid.
 
 package derive
 
@@ -16,8 +16,7 @@ import (
 )
 
 // keepLastKnownGood returns in with the networks of last, the plan in force, that are still wanted, and with last's
-// endpoints in place of waiting ones. So an address that is missing for a moment does not change what is served. The
-// problems are those of in, and what is kept.
+// endpoints in place of waiting ones. An address that is missing for a moment changes nothing.
 func keepLastKnownGood(in served.Input, last network.Plan) (served.Input, problem.Problems) {
 	out := in
 	out.Wanted = slices.DeleteFunc(slices.Clone(in.Wanted), in.LeavesAlone)
@@ -38,16 +37,15 @@ func keepLastKnownGood(in served.Input, last network.Plan) (served.Input, proble
 	return leadIngress(out, last), problems
 }
 
-// maxFormer is the largest number of former places in a plan. It is limited because each may be an address that every
-// edge holds.
+// maxFormer limits the former places in a plan, because each may be an address that every edge holds.
 const maxFormer = 16
 
-// maxLost is how many former places beyond maxFormer are remembered, so that their Warnings last as long as VMs run.
+// maxLost limits the places beyond maxFormer that are remembered: each has a Warning as long as VMs run.
 const maxLost = 4
 
-// keepFormerPlaces returns in with the former places of HyperShift's endpoints: an address or a name, and a port,
-// that last has and in does not. While a VM runs, they forward to the present backend, because VMs store some of them
-// for life. Each is a hint. Places beyond maxFormer are lost, and maxLost of them have a Warning.
+// keepFormerPlaces adds the former places of HyperShift's endpoints: an address or a name, and a port, that last has
+// and in does not. While a VM runs, they forward to the present backend, because VMs store some of them for life. Each
+// is a hint. Places beyond maxFormer are lost, and maxLost of them have a Warning.
 func keepFormerPlaces(in served.Input, last network.Plan) (out served.Input, lost []network.Endpoint, ps problem.Problems) {
 	out = in
 	out.Endpoints = slices.DeleteFunc(slices.Clone(in.Endpoints), func(e network.Endpoint) bool { return e.Former })
@@ -74,8 +72,8 @@ func keepFormerPlaces(in served.Input, last network.Plan) (out served.Input, los
 	return out, lost, ps
 }
 
-// formerOf compares was, an endpoint of the plan in force, with now, the endpoint of the same name in present. former
-// has the places of was that now lacks, and its present backend. moved is false if there are no such places.
+// formerOf compares was, an endpoint of the plan in force, with now, the present endpoint of that name. former has the
+// places that now lacks, and the present backend. moved is false if there are none.
 func formerOf(was network.Endpoint, present []network.Endpoint) (former, now network.Endpoint, moved bool) {
 	i := slices.IndexFunc(present, func(e network.Endpoint) bool { return e.Name == was.Name && e.Origin == was.Origin })
 	if i < 0 || was.Origin != network.OriginHyperShift {
@@ -91,8 +89,7 @@ func formerOf(was network.Endpoint, present []network.Endpoint) (former, now net
 	return former, now, len(former.Hosts)+len(former.Addresses) > 0
 }
 
-// keepsLoadBalancer returns the address that the load balancer of e has in last, if e waits for an address now and
-// has the same backend.
+// keepsLoadBalancer returns the address of e's load balancer in last, if e waits for one now and has the same backend.
 func keepsLoadBalancer(in served.Input, e network.Endpoint, last network.Plan) (netip.Addr, bool) {
 	if e.LoadBalancer.IsValid() || e.Origin != network.OriginApps || !waitsFor(in, e.Name) {
 		return netip.Addr{}, false
@@ -106,8 +103,8 @@ func keepsLoadBalancer(in served.Input, e network.Endpoint, last network.Plan) (
 	return last.Endpoints[i].LoadBalancer, true
 }
 
-// stale returns the problems of in. If last has the endpoint that a problem reports as missing, the problem becomes
-// LastGoodEndpoint, because the endpoint is still served. It is a Warning, or a hint if the original was one.
+// stale returns the problems of in. A problem about a missing endpoint that last has becomes LastGoodEndpoint: a
+// Warning, or a hint if it was one.
 func stale(in served.Input, last network.Plan) problem.Problems {
 	out := slices.Clone(in.Problems)
 	for i, p := range in.Problems {
@@ -127,8 +124,7 @@ func stale(in served.Input, last network.Plan) problem.Problems {
 	return out
 }
 
-// staleLoadBalancers returns a problem for each load balancer without an address now, whose names still resolve to
-// its address in last.
+// staleLoadBalancers returns a problem for each load balancer without an address now whose names resolve to that in last.
 func staleLoadBalancers(in served.Input, last network.Plan) problem.Problems {
 	var out problem.Problems
 	for _, e := range in.Endpoints {
@@ -146,9 +142,8 @@ func waitsFor(in served.Input, name string) bool {
 	})
 }
 
-// retain returns p with the networks of last that p lacks and whose Names are wanted. If a NAD in p and a retained
-// NAD are of one layer-2 network, they would have the same addresses. Then the NAD in p waits until the retained one
-// is removed, which serves the VMs of both.
+// retain adds to p the networks of last that it lacks and whose Names are wanted. Two NADs of one layer-2 network would
+// have the same addresses. So a NAD in p waits until the retained one, which serves the VMs of both, is removed.
 func retain(p network.Plan, last network.Plan, wanted []string) network.Plan {
 	var kept []network.Network
 	for _, n := range last.Networks {
@@ -168,8 +163,7 @@ func retain(p network.Plan, last network.Plan, wanted []string) network.Plan {
 	return out
 }
 
-// displacedBy returns a problem for each network of p that is left out of kept, the
-// result of retain, because another NAD of the same network runs.
+// displacedBy returns a problem for each network of p that is not in kept, the result of retain: another NAD of it runs.
 func displacedBy(p network.Plan, kept network.Plan) problem.Problems {
 	var ps problem.Problems
 	for _, x := range p.Networks {

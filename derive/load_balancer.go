@@ -1,6 +1,6 @@
 // This file decides whether the hosted cluster's own load balancer answers for its ingress. On networks where it does
-// (network.HasLoadBalancer), the ingress's names resolve to it. Edges listen for the ingress at the service VIP on
-// every network, so that clients that stored this address still reach the ingress.
+// (network.HasLoadBalancer), names resolve to it. Edges listen for the ingress at the service VIP on every network, for
+// clients that stored this address.
 //
 // A user of the hosted cluster may choose the address of the load balancer. If another host has the address, the load
 // balancer is not used, and names resolve to the service VIP.
@@ -17,8 +17,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// leaveTakenLoadBalancers returns in without the load balancers whose addresses another host of a network has, and a
-// problem for each of them.
+// leaveTakenLoadBalancers leaves out load balancers whose addresses another host of a network has, with a problem for
+// each.
 func leaveTakenLoadBalancers(in served.Input, others []OtherCluster) (served.Input, problem.Problems) {
 	out := in
 	out.Endpoints = slices.Clone(in.Endpoints)
@@ -39,8 +39,8 @@ func leaveTakenLoadBalancers(in served.Input, others []OtherCluster) (served.Inp
 	return out, ps
 }
 
-// hasAddress says which other host has a on the network of s: a router or a server that the user named, a VM, or
-// another cluster by its plan in force. Empty: none is known, or VMs do not boot from that network.
+// hasAddress names the other host that has a on the network of s: a router or a server that the user named, a VM, or
+// another cluster by its plan in force. Empty: unknown, or VMs do not boot from that network.
 func hasAddress(in served.Input, s network.NetworkRequest, a netip.Addr, others []OtherCluster) string {
 	if !s.Primary || !s.CIDR.IsValid() || !s.CIDR.Contains(a) {
 		return ""
@@ -83,8 +83,8 @@ func assigns(n network.Network, a netip.Addr) bool {
 	return !slices.Contains(n.DHCP.Named, a) && slices.ContainsFunc(assigned(n), func(r usedRange) bool { return r.Contains(a) })
 }
 
-// leadIngress returns in with ByLease set on the backends of the ingress whose Service cannot show the VMs: its
-// EndpointSlices have edges, will have edges, or had edges and are not written again yet. last is the plan in force.
+// leadIngress sets ByLease on backends of the ingress whose Service cannot show the VMs: its EndpointSlices have edges,
+// will have edges, or had edges and are not written again yet.
 func leadIngress(in served.Input, last network.Plan) served.Input {
 	out := in
 	out.Endpoints = slices.Clone(in.Endpoints)
@@ -96,7 +96,7 @@ func leadIngress(in served.Input, last network.Plan) served.Input {
 	return out
 }
 
-// led reports whether b's VMs must be found by lease, because the EndpointSlices of its Service do not have them.
+// led reports whether b's VMs must be found by lease.
 func led(in served.Input, b network.Backend, last network.Plan) bool {
 	i := slices.IndexFunc(in.LoadBalancers, func(s network.LoadBalancer) bool { return s.Service == b.Service })
 	was := slices.ContainsFunc(last.Endpoints, func(e network.Endpoint) bool { return e.Backend.Service == b.Service && e.Backend.ByLease })

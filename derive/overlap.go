@@ -11,8 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// overlaps returns a network, running or already planned, whose CIDR overlaps that of s
-// and that is not the same layer-2 network.
+// overlaps returns a running or planned network whose CIDR overlaps that of s, on another layer-2 network.
 func overlaps(in served.Input, s network.NetworkRequest, planned []network.Network) (network.Network, bool) {
 	meets := func(n network.Network) bool {
 		return n.Name != s.Attachment.NetworkName() && n.CIDR.Overlaps(s.CIDR) && !n.Attachment.SameNetwork(s.Attachment)
@@ -27,7 +26,6 @@ func overlaps(in served.Input, s network.NetworkRequest, planned []network.Netwo
 	return network.Network{}, false
 }
 
-// overlapProblem returns the problem that s waits because it overlaps other.
 func overlapProblem(in served.Input, s network.NetworkRequest, other network.Network) problem.Problem {
 	c := problem.NetworksOverlap
 	if !slices.ContainsFunc(in.Networks, func(x network.NetworkRequest) bool { return x.Attachment.NetworkName() == other.Name }) {

@@ -1,6 +1,5 @@
-// This file decides that addresses in use never change. While VMs are on a network, it
-// keeps the addresses and the layer-2 network (pinned_nad.go) of the plan in force, and a
-// changed setting is a problem. All other changes take effect.
+// This file decides that addresses in use never change. While VMs are on a network, it keeps its addresses and its
+// layer-2 network (pinned_nad.go), and a changed setting is a problem. All other changes take effect.
 
 package derive
 
@@ -13,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// keepInUse returns in with the NADs and the addresses of last, the plan in force, for networks in use that would
-// change them. Each prevented change is a problem, and takes effect when no VM is on the network.
+// keepInUse pins the NADs and the addresses of last, the plan in force, for networks in use. A change that this
+// prevents is a problem, and takes effect when no VM is on the network.
 func keepInUse(in served.Input, last network.Plan) (served.Input, problem.Problems) {
 	var problems problem.Problems
 	var pinned []network.Attachment
@@ -53,8 +52,8 @@ func keepInUse(in served.Input, last network.Plan) (served.Input, problem.Proble
 	return out, append(problems, doubles...)
 }
 
-// leftBy reports whether the gateway of s belongs to another network in use whose CIDR is no longer requested: it is
-// the router there, and no requested CIDR contains it. A mistyped gateway belongs to none.
+// leftBy reports whether the gateway of s is from another network in use: it is the router there, and no requested CIDR
+// contains it. A mistyped gateway is from none.
 func leftBy(in served.Input, last network.Plan, s network.NetworkRequest) bool {
 	contains := func(x network.NetworkRequest) bool { return x.CIDR.IsValid() && x.CIDR.Contains(s.Gateway) }
 	return !slices.ContainsFunc(in.Networks, contains) && slices.ContainsFunc(last.Networks, func(n network.Network) bool {
@@ -62,7 +61,6 @@ func leftBy(in served.Input, last network.Plan, s network.NetworkRequest) bool {
 	})
 }
 
-// pin returns s with n's addresses. held are the addresses of n's edges, in the order of edge-addresses.
 func pin(n network.Network, s network.NetworkRequest, held []netip.Addr) network.NetworkRequest {
 	s.CIDR = n.CIDR
 	s.Settings.EdgeAddresses = held
@@ -77,7 +75,7 @@ func pin(n network.Network, s network.NetworkRequest, held []netip.Addr) network
 }
 
 // pinnedProblems returns the problem that n keeps its addresses although s requests others. problems are those of the
-// requested addresses.
+// others.
 func pinnedProblems(n network.Network, s network.NetworkRequest, would served.Addresses, problems problem.Problems) problem.Problems {
 	addresses := network.InOrder(n.HeldAddresses())
 	args := problem.Args{"cidr": {n.CIDR.String()}, "addresses": {addresses}, "where": {s.CIDRField}}

@@ -1,6 +1,5 @@
-// This file decides that a layer-2 network in use stays the same. While VMs are on it, its edges keep the previous
-// CNI configuration, even if the NetworkAttachmentDefinition is edited or deleted. A running VM, too, stays on its
-// network until it restarts or migrates to another node.
+// This file decides that a layer-2 network in use stays the same. While VMs are on it, its edges keep the previous CNI
+// configuration, even if the NAD is edited or deleted. A running VM stays as well, until it restarts or migrates.
 
 package derive
 
@@ -15,16 +14,14 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// SameConfig reports whether two values of Attachment.ConfigHash do not differ. Values of different versions, and
-// empty ones, cannot be compared and count as the same.
+// SameConfig compares two values of Attachment.ConfigHash. Different versions and empty values count as the same.
 func SameConfig(a, b string) bool {
 	versionA, _, knownA := strings.Cut(a, "-")
 	versionB, _, knownB := strings.Cut(b, "-")
 	return a == b || !knownA || !knownB || versionA != versionB
 }
 
-// changedFrom reports whether edges that were made for was cannot serve a. A NetworkAttachmentDefinition that is
-// unknown now counts as unchanged.
+// changedFrom reports whether edges that were made for was cannot serve a. An unknown NAD counts as unchanged.
 func changedFrom(a network.Attachment, was network.Attachment) bool {
 	if a.Kind == "" || was.Kind == "" {
 		return false
@@ -37,7 +34,6 @@ func movedFrom(a network.Attachment, was network.Attachment) bool {
 	return was.Layer2 != "" && a.Layer2 != was.Layer2
 }
 
-// pinnedProblem returns the problem that edges keep a although the NetworkAttachmentDefinition now has wanted.
 func pinnedProblem(a network.Attachment, wanted network.Attachment) problem.Problem {
 	cause := problem.PinnedNADChanged
 	switch {
@@ -50,7 +46,6 @@ func pinnedProblem(a network.Attachment, wanted network.Attachment) problem.Prob
 	return a.Problem(cause, problem.Args{"former": {former}, "wanted": {now}}, "spec.config")
 }
 
-// differences says what differs between a and b.
 func differences(a network.Attachment, b network.Attachment) (ofA, ofB string) {
 	var all [2][]string
 	compare := func(x, y string) {
@@ -76,8 +71,8 @@ func mtuText(mtu int) string {
 	return "MTU " + strconv.Itoa(mtu)
 }
 
-// without returns in without the other NADs of the layer-2 networks in pinned. Their edges would serve the same VMs.
-// Each is a problem.
+// without leaves out the other NADs of the layer-2 networks in pinned, with a problem for each: their edges would serve
+// the same VMs.
 func without(in served.Input, pinned []network.Attachment) (served.Input, problem.Problems) {
 	var problems problem.Problems
 	out := in

@@ -1,6 +1,5 @@
-// This file decides that the role of a network stays the same for the VMs on it. A network that VMs boot from does
-// not become a secondary one, which has neither DNS nor a proxy. A network in use is not removed even if annotation
-// network no longer selects it.
+// This file decides that a network in use keeps its role. A network that VMs boot from does not become a secondary one,
+// which has neither DNS nor a proxy. A network in use is not removed even if annotation network no longer selects it.
 
 package derive
 
@@ -12,19 +11,18 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// keepsRole reports whether VMs boot from n, which runs, although s requests it as a secondary network. Then s has no
-// effect, and n is retained. A secondary network may become primary.
+// keepsRole reports whether VMs boot from n, although s requests it as a secondary network. Then n is retained, without
+// s. A secondary network may become primary.
 func keepsRole(in served.Input, n network.Network, s network.NetworkRequest) bool {
 	return n.Primary && !s.Primary && slices.Contains(in.BootedFrom, n.Name)
 }
 
-// pinnedRole returns the problem that n stays primary although s is secondary.
 func pinnedRole(n network.Network, s network.NetworkRequest) problem.Problem {
 	return n.Problem(problem.PinnedRole, problem.Args{"nodePools": slices.Sorted(slices.Values(s.NodePools))}, network.FieldAdditionalNetworks)
 }
 
 // notSelected returns a problem for each network of last that VMs use although annotation network does not select it.
-// NodePools whose VMs boot from such a network have an Error of their own.
+// NodePools that boot from it have an Error of their own.
 func notSelected(in served.Input, last network.Plan) problem.Problems {
 	var ps problem.Problems
 	for _, n := range last.Networks {

@@ -10,9 +10,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// placeEdges returns p with a Placement by r on each network. The author of a HostedCluster can set tolerations and
-// select a node by any label, such as its host name. Without the administrator's permission, edges that tolerate the
-// taints of control plane nodes therefore avoid the labels of these nodes.
+// placeEdges sets the Placement of each network. The author of a HostedCluster can set tolerations, and select a node
+// by any label, such as its host name. So without the administrator's permission, edges that tolerate the taints of
+// control plane nodes avoid the labels of these nodes.
 func placeEdges(p network.Plan, r network.PlacementRequest, permitted network.Permissions) network.Plan {
 	var without []string
 	if slices.ContainsFunc(r.Tolerations, network.Toleration.OfControlPlane) && !slices.ContainsFunc(network.ControlPlaneRoles(), permitted.NodeLabel) {
@@ -24,8 +24,8 @@ func placeEdges(p network.Plan, r network.PlacementRequest, permitted network.Pe
 	})
 }
 
-// nodeSelectors returns the user's selector, else the distinct selectors of pools, ordered by NodePool name. So edges
-// run only on nodes on which VMs may run. A NodePool without a selector allows every node.
+// nodeSelectors returns the user's selector, else those of pools, ordered by NodePool name, so that edges run only
+// where VMs may. A NodePool without a selector allows every node.
 func nodeSelectors(r network.PlacementRequest, pools []string) []map[string]string {
 	if r.NodeSelector != nil {
 		return []map[string]string{r.NodeSelector}

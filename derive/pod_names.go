@@ -12,12 +12,11 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// podView is the Name of the view of pods. Metrics use it as a label.
+// podView is the Name of the view of pods, a label of metrics.
 const podView = "pods"
 
-// answerPods returns p with the view of pods on each network that runs DNS, also on retained ones, if r asks for it.
-// Otherwise no network has the view. endpoints are those that exist now, because the ClusterIP of a deleted Service
-// may belong to another Service.
+// answerPods sets the view of pods on each network that runs DNS, if r asks for it. endpoints are those that exist now:
+// another Service may get the ClusterIP of a deleted one.
 func answerPods(p network.Plan, r network.Request, endpoints []network.Endpoint) network.Plan {
 	var view network.View
 	if r.ManagementDNS {
@@ -33,7 +32,6 @@ func answerPods(p network.Plan, r network.Request, endpoints []network.Endpoint)
 	})
 }
 
-// ownNames are the names whose addresses the user set.
 func ownNames(r network.Request) []string {
 	names := []string{r.Apps.Name}
 	for _, s := range r.Networks {
@@ -44,8 +42,8 @@ func ownNames(r network.Request) []string {
 	return network.Lowered(names)
 }
 
-// podRecords returns one record for each published name that has a ClusterIP with all its published ports. Wildcards
-// and names in own are left out. If HyperShift and another origin publish one name, HyperShift's counts, as for VMs.
+// podRecords has each published name with a ClusterIP that has all its published ports. It leaves out wildcards and
+// names in own. If HyperShift and another origin publish one name, HyperShift's counts, as for VMs.
 func podRecords(endpoints []network.Endpoint, own []string) []network.Record {
 	at := map[string]netip.Addr{}
 	hyperShifts := map[string]bool{}

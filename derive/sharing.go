@@ -1,7 +1,7 @@
-// This file decides how two hosted clusters share one network. No address may be used by both. A cluster that is
-// served keeps its addresses; if neither is served, the older one has precedence. No address is moved: the other
-// cluster gets a problem that names the keys to set. It answers only its own VMs. It also waits until annotation
-// unknown-clients of the first cluster limits that one to its own VMs, so that neither takes clients from the other.
+// This file decides how two hosted clusters share one network. No address may be used by both. A cluster that is served
+// keeps its addresses, else the older one has precedence. No address is moved: the other cluster gets a problem that
+// names the keys to set, and answers only its own VMs. It also waits until annotation unknown-clients limits the first
+// cluster to its own VMs, so that neither takes clients from the other.
 
 package derive
 
@@ -29,8 +29,8 @@ type OtherCluster struct {
 	Serves network.Plan `json:"serves"`
 }
 
-// yieldTo returns o without the secondary networks on which another cluster has precedence. A primary network of that
-// kind is refused. last is this cluster's plan in force.
+// yieldTo leaves out secondary networks on which another cluster has precedence, and refuses primary ones. last is this
+// cluster's plan in force.
 func (o outcome) yieldTo(others []OtherCluster, last network.Plan) outcome {
 	return o.checked(func(n network.Network) problem.Problems {
 		var ps problem.Problems
@@ -45,8 +45,8 @@ func (o outcome) yieldTo(others []OtherCluster, last network.Plan) outcome {
 	})
 }
 
-// answerOwnVMs returns p with unknown clients ignored on each network that another cluster used first. last is this
-// cluster's plan in force.
+// answerOwnVMs ignores unknown clients on each network that another cluster used first. last is this cluster's plan in
+// force.
 func answerOwnVMs(p network.Plan, others []OtherCluster, last network.Plan) network.Plan {
 	return p.WithEach(func(n *network.Network) {
 		if slices.ContainsFunc(others, func(u OtherCluster) bool { return joins(*n, u, last) }) {
@@ -55,8 +55,8 @@ func answerOwnVMs(p network.Plan, others []OtherCluster, last network.Plan) netw
 	})
 }
 
-// joins reports whether u was on n first, so that n answers only the VMs of its own cluster. A cluster that is served
-// on n and answers all clients continues to do so, whatever others do. If two clusters do, the older one continues.
+// joins reports whether u was on n first, so that n answers only its own cluster's VMs. A cluster that is served on n
+// and answers all clients continues to do so. If two do, the older one continues.
 func joins(n network.Network, u OtherCluster, last network.Plan) bool {
 	if !slices.ContainsFunc(u.On, n.Attachment.SameNetwork) {
 		return false
@@ -87,7 +87,6 @@ func Sharing(p network.Plan, others []OtherCluster) problem.Problems {
 	return ps
 }
 
-// namesOf returns the names of the others for which so is true.
 func namesOf(others []OtherCluster, so func(OtherCluster) bool) (names []string) {
 	for _, u := range others {
 		if so(u) {
@@ -97,8 +96,8 @@ func namesOf(others []OtherCluster, so func(OtherCluster) bool) (names []string)
 	return names
 }
 
-// yieldsTo returns why u has precedence over n, and the network of u that conflicts. The cause is empty if u has no
-// precedence.
+// yieldsTo returns the network of u that has precedence over n and conflicts with it, and why. The cause is empty if
+// there is none.
 func yieldsTo(n network.Network, u OtherCluster, last network.Plan) (other network.Network, why problem.Cause) {
 	byAge := problem.SharedAddresses
 	if u.SameAge {
@@ -128,15 +127,14 @@ func has(p network.Plan, n network.Network) bool {
 	return slices.ContainsFunc(p.Networks, func(x network.Network) bool { return x.Name == n.Name })
 }
 
-// getsOffersFrom reports whether u, by its plan in force, offers addresses to n's VMs. A cluster without a plan in
-// force does not, so two clusters never wait for each other.
+// getsOffersFrom reports whether u, by its plan in force, offers addresses to n's VMs. Two clusters without one do not
+// wait for each other.
 func getsOffersFrom(n network.Network, u OtherCluster) bool {
 	return slices.ContainsFunc(u.Serves.Networks, func(x network.Network) bool {
 		return x.Attachment.SameNetwork(n.Attachment) && x.Runs(network.ServiceDHCP) && !x.DHCP.IgnoreUnknownClients
 	})
 }
 
-// pendingOn returns the problem that n waits until u answers only its own VMs.
 func pendingOn(n network.Network, u OtherCluster) problem.Problem {
 	return n.Problem(problem.SharedNetworkPending, problem.Args{"hostedCluster": {u.Name}})
 }
@@ -146,7 +144,6 @@ func conflictsWith(n network.Network, other network.Network) bool {
 	return len(keys) > 0
 }
 
-// sharedAddresses returns the problem of addresses that n and theirs have in common.
 func sharedAddresses(n network.Network, theirs network.Network, u OtherCluster, c problem.Cause) problem.Problem {
 	keys, ranges := conflict(n, theirs)
 	return n.Problem(c, problem.Args{"hostedCluster": {u.Name}, "addresses": ranges}, keys...)
@@ -158,7 +155,7 @@ type usedRange struct {
 	key string
 }
 
-// assigned returns the addresses that n's edges hold, and those that DHCP assigns.
+// assigned returns the addresses of n's edges, and those that DHCP assigns.
 func assigned(n network.Network) []usedRange {
 	var out []usedRange
 	for _, a := range n.HeldAddresses() {
@@ -193,14 +190,13 @@ func router(n network.Network) []usedRange {
 	return nil
 }
 
-// hosts returns all addresses of n's CIDR. Another cluster must not publish there, because its edges would answer in
-// place of hosts.
+// hosts returns all addresses of n's CIDR. Edges of another cluster that publishes there would answer in place of hosts.
 func hosts(n network.Network) []usedRange {
 	return []usedRange{{network.Range{First: n.CIDR.Addr(), Last: network.HostAddress(n.CIDR, -1).Next()}, network.KeyCIDR}}
 }
 
-// conflict returns the addresses that n and other both assign, or that one publishes in the CIDR of the other, and
-// the keys that set them on n. There is no conflict unless both are the same layer-2 network.
+// conflict returns the addresses on one layer-2 network that n and other both assign, or that one publishes in the CIDR
+// of the other, and their keys on n.
 func conflict(n network.Network, other network.Network) (keys, ranges []string) {
 	if !n.Attachment.SameNetwork(other.Attachment) {
 		return nil, nil

@@ -1,5 +1,5 @@
-// This file decides which of several NADs of one layer-2 network is served. If all were, VMs would get offers for
-// each of them. The NAD that runs stays, and the others are problems.
+// This file decides which of several NADs of one layer-2 network is served: with all of them, VMs would get several
+// offers. The NAD that runs stays, and the others are problems.
 
 package derive
 
@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// givesWay returns the requested network that is served in place of s because both are the same layer-2 network.
+// givesWay returns the network of the same layer-2 network that is served in place of s.
 func givesWay(in served.Input, s network.NetworkRequest) (twin network.NetworkRequest, gives bool) {
 	for _, x := range in.Networks {
 		isTwin := x.Attachment.String() != s.Attachment.String() && x.Attachment.SameNetwork(s.Attachment) && len(served.Services(x)) > 0
@@ -24,8 +24,8 @@ func givesWay(in served.Input, s network.NetworkRequest) (twin network.NetworkRe
 	return twin, gives
 }
 
-// compareTwins is negative if a is served and not b. A network that runs comes first, then one that VMs are on, one
-// that VMs boot from, one with a CIDR, and the older one.
+// compareTwins is negative if a is served and not b: a network that runs, else one with VMs, one that VMs boot from,
+// one with a CIDR, or the older one.
 func compareTwins(in served.Input, a, b network.NetworkRequest) int {
 	inUse := func(s network.NetworkRequest) bool { return slices.Contains(in.InUse, s.Attachment.NetworkName()) }
 	return cmp.Or(
@@ -44,7 +44,6 @@ func runsOn(in served.Input, s network.NetworkRequest) bool {
 	})
 }
 
-// twinProblem returns the problem that s is not served because other is.
 func twinProblem(s, other network.NetworkRequest) problem.Problem {
 	a := s.Attachment
 	return problem.New(problem.NADsOnOneNetwork, problem.Subject{Kind: "NetworkAttachmentDefinition", Namespace: a.Namespace, Name: a.Name}, problem.Args{

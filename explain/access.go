@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// standing returns the lines that a condition always has, and all other problems. The lines are about what is open,
-// at most maxOpen, and about other clusters. What is open to anyone comes first.
+// standing returns the lines that a condition always has, about what is open (at most maxOpen) and about other
+// clusters, and all other problems. What is open to anyone comes first.
 func (r Report) standing() (lines []string, others []ReportProblem) {
 	const maxOpen, maxOpenLine = 2, 600
 	var open []ReportProblem
@@ -41,7 +41,7 @@ func (r Report) standing() (lines []string, others []ReportProblem) {
 	return append(lines, shared...), others
 }
 
-// opened are the rows about management access: each destination, how it is reached, and which callers may use it.
+// opened has a row for each destination: how it is reached, and which callers may use it.
 func (v view) opened() []row {
 	a := v.n.Access
 	if !a.Opens() {
@@ -68,7 +68,6 @@ func (v view) opened() []row {
 		row{"token", token}), v.balanced()...)
 }
 
-// balanced are the rows about load balancers.
 func (v view) balanced() []row {
 	balanced := v.n.Access.LoadBalancers
 	if balanced == nil {
@@ -92,7 +91,6 @@ func (v view) balanced() []row {
 	return rows
 }
 
-// accessService is the name of the Service for management access on v's network.
 func (v view) accessService() string {
 	return v.Plan.AccessService(slices.IndexFunc(v.Plan.Networks, func(n network.Network) bool { return n.Name == v.n.Name }))
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// apps says who answers for the hosted cluster's ingress.
 func (v view) apps() []string {
 	var out []string
 	ingress := slices.DeleteFunc(slices.Clone(v.Plan.Endpoints), func(e network.Endpoint) bool { return e.Origin != network.OriginApps })
@@ -47,7 +46,6 @@ func (v view) apps() []string {
 	return nil
 }
 
-// appsRecord is the record that the user gave the ingress.
 func (v view) appsRecord() (network.Record, bool) {
 	for _, d := range v.views() {
 		for _, r := range d.Records {
@@ -59,8 +57,7 @@ func (v view) appsRecord() (network.Record, bool) {
 	return network.Record{}, false
 }
 
-// resolves reports whether r is derived: its address is the service VIP, or that of a load balancer on the
-// network.
+// resolves reports whether r is derived: it has the service VIP, or a load balancer on the network.
 func (v view) resolves(r network.Record) bool {
 	leadsTo := func(a netip.Addr) bool { return slices.Equal(r.Addresses, []netip.Addr{a}) }
 	return leadsTo(v.n.ServiceVIP) || slices.ContainsFunc(v.Plan.Endpoints, func(e network.Endpoint) bool {

@@ -29,7 +29,6 @@ func (v view) beyond() []row {
 	return rows
 }
 
-// portsAt are the ports at which edges listen at an address.
 func (v view) portsAt(a netip.Addr) string {
 	var ports []string
 	for _, l := range v.n.Listeners {

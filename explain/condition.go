@@ -1,6 +1,5 @@
-// This file renders the HostedCluster's condition: one summary line, one line for each
-// problem, what VMs may reach outside, and the hash of the settings. It decides the
-// order of problems.
+// This file renders the HostedCluster's condition: a summary, a line for each problem, what VMs may reach outside, and
+// the hash of the settings. It decides the order of problems.
 
 package explain
 
@@ -36,7 +35,6 @@ type Status struct {
 	Problems problem.Problems
 	// Applied reports whether Plan was applied. Otherwise edges keep the plan before it.
 	Applied bool
-	// Running reports whether the cluster has an edge, whatever its state.
 	Running bool
 	// ReadyEdges counts a network's edges that serve, by Network.Name.
 	ReadyEdges map[string]int
@@ -51,7 +49,7 @@ func (r Report) Message() string {
 
 func (r Report) hash() string { return fmt.Sprintf("(settings %s)", cmp.Or(r.Settings, "unknown")) }
 
-// lines returns the lines of the message, without the hash.
+// lines leaves out the hash.
 func (r Report) lines() []string {
 	standing, others := r.standing()
 	tail := append(standing, r.Notes...)
@@ -59,9 +57,8 @@ func (r Report) lines() []string {
 	return slices.Concat([]string{r.Summary}, problemLines(others, r.Omitted, room), tail)
 }
 
-// unapplied is ps without the problems that do not matter until the plan is applied: those that are
-// less severe than the problem that prevents it. Edges that run serve the previous plan,
-// so their problems stay.
+// unapplied leaves out problems that do not matter until the plan is applied: those that are less severe than the one
+// that prevents it. Edges that run serve the previous plan, so their problems stay.
 func (s Status) unapplied(ps problem.Problems) problem.Problems {
 	ofEdge := func(p problem.Problem) bool {
 		return s.Running && (p.Reason.Traits().AboutEdges || p.Reason == problem.AddressInUse && p.Level() == problem.SeverityWarning)
@@ -77,9 +74,9 @@ func (s Status) unapplied(ps problem.Problems) problem.Problems {
 	return slices.DeleteFunc(ps, func(p problem.Problem) bool { return !ofEdge(p) && p.Level().Compare(refusal) > 0 })
 }
 
-// Ordered is ps as a reader wants them: by severity, Errors that refuse the plan before confined ones, then
-// what keeps nodes from becoming Ready, then the rest; hints last. Among equals, problems that may be the
-// cause of others come first. A problem that several networks share is listed once.
+// Ordered is ps as a reader wants them: by severity, Errors that refuse the plan before confined ones, then what keeps
+// nodes from becoming Ready, then the rest, and hints last. Of equals, possible causes of others come first. A problem
+// that several networks share is listed once.
 func Ordered(ps problem.Problems) problem.Problems {
 	out := merged(ps)
 	slices.SortStableFunc(out, func(a, b problem.Problem) int {
@@ -100,14 +97,12 @@ func byTraits(a, b problem.Traits) int {
 	return cmp.Or(cmp.Compare(a.Rank, b.Rank), follows)
 }
 
-// mayPrevent reports whether p may keep nodes from becoming Ready although everything is
-// served.
+// mayPrevent reports whether p may keep nodes from becoming Ready although everything is served.
 func mayPrevent(p problem.Problem) bool {
 	return p.Reason.Traits().Rank == problem.PreventsNodes && p.Level() != problem.SeverityInfo
 }
 
-// merged is ps without repetitions. Warnings and hints that differ only in their network
-// become one that names all of these networks.
+// merged lists each problem once. Warnings and hints that differ only in their network become one.
 func merged(ps problem.Problems) problem.Problems {
 	var out problem.Problems
 	at := map[string]int{}
@@ -129,7 +124,6 @@ func merged(ps problem.Problems) problem.Problems {
 	return out
 }
 
-// sameness returns a key that is equal for problems that merged makes one of.
 func sameness(p problem.Problem) string {
 	args := maps.Clone(p.Args)
 	if p.Level() != problem.SeverityError && !p.Waits() && p.Subject.Kind == "Network" && len(args["network"]) > 0 {
@@ -139,8 +133,8 @@ func sameness(p problem.Problem) string {
 	return fmt.Sprint(p.Reason, p.Cause, p.Level(), p.Subject, p.Keys, args)
 }
 
-// problemLines returns a line for each problem, in at most room bytes. Its last line says how many problems have no
-// line, omitted ones included, and where to read them.
+// problemLines returns a line for each problem, in at most room bytes. The last one counts the rest, and omitted ones,
+// and says where to read them.
 func problemLines(ps []ReportProblem, omitted, room int) []string {
 	const rest = "%d more problems are not shown. The operator's log has all. For those of the configuration, run: " +
 		"kubectl get hostedclusters,nodepools,net-attach-def -A -o yaml | oooi plan -f -"
@@ -159,7 +153,6 @@ func problemLines(ps []ReportProblem, omitted, room int) []string {
 	return out
 }
 
-// withText is p with its text.
 func withText(p problem.Problem) ReportProblem {
 	return ReportProblem{p, Shorten(capital(Problem(p).String()), maxStoredText)}
 }
@@ -167,7 +160,7 @@ func withText(p problem.Problem) ReportProblem {
 // line is p in one line: "Error AddressConflict: what, effect, fix."
 func (p ReportProblem) line() string { return fmt.Sprintf("%s %s: %s", p.Level(), p.Reason, p.Text) }
 
-// capital is s with a capital where it begins with a plain word.
+// capital changes only a plain word.
 func capital(s string) string {
 	first, _, _ := strings.Cut(s, " ")
 	if strings.Trim(strings.TrimRight(first, ".,:"), "abcdefghijklmnopqrstuvwxyz") != "" || s == "" {

@@ -11,8 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// unchanged are the networks that run as before because of a confined Error. errors are all
-// other Errors.
+// unchanged are the networks that run as before because of a confined Error. errors are all other Errors.
 func (s Status) unchanged() (all []network.Network, errors problem.Problems) {
 	for _, p := range s.Problems.Of(problem.SeverityError) {
 		i := slices.IndexFunc(s.Plan.Networks, func(n network.Network) bool { return p.Confined && n.Attachment.String() == aboutNetwork(p) })
@@ -26,7 +25,7 @@ func (s Status) unchanged() (all []network.Network, errors problem.Problems) {
 	return all, errors
 }
 
-// notChanged is a sentence about networks that run as before. Empty: none.
+// notChanged is a sentence. Empty: no network runs as before.
 func notChanged(all []network.Network) string {
 	if len(all) == 0 {
 		return ""
@@ -60,7 +59,6 @@ func withoutNode(networks []network.Network, problems problem.Problems) string {
 	return fmt.Sprintf("nodes on network %s cannot become Ready", names[0])
 }
 
-// confinedLast compares Errors: those that refuse the plan come first.
 func confinedLast(a, b problem.Problem) int {
 	switch {
 	case a.Confined == b.Confined:

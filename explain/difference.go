@@ -1,5 +1,4 @@
-// This file renders what a change interrupts: one sentence or two for each network or
-// edge whose connections end. It decides only which addresses and ports differ.
+// This file renders what a change interrupts, in one or two sentences for each network or edge.
 
 package explain
 
@@ -17,8 +16,8 @@ func NetworkRemoved(attachment network.Attachment) string {
 	return fmt.Sprintf("Network %s is removed. Connections through its edges are closed.", attachment)
 }
 
-// NetworkChanged says what VMs on a network notice while was is replaced by will:
-// nothing (nil), or one text for changed addresses and one for closed ports.
+// NetworkChanged says what VMs notice while was becomes will: one text for changed addresses and one for closed ports,
+// if any.
 func NetworkChanged(was, will network.Network) []string {
 	var out []string
 	if changes := changedAddresses(was, will); len(changes) > 0 {
@@ -31,8 +30,8 @@ func NetworkChanged(was, will network.Network) []string {
 	return out
 }
 
-// EdgeRecreated says what VMs notice while the Deployment edge is replaced. peer is the
-// other edge of the network that takes over; empty where none is available.
+// EdgeRecreated says what VMs notice while the Deployment edge is replaced. peer takes over. Empty: no other edge is
+// available.
 func EdgeRecreated(edge, peer string) string {
 	if peer == "" {
 		return fmt.Sprintf("Recreating edge %s, the only available edge of its network. VMs get no answer until it is ready again.", edge)
@@ -50,7 +49,6 @@ func RestoredEdgeRemoved(edge string) string {
 	return fmt.Sprintf("Removing edge %s, because it was restored from a backup. It is created again after a check of its addresses; open connections through %s are reset.", edge, edge)
 }
 
-// changedAddresses are the shared addresses that differ, in words.
 func changedAddresses(was, will network.Network) []string {
 	var out []string
 	for _, x := range []struct {
@@ -64,8 +62,7 @@ func changedAddresses(was, will network.Network) []string {
 	return out
 }
 
-// closedListeners are the addresses and ports of was that edges still hold and no
-// longer listen on.
+// closedListeners are the addresses of edges, with the ports of was that will be closed.
 func closedListeners(was, will network.Network) []string {
 	var out []string
 	for _, l := range was.Listeners {

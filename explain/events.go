@@ -7,14 +7,13 @@ import "strings"
 // OptedOut is the note of the Event after everything was removed.
 const OptedOut = "The HostedCluster opted out. All oooi objects were removed from its control plane namespace."
 
-// Event is the note of the Event about r: the condition's message without the settings.
+// Event is the condition's message without the settings.
 func (r Report) Event() string { return Shorten(strings.Join(r.lines(), "\n"), maxEvent) }
 
-// Event is the note of the Event about p.
+// Event is the note about p.
 func (p ReportProblem) Event() string { return Shorten(p.Text, maxEvent) }
 
-// Disruptions is the note of the Event about what a change interrupts. texts are
-// those of NetworkRemoved, NetworkChanged, EdgeRecreated and EdgeRemoved.
+// Disruptions is the note of texts of NetworkRemoved, NetworkChanged, EdgeRecreated and EdgeRemoved.
 func Disruptions(texts []string) string {
 	return Shorten("A change is being applied. "+strings.Join(texts, " "), maxEvent)
 }

@@ -24,7 +24,7 @@ func TrueReasons() []TrueReason {
 	}
 }
 
-// General is the message of all problems of e. Show writes what a reader calls an argument: "other MAC" for
+// General is the message of all problems of e. show returns what a reader calls an argument: "other MAC" for
 // {otherMAC}. Fix is never empty.
 func General(e problem.Entry, show func(argument string) string) Message {
 	readable := func(template string) string {
@@ -37,10 +37,8 @@ func General(e problem.Entry, show func(argument string) string) Message {
 	return Message{What: readable(e.What), Effect: readable(e.Effect), Fix: readable(cmp.Or(e.Fix, none))}
 }
 
-// placeholder matches an argument in a template.
 var placeholder = regexp.MustCompile(`\{\w+\}`)
 
-// argumentName returns what a reader calls an argument.
 func argumentName(arg string, c problem.Entry) string {
 	switch {
 	case arg == "subject":

@@ -1,5 +1,4 @@
-// This file says what problems mean for nodes. The condition and `oooi plan` both take
-// their verdict from here, so that they agree.
+// This file says what problems mean for nodes, for the condition and for `oooi plan`.
 
 package explain
 
@@ -25,7 +24,7 @@ const (
 	Fails
 )
 
-// VerdictOf returns the verdict of problems about a plan with these networks, before any edge is looked at.
+// VerdictOf returns the verdict for a plan with these networks, before any edge is looked at.
 func VerdictOf(networks []network.Network, problems problem.Problems) Verdict {
 	switch {
 	case len(problems.Of(problem.SeverityError)) > 0, outlookOf(networks, problems).boots == No:
@@ -39,7 +38,7 @@ func VerdictOf(networks []network.Network, problems problem.Problems) Verdict {
 // FailsAlone reports whether the verdict of a plan whose only problem is p is Fails.
 func FailsAlone(p problem.Problem) bool { return VerdictOf(nil, problem.Problems{p}) == Fails }
 
-// An outlook is what warnings mean for nodes where every part that they need is served.
+// An outlook is what warnings mean for nodes if everything that they need is served.
 type outlook struct {
 	// boots is whether new nodes become Ready. It is No only if a problem proves it.
 	boots Answer
@@ -51,7 +50,7 @@ type outlook struct {
 	extras []string
 }
 
-// outlookOf returns the outlook of problems. The worst of them decides.
+// outlookOf is decided by the worst of problems.
 func outlookOf(networks []network.Network, problems problem.Problems) outlook {
 	has := func(is func(problem.Problem) bool) bool {
 		return slices.ContainsFunc(problems, func(p problem.Problem) bool { return mayPrevent(p) && is(p) })
@@ -106,7 +105,6 @@ func extras(problems problem.Problems) (clauses []string) {
 	return clauses
 }
 
-// butLacking returns the extras as a clause that follows a main clause. Empty: nothing is missing.
 func (o outlook) butLacking() string {
 	if len(o.extras) == 0 {
 		return ""
@@ -114,12 +112,11 @@ func (o outlook) butLacking() string {
 	return ", but " + sentenceList(o.extras)
 }
 
-// A bootOutlook answers whether nodes boot, and why. The stored answer and the summary are both made of it.
+// A bootOutlook answers whether nodes boot, and why. The stored answer and the summary are made from it.
 type bootOutlook struct {
 	outlook
 	cause bootCause
-	// down are the networks that VMs boot from and that have no ready edge. up is true if another such network has a
-	// ready edge.
+	// down are the networks that VMs boot from without a ready edge. up is true if another one has a ready edge.
 	down []network.Network
 	up   bool
 	// failed and waiting are parts that are not served, and unchanged the networks that run as before.
@@ -157,7 +154,7 @@ func (s Status) bootOutlook(problems problem.Problems) bootOutlook {
 	default:
 		return s.servedOutlook()
 	}
-	// Edges that run serve what they did before. Without them, VMs may boot from the pod network.
+	// Edges that run still serve. Without them, VMs may boot from the pod network.
 	if o.cause != causeUnread && !s.Running && (len(s.Plan.Networks) == 0 || boots(s.Plan.Networks)) {
 		o.boots = No
 	}
@@ -194,8 +191,8 @@ func (o bootOutlook) lacks() need {
 	return most
 }
 
-// Without answers whether nodes on networks boot while p keeps a part from being served. effect is a clause about
-// what is missing then.
+// Without answers whether nodes on networks boot while p keeps a part from being served. effect is a clause about that
+// part.
 func Without(networks []network.Network, p problem.Problem) (boots Answer, effect string) {
 	lost := partOf(networks, p)
 	if lost.need <= needOnNetwork {
@@ -210,7 +207,6 @@ func onSecondary(networks []network.Network, p problem.Problem) bool {
 	return len(of) > 0 && !boots(of)
 }
 
-// boots reports whether VMs boot from one of these networks.
 func boots(networks []network.Network) bool {
 	return slices.ContainsFunc(networks, func(n network.Network) bool { return n.Primary })
 }
@@ -238,7 +234,6 @@ type part struct {
 	name, effect string
 }
 
-// partOf returns what is not served because of p.
 func partOf(networks []network.Network, p problem.Problem) part {
 	name := aboutNetwork(p)
 	service := cmp.Or(network.PublishedAt(p.Subject.Name), network.PublishedBy(p.Subject.Name))
@@ -261,7 +256,6 @@ func partOf(networks []network.Network, p problem.Problem) part {
 	return part{needAddress, cmp.Or(p.Subject.String(), "one part"), "see below"}
 }
 
-// partBy returns the part that is missing if s is not published.
 func partBy(s network.PublishedService) part {
 	name := s.Title
 	if s.Service == network.APIService {
@@ -270,8 +264,7 @@ func partBy(s network.PublishedService) part {
 	return part{map[network.Need]need{network.NeedBoot: needToBoot, network.NeedJoin: needToJoin, network.NeedNone: needNone}[s.Need], name, s.Effect}
 }
 
-// parts returns what problems keep from being served. Each part is listed once, and the parts that nodes need most
-// come first.
+// parts returns what problems keep from being served, each part once. What nodes need most comes first.
 func parts(networks []network.Network, problems problem.Problems) []part {
 	var out []part
 	for _, p := range problems {
@@ -286,8 +279,8 @@ func parts(networks []network.Network, problems problem.Problems) []part {
 // maxParts is how many parts a sentence names.
 const maxParts = 3
 
-// notServed is a sentence that names parts, and the effect of the first. Empty: none. yet is " yet" if the user does
-// not have to do anything.
+// notServed is a sentence that names parts, and the effect of the first. Empty: none. yet is " yet" if the user need
+// not act.
 func notServed(all []part, yet string) string {
 	if len(all) == 0 {
 		return ""

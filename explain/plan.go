@@ -1,6 +1,5 @@
-// This file renders a plan for people, in the order of a reader's questions: will
-// nodes become Ready, what does a VM get, what does it reach, which addresses must be
-// reserved, what runs. It decides nothing.
+// This file renders a plan for people, in the order of their questions: will nodes become Ready, what does a VM get,
+// what does it reach, which addresses must be reserved, what runs.
 
 package explain
 
@@ -104,8 +103,8 @@ func headline(p Preview, problems problem.Problems) string {
 	return "nodes will become Ready."
 }
 
-// whileWaiting is the headline while parts are not served yet. pods is true if VMs boot from the pod network. may is
-// the clause of the outlook.
+// whileWaiting is the headline while parts are not served. pods is true if VMs boot from the pod network. may is the
+// outlook's clause.
 func whileWaiting(created, pods bool, may string, waiting []part) string {
 	switch {
 	case !created && may != "":
@@ -122,8 +121,8 @@ func whileWaiting(created, pods bool, may string, waiting []part) string {
 	return "nodes will become Ready when the items marked Waiting exist."
 }
 
-// firstFix is what to do first: against an error, else against what keeps nodes from
-// becoming Ready, else against a finding. Empty: nothing has to be done.
+// firstFix is what to do first: against an error, else against what keeps nodes from becoming Ready, else against a
+// finding. Empty: nothing.
 func (p Preview) firstFix(problems problem.Problems) string {
 	i := slices.IndexFunc(problems, func(p problem.Problem) bool { return p.Level() == problem.SeverityError })
 	if i < 0 {
@@ -223,7 +222,7 @@ func (v view) gets() []row {
 	return append(rows, v.options()...)
 }
 
-// options are the rows about further DHCP options, as far as they are sent.
+// options are the rows about further DHCP options that are sent.
 func (v view) options() []row {
 	d := v.n.DHCP
 	var rows []row
@@ -257,8 +256,7 @@ func (v view) options() []row {
 	return rows
 }
 
-// unknownClients says what DHCP does for MACs that no VM of the cluster has, and how
-// many addresses they never get.
+// unknownClients is about MACs of no VM of the cluster, and how many addresses they never get.
 func (v view) unknownClients() string {
 	d, size := v.n.DHCP, 0
 	for _, pool := range v.n.NodePools {
@@ -278,7 +276,6 @@ func (v view) unknownClients() string {
 	return fmt.Sprintf("are served, except from %d addresses reserved for VMs", kept)
 }
 
-// reserves are the rows about addresses that nothing else on the network may have.
 func (v view) reserves() []row {
 	n := v.n
 	from := v.from(network.KeyEdgeAddresses)
@@ -301,7 +298,6 @@ func (v view) reserves() []row {
 	return rows
 }
 
-// runs are the rows about pods.
 func (v view) runs() []row {
 	deployments := "one Deployment"
 	if len(v.n.Edges) > 1 {

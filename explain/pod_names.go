@@ -8,7 +8,6 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// podNames are the names that pods resolve, and where each leads.
 func (v view) podNames() string {
 	var names []string
 	for _, r := range v.n.DNS.Pods.Records {

@@ -1,9 +1,8 @@
-// This file renders problems: a Message says what happened, what it means, and
-// what to do. Package problem has a template for each cause.
+// This file renders a problem as a Message, from package problem's template for its cause.
 
-// Package explain has the Report, which is what the operator says about one hosted cluster, and decides
-// from problems whether its nodes boot. It also has the words for people: what package derive decides is
-// data, and becomes text here, once, for conditions, events, plans and documentation.
+// Package explain has the Report, which is what the operator says about one hosted cluster, and decides from problems
+// whether its nodes boot. It also makes text of what package derive decides, once, for conditions, events, plans and
+// documentation.
 package explain
 
 import (
@@ -36,8 +35,7 @@ func (m Message) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Problem is the message about p. If its cause has no message, it is the
-// arguments of p in the order of their names.
+// Problem is the message about p. For an unknown cause, it lists the arguments by name.
 func Problem(p problem.Problem) Message {
 	t, ok := Template(p.Cause)
 	if !ok {
@@ -50,16 +48,14 @@ func Problem(p problem.Problem) Message {
 	return t.with(p)
 }
 
-// Template is the message for a cause, with a {name} for each argument. ok is
-// false for an unknown cause.
+// Template is the message for a cause, with a {name} for each argument. ok is false for an unknown cause.
 func Template(c problem.Cause) (m Message, ok bool) {
 	e, ok := c.Entry()
 	return Message{e.What, e.Effect, e.Fix}, ok
 }
 
-// with is m with p's values in place of each {name}. Besides arguments, {subject}, {keys} (all keys) and {key} (the
-// first) are names. "NodePool {nodePools}" becomes "NodePools ..." for several. The argument {why} is a cause, and
-// becomes what happened there.
+// with is m with p's values in place of each {name}: arguments, {subject}, {keys} (all keys) and {key} (the first).
+// "NodePool {nodePools}" becomes "NodePools ..." for several. The argument {why} is a cause, and becomes what happened.
 func (m Message) with(p problem.Problem) Message {
 	pairs := []string{"{subject}", p.Subject.String(), "{keys}", strings.Join(p.Keys, " and ")}
 	if len(p.Keys) > 0 {
@@ -78,7 +74,7 @@ func (m Message) with(p problem.Problem) Message {
 	return Message{What: r.Replace(m.What), Effect: r.Replace(m.Effect), Fix: r.Replace(m.Fix)}
 }
 
-// ServerFaults is why servers of an edge do not serve, as a part of a sentence. Empty: all serve.
+// ServerFaults is a part of a sentence. Empty: all servers serve.
 func ServerFaults(all []reported.ServerFault) string {
 	var out []string
 	for _, f := range all {
@@ -88,23 +84,22 @@ func ServerFaults(all []reported.ServerFault) string {
 	return strings.Join(out, "; ")
 }
 
-// clause is what happened, within a sentence.
 func (m Message) clause() string {
 	what := strings.TrimSuffix(m.What, ".")
 	return strings.ToLower(what[:1]) + what[1:]
 }
 
-// A JSONProblem is a problem as scripts read it: the data, and the message.
+// A JSONProblem is a problem as scripts read it.
 type JSONProblem struct {
 	problem.Problem
 	// Detail is the message in one line.
 	Detail string `json:"detail"`
-	// Blocking is true if the problem prevents the plan from being applied. It is false for an Error that is confined
-	// to one network.
+	// Blocking is true if the problem prevents the plan from being applied. An Error that is confined to one network
+	// does not.
 	Blocking bool `json:"blocking"`
 }
 
-// JSON is ps as scripts read them. It is never nil: no problems are [] and not null.
+// JSON is never nil, so that no problems are [].
 func JSON(ps problem.Problems) []JSONProblem {
 	out := []JSONProblem{}
 	for _, p := range ps {

@@ -1,5 +1,4 @@
-// This file renders what VMs reach through the edges of a network, and where each
-// connection goes, or why there is none. It decides nothing.
+// This file renders what VMs reach through the edges of a network, and where each connection ends, or why there is none.
 
 package explain
 
@@ -53,7 +52,6 @@ func named(name string, values []string) []row {
 	return rows
 }
 
-// published says where one of HyperShift's endpoints leads.
 func (v view) published(p purpose) []string {
 	var out []string
 	for _, e := range v.Plan.Endpoints {
@@ -83,8 +81,8 @@ func (p Preview) Shown() problem.Problems {
 	return shown
 }
 
-// pending are the titles of what HyperShift publishes after it creates the cluster, and the problems that say more than that. The copy of
-// the ingress is pending, too: the HostedCluster has the type of ingress that its fix asks for.
+// pending are the titles of what HyperShift publishes after it creates the cluster, and the problems that say more. The
+// copy of the ingress is pending as well: the HostedCluster already has the type of ingress that its fix asks for.
 func (p Preview) pending() (titles []string, others problem.Problems) {
 	others = slices.Clone(p.Problems)
 	ingress := purpose{PublishedService: network.PublishedService{Title: "*.apps", Endpoint: "apps", Type: "apps"}}
@@ -113,7 +111,6 @@ func (v view) problem(is func(problem.Problem) bool) (problem.Problem, bool) {
 	return problems[i], true
 }
 
-// no is the text in place of what VMs do not reach because of p.
 func no(p problem.Problem) string {
 	m := Problem(p)
 	if p.Waits() {
@@ -154,7 +151,6 @@ func (v view) way(dialed string, at netip.Addr, e network.Endpoint) string {
 	return port + " -> " + target(e.Backend)
 }
 
-// target is where connections to a backend end.
 func target(b network.Backend) string {
 	switch {
 	case b.Kind == network.BackendVMs && b.TargetPort != 0:
@@ -174,7 +170,6 @@ func (v view) views() []network.View {
 
 func (v view) gateway() bool { return v.n.DHCP.Router.IsValid() && v.n.DHCP.Router != v.n.NextHopVIP }
 
-// images says where nodes pull from.
 func (v view) images() []string {
 	var out []string
 	if hosts := v.hosts(); len(hosts) > 0 {
@@ -199,7 +194,6 @@ func (v view) images() []string {
 	return out
 }
 
-// hosts are the external hosts that edges allow.
 func (v view) hosts() []string {
 	var out []string
 	for _, b := range v.n.Backends {
@@ -210,7 +204,6 @@ func (v view) hosts() []string {
 	return out
 }
 
-// httpProxy is how edges dial external hosts.
 func (v view) httpProxy() string {
 	for _, b := range v.n.Backends {
 		if b.Kind == network.BackendExternal && b.HTTPProxy != "" {
@@ -220,14 +213,12 @@ func (v view) httpProxy() string {
 	return "the pod network, or the HTTP proxy that the operator's environment names"
 }
 
-// unreachable selects the problem of one of causes on this network.
 func (v view) unreachable(causes ...problem.Cause) func(problem.Problem) bool {
 	return func(x problem.Problem) bool {
 		return slices.Contains(causes, x.Cause) && slices.Contains(x.Args["network"], v.n.Attachment.String())
 	}
 }
 
-// time says where nodes get the time from.
 func (v view) time() string {
 	if p, ok := v.problem(v.unreachable(problem.TimeServersUnreachable, problem.OnlyTimeServersUnreachable)); ok {
 		return no(p)
@@ -252,7 +243,6 @@ func (v view) servesTime() bool {
 	return slices.Contains(v.n.Services, network.ServiceNTP) && slices.Equal(v.n.TimeServers(), []netip.Addr{v.n.ServiceVIP})
 }
 
-// others are the endpoints that no other row shows.
 func (v view) others() []string {
 	var out []string
 	for _, e := range v.Plan.Endpoints {
@@ -264,7 +254,6 @@ func (v view) others() []string {
 	return out
 }
 
-// records are the names that the user set.
 func (v view) records() []string {
 	var out []string
 	for _, d := range v.views() {
@@ -277,7 +266,7 @@ func (v view) records() []string {
 	return out
 }
 
-// upstream says who answers names that the plan does not have.
+// upstream is about names that the plan does not have.
 func (v view) upstream() string {
 	if !slices.Contains(v.n.Services, network.ServiceDNS) {
 		return "not answered by oooi" + v.from(network.KeyServices)
@@ -308,7 +297,6 @@ func (v view) upstreams() string {
 	return strings.Join(out, ", ")
 }
 
-// external says what happens to connections to other hosts.
 func (v view) external() string {
 	if v.gateway() {
 		return "edges allow no other external host; the gateway decides on its own"

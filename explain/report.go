@@ -1,5 +1,5 @@
-// This file holds the Report: what the operator says about one hosted cluster, as one value. The operator stores it
-// for `oooi status`, and for its own next start. The condition and Events are made of it.
+// This file holds the Report: what the operator says about one hosted cluster, as one value. It is stored for `oooi
+// status` and for the operator's next start. The condition and Events are made from it.
 
 package explain
 
@@ -33,8 +33,8 @@ const (
 	Unknown Answer = "unknown"
 )
 
-// A Report is what the operator says about one hosted cluster. It has no plan: edges watch the ConfigMap of the plan, and must not
-// wake at each Report.
+// A Report is what the operator says about one hosted cluster. It has no plan: edges watch the plan, and must not wake
+// at each Report.
 type Report struct {
 	Version int `json:"version"`
 	// Cluster is NAMESPACE/NAME of the HostedCluster.
@@ -51,8 +51,7 @@ type Report struct {
 	Inputs string `json:"inputs,omitempty"`
 	// Plan is the PlanHash of the plan in force, as it is stored. Empty: there is none.
 	Plan string `json:"plan,omitempty"`
-	// Ready and Reason are those of the condition. Ready is true exactly if VerdictOf returns Serves and Boots is not
-	// No.
+	// Ready and Reason are those of the condition. Ready is true exactly if VerdictOf is Serves and Boots is not No.
 	Ready  bool           `json:"ready"`
 	Reason problem.Reason `json:"reason"`
 	// Boots says whether nodes can boot, and Summary why.
@@ -64,8 +63,7 @@ type Report struct {
 	Omitted int `json:"omitted,omitempty"`
 	// UnavailableEdges became unavailable, and the operator did not cause it. Each was reported by an Event.
 	UnavailableEdges []UnavailableEdge `json:"unavailableEdges,omitempty"`
-	// Neighbors are the other hosted clusters on this cluster's networks, as NAMESPACE/NAME. When one leaves, this
-	// cluster is reconciled.
+	// Neighbors are the other hosted clusters on its networks, NAMESPACE/NAME. When one leaves, this one is reconciled.
 	Neighbors []string `json:"neighbors,omitempty"`
 	// Notes are sentences about external hosts.
 	Notes []string `json:"notes,omitempty"`
@@ -85,8 +83,8 @@ type UnavailableEdge struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
-// Report returns what s says. The caller adds what s does not know: the cluster, the build, the time, the generation, the other
-// hashes, the edges and the neighbors.
+// Report lacks what s does not know: the cluster, the build, the time, the generation, the other hashes, the edges and
+// the neighbors.
 func (s Status) Report() Report {
 	problems := Ordered(s.Problems)
 	if !s.Applied {
@@ -122,7 +120,7 @@ func (s Status) Report() Report {
 	return out
 }
 
-// Severity is that of the first problem, SeverityInfo without one.
+// Severity is SeverityInfo without a problem.
 func (r Report) Severity() problem.Severity {
 	if len(r.Problems) == 0 {
 		return problem.SeverityInfo
@@ -141,8 +139,8 @@ func marshal(v any) []byte {
 	return b
 }
 
-// ReadReport reads the output of Report.JSON. It ignores unknown fields. A Report of a newer version is an error,
-// since the meaning of its fields is unknown.
+// ReadReport reads the output of Report.JSON. It ignores unknown fields. A newer version is an error, since its fields
+// may have another meaning.
 func ReadReport(b []byte) (Report, error) {
 	var r Report
 	if err := json.Unmarshal(b, &r); err != nil {
@@ -160,8 +158,8 @@ func ReadReport(b []byte) (Report, error) {
 	return r, nil
 }
 
-// PlanHash is a hash of the text of a stored plan, 16 hexadecimal digits. It hashes the text, so that programs of all
-// versions compute the same hash. Empty: there is no text.
+// PlanHash is a hash of a stored plan's text, 16 hexadecimal digits: programs of all versions compute the same hash of
+// a text. Empty: there is no text.
 func PlanHash(text string) string {
 	if text == "" {
 		return ""

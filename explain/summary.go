@@ -1,5 +1,5 @@
-// This file renders the summary and the notes of a Report: whether nodes can boot, which
-// networks serve, which clusters share them, and which external hosts are allowed.
+// This file renders the summary and the notes of a Report: whether nodes can boot, which networks serve, which clusters
+// share them, and which external hosts are allowed.
 
 package explain
 
@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// maxHosts limits the external hosts that a condition names, in bytes. It is enough for about sixty.
+// maxHosts limits the external hosts in a condition, in bytes: about sixty hosts.
 const maxHosts = 2 << 10
 
 // summary returns the condition's first line: o as text. problems are ordered.
@@ -48,7 +48,7 @@ func (s Status) summary(o bootOutlook, problems problem.Problems) string {
 	return s.served(o, first)
 }
 
-// ofAPIServer reports whether c is about the state of objects in the API server, not about the configuration.
+// ofAPIServer is true for causes in the API server's objects, not in the configuration.
 func ofAPIServer(c problem.Cause) bool {
 	switch c {
 	case problem.WriteRefused, problem.DeleteRefused, problem.ObjectNotOwned, problem.PlanUnreadable, problem.ControlPlaneNamespaceShared:
@@ -57,8 +57,8 @@ func ofAPIServer(c problem.Cause) bool {
 	return false
 }
 
-// nothing says what it means for nodes that nothing is applied. A plan without networks does not show which network
-// VMs boot from.
+// nothing says what it means for nodes that nothing is applied. Without networks, the plan does not show what VMs boot
+// from.
 func (s Status) nothing(o bootOutlook, until string) string {
 	switch {
 	case len(s.Plan.Networks) == 0:
@@ -69,8 +69,7 @@ func (s Status) nothing(o bootOutlook, until string) string {
 	return "Nodes cannot boot" + until
 }
 
-// served reports what is applied: whether nodes can boot, what they lack, and which
-// servers are ready.
+// served says whether nodes can boot, what they lack, and which servers are ready.
 func (s Status) served(o bootOutlook, first problem.Problem) string {
 	yet := ""
 	if first.Waits() {
@@ -91,7 +90,7 @@ func (s Status) served(o bootOutlook, first problem.Problem) string {
 	return "Nodes can boot: " + s.serving()
 }
 
-// lead is the text before the list of servers if every network that VMs boot from has an edge: what nodes may lack,
+// lead is the text before the list of servers while every network that VMs boot from has an edge: what nodes may lack,
 // and what is not served. Empty: nothing.
 func (s Status) lead(o bootOutlook) string {
 	if len(s.Plan.Networks) == 0 {
@@ -113,7 +112,6 @@ func (s Status) lead(o bootOutlook) string {
 	return strings.Join(slices.DeleteFunc(sentences, func(x string) bool { return x == "" }), " ")
 }
 
-// serving says which servers are ready where.
 func (s Status) serving() string {
 	var ready, down []network.Network
 	for _, n := range s.Plan.Networks {
@@ -134,8 +132,7 @@ func (s Status) serving() string {
 	return fmt.Sprintf("%s (%s).", servers(ready), s.count())
 }
 
-// count says how many edges are ready. Each network is counted on its own, because an
-// edge of one does not replace an edge of another.
+// count says how many edges are ready on each network: an edge of one cannot replace that of another.
 func (s Status) count() string {
 	order, groups := byWords(s.Plan.Networks, func(n network.Network) string {
 		words := fmt.Sprintf("%d of %d edges", min(s.ReadyEdges[n.Name], len(n.Edges)), len(n.Edges))
@@ -156,7 +153,7 @@ func (s Status) count() string {
 	return strings.Join(order, ", ")
 }
 
-// byWords groups networks by the words that say returns. order has the words in the order of their first network.
+// byWords groups networks by their text. order has the texts in the order of their first network.
 func byWords(all []network.Network, say func(network.Network) string) (order []string, groups map[string][]network.Network) {
 	groups = map[string][]network.Network{}
 	for _, n := range all {
@@ -169,7 +166,6 @@ func byWords(all []network.Network, say func(network.Network) string) (order []s
 	return order, groups
 }
 
-// servers says which servers are ready on which of all networks.
 func servers(all []network.Network) string {
 	order, groups := byWords(all, func(n network.Network) string { return sentenceList(names(n.Services)) })
 	var out []string
@@ -258,8 +254,8 @@ func allowed(p network.Plan) string {
 	return fmt.Sprintf("Allowed external hosts: %s%s.%s", strings.Join(hosts[:named], ", "), more, gateways)
 }
 
-// gateways is a clause such as "gateway 192.168.100.1 carries". It names the networks with a gateway if others that
-// VMs boot from have none. everywhere is true if every network that VMs boot from has a gateway.
+// gateways is a clause such as "gateway 192.168.100.1 carries", with the networks if others that VMs boot from have no
+// gateway. everywhere is true if all have one.
 func gateways(p network.Plan) (clause string, everywhere bool) {
 	var addresses []string
 	var on []network.Network

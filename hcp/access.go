@@ -1,5 +1,5 @@
-// This file translates the annotations about management access. It adds the addresses that
-// other annotations give to names. Derive decides what is opened.
+// This file translates the annotations about management access, with the addresses that other annotations give to names.
+// Package derive decides what is opened.
 
 package hcp
 
@@ -14,7 +14,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// access returns what s, the annotations of hc, opens to the management cluster.
+// access returns what the annotations of hc, in s, open to the management cluster.
 func access(hc *hyperv1.HostedCluster, s settings.Values) network.AccessRequest {
 	out := s.Access
 	out.Entries = slices.Clone(s.Access.Entries)
@@ -42,7 +42,7 @@ func appsNamed(hc *hyperv1.HostedCluster, s settings.Values) network.Record {
 	return r
 }
 
-// recorded returns the addresses that records have for name, which is in lower case.
+// recorded returns the addresses of name, which is in lower case.
 func recorded(records []network.Record, name string) []netip.Addr {
 	var out []netip.Addr
 	for _, r := range records {

@@ -17,12 +17,12 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// AppsService returns the Service for *.apps that the fix of one of ps names. Nil: no problem needs it, or its name would not be
-// one that Kubernetes accepts.
+// AppsService returns the Service for *.apps that the fix of a problem in ps names. Nil: no fix names it, or Kubernetes
+// would not accept its name.
 //
-// Its target ports are the node ports of the ingress. If no object of the management cluster has one, it is the name of a variable, as
-// "$HTTPS_NODE_PORT": a shell replaces it, and the API server refuses it. There is no selector, because the pods of VMs that boot from
-// another network do not answer at these ports.
+// Its target ports are the node ports of the ingress. An unknown node port becomes a variable, as "$HTTPS_NODE_PORT": a
+// shell replaces it, and the API server refuses it. There is no selector, because the pods of VMs that boot from another
+// network do not answer at these ports.
 func AppsService(o objects.Objects, ps problem.Problems) *applycorev1.ServiceApplyConfiguration {
 	name, namespace := endpoints.AppsServiceName(o.HostedCluster), objects.ControlPlaneNamespace(o.HostedCluster)
 	if !needsAppsService(ps) || len(validation.IsDNS1123Subdomain(name)) > 0 || len(validation.IsDNS1123Label(namespace)) > 0 {
@@ -49,7 +49,6 @@ func AppsService(o objects.Objects, ps problem.Problems) *applycorev1.ServiceApp
 		WithPorts(port("https", network.PortHTTPS, https), port("http", network.PortHTTP, http)))
 }
 
-// needsAppsService reports whether the fix of one of ps names the Service for *.apps.
 func needsAppsService(ps problem.Problems) bool {
 	fixed := []problem.Cause{problem.IngressAddressMissing, problem.IngressAddressUnknown, problem.IngressCopyPending, problem.LastGoodIngress}
 	return slices.ContainsFunc(ps, func(p problem.Problem) bool { return slices.Contains(fixed, p.Cause) })

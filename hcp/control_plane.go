@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// KeepsControlPlane reports whether a keeps the control plane namespace that a and b have in common: the cluster that
-// is served keeps it, else the older one.
+// KeepsControlPlane reports whether a keeps the control plane namespace that a and b have in common: the served cluster
+// keeps it, else the older one.
 func KeepsControlPlane(a *hyperv1.HostedCluster, aServed bool, b *hyperv1.HostedCluster, bServed bool) bool {
 	switch {
 	case aServed != bServed:

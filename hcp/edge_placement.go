@@ -1,5 +1,4 @@
-// This file reads the number of edges, and the placement that the objects of a
-// hosted cluster request. Package derive decides the final placement.
+// This file reads the number of edges, and where a hosted cluster's objects want them. Package derive decides.
 
 package hcp
 
@@ -16,9 +15,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// edgeCount returns the number of edges of each network, 1 or 2. The annotation edges
-// overrides spec.controllerAvailabilityPolicy. An empty policy is HighlyAvailable,
-// the default of HyperShift's API.
+// edgeCount returns 1 or 2. The annotation edges overrides spec.controllerAvailabilityPolicy, whose default in
+// HyperShift's API is HighlyAvailable.
 func edgeCount(hc *hyperv1.HostedCluster, s settings.Values) int {
 	switch {
 	case s.Edges != 0:
@@ -46,7 +44,7 @@ func placement(o objects.Objects, s settings.Values) network.PlacementRequest {
 			out.NodePools[np.Name] = labels
 		}
 	}
-	// The control plane pods of HyperShift have these two tolerations.
+	// HyperShift's own control plane pods have these two.
 	for _, t := range [][2]string{{"control-plane", "true"}, {"cluster", objects.ControlPlaneNamespace(o.HostedCluster)}} {
 		out.Tolerations = append(out.Tolerations, network.Toleration{
 			Key: "hypershift.openshift.io/" + t[0], Operator: string(corev1.TolerationOpEqual), Value: t[1], Effect: string(corev1.TaintEffectNoSchedule)})
@@ -58,9 +56,8 @@ func placement(o objects.Objects, s settings.Values) network.PlacementRequest {
 	return out
 }
 
-// edgeNodesNotPermitted returns a problem if the annotation edge-node-selector has labels that are not permitted. It
-// is an Error, since edges on other nodes may not reach the network. Selectors of NodePools are not checked, because
-// HyperShift permits them for VMs.
+// edgeNodesNotPermitted is an Error, since edges on other nodes may not reach the network. Selectors of NodePools are
+// not checked: HyperShift permits them for VMs.
 func edgeNodesNotPermitted(o objects.Objects, s settings.Values) problem.Problems {
 	labels := slices.DeleteFunc(slices.Sorted(maps.Keys(s.EdgeNodes)), o.Permissions.NodeLabel)
 	if len(labels) == 0 {

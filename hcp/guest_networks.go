@@ -1,5 +1,5 @@
-// This file lists the networks inside the hosted cluster. Its nodes route their addresses internally, so VM networks
-// and published endpoints must not use them. HyperShift checks machineNetwork against them, but not annotations.
+// This file lists the networks inside the hosted cluster. Its nodes route their addresses internally, so VM networks and
+// published endpoints must not use them. HyperShift checks machineNetwork against them, but not annotations.
 
 package hcp
 
@@ -29,7 +29,7 @@ const (
 	ovnMasquerade = "169.254.0.0/17"
 )
 
-// hostedNetworks returns the IPv4 networks inside the hosted cluster. joinSubnet is ovnKubernetesConfig.v4InternalSubnet.
+// hostedNetworks returns IPv4 networks only. joinSubnet is ovnKubernetesConfig.v4InternalSubnet.
 func hostedNetworks(hc *hyperv1.HostedCluster, joinSubnet string) []network.ReservedDestination {
 	var out []network.ReservedDestination
 	add := func(what string, all ...netip.Prefix) {
@@ -73,9 +73,10 @@ func joinSubnets(hc *hyperv1.HostedCluster, joinSubnet string) problem.Problems 
 	return problem.Problems{problem.New(problem.JoinSubnetsDiffer, problem.Subject{}, problem.Args{"cidr": {set}, "otherCIDR": {other}}, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig")}
 }
 
-// overlapping returns a problem if HyperShift refuses the networks of o because two of them overlap (validateSliceNetworkCIDRs in its
-// hostedcluster_controller.go). It compares the default join subnet unless internalJoinSubnet is set, even if v4InternalSubnet moves that subnet. A CIDR
-// of requests that overlaps a network of the hosted cluster is an Error of its own. Of OVN-Kubernetes' subnets, only those of IPv4 are read.
+// overlapping returns a problem if HyperShift refuses o because two of its networks overlap (validateSliceNetworkCIDRs in
+// hostedcluster_controller.go). HyperShift compares the default join subnet unless internalJoinSubnet is set, even if
+// v4InternalSubnet moves that subnet. A requested CIDR that overlaps one of these is an Error of its own. IPv6 subnets of
+// OVN-Kubernetes are not read.
 func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.Problems {
 	hc, ovn := o.HostedCluster, ovnConfig(o.HostedCluster)
 	type entry struct {
@@ -129,8 +130,9 @@ func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.P
 	return nil
 }
 
-// mixedFamilies returns a problem if HyperShift refuses hc because the first networks of pods, Services and machines, and the address at which
-// nodes reach the API, are not all of one family (validateNetworkStackAddresses). By default, that address is of the family of the pods.
+// mixedFamilies returns a problem if HyperShift refuses hc because the first networks of pods, Services and machines
+// and the address of the API are of two families (validateNetworkStackAddresses). By default, the API has the family of
+// the pods.
 func mixedFamilies(hc *hyperv1.HostedCluster) problem.Problems {
 	var firsts []string
 	isIPv4 := map[bool]bool{}
@@ -164,7 +166,7 @@ func mixedFamilies(hc *hyperv1.HostedCluster) problem.Problems {
 // validateVTEPInterfaceMTU).
 const ovnOverhead = 100
 
-// ovnMTU returns a problem for each of requests that is too small for the MTU of o's pod network, or whose MTU is not known.
+// ovnMTU returns a problem for each request with an MTU that is unknown, or too small for the pod network.
 func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Problems {
 	var ps problem.Problems
 	for _, s := range requests {
@@ -184,10 +186,11 @@ func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Proble
 // defaultHostPrefix is HyperShift's defaultIPv4HostPrefix (support/globalconfig/network.go).
 const defaultHostPrefix = 23
 
-// podSubnets returns a problem if the pod network has fewer subnets than o may have nodes, or more than the join subnet has addresses.
-// OVN-Kubernetes gives each node one subnet, and a node without one stays NotReady (pkg/clustermanager/subnetallocator). The cluster network operator
-// refuses a hostPrefix that is shorter than the CIDR, or longer than 30 (pkg/network/cluster_config.go), and a join subnet without an address for each
-// subnet and three more (isV4InternalSubnetLargeEnough in pkg/network/ovn_kubernetes.go).
+// podSubnets returns a problem if the pod network has fewer subnets than o may have nodes, or more than the join subnet
+// has addresses. OVN-Kubernetes gives each node one subnet, and a node without one stays NotReady
+// (pkg/clustermanager/subnetallocator). The cluster network operator refuses a hostPrefix that is shorter than the CIDR
+// or longer than 30 (pkg/network/cluster_config.go). It also refuses a join subnet without an address for each subnet
+// and three more (isV4InternalSubnetLargeEnough in pkg/network/ovn_kubernetes.go).
 func podSubnets(o objects.Objects) (ps problem.Problems) {
 	nodes, subnets := networks.MaxNodes(o), 0
 	var cidrs []string
@@ -221,7 +224,7 @@ func podSubnets(o objects.Objects) (ps problem.Problems) {
 const defaultNodeAPI = "172.20.0.1"
 
 // nodeAPI returns the address at which nodes of hc reach their API server. HyperShift assigns it to the loopback
-// interface of each node. It is zero if it is an IPv6 address.
+// interface of each node. Zero: an IPv6 address.
 func nodeAPI(hc *hyperv1.HostedCluster) netip.Addr {
 	n := hc.Spec.Networking
 	if n.APIServer != nil && n.APIServer.AdvertiseAddress != nil {
@@ -238,7 +241,7 @@ func nodeAPI(hc *hyperv1.HostedCluster) netip.Addr {
 	return services.Address(defaultNodeAPI)
 }
 
-// ovnConfig returns hc's configuration of OVN-Kubernetes' internal networks. An empty field means the default.
+// ovnConfig returns OVN-Kubernetes' internal networks. An empty field means the default.
 func ovnConfig(hc *hyperv1.HostedCluster) hyperv1.OVNIPv4Config {
 	o := hc.Spec.OperatorConfiguration
 	if o == nil || o.ClusterNetworkOperator == nil || o.ClusterNetworkOperator.OVNKubernetesConfig == nil || o.ClusterNetworkOperator.OVNKubernetesConfig.IPv4 == nil {

@@ -2,8 +2,8 @@
 // network.Facts. Its rooms read a HostedCluster, its NodePools, Routes and Services, and
 // NetworkAttachmentDefinitions. No other folder interprets HyperShift's types.
 //
-// The folder is pure: objects in, values out. It reads values that HyperShift publishes, and does not compute them.
-// If a value is not published yet, the plan waits for it.
+// The folder is pure: objects in, values out. It reads values that HyperShift publishes and does not compute them. A
+// value that is not published yet is waited for.
 package hcp
 
 import (
@@ -22,15 +22,14 @@ func ControlPlaneNamespace(hc *hyperv1.HostedCluster) string {
 	return objects.ControlPlaneNamespace(hc)
 }
 
-// OptedIn reports whether the annotation network enables oooi for hc. An empty value counts as enabled, and Translate
-// refuses it, so that a template that renders an empty value does not remove networks in use.
+// OptedIn reports whether the annotation network enables oooi for hc. An empty value enables it, and Translate refuses
+// it: a template that renders nothing must not remove networks in use.
 func OptedIn(hc *hyperv1.HostedCluster) bool {
 	_, ok := hc.Annotations[settings.Prefix+network.KeyNetwork]
 	return ok && !OptedOut(hc)
 }
 
-// OptedOut reports whether the annotation network of hc says that oooi must not serve it. It is false without the
-// annotation.
+// OptedOut reports whether the annotation network says that oooi must not serve hc. Without the annotation, it is false.
 func OptedOut(hc *hyperv1.HostedCluster) bool {
 	return objects.Selected(hc) == "none"
 }

@@ -29,7 +29,7 @@ type LiveCluster struct {
 	Conditions []metav1.Condition
 }
 
-// Recovering returns since when HyperShift recovers the cluster from a backup. Zero: it does not, or it has finished.
+// Recovering returns since when HyperShift recovers the cluster from a backup. Zero: no recovery is in progress.
 func (c LiveCluster) Recovering() time.Time {
 	r := meta.FindStatusCondition(c.Conditions, string(hyperv1.HostedClusterRestoredFromBackup))
 	if r == nil || r.Status == metav1.ConditionTrue {

@@ -1,5 +1,4 @@
-// This file describes the other hosted clusters on the same layer-2 networks. Package
-// derive resolves the conflicts.
+// This file describes the other hosted clusters on the same layer-2 networks. Package derive resolves the conflicts.
 
 package hcp
 
@@ -15,8 +14,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A Neighbor is a hosted cluster as the other clusters on its networks see it. What it wants is derived at most once,
-// however many others there are.
+// A Neighbor is a hosted cluster as the other clusters on its networks see it. Its plan is derived at most once for all
+// of them.
 type Neighbor struct {
 	hostedCluster *hyperv1.HostedCluster
 	on            []network.Attachment
@@ -36,8 +35,7 @@ func NewNeighbor(o objects.Objects, serves network.Plan) Neighbor {
 	})}
 }
 
-// For describes n for hc, another hosted cluster, which is on the networks ours. ok is false if n is on none of these
-// networks.
+// For describes n for hc, another hosted cluster, whose networks are ours. ok is false if n is on none of these.
 func (n Neighbor) For(hc *hyperv1.HostedCluster, ours []network.Attachment) (described derive.OtherCluster, ok bool) {
 	its := n.hostedCluster
 	described = derive.OtherCluster{Name: its.Namespace + "/" + its.Name, Older: objects.Older(its, hc), SameAge: objects.SameAge(its, hc), On: n.on, Serves: n.serves}

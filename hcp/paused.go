@@ -14,12 +14,11 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// Paused reports whether hc is paused at the time now, by the annotation paused or by spec.pausedUntil. An invalid
-// value does not pause.
+// Paused reports whether hc is paused at the time now, by the annotation paused or by spec.pausedUntil. An invalid value
+// does not pause.
 func Paused(hc *hyperv1.HostedCluster, now time.Time) bool { return PausedBy(hc, now) != "" }
 
-// PausedBy returns the annotation key (without prefix) or the field that pauses hc at the time now. Empty: hc is not
-// paused.
+// PausedBy returns the annotation key (without prefix) or the field that pauses hc. Empty: hc is not paused.
 func PausedBy(hc *hyperv1.HostedCluster, now time.Time) string {
 	if pauses(hc.Annotations[settings.Prefix+network.KeyPaused], now) {
 		return network.KeyPaused
@@ -30,12 +29,11 @@ func PausedBy(hc *hyperv1.HostedCluster, now time.Time) string {
 	return ""
 }
 
-// pausedByAnnotation marks what HyperShift's plugin for OADP paused for a backup. Its present releases pause nothing. See
-// contrib/oadp-recovery of openshift/hypershift.
+// pausedByAnnotation marks what HyperShift's plugin for OADP paused for a backup. Current releases of the plugin pause
+// nothing (contrib/oadp-recovery of openshift/hypershift).
 const pausedByAnnotation = "oadp.openshift.io/paused-by"
 
-// PausedForBackup returns a problem for the HostedCluster and for each NodePool that was paused for a backup and is still
-// paused at the time now.
+// PausedForBackup returns a problem for the HostedCluster and each NodePool that is still paused for a backup.
 func PausedForBackup(o Objects, now time.Time) (out problem.Problems) {
 	add := func(kind string, x metav1.ObjectMeta, until *string) {
 		if _, marked := x.Annotations[pausedByAnnotation]; marked && until != nil && pauses(*until, now) {

@@ -1,4 +1,4 @@
-// This file reads on which node each VM runs, and what an eviction does to it. Commands read that; the operator does not.
+// This file reads on which node each VM runs, and what its eviction does. Only commands use it.
 
 package hcp
 

@@ -15,9 +15,10 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// refusedServices returns the problems of spec.services for which HyperShift or Kubernetes refuses a service: one that is missing (infra.go of the control
-// plane operator), two with one host name (validatePublishingStrategyMapping), and node ports. HyperShift's webhook adds missing ones, where it is installed,
-// and the API server refuses an empty list. A Service that exists has its port.
+// refusedServices returns the problems of spec.services for which HyperShift or Kubernetes refuses a service: one is
+// missing (infra.go of the control plane operator), two have one host name (validatePublishingStrategyMapping) or one
+// node port, or a node port is out of range. Where HyperShift's webhook is installed, it adds missing ones. The API
+// server refuses an empty list. A Service that exists has its port already.
 func refusedServices(o objects.Objects) (ps problem.Problems) {
 	hc, hosts, ports, has := o.HostedCluster, map[string][]string{}, map[string][]string{}, map[hyperv1.ServiceType]bool{}
 	add := func(c problem.Cause, args problem.Args) {
@@ -59,7 +60,6 @@ func refusedServices(o objects.Objects) (ps problem.Problems) {
 	return ps
 }
 
-// hasNodePort reports whether one of all has a node port.
 func hasNodePort(all []corev1.Service, port int32) bool {
 	return slices.ContainsFunc(all, func(s corev1.Service) bool {
 		return slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.NodePort == port })

@@ -1,4 +1,5 @@
-// This file finds why HyperShift creates no control plane or no nodes: what its controllers refuse, and what users paused or turned off.
+// This file finds why HyperShift creates no control plane or no nodes: refusals of its controllers, and what users
+// paused.
 
 package hcp
 
@@ -19,14 +20,14 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A stop is why HyperShift creates no new node of a NodePool: a cause, and a condition with the error in it. Without a condition, the spec says it.
+// A stop is why HyperShift creates no new node of a NodePool. Without a condition, the spec shows it.
 type stop struct {
 	cause            problem.Cause
 	condition, error string
 }
 
-// stopped returns a problem for each reason why HyperShift creates no control plane of o, or no nodes. That no new node becomes Ready is proven only
-// while there is no VM: Cluster API replaces those that it has, and those that boot can still become nodes.
+// stopped returns a problem for each reason why HyperShift creates no control plane of o, or no nodes. While VMs exist,
+// nodes can still become Ready: VMs boot, and Cluster API replaces VMs.
 func stopped(o objects.Objects) (ps problem.Problems) {
 	hc, exist := o.HostedCluster, len(o.VMs) > 0
 	for _, np := range o.NodePools {
@@ -82,9 +83,9 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 // maxStopped is how many NodePools a problem names.
 const maxStopped = 10
 
-// stopOf returns why HyperShift creates no new node of np. Its zero value: it does. A time in spec.pausedUntil counts while HyperShift reports it in a condition.
-// Conditions do not count before Ignition is published: until the control plane has its configuration, HyperShift reports ValidMachineConfig False
-// (MissingCoreConfigError).
+// stopOf returns why HyperShift creates no new node of np. Zero: it does. A time in spec.pausedUntil counts while a
+// condition reports it. Conditions do not count before Ignition is published: until the control plane has its
+// configuration, HyperShift reports ValidMachineConfig False (MissingCoreConfigError).
 func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
 	if p := np.Spec.PausedUntil; p != nil {
 		if paused, err := strconv.ParseBool(*p); err == nil && paused {
@@ -102,13 +103,13 @@ func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
 	return stop{}
 }
 
-// isFormer reports whether a condition is of another generation than its object. 0: its author did not say.
+// isFormer reports whether a condition is about an older generation of its object. 0: unknown.
 func isFormer(of, generation int64) bool { return of != 0 && of != generation }
 
-// dialer is the address and port from which a connection began.
+// dialer matches the source address and port of a connection.
 var dialer = regexp.MustCompile(`\S+->`)
 
-// quoted returns what a condition says, on one line, without the address and port from which a connection began: these differ each time.
+// quoted returns a condition's text on one line, without a dialer, which differs each time.
 func quoted(reason, message string) string {
 	message = dialer.ReplaceAllString(message, "")
 	text := strings.Map(func(r rune) rune {

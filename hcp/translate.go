@@ -1,5 +1,4 @@
-// This file translates the objects of one hosted cluster into a Request and Facts, from which package derive makes a
-// plan.
+// This file translates the objects of one hosted cluster into a Request and Facts for package derive.
 
 package hcp
 
@@ -16,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// Translate returns the user's request and the observed facts. Problems with the objects of o are in Facts.Problems.
-// The order of the objects does not matter. last is the plan in force, or zero: a network that runs keeps its CIDR.
+// Translate returns the user's request and the observed facts, with the problems of o in Facts.Problems. The order of
+// objects does not matter. last is the plan in force, or zero: a running network keeps its CIDR.
 func Translate(o objects.Objects, last network.Plan) (network.Request, network.Facts) {
 	set, problems := clusterSettings(o.HostedCluster)
 	problems, ofNodePools := byNodePool(problems)
@@ -44,7 +43,6 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 	return r, f
 }
 
-// attachmentsOf returns what the networks of r and of last are attached to.
 func attachmentsOf(r network.Request, last network.Plan) []network.Attachment {
 	out := last.Attachments()
 	for _, s := range r.Networks {
@@ -53,13 +51,12 @@ func attachmentsOf(r network.Request, last network.Plan) []network.Attachment {
 	return out
 }
 
-// clusterSettings reads the annotations of hc that apply to the whole cluster.
 func clusterSettings(hc *hyperv1.HostedCluster) (settings.Values, problem.Problems) {
 	return settings.Overlay(settings.Values{}, settings.OnHostedCluster, hc.Name, hc.Annotations)
 }
 
-// byNodePool splits the problems of the HostedCluster's annotations: of has those that apply to the whole cluster,
-// and ofNodePools those of annotations for one NodePool, by its name.
+// byNodePool splits problems of the HostedCluster's annotations: of is for the whole cluster, and ofNodePools for one
+// NodePool each, by name.
 func byNodePool(ps problem.Problems) (of problem.Problems, ofNodePools map[string]problem.Problems) {
 	ofNodePools = map[string]problem.Problems{}
 	for _, p := range ps {
@@ -86,7 +83,7 @@ func cluster(hc *hyperv1.HostedCluster) network.Cluster {
 	}
 }
 
-// unsupported returns a problem if oooi does not support the platform of hc.
+// unsupported is about the platform of hc.
 func unsupported(hc *hyperv1.HostedCluster, set settings.Values) problem.Problems {
 	p := hc.Spec.Platform
 	if p.Type != hyperv1.KubevirtPlatform {

@@ -40,8 +40,8 @@ func (a Access) PlainPorts() []uint16 {
 	return slices.Compact(out)
 }
 
-// BalancedAccess lists the hosted cluster's load balancers that forward to edges. Anyone who reaches such a load
-// balancer is admitted: neither Namespaces nor Accounts apply.
+// BalancedAccess lists the hosted cluster's load balancers that forward to edges. Namespaces and Accounts do not limit
+// who may use them.
 type BalancedAccess struct {
 	// Here is true on the one network of a plan whose edges get the connections of the Services.
 	Here bool `json:"here,omitempty"`
@@ -77,10 +77,10 @@ type AccessDestination struct {
 	TargetPort uint16 `json:"targetPort,omitempty"`
 }
 
-// AccessPort is the TCP port of HTTP CONNECT on the pod network's device.
+// AccessPort is the TCP port of HTTP CONNECT on the pod network.
 const AccessPort = 3128
 
-// AccessObject is the name of the NetworkPolicy of access, and of the Service of the first network.
+// AccessObject names the NetworkPolicy of access, and the Service of the first network.
 const AccessObject = "oooi-access"
 
 // longestService is the limit for the name of a Service, in characters.
@@ -94,8 +94,8 @@ func PortsOfEdges() map[uint16]string {
 // Opens reports whether a has a destination for callers of HTTP CONNECT, or of oooi's own Services.
 func (a Access) Opens() bool { return len(a.Destinations) > 0 }
 
-// AccessService is the name of the Service for management access on the network at index i: "oooi-access" for the
-// first network if VMs boot from it, else "oooi-access-" and the network's name.
+// AccessService returns the Service for management access on the network at index i: "oooi-access" for the first
+// network if VMs boot from it, else "oooi-access-" and the network's name.
 func (p Plan) AccessService(i int) string {
 	if i == 0 && p.Networks[0].Primary {
 		return AccessObject
@@ -108,15 +108,14 @@ func (d AccessDestination) String() string {
 	return AccessEntry{Listen: d.Listen, Destination: d.Name, Port: d.Port}.String()
 }
 
-// The limits of Services and ports of load balancers in a plan. An edge has a socket for each port, and reports all
-// ports.
+// The limits of load balancers in a plan. An edge has a socket for each port, and reports all ports.
 const (
 	MaxBalancedServices = 256
 	MaxBalancedPorts    = 512
 )
 
-// HasProxy reports whether edges run the access proxy. Only annotations and networks decide that. Services do not,
-// because a new Service in the hosted cluster must not recreate an edge.
+// HasProxy reports whether edges run the access proxy. A new Service in the hosted cluster must not recreate an edge,
+// so only annotations and networks decide.
 func (a Access) HasProxy() bool { return a.Port != 0 || a.LoadBalancers != nil }
 
 // Balanced returns the ports of edges that load balancers forward to, sorted.
@@ -147,7 +146,7 @@ const (
 	DefaultAccessLog = AccessLogFailures
 )
 
-// AccessLogs returns the values of an AccessLog.
+// AccessLogs returns all values.
 func AccessLogs() []AccessLog {
 	return []AccessLog{AccessLogNone, AccessLogFailures, AccessLogAll}
 }

@@ -52,7 +52,7 @@ func (n Network) HeldAddresses() []netip.Addr {
 // blanks.
 func InOrder(all []netip.Addr) string { return joined(all, ",") }
 
-// RoleOf is the role of an address of n's edges, for messages.
+// RoleOf names the role of an edges' address in messages.
 func (n Network) RoleOf(a netip.Addr) string {
 	if i := slices.Index(n.HeldAddresses(), a); i >= 0 && i < len(Roles()) {
 		return Roles()[i]
@@ -90,7 +90,7 @@ func AddressOf(n uint32) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
-// A Range is a sequence of addresses, first and last included.
+// A Range has its first and last address.
 type Range struct {
 	First netip.Addr `json:"first"`
 	Last  netip.Addr `json:"last"`

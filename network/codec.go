@@ -15,8 +15,8 @@ import (
 // A PlanVersion counts the formats of a plan.
 type PlanVersion int
 
-// CurrentPlanVersion is the format that this version of oooi writes. A new field does not need a new number, because
-// older edges ignore unknown fields. A field with a changed meaning does, and the previous format must still be read.
+// CurrentPlanVersion is the format that this version of oooi writes. Older edges ignore unknown fields, so a new field
+// needs no new number. A field with another meaning does, and the previous format must still be read.
 const CurrentPlanVersion PlanVersion = 1
 
 // A NewerPlanError reports a plan that a newer version of oooi wrote.

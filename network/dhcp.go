@@ -8,27 +8,25 @@ import (
 	"strings"
 )
 
-// DHCP holds the pool and the options of a network (RFC 2131, RFC 2132). If edges do not
-// run DHCP, it holds the options that another server must send, and no pool.
+// DHCP holds the pool and the options of a network (RFC 2131, RFC 2132). If edges do not run DHCP, there is no pool, and
+// another server must send the options.
 type DHCP struct {
 	// Range is the pool, first and last included. Zero if edges do not run DHCP.
 	Range Range `json:"range"`
 	// Exclude are addresses in Range that are never assigned.
 	Exclude []Range `json:"exclude,omitempty"`
-	// Named are addresses in Range that the user gave to a host, by a name or as a server,
-	// sorted. No new client gets them. A client that has such an address keeps it: the name may be
-	// that of the client.
+	// Named are addresses in Range that the user gave to a host, by a name or as a server, sorted. No new client gets
+	// them. A client that has one keeps it, since the name may be that of the client.
 	Named []netip.Addr `json:"named,omitempty"`
 	// Reservations are assigned to their MAC only, in or outside Range.
 	Reservations []Reservation `json:"reservations,omitempty"`
 	LeaseTime    Duration      `json:"leaseTime"`
-	// ServerID is option 54, the service VIP: to a client, every edge is the same
-	// server.
+	// ServerID is option 54. It is the service VIP, so that clients see all edges as one server.
 	ServerID netip.Addr `json:"serverID"`
 	// Router is option 3. Zero on a secondary network.
 	Router netip.Addr `json:"router,omitzero"`
-	// Routes are option 121 (RFC 3442). They include the default route, since clients
-	// that support 121 ignore option 3. Empty on a secondary network.
+	// Routes are option 121 (RFC 3442), with the default route, since clients that support 121 ignore option 3. Empty
+	// on a secondary network.
 	Routes []Route `json:"routes,omitempty"`
 	// DNSServers is option 6.
 	DNSServers []netip.Addr `json:"dnsServers,omitempty"`
@@ -44,8 +42,7 @@ type DHCP struct {
 	Relays []netip.Addr `json:"relays,omitempty"`
 	// IgnoreUnknownClients: only VMs of the cluster are answered.
 	IgnoreUnknownClients bool `json:"ignoreUnknownClients,omitempty"`
-	// ReservedForVMs is the number of addresses in Range that unknown clients never get:
-	// as many as the cluster's NodePools can need.
+	// ReservedForVMs is the number of addresses in Range that unknown clients never get, for the NodePools' VMs.
 	ReservedForVMs int `json:"reservedForVMs,omitempty"`
 }
 
@@ -85,7 +82,7 @@ func (d DHCP) Unassigned() int {
 	return d.Range.sizeWithout(taken)
 }
 
-// Assignable returns addresses that VMs can have, at most so many: the reservations, then those in Range.
+// Assignable returns at most so many addresses that VMs can have: the reservations first, then those in Range.
 func (d DHCP) Assignable(most int) []netip.Addr {
 	var out []netip.Addr
 	for _, r := range d.Reservations {
@@ -120,9 +117,8 @@ const (
 	PodDNSPort    = 8053
 )
 
-// TimeServers are the servers that DHCP sends as option 42: those that the user set, else the service VIP if edges
-// run NTP. This default is not stored in the plan. An edge of a release without NTP reads the same plan, and must not
-// send VMs to a closed port.
+// TimeServers are the servers of option 42: those that the user set, else the service VIP if edges run NTP. The plan
+// does not have this default, because edges of a release without NTP read the same plan.
 func (n Network) TimeServers() []netip.Addr {
 	if len(n.DHCP.NTPServers) == 0 && n.Runs(ServiceNTP) && n.ServiceVIP.IsValid() {
 		return []netip.Addr{n.ServiceVIP}

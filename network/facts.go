@@ -23,8 +23,8 @@ type Facts struct {
 	Waiting []string `json:"waiting,omitempty"`
 	// Announced are bare IPs at which an endpoint will be published. They are known in advance, and will not change.
 	Announced []netip.Addr `json:"announced,omitempty"`
-	// Reserved destinations are in the management cluster. Edges reach some of them through the pod network, and must
-	// not dial any of them for VMs.
+	// Reserved destinations are in the management cluster. Edges reach some of them through the pod network, and dial
+	// none of them for VMs.
 	Reserved []ReservedDestination `json:"reserved,omitempty"`
 	// InHostedCluster are the pods and Services of the hosted cluster. Nodes do not use the network to reach them.
 	InHostedCluster []ReservedDestination `json:"inHostedCluster,omitempty"`
@@ -54,8 +54,8 @@ type Facts struct {
 	Problems problem.Problems `json:"problems,omitempty"`
 }
 
-// A ReservedDestination is an address or CIDR outside the cluster's networks. Edges never dial it for VMs. If a
-// network has the same addresses, the destination is unreachable there.
+// A ReservedDestination is an address or CIDR that edges never dial for VMs. If a network has the same addresses, the
+// destination is unreachable there.
 type ReservedDestination struct {
 	// What it is, for messages: "the resolver", "node worker-1".
 	What   string       `json:"what"`
@@ -67,8 +67,8 @@ type ReservedDestination struct {
 	// Required is true if edges or nodes must reach it, so that no network may have the same
 	// addresses.
 	Required bool `json:"required,omitempty"`
-	// Observed is true for addresses that are reserved only because a pod or a Service of any tenant has them now,
-	// and for blocks of such addresses. They must not change how edges route.
+	// Observed is true for addresses that are reserved only because a pod or a Service of any tenant has them now, and
+	// for blocks of these. They must not change how edges route.
 	Observed bool `json:"observed,omitempty"`
 }
 
@@ -133,8 +133,8 @@ type LoadBalancerPort struct {
 type Match string
 
 const (
-	// MatchAny: every connection to the port, except those whose TLS server name is one of another endpoint. Examples
-	// are the API server and node ports.
+	// MatchAny: all connections to the port, except those with the TLS server name of another endpoint. The API server
+	// and node ports have it.
 	MatchAny Match = "any"
 	// MatchServerName: connections whose TLS server name (RFC 6066, section 3) is one of
 	// the endpoint's hosts.
@@ -144,7 +144,7 @@ const (
 // An Origin is what requested an endpoint.
 type Origin string
 
-// The origins in order of precedence, where two endpoints request the same listener.
+// The origins in order of precedence.
 const (
 	// OriginHyperShift: HyperShift publishes it.
 	OriginHyperShift Origin = ""

@@ -49,10 +49,10 @@ func (l Lease) Blocked() bool { return l.AsWritten() == BlockedLease(l.Address) 
 // Held reports whether the client still has the address at the time now.
 func (l Lease) Held(now time.Time) bool { return now.Before(l.Expires) }
 
-// Free reports whether the address may be assigned to another client at the time now. A lease is free a full lease
-// time after Expires, since a renewal may have been granted but not written. The lease time of the plan counts, or
-// the one with which the lease was written if it is longer. An address in quarantine is free from Expires on. gone is
-// true if no VM with the name in the lease has existed for five minutes: then the address is free at once.
+// Free reports whether the address may be assigned to another client at the time now. A lease is free one lease time
+// after Expires, since a renewal may have been granted but not written: the lease time of the plan, or of the lease if
+// that is longer. An address in quarantine is free from Expires on. gone is true if no VM of this name has existed for
+// five minutes. Then the address is free immediately.
 func (l Lease) Free(now time.Time, leaseTime time.Duration, gone bool) bool {
 	switch {
 	case l.MAC == "":
@@ -69,9 +69,9 @@ const Quarantine = time.Hour
 // LongestLeaseTime is the longest lease time that a network may have.
 const LongestLeaseTime = 7 * 24 * time.Hour
 
-// Bounded returns l as a server must read it at the time now. Servers write an expiry at most two lease times ahead,
-// or one Quarantine. A later expiry was edited, or written by a server with a wrong clock, and is reduced to the
-// latest possible one. A BlockedLease is not changed.
+// Bounded returns l as a server must read it at the time now. Servers write an expiry at most two lease times ahead, or
+// one Quarantine. A later expiry was edited, or is from a wrong clock, and becomes the latest possible one. A
+// BlockedLease does not change.
 func (l Lease) Bounded(now time.Time) Lease {
 	longest := Quarantine
 	switch {
@@ -87,9 +87,9 @@ func (l Lease) Bounded(now time.Time) Lease {
 	return l
 }
 
-// Promised returns until when the client may use the address if no later expiry can be written. That is when Free
-// becomes true, less an eighth of the lease time: so much may the clocks of two edges differ. The lease time of the
-// plan counts, or the one with which the lease was written if it is shorter.
+// Promised returns until when the client may use the address if no later expiry can be written: when Free becomes true,
+// less an eighth of the lease time, because the clocks of two edges may differ by so much. The lease time is that of
+// the plan, or of the lease if that is shorter.
 func (l Lease) Promised(leaseTime time.Duration) time.Time {
 	if l.LeaseTime > 0 {
 		leaseTime = min(leaseTime, time.Duration(l.LeaseTime))
@@ -97,8 +97,8 @@ func (l Lease) Promised(leaseTime time.Duration) time.Time {
 	return l.Expires.Add(leaseTime - leaseTime/8)
 }
 
-// Shortened returns name if it has at most limit bytes, else its beginning and a hash
-// of the whole name. The limit is at least 16: 63 for labels, 253 for object names.
+// Shortened returns name, or its beginning and a hash if it has more than limit bytes. The limit is at least 16: 63 for
+// labels, 253 for object names.
 func Shortened(name string, limit int) string {
 	if len(name) <= limit {
 		return name

@@ -15,8 +15,8 @@ import (
 
 // A Plan is everything that is served to one hosted cluster.
 //
-// It is built whole by Derive and never changed afterwards. Slices are sorted,
-// so equal plans are equal bytes. It holds no secret and no Kubernetes type.
+// Derive makes it whole, and it never changes afterwards. Slices are sorted, so equal plans are equal bytes. It holds
+// no secret and no Kubernetes type.
 type Plan struct {
 	// Version of the format.
 	Version  PlanVersion `json:"version"`
@@ -58,14 +58,13 @@ type Network struct {
 	ServiceVIP netip.Addr `json:"serviceVIP"`
 	// Edges that run. They use their own addresses to reach each other.
 	Edges []Edge `json:"edges"`
-	// ReservedAddresses are reserved for an edge that does not run now, so that adding it
-	// changes no address.
+	// ReservedAddresses are for an edge that does not run now. Adding the edge then changes no address.
 	ReservedAddresses []netip.Addr `json:"reservedAddresses,omitempty"`
 	// PublishedAddresses are the bare IPs that HyperShift published. Every edge holds
 	// each of them as a /32.
 	PublishedAddresses []netip.Addr `json:"publishedAddresses,omitempty"`
-	// ClientNetworks are behind the gateway, DHCP.Router. Edges reach their hosts through the gateway. Sorted. Empty:
-	// edges answer hosts in the CIDR only.
+	// ClientNetworks are behind the gateway, DHCP.Router, through which edges reach their hosts. Sorted. Empty: edges
+	// answer only hosts in the CIDR.
 	ClientNetworks []netip.Prefix `json:"clientNetworks,omitempty"`
 	// Placement of the edges' pods.
 	Placement Placement  `json:"placement,omitzero"`
@@ -78,9 +77,9 @@ type Network struct {
 	Access Access `json:"access,omitzero"`
 	// MetricsPort is where edges serve metrics on the pod network. 0: nowhere.
 	MetricsPort uint16 `json:"metricsPort,omitempty"`
-	// ReservedDestinations are in the management cluster: its Services, pods and nodes. Edges never dial them for an
-	// external host or as upstream DNS server, except for addresses in PermittedDestinations. Both lists are merged
-	// and sorted. They are empty if the network has neither external hosts nor upstream servers.
+	// ReservedDestinations are the management cluster's Services, pods and nodes. Edges never dial them for an external
+	// host or as upstream DNS server, except for PermittedDestinations. Both lists are merged and sorted. They are
+	// empty if the network has neither external hosts nor upstream servers.
 	ReservedDestinations []netip.Prefix `json:"reservedDestinations,omitempty"`
 	// PermittedDestinations are the exceptions that the administrator of the management cluster permits.
 	PermittedDestinations []netip.Prefix `json:"permittedDestinations,omitempty"`
@@ -104,11 +103,11 @@ type Edge struct {
 	Address netip.Addr `json:"address"`
 }
 
-// DNS is the names that the DNS server answers on a network.
+// DNS is what the DNS server of a network answers.
 type DNS struct {
 	Views []View `json:"views,omitempty"`
-	// Pods is the view for pods of the management cluster: published names, with the ClusterIPs behind them. Edges
-	// answer from Pods on the pod network only, and from Views on this network only. Zero: pods get no answer.
+	// Pods is the view for pods of the management cluster: published names with their ClusterIPs. Only the pod network
+	// gets it, and only this network gets Views. Zero: pods get no answer.
 	Pods View `json:"pods,omitzero"`
 	// Upstreams answer the names that no view has.
 	Upstreams Upstreams `json:"upstreams"`
@@ -119,8 +118,7 @@ type View struct {
 	Name string `json:"name"`
 	// Clients whose source address is in one of these.
 	Clients []netip.Prefix `json:"clients"`
-	// Zones for which the server is authoritative: names in them that are not in Records get NXDOMAIN and are not
-	// forwarded.
+	// Zones for which the server is authoritative: a name in them without a record gets NXDOMAIN, and is not forwarded.
 	Zones   []string `json:"zones,omitempty"`
 	Records []Record `json:"records,omitempty"`
 	// OwnNamesOnly: a name in neither Zones nor Records gets REFUSED, whatever the upstreams are.
@@ -197,18 +195,18 @@ type Backend struct {
 	Service string `json:"service,omitempty"`
 	// Host is the DNS name of an external host, in lower case.
 	Host string `json:"host,omitempty"`
-	// Port is the port of the Service, or the port to dial. PortName is the name of the Service port, which selects
-	// the pods' port in EndpointSlices. It is empty if the Service has one unnamed port.
+	// Port is the port of the Service, or the port to dial. PortName is the name of the Service's port, which selects
+	// the port in EndpointSlices. Empty: the Service has one unnamed port.
 	Port     uint16 `json:"port"`
 	PortName string `json:"portName,omitempty"`
-	// TargetPort is the node port at which the VMs behind Service listen in the hosted cluster. An edge that runs
-	// outside a cluster dials it, because it cannot read EndpointSlices. Zero: unknown, or another kind of backend.
+	// TargetPort is the node port at which VMs behind Service listen. An edge outside a cluster dials it, because it
+	// cannot read EndpointSlices. Zero: unknown, or another kind of backend.
 	TargetPort uint16 `json:"targetPort,omitempty"`
 	// ClusterIP is dialed until an EndpointSlice is found. Zero: a headless Service, an
 	// unknown ClusterIP, or another kind of backend.
 	ClusterIP netip.Addr `json:"clusterIP,omitzero"`
-	// ByLease: the backend is all VMs with a lease, at TargetPort. The EndpointSlices of Service cannot be used,
-	// because they have edges in place of VMs.
+	// ByLease: the backend is all VMs with a lease, at TargetPort, because the EndpointSlices of Service have edges in
+	// place of VMs.
 	ByLease bool `json:"byLease,omitempty"`
 	// HTTPProxy is the "host:port" of a proxy that gets a CONNECT request for an external host. Empty: the host is
 	// dialed directly.
@@ -222,13 +220,13 @@ func (b Backend) IsAPI() bool { return b.Kind == BackendPods && b.Service == API
 // server.
 func (n Network) APIBackend() (b Backend, ok bool) { return n.podsOf(APIService) }
 
-// ReachBackend returns the backend that an edge dials to find out whether it reaches the hosted control plane: the
-// API server, or if the network does not publish it, another one that answers TLS. ok is false if there is none.
+// ReachBackend returns the backend with which an edge checks that it reaches the hosted control plane: the API server
+// if the network publishes it, else another one that answers TLS. ok is false if there is none.
 func (n Network) ReachBackend() (b Backend, ok bool) {
 	return n.podsOf(APIService, KonnectivityService, OAuthService, IgnitionService)
 }
 
-// podsOf returns the backend for the pods of the first of these services that the network has.
+// podsOf returns the backend for the first of these services that the network has.
 func (n Network) podsOf(services ...string) (b Backend, ok bool) {
 	for _, service := range services {
 		i := slices.IndexFunc(n.Backends, func(b Backend) bool { return b.Kind == BackendPods && b.Service == service })
@@ -253,10 +251,10 @@ func (d Duration) String() string {
 	return s
 }
 
-// MarshalText writes d as time.Duration does.
+// MarshalText implements encoding.TextMarshaler.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// UnmarshalText reads what time.ParseDuration reads.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (d *Duration) UnmarshalText(b []byte) error {
 	v, err := time.ParseDuration(string(b))
 	if err != nil {

@@ -1,4 +1,5 @@
-// This file has the table of the services that HyperShift publishes and VMs need, and the steps of a new VM until it uses them.
+// This file has the table of the services that HyperShift publishes and VMs need, and the steps of a new VM up to their
+// use.
 
 package network
 
@@ -15,7 +16,6 @@ const (
 // A Need says how much nodes depend on a service.
 type Need int
 
-// Needs, the least first.
 const (
 	// NeedNone: nodes become a working part of their cluster without it.
 	NeedNone Need = iota
@@ -87,7 +87,7 @@ const (
 	BootKonnectivity BootStep = "konnectivity"
 )
 
-// AllBootSteps returns all steps in their order.
+// AllBootSteps returns the steps in their order.
 func AllBootSteps() []BootStep {
 	return []BootStep{BootDiscover, BootLease, BootName, BootIgnition, BootAPI, BootKonnectivity}
 }
@@ -103,8 +103,8 @@ func (s BootStep) SeenBy() Service {
 	return ServiceDHCP
 }
 
-// BootSteps returns the steps that edges of n see, in their order. The last one ends the boot. None: no VM boots from n,
-// or edges do not assign its addresses.
+// BootSteps returns the steps that edges of n see, in their order. The last one ends the boot. None: no VM boots from
+// n, or edges do not assign its addresses.
 func (n Network) BootSteps() (out []BootStep) {
 	if !n.Primary || !n.Runs(ServiceDHCP) {
 		return nil

@@ -1,5 +1,5 @@
-// This file decides which addresses VMs and edges of a network reach, and how. It knows addresses only, not whether a
-// host has one, or whether a server listens there.
+// This file decides how VMs and edges of a network reach an address. It does not know whether a host has the address,
+// or whether a server listens there.
 
 package network
 
@@ -11,7 +11,6 @@ import (
 // A Way is how an address is reached. The zero value is Unreachable.
 type Way string
 
-// How an address is reached.
 const (
 	// Unreachable: no packet arrives there.
 	Unreachable Way = ""
@@ -49,7 +48,7 @@ type Reach struct {
 	NodeAPI netip.Addr
 }
 
-// Reach returns a Reach from n alone. Links and InHostedCluster are empty, since the plan does not have them.
+// Reach returns a Reach from n. It lacks Links and InHostedCluster, which the plan does not have.
 func (n Network) Reach() Reach {
 	r := Reach{CIDR: n.CIDR, Held: slices.Concat(n.HeldAddresses(), n.PublishedAddresses), Clients: n.ClientNetworks}
 	if n.Primary && n.DHCP.Router != n.NextHopVIP {
@@ -102,15 +101,15 @@ func hostOn(p netip.Prefix, a netip.Addr) Way {
 	return Unreachable
 }
 
-// special reports whether a is in a block of NoDestinations that has no hosts. Blocks of a single address are
-// different: a cloud answers there.
+// special reports whether a is in a block of NoDestinations without hosts. In a block of a single address, a cloud
+// answers.
 func special(a netip.Addr) bool {
 	block, ok := SpecialBlock(a)
 	return ok && !block.IsSingleIP()
 }
 
-// MinClientBits is the shortest prefix of a client network, in bits. It excludes a default route, which would cut
-// edges off from the pod network.
+// MinClientBits is the shortest prefix of a client network, in bits. A default route would cut edges off from the pod
+// network.
 const MinClientBits = 8
 
 // ClientRoutes returns the routes that edges of n have to client networks. Empty: none.
@@ -147,10 +146,9 @@ func (n Network) Resolved(e Endpoint) netip.Addr {
 // portDNSOverTLS is the port of DNS servers over TLS (RFC 7858).
 const portDNSOverTLS = 853
 
-// NoDestinations are the IPv4 prefixes that edges never dial for VMs on any cluster: no host
-// has these addresses, the edge's own pod or node has them, or the cloud answers there.
-// 100.100.100.200 and 168.63.129.16 are the metadata services of Alibaba Cloud and Azure, as
-// 169.254.169.254 is on other clouds.
+// NoDestinations are the IPv4 prefixes that edges never dial for VMs on any cluster: they have no hosts, or the edge's
+// own pod or node has them, or the cloud answers there. 100.100.100.200 and 168.63.129.16 are the metadata services of
+// Alibaba Cloud and Azure, as 169.254.169.254 is on other clouds.
 func NoDestinations() []netip.Prefix {
 	all := [...]string{"0.0.0.0/8", "100.100.100.200/32", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16", "224.0.0.0/3"}
 	out := make([]netip.Prefix, 0, len(all))
@@ -170,15 +168,15 @@ func SpecialBlock(a netip.Addr) (block netip.Prefix, ok bool) {
 	return all[i], true
 }
 
-// MayDial reports whether edges of n may dial a for VMs. It must be an IPv4 address outside NoDestinations. It must
-// also be outside the management cluster, or permitted by its administrator.
+// MayDial reports whether edges of n may dial a for VMs: IPv4, outside NoDestinations, and outside the management
+// cluster unless its administrator permits it.
 func (n Network) MayDial(a netip.Addr) bool {
 	_, special := SpecialBlock(a)
 	return a.Is4() && !special && (!AnyContains(n.ReservedDestinations, a) || AnyContains(n.PermittedDestinations, a))
 }
 
-// UpstreamServers returns the upstream DNS servers of n that edges may dial, in their order. Permissions may have
-// changed since the plan was made. Reach.FromEdge says on which network edges dial each server.
+// UpstreamServers returns the upstream DNS servers of n that edges may dial. The plan may be older than the permissions.
+// Reach.FromEdge says on which network edges dial them.
 func (n Network) UpstreamServers() []netip.AddrPort {
 	reach := n.Reach()
 	return slices.DeleteFunc(slices.Clone(n.DNS.Upstreams.Servers), func(s netip.AddrPort) bool {

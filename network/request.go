@@ -38,11 +38,10 @@ type Request struct {
 	Edges int `json:"edges"`
 	// Networks that are requested and whose NADs could be read.
 	Networks []NetworkRequest `json:"networks"`
-	// Wanted are the Names of all networks that a NodePool or a VM refers to, sorted. Their
-	// edges are not removed, even if the network is invalid.
+	// Wanted are the Names of all networks that a NodePool or a VM refers to, sorted. Their edges stay, even if the
+	// network is invalid.
 	Wanted []string `json:"wanted,omitempty"`
-	// Unselected are the Names of the networks that VMs are on and that annotation network does
-	// not select, sorted.
+	// Unselected are the Names of networks with VMs that annotation network does not select, sorted.
 	Unselected []string `json:"unselected,omitempty"`
 	// Apps is the record of the hosted cluster's ingress. No name: not set.
 	Apps Record `json:"apps,omitzero"`
@@ -64,16 +63,16 @@ type NetworkRequest struct {
 	Attachment Attachment `json:"attachment"`
 	// NodePools that use it, sorted.
 	NodePools []string `json:"nodePools,omitempty"`
-	// OlderTwins are other NADs ("namespace/name") of the same layer-2 network. An older NodePool names them, or the
-	// same NodePool names them first.
+	// OlderTwins are other NADs ("namespace/name") of the same layer-2 network that an older NodePool names, or that
+	// the same NodePool names first.
 	OlderTwins []string `json:"olderTwins,omitempty"`
-	// Primary networks carry a VM's default route, DNS and everything
-	// else it needs to boot; others give an address only.
+	// Primary networks carry a VM's default route, DNS and everything else that it needs to boot. Others give an
+	// address only.
 	Primary bool `json:"primary"`
 	// CIDR of the network. Zero: not set.
 	CIDR netip.Prefix `json:"cidr,omitzero"`
-	// CIDRField names the place where CIDR is or can be set, for messages: "annotation cidr on NodePool b". CIDRKeys
-	// has the same as keys of a Problem.
+	// CIDRField is where CIDR is or can be set, for messages: "annotation cidr on NodePool b". CIDRKeys are its Keys
+	// for a Problem.
 	CIDRField string   `json:"cidrField,omitempty"`
 	CIDRKeys  []string `json:"cidrKeys,omitempty"`
 	// CIDRUnused is why CIDRFound is not used for a network without CIDR: NetworkCIDROnlyIPv6,
@@ -81,8 +80,7 @@ type NetworkRequest struct {
 	// empty if CIDR is set or nothing was found.
 	CIDRUnused problem.Cause `json:"cidrUnused,omitempty"`
 	CIDRFound  string        `json:"cidrFound,omitempty"`
-	// Gateway is a router that the user set. Zero: the network is isolated, and the
-	// next-hop VIP is the VMs' router.
+	// Gateway is a router that the user set. Zero: the next-hop VIP is the router of an isolated network.
 	Gateway netip.Addr `json:"gateway,omitzero"`
 	// VMs is the largest number of VMs at a time: the maximum sizes of the NodePools, and
 	// their surge during an update. 0: unknown.
@@ -107,8 +105,7 @@ type Attachment struct {
 	MTU int `json:"mtu,omitempty"`
 	// ResourceName is the device plugin resource, copied to the edge NAD.
 	ResourceName string `json:"resourceName,omitempty"`
-	// Layer2 identifies the layer-2 network: it is equal for two NADs with, say, the same bridge and VLAN. Empty:
-	// unknown.
+	// Layer2 is equal for two NADs of one layer-2 network, as with the same bridge and VLAN. Empty: unknown.
 	Layer2 string `json:"layer2,omitempty"`
 	// ConfigHash is "<version>-<hash>" of the fields that edges use of the NetworkAttachmentDefinition. Other edits
 	// do not change it. Empty: unknown.
@@ -119,9 +116,8 @@ type Attachment struct {
 	// AboveNAD: edges join the NAD of the VMs without addresses. The interface of EdgeNADConfig is on top of that
 	// interface (OVN layer2, and localnet on nodes without CRI-O).
 	AboveNAD bool `json:"aboveNAD,omitempty"`
-	// VIPNADConfig is the CNI configuration of a second NAD for the edges. Its interface holds the VIPs and the
-	// published addresses, and is not connected to any link. Empty: there is no second NAD, and the interface on the
-	// network holds them.
+	// VIPNADConfig is the CNI configuration of a second NAD for the edges, whose interface holds the VIPs and the
+	// published addresses and is not connected to any link. Empty: the interface on the network holds them.
 	VIPNADConfig string `json:"vipNADConfig,omitempty"`
 }
 
@@ -131,8 +127,7 @@ func (a Attachment) String() string { return a.Namespace + "/" + a.Name }
 // NetworkName is the Name of the Network on this attachment.
 func (a Attachment) NetworkName() string { return a.Namespace + "." + a.Name }
 
-// Settings are the user's settings for one network. The zero value of a field means the
-// default, which Derive sets.
+// Settings are the user's settings for one network. Zero means the default, which Derive sets.
 type Settings struct {
 	// Services that run here. Nil: all.
 	Services []Service `json:"services,omitempty"`
@@ -182,8 +177,7 @@ const (
 // A PlacementRequest holds the placement settings in the objects of a hosted cluster.
 // Nodes are those of the management cluster.
 type PlacementRequest struct {
-	// NodeSelector is the labels that the user set for edges. Nil: not set; then the
-	// selectors of NodePools apply.
+	// NodeSelector is the user's selector for edges. Nil: the selectors of NodePools apply.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 	// NodePools holds the node selector of each KubeVirt NodePool by the name of the
 	// NodePool. An empty selector allows every node.

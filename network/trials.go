@@ -1,5 +1,5 @@
 // This file decides what a trial does on a network: what must work for a VM there, and what must not answer. Package
-// edge/trial runs trials.
+// edge/trial runs it.
 
 package network
 
@@ -45,8 +45,8 @@ type TrialResult struct {
 	Name string `json:"name"`
 	// Problems were found. Info is not a fault, and Unknown says that it was not tried.
 	Problems problem.Problems `json:"problems,omitempty"`
-	// Aside is true if nodes do not need what was tried, or if settings prevent the trial. A check is complete
-	// without such a trial.
+	// Aside is true if nodes do not need what was tried, or if settings prevent the trial. A check is complete without
+	// it.
 	Aside bool `json:"aside,omitempty"`
 }
 

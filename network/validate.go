@@ -1,4 +1,4 @@
-// This file validates plans. A violation is a bug in Derive, never a mistake of the user: those are problems.
+// This file validates plans. A violation is a bug in Derive. Mistakes of users are problems.
 
 package network
 

@@ -1,4 +1,4 @@
-// This file has the boots of VMs: which step an edge saw when, and the problems of VMs that come no further.
+// This file has the boots of VMs: when an edge saw each step, and the problems of VMs that do not come further.
 
 package reported
 
@@ -29,14 +29,14 @@ type Boot struct {
 	VM string `json:"vm"`
 	// Since is when an edge first saw that the VM runs. Whole seconds, UTC.
 	Since time.Time `json:"since"`
-	// Seen is when each step was first seen, in seconds after Since. A step that is missing before one that was seen has
-	// been done, too: this edge did not see it.
+	// Seen is when each step was first seen, in seconds after Since. A missing step before one that was seen has been
+	// done as well, without this edge.
 	Seen map[network.BootStep]int `json:"seen,omitempty"`
 	// Late: a step has been missing for longer than BootLimit.
 	Late bool `json:"late,omitempty"`
 }
 
-// At returns when a step was first seen. Zero: it was not seen.
+// At is zero if the step was not seen.
 func (b Boot) At(s network.BootStep) time.Time {
 	after, ok := b.Seen[s]
 	if !ok {
@@ -45,8 +45,7 @@ func (b Boot) At(s network.BootStep) time.Time {
 	return b.Since.Add(time.Duration(after) * time.Second)
 }
 
-// Steps returns the last of steps that was seen, and the one after it. Last is empty if none was seen, missing if the last
-// of steps was.
+// Steps returns the last of steps that was seen, and the one after it. Each is empty if there is none.
 func (b Boot) Steps(steps []network.BootStep) (last, missing network.BootStep) {
 	done := b.done(steps)
 	if done > 0 {
@@ -90,10 +89,10 @@ func normalizedBoots(all []Boot) (out []Boot) {
 	return out
 }
 
-// BootsOf returns the boots of VMs on n, from the reports of its edges that run. Each VM uses one edge for its connections,
-// and any edge for its address. So a step counts that one edge saw, and only edges judge which VMs are late that VMs are
-// connected to; if there is none, all do, unless an edge of n does not report. Those that are not nodes yet come first, the
-// oldest first.
+// BootsOf returns the boots of VMs on n, from the reports of its edges that run. Each VM uses one edge for its
+// connections, and any edge for its address. So a step counts that one edge saw. Only edges with connections judge
+// which VMs are late. If there is none, all edges do, once all report. VMs that are not nodes yet come first, the
+// oldest before the others.
 func BootsOf(n network.Network, edges []EdgeReport) []Boot {
 	steps, of := n.BootSteps(), map[string]Boot{}
 	if len(steps) == 0 {
@@ -119,7 +118,7 @@ func BootsOf(n network.Network, edges []EdgeReport) []Boot {
 	})
 }
 
-// with returns the boot that b and other, of another edge, are parts of. It is not Late. A zero other adds nothing.
+// with joins the parts that two edges saw of one boot. It is not Late. A zero other adds nothing.
 func (b Boot) with(other Boot) Boot {
 	out := Boot{VM: b.VM, Since: b.Since, Seen: map[network.BootStep]int{}}
 	if !other.Since.IsZero() && other.Since.Before(b.Since) {
@@ -136,8 +135,8 @@ func (b Boot) with(other Boot) Boot {
 	return out
 }
 
-// BootsStalled returns a problem for each step that VMs on n miss for too long. They are Warnings: VMs may pull images
-// slowly, and one VM says nothing about others.
+// BootsStalled returns a Warning for each step that VMs on n miss for too long: VMs may pull images slowly, and one VM
+// says nothing about others.
 func BootsStalled(n network.Network, edges []EdgeReport) problem.Problems {
 	late, since := map[network.BootStep][]string{}, map[network.BootStep]time.Time{}
 	for _, b := range BootsOf(n, edges) {

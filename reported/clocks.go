@@ -1,5 +1,4 @@
-// This file decides the problems of edges whose time clients do not follow, because the
-// clock of their management cluster node is not synchronized.
+// This file decides the problems of edges whose node has no synchronized clock, so that clients do not follow them.
 
 package reported
 
@@ -11,7 +10,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A ClockFault is why clients do not follow a clock, as data. The zero value: they follow it.
+// A ClockFault is why clients do not follow a clock. Zero: they follow it.
 type ClockFault struct {
 	// Cause is ClockNotSet, ClockInaccurate or ClockUnread. Empty: clients follow the clock.
 	Cause problem.Cause `json:"cause"`
@@ -19,7 +18,7 @@ type ClockFault struct {
 	Error string `json:"error,omitempty"`
 }
 
-// normalized returns c with only the values of its cause. An unknown cause, such as that of a newer edge, becomes ClockUnread.
+// normalized keeps only the values of the cause. An unknown cause, as of a newer edge, becomes ClockUnread.
 func (c ClockFault) normalized() ClockFault {
 	switch c.Cause {
 	case "", problem.ClockNotSet, problem.ClockInaccurate:
@@ -30,10 +29,10 @@ func (c ClockFault) normalized() ClockFault {
 	return ClockFault{problem.ClockUnread, phrase(string(c.Cause) + " " + c.Error)}
 }
 
-// ClocksUnsynchronized returns the problem that edges of n have no synchronized clock. The parameters hold the
-// numbers of the edges with a synchronized clock, the reports of those without, and how many edges serve. Other edges
-// report nothing. Pods returns the arguments with which kubectl selects the pods of one edge, or of all edges for 0.
-// Not ok: no edge reports an unsynchronized clock, or VMs take the time from other servers.
+// ClocksUnsynchronized returns the problem that edges of n have no synchronized clock. with has the numbers of the
+// edges that have one, without the reports of those that do not, and serving counts the edges that serve. pods returns
+// the arguments with which kubectl selects the pods of one edge, or of all edges for 0. ok is false if no edge reports
+// a fault, or if VMs take the time from other servers.
 func ClocksUnsynchronized(n network.Network, with []int, without []EdgeReport, serving int, pods func(edge int) string) (p problem.Problem, ok bool) {
 	if len(without) == 0 || !n.Runs(network.ServiceNTP) || !slices.Contains(n.TimeServers(), n.ServiceVIP) {
 		return problem.Problem{}, false

@@ -1,5 +1,4 @@
-// This file has Degradation: why a failover announcement of an edge has no effect. Edges
-// report it, and the operator makes a problem from it.
+// This file has Degradation: why a failover announcement of an edge has no effect.
 
 package reported
 
@@ -13,22 +12,20 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A Degradation is why failover announcements of an edge have no effect, as data. The
-// zero value: they work.
+// A Degradation is why failover announcements of an edge have no effect. Zero: they work.
 type Degradation struct {
 	// Cause is FailoverAnnouncementIgnored, FailoverTargetsAnswered or
 	// FailoverCheckFailed. Empty: announcements work.
 	Cause problem.Cause `json:"cause"`
-	// ARPAnnounce is the sysctl arp_announce of the edge, and Source the address from
-	// which its kernel sends ARP requests. The edge can announce only Source. Only
-	// FailoverAnnouncementIgnored has these values.
+	// ARPAnnounce is the sysctl arp_announce of the edge. Source is the address from which its kernel sends ARP
+	// requests, and the only one that it can announce. Only FailoverAnnouncementIgnored has these values.
 	ARPAnnounce int        `json:"arpAnnounce,omitempty"`
 	Source      netip.Addr `json:"source,omitzero"`
 	// Error is why the edge could not check. Only FailoverCheckFailed has an Error.
 	Error string `json:"error,omitempty"`
 }
 
-// failedCheck returns a Degradation with only an error. Empty text: the zero value.
+// failedCheck returns the zero value for an empty text.
 func failedCheck(text string) Degradation {
 	if text = phrase(text); text == "" {
 		return Degradation{}
@@ -36,8 +33,8 @@ func failedCheck(text string) Degradation {
 	return Degradation{Cause: problem.FailoverCheckFailed, Error: text}
 }
 
-// normalized returns d with only the values of its cause. A cause that is unknown, such as
-// that of a newer edge, or that lacks its values becomes a failed check.
+// normalized keeps only the values of the cause. A cause that lacks them, or an unknown one, as of a newer edge,
+// becomes a failed check.
 func (d Degradation) normalized() Degradation {
 	switch {
 	case d.Cause == "":
@@ -52,10 +49,9 @@ func (d Degradation) normalized() Degradation {
 	return failedCheck(strings.Join(slices.DeleteFunc([]string{string(d.Cause), d.Error}, func(s string) bool { return s == "" }), ": "))
 }
 
-// FailoverDegraded returns the problem that VMs use this edge of n, which subject names, only
-// some time after a failover. It is never an Error, since everything is served. If the kernel of
-// the edge sends ARP requests from the next-hop VIP, traffic to that VIP moves immediately, but
-// not the traffic of hosts that reach the service VIP directly.
+// FailoverDegraded returns the problem that VMs use this edge of n, which subject names, only some time after a
+// failover. It is never an Error, since everything is served. If Source is the next-hop VIP, traffic to that VIP moves
+// immediately, but hosts that reach the service VIP directly wait.
 func FailoverDegraded(n network.Network, edge int, subject problem.Subject, d Degradation) problem.Problem {
 	args := problem.Args{"edge": {strconv.Itoa(edge)}, "nextHop": {n.NextHopVIP.String()}}
 	d = d.normalized()

@@ -1,5 +1,5 @@
-// This file holds DHCPReport, what the DHCP server of an edge observes, and the problems that
-// follow. VMs influence the content, so its size is limited, and no problem is an Error.
+// This file holds DHCPReport, what the DHCP server of an edge observes, and the problems that follow. VMs influence the
+// content, so its size is limited, and no problem is an Error.
 
 package reported
 
@@ -15,24 +15,20 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A DHCPReport is what users must know about the DHCP server of one edge. Zero: nothing, or
-// the edge has not reported yet.
+// A DHCPReport is what users must know about the DHCP server of one edge. Zero: nothing, or there is no report yet.
 type DHCPReport struct {
-	// Exhausted describes the pool while a client gets no address because none is free. Zero:
-	// there is no such client.
+	// Exhausted describes the pool while a client gets no address because none is free.
 	Exhausted PoolExhaustion `json:"exhausted,omitzero"`
 	// NotWritten is why leases cannot be written. Zero: they are written.
 	NotWritten LeasesUnwritten `json:"notWritten,omitzero"`
-	// InUse are addresses in the pool that hosts without a lease use. An unknown MAC is empty.
-	// At most 16.
+	// InUse are addresses in the pool that hosts without a lease use, at most 16. An unknown MAC is empty.
 	InUse []UsedAddress `json:"inUse,omitempty"`
-	// Reserved are reserved addresses that other clients have, while the clients that they are
-	// reserved for have other addresses. At most 16.
+	// Reserved are reserved addresses that other clients have, while their own clients have other addresses. At most 16.
 	Reserved []ReservationInUse `json:"reserved,omitempty"`
 }
 
-// PoolExhaustion describes a pool from which clients get no address. Its Free addresses are avoided, since
-// hosts without a lease answered for them.
+// PoolExhaustion describes a pool from which clients get no address. Its Free addresses are avoided: hosts without a
+// lease answered for them.
 type PoolExhaustion struct {
 	// Since is when the first client got no address. Whole seconds, UTC.
 	Since time.Time `json:"since,omitzero"`
@@ -42,8 +38,7 @@ type PoolExhaustion struct {
 // PoolUse counts the addresses of a pool that DHCP may assign. Size is the sum of the other fields.
 type PoolUse struct {
 	Size int `json:"size"`
-	// Assigned addresses have a lease that is valid, or that ended so recently that a client may
-	// still use the address.
+	// Assigned addresses have a valid lease, or one that ended so recently that a client may still use the address.
 	Assigned int `json:"assigned"`
 	// Declined addresses are in quarantine, because another host uses them.
 	Declined int `json:"declined"`
@@ -53,8 +48,7 @@ type PoolUse struct {
 
 // LeasesUnwritten is why an edge cannot write leases.
 type LeasesUnwritten struct {
-	// Since is when the first write of a new lease failed. If RenewalsSince is set, both are
-	// equal. Whole seconds, UTC.
+	// Since is when the first write of a new lease failed, or RenewalsSince if that is set. Whole seconds, UTC.
 	Since time.Time `json:"since,omitzero"`
 	// RenewalsSince is when the first write of a renewed lease failed. Zero: renewals are written,
 	// or no renewal was due.
@@ -118,9 +112,8 @@ func (r DHCPReport) validate() error {
 	return nil
 }
 
-// DHCP returns the problems that the DHCP servers of n's edges report. Edges has
-// the report of each running edge. nameOf returns the VM with a MAC, empty if there is
-// none. SubjectOf returns the subject of problems of an edge.
+// DHCP returns the problems that the DHCP servers of n's running edges report. nameOf returns the VM with a MAC, or "".
+// subjectOf returns the subject of problems of an edge.
 func DHCP(n network.Network, edges []EdgeReport, nameOf func(mac string) string, subjectOf func(edge int) problem.Subject) problem.Problems {
 	var ps problem.Problems
 	if x := exhaustion(edges); !x.Since.IsZero() {
@@ -137,9 +130,9 @@ func DHCP(n network.Network, edges []EdgeReport, nameOf func(mac string) string,
 	return slices.Concat(ps, poolInUse(n, edges, nameOf), reservationsInUse(n, edges, nameOf))
 }
 
-// unwritten returns the problem that an edge cannot write leases. Clients keep their addresses for at
-// least one lease time after the first failed write: when it failed, each stored lease allowed renewals
-// for most of a lease time, and clients renew before 7/8 of their lease time are over.
+// unwritten returns the problem that an edge cannot write leases. Clients keep their addresses for at least one lease
+// time after the first failed write: until then, each stored lease allowed renewals for most of a lease time, and
+// clients renew before 7/8 of it.
 func unwritten(n network.Network, edge int, x LeasesUnwritten) problem.Problem {
 	cause, args := problem.EdgeLeasesUnwritten, problem.Args{"edge": {strconv.Itoa(edge)}, "since": {x.Since.Format(time.RFC3339)}, "error": {cmp.Or(x.Error, "unknown error")}}
 	if !x.RenewalsSince.IsZero() {
@@ -150,7 +143,6 @@ func unwritten(n network.Network, edge int, x LeasesUnwritten) problem.Problem {
 	return n.Problem(cause, args)
 }
 
-// exhaustion returns the exhaustion that began first. Zero: no edge reports any.
 func exhaustion(edges []EdgeReport) PoolExhaustion {
 	var first PoolExhaustion
 	for _, r := range edges {
@@ -161,7 +153,6 @@ func exhaustion(edges []EdgeReport) PoolExhaustion {
 	return first
 }
 
-// poolInUse returns a problem for each host that uses addresses of the pool without a lease.
 func poolInUse(n network.Network, edges []EdgeReport, nameOf func(mac string) string) problem.Problems {
 	var all []UsedAddress
 	for _, r := range edges {
@@ -196,7 +187,6 @@ func poolInUse(n network.Network, edges []EdgeReport, nameOf func(mac string) st
 	return ps
 }
 
-// reservationsInUse returns a problem for each reserved address that another client has.
 func reservationsInUse(n network.Network, edges []EdgeReport, nameOf func(mac string) string) problem.Problems {
 	var all []ReservationInUse
 	for _, r := range edges {

@@ -1,5 +1,5 @@
-// This file decides the problems that follow from the reports of edges: an unreachable peer, configuration that Envoy refuses,
-// missing endpoints and ports, and external hosts that are not dialed. It also finds hosts that answer for every address.
+// This file decides the problems that follow from the reports of edges: an unreachable peer, configuration that Envoy
+// refuses, missing endpoints and ports, external hosts that are not dialed, and hosts that answer for every address.
 
 package reported
 
@@ -33,30 +33,29 @@ const (
 	LevelReaches = "reaches"
 )
 
-// PlansDifferAfter is how long two serving edges may have different plans before they
-// report that. A change of the plan reaches edges within seconds.
+// PlansDifferAfter is how long two serving edges may have different plans. A change of the plan reaches edges within
+// seconds.
 const PlansDifferAfter = 30 * time.Second
 
-// EdgesPartitioned returns the problem that this edge of n, which subject names, receives
-// nothing from its peer, although both serve. It is never an Error, since each edge serves
-// the VMs that reach it.
+// EdgesPartitioned returns the problem that this edge of n, which subject names, receives nothing from its peer,
+// although both serve. It is never an Error, since each edge serves the VMs that reach it.
 func EdgesPartitioned(n network.Network, edge int, subject problem.Subject) problem.Problem {
 	return n.Problem(problem.PeerNotHeard, problem.Args{"edge": {strconv.Itoa(edge)}}, network.KeyEdgeNodeSelector).Of(subject)
 }
 
-// EdgesHeld returns the problem that the edges of n are neither replaced nor drained for up
-// to so many minutes: this edge, which subject names, receives nothing from its peer.
+// EdgesHeld returns the problem that the edges of n are neither replaced nor drained for up to so many minutes, because
+// this edge, which subject names, receives nothing from its peer.
 func EdgesHeld(n network.Network, edge, minutes int, subject problem.Subject) problem.Problem {
 	return n.Problem(problem.EdgesHeld, problem.Args{"edge": {strconv.Itoa(edge)}, "minutes": {strconv.Itoa(minutes)}}).Of(subject)
 }
 
-// EdgeReported returns the problem with cause c of this edge of n, which subject names. The cause is PlansDiffer,
-// EdgeHasTwoPods, EdgeHearsNothing, EdgeReachesLess, or one of KernelCauses. It is never an Error, since VMs are served.
+// EdgeReported returns the problem of this edge of n, which subject names. The cause is PlansDiffer, EdgeHasTwoPods,
+// EdgeHearsNothing, EdgeReachesLess, or one of KernelCauses. It is never an Error, since VMs are served.
 func EdgeReported(n network.Network, c problem.Cause, edge int, subject problem.Subject) problem.Problem {
 	return n.Problem(c, problem.Args{"edge": {strconv.Itoa(edge)}}).Of(subject)
 }
 
-// A Refusal is one resource that Envoy refuses. The zero value: Envoy refuses nothing.
+// A Refusal is one resource that Envoy refuses. Zero: none.
 type Refusal struct {
 	// Type is the type of the resource in words, such as "listener".
 	Type string `json:"type"`
@@ -69,8 +68,8 @@ func (r Refusal) normalized() Refusal {
 	return Refusal{oneLine(r.Type), oneLine(r.Name), phrase(r.Error)}
 }
 
-// EdgesRefuseConfiguration returns a problem for each edge of n that reports that its Envoy refuses a
-// part of its configuration. The problems are Warnings, since Envoy serves the rest.
+// EdgesRefuseConfiguration returns a Warning for each edge of n whose Envoy refuses a part of its configuration. The
+// rest is served.
 func EdgesRefuseConfiguration(n network.Network, all []EdgeReport) problem.Problems {
 	var ps problem.Problems
 	for _, r := range all {
@@ -81,8 +80,7 @@ func EdgesRefuseConfiguration(n network.Network, all []EdgeReport) problem.Probl
 	return ps
 }
 
-// EdgesOpenNoPort returns a problem for each edge of n that reports that it cannot open ports for callers. The problems are Warnings, since
-// everything else is served.
+// EdgesOpenNoPort returns a Warning for each edge of n that cannot open ports for callers. The rest is served.
 func EdgesOpenNoPort(n network.Network, all []EdgeReport) problem.Problems {
 	planned := append(n.Access.Balanced(), n.Access.PlainPorts()...)
 	planned = append(planned, n.Access.Port) // 0 if there is no such port. Edges do not report port 0.
@@ -101,10 +99,9 @@ func EdgesOpenNoPort(n network.Network, all []EdgeReport) problem.Problems {
 	return ps
 }
 
-// EdgesReachNoEndpoint returns the problems of backends of n without usable endpoints, from the number of
-// serving edges and their reports. A backend that nodes need is a problem if no edge can use an endpoint
-// of it. Any other backend is a problem for each report that names it. The problems are Warnings, since everything
-// else is served.
+// EdgesReachNoEndpoint returns the Warnings about backends of n without usable endpoints, from the number of serving
+// edges and their reports. A backend that nodes need is a problem if no edge can use an endpoint of it. Any other
+// backend is one for each report that names it.
 func EdgesReachNoEndpoint(n network.Network, serving int, all []EdgeReport) problem.Problems {
 	var ps problem.Problems
 	missing := map[string]bool{}
@@ -128,8 +125,8 @@ func EdgesReachNoEndpoint(n network.Network, serving int, all []EdgeReport) prob
 	return ps
 }
 
-// countDark counts the reports that name b as dark. If b is the API server, an edge that reaches it does not count: the API
-// server may only be too slow for health checks.
+// countDark counts the reports that name b as dark. For the API server, an edge that reaches it does not count: it may
+// only be too slow for health checks.
 func countDark(all []EdgeReport, b network.Backend) (out int) {
 	for _, r := range all {
 		if slices.Contains(r.DarkBackends, b.Name) && (!b.IsAPI() || r.Level != LevelReaches) {
@@ -139,20 +136,18 @@ func countDark(all []EdgeReport, b network.Backend) (out int) {
 	return out
 }
 
-// KernelCauses returns the causes of problems with the kernel of an edge: it accepts forged
-// messages of VMs, or lacks routes. A VM can cause some of these problems, so none of them ends
-// service.
+// KernelCauses returns the causes of problems with the kernel of an edge: it accepts forged messages, or lacks routes.
+// VMs can cause some of these problems, so none of them ends service.
 func KernelCauses() []problem.Cause {
 	return []problem.Cause{problem.EdgeAnswersForgedSources, problem.EdgeAnswersForgedIPv6Sources, problem.EdgeTakesForgedRedirects, problem.EdgeHasAdvertisedRoute, problem.EdgeLacksClientRoutes}
 }
 
-// maxControls is the number of control addresses. A host without proxy ARP has only few
-// addresses, which are not spread over the CIDR.
+// maxControls is enough: a host without proxy ARP has only few addresses, which are not spread over the CIDR.
 const maxControls = 3
 
-// Controls returns up to maxControls addresses, spread over n's CIDR, that no edge will have.
-// A host that answers for all of them uses proxy ARP, so its other answers show no conflict.
-// In a small CIDR there are fewer than two; then proxy ARP is not detected.
+// Controls returns up to maxControls addresses, spread over n's CIDR, that no edge will have. A host that answers for
+// all of them uses proxy ARP, so its other answers show no conflict. A small CIDR has fewer than two, and proxy ARP is
+// not detected.
 func Controls(n network.Network) []netip.Addr {
 	var out []netip.Addr
 	for _, eighth := range []int{4, 6, 2, 5, 3, 7, 1} {
@@ -164,8 +159,8 @@ func Controls(n network.Network) []netip.Addr {
 	return out
 }
 
-// ConflictingWith returns the entries of ts that are addresses of n's edges, sorted, each once.
-// Answers of hosts with proxy ARP are left out.
+// ConflictingWith returns the entries of ts that are addresses of n's edges, sorted, each once, without hosts with
+// proxy ARP.
 func ConflictingWith(n network.Network, ts []UsedAddress) []UsedAddress {
 	all := answersForAll(n, ts)
 	return slices.DeleteFunc(sortedInUse(ts), func(t UsedAddress) bool {
@@ -173,7 +168,7 @@ func ConflictingWith(n network.Network, ts []UsedAddress) []UsedAddress {
 	})
 }
 
-// answersForAll returns the MACs that answer for all Controls (proxy ARP), sorted.
+// answersForAll returns the MACs with proxy ARP, sorted: they answer for all Controls.
 func answersForAll(n network.Network, ts []UsedAddress) []string {
 	controls, answers := Controls(n), map[string]int{}
 	for _, t := range sortedInUse(ts) {
@@ -191,8 +186,8 @@ func answersForAll(n network.Network, ts []UsedAddress) []string {
 	return out
 }
 
-// RefusedHosts returns a problem if edges report external hosts of n with addresses that edges
-// do not dial. Names that n does not have are ignored.
+// RefusedHosts returns a problem about external hosts of n with addresses that edges do not dial. Unknown names are
+// ignored.
 func RefusedHosts(n network.Network, names []string) problem.Problems {
 	var known []string
 	for _, b := range n.Backends {

@@ -22,58 +22,53 @@ type EdgeReport struct {
 	Edge int `json:"edge"`
 	// Node is the name of the node that the edge runs on. It stays in the report after the pod has ended. Empty: unknown.
 	Node string `json:"node,omitempty"`
-	// Level is how far this edge serves VMs: LevelNothing, LevelServes or LevelReaches.
-	// Empty: unknown.
+	// Level is LevelNothing, LevelServes or LevelReaches. Empty: unknown.
 	Level string `json:"level,omitempty"`
 	// Deaf: this edge receives nothing from the network, although it should.
 	Deaf bool `json:"deaf,omitempty"`
-	// Peer is the state of the other edge, as the failover agent names it: PeerServing,
-	// PeerImpaired, PeerUnreachable, or another one. Empty: unknown.
+	// Peer is the state of the other edge: PeerServing, PeerImpaired, PeerUnreachable, or another one of the failover
+	// agent. Empty: unknown.
 	Peer string `json:"peer,omitempty"`
-	// PeerSilent: no message of the peer arrives on this network. Messages may still arrive
-	// on the cluster network. PeerUnreachable implies this.
+	// PeerSilent: no message of the peer arrives on this network, though it may on the cluster network. PeerUnreachable
+	// implies it.
 	PeerSilent bool `json:"peerSilent,omitempty"`
-	// PlansDiffer: both edges have served for more than PlansDifferAfter without a break,
-	// and their plans differed all that time.
+	// PlansDiffer: both edges have served with different plans for more than PlansDifferAfter, without a break.
 	PlansDiffer bool `json:"plansDiffer,omitempty"`
 	// PeerDuplicated: messages arrive from two pods with the peer's number.
 	PeerDuplicated bool `json:"peerDuplicated,omitempty"`
-	// Connected: hosts on the network have connections through the proxy of this edge: ConnectedYes or
-	// ConnectedNo. Empty: unknown, as without the proxy.
+	// Connected says whether hosts on the network have connections through the proxy of this edge. Empty: unknown, as
+	// without the proxy.
 	Connected string `json:"connected,omitempty"`
-	// NotServing has the servers of this edge that do not serve, in the order of network.AllServices. Empty: all serve, or the
-	// edge has not reported it yet.
+	// NotServing has the servers that do not serve, in the order of network.AllServices. Empty: all serve, or there is
+	// no report yet.
 	NotServing []ServerFault `json:"notServing,omitempty"`
-	// Yields: a younger pod has the number of this edge, so this pod serves no new VM. The
-	// younger pod writes the same report, without Yields. Or see AddressesInUse.
+	// Yields: a younger pod has the number of this edge, so this pod serves no new VM. The younger pod replaces the
+	// report. Or see AddressesInUse.
 	Yields bool `json:"yields,omitempty"`
 	// Degraded is why failover announcements have no effect. Zero: they take effect.
 	Degraded Degradation `json:"degraded,omitzero"`
-	// Believes are the problems of the edge's kernel: forged messages of VMs that it accepts, and
-	// missing routes. See KernelCauses.
+	// Believes are the KernelCauses of the edge.
 	Believes []problem.Cause `json:"believes,omitempty"`
-	// ClockUnsynchronized is why clients do not follow the NTP server of this edge, which serves the time
-	// of its node's clock. Zero: they follow it, or the edge has not reported this yet.
+	// ClockUnsynchronized is why clients do not follow the NTP server of this edge, which has the time of its node.
+	// Zero: they follow it, or there is no report yet.
 	ClockUnsynchronized ClockFault `json:"clockUnsynchronized,omitzero"`
-	// EnvoyRefuses is a resource that Envoy refuses. Envoy keeps the previous version. Zero: none, or the
-	// edge has not reported this yet.
+	// EnvoyRefuses is a resource that Envoy refuses. Envoy keeps the previous version. Zero: none, or there is no
+	// report yet.
 	EnvoyRefuses Refusal `json:"envoyRefuses,omitzero"`
-	// AddressesInUse are the addresses that another host on the network uses, according to
-	// address conflict detection. An edge reports the next-hop VIP while it yields to an edge of another
-	// management cluster.
+	// AddressesInUse are the addresses that another host uses, by address conflict detection. An edge reports the
+	// next-hop VIP while it yields to an edge of another management cluster.
 	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`
 	// PeerHosts are the other hosts that answer for the edge address of the peer.
 	PeerHosts []UsedAddress `json:"peerHosts,omitempty"`
 	// VIPHosts are the other hosts that answer for the addresses that edges share.
 	VIPHosts []UsedAddress `json:"vipHosts,omitempty"`
-	// DHCPServers are the addresses of other DHCP servers that answered the edge, or that VMs
-	// of the cluster chose, recently. The MAC is empty if it is unknown, as for an address
-	// outside of the network.
+	// DHCPServers are other DHCP servers that recently answered the edge, or that VMs of the cluster chose. The MAC is
+	// empty if it is unknown, as outside the network.
 	DHCPServers []UsedAddress `json:"dhcpServers,omitempty"`
 	// DHCP is what the DHCP server of this edge observes.
 	DHCP DHCPReport `json:"dhcp,omitzero"`
-	// RefusedHosts are the Names of external backends with an address inside the management cluster or in a client network,
-	// which edges do not dial.
+	// RefusedHosts are the Names of external backends that edges do not dial: inside the management cluster or in a
+	// client network.
 	RefusedHosts []string `json:"refusedHosts,omitempty"`
 	// DarkBackends are the Names of backends without an endpoint that is ready and accepts connections of this edge's Envoy.
 	// Envoy still dials them. A backend without any endpoints is listed only if nodes cannot boot without it. VMs that run
@@ -103,8 +98,7 @@ type UsedAddress struct {
 	MAC string `json:"mac"`
 }
 
-// The limits of a report. It is stored in an annotation and shown in a condition, and
-// VMs influence its content.
+// The limits of a report. VMs influence its content, which is in an annotation and in a condition.
 const (
 	// MaxBytes is the most that ReadReport reads.
 	MaxBytes = 8 << 10
@@ -116,7 +110,8 @@ const (
 	maxTextRunes = 400
 )
 
-// With returns r as set changes it, or r itself if the result would be longer than MaxBytes: one part of a report hides no other.
+// With returns r as set changes it, or r itself if the result would be longer than MaxBytes: one part must not hide the
+// others.
 func (r EdgeReport) With(set func(*EdgeReport)) EdgeReport {
 	with := r
 	if set(&with); len(with.JSON()) > MaxBytes {
@@ -141,8 +136,7 @@ func (r EdgeReport) JSON() []byte {
 	}
 }
 
-// Read reads the output of EdgeReport.JSON. It ignores
-// unknown fields. A value that no edge could report is an error.
+// Read reads the output of EdgeReport.JSON. It ignores unknown fields. A value that no edge could report is an error.
 func Read(b []byte) (EdgeReport, error) {
 	if len(b) > MaxBytes {
 		return EdgeReport{}, fmt.Errorf("not a report: it is longer than %d bytes", MaxBytes)
@@ -213,8 +207,8 @@ const (
 	BackendRefused BackendFault = "refused"
 )
 
-// FaultOf returns the fault of a backend. Known is false if r does not show whether there is a fault: the backend is VMs, or the
-// list of names in r is full.
+// FaultOf returns the fault of a backend. known is false if r does not show it: for VMs, or if the list of names in r
+// is full.
 func (r EdgeReport) FaultOf(b network.Backend) (fault BackendFault, known bool) {
 	switch {
 	case slices.Contains(r.DarkBackends, b.Name):
@@ -226,7 +220,7 @@ func (r EdgeReport) FaultOf(b network.Backend) (fault BackendFault, known bool) 
 	return "", b.Kind != network.BackendVMs && !full
 }
 
-// sortedInUse returns the entries of ts, sorted, each once, at most maxInUse.
+// sortedInUse returns each entry once, at most maxInUse.
 func sortedInUse(ts []UsedAddress) []UsedAddress {
 	out := slices.Clone(ts)
 	slices.SortFunc(out, UsedAddress.Compare)
@@ -254,7 +248,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// phrase returns s on one line, without a period at its end.
+// phrase is oneLine without a period at its end.
 func phrase(s string) string { return strings.TrimSuffix(oneLine(s), ".") }
 
 // isMAC reports whether s is a MAC of six bytes in lower case with colons.
@@ -271,10 +265,9 @@ func isMAC(s string) bool {
 	return true
 }
 
-// InUseByOthers returns a problem for each address of n that another host uses, and for
-// each host with proxy ARP. On a primary network, an address in use is an Error: the
-// network is not served until the conflict is resolved. Addresses that n no longer needs
-// are ignored.
+// InUseByOthers returns a problem for each address of n that another host uses, and for each host with proxy ARP. On a
+// primary network, an address in use is an Error: the network is not served. Addresses that n no longer needs are
+// ignored.
 func InUseByOthers(n network.Network, ts []UsedAddress) problem.Problems {
 	var ps problem.Problems
 	for _, t := range ConflictingWith(n, ts) {

@@ -1,6 +1,5 @@
-// This file decides the problems of hosts that act as an edge: they run a DHCP server, or use
-// the address of an edge. No edge acts on these reports, because VMs can forge what edges
-// observe.
+// This file decides the problems of hosts that act as an edge: they run a DHCP server, or use the address of an edge.
+// No edge acts on these reports, because VMs can forge what edges observe.
 
 package reported
 
@@ -12,12 +11,11 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// MaxDHCPServers is how many other DHCP servers a report has at most. A VM can make them up.
+// MaxDHCPServers limits the other DHCP servers in a report, which a VM can make up.
 const MaxDHCPServers = 4
 
-// RogueDHCPServers returns a problem for each DHCP server on n other than the edges. nameOf
-// returns the VM with a MAC, empty if there is none. The problems are Warnings, since edges
-// serve everything.
+// RogueDHCPServers returns a Warning for each DHCP server on n other than the edges, which serve everything. nameOf
+// returns the VM with a MAC, or "".
 func RogueDHCPServers(n network.Network, all []UsedAddress, nameOf func(mac string) string) problem.Problems {
 	known := map[netip.Addr]bool{}
 	for _, s := range all {
@@ -37,8 +35,8 @@ func RogueDHCPServers(n network.Network, all []UsedAddress, nameOf func(mac stri
 	return ps
 }
 
-// SharedVIPs returns a problem for each host that, as edges report, answers for an address that the edges of n share.
-// nameOf is as in RogueDHCPServers. The problems are Warnings, since any VM can forge ARP.
+// SharedVIPs returns a Warning for each host that answers for an address that the edges of n share: any VM can forge
+// ARP. nameOf is as in RogueDHCPServers.
 func SharedVIPs(n network.Network, all []UsedAddress, nameOf func(mac string) string) problem.Problems {
 	var ps problem.Problems
 	for _, u := range SharedByOthers(n, all, nil) {
@@ -51,9 +49,8 @@ func SharedVIPs(n network.Network, all []UsedAddress, nameOf func(mac string) st
 	return ps
 }
 
-// ForgedPeers returns a problem for each host that, as one edge reports, answers for the address
-// of the other edge. nameOf is as in RogueDHCPServers. The problems are Warnings, since any VM can
-// forge ARP.
+// ForgedPeers returns a Warning for each host that, as one edge reports, answers for the address of the other edge: any
+// VM can forge ARP. nameOf is as in RogueDHCPServers.
 func ForgedPeers(n network.Network, all []UsedAddress, nameOf func(mac string) string) problem.Problems {
 	var ps problem.Problems
 	for _, u := range sortedInUse(all) {
@@ -65,8 +62,8 @@ func ForgedPeers(n network.Network, all []UsedAddress, nameOf func(mac string) s
 	return ps
 }
 
-// YieldedTo returns a problem for each host to which edges of n yield. nameOf is as in RogueDHCPServers. The problems are
-// Warnings, since any VM can forge heartbeats.
+// YieldedTo returns a Warning for each host to which edges of n yield: any VM can forge heartbeats. nameOf is as in
+// RogueDHCPServers.
 func YieldedTo(n network.Network, all []UsedAddress, nameOf func(mac string) string) problem.Problems {
 	var ps problem.Problems
 	for _, u := range sortedInUse(all) {
@@ -75,8 +72,8 @@ func YieldedTo(n network.Network, all []UsedAddress, nameOf func(mac string) str
 	return ps
 }
 
-// ofVMOrHost returns the problem that a host uses the address u. The cause is vm if a VM has the MAC of u, else host. It adds
-// to args.
+// ofVMOrHost returns the problem that a host uses the address u. The cause is vm if a VM has the MAC of u, else host.
+// It adds to args.
 func ofVMOrHost(n network.Network, vm, host problem.Cause, u UsedAddress, nameOf func(mac string) string, args problem.Args) problem.Problem {
 	cause := host
 	args["address"], args["mac"] = []string{u.Address.String()}, []string{u.MAC}

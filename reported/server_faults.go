@@ -1,5 +1,4 @@
-// This file has ServerFault: why one server of an edge does not serve. Edges report it, and the operator makes a problem
-// from it.
+// This file has ServerFault: why one server of an edge does not serve.
 
 package reported
 
@@ -10,7 +9,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A ServerFault is why one server does not serve, as data.
+// A ServerFault is why one server does not serve.
 type ServerFault struct {
 	Server network.Service `json:"server"`
 	// Cause is ServerStopped, ServerSilent or ServerRefuses.
@@ -19,8 +18,8 @@ type ServerFault struct {
 	Error string `json:"error,omitempty"`
 }
 
-// normalizedFaults returns at most one fault of each server, with only the values of its cause. Another cause, as of a newer
-// edge, becomes ServerRefuses.
+// normalizedFaults returns at most one fault of each server, with only the values of its cause. Another cause, as of a
+// newer edge, becomes ServerRefuses.
 func normalizedFaults(all []ServerFault) (out []ServerFault) {
 	for _, s := range network.AllServices() {
 		i := slices.IndexFunc(all, func(f ServerFault) bool { return f.Server == s })

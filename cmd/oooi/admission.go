@@ -1,5 +1,5 @@
-// This file starts the program that applies oooi's admission policies if the Operator Lifecycle Manager installed
-// oooi. It decides nothing: the policies are embedded.
+// This file starts the program that applies the embedded admission policies if the Operator Lifecycle Manager installed
+// oooi.
 
 package main
 
@@ -21,7 +21,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/policies"
 )
 
-// applyPolicies is how long a changed policy may stay until it is restored.
+// applyPolicies is how soon a changed policy is restored.
 const applyPolicies = time.Minute
 
 func newAdmissionCommand() *cobra.Command {

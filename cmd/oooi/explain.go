@@ -50,7 +50,6 @@ REASON can also be a cause. Without an argument, the command lists all reasons.`
 	return c
 }
 
-// reasons returns all reasons, sorted.
 func reasons() []string {
 	var out []string
 	for _, r := range explain.TrueReasons() {
@@ -63,7 +62,7 @@ func reasons() []string {
 	return slices.Compact(out)
 }
 
-// reasonOf returns the reason with this name, or the reason of the cause with this name. Case does not count.
+// reasonOf returns the reason with this name, or that of the cause with this name. Case does not count.
 func reasonOf(name string) (problem.Reason, bool) {
 	for _, r := range reasons() {
 		if strings.EqualFold(r, name) {
@@ -78,7 +77,7 @@ func reasonOf(name string) (problem.Reason, bool) {
 	return "", false
 }
 
-// unknownReason returns an error that names the most similar reason or cause.
+// unknownReason names the most similar reason or cause.
 func unknownReason(name string) error {
 	names := reasons()
 	for _, e := range problem.Catalogue() {

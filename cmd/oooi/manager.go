@@ -37,20 +37,19 @@ import (
 )
 
 const (
-	// electionRetry is how often other replicas try to become the leader, and how often the leader renews its Lease.
-	// If the leader ends normally, another one leads within 2 s. If it is lost, another one leads after 15 s, when
-	// the Lease has expired.
+	// electionRetry is how often the leader renews its Lease, and others try to lead. After a leader that ends
+	// normally, another one leads within 2 s. After a lost leader, another one leads in 15 s, when the Lease has
+	// expired.
 	electionRetry = 800 * time.Millisecond
-	// shutdownTimeout is how long an ending leader waits for running reconciles. It must be shorter than the pod's
-	// grace period.
+	// shutdownTimeout is how long an ending leader waits for its passes. It must be shorter than the pod's grace period.
 	shutdownTimeout = 5 * time.Second
 )
 
-// collectAt is how much the heap grows before garbage is collected, in percent of the used memory. $GOGC replaces it.
-// Nearly all used memory is in caches, which live long.
+// collectAt is how much the heap grows before garbage is collected, in percent. $GOGC replaces it. Caches are nearly
+// all of the heap, and live long.
 const collectAt = 30
 
-// managerOptions are the flags. Their defaults are from the environment.
+// managerOptions are the flags, with defaults from the environment.
 type managerOptions struct {
 	metrics, health string
 	leaderElect     bool
@@ -112,7 +111,6 @@ Environment variables:
 	return c
 }
 
-// environment returns the controllers' options from the pod's environment.
 func environment() controllers.Options {
 	return controllers.Options{
 		Build:          version.Number(),
@@ -168,7 +166,7 @@ func newManager(config *rest.Config, o managerOptions, log logr.Logger) (ctrl.Ma
 	return mgr, nil
 }
 
-// portConnections is the limit of connections to a port of the operator: each pod of the management cluster can reach it.
+// portConnections limits a port of the operator, which each pod of the management cluster can reach.
 const portConnections = 64
 
 // probes are those of a pod that is ready while ready returns nil.
@@ -178,7 +176,7 @@ func probes(ready healthz.Checker) map[string]http.Handler {
 	return map[string]http.Handler{"/healthz": healthz.CheckHandler{Checker: healthz.Ping}, "/readyz": http.StripPrefix("/readyz", readyz)}
 }
 
-// serveCallers makes mgr serve handlers, by path, at an address. The controllers' own servers have no limits.
+// serveCallers serves handlers by path. The controllers' own servers have no limits.
 func serveCallers(mgr ctrl.Manager, address string, handlers map[string]http.Handler) error {
 	if address == "0" {
 		return nil

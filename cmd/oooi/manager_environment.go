@@ -1,5 +1,5 @@
 // This file reads facts about the management cluster that every pod there can read: its environment, its resolver and
-// the names of kinds. It decides nothing about networks.
+// the names of kinds.
 
 package main
 
@@ -16,8 +16,7 @@ import (
 	"github.com/cldmnky/oooi/network/resolvconf"
 )
 
-// surroundings returns the resolvers in file and the API server in the environment. Outside a cluster, the API server
-// is unknown.
+// surroundings returns the resolvers in file and the API server in the environment, which is unknown outside a cluster.
 func surroundings(file string) (management.Cluster, error) {
 	var m management.Cluster
 	text, err := os.ReadFile(file)
@@ -33,7 +32,7 @@ func surroundings(file string) (management.Cluster, error) {
 	return m, nil
 }
 
-// vmResource returns the name of VirtualMachineInstances in the API server, for edges. Empty: KubeVirt's own name.
+// vmResource returns the name of VirtualMachineInstances for edges. Empty: KubeVirt's own name.
 func vmResource(rules *apirewrite.Rules) string {
 	if rules == nil {
 		return ""

@@ -1,5 +1,4 @@
-// This file makes the operator's log: one JSON object for each line. It decides how to write values that cannot be
-// JSON.
+// This file makes the operator's log: one JSON object for each line.
 
 package main
 
@@ -12,13 +11,11 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// managerLog writes one JSON object for each line to w.
 func managerLog(w io.Writer) logr.Logger {
 	return logr.FromSlogHandler(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: encodable}))
 }
 
-// encodable returns a. If its value cannot be JSON, it is replaced by text: libraries log values that contain
-// functions.
+// encodable replaces a value that cannot be JSON by text: libraries log values that contain functions.
 func encodable(_ []string, a slog.Attr) slog.Attr {
 	v := a.Value.Any()
 	if _, isErr := v.(error); a.Value.Kind() != slog.KindAny || isErr {

@@ -13,7 +13,6 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// warnings returns the policy that warns about keys, as YAML.
 func warnings() string {
 	p := policy{Name: admission.AnnotationKeys, Action: "Warn", Variables: variables(), Comment: `# Warns about annotations of oooi that have no effect. The write succeeds.`}
 	places := map[string]string{}
@@ -37,8 +36,8 @@ func warnings() string {
 	return p.yaml()
 }
 
-// similar is the expression for "key k differs from the known key n in one place": a letter is
-// missing, added or wrong, or two letters are swapped.
+// similar is the expression for "key k differs from the known key n in one place": a letter is missing, added or wrong,
+// or two letters are swapped.
 const similar = "k.size() <= n.size() + 1 && k.size() >= n.size() - 1 &&\n" +
 	"[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27].exists(i, i <= n.size() &&\n" +
 	"k.startsWith(n.substring(0, i)) && k.endsWith(n.substring(i + 2 > n.size() ? n.size() : i + 2)))"

@@ -1,6 +1,6 @@
-// Package annotations writes the admission policies for the annotations of oooi, from the table in
-// hcp/settings. One policy denies values that the operator would refuse. The other one warns about
-// keys that have no effect. `make golden` writes them to config/admission.
+// Package annotations writes the admission policies for the annotations of oooi, from the table in hcp/settings. One
+// policy denies values that the operator would refuse. The other one warns about keys without effect. `make golden`
+// writes them to config/admission.
 package annotations
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/hcp/settings"
 )
 
-// For some lists, the time that CEL takes grows with the square of their length, and its cost budget
-// does not count that. Only the operator checks longer lists, and objects with more annotations.
+// For some lists, the time of CEL grows with the square of their length, and its cost budget does not count that. So
+// only the operator checks longer lists, and objects with more annotations.
 const (
 	longestList     = 500
 	mostAnnotations = 1000
@@ -23,8 +23,8 @@ const (
 // A named is a CEL expression with a name.
 type named struct{ Name, Expression string }
 
-// A validation is a rule that is violated if Expression is false. Message is an expression for the
-// error text, and Fallback the text if Message cannot be evaluated.
+// A validation is violated if Expression is false. Message is an expression for the error text, and Fallback the text
+// if Message cannot be evaluated.
 type validation struct{ Expression, Message, Fallback string }
 
 // A policy is one ValidatingAdmissionPolicy, and its binding.
@@ -42,7 +42,6 @@ func Files() map[string]string {
 	}
 }
 
-// denials returns the policy that denies values, as YAML.
 func denials() string {
 	p := policy{Name: admission.Annotations, Action: "Deny", Variables: variables(), Comment: `# Denies values of annotations that oooi would refuse, with the message of its condition. It checks a
 # value only when it is set or changed, so it blocks no other update.`}
@@ -52,7 +51,6 @@ func denials() string {
 	return p.yaml()
 }
 
-// variables returns the variables of both policies.
 func variables() []named {
 	known := func(at settings.Place) string {
 		var names []string
@@ -84,15 +82,15 @@ func variables() []named {
 	}
 }
 
-// changed returns the expression for "annotation k belongs to oooi, and was set or changed".
+// changed is for "annotation k belongs to oooi, and was set or changed".
 func changed(k string) string {
 	return fmt.Sprintf("%s.startsWith(%s) &&\n(oldObject == null || oldObject.metadata.?annotations[?%[1]s] != optional.of(object.metadata.annotations[%[1]s]))",
 		k, quote(settings.Prefix))
 }
 
-// judge adds the requirements on the value of the annotation with this name. when is an expression
-// that is true if the annotation must be checked. Parts of the policy that no changed annotation
-// needs are not evaluated, because an API server prepares each expression again for each write.
+// judge adds the requirements on the value of this annotation. when is an expression that is true if the annotation
+// must be checked. Parts that no changed annotation needs are not evaluated, because an API server prepares each
+// expression for each write.
 func (p *policy) judge(name string, k settings.Key, when string) {
 	variable, concerns := camel(name), "k == "+quote(name)
 	if k.PerNodePool {
@@ -121,7 +119,7 @@ func (p *policy) judge(name string, k settings.Key, when string) {
 	})
 }
 
-// camel returns a key as the name of a variable.
+// camel makes a variable's name of a key.
 func camel(key string) string {
 	parts := strings.Split(key, "-")
 	for i, p := range parts[1:] {
@@ -130,13 +128,13 @@ func camel(key string) string {
 	return strings.Join(parts, "")
 }
 
-// own returns the expression for "the operator wrote the object", such as the edge NAD.
+// own is for "the operator wrote the object", such as the edge NAD.
 func own() string {
 	return fmt.Sprintf("object.metadata.?labels[?%s].orValue('') == %s", quote(wire.LabelManagedBy), quote(wire.Owner))
 }
 
-// copied returns the expression for "the object is a copy of a Service of the hosted cluster". If a policy denied the
-// copy, the hosted cluster's user would get no load balancer, because of an annotation that the operator does not read.
+// copied is for "the object is a copy of a Service of the hosted cluster". A denied copy would be a missing load
+// balancer, because of an annotation that the operator does not read.
 func copied() string {
 	return fmt.Sprintf("request.kind.kind == %s && object.metadata.?labels[?%s].hasValue()", quote(string(settings.OnService)), quote(settings.LabelHostedService))
 }

@@ -1,5 +1,4 @@
-// This file writes messages as CEL expressions, from the templates that the condition uses, and
-// policies as YAML.
+// This file writes messages as CEL expressions, from the condition's templates, and policies as YAML.
 
 package annotations
 
@@ -16,15 +15,13 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// longestValue is how many characters of a value a message shows at most.
+// longestValue limits a value in a message, in characters.
 const longestValue = 300
 
-// quote returns s as a CEL string.
 func quote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 
-// list returns strings as a CEL list.
 func list(all []string) string {
 	var quoted []string
 	for _, s := range all {
@@ -40,8 +37,7 @@ type message struct {
 	args map[string]string
 }
 
-// denial returns the expression for the message about an entry v that violates r. The message
-// is one line: an API server would not show several.
+// denial is the message about an entry v that violates r, in one line: an API server would not show several.
 func (m message) denial(r settings.Requirement) string {
 	m.args = map[string]string{"value": "v"}
 	if r.Cause == problem.AnnotationUnreadable {
@@ -55,7 +51,6 @@ func (m message) denial(r settings.Requirement) string {
 	return m.text(r.Cause)
 }
 
-// text returns the expression for the message about a cause.
 func (m message) text(c problem.Cause) string {
 	template, ok := explain.Template(c)
 	if !ok {
@@ -67,7 +62,6 @@ func (m message) text(c problem.Cause) string {
 // part matches an argument of a template, or the text between two arguments.
 var part = regexp.MustCompile(`\{(\w+)\}|[^{]+|\{`)
 
-// fill returns the expression for a template.
 func (m message) fill(template string) string {
 	var parts []string
 	for _, p := range part.FindAllStringSubmatch(template, -1) {
@@ -80,7 +74,6 @@ func (m message) fill(template string) string {
 	return strings.Join(parts, " + ")
 }
 
-// argument returns the expression for one argument of a template.
 func (m message) argument(name string) string {
 	switch name {
 	case "key":
@@ -98,7 +91,6 @@ func (m message) argument(name string) string {
 //go:embed policy.tmpl
 var policyText string
 
-// yaml returns the policy and its binding.
 func (p policy) yaml() string {
 	t := template.Must(template.New("policy").Funcs(template.FuncMap{
 		"quote":  func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" },

@@ -1,4 +1,4 @@
-// This file fills in the templates of the bundle, and of the sample for OLM v1. It writes no files.
+// This file fills in the templates of the bundle, and of the sample for OLM v1.
 
 package main
 
@@ -25,7 +25,7 @@ var sources embed.FS
 // extensionFile is the sample for OLM v1 below the root of the project.
 const extensionFile = "config/samples/clusterextension.yaml"
 
-// generate returns every file that this program writes, by its path below root.
+// generate returns every file by its path below root.
 func generate(root string) (map[string][]byte, error) {
 	in, err := read(filepath.Join(root, "config", "olm"))
 	if err != nil {
@@ -55,7 +55,7 @@ func generate(root string) (map[string][]byte, error) {
 	})
 }
 
-// Icon returns the icon for catalogs, in base64.
+// Icon is in base64.
 func (installation) Icon() (string, error) {
 	icon, err := sources.ReadFile("icon.svg")
 	return base64.StdEncoding.EncodeToString(icon), err
@@ -82,7 +82,7 @@ func (in installation) Documentation() string {
 	return "https://github.com/cldmnky/oooi/blob/v" + in.Version() + "/docs/index.md"
 }
 
-// fill returns the objects of a template as YAML. If there are several, the comment before the first one is kept.
+// fill returns objects as YAML. The comment before the first of several is kept.
 func fill(name string, in installation) ([]byte, error) {
 	t, err := template.New(name).Option("missingkey=error").Funcs(template.FuncMap{"json": func(v any) (string, error) {
 		text, err := yaml.YAMLToJSON(marshal(v))
@@ -114,7 +114,7 @@ func fill(name string, in installation) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// marshal returns v as YAML without a status.
+// marshal leaves out the status.
 func marshal(v any) []byte {
 	text, err := json.Marshal(v)
 	var tree any

@@ -16,14 +16,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The programs in the ClusterServiceVersion. Each name is that of the Deployment, its ServiceAccount and the ClusterRole
-// of that account.
+// The programs in the ClusterServiceVersion. Deployment, ServiceAccount and ClusterRole have the same name.
 const (
 	operator = "oooi"
 	keeper   = "oooi-admission"
 )
 
-// An installation has the objects of config/olm, grouped by their use in the bundle. The templates use its fields and methods.
+// An installation has the objects of config/olm, grouped by their use in the bundle. Templates use its fields and
+// methods.
 type installation struct {
 	// Namespace of the operator.
 	Namespace corev1.Namespace
@@ -78,8 +78,7 @@ func (in installation) Granted() []rbacv1.PolicyRule {
 	return slices.CompactFunc(rules, func(a, b rbacv1.PolicyRule) bool { return a.String() == b.String() })
 }
 
-// read builds dir and groups its objects. An object that the bundle has no place
-// for is an error, so that it is not silently left out.
+// read builds dir and groups its objects. An object without a place in the bundle is an error.
 func read(dir string) (installation, error) {
 	in := installation{ClusterRules: map[string][]rbacv1.PolicyRule{}, Rules: map[string][]rbacv1.PolicyRule{}}
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
@@ -133,7 +132,6 @@ func (in *installation) add(kind string, text []byte) error {
 	return fmt.Errorf("the bundle has no place for this kind")
 }
 
-// appendTo appends the object in text to all.
 func appendTo[T any](all *[]T, text []byte) error {
 	var object T
 	err := yaml.UnmarshalStrict(text, &object)

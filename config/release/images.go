@@ -36,7 +36,6 @@ type identity struct {
 // tag returns the tag of the images: build without a plus, which tags cannot contain.
 func (i identity) tag() string { return strings.ReplaceAll(i.build, "+", "-") }
 
-// description returns the annotations of the image called name.
 func (i identity) description(name, summary string) image.Description {
 	d := image.Description{Created: i.created, User: image.User, Annotations: map[string]string{
 		"org.opencontainers.image.title":         name,
@@ -62,7 +61,7 @@ type binary struct {
 	linked []supply.Module
 }
 
-// legal returns the texts that must accompany copies of a program: the licenses of this project and of all linked modules.
+// legal returns the texts that must accompany copies of a program: the licenses of the project and of all linked modules.
 func legal(license string, linked []supply.Module, std supply.Module) image.Files {
 	out := image.Files{"licenses/LICENSE": {Source: license}}
 	for _, m := range append([]supply.Module{std}, linked...) {
@@ -73,7 +72,7 @@ func legal(license string, linked []supply.Module, std supply.Module) image.File
 	return out
 }
 
-// variant returns the image of the program called name for t.
+// variant returns a program's image for t.
 func (in input) variant(name string, t program.Target) (image.Variant, error) {
 	b, found := in.programs[name][t]
 	if !found {
@@ -87,17 +86,14 @@ func (in input) variant(name string, t program.Target) (image.Variant, error) {
 	return image.Variant{Arch: t.Arch, Layers: layers, SBOM: sbom.Bytes()}, nil
 }
 
-// bundleImage makes the image of the bundle.
 func (i identity) bundleImage(b catalog.Bundle) (image.Multi, error) {
 	return b.Image(i.description("oooi-bundle", "The bundle of oooi for the Operator Lifecycle Manager"), arches()...)
 }
 
-// catalogImage makes the image of the catalog.
 func (i identity) catalogImage(name string, text []byte) (image.Multi, error) {
 	return catalog.Image(i.description("oooi-catalog", "A catalog of the Operator Lifecycle Manager that lists oooi"), name, text, arches()...)
 }
 
-// arches returns the architectures of images.
 func arches() []string {
 	var out []string
 	for _, t := range imageTargets() {
@@ -106,14 +102,12 @@ func arches() []string {
 	return out
 }
 
-// archive returns the files of the archive with the command line program for t.
 func archive(t program.Target, b binary, license string, std supply.Module) image.Files {
 	out := legal(license, b.linked, std)
 	out[commandFile(t)] = image.File{Source: b.path, Executable: true}
 	return out
 }
 
-// commandFile returns the name of the command line program's file for t.
 func commandFile(t program.Target) string {
 	if t.OS == "windows" {
 		return "oooi.exe"

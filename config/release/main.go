@@ -95,7 +95,7 @@ func do(ctx context.Context, command, registry string) error {
 	return fmt.Errorf("unknown command %s\n%s", command, usage)
 }
 
-// printSBOM prints the SBOM of a program that was built from the checkout.
+// printSBOM is for a program that was built from the checkout.
 func printSBOM(ctx context.Context, file string) error {
 	all, err := supply.Linked(root, "linux", runtime.GOARCH, supply.Commands()...)
 	if err != nil {
@@ -108,7 +108,6 @@ func printSBOM(ctx context.Context, file string) error {
 	return supply.WriteSBOM(os.Stdout, file, all, i.build, i.created)
 }
 
-// readIdentity returns the identity of a release from the checkout.
 func readIdentity(ctx context.Context) (identity, error) {
 	bundle, state, err := readSource(ctx)
 	return state.identity("v"+bundle.Version, bundle.Created), err
@@ -167,7 +166,7 @@ func makeRelease(ctx context.Context, registry string) error {
 	return out.table(os.Stdout)
 }
 
-// mayPublish returns why the checkout must not be published in registry. Nil: it may be.
+// mayPublish returns nil if the checkout may be published in registry.
 func mayPublish(ctx context.Context, registry string) error {
 	bundle, state, err := readSource(ctx)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"text/template"
 )
 
-// section returns the text of a version's section in changelog, and the rest after the section. A section's heading begins
-// with the version.
+// section returns the text of a version's section in changelog, whose heading begins with the version, and the rest
+// after it.
 func section(changelog, version string) (text, rest string, found bool) {
 	for part := changelog; ; {
 		var any bool
@@ -38,8 +38,8 @@ func before(changelog, version string) string {
 	return name
 }
 
-// notes returns the text of the release's page: the changes of this version in changelog, how to install it, and the
-// digests of its images. goVersion compiled its programs, such as "1.26.8".
+// notes returns the text of the release's page: the changes of this version, how to install it, and the digests of its
+// images. goVersion compiled its programs, such as "1.26.8".
 func (r *release) notes(changelog, goVersion string) ([]byte, error) {
 	changes, _, found := section(changelog, r.version)
 	if !found {
@@ -59,7 +59,6 @@ func (r *release) notes(changelog, goVersion string) ([]byte, error) {
 //go:embed *.tmpl
 var templates embed.FS
 
-// fill returns the text of a template with values.
 func fill(name string, values map[string]any) ([]byte, error) {
 	t, err := template.New(name).Option("missingkey=error").ParseFS(templates, name)
 	if err != nil {
@@ -70,7 +69,7 @@ func fill(name string, values map[string]any) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// table writes what is published, where, and how large it is. The size of an image is what a node pulls, for one platform.
+// table writes what is published, where, and how large it is. The size of an image is for one platform.
 func (r *release) table(w io.Writer) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(out, "oooi %s\n", r.build)
@@ -109,7 +108,6 @@ func (r *release) table(w io.Writer) error {
 	return out.Flush()
 }
 
-// megabytes returns a size in bytes as text in megabytes.
 func megabytes(size int64) string {
 	if size < 100_000 {
 		return fmt.Sprintf("%.1f kB", float64(size)/1e3)

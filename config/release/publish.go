@@ -40,7 +40,6 @@ func (p publication) size(digest v1.Hash) (int64, error) {
 	return total, nil
 }
 
-// store replaces dir with the release.
 func (r release) store(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -56,7 +55,6 @@ func (r release) store(dir string) error {
 	return nil
 }
 
-// storeImage writes an image of the release to a directory below dir.
 func (r release) storeImage(p publication, dir string) error {
 	ref, err := name.NewTag(p.Repository + ":" + r.tag())
 	if err == nil {
@@ -135,7 +133,7 @@ func readCheckout(ctx context.Context, root string) (checkout, error) {
 	return checkout{revision: revision, tag: tag, changed: status != ""}, nil
 }
 
-// identity returns the identity of a release from the checkout, whose manifests have this version and date.
+// identity returns the identity of a release whose manifests have this version and date.
 func (c checkout) identity(version string, created time.Time) identity {
 	out := identity{version: version, build: version, revision: c.revision, created: created}
 	switch short := c.revision[:min(12, len(c.revision))]; {
@@ -149,8 +147,7 @@ func (c checkout) identity(version string, created time.Time) identity {
 	return out
 }
 
-// mayPublish returns why a checkout must not be published as version. Nil: it may be. Outside the project's namespace, every
-// commit may be published.
+// mayPublish returns nil if a checkout may be published as version. Outside the project's namespace, every commit may.
 func (c checkout) mayPublish(version, registry string) error {
 	switch {
 	case c.changed:

@@ -56,7 +56,6 @@ type release struct {
 	files    catalog.Files
 }
 
-// add adds an image.
 func (r *release) add(name string, multi image.Multi) publication {
 	p := publication{Multi: multi, name: name, Repository: r.registry + "/" + name}
 	r.images = append(r.images, p)
@@ -73,7 +72,7 @@ const (
 	subjects = "SUBJECTS"
 )
 
-// programImages returns a description for each image of the project's own programs.
+// programImages describes the image of each program of the project.
 func programImages() map[string]string {
 	return map[string]string{
 		"oooi":          "The operator, and its command line: networks for hosted clusters on isolated VLANs",
@@ -82,7 +81,6 @@ func programImages() map[string]string {
 	}
 }
 
-// assemble makes the release.
 func assemble(ctx context.Context, in input) (release, error) {
 	out, err := programsOf(in)
 	if err != nil {
@@ -100,7 +98,7 @@ func assemble(ctx context.Context, in input) (release, error) {
 	return out, out.addNotes(in)
 }
 
-// programsOf returns a release with only the images of the programs, and their SBOMs.
+// programsOf has only the images of the programs, and their SBOMs.
 func programsOf(in input) (release, error) {
 	r := release{identity: in.identity, registry: in.registry, files: catalog.Files{}}
 	for _, name := range slices.Sorted(maps.Keys(programImages())) {
@@ -124,7 +122,6 @@ func programsOf(in input) (release, error) {
 	return r, nil
 }
 
-// addArchives adds the command line program for each platform.
 func (r *release) addArchives(in input) error {
 	for t, b := range in.programs["oooi"] {
 		var out bytes.Buffer
@@ -199,7 +196,7 @@ func (r *release) addCatalog(ctx context.Context, in input, pinned catalog.Bundl
 	return r.addSamples(in, r.add("oooi-catalog", multi))
 }
 
-// addSamples adds the manifests that install from the catalog. They name the catalog by its digest.
+// addSamples adds the manifests that install from the catalog, which they name by digest.
 func (r *release) addSamples(in input, from publication) error {
 	tagged := []byte(namespace + "/" + from.name + ":" + in.version)
 	for name, text := range in.samples {

@@ -17,24 +17,20 @@ import (
 )
 
 const (
-	// compiledDir is the directory for the compiled programs of a release.
 	compiledDir = root + "/bin/compiled"
 	opmFile     = root + "/bin/opm"
 )
 
-// imageTargets are the platforms of images.
 func imageTargets() []program.Target {
 	return []program.Target{{OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"}}
 }
 
-// archiveTargets are the platforms for which the command line program is published.
 func archiveTargets() []program.Target {
 	return append(imageTargets(), program.Target{OS: "darwin", Arch: "amd64"}, program.Target{OS: "darwin", Arch: "arm64"}, program.Target{OS: "windows", Arch: "amd64"})
 }
 
 func readBundle() (catalog.Bundle, error) { return catalog.Read(os.DirFS(root + "/bundle")) }
 
-// readSource reads the bundle, and the state of the checkout.
 func readSource(ctx context.Context) (catalog.Bundle, checkout, error) {
 	bundle, err := readBundle()
 	if err != nil {
@@ -44,7 +40,7 @@ func readSource(ctx context.Context) (catalog.Bundle, checkout, error) {
 	return bundle, state, err
 }
 
-// readInput reads and compiles the input of a release for registry. If everything is false, it has only what images need.
+// readInput compiles what a release for registry needs. If everything is false, it has only what images need.
 func readInput(ctx context.Context, registry string, everything bool) (input, error) {
 	in := input{registry: registry, license: root + "/LICENSE", programs: map[string]map[program.Target]binary{}}
 	bundle, state, err := readSource(ctx)
@@ -86,7 +82,6 @@ func (in *input) readRest(ctx context.Context) error {
 	return err
 }
 
-// compileOpm compiles opm for this machine.
 func compileOpm(ctx context.Context) (catalog.Opm, error) {
 	path, err := filepath.Abs(opmFile) // opm runs in other directories
 	if err != nil {
@@ -98,7 +93,6 @@ func compileOpm(ctx context.Context) (catalog.Opm, error) {
 // console is the file with what OpenShift's console shows.
 const console = "console.yaml"
 
-// readApplied returns the objects of each file that kubectl applies, by its name.
 func readApplied() (map[string][][]byte, error) {
 	out := map[string][][]byte{}
 	for name, dir := range map[string]string{"install.yaml": "default", "openshift.yaml": "openshift", "apiproxy.yaml": "apiproxy", console: "console"} {
@@ -110,7 +104,6 @@ func readApplied() (map[string][][]byte, error) {
 	return out, nil
 }
 
-// readSamples returns the manifests that install from the catalog.
 func readSamples() (catalog.Files, error) {
 	out := catalog.Files{}
 	for _, name := range []string{"olm.yaml", "clusterextension.yaml"} {
@@ -123,7 +116,6 @@ func readSamples() (catalog.Files, error) {
 	return out, nil
 }
 
-// binaries compiles the program for each target.
 func binaries(ctx context.Context, p program.Program, targets []program.Target, version string) (map[program.Target]binary, error) {
 	out := map[program.Target]binary{}
 	for _, t := range targets {
@@ -141,7 +133,6 @@ func binaries(ctx context.Context, p program.Program, targets []program.Target, 
 	return out, nil
 }
 
-// objects builds dir with kustomize, and returns its objects as YAML.
 func objects(dir string) ([][]byte, error) {
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {

@@ -44,7 +44,7 @@ type Outcome struct {
 	failed []*WriteError
 }
 
-// A Writer carries out decisions.
+// A Writer carries out decisions for hosted clusters.
 type Writer struct {
 	gather.Reader
 	// Account is the operator's own ServiceAccount, to which it binds ControlPlaneRole.
@@ -155,8 +155,8 @@ func (r Writer) serve(ctx context.Context, w gather.World, d decide.Decision) (O
 	return o, errors.Join(o.err(), unread, err, r.lead(ctx, w, d.Leading))
 }
 
-// Write applies u if it differs from the existing object, and stores in u what the API server has then. changed is
-// true if the object in the API server changed.
+// Write applies u if it differs from the existing object, and stores the result in u. changed is true if the object in
+// the API server changed.
 func (r Writer) Write(ctx context.Context, u *unstructured.Unstructured) (changed bool, err error) {
 	key, desired := own.KeyOf(u.GroupVersionKind(), u), own.WithHash(u)
 	live, err := r.liveForWrite(ctx, key)
@@ -194,8 +194,7 @@ func (r Writer) Write(ctx context.Context, u *unstructured.Unstructured) (change
 	return true, nil
 }
 
-// liveForWrite returns the object that a write would change, or nil if there is none. Before it returns nil, it asks
-// the API server.
+// liveForWrite returns the object that a write would change. Nil: the API server has none.
 func (r Writer) liveForWrite(ctx context.Context, key own.Key) (*unstructured.Unstructured, error) {
 	o, err := r.Read(ctx, key)
 	if err != nil {
@@ -217,8 +216,8 @@ func (r Writer) liveForWrite(ctx context.Context, key own.Key) (*unstructured.Un
 	return u, nil
 }
 
-// obsolete returns the objects of oooi that d does not want. Edges write leases and reports. Leases are wanted if
-// their network is, and reports if the Deployment that writes them is.
+// obsolete returns the objects of oooi that d does not want. Leases and reports, which edges write, are wanted if their
+// network or their Deployment is.
 func obsolete(w gather.World, d decide.Decision) []metav1.PartialObjectMetadata {
 	networks, reports := map[string]bool{}, d.ReportLeases()
 	for _, n := range d.Plan.Networks {
@@ -238,7 +237,6 @@ func obsolete(w gather.World, d decide.Decision) []metav1.PartialObjectMetadata 
 	})
 }
 
-// exists reports whether w holds an object of u's kind and name.
 func exists(w gather.World, u *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(w.Owned, func(o metav1.PartialObjectMetadata) bool {
 		return o.GroupVersionKind() == u.GroupVersionKind() && o.Name == u.GetName()
@@ -248,9 +246,8 @@ func exists(w gather.World, u *unstructured.Unstructured) bool {
 // reasonDisruption is the reason of the Event before connections are reset.
 const reasonDisruption = "Disruption"
 
-// announceDisruptions emits an Event about those of d's disruptions whose objects were written or removed: done has
-// their kinds and names. It announces each only once. If the API server refuses a write, however often, its disruption
-// is not announced.
+// announceDisruptions emits an Event about each disruption whose object is in done, once. A write that the API server
+// refuses announces nothing.
 func (r Writer) announceDisruptions(w gather.World, d decide.Decision, done map[decide.Disruption]bool) {
 	var texts []string
 	for _, c := range d.Disruptions {
@@ -279,7 +276,6 @@ func (r Writer) announceRemoval(ctx context.Context, w gather.World, d decide.De
 	return nil
 }
 
-// ActionServe and ActionRemove are the actions in Events.
 const (
 	ActionServe  = "Serve"
 	ActionRemove = "Remove"

@@ -36,7 +36,6 @@ func (e *WriteError) Error() string {
 // Unwrap lets errors.Is and errors.As find the cause.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// notApplied returns the WriteError about u.
 func notApplied(u *unstructured.Unstructured, err error) *WriteError {
 	o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), Labels: u.GetLabels()}}
 	o.SetGroupVersionKind(u.GroupVersionKind())
@@ -55,7 +54,7 @@ func (e *WriteError) blocks(u *unstructured.Unstructured) bool {
 	return e.ofAll()
 }
 
-// ofAll reports whether all edges of the cluster need e's object.
+// ofAll is true if all edges of the cluster need e's object.
 func (e *WriteError) ofAll() bool {
 	kinds := []string{own.ServiceAccountKind.Kind, own.RoleKind.Kind, own.RoleBindingKind.Kind, own.ConfigMapKind.Kind, own.NetworkPolicyKind.Kind}
 	return slices.Contains(kinds, e.Object.Kind) && e.Object.Name != wire.AccessObject
@@ -63,10 +62,9 @@ func (e *WriteError) ofAll() bool {
 
 func (e *WriteError) ofNetwork(label string) bool { return e.Object.Labels[wire.LabelNetwork] == label }
 
-// writeErrors returns the WriteErrors that err joins.
 func writeErrors(err error) []*WriteError { return requests.ErrorsOf[*WriteError](err) }
 
-// Failures returns the problems of a pass that failed with err, one for each object. If no object failed, a read did.
+// Failures returns the problems of a failed pass, one for each object. If no object failed, a read did.
 func Failures(err error) problem.Problems {
 	var out problem.Problems
 	for _, e := range writeErrors(err) {
@@ -91,26 +89,23 @@ func Failures(err error) problem.Problems {
 	return out
 }
 
-// lacksFor reports whether u needs an object that was not written.
 func (o *Outcome) lacksFor(u *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(o.failed, func(e *WriteError) bool { return e.blocks(u) })
 }
 
-// keep adds the existing edge with want's name to the Outcome.
 func (o *Outcome) keep(w gather.World, want *unstructured.Unstructured) {
 	if live, exists := w.Edge(want.GetName()); exists && want.GroupVersionKind() == own.DeploymentKind {
 		o.Edges = append(o.Edges, live)
 	}
 }
 
-// needs reports whether an obsolete object must stay, because its replacement was not written.
+// needs is true for an obsolete object whose replacement was not written.
 func (o *Outcome) needs(obsolete metav1.PartialObjectMetadata) bool {
 	return slices.ContainsFunc(o.failed, func(e *WriteError) bool {
 		return e.ofAll() || e.ofNetwork(obsolete.Labels[wire.LabelNetwork])
 	})
 }
 
-// err joins all failures. Nil: nothing failed.
 func (o *Outcome) err() error {
 	var all []error
 	for _, e := range o.failed {

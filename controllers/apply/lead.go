@@ -1,6 +1,6 @@
 // This file makes load balancers of hosted clusters forward to edges, gives them back to HyperShift, and removes the
-// endpoints that remain. It decides nothing. Each write has the UID that was read as a precondition, so that another
-// object of the same name is not changed.
+// endpoints that remain. It decides nothing. Each write has the UID that was read as a precondition: another object may
+// have got the name.
 
 package apply
 
@@ -29,7 +29,7 @@ import (
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
-// lead carries out x in the control plane namespace of w. If one object fails, the others are still written.
+// lead carries out x. If one object fails, the others are still written.
 func (r Writer) lead(ctx context.Context, w gather.World, x decide.Leading) error {
 	var all []error
 	key, ns := client.ObjectKeyFromObject(w.HostedCluster), hcp.ControlPlaneNamespace(w.HostedCluster)
@@ -54,7 +54,7 @@ func (r Writer) lead(ctx context.Context, w gather.World, x decide.Leading) erro
 	return errors.Join(all...)
 }
 
-// leadOne makes s forward to the edges with these labels.
+// leadOne makes s forward to edges.
 func (r Writer) leadOne(ctx context.Context, key types.NamespacedName, ns string, s decide.LedService, selector map[string]string) error {
 	labels := map[string]any{}
 	for k, v := range selector {
@@ -97,7 +97,7 @@ func (r Writer) giveBack(ctx context.Context, key types.NamespacedName, ns strin
 	return nil
 }
 
-// writeService does one write of s. written is false if the write failed, or if s no longer exists.
+// writeService does one write. written is false if it failed, or if s no longer exists.
 func (r Writer) writeService(ctx context.Context, ns string, s decide.LedService, write func(context.Context) error) (written bool, err error) {
 	err = requests.InTime(ctx, write)
 	if replaced(err) {
@@ -110,8 +110,7 @@ func (r Writer) writeService(ctx context.Context, ns string, s decide.LedService
 	return true, nil
 }
 
-// replaced reports whether a write with a UID as a precondition failed because its object no longer exists. Another
-// object may have its name.
+// replaced reports whether a write failed because the object with its UID no longer exists.
 func replaced(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
 
 // removeEndpoints deletes the Endpoints of this name if all their addresses are edges. When a Service loses its
@@ -128,7 +127,7 @@ func (r Writer) removeEndpoints(ctx context.Context, ns, name string) error {
 	return r.removeLeft(ctx, own.MetadataOf(own.EndpointsKind, u))
 }
 
-// references returns the references of the addresses of Endpoints. A reference is nil if its address has none.
+// references returns nil for an address of Endpoints without a reference.
 func references(u *unstructured.Unstructured) []*corev1.ObjectReference {
 	subsets, _, _ := unstructured.NestedSlice(u.Object, "subsets")
 	var out []*corev1.ObjectReference
@@ -150,7 +149,6 @@ func references(u *unstructured.Unstructured) []*corev1.ObjectReference {
 	return out
 }
 
-// removeLeft deletes an object that is not in a cache of oooi's own objects.
 func (r Writer) removeLeft(ctx context.Context, o metav1.PartialObjectMetadata) error {
 	err := requests.InTime(ctx, func(ctx context.Context) error {
 		return r.Client.Delete(ctx, &o, client.Preconditions{UID: &o.UID})
@@ -161,14 +159,13 @@ func (r Writer) removeLeft(ctx context.Context, o metav1.PartialObjectMetadata) 
 	return &WriteError{"removing", o, err}
 }
 
-// nameOf returns the metadata of an object of which only kind, namespace and name are known.
 func nameOf(kind schema.GroupVersionKind, ns, name string) metav1.PartialObjectMetadata {
 	o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
 	o.SetGroupVersionKind(kind)
 	return o
 }
 
-// giveAllBack gives all load balancers of w's hosted cluster back to HyperShift. It finds them with reader.
+// giveAllBack gives back all load balancers that reader finds.
 func (r Writer) giveAllBack(ctx context.Context, reader client.Reader, w gather.World) error {
 	ns, these, found := hcp.ControlPlaneNamespace(w.HostedCluster), &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}
 	for _, list := range []client.ObjectList{these, found} {

@@ -1,5 +1,5 @@
-// This file logs what the operator does for one hosted cluster: what it applied, recreated, held or removed, and why.
-// Messages are constant; values are keys, and "cluster" is always one of them. Only changes are logged.
+// This file logs what the operator applied, recreated, held or removed for one hosted cluster, and why. Messages are
+// constant. Values are keys, always with "cluster". Only changes are logged.
 
 package apply
 
@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// logApplied logs an object that a write changed or created. existed is false if it was created.
+// logApplied logs an object that a write changed, or created if existed is false.
 func logApplied(log logr.Logger, d decide.Decision, u *unstructured.Unstructured, existed bool) {
 	step, isEdge := d.StepOf(u.GetName())
 	switch {
@@ -37,7 +37,7 @@ func logApplied(log logr.Logger, d decide.Decision, u *unstructured.Unstructured
 	}
 }
 
-// LogStep logs what happened to one edge. The edge's version and health before the step show why.
+// LogStep logs what happened to one edge, with its version and health before the step.
 func LogStep(log logr.Logger, d decide.Decision, s rollout.Step) {
 	keys := []any{"network", d.LabelOf(s.Name), "edge", s.Name, "version", s.Version, "health", s.Health}
 	if peer := cmp.Or(s.Peer, d.TakesOver(s.Name)); peer != "" {
@@ -59,7 +59,6 @@ func LogStep(log logr.Logger, d decide.Decision, s rollout.Step) {
 	}
 }
 
-// logRemoved logs one object that was removed.
 func logRemoved(log logr.Logger, d decide.Decision, o metav1.PartialObjectMetadata) {
 	step, isEdge := d.StepOf(o.Name)
 	switch {

@@ -32,20 +32,18 @@ type ledService struct {
 	name    string
 }
 
-// leasesDue reports whether it is time to search for leases of networks that the cluster no longer serves.
+// leasesDue reports whether to search for leases of networks that the cluster no longer serves.
 func (a *Memory) leasesDue(key types.NamespacedName, served []string, now time.Time) bool {
 	known, _ := a.leases.Load(key)
 	last, _ := known.(leaseCheck)
 	return !slices.Equal(last.served, served) || now.Sub(last.at) >= decide.ResyncReady
 }
 
-// leasesRemoved remembers that no such leases are left.
 func (a *Memory) leasesRemoved(key types.NamespacedName, served []string, now time.Time) {
 	a.leases.Store(key, leaseCheck{served, now})
 }
 
-// leads remembers whether this process made a load balancer of a cluster forward to edges, and returns the previous
-// value.
+// leads remembers whether this process made a load balancer forward to edges, and returns the previous value.
 func (a *Memory) leads(key types.NamespacedName, service string, now bool) (before bool) {
 	if now {
 		_, before = a.led.LoadOrStore(ledService{key, service}, nil)

@@ -20,8 +20,8 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 )
 
-// liveOwned returns all objects of oooi for w's hosted cluster from the API server, except the operator's rights. The
-// removal must not miss any of them, even if they have no labels.
+// liveOwned returns all objects of oooi for w's hosted cluster from the API server, except the operator's rights. It also
+// finds objects without labels: the removal must not miss any.
 func (r Writer) liveOwned(ctx context.Context, w gather.World) ([]metav1.PartialObjectMetadata, error) {
 	var out []metav1.PartialObjectMetadata
 	ns, name := hcp.ControlPlaneNamespace(w.HostedCluster), w.HostedCluster.Name
@@ -48,7 +48,6 @@ func (r Writer) liveOwned(ctx context.Context, w gather.World) ([]metav1.Partial
 	return append(out, leases...), err
 }
 
-// liveList returns the objects of kind in ns that match, from the API server.
 func (r Writer) liveList(
 	ctx context.Context, kind schema.GroupVersionKind, ns string, match labels.Selector,
 ) ([]metav1.PartialObjectMetadata, error) {
@@ -63,9 +62,9 @@ func (r Writer) liveList(
 	return list.Items, nil
 }
 
-// leasesToCheck returns the leases of networks that d does not serve. They are not cached, because an edge that a VM
-// took over could write very many of them. They are read when the networks have changed, or after ResyncReady. After
-// they were deleted, call removed. Otherwise they are read again in the next pass.
+// leasesToCheck returns the leases of networks that d does not serve. They are not cached: an edge that a VM took over
+// could write very many. They are read when the networks have changed, or after ResyncReady. Call removed after their
+// deletion, or the next pass reads them again.
 func (r Writer) leasesToCheck(ctx context.Context, w gather.World, d decide.Decision) (found []metav1.PartialObjectMetadata, removed func(), err error) {
 	var served []string
 	for _, n := range d.Plan.Networks {

@@ -71,7 +71,6 @@ func (r Writer) bindToRemove(ctx context.Context, w gather.World) (Outcome, erro
 	return Outcome{Edges: w.Edges, Unfinished: true, Again: whileBinding}, err
 }
 
-// removing returns the problem of a hosted cluster that opted out while objects of oooi are left.
 func removing(left []metav1.PartialObjectMetadata) problem.Problem {
 	var objects, finalizers []string
 	for _, o := range left {

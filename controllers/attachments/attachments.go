@@ -80,8 +80,7 @@ func OfVM(n network.Network, address netip.Addr, ns string) (networks string, ow
 	return encoded(append(all, selection{Name: own.Name, Namespace: ns, Interface: wire.Device, IPs: held})), own, true
 }
 
-// linked returns the interface below wire.Device, if there is one. Multus creates interfaces in the order of the
-// annotation.
+// linked returns the interface below wire.Device, if there is one. Multus creates interfaces in this order.
 func linked(n network.Network) []selection {
 	if !n.Attachment.AboveNAD {
 		return nil
@@ -126,8 +125,7 @@ func heldBy(n network.Network, e network.Edge) (held, vips []netip.Prefix) {
 	return append([]netip.Prefix{hop, own}, others...), nil
 }
 
-// annotation is what Multus reads: the NADs, and all addresses. Without vips, wire.Device has all addresses. Without route, it has no
-// default route.
+// annotation is what Multus reads. Without vips, wire.Device has all addresses. Without route, it has no default route.
 func annotation(n network.Network, held, vips []netip.Prefix, route []netip.Addr, ns string) string {
 	s := selection{Name: wire.EdgeNADName(n), Namespace: ns, Interface: wire.Device, IPs: held, DefaultRoute: route}
 	if n.Attachment.EdgeNADConfig == "" {

@@ -1,5 +1,5 @@
-// This file decides what follows from the reports of the address conflict detection (ACD). It is pure. The probing is
-// done by a pod (desired/acd.go), and package rollout decides when this pod runs.
+// This file decides what follows from the address conflict detection (ACD). It is pure. A pod does the probing
+// (desired/acd.go), and package rollout decides when it runs.
 //
 // Before the first edge of a network exists, a router or another cluster may use the addresses that the edges will
 // hold. A pod that holds one of them probes for the others. Edges are created once the pod is ready. While edges
@@ -24,13 +24,13 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// edgesEnd is how long removed edges of oooi may still seem to answer: until they have ended, and the kernel of the
-// probing pod has probed again, which believes an answer for up to a minute.
+// edgesEnd is how long removed edges may still seem to answer: until they have ended, and for up to a minute in which the
+// kernel of the probing pod believes an answer.
 const edgesEnd = (desired.GraceSeconds + 60) * time.Second
 
-// ownedUntilNow reports whether edges of oooi held n's addresses a moment ago. If so, an edge has reported, because
-// reports are removed when an address conflict detection begins. A check would find these edges, which may answer for
-// some seconds more. If the plan in force was restored, so may be the reports.
+// ownedUntilNow reports whether edges of oooi held n's addresses a moment ago, and may answer for some seconds more.
+// Such an edge has reported, because reports are removed when a check begins. The reports of a restored plan may be
+// restored as well, and do not count.
 func (w view) ownedUntilNow(n network.Network) bool {
 	restored := slices.ContainsFunc(w.Owned, func(o metav1.PartialObjectMetadata) bool {
 		return o.GroupVersionKind() == own.ConfigMapKind && o.Name == wire.PlanConfigMap && !own.MadeFor(&o, w.ControlPlane)
@@ -41,8 +41,8 @@ func (w view) ownedUntilNow(n network.Network) bool {
 	}) && slices.ContainsFunc(w.EdgeReports, func(r gather.NetworkReport) bool { return r.Network == wire.NetworkLabel(n.Name) && r.Edge > 0 })
 }
 
-// lost reports whether each edge of n yields to edges of another management cluster. Hosts on the network can make edges
-// report that. So package rollout believes it only while no edge serves.
+// lost reports whether each edge of n yields to edges of another management cluster. Hosts on the network can forge
+// that, so package rollout believes it only while no edge serves.
 func (w view) lost(n network.Network) bool {
 	label, yield := wire.NetworkLabel(n.Name), 0
 	for _, r := range w.EdgeReports {
@@ -56,7 +56,6 @@ func (w view) lost(n network.Network) bool {
 // restored reports whether a backup tool created e again.
 func (w view) restored(e gather.Edge) bool { return !own.MadeFor(&e.Live, w.ControlPlane) }
 
-// restoredEdges returns the edges on networks where all edges were restored.
 func (w view) restoredEdges() []metav1.PartialObjectMetadata {
 	var out []metav1.PartialObjectMetadata
 	for _, e := range w.Edges {
@@ -67,8 +66,7 @@ func (w view) restoredEdges() []metav1.PartialObjectMetadata {
 	return out
 }
 
-// inUse returns the addresses that the address conflict detection of n found in use. Edges of oooi that are still
-// ending are ignored.
+// inUse returns the addresses that the check of n found in use, except by edges of oooi that still end.
 func (w view) inUse(n network.Network, now time.Time) []reported.UsedAddress {
 	acd, exists := w.Edge(wire.ACDDeploymentName(n))
 	if !exists || len(w.EdgesOn(wire.NetworkLabel(n.Name))) > 0 || now.Before(acd.Seen.Created.Add(edgesEnd)) {
@@ -83,8 +81,8 @@ func (w view) inUse(n network.Network, now time.Time) []reported.UsedAddress {
 	return out
 }
 
-// inForce returns the last plan without networks on which other hosts have an address of the edges. Edges of oooi
-// never served VMs there, so the user may change these addresses.
+// inForce returns the last plan without networks on which other hosts have an address of the edges. Edges never served
+// VMs there, so the user may change these addresses.
 func (w view) inForce(now time.Time) network.Plan {
 	p := w.Last
 	p.Networks = slices.DeleteFunc(slices.Clone(p.Networks), func(n network.Network) bool {

@@ -64,7 +64,7 @@ type Decision struct {
 	Err error
 }
 
-// A view is a world, with methods that answer what decisions need.
+// A view is a world with methods for decisions.
 type view struct{ gather.World }
 
 // About decides what to do with a hosted cluster.
@@ -118,8 +118,7 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 	return d
 }
 
-// paused decides about a paused cluster: nothing is changed. A cluster without served networks has no condition,
-// unless it opts in.
+// paused decides that nothing changes. A cluster without served networks gets no condition, unless it opts in.
 func (w view) paused(release desired.Release, now time.Time) Decision {
 	if !hcp.OptedIn(w.HostedCluster) && len(w.Last.Networks) == 0 {
 		return Decision{Action: Ignore, Again: whilePaused}
@@ -134,13 +133,13 @@ func (w view) paused(release desired.Release, now time.Time) Decision {
 	return d
 }
 
-// kept returns the decision to keep the plan in force, with all problems of its edges.
+// kept keeps the plan in force, with all problems of its edges.
 func (w view) kept(release desired.Release, now time.Time) Decision {
 	return Decision{Action: Keep, Plan: w.Last, Problems: slices.Concat(w.Unread, w.problemsInForce(release, now))}
 }
 
-// problemsInForce returns the problems of the edges of the plan in force. Without a control plane, only missing edges
-// are known.
+// problemsInForce returns the problems of the edges of the plan in force. Without a control plane, it knows only missing
+// edges.
 func (w view) problemsInForce(release desired.Release, now time.Time) problem.Problems {
 	if !w.HasControlPlane() {
 		return w.missingEdges()
@@ -148,8 +147,8 @@ func (w view) problemsInForce(release desired.Release, now time.Time) problem.Pr
 	return slices.Concat(w.reportedByEdges(w.Last, w.roll(w.Last, release, now)), w.missingEdges())
 }
 
-// restricted returns the plan in force and its NetworkPolicy with fewer permitted destinations, if the administrator
-// now permits less or more destinations are reserved. None: nothing changes.
+// restricted returns the plan in force and its NetworkPolicy with fewer destinations, if the administrator now permits
+// less or more destinations are reserved. None: nothing changes.
 func (w view) restricted(reserved []network.ReservedDestination, permitted network.Permissions) []*unstructured.Unstructured {
 	plan := derive.Restricted(w.Last, reserved, permitted)
 	if w.Binding == nil || len(plan.Networks) == 0 || string(plan.JSON()) == string(w.Last.JSON()) {
@@ -158,7 +157,7 @@ func (w view) restricted(reserved []network.ReservedDestination, permitted netwo
 	return slices.DeleteFunc([]*unstructured.Unstructured{planObject(w, plan), policyObject(w, plan)}, func(u *unstructured.Unstructured) bool { return u == nil })
 }
 
-// servable reports whether anything can be applied: no problem blocks, and the control plane exists.
+// servable reports whether anything can be applied.
 func servable(ps problem.Problems) bool {
 	return !ps.Blocking() && !ps.Has(problem.WaitingForControlPlane)
 }

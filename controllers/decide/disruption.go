@@ -1,5 +1,4 @@
-// This file decides which disruptions are announced: connections that the write of a change resets. It is pure, and
-// delays nothing.
+// This file decides which disruptions are announced: connections that a write resets. It is pure, and delays nothing.
 
 package decide
 
@@ -15,15 +14,15 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A Disruption says what ends when one object is written or removed.
+// A Disruption is what ends when one object is written or removed.
 type Disruption struct {
 	Kind schema.GroupVersionKind
 	Name string
 	Text string
 }
 
-// disruptions returns what ends by the change from the plan in force to the plan of d, and by the edges that are
-// recreated or removed. If no edge of oooi exists yet, nothing ends.
+// disruptions returns what the change of the plan ends, and the edges that are recreated or removed. Before the first
+// edge exists, nothing ends.
 func disruptions(w view, d Decision) []Disruption {
 	var out []Disruption
 	byPlan := func(texts ...string) {

@@ -1,5 +1,5 @@
-// This file decides whether another client changed the pod of an edge (drift). Such an edge is recreated like one of
-// an older version, one of two at a time. It is pure.
+// This file finds drift: another client changed the pod of an edge. Such an edge is recreated like one of an older
+// version, one of two at a time. It is pure.
 
 package decide
 
@@ -34,8 +34,8 @@ func drifted(e gather.Edge, wanted corev1.PodTemplateSpec) bool {
 		slices.ContainsFunc(wanted.Spec.Containers, differs)
 }
 
-// holds reports whether live has each desired quantity. Quantities that another client added are allowed, because an
-// apply does not remove them.
+// holds reports whether live has each desired quantity. Other quantities are allowed, because an apply does not remove
+// them.
 func holds(live, desired corev1.ResourceList) bool {
 	for name, quantity := range desired {
 		if q, ok := live[name]; !ok || q.Cmp(quantity) != 0 {
@@ -45,7 +45,6 @@ func holds(live, desired corev1.ResourceList) bool {
 	return true
 }
 
-// podTemplateOf returns the pod template of u, a Deployment that the operator made.
 func podTemplateOf(u *unstructured.Unstructured) corev1.PodTemplateSpec {
 	d := appsv1.Deployment{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d); err != nil {

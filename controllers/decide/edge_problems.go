@@ -1,5 +1,5 @@
-// This file decides which problems follow from Deployments of oooi that are not ready. A network is served as long as
-// one of its edges is. It is pure.
+// This file decides which problems follow from Deployments of oooi that are not ready. One edge is enough to serve a
+// network. It is pure.
 
 package decide
 
@@ -15,8 +15,7 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// EdgeProblems returns the problems of all Deployments of oooi that exist after d was carried out. reports are the
-// reports of edges.
+// EdgeProblems returns the problems of all Deployments of oooi that exist after d was carried out.
 func EdgeProblems(d Decision, edges []gather.Edge, reports []gather.NetworkReport) problem.Problems {
 	var out problem.Problems
 	for _, e := range edges {
@@ -31,7 +30,6 @@ func EdgeProblems(d Decision, edges []gather.Edge, reports []gather.NetworkRepor
 	return out
 }
 
-// checkProblem returns the problem that the network of acd has no edge yet.
 func checkProblem(p network.Plan, acd gather.Edge) problem.Problem {
 	name := networkName(p, acd.Network)
 	args := problem.Args{"network": {name}, "deployment": {acd.Name}, "command": {acd.Command()}}
@@ -42,8 +40,8 @@ func checkProblem(p network.Plan, acd gather.Edge) problem.Problem {
 	return problem.New(cause, problem.Subject{Kind: "Network", Name: name}, args)
 }
 
-// unavailable is why e is. Where its network has no other edge, VMs are served
-// nothing: an error, or Waiting while a first pod starts. Faults is what e reports. Servers with the same fault share a problem.
+// unavailable says why e is unavailable. Without another edge, VMs have no service: an Error, or Waiting while a first
+// pod starts. Servers with the same fault share a problem.
 func unavailable(d Decision, e gather.Edge, edges []gather.Edge, faults []reported.ServerFault) (out problem.Problems) {
 	add := func(one, all problem.Cause, args problem.Args) {
 		args["network"], args["services"], args["command"] = []string{networkName(d.Plan, e.Network)}, servicesOf(d.Plan, e.Network), []string{e.Command()}
@@ -78,7 +76,7 @@ func unavailable(d Decision, e gather.Edge, edges []gather.Edge, faults []report
 	return out
 }
 
-// notServing has the servers of e that do not serve, as its pod reported last. Empty: unknown.
+// notServing returns the faults of e's servers in its last report. Empty: unknown.
 func notServing(reports []gather.NetworkReport, e gather.Edge) []reported.ServerFault {
 	i := slices.IndexFunc(reports, func(r gather.NetworkReport) bool { return r.Network == e.Network && r.Edge > 0 && r.Edge == e.Number })
 	if i < 0 {
@@ -109,8 +107,8 @@ func (w view) missingEdges() problem.Problems {
 	return out
 }
 
-// overdue returns what follows if e has been unavailable for long. The operator waits for its node, or no longer waits:
-// then nothing prevents a drain of its peer's node. Its peer may be on hold because of it.
+// overdue returns what follows if e has been unavailable for long. Its peer may be on hold for it. Either the operator
+// waits for its node, or nothing prevents a drain of the peer's node any longer.
 func overdue(d Decision, e gather.Edge, edges []gather.Edge) problem.Problems {
 	s, ok := d.StepOf(e.Name)
 	peer := slices.IndexFunc(edges, func(x gather.Edge) bool {
@@ -132,7 +130,6 @@ func overdue(d Decision, e gather.Edge, edges []gather.Edge) problem.Problems {
 	return out
 }
 
-// networkName returns what users call the network with this label.
 func networkName(p network.Plan, label string) string {
 	if n, ok := networkLabelled(p, label); ok {
 		return n.Attachment.String()
@@ -140,7 +137,6 @@ func networkName(p network.Plan, label string) string {
 	return label
 }
 
-// servicesOf returns the servers of the network with this label.
 func servicesOf(p network.Plan, label string) (names []string) {
 	n, ok := networkLabelled(p, label)
 	if !ok {
@@ -152,7 +148,6 @@ func servicesOf(p network.Plan, label string) (names []string) {
 	return names
 }
 
-// inWords is what a server gives VMs.
 func inWords(s network.Service) string {
 	return map[network.Service]string{
 		network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceNTP: "NTP", network.ServiceProxy: "access to the control plane"}[s]

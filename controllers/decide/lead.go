@@ -1,10 +1,9 @@
 // This file decides which load balancers of a hosted cluster forward to edges, and which remaining endpoints to
 // remove. It is pure.
 //
-// HyperShift's cloud controller copies each load balancer of the hosted cluster to the control plane namespace,
-// without a selector. HyperShift then writes the addresses of VMs to EndpointSlices, unless the Service has a
-// selector. Older EndpointSlices remain in both directions: Kubernetes does not delete those with edges when a
-// selector is removed, either.
+// HyperShift's cloud controller copies each load balancer of the hosted cluster to the control plane namespace, without a
+// selector. HyperShift then writes the addresses of VMs to EndpointSlices, unless the Service has a selector. Older
+// EndpointSlices remain in both cases: Kubernetes does not delete those with edges when a selector is removed.
 
 package decide
 
@@ -79,10 +78,9 @@ func (w view) leads(plan network.Plan) Leading {
 	return x.With(w.Services, w.Slices, edges)
 }
 
-// With adds the Services to give back and the endpoints to remove. edges has an entry for each Service that the plan
-// wants to forward to edges. The entry is true if the Service forwards to edges, or will after this decision. If it is
-// false, endpoints with edges are kept, because HyperShift may write the Service of the ingress without a selector at
-// any time.
+// With adds the Services to give back and the endpoints to remove. edges has each Service that the plan wants to
+// forward to edges: true if it does, or will after this decision. If it is false, endpoints with edges are kept,
+// because HyperShift may write the Service of the ingress without a selector at any time.
 func (x Leading) With(these []corev1.Service, all []services.Slice, edges map[string]bool) Leading {
 	for i := range these {
 		s := &these[i]
@@ -115,15 +113,14 @@ func (x Leading) With(these []corev1.Service, all []services.Slice, edges map[st
 	return x
 }
 
-// kept returns x without Services to give back, because the plan in force may be unreadable.
+// kept returns x without Services to give back: the plan in force may be unreadable.
 func (x Leading) kept() Leading {
 	x.Back, x.Endpoints = nil, nil
 	x.Slices = slices.DeleteFunc(slices.Clone(x.Slices), func(s services.Slice) bool { return s.ManagedBy != services.VMSlices })
 	return x
 }
 
-// edgesListen reports whether edges of n run, and all of them have opened ports. An edge that does not run gets no
-// connections.
+// edgesListen reports whether edges of n run, and all of them have opened ports.
 func (w view) edgesListen(n network.Network, ports []uint16) bool {
 	label := wire.NetworkLabel(n.Name)
 	running := gather.Available(w.Edges, label)

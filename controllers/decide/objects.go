@@ -1,5 +1,4 @@
-// This file decides which objects a plan needs in the control plane namespace. It is pure. Package desired makes
-// these objects.
+// This file decides which objects a plan needs in the control plane namespace. It is pure. Package desired makes them.
 
 package decide
 
@@ -19,8 +18,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// objectsOf returns the objects that plan needs now, in the order in which they are applied: the dependencies of an
-// edge before the edge. The first elements of rollouts are about plan's networks, in the same order.
+// objectsOf returns the objects that plan needs now, the dependencies of an edge before the edge. The first rollouts are
+// those of plan's networks, in the same order.
 func objectsOf(w view, plan network.Plan, rollouts []Rolled) []*unstructured.Unstructured {
 	ns := plan.Cluster.ControlPlaneNamespace
 	out := []*unstructured.Unstructured{
@@ -52,7 +51,7 @@ func objectsOf(w view, plan network.Plan, rollouts []Rolled) []*unstructured.Uns
 	return out
 }
 
-// planObject returns the ConfigMap that edges follow.
+// planObject is the ConfigMap that edges follow.
 func planObject(w view, plan network.Plan) *unstructured.Unstructured {
 	return own.Object(w.ControlPlane, corev1ac.ConfigMap(wire.PlanConfigMap, plan.Cluster.ControlPlaneNamespace).
 		WithLabels(wire.NamedLabels(wire.PlanConfigMap)).
@@ -69,8 +68,8 @@ func policyObject(w view, plan network.Plan) *unstructured.Unstructured {
 	return own.Object(w.ControlPlane, policy)
 }
 
-// away are the nodes that publish an address of n, as they were when the Deployment of this name got its template. A
-// node that is added, removed or gets an address recreates no pod.
+// away returns the nodes that publish an address of n, as they were when this Deployment got its template. A node that is
+// added, removed or gets an address recreates no pod.
 func (w view) away(n network.Network, name string) desired.Away {
 	return func(hash string) []string {
 		if live, exists := w.Edge(name); exists && live.Seen.Version == hash {
@@ -80,7 +79,7 @@ func (w view) away(n network.Network, name string) desired.Away {
 	}
 }
 
-// publishedNodes returns the nodes that have an address at which n's edges publish, sorted.
+// publishedNodes returns the nodes with an address at which n's edges publish, sorted.
 func publishedNodes(w view, n network.Network) []string {
 	var out []string
 	for _, node := range w.Nodes {
@@ -95,7 +94,7 @@ func publishedNodes(w view, n network.Network) []string {
 	return out
 }
 
-// networkAttachment returns a NAD of n's edges. VMs use the original one.
+// networkAttachment is a NAD of n's edges. VMs use the original one.
 func networkAttachment(w view, n network.Network, ns string, of attachments.NAD) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"config": of.Config}}}
 	u.SetGroupVersionKind(nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"))

@@ -1,4 +1,4 @@
-// This file reads what edges report, and decides which problems follow. It is pure. The plan does not depend on it.
+// This file reads what edges report, and decides which problems follow. It is pure, and does not change the plan.
 
 package decide
 
@@ -26,8 +26,7 @@ func (w view) reportedInUse(p network.Plan, now time.Time) problem.Problems {
 	return ps
 }
 
-// reportedByEdges returns problems that the edges of p report. all are the rollouts of p's networks, in the same
-// order.
+// reportedByEdges returns the problems that the edges of p report. all has the rollouts of p's networks, in their order.
 func (w view) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
 	var ps problem.Problems
 	for i, n := range p.Networks {
@@ -54,9 +53,9 @@ func (w view) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
 	return ps
 }
 
-// clocksUnsynchronized returns the problem that running edges of n report unsynchronized clocks. An edge counts as
-// synchronized if its own pod reports so and runs the NTP server, which edges of a previous release may lack. If an
-// edge has two pods, the report of the older one does not count.
+// clocksUnsynchronized returns the problem that running edges of n report unsynchronized clocks. An edge of a release
+// without NTP reports nothing, and does not count as synchronized. Of an edge with two pods, only the younger one
+// counts.
 func (w view) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 	var with []int
 	var without []reported.EdgeReport
@@ -85,9 +84,8 @@ func (w view) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 	})
 }
 
-// runningEdges counts the edges of n that run. reports are theirs, and hosts has what they report of other DHCP servers, of hosts that
-// answer for VIPs and edge addresses, and of external hosts that they do not dial. An edge that yields is not available, so
-// the hosts to which edges yield are also those of edges that do not run.
+// runningEdges counts the edges of n that run, with their reports. hosts has what they report about other hosts. An
+// edge that yields is not available, so hosts to which edges yield come from all edges.
 func (w view) runningEdges(n network.Network) (count int, reports []reported.EdgeReport, hosts reported.EdgeReport) {
 	for _, e := range n.Edges {
 		of := w.observed(n, e)
@@ -105,7 +103,6 @@ func (w view) runningEdges(n network.Network) (count int, reports []reported.Edg
 	return count, reports, hosts
 }
 
-// partitioned returns the problems of edges of n that do not hear each other.
 func (w view) partitioned(n network.Network, d rollout.Decision) problem.Problems {
 	i := slices.IndexFunc(n.Edges, func(e network.Edge) bool { return wire.EdgeDeploymentName(n, e) == d.Partitioned })
 	if i < 0 {
@@ -138,7 +135,7 @@ func (w view) observed(n network.Network, e network.Edge) observation {
 	return o
 }
 
-// observedPeer returns the observation of the other edge of n. Zero: there is none.
+// observedPeer is about the other edge of n. Zero: there is none.
 func (w view) observedPeer(n network.Network, e network.Edge) observation {
 	for _, x := range n.Edges {
 		if x.Number != e.Number {
@@ -149,8 +146,8 @@ func (w view) observedPeer(n network.Network, e network.Edge) observation {
 }
 
 // causes returns what is wrong with the edge that o is about, by its own and its peer's reports. The peer's report is
-// enough, because an edge whose cluster network is cut cannot report. If neither edge reaches the API server, neither
-// is at fault. While not all edges run the newest version, their plans may differ.
+// enough, because an edge whose cluster network is cut cannot report. If neither reaches the API server, neither is at
+// fault. current is false while not all edges run the newest version, so that their plans may differ.
 func (o observation) causes(peer observation, current bool) []problem.Cause {
 	var out []problem.Cause
 	// The younger of two pods replaces the report of the older one only after some minutes.
@@ -173,12 +170,11 @@ func (o observation) causes(peer observation, current bool) []problem.Cause {
 	return out
 }
 
-// current reports whether all edges of r run the wanted version, and serve.
+// current reports whether all edges of r run the wanted version and serve.
 func current(r Rolled) bool {
 	return !slices.ContainsFunc(r.Steps, func(s rollout.Step) bool { return s.Version != rollout.Current || s.Health != rollout.Serving })
 }
 
-// subjectOf returns the subject of problems about the edge of n with this number. Zero: n does not have this edge.
 func (w view) subjectOf(n network.Network, edge int) problem.Subject {
 	for _, e := range n.Edges {
 		if e.Number == edge {
@@ -188,7 +184,6 @@ func (w view) subjectOf(n network.Network, edge int) problem.Subject {
 	return problem.Subject{}
 }
 
-// subject returns the subject of problems about edge e of n.
 func (w view) subject(n network.Network, e network.Edge) problem.Subject {
 	return gather.EdgeSubject(hcp.ControlPlaneNamespace(w.HostedCluster), wire.EdgeDeploymentName(n, e))
 }

@@ -1,5 +1,5 @@
-// This file decides when the edges of a cluster that no longer opts in are removed, and reads what this decision
-// needs. If the annotation network is lost by accident, no VM loses its network at once.
+// This file decides when the edges of a cluster that no longer opts in are removed. An annotation that is lost by
+// accident takes the network from no VM immediately.
 
 package decide
 
@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// removalGrace is how long after the deadline a new process still carries out the removal that an earlier one
-	// announced. Later than that, the removal is announced again.
+	// removalGrace is how long after the deadline a new process still carries out an earlier announcement. Later, it
+	// announces the removal again.
 	removalGrace = time.Minute
 	// removalDelay is how long networks that VMs use are still served after the annotation network was lost.
 	removalDelay = 10 * time.Minute
@@ -33,8 +33,8 @@ const (
 )
 
 // notOptedIn decides about a cluster that does not opt in. Everything is removed immediately if the annotation asks for
-// that, or if no VM uses a network of the plan in force. If the plan is unknown, nothing is removed while VMs are on
-// networks.
+// it, or if no VM uses a network of the plan in force. While the plan is unknown and VMs are on networks, nothing is
+// removed.
 func (w view) notOptedIn(release desired.Release, now time.Time) Decision {
 	if hcp.OptedOut(w.HostedCluster) || !w.HasControlPlane() || w.Loss == gather.LossRemoving {
 		return Decision{Action: Remove}
@@ -65,7 +65,6 @@ func (w view) notOptedIn(release desired.Release, now time.Time) Decision {
 	return d
 }
 
-// storedRemoval returns the deadline that is stored with the plan. Empty: none.
 func (w view) storedRemoval() string {
 	i := slices.IndexFunc(w.Owned, func(o metav1.PartialObjectMetadata) bool {
 		return o.GroupVersionKind() == own.ConfigMapKind && o.Name == wire.PlanConfigMap
@@ -76,9 +75,9 @@ func (w view) storedRemoval() string {
 	return w.Owned[i].Annotations[RemovalAnnotation]
 }
 
-// removalAfter returns the deadline that is stored with the plan, or a new one to store. A stored deadline counts
-// only if it is not later than a new one would be, if the annotation did not come back, and if there was no pause in
-// between. If it passed while no operator ran, it does not count either, unless the removal had begun.
+// removalAfter returns the stored deadline, or a new one to store. A stored deadline counts if it is not later than a
+// new one would be, if the annotation did not come back, and if there was no pause in between. If it passed while no
+// operator ran, it counts only if the removal had begun.
 func (w view) removalAfter(now time.Time) (at time.Time, announced bool) {
 	next := now.Add(removalDelay).Truncate(time.Second)
 	stored, err := time.Parse(time.RFC3339, w.storedRemoval())
@@ -89,8 +88,7 @@ func (w view) removalAfter(now time.Time) (at time.Time, announced bool) {
 	return stored, true
 }
 
-// withoutRemoval returns objects. If the plan in force has a deadline, it adds the plan without it, because the
-// cluster opts in.
+// withoutRemoval adds the plan without its deadline, if it has one, because the cluster opts in.
 func (w view) withoutRemoval(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	written := slices.ContainsFunc(objects, func(u *unstructured.Unstructured) bool { return u.GroupVersionKind() == own.ConfigMapKind })
 	if written || w.Binding == nil || len(w.Last.Networks) == 0 || w.storedRemoval() == "" {
@@ -99,8 +97,8 @@ func (w view) withoutRemoval(objects []*unstructured.Unstructured) []*unstructur
 	return append([]*unstructured.Unstructured{planObject(w, w.Last)}, objects...)
 }
 
-// networksInUse returns the networks of the plan in force that VMs use, as users call them. If the VMs cannot be
-// listed, all networks count as used.
+// networksInUse returns the networks of the plan in force that VMs use, as users call them. If VMs cannot be listed, it
+// returns all.
 func (w view) networksInUse() []string {
 	var out []string
 	used := networks.InUse(w.Objects, w.Last)
@@ -112,8 +110,7 @@ func (w view) networksInUse() []string {
 	return out
 }
 
-// usesUnknown reports whether VMs may use networks of a plan that is unreadable, or that is missing although its
-// edges exist.
+// usesUnknown reports whether VMs may use networks of a plan that is unreadable, or that is missing although edges exist.
 func (w view) usesUnknown() bool {
 	missing := slices.ContainsFunc(w.Edges, func(e gather.Edge) bool { return e.Role == gather.RoleEdge && e.Live.DeletionTimestamp.IsZero() })
 	return len(w.Last.Networks) == 0 && (len(w.Unread) > 0 || missing) &&

@@ -1,5 +1,4 @@
-// This file joins the wanted edges with the existing ones for package rollout,
-// and makes objects from its decisions. It decides nothing itself.
+// This file joins the wanted edges with the existing ones for package rollout, and makes objects from its decisions.
 
 package decide
 
@@ -38,7 +37,7 @@ type Rolled struct {
 	rollout.Decision
 }
 
-// roll decides about each network of plan, in its order, and then about networks that have edges and are not in plan.
+// roll decides about each network of plan, in its order, and then about other networks that have edges.
 func (w view) roll(plan network.Plan, release desired.Release, now time.Time) []Rolled {
 	var out []Rolled
 	served, hash, ns := map[string]bool{}, release.Hash(), plan.Cluster.ControlPlaneNamespace
@@ -67,8 +66,7 @@ func (w view) roll(plan network.Plan, release desired.Release, now time.Time) []
 	return out
 }
 
-// rolloutEdges returns the wanted edges of r's network, in their order, and then the existing ones that are not
-// wanted.
+// rolloutEdges returns the wanted edges of r's network, in their order, and then the other existing ones.
 func (w view) rolloutEdges(r Rolled) []rollout.Edge {
 	var out []rollout.Edge
 	wanted, moves := map[string]bool{}, false
@@ -87,8 +85,8 @@ func (w view) rolloutEdges(r Rolled) []rollout.Edge {
 		out = append(out, e)
 	}
 	if moves {
-		// An edge on the network of the previous NAD and an edge on the new network do not hear each other, although
-		// neither has a fault.
+		// An edge on the network of the previous NAD and one on the new network do not hear each other. Neither has a
+		// fault.
 		for i := range out {
 			out[i].Seen.PeerLost, out[i].Seen.PeerImpaired = false, false
 		}
@@ -103,7 +101,6 @@ func (w view) rolloutEdges(r Rolled) []rollout.Edge {
 	return out
 }
 
-// reportsOfPeer returns what the edge reports about its peer.
 func (w view) reportsOfPeer(e gather.Edge) (lost, impaired bool) {
 	for _, x := range w.EdgeReports {
 		if x.Network == e.Network && x.Edge == e.Number && !x.Yields {
@@ -113,8 +110,8 @@ func (w view) reportsOfPeer(e gather.Edge) (lost, impaired bool) {
 	return lost, impaired
 }
 
-// maintainedNode returns the node that e reported last if this node is cordoned or updated. Empty: it is not, or it is
-// unknown or deleted, or the peer may run on it: a drain of one node never waits for itself.
+// maintainedNode returns the node that e reported last, while it is cordoned or updated. Empty: it is not, or it is
+// unknown or deleted. It is also empty if the peer may run on it: a drain of one node never waits for itself.
 func (w view) maintainedNode(e gather.Edge) string {
 	node, peer := "", ""
 	for _, x := range w.EdgeReports {
@@ -144,7 +141,7 @@ func (w view) rolloutCheck(n network.Network, acd *unstructured.Unstructured) ro
 	return c
 }
 
-// storedTime returns the time in an annotation of the budget of n. Zero: none.
+// storedTime returns a time from the budget of n. Zero: none.
 func (w view) storedTime(n network.Network, annotation string) time.Time {
 	for _, o := range w.Owned {
 		if o.GroupVersionKind() == own.BudgetKind && o.Name == wire.BudgetName(n) {
@@ -157,8 +154,8 @@ func (w view) storedTime(n network.Network, annotation string) time.Time {
 	return time.Time{}
 }
 
-// objects returns the objects of one network that must exist now, in the order in which they are applied. It includes
-// edges on hold, because they stay.
+// objects returns the objects of one network that must exist now, in the order in which they are applied. Edges on hold
+// stay.
 func (r Rolled) objects(w view, n network.Network, ns string) []*unstructured.Unstructured {
 	if r.Check {
 		return []*unstructured.Unstructured{r.acd}
@@ -197,14 +194,14 @@ func (d Decision) StepOf(name string) (rollout.Step, bool) {
 	return all[i], true
 }
 
-// Does reports whether d does a with the edge of this name.
+// Does reports whether d does a with this edge.
 func (d Decision) Does(name string, a rollout.Action) bool {
 	s, ok := d.StepOf(name)
 	return ok && s.Action == a
 }
 
-// resync returns how soon to decide again even if no watch reports a change: an edge may be due, the report of a
-// check may begin to count, or a Service may have endpoints that no watch covers.
+// resync returns how soon to decide again without a change: an edge may be due, the report of a check may begin to
+// count, or a Service may have endpoints that no watch covers.
 func (w view) resync(d Decision, now time.Time) time.Duration {
 	again := ResyncReady
 	for _, r := range d.Rollouts {
@@ -224,7 +221,7 @@ func (w view) resync(d Decision, now time.Time) time.Duration {
 	return again
 }
 
-// hasManualEndpoints reports whether something other than Kubernetes writes the endpoints of b's Service.
+// hasManualEndpoints reports whether Kubernetes does not write the endpoints of b's Service.
 func (w view) hasManualEndpoints(b network.Backend) bool {
 	return b.Kind == network.BackendPods && slices.ContainsFunc(w.Services, func(s corev1.Service) bool {
 		return s.Name == b.Service && services.HasManualEndpoints(s)
@@ -240,7 +237,6 @@ func samePod(live gather.Edge, wanted corev1.PodTemplateSpec) bool {
 		slices.Equal(containerNames(is), containerNames(wanted))
 }
 
-// containerNames returns the names of t's containers.
 func containerNames(t corev1.PodTemplateSpec) []string {
 	var out []string
 	for _, c := range t.Spec.Containers {
@@ -249,13 +245,13 @@ func containerNames(t corev1.PodTemplateSpec) []string {
 	return out
 }
 
-// onFormer reports whether live is on a network whose NAD was edited since. A missing hash, or one that covers other
-// keys of a NAD, does not count as an edit.
+// onFormer reports whether live is on a network whose NAD was edited since. A missing hash, or one of other keys of a
+// NAD, does not show an edit.
 func onFormer(live gather.Edge, wanted corev1.PodTemplateSpec) bool {
 	return !derive.SameConfig(live.Live.Spec.Template.Annotations[wire.AnnotationNetworkConfig], wanted.Annotations[wire.AnnotationNetworkConfig])
 }
 
-// updatePending returns the problem that edges keep an older release for now, once the reason is known.
+// updatePending returns the problem that edges keep an older release for now, once its reason is known.
 func (w view) updatePending(all []Rolled) problem.Problems {
 	if w.Turn.Wave == 0 || !slices.ContainsFunc(all, func(r Rolled) bool { return r.Postponed }) {
 		return nil
@@ -267,7 +263,7 @@ func (w view) updatePending(all []Rolled) problem.Problems {
 		"wave": {strconv.Itoa(w.Turn.Wave)}, "waves": {strconv.Itoa(waves.Last)}})}
 }
 
-// LabelOf returns the label of the network of the edge with this name.
+// LabelOf returns the label of an edge's network.
 func (d Decision) LabelOf(edge string) string {
 	for _, r := range d.Rollouts {
 		for _, s := range r.Steps {
@@ -279,7 +275,7 @@ func (d Decision) LabelOf(edge string) string {
 	return ""
 }
 
-// TakesOver returns the peer that takes over the traffic of the edge with this name. Empty: there is none.
+// TakesOver returns the peer that takes over the traffic of an edge. Empty: there is none.
 func (d Decision) TakesOver(edge string) string {
 	for _, r := range d.Rollouts {
 		for _, x := range r.Disruptions {

@@ -1,5 +1,5 @@
-// This file decides how pods of the management cluster reach what a plan opens to them: a container in each edge, a
-// Service for each network, and the namespaces that the NetworkPolicy allows. It is pure.
+// This file decides how pods of the management cluster reach what a plan opens: a container in each edge, a Service for
+// each network, and the namespaces that the NetworkPolicy allows. It is pure.
 
 package desired
 
@@ -49,13 +49,13 @@ func AccessService(name string, n network.Network, ns string) *corev1ac.ServiceA
 			WithPorts(ports...))
 }
 
-// accessPorts returns the ports at which n admits callers. The port of HTTP CONNECT is first.
+// accessPorts returns the ports at which n admits callers, with the port of HTTP CONNECT first.
 func accessPorts(n network.Network) []uint16 {
 	return append([]uint16{n.Access.Port}, n.Access.PlainPorts()...)
 }
 
-// AccessPolicy admits pods of the namespaces that the user names to the access ports of edges, and clients of load
-// balancers to theirs. Nil: only HyperShift's own policies admit pods.
+// AccessPolicy admits pods of the user's namespaces to the access ports of edges, and clients of load balancers to
+// theirs. Nil: only HyperShift's own policies admit pods.
 func AccessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	var namespaces []string
 	ports := map[uint16]bool{}
@@ -85,8 +85,7 @@ func AccessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfigura
 			WithIngress(rules...))
 }
 
-// balancedRules admit the clients of load balancers to their ports. There is a rule for each set of ranges. The rule
-// for all clients is first.
+// balancedRules has a rule for each set of client ranges. The rule for all clients is first.
 func balancedRules(plan network.Plan) []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
 	ports := map[string]map[uint16]bool{} // By the ranges of clients.
 	for _, n := range plan.Networks {
@@ -114,7 +113,7 @@ func balancedRules(plan network.Plan) []*networkingv1ac.NetworkPolicyIngressRule
 	return rules
 }
 
-// ingressAt returns a rule for these TCP ports. Without peers, it admits everyone.
+// ingressAt is a rule for TCP ports. Without peers, it admits everyone.
 func ingressAt(ports map[uint16]bool) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
 	rule := networkingv1ac.NetworkPolicyIngressRule()
 	for _, port := range slices.Sorted(maps.Keys(ports)) {

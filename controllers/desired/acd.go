@@ -1,5 +1,5 @@
-// This file decides the Deployment of the address conflict detection (ACD), whose pod
-// is the first on a network. It is pure. Package rollout decides when it runs.
+// This file decides the Deployment of the address conflict detection (ACD), whose pod is the first on a network. It is
+// pure. Package rollout decides when it runs.
 
 package desired
 
@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// ACDDeployment returns the Deployment of a pod with one address, which probes for the others. The others are in an
-// annotation, so that a change recreates the pod. So its report is always about the present addresses.
+// ACDDeployment returns the Deployment of a pod with one address, which probes for the others. They are in an
+// annotation: a change recreates the pod, so its report is always about the present addresses.
 func ACDDeployment(n network.Network, r Release, ns string, away Away) *appsv1ac.DeploymentApplyConfiguration {
 	annotations := podAnnotations(n, attachments.OfACD(n, ns), wire.ACD)
 	annotations[wire.AnnotationACDAddresses] = network.InOrder(reported.ProbedAddresses(n))

@@ -1,5 +1,5 @@
-// This file holds the PodDisruptionBudget of a network's edges, and the data that is stored with it. It is pure.
-// Package rollout decides when there is a budget, and what it allows.
+// This file holds the PodDisruptionBudget of a network's edges, and the data that is stored with it. Package rollout
+// decides about both. It is pure.
 
 package desired
 
@@ -16,9 +16,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// HeldAnnotation of a budget holds rollout.Decision.HeldSince (RFC 3339), so that it survives a restart of the
-// operator. The operator's clock sets it, and edges cannot write it. It is kept for 20 minutes, so that a report that
-// comes and goes does not prolong a hold.
+// HeldAnnotation of a budget holds rollout.Decision.HeldSince (RFC 3339), for the next operator. Only the operator writes
+// it. It is kept for 20 minutes, so that a report that comes and goes does not prolong a hold.
 const HeldAnnotation = wire.Prefix + "held-since"
 
 // MaintainedAnnotation of a budget holds rollout.Decision.MaintainedAt (RFC 3339), for the same reason.

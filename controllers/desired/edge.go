@@ -25,8 +25,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// untilServing is the startup deadline of a container in seconds: a day. While the API server is unavailable, a
-// container may serve its last known good state and not be ready, and must not be restarted for that.
+// untilServing is the startup deadline of a container: a day, in seconds. While the API server is unavailable, a
+// container may serve its last known good state without being ready, and must not be restarted.
 const untilServing = 24 * 60 * 60
 
 // GraceSeconds is the pod's termination grace period. The servers continue for serveOnSeconds of it, while the
@@ -37,8 +37,8 @@ const (
 	acdGraceSeconds = 5
 )
 
-// EdgeDeployment returns the Deployment of e. An annotation has the hash of its pod template, which shows whether
-// applying it recreates the pod.
+// EdgeDeployment returns the Deployment of e. The hash of its pod template, in an annotation, shows whether applying it
+// recreates the pod.
 func EdgeDeployment(n network.Network, e network.Edge, r Release, ns string, away Away) *appsv1ac.DeploymentApplyConfiguration {
 	name, labels := wire.EdgeDeploymentName(n, e), wire.EdgeLabels(n, e)
 	return deploymentOf(name, ns, labels, away, func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
@@ -46,7 +46,7 @@ func EdgeDeployment(n network.Network, e network.Edge, r Release, ns string, awa
 	})
 }
 
-// edgeTemplate returns the pod template of e. The pod prefers nodes that are not in away.
+// edgeTemplate prefers nodes that are not in away.
 func edgeTemplate(n network.Network, e network.Edge, r Release, ns string, away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
 	return corev1ac.PodTemplateSpec().
 		WithLabels(wire.Written(wire.EdgeLabels(n, e))).
@@ -66,22 +66,22 @@ type Release struct {
 	VMResource string
 }
 
-// Hash is the hash of a pod template that does not depend on a hosted cluster. It changes with the images, and with
-// what this version of the operator puts into each edge.
+// Hash is the hash of a pod template without a hosted cluster. It changes with the images, and with what this version
+// of the operator puts into each edge.
 func (r Release) Hash() string {
 	n := AnyNetwork()
 	return Hash(edgeTemplate(n, n.Edges[0], r, "", nil))
 }
 
-// An Away returns the nodes that a pod with this hash of its template prefers not to run on.
+// An Away returns the nodes that a pod with this template's hash prefers to avoid.
 type Away func(hash string) []string
 
-// A templateOf returns a pod template whose pod prefers nodes that are not in away.
+// A templateOf returns the template of a pod that prefers nodes that are not in away.
 type templateOf func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration
 
-// deploymentOf returns a Deployment with at most one pod, since two pods must never hold the same addresses. The
-// avoided nodes are not in the hash, and stay the same until another field changes. So a node that is added, removed
-// or gets an address does not recreate the pod.
+// deploymentOf returns a Deployment with at most one pod, since two pods must never hold the same addresses. away is
+// not in the hash, and stays the same until another field changes. So a node that is added, removed or gets an address
+// recreates no pod.
 func deploymentOf(name, ns string, labels map[string]string, away Away, template templateOf) *appsv1ac.DeploymentApplyConfiguration {
 	hash := Hash(template(nil))
 	return appsv1ac.Deployment(name, ns).
@@ -95,7 +95,7 @@ func deploymentOf(name, ns string, labels map[string]string, away Away, template
 			WithTemplate(template(away(hash))))
 }
 
-// Hash returns 16 hexadecimal digits that depend on v as JSON.
+// Hash returns 16 hexadecimal digits for v as JSON.
 func Hash(v any) string {
 	sum := sha256.Sum256(encoded(v))
 	return hex.EncodeToString(sum[:8])
@@ -109,8 +109,7 @@ func encoded(v any) []byte {
 	return b
 }
 
-// podAnnotations returns the annotations of a pod on n. They change with n's NAD and client networks, because Multus
-// reads the edge NAD only when it creates a pod.
+// podAnnotations change with n's NAD and client networks, because Multus reads the edge NAD only when it creates a pod.
 func podAnnotations(n network.Network, networks, container string) map[string]string {
 	out := map[string]string{
 		wire.AnnotationNetworks:                   networks,
@@ -126,8 +125,7 @@ func podAnnotations(n network.Network, networks, container string) map[string]st
 	return out
 }
 
-// pod returns the spec of a pod on n that prefers nodes which are not in away. A pod needs the NAD's resource once,
-// so only the first container requests it.
+// pod returns the spec of a pod on n. It needs the NAD's resource once, so only the first container requests it.
 func pod(n network.Network, away []string, containers ...*corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
 	withResource(containers[0], n.Attachment.ResourceName)
 	pod := corev1ac.PodSpec().
@@ -150,8 +148,8 @@ func pod(n network.Network, away []string, containers ...*corev1ac.ContainerAppl
 	return pod
 }
 
-// containers returns the network's servers, Envoy next to the proxy, and the failover agent. When the pod terminates,
-// the agent stops immediately. The others continue to serve while it hands the VMs over.
+// containers returns the servers of n, Envoy and the failover agent. When the pod terminates, the agent stops
+// immediately, and the others serve while it hands the VMs over.
 func containers(n network.Network, e network.Edge, r Release) []*corev1ac.ContainerApplyConfiguration {
 	var out []*corev1ac.ContainerApplyConfiguration
 	for _, s := range n.Services {
@@ -176,8 +174,7 @@ func containers(n network.Network, e network.Edge, r Release) []*corev1ac.Contai
 	return append(out, server(wire.Failover, n, e.Number, r).WithPorts(metricsPort()))
 }
 
-// server returns a container of the image of edges: a network.Service, wire.Failover or wire.ACD. Edge 0 means that
-// the container does not belong to an edge.
+// server is a container of the image of edges: a network.Service, wire.Failover or wire.ACD. Edge 0 is for no edge.
 func server(name string, n network.Network, edge int, r Release, more ...string) *corev1ac.ContainerApplyConfiguration {
 	probe := corev1ac.Probe().
 		WithExec(corev1ac.ExecAction().WithCommand(wire.ProbeCommand(name)...)).
@@ -189,7 +186,7 @@ func server(name string, n network.Network, edge int, r Release, more ...string)
 		WithReadinessProbe(probe.WithPeriodSeconds(10).WithFailureThreshold(3))
 }
 
-// unprobed is server without probes: the container always counts as ready.
+// unprobed is server without probes, so that the container is always ready.
 func unprobed(name string, n network.Network, edge int, r Release, more ...string) *corev1ac.ContainerApplyConfiguration {
 	watch := wire.WatchArguments(n.Services, name)
 	if r.VMResource != "" && wire.HoldsToken(n.Services, name) {
@@ -213,17 +210,16 @@ func unprobed(name string, n network.Network, edge int, r Release, more ...strin
 		WithVolumeMounts(mounts(n, name)...)
 }
 
-// goMemoryLimit returns the limit for Go's garbage collector in bytes: nine tenths of the container's limit. The rest
-// is for the kernel's socket buffers and for files in the run directory, which count as memory, too.
+// goMemoryLimit returns nine tenths of the container's limit, in bytes. Socket buffers of the kernel and files in the run
+// directory count as memory as well.
 func goMemoryLimit(r *corev1ac.ResourceRequirementsApplyConfiguration) string {
 	return strconv.FormatInt(r.Limits.Memory().Value()/10*9, 10)
 }
 
-// memoryOfEnvoy is the limit of Envoy's container in bytes.
+// memoryOfEnvoy is in bytes.
 func memoryOfEnvoy() uint64 { return uint64(resourcesOf(wire.Envoy).Limits.Memory().Value()) }
 
-// envoyContainer returns Envoy's container. It gets no token, and reads its configuration from a Unix socket. Its
-// limit of open files is not known here, so `oooi-edge proxy` enforces it.
+// envoyContainer gets no token, and reads its configuration from a Unix socket. `oooi-edge proxy` limits its open files.
 func envoyContainer(n network.Network, e network.Edge, r Release) *corev1ac.ContainerApplyConfiguration {
 	return contained(corev1ac.Container().WithName(wire.Envoy)).
 		WithImage(r.EnvoyImage).
@@ -232,8 +228,7 @@ func envoyContainer(n network.Network, e network.Edge, r Release) *corev1ac.Cont
 		WithVolumeMounts(mounts(n, wire.Envoy)...)
 }
 
-// contained sets the fields that Pod Security level restricted requires, and a read-only root
-// file system.
+// contained sets what Pod Security level restricted requires, and a read-only root file system.
 func contained(c *corev1ac.ContainerApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
 	return c.
 		WithImagePullPolicy(corev1.PullIfNotPresent).
@@ -246,9 +241,9 @@ func contained(c *corev1ac.ContainerApplyConfiguration) *corev1ac.ContainerApply
 			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault)))
 }
 
-// resourcesOf returns the resources of the named program's container. Memory requests are above what an edge with
-// little traffic uses, so that it is not evicted first. Limits are above what a full edge uses: 3,000 leases, 500 VMs
-// and 20,000 connections. See docs/performance.md for both.
+// resourcesOf returns the resources of a program's container. Requests are above what an edge with little traffic uses,
+// so that it is not evicted first. Limits are above what a full edge uses: 3,000 leases, 500 VMs and 20,000
+// connections. See docs/performance.md.
 func resourcesOf(program string) *corev1ac.ResourceRequirementsApplyConfiguration {
 	cpu, memory, memoryLimit := "10m", "48Mi", "256Mi"
 	switch program {
@@ -262,7 +257,7 @@ func resourcesOf(program string) *corev1ac.ResourceRequirementsApplyConfiguratio
 		WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memoryLimit)})
 }
 
-// withResource requests the NAD's device plugin resource, which only nodes on the VLAN offer.
+// withResource requests the NAD's resource, which only nodes on the VLAN offer.
 func withResource(c *corev1ac.ContainerApplyConfiguration, name string) {
 	if name != "" {
 		(*c.Resources.Requests)[corev1.ResourceName(name)] = resource.MustParse("1")

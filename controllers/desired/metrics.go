@@ -1,5 +1,5 @@
-// This file decides how Prometheus reaches the metrics of edges: a port of their pods, and the namespaces that the
-// NetworkPolicy allows. It is pure.
+// This file decides how Prometheus reaches the metrics of edges: a port, and the namespaces that the NetworkPolicy
+// allows. It is pure.
 
 package desired
 
@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// metricsPort names the port, so that a PodMonitor finds it.
+// metricsPort has a name for PodMonitors.
 func metricsPort() *corev1ac.ContainerPortApplyConfiguration {
 	return corev1ac.ContainerPort().WithName(wire.MetricsPortName).WithContainerPort(network.MetricsPort).WithProtocol(corev1.ProtocolTCP)
 }

@@ -1,5 +1,5 @@
-// This file makes pod fields from a network's placement. It keeps an edge away from its peer, and from nodes that
-// have an address of the edge. It is pure.
+// This file makes pod fields from a network's placement. An edge avoids its peer, and nodes with an address of the
+// edge. It is pure.
 
 package desired
 
@@ -20,7 +20,6 @@ import (
 // nodeLossSeconds is how long an edge stays on a node that is not ready or unreachable.
 const nodeLossSeconds = 30
 
-// tolerations returns the tolerations of p, and short ones for nodes that are not ready.
 func tolerations(p network.Placement) []*corev1ac.TolerationApplyConfiguration {
 	var out []*corev1ac.TolerationApplyConfiguration
 	for _, t := range p.Tolerations {
@@ -53,9 +52,9 @@ func toleration(t network.Toleration) *corev1ac.TolerationApplyConfiguration {
 	return ac
 }
 
-// affinity requires the node labels of p, and excludes nodes with the labels that p forbids. It prefers nodes that
-// run VMs. It also prefers nodes that are not in away: these have an address that the edge holds. An edge on such a
-// node cannot receive packets from it, but may run there if no other node is available.
+// affinity requires and forbids labels as p does. It prefers nodes that run VMs, and nodes that are not in away: those
+// have an address that the edge holds, so it receives no packets from them. It may run there if no other node is
+// available.
 func affinity(p network.Placement, away []string) *corev1ac.AffinityApplyConfiguration {
 	preferred := func(t *corev1ac.NodeSelectorTermApplyConfiguration) *corev1ac.PreferredSchedulingTermApplyConfiguration {
 		return corev1ac.PreferredSchedulingTerm().WithWeight(100).WithPreference(t)
@@ -88,10 +87,10 @@ func affinity(p network.Placement, away []string) *corev1ac.AffinityApplyConfigu
 	return corev1ac.Affinity().WithNodeAffinity(node)
 }
 
-// spread puts the edges of n on different nodes if two nodes are eligible, and on the same node if there is only one.
-// The scheduler counts the nodes. A count in the template would recreate edges when a node is added. Nodes that are
-// cordoned, not ready or tainted count, too. So if an edge is drained from one of two nodes, it waits for that node.
-// It does not move to its peer's node, where it would stay.
+// spread puts the edges of n on different nodes if two are eligible, else on the same one. The scheduler counts the
+// nodes: a count in the template would recreate edges when a node is added. Nodes that are cordoned, not ready or
+// tainted count as well. So an edge that is drained from one of two nodes waits for that node, and does not stay on its
+// peer's.
 func spread(n network.Network) *corev1ac.TopologySpreadConstraintApplyConfiguration {
 	return corev1ac.TopologySpreadConstraint().
 		WithMaxSkew(1).

@@ -1,5 +1,5 @@
-// This file decides how pods of the management cluster ask edges for names: a Service, the ports behind it, and the
-// pods that the NetworkPolicy allows. It is pure.
+// This file decides how pods of the management cluster ask edges for names: a Service, its ports, and the pods that the
+// NetworkPolicy allows. It is pure.
 
 package desired
 
@@ -15,9 +15,8 @@ import (
 
 type ingressRule = networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration
 
-// PodService forwards to the edges of all networks. It names the ports of pods, so that edges without DNS, or of a
-// release that does not answer pods, are not behind it. It exists as long as the annotation is set, so its ClusterIP
-// does not change.
+// PodService forwards to the edges of all networks. It names the ports of pods, which edges without DNS or of an older
+// release lack. It exists as long as the annotation is set, so that its ClusterIP does not change.
 func PodService(ns string) *corev1ac.ServiceApplyConfiguration {
 	port := func(name string, protocol corev1.Protocol, target string) *corev1ac.ServicePortApplyConfiguration {
 		return corev1ac.ServicePort().WithName(name).WithProtocol(protocol).WithPort(53).WithTargetPort(intstr.FromString(target))
@@ -31,8 +30,8 @@ func PodService(ns string) *corev1ac.ServiceApplyConfiguration {
 			WithPorts(port("dns", corev1.ProtocolUDP, wire.PodDNSPortUDP), port("dns-tcp", corev1.ProtocolTCP, wire.PodDNSPortTCP)))
 }
 
-// podDNSPorts returns the ports of container dns on the cluster network. A pod has them whether or not it answers
-// pods, so that setting the annotation does not recreate it.
+// podDNSPorts are the ports of container dns on the cluster network. They do not depend on the annotation, which must not
+// recreate pods.
 func podDNSPorts() []*corev1ac.ContainerPortApplyConfiguration {
 	port := func(name string, protocol corev1.Protocol) *corev1ac.ContainerPortApplyConfiguration {
 		return corev1ac.ContainerPort().WithName(name).WithContainerPort(wire.PodDNSPort).WithProtocol(protocol)
@@ -40,13 +39,11 @@ func podDNSPorts() []*corev1ac.ContainerPortApplyConfiguration {
 	return []*corev1ac.ContainerPortApplyConfiguration{port(wire.PodDNSPortUDP, corev1.ProtocolUDP), port(wire.PodDNSPortTCP, corev1.ProtocolTCP)}
 }
 
-// fromResolvers allows the resolvers' pods.
 func fromResolvers() *ingressRule {
 	return networkingv1ac.NetworkPolicyIngressRule().WithFrom(resolverPods()).WithPorts(dns(wire.PodDNSPort)...)
 }
 
-// fromEdges allows heartbeats. HyperShift's own policies allow them, too. A cluster without these has no other policy
-// for ingress than this one.
+// fromEdges allows heartbeats. HyperShift's own policies do, but a cluster may lack these.
 func fromEdges() *ingressRule {
 	return networkingv1ac.NetworkPolicyIngressRule().WithFrom(edgePods()).WithPorts(heartbeats())
 }

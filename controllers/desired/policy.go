@@ -1,7 +1,6 @@
-// This file decides the NetworkPolicy of the edges of one hosted cluster: which destinations they may dial through
-// the pod network, and which pods may dial them there. It is pure. HyperShift's own policies also restrict ingress.
-// No NetworkPolicy applies to the isolated networks. A NetworkPolicy has no host names: Envoy's listeners restrict
-// the external hosts.
+// This file decides the NetworkPolicy of the edges of one hosted cluster: which destinations they dial through the pod
+// network, and which pods dial them there. It is pure. HyperShift's own policies also restrict ingress. No NetworkPolicy
+// applies to the isolated networks. A NetworkPolicy has no host names: Envoy's listeners restrict the external hosts.
 
 package desired
 
@@ -28,8 +27,8 @@ import (
 // EdgePolicy is the NetworkPolicy's name.
 const EdgePolicy = wire.NameEdge
 
-// dnsNamespaces are the namespaces of a management cluster's resolvers. dnsPorts are the ports of their pods:
-// OpenShift's listen on 5353, and a policy sees pod addresses in place of Service addresses.
+// dnsNamespaces are the namespaces of a management cluster's resolvers. A policy sees the ports of their pods, not
+// those of the Service: OpenShift's listen on 5353.
 var (
 	dnsNamespaces = []string{"kube-system", "openshift-dns"}
 	dnsPorts      = []uint16{53, 5353}
@@ -57,7 +56,7 @@ type Reach struct {
 type ServicePort struct{ Service, Port string }
 
 // NetworkPolicy applies to every edge of plan and to the address conflict detection. It is nil while the API server's
-// addresses are unknown. An edge that cannot reach the API server assigns no leases and follows no backends, which is
+// addresses are unknown: an edge that cannot reach the API server assigns no leases and follows no backends, which is
 // worse than an edge without restrictions.
 func NetworkPolicy(r Reach, plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	if len(r.APIServers) == 0 {
@@ -100,7 +99,7 @@ func NetworkPolicy(r Reach, plan network.Plan) *networkingv1ac.NetworkPolicyAppl
 		WithSpec(spec)
 }
 
-// toResolvers allows the resolvers' pods, and the resolver addresses of pods that do not belong to a Service.
+// toResolvers allows resolvers of pods, by pod or by address.
 func toResolvers(r Reach) []*egressRule {
 	rules := []*egressRule{networkingv1ac.NetworkPolicyEgressRule().WithTo(resolverPods()).WithPorts(dns(dnsPorts...)...)}
 	if len(r.Resolvers) > 0 {
@@ -109,8 +108,7 @@ func toResolvers(r Reach) []*egressRule {
 	return rules
 }
 
-// resolverPods selects all pods in the namespaces of a management cluster's resolvers, because the pods' labels
-// differ between distributions.
+// resolverPods selects all pods in the resolvers' namespaces, because labels of the pods differ between distributions.
 func resolverPods() *policyPeer {
 	return networkingv1ac.NetworkPolicyPeer().
 		WithNamespaceSelector(metav1ac.LabelSelector().WithMatchExpressions(metav1ac.LabelSelectorRequirement().
@@ -124,7 +122,6 @@ func toUpstream(at netip.AddrPort) *egressRule {
 	return networkingv1ac.NetworkPolicyEgressRule().WithTo(hosts([]netip.Addr{at.Addr()})...).WithPorts(dns(at.Port())...)
 }
 
-// to returns one rule for each port.
 func to(all []netip.AddrPort) []*egressRule {
 	byPort := map[uint16][]netip.Addr{}
 	for _, at := range all {
@@ -137,12 +134,11 @@ func to(all []netip.AddrPort) []*egressRule {
 	return rules
 }
 
-// toPods allows the pods that b's Service selects, at their target port. Without a selector, it allows the endpoints
-// that a user wrote. A named port stays a name, because each pod may have another number for it. (OVN-Kubernetes
-// allows every port of the pods instead.)
+// toPods allows the pods that b's Service selects, at their target port, or the endpoints that a user wrote. A named port
+// stays a name, because each pod may have another number for it. (OVN-Kubernetes then allows every port of the pods.)
 //
-// A Service or a port may be missing for a moment, and edges still serve it. So egress to it stays open. If the port
-// is missing, the port of the plan is used. If the Service is missing, all pods of the namespace are allowed.
+// Edges still serve a Service or a port that is missing for a moment. Without the port, the port of the plan is used, and
+// without the Service, all pods of the namespace are allowed.
 func toPods(r Reach, b network.Backend) []*egressRule {
 	at, pods := intstr.FromInt32(int32(b.Port)), metav1ac.LabelSelector()
 	if i := slices.IndexFunc(r.Services, func(s corev1.Service) bool { return s.Name == b.Service }); i >= 0 {
@@ -163,7 +159,7 @@ func toPods(r Reach, b network.Backend) []*egressRule {
 		WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(at))}
 }
 
-// portOf returns the port of svc that b uses. Its name selects it, whatever its number, as in EndpointSlices.
+// portOf returns the port of svc that b uses, by its name as in EndpointSlices.
 func portOf(svc corev1.Service, b network.Backend) (corev1.ServicePort, bool) {
 	for _, p := range svc.Spec.Ports {
 		if p.Name == b.PortName {
@@ -181,8 +177,8 @@ func toPeers(plan network.Plan) []*egressRule {
 	return []*egressRule{networkingv1ac.NetworkPolicyEgressRule().WithTo(edgePods()).WithPorts(heartbeats())}
 }
 
-// toExternal allows the ports of external hosts, except at destinations that edges never dial for them. It also
-// allows the HTTP proxies in use.
+// toExternal allows the ports of external hosts, except at destinations that edges never dial, and the HTTP proxies in
+// use.
 func toExternal(plan network.Plan) []*egressRule {
 	var rules []*egressRule
 	var reserved, permitted []netip.Prefix
@@ -213,8 +209,8 @@ func toExternal(plan network.Plan) []*egressRule {
 	return rules
 }
 
-// toPermitted allows destinations inside the management cluster that its administrator permits. It also allows the
-// pods of that cluster's ingress, because a policy sees these pods in place of a load balancer's address.
+// toPermitted allows destinations in the management cluster that its administrator permits, and the pods of its
+// ingress: a policy sees these in place of a load balancer's address.
 func toPermitted(permitted []netip.Prefix, ports ...uint16) *egressRule {
 	rule := networkingv1ac.NetworkPolicyEgressRule().WithTo(ownIngress())
 	for _, p := range network.MergedPrefixes(permitted) {
@@ -226,16 +222,15 @@ func toPermitted(permitted []netip.Prefix, ports ...uint16) *egressRule {
 	return rule
 }
 
-// ownIngress selects the management cluster's ingress, which may publish a mirror. OpenShift sets the label, and
-// HyperShift's policies use it, too.
+// ownIngress selects the management cluster's ingress, which may publish a mirror. OpenShift sets the label.
 func ownIngress() *policyPeer {
 	return networkingv1ac.NetworkPolicyPeer().
 		WithNamespaceSelector(metav1ac.LabelSelector().WithMatchLabels(map[string]string{"network.openshift.io/policy-group": "ingress"})).
 		WithPodSelector(metav1ac.LabelSelector())
 }
 
-// toProxy allows the port of an HTTP proxy, "host:port", at any address. If it is a Service of the management
-// cluster, all ports of all pods in its namespace are allowed.
+// toProxy allows the port of an HTTP proxy, "host:port", at any address. For a Service of the management cluster, it
+// allows all ports of all pods in the namespace.
 func toProxy(at string) []*egressRule {
 	host, text, err := net.SplitHostPort(at)
 	if err != nil {
@@ -259,8 +254,7 @@ func toProxy(at string) []*egressRule {
 	return rules
 }
 
-// anywhereBut allows these ports at all addresses, except at the destinations in there, and at addresses that belong
-// to no host or to the cloud.
+// anywhereBut allows these ports at all addresses except those in there, and except addresses of no host or of the cloud.
 func anywhereBut(there []netip.Prefix, ports ...uint16) *egressRule {
 	all := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 	block := networkingv1ac.IPBlock().WithCIDR(all.String())
@@ -289,7 +283,7 @@ func tcp(port uint16) *policyPort {
 	return networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(int32(port)))
 }
 
-// dns returns these ports for UDP and TCP.
+// dns returns ports for UDP and TCP.
 func dns(ports ...uint16) []*policyPort {
 	var out []*policyPort
 	for _, port := range ports {

@@ -1,5 +1,5 @@
-// This file decides the volumes of an edge's pod, and which of them each container mounts. It is pure. Package
-// edge/wire decides which files a container has there.
+// This file decides the volumes of an edge's pod, and which container mounts them. It is pure. Package edge/wire
+// decides which files are there.
 
 package desired
 
@@ -22,8 +22,7 @@ const (
 	runPrefix     = "run-"
 )
 
-// mounts returns the volume mounts of the named program's container. Envoy needs neither the plan nor the pod's
-// annotations.
+// mounts returns the volume mounts of a program's container. Envoy needs neither the plan nor the pod's annotations.
 func mounts(n network.Network, program string) []*corev1ac.VolumeMountApplyConfiguration {
 	var out []*corev1ac.VolumeMountApplyConfiguration
 	for _, m := range wire.RunMounts(n, program) {
@@ -47,7 +46,6 @@ func mount(name, path string, readOnly bool) *corev1ac.VolumeMountApplyConfigura
 	return m
 }
 
-// volumesOf returns the volumes that containers mount.
 func volumesOf(containers []*corev1ac.ContainerApplyConfiguration) []*corev1ac.VolumeApplyConfiguration {
 	var names []string
 	for _, c := range containers {
@@ -86,9 +84,9 @@ func volume(name string) *corev1ac.VolumeApplyConfiguration {
 		WithSizeLimit(resource.MustParse(runSize(name))))
 }
 
-// runSize returns the limit of a run directory. Its files count as memory of the container that writes them. The DHCP
-// server stores the plan and its leases there, and needs twice the space while it replaces them: 65,000 leases have
-// 10 MB. The proxy stores the endpoints of its backends. The others have sockets and small files.
+// runSize limits a run directory. Its files count as memory of the container that writes them. The DHCP server needs
+// twice the space of its leases while it replaces them: 65,000 leases have 10 MB. The proxy stores the endpoints of its
+// backends, and the others have sockets and small files.
 func runSize(volume string) string {
 	switch volume {
 	case runPrefix + string(network.ServiceDHCP):

@@ -1,6 +1,5 @@
-// Package environment reads what all hosted clusters share, once for all of them: the nodes and the networks of the
-// management cluster, and the addresses that its pods and Services use. A pass only uses what was read last. It
-// decides nothing.
+// Package environment reads what all hosted clusters share, once for all: the nodes and the networks of the management
+// cluster, and the addresses of its pods and Services. A pass uses what was read last. It decides nothing.
 package environment
 
 import (
@@ -32,14 +31,13 @@ import (
 )
 
 const (
-	// environmentReadWithin is how long one live read may take. At the start, all passes wait for these reads.
+	// environmentReadWithin limits one live read. At the start, all passes wait for these reads.
 	environmentReadWithin = 3 * time.Second
-	// observedFor is how long edges still do not dial an address after its last use. Each change is written to all
-	// plans, and addresses of pods and load balancers come and go.
+	// observedFor is how long edges still do not dial an address after its last use. Addresses of pods and load
+	// balancers come and go, and each change is written to all plans.
 	observedFor = time.Hour
 )
 
-// networkOperatorKind is the kind of OpenShift's network operator. Only its existence is read.
 var networkOperatorKind = management.NetworkOperatorKind().GroupKind()
 
 // An Environment is what all hosted clusters share.
@@ -64,8 +62,8 @@ func (e Environment) Equals(o Environment) bool {
 		e.MultusIsolates == o.MultusIsolates && equality.Semantic.DeepEqual(nodeFacts(e.Nodes), nodeFacts(o.Nodes))
 }
 
-// nodeFacts returns the fields of nodes that plans depend on, by name. Amounts of resources are left out, because
-// they change all the time. Maintenance matters only to a pass that an unavailable edge causes.
+// nodeFacts returns the fields of nodes that plans depend on, by name. Resources change all the time and are left out.
+// So is maintenance, which matters only to a pass that an unavailable edge causes.
 func nodeFacts(nodes []corev1.Node) map[string]corev1.Node {
 	out := map[string]corev1.Node{}
 	for _, n := range nodes {
@@ -93,7 +91,7 @@ type Store struct {
 	last atomic.Pointer[Environment]
 }
 
-// stillObserved returns the addresses in now, and those that were seen within observedFor. The caller holds reading.
+// stillObserved adds to now the addresses that were seen within observedFor before at. The caller holds reading.
 func (s *Store) stillObserved(now []netip.Addr, at time.Time) []netip.Addr {
 	if s.seen == nil {
 		s.seen = map[netip.Addr]time.Time{}
@@ -105,7 +103,7 @@ func (s *Store) stillObserved(now []netip.Addr, at time.Time) []netip.Addr {
 	return slices.Collect(maps.Keys(s.seen))
 }
 
-// With returns e. While a source was never read, it adds what the plan in force has about the management cluster.
+// With returns e. For sources that were never read, it adds what the plan in force has about the management cluster.
 func (e Environment) With(last network.Plan) Environment {
 	if len(e.unread) == 0 {
 		return e
@@ -144,7 +142,7 @@ func (r Reader) Current(ctx context.Context) (Environment, error) {
 	return r.read(ctx)
 }
 
-// Look reads the environment, and reports whether it changed.
+// Look reads the environment again.
 func (r Reader) Look(ctx context.Context) (changed bool, err error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
@@ -153,7 +151,8 @@ func (r Reader) Look(ctx context.Context) (changed bool, err error) {
 	return err == nil && before != nil && !before.Equals(e), err
 }
 
-// read reads and stores the environment. If a source cannot be read, its last state counts. The caller holds reading.
+// read reads and stores the environment. Of a source that cannot be read, the last state counts. The caller holds
+// reading.
 func (r Reader) read(ctx context.Context) (e Environment, err error) {
 	nodes := &corev1.NodeList{}
 	if err := r.Cached.List(ctx, nodes, client.UnsafeDisableDeepCopy); err != nil {
@@ -186,8 +185,7 @@ func (r Reader) read(ctx context.Context) (e Environment, err error) {
 	return e, nil
 }
 
-// addressesInUse returns the addresses of all Services and pods. The lists are large, so one is released before the
-// next is read.
+// addressesInUse reads all Services and pods. The lists are large, so one is released before the next is read.
 func (r Reader) addressesInUse(ctx context.Context, tenants map[string]bool) ([]netip.Addr, error) {
 	services := &corev1.ServiceList{}
 	if err := r.Cached.List(ctx, services, client.UnsafeDisableDeepCopy); err != nil {
@@ -200,7 +198,7 @@ func (r Reader) addressesInUse(ctx context.Context, tenants map[string]bool) ([]
 	return append(out, management.PodAddresses(pods.Items)...), nil
 }
 
-// controlPlaneNamespaces returns the control plane namespaces of all hosted clusters, whether or not they opted in.
+// controlPlaneNamespaces returns those of all hosted clusters, whether or not they opted in.
 func (r Reader) controlPlaneNamespaces(ctx context.Context) (map[string]bool, error) {
 	list, out := &lenient.HostedClusterList{}, map[string]bool{}
 	if err := requests.Present(r.Cached.List(ctx, list, client.UnsafeDisableDeepCopy)); err != nil {
@@ -212,7 +210,7 @@ func (r Reader) controlPlaneNamespaces(ctx context.Context) (map[string]bool, er
 	return out, nil
 }
 
-// readPriorityClass returns the name of the PriorityClass of edges if it exists.
+// readPriorityClass returns "" if the PriorityClass of edges does not exist.
 func (r Reader) readPriorityClass(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, environmentReadWithin)
 	defer cancel()
@@ -227,7 +225,6 @@ func (r Reader) readPriorityClass(ctx context.Context) (string, error) {
 // A Keeper reads the environment at intervals. When it has changed, all hosted clusters are reconciled.
 type Keeper struct {
 	Reader
-	// Every is the interval.
 	Every time.Duration
 	Log   logr.Logger
 	// Changed receives an event for every cluster.

@@ -21,13 +21,12 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// serviceRangeWithin is how long the operator uses the range of Services from a dry run before it asks again. The
-// range changes only with a restart of the API server.
+// serviceRangeWithin is how long a range of Services from a dry run counts. It changes only with a restart of the API
+// server.
 const serviceRangeWithin = 5 * time.Minute
 
-// managementNetworks reads the networks of the management cluster. A kind that the cluster lacks counts as a kind
-// without objects. While the network of Services is unknown, only addresses of existing Services are excluded. The
-// caller holds reading.
+// managementNetworks reads the networks of the management cluster. A kind that the cluster lacks has no objects. While
+// the network of Services is unknown, only addresses of existing Services are excluded. The caller holds reading.
 func (r Reader) managementNetworks(ctx context.Context) []network.ReservedDestination {
 	m, known := &management.Cluster{}, &r.sources
 	if known.networks == nil {
@@ -54,8 +53,7 @@ func (r Reader) managementNetworks(ctx context.Context) []network.ReservedDestin
 	return m.Networks
 }
 
-// networksOf reads the networks that objects of a kind name. If networks of the kind are known and the kind
-// disappears, that is an error.
+// networksOf reads the networks in objects of a kind. If the kind disappears after that, it returns an error.
 func (r Reader) networksOf(ctx context.Context, kind schema.GroupVersionKind) (out []network.ReservedDestination, err error) {
 	ctx, cancel := context.WithTimeout(ctx, environmentReadWithin)
 	defer cancel()
@@ -78,8 +76,8 @@ func (r Reader) networksOf(ctx context.Context, kind schema.GroupVersionKind) (o
 	return out, err
 }
 
-// ServiceRange returns the network of Services. The API server names it when it refuses a Service. The request is a
-// dry run, so no Service is created.
+// ServiceRange returns the network of Services, which the API server names when it refuses a Service. The request is a
+// dry run.
 func (r Reader) ServiceRange(ctx context.Context) (network.ReservedDestination, error) {
 	refused := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "oooi-service-range"},

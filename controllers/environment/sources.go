@@ -22,7 +22,7 @@ import (
 type source struct {
 	// ok is true if it was ever read.
 	ok bool
-	// err is why it could not be read at the last attempt.
+	// err is the result of the last read.
 	err error
 }
 
@@ -31,7 +31,7 @@ type sources struct {
 	states map[string]*source
 	// networks are the networks that objects of a kind name.
 	networks map[schema.GroupVersionKind][]network.ReservedDestination
-	// services is the range of Services that the API server named in a dry run, and servicesAt the time of that.
+	// services is the range of Services from the dry run at servicesAt.
 	services       network.ReservedDestination
 	servicesAt     time.Time
 	priorityClass  string
@@ -40,13 +40,11 @@ type sources struct {
 	said []string
 }
 
-// The names of sources that are not kinds of networks.
 const (
 	serviceRangeSource  = "ServiceRange"
 	priorityClassSource = "PriorityClass"
 )
 
-// state returns the source with this name.
 func (s *sources) state(name string) *source {
 	if s.states == nil {
 		s.states = map[string]*source{}
@@ -67,7 +65,6 @@ func read[T any](s *source, last T, get func() (T, error)) T {
 	return value
 }
 
-// never returns the names of the sources that were never read, sorted.
 func (s *sources) never() []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(s.states)) {
@@ -78,7 +75,7 @@ func (s *sources) never() []string {
 	return out
 }
 
-// reportSources updates the metrics. It logs if the set of failing sources has changed.
+// reportSources updates the metrics, and logs changes of the failing sources.
 func (r Reader) reportSources(ctx context.Context) {
 	s := &r.sources
 	var failing, words []string

@@ -1,5 +1,4 @@
-// This file holds Edge: the facts about one Deployment of oooi, read once from the Deployment. No other code reads
-// its labels, conditions or status.
+// This file holds Edge: the facts about one Deployment of oooi. No other code reads its labels, conditions or status.
 
 package gather
 
@@ -30,8 +29,7 @@ const (
 	roleOther Role = "other"
 )
 
-// An Edge is one Deployment of oooi as it exists: an edge, or the address conflict
-// detection (ACD) of a network.
+// An Edge is one Deployment of oooi as it exists: an edge, or the address conflict detection (ACD) of a network.
 type Edge struct {
 	Name, Namespace string
 	Role            Role
@@ -41,8 +39,8 @@ type Edge struct {
 	Number int
 	// Release is the release of oooi that applied it last. Empty: a release that did not record that.
 	Release string
-	// Seen is its state in the form that package rollout needs, without Drifted, PeerLost and PeerImpaired, which
-	// depend on the wanted state and on reports.
+	// Seen is its state for package rollout. It lacks Drifted, PeerLost and PeerImpaired, which depend on the wanted
+	// state and on reports.
 	Seen rollout.Seen
 	// Refused is the API server's message if it refuses the pod. Empty: it does not.
 	Refused string
@@ -57,7 +55,7 @@ type Edge struct {
 // EdgeReady reports whether the pod of an edge's Deployment is of the newest version, and ready.
 func EdgeReady(d appsv1.Deployment) bool { return EdgeOf(d).Seen.Available }
 
-// EdgeOf reads a Deployment's labels, conditions and status. No other function does.
+// EdgeOf reads a Deployment.
 func EdgeOf(d appsv1.Deployment) Edge {
 	number, err := strconv.Atoi(d.Labels[wire.LabelEdge])
 	if err != nil {
@@ -80,7 +78,7 @@ func RoleOf(d appsv1.Deployment) Role {
 	return roleOther
 }
 
-// SeenOf returns the state of d in the form that package rollout needs.
+// SeenOf returns the state of d for package rollout.
 func SeenOf(d appsv1.Deployment) rollout.Seen {
 	s, up := d.Status, deploymentCondition(d, appsv1.DeploymentAvailable)
 	progress, progressed := progressOf(d)
@@ -131,7 +129,6 @@ func ending(d appsv1.Deployment) bool {
 	return progress == rollout.Complete
 }
 
-// deploymentCondition returns d's condition of a type, or the zero value.
 func deploymentCondition(d appsv1.Deployment, of appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
 	i := slices.IndexFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Type == of })
 	if i < 0 {
@@ -140,10 +137,10 @@ func deploymentCondition(d appsv1.Deployment, of appsv1.DeploymentConditionType)
 	return d.Status.Conditions[i]
 }
 
-// Subject returns the subject of problems about e.
+// Subject names e in problems.
 func (e Edge) Subject() problem.Subject { return EdgeSubject(e.Namespace, e.Name) }
 
-// EdgeSubject returns the subject of problems about the edge with this Deployment.
+// EdgeSubject names the edge with this Deployment in problems.
 func EdgeSubject(namespace, deployment string) problem.Subject {
 	return problem.Subject{Kind: "Edge", Namespace: namespace, Name: deployment}
 }
@@ -158,8 +155,7 @@ func (e Edge) Starting() bool {
 	return e.Refused == "" && e.Seen.Progress == rollout.Unknown
 }
 
-// Lost reports whether e became unavailable, or could not become available in time, for another reason than an act of
-// the operator.
+// Lost reports whether e became or stayed unavailable for another reason than an act of the operator.
 func (e Edge) Lost() bool {
 	return e.Role == RoleEdge && !e.Seen.Available && e.Seen.Observed && !e.Starting()
 }

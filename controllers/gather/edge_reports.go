@@ -18,8 +18,8 @@ type NetworkReport struct {
 	reported.EdgeReport
 }
 
-// reportsOf returns the reports that the edges of p and its address conflict detection wrote, each to its own Lease.
-// A report in any other Lease, or one that cannot be read, is ignored.
+// reportsOf returns the reports of the edges of p and of its address conflict detection, each from its own Lease. It
+// ignores other Leases, and reports that cannot be read.
 func reportsOf(owned []metav1.PartialObjectMetadata, p network.Plan) []NetworkReport {
 	type writer struct {
 		network string

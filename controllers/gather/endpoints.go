@@ -1,5 +1,5 @@
-// This file reads the endpoints of addresses that edges dial: those of the management cluster's API server, and of
-// Services without a selector. Whether edges may dial them is decided elsewhere.
+// This file reads the endpoints of the management cluster's API server, and of Services without a selector. Whether
+// edges may dial them is decided elsewhere.
 
 package gather
 
@@ -19,7 +19,6 @@ import (
 	"github.com/cldmnky/oooi/hcp/services"
 )
 
-// gatherEndpoints reads where the API servers listen, and the endpoints of Services that do not select pods.
 func (r Reader) gatherEndpoints(ctx context.Context, w *World) error {
 	slice := discoveryv1.EndpointSlice{}
 	if err := client.IgnoreNotFound(r.Client.Get(ctx, watch.APIServerSlice, &slice)); err != nil {
@@ -54,7 +53,7 @@ func (r Reader) gatherEndpoints(ctx context.Context, w *World) error {
 	return nil
 }
 
-// behind returns all addresses of these slices, ready or not, with each TCP port. The key is the port's name.
+// behind returns all addresses of these slices, ready or not, with each TCP port, by the port's name.
 func behind(all ...discoveryv1.EndpointSlice) map[string][]netip.AddrPort {
 	out := map[string][]netip.AddrPort{}
 	for _, s := range all {

@@ -9,8 +9,8 @@ import (
 	"github.com/cldmnky/oooi/hcp/management"
 )
 
-// readEnvironment sets what all hosted clusters share. If a source was never read, the plan in force replaces it. The
-// addresses in w.Services are added.
+// readEnvironment sets what all hosted clusters share, and adds the addresses in w.Services. The plan in force replaces
+// sources that were never read.
 func (r Reader) readEnvironment(ctx context.Context, w *World) error {
 	e, err := r.Shared.Current(ctx)
 	if err != nil {

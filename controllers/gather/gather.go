@@ -1,6 +1,5 @@
-// Package gather reads all facts that decisions about one hosted cluster need, as one World. It remembers nothing,
-// and decides nothing about that cluster. For the other clusters on its networks, hcp.NewNeighbor(..).For derives
-// what each wants.
+// Package gather reads all facts that decisions about one hosted cluster need, as one World. It remembers nothing, and
+// decides nothing about that cluster. hcp.NewNeighbor derives what other clusters on its networks want.
 package gather
 
 import (

@@ -23,7 +23,6 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// gatherInput reads the objects from which the networks are derived.
 func (r Reader) gatherInput(ctx context.Context, w *World) error {
 	if err := r.Kinds.Complete(); err != nil {
 		return err
@@ -46,7 +45,7 @@ func (r Reader) gatherInput(ctx context.Context, w *World) error {
 	return r.readNeighbors(ctx, w)
 }
 
-// ReadControlPlane reads the HostedControlPlane, which owns all objects of oooi.
+// ReadControlPlane reads the HostedControlPlane, the owner of all objects of oooi.
 func (r Reader) ReadControlPlane(ctx context.Context, w *World) error {
 	cp := &metav1.PartialObjectMetadata{}
 	cp.SetGroupVersionKind(own.HostedControlPlaneKind)
@@ -58,12 +57,10 @@ func (r Reader) ReadControlPlane(ctx context.Context, w *World) error {
 	return requests.Present(client.IgnoreNotFound(err))
 }
 
-// EnoughNodePools limits how many NodePools of another cluster are read. If there are more, that cluster gets no plan
-// anyway.
+// EnoughNodePools limits how many NodePools of another cluster are read. With more, that cluster gets no plan.
 const EnoughNodePools = client.Limit(objects.MaxNodePools + 1)
 
-// ReadAttached reads the objects that show which networks o's VMs are on. nodePools are further options for reading
-// its NodePools.
+// ReadAttached reads which networks o's VMs are on. The options are for reading its NodePools.
 func (r Reader) ReadAttached(ctx context.Context, o *hcp.Objects, nodePools ...client.ListOption) error {
 	hc := o.HostedCluster
 	pools := &lenient.NodePoolList{}
@@ -104,7 +101,6 @@ func (r Reader) gatherDefinitions(ctx context.Context, o *hcp.Objects, named []n
 	return nil
 }
 
-// readPublished reads how o's control plane is published.
 func (r Reader) readPublished(ctx context.Context, o *hcp.Objects) error {
 	ns := client.InNamespace(hcp.ControlPlaneNamespace(o.HostedCluster))
 	routes, all := &lenient.RouteList{}, &corev1.ServiceList{}
@@ -123,7 +119,7 @@ func (r Reader) readPublished(ctx context.Context, o *hcp.Objects) error {
 	return nil
 }
 
-// gatherRemaining reads what decides how the networks of a cluster that does not opt in are removed.
+// gatherRemaining reads how to remove the networks of a cluster that does not opt in.
 func (r Reader) gatherRemaining(ctx context.Context, w *World) error {
 	if w.Binding == nil && len(w.Owned) == 0 || hcp.OptedOut(w.HostedCluster) && hcp.PausedBy(w.HostedCluster, r.Now()) == "" {
 		return nil

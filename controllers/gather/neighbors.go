@@ -1,6 +1,5 @@
-// This file reads the hosted clusters that share a network with one, and package hcp derives what each wants there.
-// Package derive then decides how they share the network. When one of them changes, the others are reconciled. This
-// file also finds these.
+// This file finds and reads the hosted clusters that share a network with one. Package hcp derives what each wants
+// there, and package derive how they share it. When one changes, the others are reconciled.
 
 package gather
 
@@ -29,8 +28,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// readNeighbors reads the requests and the plans in force of the hosted clusters on w's networks. A cluster that
-// opted out or is being deleted counts as long as objects of oooi exist for it.
+// readNeighbors reads the requests and the plans in force of the hosted clusters on w's networks. A cluster that opted
+// out or is being deleted counts as long as it has objects of oooi.
 func (r Reader) readNeighbors(ctx context.Context, w *World) error {
 	ours := networks.All(w.Objects, w.Last)
 	candidates, err := r.ClustersOn(ctx, ours)
@@ -61,9 +60,9 @@ func (r Reader) readNeighbors(ctx context.Context, w *World) error {
 	return nil
 }
 
-// ClustersOn returns the hosted clusters that opted in, or may have objects of oooi, and that are on one of these
-// networks: NodePools or VMs use its NAD or another NAD of the same layer-2 network, or the plan in force serves it.
-// NodePools that a NAD does not allow do not count, and nothing of their clusters is read.
+// ClustersOn returns the hosted clusters on one of these networks that opted in or may have objects of oooi. NodePools
+// or VMs of such a cluster use a NAD of the layer-2 network, or its plan in force serves it. NodePools that a NAD does
+// not allow do not count, and nothing of their clusters is read.
 func (r Reader) ClustersOn(ctx context.Context, on []network.Attachment) (map[types.NamespacedName]lenient.HostedCluster, error) {
 	return r.clusters(ctx, on, networks.Allows)
 }
@@ -124,7 +123,6 @@ func (r Reader) clusters(ctx context.Context, on []network.Attachment, allows fu
 	return out, nil
 }
 
-// addCluster adds the HostedCluster of this name to all, if it is relevant.
 func (r Reader) addCluster(ctx context.Context, all map[types.NamespacedName]lenient.HostedCluster, key types.NamespacedName) error {
 	if _, known := all[key]; known {
 		return nil
@@ -137,8 +135,8 @@ func (r Reader) addCluster(ctx context.Context, all map[types.NamespacedName]len
 	return requests.Present(client.IgnoreNotFound(err))
 }
 
-// sameNetwork returns the index values of these networks, and of all other NADs of the same layer-2 networks. The NAD
-// is nil if a value does not name an existing one.
+// sameNetwork returns the index values of these networks, and of all other NADs of the same layer-2 networks. A NAD is
+// nil if it does not exist.
 func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[string]*nadv1.NetworkAttachmentDefinition, error) {
 	values := map[string]*nadv1.NetworkAttachmentDefinition{}
 	for _, a := range on {

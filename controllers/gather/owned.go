@@ -71,7 +71,6 @@ func (r Reader) readOwned(ctx context.Context, w *World) error {
 	return err
 }
 
-// gatherKind reads all objects of oooi of a kind for w's hosted cluster.
 func (r Reader) gatherKind(ctx context.Context, w *World, kind schema.GroupVersionKind) error {
 	all, err := r.List(ctx, kind, hcp.ControlPlaneNamespace(w.HostedCluster))
 	for _, o := range all {
@@ -82,8 +81,7 @@ func (r Reader) gatherKind(ctx context.Context, w *World, kind schema.GroupVersi
 	return err
 }
 
-// gatherServices reads the Services of oooi for w's hosted cluster. It finds them by name, because another client may
-// have removed their labels.
+// gatherServices finds the Services of oooi by name, because another client may have removed their labels.
 func (r Reader) gatherServices(ctx context.Context, w *World) error {
 	ns, list := hcp.ControlPlaneNamespace(w.HostedCluster), &corev1.ServiceList{}
 	if err := requests.Present(r.Client.List(ctx, list, client.InNamespace(ns), client.UnsafeDisableDeepCopy)); err != nil {
@@ -115,8 +113,8 @@ func (r Reader) addOwned(w *World, kind schema.GroupVersionKind, o client.Object
 	}
 }
 
-// gatherUnlabeled reads from the API server those edges of the plan in force that the cache lacks, because another
-// client may have removed their labels.
+// gatherUnlabeled reads those edges of the plan in force that the cache lacks, because another client may have removed
+// their labels.
 func (r Reader) gatherUnlabeled(ctx context.Context, w *World) error {
 	for _, n := range w.Last.Networks {
 		for _, e := range n.Edges {
@@ -139,8 +137,7 @@ func (r Reader) gatherUnlabeled(ctx context.Context, w *World) error {
 	return nil
 }
 
-// PlanInForce returns the plan that the edges of hc serve, and its text as it is stored. If the plan exists and
-// cannot be read, it returns a fault.
+// PlanInForce returns the plan that the edges of hc serve, and its stored text. An unreadable plan is a fault.
 func (r Reader) PlanInForce(ctx context.Context, hc *hyperv1.HostedCluster) (p network.Plan, text string, fault problem.Problems, err error) {
 	ns := hcp.ControlPlaneNamespace(hc)
 	o, err := r.Read(ctx, own.Key{Kind: own.ConfigMapKind, NamespacedName: types.NamespacedName{Namespace: ns, Name: wire.PlanConfigMap}})

@@ -33,8 +33,8 @@ type LastReport struct {
 	At        time.Time
 }
 
-// overlay sets the condition that was written last in hc, if the cache does not have it yet. Otherwise its Event
-// would be emitted twice. A cache that is older for longer than own.UnseenFor is of an etcd that was restored.
+// overlay sets the condition that was written last in hc if the cache does not have it yet, so that it gets no second
+// Event. A cache that is older for longer than own.UnseenFor is of a restored etcd.
 func (l *LastReport) overlay(hc *hyperv1.HostedCluster, now time.Time) {
 	if l == nil || l.Version == "" || now.Sub(l.At) >= own.UnseenFor {
 		return
@@ -50,7 +50,7 @@ func (l *LastReport) overlay(hc *hyperv1.HostedCluster, now time.Time) {
 }
 
 // readReport returns the last Report about hc. After a restart it reads the stored Report once, so that its problems
-// get no second Event. A cluster without a condition has no Report. If a Report cannot be read, that is only logged.
+// get no second Event. A cluster without a condition has none. A Report that cannot be read is only logged.
 func (r Reader) readReport(ctx context.Context, hc *hyperv1.HostedCluster, last *LastReport) (out explain.Report) {
 	if last != nil {
 		return last.Report

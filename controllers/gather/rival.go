@@ -1,4 +1,4 @@
-// This file finds the hosted cluster that keeps a control plane namespace if two have the same one.
+// This file finds the hosted cluster that keeps a control plane namespace if two share it.
 
 package gather
 
@@ -14,7 +14,6 @@ import (
 	"github.com/cldmnky/oooi/hcp/lenient"
 )
 
-// gatherRival reads which other hosted cluster keeps w's control plane namespace.
 func (r Reader) gatherRival(ctx context.Context, w *World) error {
 	hc := w.HostedCluster
 	for _, req := range r.Clusters(ctx, client.MatchingFields{watch.ByControlPlane: hcp.ControlPlaneNamespace(hc)}) {

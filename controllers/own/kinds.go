@@ -14,7 +14,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// The kinds that the operator writes, or reads as metadata only.
 var (
 	HostedControlPlaneKind = hyperv1.GroupVersion.WithKind("HostedControlPlane")
 	ServiceAccountKind     = corev1.SchemeGroupVersion.WithKind("ServiceAccount")

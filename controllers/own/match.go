@@ -31,9 +31,9 @@ func WithHash(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return u
 }
 
-// AsDesired reports whether live is as desired. Most objects must have exactly the desired value of each field: an
-// egress rule or a subject that another client added is not tolerated. A Deployment may have further fields. A
-// Service may, too, such as its ClusterIP or further ports, but its selector must be exact.
+// AsDesired reports whether live is as desired. Each field must have exactly the desired value, so that another client
+// cannot add an egress rule or a subject. A Deployment may have further fields. So may a Service, such as its ClusterIP
+// or further ports, but its selector must be exact.
 func AsDesired(live, desired *unstructured.Unstructured) bool {
 	if !contains(live.Object, desired.Object) {
 		return false
@@ -52,20 +52,18 @@ func AsDesired(live, desired *unstructured.Unstructured) bool {
 	return true
 }
 
-// selectorOf is the selector of a Service.
 func selectorOf(u *unstructured.Unstructured) any {
 	selector, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "selector")
 	return selector
 }
 
-// BindsOtherRole reports whether live is a RoleBinding that binds another role than desired. The API server does not
-// allow changes of the role.
+// BindsOtherRole is true if live is a RoleBinding of another role, which the API server does not allow to change.
 func BindsOtherRole(live, desired *unstructured.Unstructured) bool {
 	return live != nil && live.GroupVersionKind() == RoleBindingKind && !reflect.DeepEqual(live.Object["roleRef"], desired.Object["roleRef"])
 }
 
-// contains reports whether live has every field of desired with its value. Other fields, and other elements in a list
-// of objects, are ignored, because other managers own them. An empty field may be absent.
+// contains reports whether live has every field of desired. Other fields, and other elements in a list of objects,
+// belong to other managers. An empty field may be absent.
 func contains(live, desired any) bool {
 	switch desired := desired.(type) {
 	case map[string]any:

@@ -1,5 +1,5 @@
-// Package own decides which objects in control plane namespaces are those of oooi, and their names. Names that edges
-// use, too, are in edge/wire.
+// Package own decides which objects in control plane namespaces are those of oooi, and their names. edge/wire has the
+// names that edges use as well.
 package own
 
 import (
@@ -15,8 +15,8 @@ import (
 const (
 	// ConditionType is the type of oooi's condition in the HostedCluster's status.
 	ConditionType = settings.Prefix + "NetworkReady"
-	// ControlPlaneRole is the ClusterRole with the operator's rights in a control plane namespace, and the name of
-	// its RoleBinding there.
+	// ControlPlaneRole is the name of the ClusterRole with the operator's rights in a control plane namespace, and of its
+	// RoleBinding there.
 	ControlPlaneRole = "oooi-controlplane"
 
 	// NameOperator is the value of wire.LabelName on objects of the operator itself.

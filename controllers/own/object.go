@@ -16,8 +16,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// Object returns a typed apply configuration as unstructured, with its HostedControlPlane as
-// owner.
+// Object returns a typed apply configuration as unstructured, owned by its HostedControlPlane.
 func Object(controlPlane *metav1.PartialObjectMetadata, typed any) *unstructured.Unstructured {
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
 	if err != nil {
@@ -26,9 +25,8 @@ func Object(controlPlane *metav1.PartialObjectMetadata, typed any) *unstructured
 	return Owned(controlPlane, &unstructured.Unstructured{Object: m})
 }
 
-// Owned sets the HostedControlPlane as owner of u, so that u is deleted with it, and excludes u from backups. The
-// reference sets neither controller nor blockOwnerDeletion: OpenShift denies both without rights on the owner's
-// finalizers.
+// Owned sets the HostedControlPlane as owner of u, so that u is deleted with it, and excludes u from backups. It sets
+// neither controller nor blockOwnerDeletion: OpenShift requires rights on the owner's finalizers for both.
 func Owned(controlPlane *metav1.PartialObjectMetadata, u *unstructured.Unstructured) *unstructured.Unstructured {
 	ref, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metav1ac.OwnerReference().
 		WithAPIVersion(hyperv1.GroupVersion.String()).WithKind("HostedControlPlane").

@@ -1,5 +1,4 @@
-// This file decides which objects are those of oooi for one hosted cluster. It also decides which of two hosted
-// clusters has a control plane namespace if both have the same one.
+// This file decides which objects are those of oooi for one hosted cluster.
 
 package own
 
@@ -28,10 +27,10 @@ func Is(o client.Object) bool {
 	return o != nil && Labels().AsSelectorPreValidated().Matches(labels.Set(o.GetLabels()))
 }
 
-// IsOf reports whether o exists and is oooi's, for the hosted cluster with this HostedControlPlane. An owner alone
-// proves nothing, because the HostedControlPlane also owns objects of HyperShift. So o must have a name of oooi, and
-// its labels or the hash of what was applied. The owner shows the cluster. Without an owner, o must have both labels
-// and hash, except the stored status, which has no hash. Backup tools restore objects without owners.
+// IsOf reports whether o exists and is oooi's for the hosted cluster with this HostedControlPlane. o must have a name
+// of oooi, and its labels or the hash of what was applied. The owner shows the cluster, but proves nothing alone: it
+// also owns objects of HyperShift. Backup tools restore objects without owners. Then o must have both labels and hash,
+// except for the stored status, which has no hash.
 func IsOf(o client.Object, controlPlane string) bool {
 	if o == nil || !strings.HasPrefix(o.GetName(), wire.Owner) {
 		return false
@@ -44,7 +43,7 @@ func IsOf(o client.Object, controlPlane string) bool {
 	return (applied || Is(o)) && slices.Contains(owners, controlPlane)
 }
 
-// MadeFor reports whether oooi made o for this HostedControlPlane: it owns each object of oooi. A backup tool restores
+// MadeFor reports whether this HostedControlPlane owns o, as it owns each object that oooi made. A backup tool restores
 // objects without owners, and the HostedControlPlane with another UID.
 func MadeFor(o, controlPlane metav1.Object) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == controlPlane.GetUID() })

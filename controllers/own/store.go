@@ -1,5 +1,5 @@
-// This file reads the objects of oooi in control plane namespaces from caches. If this process wrote an object and
-// the cache does not show that yet, it returns the written state.
+// This file reads the objects of oooi in control plane namespaces from caches. If a cache does not show a write of this
+// process yet, it returns what was written.
 
 package own
 
@@ -47,8 +47,8 @@ type Name struct {
 	// Object is an empty object of the type that is cached.
 	Object client.Object
 	Name   string
-	// Second is true if another row has the same kind. A cache holds one name for each kind, so that RBAC can allow
-	// only this name.
+	// Second is true if another row has the same kind. A cache holds one name of each kind, so that RBAC can allow only
+	// this name.
 	Second bool
 }
 
@@ -109,7 +109,6 @@ func (s Store) Cached(ctx context.Context, key Key) (client.Object, error) {
 	return o, nil
 }
 
-// newOwn returns an empty object of kind, in the type that is cached.
 func (s Store) newOwn(kind schema.GroupVersionKind) (client.Object, error) {
 	if kind == LeaseKind {
 		return ReportLease(), nil
@@ -117,7 +116,7 @@ func (s Store) newOwn(kind schema.GroupVersionKind) (client.Object, error) {
 	return newOf[client.Object](s.Client.Scheme(), kind)
 }
 
-// newOf returns an empty object of the type that is registered for kind.
+// newOf returns an empty object of the registered type.
 func newOf[T any](s *runtime.Scheme, kind schema.GroupVersionKind) (out T, err error) {
 	o, err := s.New(kind)
 	if err != nil {
@@ -130,8 +129,7 @@ func newOf[T any](s *runtime.Scheme, kind schema.GroupVersionKind) (out T, err e
 	return out, nil
 }
 
-// Read returns the last state of one object that the operator knows, whether or not it is oooi's. Nil: it does not
-// exist.
+// Read returns the last known state of one object, whether or not it is oooi's. Nil: it does not exist.
 func (s Store) Read(ctx context.Context, key Key) (client.Object, error) {
 	cached, err := s.Cached(ctx, key)
 	if err != nil {
@@ -140,7 +138,6 @@ func (s Store) Read(ctx context.Context, key Key) (client.Object, error) {
 	return s.latestOwn(key, cached)
 }
 
-// latestOwn returns cached, or what this process last wrote if that is later.
 func (s Store) latestOwn(key Key, cached client.Object) (client.Object, error) {
 	write, later := s.Writes.later(key, cached)
 	switch {
@@ -198,7 +195,6 @@ func (s Store) List(ctx context.Context, kind schema.GroupVersionKind, ns string
 	return out, nil
 }
 
-// newOwnList returns an empty list of kind, in the type that is cached.
 func (s Store) newOwnList(kind schema.GroupVersionKind) (client.ObjectList, error) {
 	listKind := kind.GroupVersion().WithKind(kind.Kind + "List")
 	if kind == LeaseKind {
@@ -209,8 +205,8 @@ func (s Store) newOwnList(kind schema.GroupVersionKind) (client.ObjectList, erro
 	return newOf[client.ObjectList](s.Client.Scheme(), listKind)
 }
 
-// Verify reads objects in ns from the API server that this process wrote longer than UnseenFor ago and that no cache
-// has shown since. They may no longer exist. If one cannot be read, a later pass tries again.
+// Verify reads objects in ns that this process wrote longer than UnseenFor ago and that no cache has shown since. They
+// may no longer exist. If one cannot be read, a later pass tries again.
 func (s Store) Verify(ctx context.Context, ns string) {
 	for _, key := range s.Writes.overdue(ns, s.Now()) {
 		u := &unstructured.Unstructured{}
@@ -219,7 +215,7 @@ func (s Store) Verify(ctx context.Context, ns string) {
 		case err == nil:
 			s.Writes.Wrote(key, u, s.Now())
 		case apierrors.IsNotFound(err), key.Kind == LeaseKind:
-			// The operator has no right to get Leases. It only remembers that it deleted one.
+			// The operator may not get Leases. It only remembers deletions.
 			s.Writes.Forget(key)
 		default:
 			logr.FromContextOrDiscard(ctx).Info("object not verified", "kind", key.Kind.Kind, "name", key.Name, "err", err.Error())
@@ -234,7 +230,7 @@ func MetadataOf(kind schema.GroupVersionKind, o client.Object) metav1.PartialObj
 	return *out
 }
 
-// Learn reads an object that no cache shows from the API server, and remembers it. Nil: it does not exist.
+// Learn reads an object that no cache shows, and remembers it. Nil: it does not exist.
 func (s Store) Learn(ctx context.Context, key Key) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(key.Kind)
@@ -259,7 +255,7 @@ func (s Store) Serves(ctx context.Context, hc *hyperv1.HostedCluster) (bool, err
 	return false, nil
 }
 
-// ReportLease returns an empty Lease of the cached type. Metadata is enough, because it contains the report.
+// ReportLease returns an empty Lease of the cached type: its metadata contains the report.
 func ReportLease() *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(LeaseKind)

@@ -1,4 +1,4 @@
-// This file remembers what this process wrote until a cache shows it. So the operator never decides from an older
+// This file remembers what this process wrote until a cache shows it, so that the operator never decides from an older
 // state than its own last write.
 
 package own
@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// UnseenFor is how long the cache may lack a write before the object is read from the API server. The object may no
-// longer exist: a watch that was interrupted does not show an object that was created and deleted meanwhile.
+// UnseenFor is how long the cache may lack a write before the object is read from the API server. A watch that was
+// interrupted does not show an object that was created and deleted meanwhile.
 const UnseenFor = 10 * time.Second
 
 // An ownWrite is the last write of one object that no cache has shown yet.
@@ -32,8 +32,8 @@ type ownWrite struct {
 type Writes struct {
 	mu  sync.Mutex
 	all map[Key]ownWrite
-	// accepted has a fingerprint for each Key if the API server stores the object in another form than the desired
-	// one. It is the fingerprint of the stored form.
+	// accepted has the fingerprint of each object that the API server stores in another form than the desired one, by
+	// Key.
 	accepted sync.Map
 }
 
@@ -51,7 +51,7 @@ func (w *Writes) Wrote(key Key, u *unstructured.Unstructured, at time.Time) {
 	w.put(key, ownWrite{object: u.DeepCopy(), uid: u.GetUID(), version: u.GetResourceVersion(), at: at})
 }
 
-// Deleted remembers that o was deleted. It reports whether an earlier write of o was not seen yet.
+// Deleted remembers a deletion, and reports whether an earlier write of o was not seen yet.
 func (w *Writes) Deleted(key Key, o metav1.Object, at time.Time) (unseen bool) {
 	w.Accept(key, "")
 	_, unseen = w.later(key, nil)
@@ -59,8 +59,8 @@ func (w *Writes) Deleted(key Key, o metav1.Object, at time.Time) (unseen bool) {
 	return unseen
 }
 
-// later returns the last write of an object, and whether there is one that is later than cached, the object in
-// the cache. cached is nil if the cache does not have the object.
+// later returns the last write of an object if it is later than cached, which is nil if the cache does not have the
+// object.
 func (w *Writes) later(key Key, cached metav1.Object) (ownWrite, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,7 +84,7 @@ func (x ownWrite) shownBy(o metav1.Object) bool {
 	return err != nil || order >= 0
 }
 
-// Seen forgets the last write of an object if an event shows it. gone is true if the cache no longer has the object.
+// Seen forgets the last write if an event shows it. gone is true if the cache no longer has the object.
 func (w *Writes) Seen(key Key, o metav1.Object, gone bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,8 +132,7 @@ func (w *Writes) Forget(key Key) {
 	delete(w.all, key)
 }
 
-// Accept remembers the fingerprint of an object that the API server stores in another form than the desired one.
-// Empty: it forgets it.
+// Accept remembers the fingerprint of an object's stored form. Empty: it forgets it.
 func (w *Writes) Accept(key Key, fingerprint string) {
 	if fingerprint == "" {
 		w.accepted.Delete(key)

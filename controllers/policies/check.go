@@ -1,5 +1,5 @@
 // Package policies checks and applies the admission policies as they are shipped (package admission). They limit the
-// operator and its edges, and check annotations. The operator can only read them. It works without them, and reports
+// operator and its edges, and check annotations. The operator can only read them. Without them it works, and reports
 // that.
 package policies
 

@@ -1,6 +1,5 @@
-// This file applies the admission policies if nothing else installs them. The Operator Lifecycle Manager does not. It
-// runs in a pod of its own, and only its ServiceAccount may write these policies. The operator's may not, because
-// they limit the operator.
+// This file applies the admission policies if nothing else installs them, as with the Operator Lifecycle Manager. It
+// runs in a pod of its own. The operator must not write these policies, because they limit it.
 
 package policies
 
@@ -33,10 +32,10 @@ import (
 // retryPolicies is how soon a failed application of policies is repeated.
 const retryPolicies = 2 * time.Second
 
-// A Keeper applies the policies of package admission, and restores them if they change. It makes its namespace the
-// owner of objects that the Operator Lifecycle Manager does not delete: the policies and ClusterRole
-// oooi-controlplane. They outlive the operator, limit the edges that still serve, and are deleted with the namespace.
-// It reports if the role is not as shipped. Nothing restores that.
+// A Keeper applies the policies of package admission, and restores them if they change. Its namespace owns what the
+// Operator Lifecycle Manager does not delete: the policies and ClusterRole oooi-controlplane. They outlive the
+// operator, limit the edges that still serve, and are deleted with the namespace. The Keeper reports a changed role,
+// which nothing restores.
 type Keeper struct {
 	// Client has the rights of config/olm. It must not read from a cache.
 	Client client.Client
@@ -50,8 +49,8 @@ type Keeper struct {
 	problem atomic.Pointer[error]
 }
 
-// Run applies the policies until ctx ends. If the API server fails, Run retries, and logs each change of the error.
-// It returns an error only if this program was built from invalid files.
+// Run applies the policies until ctx ends. It retries after errors of the API server, and logs each change of the
+// error. It returns an error only if this program was built from invalid files.
 func (k *Keeper) Run(ctx context.Context) error {
 	policies, err := admission.Policies()
 	if err != nil {
@@ -84,8 +83,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Ready returns why the policies and ClusterRole oooi-controlplane are not as shipped, for the readiness
-// probe. Nil: they are.
+// Ready is the readiness probe: it returns why the policies or ClusterRole oooi-controlplane are not as shipped, or nil.
 func (k *Keeper) Ready(*http.Request) error {
 	if p := k.problem.Load(); p != nil {
 		return *p
@@ -93,7 +91,7 @@ func (k *Keeper) Ready(*http.Request) error {
 	return errors.New("the admission policies are not applied yet")
 }
 
-// Apply applies the policies as shipped. It returns the difference between the existing role and role.
+// Apply applies the policies, and returns how the existing role differs from role.
 func (k *Keeper) Apply(ctx context.Context, policies []admission.Policy, role *rbacv1.ClusterRole) error {
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(own.NamespaceKind)
@@ -113,8 +111,8 @@ func (k *Keeper) Apply(ctx context.Context, policies []admission.Policy, role *r
 	return k.ownRole(ctx, role, owner)
 }
 
-// applyPolicy applies o. An apply does not remove fields that another client added, such as a match condition. So if
-// the object still differs, its whole spec is replaced.
+// applyPolicy applies o. If the object still differs, as another client added a match condition, it replaces the whole
+// spec.
 func (k *Keeper) applyPolicy(ctx context.Context, o client.Object, owner metav1.OwnerReference) error {
 	kind := o.GetObjectKind().GroupVersionKind()
 	shipped, live, err := k.applyOwned(ctx, kind, o, owner)
@@ -131,8 +129,8 @@ func (k *Keeper) applyPolicy(ctx context.Context, o client.Object, owner metav1.
 	return nil
 }
 
-// ownRole makes owner an owner of ClusterRole oooi-controlplane, and returns other differences from shipped. It
-// cannot restore the role: the API server refuses that, because the Keeper does not have the rights in the role.
+// ownRole makes owner an owner of ClusterRole oooi-controlplane, and returns other differences from shipped. The API
+// server would refuse to restore the role, because the Keeper does not have the rights in it.
 func (k *Keeper) ownRole(ctx context.Context, shipped *rbacv1.ClusterRole, owner metav1.OwnerReference) error {
 	live := &rbacv1.ClusterRole{}
 	if err := k.Client.Get(ctx, client.ObjectKey{Name: own.ControlPlaneRole}, live); err != nil {
@@ -146,8 +144,8 @@ func (k *Keeper) ownRole(ctx context.Context, shipped *rbacv1.ClusterRole, owner
 // aggregation is the prefix of labels that add the rules of a ClusterRole to another one.
 const aggregation = "rbac.authorization.k8s.io/"
 
-// roleDiffers returns why live is not the shipped ClusterRole, or nil. Only labels of the API server count, because
-// the Operator Lifecycle Manager adds its own.
+// roleDiffers returns why live is not the shipped ClusterRole, or nil. Of labels, only those of the API server count,
+// because the Operator Lifecycle Manager adds its own.
 func roleDiffers(shipped, live *rbacv1.ClusterRole) error {
 	why := ""
 	switch {
@@ -169,8 +167,7 @@ func roleDiffers(shipped, live *rbacv1.ClusterRole) error {
 	return fmt.Errorf("ClusterRole %s is not as shipped: %s. To restore it: kubectl replace -f bundle/manifests/%[1]s.clusterrole.yaml", live.Name, why)
 }
 
-// applyOwned applies o, an object of this kind, with an owner. It changes only fields in o. It returns what it
-// applied, and what exists now.
+// applyOwned applies o with an owner. It changes only fields in o, and returns what it applied, and what exists now.
 func (k *Keeper) applyOwned(ctx context.Context, kind schema.GroupVersionKind, o client.Object, owner metav1.OwnerReference) (
 	map[string]any, *unstructured.Unstructured, error) {
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)

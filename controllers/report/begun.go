@@ -1,5 +1,5 @@
-// This file decides which problems get an Event when they begin. The condition gets an Event only when its status or
-// reason changes, and these problems may begin without that. It is pure.
+// This file decides which problems get an Event when they begin, since the condition gets one only when its status or
+// reason changes. It is pure.
 
 package report
 
@@ -33,8 +33,8 @@ func foundOf(p explain.ReportProblem) (out []found) {
 	return out
 }
 
-// begun returns the problems in now that began after before: lost edges, and problems that edges found. Problems of
-// reason told are left out, because an Event has named them.
+// begun returns the problems in now that began after before: lost edges, and problems that edges found. It leaves out
+// reason told, which an Event has named.
 func begun(now, before explain.Report, told problem.Reason) (out []explain.ReportProblem) {
 	var seen []found
 	for _, p := range before.Problems {

@@ -1,4 +1,4 @@
-// This file holds the metrics of hosted clusters. It decides nothing.
+// This file holds the metrics of hosted clusters.
 
 package report
 
@@ -37,7 +37,6 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 }
 
-// observe replaces the metrics of one cluster.
 func (m *Metrics) observe(w gather.World, d decide.Decision, v verdict) {
 	key := types.NamespacedName{Namespace: w.HostedCluster.Namespace, Name: w.HostedCluster.Name}
 	if d.Action == decide.Remove && !v.AllProblems.Has(problem.Removing) {
@@ -63,7 +62,6 @@ func (m *Metrics) observe(w gather.World, d decide.Decision, v verdict) {
 	m.planned(key, d.Plan)
 }
 
-// planned replaces the metrics with the hashes of one cluster's networks.
 func (m *Metrics) planned(key types.NamespacedName, plan network.Plan) {
 	var now []string
 	hashes := m.Gauge(metrics.HostedClusterPlanHash)
@@ -82,7 +80,7 @@ func (m *Metrics) planned(key types.NamespacedName, plan network.Plan) {
 	m.networks[key] = now
 }
 
-// Passed counts a pass. Passes of clusters for which nothing is served are not counted.
+// Passed counts a pass, unless nothing is served.
 func (m *Metrics) Passed(key types.NamespacedName, d decide.Decision, err error) {
 	if d.Action == decide.Ignore || d.Action == decide.Remove {
 		return
@@ -94,7 +92,6 @@ func (m *Metrics) Passed(key types.NamespacedName, d decide.Decision, err error)
 	m.Counter(metrics.HostedClusterReconciles).WithLabelValues(key.Namespace, key.Name, outcome).Inc()
 }
 
-// written records whether the condition of a cluster could be written.
 func (m *Metrics) written(key types.NamespacedName, yes bool) {
 	m.SetBool(metrics.HostedClusterConditionWritten, yes, key.Namespace, key.Name)
 }

@@ -37,15 +37,13 @@ import (
 // optedOut is the reason of the Event after everything was removed.
 const optedOut = "OptedOut"
 
-// A verdict is the result for one hosted cluster after a decision was carried out. The metrics, the condition, Events
-// and log lines are made from it.
+// A verdict is the result for one hosted cluster. Metrics, the condition, Events and log lines are made from it.
 type verdict struct {
 	// AllProblems also has the problems that do not matter until the plan is applied.
 	AllProblems problem.Problems
 	explain.Report
 }
 
-// verdictOf returns the verdict about w after d was carried out with outcome o.
 func verdictOf(w gather.World, d decide.Decision, o apply.Outcome) verdict {
 	problems := slices.Concat(d.Problems, o.Problems, decide.EdgeProblems(d, o.Edges, w.EdgeReports))
 	running := problems.Has(problem.EdgeNotReady) || slices.ContainsFunc(o.Edges, func(e gather.Edge) bool { return e.Role == gather.RoleEdge })
@@ -66,7 +64,7 @@ func verdictOf(w gather.World, d decide.Decision, o apply.Outcome) verdict {
 	return v
 }
 
-// conditionOf returns the condition of the HostedCluster. ok is false if it should have none.
+// conditionOf is not ok if the HostedCluster should have no condition.
 func conditionOf(w gather.World, d decide.Decision, v verdict, now time.Time) (c metav1.Condition, ok bool) {
 	if d.Action == decide.Remove && !v.AllProblems.Has(problem.Removing) {
 		return c, false
@@ -124,9 +122,8 @@ type Reporter struct {
 	Build string
 }
 
-// Report writes the condition if it differs from the existing one, once the decision is carried out. Edges that were
-// lost since the last Report get an Event even if the condition does not change. It returns what was reported, or
-// nil.
+// Report writes the condition if it differs, once the decision is carried out. Edges that were lost since the last
+// Report get an Event even if the condition does not change. It returns what was reported, or nil.
 func (r Reporter) Report(ctx context.Context, w gather.World, d decide.Decision, o apply.Outcome) (*gather.LastReport, error) {
 	hc := w.HostedCluster
 	key := client.ObjectKeyFromObject(hc)
@@ -173,8 +170,7 @@ func (r Reporter) Report(ctx context.Context, w gather.World, d decide.Decision,
 	return now, nil
 }
 
-// writeCondition replaces the condition by want. If exists is false, it removes the condition. It returns the new
-// resource version of the HostedCluster.
+// writeCondition writes want, or removes the condition if exists is false. It returns the new resource version.
 func (r Reporter) writeCondition(ctx context.Context, hc *hyperv1.HostedCluster, want metav1.Condition, exists bool) (string, error) {
 	status := map[string]any{}
 	if exists {
@@ -194,8 +190,7 @@ func (r Reporter) writeCondition(ctx context.Context, hc *hyperv1.HostedCluster,
 	return u.GetResourceVersion(), err
 }
 
-// announce emits an Event if the status or the reason of the condition changed, and not only its message. told is the
-// reason of the Event, or empty if there was none.
+// announce emits an Event if the status or the reason of the condition changed. told is its reason, or empty.
 func (r Reporter) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, v verdict, exists bool) (told problem.Reason) {
 	if !exists {
 		r.Events.Eventf(hc, nil, corev1.EventTypeNormal, optedOut, apply.ActionRemove, "%s", explain.OptedOut)
@@ -214,7 +209,7 @@ func (r Reporter) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, 
 	return v.Reason
 }
 
-// logCondition logs a condition that was written, with all problems, and the edges that wait.
+// logCondition logs a written condition, with all problems and the edges that wait.
 func logCondition(log logr.Logger, d decide.Decision, v verdict, exists bool) {
 	if !exists {
 		log.Info("condition removed")
@@ -232,8 +227,7 @@ func logCondition(log logr.Logger, d decide.Decision, v verdict, exists bool) {
 	}
 }
 
-// neighborsOf returns the other hosted clusters on w's networks. If a read failed, it returns those of the last
-// Report.
+// neighborsOf returns the other hosted clusters on w's networks, or those of the last Report if a read failed.
 func neighborsOf(w gather.World) (out []string) {
 	if w.Incomplete {
 		return w.PreviousReport.Neighbors
@@ -244,8 +238,8 @@ func neighborsOf(w gather.World) (out []string) {
 	return out
 }
 
-// settingsOf returns the hash of the annotations that were read. If a read failed, it returns the hash of the last
-// Report, because a new hash means that a change was seen. Empty: unknown.
+// settingsOf returns the hash of the annotations. If a read failed, it returns that of the last Report, because a new
+// hash means that a change was seen. Empty: unknown.
 func settingsOf(w gather.World) string {
 	if w.Incomplete {
 		return w.PreviousReport.Settings

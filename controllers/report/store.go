@@ -1,6 +1,5 @@
 // This file stores the Report of each hosted cluster in a ConfigMap, for `oooi status` and for the next start of the
-// operator. Edges do not watch this ConfigMap. It is written when it changes, and every ten minutes to show that the
-// operator still runs.
+// operator. It is written when it changes, and every ten minutes to show that the operator still runs.
 
 package report
 
@@ -34,8 +33,7 @@ import (
 // StatusEvery is how often an unchanged status is stored again, as long as passes of its cluster succeed.
 const StatusEvery = 10 * time.Minute
 
-// storable returns the Report to store, without its time. ok is false if nothing is served, or if the operator has no
-// rights in the control plane namespace.
+// storable is not ok if nothing is served, or if the operator has no rights in the control plane namespace.
 func storable(w gather.World, d decide.Decision, v verdict, build string) (r explain.Report, ok bool) {
 	if d.Action == decide.Ignore || d.Action == decide.Remove || !w.HasControlPlane() || w.Binding == nil {
 		return v.Report, false
@@ -49,7 +47,7 @@ func storable(w gather.World, d decide.Decision, v verdict, build string) (r exp
 	return r, true
 }
 
-// planAfter returns the plan in force after d was carried out, as it is stored. Empty: it has no networks.
+// planAfter returns the plan in force after d, as it is stored. Empty: it has no networks.
 func planAfter(w gather.World, d decide.Decision) string {
 	if d.Action == decide.Serve {
 		return textOf(d.Plan, string(d.Plan.JSON()))
@@ -67,7 +65,6 @@ func planAfter(w gather.World, d decide.Decision) string {
 	return textOf(w.Last, w.LastText)
 }
 
-// textOf returns text, the text of p. Empty: p has no networks.
 func textOf(p network.Plan, text string) string {
 	if len(p.Networks) == 0 {
 		return ""
@@ -75,8 +72,8 @@ func textOf(p network.Plan, text string) string {
 	return text
 }
 
-// keep stores the Report unless it was stored recently, and returns it. A failure is only logged, because it is not a
-// fault of the hosted cluster. Readers notice an old Report.
+// keep stores the Report unless it was stored recently, and returns it. A failure is only logged: readers notice an old
+// Report.
 func (r Reporter) keep(ctx context.Context, w gather.World, d decide.Decision, v verdict) explain.Report {
 	report, ok := storable(w, d, v, r.Build)
 	if !ok {
@@ -94,7 +91,7 @@ func (r Reporter) keep(ctx context.Context, w gather.World, d decide.Decision, v
 	return report
 }
 
-// writeStatus writes s. It does not change an object of that name that is not oooi's.
+// writeStatus does not change an object of that name that is not oooi's.
 func (r Reporter) writeStatus(ctx context.Context, w gather.World, s explain.Report) error {
 	key := own.StatusKey(w.ControlPlane.Namespace)
 	live := &metav1.PartialObjectMetadata{}
@@ -116,8 +113,7 @@ func (r Reporter) writeStatus(ctx context.Context, w gather.World, s explain.Rep
 }
 
 // Inputs is a hash (16 hexadecimal digits) of the fields of o's NodePools, NADs, Services and Routes from which plans
-// are made. It does not cover annotations, which Settings does. `oooi status` compares it with the hash of the
-// current objects.
+// are made. Settings covers annotations. `oooi status` compares both with those of the current objects.
 func Inputs(o hcp.Objects) string {
 	var all []string
 	add := func(of metav1.Object, fields ...any) {
@@ -157,7 +153,7 @@ func Inputs(o hcp.Objects) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// maxOf returns the largest number of nodes in a. Nil: it is not set.
+// maxOf returns nil if a does not set the largest number of nodes.
 func maxOf(a *hyperv1.NodePoolAutoScaling) any {
 	if a == nil {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// writeWithin is how long one write may take. If a write takes longer, the pass ends.
+// writeWithin limits one write. After that, the pass ends.
 const writeWithin = 5 * time.Second
 
 // InTime does one write. If the API server does not answer in time, the error says so.
@@ -44,7 +44,7 @@ func Present(err error) error {
 	return err
 }
 
-// Exists reports whether the API server has a kind. If it has the kind in other versions only, that is an error.
+// Exists reports whether the API server has a kind. A kind in other versions only is an error.
 func Exists(mapper meta.RESTMapper, gvk schema.GroupVersionKind) (bool, error) {
 	_, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err == nil {
@@ -63,8 +63,7 @@ func Unanswered(err error) bool {
 		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 }
 
-// OfOneObject reports whether the API server answered and refuses only this object. Otherwise other writes would
-// fail, too.
+// OfOneObject reports whether the API server answered and refuses only this object, so that other writes may succeed.
 func OfOneObject(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !apierrors.IsTooManyRequests(err) && !apierrors.IsServiceUnavailable(err) &&

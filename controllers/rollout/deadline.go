@@ -5,11 +5,10 @@ package rollout
 import "time"
 
 const (
-	// Deadline is how long the operator waits for an unavailable edge. It equals a Deployment's default
-	// progressDeadlineSeconds.
+	// Deadline is how long the operator waits for an unavailable edge, as a Deployment's default progressDeadlineSeconds.
 	Deadline = 10 * time.Minute
-	// ending is how long after a new version was applied an edge may become unavailable because of it. The previous
-	// pod has to end first.
+	// ending is how long after a new version an edge may become unavailable because of it: the previous pod has to end
+	// first.
 	ending = 2 * time.Minute
 )
 
@@ -42,9 +41,9 @@ func HealthOf(s Seen, now time.Time) Health {
 	return Stuck
 }
 
-// suspect reports whether the version of s, which is unavailable, may be the cause. If the previous version was
-// faulty, too, the edge was already unavailable when it got this version, and that proves nothing. Unproven records
-// such a case.
+// suspect reports whether the version of s, which is unavailable, may be the cause. If the edge was already unavailable
+// when it got this version, that proves nothing, because the previous version may have been faulty as well: see
+// Unproven.
 func (s Seen) suspect() bool {
 	given := s.Progressed
 	if s.Progress == Exceeded {
@@ -54,8 +53,8 @@ func (s Seen) suspect() bool {
 	return s.Progress != Complete && !neverAvailable && (s.Unproven || !s.Since.Before(given.Add(-ending)))
 }
 
-// overdue reports whether s, which is unavailable, has been so for long, and got its wanted version long ago. It is not
-// while its node is in maintenance, nor for Deadline after that was last stored.
+// overdue reports whether s has been unavailable for long, and got its wanted version long ago. Maintenance of its node
+// suspends this, and does so until Deadline has passed after the maintenance was last stored.
 func (s Seen) overdue(now time.Time) bool {
 	if !s.Observed || !s.Unavailable || now.Sub(s.maintained) < Deadline && now.Sub(s.Since) < MaintenanceLimit {
 		return false
@@ -63,8 +62,7 @@ func (s Seen) overdue(now time.Time) bool {
 	return s.Progress == Exceeded || s.Progress == Complete && now.Sub(s.Since) >= Deadline
 }
 
-// nextDeadline returns the time until the next edge becomes overdue without any change of its Deployment. 0: there is
-// none.
+// nextDeadline returns the time until the next edge becomes overdue without any change. 0: none does.
 func nextDeadline(edges []Edge, now time.Time) time.Duration {
 	next := time.Duration(0)
 	for _, e := range edges {

@@ -1,4 +1,4 @@
-// This file decides when edges are held: two edges serve, and one of them may not be able to replace the other.
+// This file decides when edges are held: two edges serve, and one may not be able to replace the other.
 
 package rollout
 
@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// settled is how long both edges must have served before a lost peer is reported. An edge that starts is heard a
-	// little later, and that is reported later still.
+	// settled is how long both edges must have served before a lost peer is reported. The peer of a new edge is heard and
+	// reported only after some time.
 	settled = time.Minute
-	// holdInterval is how long after the beginning of a hold the next one may begin. So edges that report a problem
-	// on and off can still change half of the time.
+	// holdInterval is the least time between the beginnings of two holds. So edges that report a problem on and off can
+	// still change half of the time.
 	holdInterval = 2 * Deadline
 )
 
-// A hold says what must not happen while two edges serve and one of them may not be able to replace the other. The
-// edges are partitioned if one does not hear the other: each may serve VMs that do not reach the other edge. An edge
-// is impaired if the other reports that it serves VMs worse.
+// A hold says what must not happen while two edges serve and one may not be able to replace the other. They are
+// partitioned if one does not hear the other: each may serve VMs that do not reach the other edge. An edge is impaired
+// if the other reports that it serves VMs worse.
 type hold struct {
 	// edge is the first edge that does not hear its peer, after settled has passed. Empty: none.
 	edge string
@@ -31,10 +31,9 @@ type hold struct {
 	recheck time.Duration
 }
 
-// holdOf decides about the wanted edges. before is since of the last decision. The time since then also counts while
-// an edge does not serve, because a report outlives its pod and proves nothing then, and while no edge reports
-// anything. So whatever edges report, a hold ends after Deadline, and the next one begins after holdInterval at the
-// earliest.
+// holdOf decides about the wanted edges. before is since of the last decision. A hold ends after Deadline, and the next
+// one begins after holdInterval at the earliest, whatever edges report: time also counts while no edge reports
+// anything, and while an edge does not serve, because a report outlives its pod.
 func holdOf(found []edge, before, now time.Time) hold {
 	wanted := slices.DeleteFunc(slices.Clone(found), func(e edge) bool { return e.version == Unwanted })
 	lost := slices.IndexFunc(wanted, func(e edge) bool { return e.Seen.PeerLost })
@@ -70,7 +69,6 @@ func holdOf(found []edge, before, now time.Time) hold {
 	return h
 }
 
-// paused returns h while the edges can replace each other. It is empty once the next hold may begin.
 func (h hold) paused(now time.Time) hold {
 	if h.since.IsZero() {
 		return hold{}
@@ -82,7 +80,7 @@ func (h hold) paused(now time.Time) hold {
 	return hold{since: h.since, recheck: left}
 }
 
-// holds reports whether e must not be recreated.
+// holds is true for an edge that must not be recreated.
 func (h hold) holds(e edge) bool { return h.partitioned || h.impaired && e.Seen.PeerImpaired }
 
 // sooner returns the shorter of two times. 0 means never.

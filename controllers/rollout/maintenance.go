@@ -1,4 +1,4 @@
-// This file decides how long the operator waits for an edge whose node is in maintenance.
+// This file decides how long to wait for an edge whose node is in maintenance.
 
 package rollout
 
@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// MaintenanceLimit is how long an edge may be unavailable before maintenance of its node no longer counts. It is longer
-// than the hour after which OpenShift alerts about a failing drain (drain_controller.go of its Machine Config Operator).
+// MaintenanceLimit is how long maintenance of a node excuses an unavailable edge. It is longer than the hour after which
+// OpenShift alerts about a failing drain (drain_controller.go of its Machine Config Operator).
 const MaintenanceLimit = 4 * time.Hour
 
-// awaits reports whether s is unavailable because its node is in maintenance, and the operator waits for that node.
+// awaits reports whether the operator waits for the node of s, which is in maintenance.
 func (s Seen) awaits(now time.Time) bool {
 	return s.Exists && !s.Available && s.MaintainedNode != "" && (!s.Unavailable || now.Sub(s.Since) < MaintenanceLimit)
 }
 
-// withMaintenance returns the edges of n, each with the time from which Deadline counts. at is the time to store: it is
-// written again after half of Deadline, because each change is a write. again is the time until then. 0: never.
+// withMaintenance returns the edges of n, each with the time from which Deadline counts. at is the time to store. Each
+// change is a write, so it changes only after half of Deadline. again is the time until then. 0: never.
 func (n Network) withMaintenance(now time.Time) (edges []Edge, at time.Time, again time.Duration) {
 	edges, at = slices.Clone(n.Edges), n.MaintainedAt
 	if at.After(now) || now.Sub(at) >= Deadline { // The clock was set back, or it is over.

@@ -37,8 +37,8 @@
 // over. For the same time, an edge that reports an impaired peer is not recreated. The next hold begins at the
 // earliest ten minutes after Deadline, so reports cannot stop a change.
 //
-// An edge whose node is cordoned or updated is Starting, not overdue, until Deadline has passed after that was last stored, or it has been
-// unavailable for MaintenanceLimit. So its peer is neither recreated nor drained meanwhile.
+// An edge whose node is cordoned or updated is Starting and not overdue, so its peer is neither recreated nor drained.
+// This ends when Deadline has passed after the maintenance was last stored, or after MaintenanceLimit.
 //
 // Before the first edge of a network exists, an address conflict detection (ACD)
 // runs, and no edge is created until it has passed. It runs again, and the edges are
@@ -216,9 +216,9 @@ func Next(n Network, now time.Time) Decision {
 	return d
 }
 
-// checking reports whether edges must wait for the address conflict detection. If an edge exists, no check is
-// possible, because the edge would answer for the addresses. An edge that was restored, or that is not available while
-// another management cluster serves, is removed.
+// checking reports whether edges must wait for the address conflict detection. An edge that exists would answer for the
+// addresses, so no check is possible. A restored edge is removed. So is one that is not available while another
+// management cluster serves.
 func (n Network) checking() bool {
 	wanted := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Wanted != "" })
 	stays := slices.ContainsFunc(n.Edges, func(e Edge) bool {
@@ -229,7 +229,6 @@ func (n Network) checking() bool {
 	return wanted && !stays && (restored || !n.Check.Owned && !passed)
 }
 
-// stepsOf decides about each edge of a network whose check has passed.
 func stepsOf(found []edge, h hold, now time.Time) []Step {
 	waiting := waitingOf(found, h)
 	steps := make([]Step, len(found))
@@ -260,7 +259,6 @@ func stepsOf(found []edge, h hold, now time.Time) []Step {
 	return steps
 }
 
-// cleared returns the steps while the address conflict detection runs.
 func cleared(edges []Edge) []Step {
 	steps := make([]Step, len(edges))
 	for i, e := range edges {
@@ -272,7 +270,6 @@ func cleared(edges []Edge) []Step {
 	return steps
 }
 
-// replaced reports whether e, which is not wanted, can be removed.
 func replaced(e edge, all []edge) bool {
 	wanted := slices.ContainsFunc(all, func(x edge) bool { return x.version != Unwanted })
 	return e.health != Serving || !wanted || slices.ContainsFunc(all, func(x edge) bool {
@@ -280,9 +277,8 @@ func replaced(e edge, all []edge) bool {
 	})
 }
 
-// budgeted reports whether a budget may protect the edges. A single edge has none, because a budget would prevent
-// every drain of its node. An edge with an overdue peer has none, because a budget would prevent a drain for as long
-// as the peer is overdue.
+// budgeted reports whether a budget may protect the edges. It would prevent every drain of a single edge's node. With an
+// overdue peer, it would prevent a drain for as long as the peer is overdue.
 func budgeted(all []edge) bool {
 	wanted := 0
 	for _, e := range all {
@@ -297,8 +293,8 @@ func budgeted(all []edge) bool {
 	return wanted > 1
 }
 
-// disruptions returns the serving edges whose pods end by steps. On a network that is removed no edge takes over.
-// That is not reported for each edge.
+// disruptions returns the serving edges whose pods steps end. The removal of a whole network is not reported for each
+// edge.
 func disruptions(found []edge, steps []Step) []Disruption {
 	wanted := slices.ContainsFunc(found, func(e edge) bool { return e.version != Unwanted })
 	var out []Disruption

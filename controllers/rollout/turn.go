@@ -1,5 +1,5 @@
-// This file implements the table in the package's doc comment: which wanted edges wait for their peer, and which edge
-// goes first.
+// This file implements the table in the package's doc comment: which wanted edges wait for their peer, and which is
+// first.
 
 package rollout
 
@@ -36,8 +36,7 @@ func versionOf(e Edge) Version {
 	return Outdated
 }
 
-// waitingOf returns the edges that wait now, each with the peer that it waits for. A postponed edge does not wait for
-// a peer.
+// waitingOf returns the edges that wait now, with their peers. A postponed edge waits for no peer.
 func waitingOf(found []edge, h hold) map[string]string {
 	wanted := slices.DeleteFunc(slices.Clone(found), func(e edge) bool { return e.version == Unwanted })
 	slices.SortFunc(wanted, turn)
@@ -60,9 +59,9 @@ func waitingOf(found []edge, h hold) map[string]string {
 	return waiting
 }
 
-// turn orders edges that are due. Edges that do not serve come first, with the one that has been unavailable for
-// longest at the beginning. Of edges that serve, the one that has served for the shortest time comes first. VMs use
-// the other edge, so each connection is reset only once.
+// turn orders edges that are due. Edges that do not serve come first, the longest unavailable one before the others. Of
+// edges that serve, the one that has served for the shortest time comes first: VMs use the other, so each connection is
+// reset only once.
 func turn(a, b edge) int {
 	switch {
 	case a.health == Serving && b.health != Serving:
@@ -75,8 +74,8 @@ func turn(a, b edge) int {
 	return cmp.Or(a.Seen.Since.Compare(b.Seen.Since), strings.Compare(b.Name, a.Name))
 }
 
-// waits reports whether e, which is due, must wait for its peer. An edge that is not Serving may still serve VMs with
-// its previous pod, and only lack the new version. So it waits as well, but not for an overdue peer.
+// waits reports whether e, which is due, must wait for its peer. An edge that is not Serving waits as well, because its
+// previous pod may still serve VMs, but not for an overdue peer.
 func waits(e, peer edge, recreated bool) bool {
 	switch {
 	case e.health == Absent:

@@ -1,5 +1,5 @@
-// This file lists the indexes of cached objects. With them, the cost of a pass over one hosted cluster does not
-// depend on how many others exist. It reads nothing.
+// This file lists the indexes of cached objects, so that a pass over one hosted cluster does not cost more with many
+// others.
 
 package watch
 
@@ -26,7 +26,6 @@ type Index struct {
 	Values func(client.Object) []string
 }
 
-// The names of indexes.
 const (
 	// ByControlPlane finds a HostedCluster by its control plane namespace.
 	ByControlPlane = "controlPlaneNamespace"
@@ -54,7 +53,7 @@ func IndexesOf(o client.Object) []Index {
 	return nil
 }
 
-// addIndexes registers the indexes of o's kind with indexer. Call it once for each kind.
+// addIndexes must be called once for each kind.
 func addIndexes(ctx context.Context, indexer client.FieldIndexer, o client.Object) error {
 	for _, x := range IndexesOf(o) {
 		if err := indexer.IndexField(ctx, o, x.Name, x.Values); err != nil {
@@ -80,7 +79,6 @@ func clusterOf(o client.Object) []string {
 	return []string{objects.ClusterOf(np)}
 }
 
-// nadsOf returns the NADs that a NodePool or a VM uses.
 func nadsOf(o client.Object) []string {
 	var used []network.Attachment
 	switch o := o.(type) {
@@ -104,7 +102,6 @@ func layer2Of(o client.Object) []string {
 	return nil
 }
 
-// servedOf returns the index values of the networks of a plan in force.
 func servedOf(o client.Object) []string {
 	var out []string
 	for _, a := range StoredPlan(o).Attachments() {
@@ -113,7 +110,7 @@ func servedOf(o client.Object) []string {
 	return out
 }
 
-// NetworkValues returns the index values of a network: its NAD, and its layer-2 network if that is known.
+// NetworkValues returns the index values of a network: its NAD, and its layer-2 network if known.
 func NetworkValues(a network.Attachment) []string {
 	if a.Layer2 == "" {
 		return []string{a.String()}
@@ -121,7 +118,7 @@ func NetworkValues(a network.Attachment) []string {
 	return []string{a.String(), Layer2Value(a.Layer2)}
 }
 
-// Layer2Value returns an index value that cannot be the name of a NAD.
+// Layer2Value cannot be the name of a NAD.
 func Layer2Value(layer2 string) string { return "layer2:" + layer2 }
 
 // StoredPlan returns the plan in a ConfigMap. Zero: there is none, or it cannot be read.

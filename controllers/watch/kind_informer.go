@@ -1,5 +1,5 @@
-// This file lets the informers of the cache report whether the API server allows them to list and watch. They retry
-// soon, because client-go waits for up to a minute.
+// This file records whether informers of the cache may list and watch. They retry soon, where client-go waits for up to a
+// minute.
 
 package watch
 
@@ -46,12 +46,12 @@ func (k *Kinds) Informer(
 	}, example, resync, indexers)
 }
 
-// answeredByList reports whether err is part of the protocol, so that the informer only lists again.
+// answeredByList reports whether err is part of the protocol: the informer lists again.
 func answeredByList(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsTimeout(err)
 }
 
-// retried sends a request until the API server accepts it, or until the informer handles the error itself.
+// retried repeats a request until the API server accepts it, or until the informer handles the error itself.
 func retried[T any](ctx context.Context, k *Kinds, gvk schema.GroupVersionKind, handled func(error) bool, send func() (T, error)) (T, error) {
 	for {
 		out, err := send()

@@ -31,7 +31,7 @@ type Kinds struct {
 	mu     sync.Mutex
 	// states of all kinds. Empty: none was looked up yet.
 	states map[schema.GroupVersionKind]*kindState
-	// answered is when the API server last answered about a kind for which it had not answered before.
+	// answered is when the API server last answered about a kind after it had not.
 	answered time.Time
 	// used is true if a hosted cluster opted in.
 	used bool
@@ -49,12 +49,11 @@ func NewKinds(s *runtime.Scheme, refusedWatch time.Duration) *Kinds {
 type kindState struct {
 	// absent is true if the API server does not have the kind, so that no object of it exists.
 	absent bool
-	// synced has a function for each informer. It returns true if the cache has the objects that existed when the
-	// watch began. Empty: no watch began.
+	// synced has a function for each informer, true if the cache has the objects that existed when the watch began.
+	// Empty: no watch began.
 	synced []func() bool
 	begun  time.Time
-	// err is the last error of the API server, and since is the time of the first error in a series. Nil: the watch
-	// works.
+	// err is the last error of the API server, and since when the series of errors began. Nil: the watch works.
 	err   error
 	since time.Time
 }
@@ -67,8 +66,8 @@ func (s *kindState) reads() bool {
 // works reports whether the cache follows the objects of the kind.
 func (s *kindState) works() bool { return s.err == nil && s.reads() }
 
-// silent reports whether the API server does not answer, which proves nothing about the kind. It is true only within
-// grace after the first such error, or after the API server answered again about another kind.
+// silent reports whether the API server does not answer, which proves nothing about the kind. It ends at grace after
+// the first such error, or after an answer about another kind.
 func (s *kindState) silent(answered time.Time, grace time.Duration) bool {
 	if answered.Before(s.since) {
 		answered = s.since
@@ -77,15 +76,14 @@ func (s *kindState) silent(answered time.Time, grace time.Duration) bool {
 }
 
 const (
-	// unansweredFor is how long the API server may not answer about one kind, while it answers about others, until
-	// conditions report that.
+	// unansweredFor is how long the API server may answer only about other kinds, until conditions report that.
 	unansweredFor = 10 * time.Second
-	// unreadyAfter is how long the API server may not answer until the operator is not ready.
+	// unreadyAfter is how long the API server may not answer, until the operator is not ready.
 	unreadyAfter = 30 * time.Second
 )
 
-// A NotWatched is the error for a kind that exists and is not watched. It does not unwrap to Err, which may be a "not
-// found" that is not about an object.
+// A NotWatched is the error for a kind that exists and is not watched. It does not unwrap to Err, a "not found" of
+// which would not be about an object.
 type NotWatched struct {
 	GVK schema.GroupVersionKind
 	Err error
@@ -96,7 +94,7 @@ func (e *NotWatched) Error() string {
 	return fmt.Sprintf("%s is not watched: %v", e.GVK.GroupKind(), e.Err)
 }
 
-// Problem returns e as a problem of a hosted cluster.
+// Problem returns e as a hosted cluster's problem.
 func (e *NotWatched) Problem() problem.Problem {
 	return problem.New(problem.KindNotWatched, problem.Subject{Kind: e.GVK.Kind}, problem.Args{"kind": {e.GVK.Kind}, "error": {requests.Sentence(e.Err)}})
 }
@@ -104,7 +102,6 @@ func (e *NotWatched) Problem() problem.Problem {
 // notListed is the error for a kind whose objects were not listed yet.
 var notListed = errors.New("its objects are not listed yet")
 
-// at calls change with the state of a kind.
 func (k *Kinds) at(gvk schema.GroupVersionKind, change func(*kindState)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -130,8 +127,8 @@ func (k *Kinds) Observe(gvk schema.GroupVersionKind, err error) {
 	})
 }
 
-// unwatched returns the kinds that exist and are not watched, by name. If the API server does not answer about any
-// kind, that proves nothing about them, and they are left out.
+// unwatched returns the kinds that exist and are not watched, by name. While the API server answers about no kind,
+// there are none.
 func (k *Kinds) unwatched() []*NotWatched {
 	if k == nil {
 		return nil
@@ -146,8 +143,8 @@ func (k *Kinds) unwatched() []*NotWatched {
 	return k.failing(math.MaxInt64)
 }
 
-// failing returns the kinds that exist and are not watched, by name. A kind without an answer counts only after
-// grace. The caller holds mu.
+// failing returns the kinds that exist and are not watched, by name. A kind without an answer counts after grace. The
+// caller holds mu.
 func (k *Kinds) failing(grace time.Duration) []*NotWatched {
 	var out []*NotWatched
 	for gvk, s := range k.states {
@@ -159,8 +156,7 @@ func (k *Kinds) failing(grace time.Duration) []*NotWatched {
 	return out
 }
 
-// Complete returns nil if all kinds that exist are watched. Otherwise a plan would be derived from a part of the
-// objects.
+// Complete returns nil if all kinds that exist are watched. Otherwise a plan would lack objects.
 func (k *Kinds) Complete() error {
 	var all []error
 	for _, e := range k.unwatched() {
@@ -181,9 +177,8 @@ func (k *Kinds) settled(now time.Time) bool {
 	return true
 }
 
-// Ready returns an error that names the kinds that cannot be watched, for the readiness probe. A kind whose
-// definition was removed counts only while a hosted cluster needs it. If the API server does not answer, that counts
-// only after unreadyAfter.
+// Ready is the readiness probe: its error names kinds that cannot be watched. A kind whose definition was removed
+// counts only while a hosted cluster needs it. If the API server does not answer, that counts after unreadyAfter.
 func (k *Kinds) Ready(*http.Request) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -1,6 +1,6 @@
-// This file starts the watch of each kind once the cluster has the kind. So the operator can be installed before
-// HyperShift, KubeVirt or Routes. A watch never ends: if a kind is removed and installed again, its watch is still
-// used. kind_states.go records whether each watch works.
+// This file starts the watch of each kind once the cluster has the kind, so that the operator can be installed before
+// HyperShift, KubeVirt or Routes. A watch never ends: it is used again after a kind is reinstalled. kind_states.go
+// records whether each watch works.
 
 package watch
 
@@ -30,8 +30,7 @@ import (
 // listedWithin is how long the first reconciles wait until all objects are listed.
 const listedWithin = 30 * time.Second
 
-// A Keeper begins the watch of each kind, and follows whether the watch works. It does so on each replica, so that
-// the next leader already has all objects.
+// A Keeper begins and follows the watch of each kind. It runs on each replica, so that the next leader has all objects.
 type Keeper struct {
 	*Kinds
 	Mapper     meta.RESTMapper
@@ -40,10 +39,10 @@ type Keeper struct {
 	Metrics    metrics.Set
 	Log        logr.Logger
 	Indexer    client.FieldIndexer
-	// Watches are those whose events are not handled yet.
+	// Watches are the ones whose events are not handled yet.
 	Watches []Watched
-	// Every is how often the Keeper checks the state of all kinds. EveryMissing is how often it looks for kinds that
-	// the API server does not have yet.
+	// Every is how often the state of all kinds is checked. EveryMissing is how often to look for kinds that the API
+	// server does not have yet.
 	Every, EveryMissing time.Duration
 	// Clusters returns how many hosted clusters opted in.
 	Clusters func(context.Context) int
@@ -89,7 +88,6 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// beginAll begins the informers of the kinds that have appeared.
 func (k *Keeper) beginAll(ctx context.Context, all []Watched) error {
 	for _, w := range all {
 		gvk, err := apiutil.GVKForObject(w.Object, k.scheme)
@@ -112,7 +110,7 @@ func (k *Keeper) beginAll(ctx context.Context, all []Watched) error {
 	return nil
 }
 
-// begin begins one informer. It adds the indexes first, so that all reads have them.
+// begin begins one informer. Indexes come first, so that all reads have them.
 func (k *Keeper) begin(ctx context.Context, of informed, object client.Object) error {
 	if of.cache == k.Cache {
 		if err := addIndexes(ctx, k.Indexer, object); err != nil {
@@ -128,8 +126,7 @@ func (k *Keeper) begin(ctx context.Context, of informed, object client.Object) e
 	return nil
 }
 
-// handle begins to handle the events of kinds whose objects are listed. The first reconciles wait until all are
-// listed.
+// handle begins to handle the events of kinds whose objects are listed. The first reconciles wait for all kinds.
 func (k *Keeper) handle() error {
 	if !k.settled(time.Now()) {
 		return nil
@@ -148,8 +145,8 @@ func (k *Keeper) handle() error {
 	return nil
 }
 
-// report updates metrics. If the set of watched or of missing kinds has changed since before, it also logs and
-// reconciles all clusters. It returns the names of these kinds, without error texts, which may change all the time.
+// report updates metrics. If the watched or missing kinds differ from before, it also logs and reconciles all clusters.
+// It returns their names, without error texts, which may change all the time.
 func (k *Keeper) report(ctx context.Context, before string) string {
 	used := k.Clusters(ctx) > 0
 	var kinds, words, missing []string

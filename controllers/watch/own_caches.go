@@ -20,10 +20,9 @@ func cacheOwn(o *cache.Options) {
 	o.ByObject[&policyv1.PodDisruptionBudget{}] = cache.ByObject{Label: own.Labels().AsSelectorPreValidated()}
 }
 
-// SecondNames returns cache options for the objects of oooi with second names.
+// SecondNames returns the options for objects of oooi with second names.
 func SecondNames() map[client.Object]cache.ByObject { return named(true) }
 
-// named returns cache options that select objects by the names in own.Names.
 func named(second bool) map[client.Object]cache.ByObject {
 	out := map[client.Object]cache.ByObject{}
 	for _, x := range own.Names() {

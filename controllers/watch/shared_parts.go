@@ -1,5 +1,5 @@
-// This file makes equal parts of cached Deployments share their memory. The edges of all hosted clusters differ only
-// in arguments and few other fields.
+// This file makes equal parts of cached Deployments share their memory. Edges of all hosted clusters differ in few
+// fields.
 
 package watch
 
@@ -27,7 +27,7 @@ type sharedParts struct {
 	all map[string]any
 }
 
-// share replaces a field by an equal remembered one. If there is none, it remembers the field.
+// share replaces a field by an equal remembered one, or remembers it.
 func (s *sharedParts) share(part reflect.Value) {
 	if kind := part.Kind(); kind != reflect.Pointer && kind != reflect.Slice && kind != reflect.Map && kind != reflect.Struct {
 		return
@@ -49,7 +49,6 @@ func (s *sharedParts) share(part reflect.Value) {
 	s.all[key] = part.Interface()
 }
 
-// shareFields shares all fields of the struct at of, except one.
 func (s *sharedParts) shareFields(of any, except string) {
 	v := reflect.ValueOf(of).Elem()
 	for i := range v.NumField() {
@@ -59,7 +58,7 @@ func (s *sharedParts) shareFields(of any, except string) {
 	}
 }
 
-// deploymentTransform shares the parts of Deployments. It keeps only the managed fields of other clients, which show
+// deploymentTransform shares the parts of Deployments. Of managed fields, it keeps those of other clients, which show
 // drift.
 func deploymentTransform() toolscache.TransformFunc {
 	parts := &sharedParts{}
@@ -72,7 +71,7 @@ func deploymentTransform() toolscache.TransformFunc {
 	}
 }
 
-// shareDeployment shares all parts of d, except arguments, images and annotations of pods.
+// shareDeployment leaves out arguments, images and annotations of pods, which differ.
 func (s *sharedParts) shareDeployment(d *appsv1.Deployment) {
 	s.shareFields(&d.Spec, "Template")
 	s.share(reflect.ValueOf(&d.Spec.Template.Labels).Elem())

@@ -49,9 +49,9 @@ func AddToScheme(s *runtime.Scheme) error {
 }
 
 // CacheOptions keep only what is read of each kind: of kinds that oooi writes only its own objects, of Leases the
-// reports of edges, of EndpointSlices the addresses of pods, of Services the fields that edges and plans need. Of
-// managed fields, only those of other clients in Deployments are kept. The options do not name kinds that a cluster
-// may lack. The informers tell k which kinds are watched.
+// reports of edges, of EndpointSlices the addresses of pods, of Services the fields that edges and plans need. Managed
+// fields are only those of other clients in Deployments. The options do not name kinds that a cluster may lack.
+// Informers report to k.
 func CacheOptions(k *Kinds) cache.Options {
 	o := cache.Options{
 		NewInformer:      k.Informer,
@@ -67,8 +67,8 @@ func CacheOptions(k *Kinds) cache.Options {
 	return o
 }
 
-// Stripped keeps the fields of nodes that are read. Changes of other fields, such as the boot ID, reconcile no
-// cluster. A node counts as unschedulable if it is in maintenance in another way, too.
+// Stripped keeps the fields of nodes that are read, so that other changes reconcile no cluster. A node in maintenance
+// counts as unschedulable.
 func Stripped(o any) (any, error) {
 	if o, ok := o.(*corev1.Node); ok {
 		info := o.Status.NodeInfo
@@ -85,8 +85,8 @@ func Stripped(o any) (any, error) {
 	return cache.TransformStripManagedFields()(o)
 }
 
-// strippedReport keeps the fields of a Lease with a report that are read. An edge that a VM took over may write other
-// metadata, and reports that are too long.
+// strippedReport keeps what is read of a Lease with a report. An edge that a VM took over may write other metadata, and
+// reports that are too long.
 func strippedReport(o any) (any, error) {
 	l, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -106,8 +106,7 @@ func strippedReport(o any) (any, error) {
 	return out, nil
 }
 
-// strippedService keeps the fields of a Service that are read, because there are very many Services. Services of oooi
-// are kept whole.
+// strippedService keeps what is read of a Service, because there are very many. Services of oooi are kept whole.
 func strippedService(o any) (any, error) {
 	if s, ok := o.(*corev1.Service); ok && !own.IsService(s.Name) {
 		return services.CachedService(s), nil
@@ -115,8 +114,7 @@ func strippedService(o any) (any, error) {
 	return Stripped(o)
 }
 
-// sliceTransform keeps only the addresses of pods in an EndpointSlice, because there are one or more for each
-// Service. The API server's own EndpointSlice is kept whole.
+// sliceTransform keeps only the addresses of pods in an EndpointSlice. The API server's own EndpointSlice is kept whole.
 func sliceTransform() toolscache.TransformFunc {
 	pod := &corev1.ObjectReference{Kind: "Pod"}
 	return func(o any) (any, error) {
@@ -133,8 +131,7 @@ type Watched struct {
 	Object     client.Object
 	Clusters   func(context.Context, client.Object) []reconcile.Request
 	Predicates []predicate.Predicate
-	// Within is how long changes are collected. It limits how often an edge can make the operator reconcile. 0:
-	// changes are not collected.
+	// Within is how long changes are collected, to limit how often an edge makes the operator reconcile. 0: not at all.
 	Within time.Duration
 	// Cache has the objects. Nil: the manager's cache.
 	Cache cache.Cache

@@ -35,8 +35,8 @@ import (
 const (
 	// Proof is how long edges must have served with a release until further clusters get it.
 	Proof = 2 * time.Minute
-	// Begin is how long a cluster may take until its first edge changes, after its turn has come. An error in an
-	// annotation can prevent that. Then other clusters take their turn first.
+	// Begin is how long a cluster may take until its first edge changes. An error in an annotation can prevent that.
+	// Then other clusters take their turn first.
 	Begin = time.Minute
 	// Finish is how long a changing cluster occupies a place.
 	Finish = 2 * rollout.Deadline
@@ -136,8 +136,7 @@ func (d Decision) Clusters(s State) []string {
 	return out
 }
 
-// Next decides about all hosted clusters at the time now. last is the previous decision. The zero value is for an
-// operator that has just started.
+// Next decides about all hosted clusters. last is the previous decision, zero for an operator that has just started.
 func Next(all []Cluster, last Decision, now time.Time) Decision {
 	d := Decision{States: map[string]State{}, Turns: map[string]Turn{}, places: map[string]time.Time{}, blocked: map[string]time.Time{}}
 	changes := false
@@ -192,8 +191,7 @@ func (d Decision) follow(c Cluster, last Decision, now time.Time) State {
 	return s
 }
 
-// free returns the present wave, how many more clusters may begin now, and whether the update is stopped because
-// edges fail.
+// free returns the present wave, how many more clusters may begin, and whether failing edges stop the update.
 func (d Decision) free(all []Cluster) (wave, free int, stopped bool) {
 	updated, failing, taken := d.Count(Updated), d.failing(all), 0
 	for name := range d.places {
@@ -218,7 +216,7 @@ func (d Decision) free(all []Cluster) (wave, free int, stopped bool) {
 	return wave, free, stopped
 }
 
-// failing returns how many clusters fail. If there are several namespaces, the clusters of each count once.
+// failing counts failing clusters. With several namespaces, those of each count once.
 func (d Decision) failing(all []Cluster) int {
 	failing, namespaces, failingIn := 0, map[string]bool{}, map[string]bool{}
 	for _, c := range all {
@@ -234,9 +232,9 @@ func (d Decision) failing(all []Cluster) int {
 	return failing
 }
 
-// first orders clusters. Clusters that did not begin in their turn are last, and among them the one that waits
-// longest is first. Of the others, the clusters that lose least with a faulty release go first: they have
-// a second edge, and all serve. Of these the youngest goes first.
+// first orders clusters. Clusters that did not begin in their turn are last, the one that waits longest before the
+// others. Of the rest, clusters that lose least with a faulty release come first: all edges serve, and there are two.
+// Of these the youngest comes first.
 func (d Decision) first(a, b Cluster) int {
 	risk := func(c Cluster) int {
 		if len(c.Edges) > 1 && !slices.ContainsFunc(c.Edges, func(e Edge) bool { return e.Health != rollout.Serving }) {
@@ -252,7 +250,7 @@ func (c Cluster) outdated() bool {
 	return slices.ContainsFunc(c.Edges, func(e Edge) bool { return e.Outdated })
 }
 
-// state returns how far the update of c is, without regard to turns.
+// state is without regard to turns.
 func (c Cluster) state(now time.Time) State {
 	changed := slices.DeleteFunc(slices.Clone(c.Edges), func(e Edge) bool { return e.Outdated })
 	has := func(h rollout.Health) bool {

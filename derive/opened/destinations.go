@@ -17,15 +17,14 @@ import (
 // maxAccessNamed is how many destinations a problem names.
 const maxAccessNamed = 12
 
-// Access returns p with what r opens on each network, also on retained ones, and the problems of entries that are
-// left out.
+// Access sets what r opens on each network, also on retained ones. Entries that are left out are problems.
 func Access(p network.Plan, r network.Request) (network.Plan, problem.Problems) {
 	step := accessStep{Request: r, plan: p, opens: map[string][]network.AccessDestination{}}
 	problems := accessUnused(r)
 	for _, e := range accessEntries(r) {
 		problems = append(problems, step.open(e)...)
 	}
-	// If every entry is wrong, the user will correct it. Neither the mistake nor the correction may recreate edges.
+	// The user will correct entries that are all wrong. Neither the mistake nor the correction may recreate edges.
 	empty := len(step.opens) == 0 && r.Access.Opens()
 	out := p.WithEach(func(n *network.Network) {
 		n.Access = accessOf(r, step.opens[n.Name])
@@ -41,8 +40,8 @@ func Access(p network.Plan, r network.Request) (network.Plan, problem.Problems) 
 	return out, problems
 }
 
-// accessOf returns the Access of a network with these destinations. If two differ only in that one has a port of its
-// own, the other is left out.
+// accessOf returns the Access with these destinations. Of two that differ only in a port of their own, it leaves out
+// the one without.
 func accessOf(r network.Request, all []network.AccessDestination) network.Access {
 	if len(all) == 0 {
 		return network.Access{}
@@ -60,7 +59,7 @@ func accessOf(r network.Request, all []network.AccessDestination) network.Access
 	return a
 }
 
-// accessEntries are the entries of r, each once and in a defined order.
+// accessEntries are sorted, each once.
 func accessEntries(r network.Request) []network.AccessEntry {
 	all := slices.SortedFunc(slices.Values(r.Access.Entries), func(a, b network.AccessEntry) int {
 		return cmp.Or(cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Listen, b.Listen))
@@ -68,7 +67,6 @@ func accessEntries(r network.Request) []network.AccessEntry {
 	return slices.CompactFunc(all, func(a, b network.AccessEntry) bool { return a.String() == b.String() })
 }
 
-// accessUnused reports annotations that limit access although nothing is open.
 func accessUnused(r network.Request) problem.Problems {
 	var problems problem.Problems
 	if len(r.Access.Entries) > 0 {
@@ -87,21 +85,18 @@ func cluster(r network.Request) problem.Subject {
 	return problem.Subject{Kind: "HostedCluster", Name: r.Cluster.Name}
 }
 
-// An accessStep collects what is open on each network, by Network.Name.
 type accessStep struct {
 	network.Request
 	plan  network.Plan
 	opens map[string][]network.AccessDestination
 }
 
-// refused returns the problem that e is left out.
 func (x accessStep) refused(c problem.Cause, e network.AccessEntry, args problem.Args, keys ...string) problem.Problems {
 	all := problem.Args{"entry": {e.String()}}
 	maps.Copy(all, args)
 	return problem.Problems{problem.New(c, cluster(x.Request), all, append([]string{network.KeyAccess}, keys...)...)}
 }
 
-// open opens e, or says why it is left out.
 func (x accessStep) open(e network.AccessEntry) problem.Problems {
 	if problems := x.port(e); len(problems) > 0 {
 		return problems
@@ -119,7 +114,7 @@ func (x accessStep) open(e network.AccessEntry) problem.Problems {
 	return x.at(e, network.AccessDestination{}, e.Addresses)
 }
 
-// port returns the problem that e cannot have a port of its own. Two entries with the same port are both refused.
+// port refuses entries with the same port of their own, and ports that edges use.
 func (x accessStep) port(e network.AccessEntry) problem.Problems {
 	if e.Listen == 0 {
 		return nil
@@ -138,14 +133,12 @@ func (x accessStep) port(e network.AccessEntry) problem.Problems {
 	return nil
 }
 
-// add opens d for e on n.
 func (x accessStep) add(n network.Network, e network.AccessEntry, d network.AccessDestination) {
 	d.Name, d.Port, d.Listen = e.Destination, e.Port, e.Listen
 	x.opens[n.Name] = append(x.opens[n.Name], d)
 }
 
-// onVMs opens d for e on the networks that VMs boot from, with their VMs as the destination. Edges know VMs by
-// leases.
+// onVMs opens d on the networks that VMs boot from, with VMs as the destination. Edges know VMs by leases.
 func (x accessStep) onVMs(e network.AccessEntry, d network.AccessDestination) problem.Problems {
 	var problems problem.Problems
 	var found bool
@@ -166,8 +159,7 @@ func (x accessStep) onVMs(e network.AccessEntry, d network.AccessDestination) pr
 	return problems
 }
 
-// apps opens e at the hosted cluster's ingress: at the addresses that the user set, at its own load balancer on a
-// network, or at VMs.
+// apps opens the hosted cluster's ingress: the addresses that the user set, its own load balancer on a network, or VMs.
 func (x accessStep) apps(e network.AccessEntry) problem.Problems {
 	name := x.Access.Apps.Name
 	if name == "" {
@@ -193,8 +185,8 @@ func (x accessStep) apps(e network.AccessEntry) problem.Problems {
 	return x.onVMs(e, d)
 }
 
-// at opens d for e at those addresses that hosts of a network can have, each on its network. If there are none, it
-// says why the first address cannot be used.
+// at opens d at the addresses that hosts of a network can have, each on its network. Without any, it says why the first
+// address cannot be used.
 func (x accessStep) at(e network.AccessEntry, d network.AccessDestination, addresses []netip.Addr) problem.Problems {
 	var problems problem.Problems
 	var found bool
@@ -215,8 +207,8 @@ func (x accessStep) at(e network.AccessEntry, d network.AccessDestination, addre
 	return problems[:1]
 }
 
-// notDialed says why edges of no network dial a, an address of e. It returns nothing if edges dial a, or if a may
-// belong to a network that is not served, which has a problem of its own.
+// notDialed says why edges of no network dial a. It returns nothing if edges dial a, or if a may belong to a network
+// that is not served, which has another problem.
 func (x accessStep) notDialed(e network.AccessEntry, a netip.Addr) problem.Problems {
 	args := problem.Args{"address": {a.String()}}
 	for _, n := range x.plan.Networks {
@@ -242,7 +234,6 @@ func (x accessStep) notDialed(e network.AccessEntry, a netip.Addr) problem.Probl
 	return x.refused(problem.AccessOutsideNetworks, e, args)
 }
 
-// incomplete reports whether a requested network that matches is missing from the plan.
 func (x accessStep) incomplete(matches func(network.NetworkRequest) bool) bool {
 	return slices.ContainsFunc(x.Networks, func(s network.NetworkRequest) bool {
 		has := slices.ContainsFunc(x.plan.Networks, func(n network.Network) bool { return n.Name == s.Attachment.NetworkName() })
@@ -250,8 +241,7 @@ func (x accessStep) incomplete(matches func(network.NetworkRequest) bool) bool {
 	})
 }
 
-// accessOpen says what is open on n, and for which callers. It is always reported, because the user opens a way into
-// the network.
+// accessOpen says what is open on n, and for which callers. A way into the network is always reported.
 func accessOpen(n network.Network, ns, service string) problem.Problem {
 	open := network.Texts(n.Access.Destinations)
 	if more := len(open) - maxAccessNamed; more > 0 {
@@ -268,7 +258,6 @@ func accessOpen(n network.Network, ns, service string) problem.Problem {
 	return n.Problem(problem.AccessOpenToAccounts, args, network.KeyAccess, network.KeyAccessFrom, network.KeyAccessBy)
 }
 
-// distinct returns all without repetitions, sorted. None: nil.
 func distinct(all []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(all)))
 }

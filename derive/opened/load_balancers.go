@@ -1,5 +1,5 @@
-// This file decides which load balancers of the hosted cluster forward to edges, to those of which network, and at
-// which ports. A Service that cannot forward to edges is left out with a problem of its own, and the others stay.
+// This file decides which load balancers of the hosted cluster forward to edges, on which network and at which ports. A
+// Service that cannot forward to edges is left out with a problem, and the others stay.
 
 package opened
 
@@ -15,11 +15,11 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// The node ports of Kubernetes. Other ports of VMs belong to the kubelet, ssh and others. A Service without node
-// ports could forward to those: its copy has target port 0, which the API server replaces by the port of the Service.
+// The node ports of Kubernetes. A Service without node ports could forward to other ports of VMs, as of the kubelet or
+// ssh: its copy has target port 0, which the API server replaces by the port of the Service.
 const firstNodePort, lastNodePort = 30000, 32767
 
-// LoadBalancers returns p with the load balancers that forward to edges, and why others are left out. last is the plan in force.
+// LoadBalancers adds the load balancers that forward to edges. Others are problems.
 func LoadBalancers(p network.Plan, r network.Request, f network.Facts, last network.Plan) (network.Plan, problem.Problems) {
 	if !r.Access.Balances() {
 		return p, unreachedLoadBalancers(f, r)
@@ -45,9 +45,8 @@ func LoadBalancers(p network.Plan, r network.Request, f network.Facts, last netw
 	return out, problems
 }
 
-// balancedOn returns the Name of the network whose edges get the connections of load balancers. It is one of
-// possible: a network with VMs, else the one in last, else the first. So load balancers do not move to a new network
-// without VMs.
+// balancedOn returns the Name of the network whose edges get the connections of load balancers: a possible one with
+// VMs, else the one in last, else the first. So they do not move to a new network without VMs.
 func balancedOn(p network.Plan, possible map[string][]network.AccessDestination, inUse []string, last network.Plan) string {
 	var all []string
 	for _, n := range p.Networks {
@@ -69,8 +68,7 @@ func balancedOn(p network.Plan, possible map[string][]network.AccessDestination,
 	return all[0]
 }
 
-// loadBalancersOpen says what anyone can reach on n. It is always reported, because the user opens a way into the
-// network.
+// loadBalancersOpen says what anyone can reach on n. A way into the network is always reported.
 func loadBalancersOpen(n network.Network, services []network.BalancedService) problem.Problem {
 	return n.Problem(problem.LoadBalancersOpen, problem.Args{"services": {cmp.Or(namesOf(services), "none yet")}}, network.KeyAccess)
 }
@@ -80,8 +78,7 @@ func LoadBalancersPending(n network.Network, services []network.BalancedService)
 	return n.Problem(problem.LoadBalancersNotLed, problem.Args{"services": {namesOf(services)}})
 }
 
-// namesOf returns the names of services in the hosted cluster. A Service without such a name has its name in the
-// control plane namespace.
+// namesOf returns the names in the hosted cluster, else those in the control plane namespace.
 func namesOf(services []network.BalancedService) string {
 	var names []string
 	for _, s := range services {
@@ -90,7 +87,6 @@ func namesOf(services []network.BalancedService) string {
 	return listed(names)
 }
 
-// listed joins names with commas, at most maxAccessNamed of them.
 func listed(names []string) string {
 	if more := len(names) - maxAccessNamed; more > 0 {
 		names = append(slices.Clone(names[:maxAccessNamed]), strconv.Itoa(more)+" more")
@@ -141,7 +137,7 @@ func (x balancer) services() ([]network.BalancedService, problem.Problems) {
 	return out, problems
 }
 
-// balancedLimit returns the limit that so many Services and ports exceed. Empty: none.
+// balancedLimit returns the limit that is exceeded. Empty: none.
 func balancedLimit(services, ports int) string {
 	switch {
 	case services > network.MaxBalancedServices:
@@ -152,17 +148,15 @@ func balancedLimit(services, ports int) string {
 	return ""
 }
 
-// inOrder returns the load balancers. Those that already forward to edges come first, so that no other one takes
-// their ports.
+// inOrder returns load balancers that already forward to edges first, so that no other one takes their ports.
 func (x balancer) inOrder() []network.LoadBalancer {
 	return slices.SortedFunc(slices.Values(x.facts.LoadBalancers), func(a, b network.LoadBalancer) int {
 		return cmp.Or(network.TrueFirst(a.Leads == network.LeadsToEdges, b.Leads == network.LeadsToEdges), cmp.Compare(a.Service, b.Service))
 	})
 }
 
-// lastGood returns the Services of the ingress in the plan in force that are missing now, while the endpoint of the
-// ingress keeps its last known good state. HyperShift will create such a Service again, and it then forwards to edges
-// at once.
+// lastGood returns the Services of the ingress that are in the plan in force and missing now, while the ingress keeps
+// its last known good state. HyperShift creates such a Service again, and it then forwards to edges immediately.
 func (x balancer) lastGood(have []network.BalancedService) []network.BalancedService {
 	var out []network.BalancedService
 	for _, n := range x.last.Networks {
@@ -224,7 +218,7 @@ func (x balancer) portsOf(s network.LoadBalancer, taken map[uint16]network.LoadB
 	return slices.Compact(out), problems
 }
 
-// use returns the entry of management-access that already uses a node port on the pod network. Empty: none.
+// use returns the entry of management-access that uses a node port on the pod network. Empty: none.
 func (x balancer) use(port uint16) string {
 	for _, e := range accessEntries(x.Request) {
 		if e.Listen == port {
@@ -234,7 +228,6 @@ func (x balancer) use(port uint16) string {
 	return ""
 }
 
-// balancerProblem returns a problem about s, which is named in its arguments.
 func balancerProblem(s network.LoadBalancer, c problem.Cause, args problem.Args) problem.Problem {
 	name := s.Service
 	if s.HostedService != "" {
@@ -245,8 +238,8 @@ func balancerProblem(s network.LoadBalancer, c problem.Cause, args problem.Args)
 	return problem.New(c, problem.Subject{Kind: "Service", Name: s.Service}, all, network.KeyAccess)
 }
 
-// unreachedLoadBalancers returns the hint that the addresses of load balancers are not reached from networks without
-// a gateway. An address on one of the networks is reached there.
+// unreachedLoadBalancers returns the hint that networks without a gateway do not reach the addresses of load balancers,
+// unless they are on one of the networks.
 func unreachedLoadBalancers(f network.Facts, r network.Request) problem.Problems {
 	boots := slices.DeleteFunc(slices.Clone(r.Networks), func(s network.NetworkRequest) bool { return !s.Primary })
 	if len(boots) == 0 || slices.ContainsFunc(boots, func(s network.NetworkRequest) bool { return s.Gateway.IsValid() || s.UnservedNetworks }) {

@@ -27,8 +27,7 @@ type Addresses struct {
 	dhcpRange              network.Range
 }
 
-// Allocate assigns the addresses of one network. edges is 1 or 2; less than 1 counts as 1. With one edge, the address
-// of the second is reserved.
+// Allocate assigns the addresses of one network. With less than 2 edges, the address of the second is reserved.
 func Allocate(s network.NetworkRequest, edges int) (Addresses, problem.Problems) {
 	own := s.Settings.EdgeAddresses
 	if len(own) == 0 {
@@ -63,8 +62,7 @@ func Allocate(s network.NetworkRequest, edges int) (Addresses, problem.Problems)
 	return a, append(problems, unusedSettings(s, a.dhcpRange, gives)...)
 }
 
-// cidrTooSmall returns the problem of a CIDR without room for the default addresses, or of a list in edge-addresses
-// that is too short.
+// cidrTooSmall is about a CIDR without room for the default addresses, or a list in edge-addresses that is too short.
 func cidrTooSmall(s network.NetworkRequest, own []netip.Addr, r network.Range, gives bool) (problem.Problem, bool) {
 	switch {
 	case slices.ContainsFunc(own, func(a netip.Addr) bool { return !a.IsValid() }):
@@ -78,8 +76,7 @@ func cidrTooSmall(s network.NetworkRequest, own []netip.Addr, r network.Range, g
 	return problem.Problem{}, false
 }
 
-// checkEdgeAddresses compares own, the addresses in edge-addresses, with the CIDR, the
-// gateway and the DHCP pool.
+// checkEdgeAddresses compares own, of edge-addresses, with the CIDR, the gateway and the DHCP pool.
 func checkEdgeAddresses(s network.NetworkRequest, own []netip.Addr, r network.Range) problem.Problems {
 	var ps problem.Problems
 	cidr := s.CIDR.String()
@@ -116,7 +113,6 @@ func checkEdgeAddresses(s network.NetworkRequest, own []netip.Addr, r network.Ra
 	return ps
 }
 
-// checkReservations returns a problem for each reservation that cannot be granted.
 func checkReservations(s network.NetworkRequest, own []netip.Addr) problem.Problems {
 	var ps problem.Problems
 	byAddress, byMAC := map[netip.Addr]string{}, map[string]bool{}
@@ -138,8 +134,7 @@ func checkReservations(s network.NetworkRequest, own []netip.Addr) problem.Probl
 	return ps
 }
 
-// ByRole returns the addresses in the order of edge-addresses: the next-hop VIP, the service VIP, and those of the
-// edges by number.
+// ByRole returns the addresses in the order of edge-addresses.
 func (a Addresses) ByRole() []netip.Addr {
 	out := []netip.Addr{a.nextHopVIP, a.serviceVIP}
 	for _, e := range a.edges {

@@ -1,6 +1,6 @@
-// This file decides which networks behind the gateway edges answer. Edges have routes to them through the gateway.
-// Strict reverse path filtering then accepts their hosts on the network's device, and drops all other sources.
-// Destinations in the pod network must not be among them.
+// This file decides which networks behind the gateway edges answer. Edges have routes to them through the gateway, so
+// that strict reverse path filtering accepts their hosts on the network's device, and no other sources. Destinations in
+// the pod network must not be among them.
 
 package served
 
@@ -39,10 +39,9 @@ func clientNetworks(n network.Network, s network.NetworkRequest, in Input) ([]ne
 	}), problems
 }
 
-// hiddenBy says what edges of n, or its VMs, no longer reach if edges route p through the gateway. ok is false if
-// they still reach everything. Single addresses that nothing needs do not count. Observed addresses do not count
-// either, because users of other hosted clusters choose them. An address that edges hold is not hidden: the kernel
-// delivers it locally, whatever the routes are.
+// hiddenBy says what edges of n, or its VMs, no longer reach if edges route p through the gateway. ok is false if they
+// still reach everything. Single addresses that nothing needs do not count. Nor do observed addresses, because users of
+// other hosted clusters choose them, and addresses that edges hold, because the kernel delivers these locally.
 func hiddenBy(n network.Network, p netip.Prefix, in Input) (what string, ok bool) {
 	if n.CIDR.Overlaps(p) {
 		return fmt.Sprintf("CIDR %s of the network", n.CIDR), true
@@ -59,7 +58,6 @@ func hiddenBy(n network.Network, p netip.Prefix, in Input) (what string, ok bool
 	return overlaps(p, slices.Concat(hidden, in.InHostedCluster))
 }
 
-// withoutContained returns all prefixes that no other one contains, sorted.
 func withoutContained(all []netip.Prefix) []netip.Prefix {
 	var out []netip.Prefix
 	for _, p := range slices.SortedFunc(slices.Values(all), func(a, b netip.Prefix) int {

@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// dhcpOptions are the DHCP options for VMs on n, and the pool r if edges run DHCP.
+// dhcpOptions returns the options for VMs on n, and the pool r if edges run DHCP.
 func dhcpOptions(n network.Network, s network.NetworkRequest, r network.Range, domain string, nodeAPI netip.Addr) network.DHCP {
 	var d network.DHCP
 	if n.Runs(network.ServiceDHCP) {
@@ -37,8 +37,8 @@ func dhcpOptions(n network.Network, s network.NetworkRequest, r network.Range, d
 	return d
 }
 
-// dhcpPool returns what DHCP assigns on n from r, and to which clients. nodeAPI is never assigned, because each VM
-// has it on its loopback interface.
+// dhcpPool returns what DHCP assigns on n from r, and to which clients. nodeAPI is left out: each VM has it on its
+// loopback interface.
 func dhcpPool(n network.Network, s network.NetworkRequest, r network.Range, nodeAPI netip.Addr) network.DHCP {
 	d := network.DHCP{
 		Range:                r,
@@ -60,8 +60,8 @@ func dhcpPool(n network.Network, s network.NetworkRequest, r network.Range, node
 	return d
 }
 
-// named returns the addresses in n's pool that belong to other hosts: those of givenAddresses, and those at which HyperShift publishes
-// endpoints. A VM that had one would have it on its own interface.
+// named returns the addresses in n's pool that belong to other hosts: givenAddresses, and those at which HyperShift
+// publishes endpoints. A VM must not have one on its own interface.
 func named(n network.Network, in Input) []netip.Addr {
 	all := append(givenAddresses(in), in.Announced...)
 	for _, e := range in.Endpoints {
@@ -75,8 +75,8 @@ func named(n network.Network, in Input) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// givenAddresses returns the addresses that are given to a host, on any network of the cluster: those of load balancers, those from which nodes pull
-// images, and those that the user gave one, with a name, as a server, or open to the management cluster.
+// givenAddresses returns addresses on any network that belong to a host: a load balancer, a source of images, and what
+// the user named, set as a server, or opened to the management cluster.
 func givenAddresses(in Input) []netip.Addr {
 	all := slices.Clone(in.Apps.Addresses)
 	for _, e := range in.Endpoints {
@@ -108,8 +108,8 @@ func givenAddresses(in Input) []netip.Addr {
 	return all
 }
 
-// reservedFor returns the number of reservations that VMs on the network of this name can use. Once VMs report their
-// MACs, which are random, a reservation for any other MAC counts as one for no VM.
+// reservedFor returns how many reservations VMs on this network can use. Once VMs report their MACs, which are random, a
+// reservation for any other MAC is for no VM.
 func reservedFor(d network.DHCP, name string, seen []network.VMAddress) int {
 	macs := map[string]bool{}
 	for _, v := range seen {
@@ -129,7 +129,7 @@ func reservedFor(d network.DHCP, name string, seen []network.VMAddress) int {
 	return n
 }
 
-// keysOfTaken returns the annotation keys that take addresses out of Range, and the key that sets Range.
+// keysOfTaken returns the annotation keys that take addresses out of Range, and that of Range.
 func keysOfTaken(d network.DHCP) []string {
 	out := []string{network.KeyDHCPExclude}
 	if len(d.Named) > 0 {
@@ -141,8 +141,8 @@ func keysOfTaken(d network.DHCP) []string {
 	return append(out, network.KeyDHCPRange)
 }
 
-// rangeTooSmall returns the problem that the pool has fewer addresses than the cluster may have VMs. It is an Error
-// if no VM can get an address. seen are the addresses that VMs report.
+// rangeTooSmall is about a pool with fewer addresses than the cluster may have VMs. It is an Error if no VM can get an
+// address. seen are the addresses that VMs report.
 func rangeTooSmall(n network.Network, s network.NetworkRequest, seen []network.VMAddress) (problem.Problem, bool) {
 	free := n.DHCP.Unassigned()
 	has := free + reservedFor(n.DHCP, n.Name, seen)
@@ -158,7 +158,6 @@ func rangeTooSmall(n network.Network, s network.NetworkRequest, seen []network.V
 	return s.Problem(problem.VMsExceedDHCPRange, args, network.KeyDHCPRange), true
 }
 
-// mtuTooLarge returns the problem that VMs on n would have a larger MTU than its NAD has.
 func mtuTooLarge(n network.Network, s network.NetworkRequest) (problem.Problem, bool) {
 	of := n.Attachment.MTU
 	if of == 0 || s.Settings.MTU <= of {

@@ -79,9 +79,9 @@ func connections(service netip.Addr, endpoints []network.Endpoint) ([]network.Li
 	return ls, bs, problems
 }
 
-// byPrecedence sorts endpoints for listeners. The API server is first. HyperShift's other MatchAny endpoints follow,
-// so that no other endpoint gets the server names that their clients send. Then come endpoints that every node needs,
-// then the rest, and former places last.
+// byPrecedence sorts endpoints for listeners: the API server first, then HyperShift's other MatchAny endpoints, so that
+// no other endpoint gets the server names of their clients. Endpoints that every node needs follow, then the rest, and
+// former places last.
 func byPrecedence(endpoints []network.Endpoint) []network.Endpoint {
 	rank := func(e network.Endpoint) int {
 		switch {
@@ -101,13 +101,12 @@ func byPrecedence(endpoints []network.Endpoint) []network.Endpoint {
 	return out
 }
 
-// sameBackend reports whether two backends of the same name have the same target. The
-// ClusterIP is not compared, since one of them may be older.
+// sameBackend compares targets. One of the ClusterIPs may be older, and does not count.
 func sameBackend(a, b network.Backend) bool {
 	return a.Kind == b.Kind && a.Service == b.Service && a.Host == b.Host && a.Port == b.Port
 }
 
-// notServed returns why e is not served. For a registry, it adds the effect on nodes.
+// notServed returns why e is not served, and for a registry the effect on nodes.
 func notServed(e network.Endpoint, why problem.Problem) problem.Problems {
 	if e.Origin != network.OriginRegistry {
 		return problem.Problems{why}
@@ -115,7 +114,6 @@ func notServed(e network.Endpoint, why problem.Problem) problem.Problems {
 	return problem.Problems{why, problem.New(problem.RegistryNotServed, why.Subject, problem.Args{"registry": {e.Name}}, why.Keys...)}
 }
 
-// listenAddresses are the addresses at which e is served.
 func listenAddresses(service netip.Addr, e network.Endpoint) []netip.Addr {
 	at := slices.Clone(e.Addresses)
 	if len(e.Hosts) > 0 {
@@ -124,7 +122,6 @@ func listenAddresses(service netip.Addr, e network.Endpoint) []netip.Addr {
 	return at
 }
 
-// formerPlaceTaken returns the problem that VMs can no longer use the former place e, which some have stored.
 func formerPlaceTaken(e network.Endpoint) problem.Problem {
 	return problem.New(problem.FormerPlaceTaken, e.Subject(), problem.Args{"at": {e.Place()}})
 }
@@ -140,7 +137,6 @@ type builder struct {
 	ignoresNames bool
 }
 
-// refused returns the problem that e is not served at l.
 func (l *builder) refused(e network.Endpoint, c problem.Cause, args problem.Args) (problem.Problem, bool) {
 	if e.Former {
 		return formerPlaceTaken(e), true
@@ -200,7 +196,6 @@ func (l *builder) assign(e network.Endpoint) (problem.Problem, bool) {
 	return problem.Problem{}, false
 }
 
-// forward sends connections with one of names to backend.
 func (l *builder) forward(names []string, backend string) {
 	i, has := l.forwards[backend]
 	if !has {
@@ -213,7 +208,7 @@ func (l *builder) forward(names []string, backend string) {
 	l.Forwards[i].ServerNames = slices.Compact(all)
 }
 
-// exceptFromWildcards adds explicit forwards for the names of the default that a wildcard would match.
+// exceptFromWildcards forwards the names of the default that a wildcard would match.
 func (l *builder) exceptFromWildcards() {
 	var except []string
 	for _, f := range l.Forwards {

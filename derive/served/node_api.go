@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// checkNodeAPI returns the problems that n, the network of s, and held, its published addresses, have with api.
+// checkNodeAPI compares n and held, its published addresses, with api.
 func checkNodeAPI(n network.Network, s network.NetworkRequest, held []netip.Addr, api netip.Addr) problem.Problems {
 	var ps problem.Problems
 	is := func(a netip.Addr, role string, keys ...string) {

@@ -1,7 +1,5 @@
-// This file decides the DNS records of a network, and the upstream servers. Each host
-// name of an endpoint resolves to the service VIP, or to its own load balancer on the
-// network. Only these exact names are answered: other names in their domains are still
-// forwarded.
+// This file decides the DNS records of a network, and the upstream servers. Each host name of an endpoint resolves to
+// the service VIP, or to its own load balancer on the network. Other names in its domain are forwarded.
 
 package served
 
@@ -15,7 +13,6 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// names returns the DNS views and upstreams of n.
 func names(n network.Network, s network.NetworkRequest, in Input) (network.DNS, problem.Problems) {
 	up, problems := upstreams(n, s, in)
 	own := s.Settings.Records
@@ -39,9 +36,8 @@ func names(n network.Network, s network.NetworkRequest, in Input) (network.DNS, 
 	return network.DNS{Views: views, Upstreams: up}, problems
 }
 
-// isWholeWorld reports whether VMs on n can resolve no other names: edges ask no server, and VMs are not known to
-// have another DNS server. With two servers, a resolver accepts a denial from the first, and asks the second only if
-// the first refuses.
+// isWholeWorld reports whether VMs on n can resolve no other names: edges ask no server, and VMs have no other DNS
+// server as far as is known. With two servers, a resolver asks the second only if the first refuses.
 func isWholeWorld(n network.Network, s network.NetworkRequest, up network.Upstreams) bool {
 	if u := s.Settings.Upstreams; u != nil {
 		return u.Mode == network.UpstreamNone
@@ -49,9 +45,9 @@ func isWholeWorld(n network.Network, s network.NetworkRequest, up network.Upstre
 	return up.Mode == network.UpstreamNone && n.Runs(network.ServiceDHCP) && !s.UnservedNetworks
 }
 
-// viewBeyond is the view of hosts beyond n: hosts in client networks, and hosts that the gateway masquerades behind
-// its own address. They get the names that VMs get, and no others, because edges resolve other names for VMs only.
-// Names in the cluster's domain are never forwarded for them, so unknown ones do not exist.
+// viewBeyond is for hosts in client networks, and for hosts behind the gateway's own address. They get the names that
+// VMs get, and no others: edges resolve other names for VMs only. Unknown names in the cluster's domain do not exist
+// for them.
 func viewBeyond(n network.Network, gateway netip.Addr, records []network.Record, domain string) network.View {
 	v := network.View{Name: "clients", Clients: slices.Concat([]netip.Prefix{network.Host(gateway)}, n.ClientNetworks), Records: records, OwnNamesOnly: true}
 	if domain != "" {
@@ -60,8 +56,7 @@ func viewBeyond(n network.Network, gateway netip.Addr, records []network.Record,
 	return v
 }
 
-// records returns one record per name of n. A record that the user set has precedence over a derived one. If several
-// endpoints have one name, the first by precedence decides.
+// records returns one record for each name of n. Records of the user have precedence, then the first endpoint.
 func records(n network.Network, endpoints []network.Endpoint, own []network.Record) []network.Record {
 	byName := map[string]network.Record{}
 	for _, e := range network.SortedEndpoints(endpoints) {
@@ -84,8 +79,8 @@ func records(n network.Network, endpoints []network.Endpoint, own []network.Reco
 	return slices.SortedFunc(maps.Values(byName), func(a, b network.Record) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// recordsAtEdges returns a problem for each record that the user set to an address of n's edges, unless an edge
-// answers for its name there.
+// recordsAtEdges returns a problem for each of the user's records at an address of n's edges, unless an edge answers
+// for its name there.
 func recordsAtEdges(n network.Network, own []network.Record, endpoints []network.Endpoint) problem.Problems {
 	var ps problem.Problems
 	published := hosts(endpoints)
@@ -102,8 +97,8 @@ func recordsAtEdges(n network.Network, own []network.Record, endpoints []network
 	return ps
 }
 
-// appsAddressIsEdge returns the problem that the user set an address of an edge for the ingress. Nothing answers for
-// the ingress there, so the record is left out.
+// appsAddressIsEdge is about an address of an edge that the user set for the ingress. Nothing answers there, so the
+// record is left out.
 func appsAddressIsEdge(n network.Network, in Input) (problem.Problem, bool) {
 	for _, a := range in.Apps.Addresses {
 		if n.Runs(network.ServiceDNS) && slices.Contains(slices.Concat(n.HeldAddresses(), n.PublishedAddresses), a) {

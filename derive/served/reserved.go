@@ -14,12 +14,10 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// published returns the problem that another destination has an address that HyperShift published.
 func published(c problem.Cause, address netip.Addr, other string) problem.Problem {
 	return problem.New(c, problem.Subject{}, problem.Args{"address": {address.String()}, "other": {other}}, network.KeyPublishing)
 }
 
-// heldFor returns the published addresses that edges of n hold now or will hold.
 func heldFor(n network.Network, in Input) []netip.Addr {
 	held := n.PublishedAddresses
 	if n.Primary {
@@ -30,8 +28,7 @@ func heldFor(n network.Network, in Input) []netip.Addr {
 	return held
 }
 
-// leaveTakenPlaces returns in without the former places whose addresses conflict with others now. Former places never
-// block a plan.
+// leaveTakenPlaces leaves out former places whose addresses conflict with others. They never block a plan.
 func leaveTakenPlaces(n network.Network, s network.NetworkRequest, in Input) (Input, problem.Problems) {
 	former := func(e network.Endpoint) bool { return e.Former }
 	if !n.Primary || !n.Runs(network.ServiceProxy) || !slices.ContainsFunc(in.Endpoints, former) {
@@ -55,8 +52,7 @@ func leaveTakenPlaces(n network.Network, s network.NetworkRequest, in Input) (In
 	return out, ps
 }
 
-// conflicts returns the problems of n, the network of s, with addresses outside n. held are the addresses that its
-// edges hold.
+// conflicts returns the problems of n with addresses outside it. held are the addresses of its edges.
 func conflicts(n network.Network, s network.NetworkRequest, in Input, held []netip.Addr) problem.Problems {
 	ps := checkPublished(n, held)
 	ps = append(ps, checkReserved(n, s, held, in.Reserved)...)
@@ -64,8 +60,8 @@ func conflicts(n network.Network, s network.NetworkRequest, in Input, held []net
 	return append(ps, checkNodeAPI(n, s, held, in.NodeAPI)...)
 }
 
-// checkPublished returns a problem for each published address in n's CIDR, where VMs would look for a host of the
-// network, and for each published address that no host can have.
+// checkPublished returns a problem for each published address in n's CIDR, where VMs would look for a host, and for
+// each that no host can have.
 func checkPublished(n network.Network, held []netip.Addr) problem.Problems {
 	var ps problem.Problems
 	for _, a := range held {
@@ -79,9 +75,9 @@ func checkPublished(n network.Network, held []netip.Addr) problem.Problems {
 	return ps
 }
 
-// checkReserved compares n's CIDR, and held, with the destinations that edges reach through the pod network. The
-// address of a management node may be published (node port). The CIDR must not overlap special-purpose blocks, since
-// edges and nodes use some of their addresses, such as 127.0.0.1.
+// checkReserved compares n's CIDR and held with the destinations that edges reach through the pod network. The address
+// of a management node may be published (node port). The CIDR must not overlap special-purpose blocks: edges and nodes
+// use some of their addresses, such as 127.0.0.1.
 func checkReserved(n network.Network, s network.NetworkRequest, held []netip.Addr, reserved []network.ReservedDestination) problem.Problems {
 	var ps problem.Problems
 	special := network.NoDestinations()
@@ -104,7 +100,6 @@ func checkReserved(n network.Network, s network.NetworkRequest, held []netip.Add
 	return ps
 }
 
-// checkHosted compares n's CIDR, and held, with destinations inside the hosted cluster.
 func checkHosted(n network.Network, s network.NetworkRequest, held []netip.Addr, hosted []network.ReservedDestination) problem.Problems {
 	var ps problem.Problems
 	if what, bad := overlaps(n.CIDR, hosted); bad {
@@ -118,7 +113,7 @@ func checkHosted(n network.Network, s network.NetworkRequest, held []netip.Addr,
 	return ps
 }
 
-// overlaps names the destinations that p overlaps, for messages. ok is false if none.
+// overlaps names the destinations that p overlaps. ok is false if there are none.
 func overlaps(p netip.Prefix, places []network.ReservedDestination) (string, bool) {
 	var met []network.ReservedDestination
 	for _, x := range places {
@@ -136,7 +131,7 @@ func overlaps(p netip.Prefix, places []network.ReservedDestination) (string, boo
 	return what, true
 }
 
-// place is p as text. A single address has no prefix length.
+// place leaves out the prefix length of a single address.
 func place(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()

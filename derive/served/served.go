@@ -89,8 +89,8 @@ func LoadBalancerInUse(s network.NetworkRequest, e network.Endpoint, by string) 
 	return s.Problem(problem.AppsLoadBalancerInUse, problem.Args{"name": {e.Hosts[0]}, "address": {e.LoadBalancer.String()}, "holder": {by}})
 }
 
-// loadBalancerIsEdge returns the problem that the load balancer of an endpoint has an address of n's edges. n is the
-// network of s. Published addresses do not count: a load balancer may have the API server at another port.
+// loadBalancerIsEdge is about an endpoint's load balancer with an address of n's edges. Published addresses do not
+// count: a load balancer may have the API server at another port.
 func loadBalancerIsEdge(n network.Network, s network.NetworkRequest, endpoints []network.Endpoint) problem.Problems {
 	var ps problem.Problems
 	for _, e := range endpoints {
@@ -113,7 +113,6 @@ func (in Input) IsRetained(name string) bool {
 	return slices.ContainsFunc(in.Retained, func(n network.Network) bool { return n.Name == name })
 }
 
-// reach returns how VMs and edges of n, the network of s, reach addresses.
 func (in Input) reach(n network.Network, s network.NetworkRequest) network.Reach {
 	r := n.Reach()
 	r.Gateway = netip.Addr{}
@@ -137,8 +136,7 @@ func containsAll(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(x string) bool { return !slices.Contains(all, x) })
 }
 
-// Services returns the servers that an edge on s runs: all, or those that the user set. On a secondary network, only
-// DHCP can run.
+// Services returns the servers of an edge on s: all, or those that the user set. A secondary network has DHCP only.
 func Services(s network.NetworkRequest) []network.Service {
 	all := network.AllServices()
 	if !s.Primary {

@@ -1,5 +1,5 @@
-// This file decides which servers an edge runs. If the user disables some of them, problems say what other servers
-// must provide.
+// This file decides which servers an edge runs. For a server that the user disables, a problem says what others must
+// provide.
 
 package served
 
@@ -11,8 +11,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// NoServices returns the problem that the user disabled all services of s. There is no problem for a secondary
-// network if it does not run and annotation services is explicitly empty.
+// NoServices is about a network whose services the user disabled. A secondary network that does not run may have none, if
+// annotation services is explicitly empty.
 func (in Input) NoServices(s network.NetworkRequest) problem.Problems {
 	switch {
 	case s.Primary:
@@ -25,16 +25,16 @@ func (in Input) NoServices(s network.NetworkRequest) problem.Problems {
 	return nil
 }
 
-// LeavesAlone reports whether the user disabled all services of the secondary network of this name, and no VM is on
-// it. Its edges are then removed.
+// LeavesAlone reports whether the user disabled all services of this secondary network, and no VM is on it, so that its
+// edges are removed.
 func (in Input) LeavesAlone(name string) bool {
 	return !slices.Contains(in.InUse, name) && slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool {
 		return s.Attachment.NetworkName() == name && !s.Primary && len(Services(s)) == 0
 	})
 }
 
-// nameServers returns option 6: the service VIP if edges run DNS, else the user's upstreams on port 53. Addresses of
-// edges are left out, since no DNS server runs there.
+// nameServers returns option 6: the service VIP if edges run DNS, else the user's upstreams on port 53 that are not
+// edges.
 func nameServers(n network.Network, s network.NetworkRequest) []netip.Addr {
 	if n.Runs(network.ServiceDNS) {
 		return []netip.Addr{n.ServiceVIP}
@@ -50,8 +50,7 @@ func nameServers(n network.Network, s network.NetworkRequest) []netip.Addr {
 	return out
 }
 
-// servedByOthers returns a problem for each disabled service of n. The problem names what other servers must provide.
-// endpoints are all endpoints that VMs connect to.
+// servedByOthers returns a problem for each disabled service of n: what other servers must provide.
 func servedByOthers(n network.Network, endpoints []network.Endpoint) problem.Problems {
 	var ps problem.Problems
 	note := func(c problem.Cause, args problem.Args) { ps = append(ps, n.Problem(c, args, network.KeyServices)) }
@@ -76,7 +75,7 @@ func servedByOthers(n network.Network, endpoints []network.Endpoint) problem.Pro
 	return ps
 }
 
-// optionsInWords returns the DHCP options that another DHCP server must send.
+// optionsInWords is for another DHCP server.
 func optionsInWords(n network.Network) string {
 	out := "121 (routes) " + network.RouteList(n.DHCP.Routes)
 	if len(n.DHCP.DNSServers) > 0 {

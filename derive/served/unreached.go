@@ -1,5 +1,5 @@
-// This file finds addresses that the user set and that VMs or edges of a network do not reach. Such an address is a
-// problem, but is served as it was set, since a host that oooi does not know may forward to it.
+// This file finds addresses that the user set and that VMs or edges do not reach. Such an address is a problem, and is
+// served as set, since an unknown host may forward to it.
 
 package served
 
@@ -68,7 +68,7 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 	return ps
 }
 
-// imagesElsewhere returns the problems of addresses that nodes dial for images and that lead to edges, or into the hosted cluster.
+// imagesElsewhere is about addresses that nodes dial for images and that lead to edges, or into the hosted cluster.
 func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps problem.Problems) {
 	fields := []string{"spec.configuration.proxy", "spec.release.image", "spec.imageContentSources"}
 	var ofEdges []string
@@ -90,8 +90,8 @@ func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps probl
 	return ps
 }
 
-// answers reports whether edges of n forward connections to an address of theirs, whichever TLS server name a client sends, to a Service of the user.
-// HyperShift's are neither registries, nor HTTP proxies, nor identity providers.
+// answers reports whether edges of n forward connections to an address of theirs to a Service of the user, whatever TLS
+// server name a client sends. HyperShift's endpoints are neither registries, nor HTTP proxies, nor identity providers.
 func answers(n network.Network, at netip.AddrPort) bool {
 	return slices.ContainsFunc(n.Listeners, func(l network.Listener) bool {
 		ofUser := func(b network.Backend) bool {
@@ -101,14 +101,12 @@ func answers(n network.Network, at netip.AddrPort) bool {
 	})
 }
 
-// missing returns those of all that VMs do not reach, in their order.
 func missing(r network.Reach, all []netip.Addr) []netip.Addr {
 	return network.Without(all, func(a netip.Addr) bool { return r.FromVM(a) != network.Unreachable })
 }
 
-// missingRecords returns the records, as "name=address", whose addresses VMs cannot reach. They are sorted. After
-// maxNamed of them, the number of further ones follows. A record with 0.0.0.0 or 127.0.0.1 is left out: it is meant
-// to block a name.
+// missingRecords returns the records, as "name=address", whose addresses VMs cannot reach: maxNamed of them, sorted,
+// and then how many more. 0.0.0.0 and 127.0.0.1 do not count: they block a name.
 func missingRecords(r network.Reach, records []network.Record) []string {
 	var out []string
 	for _, x := range records {

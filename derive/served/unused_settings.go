@@ -10,8 +10,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// unusedSettings returns the problems of addresses in s's settings that have no effect. r is the DHCP pool. gives
-// reports whether edges run DHCP.
+// unusedSettings is about addresses without an effect. gives is true if edges run DHCP, from the pool r.
 func unusedSettings(s network.NetworkRequest, r network.Range, gives bool) problem.Problems {
 	var ps problem.Problems
 	if all := s.Settings.EdgeAddresses; len(all) > len(network.Roles()) {
@@ -33,7 +32,7 @@ func unusedSettings(s network.NetworkRequest, r network.Range, gives bool) probl
 	return ps
 }
 
-// dhcpSettingsUnused returns the problem that s sets addresses for DHCP although edges do not run DHCP.
+// dhcpSettingsUnused is for edges that do not run DHCP.
 func dhcpSettingsUnused(s network.NetworkRequest) problem.Problems {
 	var keys []string
 	for _, set := range []struct {

@@ -1,5 +1,4 @@
-// This file decides the upstream DNS servers of a network. If edges must not dial a server that the user set, only
-// this server is left out.
+// This file decides the upstream DNS servers of a network. A server that edges must not dial is left out.
 
 package served
 
@@ -12,8 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// upstreams returns the upstreams of n, and a problem for each server that is left out. If no server remains, other
-// names do not exist.
+// upstreams also returns a problem for each server that is left out. If none remains, other names do not exist.
 func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.Upstreams, problem.Problems) {
 	up := network.Upstreams{Mode: network.UpstreamNone}
 	if s.Gateway.IsValid() {
@@ -51,8 +49,8 @@ func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.U
 	return up, problems
 }
 
-// upstreamRefused returns the problem of an upstream server that edges of n must not dial. A server on the network
-// itself, or behind its gateway, belongs to the user and needs no permission.
+// upstreamRefused is about a server that edges of n must not dial. A server on the network, or behind its gateway,
+// belongs to the user and needs no permission.
 func upstreamRefused(n network.Network, server netip.AddrPort, in Input) (problem.Problem, bool) {
 	a, args := server.Addr(), problem.Args{"server": {server.String()}}
 	permitted := network.AnyContains(in.Permissions.Destinations, a)

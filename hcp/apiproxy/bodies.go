@@ -1,5 +1,5 @@
-// This file limits the memory and time that bodies cost. The body of a request is read and parsed before the API server authenticates
-// its sender, and the body of an answer waits for a client that may not read it.
+// This file limits the memory and the time that bodies cost. The body of a request is parsed before the API server
+// authenticates its sender, and the body of an answer waits for a client that may not read it.
 
 package apiproxy
 
@@ -20,28 +20,27 @@ import (
 const (
 	// heldBodies is the limit of all request bodies in memory at one time, in bytes.
 	heldBodies = 64 << 20
-	// heldAnswers is the limit of all answers in memory at one time, as a multiple of the largest object. One object needs up to three
-	// times its size, and one caller gets at most half.
+	// heldAnswers is the limit of all answers in memory at one time, as a multiple of the largest object. One object
+	// needs up to three times its size, and one caller gets at most half.
 	heldAnswers = 8
-	// small is how many bytes an answer may hold without being counted, enough for objects of usual size.
+	// small is how many bytes an answer may hold without being counted.
 	small = 1 << 20
 	// parsedBodies is the limit of all bodies that are parsed at one time, in bytes. A parsed body needs many times its size.
 	parsedBodies = 4 << 20
-	// yamlCost is what a byte of YAML counts among parsedBodies: only one body of apirewrite.LargestYAML is parsed at a time.
+	// yamlCost is the weight of a byte of YAML: only one body of apirewrite.LargestYAML is parsed at a time.
 	yamlCost = parsedBodies / apirewrite.LargestYAML
-	// retryAfter is the value of the header Retry-After if memory for a request is lacking, in seconds.
+	// retryAfter is a header's value in seconds.
 	retryAfter = "1"
 )
 
-// errBusy: no memory for a request became free in time.
 var errBusy = errors.New("too many large requests at once")
 
-// Bodies limits the memory and the time of all requests that share it, and how much of both one caller gets. Nil: there is no
+// Bodies limits the memory and the time of all requests that share it, and the part of one caller. Nil: there is no
 // limit.
 type Bodies struct {
 	parsed *semaphore.Weighted
-	// wait is how long a body waits to be parsed, send how long a client may take to send it, and stall how long a client may leave
-	// an answer unread.
+	// wait, send and stall are time limits: of a body for its turn to be parsed, of a client that sends a body, and of
+	// a client that does not read an answer.
 	wait, send, stall time.Duration
 	requests, answers *callers.Pool
 }
@@ -61,10 +60,9 @@ type lease struct {
 	r              *http.Request
 }
 
-// lease returns an empty lease for the body of a request. The caller must release it when the body was sent.
+// lease returns an empty lease. The caller must release it when the body was sent.
 func (b *Bodies) lease(r *http.Request) *lease { return &lease{Bodies: b, r: r} }
 
-// release gives back what was read since l was made.
 func (l *lease) release() { l.Share.Release() }
 
 // answer returns the limits of an answer to r. The caller must call release when the answer is closed.
@@ -84,8 +82,8 @@ func (l *lease) hold(bytes int) error {
 	return nil
 }
 
-// reader returns a reader that takes memory for what it reads. It never waits for memory: many bodies that are read in part
-// could wait for each other forever.
+// reader takes memory for what it reads. It never waits for memory: bodies that are read in part could wait for each
+// other forever.
 func (l *lease) reader(from io.Reader) io.Reader {
 	if l.Bodies == nil {
 		return from
@@ -127,7 +125,7 @@ func (l *lease) parsing(cost int) (done func(), err error) {
 	return func() { l.parsed.Release(n); over() }, nil
 }
 
-// deadline limits the time in which a client must send a body. done removes the limit. If done is not called, the connection ends.
+// deadline limits the time in which a client must send a body. If done is not called, the connection ends.
 func (l *lease) deadline(c *http.ResponseController) (done func()) {
 	if c == nil || l.Bodies == nil || c.SetReadDeadline(time.Now().Add(l.send)) != nil {
 		return func() {}
@@ -135,20 +133,19 @@ func (l *lease) deadline(c *http.ResponseController) (done func()) {
 	return func() { _ = c.SetReadDeadline(time.Time{}) } // No error is expected, since the first call succeeded.
 }
 
-// controllerKey is the key, in a request's context, of the controller of its answer.
+// controllerKey is the context key of the http.ResponseController of a request's answer.
 type controllerKey struct{}
 
 func withController(w http.ResponseWriter, r *http.Request) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), controllerKey{}, http.NewResponseController(w)))
 }
 
-// controllerOf returns the controller of a request's answer. Nil: no server received the request.
+// controllerOf returns nil if no server received the request.
 func controllerOf(r *http.Request) *http.ResponseController {
 	c, _ := r.Context().Value(controllerKey{}).(*http.ResponseController)
 	return c
 }
 
-// unread returns the answer to a request whose body cannot be read or parsed.
 func unread(r *http.Request, err error) *http.Response {
 	code, reason := unreadCode(err)
 	answer := refuse(r, code, reason, "reading the body: "+err.Error())

@@ -58,7 +58,6 @@ func (h Handler) Serve() http.Handler {
 	})
 }
 
-// buffers are the buffers through which answers are copied.
 type buffers struct{ free sync.Pool }
 
 // Get implements httputil.BufferPool.

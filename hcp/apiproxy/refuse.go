@@ -31,7 +31,6 @@ func refuse(r *http.Request, code int, reason, message string) *http.Response {
 	}
 }
 
-// writeStatus answers a request with a Status.
 func writeStatus(w http.ResponseWriter, code int, reason, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)

@@ -27,7 +27,7 @@ func (b *Bodies) stalled(w http.ResponseWriter) (out http.ResponseWriter, end fu
 	return &stalling{w, b.stall, t}, func() { t.Stop() }
 }
 
-// within runs a write with the limit, if the answer is renamed. Logs and other streams may wait for a person who reads slowly.
+// within runs a write with the limit if the answer is renamed. A log or another stream may have a slow reader.
 func (s *stalling) within(write func() error) error {
 	if strings.HasPrefix(s.Header().Get("Content-Type"), "application/json") {
 		s.timer.Reset(s.limit)

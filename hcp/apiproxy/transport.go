@@ -1,5 +1,5 @@
 // Package apiproxy carries requests and answers between a client and an API server that use different names. Package
-// apirewrite decides what is renamed. This file is the part that the proxy shares with a client in the same process.
+// apirewrite decides what is renamed. This file is for the proxy and for clients in the same process.
 package apiproxy
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
-// LargestRequest is the limit of a request's body in bytes, as in an API server. It is low, because a body is read and parsed
-// before the API server authenticates its sender, and because a parsed body needs many times its size.
+// LargestRequest is the limit of a request's body in bytes, as in an API server. A body is parsed before its sender is
+// authenticated, and a parsed body needs many times its size.
 const LargestRequest = 3 << 20
 
 // A Transport renames requests on their way to an API server, and answers on their way back.
@@ -94,7 +94,7 @@ func qualified(t apirewrite.Target) string {
 	return t.Resource + "." + t.Group
 }
 
-// setPath sets an escaped path in u, and keeps its spelling.
+// setPath keeps the spelling of an escaped path.
 func setPath(u *url.URL, escaped string) error {
 	path, err := url.PathUnescape(escaped)
 	if err != nil {
@@ -104,7 +104,7 @@ func setPath(u *url.URL, escaped string) error {
 	return nil
 }
 
-// accept returns the formats that a client accepts, without those that cannot be renamed, so that an API server answers in JSON.
+// accept drops the formats that cannot be renamed, so that an API server answers in JSON.
 func accept(values []string) string {
 	var kept []string
 	for one := range strings.SplitSeq(strings.Join(values, ","), ",") {
@@ -119,12 +119,11 @@ func accept(values []string) string {
 	return strings.Join(kept, ",")
 }
 
-// mayHaveNames reports whether a body of this type may have names. Other bodies pass immediately and unchanged.
 func mayHaveNames(contentType string) bool {
 	return contentType == "" || slices.ContainsFunc([]string{"json", "yaml", "protobuf", "cbor"}, func(f string) bool { return strings.Contains(contentType, f) })
 }
 
-// beginsAsObject reports whether a body without a type may be an object. An API server reads such a body as JSON, except for uploads.
+// beginsAsObject is for a body without a type. An API server reads such a body as JSON, except for uploads.
 func beginsAsObject(r *http.Request) bool {
 	buffered := bufio.NewReader(r.Body)
 	r.Body = body{buffered, r.Body}
@@ -203,7 +202,7 @@ func (t *Transport) renamed(r *http.Request, contentType string, body []byte, ta
 	return renamed, newType, nil
 }
 
-// answer renames an answer while it is read. Bodies other than JSON are not changed.
+// answer renames an answer while it is read. Only JSON is renamed.
 func (t *Transport) answer(a *http.Response, in *http.Request, target apirewrite.Target) *http.Response {
 	for i, w := range a.Header["Warning"] {
 		a.Header["Warning"][i] = t.Rules.Message(w)

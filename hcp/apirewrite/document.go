@@ -16,7 +16,6 @@ import (
 // anyJSON accepts the invalid JSON that API servers accept.
 var anyJSON = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
-// errSyntax says that a document is not JSON.
 var errSyntax = errors.New("the document is not valid JSON")
 
 // A node is one value. The nodes of a document are in its order, so an object's node is followed by those of its
@@ -28,7 +27,6 @@ type node struct {
 	kind             byte
 }
 
-// An edit replaces a part of the text.
 type edit struct {
 	start, end int
 	with       string
@@ -65,7 +63,7 @@ func space(src []byte, i int) int {
 	return i
 }
 
-// add adds a node for the value at i, and returns where the value ends.
+// add adds a node for the value at i, and returns the end of the value.
 func (d *doc) add(i, keyStart, keyEnd int) int {
 	at := len(d.nodes)
 	d.nodes = append(d.nodes, node{start: int32(i), keyStart: int32(keyStart), keyEnd: int32(keyEnd), kind: d.src[i]})
@@ -101,7 +99,7 @@ func (d *doc) next(i int) int {
 	return i
 }
 
-// stringEnd returns the position after the string that begins at i.
+// stringEnd returns the position after the string at i.
 func stringEnd(src []byte, i int) int {
 	for i++; src[i] != '"'; i++ {
 		if src[i] == '\\' {
@@ -160,7 +158,6 @@ func (d *doc) nest(start, end int, inner *doc) {
 	}
 }
 
-// name is the name of a member.
 func (d *doc) name(i int) []byte { return plain(d.src[d.nodes[i].keyStart:d.nodes[i].keyEnd]) }
 
 // text is the content of a string value. Empty: the value is not a string, or i is 0, which stands for a missing
@@ -177,7 +174,7 @@ func (d *doc) within(i int) (start, end int) {
 	return int(d.nodes[i].start) + 1, int(d.nodes[i].end) - 1
 }
 
-// after returns the first node that is not inside value i.
+// after returns the first node behind value i.
 func (d *doc) after(i int) int { return int(d.nodes[i].next) }
 
 // members calls f with each value in an object or an array.
@@ -204,7 +201,7 @@ func (d *doc) member(i int, name string) int {
 	return found
 }
 
-// inside follows names through nested objects, and returns the last member. 0: there is none.
+// inside follows names through nested objects. 0: a member is missing.
 func (d *doc) inside(i int, names ...string) int {
 	for _, n := range names {
 		if i = d.member(i, n); i == 0 {
@@ -214,13 +211,12 @@ func (d *doc) inside(i int, names ...string) int {
 	return i
 }
 
-// replace sets the text of a string value.
 func (d *doc) replace(i int, with string) {
 	start, end := d.within(i)
 	d.edits = append(d.edits, edit{start, end, quoted(with)})
 }
 
-// exchange replaces a string value if s has another word for it, and reports whether it did.
+// exchange replaces a string value if s has another word for it. It reports whether it did.
 func (d *doc) exchange(i int, s swap) bool {
 	if other, ok := s[string(d.text(i))]; ok {
 		d.replace(i, other)
@@ -257,8 +253,7 @@ func (d *doc) head(start, end int) (head []byte, headEnd int, slash bool) {
 	return plain(raw), end, false
 }
 
-// exchangeHead replaces the text before the first slash of a string value, or the whole value, if s has another word
-// for it.
+// exchangeHead is exchange for the text before the first slash, or for the whole value.
 func (d *doc) exchangeHead(i int, s swap) {
 	if i == 0 || d.nodes[i].kind != '"' {
 		return
@@ -270,7 +265,7 @@ func (d *doc) exchangeHead(i int, s swap) {
 	}
 }
 
-// key exchanges the key at start..end, which are inside its quotes.
+// key exchanges the key at start..end, without its quotes.
 func (d *doc) key(start, end int) {
 	head, headEnd, slash := d.head(start, end)
 	if other, ok := d.r.prefixes[string(head)]; ok && slash {

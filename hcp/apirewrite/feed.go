@@ -26,8 +26,7 @@ type Limits struct {
 // Limit sets the limits. Call it before the first Read or Prime.
 func (r *Reader) Limit(l Limits) { r.limits = l }
 
-// hold reports to Limits.Hold how much the answer holds now. It counts twice the largest value, since the decoder's
-// buffer may have that size.
+// hold reports how much the answer holds now. The largest value counts twice: the decoder's buffer may have that size.
 func (r *Reader) hold() error {
 	held := len(r.buffer) + 2*r.most + cap(r.out) + cap(r.before) + cap(r.between)
 	if r.limits.Hold == nil || held == r.told {
@@ -37,7 +36,7 @@ func (r *Reader) hold() error {
 	return r.limits.Hold(held)
 }
 
-// inTurn calls rename for an item or a document of n bytes. If it is large, inTurn waits for its turn first.
+// inTurn renames n bytes. A large item or document waits for its turn first.
 func (r *Reader) inTurn(n int, rename func()) error {
 	if n <= large {
 		rename()
@@ -55,10 +54,9 @@ func (r *Reader) inTurn(n int, rename func()) error {
 	return nil
 }
 
-// errPause says that the reader has output, which must be read before the source is waited for.
+// errPause ends a read of the source, because output must be read first.
 var errPause = errors.New("paused")
 
-// A feed is what the decoder reads from.
 type feed struct{ *Reader }
 
 // Read returns errPause if there is output and no input left.
@@ -102,14 +100,13 @@ func (r *Reader) fill() error {
 	return nil
 }
 
-// restart continues with a new decoder, so that the memory of the previous one is free. It reads before first, and
-// then the rest of the input.
+// restart frees the memory of the decoder. The next decoder begins with the text before, and continues with the input.
 func (r *Reader) restart(before []byte) {
 	r.left = slices.Concat(before, r.unread(), r.left)
 	r.decoder, r.fed, r.spaced, r.most = jsontext.NewDecoder(feed{r}, anyJSON...), 0, 0, 0
 }
 
-// unread is the text that the decoder has read and not returned, without whitespace that was already passed on.
+// unread is what the decoder has read and not returned, without whitespace that was already passed on.
 func (r *Reader) unread() []byte {
 	if r.decoder == nil {
 		return nil
@@ -117,7 +114,7 @@ func (r *Reader) unread() []byte {
 	return r.decoder.UnreadBuffer()[max(0, r.spaced-r.decoder.InputOffset()):]
 }
 
-// gap is the text between the last value and the next one, as far as it is read.
+// gap is the text that was read between the last value and the next one.
 func (r *Reader) gap() []byte {
 	unread := r.unread()
 	return unread[:len(unread)-len(bytes.TrimLeft(unread, " \n\r\t,:"))]

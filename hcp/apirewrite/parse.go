@@ -100,7 +100,6 @@ func (p *parser) each(n *yaml.Node, f func(*yaml.Node)) {
 	}
 }
 
-// into returns a function that sets s to the text of a value.
 func (p *parser) into(s *string) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		if n.Kind != yaml.ScalarNode {
@@ -222,7 +221,7 @@ func (p *parser) webhooks(n *yaml.Node) {
 	})
 }
 
-// finish derives the triggers. A document without any of them has nothing to rename.
+// finish derives the triggers: a document without any of them has nothing to rename.
 func (r *Rules) finish() {
 	var all []string
 	for name, g := range r.groups {

@@ -25,8 +25,8 @@ type Target struct {
 	Watch bool
 }
 
-// Opaque reports whether the answer is never renamed: the path is not below /api or /apis, or the API server passes
-// on the answer of another server.
+// Opaque is true for an answer that is never renamed: its path is not below /api or /apis, or the API server passes on
+// the answer of another server.
 func (t Target) Opaque() bool { return !t.API || t.Subresource == "proxy" }
 
 // Object is the object that the request names.
@@ -123,13 +123,13 @@ func (r *Rules) Query(query string, t Target) (string, bool) {
 	return values.Encode(), watch
 }
 
-// labelSelector renames the keys in a label selector. Parts that are not renamed keep their spelling.
+// labelSelector renames keys. Other parts keep their spelling.
 func (r *Rules) labelSelector(text string, _ Target) string {
 	d := doc{src: []byte(text), edits: r.keysOf(text)}
 	return string(d.write(nil))
 }
 
-// keysOf returns the edits of the keys in a label selector. For other text, it returns none.
+// keysOf returns the edits of the keys in a label selector, or none for other text.
 func (r *Rules) keysOf(text string) (edits []edit) {
 	if !r.HasWord([]byte(text)) {
 		return nil

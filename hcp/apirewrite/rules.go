@@ -47,14 +47,12 @@ type Rules struct {
 // An Object is the name of an object, whatever its namespace, in the client's words.
 type Object struct{ Group, Resource, Name string }
 
-// A group has two names, and names for its resources and kinds.
 type group struct {
 	client, server string
 	resources      swap // plurals and singulars
 	kinds          swap // kinds and kinds of lists
 }
 
-// other returns the group's other name.
 func (g *group) other(name string) string {
 	if name == g.client {
 		return g.server
@@ -77,8 +75,7 @@ func (s swap) exchange(a, b string) bool {
 	return true
 }
 
-// key returns the other name of a key of a label, an annotation or a finalizer. ok is false if there is no other
-// name.
+// key returns the other name of a key of a label, an annotation or a finalizer.
 func (r *Rules) key(key string) (string, bool) {
 	if head, tail, ok := strings.Cut(key, "/"); ok {
 		if other, ok := r.prefixes[head]; ok {
@@ -152,7 +149,6 @@ func (r *Rules) qualified(by naming, name string) string {
 	return head + "." + g.other(groupName)
 }
 
-// A naming says how objects of a kind are named after a group.
 type naming int
 
 const (
@@ -161,13 +157,12 @@ const (
 	byVersion
 )
 
-// The groups of kinds whose objects are named after a group.
+// How objects of a kind are named after a group.
 const (
 	definitionGroup = "apiextensions.k8s.io"
 	serviceGroup    = "apiregistration.k8s.io"
 )
 
-// namingOf returns the naming of a kind or a resource.
 func namingOf(groupName, kindOrResource string) naming {
 	switch {
 	case groupName == definitionGroup && (kindOrResource == "CustomResourceDefinition" || kindOrResource == "customresourcedefinitions"):
@@ -200,7 +195,7 @@ func (r *Rules) Message(text string) string {
 	return b.String()
 }
 
-// word renames a word of a message, such as a name, "plural.group" or "group/version", with punctuation at its end.
+// word renames a name, "plural.group" or "group/version", with punctuation at its end.
 func (r *Rules) word(w string) string {
 	core := strings.TrimRight(w, ".-/")
 	end := w[len(core):]

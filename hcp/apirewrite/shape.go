@@ -115,7 +115,7 @@ func (d *doc) object(i int, r role) {
 // has the annotation, the API server writes it, too, with its own escapes.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// embedded renames in an object that is the content of a string.
+// embedded renames in an object inside a string.
 func (d *doc) embedded(i int) {
 	inner, ok := d.inner(d.text(i))
 	if !ok {
@@ -185,7 +185,7 @@ func (d *doc) selector(m int) {
 	}
 }
 
-// fieldPath exchanges the key in a path of the downward API, such as metadata.labels['key'].
+// fieldPath is for the downward API: metadata.labels['key'].
 func (d *doc) fieldPath(m int) {
 	text := string(d.text(m))
 	for _, field := range []string{"metadata.labels['", "metadata.annotations['"} {
@@ -197,7 +197,6 @@ func (d *doc) fieldPath(m int) {
 	}
 }
 
-// groupName exchanges a string that is the name of a group.
 func (d *doc) groupName(m int) {
 	name := string(d.text(m))
 	if g := d.r.groups[name]; g != nil && d.nodes[m].kind == '"' {
@@ -205,7 +204,7 @@ func (d *doc) groupName(m int) {
 	}
 }
 
-// groupVersion exchanges the group of a string such as "group/version".
+// groupVersion is for "group/version".
 func (d *doc) groupVersion(m int) {
 	start, end := d.within(m)
 	head, end, slash := d.head(start, end)
@@ -257,8 +256,8 @@ func (d *doc) shape(s shape) {
 	}
 }
 
-// policy renames the resources of a rule with apiGroups, such as a rule of a Role or a webhook. It looks at each
-// group and each resource once, since a body may have a million of them.
+// policy renames the resources of a rule with apiGroups, as in a Role or a webhook. It looks at each group and each
+// resource once, since a body may have a million of them.
 func (d *doc) policy(s shape) {
 	var groups []*group
 	definitions, services := false, false
@@ -294,7 +293,6 @@ func (d *doc) policy(s shape) {
 	}
 }
 
-// objectName exchanges the name of an object that is named after a group.
 func (d *doc) objectName(i int, by naming) {
 	if i == 0 || by == byNothing {
 		return

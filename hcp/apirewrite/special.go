@@ -17,7 +17,7 @@ func (k Kind) namesOthers() bool {
 	return k.Kind == "Event" || k == Kind{"apps", "controllerrevisions"}
 }
 
-// kindOf returns the kind that the object at i names. If it names none, it returns of.
+// kindOf returns the kind that the object at i names, else of.
 func (d *doc) kindOf(i int, of Kind) Kind {
 	version, kind := d.member(i, "apiVersion"), d.member(i, "kind")
 	if version == 0 || kind == 0 || string(d.text(kind)) == "PartialObjectMetadata" {
@@ -63,7 +63,6 @@ func (d *doc) special(i int, of Kind) {
 	}
 }
 
-// itemKind returns the kind of the items of a list.
 func itemKind(list Kind) Kind {
 	list.Kind = strings.TrimSuffix(list.Kind, "List")
 	return list
@@ -76,7 +75,6 @@ func (d *doc) each(i int, name string, f func(m int)) {
 	}
 }
 
-// definition renames the names in a CustomResourceDefinition.
 func (d *doc) definition(i int) {
 	g := d.r.groups[string(d.text(d.inside(i, "spec", "group")))]
 	if g == nil {
@@ -93,7 +91,6 @@ func (d *doc) definition(i int) {
 	}
 }
 
-// definedNames renames the names of a CustomResourceDefinition in the object at i.
 func (d *doc) definedNames(i int, g *group) {
 	for _, n := range []string{"plural", "singular"} {
 		d.exchange(d.member(i, n), g.resources)
@@ -103,7 +100,6 @@ func (d *doc) definedNames(i int, g *group) {
 	}
 }
 
-// status renames in a Status.
 func (d *doc) status(i int) {
 	details := d.member(i, "details")
 	if details != 0 {
@@ -125,7 +121,7 @@ func (d *doc) message(i int) {
 	}
 }
 
-// resourceList renames resources in the discovery of one group.
+// resourceList is the discovery of one group.
 func (d *doc) resourceList(i int) {
 	g := d.groupOf(d.member(i, "groupVersion"))
 	if g == nil {
@@ -140,7 +136,7 @@ func (d *doc) resourceList(i int) {
 	})
 }
 
-// discovered renames one group in aggregated discovery.
+// discovered is one group in aggregated discovery.
 func (d *doc) discovered(i int) {
 	name := d.inside(i, "metadata", "name")
 	g := d.r.groups[string(d.text(name))]
@@ -193,8 +189,7 @@ func (d *doc) rowName(i int) string {
 	return ""
 }
 
-// review renames the parts of an AdmissionReview that no shape covers: names in its objects that depend on their
-// kind, and the patch.
+// review renames what no shape covers in an AdmissionReview: names that depend on the kind of its objects, and the patch.
 func (d *doc) review(i int) {
 	for _, name := range []string{"object", "oldObject"} {
 		if o := d.inside(i, "request", name); o != 0 {

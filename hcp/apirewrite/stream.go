@@ -156,7 +156,7 @@ func (r *Reader) copied() ([]byte, error) {
 	return r.before[start:], nil
 }
 
-// whole renames one document. What is not JSON is not changed.
+// whole renames one document. Text that is not JSON passes unchanged.
 func (r *Reader) whole() error {
 	r.decoder.PeekKind()
 	gap := bytes.Clone(r.gap())
@@ -252,7 +252,6 @@ func (r *Reader) list() error {
 	return nil
 }
 
-// one outputs an item, unless it is hidden.
 func (r *Reader) one(text []byte) {
 	if r.hides(text) {
 		return

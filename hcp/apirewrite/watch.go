@@ -38,7 +38,6 @@ func (r *Reader) event() error {
 	return nil
 }
 
-// oneEvent outputs an event, unless its object is hidden.
 func (r *Reader) oneEvent(text []byte) {
 	written := len(r.out)
 	if r.hides(text) {

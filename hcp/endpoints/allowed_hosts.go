@@ -46,7 +46,7 @@ type unreachable struct {
 	// registry is the name of the registry in problems.
 	registry string
 	cause    problem.Cause
-	// at is what nodes would dial if edges could forward to the registry.
+	// at is what nodes would dial.
 	at settings.HostPort
 }
 
@@ -92,9 +92,9 @@ func imageRegistries(o objects.Objects) (registries []string, left int) {
 	return registries[:most], len(registries) - most
 }
 
-// wantedHosts returns the external hosts that edges should forward to: the hosts of registries, the hosts to which
-// these redirect, and the hosts that the user allows. Hosts that own reaches are left out. cannot has the registries
-// that edges cannot forward to. Both results are sorted and have no duplicates.
+// wantedHosts returns the external hosts that edges should forward to: registries, the hosts to which these redirect, and
+// hosts that the user allows. Hosts that own reaches are left out. cannot has the registries that edges cannot forward
+// to. Both results are sorted, each entry once.
 func wantedHosts(registries []string, own reach, s settings.Values) (hosts []settings.HostPort, cannot []unreachable) {
 	for _, registry := range registries {
 		h, cause := byServerName(registry)
@@ -120,7 +120,6 @@ func wantedHosts(registries []string, own reach, s settings.Values) (hosts []set
 	return slices.Compact(hosts), slices.Compact(cannot)
 }
 
-// onNetwork reports whether registry is the address of a host on one of the VMs' networks.
 func onNetwork(in network.Request, registry string) bool {
 	host, _ := hostPort(registry)
 	return slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return network.Inside(s.CIDR, services.Address(host)) })
@@ -141,8 +140,7 @@ func registryOf(image string) string {
 	return registry
 }
 
-// byServerName returns the host and port of a registry that clients identify by TLS server name. If they do not, it
-// returns the cause.
+// byServerName returns the host and port of a registry, or why its clients send no TLS server name.
 func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 	host, port, err := net.SplitHostPort(registry)
 	if err != nil {
@@ -164,10 +162,9 @@ func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 	return h, ""
 }
 
-// registryEndpoints returns the endpoints of the allowed external hosts, and problems for hosts that VMs cannot
-// reach. withIngress is what nodes reach without external hosts. Nodes do not get images through the ingress, which
-// runs on nodes itself. So registries and allowed hosts are treated as external even if their names belong to the
-// ingress.
+// registryEndpoints returns the endpoints of the allowed external hosts, and problems for hosts that VMs cannot reach.
+// withIngress is what nodes reach without external hosts. Nodes pull no images through the ingress, which runs on nodes
+// itself. So registries and allowed hosts are external even if their names belong to the ingress.
 func registryEndpoints(o objects.Objects, in network.Request, s settings.Values, withIngress reach) Reachable {
 	var r Reachable
 	own := withIngress.withoutIngress(s.Records)
@@ -233,8 +230,7 @@ func allowedInside(s settings.Values, own, withIngress reach) (ps problem.Proble
 	return ps
 }
 
-// externalHost returns the endpoint of an allowed external host. proxy is the
-// "host:port" of an HTTP proxy, or empty.
+// externalHost returns an endpoint. proxy is the "host:port" of an HTTP proxy, or empty.
 func externalHost(h settings.HostPort, proxy string) network.Endpoint {
 	at := h.String()
 	return network.Endpoint{
@@ -243,8 +239,7 @@ func externalHost(h settings.HostPort, proxy string) network.Endpoint {
 	}
 }
 
-// answeredByUser reports whether the annotation dns-records has a record for host,
-// such as for a mirror on the network.
+// answeredByUser reports whether annotation dns-records has a record for host, such as for a mirror on the network.
 func answeredByUser(s network.Settings, host string) bool {
 	return slices.ContainsFunc(s.Records, func(r network.Record) bool { return network.MatchesHost(r.Name, host) })
 }
@@ -268,8 +263,7 @@ func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy string, cause prob
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")), ""
 }
 
-// imagesUnreachable returns the problems of registries that nodes cannot reach: one for the cluster, or one for each
-// cause.
+// imagesUnreachable returns one problem for the cluster, or one for each cause.
 func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoint, cannot []unreachable) problem.Problems {
 	var all []string
 	for _, e := range forwarded {
@@ -298,8 +292,8 @@ func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoin
 	return ps
 }
 
-// permittedHosts returns the hosts that the administrator permits. The problems are about
-// those of the annotation allowed-hosts, cannot has the registries.
+// permittedHosts returns what the administrator permits of hosts. The problems are about annotation allowed-hosts, and
+// cannot has the registries.
 func permittedHosts(o objects.Objects, s settings.Values, hosts []settings.HostPort) (permitted []settings.HostPort, cannot []unreachable, problems problem.Problems) {
 	named := map[problem.Cause][]string{}
 	for _, h := range hosts {

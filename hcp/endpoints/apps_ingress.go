@@ -36,14 +36,14 @@ import (
 )
 
 const (
-	// routerNamespace and routerService name the Service of the hosted cluster's default ingress of type LoadBalancerService. OpenShift defines
-	// these names. HyperShift also writes the VMs' addresses to the EndpointSlices of the copy.
+	// routerNamespace and routerService name the Service of the default ingress of type LoadBalancerService in the hosted
+	// cluster, as OpenShift defines. HyperShift also writes the VMs' addresses to the EndpointSlices of the copy.
 	routerNamespace, routerService = "openshift-ingress", "router-default"
 	// appsEndpoint is the name of the endpoint that is the ingress.
 	appsEndpoint = "apps"
 )
 
-// apps returns the record of *.apps if the user set its address, or the endpoints of the ingress. last is the plan in force.
+// apps returns the record of *.apps if the user set its address, else the ingress's endpoints.
 func apps(o objects.Objects, in network.Request, s settings.Values, last network.Plan) Reachable {
 	var r Reachable
 	hc := o.HostedCluster
@@ -86,8 +86,8 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 }
 
 // ingressClosed returns the problem that the HostedCluster asks for a router that edges cannot connect to, or nil.
-// HyperShift only creates the IngressController with these settings, and an administrator may change them later, so a
-// published ingress is served nevertheless. The problem is a hint if other DNS servers may know the name.
+// HyperShift only creates the IngressController with these settings. An administrator may change them later, so a
+// published ingress is still served. The problem is a hint if other DNS servers may know the name.
 func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *problem.Problem {
 	var cause problem.Cause
 	switch of := strategy(o); {
@@ -105,9 +105,10 @@ func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *p
 	return p
 }
 
-// ingressMissing returns the problem that nothing serves e, the ingress. It is Waiting if HyperShift or its cloud provider will create a Service
-// for it, or if a copy served it in last: the hosted cluster's administrator can choose a load balancer, or create the Service again, at any time.
-// It is a hint if other DNS servers may know the name. A router that edges cannot use is not waited for.
+// ingressMissing returns the problem that nothing serves e. It is Waiting if HyperShift or its cloud provider will create
+// a Service, or if a copy served e in last: the hosted cluster's administrator can choose a load balancer, or create the
+// Service again, at any time. It is a hint if other DNS servers may know the name. A router that edges cannot use is not
+// waited for.
 func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, last network.Plan) *problem.Problem {
 	subject, hc := endpoint(e.Name), o.HostedCluster
 	args := problem.Args{"name": e.Hosts, "service": {objects.ControlPlaneNamespace(hc) + "/" + AppsServiceName(hc)}}
@@ -126,13 +127,13 @@ func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, l
 	return newProblem(problem.IngressAddressUnknown, subject, args, network.KeyAppsAddress)
 }
 
-// isCopy reports whether e is an ingress behind a copy of the Service router-default (routerIngress).
+// isCopy is true for an ingress behind a copy of the Service router-default.
 func isCopy(e network.Endpoint) bool {
 	return e.Origin == network.OriginApps && e.Backend.Service != "" && !strings.HasPrefix(e.Backend.Service, services.PassthroughService)
 }
 
-// ownNamesOnly reports whether VMs boot from s, and its edges answer only the names of the plan and ask no other DNS
-// server. Then nothing else can resolve *.apps.
+// ownNamesOnly reports whether edges of s are the only DNS servers of VMs that boot from it, and ask no other. Then
+// nothing else can resolve *.apps.
 func ownNamesOnly(s network.NetworkRequest) bool {
 	if !s.Primary || s.Settings.Services != nil && !slices.Contains(s.Settings.Services, network.ServiceDNS) {
 		return false
@@ -153,7 +154,6 @@ func passesThrough(hc *hyperv1.HostedCluster) bool {
 	return *k.BaseDomainPassthrough
 }
 
-// An ingress says where connections to the hosted cluster's ingress end.
 type ingress struct {
 	// https and http are the backends of ports 443 and 80. Zero: unknown.
 	https, http network.Backend
@@ -163,8 +163,8 @@ type ingress struct {
 	pending bool
 }
 
-// endpoints returns the endpoints of i. https is the endpoint of port 443 without its backend. Clients of port 80
-// send no TLS server name, so port 80 is for the ingress alone.
+// endpoints returns the endpoint of port 443, which is https with its backend, and that of port 80. Clients of port 80
+// send no TLS server name, so it is for the ingress alone.
 func (i ingress) endpoints(https network.Endpoint) []network.Endpoint {
 	https.Backend, https.LoadBalancer = i.https, i.loadBalancer
 	out := []network.Endpoint{https}
@@ -176,7 +176,7 @@ func (i ingress) endpoints(https network.Endpoint) []network.Endpoint {
 	return out
 }
 
-// hostedIngress returns the ingress of o's hosted cluster. ok is false if no object shows it.
+// hostedIngress is not ok if no object shows the ingress.
 func hostedIngress(o objects.Objects) (i ingress, ok bool) {
 	for _, x := range []ingress{passthroughIngress(o), routerIngress(o), hostNetworkIngress(strategy(o)), documentedIngress(o)} {
 		if i.https == (network.Backend{}) {
@@ -189,7 +189,7 @@ func hostedIngress(o objects.Objects) (i ingress, ok bool) {
 	return i, i.https != (network.Backend{})
 }
 
-// passthroughIngress returns the VMs behind the passthrough Service, which has HTTPS only.
+// passthroughIngress has HTTPS only.
 func passthroughIngress(o objects.Objects) ingress {
 	k := o.HostedCluster.Spec.Platform.Kubevirt
 	if k == nil || k.GenerateID == "" {
@@ -202,7 +202,7 @@ func passthroughIngress(o objects.Objects) ingress {
 	return ingress{https: vmsBehind(svc, svc.Spec.Ports[0])}
 }
 
-// routerIngress returns the VMs behind the cloud provider's copy of the hosted cluster's Service router-default.
+// routerIngress returns the VMs behind the copy of the Service router-default.
 func routerIngress(o objects.Objects) ingress {
 	copies := slices.DeleteFunc(slices.Clone(o.Services), func(s corev1.Service) bool {
 		return s.Labels[settings.LabelHostedService] != routerService || s.Labels[services.HostedNamespaceLabel] != routerNamespace
@@ -210,7 +210,7 @@ func routerIngress(o objects.Objects) ingress {
 	if len(copies) == 0 {
 		return ingress{}
 	}
-	// If the Service was created again, its newest copy counts. The previous copy is deleted later, and counts until there is a new one.
+	// If the Service was created again, the newest copy counts. Without one, the previous copy counts until it is gone.
 	if stay := slices.DeleteFunc(slices.Clone(copies), func(s corev1.Service) bool { return s.DeletionTimestamp != nil }); len(stay) > 0 {
 		copies = stay
 	}
@@ -254,7 +254,6 @@ func ingressBehind(svc corev1.Service, of func(corev1.Service, corev1.ServicePor
 	return out
 }
 
-// vmsBehind returns the VMs in the EndpointSlices of svc, at their port for p.
 func vmsBehind(svc corev1.Service, p corev1.ServicePort) network.Backend {
 	b := backendAt(svc, p)
 	b.Kind, b.ClusterIP = network.BackendVMs, netip.Addr{}
@@ -264,7 +263,7 @@ func vmsBehind(svc corev1.Service, p corev1.ServicePort) network.Backend {
 	return b
 }
 
-// allVMs returns all VMs of the cluster at port, or a zero Backend if port is 0.
+// allVMs returns a zero Backend if port is 0.
 func allVMs(port uint16) network.Backend {
 	if port == 0 {
 		return network.Backend{}
@@ -272,8 +271,8 @@ func allVMs(port uint16) network.Backend {
 	return network.Backend{Kind: network.BackendVMs, Name: fmt.Sprintf("vms:%d", port), Port: port}
 }
 
-// strategy returns how o's hosted cluster publishes its ingress, by the rules of HyperShift's ReconcileDefaultIngressController: the field, then
-// the annotation for a private ingress, then the default on KubeVirt.
+// strategy returns how the ingress is published, by the rules of HyperShift's ReconcileDefaultIngressController: the
+// field, then the annotation for a private ingress, then the default on KubeVirt.
 func strategy(o objects.Objects) operatorv1.EndpointPublishingStrategy {
 	switch {
 	case o.HostedIngress != nil && o.HostedIngress.Type != "":
@@ -284,7 +283,7 @@ func strategy(o objects.Objects) operatorv1.EndpointPublishingStrategy {
 	return operatorv1.EndpointPublishingStrategy{Type: operatorv1.NodePortServiceStrategyType}
 }
 
-// speaksPROXY reports whether a router published by s expects a header of the PROXY protocol, which edges do not send.
+// speaksPROXY is true for a router that expects a header of the PROXY protocol, which edges do not send.
 func speaksPROXY(s operatorv1.EndpointPublishingStrategy) bool {
 	switch s.Type {
 	case operatorv1.HostNetworkStrategyType:
@@ -295,7 +294,6 @@ func speaksPROXY(s operatorv1.EndpointPublishingStrategy) bool {
 	return false
 }
 
-// hostNetworkIngress returns the VMs at the ports of an ingress of type HostNetwork.
 func hostNetworkIngress(s operatorv1.EndpointPublishingStrategy) ingress {
 	if s.Type != operatorv1.HostNetworkStrategyType {
 		return ingress{}
@@ -315,7 +313,7 @@ func hasIngress(hc *hyperv1.HostedCluster) bool {
 	return hc.Spec.Capabilities == nil || !slices.Contains(hc.Spec.Capabilities.Disabled, hyperv1.IngressCapability)
 }
 
-// AppsName returns the wildcard name of the ingress of hc. It is empty if hc has no ingress, or if its domain is not known yet.
+// AppsName returns the wildcard name of the ingress. Empty: hc has no ingress, or its domain is not known yet.
 func AppsName(hc *hyperv1.HostedCluster) string {
 	domain := appsDomain(hc)
 	if domain == "" || !hasIngress(hc) {
@@ -324,9 +322,9 @@ func AppsName(hc *hyperv1.HostedCluster) string {
 	return "*." + domain
 }
 
-// furtherApps returns the names besides AppsName that lead to the ingress of hc: those of spec.configuration.ingress.componentRoutes, and the
-// routes of the console if domain differs from appsDomain (openshift/console-operator, pkg/console/subresource/route). It leaves out names below
-// other names, and names whose address the user set.
+// furtherApps returns the other names of the ingress: spec.configuration.ingress.componentRoutes, and the routes of the
+// console if domain differs from appsDomain (openshift/console-operator, pkg/console/subresource/route). It leaves out
+// names below other names, and names whose address the user set.
 func furtherApps(hc *hyperv1.HostedCluster, s settings.Values) []string {
 	c := hc.Spec.Configuration
 	if c == nil || c.Ingress == nil {
@@ -352,7 +350,7 @@ func furtherApps(hc *hyperv1.HostedCluster, s settings.Values) []string {
 	return out
 }
 
-// appsDomain returns the ingress domain, as HyperShift's globalconfig.IngressDomain does. It is empty while the base domain is unknown.
+// appsDomain is HyperShift's globalconfig.IngressDomain. Empty: the base domain is unknown.
 func appsDomain(hc *hyperv1.HostedCluster) string {
 	if c := hc.Spec.Configuration; c != nil && c.Ingress != nil {
 		if c.Ingress.AppsDomain != "" {

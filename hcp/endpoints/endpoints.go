@@ -15,9 +15,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// Of returns what VMs on the networks of in must reach. If VMs boot from the pod network, nothing is published for
-// them, because they use that network. s are the annotations of the hosted cluster. last is the plan in force.
-// nodeAPI is Facts.NodeAPI.
+// Of returns what VMs on the networks of in must reach. If VMs boot from the pod network, they use that network, and
+// nothing is published for them. last is the plan in force, and nodeAPI is Facts.NodeAPI.
 func Of(o objects.Objects, in network.Request, s settings.Values, last network.Plan, nodeAPI netip.Addr) Reachable {
 	var r Reachable
 	if usesNetworks(in) {
@@ -40,8 +39,8 @@ func Of(o objects.Objects, in network.Request, s settings.Values, last network.P
 	return r
 }
 
-// withoutPublishedApps returns r, without those names of the ingress that HyperShift or a Service publishes, since
-// they belong to these endpoints.
+// withoutPublishedApps leaves out names of the ingress that HyperShift or a Service publishes: those are for their own
+// endpoints.
 func withoutPublishedApps(r Reachable) Reachable {
 	published := func(name string) bool {
 		return slices.ContainsFunc(r.Endpoints, func(e network.Endpoint) bool {
@@ -59,11 +58,10 @@ func withoutPublishedApps(r Reachable) Reachable {
 	return out
 }
 
-// usesNetworks reports whether VMs reach their control plane through a network of in.
-// It is true for a cluster without networks, because it might get some.
+// usesNetworks reports whether VMs reach their control plane through a network of in. A cluster without networks might
+// get some.
 func usesNetworks(in network.Request) bool { return len(in.Networks) == 0 || hasPrimary(in) }
 
-// hasPrimary reports whether VMs boot from some network of in.
 func hasPrimary(in network.Request) bool {
 	return slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary })
 }
@@ -86,7 +84,7 @@ type Reachable struct {
 	ImageHosts, ProviderHosts []netip.AddrPort
 }
 
-// add adds e, or the problem that prevents it from being served. e.Name must be set.
+// add adds e, or the problem that prevents it.
 func (r *Reachable) add(e network.Endpoint, fault *problem.Problem) {
 	if fault == nil && (e.Port == 0 || e.Backend.Port == 0) {
 		fault = portInvalid(e)
@@ -102,16 +100,14 @@ func (r *Reachable) add(e network.Endpoint, fault *problem.Problem) {
 	}
 }
 
-// endpoint returns the subject of problems about an endpoint.
 func endpoint(name string) problem.Subject { return problem.Subject{Kind: "Endpoint", Name: name} }
 
-// newProblem returns a pointer to a new problem, for functions in which nil means none.
 func newProblem(c problem.Cause, subject problem.Subject, args problem.Args, keys ...string) *problem.Problem {
 	p := problem.New(c, subject, args, keys...)
 	return &p
 }
 
-// problemOf returns a problem without a subject. Reachable.add sets the subject.
+// problemOf returns a problem whose subject Reachable.add sets.
 func problemOf(c problem.Cause, args problem.Args) *problem.Problem {
 	return newProblem(c, problem.Subject{}, args)
 }

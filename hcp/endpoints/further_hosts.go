@@ -15,16 +15,14 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// furtherHosts returns hints about hosts that nodes might need for images. There are none if the user named allowed
-// hosts, and so has considered this. registries are those of the cluster. own is what nodes reach without external
-// hosts, and all is what they reach with them.
+// furtherHosts returns hints about hosts that nodes might need for images. A user who set allowed-hosts has considered
+// this, and gets none. own is what nodes reach without external hosts, and all what they reach with them.
 func furtherHosts(o objects.Objects, s settings.Values, registries []string, own, all reach) problem.Problems {
 	if s.AllowedHosts != nil && (s.AllowedHosts.None || len(s.AllowedHosts.Hosts) > 0) {
 		return nil
 	}
 	carried := func(registry string) bool { return !own.reaches(registry) && all.directly(registry) }
-	// A registry that nodes do not reach has a problem of its own. A registry that they reach through a proxy needs
-	// no hint, because the proxy also reaches other hosts.
+	// A registry that nodes do not reach has another problem. Through a proxy, nodes reach further hosts as well.
 	reached := func(registry string) bool { return !own.proxied(registry) && all.directly(registry) }
 	onlyTLS := func(registry string) bool { return reached(registry) && !all.directly(plainHTTP+registry) }
 	var releases []string
@@ -48,8 +46,8 @@ func furtherHosts(o objects.Objects, s settings.Values, registries []string, own
 	return ps
 }
 
-// insecureOf returns those registries for which onlyTLS is true, and with which nodes may use plain HTTP, sorted (insecureRegistries in
-// OpenShift's config/v1/types_image.go).
+// insecureOf returns the registries, sorted, to which edges forward TLS only and nodes may use plain HTTP
+// (insecureRegistries in OpenShift's config/v1/types_image.go).
 func insecureOf(hc *hyperv1.HostedCluster, registries []string, onlyTLS func(string) bool) []string {
 	c := hc.Spec.Configuration
 	if c == nil || c.Image == nil {
@@ -63,8 +61,7 @@ func insecureOf(hc *hyperv1.HostedCluster, registries []string, onlyTLS func(str
 	return out
 }
 
-// unknownOf returns those registries for which reached is true, and whose further hosts are unknown. They are sorted
-// and have no duplicates.
+// unknownOf returns the registries that nodes reach and that may redirect to unknown hosts. Sorted, each once.
 func unknownOf(registries []string, reached func(string) bool) []string {
 	var out []string
 	for _, r := range registries {

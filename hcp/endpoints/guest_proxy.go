@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// proxies returns the URLs of the HTTP proxies of hc. Invalid ones are left out. Without a scheme, programs of nodes take http
+// proxies returns the valid URLs of the HTTP proxies of hc. Programs of nodes assume http if there is no scheme
 // (golang.org/x/net/http/httpproxy).
 func proxies(hc *hyperv1.HostedCluster) (out []*url.URL) {
 	c := hc.Spec.Configuration
@@ -37,7 +37,7 @@ func proxies(hc *hyperv1.HostedCluster) (out []*url.URL) {
 	return out
 }
 
-// proxyInvalid returns a problem if HyperShift does not read the HTTPS proxy of hc, so that its NodePools get no configuration
+// proxyInvalid returns a problem if HyperShift cannot read the HTTPS proxy of hc. NodePools then get no configuration
 // (joinDefaultPortIfMissing in apiserver-haproxy/haproxy.go).
 func proxyInvalid(hc *hyperv1.HostedCluster) problem.Problems {
 	c := hc.Spec.Configuration
@@ -50,9 +50,8 @@ func proxyInvalid(hc *hyperv1.HostedCluster) problem.Problems {
 	return problem.Problems{problem.New(problem.HostedProxyInvalid, problem.Subject{}, nil, "spec.configuration.proxy.httpsProxy")}
 }
 
-// hostedProxy returns a problem for the first proxy that nodes cannot reach. A proxy is
-// reachable on the network, through a gateway, through a record in dns-records, or as one of
-// endpoints.
+// hostedProxy returns a problem for the first proxy that nodes cannot reach: on the network, through a gateway, through
+// a record in dns-records, or as one of endpoints.
 func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint) problem.Problems {
 	var hosts []string
 	for _, u := range proxies(hc) {

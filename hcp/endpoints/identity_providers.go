@@ -30,8 +30,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// dialedFromNodes returns a problem for each identity provider that nodes on a network without a gateway do not
-// reach, and problems for such registries of imports.
+// dialedFromNodes returns problems for identity providers and registries of imports that nodes on a network without a
+// gateway do not reach.
 func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	c := o.HostedCluster.Spec.Configuration
 	if c == nil {
@@ -40,7 +40,7 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	nodes.proxy = proxyOf(o.HostedCluster)
 	inside := insideHosted(o.HostedCluster)
 	ingress := strings.ToLower(AppsName(o.HostedCluster))
-	// Hosts inside the hosted cluster are reached. If its ingress is not, there is a problem about that already.
+	// Hosts inside the hosted cluster are reached. An ingress that is not reached has another problem.
 	ofHosted := func(at string) bool {
 		host, port := hostPort(at)
 		return settings.InCluster(host) || network.AnyContains(inside, services.Address(host)) ||
@@ -83,7 +83,6 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	return ps
 }
 
-// providerHosts returns the addresses among what nodes dial for identity providers, sorted.
 func providerHosts(hc *hyperv1.HostedCluster) []netip.AddrPort {
 	var all []string
 	r := reach{proxy: proxyOf(hc)}
@@ -93,12 +92,10 @@ func providerHosts(hc *hyperv1.HostedCluster) []netip.AddrPort {
 	return addressesAmong(all)
 }
 
-// allNamed reports whether clients of all hosts send a TLS server name.
 func allNamed(hosts []string) bool {
 	return !slices.ContainsFunc(hosts, func(at string) bool { _, unnamed := byServerName(at); return unnamed != "" })
 }
 
-// allPermitted reports whether p permits all hosts and their ports.
 func allPermitted(p network.Permissions, hosts []string) bool {
 	return !slices.ContainsFunc(hosts, func(at string) bool {
 		host, port := hostPort(at)
@@ -106,7 +103,6 @@ func allPermitted(p network.Permissions, hosts []string) bool {
 	})
 }
 
-// withoutScheme is hosts without plainHTTP.
 func withoutScheme(hosts []string) []string {
 	var out []string
 	for _, h := range hosts {
@@ -115,21 +111,21 @@ func withoutScheme(hosts []string) []string {
 	return out
 }
 
-// ofCloud reports whether a host belongs to a cloud whose hosts the OAuth server dials itself (konnectivityproxy/dialer.go).
+// ofCloud is true for hosts of a cloud that the OAuth server dials itself (konnectivityproxy/dialer.go).
 func ofCloud(at string) bool {
 	host, _ := hostPort(at)
 	return slices.ContainsFunc([]string{".amazonaws.com", ".c2s.ic.gov", ".hci.ic.gov", ".sc2s.sgov.gov", ".microsoftonline.com", ".azure.com", ".cloud.ibm.com"},
 		func(end string) bool { return strings.HasSuffix(host, end) })
 }
 
-// An identityProvider has the hosts that nodes dial for it, in the form of reach.reaches.
+// An identityProvider has the hosts that nodes dial for it, as in reach.reaches.
 type identityProvider struct {
 	name  string
 	hosts []string
 	ldap  bool
 }
 
-// identityProviders returns the identity providers of OIDC if it replaces OAuth, else those of OAuth. A cluster without a console dials none of OIDC.
+// identityProviders returns those of OIDC if it replaces OAuth, else those of OAuth. Without a console, OIDC needs none.
 func identityProviders(hc *hyperv1.HostedCluster) []identityProvider {
 	var out []identityProvider
 	c, s := hc.Spec.Configuration, hc.Spec.Capabilities
@@ -178,7 +174,7 @@ func dialedByOAuth(p configv1.IdentityProviderConfig) []string {
 	return nil
 }
 
-// hostsOf returns the host of a URL in the form of reach.reaches. For an invalid URL, it returns none.
+// hostsOf returns the host of a URL as in reach.reaches, or none for an invalid URL.
 func hostsOf(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
@@ -198,7 +194,7 @@ func hostsOf(address string) []string {
 	return []string{host}
 }
 
-// importRegistries returns the registries that ImageStreams may import from. OpenShift's API server reads images there.
+// importRegistries returns the registries from which OpenShift's API server may read images for ImageStreams.
 func importRegistries(c *hyperv1.ClusterConfiguration) []string {
 	if c.Image == nil {
 		return nil

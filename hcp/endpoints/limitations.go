@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// limitations returns the problems that VMs on the networks of in will have. Other files check *.apps and images.
+// limitations checks everything except *.apps and images, which have files of their own.
 func limitations(o objects.Objects, in network.Request, endpoints []network.Endpoint) problem.Problems {
 	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o, in), unreadConfig(o, in), refusedImages(o, in), proxyInvalid(o.HostedCluster), hostedProxy(o.HostedCluster, in, endpoints))
 }

@@ -40,8 +40,7 @@ const (
 	catalogRegistriesAnnotation = "hypershift.openshift.io/olm-catalogs-is-registry-overrides"
 )
 
-// nodeImages returns the images that nodes of o pull besides those in the payload of the release. The result may have
-// empty texts.
+// nodeImages returns images outside the payload of the release. The result may have empty texts.
 func nodeImages(o objects.Objects) []string {
 	hc := o.HostedCluster
 	images := []string{hc.Annotations[hyperv1.KonnectivityAgentImageAnnotation], hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation]}
@@ -69,13 +68,11 @@ func replacements(list string) []string {
 	return out
 }
 
-// withoutCatalogs reports whether the hosted cluster disables the default catalogs.
 func withoutCatalogs(hc *hyperv1.HostedCluster) bool {
 	c := hc.Spec.Configuration
 	return c != nil && c.OperatorHub != nil && c.OperatorHub.DisableAllDefaultSources
 }
 
-// catalogs returns the registry and namespace from which OLM's catalogs are pulled.
 func catalogs(hc *hyperv1.HostedCluster) string {
 	for entry := range strings.SplitSeq(hc.Annotations[catalogRegistriesAnnotation], ",") {
 		if of, by, ok := strings.Cut(strings.TrimSpace(entry), "="); ok && (of == catalogRegistry || catalogRegistry == of+"/redhat") {
@@ -107,7 +104,7 @@ func refusedImages(o objects.Objects, in network.Request) problem.Problems {
 		refuse(image, onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, func(scope string) bool {
 			return covers(scope, image) || registryOf(scope) == registryOf(image)
 		}))
-		// The repository of the release is never blocked. Others of its registry are, if it has mirrors.
+		// The repository of the release is never blocked. Other repositories of its registry are, if it has mirrors.
 		mirrored := slices.ContainsFunc(sources, func(s hyperv1.ImageContentSource) bool { return len(s.Mirrors) > 0 && covers(s.Source, image) })
 		blocked = network.Without(blocked, func(scope string) bool { return covers(scope, image) && (!mirrored || isRepository(scope, image)) })
 	}
@@ -134,8 +131,8 @@ func isRepository(scope, image string) bool {
 	return ok && strings.Contains(scope, "/") && rest != "" && strings.ContainsAny(rest[:1], ":@")
 }
 
-// covers reports whether a scope of policy.json has image: a registry, with its namespace, repository, or tag, or "*." and the parent domain of a
-// registry (containers-policy.json(5), docker:).
+// covers reports whether a scope of policy.json has image (containers-policy.json(5), docker:). A scope is a registry,
+// with its namespace, repository or tag, or "*." and the parent domain of a registry.
 func covers(scope, image string) bool {
 	registry := registryOf(image)
 	_, path, _ := strings.Cut(image, "/")
@@ -145,7 +142,7 @@ func covers(scope, image string) bool {
 		return strings.HasSuffix(host, "."+parent)
 	}
 	rest, ok := strings.CutPrefix(image, scope)
-	further := "/" // What follows a registry. A tag or a digest can follow a repository, too.
+	further := "/" // What follows a registry.
 	if strings.Contains(scope, "/") {
 		further = "/:@"
 	}

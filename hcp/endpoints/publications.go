@@ -22,8 +22,8 @@ import (
 // maxPublications limits the published names and ports of all Services of one cluster.
 const maxPublications = 256
 
-// publications returns the endpoints of Services with the annotation publish. Older
-// Services have precedence if there are more than maxPublications.
+// publications returns the endpoints of Services with the annotation publish. If there are too many, older Services have
+// precedence.
 func publications(o objects.Objects) Reachable {
 	var r Reachable
 	var left []string
@@ -43,7 +43,7 @@ func publications(o objects.Objects) Reachable {
 		asked, problems := settings.Overlay(settings.Values{}, settings.OnService, svc.Name, svc.Annotations)
 		for _, p := range problems {
 			if p.Blocks() {
-				// Only this Service is affected. The last known good state of its endpoints is served.
+				// Only this Service has the problem. Its endpoints keep their last known good state.
 				p.Severity = problem.SeverityWarning
 				r.Waiting = append(r.Waiting, svc.Name+"/")
 			}
@@ -91,11 +91,10 @@ func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *pr
 	return e, nil
 }
 
-// onService returns the subject of problems about a Service of the control plane.
 func onService(name string) problem.Subject { return problem.Subject{Kind: "Service", Name: name} }
 
-// tcpPort returns the TCP port of svc with this number, else its first TCP port. ok is false if svc has no TCP port or
-// is of type ExternalName.
+// tcpPort returns the TCP port of svc with this number, else its first one. ok is false without a TCP port, and for type
+// ExternalName.
 func tcpPort(svc corev1.Service, number uint16) (port corev1.ServicePort, ok bool) {
 	tcp := slices.DeleteFunc(slices.Clone(svc.Spec.Ports), func(p corev1.ServicePort) bool {
 		return p.Protocol != corev1.ProtocolTCP && p.Protocol != ""

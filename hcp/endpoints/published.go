@@ -32,7 +32,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A published service of the control plane: its type, the name of its Route for strategy Route, and the name of its backend Service.
+// A published service of the control plane.
 type published struct {
 	service hyperv1.ServiceType
 	route   string
@@ -54,7 +54,6 @@ func publishedServices(hc *hyperv1.HostedCluster) []published {
 	return all
 }
 
-// publishedEndpoints returns the endpoints that HyperShift publishes.
 func publishedEndpoints(o objects.Objects) Reachable {
 	var r Reachable
 	for _, p := range publishedServices(o.HostedCluster) {
@@ -72,7 +71,7 @@ func publishedEndpoints(o objects.Objects) Reachable {
 	return r
 }
 
-// strategyOf returns the strategy of s in spec.services. If s is missing, it returns the default that HyperShift's webhook adds for KubeVirt.
+// strategyOf returns the strategy in spec.services, else the default of HyperShift's webhook for KubeVirt.
 func strategyOf(hc *hyperv1.HostedCluster, s hyperv1.ServiceType) hyperv1.ServicePublishingStrategy {
 	for _, m := range hc.Spec.Services {
 		if m.Service == s {
@@ -126,8 +125,9 @@ func atIPv6(p published) *problem.Problem {
 	return at6
 }
 
-// apiServer returns the endpoint in status.controlPlaneEndpoint. Every strategy publishes the address and port for nodes there. Clients send the
-// host name, an in-cluster name or no TLS server name, so the endpoint matches any. kubeAPIServerDNSName is a name for users. Nodes never dial it.
+// apiServer returns the endpoint in status.controlPlaneEndpoint, where every strategy publishes the address for nodes.
+// Clients send the host name, an in-cluster name or no TLS server name, so the endpoint matches any.
+// kubeAPIServerDNSName is for users only.
 func apiServer(o objects.Objects) (network.Endpoint, *problem.Problem) {
 	ep := o.HostedCluster.Status.ControlPlaneEndpoint
 	if ep.Host == "" || ep.Port == 0 {
@@ -140,8 +140,8 @@ func apiServer(o objects.Objects) (network.Endpoint, *problem.Problem) {
 	return e, nil
 }
 
-// announced returns args with where an endpoint will be published according to spec.services: "at" in words, and "place" is the
-// host or address, with the port if it is known. There is no "place" if spec.services has none.
+// announced adds to args where spec.services will publish an endpoint: "at" in words, and "place" as the host or address,
+// with the port if it is known. There is no "place" if spec.services has none.
 func announced(s hyperv1.ServicePublishingStrategy, args problem.Args) problem.Args {
 	place, rest := "", "the address that its load balancer gets"
 	switch {
@@ -185,7 +185,6 @@ func byRoute(o objects.Objects, p published) (network.Endpoint, *routev1.RoutePo
 	return endpointAt(host, 443, network.MatchServerName), port, nil
 }
 
-// ignitionByNodePort returns the endpoint in status.ignitionEndpoint.
 func ignitionByNodePort(o objects.Objects) (network.Endpoint, *problem.Problem) {
 	host, port, ok := cutPort(o.HostedCluster.Status.IgnitionEndpoint)
 	if !ok {
@@ -194,7 +193,6 @@ func ignitionByNodePort(o objects.Objects) (network.Endpoint, *problem.Problem) 
 	return endpointAt(host, port, network.MatchAny), nil
 }
 
-// byNodePort returns the endpoint at the address in s and the node port of p's Service.
 func byNodePort(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
 	svc, ok := service(o, p.backend)
 	if !ok || len(svc.Spec.Ports) == 0 || svc.Spec.Ports[0].NodePort == 0 {
@@ -203,7 +201,7 @@ func byNodePort(o objects.Objects, p published, s hyperv1.ServicePublishingStrat
 	return endpointAt(s.NodePort.Address, services.PortNumber(svc.Spec.Ports[0].NodePort), network.MatchAny), nil
 }
 
-// byLoadBalancer returns the endpoint at the load balancer of p's Service. A host name in s replaces its address.
+// byLoadBalancer returns the endpoint at a load balancer. A host name in s replaces its address.
 func byLoadBalancer(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
 	svc, ok := service(o, p.backend)
 	host := firstIngress(svc)
@@ -216,8 +214,8 @@ func byLoadBalancer(o objects.Objects, p published, s hyperv1.ServicePublishingS
 	return endpointAt(host, services.PortNumber(svc.Spec.Ports[0].Port), network.MatchAny), nil
 }
 
-// firstIngress returns the address of a load balancer that HyperShift gives to nodes (control-plane-operator, kas/service.go): the host name of the
-// first ingress in its status, else the IP address there. Empty: the load balancer is not provisioned.
+// firstIngress returns the address that HyperShift gives to nodes (control-plane-operator, kas/service.go): the host name
+// or else the IP address of the first ingress in the status. Empty: the load balancer is not provisioned.
 func firstIngress(svc corev1.Service) string {
 	for _, i := range svc.Status.LoadBalancer.Ingress {
 		return cmp.Or(i.Hostname, i.IP)
@@ -225,8 +223,8 @@ func firstIngress(svc corev1.Service) string {
 	return ""
 }
 
-// loadBalancerAddress returns a host name of svc's load balancer, else an IPv4 address, else an IPv6 address. A
-// dual-stack load balancer may list them in any order.
+// loadBalancerAddress prefers a host name, then IPv4, then IPv6, because a dual-stack load balancer may list its
+// addresses in any order.
 func loadBalancerAddress(svc corev1.Service) string {
 	var name, four, six string
 	for _, i := range svc.Status.LoadBalancer.Ingress {
@@ -265,7 +263,6 @@ func cutPort(s string) (host string, port uint16, ok bool) {
 	return strings.Trim(s[:i], "[]"), port, true
 }
 
-// pending returns the problem of a service that HyperShift has not published yet.
 func pending(c problem.Cause, s hyperv1.ServiceType, object string, strategy hyperv1.ServicePublishingStrategy) *problem.Problem {
 	return problemOf(c, announced(strategy, problem.Args{"service": {string(s)}, "object": {object}}))
 }

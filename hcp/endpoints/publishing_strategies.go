@@ -49,7 +49,6 @@ func unsupportedStrategy(p published, s hyperv1.ServicePublishingStrategy) *prob
 	return nil
 }
 
-// strategyNames returns the names of all strategies.
 func strategyNames(all []hyperv1.PublishingStrategyType) (names []string) {
 	for _, s := range all {
 		names = append(names, string(s))
@@ -57,7 +56,7 @@ func strategyNames(all []hyperv1.PublishingStrategyType) (names []string) {
 	return names
 }
 
-// invalidHost returns the path of the field of s that is not a valid host, or "".
+// invalidHost returns the path of an invalid host in s, or "".
 func invalidHost(s hyperv1.ServicePublishingStrategy) string {
 	isName := func(host string) bool {
 		name, err := settings.DomainName(host)

@@ -21,7 +21,6 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A reach has what decides which hosts nodes reach.
 type reach struct {
 	in network.Request
 	// records are the user's records. If the user set the address of the ingress, its names are records, too.
@@ -31,7 +30,7 @@ type reach struct {
 	proxy func(*url.URL) (*url.URL, error)
 }
 
-// reachOf returns what nodes of hc reach: the endpoints and the ingress in own, and the hosts in records.
+// reachOf returns what nodes of hc reach: own, and the hosts in records.
 func reachOf(hc *hyperv1.HostedCluster, in network.Request, records []network.Record, own Reachable) reach {
 	records = slices.Clone(records)
 	if own.Apps.Name != "" {
@@ -45,27 +44,25 @@ func reachOf(hc *hyperv1.HostedCluster, in network.Request, records []network.Re
 // nodesOnly is in NO_PROXY of nodes (support/globalconfig/proxy.go), but not of the control plane.
 const nodesOnly = ".local"
 
-// with returns r with further endpoints.
 func (r reach) with(endpoints []network.Endpoint) reach {
 	r.endpoints = slices.Concat(r.endpoints, endpoints)
 	return r
 }
 
-// withoutIngress returns r without the ingress, and with records in place of its own.
+// withoutIngress returns r with records in place of the ingress and of its own records.
 func (r reach) withoutIngress(records []network.Record) reach {
 	r.records, r.endpoints = records, network.Without(r.endpoints, func(e network.Endpoint) bool { return e.Origin == network.OriginApps })
 	return r
 }
 
-// reaches reports whether nodes can connect to a registry or another server. at is "host" or "host:port". It begins
-// with plainHTTP if clients send no TLS server name. The default port is 443, and 80 with plainHTTP.
+// reaches reports whether nodes can connect to at, "host" or "host:port". It begins with plainHTTP if clients send no TLS
+// server name. The default port is 443, and 80 with plainHTTP.
 func (r reach) reaches(at string) bool { return r.directly(at) || r.proxied(at) }
 
-// proxied reports whether nodes connect to at, as in reaches, through the hosted cluster's HTTP proxy. It does not check
-// that they reach the proxy.
+// proxied reports whether nodes use the hosted cluster's HTTP proxy for at. It does not check that they reach the proxy.
 func (r reach) proxied(at string) bool { return r.proxyFor(at) != nil }
 
-// proxyFor returns the hosted cluster's HTTP proxy that nodes use for at, as in reaches. Nil: none.
+// proxyFor returns the HTTP proxy for at. Nil: none.
 func (r reach) proxyFor(at string) *url.URL {
 	host, port := hostPort(at)
 	scheme := "https"
@@ -79,12 +76,11 @@ func (r reach) proxyFor(at string) *url.URL {
 // proxiesOthers reports whether nodes use the HTTP proxy for images on hosts that no object names.
 func (r reach) proxiesOthers() bool { return r.proxied("other.invalid") } // RFC 6761: no host has this name.
 
-// directly reports whether nodes can connect to at (see reaches) without an HTTP proxy.
+// directly is reaches without an HTTP proxy.
 func (r reach) directly(at string) bool {
 	return onNetwork(r.in, at) || r.published(at) || r.recorded(at)
 }
 
-// recorded reports whether a record resolves the host of at.
 func (r reach) recorded(at string) bool {
 	host, _ := hostPort(at)
 	return slices.ContainsFunc(r.records, func(x network.Record) bool { return network.MatchesHost(strings.ToLower(x.Name), host) })
@@ -100,7 +96,7 @@ func (r reach) published(at string) bool {
 	})
 }
 
-// unresolved reports whether the host of at is a name that edges do not know, and for which they ask no other DNS server.
+// unresolved reports whether at has a name that edges do not know and for which they ask no other DNS server.
 func (r reach) unresolved(at string) bool {
 	asked := slices.ContainsFunc(r.in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() && !ownNamesOnly(s) })
 	return !asked && !r.located(at)
@@ -113,7 +109,7 @@ func (r reach) located(at string) bool {
 	return published || r.recorded(at) || services.Address(host).IsValid()
 }
 
-// dialedForImages returns what nodes dial for images: registries, or the HTTP proxy that they use for one.
+// dialedForImages returns registries, or the HTTP proxies that nodes use for them.
 func (r reach) dialedForImages(o objects.Objects) (out []string) {
 	registries, _ := imageRegistries(o)
 	for _, at := range registries {
@@ -125,7 +121,7 @@ func (r reach) dialedForImages(o objects.Objects) (out []string) {
 	return out
 }
 
-// imageHosts returns the addresses among what nodes dial for images and among all HTTP proxies of the hosted cluster, sorted.
+// imageHosts returns the addresses of registries and HTTP proxies that nodes dial, sorted.
 func imageHosts(o objects.Objects, own reach) []netip.AddrPort {
 	all := own.dialedForImages(o)
 	for _, proxy := range proxies(o.HostedCluster) {
@@ -134,7 +130,7 @@ func imageHosts(o objects.Objects, own reach) []netip.AddrPort {
 	return addressesAmong(all)
 }
 
-// addressesAmong returns those of all (see reaches) that are addresses, sorted.
+// addressesAmong returns the entries that are addresses, sorted.
 func addressesAmong(all []string) (out []netip.AddrPort) {
 	for _, at := range all {
 		host, port := hostPort(at)
@@ -146,8 +142,8 @@ func addressesAmong(all []string) (out []netip.AddrPort) {
 	return slices.Compact(out)
 }
 
-// imageNamesUnresolved returns a problem for each network with a gateway whose VMs cannot resolve what they dial for images: edges ask no DNS server.
-// all has the external hosts, too.
+// imageNamesUnresolved returns a problem for each network with a gateway whose edges ask no DNS server, so that VMs
+// cannot resolve the registries. all has the external hosts, too.
 func imageNamesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
 	hosts := network.Without(all.dialedForImages(o), func(at string) bool { return all.located(at) || all.mirrored(o, at) })
 	if len(hosts) == 0 {
@@ -163,7 +159,7 @@ func imageNamesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
 	return ps
 }
 
-// mirrored reports whether nodes can pull the images of a registry elsewhere: it is a source or a mirror, and edges have an address for another of these.
+// mirrored reports whether edges have an address for another source or mirror of registry.
 func (r reach) mirrored(o objects.Objects, registry string) bool {
 	return slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, func(s hyperv1.ImageContentSource) bool {
 		of := func(image string) bool { return registryOf(image) == registry }
@@ -173,8 +169,9 @@ func (r reach) mirrored(o objects.Objects, registry string) bool {
 	})
 }
 
-// noRegistry returns a problem for each network whose VMs certainly reach none of registries, which are all that objects name. all is what nodes
-// reach, including external hosts. For a registry at an IP address nothing is certain, since a router might forward to it.
+// noRegistry returns a problem for each network whose VMs certainly reach no registry. registries are all that objects
+// name, and all is what nodes reach with external hosts. A registry at an IP address may always be reached, since a
+// router might forward to it.
 func noRegistry(o objects.Objects, registries []string, all reach) (ps problem.Problems) {
 	var hosts []string
 	for _, registry := range registries {
@@ -203,14 +200,14 @@ func mayBeMirror(e network.Endpoint) bool {
 	return e.Origin == network.OriginRegistry || e.Origin == network.OriginService
 }
 
-// closed reports whether VMs that boot from s get addresses, names and connections only from its edges.
+// closed reports whether edges are the only source of addresses, names and connections of VMs that boot from s.
 func closed(s network.NetworkRequest) bool {
 	return s.Primary && !s.Gateway.IsValid() && ownNamesOnly(s) && len(s.Settings.Records) == 0 &&
 		s.Settings.Selects(network.ServiceDHCP) && s.Settings.Selects(network.ServiceProxy)
 }
 
-// mayReachMore reports whether nodes of hc may reach registries in ways that its networks do not show: through an
-// HTTP proxy, through a router that advertises IPv6, or because the user patches the VMs.
+// mayReachMore reports whether nodes may reach registries in ways that networks do not show: an HTTP proxy, a router that
+// advertises IPv6, or VMs that the user patches.
 func mayReachMore(hc *hyperv1.HostedCluster) bool {
 	proxy := hc.Spec.Configuration != nil && hc.Spec.Configuration.Proxy != nil
 	inside := insideHosted(hc)
@@ -220,8 +217,8 @@ func mayReachMore(hc *hyperv1.HostedCluster) bool {
 	return proxy || hc.Annotations[hyperv1.JSONPatchAnnotation] != "" || slices.ContainsFunc(inside, func(p netip.Prefix) bool { return p.Addr().Is6() })
 }
 
-// poolMayReachMore is mayReachMore for the nodes of np: its VMs have another network, the user patches them,
-// spec.config may add mirrors, hosts or routes, or their disk may contain images.
+// poolMayReachMore is mayReachMore for one NodePool. spec.config may add mirrors, hosts or routes, and the disk may
+// contain images.
 func poolMayReachMore(np hyperv1.NodePool) bool {
 	k := np.Spec.Platform.Kubevirt
 	if k == nil || len(k.AdditionalNetworks) != 1 || k.AttachDefaultNetwork == nil || *k.AttachDefaultNetwork {
@@ -249,8 +246,8 @@ func hostPort(at string) (host string, port uint16) {
 	return strings.Trim(rest, "[]"), network.PortHTTPS
 }
 
-// proxyOf returns a function that decides which HTTP proxy of hc is used for a URL. No proxy is used for the hosts in further and in
-// spec.configuration.proxy.noProxy, and for those that HyperShift adds to it (support/proxy/no_proxy.go).
+// proxyOf returns which HTTP proxy of hc is used for a URL. The hosts in further, in noProxy and those that HyperShift
+// adds (support/proxy/no_proxy.go) use none.
 func proxyOf(hc *hyperv1.HostedCluster, further ...string) func(*url.URL) (*url.URL, error) {
 	c := hc.Spec.Configuration
 	if c == nil || c.Proxy == nil {
@@ -263,24 +260,23 @@ func proxyOf(hc *hyperv1.HostedCluster, further ...string) func(*url.URL) (*url.
 	return proxyBy(c.Proxy, append(no, network.Texts(insideHosted(hc))...)...)
 }
 
-// proxyBy returns a function that decides which HTTP proxy of p is used for a URL. No proxy is used for the hosts in no, in the format of NO_PROXY.
-// The rules are those of golang.org/x/net/http/httpproxy, which HyperShift, CRI-O and the kubelet use.
+// proxyBy returns which HTTP proxy of p is used for a URL, with the rules of golang.org/x/net/http/httpproxy, as
+// HyperShift, CRI-O and the kubelet do. no has the format of NO_PROXY.
 func proxyBy(p *configv1.ProxySpec, no ...string) func(*url.URL) (*url.URL, error) {
 	return (&httpproxy.Config{HTTPProxy: p.HTTPProxy, HTTPSProxy: p.HTTPSProxy, NoProxy: strings.Join(no, ",")}).ProxyFunc()
 }
 
-// insideHosted returns the networks of hc's pods and Services.
 func insideHosted(hc *hyperv1.HostedCluster) []netip.Prefix {
 	return slices.Concat(objects.PodNetworks(hc), objects.ServiceNetworks(hc))
 }
 
-// prefix returns the prefix s, or the zero value.
+// prefix returns the zero value for invalid text.
 func prefix(s string) netip.Prefix {
 	p, _ := netip.ParsePrefix(s)
 	return p
 }
 
-// place returns the address or the first host of e, with the port: what nodes dial. Other hosts of the API server are for users.
+// place returns what nodes dial: the address or the first host of e, with the port. Other hosts are for users.
 func place(e network.Endpoint) string {
 	at := ""
 	switch {

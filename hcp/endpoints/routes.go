@@ -33,7 +33,7 @@ func routeEndpoints(o objects.Objects, r *Reachable) {
 	}
 }
 
-// addRoute adds the endpoint of a further Route, or a hint that says why it is not served.
+// addRoute adds an endpoint, or a hint that says why it is not served.
 func (r *Reachable) addRoute(o objects.Objects, route routev1.Route) {
 	e := endpointAt(route.Spec.Host, 443, network.MatchServerName)
 	e.Name = route.Name
@@ -59,7 +59,6 @@ func (r *Reachable) addRoute(o objects.Objects, route routev1.Route) {
 	r.Waiting = append(r.Waiting, e.Name)
 }
 
-// alternates adds a hint if route has Services besides the one that is served.
 func (r *Reachable) alternates(route routev1.Route, served string) {
 	others := slices.DeleteFunc(routeTargets(route), func(s string) bool { return s == served })
 	if len(others) > 0 && len(route.Spec.AlternateBackends) > 0 {
@@ -68,8 +67,8 @@ func (r *Reachable) alternates(route routev1.Route, served string) {
 	}
 }
 
-// routeTargets returns the Services of route that get connections, the greatest weight first. If all weights are 0,
-// it returns the Route's main Service.
+// routeTargets returns the Services of route that get connections, by weight, descending. If all weights are 0, it
+// returns the main Service.
 func routeTargets(route routev1.Route) []string {
 	weight := func(t routev1.RouteTargetReference) int32 {
 		if t.Weight == nil {

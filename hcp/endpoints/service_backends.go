@@ -16,7 +16,6 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// service returns the Service with that name. ok is false if there is none.
 func service(o objects.Objects, name string) (svc corev1.Service, ok bool) {
 	for _, s := range o.Services {
 		if s.Name == name {
@@ -26,8 +25,7 @@ func service(o objects.Objects, name string) (svc corev1.Service, ok bool) {
 	return corev1.Service{}, false
 }
 
-// backend returns the backend for a Service at the port that a Route names. If port is nil, it is the first port of
-// the Service: HyperShift's own Routes name no port.
+// backend returns the backend for a Service at the port of a Route. Nil: its first port, as HyperShift's own Routes mean.
 func backend(o objects.Objects, name string, port *routev1.RoutePort) (network.Backend, *problem.Problem) {
 	object := "Service " + name
 	svc, ok := service(o, name)
@@ -44,8 +42,8 @@ func backend(o objects.Objects, name string, port *routev1.RoutePort) (network.B
 	return backendAt(svc, svc.Spec.Ports[i]), nil
 }
 
-// routeTo returns the index in ports of the port that target, the target port of a Route, selects, or -1. A number
-// may be that of a port which the pods name. If exactly one port is named, the number must be that of this port.
+// routeTo returns the index of the port that target, of a Route, selects, or -1. A number may be the number of a named
+// port of the pods. If exactly one port is named, only this port counts.
 func routeTo(ports []corev1.ServicePort, target intstr.IntOrString) int {
 	if i := slices.IndexFunc(ports, func(p corev1.ServicePort) bool { return routedTo(p, target) }); i >= 0 || target.Type == intstr.String {
 		return i
@@ -58,8 +56,7 @@ func routeTo(ports []corev1.ServicePort, target intstr.IntOrString) int {
 	return i
 }
 
-// routedTo reports whether target, the target port of a Route, selects p. Like
-// OpenShift's router, it compares the name of p or the port of its pods.
+// routedTo compares the name of p or the port of its pods with a Route's target port, as OpenShift's router does.
 func routedTo(p corev1.ServicePort, target intstr.IntOrString) bool {
 	if target.Type == intstr.String {
 		return p.Name == target.StrVal
@@ -67,7 +64,6 @@ func routedTo(p corev1.ServicePort, target intstr.IntOrString) bool {
 	return p.TargetPort.IntVal == target.IntVal || p.TargetPort == intstr.IntOrString{} && p.Port == target.IntVal
 }
 
-// backendAt returns the backend for one port of svc.
 func backendAt(svc corev1.Service, port corev1.ServicePort) network.Backend {
 	b := network.Backend{Name: fmt.Sprintf("%s:%d", svc.Name, port.Port), Service: svc.Name, Port: services.PortNumber(port.Port), PortName: port.Name}
 	for _, ip := range append([]string{svc.Spec.ClusterIP}, svc.Spec.ClusterIPs...) {

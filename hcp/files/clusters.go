@@ -47,7 +47,6 @@ func (d *Dump) Clusters() []objects.Objects {
 	return out
 }
 
-// filter returns the elements of list that match.
 func filter[T any](list []T, match func(*T) bool) []T {
 	var out []T
 	for i := range list {
@@ -58,8 +57,7 @@ func filter[T any](list []T, match func(*T) bool) []T {
 	return out
 }
 
-// PlanInForce returns the plan that the edges of hc serve, if the files have its ConfigMap. A plan that
-// cannot be read is a problem.
+// PlanInForce returns the plan that the edges of hc serve, if the files have it. An unreadable plan is a problem.
 func (d *Dump) PlanInForce(hc *hyperv1.HostedCluster) (network.Plan, problem.Problems) {
 	ns := objects.ControlPlaneNamespace(hc)
 	i := slices.IndexFunc(d.plans, func(c corev1.ConfigMap) bool { return c.Namespace == ns && isFor(c, hc.Name) })
@@ -72,8 +70,7 @@ func (d *Dump) PlanInForce(hc *hyperv1.HostedCluster) (network.Plan, problem.Pro
 // HasVMs reports whether the files have any VM. If not, it is unknown whether VMs run.
 func (d *Dump) HasVMs() bool { return len(d.vms) > 0 }
 
-// AssumingVMs returns o as if a VM used each network of last, the plan in force. It is for files
-// without VMs.
+// AssumingVMs returns o as if a VM used each network of last, the plan in force. It is for files without VMs.
 func AssumingVMs(o objects.Objects, last network.Plan) objects.Objects {
 	o.VMs = slices.Clone(o.VMs)
 	for _, n := range last.Networks {
@@ -88,7 +85,7 @@ func AssumingVMs(o objects.Objects, last network.Plan) objects.Objects {
 	return o
 }
 
-// isFor reports whether the HostedControlPlane of this name owns c. It is true, too, if c has no such owner.
+// isFor is true for a ConfigMap of this HostedControlPlane, and for one without such an owner.
 func isFor(c corev1.ConfigMap, controlPlane string) bool {
 	its := slices.DeleteFunc(slices.Clone(c.OwnerReferences), func(o metav1.OwnerReference) bool { return o.Kind != "HostedControlPlane" })
 	return len(its) == 0 || slices.ContainsFunc(its, func(o metav1.OwnerReference) bool { return o.Name == controlPlane })
@@ -104,8 +101,8 @@ func PlaceOf(o manifest.Object) (at settings.Place, ok bool) {
 	return "", false
 }
 
-// NameOf returns how problems of annotations name o. Only a NetworkAttachmentDefinition has
-// its namespace there. The other objects of a hosted cluster are all in one namespace.
+// NameOf returns how problems of annotations name o. Only a NetworkAttachmentDefinition needs its namespace: all other
+// objects of a hosted cluster are in one namespace.
 func NameOf(o manifest.Object) string {
 	if o.GroupKind() == kindNAD {
 		return strings.TrimPrefix(o.Namespace+"/"+o.Name, "/")
@@ -113,7 +110,6 @@ func NameOf(o manifest.Object) string {
 	return o.Name
 }
 
-// unquotedOf returns the problems of annotations that are not strings, on all objects of o.
 func (d *Dump) unquotedOf(o objects.Objects) problem.Problems {
 	var out problem.Problems
 	for _, x := range d.unquoted {

@@ -26,7 +26,7 @@ const (
 	kindNAD           = "k8s.cni.cncf.io NetworkAttachmentDefinition"
 	kindService       = "v1 Service"
 	kindRoute         = "route.openshift.io Route"
-	// kindLegacyRoute is how early versions of OpenShift wrote a Route.
+	// kindLegacyRoute is a Route of an early version of OpenShift.
 	kindLegacyRoute = "v1 Route"
 )
 
@@ -81,7 +81,6 @@ func (d *Dump) kinds() []kind {
 	return out
 }
 
-// addTo returns a function that appends an object in JSON to list.
 func addTo[T any](list *[]T) func([]byte) error {
 	return func(object []byte) error {
 		var t T
@@ -93,8 +92,7 @@ func addTo[T any](list *[]T) func([]byte) error {
 	}
 }
 
-// Add reads all objects of one file, and skips objects of other kinds. The error names the first fault
-// because of which something is not read. The rest is added.
+// Add reads all objects of one file that matter. The error names the first fault, and the rest is added.
 func (d *Dump) Add(file []byte) error {
 	objects, faults := manifest.Read("the file", file)
 	var first error
@@ -117,8 +115,7 @@ func Matters(o manifest.Object) bool {
 	return k != nil || err != nil
 }
 
-// AddObject adds an object, if its kind matters. An error says why the object cannot be read. It is not
-// added then.
+// AddObject adds an object if its kind matters. An object with an error is not added.
 func (d *Dump) AddObject(o manifest.Object) error {
 	k, err := d.kindOf(o)
 	if err == nil && k != nil {
@@ -133,7 +130,7 @@ func (d *Dump) AddObject(o manifest.Object) error {
 	return nil
 }
 
-// maxGroupTypos is how many characters may differ in a mistyped API group.
+// maxGroupTypos limits the edits in a mistyped API group.
 const maxGroupTypos = 3
 
 // kindOf returns the kind of o. Nil: it does not matter. An error means that o looks like one of kinds, but its group
@@ -159,7 +156,7 @@ func (d *Dump) kindOf(o manifest.Object) (*kind, error) {
 	return nil, nil
 }
 
-// addComplete adds o if it has a name, and a namespace if its kind needs one.
+// addComplete refuses an object without a name, or without a namespace that its kind needs.
 func (k *kind) addComplete(o manifest.Object) error {
 	switch {
 	case o.Name == "":

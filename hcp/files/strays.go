@@ -1,4 +1,4 @@
-// This file finds NodePools that name a hosted cluster which is not in the files, and the hosted cluster that is probably meant.
+// This file finds NodePools whose hosted cluster is not in the files, and the hosted cluster that is probably meant.
 
 package files
 
@@ -15,7 +15,6 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// ofNodePool returns the hosted cluster that np names.
 func ofNodePool(np *lenient.NodePool) types.NamespacedName {
 	return types.NamespacedName{Namespace: np.Namespace, Name: objects.ClusterOf(np)}
 }
@@ -23,11 +22,10 @@ func ofNodePool(np *lenient.NodePool) types.NamespacedName {
 // A stray is a NodePool that names a hosted cluster which is not in the files.
 type stray struct {
 	*lenient.NodePool
-	// meant is the hosted cluster that the NodePool probably belongs to. Zero: unknown.
+	// meant is the hosted cluster that np probably belongs to. Zero: unknown.
 	meant types.NamespacedName
 }
 
-// problem returns the problem with cause c about s.
 func (s stray) problem(c problem.Cause) problem.Problem {
 	args := problem.Args{"named": {ofNodePool(s.NodePool).String()}}
 	if s.meant != (types.NamespacedName{}) {
@@ -36,7 +34,6 @@ func (s stray) problem(c problem.Cause) problem.Problem {
 	return problem.New(c, problem.Subject{Kind: string(settings.OnNodePool), Namespace: s.Namespace, Name: s.Name}, args, network.FieldClusterName)
 }
 
-// strays returns all strays of the files.
 func (d *Dump) strays() []stray {
 	given, hasPool := map[types.NamespacedName]bool{}, map[types.NamespacedName]bool{}
 	for _, hc := range d.hostedClusters {
@@ -54,9 +51,8 @@ func (d *Dump) strays() []stray {
 	return out
 }
 
-// meantBy returns the hosted cluster that is probably meant by the missing one: a cluster with a similar name in the same
-// namespace, else the only cluster with that name in another namespace, else the only cluster in the same namespace without a
-// NodePool. given are the hosted clusters of the files. Zero: there is no such cluster.
+// meantBy returns the hosted cluster of given that is probably meant by missing: a similar name in the same namespace,
+// else the only cluster with that name, else the only cluster in the namespace without a NodePool. Zero: there is none.
 func meantBy(missing types.NamespacedName, given, hasPool map[types.NamespacedName]bool) types.NamespacedName {
 	var near []string
 	var same, empty []types.NamespacedName
@@ -83,8 +79,7 @@ func meantBy(missing types.NamespacedName, given, hasPool map[types.NamespacedNa
 	return types.NamespacedName{}
 }
 
-// misnamed returns a problem for each stray that probably belongs to the hosted cluster of o. It is an Error if the
-// files have no other NodePool of that cluster.
+// misnamed returns a problem for each stray that probably belongs to o. It is an Error if o has no other NodePool.
 func misnamed(o objects.Objects, strays []stray) problem.Problems {
 	var out problem.Problems
 	own := types.NamespacedName{Namespace: o.HostedCluster.Namespace, Name: o.HostedCluster.Name}
@@ -99,8 +94,7 @@ func misnamed(o objects.Objects, strays []stray) problem.Problems {
 	return out
 }
 
-// Strays returns a problem for each NodePool whose hosted cluster is not in the files, and that probably belongs to no
-// other hosted cluster in them.
+// Strays returns a problem for each stray that probably belongs to no hosted cluster in the files.
 func (d *Dump) Strays() problem.Problems {
 	var out problem.Problems
 	for _, s := range d.strays() {

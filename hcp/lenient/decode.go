@@ -19,7 +19,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// decode decodes the JSON value b into out, a pointer to a struct: only the fields in p. b must be valid JSON.
+// decode decodes only the fields in p into out, a pointer to a struct. b must be valid JSON.
 func decode(p *projection, b []byte, out any) []Unreadable {
 	in := jsontext.NewDecoder(bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	d := decoder{in: in, root: reflect.ValueOf(out).Elem(), left: maxKept}
@@ -28,11 +28,10 @@ func decode(p *projection, b []byte, out any) []Unreadable {
 	return slices.Clone(slices.Compact(d.bad)) // A list may have had very many.
 }
 
-// maxKept limits what is kept of one object, in bytes, without its annotations: of these, an API server takes at most 256 KiB. A cache
-// has many objects, and an author can make each as large as the API server takes it.
+// maxKept limits what is kept of one object, in bytes. Annotations do not count: an API server limits them to 256 KiB. A
+// cache has many objects, and users can make each of them very large.
 const maxKept = 128 << 10
 
-// A decoder decodes one object.
 type decoder struct {
 	in   *jsontext.Decoder
 	root reflect.Value
@@ -43,7 +42,7 @@ type decoder struct {
 	left int
 }
 
-// keeps reports whether there is room for the value of p. If not, it notes that the value is not kept.
+// keeps reports whether there is room for the value of p, and records a value that is not kept.
 func (d *decoder) keeps(p *projection, bytes int) bool {
 	if d.left -= bytes; d.left >= 0 {
 		return true
@@ -53,7 +52,7 @@ func (d *decoder) keeps(p *projection, bytes int) bool {
 	return false
 }
 
-// next returns the next value. It is valid until another value is read.
+// next returns a value that is valid until the next read.
 func (d *decoder) next() jsontext.Value {
 	value, err := d.in.ReadValue()
 	if err != nil {
@@ -62,8 +61,7 @@ func (d *decoder) next() jsontext.Value {
 	return value
 }
 
-// enters reads the begin of an object or a list, and reports whether the next value is one. It skips a value of another kind, and notes
-// that p wants one of kind want.
+// enters reads the beginning of an object or a list. It skips a value of another kind, and records that p wants want.
 func (d *decoder) enters(p *projection, begin jsontext.Kind, want string) bool {
 	if d.in.PeekKind() == begin {
 		_, err := d.in.ReadToken()
@@ -75,7 +73,7 @@ func (d *decoder) enters(p *projection, begin jsontext.Kind, want string) bool {
 	return false
 }
 
-// more reports whether another value follows before the end of an object or a list. If not, it reads the end.
+// more reports whether another value follows. If not, it reads the end of the object or the list.
 func (d *decoder) more(end jsontext.Kind) bool {
 	if d.in.PeekKind() != end {
 		return true
@@ -95,7 +93,7 @@ func (d *decoder) value(p *projection, into reflect.Value) {
 	}
 }
 
-// elements decodes the elements of a list. If they are too large, none is kept.
+// elements decodes a list. If it is too large, nothing of it is kept.
 func (d *decoder) elements(p *projection, into reflect.Value) {
 	left, bad := d.left, len(d.bad)
 	into.Set(reflect.MakeSlice(into.Type(), 0, 1))
@@ -115,7 +113,7 @@ func (d *decoder) elements(p *projection, into reflect.Value) {
 		into.SetLen(i + 1)
 		d.object(p, into.Index(i))
 		switch element := into.Index(i).Addr().Interface(); {
-		case isRefusal(element) && i < maxRefusals: // It leaves no less room for what users write.
+		case isRefusal(element) && i < maxRefusals: // Refusals do not use up the room of what users write.
 			d.left, d.bad = before, d.bad[:found]
 		case isIgnored(element):
 			into.Index(i).SetZero()
@@ -125,7 +123,7 @@ func (d *decoder) elements(p *projection, into reflect.Value) {
 	}
 }
 
-// isIgnored reports whether an element of a list is not read: interfaces that only a guest agent reports, and conditions of others that are no refusals.
+// isIgnored is true for interfaces that only a guest agent reports, and for conditions that refuse nothing.
 func isIgnored(element any) bool {
 	switch x := element.(type) {
 	case *VMInterface:
@@ -140,7 +138,6 @@ func isIgnored(element any) bool {
 	return false
 }
 
-// object decodes the members of an object, or of an element of a list.
 func (d *decoder) object(p *projection, into reflect.Value) {
 	if !d.enters(p, jsontext.KindBeginObject, "an object") {
 		return
@@ -201,7 +198,6 @@ func (d *decoder) whole(p *projection, into reflect.Value) {
 // maxErr limits Unreadable.Err in bytes, because a library's error may contain the value.
 const maxErr = 200
 
-// explain returns what is wrong with a value.
 func explain(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
@@ -212,7 +208,6 @@ func explain(err error) string {
 	return text[:min(len(text), maxErr)]
 }
 
-// nameOf names the type of a JSON value.
 func nameOf(kind jsontext.Kind) string {
 	switch kind {
 	case jsontext.KindBeginObject:

@@ -1,4 +1,4 @@
-// This file has the conditions in which HyperShift reports that it creates no control plane or no nodes.
+// This file has the conditions with which HyperShift reports that it creates no control plane or no nodes.
 
 package lenient
 
@@ -11,17 +11,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RefusesCluster reports whether HyperShift creates and changes nothing of a hosted control plane while its HostedCluster has c. Its
-// hostedcluster_controller.go and hostedcontrolplane_controller.go name these conditions where they block ("Block here"). Others that
-// are False report what is not done yet, or what nodes do not need.
+// RefusesCluster reports whether HyperShift changes nothing of a hosted control plane while its HostedCluster has c.
+// hostedcluster_controller.go and hostedcontrolplane_controller.go mark these conditions with "Block here". Other
+// conditions that are False report what is not done yet, or what nodes do not need.
 func RefusesCluster(c metav1.Condition) bool {
 	return c.Status == metav1.ConditionFalse && slices.Contains([]hyperv1.ConditionType{hyperv1.ValidHostedClusterConfiguration,
 		hyperv1.SupportedHostedCluster, hyperv1.ValidReleaseImage, hyperv1.ValidHostedControlPlaneConfiguration}, hyperv1.ConditionType(c.Type))
 }
 
-// RefusesNodePool reports whether HyperShift creates no new node of a NodePool that has c. After each of these conditions, reconcile in its
-// nodepool_controller.go returns before it creates a VM. ValidGeneratedPayload is not True for VMs that get no Ignition (tokensecret_controller.go),
-// and without that reason for those that are not there yet.
+// RefusesNodePool reports whether HyperShift creates no new node of a NodePool with c: reconcile in
+// nodepool_controller.go returns after each of these conditions. ValidGeneratedPayload needs the reason as well.
+// Without it, the condition is about VMs that get no Ignition or that do not exist yet (tokensecret_controller.go).
 func RefusesNodePool(c hyperv1.NodePoolCondition) bool {
 	switch c.Type {
 	case hyperv1.NodePoolValidGeneratedPayloadConditionType:
@@ -34,13 +34,13 @@ func RefusesNodePool(c hyperv1.NodePoolCondition) bool {
 	return false
 }
 
-// maxRefusals limits the refusals that are kept of an object, and maxQuoted each of their texts in bytes. An API server takes any number of any size.
+// The limits of refusals for each object, and of their texts in bytes. An API server limits neither.
 const (
 	maxRefusals = 16
 	maxQuoted   = 256
 )
 
-// isRefusal reports whether an element of a list is a refusal, and cuts its texts.
+// isRefusal also cuts the texts of a refusal.
 func isRefusal(element any) bool {
 	cut := func(text string) string { return strings.Clone(text[:min(len(text), maxQuoted)]) }
 	switch c := element.(type) {

@@ -22,7 +22,7 @@ type VirtualMachineInstance struct {
 	Unreadable []Unreadable `json:"-"`
 }
 
-// A VMSpec is the spec of a VM. It is never changed.
+// A VMSpec is never changed.
 type VMSpec struct {
 	Networks []VMNetwork `json:"networks"`
 }
@@ -39,7 +39,7 @@ type VMMultus struct {
 	NetworkName string `json:"networkName"`
 }
 
-// A VMStatus is the status of a VM. It is never changed.
+// A VMStatus is never changed.
 type VMStatus struct {
 	Interfaces []VMInterface `json:"interfaces"`
 	// Conditions are the conditions of type MigrationRequired, whatever their status.
@@ -59,8 +59,8 @@ type VMCondition struct {
 // HasOtherNetworks reports whether v, a running VM, may be on other networks than its spec names.
 func (v *VirtualMachineInstance) HasOtherNetworks() bool { return len(v.Status.Conditions) > 0 }
 
-// A VMInterface is an interface of a VM, as KubeVirt reports it. Those that only the guest agent reports are
-// left out. They have no name. A node has one for each pod.
+// A VMInterface is an interface of a VM, as KubeVirt reports it. Interfaces without a name are left out: only the guest
+// agent reports them, and a node has one for each pod.
 type VMInterface struct {
 	Name string      `json:"name"`
 	MAC  string      `json:"mac"`
@@ -73,13 +73,13 @@ type VMAddresses []string
 
 const (
 	maxAddresses = 64
-	// fromGuest begins the paths of what the guest agent of a VM reports: as much as it likes. What is longer than a name, a MAC
-	// or an address can be, in bytes, is left out: a guest must not stop its cluster by a field that is too large.
+	// fromGuest begins the paths of what a guest agent reports. A value is left out if it is longer, in bytes, than a
+	// name, a MAC or an address can be: a guest must not stop its cluster with a large field.
 	fromGuest    = "status.interfaces[]."
 	maxFromGuest = 80
 )
 
-// cut leaves those that count, and returns their size in bytes.
+// cut keeps the first addresses, and returns their size in bytes.
 func (a *VMAddresses) cut() (size int) {
 	*a = slices.DeleteFunc(*a, func(text string) bool { return len(text) > maxFromGuest })
 	*a = slices.Clone((*a)[:min(len(*a), maxAddresses)])

@@ -95,7 +95,7 @@ func networkFields() []networkField {
 	ofPods := network.ReservedDestination{What: "the management cluster's pods"}
 	virtual := network.ReservedDestination{What: "a virtual IP of the management cluster"}
 	out := []networkField{{ofServiceCIDRs, ofServices, []string{"spec", "cidrs"}}, {calico, ofPods, []string{"spec", "cidr"}}}
-	// Status has the networks in use, and spec those after a migration.
+	// Status has the networks in use. spec has those after a migration.
 	for _, part := range []string{"status", "spec"} {
 		out = append(out, networkField{networks, ofServices, []string{part, "serviceNetwork"}},
 			networkField{networks, ofPods, []string{part, "clusterNetwork", "cidr"}})
@@ -140,7 +140,7 @@ func Networks(kind schema.GroupVersionKind, object map[string]any) []network.Res
 	return out
 }
 
-// textsAt returns all strings at path below value.
+// textsAt returns all strings at path.
 func textsAt(value any, path []string) []string {
 	var out []string
 	switch v := value.(type) {
@@ -223,12 +223,11 @@ func sortedIPv4(all []netip.Addr) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// maxSingle is how many observed addresses are reserved one by one. It is limited because plans and NetworkPolicies
-// are.
+// maxSingle is how many observed addresses are reserved one by one. More would make plans and NetworkPolicies too large.
 const maxSingle = 256
 
-// outsideOf returns the observed addresses that are in no prefix of known, merged. If there are more than maxSingle,
-// it returns their /24 networks, which may contain other hosts, too.
+// outsideOf returns the observed addresses that are in no prefix of known, merged. Above maxSingle, it returns their /24
+// networks, which may contain other hosts.
 func outsideOf(known map[netip.Prefix]network.ReservedDestination, observed []netip.Addr) []netip.Prefix {
 	var out []netip.Prefix
 	for _, a := range notIn(slices.Collect(maps.Keys(known)), observed) {
@@ -242,12 +241,11 @@ func outsideOf(known map[netip.Prefix]network.ReservedDestination, observed []ne
 	return network.MergedPrefixes(out)
 }
 
-// notIn returns the addresses that are in no prefix of known, in their order.
 func notIn(known []netip.Prefix, addresses []netip.Addr) []netip.Addr {
 	all := network.MergedPrefixes(known)
 	var out []netip.Addr
 	for _, a := range addresses {
-		// Of the prefixes, which do not overlap, only the last one that begins before a can contain it.
+		// The prefixes do not overlap. So only the last one that begins before a can contain it.
 		i, _ := slices.BinarySearchFunc(all, a, func(p netip.Prefix, a netip.Addr) int {
 			return cmp.Or(p.Addr().Compare(a), -1)
 		})
@@ -258,8 +256,7 @@ func notIn(known []netip.Prefix, addresses []netip.Addr) []netip.Addr {
 	return out
 }
 
-// Unreserved returns the addresses of m.Observed that are in no network of m or of nodes, sorted. The other observed
-// addresses do not change plans.
+// Unreserved returns the observed addresses that change plans: those in no network of m or of nodes. Sorted.
 func (m Cluster) Unreserved(nodes []corev1.Node) []netip.Addr {
 	var known []netip.Prefix
 	for _, n := range nodes {

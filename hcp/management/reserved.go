@@ -1,7 +1,6 @@
 // This file lists the destinations in the management cluster. Edges must reach some of them through the pod network:
-// backends and their pods, the resolver, the API server, nodes and their pods. The CIDR of a network must not overlap
-// these. Edges do not dial any destination of the list for VMs. Unknown destinations are left out, as when only files
-// are read.
+// backends and their pods, the resolver, the API server, nodes and their pods. So the CIDR of a network must not overlap
+// them. Edges dial no destination of the list for VMs. Unknown destinations are left out, as for files.
 
 package management
 
@@ -78,7 +77,6 @@ func (m Cluster) Reserved(nodes []corev1.Node, pods []netip.Addr, endpoints []ne
 	})
 }
 
-// hostAddresses returns the addresses of nodes' other interfaces, which edges do not need.
 func hostAddresses(nodes []corev1.Node) []network.ReservedDestination {
 	var out []network.ReservedDestination
 	for _, n := range nodes {
@@ -95,7 +93,6 @@ func hostAddresses(nodes []corev1.Node) []network.ReservedDestination {
 	return out
 }
 
-// podNetworks returns the subnets of n's pods.
 func podNetworks(n corev1.Node) []netip.Prefix {
 	subnets := slices.Concat(n.Spec.PodCIDRs, ovnSubnets(n.Annotations[nodeSubnetsAnnotation]))
 	if n.Spec.PodCIDR != "" {
@@ -142,7 +139,7 @@ func InMaintenance(n *corev1.Node) bool {
 	return n.Spec.Unschedulable || n.Annotations[machineConfigDesired] != n.Annotations[machineConfigCurrent]
 }
 
-// ovnSubnets returns the subnets of the default network in the annotation. An invalid annotation has none.
+// ovnSubnets returns none for an invalid annotation.
 func ovnSubnets(annotation string) []string {
 	var networks map[string]json.RawMessage
 	if json.Unmarshal([]byte(annotation), &networks) != nil {

@@ -12,12 +12,11 @@ import (
 	"strconv"
 )
 
-// Merge returns each object once, in the order of the first versions. If an API server wrote several versions, the
-// newest by metadata.resourceVersion counts, else the last one that was read. Of several other versions, such as
-// files to apply, the last one counts. If there are versions of both kinds, the result is what applying the file
-// would lead to: spec, annotations and labels of the file, status and other metadata of the API server. Faults name
-// such objects. They also name versions that differ in spec, annotations or labels, or in anything if their order is
-// unknown. Files to apply that differ are also in Object.Unused.
+// Merge returns each object once, in the order of the first versions. Of versions that an API server wrote, the newest by
+// metadata.resourceVersion counts, else the one that was read last. Of files to apply, the last one counts. If there are
+// versions of both kinds, the result is what applying the file leads to: spec, annotations and labels of the file, status
+// and other metadata of the API server. Faults name these objects. They also name versions that differ in what users
+// write, or in anything if their order is unknown. Files to apply that differ are also in Object.Unused.
 func Merge(objects []Object) ([]Object, []Fault) {
 	var all [][]Object
 	at := map[[3]string]int{}
@@ -39,7 +38,7 @@ func Merge(objects []Object) ([]Object, []Fault) {
 	return out, faults
 }
 
-// ofVersions returns the object that Merge returns for these versions.
+// ofVersions returns the result of Merge for one object.
 func ofVersions(versions []Object) (Object, []Fault) {
 	isStored := Object.versioned
 	if !slices.ContainsFunc(versions, isStored) {
@@ -94,7 +93,6 @@ func newest(versions []Object) (Object, []Fault) {
 	return used, faults
 }
 
-// newerThan reports whether the API server wrote o after other.
 func (o Object) newerThan(other Object) bool {
 	a, errA := strconv.ParseUint(o.resourceVersion, 10, 64)
 	b, errB := strconv.ParseUint(other.resourceVersion, 10, 64)
@@ -104,8 +102,8 @@ func (o Object) newerThan(other Object) bool {
 // versioned reports whether an API server wrote o.
 func (o Object) versioned() bool { return o.resourceVersion != "" }
 
-// observed reports whether o was in an API server, as far as the rest says: tools that clean up objects
-// remove its resourceVersion. Tools that render objects may write a status, with the zero of each field.
+// observed reports whether o was probably in an API server. Tools that clean up objects remove the resourceVersion, and
+// tools that render objects may write a status with only zeros.
 func (o Object) observed() bool {
 	var status any // nil if o has none
 	_ = json.Unmarshal(o.status, &status)
@@ -146,7 +144,7 @@ func (o Object) appliedTo(live Object) (Object, error) {
 	return o, err
 }
 
-// move replaces a field of into by that of from. If from lacks the field, it is removed.
+// move replaces a field of into. If from lacks the field, it is removed.
 func move(into, from map[string]json.RawMessage, field string) {
 	delete(into, field)
 	if value, ok := from[field]; ok {
@@ -154,7 +152,6 @@ func move(into, from map[string]json.RawMessage, field string) {
 	}
 }
 
-// differs reports whether the parts that users write differ.
 func (o Object) differs(other Object) bool {
 	return !maps.Equal(o.Annotations, other.Annotations) || !maps.Equal(o.Labels, other.Labels) || !bytes.Equal(canonical(o.spec), canonical(other.spec))
 }

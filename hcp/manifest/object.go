@@ -87,7 +87,7 @@ type head struct {
 // values are annotations or labels, each in JSON.
 type values map[string]json.RawMessage
 
-// strings returns v as strings, and the keys whose values are not strings.
+// strings also returns the keys whose values are not strings.
 func (v values) strings() (all map[string]string, unquoted []string) {
 	if v == nil {
 		return nil, nil
@@ -103,7 +103,6 @@ func (v values) strings() (all map[string]string, unquoted []string) {
 	return all, unquoted
 }
 
-// newObject returns the object in text.
 func newObject(file string, h head, text json.RawMessage) (Object, error) {
 	group, _, _ := strings.Cut(h.APIVersion, "/")
 	m := h.Metadata
@@ -121,7 +120,7 @@ func newObject(file string, h head, text json.RawMessage) (Object, error) {
 	return o, err
 }
 
-// quoted returns JSON with all values of annotations and labels as strings.
+// quoted returns JSON in which all annotations and labels are strings.
 func (o Object) quoted() (json.RawMessage, error) {
 	whole, metadata, err := o.parts()
 	if err != nil {
@@ -137,7 +136,6 @@ func (o Object) quoted() (json.RawMessage, error) {
 	return joined(whole, metadata)
 }
 
-// parts returns the fields of JSON, and the fields of its metadata.
 func (o Object) parts() (whole, metadata map[string]json.RawMessage, err error) {
 	if err := json.Unmarshal(o.JSON, &whole); err != nil {
 		return nil, nil, err
@@ -146,7 +144,6 @@ func (o Object) parts() (whole, metadata map[string]json.RawMessage, err error) 
 	return whole, metadata, err
 }
 
-// joined returns the JSON of an object with these parts.
 func joined(whole, metadata map[string]json.RawMessage) (json.RawMessage, error) {
 	text, err := json.Marshal(metadata)
 	if err != nil {
@@ -156,7 +153,7 @@ func joined(whole, metadata map[string]json.RawMessage) (json.RawMessage, error)
 	return json.Marshal(whole)
 }
 
-// readable returns err without the names of Go types that a library uses.
+// readable removes the names of Go types from a library's error.
 func readable(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {

@@ -42,9 +42,9 @@ func ReadRenamed(file string, content []byte, rename func([]byte) []byte) ([]Obj
 type reader struct {
 	file   string
 	rename func([]byte) []byte
-	// where names the part that is read now, such as "document 2".
+	// where names the present part, such as "document 2".
 	where string
-	// in is the document of that part. It has no text if it has several objects.
+	// in is the document of that part. Its text is empty if it has several objects.
 	in document
 	// depth is the number of lists around that part.
 	depth   int
@@ -118,7 +118,7 @@ func (d document) lines(o Object) map[string]int {
 	return out
 }
 
-// marker reports whether line begins with the YAML marker of, and returns the rest of the line.
+// marker reports whether line begins with the YAML marker of. after is the rest of the line.
 func marker(line []byte, of string) (after []byte, ok bool) {
 	after, ok = bytes.CutPrefix(line, []byte(of))
 	return after, ok && (len(after) == 0 || bytes.IndexByte([]byte(" \t\n"), after[0]) >= 0)
@@ -167,7 +167,7 @@ func (r *reader) document(text []byte) {
 	}
 }
 
-// jsonValues returns the values of a stream. If there is an error, it returns the values before it, too.
+// jsonValues also returns the values before an error.
 func jsonValues(text []byte) (out []json.RawMessage, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	for {
@@ -181,8 +181,8 @@ func jsonValues(text []byte) (out []json.RawMessage, err error) {
 	}
 }
 
-// alone returns an error if content follows the first value of a document. This is possible only after a value that
-// is indented or in braces.
+// alone returns an error if content follows the first value of a document. That is possible only if the value is
+// indented, or begins with a brace, a bracket or a quotation mark.
 func alone(text []byte) error {
 	for line := range bytes.Lines(text) {
 		if trimmed := bytes.TrimSpace(line); len(trimmed) == 0 || trimmed[0] == '#' {
@@ -204,8 +204,7 @@ func alone(text []byte) error {
 	return nil
 }
 
-// value reads one JSON value: an object, or a list of objects. of has the apiVersion and kind of the items of the
-// list around it, if there is one.
+// value reads an object or a list of objects. of has the apiVersion and kind for items of the list around it.
 func (r *reader) value(text json.RawMessage, of head) {
 	switch text = bytes.TrimSpace(text); {
 	case string(text) == "null":
@@ -221,7 +220,7 @@ func (r *reader) value(text json.RawMessage, of head) {
 // maxDepth is the largest depth of nested lists.
 const maxDepth = 10
 
-// items reads the elements of an array. of has the apiVersion and kind of its items.
+// items reads an array. of has the apiVersion and kind of its items.
 func (r *reader) items(text json.RawMessage, of head) {
 	var items []json.RawMessage
 	if err := json.Unmarshal(text, &items); err != nil {
@@ -242,8 +241,7 @@ func (r *reader) items(text json.RawMessage, of head) {
 	r.depth--
 }
 
-// object reads an object, or the items of a list. of has the apiVersion and kind of the items of the list around it,
-// if there is one.
+// object reads an object or a list. of is as for value.
 func (r *reader) object(text json.RawMessage, of head) {
 	var h head
 	if err := json.Unmarshal(text, &h); err != nil {
@@ -278,7 +276,7 @@ func (r *reader) object(text json.RawMessage, of head) {
 	r.objects = append(r.objects, o)
 }
 
-// named returns the name of an object that cannot be read completely, as far as it was read.
+// named names an object that cannot be read completely.
 func named(h head) string {
 	return Object{Kind: h.Kind, Namespace: h.Metadata.Namespace, Name: h.Metadata.Name}.String()
 }

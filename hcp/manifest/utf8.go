@@ -10,8 +10,8 @@ import (
 	"unicode/utf16"
 )
 
-// utf8 returns content in UTF-8 without byte order mark. Windows PowerShell redirects output as UTF-16. Without a
-// byte order mark, it is recognized by the first character, which is ASCII.
+// utf8 removes a byte order mark. Windows PowerShell writes UTF-16. Without a mark, its first character, which is ASCII,
+// shows that.
 func utf8(content []byte) ([]byte, error) {
 	has := func(prefix string) bool { return strings.HasPrefix(string(content[:min(len(content), 4)]), prefix) }
 	two := len(content) >= 2
@@ -38,7 +38,6 @@ func fromUTF16(content []byte, order binary.ByteOrder) ([]byte, error) {
 	return lines([]byte(strings.TrimPrefix(text, "\ufeff"))), nil
 }
 
-// lines returns text whose lines end with \n alone.
 func lines(text []byte) []byte {
 	if bytes.IndexByte(text, '\r') < 0 {
 		return text

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// parse reads a CNI configuration, which is a list of plugins or a single plugin.
-// plugins has at least one entry unless err is set. conf is the whole configuration.
+// parse reads a list of plugins or a single plugin. plugins is not empty unless err is set. conf is the whole
+// configuration.
 func parse(config string) (plugins []map[string]any, conf map[string]any, err error) {
 	if err := json.Unmarshal([]byte(config), &conf); err != nil {
 		return nil, nil, err
@@ -36,8 +36,8 @@ func parse(config string) (plugins []map[string]any, conf map[string]any, err er
 	return plugins, conf, nil
 }
 
-// vlan returns the 802.1Q ID that the first plugin sets, or 0 if it sets none. The key is
-// "vlan" for bridges and SR-IOV, and "vlanID" for OVN. For macvlan it is the suffix of "master".
+// vlan returns the 802.1Q ID, or 0. The key is "vlan" for bridges and SR-IOV, and "vlanID" for OVN. For macvlan it is the
+// suffix of "master".
 func vlan(first map[string]any) int {
 	switch text(first["type"]) {
 	case typeOVN:

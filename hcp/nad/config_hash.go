@@ -1,4 +1,4 @@
-// This file hashes the fields that edges use of a NetworkAttachmentDefinition, to detect edits of these fields only.
+// This file hashes what edges use of a NetworkAttachmentDefinition, so that only edits of these fields are noticed.
 
 package nad
 
@@ -9,12 +9,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// configVersion is the version of the fields that configHash covers. Increase it when edges use other keys or other
-// plugins, because the hash then changes without an edit.
+// configVersion is the version of what configHash covers. Increase it when edges use other keys or plugins.
 const configVersion = "1"
 
-// configHash returns network.Attachment.ConfigHash of a: a hash of what edges use of the plugins. The configuration's
-// names and version are left out, and so is what the operator adds.
+// configHash returns network.Attachment.ConfigHash. It leaves out names, the version, and what the operator adds.
 func configHash(a network.Attachment, plugins []map[string]any) string {
 	taken := []any{a.Layer2, a.Kind, a.MTU}
 	if a.Kind != typeOVN { // For OVN's plugin, the fields above are all that edges depend on.

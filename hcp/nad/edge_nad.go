@@ -1,5 +1,5 @@
-// This file builds the CNI configurations of the edge NADs. Edges join a network
-// through them; the VMs' own NetworkAttachmentDefinition is never changed.
+// This file builds the CNI configurations of the edge NADs, through which edges join a network. The NAD of the VMs is
+// never changed.
 
 package nad
 
@@ -13,10 +13,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// edgeConfig returns a CNI configuration with the plugins taken and static addresses, which Multus reads from the
-// pod's annotation. conf is the configuration of the VMs. A tuning plugin sets the sysctls that edges need. If
-// forwardByDefault is false, it sets only the sysctls in OpenShift's allow-list for the plugin, because CRI-O already
-// disables forwarding.
+// edgeConfig returns a CNI configuration with the plugins taken and static addresses, which Multus reads from the pod's
+// annotation. A tuning plugin sets the sysctls that edges need. If forwardByDefault is false, CRI-O already disables
+// forwarding, and only the sysctls in OpenShift's allow-list for the plugin are set.
 func edgeConfig(conf map[string]any, taken []map[string]any, forwardByDefault bool) string {
 	first := taken[0]
 	first["ipam"] = map[string]any{"type": "static"}
@@ -56,8 +55,8 @@ func takenPlugins(plugins []map[string]any) []map[string]any {
 	return out
 }
 
-// chained reports whether edges use a CNI plugin of this type after the first one. Edges do not need other types, and
-// some of those change the node, such as portmap and firewall.
+// chained reports whether edges use a plugin of this type after the first one. Some other types change the node, such as
+// portmap and firewall.
 func chained(kind string) bool {
 	return slices.Contains([]string{typeTuning, typeCNVTuning, typeBandwidth}, kind)
 }
@@ -102,7 +101,6 @@ func encode(conf map[string]any, suffix string, chain []any) string {
 	return encoded(map[string]any{"cniVersion": version, "name": name, "plugins": chain})
 }
 
-// encoded returns v, a value that was decoded from JSON, as JSON.
 func encoded(v any) string {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

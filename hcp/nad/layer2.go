@@ -1,5 +1,4 @@
-// This file identifies the layer-2 network that a NetworkAttachmentDefinition
-// connects pods to.
+// This file identifies the layer-2 network of a NetworkAttachmentDefinition.
 
 package nad
 
@@ -9,9 +8,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// layer2 returns an identifier of the layer-2 network of a, such as
-// "bridge br1 vlan 7". Two NetworkAttachmentDefinitions with the same identifier
-// share one layer-2 network. Empty means that each node's configuration decides.
+// layer2 returns an identifier such as "bridge br1 vlan 7". NADs with equal identifiers share one layer-2 network. Empty:
+// the configuration of each node decides.
 func layer2(a network.Attachment, plugin, conf map[string]any) string {
 	on := func(kind, what string) string {
 		if what == "" {

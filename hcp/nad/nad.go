@@ -13,8 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// SupportedKinds lists the supported kinds of NetworkAttachmentDefinitions, as
-// messages show them.
+// SupportedKinds lists the supported kinds of NADs for messages.
 const SupportedKinds = "bridge or cnv-bridge without IPAM, OVN localnet or layer2 without subnets, or SR-IOV with a virtual function for each edge"
 
 // An Object holds the fields of a NetworkAttachmentDefinition that this package reads.
@@ -41,8 +40,7 @@ type Nodes struct {
 	ForwardByDefault bool
 }
 
-// Attach returns the network of o and how an edge joins it. If no edge can join it,
-// Attach returns a zero Attachment and a problem of severity Error.
+// Attach returns the network of o and how an edge joins it. If none can, the Attachment is zero and the problem an Error.
 func Attach(o Object, nodes Nodes) (network.Attachment, *problem.Problem) {
 	if o.Config == "" {
 		return network.Attachment{}, o.problem(problem.NADConfigMissing, nil)
@@ -69,7 +67,6 @@ func Attach(o Object, nodes Nodes) (network.Attachment, *problem.Problem) {
 	return a, nil
 }
 
-// attached returns the network of o.
 func attached(o Object, plugins []map[string]any, conf map[string]any) network.Attachment {
 	first := plugins[0]
 	a := network.Attachment{Namespace: o.Namespace, Name: o.Name, Kind: text(first["type"]), VLAN: vlan(first), MTU: mtu(plugins), ResourceName: o.ResourceName}
@@ -77,14 +74,12 @@ func attached(o Object, plugins []map[string]any, conf map[string]any) network.A
 	return a
 }
 
-// problem returns a problem that prevents edges from joining the network of o.
 func (o Object) problem(c problem.Cause, args problem.Args) *problem.Problem {
 	p := Problem(c, network.Attachment{Namespace: o.Namespace, Name: o.Name}, args)
 	return &p
 }
 
-// Problem returns a problem about NetworkAttachmentDefinition a. It adds the
-// argument "nad" to args.
+// Problem returns a problem about a, with argument "nad" in addition to args.
 func Problem(c problem.Cause, a network.Attachment, args problem.Args) problem.Problem {
 	all := problem.Args{"nad": {a.String()}}
 	maps.Copy(all, args)

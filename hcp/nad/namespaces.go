@@ -2,8 +2,7 @@
 
 package nad
 
-// globalNamespaces returns the namespaces whose NetworkAttachmentDefinitions all
-// pods can use. OpenShift's network operator configures Multus with this list.
+// globalNamespaces is OpenShift's list for Multus: all pods can use their NADs.
 func globalNamespaces() []string {
 	return []string{"default", "openshift-multus", "openshift-sriov-network-operator", "openshift-cnv"}
 }

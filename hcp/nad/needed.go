@@ -18,7 +18,7 @@ import (
 
 // A form is the set of values that a key may have.
 type form struct {
-	// allowed describes the form in messages.
+	// allowed is for messages.
 	allowed string
 	matches func(any) bool
 }
@@ -33,7 +33,7 @@ func aNumber() form {
 // aVLAN is an 802.1Q ID. 0 means untagged.
 func aVLAN() form { return numberIn(0, 4094) }
 
-// anMTU is an MTU in bytes. 0 means the plugin's default.
+// anMTU is in bytes. 0 means the plugin's default.
 func anMTU() form {
 	form := numberIn(network.MinMTU, network.MaxMTU)
 	inRange := form.matches
@@ -53,7 +53,7 @@ func aSwitch() form {
 	return form{"true or false", func(v any) bool { _, ok := v.(bool); return ok }}
 }
 
-// aText is text that needs no escapes in JSON, so that the policy reads it as the plugin does.
+// aText needs no escapes in JSON, so that the policy reads it as the plugin does.
 func aText() form {
 	return pattern("printable ASCII without quotes and backslashes", `^[ !#-\[\]-~]*$`)
 }
@@ -64,14 +64,14 @@ func aBridge() form {
 	return exceptDots(pattern("at most 15 printable characters without spaces, colons, slashes, quotes and backslashes", `^[!#-.0-9;-\[\]-~]{0,15}$`))
 }
 
-// exceptDots returns f without "." and "..", which are not valid names of devices.
+// exceptDots leaves out "." and "..", which are not valid names of devices.
 func exceptDots(f form) form {
 	matches := f.matches
 	f.matches = func(v any) bool { return v != "." && v != ".." && matches(v) }
 	return f
 }
 
-// aDevice is the name of an existing device. It may be an alternative name of up to 127 characters.
+// aDevice may also be an alternative name, of up to 127 characters.
 func aDevice() form {
 	return exceptDots(pattern("at most 127 printable characters without spaces, colons, slashes, quotes and backslashes", `^[!#-.0-9;-\[\]-~]{0,127}$`))
 }
@@ -81,9 +81,8 @@ func pattern(allowed, expression string) form {
 	return form{allowed, func(v any) bool { s, ok := v.(string); return ok && re.MatchString(s) }}
 }
 
-// forms returns the keys of a plugin of this type that edges need. Other keys are left out, such as those for files
-// that a plugin writes, a device other than the one that the kubelet allocates, or a gateway on the node. Edges need
-// no keys of plugins of other types.
+// forms returns the keys of a plugin that edges need. Others are left out: files that a plugin writes, a device other
+// than the one that the kubelet allocates, or a gateway on the node.
 func forms(kind string) map[string]form {
 	switch kind {
 	case typeBridge, typeCNVBridge:
@@ -117,7 +116,7 @@ func headForms() map[string]form {
 	}
 }
 
-// needed returns the keys of a plugin's configuration that an edge needs. An empty text counts as no value.
+// needed keeps the keys that an edge needs. An empty text counts as no value.
 func needed(plugin map[string]any) map[string]any {
 	kind := text(plugin["type"])
 	out := map[string]any{"type": kind}
@@ -157,8 +156,8 @@ func unusable(o Object, conf map[string]any, plugins []map[string]any) *problem.
 	return nil
 }
 
-// misspelled returns a problem if o sets its VLAN with a key that its plugin ignores, so that the network would have no
-// VLAN. Nil: it does not.
+// misspelled returns a problem if the plugin of o ignores the key of its VLAN, so that the network would have none, or
+// nil.
 func misspelled(o Object, plugin map[string]any) *problem.Problem {
 	kind := text(plugin["type"])
 	right := map[string]string{typeBridge: "vlan", typeCNVBridge: "vlan", typeSRIOV: "vlan", typeOVN: "vlanID"}[kind]
@@ -169,8 +168,7 @@ func misspelled(o Object, plugin map[string]any) *problem.Problem {
 	return o.problem(problem.NADVLANMisspelled, problem.Args{"setting": {wrong}, "type": {kind}, "values": {right}})
 }
 
-// vlanKey returns the first key of plugin besides right whose name suggests a VLAN and whose value is a VLAN ID.
-// Empty: there is none.
+// vlanKey returns the first key of plugin besides right that looks like the one of a VLAN, or "".
 func vlanKey(plugin map[string]any, right string) string {
 	for _, key := range slices.Sorted(maps.Keys(plugin)) {
 		isID := plugin[key] != 0.0 && aVLAN().matches(plugin[key]) || isVLANText(text(plugin[key]))
@@ -181,7 +179,6 @@ func vlanKey(plugin map[string]any, right string) string {
 	return ""
 }
 
-// isVLANText reports whether v is a VLAN ID as text.
 func isVLANText(v string) bool {
 	id, err := strconv.Atoi(v)
 	return err == nil && id > 0 && id <= 4094

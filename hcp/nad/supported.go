@@ -1,5 +1,4 @@
-// This file decides whether an edge can join the network of a
-// NetworkAttachmentDefinition.
+// This file decides whether an edge can join the network of a NetworkAttachmentDefinition.
 
 package nad
 
@@ -45,8 +44,7 @@ func DefaultMTU(kind string) int {
 	return 0
 }
 
-// unsupported returns the problem that prevents edges from joining the network of
-// o, or nil if they can join it.
+// unsupported returns the problem that prevents edges from joining the network of o, or nil.
 func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	first := plugins[0]
 	switch kind := text(first["type"]); kind {
@@ -70,8 +68,8 @@ func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[strin
 	return unusable(o, conf, plugins)
 }
 
-// RulesOut returns a problem if VMs certainly get no interface on the network that the user means by o, or nil. o
-// must be one that Attach accepts. The problem is wrong if VMs are already on the network.
+// RulesOut returns a problem if VMs certainly get no interface on the network of o, or nil. o must be one that Attach
+// accepts. If VMs are on the network already, the problem is wrong.
 func RulesOut(o Object, nodes Nodes) *problem.Problem {
 	plugins, _, err := parse(o.Config)
 	switch {
@@ -86,10 +84,11 @@ func RulesOut(o Object, nodes Nodes) *problem.Problem {
 	return unscheduled(o, nodes)
 }
 
-// CutsOff returns the problem that VMs receive few or no frames on the network of o, because KubeVirt connects them through a bridge, as HyperShift
-// asks it to (virtualMachineInterfaces in nodepool/kubevirt/kubevirt.go), or nil. The bridge gives the interface below another MAC than that of the VM
-// (bridgeBindingSpec in KubeVirt's pkg/network/setup/netpod). A macvlan receives frames for its own MAC alone (macvlan_handle_frame in Linux), and a
-// virtual function drops those from another MAC, unless it is told not to. It is for an o that Attach accepts.
+// CutsOff returns the problem that VMs receive few or no frames on the network of o, or nil. o must be one that Attach
+// accepts. HyperShift asks KubeVirt for a bridge (virtualMachineInterfaces in nodepool/kubevirt/kubevirt.go), which gives
+// the interface below it another MAC than that of the VM (bridgeBindingSpec in KubeVirt's pkg/network/setup/netpod). A
+// macvlan receives frames for its own MAC alone (macvlan_handle_frame in Linux). A virtual function drops frames from
+// another MAC, unless it is trusted and its spoof check is off.
 func CutsOff(o Object) *problem.Problem {
 	plugins, _, err := parse(o.Config)
 	if err != nil {
@@ -107,7 +106,7 @@ func CutsOff(o Object) *problem.Problem {
 	return nil
 }
 
-// unscheduled returns the problem that no node offers the resource that pods on the network of o ask for, or nil.
+// unscheduled returns the problem that no node offers the resource of o, or nil.
 func unscheduled(o Object, nodes Nodes) *problem.Problem {
 	if o.ResourceName == "" || nodes.Resources == nil || nodes.Resources[o.ResourceName] {
 		return nil
@@ -150,8 +149,7 @@ func assigning(o Object, plugins []map[string]any) *problem.Problem {
 	return nil
 }
 
-// ipam returns the type of the IPAM plugin. ok is false if plugin has no IPAM. A value of an unknown type is returned
-// as text.
+// ipam returns the type of the IPAM plugin, or a value of an unknown type as text. ok is false without IPAM.
 func ipam(plugin map[string]any) (kind string, ok bool) {
 	switch v := valueOf(plugin, "ipam").(type) {
 	case nil:
@@ -164,7 +162,6 @@ func ipam(plugin map[string]any) (kind string, ok bool) {
 	}
 }
 
-// unsupportedOVN is unsupported for OVN-Kubernetes' networks.
 func unsupportedOVN(o Object, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	plugin := plugins[0]
 	if text(valueOf(plugin, "role")) == "primary" {
@@ -203,8 +200,7 @@ func ignoredByOVN(o Object, conf map[string]any, plugins []map[string]any) *prob
 	return nil
 }
 
-// unsupportedSRIOV is unsupported for SR-IOV: some node must have a virtual
-// function for an edge.
+// unsupportedSRIOV requires a node with a virtual function for an edge.
 func unsupportedSRIOV(o Object, nodes Nodes) *problem.Problem {
 	switch {
 	case o.ResourceName == "":

@@ -9,7 +9,6 @@ import "maps"
 // Multus all use it.
 const podInterface = "eth0"
 
-// tuning returns the plugin that sets sysctls.
 func tuning(settings ...map[string]any) map[string]any {
 	all := map[string]any{}
 	for _, s := range settings {

@@ -1,5 +1,5 @@
-// This file decides the CIDR, the gateway and the other requested addresses of each
-// network. Package derive decides the purpose of each address.
+// This file decides the CIDR, the gateway and the other requested addresses of each network. Package derive decides the
+// purpose of each address.
 
 package networks
 
@@ -60,7 +60,7 @@ func setAddresses(all []merged, home int, o indexed, base settings.Values) {
 	}
 }
 
-// takeOfNAD sets the values of the NetworkAttachmentDefinition that no other object overrides.
+// takeOfNAD takes the values of the NAD that no other object overrides.
 func (s *merged) takeOfNAD() {
 	all := settings.OfNetwork(s.NetworkRequest)
 	for _, k := range ofNetworkAttachmentDefinitions() {
@@ -72,7 +72,6 @@ func (s *merged) takeOfNAD() {
 	all.SetNetwork(&s.NetworkRequest)
 }
 
-// ofNetworkAttachmentDefinitions returns the keys of networks that a NetworkAttachmentDefinition can have.
 func ofNetworkAttachmentDefinitions() []settings.Key {
 	return slices.DeleteFunc(settings.Keys(), func(k settings.Key) bool {
 		return k.For == settings.WholeCluster || !slices.Contains(k.On, settings.OnNetworkAttachmentDefinition)
@@ -97,7 +96,6 @@ func setClientNetworks(all []merged, home int, base settings.Values) {
 	}
 }
 
-// clusterCIDR returns the CIDR that the HostedCluster sets for one of its networks, or zero.
 func clusterCIDR(hc *hyperv1.HostedCluster, base settings.Values) netip.Prefix {
 	if base.CIDR.IsValid() {
 		return base.CIDR
@@ -115,8 +113,8 @@ func cidrOptions(s network.NetworkRequest, first bool) (field string, keys []str
 	return fmt.Sprintf("annotation %s on the HostedCluster or %s", ofPool, own), []string{ofPool, network.KeyCIDR}
 }
 
-// setContained sets the addresses of base in the network whose CIDR contains them. Addresses in no CIDR are set in
-// the network at index home, where Derive refuses them. Values of a NodePool have precedence.
+// setContained sets the addresses of base in the network whose CIDR contains them, else in the network at index home,
+// where Derive refuses them. Values of a NodePool have precedence.
 func setContained(all []merged, home int, base settings.Values) {
 	for i := range all {
 		s := &all[i]
@@ -138,13 +136,11 @@ func setContained(all []merged, home int, base settings.Values) {
 	}
 }
 
-// within reports whether a CIDR of all contains one of addresses.
 func within(all []merged, addresses []netip.Addr) bool {
 	return slices.ContainsFunc(all, func(s merged) bool { return slices.ContainsFunc(addresses, s.CIDR.Contains) })
 }
 
-// machineNetwork returns the first IPv4 entry of spec.networking.machineNetwork. On
-// KubeVirt, HyperShift validates this field but does not use it otherwise.
+// machineNetwork returns the first IPv4 entry. On KubeVirt, HyperShift only validates this field.
 func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
 	for _, m := range hc.Spec.Networking.MachineNetwork {
 		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && p.Addr().Is4() {
@@ -154,8 +150,8 @@ func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
 	return netip.Prefix{}
 }
 
-// unusedMachineNetwork returns why spec.networking.machineNetwork is not used as the CIDR of a network that has none.
-// found are the unused entries. why is empty if there are none.
+// unusedMachineNetwork returns why the entries in found are not the CIDR of a network that has none. why is empty if
+// there are no entries.
 func unusedMachineNetwork(hc *hyperv1.HostedCluster, isHome, hasHome bool) (why problem.Cause, found string) {
 	var four, all []string
 	for _, m := range hc.Spec.Networking.MachineNetwork {

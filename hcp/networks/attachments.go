@@ -1,6 +1,5 @@
-// This file decides whether edges can join the network that a NodePool names. Its
-// NetworkAttachmentDefinition must exist, VMs must be allowed to use it, and package
-// nad must support it.
+// This file decides whether edges can join the network that a NodePool names. Its NAD must exist, VMs must be allowed to
+// use it, and package nad must support it.
 
 package networks
 
@@ -21,8 +20,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// attachment returns the attachment of r with the details of its
-// NetworkAttachmentDefinition. A zero Attachment means that the network is left out.
+// attachment returns the network of r with the details of its NAD. Zero: the network is left out.
 func attachment(o indexed, r network.NetworkRequest) (network.Attachment, problem.Problems) {
 	a, pools := r.Attachment, problem.Values(r.NodePools)
 	if part := nad.InvalidPart(a); part != "" {
@@ -63,7 +61,7 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 	return a, append(problems, nad.Limits(object)...)
 }
 
-// patched reports whether the user patches VMs of r. The patch may connect them in another way than HyperShift does.
+// patched reports whether the user patches VMs of r, which may connect them in another way than HyperShift does.
 func patched(o indexed, r network.NetworkRequest) bool {
 	return o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] != "" || slices.ContainsFunc(r.NodePools, func(name string) bool {
 		np := o.byName[name]
@@ -74,9 +72,9 @@ func patched(o indexed, r network.NetworkRequest) bool {
 // maxGiven is how many NetworkAttachmentDefinitions a problem names.
 const maxGiven = 5
 
-// misnamed returns the problem that files do not have the NetworkAttachmentDefinition of r, although they have those of
-// its namespace, one of a similar name in a namespace that Multus allows, or one of its name in that of the HostedCluster. mistake is false if it may be in other
-// files: these have none of them.
+// misnamed returns the problem that files lack the NAD of r, and which one is probably meant: a similar name in a
+// namespace that Multus allows, or the same name in the namespace of the HostedCluster. mistake is false if files have
+// no NAD of the namespace at all, since the NAD may be in other files.
 func misnamed(o indexed, r network.NetworkRequest) (p problem.Problem, mistake bool) {
 	a := r.Attachment
 	if _, ok := o.nad(a); ok || !o.Partial || len(r.NodePools) == 0 {
@@ -100,7 +98,6 @@ func misnamed(o indexed, r network.NetworkRequest) (p problem.Problem, mistake b
 	return problem.New(problem.NADNotAmongGiven, on, args, network.FieldAdditionalNetworks), len(given) > 0
 }
 
-// namesIn returns the names of the NetworkAttachmentDefinitions of o in namespace ns, sorted.
 func namesIn(o objects.Objects, ns string) []string {
 	var out []string
 	for _, n := range o.NetworkAttachmentDefinitions {
@@ -112,7 +109,6 @@ func namesIn(o objects.Objects, ns string) []string {
 	return out
 }
 
-// nadObject returns the fields of n that package nad reads.
 func nadObject(n nadv1.NetworkAttachmentDefinition) nad.Object {
 	d := nad.Object{Namespace: n.Namespace, Name: n.Name, ResourceName: n.Annotations[wire.AnnotationResourceName], Config: n.Spec.Config}
 	for _, owner := range n.OwnerReferences {
@@ -123,8 +119,6 @@ func nadObject(n nadv1.NetworkAttachmentDefinition) nad.Object {
 	return d
 }
 
-// nodesForEdges returns the facts about the management cluster's nodes that matter
-// to edges.
 func nodesForEdges(o objects.Objects) nad.Nodes {
 	nodes := nad.Nodes{ForwardByDefault: forwardByDefault(o)}
 	if o.Partial && len(o.Nodes) == 0 {
@@ -141,10 +135,9 @@ func nodesForEdges(o objects.Objects) nad.Nodes {
 	return nodes
 }
 
-// forwardByDefault reports whether some Linux node has a container runtime other than
-// CRI-O. Such a runtime might leave IPv4 forwarding enabled in new pods. A node
-// that has not reported its runtime counts as CRI-O. A wrong result is safe: an edge
-// with forwarding enabled does not become ready.
+// forwardByDefault reports whether some Linux node has a container runtime other than CRI-O, which might leave IPv4
+// forwarding enabled in new pods. A node that has not reported its runtime counts as CRI-O. That is safe: an edge with
+// forwarding enabled does not become ready.
 func forwardByDefault(o objects.Objects) bool {
 	for _, n := range o.Nodes {
 		info := n.Status.NodeInfo
@@ -158,10 +151,9 @@ func forwardByDefault(o objects.Objects) bool {
 	return false
 }
 
-// isolated returns a problem if the NetworkAttachmentDefinition of r is in another namespace, and nothing shows that
-// VMs may use it. forbidden is true if no edge may join its network. Multus would not prevent that, because the edge
-// NAD is a copy in the control plane namespace. found is the NetworkAttachmentDefinition, zero if it is unknown. A VM
-// that is attached to the network proves that it is allowed.
+// isolated returns a problem if the NAD of r is in another namespace, and nothing shows that VMs may use it. A VM that is
+// attached to the network shows it. forbidden is true if no edge may join the network: Multus would not prevent that,
+// because the edge NAD is a copy in the control plane namespace. found is zero if the NAD is unknown.
 func isolated(o indexed, r network.NetworkRequest, found nadv1.NetworkAttachmentDefinition) (ps problem.Problems, forbidden bool) {
 	a, own := r.Attachment, objects.ControlPlaneNamespace(o.HostedCluster)
 	allowed := nad.AllowedNamespaces(own)

@@ -54,14 +54,14 @@ func homeNetwork(all []merged, primary []int, o indexed, base settings.Values, l
 	return primary[0], true
 }
 
-// nadValues returns the values of a's NetworkAttachmentDefinition, if o has it, and the problems of these values.
+// nadValues returns the values of a's NAD and their problems, if o has the NAD.
 func nadValues(o indexed, a network.Attachment) (settings.Values, problem.Problems) {
 	found, _ := o.nad(a)
 	return settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, a.String(), found.Annotations)
 }
 
-// keepOwnCIDR sets the CIDR of s, which runs, to that of its NetworkAttachmentDefinition. If the HostedCluster has
-// annotation cidr, it adds the problem that the annotation has no effect.
+// keepOwnCIDR gives s, which runs, the CIDR of its NAD. If the HostedCluster has annotation cidr, a problem says that
+// it has no effect.
 func (s *merged) keepOwnCIDR(base settings.Values) {
 	own := s.ofNAD
 	s.CIDR, s.CIDRField, s.CIDRKeys = own.CIDR, own.CIDRField, own.CIDRKeys
@@ -72,8 +72,7 @@ func (s *merged) keepOwnCIDR(base settings.Values) {
 	}
 }
 
-// cidrByName returns a hint if the CIDR of the HostedCluster applies to the network at index home only because of the
-// names of two NodePools.
+// cidrByName returns a hint if only the names of two NodePools decide which network gets the HostedCluster's CIDR.
 func cidrByName(o indexed, all []merged, home int, base settings.Values) problem.Problems {
 	cidr := clusterCIDR(o.HostedCluster, base)
 	if home < 0 || all[home].CIDR.IsValid() || !cidr.IsValid() {

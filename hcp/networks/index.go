@@ -53,13 +53,12 @@ func index(o objects.Objects) indexed {
 	return x
 }
 
-// nad returns the NetworkAttachmentDefinition of a. ok is false if o does not have it.
 func (x indexed) nad(a network.Attachment) (found nadv1.NetworkAttachmentDefinition, ok bool) {
 	found, ok = x.nads[named(a)]
 	return found, ok
 }
 
-// named returns a with the namespace and name only, as NodePools name it.
+// named returns only the namespace and the name of a, as NodePools name it.
 func named(a network.Attachment) network.Attachment {
 	return network.Attachment{Namespace: a.Namespace, Name: a.Name}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A merged is a network request that combines the requests of several NodePools.
+// A merged combines the requests of several NodePools for one network.
 type merged struct {
 	network.NetworkRequest
 	// listedFirst is true if a NodePool lists the network first. Annotations of NodePools apply to the network only
@@ -136,7 +136,6 @@ func withAttachments(o indexed, all []merged) Requested {
 	return out
 }
 
-// unknownNodePools returns problems for annotations that name a missing NodePool.
 func unknownNodePools(o indexed) problem.Problems {
 	var problems problem.Problems
 	for _, full := range slices.Sorted(maps.Keys(o.HostedCluster.Annotations)) {
@@ -163,9 +162,8 @@ func attachesDefault(np hyperv1.NodePool) bool {
 	return k == nil || k.AttachDefaultNetwork == nil || *k.AttachDefaultNetwork
 }
 
-// networkRequest returns the request of one NodePool for one network. s holds the
-// values of the NodePool, which apply only to the network that it lists first. base
-// holds the values of the HostedCluster.
+// networkRequest returns the request of one NodePool for one network. The NodePool's values, s, apply only to the network
+// that it lists first. base has the values of the HostedCluster.
 func networkRequest(a network.Attachment, np hyperv1.NodePool, s, base settings.Values, first bool) merged {
 	out := merged{listedFirst: first, NetworkRequest: network.NetworkRequest{
 		Attachment: a, NodePools: []string{np.Name}, Primary: first && !attachesDefault(np)}}
@@ -195,8 +193,7 @@ func networkRequest(a network.Attachment, np hyperv1.NodePool, s, base settings.
 	return out
 }
 
-// noNetworks returns the reason why the cluster has no networks. found is the number of networks; if it is not 0, the
-// result is empty.
+// noNetworks says why the cluster has no networks. It is empty if it has some.
 func noNetworks(o indexed, base settings.Values, found int) problem.Problems {
 	if found > 0 {
 		return nil
@@ -249,7 +246,6 @@ func BootedFrom(o objects.Objects, last network.Plan) []string {
 	return namesOn(o, booted, last)
 }
 
-// namesOn returns the names of all, and of those networks of last that are the same layer-2 network as one of all.
 func namesOn(o objects.Objects, all []network.Attachment, last network.Plan) []string {
 	on, x, seen := slices.Clone(all), index(o), map[network.Attachment]bool{}
 	for _, used := range all {
@@ -265,7 +261,6 @@ func namesOn(o objects.Objects, all []network.Attachment, last network.Plan) []s
 	return networkNames(on)
 }
 
-// networkNames returns the names of all networks, sorted and without duplicates.
 func networkNames(all []network.Attachment) []string {
 	var out []string
 	for _, a := range all {

@@ -9,8 +9,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 )
 
-// NodePoolSizes returns the largest size of each of o's NodePools by name, without the additional VMs of a rolling
-// update.
+// NodePoolSizes returns the largest size of each NodePool by name, without VMs that a rolling update adds.
 func NodePoolSizes(o objects.Objects) map[string]int {
 	out := map[string]int{}
 	for _, np := range o.NodePools {
@@ -19,8 +18,8 @@ func NodePoolSizes(o objects.Objects) map[string]int {
 	return out
 }
 
-// MaxNodes returns the largest number of nodes that all NodePools of o have at once, counting those that updates add. The autoscaler adds no node
-// beyond spec.autoscaling.maxNodesTotal, if that is above 0. NodePools keep their lower limits nevertheless.
+// MaxNodes returns the largest number of nodes of all NodePools at once, with those that updates add. The autoscaler
+// stops at spec.autoscaling.maxNodesTotal, if that is above 0, but never below the lower limits of NodePools.
 func MaxNodes(o objects.Objects) int {
 	least, most, added := 0, 0, 0
 	for _, np := range o.NodePools {
@@ -37,8 +36,7 @@ func MaxNodes(o objects.Objects) int {
 	return most + added
 }
 
-// size returns the replicas of np, or the upper limit of its autoscaling. The autoscaler adds no node beyond spec.autoscaling.maxNodesTotal of hc, if that is above 0.
-// HyperShift keeps the lower limit nevertheless.
+// size returns the replicas of np, or the upper limit of its autoscaling. maxNodesTotal is as for MaxNodes.
 func size(hc *hyperv1.HostedCluster, np hyperv1.NodePool) int {
 	n := 0
 	if np.Spec.Replicas != nil {
@@ -54,8 +52,8 @@ func size(hc *hyperv1.HostedCluster, np hyperv1.NodePool) int {
 	return max(n, 0)
 }
 
-// maxVMs returns the largest number of VMs of np: its size and the VMs that a rolling
-// update adds before it removes old ones (maxSurge of Cluster API, default 1).
+// maxVMs returns the size of np and the VMs that a rolling update adds before it removes old ones (maxSurge of Cluster
+// API, default 1).
 func maxVMs(hc *hyperv1.HostedCluster, np hyperv1.NodePool) int {
 	n := size(hc, np)
 	if n == 0 {
@@ -64,7 +62,7 @@ func maxVMs(hc *hyperv1.HostedCluster, np hyperv1.NodePool) int {
 	return n + surge(np.Spec.Management, n)
 }
 
-// surge returns the number of VMs that an update adds to a NodePool of that size.
+// surge returns how many VMs an update adds.
 func surge(m hyperv1.NodePoolManagement, size int) int {
 	if m.UpgradeType == hyperv1.UpgradeTypeInPlace || m.Replace != nil && m.Replace.Strategy == hyperv1.UpgradeStrategyOnDelete {
 		return 0

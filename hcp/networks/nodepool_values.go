@@ -14,8 +14,7 @@ import (
 // maxNamed is how many of the NodePools with the same value a problem names.
 const maxNamed = 10
 
-// merge combines two requests for the same network. Different values are a problem, since neither NodePool has
-// precedence. The caller must not use a afterwards.
+// merge combines two requests for the same network. Different values are a problem. The caller must not use a afterwards.
 func merge(a, b merged) merged {
 	if slices.Contains(a.NodePools, b.NodePools[0]) { // the NodePool lists the network twice
 		a.VMs += b.VMs
@@ -62,8 +61,8 @@ func merge(a, b merged) merged {
 	return out
 }
 
-// overriding returns a problem if some NodePools on s set the annotation key to own, and others do not set it. The
-// HostedCluster's value would apply to these others.
+// overriding returns a problem if only some NodePools on s set the annotation key to own. The HostedCluster's value would
+// apply to the others.
 func (s merged) overriding(key, own, ofCluster string) problem.Problems {
 	without := s.without[key]
 	if len(without) == 0 || own == ofCluster {
@@ -78,8 +77,8 @@ func (s merged) overriding(key, own, ofCluster string) problem.Problems {
 		"nodePools": with, "otherNodePool": without, "value": {own}, "otherValue": {ofCluster}}, key)}
 }
 
-// differing returns the keys that must have one value on all NodePools of a network, and whose values in a and b
-// differ in meaning.
+// differing returns the keys that must be equal on all NodePools of a network, and whose values in a and b differ in
+// meaning.
 func differing(a, b settings.Values) []string {
 	var keys []string
 	for _, k := range settings.Keys() {

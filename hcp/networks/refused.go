@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// refusing returns ps, the problems of s, with each Error confined to s, or as Warnings if no VM boots from s.
+// refusing returns ps with each Error confined to s, or as a Warning if no VM boots from s.
 func (s merged) refusing(ps problem.Problems) problem.Problems {
 	if !s.Primary {
 		return ps.NotBlocking()
@@ -35,13 +35,11 @@ func (s merged) refusing(ps problem.Problems) problem.Problems {
 	return ps
 }
 
-// selects reports whether annotation network selects a.
 func selects(selected string, a network.Attachment) bool {
 	return selected == "auto" || selected == a.String()
 }
 
-// bootNetwork returns the network that VMs of np boot from. ok is false if it is the pod
-// network.
+// bootNetwork returns the network that VMs of np boot from. ok is false for the pod network.
 func bootNetwork(hc *hyperv1.HostedCluster, np hyperv1.NodePool) (a network.Attachment, ok bool) {
 	all := objects.Attachments(hc, np)
 	if len(all) == 0 || attachesDefault(np) {

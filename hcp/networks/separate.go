@@ -12,9 +12,8 @@ import (
 // podNetwork is the network of VMs that have the default pod network.
 const podNetwork = "the pod network"
 
-// separate returns the problem that nodes boot from different networks: from several of requested, or also from the
-// pod network. It is a hint if each of these requested networks has a gateway, which may route between them.
-// NodePools without VMs do not count.
+// separate returns the problem that nodes boot from different networks: several of requested, or also the pod network. It
+// is a hint if each of these has a gateway, which may route between them. NodePools without VMs do not count.
 func separate(o indexed, requested []network.NetworkRequest) problem.Problems {
 	var from []network.NetworkRequest
 	var nodePools, names []string

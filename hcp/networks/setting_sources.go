@@ -23,7 +23,6 @@ func SettingSources(o objects.Objects, all ...network.NetworkRequest) map[string
 	return out
 }
 
-// settingSources returns the sources of one network.
 func settingSources(o indexed, s network.NetworkRequest) map[string]string {
 	out := map[string]string{}
 	for _, k := range settings.Keys() {
@@ -80,8 +79,8 @@ func source(o indexed, s network.NetworkRequest, k settings.Key) string {
 	return ""
 }
 
-// applies reports whether s has value, which the HostedCluster or the NetworkAttachmentDefinition sets. It compares
-// them only for keys whose value applies to one network and that both objects can have.
+// applies reports whether s has value, of the HostedCluster or the NAD. They are compared only for keys that are for one
+// network and that both objects can have.
 func applies(k settings.Key, value string, s network.NetworkRequest) bool {
 	return k.For != settings.OneNetwork || !slices.Contains(k.On, settings.OnNetworkAttachmentDefinition) || k.Says(value, settings.OfNetwork(s))
 }

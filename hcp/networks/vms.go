@@ -1,5 +1,4 @@
-// This file reads which networks the VMs of a hosted cluster are attached to, and
-// which addresses they have there.
+// This file reads which networks the VMs of a hosted cluster are attached to, and their addresses there.
 
 package networks
 
@@ -65,7 +64,7 @@ func vmBoots(o objects.Objects) []network.Attachment {
 	return out
 }
 
-// bootsFrom returns the network that m boots from: its first one. ok is false if that is the pod network.
+// bootsFrom returns the first network of m. ok is false for the pod network.
 func bootsFrom(m lenient.VirtualMachineInstance) (a network.Attachment, ok bool) {
 	if all := m.Spec.Networks; len(all) > 0 && all[0].Multus != nil {
 		return nad.ParseName(all[0].Multus.NetworkName, m.Namespace), true
@@ -133,9 +132,8 @@ func SharedMACs(o objects.Objects) problem.Problems {
 	return ps
 }
 
-// VMAddresses returns the IPv4 addresses of o's VMs on networks, as KubeVirt reports
-// them. Interfaces that only the guest
-// agent reports are ignored, because they belong to no network of the VM.
+// VMAddresses returns the IPv4 addresses of o's VMs on networks, as KubeVirt reports them. Interfaces that only the guest
+// agent reports belong to no network of the VM.
 func VMAddresses(o objects.Objects) []network.VMAddress {
 	seen := map[network.VMAddress]bool{}
 	for _, m := range o.VMs {
@@ -157,8 +155,7 @@ func VMAddresses(o objects.Objects) []network.VMAddress {
 	})
 }
 
-// VMWithMAC returns the name of the VM of o that has an interface with this MAC, as KubeVirt reports it. Empty: there
-// is none.
+// VMWithMAC returns the VM of o that has an interface with this MAC, as KubeVirt reports it. Empty: none has.
 func VMWithMAC(o objects.Objects, mac string) string {
 	for _, m := range o.VMs {
 		on := map[string]bool{}

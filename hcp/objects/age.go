@@ -1,5 +1,5 @@
-// This file decides which of two objects is older. Older HostedClusters, NodePools and
-// Services have precedence, so that a new one never takes an address or a name of an older one.
+// This file decides which of two objects is older. An older HostedCluster, NodePool or Service has precedence, so that
+// a new one never takes its addresses or names.
 
 package objects
 
@@ -21,7 +21,6 @@ func CompareAge(a, b metav1.Object) int {
 	return cmp.Or(compareCreation(a, b), cmp.Compare(a.GetNamespace()+"/"+a.GetName(), b.GetNamespace()+"/"+b.GetName()))
 }
 
-// compareCreation is negative if a has the earlier creation time.
 func compareCreation(a, b metav1.Object) int {
 	x, y := a.GetCreationTimestamp(), b.GetCreationTimestamp()
 	switch {

@@ -67,8 +67,8 @@ type Objects struct {
 	Partial bool
 }
 
-// ControlPlaneNamespace returns the namespace of hc's control plane. It is equal to
-// HyperShift's manifests.HostedControlPlaneNamespace.
+// ControlPlaneNamespace returns the namespace of hc's control plane, as HyperShift's
+// manifests.HostedControlPlaneNamespace does.
 func ControlPlaneNamespace(hc *hyperv1.HostedCluster) string {
 	return hc.Namespace + "-" + strings.ReplaceAll(hc.Name, ".", "-")
 }
@@ -108,7 +108,7 @@ func ServiceNetworks(hc *hyperv1.HostedCluster) []netip.Prefix {
 	return prefixes(cidrs, "172.31.0.0/16")
 }
 
-// prefixes returns the valid prefixes in cidrs. If cidrs is empty, it returns byDefault.
+// prefixes returns the valid prefixes in cidrs, or byDefault if there are no cidrs.
 func prefixes(cidrs []string, byDefault string) []netip.Prefix {
 	if len(cidrs) == 0 {
 		cidrs = []string{byDefault}
@@ -122,8 +122,8 @@ func prefixes(cidrs []string, byDefault string) []netip.Prefix {
 	return out
 }
 
-// Domain returns the domain of the hosted cluster, as HyperShift's
-// globalconfig.BaseDomain does. It is empty while spec.dns.baseDomain is empty.
+// Domain returns the domain of the hosted cluster, as HyperShift's globalconfig.BaseDomain does. Empty:
+// spec.dns.baseDomain is empty.
 func Domain(hc *hyperv1.HostedCluster) string {
 	base := hc.Spec.DNS.BaseDomain
 	if base == "" {
@@ -152,8 +152,8 @@ func Attachments(hc *hyperv1.HostedCluster, np hyperv1.NodePool) []network.Attac
 	return out
 }
 
-// The limits of one hosted cluster. Within them, a pass takes less time than reads of the API server do, for this
-// cluster and for others on its networks.
+// The limits of one hosted cluster. Within them, a pass takes less time than its reads, for this cluster and its
+// neighbors.
 const (
 	// MaxNodePools is how many NodePools it may have. A NodePool with several networks counts once for each network.
 	MaxNodePools = 500
@@ -161,8 +161,7 @@ const (
 	MaxNetworks = 100
 )
 
-// NamedNADs returns the NetworkAttachmentDefinitions that o's NodePools name, sorted. Translate needs these objects.
-// If o is beyond a limit (TooMany), the result is empty.
+// NamedNADs returns the NADs that o's NodePools name, sorted. Beyond a limit (TooMany), the result is empty.
 func NamedNADs(o Objects) []network.Attachment {
 	named, _ := namedNADs(o)
 	return slices.SortedFunc(maps.Keys(named), func(a, b network.Attachment) int { return strings.Compare(a.String(), b.String()) })
@@ -174,7 +173,6 @@ func TooMany(o Objects) problem.Problems {
 	return beyond
 }
 
-// namedNADs returns the results of NamedNADs and TooMany.
 func namedNADs(o Objects) (named map[network.Attachment]bool, beyond problem.Problems) {
 	named, count := map[network.Attachment]bool{}, 0
 	for _, np := range o.NodePools {

@@ -47,8 +47,7 @@ func (o *Objects) AddVMs(all []lenient.VirtualMachineInstance) {
 	}
 }
 
-// AddNADs adds NetworkAttachmentDefinitions. It reports problems only of those that a NodePool of o names, so the
-// NodePools must be added first.
+// AddNADs adds NADs. It reports problems only of those that a NodePool of o names, so add the NodePools first.
 func (o *Objects) AddNADs(all []lenient.NetworkAttachmentDefinition) {
 	named, _ := namedNADs(*o)
 	for i := range all {
@@ -60,14 +59,14 @@ func (o *Objects) AddNADs(all []lenient.NetworkAttachmentDefinition) {
 	}
 }
 
-// take appends the fields of object to list, and reports the unreadable ones.
+// take appends what can be read of object to list, and reports the rest.
 func take[T any, P lenient.Imported[T]](o *Objects, list *[]T, object *lenient.Object[T, P]) {
 	o.Unreadable = append(o.Unreadable, unreadable(object, object.Unreadable)...)
 	*list = append(*list, *object.Fields)
 }
 
-// ClusterOf returns the name of the hosted cluster that np belongs to. If spec.clusterName cannot be decoded, it
-// returns the HostedCluster that owns np. Empty: unknown.
+// ClusterOf returns the hosted cluster that np names. If spec.clusterName cannot be decoded, its owner counts. Empty:
+// unknown.
 func ClusterOf(np *lenient.NodePool) string {
 	if np.Fields.Spec.ClusterName != "" {
 		return np.Fields.Spec.ClusterName
@@ -79,10 +78,9 @@ func ClusterOf(np *lenient.NodePool) string {
 	return np.OwnerReferences[i].Name
 }
 
-// maxUnreadable limits how many fields of an object a problem names.
+// maxUnreadable is how many fields a problem names.
 const maxUnreadable = 3
 
-// unreadable returns a problem if object has fields that cannot be decoded. all are these fields.
 func unreadable(object client.Object, all []lenient.Unreadable) problem.Problems {
 	if len(all) == 0 {
 		return nil
@@ -100,7 +98,7 @@ func unreadable(object client.Object, all []lenient.Unreadable) problem.Problems
 }
 
 // ReadPlanInForce reads the text of a plan that is stored in namespace ns. A plan that exists and cannot be read is a
-// problem. It must not count as no plan, because VMs would lose their addresses.
+// problem: without a plan, VMs would lose their addresses.
 func ReadPlanInForce(ns, text string) (network.Plan, problem.Problems) {
 	p, err := network.ReadPlan([]byte(text))
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// CachedService returns s with the fields that are read. An administrator of the hosted cluster writes the ports, the ranges and the
-// annotations of a copy. So it has the first of them, and of annotation publish only that it is set.
+// CachedService returns s with the fields that are read. An administrator of the hosted cluster writes the ports,
+// ranges and annotations of a copy. So only the first ports and ranges are kept, and only whether annotation publish is
+// set.
 func CachedService(s *corev1.Service) *corev1.Service {
 	_, copied := s.Labels[settings.LabelHostedService]
 	ports, ranges := s.Spec.Ports, s.Spec.LoadBalancerSourceRanges
@@ -57,12 +58,11 @@ func CachedService(s *corev1.Service) *corev1.Service {
 	return out
 }
 
-// maxCopied is how many ports and source ranges of a copy are kept. Edges forward none that has so many.
+// maxCopied limits the ports and source ranges of a copy. Edges forward none with more.
 const maxCopied = network.MaxBalancedPorts + 1
 
-// CachedSlice returns an EndpointSlice with the addresses of the pods in s, all in one endpoint. pod is what
-// all such endpoints refer to: an object of kind Pod. The copy of a load balancer's slice also
-// has its UID, and the labels that mark it as one.
+// CachedSlice returns an EndpointSlice with the addresses of the pods in s, all in one endpoint that refers to pod, an
+// object of kind Pod. A slice of a load balancer keeps its UID and the labels that mark it.
 func CachedSlice(s *discoveryv1.EndpointSlice, pod *corev1.ObjectReference) *discoveryv1.EndpointSlice {
 	out := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
 		Namespace: interned(s.Namespace), Name: s.Name, ResourceVersion: s.ResourceVersion}}
@@ -93,8 +93,7 @@ func CachedSlice(s *discoveryv1.EndpointSlice, pod *corev1.ObjectReference) *dis
 	return out
 }
 
-// keys returns the entries of all for whose keys kept is true, or nil if there are none. Equal keys share their
-// memory.
+// keys returns the entries with kept keys, or nil. Equal keys share their memory.
 func keys(all map[string]string, kept func(key string) bool) map[string]string {
 	var out map[string]string
 	for key, value := range all {

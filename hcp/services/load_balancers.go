@@ -20,7 +20,7 @@ import (
 )
 
 // VMSlices is the manager of the EndpointSlices in which HyperShift's configuration operator writes the addresses of
-// VMs. If a Service gets a selector, the operator no longer writes its EndpointSlices, and does not delete them.
+// VMs. If a Service gets a selector, the operator neither writes nor deletes them any longer.
 const VMSlices = "control-plane-operator.hypershift.openshift.io"
 
 // The managers of EndpointSlices that Kubernetes creates: from selectors of Services, and from Endpoints.
@@ -68,7 +68,7 @@ func LoadBalancerSlices(all []discoveryv1.EndpointSlice) []Slice {
 	return out
 }
 
-// ofEdges returns Slice.OfEdges for an EndpointSlice from the API server or the cache.
+// ofEdges returns Slice.OfEdges, for an EndpointSlice from the API server or the cache.
 func ofEdges(s *discoveryv1.EndpointSlice) bool {
 	if _, known := s.Annotations[ofEdgesAnnotation]; known {
 		return true
@@ -94,8 +94,7 @@ func IsLoadBalancerSlice(s *discoveryv1.EndpointSlice) bool {
 	return copied || s.Labels[discoveryv1.LabelManagedBy] == VMSlices || strings.HasPrefix(s.Labels[discoveryv1.LabelServiceName], PassthroughService)
 }
 
-// LoadBalancers returns the load balancers among all Services, by name. slicesOf are the EndpointSlices of load
-// balancers.
+// LoadBalancers returns the load balancers among all Services, by name. slicesOf are their EndpointSlices.
 func LoadBalancers(all []corev1.Service, slicesOf []Slice) []network.LoadBalancer {
 	var out []network.LoadBalancer
 	for i := range all {

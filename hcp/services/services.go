@@ -13,13 +13,12 @@ import (
 	"github.com/cldmnky/oooi/hcp/settings"
 )
 
-// PassthroughService is the name prefix of the Service that HyperShift creates for
-// base domain passthrough. The cluster's generateID follows. HyperShift writes the
-// VMs' addresses to its EndpointSlices.
+// PassthroughService is the name prefix of HyperShift's Service for base domain passthrough. The cluster's generateID
+// follows. HyperShift writes the VMs' addresses to its EndpointSlices.
 const PassthroughService = "default-ingress-passthrough-service-"
 
-// HostedNamespaceLabel is the second label of a Service that KubeVirt's cloud provider copies from the hosted
-// cluster. The first one is settings.LabelHostedService.
+// HostedNamespaceLabel is the second label of a copy by KubeVirt's cloud provider. The first is
+// settings.LabelHostedService.
 const HostedNamespaceLabel = "cluster.x-k8s.io/tenant-service-namespace"
 
 // HasManualEndpoints reports whether something other than Kubernetes writes the EndpointSlices of svc. It is false

@@ -15,7 +15,7 @@ import (
 // IsSet reports whether v has a value for the key.
 func (k Key) IsSet(v Values) bool { return !k.value.field(&v).IsZero() }
 
-// Take copies the value of the key, and where it was set, from one object's values to those of another.
+// Take copies the value of the key, and where it was set, from one object's values to another's.
 func (k Key) Take(to *Values, from Values) {
 	k.value.field(to).Set(k.value.field(&from))
 	if k.origin != nil {
@@ -72,7 +72,7 @@ func (k Key) meaning(v Values) any {
 	}
 }
 
-// entries returns the entries of a list as text, without duplicates. They are sorted if their order has no meaning.
+// entries returns the entries of a list as text, each once. They are sorted if their order has no meaning.
 func (k Key) entries(v Values) []string {
 	out := []string{}
 	for _, x := range k.value.field(&v).Seq2() {
@@ -98,7 +98,7 @@ func (p Part) Within(cidr netip.Prefix) bool {
 	return slices.ContainsFunc(p.Addresses, cidr.Contains) || isRange && r.Contains(cidr.Addr())
 }
 
-// ID is equal for parts of a key that have the same value, and only for these.
+// ID identifies the value of a part among the parts of one key.
 func (p Part) ID() string { return fmt.Sprint(p.value) }
 
 // Parts returns the value of the key in v as parts that can belong to different networks. A list without a meaningful
@@ -137,7 +137,6 @@ func (k Key) SetParts(v *Values, parts []Part) {
 	}
 }
 
-// isList reports whether each entry of the field is a part.
 func (k Key) isList(field reflect.Value) bool { return field.Kind() == reflect.Slice && !k.Ordered }
 
 // part returns x as a part. ok is false if x has no addresses.

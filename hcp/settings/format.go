@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A format is one way to write a value: its parser, and requirements that the API server checks at admission. The
-// requirements accept every value that parse accepts. They may accept more.
+// A format is one way to write a value: its parser, and requirements that the API server checks at admission.
+// Requirements accept at least what parse accepts.
 type format[T any] struct {
 	parse        func(string) (T, error)
 	requirements []Requirement
@@ -41,7 +41,6 @@ type value struct {
 	requirements []Requirement
 }
 
-// into returns the value with format f that sets a field.
 func into[T any](f format[T], field func(*Values) *T) value {
 	return value{
 		set: func(s *Values, v string) (err error) {
@@ -71,10 +70,8 @@ func (f format[T]) wanting(what string) format[T] {
 	}, requirements}
 }
 
-// commaSeparated is the expression for the entries of a list.
 const commaSeparated = "v.split(',')"
 
-// listOf returns the format of a comma-separated list.
 func listOf[T any](f format[T]) format[[]T] {
 	return format[[]T]{
 		parse:        func(v string) ([]T, error) { return list(v, f.parse) },
@@ -82,7 +79,7 @@ func listOf[T any](f format[T]) format[[]T] {
 	}
 }
 
-// limitedListOf returns the format of a comma-separated list of at most maxListEntries entries.
+// limitedListOf is listOf with at most maxListEntries entries.
 func limitedListOf[T any](f format[T]) format[[]T] {
 	return format[[]T]{
 		parse:        func(v string) ([]T, error) { return limitedList(v, f.parse) },
@@ -90,7 +87,7 @@ func limitedListOf[T any](f format[T]) format[[]T] {
 	}
 }
 
-// forEach returns requirements for each entry of a list. of is the CEL expression for the entries.
+// forEach makes requirements about each entry. of is the CEL expression for the entries.
 func forEach(of string, requirements []Requirement) []Requirement {
 	var out []Requirement
 	for _, c := range requirements {
@@ -100,14 +97,13 @@ func forEach(of string, requirements []Requirement) []Requirement {
 	return out
 }
 
-// tooLong returns the requirement that a list has at most maxListEntries entries.
 func tooLong(of string) Requirement {
 	most := strconv.Itoa(maxListEntries)
 	return Requirement{Valid: "(" + of + ").size() <= " + most, Cause: problem.ListTooLong,
 		Args: problem.Args{"most": {most}}, Computed: map[string]string{"count": "string((" + of + ").size())"}}
 }
 
-// wanted returns the requirement whose problem is the same as an error of want.
+// wanted returns the requirement with the problem of want.
 func wanted(what, valid string) Requirement {
 	return Requirement{Valid: valid, Cause: problem.AnnotationUnreadable, Args: problem.Args{"want": {what}}}
 }

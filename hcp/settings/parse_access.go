@@ -1,5 +1,4 @@
-// This file has the formats of the annotations about management access: destinations and
-// ServiceAccounts.
+// This file has the formats of the annotations about management access: destinations and ServiceAccounts.
 
 package settings
 
@@ -20,8 +19,7 @@ const (
 	wantAccounts = "ServiceAccounts such as monitoring/prometheus"
 )
 
-// accessEntries returns the format of one destination, "[port=]destination:port". Derive decides
-// whether it can be opened.
+// accessEntries is the format of "[port=]destination:port". Derive decides whether it can be opened.
 func accessEntries() format[network.AccessEntry] {
 	const number = "0*[1-9][0-9]{0,4}"
 	const balanced = "v.matches('(?i)^loadbalancers[.]?$') || "
@@ -69,7 +67,7 @@ func accessEntry(v string) (network.AccessEntry, error) {
 	return e, nil
 }
 
-// isBalanced reports whether v is the word loadbalancers, in upper or lower case, with or without a trailing dot.
+// isBalanced reports whether v is the word loadbalancers. Case and a trailing dot do not count.
 func isBalanced(v string) bool {
 	return strings.EqualFold(strings.TrimSuffix(v, "."), network.AccessLoadBalancers)
 }
@@ -81,7 +79,7 @@ func accounts() format[string] {
 	}}
 }
 
-// account validates the "namespace/name" of a ServiceAccount.
+// account validates "namespace/name".
 func account(v string) (string, error) {
 	ns, name, ok := strings.Cut(v, "/")
 	if !ok || len(validation.IsDNS1123Label(ns))+len(validation.IsDNS1123Subdomain(name)) > 0 {

@@ -21,7 +21,7 @@ const (
 	wantReservation   = "MAC=address such as 02:00:00:00:00:01=192.168.100.20"
 )
 
-// longestAddressList is the largest number of addresses in an address list that is written as a range.
+// longestAddressList limits an address list that is written as a range.
 const longestAddressList = 16
 
 func cidrs() format[netip.Prefix] {
@@ -41,8 +41,7 @@ func cidr(v string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// clientNetworks returns the format of a client network. It must leave edges the pod network, because they get a
-// route to the client network.
+// clientNetworks is the format of a client network. A default route would cut edges off from the pod network.
 func clientNetworks() format[netip.Prefix] {
 	long := wanted(wantClientNetwork, fmt.Sprintf("cidr(v).prefixLength() >= %d", network.MinClientBits))
 	return format[netip.Prefix]{clientNetwork, append(cidrs().requirements, long)}
@@ -60,7 +59,7 @@ func addresses() format[netip.Addr] {
 	return format[netip.Addr]{ipv4, []Requirement{wanted(wantAddress, isIPv4("v"))}}
 }
 
-// isIPv4 returns the CEL expression that v is an IPv4 address. v is an expression, which is evaluated twice.
+// isIPv4 returns a CEL expression about v, an expression that is evaluated twice.
 func isIPv4(v string) string { return fmt.Sprintf("isIP(%s) && ip(%[1]s).family() == 4", v) }
 
 func ipv4(v string) (netip.Addr, error) {
@@ -89,7 +88,7 @@ func forward(when string) Requirement {
 	return Requirement{Valid: fmt.Sprintf("!(%s) || [%s].all(n, n[0] <= n[n.size() - 1])", when, numbers), Cause: problem.RangeReversed}
 }
 
-// addressRange parses "first-last". A single address is a range of one address.
+// addressRange parses "first-last", or a single address.
 func addressRange(v string) (network.Range, error) {
 	first, last, ok := strings.Cut(v, "-")
 	if !ok {

@@ -1,5 +1,4 @@
-// This file has the formats of names in annotation values: NetworkAttachmentDefinitions,
-// DNS names and records, and hosts with ports.
+// This file has the formats of names: NetworkAttachmentDefinitions, DNS names and records, and hosts with ports.
 
 package settings
 
@@ -43,7 +42,7 @@ const (
 	wantHostPort   = "host:port such as git.example.com:443, with a DNS name and a port from 1 to 65535"
 )
 
-// isDomain returns the CEL expression that v is a DNS name, with or without a trailing dot.
+// isDomain returns the CEL expression that v is a DNS name. A trailing dot is allowed.
 func isDomain(v string) string {
 	const label = "[[:alnum:]]([-[:alnum:]]{0,61}[[:alnum:]])?"
 	return fmt.Sprintf("%s.matches(r'^%s([.]%[2]s)*[.]?$') && %[1]s.size() <= (%[1]s.endsWith('.') ? 254 : 253)", v, label)
@@ -53,8 +52,7 @@ func networkNames() format[string] {
 	return format[string]{networkName, []Requirement{wanted(wantNetwork, "v.matches('^(auto|none|[^/]+/[^/]+)$')")}}
 }
 
-// networkName validates the value of annotation network. With an error, it also returns "auto", so that the other
-// problems of the cluster are found.
+// networkName validates annotation network. With an error, it also returns "auto", to find the cluster's other problems.
 func networkName(v string) (string, error) {
 	if v == "auto" || v == "none" {
 		return v, nil
@@ -70,7 +68,6 @@ func namespaces() format[string] {
 	return format[string]{namespace, []Requirement{wanted(wantNamespaces, "v.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')")}}
 }
 
-// namespace validates the name of a namespace.
 func namespace(v string) (string, error) {
 	if len(validation.IsDNS1123Label(v)) > 0 {
 		return "", want(wantNamespaces)
@@ -82,8 +79,7 @@ func domainNames() format[string] {
 	return format[string]{DomainName, []Requirement{wanted(wantDomain, isDomain("v"))}}
 }
 
-// DomainName validates a host name (RFC 1123, section 2.1). It returns the name in
-// lower case without a trailing dot.
+// DomainName validates a host name (RFC 1123, section 2.1), and returns it in lower case without a trailing dot.
 func DomainName(v string) (string, error) {
 	v = strings.TrimSuffix(v, ".")
 	if v == "" || len(v) > 253 {
@@ -100,7 +96,6 @@ func DomainName(v string) (string, error) {
 	return strings.ToLower(v), nil
 }
 
-// isAlphanumeric reports whether r is an ASCII letter or digit.
 func isAlphanumeric(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
@@ -151,8 +146,7 @@ func allowedHosts(v string) (*AllowedHosts, error) {
 	return &AllowedHosts{Hosts: hosts}, err
 }
 
-// ExternalHost parses "host" or "host:port" of a host outside the management
-// cluster. The default port is 443.
+// ExternalHost parses "host" or "host:port" outside the management cluster. The default port is 443.
 func ExternalHost(v string) (HostPort, error) {
 	h, err := readHostPort(v, 443)
 	if err != nil {
@@ -183,8 +177,7 @@ func hostPort(inside problem.Cause) []Requirement {
 	}
 }
 
-// publishedAt parses "host:port". It refuses in-cluster names, because clients of the hosted cluster's API server use
-// them.
+// publishedAt parses "host:port". It refuses in-cluster names, which clients of the hosted API server use.
 func publishedAt(v string) (HostPort, error) {
 	h, err := readHostPort(v, 0)
 	if err == nil && InCluster(h.Host) {
@@ -203,9 +196,8 @@ func InCluster(host string) bool {
 	return slices.Contains([]string{"kubernetes", "kubernetes.default", "openshift", "openshift.default"}, host)
 }
 
-// readHostPort parses "host:port". If fallback is not 0, the port may be missing.
-// The host needs at least two labels, because resolvers append search domains to
-// a single label. It is not an address: clients do not send addresses as TLS server
+// readHostPort parses "host:port". The port may be missing if fallback is not 0. The host needs two labels, because
+// resolvers append search domains to a single one. It is not an address: clients do not send addresses as TLS server
 // names (RFC 6066, section 3).
 func readHostPort(v string, fallback uint16) (HostPort, error) {
 	host, port := v, fallback

@@ -70,7 +70,7 @@ func (f PermissionFlag) Set(p *network.Permissions, v string) error {
 	return nil
 }
 
-// entries parses a list. "none" is an empty list, which is not nil.
+// entries parses a list. "none" is an empty list, not nil.
 func entries[T any](v string, read func(string) (T, error)) ([]T, error) {
 	if strings.TrimSpace(v) == "none" {
 		return []T{}, nil

@@ -1,5 +1,4 @@
-// This file has the formats of the other annotation values: lists, choices, numbers,
-// durations and labels. Each error describes the accepted values.
+// This file has the formats of the other values: lists, choices, numbers, durations and labels.
 
 package settings
 
@@ -17,11 +16,9 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// maxListEntries limits the lists whose entries become DNS names and listeners,
-// because each entry uses resources of every edge.
+// maxListEntries limits lists whose entries become DNS names and listeners, which cost resources of every edge.
 const maxListEntries = 64
 
-// limitedList parses a comma-separated list of at most maxListEntries entries.
 func limitedList[T any](v string, read func(string) (T, error)) ([]T, error) {
 	if n := strings.Count(v, ",") + 1; n > maxListEntries {
 		return nil, ValueError{problem.ListTooLong, problem.Args{"count": {strconv.Itoa(n)}, "most": {strconv.Itoa(maxListEntries)}}}
@@ -29,7 +26,6 @@ func limitedList[T any](v string, read func(string) (T, error)) ([]T, error) {
 	return list(v, read)
 }
 
-// list parses a comma-separated list.
 func list[T any](v string, read func(string) (T, error)) ([]T, error) {
 	var out []T
 	for part := range strings.SplitSeq(v, ",") {
@@ -42,7 +38,7 @@ func list[T any](v string, read func(string) (T, error)) ([]T, error) {
 	return out, nil
 }
 
-// oneOf returns the format of a choice of two words. The value is true for second.
+// oneOf is a choice of two words. The value is true for second.
 func oneOf(first, second string) format[bool] {
 	what := first + " or " + second
 	parse := func(v string) (bool, error) {
@@ -54,7 +50,6 @@ func oneOf(first, second string) format[bool] {
 	return format[bool]{parse, []Requirement{wanted(what, in(first, second))}}
 }
 
-// accessLogs returns the format of a network.AccessLog.
 func accessLogs() format[network.AccessLog] {
 	var words []string
 	for _, l := range network.AccessLogs() {
@@ -70,11 +65,10 @@ func accessLogs() format[network.AccessLog] {
 	return format[network.AccessLog]{parse, []Requirement{wanted(what, in(words...))}}
 }
 
-// in returns the CEL expression that v is one of words.
 func in(words ...string) string { return "v in ['" + strings.Join(words, "', '") + "']" }
 
-// serviceLists returns the format of a list of servers. The result has the order dhcp, dns, ntp, proxy, without
-// duplicates. For "none" it is empty and not nil.
+// serviceLists is the format of a list of servers. The result has the order dhcp, dns, ntp, proxy, each once. For
+// "none" it is empty and not nil.
 func serviceLists() format[[]network.Service] {
 	const none = "none"
 	var words []string
@@ -102,13 +96,11 @@ func serviceLists() format[[]network.Service] {
 	return format[[]network.Service]{parse, []Requirement{wanted(what, valid)}}
 }
 
-// servicesBesidesTime returns the servers that s selects, without NTP. Edges run NTP if one NodePool of a network
-// selects it.
+// servicesBesidesTime leaves out NTP: edges run it if one NodePool of a network selects it.
 func servicesBesidesTime(s Values) any {
 	return slices.DeleteFunc(network.AllServices(), func(x network.Service) bool { return x == network.ServiceNTP || !s.Selects(x) })
 }
 
-// addsTime reports whether other selects NTP and own does not.
 func addsTime(own, other Values) bool {
 	return other.Selects(network.ServiceNTP) && !own.Selects(network.ServiceNTP)
 }
@@ -128,8 +120,8 @@ func edgeCounts() format[int] {
 	return format[int]{parse, choice.requirements}
 }
 
-// leaseTimes returns the format of a duration as in Go. In CEL, a number of hours that overflows is an evaluation
-// error, so only the operator refuses it.
+// leaseTimes is the format of a Go duration. In CEL, a number of hours that overflows is an evaluation error, so only the
+// operator refuses it.
 func leaseTimes() format[network.Duration] {
 	const what = "a duration from 1m to 168h such as 1h"
 	const valid = `v.matches(r'^[-+]?(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|\x{b5}s|\x{3bc}s|ms|s|m|h))+$') && ` +
@@ -156,8 +148,8 @@ func mtus() format[int] {
 	return format[int]{parse, []Requirement{wanted(what, fmt.Sprintf("v.matches('^[+]?0*[0-9]{1,5}$') && int(v) >= %d && int(v) <= %d", network.MinMTU, network.MaxMTU))}}
 }
 
-// pauses returns the format of paused: a boolean, or a time. CEL does not check that the day
-// exists, so only the operator refuses February 30.
+// pauses is the format of paused: a boolean or a time. CEL does not check that the day exists, so only the operator
+// refuses February 30.
 func pauses() format[string] {
 	const what = "true, false, or a time such as 2026-01-02T15:04:05Z"
 	const valid = `v in ['true', 'false'] || v.matches(r'^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,2}:[0-9]{2}:[0-9]{2}` +
@@ -174,7 +166,7 @@ func pauses() format[string] {
 	return format[string]{parse, []Requirement{wanted(what, valid)}}
 }
 
-// upstreamLists returns the format of DNS servers: a mode, or addresses with or without a port.
+// upstreamLists is the format of DNS servers: a mode, or addresses with or without a port.
 func upstreamLists() format[*network.Upstreams] {
 	const what = "none, management, or IPv4 addresses with or without a port"
 	modes := in(string(network.UpstreamNone), string(network.UpstreamManagement))
@@ -208,8 +200,8 @@ func upstreams(what string) func(v string) (*network.Upstreams, error) {
 
 const wantLabels = "labels of nodes such as vlan100=yes, separated by commas"
 
-// nodeLabelLists returns the format of a node selector. CEL compares all pairs of keys to find repeated ones, so it
-// does this in at most maxListEntries labels.
+// nodeLabelLists is the format of a node selector. CEL compares all pairs of keys to find repeated ones, in at most
+// maxListEntries labels.
 func nodeLabelLists() format[map[string]string] {
 	const name = `[[:alnum:]]([-[:alnum:]_.]{0,61}[[:alnum:]])?`
 	const label = `v.matches(r'^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?` + name + `=(` + name + `)?$') && ` +
@@ -223,8 +215,7 @@ func nodeLabelLists() format[map[string]string] {
 	return format[map[string]string]{nodeLabels, append(forEach(commaSeparated, []Requirement{wanted(wantLabels, label)}), once)}
 }
 
-// nodeLabels parses a comma-separated list of key=value. A repeated key is an
-// error, because a node has one value for it.
+// nodeLabels parses a comma-separated list of key=value. A repeated key is an error: a node has one value for it.
 func nodeLabels(v string) (map[string]string, error) {
 	out := map[string]string{}
 	for part := range strings.SplitSeq(v, ",") {

@@ -89,7 +89,7 @@ type Key struct {
 	origin func(*Values) (field *string, keys *[]string)
 }
 
-// Keys returns the table in the order of the documentation.
+// Keys returns the table, in the order of the documentation.
 func Keys() []Key { return slices.Clone(table()) }
 
 // Named returns the row with this name, which must exist.
@@ -177,7 +177,6 @@ func rows() []Key {
 	}, slices.Concat(keysOfOthers(), accessKeys())...)
 }
 
-// keysOfOthers returns the rows for objects that are neither a HostedCluster nor a NodePool.
 func keysOfOthers() []Key {
 	return []Key{
 		{Name: network.KeyNamespaces, On: Places{OnNetworkAttachmentDefinition}, Default: "its own namespace; all for `default` and the global namespaces of OpenShift's Multus", Example: "clusters-blue",

@@ -1,5 +1,4 @@
-// This file explains annotation keys that have no effect on an object: they are
-// misplaced, misspelled or unknown.
+// This file explains annotation keys without effect: they are misplaced, misspelled or unknown.
 
 package settings
 
@@ -12,7 +11,6 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// unknown returns the problem of a key that has no effect on an object of this kind.
 func unknown(on problem.Subject, name string, at Place) problem.Problem {
 	near, ok := nearest(name, at)
 	ofPool, nodePool, _ := strings.Cut(name, ".")
@@ -27,8 +25,8 @@ func unknown(on problem.Subject, name string, at Place) problem.Problem {
 	return problem.New(problem.AnnotationNotKnown, on, nil, name)
 }
 
-// nearest returns the key with this name, even if it has no effect at that place. If no key has the name, it returns
-// the key with an effect there that the user probably meant.
+// nearest returns the key with this name, wherever it has an effect, else the key for this place that the user probably
+// meant.
 func nearest(name string, at Place) (best Key, ok bool) {
 	var known []string
 	for _, k := range table() {
@@ -45,12 +43,12 @@ func nearest(name string, at Place) (best Key, ok bool) {
 	return find(name, at)
 }
 
-// maxPrefixDistance is the largest number of edits in a prefix that counts as misspelled. Case does not count.
+// maxPrefixDistance limits the edits in a misspelled prefix. Case does not count.
 const maxPrefixDistance = 2
 
-// rightPrefix returns a key with oooi's prefix if full is probably that key with a wrong prefix. The prefix may be
-// misspelled. If name is a key that has an effect on this kind, the prefix may also be missing, or be that of
-// HyperShift or of another project of the same domain. HyperShift has no annotations with these names.
+// rightPrefix returns a key with oooi's prefix if full is probably that key with a misspelled prefix. If name is a key
+// for this kind, the prefix may also be missing, or be that of HyperShift or another project of the same domain.
+// HyperShift has no such annotations.
 func rightPrefix(full string, at Place) (meant string, ok bool) {
 	prefix, name, cut := strings.Cut(full, "/")
 	if !cut {
@@ -68,8 +66,7 @@ func rightPrefix(full string, at Place) (meant string, ok bool) {
 	return "", false
 }
 
-// Labels returns a problem for each label that would have an effect if it was an annotation on an object of this
-// kind.
+// Labels returns a problem for each label that would have an effect as an annotation.
 func Labels(at Place, object string, labels map[string]string) problem.Problems {
 	var out problem.Problems
 	for _, full := range slices.Sorted(maps.Keys(labels)) {

@@ -8,8 +8,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A ValueError says why an annotation's value is invalid. Args are arguments of the problem's message. They may lack
-// the annotation's key and value.
+// A ValueError says why a value is invalid. Args may lack the annotation's key and value.
 type ValueError struct {
 	Cause problem.Cause
 	Args  problem.Args
@@ -18,16 +17,14 @@ type ValueError struct {
 // Error returns the cause, for logs. Package explain renders the message for users.
 func (m ValueError) Error() string { return string(m.Cause) }
 
-// want returns a ValueError that describes the accepted values.
+// want is the error with a description of the accepted values.
 func want(what string) error {
 	return ValueError{problem.AnnotationUnreadable, problem.Args{"want": {what}}}
 }
 
-// bad returns a ValueError about one part of the value.
 func bad(c problem.Cause, part string) error { return ValueError{c, problem.Args{"value": {part}}} }
 
-// invalid returns the problem of an annotation whose value could not be parsed.
-// name is the key without its prefix.
+// invalid returns the problem of a value with an error. name is the key without its prefix.
 func invalid(on problem.Subject, name, value string, err error) problem.Problem {
 	m, ok := err.(ValueError)
 	if !ok {

@@ -1,5 +1,4 @@
-// This file reads the annotations of objects into Values, and finds the keys and
-// values that are invalid.
+// This file reads the annotations of objects into Values, and finds invalid keys and values.
 
 package settings
 
@@ -48,8 +47,8 @@ type Values struct {
 	network.Settings
 }
 
-// Check validates the annotations of one object against the table. It returns a
-// problem for each invalid value and for each key that has no effect on that kind.
+// Check validates the annotations of one object. It returns a problem for each invalid value, and for each key without
+// effect on that kind.
 func Check(kind, name string, annotations map[string]string) problem.Problems {
 	_, problems := Overlay(Values{}, Place(kind), name, annotations)
 	return problems
@@ -111,7 +110,7 @@ func NodePoolOf(full string) (name string, ok bool) {
 	return name, ok && k.PerNodePool
 }
 
-// apply sets one value in s. If messages name where the value was set, apply sets that, too.
+// apply sets one value, and where it was set if messages need that.
 func (s *Values) apply(k Key, value, name string, on problem.Subject) error {
 	err := k.value.set(s, value)
 	if err == nil && k.origin != nil {
@@ -121,8 +120,7 @@ func (s *Values) apply(k Key, value, name string, on problem.Subject) error {
 	return err
 }
 
-// subject returns the object that has the annotations. object is its name or
-// "<namespace>/<name>".
+// subject returns the object with the annotations. object is its name or "<namespace>/<name>".
 func subject(at Place, object string) problem.Subject {
 	s := problem.Subject{Kind: string(at), Name: object}
 	if namespace, name, ok := strings.Cut(object, "/"); ok {
@@ -131,8 +129,7 @@ func subject(at Place, object string) problem.Subject {
 	return s
 }
 
-// find returns the row of the table for an annotation key without prefix. On the
-// HostedCluster, the key may end with ".<nodepool>".
+// find returns the row for a key without prefix. On the HostedCluster, it may end with ".<nodepool>".
 func find(name string, at Place) (Key, bool) {
 	for _, k := range table() {
 		byNodePool := at == OnHostedCluster && k.PerNodePool && strings.HasPrefix(name, k.Name+".")

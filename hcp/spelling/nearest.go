@@ -3,12 +3,10 @@ package spelling
 
 import "strings"
 
-// maxEdits is the largest number of edits that counts as a spelling mistake.
 const maxEdits = 3
 
-// Nearest returns the element of known with the smallest Distance to name. If there are several, the first one
-// counts. The distance must be at most three, and at most half of the known name's length. Case does not count. ok is
-// false if no name is near enough.
+// Nearest returns the first element of known with the smallest Distance to name: at most three, and at most half of the
+// known name's length. Case does not count. ok is false if no name is near enough.
 func Nearest(name string, known []string) (meant string, ok bool) {
 	least := maxEdits + 1
 	for _, k := range known {

@@ -1,5 +1,5 @@
-// Package metrics has one table of the metrics of all programs. They are registered, documented and checked from it,
-// and it decides which metrics an edge passes on.
+// Package metrics has one table of the metrics of all programs, for registration, documentation and checks. It decides
+// which metrics an edge passes on.
 package metrics
 
 import (
@@ -13,7 +13,6 @@ import (
 // A Program exports metrics: the operator, or a program of an edge.
 type Program string
 
-// The programs.
 const (
 	Operator Program = "operator"
 	Failover Program = "failover"
@@ -37,8 +36,8 @@ type Metric struct {
 	computed bool
 }
 
-// The kinds of metrics. Counters, gauges and histograms have a series for each set of labels. A Function is computed
-// when the metric is read. A program writes the series of an Own metric itself.
+// Counters, gauges and histograms have a series for each set of labels. A Function is computed when it is read. A program
+// writes the series of an Own metric itself.
 type (
 	Counter   struct{ Metric }
 	Gauge     struct{ Metric }
@@ -47,7 +46,7 @@ type (
 	Own       struct{ Metric }
 )
 
-// table has all rows in the order of their declarations. It does not change after initialization.
+// table has all rows. It does not change after initialization.
 var table []Metric
 
 // Table returns the metrics of all programs, in the order of the documentation.

@@ -11,15 +11,15 @@ import (
 // A Cause names one exact fact, in CamelCase.
 type Cause string
 
-// An Entry is what all problems of one Cause have in common. What, Effect and Fix are whole sentences, with a {name} for
-// each argument.
+// An Entry is what all problems of one Cause have in common. What, Effect and Fix are sentences with {name} for an
+// argument.
 type Entry struct {
 	Cause  Cause
 	Reason Reason
-	// Severity is the highest severity of problems with this cause. An Error becomes a Warning if the rest can be
-	// served without the part that has the problem. For an edge that still starts, a problem is Waiting.
+	// Severity is the highest one of problems with this cause. An Error becomes a Warning if everything except the
+	// faulty part can be served. While an edge starts, its problem is Waiting.
 	Severity Severity
-	// Mistake: the objects that users write show it alone. So a Warning or Waiting of it is a finding of oooi lint, and
+	// Mistake: the user's objects alone show the problem. Then oooi lint finds it even as a Warning or Waiting, and
 	// oooi plan names it first if nothing is worse.
 	Mistake bool
 	// Subject is what {subject} stands for, in words.

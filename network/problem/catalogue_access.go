@@ -9,7 +9,6 @@ const (
 	notLed = "Clients cannot connect through it. Other Services are not affected."
 )
 
-// What is opened to the management cluster, and what is not.
 var (
 	AccessOpen = declare("AccessOpen", Entry{Reason: AccessOpened, Severity: SeverityInfo,
 		What:   "Pods of namespaces {namespaces} reach {destinations} on network {network} through Service {service}.",

@@ -2,7 +2,6 @@
 
 package problem
 
-// The addresses of a network.
 var (
 	CIDRTooSmallForEdges = declare("CIDRTooSmallForEdges", Entry{Reason: CIDRTooSmall, Severity: SeverityError,
 		What:   "CIDR {cidr} of network {network} is too small for the edge addresses.",

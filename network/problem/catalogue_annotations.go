@@ -2,7 +2,6 @@
 
 package problem
 
-// Annotations whose values cannot be used, and keys that have no effect.
 var (
 	AnnotationUnreadable = declare("AnnotationUnreadable", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
 		What: "Annotation {key} of {subject} has the invalid value \"{value}\".",

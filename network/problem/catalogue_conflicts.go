@@ -2,7 +2,6 @@
 
 package problem
 
-// Conflicts with other networks, with addresses in use, and with other hosted clusters.
 var (
 	PublishedInCIDR = declare("PublishedInCIDR", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "HyperShift publishes a service at {address}, which lies in CIDR {cidr} of network {network}.",

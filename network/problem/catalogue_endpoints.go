@@ -2,7 +2,6 @@
 
 package problem
 
-// Endpoints that HyperShift or Services publish.
 var (
 	APIEndpointUnknown = declare("APIEndpointUnknown", Entry{Reason: WaitingForControlPlane, Severity: SeverityWaiting,
 		What:   "HyperShift has not yet published the API server ({object}).",

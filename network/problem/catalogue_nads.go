@@ -2,7 +2,6 @@
 
 package problem
 
-// NodePools, and the NetworkAttachmentDefinitions that they name.
 var (
 	NotKubeVirt = declare("NotKubeVirt", Entry{Reason: PlatformUnsupported, Severity: SeverityError,
 		What:   "The platform of the hosted cluster is {platform}.",

@@ -3,7 +3,6 @@
 
 package problem
 
-// What the administrator of the management cluster does not permit, and names that the user overrides.
 var (
 	HostNotPermitted = declare("HostNotPermitted", Entry{Reason: NotPermitted, Severity: SeverityWarning,
 		What:   "Annotation {key} names hosts that the operator's flag --permit-hosts does not permit: {hosts}.",

@@ -2,7 +2,6 @@
 
 package problem
 
-// What VMs cannot reach on a network without a gateway.
 var (
 	OAuthBehindGateway = declare("OAuthBehindGateway", Entry{Reason: OAuthUnreachable, Severity: SeverityWarning,
 		What:   "OAuth is published at the address {address}, and network {network} has gateway {gateway}.",

@@ -8,15 +8,15 @@ type Reason string
 
 // Traits are what the problems of one Reason have in common. Rank, AboutEdges and Follows decide the order of problems.
 type Traits struct {
-	// Meaning is whole sentences about what no message of a cause says, whatever the cluster.
+	// Meaning is whole sentences for all clusters. No message of a cause repeats them.
 	Meaning string
 	// Page of docs/ with more, such as "networks.md". Empty: none.
 	Page string
 	Rank Rank
 	// AboutEdges: the problems are about edges that exist, not about the plan.
 	AboutEdges bool
-	// Follows: the problems are often the effect of another problem, such as a host that has an address of the edges,
-	// two pods of one edge, a refused object or a small range.
+	// Follows: the problems are often the effect of another one, such as an address conflict, two pods of one edge, a
+	// refused object or a small range.
 	Follows bool
 }
 
@@ -44,7 +44,6 @@ func reason(r Reason, t Traits) Reason {
 	return r
 }
 
-// The reasons.
 var (
 	AnnotationInvalid = reason("AnnotationInvalid", Traits{Page: "annotations.md",
 		Meaning: "The value of an annotation cannot be used, or two NodePools of one network have different values. A Service " +

@@ -5,7 +5,6 @@ package problem
 // checkTimeSources says how to find out why a clock is not synchronized.
 const checkTimeSources = "Check the time sources of that node: chronyc sources."
 
-// Parts that other servers provide, and connections that cannot be carried.
 var (
 	SecondaryWithoutDHCP = declare("SecondaryWithoutDHCP", Entry{Reason: ServedByOthers, Severity: SeverityInfo,
 		What:   "Network {network} is not served.",

@@ -28,8 +28,8 @@ func (s Subject) String() string {
 	return strings.TrimSpace(s.Kind + " " + name)
 }
 
-// Args are the values of a problem by name: addresses, names, counts. No value is a sentence. Argument "why" is a
-// Cause. Argument "error" is the error text of another program.
+// Args are the values of a problem by name: addresses, names, counts, no sentences. "why" is a Cause, and "error" the
+// error text of another program.
 type Args map[string]Values
 
 // Values are those of one argument: one value, or a list.
@@ -66,9 +66,9 @@ type Problem struct {
 	// paths ("spec.services"). Empty: no key helps.
 	Keys []string `json:"keys,omitempty"`
 	Args Args     `json:"args,omitempty"`
-	// Confined is true for an Error of one network if VMs boot from another one. That network is left out, or stays
-	// as it runs, and everything else is applied. In Facts, each Error of one network is confined, since only Derive
-	// decides whether VMs boot from another one.
+	// Confined is true for an Error of one network if VMs boot from another one. That network is left out or stays as
+	// it runs, and everything else is applied. In Facts, each Error of one network is confined: only Derive knows which
+	// others VMs boot from.
 	Confined bool `json:"confined,omitempty"`
 }
 
@@ -85,8 +85,7 @@ func (p Problem) Of(subject Subject) Problem {
 	return p
 }
 
-// Warning returns p as a Warning if it was an Error. Use it if the rest can be served without the part that p is
-// about.
+// Warning returns p as a Warning if it was an Error. It is for parts without which the rest can be served.
 func (p Problem) Warning() Problem {
 	if p.Severity == SeverityError {
 		p.Severity, p.Confined = SeverityWarning, false
@@ -103,8 +102,8 @@ func (p Problem) Blocks() bool { return p.Level() == SeverityError && !p.Confine
 // Waits reports whether p ends as soon as another object exists.
 func (p Problem) Waits() bool { return p.Level() == SeverityWaiting }
 
-// Mistake reports whether p is about what a user wrote, and no Error or hint: an annotation without effect, or what
-// the catalogue declares as a mistake.
+// Mistake reports whether p is about what a user wrote, and no Error or hint: an annotation without effect, or an Entry
+// with Mistake.
 func (p Problem) Mistake() bool {
 	e, _ := p.Cause.Entry()
 	return (p.Level() == SeverityWarning || p.Waits()) && (p.Reason == AnnotationUnknown || e.Mistake)
@@ -136,8 +135,8 @@ func (ps Problems) Has(r Reason) bool {
 	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Reason == r })
 }
 
-// NotBlocking returns ps with each Error as a Warning. Use it if the rest can be served without the part that ps is
-// about, such as a network that no VM boots from.
+// NotBlocking returns ps with each Error as a Warning. It is for parts without which the rest can be served, such as a
+// network that no VM boots from.
 func (ps Problems) NotBlocking() Problems {
 	out := slices.Clone(ps)
 	for i := range out {

@@ -27,7 +27,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// An admitter asks whether a pod and its Deployment would be accepted, and returns the API server's warnings.
+// An admitter asks whether a pod and its Deployment would be accepted.
 type admitter func(ctx context.Context, pod *corev1.Pod) (warnings []string, err error)
 
 // newAdmitter returns an admitter with the rights of config.
@@ -51,7 +51,6 @@ func newAdmitter(config *rest.Config) (admitter, error) {
 	}, nil
 }
 
-// deploymentOf returns a Deployment of pod, as an edge's.
 func deploymentOf(pod *corev1.Pod) *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: pod.GenerateName, Labels: pod.Labels}}
 	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: pod.Labels}
@@ -59,7 +58,6 @@ func deploymentOf(pod *corev1.Pod) *appsv1.Deployment {
 	return d
 }
 
-// apiWarnings collects the texts of Warning headers.
 type apiWarnings struct {
 	mu    sync.Mutex
 	texts []string
@@ -74,7 +72,6 @@ func (w *apiWarnings) HandleWarningHeaderWithContext(_ context.Context, code int
 	}
 }
 
-// take returns the texts since the last call.
 func (w *apiWarnings) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,7 +82,7 @@ func (w *apiWarnings) take() []string {
 
 // A podAdmission is the API server's answer about the pod of an edge.
 type podAdmission struct {
-	// of is the name of the network. Empty: there is no plan, and the pod is for any network.
+	// of is the name of the network. Empty: there is no plan yet.
 	of        string
 	namespace string
 	// warnings of the API server. err is why it refuses such a pod.
@@ -94,12 +91,11 @@ type podAdmission struct {
 	// served is true if an edge of the network is ready, so that the API server has accepted such a pod before.
 	// allReady is true if all its edges are ready.
 	served, allReady bool
-	// imagesUnknown is true if the operator's images are unknown, so that the pod has images that no registry has.
+	// imagesUnknown is true if the operator's images are unknown, so that no registry has those of the pod.
 	imagesUnknown bool
 }
 
-// readAdmissions asks about the first edge of each network. Without networks, it asks about an edge of
-// desired.AnyNetwork.
+// readAdmissions asks about the first edge of each network, or of desired.AnyNetwork if there are none.
 func readAdmissions(ctx context.Context, ask admitter, api client.Reader, networks []network.Network, r desired.Release, ns string) (out []podAdmission) {
 	if len(networks) == 0 {
 		networks = []network.Network{desired.AnyNetwork()}
@@ -126,9 +122,8 @@ func readAdmissions(ctx context.Context, ask admitter, api client.Reader, networ
 	return out
 }
 
-// joinable reports whether a pod of n can have the annotation that Multus reads. A webhook may refuse the pod if a
-// NAD does not exist, and the operator creates the NADs of edges only with the first edge. A NAD that cannot be read
-// counts as missing.
+// joinable reports whether all NADs of a pod of n exist. Otherwise a webhook may refuse the pod's annotation, and the
+// operator creates NADs of edges only with the first edge. A NAD that cannot be read counts as missing.
 func joinable(ctx context.Context, api client.Reader, n network.Network, ns string) bool {
 	return n.Name != "" && !slices.ContainsFunc(attachments.NADs(n), func(nad attachments.NAD) bool {
 		o := &unstructured.Unstructured{}
@@ -137,7 +132,7 @@ func joinable(ctx context.Context, api client.Reader, n network.Network, ns stri
 	})
 }
 
-// admissionCheck returns the line about a. ok is false if HyperShift has not created the namespace yet.
+// admissionCheck is not ok if HyperShift has not created the namespace yet.
 func admissionCheck(a podAdmission) (c checked, ok bool) {
 	name := "pods of edges are admitted"
 	if a.of != "" {
@@ -169,7 +164,7 @@ func admissionCheck(a podAdmission) (c checked, ok bool) {
 	return lineOf(name, ps).asideIf(a.served), true
 }
 
-// lacksNamespace reports whether the API server refused a pod because its namespace does not exist, or is being deleted.
+// lacksNamespace is true if the namespace does not exist or is being deleted.
 func lacksNamespace(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -179,8 +174,8 @@ func lacksNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces" || strings.Contains(err.Error(), "is being terminated")
 }
 
-// refusalOf returns the cause for the API server's error about a pod. Empty: the pod was not refused. A missing right
-// or a webhook has no code of its own, so the text of the error decides.
+// refusalOf returns why the API server refuses a pod. Empty: it does not. A missing right or a webhook has no code of
+// its own, so the text of the error decides.
 func refusalOf(err error) problem.Cause {
 	var status apierrors.APIStatus
 	switch {

@@ -1,5 +1,4 @@
-// This file reads what can be checked before an edge runs: whether its pods would be accepted, whether nodes have
-// room, and MTUs.
+// This file reads what can be checked before an edge runs: admission of its pods, room on nodes, and MTUs.
 
 package check
 
@@ -18,7 +17,7 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// A preflight has the facts about how a cluster would run the edges of a hosted cluster.
+// A preflight is how a cluster would run the edges of a hosted cluster.
 type preflight struct {
 	admissions []podAdmission
 	// places are the networks whose edges need nodes, and capacity is what nodes have.
@@ -27,7 +26,6 @@ type preflight struct {
 	mtus     []mtuFacts
 }
 
-// preflightChecks returns the lines that are known before an edge runs.
 func preflightChecks(f preflight) (out []checked) {
 	for _, a := range f.admissions {
 		if c, ok := admissionCheck(a); ok {
@@ -43,7 +41,7 @@ func preflightChecks(f preflight) (out []checked) {
 	return out
 }
 
-// A preflightReader reads the preflight of one hosted cluster after the other.
+// A preflightReader reads preflights of hosted clusters, one after the other.
 type preflightReader struct {
 	api client.Reader
 	// ask is nil if the API server must not be asked.
@@ -54,7 +52,7 @@ type preflightReader struct {
 	capacity      placement.Capacity
 }
 
-// read reads the preflight of f's hosted cluster. seen are its facts for the status.
+// read uses f and seen, the facts for checks and for the status.
 func (r preflightReader) read(ctx context.Context, f clusterFacts, seen status.Facts) (out preflight) {
 	if !f.read || !f.optedIn {
 		return out
@@ -86,8 +84,8 @@ func (r preflightReader) read(ctx context.Context, f clusterFacts, seen status.F
 	return out
 }
 
-// edgeImages returns the images that the operator gives to edges. If they are unknown, as before the operator is
-// installed, it returns placeholders.
+// edgeImages returns the images that the operator gives to edges, or placeholders if they are unknown, as before its
+// installation.
 func (f installation) edgeImages() (r desired.Release, unknown bool) {
 	if d, none := f.operator(); none == nil {
 		if edge, envoy := imagesOf(d); edge != "" && envoy != "" {
@@ -97,12 +95,12 @@ func (f installation) edgeImages() (r desired.Release, unknown bool) {
 	return desired.Release{Image: wire.NameEdge, EnvoyImage: wire.Envoy}, true
 }
 
-// ended reports whether all containers of a pod have ended for good. Its node has room again.
+// ended reports whether all containers of a pod have ended for good, so that its node has room again.
 func ended(p corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// readCapacity reads nodes and pods, page by page. Of a pod, it keeps only the requests.
+// readCapacity reads nodes and pods, page by page. It keeps only the requests of pods.
 func readCapacity(ctx context.Context, api client.Reader) (c placement.Capacity) {
 	c.NodesErr = eachPage(ctx, api, func(list *corev1.NodeList) {
 		for _, n := range list.Items {
@@ -123,7 +121,7 @@ func readCapacity(ctx context.Context, api client.Reader) (c placement.Capacity)
 	return c
 }
 
-// eachPage calls do with each page of the objects of all namespaces.
+// eachPage calls do with each page of objects of all namespaces.
 func eachPage[T any, L interface {
 	*T
 	client.ObjectList
@@ -140,5 +138,4 @@ func eachPage[T any, L interface {
 	}
 }
 
-// isEdge reports whether a pod with these labels is an edge.
 func isEdge(labels map[string]string) bool { return labels[wire.LabelName] == wire.NameEdge }

@@ -116,7 +116,6 @@ With --drain, the command only predicts what a drain of these nodes, all at the
 same time, does to edges and VMs. It reads a cluster, or what oooi must-gather
 wrote.`
 
-// check writes the checks that of returns.
 func check(c *cobra.Command, output string, of func(context.Context) ([]checks, error)) error {
 	groups, err := of(c.Context())
 	if err != nil {
@@ -125,8 +124,8 @@ func check(c *cobra.Command, output string, of func(context.Context) ([]checks, 
 	return writeChecks(c.OutOrStdout(), groups, output)
 }
 
-// checksOf reads and checks the installation, and the named hosted cluster or each that opted in. If ask is set, it
-// asks whether pods of edges would be accepted. If t is set, it tries the networks.
+// checksOf reads and checks the installation, and the named hosted cluster or each that opted in. A nil ask asks
+// nothing, and a nil t tries nothing.
 func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, permitted network.Permissions, ask admitter, t *trier) ([]checks, error) {
 	all, partial, err := toCheck(ctx, api, name)
 	if err != nil {
@@ -172,8 +171,8 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 	return out, nil
 }
 
-// toCheck returns all hosted clusters that opted in, and the named one. partial is true if the others cannot be
-// listed, so that only the named one is known. Without HyperShift, there are none.
+// toCheck returns all hosted clusters that opted in, and the named one. partial is true if the others cannot be listed.
+// Without HyperShift, there are none.
 func toCheck(ctx context.Context, api client.Reader, name client.ObjectKey) (all []source.HostedCluster, partial bool, err error) {
 	all, err = source.Selected(ctx, api, client.ObjectKey{})
 	switch {
@@ -193,7 +192,6 @@ func toCheck(ctx context.Context, api client.Reader, name client.ObjectKey) (all
 	return append(named, all...), partial, err
 }
 
-// readInstallation reads what all hosted clusters need.
 func readInstallation(ctx context.Context, api client.Reader) (f installation) {
 	for _, n := range neededKinds() {
 		list := &unstructured.UnstructuredList{}
@@ -215,7 +213,7 @@ func readInstallation(ctx context.Context, api client.Reader) (f installation) {
 	return f
 }
 
-// writeChecks writes all lines. The returned error has the exit code.
+// writeChecks returns the error with the exit code.
 func writeChecks(w io.Writer, all []checks, output string) error {
 	failed, unknown := false, false
 	var text strings.Builder

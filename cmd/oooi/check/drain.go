@@ -28,7 +28,6 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// drainFlags are the flags of a prediction.
 type drainFlags struct{ nodes, files []string }
 
 func (f *drainFlags) add(c *cobra.Command) {
@@ -38,7 +37,7 @@ func (f *drainFlags) add(c *cobra.Command) {
 
 func (f *drainFlags) asked() bool { return len(f.nodes)+len(f.files) > 0 }
 
-// run writes the prediction. tries is true if other flags ask for a pod on the network.
+// run writes the prediction. tries is true if other flags want a pod on the network.
 func (f *drainFlags) run(c *cobra.Command, cluster *command.ClusterFlags, name client.ObjectKey, output string, tries bool) error {
 	switch {
 	case len(f.nodes) == 0:
@@ -54,7 +53,7 @@ func (f *drainFlags) run(c *cobra.Command, cluster *command.ClusterFlags, name c
 	return check(c, output, func(ctx context.Context) ([]checks, error) { return drainsOf(ctx, api, ask.Name, f.nodes) })
 }
 
-// drainFacts are the facts about one hosted cluster for the drain of nodes, all at the same time.
+// drainFacts are facts about one hosted cluster, all at the same time.
 type drainFacts struct {
 	namespace string
 	networks  []network.Network
@@ -74,7 +73,7 @@ type drainEdge struct {
 	ready  bool
 }
 
-// drainsOf predicts what the drain of nodes does to the named hosted cluster, or to each that opted in.
+// drainsOf is about the named hosted cluster, or each that opted in.
 func drainsOf(ctx context.Context, api client.Reader, name client.ObjectKey, nodes []string) ([]checks, error) {
 	all, _, err := toCheck(ctx, api, name)
 	if err != nil {
@@ -106,7 +105,6 @@ func drainsOf(ctx context.Context, api client.Reader, name client.ObjectKey, nod
 	return out, nil
 }
 
-// readDrain reads the edges, budgets and VMs of one hosted cluster.
 func readDrain(ctx context.Context, api client.Reader, seen status.Facts) drainFacts {
 	f := drainFacts{namespace: seen.ControlPlane, networks: seen.Plan.Networks}
 	if !seen.PlanRead {
@@ -137,7 +135,6 @@ func readDrain(ctx context.Context, api client.Reader, seen status.Facts) drainF
 	return f
 }
 
-// nodeToDrain returns the problem that a node is unknown.
 func nodeToDrain(name string, c placement.Capacity) problem.Problems {
 	switch {
 	case c.NodesErr != nil:
@@ -148,7 +145,6 @@ func nodeToDrain(name string, c placement.Capacity) problem.Problems {
 	return nil
 }
 
-// drainChecks returns the lines about f.
 func drainChecks(f drainFacts, nodes []string) (out []checked) {
 	for _, u := range f.unread {
 		out = append(out, lineOf("what is read", found(problem.Unread, problem.Args{"error": {strings.TrimSuffix(u, ".")}})))
@@ -170,7 +166,6 @@ func drainChecks(f drainFacts, nodes []string) (out []checked) {
 	return append(out, f.drainOfVMs(nodes)...)
 }
 
-// drainOfEdges predicts what happens to the edges of n.
 func (f drainFacts) drainOfEdges(n network.Network, places []placeable, nodes []string) problem.Problems {
 	var here, stay []string
 	readyHere, readyElsewhere := 0, 0
@@ -214,7 +209,7 @@ func (f drainFacts) drainOfEdges(n network.Network, places []placeable, nodes []
 	return found(problem.DrainMovesEdges, args)
 }
 
-// spareNodes returns the nodes other than without that can run an edge of n. If there are not enough, lack says why.
+// spareNodes returns the nodes other than without that can run an edge of n. lack says why there are not enough.
 func (f drainFacts) spareNodes(n network.Network, places []placeable, without []string) (names []string, lack string) {
 	c := f.capacity
 	c.Nodes = slices.DeleteFunc(slices.Clone(c.Nodes), func(x corev1.Node) bool { return slices.Contains(without, x.Name) })
@@ -236,7 +231,6 @@ func (f drainFacts) spareNodes(n network.Network, places []placeable, without []
 	return nil, "there is no other node"
 }
 
-// drainOfVMs predicts what happens to the VMs of each NodePool that has VMs on nodes.
 func (f drainFacts) drainOfVMs(nodes []string) (out []checked) {
 	pools := map[string][]hcp.PlacedVM{}
 	for _, vm := range f.vms {

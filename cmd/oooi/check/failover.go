@@ -32,14 +32,13 @@ const (
 	failoverFor = 30 * time.Second
 	// failoverAfter is how long the pod connects before the edge is evicted.
 	failoverAfter = 5 * time.Second
-	// failoverUntil is when it is too late to evict the edge, because the remaining time would show nothing.
+	// failoverUntil is when the remaining time is too short to evict the edge.
 	failoverUntil = 15 * time.Second
 )
 
 // evictionTimes say when an edge is evicted, from the start of the pod that connects to it.
 type evictionTimes struct{ after, until time.Duration }
 
-// An edgePod is the pod of an edge.
 type edgePod struct {
 	edge  int
 	pod   corev1.Pod
@@ -55,7 +54,6 @@ type joined struct {
 	mtu int
 }
 
-// failsOver tries failover on n from a pod with this address.
 func (t trier) failsOver(ctx context.Context, s status.Facts, n network.Network, address netip.Addr) checked {
 	const name = "failover"
 	if len(n.Edges) < 2 {
@@ -89,7 +87,7 @@ func (t trier) failsOver(ctx context.Context, s status.Facts, n network.Network,
 	return lineOf(all[0].Name, append(all[0].Problems, evicted...))
 }
 
-// startOf waits until the pod reports which host its connections go to.
+// startOf waits until the pod reports which host gets its connections.
 func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.TrialStart, err error) {
 	err = wait.PollUntilContextTimeout(ctx, looksEach, t.evicts.until, true, func(ctx context.Context) (bool, error) {
 		text, err := t.logOf(ctx, pod)
@@ -108,7 +106,7 @@ func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.Tria
 }
 
 // evict evicts the edge with a MAC through the Eviction API, which respects PodDisruptionBudgets. Immediately before,
-// it checks whether the other edge can take over. It gives up at before.
+// it checks that the other edge can take over. It gives up at before.
 func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac string, before time.Time) (edgePod, error) {
 	ctx, cancel := context.WithDeadline(ctx, before)
 	defer cancel()
@@ -153,7 +151,6 @@ func edgeToEvict(now status.Facts, n network.Network, pods []edgePod, mac string
 	return pods[i], nil
 }
 
-// edgeOfPod returns the edge in p as it is now.
 func edgeOfPod(p corev1.Pod) edgePod {
 	number, _ := strconv.Atoi(p.Labels[wire.LabelEdge])
 	ready := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
@@ -162,7 +159,7 @@ func edgeOfPod(p corev1.Pod) edgePod {
 	return edgePod{number, p, ready && p.DeletionTimestamp == nil, joinedOf(p)}
 }
 
-// joinedOf reads Multus' report in p. Zero: there is none.
+// joinedOf is zero without a report.
 func joinedOf(p corev1.Pod) joined {
 	var all []struct {
 		Interface, MAC string

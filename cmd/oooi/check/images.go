@@ -17,8 +17,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// imagesOf returns the images of edges in the environment of the operator's pod. Empty: the environment does not have
-// the image as a plain value.
+// imagesOf reads the environment of the operator's pod. Empty: the image is not a plain value there.
 func imagesOf(d appsv1.Deployment) (edge, envoy string) {
 	for _, c := range d.Spec.Template.Spec.Containers {
 		for _, e := range c.Env {
@@ -33,7 +32,7 @@ func imagesOf(d appsv1.Deployment) (edge, envoy string) {
 	return edge, envoy
 }
 
-// refersTo reports whether d takes, or may take, a variable from another object, so that its value is unknown.
+// refersTo reports whether a variable of d may come from another object, so that its value is unknown.
 func refersTo(d appsv1.Deployment, variable string) bool {
 	return slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool {
 		return len(c.EnvFrom) > 0 || slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == variable && e.ValueFrom != nil })
@@ -44,7 +43,6 @@ func refersTo(d appsv1.Deployment, variable string) bool {
 // brackets.
 var imageReference = regexp.MustCompile(`^(?:(?:[a-zA-Z0-9.-]+|\[[a-fA-F0-9:.]+\])(?::[0-9]+)?/)?[a-z0-9]+(?:[._/-]+[a-z0-9]+)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 
-// imagesCheck returns the line about the images that the operator d gives to edges.
 func imagesCheck(d appsv1.Deployment) checked {
 	const name = "images of edges"
 	edge, envoy := imagesOf(d)
@@ -72,8 +70,7 @@ func imagesCheck(d appsv1.Deployment) checked {
 	return lineOf(name, ps).asideIf(d.Status.AvailableReplicas > 0) // A running operator has both images.
 }
 
-// notPulled says why the node does not have the image of a pod, in the kubelet's words. Empty: the node has it, or is
-// still pulling.
+// notPulled says in the kubelet's words why the node lacks the image. Empty: it has the image, or is still pulling.
 func notPulled(pod *corev1.Pod) string {
 	for _, s := range pod.Status.ContainerStatuses {
 		if w := s.State.Waiting; w != nil && (strings.Contains(w.Reason, "Image") || w.Reason == "RegistryUnavailable" || w.Reason == "SignatureValidationFailed") {
@@ -98,7 +95,7 @@ type pull struct {
 	gaveUp bool
 }
 
-// seen returns p after pod was read at the time now.
+// seen returns p after a read of pod.
 func (p pull) seen(pod *corev1.Pod, now time.Time) pull {
 	why, waits := notPulled(pod), waitsFor(pod, "ImagePullBackOff")
 	switch {
@@ -114,14 +111,12 @@ func (p pull) seen(pod *corev1.Pod, now time.Time) pull {
 	return p
 }
 
-// waitsFor reports whether a container of pod waits for one of these reasons.
 func waitsFor(pod *corev1.Pod, reasons ...string) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
 		return s.State.Waiting != nil && slices.Contains(reasons, s.State.Waiting.Reason)
 	})
 }
 
-// imageOn is the name of the line about the image on a node.
 func imageOn(node string) string {
 	if node == "" {
 		return "image of edges"

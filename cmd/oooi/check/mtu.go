@@ -27,7 +27,7 @@ type mtuFacts struct {
 	links map[int]int
 }
 
-// mtuCheck returns the line about f. ok is false if oooi's DHCP does not serve the network.
+// mtuCheck is not ok if oooi's DHCP does not serve the network.
 func mtuCheck(f mtuFacts) (c checked, ok bool) {
 	n := f.network
 	return lineOf("MTU of "+n.Attachment.String(), mtuProblems(f)), slices.Contains(n.Services, network.ServiceDHCP)
@@ -54,9 +54,9 @@ func mtuProblems(f mtuFacts) problem.Problems {
 	return nil
 }
 
-// mtuNetworks returns the networks of the plan in force, else those of the current plan, with the MTU of their
-// current NADs. links are by the network's label and the edge's number. If the current plan already has a problem
-// about an MTU, it returns none.
+// mtuNetworks returns the networks of the plan in force, else those of the current plan, with the MTU of their current
+// NADs. links are by the network's label and the edge's number. If the current plan already has a problem about an MTU,
+// there are none.
 func mtuNetworks(now *plan.Planned, inForce []network.Network, links map[string]map[int]int) (out []mtuFacts) {
 	var requested []network.NetworkRequest
 	networks := inForce
@@ -81,8 +81,8 @@ func mtuNetworks(now *plan.Planned, inForce []network.Network, links map[string]
 	return out
 }
 
-// readLinks reads the MTU of each edge's interface, by the network's label and the edge's number. Pods that have
-// ended do not count. Without the right to list pods, the result is empty.
+// readLinks reads the MTU of each edge's interface, by the network's label and the edge's number. Without the right to
+// list pods, it is empty.
 func readLinks(ctx context.Context, api client.Reader, ns string) map[string]map[int]int {
 	var list corev1.PodList
 	out := map[string]map[int]int{}

@@ -53,7 +53,6 @@ type trier struct {
 	evicts evictionTimes
 }
 
-// newTrier returns a trier of the named hosted cluster.
 func newTrier(config *rest.Config, api client.Client, name client.ObjectKey, address, node string, failover bool) (*trier, error) {
 	if name.Name == "" {
 		return nil, errors.New("--from-network and --failover: name the HostedCluster")
@@ -73,7 +72,6 @@ func newTrier(config *rest.Config, api client.Client, name client.ObjectKey, add
 	return t, nil
 }
 
-// networks tries each network of the plan in force.
 func (t trier) networks(ctx context.Context, s status.Facts) (out []checks) {
 	if !s.PlanRead {
 		return []checks{{Title: "From the network", Checks: []checked{lineOf("plan", found(problem.TrialWithoutPlan, nil))}}}
@@ -100,7 +98,6 @@ func (t trier) networks(ctx context.Context, s status.Facts) (out []checks) {
 	return out
 }
 
-// addressOn returns the address for the pod on n.
 func (t trier) addressOn(n network.Network, s status.Facts) (netip.Addr, error) {
 	switch {
 	case !slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return s.ReadyEdge(n, e) != explain.No }):
@@ -111,7 +108,6 @@ func (t trier) addressOn(n network.Network, s status.Facts) (netip.Addr, error) 
 	return addressToTry(n, t.address, leasesOf(s, n))
 }
 
-// leasesOf returns the addresses that are leased on n.
 func leasesOf(f status.Facts, n network.Network) (out []netip.Addr) {
 	for _, l := range f.Leases {
 		if l.Network == wire.NetworkLabel(n.Name) {
@@ -121,7 +117,6 @@ func leasesOf(f status.Facts, n network.Network) (out []netip.Addr) {
 	return out
 }
 
-// network tries n from a pod with this address.
 func (t trier) network(ctx context.Context, ns string, n network.Network, address netip.Addr) ([]checked, error) {
 	pods, err := t.edgePods(ctx, ns, n)
 	if err != nil {
@@ -145,7 +140,6 @@ func (t trier) network(ctx context.Context, ns string, n network.Network, addres
 	return append([]checked{lineOf(imageOn(pod.Spec.NodeName), nil)}, results...), nil
 }
 
-// edgePods returns the pods of n's edges that exist now.
 func (t trier) edgePods(ctx context.Context, ns string, n network.Network) (out []edgePod, err error) {
 	var list corev1.PodList
 	if err := t.api.List(ctx, &list, client.InNamespace(ns), client.MatchingLabels(wire.EdgesOf(n))); err != nil {
@@ -157,7 +151,7 @@ func (t trier) edgePods(ctx context.Context, ns string, n network.Network) (out 
 	return out, nil
 }
 
-// run starts the pod with more arguments, calls wait, and reads its results.
+// run starts the pod with more arguments, calls wait, and reads the results.
 func (t trier) run(ctx context.Context, ns string, n network.Network, address netip.Addr, wait func(context.Context, *corev1.Pod) error, more ...string) ([]checked, error) {
 	edge, err := t.edgeOf(ctx, ns, n)
 	if err != nil {
@@ -186,7 +180,6 @@ func (t trier) run(ctx context.Context, ns string, n network.Network, address ne
 	return readTrials(text)
 }
 
-// logOf returns the output of the pod.
 func (t trier) logOf(ctx context.Context, pod *corev1.Pod) ([]byte, error) {
 	log, err := t.logs(ctx, client.ObjectKeyFromObject(pod), wire.Try, false)
 	if err != nil {
@@ -196,7 +189,7 @@ func (t trier) logOf(ctx context.Context, pod *corev1.Pod) ([]byte, error) {
 	return io.ReadAll(log)
 }
 
-// edgeOf returns the pod spec of an edge of n, from its Deployment.
+// edgeOf returns the pod spec in the Deployment of an edge of n.
 func (t trier) edgeOf(ctx context.Context, ns string, n network.Network) (corev1.PodSpec, error) {
 	for _, e := range n.Edges {
 		var d appsv1.Deployment
@@ -214,7 +207,6 @@ func (t trier) edgeOf(ctx context.Context, ns string, n network.Network) (corev1
 	return corev1.PodSpec{}, untried(problem.TrialImageUnknown, nil)
 }
 
-// ended waits until pod has ended.
 func (t trier) ended(ctx context.Context, pod *corev1.Pod) error {
 	return t.until(ctx, pod, corev1.PodSucceeded)
 }
@@ -244,7 +236,6 @@ func (t trier) until(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase
 	return nil
 }
 
-// podState says why a pod has not ended successfully.
 func podState(pod *corev1.Pod) string {
 	for _, c := range pod.Status.ContainerStatuses {
 		switch s := c.State; {
@@ -262,7 +253,7 @@ func podState(pod *corev1.Pod) string {
 	return "it is " + string(pod.Status.Phase)
 }
 
-// replace creates o. It first deletes an object of that name that an earlier check left.
+// replace creates o, in place of one that an earlier check left.
 func (t trier) replace(ctx context.Context, o client.Object) error {
 	err := wait.PollUntilContextTimeout(ctx, looksEach, deletedWithin, true, func(ctx context.Context) (bool, error) {
 		err := t.api.Create(ctx, o)
@@ -277,7 +268,7 @@ func (t trier) replace(ctx context.Context, o client.Object) error {
 	return err
 }
 
-// remove deletes objects. If that fails, the pod ends by itself, and the objects are deleted with the plan.
+// remove deletes objects. If it fails, the pod ends by itself, and the objects are deleted with the plan.
 func (t trier) remove(ctx context.Context, objects []client.Object) {
 	ctx, cancel := context.WithTimeout(ctx, deletedWithin)
 	defer cancel()

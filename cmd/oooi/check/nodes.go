@@ -14,7 +14,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A placeable is a network whose edges need nodes.
+// A placeable is a network with edges to place.
 type placeable struct {
 	network network.Network
 	// namespace of the control plane.
@@ -23,8 +23,8 @@ type placeable struct {
 	served bool
 }
 
-// nodeChecks checks the networks of one hosted cluster one after the other, because the edges of one leave less room
-// for the next. Running edges do not count, since the question is where edges can run.
+// nodeChecks checks networks of one hosted cluster one after the other, because the edges of one leave less room for
+// the next. Running edges do not count: the question is where edges can run.
 func nodeChecks(networks []placeable, c placement.Capacity) (out []checked) {
 	free := freeOf(c, networks)
 	for _, p := range networks {
@@ -35,7 +35,7 @@ func nodeChecks(networks []placeable, c placement.Capacity) (out []checked) {
 	return out
 }
 
-// freeOf returns the resources of each node that pods do not request. Edges of networks do not count.
+// freeOf returns the resources of each node that pods do not request, without the edges of networks.
 func freeOf(c placement.Capacity, networks []placeable) map[string]corev1.ResourceList {
 	return c.Free(func(p placement.Pod) bool {
 		return slices.ContainsFunc(networks, func(x placeable) bool { return p.Namespace == x.namespace && isEdge(p.Labels) })

@@ -1,5 +1,4 @@
-// This file checks whether the operator decides, and whether it has the rights that it needs. An available pod proves
-// neither.
+// This file checks whether the operator decides and has its rights. An available pod proves neither.
 
 package check
 
@@ -20,7 +19,6 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// operatorFacts are facts about the Deployment of the operator.
 type operatorFacts struct {
 	// known is true if there is exactly one such Deployment, and it has an available pod.
 	known     bool
@@ -33,7 +31,6 @@ type operatorFacts struct {
 	rightsErr error
 }
 
-// neededRights returns rights without which the operator cannot serve a network, one of each role.
 func neededRights() []authorizationv1.ResourceAttributes {
 	return []authorizationv1.ResourceAttributes{
 		{Verb: "list", Group: "hypershift.openshift.io", Resource: "hostedclusters"},
@@ -50,7 +47,7 @@ func neededRights() []authorizationv1.ResourceAttributes {
 	}
 }
 
-// readOperator reads further facts about the operator. Its questions about rights create no objects.
+// readOperator reads further facts. Its questions about rights create no objects.
 func readOperator(ctx context.Context, api client.Reader, installed installation) (f operatorFacts) {
 	d, none := installed.operator()
 	if none != nil {
@@ -85,7 +82,6 @@ func readOperator(ctx context.Context, api client.Reader, installed installation
 	return f
 }
 
-// operatorChecks returns the lines about f at the time now.
 func operatorChecks(f operatorFacts, now time.Time) []checked {
 	if !f.known {
 		return nil // There is a failure already.
@@ -108,7 +104,7 @@ func operatorChecks(f operatorFacts, now time.Time) []checked {
 	return []checked{lineOf("operator leader", leads), lineOf("operator's rights", rights)}
 }
 
-// leaderSlack is how late a Lease may be renewed because clocks differ.
+// leaderSlack is how much clocks may differ.
 const leaderSlack = time.Minute
 
 // held reports whether a pod holds the Lease of the leader.

@@ -19,9 +19,8 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// addressToTry returns the asked address. Without one, it returns the last address of the pool that no host is known
-// to have, if another free one is left. The DHCP server probes for an address before it offers it, so no VM gets the
-// address meanwhile.
+// addressToTry returns asked, else the last free address of the pool, if another one is left. The DHCP server probes
+// for an address before it offers it, so no VM gets this one meanwhile.
 func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (netip.Addr, error) {
 	args := problem.Args{"address": {asked.String()}, "cidr": {n.CIDR.String()}, "network": {n.Attachment.String()}}
 	held := append(reported.ProbedAddresses(n), reported.ProbeAddress(n), n.DHCP.Router)
@@ -55,10 +54,10 @@ func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (net
 	return free[0], nil
 }
 
-// isFailover reports whether c is the failover container, which each edge has and which has the image of edges.
+// isFailover is true for the container that each edge has with the image of edges.
 func isFailover(c corev1.Container) bool { return c.Name == wire.Failover }
 
-// onNode returns the affinity of a pod to the node with this name. Empty: none.
+// onNode returns an affinity, or nil for no name.
 func onNode(node string) *corev1.Affinity {
 	if node == "" {
 		return nil
@@ -69,8 +68,8 @@ func onNode(node string) *corev1.Affinity {
 	}}}
 }
 
-// tryObjects returns the pod that acts as a VM on network n with address, and before it the objects that it needs.
-// The plan owns them. edge has a container for which isFailover is true. more are further arguments of the pod.
+// tryObjects returns the pod that acts as a VM on network n, after the objects that it needs. The plan owns them. edge
+// has a container for which isFailover is true. more are arguments of the pod.
 func tryObjects(n network.Network, address netip.Addr, plan *corev1.ConfigMap, edge corev1.PodSpec, more ...string) (out []client.Object) {
 	networks, own, ok := attachments.OfVM(n, address, plan.Namespace)
 	if ok {
@@ -95,8 +94,7 @@ func tryObjects(n network.Network, address netip.Addr, plan *corev1.ConfigMap, e
 	return out
 }
 
-// tryPod returns the pod. Where it runs and how it is confined is as for an edge's pod. It has neither a token nor
-// the addresses of an edge.
+// tryPod returns a pod that is placed and confined like an edge's, without a token and without addresses of an edge.
 func tryPod(n network.Network, plan string, edge corev1.PodSpec) *corev1.Pod {
 	const volume = "plan"
 	image := edge.Containers[slices.IndexFunc(edge.Containers, isFailover)]

@@ -1,5 +1,4 @@
-// This file reads the objects from which `oooi check` derives plans: those of each hosted cluster, and those that all
-// share.
+// This file reads the objects from which `oooi check` derives plans: of each hosted cluster, and those that all share.
 
 package check
 
@@ -19,20 +18,18 @@ import (
 // readAtOnce is how many hosted clusters are read at the same time.
 const readAtOnce = 8
 
-// A worldRead has the objects from which the operator would decide, and for each hosted cluster what could not be
-// read.
+// A worldRead has the objects from which the operator would decide, and what could not be read of each hosted cluster.
 type worldRead struct {
 	dump   *files.Dump
 	unread map[client.ObjectKey][]string
 }
 
-// A readPart has the objects of one hosted cluster, or those that all share.
 type readPart struct {
 	objects []unstructured.Unstructured
 	unread  []string
 }
 
-// read reads further objects. If an object does not exist, that is not a fault.
+// read reads further objects. A missing object is not a fault.
 func (p *readPart) read(ctx context.Context, api client.Reader, what source.Wanted) []unstructured.Unstructured {
 	found, err := what.Read(ctx, api)
 	if err != nil {
@@ -43,8 +40,7 @@ func (p *readPart) read(ctx context.Context, api client.Reader, what source.Want
 	return found
 }
 
-// readWorld reads the objects of all clusters, and those that they share. All are read, because a conflict may be
-// with any of them.
+// readWorld reads the objects of all clusters, since a conflict may be with any of them, and those that they share.
 func readWorld(ctx context.Context, api client.Reader, all []source.HostedCluster) worldRead {
 	parts := make([]readPart, len(all)+1)
 	var g errgroup.Group
@@ -81,7 +77,6 @@ func readWorld(ctx context.Context, api client.Reader, all []source.HostedCluste
 	return w
 }
 
-// readOne reads the objects of one hosted cluster.
 func readOne(ctx context.Context, api client.Reader, hc source.HostedCluster) (p readPart) {
 	if hc.Object == nil {
 		return p // The report of its state says why.
@@ -100,7 +95,7 @@ func readOne(ctx context.Context, api client.Reader, hc source.HostedCluster) (p
 	return p
 }
 
-// clusters returns the hosted clusters of the dump. An object that is not in it does not exist in the cluster.
+// clusters returns the hosted clusters of the dump, which has everything that exists.
 func (w worldRead) clusters() []hcp.Objects {
 	all := w.dump.Clusters()
 	for i := range all {

@@ -43,7 +43,6 @@ type checks struct {
 	Checks []checked `json:"checks"`
 }
 
-// A checked is one line.
 type checked struct {
 	Name    string  `json:"name"`
 	Verdict outcome `json:"verdict"`
@@ -78,7 +77,7 @@ func (c checked) String() string {
 	return out
 }
 
-// lineOf returns the line about found. The worst problem comes first and decides the verdict.
+// lineOf returns a line, with the worst problem first, which decides the verdict.
 func lineOf(name string, found problem.Problems) checked {
 	c := checked{Name: name, Verdict: fine, Problems: found.BySeverity()}
 	var texts []string
@@ -95,13 +94,13 @@ func lineOf(name string, found problem.Problems) checked {
 	return c
 }
 
-// asideIf returns c. If aside is true and c is unknown, c does not decide the exit code.
+// asideIf keeps c from deciding the exit code while it is unknown, if aside is true.
 func (c checked) asideIf(aside bool) checked {
 	c.aside = aside && c.Verdict == unsure
 	return c
 }
 
-// verdictOf is what a problem of a severity means. Waiting is not a finding: HyperShift publishes what a plan waits for.
+// verdictOf is for a severity. Waiting is not a finding: HyperShift publishes what a plan waits for.
 func verdictOf(s problem.Severity) outcome {
 	switch s {
 	case problem.SeverityError:
@@ -114,22 +113,19 @@ func verdictOf(s problem.Severity) outcome {
 	return unsure // Also a severity of a newer version.
 }
 
-// found returns a list with one problem.
 func found(c problem.Cause, args problem.Args) problem.Problems {
 	return problem.Problems{problem.New(c, problem.Subject{}, args)}
 }
 
-// about returns a list with one problem of an object.
+// about is found with a subject.
 func about(c problem.Cause, kind, namespace, name string, args problem.Args) problem.Problems {
 	return problem.Problems{problem.New(c, problem.Subject{Kind: kind, Namespace: namespace, Name: name}, args)}
 }
 
-// failed returns the arguments of a problem about an error.
 func failed(err error) problem.Args {
 	return problem.Args{"error": {strings.TrimSuffix(err.Error(), ".")}}
 }
 
-// A neededKind is a kind that oooi reads.
 type neededKind struct {
 	kind schema.GroupVersionKind
 	// of is the product that defines the kind. absent is the problem if the kind is missing.
@@ -138,7 +134,6 @@ type neededKind struct {
 	err    error
 }
 
-// neededKinds returns the kinds that are read in each management cluster.
 func neededKinds() []neededKind {
 	return []neededKind{
 		{kind: hcp.NewHostedCluster().GroupVersionKind(), of: "HyperShift", absent: problem.HyperShiftMissing},
@@ -149,14 +144,12 @@ func neededKinds() []neededKind {
 	}
 }
 
-// An installation has the facts that all hosted clusters share.
 type installation struct {
 	kinds                         []neededKind
 	operators, policies, bindings []unstructured.Unstructured
 	operatorsErr, policiesErr     error
 }
 
-// installationChecks returns the lines about f.
 func installationChecks(f installation) checks {
 	out := checks{Title: "Installation"}
 	for _, k := range f.kinds {
@@ -181,7 +174,7 @@ func installationChecks(f installation) checks {
 	return out
 }
 
-// operator returns the Deployment of the operator. none says why there is not exactly one.
+// operator returns the operator's Deployment. none says why there is not exactly one.
 func (f installation) operator() (d appsv1.Deployment, none problem.Problems) {
 	switch {
 	case f.operatorsErr != nil:
@@ -197,7 +190,7 @@ func (f installation) operator() (d appsv1.Deployment, none problem.Problems) {
 	return d, nil
 }
 
-// policyProblems returns the problems of the admission policies. A policy without a binding refuses nothing.
+// policyProblems are about the admission policies. A policy without a binding refuses nothing.
 func policyProblems(f installation) problem.Problems {
 	if f.policiesErr != nil {
 		return found(problem.Unread, failed(f.policiesErr))
@@ -222,7 +215,6 @@ func policyProblems(f installation) problem.Problems {
 	return nil
 }
 
-// clusterFacts are the facts about one hosted cluster.
 type clusterFacts struct {
 	name string
 	// planned is what the operator would decide now. Nil: the cluster has not opted in, or cannot be read.
@@ -237,7 +229,6 @@ type clusterFacts struct {
 	preflight
 }
 
-// clusterChecks returns the lines about f.
 func clusterChecks(f clusterFacts) checks {
 	out := checks{Title: "HostedCluster " + f.name}
 	if f.read && !f.optedIn {
@@ -265,7 +256,6 @@ func clusterChecks(f clusterFacts) checks {
 	return out
 }
 
-// reportChecks returns the operator's reports, in its words.
 func reportChecks(f clusterFacts) (out []checked) {
 	current := f.status.Condition.Current.Answer == explain.Yes
 	if !current {
@@ -291,15 +281,13 @@ func reportChecks(f clusterFacts) (out []checked) {
 	return out
 }
 
-// plans reports whether the current plan has a problem with the cause and the subject of p, so that it is in another
-// line already.
+// plans reports whether the current plan has p's cause and subject, so that another line has the problem.
 func (f clusterFacts) plans(p problem.Problem) bool {
 	return f.planned != nil && slices.ContainsFunc(f.planned.Problems, func(x problem.Problem) bool {
 		return x.Cause == p.Cause && x.Subject == p.Subject
 	})
 }
 
-// planChecks returns the problems of the plan that the operator would make now.
 func planChecks(p plan.Planned, partial bool) (out []checked) {
 	for _, x := range p.Problems {
 		c := lineOf(string(x.Reason), problem.Problems{x})
@@ -319,7 +307,7 @@ func planChecks(p plan.Planned, partial bool) (out []checked) {
 	return out
 }
 
-// faultOf returns what is known about an edge that is not ready or does not serve.
+// faultOf says why an edge is not ready or does not serve.
 func faultOf(e status.Edge) problem.Problems {
 	if e.NotServing == "" {
 		return nil
@@ -327,7 +315,6 @@ func faultOf(e status.Edge) problem.Problems {
 	return found(problem.EdgeFault, problem.Args{"edge": {strconv.Itoa(e.Number)}, "error": {strings.TrimSuffix(e.NotServing, ".")}})
 }
 
-// networkChecks returns the lines about the edges and the backends of a network that is served.
 func networkChecks(n status.Network) (out []checked) {
 	ready, faults := 0, problem.Problems(nil)
 	for _, e := range n.Edges {
@@ -369,8 +356,8 @@ func backendProblems(t status.Target) problem.Problems {
 	return found(problem.BackendFault, problem.Args{"error": {t.Health}})
 }
 
-// edgeChecks returns the results of the test that each ready edge of n does itself: it connects to the API server by
-// TLS through its own proxy. Reports of other edges may be old.
+// edgeChecks returns the results of each ready edge's own test: it connects to the API server over TLS through its own
+// proxy. Reports of other edges may be old.
 func edgeChecks(n status.Network) (out []checked) {
 	for _, e := range n.Edges {
 		if e.Ready != explain.Yes {

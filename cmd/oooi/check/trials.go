@@ -18,12 +18,10 @@ type untriedError struct{ problem problem.Problem }
 
 func (e untriedError) Error() string { return explain.Problem(e.problem).String() }
 
-// untried returns the error for a problem that prevents a trial.
 func untried(c problem.Cause, args problem.Args) error {
 	return untriedError{problem.New(c, problem.Subject{}, args)}
 }
 
-// whyUntried returns the problem of an error.
 func whyUntried(err error) problem.Problems {
 	if e := (untriedError{}); errors.As(err, &e) {
 		return problem.Problems{e.problem}
@@ -31,7 +29,6 @@ func whyUntried(err error) problem.Problems {
 	return found(problem.Unread, failed(err))
 }
 
-// readTrials reads the results in the pod's output.
 func readTrials(text []byte) (out []checked, err error) {
 	var results []network.TrialResult
 	for line := range bytes.Lines(text) {
@@ -48,7 +45,7 @@ func readTrials(text []byte) (out []checked, err error) {
 	return out, nil
 }
 
-// readTrialStart reads the output before the results. Zero: there is none yet.
+// readTrialStart is zero while the pod has written nothing.
 func readTrialStart(text []byte) (start network.TrialStart) {
 	for line := range bytes.Lines(text) {
 		if json.Unmarshal(line, &start) == nil && start.Uses != "" {

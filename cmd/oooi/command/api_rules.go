@@ -1,5 +1,4 @@
-// This file lets the operator and commands use an API server that has other names for some kinds. Package
-// hcp/apirewrite decides what is renamed.
+// This file is for API servers with other names for some kinds. Package hcp/apirewrite decides what is renamed.
 
 package command
 
@@ -26,7 +25,7 @@ func (f *RulesFlag) Add(c *cobra.Command) {
 		"`file` with other names of kinds in the API server, such as those of KubeVirt; see docs/clients.md (default: $"+EnvAPIRules+", then none)")
 }
 
-// Read returns the rules. Nil: there are none. An error names the file and the line.
+// Read returns nil without rules. An error names the file and the line.
 func (f *RulesFlag) Read() (*apirewrite.Rules, error) {
 	if f.file == "" {
 		return nil, nil

@@ -25,7 +25,7 @@ type ClusterFlags struct {
 	Rules      RulesFlag
 }
 
-// Add adds the flags to a command.
+// Add adds the flags to c.
 func (f *ClusterFlags) Add(c *cobra.Command) {
 	c.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "`file` with the credentials of the management cluster (default: KUBECONFIG, else ~/.kube/config)")
 	clientcmd.BindOverrideFlags(&f.overrides, c.Flags(), clientcmd.ConfigOverrideFlags{
@@ -37,8 +37,7 @@ func (f *ClusterFlags) Add(c *cobra.Command) {
 }
 
 // Named reads the argument NAME or NAMESPACE/NAME. The namespace is empty if neither the argument nor the flag names
-// one. The name is empty if there is no argument. Then the command is about each HostedCluster that opted in, in the
-// flag's namespace or in all.
+// one. An empty name is for each HostedCluster that opted in, in the flag's namespace or in all.
 func (f *ClusterFlags) Named(args []string) (client.ObjectKey, error) {
 	key := client.ObjectKey{Namespace: f.overrides.Context.Namespace}
 	if len(args) == 0 {
@@ -57,7 +56,7 @@ func (f *ClusterFlags) Named(args []string) (client.ObjectKey, error) {
 	return client.ObjectKey{Namespace: namespace, Name: name}, nil
 }
 
-// Find completes the result of Named. It looks for the namespace of a name, first in the kubeconfig's namespace.
+// Find finds the namespace of a name, first in the kubeconfig's namespace.
 func (f *ClusterFlags) Find(ctx context.Context, api client.Reader, named client.ObjectKey) (client.ObjectKey, error) {
 	if named.Name == "" || named.Namespace != "" {
 		return named, nil
@@ -69,7 +68,6 @@ func (f *ClusterFlags) Find(ctx context.Context, api client.Reader, named client
 	return source.Find(ctx, api, home, named.Name)
 }
 
-// loader returns the kubeconfig with the flags.
 func (f *ClusterFlags) loader() clientcmd.ClientConfig {
 	loading := clientcmd.NewDefaultClientConfigLoadingRules()
 	loading.ExplicitPath = f.kubeconfig
@@ -93,7 +91,7 @@ func (f *ClusterFlags) Config() (*rest.Config, error) {
 	return apiproxy.Renamed(config, rules)
 }
 
-// Open returns a client that reads from the API server.
+// Open returns a client for reads from the API server.
 func (f *ClusterFlags) Open() (client.Reader, error) {
 	config, err := f.Config()
 	if err != nil {
@@ -114,7 +112,7 @@ func NewClient(config *rest.Config) (client.Client, error) {
 // completesWithin is how long a shell waits for names.
 const completesWithin = 3 * time.Second
 
-// CompleteClusters completes the names of HostedClusters that opted in and that the user may read.
+// CompleteClusters completes HostedClusters that opted in and that the user may read.
 func CompleteClusters(cluster *ClusterFlags) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
 		if len(args) > 0 {

@@ -27,10 +27,10 @@ type FormatFlag struct {
 	of    []string
 }
 
-// Add adds the flag to c, with text and the formats for scripts.
+// Add adds the flag with all formats.
 func (f *FormatFlag) Add(c *cobra.Command) { f.AddOf(c, FormatText, formatJSON, formatYAML) }
 
-// AddOf adds the flag to c, with these formats. The first one is the default.
+// AddOf adds the flag with these formats, the first as default.
 func (f *FormatFlag) AddOf(c *cobra.Command, of ...string) {
 	f.value, f.of = of[0], of
 	c.Flags().VarP(f, "output", "o", "`format` of the output: "+f.Type())
@@ -40,7 +40,7 @@ func (f *FormatFlag) AddOf(c *cobra.Command, of ...string) {
 // String returns the format.
 func (f *FormatFlag) String() string { return f.value }
 
-// Type returns what the flag accepts, for help texts.
+// Type implements pflag.Value.
 func (f *FormatFlag) Type() string {
 	last := len(f.of) - 1
 	return strings.Join(f.of[:last], ", ") + " or " + f.of[last]

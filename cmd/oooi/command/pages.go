@@ -1,5 +1,5 @@
-// This file knows where the documentation of this program is: at the tag of its release, so that pages describe this
-// release. Programs that were not released link to the newest pages.
+// This file knows where the documentation is: at the tag of the release. A program that was not released links to the
+// newest pages.
 
 package command
 

@@ -1,5 +1,5 @@
-// This file has the flags with which the administrator of the management cluster limits what HostedClusters may ask
-// for. Each has an environment variable, because an OLM Subscription cannot set flags.
+// This file has the flags of the management cluster's administrator. Each has an environment variable, because an OLM
+// Subscription cannot set flags.
 
 package command
 
@@ -15,7 +15,7 @@ import (
 // PermissionFlags are the values of settings.PermissionFlags, by name.
 type PermissionFlags map[string]*string
 
-// AddPermissionFlags adds the flags to a command.
+// AddPermissionFlags adds the flags to c.
 func AddPermissionFlags(c *cobra.Command) PermissionFlags {
 	values := PermissionFlags{}
 	for _, f := range settings.PermissionFlags() {
@@ -24,7 +24,7 @@ func AddPermissionFlags(c *cobra.Command) PermissionFlags {
 	return values
 }
 
-// Parse returns the permissions in the flags.
+// Parse reads the flags.
 func (values PermissionFlags) Parse() (network.Permissions, error) {
 	var p network.Permissions
 	for _, f := range settings.PermissionFlags() {

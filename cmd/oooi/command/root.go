@@ -19,7 +19,7 @@ import (
 // pluginPrefix is the prefix of programs that kubectl runs as commands.
 const pluginPrefix = "kubectl-"
 
-// Main runs the command oooi with these subcommands, and exits when it ends or when a signal ends it.
+// Main runs the command oooi with these subcommands, and exits.
 func Main(subcommands ...*cobra.Command) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := New(subcommands...).ExecuteContext(ctx)

@@ -24,14 +24,13 @@ func Line(w io.Writer, format string, values ...any) {
 	fmt.Fprintln(w, Printable(fmt.Sprintf(format, values...)))
 }
 
-// Printable returns s in a form that is safe for a terminal. A Lease or a condition may contain anything, because an
-// attacker may control an edge. Characters that are not printable, such as control and bidi characters, tabs and
-// newlines, become U+FFFD.
+// Printable makes s safe for a terminal: characters that are not printable, such as control and bidi characters, tabs
+// and newlines, become U+FFFD. An attacker may control an edge, and so the text in a Lease or a condition.
 func Printable(s string) string {
 	return strings.ReplaceAll(printableLines(s), "\n", string(unicode.ReplacementChar))
 }
 
-// printableLines is Printable for a text of several lines, which it keeps.
+// printableLines keeps line breaks.
 func printableLines(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' {
@@ -41,11 +40,11 @@ func printableLines(s string) string {
 	}, s)
 }
 
-// Complain writes to standard error what is wrong. The text may contain anything: names in files are not those of an API server.
+// Complain writes to standard error. The text may contain anything: an API server did not check names in files.
 func Complain(w io.Writer, text string) { fmt.Fprintln(w, "oooi: "+printableLines(text)) }
 
-// Escaped returns the same JSON with an escape for each character that is not printable. JSON allows unescaped C1
-// control and bidi characters.
+// Escaped returns JSON with an escape for each character that is not printable: JSON allows C1 control and bidi
+// characters.
 func Escaped(b []byte) []byte {
 	var out []byte
 	for _, r := range string(b) {

@@ -1,4 +1,4 @@
-// This file wraps text for the user's terminal. Pipes and files get whole lines, so that grep finds whole sentences.
+// This file wraps text for a terminal. Pipes and files get whole lines for grep.
 
 package command
 
@@ -17,8 +17,8 @@ import (
 // helpWidth is the width of help in columns.
 const helpWidth = 80
 
-// WriteText writes lines for people. Values in them may contain anything, also line breaks. For a terminal, it wraps them at its width. For a pipe, it wraps them at
-// COLUMNS, if that is set.
+// WriteText writes lines for people, with any values. It wraps them at the width of a terminal, or at COLUMNS for a
+// pipe, if that is set.
 func WriteText(w io.Writer, text string) error {
 	columns, _ := strconv.Atoi(os.Getenv("COLUMNS"))
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -33,9 +33,8 @@ func WriteText(w io.Writer, text string) error {
 // gap matches the space between two columns of a line.
 var gap = regexp.MustCompile(`\S  +`)
 
-// Wrap breaks lines of text that have more than columns characters, at spaces. The rest is indented as the line, or
-// as the second column if the line has two. It does not break a word, or a row of a table with more columns. If
-// columns is 0, it breaks nothing.
+// Wrap breaks lines of text that have more than columns characters, at spaces. The rest is indented as the line, or as
+// its second column. It does not break a word, or a row of a table with more columns. 0 columns break nothing.
 func Wrap(text string, columns int) string {
 	if columns <= 0 {
 		return text
@@ -72,8 +71,7 @@ func wrapLine(out *strings.Builder, line string, indent, columns int) {
 	out.WriteString(line)
 }
 
-// lastSpace returns the position of the last space after start that is within columns. If there is none, it returns
-// the next space. -1: there is none either.
+// lastSpace returns the position of the last space after start within columns, else of the next space. -1: there is none.
 func lastSpace(line string, start, columns int) int {
 	at, column := -1, 0
 	for i, r := range line {
@@ -85,7 +83,6 @@ func lastSpace(line string, start, columns int) int {
 	return at
 }
 
-// wrapHelp makes c and its subcommands wrap their help texts.
 func wrapHelp(c *cobra.Command) {
 	help := c.HelpFunc()
 	c.SetHelpFunc(func(c *cobra.Command, args []string) {

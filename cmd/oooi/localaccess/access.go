@@ -33,7 +33,6 @@ const (
 	accessListens, commandListens = "127.0.0.1:3128", "127.0.0.1:0"
 )
 
-// An accessRequest has what the user asks for.
 type accessRequest struct {
 	cluster command.ClusterFlags
 	// name of the HostedCluster. Zero: proxy is used instead.
@@ -111,7 +110,7 @@ oooi exits with the code of COMMAND, or with 126 or 127 if it cannot start it.`,
 	return c
 }
 
-// arguments reads the arguments. dash is how many precede "--". -1: there is no "--".
+// arguments reads args, of which dash precede "--". -1: there is no "--".
 func (a *accessRequest) arguments(args []string, dash int) (err error) {
 	names := args
 	if dash >= 0 {
@@ -126,7 +125,7 @@ func (a *accessRequest) arguments(args []string, dash int) (err error) {
 	return err
 }
 
-// flags parses the flags that have a format, and checks that all flags fit together.
+// flags parses flags with a format, and checks that all flags fit together.
 func (a *accessRequest) flags(proxy, account string) (err error) {
 	if proxy != "" {
 		if a.proxy, err = proxyAddress(proxy); err != nil {
@@ -161,8 +160,7 @@ func (a *accessRequest) flags(proxy, account string) (err error) {
 	return nil
 }
 
-// proxyAddress returns the "host:port" in the URL of an access proxy. Errors do not contain the URL, which may have a
-// password.
+// proxyAddress returns the "host:port" of a URL. Errors do not contain the URL, which may have a password.
 func proxyAddress(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
@@ -171,7 +169,6 @@ func proxyAddress(text string) (string, error) {
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), strconv.Itoa(network.AccessPort))), nil
 }
 
-// checkDestination checks that text is "host:port".
 func checkDestination(text string) error {
 	host, port, err := net.SplitHostPort(text)
 	if err == nil && host != "" {
@@ -182,7 +179,6 @@ func checkDestination(text string) error {
 	return errors.New("want DESTINATION:PORT, such as worker-1:22")
 }
 
-// run does what the user asks for.
 func (a *accessRequest) run(c *cobra.Command) error {
 	warn := func(text string) { command.Complain(c.ErrOrStderr(), text) }
 	var l net.Listener
@@ -225,7 +221,6 @@ func (a *accessRequest) run(c *cobra.Command) error {
 	return runThrough(a.command, at, c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 }
 
-// connect connects standard input and output to one destination.
 func (a *accessRequest) connect(c *cobra.Command, open opener) error {
 	t, err := open(c.Context(), a.stdio, "")
 	if err != nil {
@@ -244,7 +239,6 @@ func (a *accessRequest) connect(c *cobra.Command, open opener) error {
 	return nil
 }
 
-// reason says why there is no tunnel, and what to do.
 func (a *accessRequest) reason(address string, err error) string {
 	text := command.Printable(fmt.Sprintf("%s: %v", address, err))
 	var refused *dial.RefusedError
@@ -263,8 +257,7 @@ func (a *accessRequest) reason(address string, err error) string {
 	return text
 }
 
-// opener returns an opener of tunnels: through the access proxy of the flag, or through edges, of which at least one
-// is Ready.
+// opener opens tunnels through the access proxy of the flag, or through edges. At least one edge is Ready.
 func (a *accessRequest) opener(ctx context.Context, warn func(string)) (opener, error) {
 	dialer := dial.Dialer{Proxy: a.proxy, TokenFile: a.tokenFile}
 	open := func(ctx context.Context, d dial.Dialer, address string) (tunnel, error) {
@@ -312,7 +305,6 @@ func (a *accessRequest) opener(ctx context.Context, warn func(string)) (opener, 
 	}, nil
 }
 
-// edges finds the edges that can be used now.
 func (a *accessRequest) edges(ctx context.Context, set kubernetes.Interface, namespace string) ([]accessEdge, error) {
 	selector := labels.SelectorFromSet(wire.NamedLabels(wire.NameEdge)).String()
 	list, err := set.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})

@@ -1,5 +1,5 @@
-// This file copies bytes between a tunnel and a local connection, or standard input and output. Each direction ends
-// by itself.
+// This file copies bytes between a tunnel and a local connection, or standard input and output. Directions end
+// independently.
 
 package localaccess
 
@@ -11,18 +11,16 @@ import (
 	"time"
 )
 
-// silentWithin is how long a local end may send nothing after the destination has sent everything. A destination that
-// has closed both directions looks the same as one that still receives, until it gets data.
+// silentWithin is how long a local end may be silent after the destination has sent everything. Only data shows whether
+// the destination still receives.
 const silentWithin = 10 * time.Second
 
-// A tunnel is an open connection to a destination.
 type tunnel struct {
 	net.Conn
 	// over is closed when neither direction is open any longer. Nil: that is not known.
 	over <-chan struct{}
 }
 
-// A localEnd is the other end of a tunnel.
 type localEnd struct {
 	in  io.Reader
 	out io.Writer
@@ -53,8 +51,8 @@ func (r *waitingReader) silence() time.Duration {
 }
 
 // carry copies bytes until both directions have ended, and closes the tunnel. After the destination has sent
-// everything, it also ends if the tunnel is over, or if the local end sends nothing for silentWithin. An error is
-// about the tunnel, or means that ctx has ended. The caller closes the local end.
+// everything, it also ends if the tunnel is over, or if the local end is silent for silentWithin. An error is about the
+// tunnel, or means that ctx has ended. The caller closes the local end.
 func carry(ctx context.Context, t tunnel, local localEnd) error {
 	defer func() { _ = t.Close() }()
 	type result struct{ read, write error }
@@ -116,7 +114,7 @@ func carry(ctx context.Context, t tunnel, local localEnd) error {
 	}
 }
 
-// pump copies until from ends. It returns separate errors for reading and writing.
+// pump copies until from ends. Errors of reading and writing are separate.
 func pump(to io.Writer, from io.Reader) (read, write error) {
 	b := make([]byte, 32<<10)
 	for {

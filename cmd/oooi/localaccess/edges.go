@@ -1,5 +1,5 @@
-// This file decides which edges `oooi access` uses: those of a hosted cluster that are Ready and have an access proxy. After a
-// failed connection through an edge, it uses the other edges. It does not probe the failed edge: a later connection shows whether it works again.
+// This file decides which edges `oooi access` uses: those of a hosted cluster that are Ready and have an access proxy.
+// Failed edges come last, until a later connection shows that they work.
 
 package localaccess
 
@@ -25,7 +25,6 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// accessPage describes management access. It contains the Role that the command needs.
 var accessPage = command.Docs + "management-access.md"
 
 const (
@@ -68,8 +67,8 @@ func accessEdges(pods []corev1.Pod) (out []accessEdge) {
 	return out
 }
 
-// usable returns the Ready edges in all, on network on or on every network if on is empty. pods is the number of
-// edges, including those without an access proxy. An error says what to do.
+// usable returns the Ready edges in all on network on, or on every network if on is empty. pods counts edges, also
+// those without an access proxy. An error says what to do.
 func usable(name client.ObjectKey, pods int, all []accessEdge, on string) (out []accessEdge, err error) {
 	var networks []string
 	for _, e := range all {
@@ -109,7 +108,6 @@ type edgePool struct {
 	failed map[string]time.Time
 }
 
-// load calls find and stores the edges.
 func (p *edgePool) load(ctx context.Context) error {
 	edges, err := p.find(ctx)
 	if err != nil {
@@ -121,8 +119,7 @@ func (p *edgePool) load(ctx context.Context) error {
 	return nil
 }
 
-// inOrder returns the edges in the order in which they are tried. Recently failed edges come last, and among them the
-// one that failed first comes first.
+// inOrder returns recently failed edges last, and of them the one that failed first before the others.
 func (p *edgePool) inOrder() []accessEdge {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,7 +131,6 @@ func (p *edgePool) inOrder() []accessEdge {
 	return out
 }
 
-// networks returns the networks of the edges, in the same order.
 func (p *edgePool) networks() (out []string) {
 	for _, e := range p.inOrder() {
 		if !slices.Contains(out, e.network) {
@@ -144,7 +140,6 @@ func (p *edgePool) networks() (out []string) {
 	return out
 }
 
-// answers remembers whether an edge answers.
 func (p *edgePool) answers(e accessEdge, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +152,6 @@ func (p *edgePool) answers(e accessEdge, ok bool) {
 	}
 }
 
-// next returns the first edge of a network that is not in tried.
 func (p *edgePool) next(network string, tried []accessEdge) (accessEdge, bool) {
 	for _, e := range p.inOrder() {
 		if e.network == network && !slices.ContainsFunc(tried, func(x accessEdge) bool { return x.pod == e.pod }) {
@@ -170,9 +164,8 @@ func (p *edgePool) next(network string, tried []accessEdge) (accessEdge, bool) {
 // errNoEdge is the error of a tunnel on a network without Ready edges.
 var errNoEdge = errors.New("no edge of the network is Ready")
 
-// open opens a tunnel to address. If several networks have edges, the first one that opens the destination is used.
-// If no edge of a network answers, that network may be the one that opens it. So this error has precedence over a
-// refusal.
+// open opens a tunnel on the first network that opens the destination. If no edge of a network answers, that network
+// may be the one. So this error has precedence over a refusal.
 func (p *edgePool) open(ctx context.Context, d dial.Dialer, address string) (tunnel, error) {
 	var lost, closed error
 	for _, network := range p.networks() {
@@ -195,7 +188,7 @@ func (p *edgePool) open(ctx context.Context, d dial.Dialer, address string) (tun
 	return tunnel{}, cmp.Or(lost, closed, errNoEdge)
 }
 
-// openOn opens a tunnel through an edge of one network. It tries each known edge, and then those that find returns.
+// openOn tries each known edge of a network, and then those that find returns.
 func (p *edgePool) openOn(ctx context.Context, network string, d dial.Dialer, address string) (tunnel, error) {
 	var tried []accessEdge
 	var why error
@@ -232,7 +225,6 @@ func (p *edgePool) openOn(ctx context.Context, network string, d dial.Dialer, ad
 	}
 }
 
-// through opens a tunnel through one edge.
 func (p *edgePool) through(ctx context.Context, e accessEdge, d dial.Dialer, address string) (t tunnel, err error) {
 	d.Proxy = "of edge " + e.pod
 	d.Forward = func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -255,8 +247,7 @@ func (p *edgePool) through(ctx context.Context, e accessEdge, d dial.Dialer, add
 // errForbidden is wrapped by errors about a right that the user lacks.
 var errForbidden = errors.New("you may not")
 
-// anotherMayDo reports whether another edge may open the tunnel after this error. All edges refuse the same, except
-// if one has reached its limits.
+// anotherMayDo reports whether another edge may open the tunnel. All edges refuse the same, except for their limits.
 func anotherMayDo(err error) bool {
 	var refused *dial.RefusedError
 	if errors.As(err, &refused) {

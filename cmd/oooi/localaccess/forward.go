@@ -1,6 +1,6 @@
 // This file opens connections to the access proxy of an edge through the API server, as `kubectl port-forward` does:
-// over WebSockets, or over SPDY if something in between does not support them. Each connection has its own connection
-// to the API server. On a shared one, a destination that does not read would stall all others.
+// over WebSockets, or over SPDY if something in between does not support them. They do not share a connection to the
+// API server, on which a destination that does not read would stall the others.
 
 package localaccess
 
@@ -28,13 +28,12 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 )
 
-// faultWithin is how long the reason for the end of a connection may take. It comes on another stream.
+// faultWithin is how long the reason for the end of a connection may take, on another stream.
 const faultWithin = 200 * time.Millisecond
 
 // errEdgeLost is the error of a connection that lost the edge.
 var errEdgeLost = errors.New("the connection to the edge is lost")
 
-// A podForwarder opens connections to ports of pods.
 type podForwarder struct {
 	config    *rest.Config
 	pods      kubernetes.Interface
@@ -70,7 +69,7 @@ func (f *podForwarder) reach(ctx context.Context, e accessEdge) (net.Conn, error
 	}
 }
 
-// open opens a connection. client-go does not accept a context here.
+// open takes no context, because client-go does not.
 func (f *podForwarder) open(e accessEdge) (*forwarded, error) {
 	at := f.pods.CoreV1().RESTClient().Post().Resource("pods").Namespace(f.namespace).Name(e.pod).SubResource("portforward").URL()
 	streams, err := f.upgrade(at)
@@ -85,7 +84,6 @@ func (f *podForwarder) open(e accessEdge) (*forwarded, error) {
 	return c, nil
 }
 
-// upgrade turns a request into streams.
 func (f *podForwarder) upgrade(at *url.URL) (httpstream.Connection, error) {
 	if !f.onlySPDY.Load() {
 		sockets, err := portforward.NewSPDYOverWebsocketDialerForStreaming(at, f.config)
@@ -113,7 +111,7 @@ func (f *podForwarder) upgrade(at *url.URL) (httpstream.Connection, error) {
 	return nil, err
 }
 
-// A statusOf keeps the status of the last answer, because errors about an upgrade do not have it.
+// A statusOf keeps the status of the last answer, which errors about an upgrade lack.
 type statusOf struct {
 	next http.RoundTripper
 	code int
@@ -141,7 +139,7 @@ type forwarded struct {
 	expiry *time.Timer
 }
 
-// newForwarded opens the two streams of a connection to a port.
+// newForwarded opens the two streams of a connection.
 func newForwarded(streams httpstream.Connection, port uint16) (*forwarded, error) {
 	headers := http.Header{}
 	headers.Set(corev1.PortHeader, strconv.Itoa(int(port)))

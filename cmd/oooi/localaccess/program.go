@@ -24,7 +24,6 @@ const (
 	exitSignal = 128
 )
 
-// proxyEnvironment returns an environment in which programs use a proxy for all connections.
 func proxyEnvironment(environment []string, proxy string) (out []string) {
 	for _, v := range environment {
 		name, _, _ := strings.Cut(v, "=")
@@ -40,8 +39,8 @@ func proxyEnvironment(environment []string, proxy string) (out []string) {
 	return out
 }
 
-// runThrough runs a program with a proxy, and returns its exit code as an error. Signals for this program are passed
-// on to the command, which decides what to do. From a terminal, Ctrl-C reaches both.
+// runThrough runs a program with a proxy, and returns its exit code as an error. It passes on signals for this program.
+// From a terminal, Ctrl-C reaches both.
 func runThrough(program []string, proxy string, in io.Reader, out, complaints io.Writer) error {
 	c := exec.Command(program[0], program[1:]...)
 	c.Env, c.Stdin, c.Stdout, c.Stderr = proxyEnvironment(os.Environ(), proxy), in, out, complaints
@@ -68,7 +67,6 @@ func runThrough(program []string, proxy string, in io.Reader, out, complaints io
 	}
 }
 
-// exitOf returns the exit code of a command as an error. Nil: 0.
 func exitOf(err error) error {
 	var failed *exec.ExitError
 	if !errors.As(err, &failed) {
@@ -83,7 +81,6 @@ func exitOf(err error) error {
 	return command.Exit(1, err)
 }
 
-// atTerminal reports whether in is a terminal.
 func atTerminal(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	if !ok {

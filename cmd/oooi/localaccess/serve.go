@@ -1,5 +1,5 @@
-// This file is the local proxy of `oooi access`. It answers HTTP CONNECT, and requests for http:// URLs, which
-// programs send without CONNECT. Edges decide whether a destination is open.
+// This file is the local proxy of `oooi access`, for HTTP CONNECT and for http:// URLs, which programs request without
+// CONNECT. Edges decide what is open.
 
 package localaccess
 
@@ -30,7 +30,6 @@ const (
 // An opener opens a tunnel to "host:port". token is the caller's. Empty: there is none.
 type opener func(ctx context.Context, address, token string) (tunnel, error)
 
-// A localProxy serves programs on this machine.
 type localProxy struct {
 	// When ctx ends, all tunnels end.
 	ctx  context.Context
@@ -72,7 +71,7 @@ func (p *localProxy) serve(l net.Listener) error {
 	return nil
 }
 
-// A callerToken is the context key for the token of a request's caller.
+// A callerToken is the context key for a caller's token.
 type callerToken struct{}
 
 // ServeHTTP answers one request. A web page in a browser cannot send either kind of request to a port of this
@@ -90,7 +89,7 @@ func (p *localProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// keepRequest restores headers that a ReverseProxy removes, because it is meant for use in front of a server.
+// keepRequest restores headers that a ReverseProxy removes, because it is meant for the side of a server.
 func keepRequest(r *httputil.ProxyRequest) {
 	r.Out.URL.RawQuery = r.In.URL.RawQuery
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
@@ -142,7 +141,6 @@ func (p *localProxy) connect(w http.ResponseWriter, address, token string) {
 	}
 }
 
-// answerOf returns the answer to a caller for whom no tunnel could be opened.
 func answerOf(err error) (status int, why string) {
 	var refused *dial.RefusedError
 	if errors.As(err, &refused) && refused.Status >= 400 && refused.Status < 600 {
@@ -151,7 +149,7 @@ func answerOf(err error) (status int, why string) {
 	return http.StatusBadGateway, command.Printable(err.Error())
 }
 
-// listenAt opens the port for local programs. warning is set if other hosts can reach it, too.
+// listenAt returns a warning if other hosts can reach the port.
 func listenAt(ctx context.Context, address string) (l net.Listener, warning string, err error) {
 	if l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
 		return nil, "", fmt.Errorf("--listen %s: %w. Name another address, or port 0 for any free one", address, err)
@@ -172,7 +170,6 @@ func localURL(l net.Listener) string {
 	return "http://" + at.String()
 }
 
-// addrPortOf returns the address and port of l.
 func addrPortOf(l net.Listener) netip.AddrPort {
 	at := l.Addr().(*net.TCPAddr).AddrPort()
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())

@@ -1,4 +1,4 @@
-// This file gets tokens of a ServiceAccount that the user names. They are kept in memory only.
+// This file gets tokens of a ServiceAccount, and keeps them in memory only.
 
 package localaccess
 
@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// accountTokenLifetime is the lifetime to request. The API server may choose another one.
+// accountTokenLifetime is requested. The API server may choose another one.
 const accountTokenLifetime = time.Hour
 
 // accountTokens keeps an unexpired token of one ServiceAccount.
@@ -29,8 +29,7 @@ type accountTokens struct {
 	renews, expires time.Time
 }
 
-// get returns a token. It renews the token after half of its lifetime. If that fails, it returns the previous token
-// until this has expired.
+// get renews the token after half of its lifetime. If that fails, it returns the previous token until this has expired.
 func (a *accountTokens) get(ctx context.Context) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -49,7 +48,6 @@ func (a *accountTokens) get(ctx context.Context) (string, error) {
 	return token, nil
 }
 
-// tokensOf returns accountTokens for an account and one audience.
 func tokensOf(set kubernetes.Interface, account client.ObjectKey, audience string) *accountTokens {
 	return &accountTokens{now: time.Now, request: func(ctx context.Context) (string, time.Duration, error) {
 		seconds := int64(accountTokenLifetime / time.Second)

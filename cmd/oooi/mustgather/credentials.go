@@ -1,5 +1,5 @@
-// This file finds credentials in texts that programs wrote: in URLs, headers and tokens. It is pure. If a text can be
-// read in two ways, the larger part is left out.
+// This file finds credentials in texts that programs wrote: in URLs, headers and tokens. It is pure. If a text has two
+// readings, the larger part is left out.
 
 package mustgather
 
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// user matches the begin of a URL with a user: the user's name, up to the next character. A password may have any
-// character, even if it should be escaped. In JSON, a quotation mark before a comma or a bracket ends the URL.
+// user matches the beginning of a URL with a user's name. inWord matches a password, which may have any
+// character, even one that should be escaped. In JSON, a quotation mark before a comma or a bracket ends the URL.
 const user, inWord = `(//)[^:@/?#\[\s"']*`, `(?:\\.|[^\s"\\]|"[^,}\]\s])*`
 
 var (
@@ -35,7 +35,7 @@ func withoutCredentials(text string) string {
 	return out.String()
 }
 
-// withoutTokens removes the values of headers and parameters for tokens, tokens of OpenShift and JWTs, and users with
+// withoutTokens removes values of headers and parameters for tokens, tokens of OpenShift, JWTs, and users with
 // passwords before a host without a scheme.
 func withoutTokens(line string) string {
 	line = header.ReplaceAllString(line, "${1} "+leftOut)

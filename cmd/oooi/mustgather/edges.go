@@ -1,5 +1,5 @@
 // This file collects what each edge knows about its data plane, because only the pods have the state of Envoy and of
-// the kernel. A VM may have taken over an edge, so the size of its answer is limited, and its secrets are not kept.
+// the kernel. A VM may have taken over an edge, so its answer is limited, and loses its secrets.
 
 package mustgather
 
@@ -72,8 +72,8 @@ func commandsIn(config *rest.Config, set kubernetes.Interface) commandRunner {
 	}
 }
 
-// askEdges writes the answer of each edge. Edges are asked at the same time, so an edge that does not answer delays
-// the others by at most askedWithin. An error is about the directory, or means that ctx has ended.
+// askEdges writes the answer of each edge. A silent edge delays all by at most askedWithin. An error is about the
+// directory, or means that ctx has ended.
 func (g *Gatherer) askEdges(ctx context.Context) error {
 	faults := make([]string, len(g.edges))
 	var told atomic.Int32
@@ -102,7 +102,7 @@ func (g *Gatherer) askEdges(ctx context.Context) error {
 	return nil
 }
 
-// askEdge returns the answer of an edge, without secrets. Nil: there is none. fault says what is missing, and why.
+// askEdge returns an answer without secrets, or nil. fault says what is missing, and why.
 func askEdge(ctx context.Context, run commandRunner, pod unstructured.Unstructured) (text []byte, fault string) {
 	running := func(c source.Container) bool { return c.Name == wire.Failover && c.Running }
 	if !slices.ContainsFunc(source.ContainersOf(pod), running) {
@@ -132,7 +132,6 @@ func askEdge(ctx context.Context, run commandRunner, pod unstructured.Unstructur
 	return text, command.Printable(withoutCredentials(missingIn(d)))
 }
 
-// missingIn says what the document lacks, in one line. Empty: nothing.
 func missingIn(d wire.Diagnostics) string {
 	var out []string
 	for _, p := range d.Parts {
@@ -146,7 +145,6 @@ func missingIn(d wire.Diagnostics) string {
 	return "the document lacks " + strings.Join(out[:min(len(out), 20)], "; ")
 }
 
-// cleanedText returns a JSON document without secrets, formatted for people.
 func cleanedText(document []byte) ([]byte, error) {
 	var all any
 	in := json.NewDecoder(bytes.NewReader(document))
@@ -162,8 +160,7 @@ func cleanedText(document []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// A limitedBuffer keeps the first bytes that are written to it. A stream may still be copied into it while it is
-// read.
+// A limitedBuffer keeps the first bytes. A stream may still be copied into it while it is read.
 type limitedBuffer struct {
 	most int
 
@@ -181,15 +178,14 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// content returns the kept bytes. whole is true if nothing was dropped.
+// content is whole if nothing was dropped.
 func (b *limitedBuffer) content() (text []byte, whole bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return bytes.Clone(b.text), !b.cut
 }
 
-// words returns the kept text. If it was cut, its last word is left out, because a part of a credential would not be
-// recognized.
+// words leaves out the last word of a text that was cut, because a part of a credential would not be recognized.
 func (b *limitedBuffer) words() string {
 	text, whole := b.content()
 	if !whole {

@@ -143,7 +143,7 @@ func (g *Gatherer) All(ctx context.Context, name client.ObjectKey) error {
 	return g.Index.Write(g.Dir)
 }
 
-// newDirectory creates dir. It is an error if dir has files already, because they would be mixed.
+// newDirectory refuses a directory with files, because they would be mixed.
 func newDirectory(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -155,7 +155,6 @@ func newDirectory(dir string) error {
 	return err
 }
 
-// cluster collects one hosted cluster.
 func (g *Gatherer) cluster(ctx context.Context, hc source.HostedCluster) error {
 	running := hcp.UnreadLiveCluster(hc.Namespace, hc.Name)
 	if hc.Object == nil {
@@ -171,7 +170,6 @@ func (g *Gatherer) cluster(ctx context.Context, hc source.HostedCluster) error {
 	return source.EachOf(hc.Object, running, func(w source.Wanted) ([]unstructured.Unstructured, error) { return g.collect(ctx, w) })
 }
 
-// installation collects the operator, and the objects that all hosted clusters share.
 func (g *Gatherer) installation(ctx context.Context) error {
 	namespaces := map[string]bool{}
 	for _, w := range source.WantedOfAll() {
@@ -195,8 +193,8 @@ func (g *Gatherer) installation(ctx context.Context) error {
 	return nil
 }
 
-// collect writes the objects that w names, with the logs of pods, and returns the objects. It records what cannot be
-// read. An error is about the directory, or means that ctx has ended.
+// collect writes the objects of w, with the logs of pods, and returns the objects. It records what cannot be read. An
+// error is about the directory, or means that ctx has ended.
 func (g *Gatherer) collect(ctx context.Context, w source.Wanted) ([]unstructured.Unstructured, error) {
 	found, err := w.Read(ctx, g.API)
 	switch {
@@ -229,8 +227,7 @@ func (g *Gatherer) collect(ctx context.Context, w source.Wanted) ([]unstructured
 	return found, nil
 }
 
-// write writes objects of one kind and namespace, without their secrets. If their file exists, they were written
-// already.
+// write writes objects of one kind and namespace without their secrets, unless their file exists.
 func (g *Gatherer) write(namespace string, all []unstructured.Unstructured) error {
 	kind := all[0].GroupVersionKind()
 	name := strings.ToLower(kind.GroupKind().String()) + ".yaml"
@@ -258,7 +255,7 @@ func (g *Gatherer) write(namespace string, all []unstructured.Unstructured) erro
 	return g.file(path, []byte(text.String()))
 }
 
-// podLogs writes the log of each container of a pod, and the log of its previous run.
+// podLogs also writes the log of the previous run of each container.
 func (g *Gatherer) podLogs(ctx context.Context, o unstructured.Unstructured) error {
 	for _, c := range source.ContainersOf(o) {
 		for _, previous := range []bool{false, true} {
@@ -293,8 +290,7 @@ func readLog(ctx context.Context, logs source.LogReader, pod client.ObjectKey, c
 	return []byte(withoutCredentials(text)), err
 }
 
-// lastLines returns whole lines at the end of r, of at most most bytes. If lines are left out, the first line says
-// so.
+// lastLines returns whole lines at the end of r, of at most most bytes. If lines are left out, the first line says so.
 func lastLines(r io.Reader, most int) (string, error) {
 	var text []byte
 	whole, part := true, make([]byte, 64<<10)
@@ -320,7 +316,7 @@ func lastLines(r io.Reader, most int) (string, error) {
 	}
 }
 
-// file writes one file of the archive. Names from the cluster cannot point outside the archive.
+// file writes one file. Names from the cluster cannot point outside the archive.
 func (g *Gatherer) file(path string, content []byte) error {
 	if !filepath.IsLocal(path) {
 		return &fs.PathError{Op: "write", Path: path, Err: errors.New("points outside the directory")}

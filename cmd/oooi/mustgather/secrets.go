@@ -11,8 +11,7 @@ import (
 // leftOut replaces a secret.
 const leftOut = "LEFT-OUT"
 
-// keptOfVM returns the fields of a VM that are collected. Volumes are left out, because they can have cloud-init data
-// with keys.
+// keptOfVM leaves out volumes, which can have cloud-init data with keys.
 func keptOfVM() [][]string {
 	return [][]string{
 		{"apiVersion"}, {"kind"}, {"metadata"}, {"spec", "networks"}, {"spec", "domain", "devices", "interfaces"},
@@ -20,7 +19,6 @@ func keptOfVM() [][]string {
 	}
 }
 
-// withoutSecrets returns a copy of o without secrets, which a bug report must not have.
 func withoutSecrets(o unstructured.Unstructured) unstructured.Unstructured {
 	out := *o.DeepCopy()
 	out.SetManagedFields(nil)
@@ -46,7 +44,6 @@ func withoutSecrets(o unstructured.Unstructured) unstructured.Unstructured {
 	return out
 }
 
-// cleaned returns v without credentials in its strings.
 func cleaned(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -63,14 +60,13 @@ func cleaned(v any) any {
 	return v
 }
 
-// secretField and secretHeader match the names of fields and headers with secret values.
 var (
 	secretField  = regexp.MustCompile(`(?i)^(password|passwd|token|(access|id|refresh)_token|client_secret|private_key(_password)?|(proxy-)?authorization)$`)
 	secretHeader = regexp.MustCompile(`(?i)^((proxy-)?authorization|(set-)?cookie)$`)
 )
 
-// withoutSecretFields returns v without the values of secret fields, and of headers that authenticate, in the form of
-// Envoy's configuration.
+// withoutSecretFields leaves out the values of secret fields, and of headers that authenticate, as Envoy's
+// configuration has them.
 func withoutSecretFields(v any) any {
 	switch v := v.(type) {
 	case []any:

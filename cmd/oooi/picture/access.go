@@ -1,5 +1,4 @@
-// This file finds the parts of a picture about management access: callers, and what they reach through edges. It is
-// pure.
+// This file finds the parts of a picture about management access. It is pure.
 
 package picture
 
@@ -10,7 +9,6 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// callersOf returns the callers that a admits.
 func callersOf(a *status.Access) (out []shown) {
 	if a == nil {
 		return nil
@@ -63,7 +61,6 @@ func opensOf(a *status.Access) (out []port) {
 	return out
 }
 
-// refusedTo says what callers do not reach.
 func refusedTo(a *status.Access) []string {
 	if a == nil || a.Proxy == "" {
 		return nil

@@ -1,5 +1,5 @@
-// This file finds the parts of a picture that do not go through edges: hosts behind the gateway that edges answer,
-// and destinations that VMs reach without edges. It is pure.
+// This file finds the parts of a picture without edges: hosts behind the gateway, and destinations that VMs reach
+// directly. It is pure.
 
 package picture
 
@@ -11,7 +11,6 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// clientsOf returns the hosts behind the gateway that edges answer.
 func clientsOf(n network.Network) (out []shown) {
 	for _, p := range n.ClientNetworks {
 		out = append(out, shown{p.String(), "behind the gateway", fmt.Sprintf("Edges answer hosts of this network through the gateway %s.", n.DHCP.Router), unknown})
@@ -19,8 +18,7 @@ func clientsOf(n network.Network) (out []shown) {
 	return out
 }
 
-// directOf returns the addresses that VMs reach without edges: hosts to which names of the plan resolve, and the
-// gateway.
+// directOf returns the addresses that VMs reach without edges: those in records, and the gateway.
 func directOf(plan network.Plan, n network.Network) (out []port) {
 	add := func(name string, a netip.Addr) {
 		what, why := "another host", fmt.Sprintf("DNS resolves this name to %s, which no edge has.", a)

@@ -1,5 +1,4 @@
-// This file lays out a picture as lines of at most 100 columns, with the column of each part. Text and SVG are made
-// from them.
+// This file lays out a picture as lines of at most 100 columns, for text and SVG.
 
 package picture
 
@@ -8,8 +7,7 @@ import (
 	"strings"
 )
 
-// Columns of the drawing: their number, the column of the way from VMs through edges to ports, and the column of
-// names.
+// The number of columns of the drawing, the column of the way from VMs through edges to ports, and that of names.
 const columns, wayColumn, nameColumn = 100, 5, 11
 
 // A line is one line of a drawing, in printable ASCII.
@@ -27,10 +25,8 @@ type line struct {
 	class string
 }
 
-// A drawing is a picture from top to bottom.
 type drawing []line
 
-// drawing returns p as lines.
 func (p picture) drawing() (d drawing) {
 	d.add(line{text: "HostedCluster " + p.Cluster, class: "title"})
 	for _, n := range p.Networks {
@@ -53,7 +49,7 @@ func (p picture) drawing() (d drawing) {
 
 func head(column int, text string) line { return line{column: column, text: text, class: "head"} }
 
-// add adds lines. Text that does not fit continues in the next line.
+// add continues text that does not fit in the next line.
 func (d *drawing) add(lines ...line) {
 	for _, l := range lines {
 		l.text, l.target = ascii(l.text), ascii(l.target)
@@ -70,7 +66,7 @@ func (d *drawing) add(lines ...line) {
 	}
 }
 
-// rows adds a row like l for each of all. The note follows the name, which has so many columns.
+// rows adds a row like l for each of all. The note follows the name, which has width columns.
 func (d *drawing) rows(l line, width int, all []shown) {
 	for _, x := range all {
 		l.text, l.of = fmt.Sprintf("%-*s %s", width, x.Name, x.Note), x
@@ -104,7 +100,7 @@ func (d *drawing) ports(ports []port, refused []string) {
 	}
 }
 
-// path adds a line for each name of x. The target is next to the last name if there is room, else below it.
+// path adds a line for each name. The target is next to the last name if there is room, else below it.
 func (d *drawing) path(x path, width int) {
 	names, target := x.Names, x.target()
 	l := line{way: "|", column: nameColumn, of: shown{Why: strings.Join(names, ", ") + ": " + x.Backend.Why, State: x.Backend.State}}
@@ -122,7 +118,6 @@ func (d *drawing) path(x path, width int) {
 	d.add(l)
 }
 
-// target says where a path ends.
 func (p path) target() string {
 	out := p.Backend.Name
 	if p.Outside {
@@ -134,7 +129,7 @@ func (p path) target() string {
 	return out
 }
 
-// ascii returns text with "?" in place of each character that is not printable ASCII.
+// ascii replaces all characters that are not printable ASCII by "?".
 func ascii(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -144,7 +139,7 @@ func ascii(text string) string {
 	}, text)
 }
 
-// broken splits a text after at most most columns: between words, else after a sign in a word, else anywhere.
+// broken splits a text after at most most columns: between words, else after a sign, else anywhere.
 func broken(text string, most int) (first, rest string) {
 	if len(text) <= most {
 		return strings.TrimRight(text, " "), ""

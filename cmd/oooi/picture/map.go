@@ -69,7 +69,6 @@ nothing. Hover over a line for details.`,
 	return c
 }
 
-// drawings returns the formats by name.
 func drawings() map[string]func(picture) string {
 	return map[string]func(picture) string{"text": picture.text, "svg": picture.document, "html": picture.page}
 }
@@ -104,8 +103,7 @@ func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster
 	return failed
 }
 
-// derived returns the facts about a hosted cluster without a plan in force, from the plan that the files in a lead
-// to.
+// derived returns the facts about a hosted cluster without a plan in force, from the plan that its files lead to.
 func derived(a source.Archive, running hcp.LiveCluster) (status.Facts, error) {
 	dump := &files.Dump{}
 	for _, all := range a.Objects {

@@ -1,5 +1,4 @@
-// This file makes the picture of `oooi map` from facts, as a value. It is pure. File layout.go gives each part a
-// position. text.go and svg.go draw it.
+// This file makes the picture of `oooi map` from facts, as a value. It is pure. layout.go places the parts.
 
 package picture
 
@@ -15,7 +14,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// mostVMs is how many VMs a picture shows. It only counts the others.
+// mostVMs is how many VMs a picture shows. It counts the others.
 const mostVMs = 12
 
 // A picture is one hosted cluster.
@@ -24,8 +23,8 @@ type picture struct {
 	Networks []pictured
 }
 
-// A pictured is one network: VMs, edges, what VMs reach through them, and what is refused. The same follows for
-// callers in the management cluster.
+// A pictured is one network: VMs, edges, what VMs reach through them, and what is refused. Then the same for callers in
+// the management cluster.
 type pictured struct {
 	Name, CIDR string
 	VMs, Edges []shown
@@ -75,7 +74,6 @@ type path struct {
 	Direct bool
 }
 
-// pictureOf returns the picture of a plan, with the status of its cluster.
 func pictureOf(r status.Output, plan network.Plan) picture {
 	out := picture{Cluster: r.Cluster}
 	for i, n := range plan.Networks {
@@ -89,7 +87,7 @@ func pictureOf(r status.Output, plan network.Plan) picture {
 	return out
 }
 
-// vmsOf returns the VMs that have a lease. If there are none, it returns the pool.
+// vmsOf returns the VMs with a lease, or the pool if there are none.
 func vmsOf(n network.Network, known status.Network) (out []shown) {
 	for _, l := range known.Leases {
 		if l.State != "assigned" {
@@ -147,7 +145,6 @@ func stateOfAnswer(a explain.Answer) state {
 	return unknown
 }
 
-// servesOf returns the addresses that edges share, and the servers on the network.
 func servesOf(n network.Network) []shown {
 	out := []shown{
 		{"next-hop VIP", n.NextHopVIP.String(), "Each edge has this address. VMs route through it to the addresses of edges. Edges forward nothing.", unknown},
@@ -168,7 +165,6 @@ func servesOf(n network.Network) []shown {
 	return out
 }
 
-// upstreamOf says which server answers other names.
 func upstreamOf(n network.Network) string {
 	switch n.DNS.Upstreams.Mode {
 	case network.UpstreamManagement:
@@ -179,7 +175,6 @@ func upstreamOf(n network.Network) string {
 	return "all others refused"
 }
 
-// portsOf returns the endpoints and allowed hosts by address.
 func portsOf(known status.Network) (out []port) {
 	add := func(t status.Target, outside bool) {
 		b := shown{Name: t.Backend, Note: t.Health, Why: "Envoy connects to " + t.Backend + " in the control plane namespace. Health: " + t.Health + ".", State: bad}
@@ -215,7 +210,7 @@ func portsOf(known status.Network) (out []port) {
 	return out
 }
 
-// refusedOf says what VMs do not reach. Destinations behind a gateway are left out.
+// refusedOf leaves out destinations behind a gateway.
 func refusedOf(n network.Network) []string {
 	out := []string{"Every other address: there is no route, and edges forward nothing."}
 	if n.Reach().Gateway.IsValid() {

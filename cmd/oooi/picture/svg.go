@@ -1,5 +1,5 @@
-// This file draws a picture as SVG, and as an HTML page that loads nothing: no script, font or image. Both show the
-// lines of the layout, with frames in colors. When the mouse is over a line, they show its explanation.
+// This file draws a picture as SVG, and as an HTML page that loads nothing. Lines have frames in colors, and
+// explanations for the mouse.
 
 package picture
 
@@ -27,7 +27,6 @@ const (
 // ways are SVG paths for the parts of the way from VMs through edges to ports.
 var ways = map[string]string{"|": "", "v": "m-4 -8 l4 8 l4 -8", "+--": "m0 -11 h20"}
 
-// style is the style sheet of the picture.
 const style = `svg{font:12px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;background:#fff;color:#1d2733}
 text{fill:#1d2733}.title text,.head text{font-weight:bold}.head text{fill:#51606f}
 rect{fill:#f3f5f7;stroke:#8a97a5;rx:4}.good rect{fill:#e6f4ea;stroke:#2e7d4f}.bad rect{fill:#fdeaea;stroke:#b3261e}.outside rect{stroke-dasharray:3 2}
@@ -36,13 +35,11 @@ g:hover>rect{stroke-width:2.4}g:hover>.to{stroke-width:2.8}.refused text{fill:#b
 @media(prefers-color-scheme:dark){svg{background:#12181f}text{fill:#e3e8ee}.head text{fill:#9fb0c0}rect{fill:#1d2733;stroke:#5d6b79}
 .good rect{fill:#12301f}.bad rect{fill:#3a1614}.refused text{fill:#ff9a92}}`
 
-// document draws p as a complete document.
 func (p picture) document() string { return `<?xml version="1.0" encoding="UTF-8"?>` + "\n" + p.svg() }
 
-// pageStyle is the style sheet of the page around the picture.
 const pageStyle = `body{margin:0}svg{width:100%;height:auto;max-width:1000px;display:block;margin:0 auto}`
 
-// page draws p as a page. Its policy permits the two styles by their hashes, and nothing else.
+// page permits the two styles by their hashes, and nothing else.
 func (p picture) page() string {
 	return fmt.Sprintf(`<!doctype html>
 <html lang="en">
@@ -55,13 +52,12 @@ func (p picture) page() string {
 `, permitted(pageStyle), permitted(style), markupless("oooi: "+p.Cluster), pageStyle, p.svg())
 }
 
-// permitted returns the source expression of a policy that permits a style.
+// permitted returns the source expression of a policy for a style.
 func permitted(style string) string {
 	sum := sha256.Sum256([]byte(style))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// svg draws p.
 func (p picture) svg() string {
 	var out bytes.Buffer
 	lines := p.drawing()
@@ -72,10 +68,8 @@ func (p picture) svg() string {
 		at(columns)+margin, margin+len(lines)*lineHeight+margin, markupless("HostedCluster "+p.Cluster), style, out.String())
 }
 
-// at returns the position of a column.
 func at(column int) float64 { return margin + charWidth*float64(column) }
 
-// svg draws l at y, with the parts of the way as lines.
 func (l line) svg(w io.Writer, y int) {
 	fmt.Fprintf(w, `<g class="%s">`, strings.TrimSpace(string(l.of.State)+" "+l.class))
 	if l.of.Why != "" {
@@ -92,7 +86,7 @@ func (l line) svg(w io.Writer, y int) {
 	fmt.Fprint(w, "</g>\n")
 }
 
-// part draws a part of l that begins at a column, with a frame if l shows a thing.
+// part draws a part of l from a column on, with a frame if l shows a thing.
 func (l line) part(w io.Writer, text string, column, y int) {
 	if text == "" {
 		return
@@ -103,7 +97,6 @@ func (l line) part(w io.Writer, text string, column, y int) {
 	fmt.Fprintf(w, `<text x="%.1f" y="%d" xml:space="preserve">%s</text>`, at(column), y+14, markupless(text))
 }
 
-// markupless returns text escaped for XML or HTML.
 func markupless(text string) string {
 	var out bytes.Buffer
 	_ = xml.EscapeText(&out, []byte(command.Printable(text))) // Writes to a Buffer never fail.

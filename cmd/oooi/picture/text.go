@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// text draws p.
 func (p picture) text() string {
 	var out strings.Builder
 	for _, l := range p.drawing() {

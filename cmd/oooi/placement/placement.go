@@ -70,8 +70,8 @@ func Subtract(left, taken corev1.ResourceList) {
 	}
 }
 
-// RoomsFor returns the nodes that may run a pod. The node with the most free memory is first. others counts the other
-// nodes by the reason why they may not run it.
+// RoomsFor returns the nodes that may run a pod, the one with the most free memory first. others counts the other nodes
+// by reason.
 func RoomsFor(pod *corev1.Pod, need corev1.ResourceList, nodes []corev1.Node, free map[string]corev1.ResourceList) (rooms []Room, others map[string]int) {
 	others = map[string]int{}
 	for _, n := range nodes {
@@ -93,7 +93,7 @@ func RoomsFor(pod *corev1.Pod, need corev1.ResourceList, nodes []corev1.Node, fr
 	return rooms, others
 }
 
-// excludes says why a pod cannot be scheduled on n, whatever resources are free. Empty: it can be.
+// excludes says why n cannot run a pod, whatever resources are free. Empty: it can.
 func excludes(n corev1.Node, pod *corev1.Pod) string {
 	if selected, _ := nodeaffinity.GetRequiredNodeAffinity(pod).Match(&n); !selected {
 		return "do not have the labels that edges need"
@@ -143,7 +143,7 @@ func LackOf(rooms []Room) string {
 	return FirstOf(out)
 }
 
-// FirstOf returns the first of all as text, and how many more there are.
+// FirstOf returns the first of all, and how many more there are.
 func FirstOf(all []string) string {
 	if more := len(all) - namedNodes; more > 0 {
 		all = append(slices.Clone(all[:namedNodes]), fmt.Sprintf("and %d more", more))

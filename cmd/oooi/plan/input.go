@@ -16,8 +16,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// inputFlags are the flags of both commands: what is read, what the administrator permits, and how the result is
-// written.
+// inputFlags are the flags of both commands.
 type inputFlags struct {
 	files  []string
 	strict bool
@@ -35,7 +34,6 @@ func addInputFlags(c *cobra.Command) *inputFlags {
 	return f
 }
 
-// inputHelp is the text about -f in the help of both commands.
 const inputHelp = `Files are YAML or JSON, with any number of objects, and lists of them. In a
 directory, all files *.yaml, *.yml, *.json, *.jsonl and *.ndjson are read. A
 broken file, such as a Helm template, is reported on standard error and skipped;
@@ -46,7 +44,6 @@ count, with the status from the cluster. All files must be of one management
 cluster: run the command once for each cluster. If two files to apply have different
 content for one object, that is a finding.`
 
-// An input has what was read.
 type input struct {
 	// objects are all relevant objects, each once.
 	objects []manifest.Object
@@ -62,7 +59,7 @@ type input struct {
 // maxFaults is how many faults standard error names.
 const maxFaults = 30
 
-// read reads the files, and args as further files. It reports on standard error what was not read.
+// read reads the files, and args as files. It reports on standard error what was not read.
 func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 	permitted, err := f.permit.Parse()
 	if err != nil {
@@ -91,7 +88,7 @@ func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 	return in, nil
 }
 
-// readInput reads all files with read. An error means that a file that the user named cannot be read completely.
+// readInput returns an error if a file that the user named cannot be read completely.
 func readInput(stdin io.Reader, paths []string, read source.Reading) (input, error) {
 	all, err := source.ReadFiles(stdin, paths, read)
 	if err != nil {

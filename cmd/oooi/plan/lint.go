@@ -1,5 +1,5 @@
-// This file holds `oooi lint`: which annotations in files would be refused or ignored, and which names are unknown.
-// It never talks to a cluster. It does not report what a plan only waits for.
+// This file holds `oooi lint`: which annotations in files would be refused or ignored, and which names are unknown. It
+// never talks to a cluster, and does not report what a plan only waits for.
 
 package plan
 
@@ -23,8 +23,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A finding is one annotation or field that would not have its intended effect. It is also one line of `oooi lint -o
-// json`, on which scripts rely.
+// A finding is one annotation or field without its intended effect, and a line of `oooi lint -o json`, on which scripts
+// rely.
 type finding struct {
 	File string `json:"file"`
 	// Line of the annotation in File, else of the object, from 1. 0: unknown, as for objects in a list.
@@ -99,7 +99,6 @@ The last line says what was checked.
 	return c
 }
 
-// checked says how many objects were read, and how many findings there are.
 func (in input) checked(findings int) string {
 	return fmt.Sprintf("Checked %s with %s: %s.", count(in.files, "file"), count(len(in.dump.Clusters()), "HostedCluster"), count(findings, "finding"))
 }
@@ -112,10 +111,8 @@ func count(n int, what string) string {
 	return fmt.Sprint(n, " ", what)
 }
 
-// An annotated is an object whose kind can have annotations of oooi.
 type annotated struct{ manifest.Object }
 
-// finds returns p as a finding about key of a.
 func (a annotated) finds(p problem.Problem, key string) finding {
 	isField := slices.ContainsFunc([]string{"metadata.", "spec.", "status."}, func(part string) bool { return strings.HasPrefix(key, part) })
 	if !isField && !strings.Contains(key, "/") {
@@ -124,24 +121,21 @@ func (a annotated) finds(p problem.Problem, key string) finding {
 	return finding{File: a.File, Line: cmp.Or(a.Lines[key], a.Lines[""]), Object: a.String(), Key: key, Reason: p.Reason, Cause: p.Cause, Severity: p.Level(), Detail: explain.Problem(p).String()}
 }
 
-// named reports whether s has a's name, and a's namespace if s has one.
+// named reports whether s has a's name, and its namespace if s has one.
 func (a annotated) named(s problem.Subject) bool {
 	return a.Name == s.Name && (s.Namespace == "" || a.Namespace == s.Namespace)
 }
 
-// sets reports whether a has the annotation key, without prefix.
 func (a annotated) sets(key string) bool {
 	_, ok := a.Annotations[settings.Prefix+key]
 	return ok
 }
 
-// isAnnotated reports whether the kind of o can have annotations of oooi.
 func isAnnotated(o manifest.Object) bool {
 	_, ok := files.PlaceOf(o)
 	return ok
 }
 
-// annotated returns the objects of in that can have annotations of oooi.
 func (in input) annotated() []annotated {
 	var out []annotated
 	for _, o := range in.objects {
@@ -152,7 +146,8 @@ func (in input) annotated() []annotated {
 	return out
 }
 
-// findings returns what is wrong with in, by file, object and key. clusters are those of in, with what flags add. plans are made of them.
+// findings returns what is wrong with in, by file, object and key. clusters are those of in, with what flags add, and
+// plans are theirs.
 func findings(in input, clusters []hcp.Objects, plans []Planned) []finding {
 	all := in.annotated()
 	var found []finding
@@ -195,15 +190,14 @@ func findings(in input, clusters []hcp.Objects, plans []Planned) []finding {
 	return found
 }
 
-// optedIn reports whether a hosted cluster in this namespace opted in.
 func optedIn(namespace string, clusters []hcp.Objects) bool {
 	return slices.ContainsFunc(clusters, func(o hcp.Objects) bool {
 		return o.HostedCluster.Namespace == namespace && hcp.OptedIn(o.HostedCluster)
 	})
 }
 
-// alone returns the problems of a that can be found without a plan. A copied Service is skipped, because a user of
-// the hosted cluster set its annotations.
+// alone returns the problems of a that need no plan. A user of the hosted cluster set the annotations of a copied
+// Service, so it has none.
 func alone(a annotated, clusters []hcp.Objects) problem.Problems {
 	place := settings.Place(a.Kind)
 	if _, copied := a.Labels[settings.LabelHostedService]; copied && place == settings.OnService {
@@ -214,8 +208,8 @@ func alone(a annotated, clusters []hcp.Objects) problem.Problems {
 		settings.Labels(place, name, a.Labels), publishedElsewhere(a, clusters))
 }
 
-// publishedElsewhere returns a problem if a Service would be published, but its namespace is not the control plane of
-// a hosted cluster. Without any hosted cluster in the input, that is unknown.
+// publishedElsewhere is about a Service that would be published outside the control plane of a hosted cluster. Without
+// hosted clusters in the input, that is unknown.
 func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 	inControlPlane := func(o hcp.Objects) bool { return hcp.ControlPlaneNamespace(o.HostedCluster) == a.Namespace }
 	if a.Kind != string(settings.OnService) || a.Namespace == "" || !a.sets(network.KeyPublish) || len(clusters) == 0 || slices.ContainsFunc(clusters, inControlPlane) {
@@ -225,9 +219,9 @@ func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 	return problem.Problems{problem.New(problem.PublishedElsewhere, on, problem.Args{"namespace": {a.Namespace}}, network.KeyPublish)}
 }
 
-// isFinding reports whether p is about something in the input that would be refused or ignored, or that only partly
-// takes effect. That is true if p alone makes a verdict fail, if p is about annotations or a mistake, and if p is a
-// Warning about an annotation that one of objects has.
+// isFinding reports whether p is about something in the input that would be refused, ignored, or only partly effective.
+// It is if p alone makes a verdict fail, if p is about annotations or a mistake, and if p is a Warning about an
+// annotation of one of objects.
 func isFinding(p problem.Problem, objects []annotated) bool {
 	ofAnnotations := p.Reason == problem.AnnotationInvalid || p.Reason == problem.AnnotationUnknown
 	if ofAnnotations || p.Mistake() || explain.FailsAlone(p) {
@@ -246,8 +240,7 @@ func bestKey(p problem.Problem) string {
 	return p.Keys[0]
 }
 
-// ofCluster returns the objects whose annotations concern o: the HostedCluster first, then its NodePools,
-// NetworkAttachmentDefinitions and Services.
+// ofCluster returns the objects whose annotations concern o, the HostedCluster first.
 func ofCluster(o hcp.Objects, all []annotated) []annotated {
 	order := []settings.Place{settings.OnHostedCluster, settings.OnNodePool, settings.OnNetworkAttachmentDefinition, settings.OnService}
 	its := slices.DeleteFunc(slices.Clone(all), func(a annotated) bool { return !files.Has(o, a.Object) })
@@ -256,9 +249,8 @@ func ofCluster(o hcp.Objects, all []annotated) []annotated {
 	return its
 }
 
-// toChange returns the finding about p. Its object is the subject of p, else the object that sets the best of p's
-// keys, else the HostedCluster, the first of objects. all has further objects of the input. p may be about one of
-// them if its subject has a namespace.
+// toChange returns the finding about p. Its object is the subject of p, else the one that sets the best of p's keys,
+// else the HostedCluster, the first of objects. If the subject has a namespace, it may also be one of all.
 func toChange(p problem.Problem, objects, all []annotated) finding {
 	about := slices.Clone(objects)
 	if p.Subject.Namespace != "" {

@@ -92,7 +92,6 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 	return nil
 }
 
-// codeOf returns the exit code for the hosted cluster of p.
 func codeOf(p Planned) int {
 	var networks []network.Network
 	if p.Plan != nil {
@@ -111,8 +110,7 @@ func noneOptedIn(clusters []hcp.Objects) error {
 	return fmt.Errorf("none of the %d HostedClusters in the input has the annotation %snetwork; to plan with it, use --set network=auto", len(clusters), settings.Prefix)
 }
 
-// annotate sets a key on every cluster. The key network is set only on clusters that do not have it, because the
-// others have chosen their network.
+// annotate sets a key on every cluster. Clusters with the key network have chosen their network, and keep it.
 func annotate(all []hcp.Objects, key, value string) {
 	for _, o := range all {
 		hc := o.HostedCluster

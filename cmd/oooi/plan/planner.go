@@ -1,5 +1,4 @@
-// This file plans all hosted clusters of the input for `oooi plan` and `oooi lint`, so that both show the same
-// problems.
+// This file plans all hosted clusters of the input, so that `oooi plan` and `oooi lint` show the same problems.
 
 package plan
 
@@ -57,7 +56,6 @@ func (p Planned) write(w io.Writer, output string, first bool) error {
 	return p.writeAppsService(w)
 }
 
-// A planner has all hosted clusters of the input.
 type planner struct{ members []member }
 
 // A member is a hosted cluster with its plan in force, if that is in the input.
@@ -85,7 +83,6 @@ func NewPlanner(dump *files.Dump, all []hcp.Objects, permitted network.Permissio
 	return p
 }
 
-// serves reports whether any hosted cluster will be served.
 func (p planner) serves() bool {
 	return slices.ContainsFunc(p.members, func(m member) bool { return hcp.OptedIn(m.HostedCluster) && !m.deleting() })
 }
@@ -104,19 +101,17 @@ func (p planner) Plans() []Planned {
 // deleting reports whether m is being deleted. If so, the operator changes nothing.
 func (m member) deleting() bool { return !m.HostedCluster.DeletionTimestamp.IsZero() }
 
-// matters reports whether the plans of other clusters on its networks depend on m: it opted in, or edges serve it.
+// matters reports whether plans of other clusters on its networks depend on m.
 func (m member) matters() bool { return hcp.OptedIn(m.HostedCluster) || len(m.last.Networks) > 0 }
 
-// yieldsNamespaceTo reports whether m and other have the same control plane namespace, and other keeps it.
 func (m member) yieldsNamespaceTo(other member) bool {
 	shared := hcp.ControlPlaneNamespace(m.HostedCluster) == hcp.ControlPlaneNamespace(other.HostedCluster)
 	return shared && hcp.KeepsControlPlane(other.HostedCluster, len(other.last.Networks) > 0, m.HostedCluster, len(m.last.Networks) > 0)
 }
 
-// name is "namespace/name".
 func (m member) name() string { return m.HostedCluster.Namespace + "/" + m.HostedCluster.Name }
 
-// plan plans m next to all other clusters, as the operator does.
+// plan plans m next to all others, as the operator does.
 func (p planner) plan(m member) Planned {
 	var others []derive.OtherCluster
 	facts := slices.Clone(m.problems)
@@ -152,7 +147,6 @@ func (p planner) plan(m member) Planned {
 	return out
 }
 
-// preview returns the text parts about o and its plan.
 func preview(o hcp.Objects, p Planned) explain.Preview {
 	nodes, _ := hcp.EdgeNodeSelector(o)
 	v := explain.Preview{
@@ -166,13 +160,13 @@ func preview(o hcp.Objects, p Planned) explain.Preview {
 	return v
 }
 
-// vmsAssumed is the remark for an input with a plan in force and without VMs.
+// vmsAssumed is about an input with a plan in force and without VMs.
 const vmsAssumed = "The input has no VirtualMachineInstance, so each network of the plan in force counts as in use. Its addresses do not change."
 
-// vmPatch is HyperShift's annotation with which a user patches the VMs of a NodePool.
+// vmPatch is HyperShift's annotation for a patch of a NodePool's VMs.
 const vmPatch = "hypershift.openshift.io/kubevirt-vm-jsonpatch"
 
-// remarks returns further facts about o for people, which are not in a problem.
+// remarks returns facts about o that are not in a problem.
 func remarks(o hcp.Objects) []string {
 	var out []string
 	if hcp.Paused(o.HostedCluster, time.Now()) {

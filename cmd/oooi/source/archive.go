@@ -70,8 +70,7 @@ func (i *ArchiveIndex) Write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, IndexFile), append(text, '\n'), 0o600)
 }
 
-// An Archive is a client.Reader that reads files. Objects that must-gather had no right to read are forbidden here,
-// too.
+// An Archive is a client.Reader that reads files. What must-gather had no right to read is forbidden.
 type Archive struct {
 	Index  ArchiveIndex
 	scheme *runtime.Scheme
@@ -79,9 +78,8 @@ type Archive struct {
 	Objects map[string][]manifest.Object
 }
 
-// ReadArchive reads directories that must-gather wrote, or any files with objects. Without an index, objects that are
-// not in them count as missing, and the time is now. read reads each file. File - is stdin. The faults name what was
-// not read.
+// ReadArchive reads directories that must-gather wrote, or any files with objects. Without an index, other objects
+// count as missing, and the time is now. read reads each file. File - is stdin. The faults name what was not read.
 func ReadArchive(stdin io.Reader, files []string, read Reading, scheme *runtime.Scheme) (Archive, []manifest.Fault, error) {
 	a := Archive{scheme: scheme, Objects: map[string][]manifest.Object{}, Index: ArchiveIndex{Time: time.Now()}}
 	for _, f := range files {
@@ -173,7 +171,6 @@ func (a Archive) List(_ context.Context, into client.ObjectList, opts ...client.
 	return meta.SetList(into, items)
 }
 
-// readable returns an error if must-gather could not read these objects.
 func (a Archive) readable(kind schema.GroupVersionKind, namespace string) error {
 	for _, u := range a.Index.Unread {
 		if u.Group == kind.Group && u.Kind == kind.Kind && u.Namespace == namespace {
@@ -184,7 +181,6 @@ func (a Archive) readable(kind schema.GroupVersionKind, namespace string) error 
 	return nil
 }
 
-// groupKind returns a kind in the form of package manifest.
 func groupKind(k schema.GroupVersionKind) string {
 	if k.Group == "" {
 		return "v1 " + k.Kind
@@ -192,7 +188,7 @@ func groupKind(k schema.GroupVersionKind) string {
 	return k.Group + " " + k.Kind
 }
 
-// decode decodes o, which may be of another API version.
+// decode accepts another API version.
 func decode(o manifest.Object, kind schema.GroupVersionKind, into client.Object) error {
 	content := map[string]any{}
 	if err := k8sjson.Unmarshal(o.JSON, &content); err != nil {

@@ -38,7 +38,7 @@ type Files struct {
 const maxFile = 1 << 30
 
 // ReadFiles reads files, and every YAML or JSON file below directories, each once. File - is stdin. Links in
-// directories are followed only to places that the user named. An error is about a path that the user named.
+// directories are followed only to places that the user named. An error is about such a place.
 func ReadFiles(stdin io.Reader, paths []string, read Reading) (Files, error) {
 	f := Files{read: read, seen: map[string]bool{}, named: map[string]bool{}}
 	if len(paths) == 0 {
@@ -60,7 +60,6 @@ func ReadFiles(stdin io.Reader, paths []string, read Reading) (Files, error) {
 // Named reports whether the user named the file with this fault.
 func (f *Files) Named(fault manifest.Fault) bool { return f.named[fault.File] }
 
-// argument reads a path that the user named.
 func (f *Files) argument(stdin io.Reader, path string) error {
 	if path == "-" {
 		data, err := io.ReadAll(stdin)
@@ -103,14 +102,12 @@ func (f *Files) argument(stdin io.Reader, path string) error {
 	})
 }
 
-// add reads the content of a file.
 func (f *Files) add(name string, content []byte) {
 	f.Count++
 	objects, faults := f.read(name, content)
 	f.Objects, f.Faults = append(f.Objects, objects...), append(f.Faults, faults...)
 }
 
-// file reads one file, unless it was read before.
 func (f *Files) file(path string) error {
 	if f.again(path) {
 		return nil
@@ -122,7 +119,7 @@ func (f *Files) file(path string) error {
 	return err
 }
 
-// readFile returns the content of a file, or an error if it is larger than maxFile.
+// readFile refuses a file larger than maxFile.
 func readFile(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > maxFile {
 		return nil, errors.New(path + ": larger than 1 GiB")
@@ -130,7 +127,7 @@ func readFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// again reports whether path was read before, and records it. A pipe has no real path.
+// again records path, and reports whether it was read before. A pipe has no real path.
 func (f *Files) again(path string) bool {
 	at, err := realPath(path)
 	if err != nil {
@@ -141,7 +138,6 @@ func (f *Files) again(path string) bool {
 	return before
 }
 
-// realPath returns the absolute path of the file, without symbolic links.
 func realPath(path string) (string, error) {
 	at, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -150,9 +146,8 @@ func realPath(path string) (string, error) {
 	return filepath.Abs(at)
 }
 
-// entry reads a file of a directory, or the target of a link there. A link to a directory inside the named paths is
-// skipped, since that is read anyway. A link to another place is an error: a collected directory must not bring in
-// other files of this host.
+// entry reads a file of a directory, or the target of a link. A directory inside the named paths is read anyway. A link
+// to another place is an error: a collected directory must not bring in other files of this host.
 func (f *Files) entry(path string, e fs.DirEntry) error {
 	info, err := os.Stat(path)
 	if err != nil {

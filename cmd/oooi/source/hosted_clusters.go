@@ -24,7 +24,7 @@ type HostedCluster struct {
 	Object          *unstructured.Unstructured
 }
 
-// Key names the HostedCluster.
+// Key is the namespace and name.
 func (hc HostedCluster) Key() client.ObjectKey {
 	return client.ObjectKey{Namespace: hc.Namespace, Name: hc.Name}
 }
@@ -32,8 +32,8 @@ func (hc HostedCluster) Key() client.ObjectKey {
 // ErrNoneOptedIn is the error of a command without a name if no hosted cluster opted in.
 var ErrNoneOptedIn = errors.New("no HostedCluster has the annotation " + settings.Prefix + network.KeyNetwork)
 
-// Find returns the HostedCluster with this name: in namespace home, else the only one in all namespaces. If there is
-// none, or if the user may not list them, home is assumed. For files, home is empty.
+// Find returns the HostedCluster with this name: in namespace home, else the only one. If there is none, or if the user
+// may not list them, home is assumed. For files, home is empty.
 func Find(ctx context.Context, api client.Reader, home, name string) (client.ObjectKey, error) {
 	assumed := client.ObjectKey{Namespace: home, Name: name}
 	list := hcp.NewHostedClusters()
@@ -60,8 +60,7 @@ func Find(ctx context.Context, api client.Reader, home, name string) (client.Obj
 	return assumed, nil
 }
 
-// Selected returns the named hosted cluster. Without a name, it returns each that opted in, in the key's namespace,
-// or in all if that is empty.
+// Selected returns the named hosted cluster, or each that opted in, in the key's namespace or in all.
 func Selected(ctx context.Context, api client.Reader, name client.ObjectKey) ([]HostedCluster, error) {
 	if name.Name != "" {
 		u := hcp.NewHostedCluster()
@@ -81,7 +80,7 @@ func Selected(ctx context.Context, api client.Reader, name client.ObjectKey) ([]
 	var all []HostedCluster
 	for i := range list.Items {
 		u := &list.Items[i]
-		// The error occurs again when the cluster is read, and the others are still shown.
+		// The error occurs again when the cluster is read.
 		one, _ := hcp.ReadLiveCluster(u)
 		if one.OptedIn {
 			all = append(all, HostedCluster{one.Namespace, one.Name, u})

@@ -40,8 +40,8 @@ func KindOf(group, version, kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
 }
 
-// EachOf calls read for the objects of one hosted cluster, and for the NetworkAttachmentDefinitions that its
-// NodePools name. If hc is nil, these NADs are unknown. It ends at the first error of read.
+// EachOf calls read for the objects of one hosted cluster, and for the NADs of its NodePools, which are unknown if hc
+// is nil. It ends at the first error of read.
 func EachOf(hc *unstructured.Unstructured, running hcp.LiveCluster, read func(Wanted) ([]unstructured.Unstructured, error)) error {
 	var pools []unstructured.Unstructured
 	for _, w := range wantedOf(running.Namespace, running.ControlPlane) {
@@ -61,8 +61,7 @@ func EachOf(hc *unstructured.Unstructured, running hcp.LiveCluster, read func(Wa
 	return nil
 }
 
-// wantedOf returns the objects of one hosted cluster. Of ConfigMaps, it returns only those of the plan and the
-// status.
+// wantedOf returns the objects of one hosted cluster. Of ConfigMaps, only the plan and the status.
 func wantedOf(namespace, controlPlane string) []Wanted {
 	owned := wire.OwnedLabels()
 	return []Wanted{
@@ -87,8 +86,7 @@ func wantedOf(namespace, controlPlane string) []Wanted {
 	}
 }
 
-// DefinitionsOf returns the NetworkAttachmentDefinitions that the NodePools of hc name. If hc is nil, they are
-// unknown.
+// DefinitionsOf returns the NADs that the NodePools of hc name. If hc is nil, they are unknown.
 func DefinitionsOf(hc *unstructured.Unstructured, pools []unstructured.Unstructured) (out []Wanted) {
 	if hc == nil {
 		return nil
@@ -133,7 +131,7 @@ func WantedOfOperator(namespace string) []Wanted {
 // PageSize is the largest number of objects in one answer of the API server.
 const PageSize = 250
 
-// Read reads the objects, page by page. If the kind is not installed, there are none.
+// Read reads the objects, page by page. A kind that is not installed has none.
 func (w Wanted) Read(ctx context.Context, api client.Reader) ([]unstructured.Unstructured, error) {
 	all, err := w.read(ctx, api)
 	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
@@ -179,7 +177,6 @@ func (w Wanted) String() string {
 	return out
 }
 
-// plural returns the name for several objects of a kind.
 func plural(kind string) string {
 	if stem, ok := strings.CutSuffix(kind, "y"); ok {
 		return stem + "ies"

@@ -1,5 +1,4 @@
-// This file adds to the report of `oooi status` what management access opens on a network, and to which callers. It
-// is pure.
+// This file reports what management access opens on a network, and to which callers. It is pure.
 
 package status
 
@@ -41,7 +40,7 @@ type statusDestination struct {
 	PlainTCP string `json:"plainTCP,omitempty"`
 }
 
-// A statusBalanced is a Service of the control plane that stands for a Service of the hosted cluster.
+// A statusBalanced is a Service that stands for one of the hosted cluster.
 type statusBalanced struct {
 	Service string `json:"service"`
 	// HostedService is NAMESPACE/NAME in the hosted cluster. Empty: HyperShift made the Service for the ingress
@@ -54,7 +53,7 @@ type statusBalanced struct {
 	Edges []int `json:"edges"`
 }
 
-// access returns what n opens. Nil: nothing.
+// access returns nil if n opens nothing.
 func (f Facts) access(i int, n network.Network) *Access {
 	a := n.Access
 	if !a.Opens() && a.LoadBalancers == nil {
@@ -83,7 +82,6 @@ func (f Facts) access(i int, n network.Network) *Access {
 	return out
 }
 
-// leads says whether a Service forwards to edges.
 func (f Facts) leads(service string) explain.Answer {
 	switch {
 	case f.Led == nil:
@@ -94,7 +92,6 @@ func (f Facts) leads(service string) explain.Answer {
 	return explain.No
 }
 
-// listen returns the edges of n that are ready and report that all these ports are open.
 func (f Facts) listen(n network.Network, ports []uint16) []int {
 	out := []int{}
 	for _, e := range n.Edges {
@@ -107,7 +104,7 @@ func (f Facts) listen(n network.Network, ports []uint16) []int {
 	return out
 }
 
-// text writes a. If there are many load balancers, it lists each only if all is true.
+// text lists many load balancers only if all is true.
 func (a *Access) text(w io.Writer, all bool) {
 	if a == nil {
 		return
@@ -136,12 +133,12 @@ func (a *Access) text(w io.Writer, all bool) {
 	command.Line(w, "  %s", a.Balanced())
 }
 
-// callers says which pods are admitted, in whole sentences.
+// callers returns whole sentences.
 func (a *Access) callers() string {
 	return "Pods of these namespaces are admitted: " + strings.Join(a.Namespaces, ", ") + ", " + explain.AlsoAdmitted + "."
 }
 
-// Token says whether callers need a token, in a whole sentence.
+// Token says in a sentence whether callers need a token.
 func (a *Access) Token() string {
 	if len(a.Accounts) == 0 {
 		return "Callers need no token."
@@ -149,7 +146,7 @@ func (a *Access) Token() string {
 	return "Callers need a token of " + strings.Join(a.Accounts, ", ") + " for audience " + a.Audience + "."
 }
 
-// Balanced says which clients reach what through load balancers, in a whole sentence.
+// Balanced says in a sentence which clients reach what through load balancers.
 func (a *Access) Balanced() string {
 	switch {
 	case a.LoadBalancersOnOtherNetwork:
@@ -160,7 +157,7 @@ func (a *Access) Balanced() string {
 	return "Anyone who reaches a load balancer reaches VMs with a DHCP lease."
 }
 
-// HostedName returns the name of b in the hosted cluster.
+// HostedName returns b's name in the hosted cluster.
 func (b statusBalanced) HostedName() string { return cmp.Or(b.HostedService, "the ingress") }
 
 // Joined returns numbers separated by commas.

@@ -1,4 +1,4 @@
-// This file makes the rows about VMs that boot for `oooi status`, and the timeline of one VM. It is pure.
+// This file reports VMs that boot, and the timeline of one VM. It is pure.
 
 package status
 
@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// boots returns the boots that edges of n report, and how many VMs that are not nodes yet no edge lists.
+// boots also counts VMs that are not nodes yet and that no edge lists.
 func (f Facts) boots(n network.Network) (out []Boot, omitted int) {
 	var reports []reported.EdgeReport
 	for _, e := range n.Edges {
@@ -39,7 +39,7 @@ func (f Facts) boots(n network.Network) (out []Boot, omitted int) {
 	return out, omitted
 }
 
-// last returns the last step that was seen, and when. The step is empty if none was.
+// last returns the last step, empty if none was seen.
 func (b Boot) last() (step network.BootStep, at time.Time) {
 	at = b.Since
 	for _, s := range b.Steps {
@@ -50,7 +50,6 @@ func (b Boot) last() (step network.BootStep, at time.Time) {
 	return step, at
 }
 
-// stepTitle returns the name of a step for people.
 func stepTitle(s network.BootStep) string {
 	switch s {
 	case "":
@@ -67,7 +66,7 @@ func stepTitle(s network.BootStep) string {
 	return string(s)
 }
 
-// bootTable lists the VMs that are not nodes yet.
+// bootTable leaves out nodes.
 func (n Network) bootTable(w io.Writer, all bool) {
 	var rows, late [][]string
 	for _, b := range n.Boots {
@@ -86,7 +85,7 @@ func (n Network) bootTable(w io.Writer, all bool) {
 	}
 }
 
-// ofVM returns r with only the leases and the boots of the VM of this name. Its text is only about that VM.
+// ofVM returns r with only the leases and the boots of one VM, and a text about it.
 func (r Output) ofVM(name string) Output {
 	other := func(l statusLease) bool { return l.VM != name }
 	r.vm, r.Other, r.Networks = name, slices.DeleteFunc(slices.Clone(r.Other), other), slices.Clone(r.Networks)
@@ -98,13 +97,13 @@ func (r Output) ofVM(name string) Output {
 	return r
 }
 
-// knowsVM reports whether r, as ofVM returns it, has something about the VM, or may lack it because something could not be read.
+// knowsVM is for a result of ofVM. It is true if r has something about the VM, or may lack it because something could
+// not be read.
 func (r Output) knowsVM() bool {
 	return len(r.Unread) > 0 || len(r.Other) > 0 || slices.ContainsFunc(r.Networks, func(n Network) bool { return len(n.Boots)+len(n.Leases) > 0 }) ||
 		slices.ContainsFunc(r.Problems, func(p statusProblem) bool { return slices.Contains(p.Args["newVMs"], r.vm) })
 }
 
-// vmText writes what is known about one VM.
 func (r Output) vmText(w io.Writer) {
 	command.Line(w, "HostedCluster %s: VM %s", r.Cluster, r.vm)
 	for _, n := range r.Networks {

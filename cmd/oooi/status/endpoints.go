@@ -1,4 +1,4 @@
-// This file reads for `oooi status` whether Services of the control plane have endpoints, which edges do not report.
+// This file reads whether Services of the control plane have endpoints, which edges do not report.
 
 package status
 
@@ -17,7 +17,6 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// readEndpoints reads the endpoints behind Services.
 func (r *Reader) readEndpoints(ctx context.Context) error {
 	var list discoveryv1.EndpointSliceList
 	if err := r.API.List(ctx, &list, client.InNamespace(r.ControlPlane)); err != nil {
@@ -46,8 +45,8 @@ func (f Facts) endpoint(b network.Backend) explain.Answer {
 	return answer
 }
 
-// resolves says whether edges of n resolve the name of an allowed host. Reports only show that its address is
-// refused, so the answer is never No.
+// resolves says whether edges of n resolve an allowed host. They report only that they refuse its address, so it is
+// never No.
 func (f Facts) resolves(n network.Network, b network.Backend) explain.Answer {
 	for _, e := range n.Edges {
 		if r := f.Reports[wire.EdgeReportLease(n, e).Name]; f.ReadyEdge(n, e) == explain.Yes && slices.Contains(r.RefusedHosts, b.Name) {
@@ -57,8 +56,8 @@ func (f Facts) resolves(n network.Network, b network.Backend) explain.Answer {
 	return explain.Unknown
 }
 
-// dialed reports whether s has an endpoint of a port that edges dial. They dial an endpoint that is not ready only if
-// there is no better one, and never one that terminates without serving.
+// dialed reports whether edges dial an endpoint of a port of s. Without a better one, that may be one that is not
+// ready, but never one that terminates without serving.
 func dialed(s discoveryv1.EndpointSlice, portName string) bool {
 	has := func(p *bool, otherwise bool) bool { return p == nil && otherwise || p != nil && *p }
 	if s.AddressType != discoveryv1.AddressTypeIPv4 {
@@ -85,8 +84,8 @@ func faultText(f reported.BackendFault) string {
 	return "no endpoint answers and is ready"
 }
 
-// health returns what ready edges of n and EndpointSlices show about b. A report does not name backends without
-// endpoints, so it proves nothing without EndpointSlices.
+// health returns what ready edges of n and EndpointSlices show about b. Reports do not name backends without endpoints,
+// so they prove nothing without EndpointSlices.
 func (f Facts) health(n network.Network, b network.Backend) (text string, state HealthState) {
 	var faults []string
 	heard, unknown := false, f.Ready == nil

@@ -1,4 +1,4 @@
-// This file makes the rows about leases for `oooi status`. It is pure.
+// This file reports leases. It is pure.
 
 package status
 
@@ -9,12 +9,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// row returns l as a row of a report at the time now.
 func (l Leased) row(now time.Time) statusLease {
 	return statusLease{l.Network, l.Address, l.VM, l.MAC, l.Expires.UTC(), stateOf(l.Lease, now)}
 }
 
-// stateOf returns the state of a lease at the time now.
 func stateOf(l network.Lease, now time.Time) string {
 	switch {
 	case l.Blocked():
@@ -27,7 +25,6 @@ func stateOf(l network.Lease, now time.Time) string {
 	return "assigned"
 }
 
-// compareLeases compares by network and address.
 func compareLeases(a, b Leased) int {
 	return cmp.Or(cmp.Compare(a.Network, b.Network), a.Address.Compare(b.Address))
 }

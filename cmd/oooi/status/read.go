@@ -1,5 +1,5 @@
-// This file reads the facts for `oooi status` from the API server with the user's rights. It writes nothing. Objects
-// that the user may not read are left out and named. After any other error, the cluster has no report.
+// This file reads the facts for `oooi status` with the user's rights. Objects that the user may not read are left out
+// and named. After any other error, the cluster has no report.
 
 package status
 
@@ -68,7 +68,7 @@ func Read(ctx context.Context, api client.Reader, hc source.HostedCluster) (Fact
 	return r.Facts, r.readSettings(ctx, hc.Object)
 }
 
-// misses records that the user may not read something. It returns any other error.
+// misses records a right that the user lacks. It returns any other error.
 func (r *Reader) misses(what string, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return fmt.Errorf("%s: %w", what, err)
@@ -79,7 +79,6 @@ func (r *Reader) misses(what string, err error) error {
 
 func noRight(what string) string { return "You have no right to read " + what + "." }
 
-// readPlan reads the plan in force.
 func (r *Reader) readPlan(ctx context.Context) error {
 	var stored corev1.ConfigMap
 	err := r.API.Get(ctx, client.ObjectKey{Namespace: r.ControlPlane, Name: wire.PlanConfigMap}, &stored)
@@ -105,7 +104,6 @@ func (r *Reader) readPlan(ctx context.Context) error {
 	return nil
 }
 
-// readStored reads the Report that the operator stored.
 func (r *Reader) readStored(ctx context.Context) error {
 	var o corev1.ConfigMap
 	name := "ConfigMap " + r.ControlPlane + "/" + wire.StatusConfigMap
@@ -145,7 +143,7 @@ func (r *Reader) ReadEdges(ctx context.Context) error {
 	return nil
 }
 
-// readPods reads why pods of edges do not run, if some edges are not ready.
+// readPods reads why pods of edges do not run, unless all edges are ready.
 func (r *Reader) readPods(ctx context.Context) error {
 	if !slices.ContainsFunc(r.Plan.Networks, func(n network.Network) bool {
 		return slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return r.ReadyEdge(n, e) == explain.No })
@@ -224,8 +222,7 @@ func (r *Reader) ReadLeases(ctx context.Context) error {
 	return nil
 }
 
-// readSettings reads all objects from which plans are made, as the operator does. Their hashes show whether a
-// condition is about the current objects.
+// readSettings reads all objects from which plans are made. Their hashes show whether a condition is about them.
 func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured) error {
 	var dump files.Dump
 	if !r.add(&dump, *hc) {
@@ -258,7 +255,7 @@ func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured
 	return nil
 }
 
-// into adds the objects that w names to dump, and returns them. whole is true if all that exist were added.
+// into adds the objects of w to dump, and returns them. whole is true if all that exist were added.
 func (r *Reader) into(ctx context.Context, dump *files.Dump, w source.Wanted) (found []unstructured.Unstructured, whole bool, err error) {
 	found, err = w.Read(ctx, r.API)
 	if err != nil {
@@ -267,7 +264,7 @@ func (r *Reader) into(ctx context.Context, dump *files.Dump, w source.Wanted) (f
 	return found, r.add(dump, found...), nil
 }
 
-// add adds objects to dump. If an object cannot be read, it records why and returns false.
+// add records why an object cannot be read, and returns false.
 func (r *Reader) add(dump *files.Dump, all ...unstructured.Unstructured) bool {
 	for _, u := range all {
 		text, err := json.Marshal(&u)

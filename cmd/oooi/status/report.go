@@ -1,5 +1,4 @@
-// This file makes the output of `oooi status` from facts. It is pure. If something is not known, the output says
-// "unknown".
+// This file makes the output of `oooi status` from facts. It is pure. What is not known is "unknown".
 
 package status
 
@@ -36,8 +35,8 @@ type Facts struct {
 	Settings string
 	// Inputs is the hash of the other current fields from which plans are made. Empty: unknown.
 	Inputs string
-	// Stored is the Report that the operator stored about this cluster. If it cannot be used, it is nil, and noReport
-	// says why and what to do, in whole sentences. noReportRight is true if the right to read it is missing.
+	// Stored is the Report that the operator stored. If it cannot be used, it is nil, and noReport says why and what to
+	// do, in sentences. noReportRight is true if the right to read it is missing.
 	Stored        *explain.Report
 	noReport      string
 	noReportRight bool
@@ -47,11 +46,9 @@ type Facts struct {
 	Plan     network.Plan
 	PlanHash string
 	PlanRead bool
-	// NoPlan says why the plan of the cluster is not found, in a whole sentence. Empty: it was found, or could not be
-	// looked for.
+	// NoPlan says in a sentence why the plan is not found. Empty: it was found, or could not be looked for.
 	NoPlan string
-	// Ready says whether each edge is ready, by its Deployment. Nil: unknown. Pods says why an edge's pod does not
-	// run, by its Deployment.
+	// Ready says whether each edge is ready, by its Deployment. Nil: unknown. Pods says why its pod does not run.
 	Ready map[string]bool
 	Pods  map[string]string
 	// Reports of edges by the name of their Lease.
@@ -63,13 +60,13 @@ type Facts struct {
 	LeasesRead bool
 	// Slices are the EndpointSlices of the control plane. Empty: unknown.
 	Slices []discoveryv1.EndpointSlice
-	// Led says for each Service of the control plane, by name, whether it forwards to edges. Nil: unknown.
+	// Led says for each Service of the control plane whether it forwards to edges. Nil: unknown.
 	Led map[string]bool
-	// events are events of both namespaces, not only Warnings about edges. eventsUnread says which are missing, in
-	// whole sentences.
+	// events are events of both namespaces, not only Warnings about edges. eventsUnread says in sentences which are
+	// missing.
 	events       []corev1.Event
 	eventsUnread []string
-	// unread says what could not be read, in whole sentences.
+	// unread says in sentences what could not be read.
 	unread []string
 }
 
@@ -88,7 +85,7 @@ const (
 	StateWithoutEndpoint
 )
 
-// OutputOf returns the output of `oooi status` at the time now.
+// OutputOf returns the output at the time now.
 func OutputOf(f Facts, now time.Time) Output {
 	f = f.WithoutOldReports(now).counting(now)
 	r := Output{
@@ -140,8 +137,8 @@ func OutputOf(f Facts, now time.Time) Output {
 // oldReport is the age from which a report is ignored. Edges renew it every two minutes.
 const oldReport = 5 * time.Minute
 
-// WithoutOldReports returns f without reports that are too old at the time now. An edge that has lost the API server,
-// or whose failover agent hangs, does not renew its report.
+// WithoutOldReports removes reports that are too old at the time now. An edge that has lost the API server, or whose
+// failover agent hangs, does not renew its report.
 func (f Facts) WithoutOldReports(now time.Time) Facts {
 	f.Reports = maps.Clone(f.Reports)
 	maps.DeleteFunc(f.Reports, func(name string, _ reported.EdgeReport) bool {
@@ -151,7 +148,7 @@ func (f Facts) WithoutOldReports(now time.Time) Facts {
 	return f
 }
 
-// silentSince returns when a report that is now too old was last renewed. Zero: there is none.
+// silentSince is when a report that is too old was last renewed. Zero: there is none.
 func (f Facts) silentSince(name string) time.Time {
 	if _, current := f.Reports[name]; current {
 		return time.Time{}
@@ -159,7 +156,6 @@ func (f Facts) silentSince(name string) time.Time {
 	return f.renewed[name]
 }
 
-// boot says whether nodes will boot.
 func (f Facts) boot(r Output) statusAnswer {
 	unknown := func(why string) statusAnswer { return statusAnswer{explain.Unknown, why} }
 	switch {
@@ -187,7 +183,7 @@ func (f Facts) boot(r Output) statusAnswer {
 	return answer
 }
 
-// contradiction returns an answer if facts about edges and Services contradict the operator's answer that nodes boot.
+// contradiction returns an answer if facts about edges and Services contradict that nodes boot.
 func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 	for _, n := range networks {
 		if n.Primary && !slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Ready != explain.No }) {
@@ -207,8 +203,7 @@ func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 	return lacks, lacking
 }
 
-// lacks says whether nodes boot although something is not served now. ok is false if everything that nodes need is
-// served.
+// lacks says whether nodes boot without something that is not served now. ok is false if they have everything.
 func (f Facts) lacks() (out statusAnswer, ok bool) {
 	for _, n := range f.Plan.Networks {
 		why := map[string]string{}
@@ -234,7 +229,7 @@ func (f Facts) lacks() (out statusAnswer, ok bool) {
 	return out, ok
 }
 
-// mayReach reports whether an edge of n that may be ready reaches the hosted control plane, or does not report whether it does.
+// mayReach reports whether an edge of n that may be ready may reach the hosted control plane.
 func (f Facts) mayReach(n network.Network) bool {
 	return slices.ContainsFunc(n.Edges, func(e network.Edge) bool {
 		name := wire.EdgeReportLease(n, e).Name
@@ -243,8 +238,7 @@ func (f Facts) mayReach(n network.Network) bool {
 	})
 }
 
-// dark returns problems of backends for which no edge of n that may be ready finds an endpoint, in the operator's
-// words.
+// dark returns problems of backends for which no edge of n that may be ready finds an endpoint.
 func (f Facts) dark(n network.Network) problem.Problems {
 	var reports []reported.EdgeReport
 	for _, e := range n.Edges {
@@ -255,8 +249,7 @@ func (f Facts) dark(n network.Network) problem.Problems {
 	return reported.EdgesReachNoEndpoint(n, len(reports), reports)
 }
 
-// lacksPlan reports whether the plan is missing although edges need one. They need one if the operator's status has a
-// plan, or if it is unknown whether they do.
+// lacksPlan reports whether the plan is missing although edges may need one, by the operator's status.
 func (f Facts) lacksPlan() bool {
 	needed := !f.Read || f.OptedIn
 	if f.Stored != nil {
@@ -308,7 +301,7 @@ func (f Facts) network(n network.Network, now time.Time) Network {
 	return out
 }
 
-// edge returns e of n. If e is not ready, its report is ignored, because a report outlives its pod.
+// edge ignores the report of an edge that is not ready, because a report outlives its pod.
 func (f Facts) edge(n network.Network, e network.Edge) Edge {
 	out := Edge{Number: e.Number, Deployment: wire.EdgeDeploymentName(n, e), Address: e.Address, Ready: f.ReadyEdge(n, e), CarriesVMs: f.carries(n, e)}
 	r, reported := f.Reports[wire.EdgeReportLease(n, e).Name]
@@ -324,7 +317,7 @@ func (f Facts) edge(n network.Network, e network.Edge) Edge {
 	return out
 }
 
-// unavailableSince returns when an edge became unavailable, as the operator saw it. Nil: unknown.
+// unavailableSince is the operator's time. Nil: unknown.
 func (f Facts) unavailableSince(deployment string) *time.Time {
 	if f.Stored == nil {
 		return nil
@@ -337,7 +330,7 @@ func (f Facts) unavailableSince(deployment string) *time.Time {
 	return nil
 }
 
-// ReadyEdge says whether e of n is ready.
+// ReadyEdge says whether an edge is ready.
 func (f Facts) ReadyEdge(n network.Network, e network.Edge) explain.Answer {
 	switch {
 	case f.Ready == nil:
@@ -348,8 +341,8 @@ func (f Facts) ReadyEdge(n network.Network, e network.Edge) explain.Answer {
 	return explain.No
 }
 
-// carries says whether VMs of n use e now. Each VM uses the edge that sent the last failover announcement. An edge
-// that serves without its peer has announced. While both serve, each reports whether it has connections.
+// carries says whether VMs of n use e now. Each VM uses the edge that sent the last failover announcement. An
+// edge that serves alone has sent it. While both serve, each reports whether it has connections.
 func (f Facts) carries(n network.Network, e network.Edge) explain.Answer {
 	ready := f.ReadyEdge(n, e)
 	if len(n.Edges) == 1 {
@@ -372,7 +365,6 @@ func (f Facts) carries(n network.Network, e network.Edge) explain.Answer {
 	return explain.Unknown
 }
 
-// connected says whether VMs have connections through the edge that reported r.
 func connected(r reported.EdgeReport) explain.Answer {
 	switch r.Connected {
 	case reported.ConnectedYes:

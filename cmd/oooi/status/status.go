@@ -105,7 +105,7 @@ lease:
 	return c
 }
 
-// show writes the reports that follow returned, and returns the error with the exit code. err is that of follow.
+// show writes reports, and returns the error with the exit code. err is that of follow.
 func (ask Request) show(w io.Writer, all []Output, err error) error {
 	known := ask.vm == "" || len(all) == 0
 	for i, r := range all {
@@ -123,7 +123,7 @@ func (ask Request) show(w io.Writer, all []Output, err error) error {
 	return err
 }
 
-// Source returns what to read from: the API server, or files. If Name has no namespace, it looks for it there.
+// Source returns the API server or files to read from. There it finds the namespace of Name.
 func (ask *Request) Source(c *cobra.Command, cluster *command.ClusterFlags, files []string) (client.Reader, error) {
 	if len(files) == 0 {
 		api, err := cluster.Open()

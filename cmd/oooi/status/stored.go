@@ -1,4 +1,4 @@
-// This file decides whether the Report that the operator stored can still be used. It is pure.
+// This file decides whether the stored Report can still be used. It is pure.
 
 package status
 
@@ -15,12 +15,11 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// oldStatus is the age from which a stored Report is ignored. The operator stores it every ten minutes, and may be
-// late by one pass.
+// oldStatus is the age from which a stored Report is ignored. The operator may be late by one pass.
 const oldStatus = 2 * report.StatusEvery
 
-// counting returns f. If the Report is not current at the time now, it is removed, and noReport says why. The
-// operator writes the condition first, and may then fail to store the Report.
+// counting removes a Report that is not current, and says why in noReport. The operator writes the condition first, and
+// may then fail to store the Report.
 func (f Facts) counting(now time.Time) Facts {
 	if f.Stored == nil {
 		return f
@@ -37,7 +36,6 @@ func (f Facts) counting(now time.Time) Facts {
 	return f
 }
 
-// current says whether c and the Report are about the current objects.
 func (f Facts) current(c metav1.Condition) statusAnswer {
 	not := func(what string, values ...any) statusAnswer {
 		return statusAnswer{explain.No, fmt.Sprintf(what, values...) + " The operator has not seen the change."}
@@ -70,7 +68,6 @@ func (f Facts) current(c metav1.Condition) statusAnswer {
 	return statusAnswer{explain.Yes, ""}
 }
 
-// bootAsStored says whether nodes boot, for a user who may not read the HostedCluster.
 func (f Facts) bootAsStored(r Output) statusAnswer {
 	if f.PlanRead && f.Stored.Plan != f.PlanHash {
 		return statusAnswer{explain.Unknown, "The operator's status is not about the plan in force."}

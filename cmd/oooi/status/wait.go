@@ -1,4 +1,4 @@
-// This file makes the reports of `oooi status`, repeatedly with --wait. It decides the exit code.
+// This file makes the reports of `oooi status`, once or until all are ready. It decides the exit code.
 
 package status
 
@@ -18,8 +18,8 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// follow makes the reports. With wait, it repeats that at each tick until all are ready. The error has the exit code.
-// The reports are the last ones that could be made.
+// follow makes the reports. To wait, it repeats that at each tick until all are ready. The error has the exit code, and
+// the reports are the last ones that could be made.
 func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan time.Time) ([]Output, error) {
 	if !ask.wait {
 		all, err := ask.read(ctx, api)
@@ -64,8 +64,7 @@ func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan t
 	}
 }
 
-// errTimeout returns the error of a wait that lasted as long as the user permits. at is the time of the last report.
-// failed is the error of later reads, nil if there was none.
+// errTimeout ends a wait. at is the time of the last report, and failed the error of later reads, or nil.
 func errTimeout(after time.Duration, at time.Time, failed error) error {
 	err := fmt.Errorf("NetworkReady is not True for the current settings after %s", after)
 	if failed == nil {
@@ -74,8 +73,7 @@ func errTimeout(after time.Duration, at time.Time, failed error) error {
 	return fmt.Errorf("%w; the report was read at %s, and then: %w", err, at.UTC().Format(time.RFC3339), failed)
 }
 
-// read makes the report of each selected hosted cluster. The error names clusters that cannot be read. The others are
-// in the result.
+// read reports each selected hosted cluster. The error names clusters that cannot be read. The others are in the result.
 func (ask Request) read(ctx context.Context, api client.Reader) ([]Output, error) {
 	selected, err := source.Selected(ctx, api, ask.Name)
 	if err != nil {
@@ -98,7 +96,7 @@ func (ask Request) read(ctx context.Context, api client.Reader) ([]Output, error
 	return all, failed
 }
 
-// verdict returns the error with the exit code. It is nil if nodes of all clusters can boot.
+// verdict returns nil if nodes of all clusters can boot, else the error with the exit code.
 func verdict(all []Output) error {
 	if code := exitCode(all); code != 0 {
 		return command.Exit(code, nil)
@@ -106,7 +104,6 @@ func verdict(all []Output) error {
 	return nil
 }
 
-// exitCode returns the exit code for the question whether nodes of all clusters can boot.
 func exitCode(all []Output) (code int) {
 	for _, r := range all {
 		switch r.Boot.Answer {
@@ -120,7 +117,7 @@ func exitCode(all []Output) (code int) {
 	return code
 }
 
-// settled reports whether NetworkReady of all clusters is True for the current settings, and nodes can boot.
+// settled reports whether NetworkReady is True for the current settings of all clusters, and nodes can boot.
 func settled(all []Output) bool {
 	for _, r := range all {
 		c := r.Condition
@@ -131,7 +128,6 @@ func settled(all []Output) bool {
 	return true
 }
 
-// unreadable reports whether rights are missing to see that a condition is current.
 func unreadable(all []Output) bool {
 	for _, r := range all {
 		if r.Blind {

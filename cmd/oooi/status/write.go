@@ -1,4 +1,4 @@
-// This file writes the report of `oooi status` as text. It decides nothing.
+// This file writes the report of `oooi status` as text.
 
 package status
 
@@ -19,7 +19,7 @@ import (
 // manyRows is how many leases or names of a network are listed without --all.
 const manyRows = 10
 
-// write writes r as text, or in a format for scripts. If all is true, the text lists each lease and name.
+// write writes r as text, or in a format for scripts. Text lists each lease and name if all is true.
 func (r Output) write(w io.Writer, output string, all, first bool) error {
 	if output != command.FormatText {
 		return command.WriteData(w, output, r)
@@ -114,7 +114,7 @@ func (n Network) leaseText(w io.Writer, all bool) {
 	leaseTable(w, n.Leases, all)
 }
 
-// targetTable lists targets. If there are many and all is false, it lists those with a fault, and counts the others.
+// targetTable lists many targets only if all is true, else those with a fault and the number of the others.
 func targetTable(w io.Writer, head, what string, targets []Target, all bool) {
 	var rows, faulty [][]string
 	unknown := 0
@@ -131,7 +131,7 @@ func targetTable(w io.Writer, head, what string, targets []Target, all bool) {
 	longTable(w, head+"\tADDRESS\tBACKEND\tHEALTH", all, rows, faulty, fmt.Sprintf("%d %s: %d with a fault, %d unknown", len(rows), what, len(faulty), unknown))
 }
 
-// longTable lists rows. If there are many and all is false, it lists important ones, and writes a sentence about all.
+// longTable lists many rows only if all is true, else important ones and a sentence about all.
 func longTable(w io.Writer, head string, all bool, rows, important [][]string, sentence string) {
 	if all || len(rows) <= manyRows {
 		table(w, head, rows)
@@ -152,7 +152,7 @@ func (e Edge) silence() string {
 	return ""
 }
 
-// leaseTable lists leases. If there are many, it counts them by state.
+// leaseTable counts many leases by state.
 func leaseTable(w io.Writer, leases []statusLease, all bool) {
 	states := map[string]int{}
 	var rows [][]string

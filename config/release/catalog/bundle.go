@@ -44,7 +44,6 @@ type Icon struct {
 	MediaType string `json:"mediatype"`
 }
 
-// serviceVersion has the fields that we read of a ClusterServiceVersion.
 type serviceVersion struct {
 	Metadata struct {
 		Annotations map[string]string `json:"annotations"`
@@ -102,7 +101,6 @@ func (b Bundle) serviceVersionPath() string {
 	return path.Join("manifests", b.Name+".clusterserviceversion.yaml")
 }
 
-// versionName returns the name of the ClusterServiceVersion of a version.
 func (b Bundle) versionName(version string) string { return b.Name + ".v" + version }
 
 // At returns the bundle with another version, for tests of upgrades.
@@ -112,7 +110,6 @@ func (b Bundle) At(version string) (Bundle, error) {
 		"\n  version: "+b.Version+"\n", "\n  version: "+version+"\n"))
 }
 
-// rewritten returns the bundle with its manifests rewritten.
 func (b Bundle) rewritten(by *strings.Replacer) (Bundle, error) {
 	out := b
 	out.Files, out.Images = maps.Clone(b.Files), nil
@@ -133,9 +130,9 @@ func Repository(reference string) string {
 	return reference
 }
 
-// Digests returns the reference by digest for each image of the bundle. built has the references of images that this
-// project builds, by the repository that the bundle names, since they may be published elsewhere. Any other image must
-// have a digest in the bundle, or it is an error: a tag can move, and a mirror configured by digest does not serve it.
+// Digests returns the reference by digest for each image of the bundle. built has the images of this project by the
+// repository that the bundle names: they may be published elsewhere. Any other image without a digest in the bundle is
+// an error: a tag can move, and a mirror configured by digest does not serve it.
 func (b Bundle) Digests(built map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, ref := range b.Images {

@@ -38,7 +38,7 @@ func (b Bundle) Template(ref string) ([]byte, error) {
 	return yaml.Marshal(object{"schema": "olm.template.basic", "entries": entries})
 }
 
-// head returns a catalog's entries about the package, and about this bundle if it is listed.
+// head returns the entries about the package, and about this bundle if it is listed.
 func (b Bundle) head(listed bool) []object {
 	entries := []object{}
 	if listed {
@@ -52,8 +52,8 @@ func (b Bundle) head(listed bool) []object {
 	}
 }
 
-// upgrades returns a channel's entry about the versions that are upgraded to this version. These need not be in the
-// catalog: an installation of any of them gets this version next.
+// upgrades returns the entry about versions that are upgraded to this one. An installation of any of them gets this
+// version next, even if the catalog lacks them.
 func (b Bundle) upgrades() object {
 	if b.Replaces == "" {
 		return object{}

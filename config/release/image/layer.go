@@ -66,7 +66,6 @@ func writeEntry(out *tar.Writer, name string, f File) error {
 	return err
 }
 
-// parents returns all parent directories of files, each after its own parent.
 func parents(files Files) []string {
 	found := map[string]bool{}
 	for name := range files {
@@ -77,7 +76,7 @@ func parents(files Files) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// layer returns files as a compressed layer.
+// layer is compressed.
 func layer(files Files) (v1.Layer, error) {
 	var text bytes.Buffer
 	if err := WriteTar(&text, files); err != nil {

@@ -103,7 +103,7 @@ func (m Multi) Push(ctx context.Context, ref name.Tag, options ...remote.Option)
 	return nil
 }
 
-// unmoved returns nil if ref may name this image: the registry has no such tag, or the tag already names this image.
+// unmoved returns nil if the registry has no such tag, or if the tag already names this image.
 func (m Multi) unmoved(ref name.Tag, options []remote.Option) error {
 	switch there, err := remote.Head(ref, options...); {
 	case err == nil && there.Digest.String() != m.Digest:
@@ -114,7 +114,6 @@ func (m Multi) unmoved(ref name.Tag, options []remote.Option) error {
 	return nil
 }
 
-// answered reports whether err is a registry's answer with one of these codes.
 func answered(err error, codes ...int) bool {
 	var answer *transport.Error
 	return errors.As(err, &answer) && slices.Contains(codes, answer.StatusCode)

@@ -69,7 +69,7 @@ func StandardLibrary() (Module, error) {
 	return m, err
 }
 
-// licensesIn returns the licenses of the module in dir, and its license and notice files, which are at the top of dir.
+// licensesIn returns the licenses of the module in dir, and its license and notice files at the top.
 func licensesIn(dir string) (licenses, texts []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -101,7 +101,6 @@ func licensesIn(dir string) (licenses, texts []string, err error) {
 	return licenses, texts, nil
 }
 
-// isLegal reports whether a file of this name, in capitals, must accompany copies of its module.
 func isLegal(name string) bool {
 	return slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE"}, func(p string) bool { return strings.HasPrefix(name, p) })
 }

@@ -53,7 +53,6 @@ const (
 	supplier = "cldmnky"
 )
 
-// mainPackage describes the binary itself, with this version and hash.
 func mainPackage(info *buildinfo.BuildInfo, version, sum string) *spdx.Package {
 	dir := strings.TrimPrefix(info.Path, info.Main.Path+"/")
 	return &spdx.Package{
@@ -64,12 +63,11 @@ func mainPackage(info *buildinfo.BuildInfo, version, sum string) *spdx.Package {
 	}
 }
 
-// standardLibrary describes Go's standard library in a binary, under the name that vulnerability databases use.
+// standardLibrary has the name that vulnerability databases use.
 func standardLibrary(info *buildinfo.BuildInfo) Module {
 	return Module{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go"), Licenses: []string{"BSD-3-Clause"}}
 }
 
-// document describes the program main, which contains parts.
 func document(main *spdx.Package, created time.Time, parts []Module) *spdx.Document {
 	doc := &spdx.Document{
 		SPDXVersion: spdx.Version, DataLicense: spdx.DataLicense, SPDXIdentifier: "DOCUMENT", DocumentName: path.Base(main.PackageName),
@@ -98,7 +96,6 @@ func packageOf(m Module, id common.ElementID) *spdx.Package {
 	}
 }
 
-// purl returns a reference with which scanners identify a Go package.
 func purl(name string) []*spdx.PackageExternalReference {
 	return []*spdx.PackageExternalReference{{Category: "PACKAGE-MANAGER", RefType: "purl", Locator: "pkg:golang/" + name}}
 }
