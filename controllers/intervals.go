@@ -13,8 +13,7 @@ type intervals struct {
 	kinds, missingKinds time.Duration
 	// refusedWatch is how soon a refused request to list or watch a kind is repeated.
 	refusedWatch time.Duration
-	// policies is for the admission policies.
-	policies time.Duration
+	policies     time.Duration
 	// environment is for what all hosted clusters share. A change reaches all plans within this time and one pass for
 	// each cluster.
 	environment time.Duration

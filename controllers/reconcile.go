@@ -64,8 +64,7 @@ type Reconciler struct {
 	Kinds   *watch.Kinds
 	Metrics *report.Metrics
 	Options Options
-	// Now is the clock.
-	Now func() time.Time
+	Now     func() time.Time
 
 	// intervals say how often it looks for changes that no watch reports.
 	intervals intervals
@@ -88,7 +87,6 @@ type Reconciler struct {
 	environment environment.Store
 }
 
-// own reads the objects of oooi.
 func (r *Reconciler) own() own.Store {
 	return own.Store{Client: r.Client, Live: r.Live, SecondNames: r.SecondNames, Writes: &r.writes, Now: r.Now}
 }

@@ -1,4 +1,4 @@
-// This file renders what pods of the management cluster can reach, and which pods can. It decides nothing.
+// This file renders what pods of the management cluster can reach, and which pods can.
 
 package explain
 

@@ -1,4 +1,4 @@
-// This file renders where *.apps of a hosted cluster leads on a network. It decides nothing.
+// This file renders where *.apps of a hosted cluster leads on a network.
 
 package explain
 

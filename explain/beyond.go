@@ -1,4 +1,4 @@
-// This file renders what hosts beyond a network reach through its gateway. It decides nothing.
+// This file renders what hosts beyond a network reach through its gateway.
 
 package explain
 

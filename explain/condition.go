@@ -14,7 +14,6 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// Reasons of a condition that is True.
 const (
 	Ready             problem.Reason = "Ready"
 	ReadyWithWarnings problem.Reason = "ReadyWithWarnings"

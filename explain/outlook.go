@@ -14,7 +14,6 @@ import (
 // A Verdict is what problems mean for the condition NetworkReady, and for the exit code of `oooi plan`.
 type Verdict int
 
-// The verdicts.
 const (
 	// Serves: all parts are served, and no problem proves that new nodes do not become Ready.
 	Serves Verdict = iota
@@ -124,7 +123,6 @@ type bootOutlook struct {
 	unchanged       []network.Network
 }
 
-// A bootCause is why nodes boot or not.
 type bootCause int
 
 const (
@@ -161,7 +159,6 @@ func (s Status) bootOutlook(problems problem.Problems) bootOutlook {
 	return o
 }
 
-// servedOutlook returns the outlook of a plan that was applied.
 func (s Status) servedOutlook() bootOutlook {
 	unchanged, refused := s.unchanged()
 	o := bootOutlook{
@@ -201,7 +198,6 @@ func Without(networks []network.Network, p problem.Problem) (boots Answer, effec
 	return Yes, lost.effect
 }
 
-// onSecondary reports whether p is about networks that no VM boots from.
 func onSecondary(networks []network.Network, p problem.Problem) bool {
 	of := slices.DeleteFunc(slices.Clone(networks), func(n network.Network) bool { return !slices.Contains(p.Args["network"], n.Attachment.String()) })
 	return len(of) > 0 && !boots(of)

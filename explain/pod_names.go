@@ -1,4 +1,4 @@
-// This file renders the names that pods of the management cluster get. It decides nothing.
+// This file renders the names that pods of the management cluster get.
 
 package explain
 

@@ -92,7 +92,6 @@ func (m Message) clause() string {
 // A JSONProblem is a problem as scripts read it.
 type JSONProblem struct {
 	problem.Problem
-	// Detail is the message in one line.
 	Detail string `json:"detail"`
 	// Blocking is true if the problem prevents the plan from being applied. An Error that is confined to one network
 	// does not.

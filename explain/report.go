@@ -26,7 +26,6 @@ const (
 // An Answer is the answer to a yes-or-no question.
 type Answer string
 
-// The answers.
 const (
 	Yes     Answer = "yes"
 	No      Answer = "no"

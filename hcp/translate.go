@@ -83,7 +83,6 @@ func cluster(hc *hyperv1.HostedCluster) network.Cluster {
 	}
 }
 
-// unsupported is about the platform of hc.
 func unsupported(hc *hyperv1.HostedCluster, set settings.Values) problem.Problems {
 	p := hc.Spec.Platform
 	if p.Type != hyperv1.KubevirtPlatform {

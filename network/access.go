@@ -135,15 +135,13 @@ func (a Access) Balanced() []uint16 {
 // format, means AccessLogFailures.
 type AccessLog string
 
-// The values of an AccessLog.
 const (
 	AccessLogNone AccessLog = "none"
 	// AccessLogFailures logs connections that reached no backend, that edges ended, or that were reset
 	// before an answer.
 	AccessLogFailures AccessLog = "failures"
 	AccessLogAll      AccessLog = "all"
-	// DefaultAccessLog is the value if the user sets none.
-	DefaultAccessLog = AccessLogFailures
+	DefaultAccessLog            = AccessLogFailures
 )
 
 // AccessLogs returns all values.

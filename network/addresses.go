@@ -129,7 +129,6 @@ func Inside(p netip.Prefix, a netip.Addr) bool {
 // Host is the prefix of the single address a.
 func Host(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
-// sizeWithout is the number of addresses in r that are in none of holes.
 func (r Range) sizeWithout(holes []Range) int {
 	n := 0
 	for _, part := range r.Without(holes) {

@@ -40,8 +40,7 @@ type Facts struct {
 	InUse []string `json:"inUse,omitempty"`
 	// BootedFrom are the networks of InUse from which some VM boots: the network is its first one, before the pod
 	// network. Sorted.
-	BootedFrom []string `json:"bootedFrom,omitempty"`
-	// VMAddresses are the addresses that VMs report.
+	BootedFrom  []string    `json:"bootedFrom,omitempty"`
 	VMAddresses []VMAddress `json:"vmAddresses,omitempty"`
 	// Refused are the Names of networks that VMs boot from and that have a confined Error in Problems. The Request
 	// does not have them.
@@ -146,7 +145,6 @@ type Origin string
 
 // The origins in order of precedence.
 const (
-	// OriginHyperShift: HyperShift publishes it.
 	OriginHyperShift Origin = ""
 	// OriginService: an annotation on a Service publishes it.
 	OriginService Origin = "service"

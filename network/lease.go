@@ -66,7 +66,6 @@ func (l Lease) Free(now time.Time, leaseTime time.Duration, gone bool) bool {
 // Quarantine is how long a declined address is not assigned.
 const Quarantine = time.Hour
 
-// LongestLeaseTime is the longest lease time that a network may have.
 const LongestLeaseTime = 7 * 24 * time.Hour
 
 // Bounded returns l as a server must read it at the time now. Servers write an expiry at most two lease times ahead, or

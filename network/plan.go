@@ -66,13 +66,12 @@ type Network struct {
 	// ClientNetworks are behind the gateway, DHCP.Router, through which edges reach their hosts. Sorted. Empty: edges
 	// answer only hosts in the CIDR.
 	ClientNetworks []netip.Prefix `json:"clientNetworks,omitempty"`
-	// Placement of the edges' pods.
-	Placement Placement  `json:"placement,omitzero"`
-	DHCP      DHCP       `json:"dhcp"`
-	DNS       DNS        `json:"dns"`
-	Listeners []Listener `json:"listeners,omitempty"`
-	Backends  []Backend  `json:"backends,omitempty"`
-	AccessLog AccessLog  `json:"accessLog,omitempty"`
+	Placement      Placement      `json:"placement,omitzero"`
+	DHCP           DHCP           `json:"dhcp"`
+	DNS            DNS            `json:"dns"`
+	Listeners      []Listener     `json:"listeners,omitempty"`
+	Backends       []Backend      `json:"backends,omitempty"`
+	AccessLog      AccessLog      `json:"accessLog,omitempty"`
 	// Access is what pods of the management cluster reach on the network. Zero: nothing.
 	Access Access `json:"access,omitzero"`
 	// MetricsPort is where edges serve metrics on the pod network. 0: nowhere.
@@ -294,9 +293,8 @@ type Placement struct {
 	// Empty: every node.
 	NodeSelectors []map[string]string `json:"nodeSelectors,omitempty"`
 	// WithoutLabels are keys of labels that a node must not have.
-	WithoutLabels []string `json:"withoutLabels,omitempty"`
-	// Tolerations of the edges' pods.
-	Tolerations []Toleration `json:"tolerations,omitempty"`
+	WithoutLabels []string     `json:"withoutLabels,omitempty"`
+	Tolerations   []Toleration `json:"tolerations,omitempty"`
 	// PriorityClass of the edges' pods. Empty: the management cluster's default.
 	PriorityClass string `json:"priorityClass,omitempty"`
 }

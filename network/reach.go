@@ -41,8 +41,7 @@ type Reach struct {
 	// Links are the CIDRs of other networks that all VMs of this one are on.
 	Links []netip.Prefix
 	// Unserved: all VMs are also on networks whose addresses are unknown.
-	Unserved bool
-	// InHostedCluster are the destinations inside the hosted cluster.
+	Unserved        bool
 	InHostedCluster []netip.Prefix
 	// NodeAPI is an address that each VM has itself. Zero: unknown.
 	NodeAPI netip.Addr

@@ -14,7 +14,6 @@ import (
 
 // A Cluster identifies a hosted cluster.
 type Cluster struct {
-	// Namespace and Name of the HostedCluster.
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	// ControlPlaneNamespace is the namespace of the control plane's Services, and of all
@@ -51,8 +50,7 @@ type Request struct {
 	ManagementDNS bool      `json:"managementDNS,omitempty"`
 	AccessLog     AccessLog `json:"accessLog,omitempty"`
 	// Access is what the user opens to the management cluster.
-	Access AccessRequest `json:"access,omitzero"`
-	// Placement of the edges' pods.
+	Access    AccessRequest    `json:"access,omitzero"`
 	Placement PlacementRequest `json:"placement,omitzero"`
 	// Permissions of the management cluster's administrator. They are the only part that is not the user's.
 	Permissions Permissions `json:"permissions,omitzero"`
@@ -164,7 +162,6 @@ func (a Attachment) Problem(c problem.Cause, args problem.Args, keys ...string) 
 	return problem.New(c, problem.Subject{Kind: "Network", Namespace: a.Namespace, Name: a.Name}, all, keys...)
 }
 
-// DefaultLeaseTime is the lease time if the user sets none.
 const DefaultLeaseTime = Duration(time.Hour)
 
 // MinMTU and MaxMTU are the smallest and the largest MTU of a network, in bytes. Each IPv4 host

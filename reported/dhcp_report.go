@@ -91,7 +91,6 @@ func (r DHCPReport) normalized() DHCPReport {
 	return r
 }
 
-// validate returns an error if no edge could report r.
 func (r DHCPReport) validate() error {
 	all := slices.Clone(r.InUse)
 	for _, x := range r.Reserved {

@@ -65,8 +65,7 @@ type EdgeReport struct {
 	// DHCPServers are other DHCP servers that recently answered the edge, or that VMs of the cluster chose. The MAC is
 	// empty if it is unknown, as outside the network.
 	DHCPServers []UsedAddress `json:"dhcpServers,omitempty"`
-	// DHCP is what the DHCP server of this edge observes.
-	DHCP DHCPReport `json:"dhcp,omitzero"`
+	DHCP        DHCPReport    `json:"dhcp,omitzero"`
 	// RefusedHosts are the Names of external backends that edges do not dial: inside the management cluster or in a
 	// client network.
 	RefusedHosts []string `json:"refusedHosts,omitempty"`
@@ -85,7 +84,6 @@ type EdgeReport struct {
 	BootsOmitted int `json:"bootsOmitted,omitempty"`
 }
 
-// The values of EdgeReport.Connected.
 const (
 	ConnectedYes = "yes"
 	ConnectedNo  = "no"
@@ -199,7 +197,6 @@ func (r EdgeReport) MissesPeer() bool { return r.PeerSilent || r.Peer == PeerUnr
 // A BackendFault is the fault of a backend that an edge reports. Empty: none.
 type BackendFault string
 
-// The faults of a backend.
 const (
 	// BackendDark: no endpoint answers and is ready.
 	BackendDark BackendFault = "dark"

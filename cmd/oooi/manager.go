@@ -85,7 +85,7 @@ Environment variables:
 				return err
 			}
 			o.controllers.VMResource = vmResource(rules)
-			if o.controllers.Management, err = surroundings(wire.ResolvConf); err != nil {
+			if o.controllers.Management, err = managementCluster(wire.ResolvConf); err != nil {
 				return err
 			}
 			if o.controllers.Permissions, err = permit.Parse(); err != nil {

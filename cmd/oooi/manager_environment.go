@@ -16,8 +16,8 @@ import (
 	"github.com/cldmnky/oooi/network/resolvconf"
 )
 
-// surroundings returns the resolvers in file and the API server in the environment, which is unknown outside a cluster.
-func surroundings(file string) (management.Cluster, error) {
+// managementCluster returns the resolvers in file and the API server in the environment, which is unknown outside a cluster.
+func managementCluster(file string) (management.Cluster, error) {
 	var m management.Cluster
 	text, err := os.ReadFile(file)
 	if err != nil {

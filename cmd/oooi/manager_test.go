@@ -71,15 +71,15 @@ func TestManagerKnowsItsEnvironment(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "resolv.conf")
 	g.Expect(os.WriteFile(file, []byte("search oooi-system.svc.cluster.local svc.cluster.local\nnameserver 172.30.0.10\nnameserver fd02::a\noptions ndots:5\n"), 0o600)).To(Succeed())
 	t.Setenv(wire.APIServerVariable, "172.30.0.1")
-	m, err := surroundings(file)
+	m, err := managementCluster(file)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(m.Resolvers).To(Equal([]netip.Addr{netip.MustParseAddr("172.30.0.10"), netip.MustParseAddr("fd02::a")}))
 	g.Expect(m.APIServers).To(Equal([]netip.Addr{netip.MustParseAddr("172.30.0.1")}))
 	t.Setenv(wire.APIServerVariable, "")
-	m, err = surroundings(file)
+	m, err = managementCluster(file)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(m.APIServers).To(BeEmpty())
-	_, err = surroundings(file + "x")
+	_, err = managementCluster(file + "x")
 	g.Expect(err).To(MatchError(ContainSubstring("resolver")))
 }
 

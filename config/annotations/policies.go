@@ -20,7 +20,6 @@ const (
 	mostAnnotations = 1000
 )
 
-// A named is a CEL expression with a name.
 type named struct{ Name, Expression string }
 
 // A validation is violated if Expression is false. Message is an expression for the error text, and Fallback the text

@@ -25,7 +25,6 @@ const (
 // An installation has the objects of config/olm, grouped by their use in the bundle. Templates use its fields and
 // methods.
 type installation struct {
-	// Namespace of the operator.
 	Namespace corev1.Namespace
 	// Deployments of the operator and the keeper, in this order.
 	Deployments []appsv1.Deployment

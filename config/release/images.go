@@ -72,7 +72,6 @@ func legal(license string, linked []supply.Module, std supply.Module) image.File
 	return out
 }
 
-// variant returns a program's image for t.
 func (in input) variant(name string, t program.Target) (image.Variant, error) {
 	b, found := in.programs[name][t]
 	if !found {

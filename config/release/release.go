@@ -62,7 +62,6 @@ func (r *release) add(name string, multi image.Multi) publication {
 	return p
 }
 
-// The directories of a release.
 const (
 	// assets are the files of the release's page.
 	assets    = "assets/"
@@ -72,7 +71,6 @@ const (
 	subjects = "SUBJECTS"
 )
 
-// programImages describes the image of each program of the project.
 func programImages() map[string]string {
 	return map[string]string{
 		"oooi":          "The operator, and its command line: networks for hosted clusters on isolated VLANs",

@@ -1,4 +1,4 @@
-// This file decides what follows from the address conflict detection (ACD). It is pure. A pod does the probing
+// This file decides what follows from the address conflict detection (ACD). A pod does the probing
 // (desired/acd.go), and package rollout decides when it runs.
 //
 // Before the first edge of a network exists, a router or another cluster may use the addresses that the edges will

@@ -1,4 +1,4 @@
-// This file decides which disruptions are announced: connections that a write resets. It is pure, and delays nothing.
+// This file decides which disruptions are announced: connections that a write resets. It delays nothing.
 
 package decide
 

@@ -1,5 +1,5 @@
 // This file finds drift: another client changed the pod of an edge. Such an edge is recreated like one of an older
-// version, one of two at a time. It is pure.
+// version, one of two at a time.
 
 package decide
 

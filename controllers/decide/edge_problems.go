@@ -1,5 +1,5 @@
 // This file decides which problems follow from Deployments of oooi that are not ready. One edge is enough to serve a
-// network. It is pure.
+// network.
 
 package decide
 

@@ -1,5 +1,5 @@
 // This file decides which load balancers of a hosted cluster forward to edges, and which remaining endpoints to
-// remove. It is pure.
+// remove.
 //
 // HyperShift's cloud controller copies each load balancer of the hosted cluster to the control plane namespace, without a
 // selector. HyperShift then writes the addresses of VMs to EndpointSlices, unless the Service has a selector. Older

@@ -1,4 +1,4 @@
-// This file reads what edges report, and decides which problems follow. It is pure, and does not change the plan.
+// This file reads what edges report, and decides which problems follow. It does not change the plan.
 
 package decide
 

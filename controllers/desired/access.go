@@ -1,5 +1,5 @@
 // This file decides how pods of the management cluster reach what a plan opens: a container in each edge, a Service for
-// each network, and the namespaces that the NetworkPolicy allows. It is pure.
+// each network, and the namespaces that the NetworkPolicy allows.
 
 package desired
 

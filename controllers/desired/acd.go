@@ -1,5 +1,5 @@
-// This file decides the Deployment of the address conflict detection (ACD), whose pod is the first on a network. It is
-// pure. Package rollout decides when it runs.
+// This file decides the Deployment of the address conflict detection (ACD), whose pod is the first on a network.
+// Package rollout decides when it runs.
 
 package desired
 

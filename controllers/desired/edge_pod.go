@@ -1,4 +1,4 @@
-// This file makes the pod of an edge for programs that ask a cluster whether it would run the pod. It is pure.
+// This file makes the pod of an edge for programs that ask a cluster whether it would run the pod.
 
 package desired
 

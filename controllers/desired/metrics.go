@@ -1,5 +1,5 @@
 // This file decides how Prometheus reaches the metrics of edges: a port, and the namespaces that the NetworkPolicy
-// allows. It is pure.
+// allows.
 
 package desired
 

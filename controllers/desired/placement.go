@@ -1,5 +1,5 @@
 // This file makes pod fields from a network's placement. An edge avoids its peer, and nodes with an address of the
-// edge. It is pure.
+// edge.
 
 package desired
 

@@ -1,5 +1,5 @@
 // This file decides how pods of the management cluster ask edges for names: a Service, its ports, and the pods that the
-// NetworkPolicy allows. It is pure.
+// NetworkPolicy allows.
 
 package desired
 

@@ -1,6 +1,6 @@
 // This file decides the NetworkPolicy of the edges of one hosted cluster: which destinations they dial through the pod
-// network, and which pods dial them there. It is pure. HyperShift's own policies also restrict ingress. No NetworkPolicy
-// applies to the isolated networks. A NetworkPolicy has no host names: Envoy's listeners restrict the external hosts.
+// network, and which pods dial them there. HyperShift's own policies also restrict ingress. No NetworkPolicy applies to
+// the isolated networks. A NetworkPolicy has no host names: Envoy's listeners restrict the external hosts.
 
 package desired
 
@@ -24,7 +24,6 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// EdgePolicy is the NetworkPolicy's name.
 const EdgePolicy = wire.NameEdge
 
 // dnsNamespaces are the namespaces of a management cluster's resolvers. A policy sees the ports of their pods, not

@@ -1,5 +1,5 @@
-// This file decides the rights in a control plane namespace: those of edges, and those that the operator needs to
-// write there. It is pure.
+// This file decides the rights in a control plane namespace: those of edges, and those that the operator needs to write
+// there.
 
 package desired
 

@@ -1,5 +1,5 @@
-// This file decides the volumes of an edge's pod, and which container mounts them. It is pure. Package edge/wire
-// decides which files are there.
+// This file decides the volumes of an edge's pod, and which container mounts them. Package edge/wire decides which
+// files are there.
 
 package desired
 

@@ -43,8 +43,7 @@ var networkOperatorKind = management.NetworkOperatorKind().GroupKind()
 // An Environment is what all hosted clusters share.
 type Environment struct {
 	// Nodes are shared with the cache and must not be changed.
-	Nodes []corev1.Node
-	// Networks of the management cluster.
+	Nodes    []corev1.Node
 	Networks []network.ReservedDestination
 	// Observed are addresses in use that are outside of Networks and of the networks of nodes. External IPs of a
 	// hosted cluster's own Services are left out, because they count for that cluster only.
@@ -121,9 +120,8 @@ func (e Environment) With(last network.Plan) Environment {
 type Reader struct {
 	*Store
 	// Cached reads from the cache, and sends the dry run of a Service. Live reads from the API server.
-	Cached client.Client
-	Live   client.Reader
-	// Namespace of the operator.
+	Cached    client.Client
+	Live      client.Reader
 	Namespace string
 	Metrics   metrics.Set
 	Now       func() time.Time

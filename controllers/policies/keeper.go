@@ -38,9 +38,8 @@ const retryPolicies = 2 * time.Second
 // which nothing restores.
 type Keeper struct {
 	// Client has the rights of config/olm. It must not read from a cache.
-	Client client.Client
-	Log    logr.Logger
-	// Namespace of the operator.
+	Client    client.Client
+	Log       logr.Logger
 	Namespace string
 	// Interval is the time between two applications. It must be positive.
 	Interval time.Duration

@@ -118,8 +118,7 @@ type Reporter struct {
 	own.Store
 	Events  events.EventRecorder
 	Metrics *Metrics
-	// Build is the version of the operator.
-	Build string
+	Build   string
 }
 
 // Report writes the condition if it differs, once the decision is carried out. Edges that were lost since the last

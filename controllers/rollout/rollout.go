@@ -89,8 +89,7 @@ type Seen struct {
 	// Available and Unavailable are false.
 	Unavailable bool
 	// Since is when availability last changed. Zero: unknown.
-	Since time.Time
-	// Created is when the Deployment was created.
+	Since    time.Time
 	Created  time.Time
 	Progress Progress
 	// Progressed is when Progress last changed.

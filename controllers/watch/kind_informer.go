@@ -28,11 +28,11 @@ func (k *Kinds) Informer(
 	inner := toolscache.ToListerWatcherWithContext(of)
 	return toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return retried(ctx, k, gvk, answeredByList, func() (runtime.Object, error) { return inner.ListWithContext(ctx, o) })
+			return retried(ctx, k, gvk, func() (runtime.Object, error) { return inner.ListWithContext(ctx, o) })
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
 			watch := func() (apiwatch.Interface, error) { return inner.WatchWithContext(ctx, o) }
-			send := func() (apiwatch.Interface, error) { return retried(ctx, k, gvk, answeredByList, watch) }
+			send := func() (apiwatch.Interface, error) { return retried(ctx, k, gvk, watch) }
 			if o.SendInitialEvents == nil {
 				// It continues a list, which may be obsolete after an error: the kind was removed, or etcd restored.
 				send = watch
@@ -52,10 +52,10 @@ func answeredByList(err error) bool {
 }
 
 // retried repeats a request until the API server accepts it, or until the informer handles the error itself.
-func retried[T any](ctx context.Context, k *Kinds, gvk schema.GroupVersionKind, handled func(error) bool, send func() (T, error)) (T, error) {
+func retried[T any](ctx context.Context, k *Kinds, gvk schema.GroupVersionKind, send func() (T, error)) (T, error) {
 	for {
 		out, err := send()
-		if err == nil || handled(err) || ctx.Err() != nil {
+		if err == nil || answeredByList(err) || ctx.Err() != nil {
 			return out, err
 		}
 		k.Observe(gvk, err)

@@ -45,7 +45,6 @@ func NewKinds(s *runtime.Scheme, refusedWatch time.Duration) *Kinds {
 	return &Kinds{scheme: s, states: map[schema.GroupVersionKind]*kindState{}, refusedWatch: refusedWatch}
 }
 
-// A kindState is what is known about the watch of one kind.
 type kindState struct {
 	// absent is true if the API server does not have the kind, so that no object of it exists.
 	absent bool
@@ -99,7 +98,6 @@ func (e *NotWatched) Problem() problem.Problem {
 	return problem.New(problem.KindNotWatched, problem.Subject{Kind: e.GVK.Kind}, problem.Args{"kind": {e.GVK.Kind}, "error": {requests.Sentence(e.Err)}})
 }
 
-// notListed is the error for a kind whose objects were not listed yet.
 var notListed = errors.New("its objects are not listed yet")
 
 func (k *Kinds) at(gvk schema.GroupVersionKind, change func(*kindState)) {

@@ -39,7 +39,6 @@ func inClusterNames() []string {
 	return out
 }
 
-// connections returns the listeners for endpoints, and their backends.
 func connections(service netip.Addr, endpoints []network.Endpoint) ([]network.Listener, []network.Backend, problem.Problems) {
 	var problems problem.Problems
 	listeners := map[string]*builder{}
@@ -126,7 +125,6 @@ func formerPlaceTaken(e network.Endpoint) problem.Problem {
 	return problem.New(problem.FormerPlaceTaken, e.Subject(), problem.Args{"at": {e.Place()}})
 }
 
-// A builder is a listener to which endpoints are added.
 type builder struct {
 	network.Listener
 	// names maps each server name to the name of its backend, including the names of the default endpoint.

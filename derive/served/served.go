@@ -131,7 +131,6 @@ func (in Input) reach(n network.Network, s network.NetworkRequest) network.Reach
 	return r
 }
 
-// containsAll reports whether all has every element of some.
 func containsAll(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(x string) bool { return !slices.Contains(all, x) })
 }

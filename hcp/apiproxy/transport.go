@@ -28,8 +28,7 @@ type Transport struct {
 	Rules *apirewrite.Rules
 	// Base sends requests. Upgrade sends requests that become a stream of another protocol, over HTTP/1.1.
 	Base, Upgrade http.RoundTripper
-	// Server is the URL of the API server.
-	Server *url.URL
+	Server        *url.URL
 	// Largest is the limit in bytes of each object, list item and event in an answer.
 	Largest int
 	// Bodies limits what all requests need together. Nil: there is no limit.

@@ -109,7 +109,6 @@ func stringEnd(src []byte, i int) int {
 	return i + 1
 }
 
-// write appends the document with its edits to out.
 func (d *doc) write(out []byte) []byte {
 	slices.SortStableFunc(d.edits, func(a, b edit) int { return a.start - b.start })
 	at := 0
@@ -177,7 +176,6 @@ func (d *doc) within(i int) (start, end int) {
 // after returns the first node behind value i.
 func (d *doc) after(i int) int { return int(d.nodes[i].next) }
 
-// members calls f with each value in an object or an array.
 func (d *doc) members(i int, f func(m int)) {
 	if d.nodes[i].kind != '{' && d.nodes[i].kind != '[' {
 		return

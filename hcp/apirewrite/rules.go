@@ -26,9 +26,7 @@ import (
 type Direction bool
 
 const (
-	// ToServer is the direction of requests.
 	ToServer Direction = false
-	// ToClient is the direction of answers.
 	ToClient Direction = true
 )
 

@@ -50,7 +50,6 @@ func roleOf(name []byte, within role) role {
 	return plainRole
 }
 
-// value renames in value i, whose role is r.
 func (d *doc) value(i int, r role) {
 	switch d.nodes[i].kind {
 	case '{':
@@ -79,7 +78,6 @@ type shape struct {
 	inAPI, expression bool
 }
 
-// object renames in object i, and in all values inside it.
 func (d *doc) object(i int, r role) {
 	s := shape{expression: r == keyedList}
 	for m := i + 1; m < d.after(i); m = d.after(m) {

@@ -39,8 +39,7 @@ const (
 	// routerNamespace and routerService name the Service of the default ingress of type LoadBalancerService in the hosted
 	// cluster, as OpenShift defines. HyperShift also writes the VMs' addresses to the EndpointSlices of the copy.
 	routerNamespace, routerService = "openshift-ingress", "router-default"
-	// appsEndpoint is the name of the endpoint that is the ingress.
-	appsEndpoint = "apps"
+	appsEndpoint                   = "apps"
 )
 
 // apps returns the record of *.apps if the user set its address, else the ingress's endpoints.

@@ -75,8 +75,7 @@ type Reachable struct {
 	// Apps is the record of *.apps if the user set its address.
 	Apps network.Record
 	// FurtherApps are other names of the ingress, at the addresses of Apps.
-	FurtherApps []string
-	// LoadBalancers of the hosted cluster.
+	FurtherApps   []string
 	LoadBalancers []network.LoadBalancer
 	// Announced are the addresses in spec.services.
 	Announced []netip.Addr
@@ -84,7 +83,6 @@ type Reachable struct {
 	ImageHosts, ProviderHosts []netip.AddrPort
 }
 
-// add adds e, or the problem that prevents it.
 func (r *Reachable) add(e network.Endpoint, fault *problem.Problem) {
 	if fault == nil && (e.Port == 0 || e.Backend.Port == 0) {
 		fault = portInvalid(e)

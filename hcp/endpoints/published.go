@@ -84,7 +84,6 @@ func strategyOf(hc *hyperv1.HostedCluster, s hyperv1.ServiceType) hyperv1.Servic
 	return hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}
 }
 
-// publishedEndpoint returns the endpoint of p, or the problem that prevents it.
 func publishedEndpoint(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
 	var e network.Endpoint
 	var port *routev1.RoutePort

@@ -17,7 +17,6 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// field returns the path of a field in the strategy of s.
 func field(s hyperv1.ServiceType, rest string) string {
 	return fmt.Sprintf("spec.services[%s].servicePublishingStrategy.%s", s, rest)
 }

@@ -130,7 +130,6 @@ func imageHosts(o objects.Objects, own reach) []netip.AddrPort {
 	return addressesAmong(all)
 }
 
-// addressesAmong returns the entries that are addresses, sorted.
 func addressesAmong(all []string) (out []netip.AddrPort) {
 	for _, at := range all {
 		host, port := hostPort(at)

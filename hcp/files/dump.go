@@ -40,8 +40,7 @@ type Dump struct {
 	vms            []lenient.VirtualMachineInstance
 	nodes          []corev1.Node
 	pods           []discoveryv1.EndpointSlice
-	// plans are the ConfigMaps with the plans in force.
-	plans []corev1.ConfigMap
+	plans          []corev1.ConfigMap
 	// unquoted are the objects with annotations that are not strings.
 	unquoted []manifest.Object
 	// management is what the files show about the management cluster.
@@ -57,7 +56,6 @@ type kind struct {
 	add func([]byte) error
 }
 
-// kinds returns all kinds that a Dump reads.
 func (d *Dump) kinds() []kind {
 	out := []kind{
 		{kindHostedCluster, true, addTo(&d.hostedClusters)},

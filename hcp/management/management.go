@@ -140,7 +140,6 @@ func Networks(kind schema.GroupVersionKind, object map[string]any) []network.Res
 	return out
 }
 
-// textsAt returns all strings at path.
 func textsAt(value any, path []string) []string {
 	var out []string
 	switch v := value.(type) {

@@ -38,7 +38,6 @@ func ReadRenamed(file string, content []byte, rename func([]byte) []byte) ([]Obj
 	return r.objects, r.faults
 }
 
-// A reader collects the objects of one file.
 type reader struct {
 	file   string
 	rename func([]byte) []byte

@@ -2,11 +2,8 @@
 
 package nad
 
-// globalNamespaces is OpenShift's list for Multus: all pods can use their NADs.
-func globalNamespaces() []string {
-	return []string{"default", "openshift-multus", "openshift-sriov-network-operator", "openshift-cnv"}
+// AllowedNamespaces returns the namespaces whose NADs VMs in namespace own can use if Multus isolates namespaces: own
+// first, then those that OpenShift's network operator configures for all pods.
+func AllowedNamespaces(own string) []string {
+	return []string{own, "default", "openshift-multus", "openshift-sriov-network-operator", "openshift-cnv"}
 }
-
-// AllowedNamespaces returns the namespaces whose NetworkAttachmentDefinitions VMs in
-// namespace own can use if Multus isolates namespaces. The first one is own.
-func AllowedNamespaces(own string) []string { return append([]string{own}, globalNamespaces()...) }

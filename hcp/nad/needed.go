@@ -16,7 +16,6 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A form is the set of values that a key may have.
 type form struct {
 	// allowed is for messages.
 	allowed string
@@ -41,7 +40,6 @@ func anMTU() form {
 	return form
 }
 
-// numberIn is an integer from least to most.
 func numberIn(least, most float64) form {
 	return form{fmt.Sprintf("a number from %.0f to %.0f", least, most), func(v any) bool {
 		n, ok := v.(float64)

@@ -9,6 +9,7 @@ import (
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/lenient"
@@ -139,16 +140,10 @@ func nodesForEdges(o objects.Objects) nad.Nodes {
 // forwarding enabled in new pods. A node that has not reported its runtime counts as CRI-O. That is safe: an edge with
 // forwarding enabled does not become ready.
 func forwardByDefault(o objects.Objects) bool {
-	for _, n := range o.Nodes {
+	return slices.ContainsFunc(o.Nodes, func(n corev1.Node) bool {
 		info := n.Status.NodeInfo
-		if info.ContainerRuntimeVersion == "" {
-			continue
-		}
-		if info.OperatingSystem != "windows" && !strings.HasPrefix(info.ContainerRuntimeVersion, "cri-o://") {
-			return true
-		}
-	}
-	return false
+		return info.ContainerRuntimeVersion != "" && info.OperatingSystem != "windows" && !strings.HasPrefix(info.ContainerRuntimeVersion, "cri-o://")
+	})
 }
 
 // isolated returns a problem if the NAD of r is in another namespace, and nothing shows that VMs may use it. A VM that is

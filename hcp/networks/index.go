@@ -21,9 +21,8 @@ type indexed struct {
 	// first are the NodePools that list a network first, by network, in the order of the objects.
 	first map[network.Attachment][]*hyperv1.NodePool
 	// attached are the networks on which some VM certainly has an interface.
-	attached map[network.Attachment]bool
-	nodes    nad.Nodes
-	// isolates and shown are what management.Cluster.Isolates returns.
+	attached        map[network.Attachment]bool
+	nodes           nad.Nodes
 	isolates, shown bool
 }
 

@@ -34,7 +34,7 @@ func settingSources(o indexed, s network.NetworkRequest) map[string]string {
 		}
 	}
 	if out[network.KeyCIDR] == "" && s.CIDR.IsValid() && machineNetwork(o.HostedCluster) == s.CIDR {
-		out[network.KeyCIDR] = "spec.networking.machineNetwork"
+		out[network.KeyCIDR] = fieldMachineNetwork
 	}
 	return out
 }

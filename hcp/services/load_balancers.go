@@ -39,7 +39,6 @@ type Slice struct {
 	OfEdges bool
 }
 
-// edgePods is the prefix of the names of edges' pods.
 const edgePods = wire.NameEdge + "-"
 
 // ofEdgesAnnotation marks a cached EndpointSlice for which OfEdges is true.

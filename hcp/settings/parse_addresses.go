@@ -73,7 +73,6 @@ func ipv4(v string) (netip.Addr, error) {
 // A range has one or two addresses. They are compared as numbers.
 const (
 	isRange = "v.split('-').size() <= 2 && v.split('-').all(a, isIP(a.trim()) && ip(a.trim()).family() == 4)"
-	// numbers are the addresses of a range as numbers.
 	numbers = "v.split('-').map(a, a.trim().split('.'))" +
 		".map(n, ((int(n[0]) * 256 + int(n[1])) * 256 + int(n[2])) * 256 + int(n[3]))"
 )

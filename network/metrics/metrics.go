@@ -25,12 +25,11 @@ const (
 
 // A Metric is one row of the table.
 type Metric struct {
-	Name   string
-	Of     Program
-	Type   dto.MetricType
-	Help   string
-	Labels []string
-	// Buckets of a histogram.
+	Name    string
+	Of      Program
+	Type    dto.MetricType
+	Help    string
+	Labels  []string
 	Buckets []float64
 	// computed is true if Register registers no series for the metric.
 	computed bool

@@ -2,7 +2,6 @@
 
 package metrics
 
-// Metrics of the operator.
 var (
 	HostedClusterReady = gauge(Operator, "oooi_hosted_cluster_ready",
 		"1 if the networks of a hosted cluster that opted in are ready.", "namespace", "name")
@@ -58,7 +57,6 @@ var (
 		"Hash of the part of the plan for this network that this edge serves. Two edges with one plan and one release have the same.")
 )
 
-// Metrics of the DHCP server.
 var (
 	DHCPMessages = counter(DHCP, "oooi_dhcp_messages_total",
 		"Messages of clients, by type and outcome.", "type", "outcome")
@@ -76,7 +74,6 @@ var (
 		"Other DHCP servers that were seen recently.")
 )
 
-// Metrics of the DNS server.
 var (
 	DNSQuestions = counter(DNS, "oooi_dns_questions_total",
 		"Answered queries. View pods: queries of pods of the management cluster. Label by is the source of the answer: plan, cache, upstream, stale (an answer that expired) or none (refused).", "view", "by", "rcode")
@@ -114,7 +111,6 @@ var (
 		"Connections of VMs that were closed immediately, by reason and kind of port: api or other.", "reason", "port")
 )
 
-// Metrics of the access proxy.
 var (
 	AccessRequests = counter(Access, "oooi_access_requests_total",
 		"Connections of callers, by outcome: opened, or the reason why no tunnel was opened.", "outcome")
@@ -130,7 +126,6 @@ var (
 		"Keys of the API server with which tokens are verified.")
 )
 
-// Metrics of the NTP server.
 var (
 	NTPQuestions = counter(NTP, "oooi_ntp_questions_total",
 		"Queries. Outcomes: answered, unsynchronized (answered without a time), dropped (above a limit), invalid (not a query), foreign (not a client) or failed (not sent).", "outcome")

@@ -23,7 +23,6 @@ type Traits struct {
 // A Rank orders reasons of one severity. Most have the zero value.
 type Rank int
 
-// The other ranks.
 const (
 	// PreventsNodes: nodes may not become Ready, although everything is served.
 	PreventsNodes Rank = -2

@@ -57,7 +57,6 @@ func (vs *Values) UnmarshalJSON(b []byte) error {
 
 // A Problem is one fact about how a network is served.
 type Problem struct {
-	// Reason of the condition.
 	Reason   Reason   `json:"reason"`
 	Cause    Cause    `json:"cause"`
 	Severity Severity `json:"severity"`

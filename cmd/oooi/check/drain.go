@@ -66,7 +66,6 @@ type drainFacts struct {
 	blind  bool
 }
 
-// A drainEdge is the pod of an edge on a node.
 type drainEdge struct {
 	labels map[string]string
 	node   string

@@ -159,7 +159,6 @@ func edgeOfPod(p corev1.Pod) edgePod {
 	return edgePod{number, p, ready && p.DeletionTimestamp == nil, joinedOf(p)}
 }
 
-// joinedOf is zero without a report.
 func joinedOf(p corev1.Pod) joined {
 	var all []struct {
 		Interface, MAC string

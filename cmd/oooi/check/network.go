@@ -211,7 +211,6 @@ func (t trier) ended(ctx context.Context, pod *corev1.Pod) error {
 	return t.until(ctx, pod, corev1.PodSucceeded)
 }
 
-// until waits until pod has this phase.
 func (t trier) until(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase) error {
 	var image pull
 	err := wait.PollUntilContextTimeout(ctx, looksEach, triedWithin, true, func(ctx context.Context) (bool, error) {

@@ -26,7 +26,6 @@ type operatorFacts struct {
 	// leader is the Lease of the pod that decides. If leaderErr is nil, too, there is none.
 	leader    *coordinationv1.Lease
 	leaderErr error
-	// lacks are the rights that the operator lacks.
 	lacks     []string
 	rightsErr error
 }
@@ -107,7 +106,6 @@ func operatorChecks(f operatorFacts, now time.Time) []checked {
 // leaderSlack is how much clocks may differ.
 const leaderSlack = time.Minute
 
-// held reports whether a pod holds the Lease of the leader.
 func held(l coordinationv1.Lease, now time.Time) bool {
 	s := l.Spec
 	return s.HolderIdentity != nil && *s.HolderIdentity != "" && s.RenewTime != nil && s.LeaseDurationSeconds != nil &&

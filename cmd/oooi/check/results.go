@@ -56,7 +56,6 @@ type checked struct {
 	aside bool
 }
 
-// An outcome is what a check found.
 type outcome string
 
 const (

@@ -41,7 +41,6 @@ func WorseExit(a, b int) int {
 	return max(a, b)
 }
 
-// ErrInterrupted is the error of a command that was ended by a signal.
 var ErrInterrupted = errors.New("interrupted")
 
 // An ExitError ends the program with this code. If err is nil, nothing is written to standard error.

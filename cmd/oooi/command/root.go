@@ -16,7 +16,6 @@ import (
 	"github.com/cldmnky/oooi/version"
 )
 
-// pluginPrefix is the prefix of programs that kubectl runs as commands.
 const pluginPrefix = "kubectl-"
 
 // Main runs the command oooi with these subcommands, and exits.

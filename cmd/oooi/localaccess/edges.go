@@ -36,7 +36,6 @@ const (
 	failedFor = time.Minute
 )
 
-// An accessEdge is the pod of an edge with an access proxy.
 type accessEdge struct {
 	pod string
 	// network is the label of the network.
@@ -161,7 +160,6 @@ func (p *edgePool) next(network string, tried []accessEdge) (accessEdge, bool) {
 	return accessEdge{}, false
 }
 
-// errNoEdge is the error of a tunnel on a network without Ready edges.
 var errNoEdge = errors.New("no edge of the network is Ready")
 
 // open opens a tunnel on the first network that opens the destination. If no edge of a network answers, that network

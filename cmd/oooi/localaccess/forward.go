@@ -31,7 +31,6 @@ import (
 // faultWithin is how long the reason for the end of a connection may take, on another stream.
 const faultWithin = 200 * time.Millisecond
 
-// errEdgeLost is the error of a connection that lost the edge.
 var errEdgeLost = errors.New("the connection to the edge is lost")
 
 type podForwarder struct {

@@ -20,7 +20,6 @@ const accountTokenLifetime = time.Hour
 
 // accountTokens keeps an unexpired token of one ServiceAccount.
 type accountTokens struct {
-	// request gets a new token.
 	request func(ctx context.Context) (token string, lifetime time.Duration, err error)
 	now     func() time.Time
 

@@ -30,8 +30,7 @@ import (
 
 const (
 	// logBytes is how many bytes at the end of a log are kept.
-	logBytes = 16 << 20
-	// objectsDir and logsDir are directories of an archive.
+	logBytes            = 16 << 20
 	objectsDir, logsDir = "objects", "logs"
 	// unnamespaced is the directory of objects without a namespace. No namespace has this name.
 	unnamespaced = "_cluster"

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// leftOut replaces a secret.
 const leftOut = "LEFT-OUT"
 
 // keptOfVM leaves out volumes, which can have cloud-init data with keys.

@@ -39,7 +39,6 @@ type pictured struct {
 	RefusedToCaller []string
 }
 
-// A shown is one thing in a picture.
 type shown struct {
 	// Name and Note are short.
 	Name, Note string

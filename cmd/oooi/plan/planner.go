@@ -35,9 +35,8 @@ type Planned struct {
 	Explained []explain.JSONProblem `json:"problems"`
 	// AppsService is the Service that the fix of a problem about *.apps names. Nil: none is needed.
 	AppsService *applycorev1.ServiceApplyConfiguration `json:"appsService,omitempty"`
-	// preview is the same for people.
-	preview explain.Preview
-	objects hcp.Objects
+	preview     explain.Preview
+	objects     hcp.Objects
 }
 
 // write writes p as text, or in a format for scripts.

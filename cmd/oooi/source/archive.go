@@ -29,8 +29,7 @@ import (
 const (
 	// ArchiveFormat is the version of the format of archives. Newer formats are refused.
 	ArchiveFormat = 1
-	// IndexFile is the file that describes an archive.
-	IndexFile = "index"
+	IndexFile     = "index"
 )
 
 // An ArchiveIndex has the time at which an archive was written, and what could not be read.

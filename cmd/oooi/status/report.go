@@ -40,8 +40,7 @@ type Facts struct {
 	Stored        *explain.Report
 	noReport      string
 	noReportRight bool
-	// Build is the version of this program.
-	Build string
+	Build         string
 	// Plan in force, known if PlanRead is true. PlanHash is the explain.PlanHash of its stored text.
 	Plan     network.Plan
 	PlanHash string
@@ -73,7 +72,6 @@ type Facts struct {
 // A HealthState is what is known about a backend.
 type HealthState int
 
-// The states of a backend.
 const (
 	// StateUnknown: not all Ready edges report about the backend, or there is no EndpointSlice.
 	StateUnknown HealthState = iota

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,7 +45,7 @@ func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan t
 		switch {
 		case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
 			return last, err
-		case unreadable(all):
+		case slices.ContainsFunc(all, func(r Output) bool { return r.Blind }):
 			return last, errors.New("--wait needs the right to read the condition, all annotations and the operator's status")
 		case err == nil && settled(all):
 			return last, nil
@@ -126,13 +127,4 @@ func settled(all []Output) bool {
 		}
 	}
 	return true
-}
-
-func unreadable(all []Output) bool {
-	for _, r := range all {
-		if r.Blind {
-			return true
-		}
-	}
-	return false
 }

@@ -17,7 +17,6 @@ import (
 
 // A Description is what all platforms of an image share.
 type Description struct {
-	// Created is the creation time in the image.
 	Created time.Time
 	// Annotations of the index and each image. They are also labels.
 	Annotations map[string]string
@@ -127,7 +126,6 @@ func build(d Description, v Variant) (v1.Image, error) {
 	return annotated, nil
 }
 
-// sbomType is the media type of SPDX documents.
 const sbomType types.MediaType = "application/spdx+json"
 
 // attached returns the SBOM of v as an artifact about subject. Registries list it among the referrers of subject.
