@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// overlaps returns a running or planned network whose CIDR overlaps that of s, on another layer-2 network.
+// overlaps returns a running or planned network on another layer-2 network whose CIDR overlaps the CIDR of s.
 func overlaps(in served.Input, s network.NetworkRequest, planned []network.Network) (network.Network, bool) {
 	meets := func(n network.Network) bool {
 		return n.Name != s.Attachment.NetworkName() && n.CIDR.Overlaps(s.CIDR) && !n.Attachment.SameNetwork(s.Attachment)

@@ -74,8 +74,8 @@ func pin(n network.Network, s network.NetworkRequest, held []netip.Addr) network
 	return s
 }
 
-// pinnedProblems returns the problem that n keeps its addresses although s requests others. problems are those of the
-// others.
+// pinnedProblems returns the problem that n keeps its addresses although s requests others. problems are about the
+// requested addresses.
 func pinnedProblems(n network.Network, s network.NetworkRequest, would served.Addresses, problems problem.Problems) problem.Problems {
 	addresses := network.InOrder(n.HeldAddresses())
 	args := problem.Args{"cidr": {n.CIDR.String()}, "addresses": {addresses}, "where": {s.CIDRField}}

@@ -127,8 +127,8 @@ func has(p network.Plan, n network.Network) bool {
 	return slices.ContainsFunc(p.Networks, func(x network.Network) bool { return x.Name == n.Name })
 }
 
-// getsOffersFrom reports whether u, by its plan in force, offers addresses to n's VMs. Two clusters without one do not
-// wait for each other.
+// getsOffersFrom reports whether u, by its plan in force, offers addresses to n's VMs. Without a plan in force, it
+// offers none, so two clusters never wait for each other.
 func getsOffersFrom(n network.Network, u OtherCluster) bool {
 	return slices.ContainsFunc(u.Serves.Networks, func(x network.Network) bool {
 		return x.Attachment.SameNetwork(n.Attachment) && x.Runs(network.ServiceDHCP) && !x.DHCP.IgnoreUnknownClients

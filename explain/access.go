@@ -95,7 +95,7 @@ func (v view) accessService() string {
 	return v.Plan.AccessService(slices.IndexFunc(v.Plan.Networks, func(n network.Network) bool { return n.Name == v.n.Name }))
 }
 
-// AlsoAdmitted are callers that are admitted besides those of management-access-from.
+// AlsoAdmitted are callers that are admitted in addition to management-access-from.
 const AlsoAdmitted = "and those of the ingress and of monitoring, which HyperShift's own policies admit"
 
 // Destination is what callers of d reach.

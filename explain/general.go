@@ -1,4 +1,4 @@
-// This file has what the documentation and `oooi explain` say of a reason, whatever the cluster.
+// This file has what the documentation and `oooi explain` say about a reason for all clusters.
 
 package explain
 

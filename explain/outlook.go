@@ -275,8 +275,8 @@ func parts(networks []network.Network, problems problem.Problems) []part {
 // maxParts is how many parts a sentence names.
 const maxParts = 3
 
-// notServed is a sentence that names parts, and the effect of the first. Empty: none. yet is " yet" if the user need
-// not act.
+// notServed is a sentence that names parts, and the effect of the first. Empty: there are no parts. yet is " yet" if
+// the user does not have to act.
 func notServed(all []part, yet string) string {
 	if len(all) == 0 {
 		return ""

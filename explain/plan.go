@@ -256,7 +256,7 @@ func (v view) options() []row {
 	return rows
 }
 
-// unknownClients is about MACs of no VM of the cluster, and how many addresses they never get.
+// unknownClients says what DHCP does for MACs of other hosts, and how many addresses they never get.
 func (v view) unknownClients() string {
 	d, size := v.n.DHCP, 0
 	for _, pool := range v.n.NodePools {

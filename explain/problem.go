@@ -98,7 +98,7 @@ type JSONProblem struct {
 	Blocking bool `json:"blocking"`
 }
 
-// JSON is never nil, so that no problems are [].
+// JSON returns [] for no problems, never null.
 func JSON(ps problem.Problems) []JSONProblem {
 	out := []JSONProblem{}
 	for _, p := range ps {

@@ -57,7 +57,7 @@ func ofAPIServer(c problem.Cause) bool {
 	return false
 }
 
-// nothing says what it means for nodes that nothing is applied. Without networks, the plan does not show what VMs boot
+// nothing says what a plan that is not applied means for nodes. Without networks, the plan does not show what VMs boot
 // from.
 func (s Status) nothing(o bootOutlook, until string) string {
 	switch {
@@ -132,7 +132,7 @@ func (s Status) serving() string {
 	return fmt.Sprintf("%s (%s).", servers(ready), s.count())
 }
 
-// count says how many edges are ready on each network: an edge of one cannot replace that of another.
+// count says how many edges are ready on each network. An edge of one network cannot replace an edge of another.
 func (s Status) count() string {
 	order, groups := byWords(s.Plan.Networks, func(n network.Network) string {
 		words := fmt.Sprintf("%d of %d edges", min(s.ReadyEdges[n.Name], len(n.Edges)), len(n.Edges))

@@ -16,7 +16,7 @@ type DHCP struct {
 	// Exclude are addresses in Range that are never assigned.
 	Exclude []Range `json:"exclude,omitempty"`
 	// Named are addresses in Range that the user gave to a host, by a name or as a server, sorted. No new client gets
-	// them. A client that has one keeps it, since the name may be that of the client.
+	// them. A client that has one keeps it, because the user may have named this client.
 	Named []netip.Addr `json:"named,omitempty"`
 	// Reservations are assigned to their MAC only, in or outside Range.
 	Reservations []Reservation `json:"reservations,omitempty"`

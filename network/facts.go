@@ -66,8 +66,8 @@ type ReservedDestination struct {
 	// Required is true if edges or nodes must reach it, so that no network may have the same
 	// addresses.
 	Required bool `json:"required,omitempty"`
-	// Observed is true for addresses that are reserved only because a pod or a Service of any tenant has them now, and
-	// for blocks of these. They must not change how edges route.
+	// Observed is true for addresses, and for blocks of them, that are reserved only because a pod or a Service of some
+	// tenant has them now. They must not change how edges route.
 	Observed bool `json:"observed,omitempty"`
 }
 

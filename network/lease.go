@@ -50,9 +50,9 @@ func (l Lease) Blocked() bool { return l.AsWritten() == BlockedLease(l.Address) 
 func (l Lease) Held(now time.Time) bool { return now.Before(l.Expires) }
 
 // Free reports whether the address may be assigned to another client at the time now. A lease is free one lease time
-// after Expires, since a renewal may have been granted but not written: the lease time of the plan, or of the lease if
-// that is longer. An address in quarantine is free from Expires on. gone is true if no VM of this name has existed for
-// five minutes. Then the address is free immediately.
+// after Expires, since a renewal may have been granted but not written. The lease time of the plan counts, or that of
+// the lease if it is longer. An address in quarantine is free from Expires on. gone is true if no VM of this name has
+// existed for five minutes. Then the address is free immediately.
 func (l Lease) Free(now time.Time, leaseTime time.Duration, gone bool) bool {
 	switch {
 	case l.MAC == "":
@@ -86,9 +86,9 @@ func (l Lease) Bounded(now time.Time) Lease {
 	return l
 }
 
-// Promised returns until when the client may use the address if no later expiry can be written: when Free becomes true,
-// less an eighth of the lease time, because the clocks of two edges may differ by so much. The lease time is that of
-// the plan, or of the lease if that is shorter.
+// Promised returns until when the client may use the address if no later expiry can be written. That is when Free
+// becomes true, less an eighth of the lease time: the clocks of two edges may differ by so much. The lease time of the
+// plan counts, or that of the lease if it is shorter.
 func (l Lease) Promised(leaseTime time.Duration) time.Time {
 	if l.LeaseTime > 0 {
 		leaseTime = min(leaseTime, time.Duration(l.LeaseTime))

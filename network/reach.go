@@ -145,9 +145,9 @@ func (n Network) Resolved(e Endpoint) netip.Addr {
 // portDNSOverTLS is the port of DNS servers over TLS (RFC 7858).
 const portDNSOverTLS = 853
 
-// NoDestinations are the IPv4 prefixes that edges never dial for VMs on any cluster: they have no hosts, or the edge's
-// own pod or node has them, or the cloud answers there. 100.100.100.200 and 168.63.129.16 are the metadata services of
-// Alibaba Cloud and Azure, as 169.254.169.254 is on other clouds.
+// NoDestinations are the IPv4 prefixes that edges never dial for VMs on any cluster: addresses without hosts, of the
+// edge's own pod or node, and of the cloud. 100.100.100.200 and 168.63.129.16 are the metadata services of Alibaba
+// Cloud and Azure, as 169.254.169.254 is on other clouds.
 func NoDestinations() []netip.Prefix {
 	all := [...]string{"0.0.0.0/8", "100.100.100.200/32", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16", "224.0.0.0/3"}
 	out := make([]netip.Prefix, 0, len(all))

@@ -142,7 +142,7 @@ func KernelCauses() []problem.Cause {
 	return []problem.Cause{problem.EdgeAnswersForgedSources, problem.EdgeAnswersForgedIPv6Sources, problem.EdgeTakesForgedRedirects, problem.EdgeHasAdvertisedRoute, problem.EdgeLacksClientRoutes}
 }
 
-// maxControls is enough: a host without proxy ARP has only few addresses, which are not spread over the CIDR.
+// maxControls addresses are enough: without proxy ARP, a host has only few addresses, and not spread over the CIDR.
 const maxControls = 3
 
 // Controls returns up to maxControls addresses, spread over n's CIDR, that no edge will have. A host that answers for

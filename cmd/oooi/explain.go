@@ -62,7 +62,7 @@ func reasons() []string {
 	return slices.Compact(out)
 }
 
-// reasonOf returns the reason with this name, or that of the cause with this name. Case does not count.
+// reasonOf accepts the name of a reason or of a cause. Case does not count.
 func reasonOf(name string) (problem.Reason, bool) {
 	for _, r := range reasons() {
 		if strings.EqualFold(r, name) {

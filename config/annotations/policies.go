@@ -88,8 +88,8 @@ func changed(k string) string {
 }
 
 // judge adds the requirements on the value of this annotation. when is an expression that is true if the annotation
-// must be checked. Parts that no changed annotation needs are not evaluated, because an API server prepares each
-// expression for each write.
+// must be checked. Only the parts for changed annotations are evaluated, because an API server prepares each expression
+// for each write.
 func (p *policy) judge(name string, k settings.Key, when string) {
 	variable, concerns := camel(name), "k == "+quote(name)
 	if k.PerNodePool {
@@ -118,7 +118,7 @@ func (p *policy) judge(name string, k settings.Key, when string) {
 	})
 }
 
-// camel makes a variable's name of a key.
+// camel makes the name of a variable from a key.
 func camel(key string) string {
 	parts := strings.Split(key, "-")
 	for i, p := range parts[1:] {

@@ -1,5 +1,5 @@
-// Package apply carries out decisions. It does all writes, with one field owner, except those of the condition and of
-// the stored Report. It decides only the order, and never changes an object that is not oooi's.
+// Package apply carries out decisions. It does all writes except the condition and the stored Report, with one field
+// owner. It decides only the order, and never changes an object that is not oooi's.
 package apply
 
 import (

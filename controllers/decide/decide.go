@@ -194,7 +194,7 @@ func (d Decision) Memory() bool {
 
 // How long until a cluster is reconciled again although no watch reported a change.
 const (
-	// ResyncReady is how soon to look for leases of networks that are not served, which no watch reports.
+	// ResyncReady is how soon to look for leases of networks that are not served. No watch reports them.
 	ResyncReady = 5 * time.Minute
 	// resyncManualEndpoints is how soon to read endpoints again that are written by hand and that no watch covers.
 	resyncManualEndpoints = 30 * time.Second

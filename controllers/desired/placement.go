@@ -52,9 +52,9 @@ func toleration(t network.Toleration) *corev1ac.TolerationApplyConfiguration {
 	return ac
 }
 
-// affinity requires and forbids labels as p does. It prefers nodes that run VMs, and nodes that are not in away: those
-// have an address that the edge holds, so it receives no packets from them. It may run there if no other node is
-// available.
+// affinity requires and forbids labels as p does. It prefers nodes that run VMs, and nodes that are not in away. Nodes
+// in away have an address that the edge holds, so the edge receives no packets from them. It may run there if no other
+// node is available.
 func affinity(p network.Placement, away []string) *corev1ac.AffinityApplyConfiguration {
 	preferred := func(t *corev1ac.NodeSelectorTermApplyConfiguration) *corev1ac.PreferredSchedulingTermApplyConfiguration {
 		return corev1ac.PreferredSchedulingTerm().WithWeight(100).WithPreference(t)

@@ -26,8 +26,8 @@ import (
 
 const EdgePolicy = wire.NameEdge
 
-// dnsNamespaces are the namespaces of a management cluster's resolvers. A policy sees the ports of their pods, not
-// those of the Service: OpenShift's listen on 5353.
+// dnsNamespaces are the namespaces of a management cluster's resolvers. dnsPorts are ports of pods, because a policy
+// does not see the Service: OpenShift's pods listen on 5353.
 var (
 	dnsNamespaces = []string{"kube-system", "openshift-dns"}
 	dnsPorts      = []uint16{53, 5353}

@@ -196,7 +196,7 @@ func (r Reader) addressesInUse(ctx context.Context, tenants map[string]bool) ([]
 	return append(out, management.PodAddresses(pods.Items)...), nil
 }
 
-// controlPlaneNamespaces returns those of all hosted clusters, whether or not they opted in.
+// controlPlaneNamespaces returns the control plane namespaces of all hosted clusters, whether or not they opted in.
 func (r Reader) controlPlaneNamespaces(ctx context.Context) (map[string]bool, error) {
 	list, out := &lenient.HostedClusterList{}, map[string]bool{}
 	if err := requests.Present(r.Cached.List(ctx, list, client.UnsafeDisableDeepCopy)); err != nil {

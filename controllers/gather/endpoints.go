@@ -37,7 +37,7 @@ func (r Reader) gatherEndpoints(ctx context.Context, w *World) error {
 	}
 	w.ByHand = map[desired.ServicePort][]netip.AddrPort{}
 	for _, svc := range w.Services {
-		// Without the operator's own rights, nothing can be applied, so they are not needed.
+		// Without its own rights, the operator can apply nothing, and does not need the endpoints.
 		if w.Binding == nil || !services.HasManualEndpoints(svc) {
 			continue
 		}

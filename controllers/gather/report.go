@@ -50,7 +50,7 @@ func (l *LastReport) overlay(hc *hyperv1.HostedCluster, now time.Time) {
 }
 
 // readReport returns the last Report about hc. After a restart it reads the stored Report once, so that its problems
-// get no second Event. A cluster without a condition has none. A Report that cannot be read is only logged.
+// get no second Event. A cluster without a condition has no Report. A Report that cannot be read is only logged.
 func (r Reader) readReport(ctx context.Context, hc *hyperv1.HostedCluster, last *LastReport) (out explain.Report) {
 	if last != nil {
 		return last.Report

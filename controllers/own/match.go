@@ -91,7 +91,7 @@ func isObject(x any) bool {
 	return ok
 }
 
-// Fingerprint returns a hash of want, and of those fields of live that want may change.
+// Fingerprint returns a hash of want, and of the fields of live that want may change.
 func Fingerprint(live, want *unstructured.Unstructured) string {
 	out := map[string]any{}
 	for key := range want.Object {

@@ -1,4 +1,4 @@
-// Package own decides which objects in control plane namespaces are those of oooi, and their names. edge/wire has the
+// Package own decides which objects in control plane namespaces belong to oooi, and has their names. edge/wire has the
 // names that edges use as well.
 package own
 

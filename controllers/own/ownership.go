@@ -1,4 +1,4 @@
-// This file decides which objects are those of oooi for one hosted cluster.
+// This file decides which objects belong to oooi for one hosted cluster.
 
 package own
 

@@ -237,7 +237,7 @@ func neighborsOf(w gather.World) (out []string) {
 	return out
 }
 
-// settingsOf returns the hash of the annotations. If a read failed, it returns that of the last Report, because a new
+// settingsOf returns the hash of the annotations. If a read failed, it returns the last Report's hash, because a new
 // hash means that a change was seen. Empty: unknown.
 func settingsOf(w gather.World) string {
 	if w.Incomplete {

@@ -27,7 +27,7 @@ type hold struct {
 	// If partitioned is true, no serving edge is recreated or drained. If impaired is true, no edge with an impaired
 	// peer is recreated.
 	partitioned, impaired bool
-	// recheck is the time until one of these fields changes although the edges do not. 0: never.
+	// recheck is the time until a field changes without a change of the edges. 0: never.
 	recheck time.Duration
 }
 

@@ -40,11 +40,9 @@
 // An edge whose node is cordoned or updated is Starting and not overdue, so its peer is neither recreated nor drained.
 // This ends when Deadline has passed after the maintenance was last stored, or after MaintenanceLimit.
 //
-// Before the first edge of a network exists, an address conflict detection (ACD)
-// runs, and no edge is created until it has passed. It runs again, and the edges are
-// removed, if edges of another management cluster serve the network and none of these
-// does. Edges that a backup tool restored do not count: if there are no others, they are
-// removed first.
+// Before the first edge of a network exists, an address conflict detection (ACD) runs, and no edge is created until it
+// has passed. If only edges of another management cluster serve the network, the check runs again, and these edges are
+// removed. Edges that a backup tool restored do not count: if there are no others, they are removed first.
 package rollout
 
 import (

@@ -75,7 +75,7 @@ func turn(a, b edge) int {
 }
 
 // waits reports whether e, which is due, must wait for its peer. An edge that is not Serving waits as well, because its
-// previous pod may still serve VMs, but not for an overdue peer.
+// previous pod may still serve VMs. It does not wait for an overdue peer.
 func waits(e, peer edge, recreated bool) bool {
 	switch {
 	case e.health == Absent:

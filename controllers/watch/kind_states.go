@@ -75,14 +75,15 @@ func (s *kindState) silent(answered time.Time, grace time.Duration) bool {
 }
 
 const (
-	// unansweredFor is how long the API server may answer only about other kinds, until conditions report that.
+	// unansweredFor is how long the API server may not answer about one kind, while it answers about others, until
+	// conditions report that.
 	unansweredFor = 10 * time.Second
 	// unreadyAfter is how long the API server may not answer, until the operator is not ready.
 	unreadyAfter = 30 * time.Second
 )
 
-// A NotWatched is the error for a kind that exists and is not watched. It does not unwrap to Err, a "not found" of
-// which would not be about an object.
+// A NotWatched is the error for a kind that exists and is not watched. It does not unwrap to Err, whose "not found"
+// would be about the kind, not about an object.
 type NotWatched struct {
 	GVK schema.GroupVersionKind
 	Err error
@@ -125,8 +126,8 @@ func (k *Kinds) Observe(gvk schema.GroupVersionKind, err error) {
 	})
 }
 
-// unwatched returns the kinds that exist and are not watched, by name. While the API server answers about no kind,
-// there are none.
+// unwatched returns the kinds that exist and are not watched, by name. If the API server does not answer about any
+// kind, the result is empty.
 func (k *Kinds) unwatched() []*NotWatched {
 	if k == nil {
 		return nil

@@ -39,7 +39,7 @@ type Keeper struct {
 	Metrics    metrics.Set
 	Log        logr.Logger
 	Indexer    client.FieldIndexer
-	// Watches are the ones whose events are not handled yet.
+	// Watches have events that are not handled yet.
 	Watches []Watched
 	// Every is how often the state of all kinds is checked. EveryMissing is how often to look for kinds that the API
 	// server does not have yet.

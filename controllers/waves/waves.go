@@ -216,7 +216,7 @@ func (d Decision) free(all []Cluster) (wave, free int, stopped bool) {
 	return wave, free, stopped
 }
 
-// failing counts failing clusters. With several namespaces, those of each count once.
+// failing counts failing clusters. If there are several namespaces, the failing clusters of each count as one.
 func (d Decision) failing(all []Cluster) int {
 	failing, namespaces, failingIn := 0, map[string]bool{}, map[string]bool{}
 	for _, c := range all {

@@ -207,8 +207,8 @@ func (x accessStep) at(e network.AccessEntry, d network.AccessDestination, addre
 	return problems[:1]
 }
 
-// notDialed says why edges of no network dial a. It returns nothing if edges dial a, or if a may belong to a network
-// that is not served, which has another problem.
+// notDialed says why edges of no network dial a. It returns nothing if edges dial a. If a may belong to a network that
+// is not served, that network has a problem already.
 func (x accessStep) notDialed(e network.AccessEntry, a netip.Addr) problem.Problems {
 	args := problem.Args{"address": {a.String()}}
 	for _, n := range x.plan.Networks {

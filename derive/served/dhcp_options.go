@@ -61,7 +61,7 @@ func dhcpPool(n network.Network, s network.NetworkRequest, r network.Range, node
 }
 
 // named returns the addresses in n's pool that belong to other hosts: givenAddresses, and those at which HyperShift
-// publishes endpoints. A VM must not have one on its own interface.
+// publishes endpoints. A VM must not get the address of another host.
 func named(n network.Network, in Input) []netip.Addr {
 	all := append(givenAddresses(in), in.Announced...)
 	for _, e := range in.Endpoints {
@@ -129,7 +129,7 @@ func reservedFor(d network.DHCP, name string, seen []network.VMAddress) int {
 	return n
 }
 
-// keysOfTaken returns the annotation keys that take addresses out of Range, and that of Range.
+// keysOfTaken returns the annotation keys that take addresses out of Range, and the key of Range.
 func keysOfTaken(d network.DHCP) []string {
 	out := []string{network.KeyDHCPExclude}
 	if len(d.Named) > 0 {

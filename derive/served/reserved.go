@@ -60,8 +60,8 @@ func conflicts(n network.Network, s network.NetworkRequest, in Input, held []net
 	return append(ps, checkNodeAPI(n, s, held, in.NodeAPI)...)
 }
 
-// checkPublished returns a problem for each published address in n's CIDR, where VMs would look for a host, and for
-// each that no host can have.
+// checkPublished returns a problem for each published address that no host can have, or that is in n's CIDR, where VMs
+// would look for a host.
 func checkPublished(n network.Network, held []netip.Addr) problem.Problems {
 	var ps problem.Problems
 	for _, a := range held {

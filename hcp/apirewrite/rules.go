@@ -58,7 +58,7 @@ func (g *group) other(name string) string {
 	return g.client
 }
 
-// A swap exchanges words. It does not change words that it does not have.
+// A swap exchanges words. Other words do not change.
 type swap map[string]string
 
 // exchange adds two words that replace each other. It reports whether both are new. Equal words need no entry.

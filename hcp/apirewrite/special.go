@@ -152,7 +152,7 @@ func (d *doc) discovered(i int) {
 	})
 }
 
-// row renames one row of a Table of objects of a kind. The cell with an object's name is changed as the name is.
+// row renames one row of a Table of objects of a kind. The cell with an object's name changes as the name does.
 func (d *doc) row(i int, of Kind) {
 	object := d.member(i, "object")
 	name := d.inside(i, "object", "metadata", "name")
@@ -211,8 +211,8 @@ func (d *doc) review(i int) {
 	}
 }
 
-// hidden reports whether the object at i, of this resource, is hidden. i may also be a row of a Table or an event,
-// which has the object as a member. The object of an event may be a Table with one row.
+// hidden reports whether the object at i, of this resource, is hidden. i may also be a row of a Table, or an event,
+// with the object as a member. The object of an event may be a Table with one row.
 func (d *doc) hidden(i int, groupName, resource string) bool {
 	if d.member(i, "cells") != 0 && d.r.Hides(Object{groupName, resource, d.rowName(i)}) {
 		return true

@@ -1,7 +1,6 @@
-// This file decides which external hosts VMs can reach to pull images. A node needs
-// these images to become Ready. Edges forward by TLS server name, so VMs reach no
-// other host, and none that the administrator of the management cluster does not permit.
-// A proxy that needs a password is never used.
+// This file decides which external hosts VMs can reach to pull images. A node needs these images to become Ready. Edges
+// forward by TLS server name, so VMs reach only these hosts, and only those that the administrator of the management
+// cluster permits. A proxy that needs a password is never used.
 
 package endpoints
 

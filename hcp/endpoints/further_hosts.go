@@ -15,8 +15,9 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// furtherHosts returns hints about hosts that nodes might need for images. A user who set allowed-hosts has considered
-// this, and gets none. own is what nodes reach without external hosts, and all what they reach with them.
+// furtherHosts returns hints about hosts that nodes might need for images. There are none if the user set
+// allowed-hosts, and so has considered this. own is what nodes reach without external hosts. all includes external
+// hosts.
 func furtherHosts(o objects.Objects, s settings.Values, registries []string, own, all reach) problem.Problems {
 	if s.AllowedHosts != nil && (s.AllowedHosts.None || len(s.AllowedHosts.Hosts) > 0) {
 		return nil

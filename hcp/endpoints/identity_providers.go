@@ -125,7 +125,8 @@ type identityProvider struct {
 	ldap  bool
 }
 
-// identityProviders returns those of OIDC if it replaces OAuth, else those of OAuth. Without a console, OIDC needs none.
+// identityProviders returns the providers of OIDC if it replaces OAuth, else of OAuth. Without a console, OIDC needs
+// none.
 func identityProviders(hc *hyperv1.HostedCluster) []identityProvider {
 	var out []identityProvider
 	c, s := hc.Spec.Configuration, hc.Spec.Capabilities

@@ -141,8 +141,8 @@ func addressesAmong(all []string) (out []netip.AddrPort) {
 	return slices.Compact(out)
 }
 
-// imageNamesUnresolved returns a problem for each network with a gateway whose edges ask no DNS server, so that VMs
-// cannot resolve the registries. all has the external hosts, too.
+// imageNamesUnresolved returns a problem for each network with a gateway on which VMs cannot resolve the registries:
+// edges ask no DNS server. all includes external hosts.
 func imageNamesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
 	hosts := network.Without(all.dialedForImages(o), func(at string) bool { return all.located(at) || all.mirrored(o, at) })
 	if len(hosts) == 0 {

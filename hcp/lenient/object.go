@@ -1,6 +1,6 @@
 // Package lenient decodes objects of HyperShift, KubeVirt, Multus and OpenShift, in all versions. It decodes only the
-// fields that oooi reads. A field that cannot be decoded is recorded in its object, so one object never prevents the
-// decoding of a list.
+// fields that oooi reads. A field that cannot be decoded is recorded in its object, and the rest of a list is still
+// decoded.
 package lenient
 
 import (

@@ -244,7 +244,7 @@ func notIn(known []netip.Prefix, addresses []netip.Addr) []netip.Addr {
 	all := network.MergedPrefixes(known)
 	var out []netip.Addr
 	for _, a := range addresses {
-		// The prefixes do not overlap. So only the last one that begins before a can contain it.
+		// The prefixes do not overlap. So only the last prefix that begins before a can contain a.
 		i, _ := slices.BinarySearchFunc(all, a, func(p netip.Prefix, a netip.Addr) int {
 			return cmp.Or(p.Addr().Compare(a), -1)
 		})

@@ -17,7 +17,7 @@ import (
 )
 
 type form struct {
-	// allowed is for messages.
+	// allowed describes the values in messages.
 	allowed string
 	matches func(any) bool
 }

@@ -234,8 +234,8 @@ func InUse(o objects.Objects, last network.Plan) []string {
 	return namesOn(o, append(vmAttachments(o), stillOn(o, last)...), last)
 }
 
-// BootedFrom returns the names of those networks of InUse that VMs of o boot from. A VM boots from its first network,
-// unless that is the pod network.
+// BootedFrom returns the networks of InUse that VMs of o boot from, by name. A VM boots from its first network, unless
+// that is the pod network.
 func BootedFrom(o objects.Objects, last network.Plan) []string {
 	booted := vmBoots(o)
 	for _, a := range stillOn(o, last) {

@@ -47,7 +47,7 @@ func (o *Objects) AddVMs(all []lenient.VirtualMachineInstance) {
 	}
 }
 
-// AddNADs adds NADs. It reports problems only of those that a NodePool of o names, so add the NodePools first.
+// AddNADs adds NADs. It reports problems only of NADs that a NodePool of o names, so add the NodePools first.
 func (o *Objects) AddNADs(all []lenient.NetworkAttachmentDefinition) {
 	named, _ := namedNADs(*o)
 	for i := range all {

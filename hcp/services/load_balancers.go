@@ -56,7 +56,8 @@ func LeadsToEdges(s *corev1.Service) bool {
 	return s.Spec.Selector[wire.LabelName] == wire.NameEdge && s.Spec.Selector[wire.LabelPartOf] == wire.Owner
 }
 
-// LoadBalancerSlices returns those of all that may belong to a load balancer. They may be results of CachedSlice.
+// LoadBalancerSlices returns the EndpointSlices that may belong to a load balancer. The arguments may be results of
+// CachedSlice.
 func LoadBalancerSlices(all []discoveryv1.EndpointSlice) []Slice {
 	var out []Slice
 	for i := range all {

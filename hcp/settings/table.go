@@ -69,8 +69,8 @@ type Key struct {
 	Name string
 	On   Places
 	For  Extent
-	// PerNodePool is true if the HostedCluster can also have "<name>.<nodepool>". NodePools of one network without a
-	// value then use the value of the others. All other keys must have the same value on all NodePools of a network.
+	// PerNodePool is true if the HostedCluster can also have "<name>.<nodepool>". A NodePool without a value then uses
+	// the value of the others on its network. All other keys must have the same value on all NodePools of a network.
 	PerNodePool bool
 	// NADFirst is true if the NetworkAttachmentDefinition overrides the HostedCluster. Otherwise the HostedCluster
 	// overrides it.

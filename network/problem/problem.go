@@ -84,7 +84,7 @@ func (p Problem) Of(subject Subject) Problem {
 	return p
 }
 
-// Warning returns p as a Warning if it was an Error. It is for parts without which the rest can be served.
+// Warning returns p as a Warning if it was an Error. Use it if the rest can be served without the faulty part.
 func (p Problem) Warning() Problem {
 	if p.Severity == SeverityError {
 		p.Severity, p.Confined = SeverityWarning, false
@@ -101,7 +101,7 @@ func (p Problem) Blocks() bool { return p.Level() == SeverityError && !p.Confine
 // Waits reports whether p ends as soon as another object exists.
 func (p Problem) Waits() bool { return p.Level() == SeverityWaiting }
 
-// Mistake reports whether p is about what a user wrote, and no Error or hint: an annotation without effect, or an Entry
+// Mistake reports whether p is a Warning or Waiting about what a user wrote: an annotation without effect, or an Entry
 // with Mistake.
 func (p Problem) Mistake() bool {
 	e, _ := p.Cause.Entry()
@@ -134,8 +134,8 @@ func (ps Problems) Has(r Reason) bool {
 	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Reason == r })
 }
 
-// NotBlocking returns ps with each Error as a Warning. It is for parts without which the rest can be served, such as a
-// network that no VM boots from.
+// NotBlocking returns ps with each Error as a Warning. Use it if the rest can be served without the faulty part, such
+// as a network that no VM boots from.
 func (ps Problems) NotBlocking() Problems {
 	out := slices.Clone(ps)
 	for i := range out {

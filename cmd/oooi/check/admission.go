@@ -91,7 +91,7 @@ type podAdmission struct {
 	// served is true if an edge of the network is ready, so that the API server has accepted such a pod before.
 	// allReady is true if all its edges are ready.
 	served, allReady bool
-	// imagesUnknown is true if the operator's images are unknown, so that no registry has those of the pod.
+	// imagesUnknown is true if the operator's images are unknown. The pod then has placeholders.
 	imagesUnknown bool
 }
 

@@ -124,8 +124,8 @@ func check(c *cobra.Command, output string, of func(context.Context) ([]checks, 
 	return writeChecks(c.OutOrStdout(), groups, output)
 }
 
-// checksOf reads and checks the installation, and the named hosted cluster or each that opted in. A nil ask asks
-// nothing, and a nil t tries nothing.
+// checksOf reads and checks the installation, and the named hosted cluster or each that opted in. If ask is set, it
+// asks whether pods of edges would be accepted. If t is set, it tries the networks.
 func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, permitted network.Permissions, ask admitter, t *trier) ([]checks, error) {
 	all, partial, err := toCheck(ctx, api, name)
 	if err != nil {

@@ -208,7 +208,7 @@ func (f drainFacts) drainOfEdges(n network.Network, places []placeable, nodes []
 	return found(problem.DrainMovesEdges, args)
 }
 
-// spareNodes returns the nodes other than without that can run an edge of n. lack says why there are not enough.
+// spareNodes returns the nodes other than without that can run an edge of n. lack says why these are too few.
 func (f drainFacts) spareNodes(n network.Network, places []placeable, without []string) (names []string, lack string) {
 	c := f.capacity
 	c.Nodes = slices.DeleteFunc(slices.Clone(c.Nodes), func(x corev1.Node) bool { return slices.Contains(without, x.Name) })

@@ -19,8 +19,7 @@ import (
 // mtuFacts are the known MTUs of one network, in bytes.
 type mtuFacts struct {
 	network network.Network
-	// nad is the MTU in the current NetworkAttachmentDefinition, and so that of new VMs. 0: it sets none, or is
-	// unknown.
+	// nad is the MTU in the current NAD, which new VMs get. 0: not set, or unknown.
 	nad int
 	// links are the MTUs of the running edges' interfaces, by edge number. Multus reports them, but not in all
 	// releases.

@@ -94,7 +94,7 @@ func tryObjects(n network.Network, address netip.Addr, plan *corev1.ConfigMap, e
 	return out
 }
 
-// tryPod returns a pod that is placed and confined like an edge's, without a token and without addresses of an edge.
+// tryPod returns a pod that is placed and confined as an edge's pod. It has neither a token nor an edge's addresses.
 func tryPod(n network.Network, plan string, edge corev1.PodSpec) *corev1.Pod {
 	const volume = "plan"
 	image := edge.Containers[slices.IndexFunc(edge.Containers, isFailover)]

@@ -1,6 +1,6 @@
 // This file opens connections to the access proxy of an edge through the API server, as `kubectl port-forward` does:
-// over WebSockets, or over SPDY if something in between does not support them. They do not share a connection to the
-// API server, on which a destination that does not read would stall the others.
+// over WebSockets, or over SPDY if something in between does not support them. Each has its own connection to the API
+// server. On a shared one, a destination that does not read would stall the others.
 
 package localaccess
 

@@ -28,7 +28,7 @@ type accountTokens struct {
 	renews, expires time.Time
 }
 
-// get renews the token after half of its lifetime. If that fails, it returns the previous token until this has expired.
+// get renews the token after half of its lifetime. If that fails, it returns the previous token until it expires.
 func (a *accountTokens) get(ctx context.Context) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -289,7 +289,8 @@ func readLog(ctx context.Context, logs source.LogReader, pod client.ObjectKey, c
 	return []byte(withoutCredentials(text)), err
 }
 
-// lastLines returns whole lines at the end of r, of at most most bytes. If lines are left out, the first line says so.
+// lastLines returns whole lines at the end of r. most is a limit in bytes. If lines are left out, the first line says
+// so.
 func lastLines(r io.Reader, most int) (string, error) {
 	var text []byte
 	whole, part := true, make([]byte, 64<<10)

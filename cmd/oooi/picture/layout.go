@@ -139,7 +139,7 @@ func ascii(text string) string {
 	}, text)
 }
 
-// broken splits a text after at most most columns: between words, else after a sign, else anywhere.
+// broken splits a text before it has more than most columns: between words, else after a sign, else anywhere.
 func broken(text string, most int) (first, rest string) {
 	if len(text) <= most {
 		return strings.TrimRight(text, " "), ""

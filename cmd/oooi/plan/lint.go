@@ -146,8 +146,8 @@ func (in input) annotated() []annotated {
 	return out
 }
 
-// findings returns what is wrong with in, by file, object and key. clusters are those of in, with what flags add, and
-// plans are theirs.
+// findings returns what is wrong with in, by file, object and key. clusters are the hosted clusters of in, with the
+// annotations of flags, and plans are their plans.
 func findings(in input, clusters []hcp.Objects, plans []Planned) []finding {
 	all := in.annotated()
 	var found []finding
@@ -196,8 +196,8 @@ func optedIn(namespace string, clusters []hcp.Objects) bool {
 	})
 }
 
-// alone returns the problems of a that need no plan. A user of the hosted cluster set the annotations of a copied
-// Service, so it has none.
+// alone returns the problems of a that need no plan. A copied Service has no problems, because a user of the hosted
+// cluster set its annotations.
 func alone(a annotated, clusters []hcp.Objects) problem.Problems {
 	place := settings.Place(a.Kind)
 	if _, copied := a.Labels[settings.LabelHostedService]; copied && place == settings.OnService {

@@ -61,7 +61,7 @@ func EachOf(hc *unstructured.Unstructured, running hcp.LiveCluster, read func(Wa
 	return nil
 }
 
-// wantedOf returns the objects of one hosted cluster. Of ConfigMaps, only the plan and the status.
+// wantedOf returns the objects of one hosted cluster. Its only ConfigMaps are the plan and the status.
 func wantedOf(namespace, controlPlane string) []Wanted {
 	owned := wire.OwnedLabels()
 	return []Wanted{
@@ -131,7 +131,7 @@ func WantedOfOperator(namespace string) []Wanted {
 // PageSize is the largest number of objects in one answer of the API server.
 const PageSize = 250
 
-// Read reads the objects, page by page. A kind that is not installed has none.
+// Read reads the objects, page by page. If the kind is not installed, there are no objects.
 func (w Wanted) Read(ctx context.Context, api client.Reader) ([]unstructured.Unstructured, error) {
 	all, err := w.read(ctx, api)
 	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {

@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// boots also counts VMs that are not nodes yet and that no edge lists.
+// omitted counts VMs that are not nodes yet and that no edge lists.
 func (f Facts) boots(n network.Network) (out []Boot, omitted int) {
 	var reports []reported.EdgeReport
 	for _, e := range n.Edges {

@@ -56,8 +56,8 @@ func (f Facts) resolves(n network.Network, b network.Backend) explain.Answer {
 	return explain.Unknown
 }
 
-// dialed reports whether edges dial an endpoint of a port of s. Without a better one, that may be one that is not
-// ready, but never one that terminates without serving.
+// dialed reports whether edges dial an endpoint of a port of s. They dial an endpoint that is not ready only if no
+// other one is better. They never dial one that terminates and does not serve.
 func dialed(s discoveryv1.EndpointSlice, portName string) bool {
 	has := func(p *bool, otherwise bool) bool { return p == nil && otherwise || p != nil && *p }
 	if s.AddressType != discoveryv1.AddressTypeIPv4 {
@@ -84,8 +84,8 @@ func faultText(f reported.BackendFault) string {
 	return "no endpoint answers and is ready"
 }
 
-// health returns what ready edges of n and EndpointSlices show about b. Reports do not name backends without endpoints,
-// so they prove nothing without EndpointSlices.
+// health returns what ready edges of n and EndpointSlices show about b. A report does not name a backend without
+// endpoints, so EndpointSlices are needed as well.
 func (f Facts) health(n network.Network, b network.Backend) (text string, state HealthState) {
 	var faults []string
 	heard, unknown := false, f.Ready == nil

@@ -201,7 +201,7 @@ func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 	return lacks, lacking
 }
 
-// lacks says whether nodes boot without something that is not served now. ok is false if they have everything.
+// lacks says whether nodes boot while something is not served. ok is false if everything that nodes need is served.
 func (f Facts) lacks() (out statusAnswer, ok bool) {
 	for _, n := range f.Plan.Networks {
 		why := map[string]string{}

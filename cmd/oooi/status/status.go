@@ -105,7 +105,7 @@ lease:
 	return c
 }
 
-// show writes reports, and returns the error with the exit code. err is that of follow.
+// show writes reports, and returns the error with the exit code. err is the error of follow.
 func (ask Request) show(w io.Writer, all []Output, err error) error {
 	known := ask.vm == "" || len(all) == 0
 	for i, r := range all {

@@ -32,7 +32,7 @@ type Bundle struct {
 	Description string
 	// Icon is the icon as a catalog stores it: base64data and mediatype.
 	Icon Icon
-	// Labels are those of the bundle's image.
+	// Labels of the bundle's image.
 	Labels map[string]string
 	// Images are the references to container images, as relatedImages lists them.
 	Images []string
