@@ -13,7 +13,7 @@ import (
 )
 
 // refuseInUse leaves out secondary networks on which a VM has an edge's address, and refuses primary ones. Addresses
-// that edges hold already by last, the plan in force, do not count.
+// that edges hold in last, the plan in force, do not count.
 func (o outcome) refuseInUse(seen []network.VMAddress, last network.Plan) outcome {
 	out := o.checked(func(n network.Network) problem.Problems {
 		var ps problem.Problems

@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// maxHosts limits the external hosts in a condition, in bytes: about sixty hosts.
+// maxHosts limits the external hosts in a condition, in bytes. It is enough for about sixty.
 const maxHosts = 2 << 10
 
 // summary returns the condition's first line: o as text. problems are ordered.

@@ -83,8 +83,8 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 // maxStopped is how many NodePools a problem names.
 const maxStopped = 10
 
-// stopOf returns why HyperShift creates no new node of np. Zero: it does. A time in spec.pausedUntil counts while a
-// condition reports it. Conditions do not count before Ignition is published: until the control plane has its
+// stopOf returns why HyperShift creates no new node of np. Zero: it creates nodes. A time in spec.pausedUntil counts
+// while a condition reports it. Conditions do not count before Ignition is published: until the control plane has its
 // configuration, HyperShift reports ValidMachineConfig False (MissingCoreConfigError).
 func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
 	if p := np.Spec.PausedUntil; p != nil {

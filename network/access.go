@@ -16,7 +16,7 @@ type Access struct {
 	Destinations []AccessDestination `json:"destinations"`
 	// Namespaces that the NetworkPolicy admits, sorted. Empty: only other policies admit pods.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// Accounts are the ServiceAccounts that callers must be, "namespace/name". Empty: edges ask for no token.
+	// Accounts are the ServiceAccounts whose tokens edges accept, "namespace/name". Empty: edges ask for no token.
 	Accounts []string `json:"accounts,omitempty"`
 	// Audience of tokens, "oooi-access.<control plane namespace>". Empty without Accounts.
 	Audience string `json:"audience,omitempty"`
@@ -173,7 +173,7 @@ type AccessRequest struct {
 	Entries []AccessEntry `json:"entries,omitempty"`
 	// Namespaces whose pods are admitted. None: those that HyperShift's own policies admit.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// Accounts are the ServiceAccounts, "namespace/name", that callers must be. None: callers need no token.
+	// Accounts are the ServiceAccounts whose tokens are accepted, "namespace/name". None: callers need no token.
 	Accounts []string `json:"accounts,omitempty"`
 	// Apps is the wildcard name of the hosted cluster's ingress, with the addresses that the user set for it. No
 	// name: the ingress has none, or AccessApps is not in Entries. No addresses: an endpoint has them.

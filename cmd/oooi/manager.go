@@ -171,7 +171,7 @@ const portConnections = 64
 
 // probes are those of a pod that is ready while ready returns nil.
 func probes(ready healthz.Checker) map[string]http.Handler {
-	// Its answers withhold the reason, and the log has it.
+	// Only the log has the reason, not the answer.
 	readyz := &healthz.Handler{Checks: map[string]healthz.Checker{"ready": ready}}
 	return map[string]http.Handler{"/healthz": healthz.CheckHandler{Checker: healthz.Ping}, "/readyz": http.StripPrefix("/readyz", readyz)}
 }

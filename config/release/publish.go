@@ -147,7 +147,8 @@ func (c checkout) identity(version string, created time.Time) identity {
 	return out
 }
 
-// mayPublish returns nil if a checkout may be published as version. Outside the project's namespace, every commit may.
+// mayPublish returns nil if a checkout may be published as version. Outside the project's namespace, every commit may
+// be published.
 func (c checkout) mayPublish(version, registry string) error {
 	switch {
 	case c.changed:

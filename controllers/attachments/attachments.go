@@ -80,7 +80,8 @@ func OfVM(n network.Network, address netip.Addr, ns string) (networks string, ow
 	return encoded(append(all, selection{Name: own.Name, Namespace: ns, Interface: wire.Device, IPs: held})), own, true
 }
 
-// linked returns the interface below wire.Device, if there is one. Multus creates interfaces in this order.
+// linked returns the interface below wire.Device, if there is one. Multus creates interfaces in the order of the
+// annotation.
 func linked(n network.Network) []selection {
 	if !n.Attachment.AboveNAD {
 		return nil

@@ -290,8 +290,8 @@ func budgeted(all []edge) bool {
 	return wanted > 1
 }
 
-// disruptions returns the serving edges whose pods steps end. The removal of a whole network is not reported for each
-// edge.
+// disruptions returns the serving edges whose pods are ended by steps. The removal of a whole network is not reported
+// for each edge.
 func disruptions(found []edge, steps []Step) []Disruption {
 	wanted := slices.ContainsFunc(found, func(e edge) bool { return e.version != Unwanted })
 	var out []Disruption

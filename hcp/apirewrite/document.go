@@ -251,7 +251,7 @@ func (d *doc) head(start, end int) (head []byte, headEnd int, slash bool) {
 	return plain(raw), end, false
 }
 
-// exchangeHead is exchange for the text before the first slash, or for the whole value.
+// exchangeHead exchanges only the text before the first slash, or a value without a slash.
 func (d *doc) exchangeHead(i int, s swap) {
 	if i == 0 || d.nodes[i].kind != '"' {
 		return

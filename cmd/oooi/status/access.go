@@ -23,7 +23,7 @@ type Access struct {
 	Destinations []statusDestination `json:"destinations"`
 	// Namespaces whose pods are certainly admitted, by oooi's NetworkPolicy or by HyperShift's.
 	Namespaces []string `json:"namespaces"`
-	// Accounts that callers must be. Empty: they need no token. Audience is the audience of tokens.
+	// Accounts whose tokens are accepted. Empty: callers need no token. Audience is the audience of tokens.
 	Accounts []string `json:"accounts"`
 	Audience string   `json:"audience,omitempty"`
 	// LoadBalancers is null if annotation management-access does not open load balancers.
