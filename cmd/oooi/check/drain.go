@@ -119,11 +119,8 @@ func readDrain(ctx context.Context, api client.Reader, seen status.Facts) drainF
 	}
 	f.budgets = budgets.Items
 	for _, p := range pods.Items {
-		ready := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-		})
 		if p.Spec.NodeName != "" && p.DeletionTimestamp.IsZero() && !ended(p) {
-			f.edges = append(f.edges, drainEdge{p.Labels, p.Spec.NodeName, ready})
+			f.edges = append(f.edges, drainEdge{p.Labels, p.Spec.NodeName, edgeOfPod(p).ready})
 		}
 	}
 	vms, err := source.Wanted{Kind: source.KindOf(wire.KubeVirtGroup, "v1", "VirtualMachineInstance"), Namespace: f.namespace}.Read(ctx, api)

@@ -77,19 +77,9 @@ func (f Facts) access(i int, n network.Network) *Access {
 	}
 	out.LoadBalancers, out.LoadBalancersOnOtherNetwork = []statusBalanced{}, !a.LoadBalancers.Here
 	for _, s := range a.LoadBalancers.Services {
-		out.LoadBalancers = append(out.LoadBalancers, statusBalanced{s.Name, s.HostedService, s.Ports, f.leads(s.Name), f.listen(n, s.Ports)})
+		out.LoadBalancers = append(out.LoadBalancers, statusBalanced{s.Name, s.HostedService, s.Ports, answerIn(f.Led, s.Name), f.listen(n, s.Ports)})
 	}
 	return out
-}
-
-func (f Facts) leads(service string) explain.Answer {
-	switch {
-	case f.Led == nil:
-		return explain.Unknown
-	case f.Led[service]:
-		return explain.Yes
-	}
-	return explain.No
 }
 
 func (f Facts) listen(n network.Network, ports []uint16) []int {

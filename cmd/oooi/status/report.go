@@ -330,10 +330,15 @@ func (f Facts) unavailableSince(deployment string) *time.Time {
 
 // ReadyEdge says whether an edge is ready.
 func (f Facts) ReadyEdge(n network.Network, e network.Edge) explain.Answer {
+	return answerIn(f.Ready, wire.EdgeDeploymentName(n, e))
+}
+
+// answerIn is Unknown if known is nil.
+func answerIn(known map[string]bool, name string) explain.Answer {
 	switch {
-	case f.Ready == nil:
+	case known == nil:
 		return explain.Unknown
-	case f.Ready[wire.EdgeDeploymentName(n, e)]:
+	case known[name]:
 		return explain.Yes
 	}
 	return explain.No
