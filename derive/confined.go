@@ -24,8 +24,7 @@ type outcome struct {
 }
 
 // adds records the problems of one network, and reports whether the network stays in the plan. A secondary network with
-// an Error is left out with Warnings, because its VMs boot from another network. A primary network with an Error is
-// refused.
+// an Error is left out with Warnings, since its VMs boot from another network. A primary one is refused.
 func (o *outcome) adds(name string, primary bool, ps problem.Problems) bool {
 	switch {
 	case !ps.Blocking():

@@ -75,7 +75,7 @@ func (s Status) unapplied(ps problem.Problems) problem.Problems {
 
 // Ordered is ps as a reader wants them: by severity, Errors that refuse the plan before confined ones, then what keeps
 // nodes from becoming Ready, then the rest, and hints last. Of equals, possible causes of others come first. A problem
-// that several networks share is listed once.
+// of several networks is listed once.
 func Ordered(ps problem.Problems) problem.Problems {
 	out := merged(ps)
 	slices.SortStableFunc(out, func(a, b problem.Problem) int {

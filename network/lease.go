@@ -69,8 +69,8 @@ const Quarantine = time.Hour
 const LongestLeaseTime = 7 * 24 * time.Hour
 
 // Bounded returns l as a server must read it at the time now. Servers write an expiry at most two lease times ahead, or
-// one Quarantine. A later expiry was edited, or is from a wrong clock, and becomes the latest possible one. A
-// BlockedLease does not change.
+// one Quarantine. A later expiry, edited or from a wrong clock, becomes the latest possible one. A BlockedLease does
+// not change.
 func (l Lease) Bounded(now time.Time) Lease {
 	longest := Quarantine
 	switch {

@@ -130,7 +130,7 @@ func DHCP(n network.Network, edges []EdgeReport, nameOf func(mac string) string,
 }
 
 // unwritten returns the problem that an edge cannot write leases. Clients keep their addresses for at least one lease
-// time after the first failed write: until then, each stored lease allowed renewals for most of a lease time, and
+// time after the first failed write: each lease that was stored before allowed renewals for most of a lease time, and
 // clients renew before 7/8 of it.
 func unwritten(n network.Network, edge int, x LeasesUnwritten) problem.Problem {
 	cause, args := problem.EdgeLeasesUnwritten, problem.Args{"edge": {strconv.Itoa(edge)}, "since": {x.Since.Format(time.RFC3339)}, "error": {cmp.Or(x.Error, "unknown error")}}

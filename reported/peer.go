@@ -101,7 +101,7 @@ func EdgesOpenNoPort(n network.Network, all []EdgeReport) problem.Problems {
 
 // EdgesReachNoEndpoint returns the Warnings about backends of n without usable endpoints, from the number of serving
 // edges and their reports. A backend that nodes need is a problem if no edge can use an endpoint of it. Any other
-// backend is one for each report that names it.
+// backend is a problem for each report that names it.
 func EdgesReachNoEndpoint(n network.Network, serving int, all []EdgeReport) problem.Problems {
 	var ps problem.Problems
 	missing := map[string]bool{}
@@ -146,8 +146,8 @@ func KernelCauses() []problem.Cause {
 const maxControls = 3
 
 // Controls returns up to maxControls addresses, spread over n's CIDR, that no edge will have. A host that answers for
-// all of them uses proxy ARP, so its other answers show no conflict. A small CIDR has fewer than two, and proxy ARP is
-// not detected.
+// all of them uses proxy ARP, so its other answers show no conflict. With fewer than two, as in a small CIDR, proxy ARP
+// is not detected.
 func Controls(n network.Network) []netip.Addr {
 	var out []netip.Addr
 	for _, eighth := range []int{4, 6, 2, 5, 3, 7, 1} {

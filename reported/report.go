@@ -263,8 +263,7 @@ func isMAC(s string) bool {
 }
 
 // InUseByOthers returns a problem for each address of n that another host uses, and for each host with proxy ARP. On a
-// primary network, an address in use is an Error: the network is not served. Addresses that n no longer needs are
-// ignored.
+// primary network, an address in use is an Error: the network is not served. Other addresses are ignored.
 func InUseByOthers(n network.Network, ts []UsedAddress) problem.Problems {
 	var ps problem.Problems
 	for _, t := range ConflictingWith(n, ts) {

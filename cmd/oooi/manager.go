@@ -37,9 +37,8 @@ import (
 )
 
 const (
-	// electionRetry is how often the leader renews its Lease, and others try to lead. After a leader that ends
-	// normally, another one leads within 2 s. After a lost leader, another one leads in 15 s, when the Lease has
-	// expired.
+	// electionRetry is how often the leader renews its Lease, and others try to lead. Another one leads within 2 s if
+	// the leader ends normally, and after 15 s, when the Lease expires, if it is lost.
 	electionRetry = 800 * time.Millisecond
 	// shutdownTimeout is how long an ending leader waits for its passes. It must be shorter than the pod's grace period.
 	shutdownTimeout = 5 * time.Second

@@ -87,9 +87,8 @@ func changed(k string) string {
 		k, quote(settings.Prefix))
 }
 
-// judge adds the requirements on the value of this annotation. when is an expression that is true if the annotation
-// must be checked. Only the parts for changed annotations are evaluated, because an API server prepares each expression
-// for each write.
+// judge adds the requirements on the value of this annotation. when is an expression for whether it must be checked.
+// Only parts for changed annotations are evaluated: an API server prepares each expression for each write.
 func (p *policy) judge(name string, k settings.Key, when string) {
 	variable, concerns := camel(name), "k == "+quote(name)
 	if k.PerNodePool {

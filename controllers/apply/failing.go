@@ -115,8 +115,7 @@ func (o *Outcome) err() error {
 }
 
 // Failed returns d as it must be reported after the pass failed. If the plan was not written, or an object that all
-// edges need, d counts as not applied. If d keeps the plan in force, it stays in force, but without a removal
-// deadline if that could not be stored.
+// edges need, d counts as not applied. A removal deadline that could not be stored does not count.
 func Failed(d decide.Decision, w gather.World, problems problem.Problems, err error) decide.Decision {
 	errs := writeErrors(err)
 	d.Problems = slices.Clone(d.Problems)
@@ -125,8 +124,8 @@ func Failed(d decide.Decision, w gather.World, problems problem.Problems, err er
 			d.Problems[i] = problem.New(problem.RemovalNotStored, p.Subject, problem.Args{"network": p.Args["network"]}, p.Keys...)
 		}
 	}
+	d.Problems = slices.Concat(d.Problems, problems)
 	if d.Action == decide.Keep {
-		d.Problems = slices.Concat(d.Problems, problems)
 		return d
 	}
 	if d.Action != decide.Serve || len(errs) == 0 || slices.ContainsFunc(errs, (*WriteError).ofAll) {
@@ -135,6 +134,5 @@ func Failed(d decide.Decision, w gather.World, problems problem.Problems, err er
 	if len(d.Plan.Networks) == 0 {
 		d.Plan = w.Last
 	}
-	d.Problems = slices.Concat(d.Problems, problems)
 	return d
 }

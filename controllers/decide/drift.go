@@ -17,8 +17,7 @@ import (
 )
 
 // drifted reports whether another client wrote to e's pod template, and fields that it may write differ from wanted.
-// Changes by an admission webhook to the operator's own writes are not drift, because applying again would not undo
-// them.
+// What an admission webhook changes in the operator's own writes is not drift: applying again would not undo it.
 func drifted(e gather.Edge, wanted corev1.PodTemplateSpec) bool {
 	if !slices.ContainsFunc(e.Live.ManagedFields, own.IsForeign) {
 		return false

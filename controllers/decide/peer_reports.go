@@ -54,8 +54,7 @@ func (w view) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
 }
 
 // clocksUnsynchronized returns the problem that running edges of n report unsynchronized clocks. An edge of a release
-// without NTP reports nothing, and does not count as synchronized. Of an edge with two pods, only the younger one
-// counts.
+// without NTP does not count as synchronized, and only the younger of an edge's two pods counts.
 func (w view) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 	var with []int
 	var without []reported.EdgeReport

@@ -32,9 +32,8 @@ const (
 	RemovalAnnotation = wire.Prefix + "removal-after"
 )
 
-// notOptedIn decides about a cluster that does not opt in. Everything is removed immediately if the annotation asks for
-// it, or if no VM uses a network of the plan in force. While the plan is unknown and VMs are on networks, nothing is
-// removed.
+// notOptedIn decides about a cluster that does not opt in. Everything is removed if the annotation asks for it, or if
+// no VM uses a network of the plan in force. Nothing is removed while the plan is unknown and VMs are on networks.
 func (w view) notOptedIn(release desired.Release, now time.Time) Decision {
 	if hcp.OptedOut(w.HostedCluster) || !w.HasControlPlane() || w.Loss == gather.LossRemoving {
 		return Decision{Action: Remove}

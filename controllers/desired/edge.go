@@ -80,8 +80,7 @@ type Away func(hash string) []string
 type templateOf func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration
 
 // deploymentOf returns a Deployment with at most one pod, since two pods must never hold the same addresses. away is
-// not in the hash, and stays the same until another field changes. So a node that is added, removed or gets an address
-// recreates no pod.
+// not in the hash, and stays the same until another field changes. So changes of nodes recreate no pod.
 func deploymentOf(name, ns string, labels map[string]string, away Away, template templateOf) *appsv1ac.DeploymentApplyConfiguration {
 	hash := Hash(template(nil))
 	return appsv1ac.Deployment(name, ns).

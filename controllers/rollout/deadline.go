@@ -41,9 +41,8 @@ func HealthOf(s Seen, now time.Time) Health {
 	return Stuck
 }
 
-// suspect reports whether the version of s, which is unavailable, may be the cause. If the edge was already unavailable
-// when it got this version, that proves nothing, because the previous version may have been faulty as well: see
-// Unproven.
+// suspect reports whether the version of s, which is unavailable, may be the cause. An edge that was already
+// unavailable when it got this version proves nothing: see Unproven.
 func (s Seen) suspect() bool {
 	given := s.Progressed
 	if s.Progress == Exceeded {

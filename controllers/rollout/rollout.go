@@ -214,8 +214,8 @@ func Next(n Network, now time.Time) Decision {
 }
 
 // checking reports whether edges must wait for the address conflict detection. An edge that exists would answer for the
-// addresses, so no check is possible. A restored edge is removed. So is one that is not available while another
-// management cluster serves.
+// addresses, so no check is possible. Restored edges are removed, and unavailable ones while another management cluster
+// serves.
 func (n Network) checking() bool {
 	wanted := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Wanted != "" })
 	stays := slices.ContainsFunc(n.Edges, func(e Edge) bool {

@@ -65,9 +65,8 @@ type Reader struct {
 	written int    // how many items or events are in the output
 }
 
-// Answer renames the answer to a request for target, which is in the client's words. largest is the limit for one
-// item in bytes. An answer that is cut off ends with an error, and never with io.EOF. Text that is not JSON does not
-// change.
+// Answer renames the answer to a request for target, which is in the client's words. largest is the limit for one item
+// in bytes. An answer that is cut off ends with an error, never with io.EOF. Only JSON changes.
 func (r *Rules) Answer(source io.Reader, target Target, largest int) *Reader {
 	out := &Reader{d: doc{r: r, direction: ToClient}, source: source, target: target, largest: min(largest, LargestPossible), buffer: make([]byte, firstPiece)}
 	for o := range r.hidden {

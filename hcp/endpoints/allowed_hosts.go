@@ -91,9 +91,9 @@ func imageRegistries(o objects.Objects) (registries []string, left int) {
 	return registries[:most], len(registries) - most
 }
 
-// wantedHosts returns the external hosts that edges should forward to: registries, the hosts to which these redirect, and
-// hosts that the user allows. Hosts that own reaches are left out. cannot has the registries that edges cannot forward
-// to. Both results are sorted, each entry once.
+// wantedHosts returns the external hosts that edges should forward to: registries, the hosts to which these redirect,
+// and hosts that the user allows. Hosts that own reaches are left out. cannot has the registries that edges cannot
+// forward to. Both are sorted, each entry once.
 func wantedHosts(registries []string, own reach, s settings.Values) (hosts []settings.HostPort, cannot []unreachable) {
 	for _, registry := range registries {
 		h, cause := byServerName(registry)

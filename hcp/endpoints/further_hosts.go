@@ -16,8 +16,7 @@ import (
 )
 
 // furtherHosts returns hints about hosts that nodes might need for images. There are none if the user set
-// allowed-hosts, and so has considered this. own is what nodes reach without external hosts. all includes external
-// hosts.
+// allowed-hosts. own is what nodes reach without external hosts, and all includes these.
 func furtherHosts(o objects.Objects, s settings.Values, registries []string, own, all reach) problem.Problems {
 	if s.AllowedHosts != nil && (s.AllowedHosts.None || len(s.AllowedHosts.Hosts) > 0) {
 		return nil

@@ -81,9 +81,8 @@ func dialed(proxy *url.URL) string {
 	return strings.ToLower(proxy.Host)
 }
 
-// throughProxy returns a problem if nodes on a network without a gateway use the HTTPS proxy of hc for endpoints of
-// the control plane. The proxy then resolves their names, which may exist on the network only. nodeAPI is
-// Facts.NodeAPI.
+// throughProxy returns a problem if nodes on a network without a gateway use the HTTPS proxy of hc for endpoints of the
+// control plane. The proxy then resolves names that may exist on the network only. nodeAPI is Facts.NodeAPI.
 func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint, nodeAPI netip.Addr) problem.Problems {
 	i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
 	c := hc.Spec.Configuration

@@ -125,8 +125,8 @@ func atIPv6(p published) *problem.Problem {
 }
 
 // apiServer returns the endpoint in status.controlPlaneEndpoint, where every strategy publishes the address for nodes.
-// Clients send the host name, an in-cluster name or no TLS server name, so the endpoint matches any.
-// kubeAPIServerDNSName is for users only.
+// Clients send the host name, an in-cluster name or no TLS server name, so it matches any. kubeAPIServerDNSName is for
+// users.
 func apiServer(o objects.Objects) (network.Endpoint, *problem.Problem) {
 	ep := o.HostedCluster.Status.ControlPlaneEndpoint
 	if ep.Host == "" || ep.Port == 0 {

@@ -169,8 +169,7 @@ func (r reach) mirrored(o objects.Objects, registry string) bool {
 }
 
 // noRegistry returns a problem for each network whose VMs certainly reach no registry. registries are all that objects
-// name, and all is what nodes reach with external hosts. A registry at an IP address may always be reached, since a
-// router might forward to it.
+// name, and all is what nodes reach with external hosts. A router might forward to a registry at an IP address.
 func noRegistry(o objects.Objects, registries []string, all reach) (ps problem.Problems) {
 	var hosts []string
 	for _, registry := range registries {

@@ -25,9 +25,8 @@ type projection struct {
 // pathTag is the tag of a field of the root whose value the imported types lack. The tag has the path of the value.
 const pathTag = "path"
 
-// project returns the projection of objects of type root to paths: names joined by dots. A name that ends with "[]"
-// is a list. The annotation that marks the end of a watch's initial events is always included, because caches need it
-// to be in sync.
+// project returns the projection of objects of type root to paths: names joined by dots. A name that ends with "[]" is
+// a list. The annotation at the end of a watch's initial events is always included: caches wait for it.
 func project(root reflect.Type, paths ...string) *projection {
 	out := &projection{}
 	for _, path := range paths {

@@ -46,9 +46,8 @@ type VMStatus struct {
 	Conditions []VMCondition `json:"conditions"`
 }
 
-// migrationRequired is a condition of a VM. KubeVirt adds it when it sees that the VM's spec names other networks
-// than its pod has, and removes it when the VM runs in a pod with these networks (syncMigrationRequiredCondition of
-// KubeVirt's virt-controller).
+// migrationRequired is a condition of a VM. KubeVirt adds it when it sees that the VM's spec names other networks than
+// its pod has, and removes it when the VM runs in a pod with these networks (syncMigrationRequiredCondition).
 const migrationRequired = "MigrationRequired"
 
 // A VMCondition is a condition of a VM.

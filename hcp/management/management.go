@@ -206,8 +206,7 @@ func (m Cluster) KnowsServices() bool {
 const ImpossibleClusterIP = "0.0.0.1"
 
 // ServiceRange returns the network of Services. An API server names it when it refuses a Service with
-// ImpossibleClusterIP. Use it for clusters without objects of Kinds. ok is false if the message does not name the
-// network.
+// ImpossibleClusterIP. Use it for clusters without objects of Kinds. ok is false without a network.
 func ServiceRange(refusal string) (r network.ReservedDestination, ok bool) {
 	_, text, _ := strings.Cut(refusal, "range of valid IPs is ")
 	p, err := netip.ParsePrefix(strings.TrimSpace(text))

@@ -78,8 +78,7 @@ func WithRoutes(config string, routes []network.Route) string {
 
 // vipConfig returns the CNI configuration of an interface that is not connected to any link, and holds the VIPs. On
 // other interfaces, some plugins announce each address when they create the interface (see announces), and VMs would
-// use a new edge before it serves. The kernel answers ARP requests for the VIPs on the edge's other interface
-// nevertheless.
+// use a new edge before it serves. The kernel still answers ARP requests for the VIPs on the edge's other interface.
 func vipConfig(conf map[string]any, forwardByDefault bool) string {
 	chain := []any{map[string]any{"type": "dummy", "ipam": map[string]any{"type": "static"}, "capabilities": map[string]any{"ips": true}}}
 	if forwardByDefault {
@@ -112,7 +111,6 @@ func encoded(v any) string {
 	return strings.TrimSpace(out.String())
 }
 
-// announces reports whether a CNI plugin announces the addresses of an interface when it creates the interface.
-// macvlan sets arp_notify, and sriov sends gratuitous ARP itself (k8snetworkplumbingwg/sriov-cni v2.10.0,
-// pkg/cnicommands/cni.go:207).
+// announces reports whether a CNI plugin announces the addresses of an interface when it creates the interface. macvlan
+// sets arp_notify, and sriov sends gratuitous ARP itself (sriov-cni v2.10.0, pkg/cnicommands/cni.go:207).
 func announces(kind string) bool { return kind == typeMacvlan || kind == typeSRIOV }

@@ -35,8 +35,7 @@ const (
 )
 
 // DefaultMTU returns the MTU in bytes that pods have on a network of a kind if no MTU is set. 0: it depends on the
-// device below, or on OVN-Kubernetes. The bridge plugin leaves the MTU to the kernel, whose veth devices have
-// Ethernet's 1500.
+// device below, or on OVN-Kubernetes. The bridge plugin leaves it to the kernel, whose veth devices have 1500.
 func DefaultMTU(kind string) int {
 	if kind == typeBridge || kind == typeCNVBridge {
 		return 1500

@@ -78,9 +78,9 @@ func ofNetworkAttachmentDefinitions() []settings.Key {
 	})
 }
 
-// setClientNetworks sets the client networks of each network for which NodePools set none. Those of the HostedCluster
-// apply to networks with a gateway that VMs boot from. Without any such network, they apply to the network at index
-// home, and Derive reports that it needs a gateway.
+// setClientNetworks sets the client networks of each network for which NodePools set none. The HostedCluster's apply to
+// networks with a gateway that VMs boot from, else to the network at index home, where Derive reports that they need a
+// gateway.
 func setClientNetworks(all []merged, home int, base settings.Values) {
 	answers := func(s merged) bool { return s.Primary && (s.Gateway.IsValid() || s.ofNAD.Gateway.IsValid()) }
 	gateway, k := slices.ContainsFunc(all, answers), settings.Named(network.KeyClientNetworks)

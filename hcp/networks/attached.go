@@ -15,8 +15,7 @@ import (
 )
 
 // Attached returns the networks that o's NodePools name or its VMs are attached to, sorted, with the details of their
-// NetworkAttachmentDefinitions. o does not need to have opted in. Of networks that only VMs name, the first
-// objects.MaxNetworks count.
+// NADs. o need not have opted in. Of networks of VMs alone, objects.MaxNetworks count.
 func Attached(o objects.Objects) []network.Attachment { return attached(index(o)) }
 
 func attached(o indexed) []network.Attachment {
@@ -50,8 +49,8 @@ func Layer2(n nadv1.NetworkAttachmentDefinition) string {
 }
 
 // All returns the networks of o's NodePools and VMs, and those that its edges are on by last, its plan in force. A
-// network is listed twice if its NAD was edited and VMs pin the previous one. Networks whose
-// NetworkAttachmentDefinition does not allow its VMs are left out.
+// network is listed twice if its NAD was edited and VMs pin the previous one. Networks whose NAD does not allow its VMs
+// are left out.
 func All(of objects.Objects, last network.Plan) []network.Attachment {
 	o := index(of)
 	on := slices.DeleteFunc(attached(o), func(a network.Attachment) bool {

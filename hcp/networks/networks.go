@@ -107,8 +107,7 @@ func Of(of objects.Objects, base settings.Values, ofNodePools map[string]problem
 }
 
 // withAttachments returns the networks that edges can join. A network with an Error is left out. If no VM boots from
-// such a network, its Errors become Warnings. If several NADs are of one layer-2 network, Derive chooses which one is
-// served.
+// such a network, its Errors become Warnings. Of several NADs of one layer-2 network, Derive serves one.
 func withAttachments(o indexed, all []merged) Requested {
 	out := Requested{Networks: []network.NetworkRequest{}}
 	for _, s := range all {

@@ -33,8 +33,7 @@ func vmAttachments(o objects.Objects) []network.Attachment {
 // stillOn returns the networks of last, the plan in force, that VMs of o may be on although their specs name others.
 // KubeVirt 1.8 changes the spec of a running VM (feature gate LiveUpdateNADRef), and the VM moves to the new network
 // when it migrates. Until then, a condition of the VM says so. KubeVirt sets the condition a moment after the spec.
-// Meanwhile an address of the VM shows it: the address is in a network of last, and not in the one that the spec
-// names.
+// Meanwhile the VM has an address in a network of last, and not in the one that the spec names.
 func stillOn(o objects.Objects, last network.Plan) []network.Attachment {
 	cidrs, on := map[string]netip.Prefix{}, map[string]bool{}
 	for _, n := range last.Networks {

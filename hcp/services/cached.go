@@ -17,8 +17,7 @@ import (
 )
 
 // CachedService returns s with the fields that are read. An administrator of the hosted cluster writes the ports,
-// ranges and annotations of a copy. So only the first ports and ranges are kept, and only whether annotation publish is
-// set.
+// ranges and annotations of a copy. So only the first ports and ranges are kept, and whether annotation publish is set.
 func CachedService(s *corev1.Service) *corev1.Service {
 	_, copied := s.Labels[settings.LabelHostedService]
 	ports, ranges := s.Spec.Ports, s.Spec.LoadBalancerSourceRanges

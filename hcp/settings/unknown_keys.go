@@ -47,8 +47,8 @@ func nearest(name string, at Place) (best Key, ok bool) {
 const maxPrefixDistance = 2
 
 // rightPrefix returns a key with oooi's prefix if full is probably that key with a misspelled prefix. If name is a key
-// for this kind, the prefix may also be missing, or be that of HyperShift or another project of the same domain.
-// HyperShift has no such annotations.
+// for this kind, the prefix may also be missing, or be one of HyperShift, which has no such keys, or of another project
+// of the same domain.
 func rightPrefix(full string, at Place) (meant string, ok bool) {
 	prefix, name, cut := strings.Cut(full, "/")
 	if !cut {

@@ -54,8 +54,7 @@ func mtuProblems(f mtuFacts) problem.Problems {
 }
 
 // mtuNetworks returns the networks of the plan in force, else those of the current plan, with the MTU of their current
-// NADs. links are by the network's label and the edge's number. If the current plan already has a problem about an MTU,
-// there are none.
+// NADs. There are none if the current plan already has a problem about an MTU. links are as in readLinks.
 func mtuNetworks(now *plan.Planned, inForce []network.Network, links map[string]map[int]int) (out []mtuFacts) {
 	var requested []network.NetworkRequest
 	networks := inForce

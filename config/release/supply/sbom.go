@@ -19,10 +19,9 @@ import (
 	"github.com/spdx/tools-golang/spdx/v2/common"
 )
 
-// WriteSBOM writes the SBOM of the binary in file. known are the modules of the source. A
-// binary with any other module is an error, since it was built from another source.
-// version, such as "v0.1.0", and created are those of the release, so that equal releases
-// have equal SBOMs.
+// WriteSBOM writes the SBOM of the binary in file. known are the modules of the source. A binary with any other module
+// is an error, since it was built from another source. version, such as "v0.1.0", and created are of the release, so
+// that equal releases have equal SBOMs.
 func WriteSBOM(w io.Writer, file string, known []Module, version string, created time.Time) error {
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {
