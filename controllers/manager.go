@@ -74,11 +74,7 @@ const (
 // they appear.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Client = watch.PromptClient{Client: r.Client, Kinds: r.Kinds}
-	name := r.Options.ControllerName
-	if name == "" {
-		name = "hostedcluster"
-	}
-	c, err := controller.New(name, mgr, controller.Options{
+	c, err := controller.New("hostedcluster", mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: workers, LogConstructor: clusterLog(mgr.GetLogger()),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 	})

@@ -47,8 +47,6 @@ type Options struct {
 	Proxy httpproxy.Config
 	// Permissions say what the cluster's administrator permits HostedClusters to ask for.
 	Permissions network.Permissions
-	// ControllerName must be unique in a process. Empty: "hostedcluster".
-	ControllerName string
 }
 
 // A Reconciler serves the networks of hosted clusters as their annotations request.
