@@ -131,7 +131,8 @@ func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.P
 }
 
 // mixedFamilies returns a problem if HyperShift refuses hc because the first networks of pods, Services and machines
-// and the API's address are of two families (validateNetworkStackAddresses). By default, the API is as the pods.
+// and the API's address are of two families (validateNetworkStackAddresses). The API's default is the family of the
+// pods.
 func mixedFamilies(hc *hyperv1.HostedCluster) problem.Problems {
 	var firsts []string
 	isIPv4 := map[bool]bool{}

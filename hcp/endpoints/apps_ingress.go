@@ -106,8 +106,8 @@ func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *p
 
 // ingressMissing returns the problem that nothing serves e. It is Waiting if HyperShift or its cloud provider will
 // create a Service, or if a copy served e in last: the hosted cluster's administrator can choose a load balancer, or
-// create the Service again, at any time. It is a hint if other DNS servers may know the name. Edges do not wait for a
-// router that they cannot use.
+// create the Service again, at any time. It is a hint if other DNS servers may know the name. It is not Waiting for a
+// router that edges cannot use.
 func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, last network.Plan) *problem.Problem {
 	subject, hc := endpoint(e.Name), o.HostedCluster
 	args := problem.Args{"name": e.Hosts, "service": {objects.ControlPlaneNamespace(hc) + "/" + AppsServiceName(hc)}}

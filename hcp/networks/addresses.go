@@ -78,9 +78,9 @@ func ofNetworkAttachmentDefinitions() []settings.Key {
 	})
 }
 
-// setClientNetworks sets the client networks of each network for which NodePools set none. The HostedCluster's apply to
-// networks with a gateway that VMs boot from, else to the network at index home, where Derive reports that they need a
-// gateway.
+// setClientNetworks sets the client networks of each network for which NodePools set none. The HostedCluster's values
+// apply to networks with a gateway that VMs boot from, else to the network at index home, where Derive reports that
+// they need a gateway.
 func setClientNetworks(all []merged, home int, base settings.Values) {
 	answers := func(s merged) bool { return s.Primary && (s.Gateway.IsValid() || s.ofNAD.Gateway.IsValid()) }
 	gateway, k := slices.ContainsFunc(all, answers), settings.Named(network.KeyClientNetworks)

@@ -15,7 +15,7 @@ import (
 )
 
 // Attached returns the networks that o's NodePools name or its VMs are attached to, sorted, with the details of their
-// NADs. o need not have opted in. Of networks of VMs alone, objects.MaxNetworks count.
+// NADs. o need not have opted in. Of networks that only VMs name, objects.MaxNetworks count.
 func Attached(o objects.Objects) []network.Attachment { return attached(index(o)) }
 
 func attached(o indexed) []network.Attachment {
