@@ -51,14 +51,12 @@ func (m *memory) change(key types.NamespacedName, to func(*remembered)) {
 	m.all[key] = now
 }
 
-// read remembers the stored Report of a previous process.
 func (m *memory) read(key types.NamespacedName, stored explain.Report) {
 	if m.of(key).reported == nil && stored.Cluster != "" {
 		m.change(key, func(x *remembered) { x.reported = &gather.LastReport{Report: stored} })
 	}
 }
 
-// fails records a failed pass at the time now.
 func (m *memory) fails(key types.NamespacedName, problems problem.Problems, now time.Time) (f failing) {
 	m.change(key, func(x *remembered) {
 		f = x.failing.next(problems, now)

@@ -40,7 +40,6 @@ func (u *updates) turn(cluster types.NamespacedName) waves.Turn {
 	return u.last.Turns[cluster.String()]
 }
 
-// next decides, and also returns the previous decision.
 func (u *updates) next(all []waves.Cluster, now time.Time) (before, d waves.Decision) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -83,7 +83,6 @@ func confined(ps problem.Problems) problem.Problems {
 	return out
 }
 
-// unconfined returns ps with Errors that refuse the plan.
 func unconfined(ps problem.Problems) problem.Problems {
 	out := slices.Clone(ps)
 	for i := range out {

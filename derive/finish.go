@@ -35,7 +35,6 @@ func prefixes(reserved []network.ReservedDestination) []netip.Prefix {
 	return network.MergedPrefixes(out)
 }
 
-// logConnections sets the AccessLog of each network that runs the proxy.
 func logConnections(p network.Plan, r network.Request) network.Plan {
 	return p.WithEach(func(n *network.Network) {
 		n.AccessLog = ""
@@ -52,7 +51,6 @@ func serveMetrics(p network.Plan) network.Plan {
 // maxPlan is the largest size of a plan in bytes. A ConfigMap holds 1 MiB, and its other fields need room, too.
 const maxPlan = 900 << 10
 
-// tooLarge returns a problem if a ConfigMap cannot hold p.
 func tooLarge(p network.Plan) problem.Problems {
 	size := len(p.JSON())
 	if size <= maxPlan {

@@ -78,7 +78,6 @@ func hasAddress(in served.Input, s network.NetworkRequest, a netip.Addr, others 
 	return slices.Min(by)
 }
 
-// assigns reports whether n's edges hold a, or DHCP assigns it.
 func assigns(n network.Network, a netip.Addr) bool {
 	return !slices.Contains(n.DHCP.Named, a) && slices.ContainsFunc(assigned(n), func(r usedRange) bool { return r.Contains(a) })
 }

@@ -84,7 +84,6 @@ func Ordered(ps problem.Problems) problem.Problems {
 	return out
 }
 
-// byTraits is negative if problems with traits a come before those with b.
 func byTraits(a, b problem.Traits) int {
 	follows := 0
 	switch {

@@ -133,7 +133,6 @@ const (
 	causeUnapplied
 )
 
-// bootOutlook decides whether nodes boot. problems are ordered.
 func (s Status) bootOutlook(problems problem.Problems) bootOutlook {
 	var first problem.Problem
 	if len(problems) > 0 {

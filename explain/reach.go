@@ -28,7 +28,6 @@ func purposes() []purpose {
 	}
 }
 
-// reaches are the rows about connections and names.
 func (v view) reaches() []row {
 	var rows []row
 	for _, p := range purposes() {
@@ -97,7 +96,6 @@ func (p Preview) pending() (titles []string, others problem.Problems) {
 	return titles, others
 }
 
-// missedBy reports whether x says why p is missing.
 func (p purpose) missedBy(x problem.Problem) bool {
 	return p.missing != "" && x.Reason == p.missing || slices.Contains([]string{p.Endpoint, p.Type}, x.Subject.Name)
 }

@@ -77,7 +77,6 @@ func (n Network) validate() error {
 	return errors.Join(errs...)
 }
 
-// validateServices returns an error for each setting of a service that does not run.
 func (n Network) validateServices() []error {
 	var errs []error
 	if !n.Runs(ServiceProxy) && len(n.Listeners)+len(n.Backends)+len(n.PublishedAddresses) > 0 {

@@ -245,7 +245,6 @@ func oneLine(s string) string {
 	return s
 }
 
-// phrase is oneLine without a period at its end.
 func phrase(s string) string { return strings.TrimSuffix(oneLine(s), ".") }
 
 // isMAC reports whether s is a MAC of six bytes in lower case with colons.

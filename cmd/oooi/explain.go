@@ -77,7 +77,6 @@ func reasonOf(name string) (problem.Reason, bool) {
 	return "", false
 }
 
-// unknownReason names the most similar reason or cause.
 func unknownReason(name string) error {
 	names := reasons()
 	for _, e := range problem.Catalogue() {

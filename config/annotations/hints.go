@@ -42,7 +42,6 @@ const similar = "k.size() <= n.size() + 1 && k.size() >= n.size() - 1 &&\n" +
 	"[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27].exists(i, i <= n.size() &&\n" +
 	"k.startsWith(n.substring(0, i)) && k.endsWith(n.substring(i + 2 > n.size() ? n.size() : i + 2)))"
 
-// warn adds a warning for the keys in a variable.
 func (p *policy) warn(variable string, cause problem.Cause, args map[string]string) {
 	m := message{key: "k", args: args}
 	p.Validations = append(p.Validations, validation{

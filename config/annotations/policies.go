@@ -117,7 +117,6 @@ func (p *policy) judge(name string, k settings.Key, when string) {
 	})
 }
 
-// camel makes the name of a variable from a key.
 func camel(key string) string {
 	parts := strings.Split(key, "-")
 	for i, p := range parts[1:] {

@@ -166,7 +166,6 @@ func makeRelease(ctx context.Context, registry string) error {
 	return out.table(os.Stdout)
 }
 
-// mayPublish returns nil if the checkout may be published in registry.
 func mayPublish(ctx context.Context, registry string) error {
 	bundle, state, err := readSource(ctx)
 	if err != nil {

@@ -54,7 +54,6 @@ func (r Writer) lead(ctx context.Context, w gather.World, x decide.Leading) erro
 	return errors.Join(all...)
 }
 
-// leadOne makes s forward to edges.
 func (r Writer) leadOne(ctx context.Context, key types.NamespacedName, ns string, s decide.LedService, selector map[string]string) error {
 	labels := map[string]any{}
 	for k, v := range selector {

@@ -157,7 +157,6 @@ func (w view) restricted(reserved []network.ReservedDestination, permitted netwo
 	return slices.DeleteFunc([]*unstructured.Unstructured{planObject(w, plan), policyObject(w, plan)}, func(u *unstructured.Unstructured) bool { return u == nil })
 }
 
-// servable reports whether anything can be applied.
 func servable(ps problem.Problems) bool {
 	return !ps.Blocking() && !ps.Has(problem.WaitingForControlPlane)
 }

@@ -64,7 +64,6 @@ func verdictOf(w gather.World, d decide.Decision, o apply.Outcome) verdict {
 	return v
 }
 
-// conditionOf is not ok if the HostedCluster should have no condition.
 func conditionOf(w gather.World, d decide.Decision, v verdict, now time.Time) (c metav1.Condition, ok bool) {
 	if d.Action == decide.Remove && !v.AllProblems.Has(problem.Removing) {
 		return c, false

@@ -80,7 +80,6 @@ func (h hold) paused(now time.Time) hold {
 	return hold{since: h.since, recheck: left}
 }
 
-// holds is true for an edge that must not be recreated.
 func (h hold) holds(e edge) bool { return h.partitioned || h.impaired && e.Seen.PeerImpaired }
 
 // sooner returns the shorter of two times. 0 means never.

@@ -137,7 +137,6 @@ func (x balancer) services() ([]network.BalancedService, problem.Problems) {
 	return out, problems
 }
 
-// balancedLimit returns the limit that is exceeded. Empty: none.
 func balancedLimit(services, ports int) string {
 	switch {
 	case services > network.MaxBalancedServices:

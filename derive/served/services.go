@@ -75,7 +75,6 @@ func servedByOthers(n network.Network, endpoints []network.Endpoint) problem.Pro
 	return ps
 }
 
-// optionsInWords is for another DHCP server.
 func optionsInWords(n network.Network) string {
 	out := "121 (routes) " + network.RouteList(n.DHCP.Routes)
 	if len(n.DHCP.DNSServers) > 0 {

@@ -263,7 +263,6 @@ func (d *doc) exchangeHead(i int, s swap) {
 	}
 }
 
-// key exchanges the key at start..end, without its quotes.
 func (d *doc) key(start, end int) {
 	head, headEnd, slash := d.head(start, end)
 	if other, ok := d.r.prefixes[string(head)]; ok && slash {

@@ -125,7 +125,6 @@ func (d *doc) embedded(i int) {
 	d.nest(start, end, &inner)
 }
 
-// see records member m if it belongs to the shape.
 func (s *shape) see(name []byte, m int, kind byte) {
 	switch string(name) {
 	case "resource":

@@ -136,7 +136,6 @@ func (d *doc) resourceList(i int) {
 	})
 }
 
-// discovered is one group in aggregated discovery.
 func (d *doc) discovered(i int) {
 	name := d.inside(i, "metadata", "name")
 	g := d.r.groups[string(d.text(name))]

@@ -41,7 +41,6 @@ type published struct {
 	strategies []hyperv1.PublishingStrategyType
 }
 
-// publishedServices returns the services of hc that VMs need.
 func publishedServices(hc *hyperv1.HostedCluster) []published {
 	var all []published
 	for _, s := range objects.PublishedServices(hc) {

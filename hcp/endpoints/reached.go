@@ -62,7 +62,6 @@ func (r reach) reaches(at string) bool { return r.directly(at) || r.proxied(at) 
 // proxied reports whether nodes use the hosted cluster's HTTP proxy for at. It does not check that they reach the proxy.
 func (r reach) proxied(at string) bool { return r.proxyFor(at) != nil }
 
-// proxyFor returns the HTTP proxy for at. Nil: none.
 func (r reach) proxyFor(at string) *url.URL {
 	host, port := hostPort(at)
 	scheme := "https"

@@ -99,7 +99,6 @@ func (o Object) newerThan(other Object) bool {
 	return errA == nil && errB == nil && a > b
 }
 
-// versioned reports whether an API server wrote o.
 func (o Object) versioned() bool { return o.resourceVersion != "" }
 
 // observed reports whether o was probably in an API server. Tools that clean up objects remove the resourceVersion, and

@@ -138,7 +138,6 @@ func Limits(o Object) problem.Problems {
 	return out
 }
 
-// assigning returns the problem that a plugin assigns addresses, or nil.
 func assigning(o Object, plugins []map[string]any) *problem.Problem {
 	for _, p := range plugins {
 		if kind, ok := ipam(p); ok {

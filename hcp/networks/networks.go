@@ -155,7 +155,6 @@ func oldestFirst(in []hyperv1.NodePool) []hyperv1.NodePool {
 	return out
 }
 
-// attachesDefault reports whether VMs of np have the default pod network.
 func attachesDefault(np hyperv1.NodePool) bool {
 	k := np.Spec.Platform.Kubevirt
 	return k == nil || k.AttachDefaultNetwork == nil || *k.AttachDefaultNetwork

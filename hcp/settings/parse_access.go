@@ -79,7 +79,6 @@ func accounts() format[string] {
 	}}
 }
 
-// account validates "namespace/name".
 func account(v string) (string, error) {
 	ns, name, ok := strings.Cut(v, "/")
 	if !ok || len(validation.IsDNS1123Label(ns))+len(validation.IsDNS1123Subdomain(name)) > 0 {

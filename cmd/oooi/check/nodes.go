@@ -42,7 +42,6 @@ func freeOf(c placement.Capacity, networks []placeable) map[string]corev1.Resour
 	})
 }
 
-// nodeCheck checks the edges of p, and subtracts their requests from free.
 func nodeCheck(p placeable, c placement.Capacity, free map[string]corev1.ResourceList) checked {
 	ps := nodeProblems(p, c, free)
 	if p.served {

@@ -161,7 +161,6 @@ func listenAt(ctx context.Context, address string) (l net.Listener, warning stri
 	return l, warning, nil
 }
 
-// localURL returns the URL at which programs on this machine reach l.
 func localURL(l net.Listener) string {
 	at := addrPortOf(l)
 	if at.Addr().IsUnspecified() {

@@ -129,7 +129,6 @@ func (p path) target() string {
 	return out
 }
 
-// ascii replaces all characters that are not printable ASCII by "?".
 func ascii(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

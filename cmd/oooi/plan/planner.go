@@ -39,7 +39,6 @@ type Planned struct {
 	objects     hcp.Objects
 }
 
-// write writes p as text, or in a format for scripts.
 func (p Planned) write(w io.Writer, output string, first bool) error {
 	if output != command.FormatText {
 		return command.WriteData(w, output, p)
