@@ -29,8 +29,8 @@ type Boot struct {
 	VM string `json:"vm"`
 	// Since is when an edge first saw that the VM runs. Whole seconds, UTC.
 	Since time.Time `json:"since"`
-	// Seen is when each step was first seen, in seconds after Since. A missing step before one that was seen has been
-	// done as well, without this edge.
+	// Seen is when each step was first seen, in seconds after Since. A step that is missing before one that was seen
+	// was done as well, but not through this edge.
 	Seen map[network.BootStep]int `json:"seen,omitempty"`
 	// Late: a step has been missing for longer than BootLimit.
 	Late bool `json:"late,omitempty"`

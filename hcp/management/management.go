@@ -28,7 +28,7 @@ type Cluster struct {
 	PriorityClass string
 	// MultusIsolates is true if the cluster is known to have the kind of OpenShift's network operator.
 	MultusIsolates bool
-	// Networks are the results of function Networks.
+	// Networks are what function Networks returns.
 	Networks []network.ReservedDestination
 	// Observed are the results of PodAddresses and ServiceAddresses: addresses in use, of which some may be in no
 	// known network.

@@ -103,7 +103,7 @@ func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster
 	return failed
 }
 
-// derived returns the facts about a hosted cluster without a plan in force, from the plan that its files lead to.
+// derived returns the facts about a hosted cluster without a plan in force, from the plan for its files.
 func derived(a source.Archive, running hcp.LiveCluster) (status.Facts, error) {
 	dump := &files.Dump{}
 	for _, all := range a.Objects {

@@ -187,7 +187,7 @@ func groupKind(k schema.GroupVersionKind) string {
 	return k.Group + " " + k.Kind
 }
 
-// decode accepts another API version.
+// decode accepts an object of another API version.
 func decode(o manifest.Object, kind schema.GroupVersionKind, into client.Object) error {
 	content := map[string]any{}
 	if err := k8sjson.Unmarshal(o.JSON, &content); err != nil {
