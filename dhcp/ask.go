@@ -53,8 +53,7 @@ func (s *Server) reply(ctx context.Context, n network.Network, request *dhcpv4.D
 	}
 }
 
-// mustAsk reports whether an offer needs a probe, and counts the probe against the limit. The caller
-// holds the lock.
+// mustAsk reports whether an offer needs a probe, and counts the probe against the limit. The caller holds the lock.
 func (s *Server) mustAsk(v reply.Verdict) bool {
 	now := s.Now()
 	if s.WhoHas == nil || !v.Ask || v.Answer == nil || s.conflicts.asking[v.MAC] || s.conflicts.Known(v.Address, now) {
@@ -66,14 +65,12 @@ func (s *Server) mustAsk(v reply.Verdict) bool {
 	return s.conflicts.vms.AllowN(now, 1)
 }
 
-// startAsking calls ask while other messages are processed. It is a separate function so that only its calls move the
-// values to the heap.
+// startAsking calls ask in the background. As a separate function, only its calls move the values to the heap.
 func (s *Server) startAsking(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
 	s.writing.Go(func() { s.ask(ctx, n, request, v) })
 }
 
-// ask probes the address of an offer, and other addresses if a host uses it. Then it sends the offer, at the
-// latest after askTime.
+// ask probes the address of an offer, and other addresses if a host uses it. At the latest after askTime, it sends the offer.
 func (s *Server) ask(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
 	client, over := v.MAC, time.NewTimer(askTime)
 	defer over.Stop()
@@ -109,14 +106,14 @@ func (s *Server) ask(ctx context.Context, n network.Network, request *dhcpv4.DHC
 	s.finish(request, v)
 }
 
-// whoHas probes an address, remembers the answer and returns the host's MAC. Empty: no host answered within
-// lateTime. Proven: the host answered just now.
+// whoHas probes an address, and remembers the answer. Empty: no host answered within lateTime. Proven: the host
+// answered just now.
 func (s *Server) whoHas(ctx context.Context, a netip.Addr) (mac string, proven bool) {
 	ctx, cancel := context.WithTimeout(ctx, lateTime)
 	defer cancel()
 	mac, proven, err := s.WhoHas(ctx, a)
 	if err != nil {
-		// The probe could not be sent. The offer does not wait for it.
+		// The probe was not sent. The offer does not wait for it.
 		s.Log.Debug("address not probed", "address", a, "err", err)
 		return "", false
 	}

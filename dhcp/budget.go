@@ -1,6 +1,5 @@
-// This file limits what the messages of one MAC cause: writes to the store, declined addresses and lines
-// in the log. MACs are easily forged, so there are limits for all MACs together, too. A client that has a
-// lease always renews it. The limits depend on messages, the time and chance.
+// This file limits the writes to the store, the declined addresses and the log lines that the messages of one MAC cause.
+// MACs are easily forged, so there are limits for all MACs together, too. A client that has a lease always renews it.
 
 package dhcp
 
@@ -30,19 +29,18 @@ const (
 	declinesWindow = time.Hour
 )
 
-// The budgets of a server. The mutex of the server guards them.
+// budgets are guarded by the server's mutex.
 type budgets struct {
 	writes, declines, informs recent.Budget
-	// reads limits how often each MAC causes a read before a refusal. Unknown limits this for all unknown clients
-	// together.
+	// reads limits the reads before refusals for each MAC, unknown those for all unknown clients together.
 	reads   recent.Budget
 	unknown recent.Allowance
 	lines   recent.Lines
 	wrote   recent.Wrote
 }
 
-// afford returns v, or another verdict if the budget of the client does not suffice. If dropped is not empty,
-// the message is dropped. The caller holds the lock.
+// afford returns v, or another verdict if the budget of the client does not suffice. If dropped is not empty, the
+// message is dropped. The caller holds the lock.
 func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) (_ reply.Verdict, dropped drop) {
 	now := s.Now()
 	cost := uint8(0)
@@ -84,8 +82,8 @@ func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdi
 	return v, ""
 }
 
-// believes reports whether a DECLINE counts: its client has sent only a few recently, only a few addresses of
-// the range are in quarantine, and VMs do not need this address. The caller holds the lock.
+// believes reports whether a DECLINE counts: its client sent only a few recently, few addresses of the range are in
+// quarantine, and VMs do not need this address. The caller holds the lock.
 func (s *Server) believes(n network.Network, v reply.Verdict, now time.Time) bool {
 	if !s.budgets.declines.Spend(v.MAC, 1, declinesPerMAC, declinesWindow, now) {
 		return false
@@ -99,7 +97,7 @@ func (s *Server) believes(n network.Network, v reply.Verdict, now time.Time) boo
 	return s.spare(n, s.known(n, now), lost) > 0
 }
 
-// line logs a line about a MAC, unless too many lines were logged for the same MAC and reason.
+// line logs a line about a MAC, unless too many were logged for the same MAC and reason.
 func (s *Server) line(level slog.Level, message, mac, reason string, more ...any) {
 	if !s.Log.Enabled(context.Background(), level) {
 		return

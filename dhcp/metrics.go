@@ -24,7 +24,6 @@ func (m *Metrics) OtherServers(count int) {
 	m.set(metrics.DHCPOtherServers, count)
 }
 
-// observe sets the gauges of the pool and of the leases that wait to be written.
 func (m *Metrics) observe(pool reported.PoolUse, inUse, waiting int) {
 	for state, count := range map[string]int{"assigned": pool.Assigned, "declined": pool.Declined, "free": pool.Free} {
 		m.set(metrics.DHCPAddresses, count, state)
@@ -33,7 +32,6 @@ func (m *Metrics) observe(pool reported.PoolUse, inUse, waiting int) {
 	m.unwritten(waiting)
 }
 
-// unwritten sets how many leases wait to be written.
 func (m *Metrics) unwritten(count int) { m.set(metrics.DHCPLeasesUnwritten, count) }
 
 func (m *Metrics) set(g metrics.Gauge, count int, labels ...string) {

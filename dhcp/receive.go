@@ -27,8 +27,8 @@ const (
 	informsWindow = 10 * time.Second
 )
 
-// read queues the packets of one socket until ctx ends. It does nothing else, so that the kernel drops no
-// packets. It returns why it ended.
+// read queues the packets of one socket until ctx ends, and does nothing else, so that the kernel drops none. It
+// returns why it ended.
 func (s *Server) read(ctx context.Context, r udp.Receiver, queue chan<- udp.Packet) error {
 	for {
 		p, err := r.Next()
@@ -81,8 +81,8 @@ func (s *Server) receive(ctx context.Context, p udp.Packet) {
 	}
 }
 
-// admit returns the verdict about a message that was sent to dst, and reserves the writes and removals for it. If why is
-// not empty, the message is dropped.
+// admit returns the verdict about a message that was sent to dst, and reserves the writes and removals for it. If why
+// is not empty, the message is dropped.
 func (s *Server) admit(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr) (v reply.Verdict, why drop) {
 	mac := request.ClientHWAddr.String()
 	s.mu.Lock()
@@ -118,8 +118,8 @@ func (s *Server) admit(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr
 	return v, why
 }
 
-// startWriting makes a verdict durable, replies, and then removes the client's previous lease, while other messages
-// are processed. It is a separate function so that only its calls move the values to the heap.
+// startWriting makes a verdict durable in the background, replies, and then removes the client's previous lease. As a
+// separate function, only its calls move the values to the heap.
 func (s *Server) startWriting(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
 	s.writing.Go(func() {
 		ctx, mac := context.WithoutCancel(ctx), v.MAC
@@ -135,8 +135,7 @@ func (s *Server) startWriting(ctx context.Context, n network.Network, request *d
 	})
 }
 
-// share returns the verdict about a message that was sent to dst: LeftToPeer if the peer replies. The caller
-// holds the lock.
+// share returns the verdict about a message to dst: LeftToPeer if the peer replies. The caller holds the lock.
 func (s *Server) share(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr) reply.Verdict {
 	v := s.decide(n, request)
 	if s.defers(n, request, dst) && (v.Answer != nil || v.Confirm) {
@@ -167,8 +166,8 @@ func accepted(n network.Network, p udp.Packet) (request *dhcpv4.DHCPv4, why drop
 	return request, ""
 }
 
-// mayInform reports whether an INFORM gets a reply now: its client has a lease, or there were few INFORMs of
-// clients without a lease. The caller holds the lock.
+// mayInform reports whether an INFORM gets a reply now: its client has a lease, or there were few INFORMs without
+// one. The caller holds the lock.
 func (s *Server) mayInform(v reply.Verdict) bool {
 	l, ok := s.Store.Of(v.MAC)
 	if ok && l.Address == v.To.Addr() {
@@ -178,8 +177,7 @@ func (s *Server) mayInform(v reply.Verdict) bool {
 	return s.budgets.informs.Spend(v.MAC, 1, informsPerMAC, informsWindow, now) && s.informs.AllowN(now, 1)
 }
 
-// addressedTo reports whether a packet was sent to the server of n, not to the
-// next-hop VIP or another address of the edge.
+// addressedTo reports whether to is an address of the server of n. Other addresses of the edge do not count.
 func addressedTo(n network.Network, to netip.Addr) bool {
 	return to == n.DHCP.ServerID || to == reply.Everyone || to == reply.Broadcast(n.CIDR)
 }

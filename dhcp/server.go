@@ -1,6 +1,4 @@
-// This file assembles the server, and what a reply depends on at one moment. Messages are
-// received in receive.go and replies sent in send.go, through the sockets of package udp.
-// Leases are written in write.go. Package reply decides the replies.
+// This file assembles the server, and what a reply depends on at one moment. Package reply decides the replies.
 
 package dhcp
 
@@ -16,6 +14,7 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	"golang.org/x/time/rate"
 
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/recent"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/dhcp/udp"
@@ -23,8 +22,7 @@ import (
 )
 
 const (
-	// maxQueued is how many messages can wait for the server, enough for many VMs that start
-	// together.
+	// maxQueued is how many messages can wait for the server, enough for many VMs that start together.
 	maxQueued = 2048
 	// maxWriting is how many leases may be written at one time.
 	maxWriting = 1024
@@ -44,29 +42,26 @@ type Server struct {
 	VMs     reply.VMs
 	Metrics *Metrics
 	Log     *slog.Logger
-	// UnknownClients limits the new leases of unknown clients. So a VM that forges
-	// MACs can neither exhaust the pool in a moment nor flood the store. Renewals do not
-	// count. Nil: there is no limit.
+	// UnknownClients limits the new leases of unknown clients, but not renewals. So a VM that forges MACs can
+	// neither exhaust the pool in a moment nor flood the store. Nil: there is no limit.
 	UnknownClients *rate.Limiter
 	// Edge is this edge's number in the plan. PeerServes reports whether the peer serves
 	// now; it is called for each message. Nil: this edge replies to all messages.
 	Edge       int
 	PeerServes func() bool
-	// Yields reports whether a younger pod has this edge's number. It is called for each
-	// message. Nil: no younger pod has the number.
+	// Yields reports whether a younger pod has this edge's number. It is called for each message. Nil: no.
 	Yields func() bool
-	// OtherServer is called for each message in which a VM of the cluster chooses another DHCP
-	// server. It must return immediately. Nil: such messages are only counted.
+	// OtherServer is called for each message in which a VM of the cluster chooses another DHCP server. It must
+	// return immediately. Nil: such messages are only counted.
 	OtherServer func(vm string, server netip.Addr)
-	// Discovered is called for each DHCPDISCOVER of a VM of the cluster whose MAC has no lease, not even an expired one. It
-	// must return immediately. Nil: they are only counted.
+	// Discovered is called for each DHCPDISCOVER of a VM of the cluster whose MAC never had a lease. It must return
+	// immediately. Nil: they are only counted.
 	Discovered func(vm string)
-	// WhoHas asks the network which host has an address, and returns the host's MAC. Empty: no host answered
-	// before the context ended. Proven: the host answered just now. WhoHas is called concurrently. Nil: addresses
-	// are offered without a probe.
+	// WhoHas asks the network for the MAC of the host that has an address. Empty: no host answered before the
+	// context ended. Proven: the host answered just now. It is called concurrently. Nil: offers need no probe.
 	WhoHas func(context.Context, netip.Addr) (mac string, proven bool, err error)
-	// Knows reports whether the kernel knows the MAC for an address, so that a reply to the address does not wait for ARP.
-	// It is called concurrently. Nil: no MAC is known.
+	// Knows reports whether the kernel knows the MAC for an address, so that a reply does not wait for ARP. It is
+	// called concurrently. Nil: no MAC is known.
 	Knows func(netip.Addr) bool
 	// Now is the clock. Nil: time.Now.
 	Now func() time.Time
@@ -76,14 +71,13 @@ type Server struct {
 	watch                     atomic.Pointer[watch]
 	// informs limits the replies to INFORM of clients without a lease.
 	informs *rate.Limiter
-	// warnings limits the log lines about messages that were not received, and replies that were not sent.
+	// warnings limits the log lines about messages and replies that are lost.
 	warnings rate.Sometimes
 
 	mu sync.Mutex
-	// busy holds the MACs whose leases are being written. A client that retries gets the
-	// first reply. True: an unknown client gets a new address.
+	// busy holds the MACs whose leases are being written. True: an unknown client gets a new address.
 	busy map[string]bool
-	// removing holds the addresses whose leases are being removed.
+	// removing holds the addresses of leases that are being removed.
 	removing  map[netip.Addr]bool
 	offers    recent.Offers
 	heard     recent.Heard
@@ -93,8 +87,9 @@ type Server struct {
 	trouble   trouble
 	conflicts conflicts
 	failed    recent.Failed
-	// late is kept when the sockets are reopened.
-	late late
+	// late holds renewals that were granted and are not written yet. Replies ignore them: only written leases allow
+	// promises to clients. It is kept when the sockets are reopened.
+	late leases.Table
 }
 
 // Serve serves on sockets until ctx ends, and closes them.
@@ -146,8 +141,8 @@ func (s *Server) defers(n network.Network, request *dhcpv4.DHCPv4, dst netip.Add
 	})
 }
 
-// decide returns the verdict at this moment. It remembers every offer, even if the peer sends it, so that no other
-// client is offered the address. The caller holds the lock.
+// decide returns the verdict at this moment. It remembers each offer, even of the peer, so that no other client gets
+// it. The caller holds the lock.
 func (s *Server) decide(n network.Network, request *dhcpv4.DHCPv4) reply.Verdict {
 	now := s.Now()
 	v := reply.Decide(n, s.known(n, now), request, now)

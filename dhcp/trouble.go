@@ -20,8 +20,7 @@ import (
 const (
 	// reportEvery is the interval of the report and the gauges.
 	reportEvery = 5 * time.Second
-	// refusedFor is how long a client that got no address counts. Clients ask again within
-	// minutes.
+	// refusedFor is how long a client that got no address counts. Clients ask again within minutes.
 	refusedFor = 10 * time.Minute
 	// failedFor is how long a failed write is reported, unless a later write succeeds.
 	failedFor = 10 * time.Minute
@@ -53,8 +52,7 @@ type trouble struct {
 	mu sync.Mutex
 	// exhausted is the span in which clients got no address, since none was free.
 	exhausted span
-	// Failing writes: created of new leases, changed of existing leases. A quota refuses only
-	// new leases.
+	// created are failing writes of new leases, changed those of existing ones. A quota refuses only new leases.
 	created, changed failing
 }
 
@@ -74,7 +72,7 @@ func (t *trouble) decided(o reply.Outcome, now time.Time) {
 	t.exhausted.note(now, refusedFor)
 }
 
-// replace calls Store.Replace, and records whether the store accepts leases.
+// replace is Store.Replace. It records whether the store accepts leases.
 func (s *Server) replace(ctx context.Context, was, next network.Lease) error {
 	err := s.Store.Replace(ctx, was, next)
 	if !errors.Is(err, fs.ErrExist) {
@@ -83,7 +81,7 @@ func (s *Server) replace(ctx context.Context, was, next network.Lease) error {
 	return err
 }
 
-// wrote records the result of a write in place of a previous lease. Zero: there was none, so the written lease is new.
+// wrote records the result of a write in place of a previous lease. Zero: the written lease is new.
 func (t *trouble) wrote(was network.Lease, err error, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,8 +97,8 @@ func (t *trouble) wrote(was network.Lease, err error, now time.Time) {
 	of.err = err
 }
 
-// exhaustion returns the pool and since when clients get no address from it. Avoided is how many addresses
-// are free, but other hosts answered for them. Zero: an address is free, or no client asked recently.
+// exhaustion returns the pool, and since when clients get no address from it. Avoided addresses are free, but other
+// hosts answered for them. Zero: an address is free, or no client asked recently.
 func (t *trouble) exhaustion(pool reported.PoolUse, avoided int, now time.Time) reported.PoolExhaustion {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,8 +110,7 @@ func (t *trouble) exhaustion(pool reported.PoolUse, avoided int, now time.Time) 
 	return reported.PoolExhaustion{Since: since, PoolUse: pool}
 }
 
-// unwritten returns why leases are not written. Zero: writes succeed, or have failed for less
-// than failsSince.
+// unwritten returns why leases are not written. Zero: writes have failed for less than failsSince, or succeed.
 func (t *trouble) unwritten(now time.Time) reported.LeasesUnwritten {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -150,8 +147,7 @@ func (s *Server) Report(now time.Time) (reported.DHCPReport, reported.PoolUse) {
 	}, pool
 }
 
-// withDeclined adds the addresses of the pool that clients declined to out, the addresses that other hosts
-// use.
+// withDeclined adds the addresses of the pool that clients declined to out.
 func (s *Server) withDeclined(out []reported.UsedAddress, pool reported.PoolUse, now time.Time) []reported.UsedAddress {
 	if pool.Declined == 0 {
 		return out
@@ -167,8 +163,7 @@ func (s *Server) withDeclined(out []reported.UsedAddress, pool reported.PoolUse,
 	return out
 }
 
-// Follow updates the gauges and calls report until ctx ends. Report must return immediately. Nil:
-// only the gauges are updated.
+// Follow updates the gauges and calls report until ctx ends. Report must return immediately, and may be nil.
 func (s *Server) Follow(ctx context.Context, report func(reported.DHCPReport)) {
 	every(ctx, reportEvery, func() {
 		if s.Ready() != nil {

@@ -1,5 +1,4 @@
-// This file makes verdicts durable, confirms refusals, and writes late leases as soon as the
-// store can be written.
+// This file makes verdicts durable, confirms refusals, and writes late leases once the store can be written.
 
 package dhcp
 
@@ -13,19 +12,14 @@ import (
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
 
-	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
 )
 
-// Late leases are renewals that were granted and are not written yet. Replies ignore them: only written leases allow promises to clients.
-type late struct{ leases.Table }
-
 // Fresh returns nil while the leases can be read and written (Store.Fresh).
 func (s *Server) Fresh() error { return s.Store.Fresh() }
 
-// write makes the verdict durable. If another writer changed the address meanwhile, write
-// decides again.
+// write makes the verdict durable. If another writer changed the address meanwhile, it decides again.
 func (s *Server) write(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) reply.Verdict {
 	begin, confirmed := time.Now(), false
 	for range tries {
@@ -95,7 +89,7 @@ func (s *Server) write(ctx context.Context, n network.Network, request *dhcpv4.D
 // errLate is the error for a renewal whose lease already waits for writeLate.
 var errLate = errors.New("a write failed a moment ago")
 
-// failedLately reports whether a renewal of the lease on a could not be written a moment ago.
+// failedLately reports whether the lease on a could not be written a moment ago.
 func (s *Server) failedLately(a netip.Addr) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,9 +103,8 @@ func (s *Server) decideAgain(n network.Network, request *dhcpv4.DHCPv4) reply.Ve
 	return s.decide(n, request)
 }
 
-// mayRemove reserves the removal of a lease. A removal may take until the store's timeout, so the number of removals is
-// limited, and neither replies nor other messages of the client wait for one. False: the lease is being removed
-// already, or there are too many removals. The caller holds the lock.
+// mayRemove reserves the removal of a lease, which may take until the store's timeout. False: the lease is being
+// removed already, or there are too many removals. The caller holds the lock.
 func (s *Server) mayRemove(l network.Lease) bool {
 	if s.removing[l.Address] || len(s.removing) >= maxRemoving {
 		return false

@@ -32,16 +32,16 @@ type Store struct {
 	journal  journal
 
 	mu sync.Mutex
-	// changing has the addresses whose leases are being written. Changed is notified when a write has ended.
+	// changing has the addresses of leases that are being written. Changed is notified after each write.
 	changing map[netip.Addr]bool
 	changed  sync.Cond
-	// version is the version of the last applied change. Each lease gets a new version, so equal leases differ in it.
+	// version is that of the last applied change. Equal leases differ in it.
 	version atomic.Uint64
 	// next are the changes that wait for the disk. Nil: none.
 	next *batch
 }
 
-// A batch is flushed as a whole. Done is closed after the flush. Err is why the changes are not durable, nil if they are.
+// A batch is flushed as a whole. Done is closed after that. Err is why the changes are not durable.
 type batch struct {
 	changes []change
 	done    chan struct{}
@@ -112,8 +112,8 @@ func (f *Store) Remove(_ context.Context, was network.Lease) error {
 	return nil
 }
 
-// change makes c durable, unless the lease on the address has changed since the caller read it (fs.ErrExist). It waits
-// while another change of the same address is written.
+// change makes c durable, after other changes of the address. fs.ErrExist: the lease on the address has changed since
+// the caller read it.
 func (f *Store) change(c change, was network.Lease) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

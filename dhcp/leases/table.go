@@ -66,7 +66,7 @@ func (t *Table) Delete(a netip.Addr) {
 	t.remove(a)
 }
 
-// remove removes the lease on a, if there is one. The caller holds the lock.
+// remove is Delete for a caller that holds the lock.
 func (t *Table) remove(a netip.Addr) {
 	old, ok := t.leases[a]
 	if !ok {
@@ -95,8 +95,7 @@ func (t *Table) At(a netip.Addr) (network.Lease, bool) {
 	return l, ok
 }
 
-// Of returns the lease of a MAC. If the MAC has several leases, it returns the lease that expires
-// last. If these expire at the same time, it returns the lease on the lowest address.
+// Of returns the lease of a MAC: of several, the one that expires last, and then the one on the lowest address.
 func (t *Table) Of(mac string) (network.Lease, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -129,8 +128,8 @@ func (t *Table) OfVM(name string) []network.Lease {
 	return t.at(t.byVM[name])
 }
 
-// OfVMs returns the leases of all VMs for whose names selected returns true, in no order. Selected
-// is called once for each name, and must not use the table.
+// OfVMs returns the leases of all VMs whose names are selected, in no order. Selected is called once for each name,
+// and must not use the table.
 func (t *Table) OfVMs(selected func(name string) bool) []network.Lease {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -2,8 +2,7 @@
 
 package leases
 
-// A WriteError is why a lease was not written. Reason names no object: it is equal for all leases
-// that fail in the same way, so it can be reported once.
+// A WriteError is why a lease was not written. Reason names no object: it is equal for all leases that fail alike.
 type WriteError struct {
 	// Reason is a clause, such as "the API server does not answer".
 	Reason string

@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// silentFor is how long an address counts as free without another probe. AnsweredFor is how long an answer
-	// counts, and unprovenFor how long an answer from the kernel's neighbor table counts.
+	// silentFor is how long an address without an answer needs no probe. AnsweredFor is how long an answer counts, and
+	// unprovenFor how long one from the kernel's neighbor table counts.
 	silentFor, answeredFor, unprovenFor = 30 * time.Second, 5 * time.Minute, 10 * time.Second
 	// shownFor is how long a conflict is shown after the last answer.
 	shownFor = time.Hour
 	// maxHosts is how many answers of hosts are remembered, maxSilent how many probes without an answer.
 	maxHosts, maxSilent = 256, 4096
-	// If a MAC answers for more than answersPerMAC addresses, all its answers are ignored: a router with proxy ARP answers
-	// for all addresses without having them.
+	// All answers of a MAC for more than answersPerMAC addresses are ignored: a router with proxy ARP answers for all
+	// addresses without having them.
 	answersPerMAC = 8
 )
 
-// An Answer is the result of a probe of an address. Empty MAC: no host answered. Proven: the host answered this probe,
-// so the answer is not from the kernel's neighbor table.
+// An Answer is the result of a probe. Empty MAC: no host answered. Proven: the host answered this probe, so the
+// answer is not from the kernel's neighbor table.
 type Answer struct {
 	MAC    string
 	Proven bool
 	At     time.Time
 }
 
-// counts reports whether the answer is recent enough to need no other probe.
+// counts reports whether the answer is recent enough.
 func (x Answer) counts(now time.Time) bool {
 	age, limit := now.Sub(x.At), answeredFor
 	switch {
@@ -81,8 +81,8 @@ func (c *Answers) Known(a netip.Addr, now time.Time) bool {
 	return c.hosts[a].MAC != "" && c.hosts[a].counts(now) || c.silent[a].counts(now)
 }
 
-// InUse returns the MAC of the host that answered for an address recently, and whether the address is
-// spared, that is, never offered. No address is spared while more than limit hosts answered.
+// InUse returns the MAC of the host that answered for an address recently. Spared: the address is never offered. While
+// more than limit hosts answered, none is spared.
 func (c *Answers) InUse(a netip.Addr, now time.Time, limit func() int) (mac string, spared bool) {
 	x, ok := c.hosts[a]
 	if !ok || !x.counts(now) {
@@ -103,8 +103,8 @@ func (c *Answers) InUse(a netip.Addr, now time.Time, limit func() int) (mac stri
 	return x.MAC, x.Proven && count <= limit()
 }
 
-// Conflicts returns the addresses for which hosts without a lease answered in the last hour, with their MACs, sorted.
-// The function finds the lease on an address. A VM can forge any of these conflicts.
+// Conflicts returns the addresses for which hosts without a lease answered in the last hour, sorted. Lease finds the
+// lease on an address. A VM can forge any of these conflicts.
 func (c *Answers) Conflicts(now time.Time, lease func(netip.Addr) (network.Lease, bool)) []reported.UsedAddress {
 	var out []reported.UsedAddress
 	of := map[string]int{}

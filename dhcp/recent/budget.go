@@ -8,15 +8,14 @@ import (
 )
 
 const (
-	// linesPerSecond limits the lines logged per second about all keys together. About each key, one line is logged.
+	// linesPerSecond limits the lines about all keys together. About each key, one line is logged per second.
 	linesPerSecond = 50
 	// counters is the number of counters in each period of a budget. Each counter takes one byte.
 	counters = 1 << 16
 )
 
-// A Budget limits spending for each key, in any window of time. It counts two periods, each as long as the
-// window. Two keys with the same counter share its limit for at most two periods, since each period hashes keys
-// differently. In the zero value nothing is spent. A Budget is not safe for concurrent use.
+// A Budget limits spending for each key, in any window of time. It counts two periods, each as long as the window.
+// Two keys with the same counter share its limit for at most two periods. In the zero value nothing is spent.
 type Budget struct{ periods[spent] }
 
 // spent holds what was spent in one period.
@@ -29,7 +28,7 @@ func newSpent() spent { return spent{seed: maphash.MakeSeed()} }
 
 func (s *spent) of(key string) *uint8 { return &s.by[maphash.String(s.seed, key)%counters] }
 
-// Spend records that a key spends cost, if it spends at most limit in any window. False: the key has too little left.
+// Spend records that a key spends cost. False: the key would spend more than limit in a window.
 func (b *Budget) Spend(key string, cost, limit uint8, window time.Duration, now time.Time) bool {
 	b.turn(now, window, newSpent)
 	n := b.current.of(key)
@@ -40,10 +39,10 @@ func (b *Budget) Spend(key string, cost, limit uint8, window time.Duration, now 
 	return true
 }
 
-// An Allowance limits spending for all keys together, in any window of time. In the zero value nothing is spent.
+// An Allowance limits spending for all keys together, in any window of time.
 type Allowance struct{ periods[int] }
 
-// Spend records one use, if there are at most limit uses in any window. False: nothing is left.
+// Spend records one use. False: there were limit uses in the window.
 func (a *Allowance) Spend(limit int, window time.Duration, now time.Time) bool {
 	a.turn(now, window, func() int { return 0 })
 	if a.current+a.former >= limit {

@@ -1,5 +1,4 @@
-// This file remembers messages, so that a client's retry is recognized: the selected edge did not reply to the
-// first message.
+// This file remembers messages, to recognize a retry: the selected edge did not reply to the first message.
 
 package recent
 
@@ -10,9 +9,8 @@ import (
 )
 
 const (
-	// A message with a new transaction is a retry if the first message came at least secondTry
-	// earlier. SeriesGap is the longest time between two tries. Clients retry after two to four
-	// seconds.
+	// A message with a new transaction is a retry if it comes at least secondTry after the first one. SeriesGap is the
+	// longest time between two tries. Clients retry after two to four seconds.
 	secondTry, seriesGap = time.Second, 10 * time.Second
 	// heardFor is the minimum time for which a question is remembered.
 	heardFor = 30 * time.Second
@@ -37,9 +35,8 @@ type series struct {
 // Heard holds the questions of the last heardFor, and of the period before.
 type Heard struct{ periods[map[question]series] }
 
-// Again records m and reports whether m is a retry, or follows another message that the
-// client had to retry. If the table is full, Again reports true: two replies are better
-// than none.
+// Again records m and reports whether m is a retry, or follows another message that the client had to retry. If the
+// table is full, it returns true: two replies are better than none.
 func (h *Heard) Again(m *dhcpv4.DHCPv4, now time.Time) bool {
 	h.turn(now, heardFor, func() map[question]series { return map[question]series{} })
 	q := question{kind: m.MessageType()}

@@ -1,5 +1,4 @@
-// This file remembers recent offers, in bounded memory. This only keeps two VMs that
-// start in the same second from being offered the same address.
+// This file remembers recent offers, so that two VMs that start in one second are not offered the same address.
 
 package recent
 
@@ -9,7 +8,7 @@ import (
 )
 
 const (
-	// offerTime is how long an offer is remembered at least, until its client requests the address.
+	// offerTime is how long an offer is remembered at least, unless its client gets the lease.
 	offerTime = 10 * time.Second
 	// maxOffers is how many offers are remembered in each such period.
 	maxOffers = 4096

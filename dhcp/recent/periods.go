@@ -4,15 +4,13 @@ package recent
 
 import "time"
 
-// periods hold what came in the current period and in the one before. So they always cover at least the length of
-// one period. The zero value has no period yet.
+// periods hold what came in the current period and in the one before. So they cover at least the length of one.
 type periods[T any] struct {
 	current, former T
 	began           time.Time // Of current
 }
 
-// turn begins a period at now if the current one is over, or if the clock was set back. Empty makes the initial
-// content of a period.
+// turn begins a period at now if the current one is over, or if the clock was set back. Empty makes its content.
 func (p *periods[T]) turn(now time.Time, length time.Duration, empty func() T) {
 	since := now.Sub(p.began)
 	if since >= 0 && since < length {

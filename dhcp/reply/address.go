@@ -1,6 +1,5 @@
-// This file decides which address a client gets. Equal MAC, plan and leases give the
-// same address on every edge. It reads no clock and writes nothing. The search of the range
-// is in search.go.
+// This file decides which address a client gets: the same on every edge for equal MAC, plan and leases. It reads no clock
+// and writes nothing. The search of the range is in search.go.
 
 package reply
 
@@ -23,7 +22,7 @@ type client struct {
 	vm string
 	// reported is the address that KubeVirt reports for the VM.
 	reported netip.Addr
-	// scarce: no other address is free, so those that other hosts seem to use are offered, too, unless they are spared.
+	// scarce: no other address is free, so addresses that other hosts seem to use are offered, unless they are spared.
 	scarce bool
 }
 
@@ -51,10 +50,9 @@ func (c client) reservation() netip.Addr {
 	return netip.Addr{}
 }
 
-// address returns the address for this client: its current address if the plan permits that
-// (of several, the hint), else its reservation, else the hint (option 50 or ciaddr), else an address of the
-// range that depends on its MAC. While another client uses the reserved address, this client
-// gets an address as if it had no reservation. False: no address is available.
+// address returns the address for this client: its current address if the plan permits that (of several, the hint), else
+// its reservation, else the hint (option 50 or ciaddr), else an address of the range that depends on its MAC. A reserved
+// address that another client uses does not count. False: no address is available.
 func (c client) address(hint netip.Addr) (netip.Addr, bool) {
 	if hint.IsValid() && c.holds(hint) && c.keeps(hint) {
 		return hint, true
@@ -79,9 +77,8 @@ func (c client) address(hint netip.Addr) (netip.Addr, bool) {
 	return a, ok
 }
 
-// own returns the address that the client has, from a lease or from KubeVirt's report.
-// A report takes precedence over an expired lease. A VM without lease and report inherits the address of its
-// previous MAC. Zero: the client has no address that it may keep.
+// own returns the address that the client has and may keep: from its lease, from KubeVirt's report, or of the VM's former
+// MAC. A report takes precedence over an expired lease. Zero: none.
 func (c client) own() netip.Addr {
 	l, ok := c.known.Leases.Of(c.mac)
 	leased := ok && c.keeps(l.Address) && c.available(l.Address)
@@ -95,9 +92,8 @@ func (c client) own() netip.Addr {
 	return c.inherited()
 }
 
-// inherited returns the address of the VM's former MAC: KubeVirt gives a VM a new MAC at a
-// restart, and a node whose address changes is lost to its cluster. Of several leases, the one
-// that expires last counts. Zero: none.
+// inherited returns the address of the VM's former MAC: KubeVirt gives a VM a new MAC at a restart, and a node whose
+// address changes is lost to its cluster. Zero: none.
 func (c client) inherited() netip.Addr {
 	if c.vm == "" || !c.known.Complete {
 		return netip.Addr{}
@@ -135,12 +131,10 @@ func (c client) permitted(a netip.Addr) bool {
 	return c.n.DHCP.Range.Contains(a) && !slices.Contains(c.n.DHCP.Named, a) && c.allowed(a) && !c.inUse(a)
 }
 
-// keeps reports whether the plan permits this client to keep its address a. A running
-// VM keeps an address outside the range, too: the VM may be older than oooi, or the range
-// has changed. A node whose address changes is lost to its cluster. An unknown client
-// does not, since the address may belong to another server's pool. No client keeps an
-// address of an edge, an excluded address, or a reservation of another client. If the
-// client has a reservation that is free, it keeps only the reserved address.
+// keeps reports whether the plan permits this client to keep its address a. A VM also keeps an address outside the range,
+// since it may be older than oooi or the range: a node whose address changes is lost to its cluster. An unknown client does
+// not, since the address may belong to another server's pool. No client keeps an address that it is not allowed to have. A
+// client whose reservation is free keeps only the reserved address.
 func (c client) keeps(a netip.Addr) bool {
 	r := c.reservation()
 	if r.IsValid() && (a == r || c.available(r)) {
@@ -149,8 +143,7 @@ func (c client) keeps(a netip.Addr) bool {
 	return (c.n.DHCP.Range.Contains(a) || c.vm != "" && isHost(c.n.CIDR, a)) && c.allowed(a)
 }
 
-// allowed reports whether this client may have an address: neither edges, the router nor published services use
-// the address, and it is neither excluded nor reserved for another client.
+// allowed reports whether a is not oooi's, not excluded, and not reserved for another client.
 func (c client) allowed(a netip.Addr) bool {
 	for _, r := range c.n.DHCP.Reservations {
 		if r.Address == a {
@@ -164,8 +157,7 @@ func (c client) excluded(a netip.Addr) bool {
 	return slices.ContainsFunc(c.n.DHCP.Exclude, func(r network.Range) bool { return r.Contains(a) })
 }
 
-// ours reports whether a belongs to an edge, to the router, or is published. Such an
-// address is never assigned, even inside the range.
+// ours reports whether a belongs to an edge, to the router, or is published.
 func (c client) ours(a netip.Addr) bool {
 	for b := range ours(c.n) {
 		if a == b {
@@ -181,8 +173,8 @@ func (c client) available(a netip.Addr) bool {
 		if l.MAC == c.mac {
 			return true
 		}
-		// A declined address is in quarantine, except for the VM that uses it according to
-		// KubeVirt: another client declined the address, or the VM was mistaken.
+		// A declined address is in quarantine, but not for the VM that uses it according to KubeVirt: another client
+		// declined it, or the VM was mistaken.
 		mistaken := l.MAC == "" && c.vm != "" && c.reported == a
 		if !mistaken && !c.inherits(l) && !l.Free(c.now, c.leaseTime(), c.gone(l)) {
 			return false
@@ -210,15 +202,13 @@ func (c client) gone(l network.Lease) bool {
 	return !exists
 }
 
-// last reports whether a may be assigned to another client only as a last resort: its lease has not
-// expired, but its VM is gone.
+// last reports whether a is the last resort for other clients: its lease has not expired, but its VM is gone.
 func (c client) last(a netip.Addr) bool {
 	l, ok := c.known.Leases.At(a)
 	return ok && l.MAC != c.mac && !l.Free(c.now, c.leaseTime(), false) && c.gone(l)
 }
 
-// isHost reports whether a is a host address of p: not its network or broadcast
-// address.
+// isHost reports whether a is in p, and neither its network nor its broadcast address.
 func isHost(p netip.Prefix, a netip.Addr) bool {
 	return p.Contains(a) && a != p.Masked().Addr() && a != Broadcast(p)
 }

@@ -1,6 +1,5 @@
-// This file decides which edge replies to a message that both edges receive (RFC 3074), so
-// that a client gets one reply. It affects only the number of replies: the write before
-// an ACK keeps two clients from getting the same address.
+// This file decides which edge replies to a message that both edges receive (RFC 3074). It affects only the number of
+// replies: the write before an ACK keeps two clients from getting the same address.
 
 package reply
 
@@ -15,12 +14,11 @@ import (
 // delayed is the value of secs from which on both edges reply (RFC 3074's service delay).
 const delayed = 3
 
-// Sent is what the server knows about a message besides its content.
+// Sent is what Defers needs to know about a message besides its content.
 type Sent struct {
 	// Direct: the message was sent to the service VIP, so the peer has not received it.
 	Direct bool
-	// Again: the client sent the message before, or had to retry the DISCOVER that preceded it.
-	// So the selected edge did not reply.
+	// Again: the client retries this message, or retried the DISCOVER before it. So the selected edge did not reply.
 	Again bool
 	// PeerServes: the peer serves now.
 	PeerServes bool
@@ -32,9 +30,8 @@ type Sent struct {
 
 // Defers reports whether edge leaves request to its peer, or to a younger pod with the same number.
 //
-// The edges share DISCOVER, REQUEST and INFORM, since clients retry these. Both edges
-// process a DECLINE: a client does not repeat a DECLINE, so it would be lost if only a
-// failed edge processed it. The second edge finds the work done.
+// The edges share DISCOVER, REQUEST and INFORM, which clients retry. Both process a DECLINE: a client does not repeat it,
+// so it would be lost if only a failed edge processed it.
 func Defers(n network.Network, edge int, request *dhcpv4.DHCPv4, s Sent) bool {
 	switch request.MessageType() {
 	case dhcpv4.MessageTypeDiscover, dhcpv4.MessageTypeRequest, dhcpv4.MessageTypeInform:
@@ -62,9 +59,8 @@ func Remembers(m *dhcpv4.DHCPv4) bool {
 	return m.MessageType() == dhcpv4.MessageTypeRequest && !m.Options.Has(dhcpv4.OptionServerIdentifier) && !set(m.ClientIPAddr)
 }
 
-// selected returns the number of the edge for a client, by its identifier or else by
-// its MAC (RFC 3074). Different edges may reply to a node's initrd and its root; both
-// know the same leases.
+// selected returns the number of the edge for a client, by its identifier or else by its MAC (RFC 3074). A node's initrd
+// and its root may get different edges.
 func selected(n network.Network, request *dhcpv4.DHCPv4) int {
 	key := request.Options.Get(dhcpv4.OptionClientIdentifier)
 	if len(key) == 0 {

@@ -1,4 +1,4 @@
-// This file declares what replies depend on: leases and VMs. It stores no lease.
+// This file declares what replies depend on.
 
 package reply
 
@@ -72,24 +72,19 @@ func (NoVMs) Ready() error { return nil }
 type Known struct {
 	Leases Leases
 	VMs    VMs
-	// Offered returns the MAC to which an address was offered a moment ago. Empty: none.
-	// This avoids equal offers to VMs that start together. The write before the ACK
-	// decides which client gets the address.
+	// Offered returns the MAC to which an address was offered a moment ago. Empty: none. This avoids equal offers to
+	// VMs that start together. The write before the ACK decides which client gets the address.
 	Offered func(netip.Addr) string
-	// InUse returns the MAC of a host that answered for an address recently. Empty: none. Spared:
-	// the address is not offered even if no other one is free. Nil: no address was probed. InUse
-	// affects only offers, and not to the client that has the address.
+	// InUse returns the MAC of a host that answered for an address recently. Empty: none. Spared: the address is not
+	// offered even if no other one is free. Nil: no address was probed. It affects only offers to other clients.
 	InUse func(netip.Addr) (mac string, spared bool)
-	// GoneVMs returns the leases of all VMs that are gone, sorted by address. The result may be
-	// slightly old. Nil: the leases are searched at each use.
+	// GoneVMs returns the result of OfGoneVMs, which may be slightly old. Nil: the leases are searched at each use.
 	GoneVMs func() []network.Lease
-	// PoolRemaining returns how many more addresses unknown clients may get. Nil: there is
-	// no limit.
+	// PoolRemaining returns how many more addresses unknown clients may get. Nil: there is no limit.
 	PoolRemaining func() int
 	// Complete: all leases and VMs were read.
 	Complete bool
-	// Fresh: the store answered recently (Store.Fresh), so the known leases are at most slightly
-	// old. False: the peer may have changed any of them since.
+	// Fresh: the store answered recently (Store.Fresh). False: the peer may have changed any of the leases since.
 	Fresh bool
 	// Shared: a peer writes the same leases. False: this server knows all changes.
 	Shared bool

@@ -1,5 +1,4 @@
-// This file describes the pool: how many addresses are in use, and which reserved addresses other
-// clients have. The result depends only on leases and on KubeVirt's reports, so it is the same on both edges.
+// This file describes the pool. The result depends only on leases and KubeVirt's reports, so it is the same on both edges.
 
 package reply
 
@@ -42,9 +41,8 @@ func poolUse(newcomer client, pool []network.Range) reported.PoolUse {
 	return out
 }
 
-// ReservationsInUse returns the reservations of n whose address another client has at now, in the order of
-// the plan. The MAC of an address in quarantine is empty. Reservations for clients without a lease are left
-// out.
+// ReservationsInUse returns the reservations of n whose address another client has at now, in the order of the plan. The
+// MAC of an address in quarantine is empty. Clients without a lease are left out.
 func ReservationsInUse(n network.Network, k Known, now time.Time) []reported.ReservationInUse {
 	var out []reported.ReservationInUse
 	for _, r := range n.DHCP.Reservations {
@@ -59,8 +57,7 @@ func ReservationsInUse(n network.Network, k Known, now time.Time) []reported.Res
 	return out
 }
 
-// Ranges returns the addresses that a client without a reservation can get: sorted, at most
-// maxProbes of the range.
+// Ranges returns the addresses that a client without a reservation can get, sorted, at most maxProbes of the range.
 func Ranges(n network.Network) []network.Range {
 	size := n.DHCP.Range.Size()
 	if size == 0 {
@@ -86,8 +83,7 @@ func Ranges(n network.Network) []network.Range {
 	return all.Without(holes)
 }
 
-// ours returns the addresses that are never assigned, even inside the range: those of the edges and the router, and
-// reserved and published addresses. Some may be zero.
+// ours returns the addresses that are never assigned: of edges and the router, reserved, and published. Some may be zero.
 func ours(n network.Network) iter.Seq[netip.Addr] {
 	return func(yield func(netip.Addr) bool) {
 		for _, e := range n.Edges {

@@ -1,5 +1,5 @@
-// This file searches the range for an address for a client without one. It uses the index of
-// the leases, so the time of a search does not depend on how full the range is.
+// This file searches the range for an address for a client without one, in an index of the leases: the time does not depend
+// on how full the range is.
 
 package reply
 
@@ -12,17 +12,15 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// maxProbes is how many addresses of a range are searched for one client. A larger range
-// is never full.
+// maxProbes is how many addresses of a range are searched for one client. A larger range is never full.
 const maxProbes = 1 << 16
 
 // maxPassed is how many addresses a search skips because they were offered to other clients. Hosts that make up MACs get so
-// many offers that a search without this limit would take milliseconds.
+// many offers that a search would take milliseconds.
 const maxPassed = 1024
 
-// probe searches the range, from a start that depends on the MAC. It prefers addresses without a
-// lease, then addresses with an expired lease, then addresses of VMs that are gone, then addresses
-// that were offered to another client.
+// probe searches the range, from a start that depends on the MAC. It prefers addresses without a lease, then those with an
+// expired lease, of VMs that are gone, and offered to another client.
 func (c client) probe() (netip.Addr, bool) {
 	parts := c.parts()
 	var offered netip.Addr
@@ -53,8 +51,7 @@ func (c client) probe() (netip.Addr, bool) {
 	return a, a.IsValid()
 }
 
-// ofGoneVM returns the first address of parts whose lease belongs to a VM that is gone, and the
-// first one that was offered to another client a moment ago. Zero: none.
+// ofGoneVM returns the first address of parts whose VM is gone, and the first such one that was offered to another client.
 func (c client) ofGoneVM(parts []network.Range) (free, offered netip.Addr) {
 	all := c.known.goneVMs()
 	for _, p := range parts {
@@ -82,8 +79,7 @@ func (c client) offeredToAnother(a netip.Addr) bool {
 	return by != "" && by != c.mac
 }
 
-// parts are the range without excluded addresses, from the place of the MAC to the end and then
-// from the beginning, at most maxProbes addresses.
+// parts are at most maxProbes addresses of the range, without excluded ones, from the place of the MAC on.
 func (c client) parts() []network.Range {
 	r := c.n.DHCP.Range
 	size := uint64(r.Size())

@@ -16,8 +16,7 @@ import (
 // largest is the size of the largest message in bytes. A longer one is truncated.
 const largest = 2048
 
-// Sockets are the UDP sockets of a server. Make them with New. Each socket has buffers of its
-// own, so messages that wait in one socket do not delay the others.
+// Sockets are the UDP sockets of a server. Messages that wait in one socket do not delay the others.
 type Sockets struct {
 	direct    *net.UDPConn
 	broadcast []*net.UDPConn
@@ -25,10 +24,9 @@ type Sockets struct {
 
 // New prepares sockets that the caller bound to port 67 and to the network's device.
 //
-// Direct is bound to the service VIP. It receives what is sent to that address, and sends
-// replies to clients with an address. The broadcast sockets are not bound to an address; their
-// number is a power of two. Each receives the broadcasts of a part of the clients, so together
-// they buffer more. The first of them sends the replies that are broadcast.
+// Direct is bound to the service VIP: it receives what is sent to that address, and sends replies to clients with an
+// address. The broadcast sockets are bound to no address; their number is a power of two. Each receives the broadcasts
+// of a part of the clients, so together they buffer more. The first one sends the replies that are broadcast.
 func New(direct *net.UDPConn, broadcast ...*net.UDPConn) (Sockets, error) {
 	s := Sockets{direct, broadcast}
 	if bits.OnesCount(uint(len(broadcast))) != 1 {
@@ -60,8 +58,8 @@ func (s Sockets) Close() {
 
 func (s Sockets) all() []*net.UDPConn { return append([]*net.UDPConn{s.direct}, s.broadcast...) }
 
-// share returns a filter that accepts the messages of every client for which the last byte of the
-// MAC, modulo all, is i. Socket 0 also gets all messages that are too short to have a MAC.
+// share returns a filter for the messages of clients for which the last byte of the MAC, modulo all, is i. Socket 0
+// also gets all messages that are too short to have a MAC.
 func share(i, all int) []bpf.Instruction {
 	const (
 		udpHeader = 8
@@ -122,7 +120,7 @@ func (r Receiver) Next() (Packet, error) {
 	return p, nil
 }
 
-// A Sender sends on one socket, from the service VIP. With the next-hop VIP as source, the kernel's ARP request
+// A Sender sends on one socket, from the service VIP: with the next-hop VIP as source, the kernel's ARP request
 // would move VMs to this edge.
 type Sender struct {
 	raw syscall.RawConn

@@ -18,8 +18,7 @@ import (
 )
 
 // mostAddresses is how many addresses one announcement names: the next-hop VIP, the service
-// VIP and three more. Eight announcements in a row use no target twice; see
-// targetsInTurn.
+// VIP and three more.
 const mostAddresses = 5
 
 // named returns the addresses that the nth announcement names: the first two of all, and the others in turn.
@@ -30,12 +29,11 @@ func named(all []netip.Addr, n int) []netip.Addr {
 	return append(slices.Clone(all[:2]), inTurn(all[2:], n, mostAddresses-2)...)
 }
 
-// announce makes the kernel broadcast "who has <unused address>, tell <address>" three
-// times, a second apart, for each of addresses. Each host with an ARP entry for the address
-// updates it with the sender's MAC. The kernel broadcasts in order to find the receiver of
-// a datagram that is sent from the address. Successive values of n use different targets.
-// If a router answers for a target, the kernel asks only once; so each cause has several
-// announcements. An address that fails does not keep the others from being announced.
+// announce makes the kernel broadcast "who has <unused address>, tell <address>" for each of
+// addresses, three times, a second apart: the kernel looks for the receiver of a datagram from the
+// address. Each host with an ARP entry for the address stores the sender's MAC in it. Successive
+// values of n use different targets, since the kernel asks only once for a target that a router
+// answers. An address that fails does not keep the others from being announced.
 func announce(name string, addresses []netip.Addr, n int) error {
 	known, err := device.Neighbors(name)
 	if err != nil {
@@ -66,14 +64,13 @@ func sendFrom(device string, from, to netip.Addr) error {
 	return err
 }
 
-// An IgnoredError says that announcements of some addresses have no effect, because the
-// kernel sends ARP requests from another address.
+// An IgnoredError: announcements have no effect, because the kernel sends ARP requests from another address.
 type IgnoredError struct {
-	// Addresses are those that cannot be announced.
+	// Addresses cannot be announced.
 	Addresses []netip.Addr
 	// ARPAnnounce is the sysctl arp_announce in force, 1 or 2.
 	ARPAnnounce int
-	// Source is the address that ARP requests are sent from.
+	// Source is the sender of ARP requests.
 	Source netip.Addr
 }
 
@@ -85,10 +82,9 @@ func (e *IgnoredError) Error() string {
 
 // Degraded returns nil if announcements of addresses work on the named interface, else an *IgnoredError,
 // ErrAnswered, or why it cannot check. Without announcements only the clients' own kernels notice a lost
-// edge, after 40 to 50 s. It reads <root>/proc/sys/net/ipv4/conf/{all,name}/arp_announce, of which the
-// larger counts; root is "/" outside of tests. Above 0 the kernel sends ARP requests for targets outside
-// of the network from the device's first address (inet_select_addr), so no other address can be
-// announced. A router with proxy ARP may also have answered for all targets.
+// edge, after 40 to 50 s. It reads <root>/proc/sys/net/ipv4/conf/{all,name}/arp_announce; the larger
+// counts, and root is "/" outside of tests. Above 0 the kernel sends ARP requests for targets outside
+// of the network from the device's first address (inet_select_addr), so no other address can be announced.
 func Degraded(root, name string, addresses ...netip.Addr) error {
 	known, err := device.Neighbors(name)
 	if err != nil {
@@ -115,9 +111,8 @@ func Degraded(root, name string, addresses ...netip.Addr) error {
 	return &IgnoredError{Addresses: ignored, ARPAnnounce: level, Source: first}
 }
 
-// targetsInTurn is how many targets announcements rotate through. The kernel asks for a
-// target for three seconds, and asks again at once only after that. Each address of an
-// announcement needs a target of its own, since the kernel asks in one name.
+// targetsInTurn is how many targets announcements rotate through. The kernel asks for a target for three
+// seconds. Each address of an announcement needs a target of its own, since the kernel asks in one name.
 const targetsInTurn = 8 * mostAddresses
 
 // ErrAnswered is why announcements are impossible on a network.

@@ -37,7 +37,7 @@ func (p *peering) close() {
 	}
 }
 
-// openVLAN opens the socket between the edge addresses, unless it is open.
+// openVLAN opens the socket to the peer's edge address, unless it is open.
 func (p *peering) openVLAN(ctx context.Context, device string, own, peer netip.Addr) error {
 	if p.conns[VLAN] != nil {
 		return nil
@@ -51,8 +51,8 @@ func (p *peering) openVLAN(ctx context.Context, device string, own, peer netip.A
 	return nil
 }
 
-// openCluster opens the socket to the pod at peer, unless it is open. It closes a socket to
-// another pod. Zero: the peer has no known address on the cluster network.
+// openCluster opens the socket to the pod at peer, and closes a socket to another pod. Zero: the
+// peer's address on the cluster network is unknown.
 func (p *peering) openCluster(ctx context.Context, device string, own, peer netip.Addr) error {
 	if c := p.conns[ClusterNetwork]; c != nil && p.cluster != peer {
 		_ = c.Close()
@@ -93,8 +93,8 @@ func (p *peering) write(path Path, b []byte) error {
 	return unlessSilent(err)
 }
 
-// unlessSilent returns nil if err means that no host has the peer's address or no process listens
-// there, else err. A silent peer is not a failure to send.
+// unlessSilent returns err, or nil if no host has the peer's address or no process listens there: a
+// silent peer is not a failure to send.
 func unlessSilent(err error) error {
 	if errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ECONNREFUSED) {
 		return nil
@@ -146,7 +146,7 @@ func onLink(fd int) error {
 	return errors.Join(unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_TTL, hops), unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVTTL, 1))
 }
 
-// connect opens the socket for heartbeats over the VLAN.
+// connect opens the socket of the VLAN.
 func connect(ctx context.Context, device string, own, peer netip.Addr) (*net.UDPConn, error) {
 	return dial(ctx, device, own, peer, onLink)
 }
@@ -194,8 +194,7 @@ func receive(conn *net.UDPConn, events chan<- Event) {
 }
 
 // receiveCluster passes on the messages of the pod at peer until conn is closed. Pod networks are
-// routed, so the time to live says nothing there. A message must name its source address. That is
-// the address that the peer named over the VLAN.
+// routed, so it does not check the time to live. A message must name its source address.
 func receiveCluster(conn *net.UDPConn, peer netip.Addr, events chan<- Event) {
 	b := make([]byte, maxMessage+1)
 	for {

@@ -1,5 +1,4 @@
-// This file holds what the failover agent of a pod remembers when its container restarts. It
-// decides nothing.
+// This file stores what outlives the container of the failover agent, but not its pod.
 
 package failover
 
@@ -19,18 +18,16 @@ import (
 // memoryFile is the memory's name in Options.Dir, which lasts as long as the pod.
 const memoryFile = "failover.json"
 
-// A memory is what outlives a container, but not its pod.
+// A memory outlives a container, but not its pod.
 type memory struct {
-	// Generation is when the pod's first failover agent started, in milliseconds of Unix
-	// time.
+	// Generation is when the pod's first failover agent started, in milliseconds of Unix time.
 	Generation int64 `json:"generation"`
-	// PeerAddress is the last known address of the peer's pod on the cluster network. Zero:
-	// none yet.
+	// PeerAddress is the peer's last known address on the cluster network. Zero: none yet.
 	PeerAddress netip.Addr `json:"peerAddress,omitzero"`
 }
 
-// recall returns the memory in dir, or a new one that begins at now. The error is why an existing
-// memory is not used. If dir is empty, the memory is new.
+// recall returns the memory in dir. If there is none, or dir is empty, it returns one that begins at now. The
+// error is why an existing memory is not used.
 func recall(dir string, now time.Time) (memory, error) {
 	first := memory{Generation: now.UnixMilli()}
 	if dir == "" {

@@ -5,8 +5,7 @@ package failover
 import "time"
 
 const (
-	// riseFor is how long an edge that has become better than its peer waits. Both may
-	// recover from one cause, such as a restart of the API server.
+	// riseFor is how long an edge waits after it became better than its peer: both may recover from one cause.
 	riseFor = 3 * time.Second
 	// patience is how many heartbeats over the VLAN may be missed from a peer that is heard over the cluster network.
 	patience = 6
@@ -29,8 +28,7 @@ func (a advantage) changed(now time.Time) advantage {
 	return advantage{mine: now, theirs: a.theirs}
 }
 
-// heard returns the advantage after a message of the peer. The first two arguments are the level
-// in the peer's previous message, and the level in this one.
+// heard returns the advantage after a message of the peer, whose previous message had level was.
 func (a advantage) heard(was, is Level, now time.Time) advantage {
 	if was != is {
 		a.theirs, a.messages = now, 0
@@ -116,15 +114,14 @@ func (s State) limit(now time.Time) int {
 	return missable << s.doubts
 }
 
-// peerLost reports whether the peer is silent on both paths, while the API server answers
-// through this edge. The peer then lacks at least the cluster network.
+// peerLost reports whether the peer is silent on both paths, while the API server answers through
+// this edge: so the peer has lost its cluster network.
 func (s State) peerLost() bool {
 	return s.hasSecondPath() && !s.PeerHeard() && s.reached && s.provenAt.After(s.heardAt)
 }
 
-// thereUnheard reports whether a peer that is silent over the VLAN is nevertheless there, and VMs
-// reach it as they reach this edge. The peer is then heard over the cluster network. In addition,
-// only heartbeats are lost, or nothing proves that this edge receives what VMs send to it.
+// thereUnheard reports whether a peer that is heard over the cluster network only still serves VMs as this
+// edge does: only heartbeats are lost, or nothing proves that this edge receives what VMs send to it.
 func (s State) thereUnheard(now time.Time) bool {
 	unproven := s.seen.ignored(now) || s.Peer.Sees && !s.seen.proven(now)
 	return s.Heard(ClusterNetwork) && (s.seen.missed <= s.limit(now) || s.seen.peerAnswered(now) || unproven)

@@ -1,5 +1,4 @@
-// This file asks other kernels on the network whether they answer this edge: those of VMs,
-// and the peer's. It counts the answers and decides nothing.
+// This file probes the kernels of VMs and of the peer. It counts the answers and decides nothing.
 
 package failover
 
@@ -21,7 +20,7 @@ const (
 	// closedPort is a UDP port at which no process of an edge or a VM listens (discard). A
 	// kernel answers with an ICMP error, as a firewall that rejects does.
 	closedPort = 9
-	// rounds is for how many probes a VM's answer counts after the VM was probed.
+	// rounds is how many probes later an answer of a VM still counts.
 	rounds = 4
 	// answersAtOnce is how many answers are read at once. The rest waits.
 	answersAtOnce = 64
@@ -32,7 +31,6 @@ const (
 type prober struct {
 	conn  *net.UDPConn
 	meter *device.Meter
-	own   netip.Addr
 	// asked is the number of the last probe of each VM.
 	asked map[netip.Addr]int
 	round int
@@ -48,7 +46,7 @@ func newProber(ctx context.Context, name string, own netip.Addr) (*prober, error
 	if err != nil {
 		return nil, fmt.Errorf("probes of %s: %w", own, err)
 	}
-	p := &prober{conn: conn, own: own, asked: map[netip.Addr]int{}}
+	p := &prober{conn: conn, asked: map[netip.Addr]int{}}
 	err = control(conn, func(fd int) error {
 		// Datagrams stay on the link, whatever the routes are.
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DONTROUTE, 1); err != nil {
@@ -97,7 +95,7 @@ func (p *prober) send(to netip.Addr) {
 	}
 }
 
-// collect counts the answers since the last call.
+// collect counts the answers that arrived since the last call.
 func (p *prober) collect(peer netip.Addr) {
 	message, about := make([]byte, 64), make([]byte, 256)
 	_ = control(p.conn, func(fd int) error {
@@ -123,8 +121,8 @@ func (p *prober) collect(peer netip.Addr) {
 	})
 }
 
-// offender returns the host that sent the ICMP error which a control message describes:
-// "destination unreachable" of any code. The address is invalid for any other message.
+// offender returns the host that sent the ICMP error "destination unreachable", of any code, that a
+// control message has. The address is invalid for any other message.
 func offender(about []byte) netip.Addr {
 	all, err := unix.ParseSocketControlMessage(about)
 	if err != nil {
@@ -145,9 +143,8 @@ func offender(about []byte) netip.Addr {
 	return netip.Addr{}
 }
 
-// neighbors reads the neighbor table, and returns the addresses in it. It counts each entry
-// of a VM that was confirmed since the last reading as an answer: an ARP reply or a TCP
-// acknowledgment of the VM arrived here.
+// neighbors returns the addresses in the neighbor table. It counts each VM whose entry was confirmed
+// since the last call as an answer: an ARP reply or a TCP acknowledgment of the VM arrived here.
 func (p *prober) neighbors(c census, now time.Time) ([]netip.Addr, error) {
 	all, err := p.meter.Neighbors()
 	if err != nil {

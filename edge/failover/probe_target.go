@@ -1,5 +1,4 @@
-// This file selects which VMs a probe asks, and the address that no VM is known to have. It
-// never sends.
+// This file selects the VMs to probe, and an address that no VM is known to have.
 
 package failover
 
@@ -35,8 +34,7 @@ func (c census) probed(n int) []netip.Addr {
 	return append(out, inTurn(neighbors, n, probedAtOnce-fromLeased)...)
 }
 
-// vms returns the addresses of the first list that a VM may have and that the second list lacks,
-// sorted, each once.
+// vms returns the addresses of all that a VM may have, except those in without: sorted, each once.
 func (c census) vms(all, without []netip.Addr) []netip.Addr {
 	var out []netip.Addr
 	for _, a := range all {
@@ -48,8 +46,7 @@ func (c census) vms(all, without []netip.Addr) []netip.Addr {
 	return slices.Compact(out)
 }
 
-// inTurn returns the nth group of count elements, and starts again at the first element after the
-// last.
+// inTurn returns the nth group of count elements. After the last element comes the first one.
 func inTurn(all []netip.Addr, n, count int) []netip.Addr {
 	var out []netip.Addr
 	for i := range min(count, len(all)) {
@@ -59,8 +56,7 @@ func inTurn(all []netip.Addr, n, count int) []netip.Addr {
 }
 
 // unused returns an address of the CIDR that no known host has. Successive values of n return
-// different addresses. False: there is none. A host that this edge does not know may have the
-// address.
+// different addresses. False: there is none.
 func (c census) unused(n int) (netip.Addr, bool) {
 	var free []netip.Addr
 	for a := network.HostAddress(c.cidr, -1); a.IsValid() && c.cidr.Contains(a) && a != c.cidr.Masked().Addr() && len(free) < targetsInTurn; a = a.Prev() {
