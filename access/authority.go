@@ -1,5 +1,4 @@
-// This file reads the authority of a CONNECT request: which host and port a caller names. It is strict, so that each host
-// has only one spelling. It looks up nothing.
+// This file reads the host and port that a CONNECT request names. It is strict, so that each host has only one spelling.
 
 package access
 
@@ -79,7 +78,7 @@ func parsePort(s string) (uint16, error) {
 }
 
 // parseName reads a DNS name of letters, digits, hyphens and underscores, with or without a trailing dot. It refuses names whose
-// last label is a number, such as 0x7f.1, since programs read them as addresses (RFC 6943, section 3.1.1).
+// last label is a number, such as 0x7f.1: programs read them as addresses (RFC 6943, section 3.1.1).
 func parseName(s string) (string, error) {
 	name := strings.ToLower(strings.TrimSuffix(s, "."))
 	if len(name) > longestName {

@@ -1,5 +1,5 @@
-// This file holds what differs for callers through the hosted cluster's load balancers, which may be anyone, from anywhere.
-// These callers have limits of their own, so that they use up no tunnels of pods of the management cluster.
+// This file has the limits for callers through the hosted cluster's load balancers, which may be anyone: they use up no
+// tunnels of pods of the management cluster.
 
 package access
 
@@ -24,7 +24,7 @@ func balances(a network.Access, port uint16) bool {
 	})
 }
 
-// findBalanced returns the VMs behind a load balancer's port. Each of them answers on this port, since it is a node port.
+// findBalanced returns the VMs behind a load balancer's port, a node port of each VM.
 func (p Policy) findBalanced(vms VMs, port uint16) Target {
 	return p.leased(network.AccessDestination{Name: loadBalancers, Port: port, Listen: port}, vms.Leased(), port)
 }
@@ -73,7 +73,7 @@ func (s *Server) release(t *tunnel) {
 	s.o.Metrics.set(metrics.AccessTunnels, s.carried.count+s.balanced.count)
 }
 
-// evict ends t to make room for another source. The destination of t may still be being dialed. The caller holds s.mu.
+// evict ends t, which may still dial, to make room for another source. The caller holds s.mu.
 func (s *Server) evict(t *tunnel) {
 	if _, open := s.tunnels[t]; open {
 		t.abort(OverShare)

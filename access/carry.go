@@ -1,5 +1,5 @@
-// This file carries bytes in one direction of a tunnel. An idle tunnel holds no buffer and no pipe. A small message is copied through
-// a buffer. If a message fills the buffer, the kernel moves the rest itself (splice(2)).
+// This file carries bytes in one direction of a tunnel. An idle tunnel holds no buffer and no pipe. If a message fills the
+// buffer, the kernel moves the rest itself (splice(2)).
 
 package access
 
@@ -27,8 +27,7 @@ func newBuffers() *buffers {
 	return &buffers{sync.Pool{New: func() any { return new([bufferSize]byte) }}}
 }
 
-// A direction carries bytes one way through a tunnel. Its goroutine waits in few and small frames, so that its stack stays at the
-// minimum of 2 KiB.
+// A direction carries bytes one way through a tunnel. Its goroutine waits in few and small frames, for a stack of only 2 KiB.
 type direction struct {
 	t        *tunnel
 	to, from *net.TCPConn
@@ -37,14 +36,14 @@ type direction struct {
 	carried  *atomic.Int64
 	metric   prometheus.Counter
 
-	// b has the length bytes that were read last, and failed is the error of the read. While the direction waits, b is nil.
+	// b has the length bytes that were read last, nil while the direction waits. failed is the error of the read.
 	b      *[bufferSize]byte
 	length int
 	failed error
 }
 
-// run carries bytes until the sender has closed its side. Then it closes the receiver's connection for writing; the receiver may still
-// send. If a socket fails, run ends both connections. First are bytes that the sender has already sent.
+// run carries bytes, beginning with first, until the sender has closed its side. Then it closes the receiver's connection for
+// writing. If a socket fails, it ends both connections.
 func (d *direction) run(first []byte) {
 	err := d.begin(first)
 	for err == nil && d.next() {
@@ -53,7 +52,6 @@ func (d *direction) run(first []byte) {
 	d.end(cmp.Or(err, d.failed))
 }
 
-// begin prepares the direction and sends first.
 func (d *direction) begin(first []byte) (err error) {
 	if d.raw, err = d.from.SyscallConn(); err != nil || len(first) == 0 {
 		return err
@@ -63,7 +61,7 @@ func (d *direction) begin(first []byte) (err error) {
 	return err
 }
 
-// next waits for data and reads it. Not ok: there is no more data, or the sender's socket has failed.
+// next waits for data and reads it. Not ok: there is no more, or the sender's socket has failed.
 func (d *direction) next() (ok bool) {
 	if err := d.raw.Read(d.read); err != nil {
 		d.failed = err
@@ -100,7 +98,7 @@ func (d *direction) free() {
 	}
 }
 
-// send sends what was read, and if that filled the buffer, what the kernel has after it.
+// send sends what was read, and after a full buffer what the kernel has.
 func (d *direction) send() error {
 	written, err := d.to.Write(d.b[:d.length])
 	d.free()
@@ -116,20 +114,19 @@ func (d *direction) send() error {
 	return err
 }
 
-// queued returns how many bytes the kernel has that were not read yet.
+// queued returns how many bytes the kernel has for us.
 func (d *direction) queued() (n int) {
 	_ = d.raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
 	return n
 }
 
-// count counts bytes that were sent.
 func (d *direction) count(n int64) {
 	d.carried.Add(n)
 	d.metric.Add(float64(n))
 	d.t.active.Store(int64(time.Since(d.t.began)))
 }
 
-// end ends the direction. Err is the error of a socket. Nil: all bytes were sent.
+// end ends the direction. A nil err: all bytes were sent.
 func (d *direction) end(err error) {
 	if err == nil {
 		if err = d.to.CloseWrite(); errors.Is(err, syscall.ENOTCONN) {

@@ -1,5 +1,5 @@
-// This file decides which destination of a plan a caller reaches, and which of its addresses are dialed. Names are looked
-// up in the plan and in leases. This file sends nothing.
+// This file decides which destination of a plan a caller reaches, and which addresses are dialed, from the plan and from
+// leases.
 
 package access
 
@@ -50,8 +50,7 @@ type Target struct {
 	Addresses []netip.AddrPort
 }
 
-// Find returns the target that a refers to, if the plan opens it. Destinations in the annotation take precedence over VMs,
-// and VMs over "apps".
+// Find returns the target that a refers to, if the plan opens it: a destination in the annotation, else a VM, else "apps".
 func Find(p Policy, vms VMs, a Authority) (Target, bool) {
 	for _, find := range []func(Policy, VMs, Authority, network.AccessDestination) (Target, bool){findNamed, findNode, findApp} {
 		for _, d := range p.Network.Access.Destinations {
@@ -106,8 +105,8 @@ func FindListen(p Policy, vms VMs, listen uint16) (Target, bool) {
 	return Target{}, false
 }
 
-// Ports returns the plain TCP ports of a, in order, each once. A plain TCP connection carries no token. So if callers must be
-// ServiceAccounts, Ports returns only the ports of load balancers.
+// Ports returns the plain TCP ports of a, in order, each once. A plain TCP connection carries no token, so if callers must be
+// ServiceAccounts, only load balancers have ports.
 func Ports(a network.Access) []uint16 {
 	out := append(a.Balanced(), a.PlainPorts()...)
 	slices.Sort(out)
@@ -116,7 +115,7 @@ func Ports(a network.Access) []uint16 {
 
 func opensPorts(a network.Access) bool { return a.Port != 0 && len(a.Accounts) == 0 }
 
-// findNamed finds an address of the annotation, or a name of dns-records.
+// findNamed finds a destination of the annotation.
 func findNamed(p Policy, _ VMs, a Authority, d network.AccessDestination) (Target, bool) {
 	switch {
 	case d.Name == nodes, d.Name == apps:
@@ -177,7 +176,7 @@ func (p Policy) app(d network.AccessDestination, vms VMs) Target {
 	return p.leased(d, vms.Leased(), d.TargetPort)
 }
 
-// leased returns the target of d with addresses from leases.
+// leased is target for addresses from leases.
 func (p Policy) leased(d network.AccessDestination, addresses []netip.Addr, port uint16) Target {
 	t := p.target(d, addresses, port)
 	t.VMs = true
@@ -195,7 +194,7 @@ func (p Policy) target(d network.AccessDestination, addresses []netip.Addr, port
 	return t
 }
 
-// matches reports whether name matches planned, a name of the plan. A first label "*" in planned stands for one or more labels.
+// matches reports whether name matches planned, a name of the plan. A first label "*" stands for one or more labels.
 func matches(planned, name string) bool {
 	if suffix, ok := strings.CutPrefix(planned, "*"); ok {
 		return strings.HasPrefix(suffix, ".") && len(name) > len(suffix) && strings.HasSuffix(name, suffix)
@@ -203,8 +202,8 @@ func matches(planned, name string) bool {
 	return planned == name
 }
 
-// Dials reports whether an edge may dial a for a caller, whatever name or lease has this address. It must be an IPv4
-// address of a host in the network's CIDR, but no address of edges, published address, or address of a special block.
+// Dials reports whether an edge may dial a for a caller, whatever name or lease has it: the IPv4 address of a host in the
+// network's CIDR, but no address of edges, published address, or address of a special block.
 func (p Policy) Dials(a netip.Addr) bool {
 	n := p.Network
 	first, last := network.HostAddress(n.CIDR, 1), network.HostAddress(n.CIDR, -1)
@@ -217,8 +216,8 @@ func (p Policy) Dials(a netip.Addr) bool {
 	return !slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return e.Address == a })
 }
 
-// StillOpen reports whether p still opens the target of a tunnel to address, through a CONNECT request or through the plain
-// TCP port listen. Leases are not looked up again: a VM whose lease ends keeps its tunnels.
+// StillOpen reports whether p still opens the target of a tunnel to address, by CONNECT or the plain TCP port listen. A VM
+// whose lease ends keeps its tunnels.
 func StillOpen(p Policy, t Target, address netip.AddrPort, listen uint16) bool {
 	if !p.Dials(address.Addr()) || listen != 0 && !opensPorts(p.Network.Access) || p.Network.Access.Port == 0 {
 		return false
@@ -239,7 +238,7 @@ func StillOpen(p Policy, t Target, address netip.AddrPort, listen uint16) bool {
 	})
 }
 
-// Admits reports whether p admits callers with this account, "namespace/name". Empty: a caller without a token.
+// Admits reports whether p admits callers with this account, "namespace/name". Empty: without a token.
 func (p Policy) Admits(account string) bool {
 	a := p.Network.Access
 	return a.Port != 0 && (len(a.Accounts) == 0 || slices.Contains(a.Accounts, account))

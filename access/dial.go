@@ -1,5 +1,5 @@
-// This file dials a destination that may have several addresses. Addresses that accepted come first, and addresses that failed come
-// last. If no address is known to accept, several are dialed at the same time, so that one that accepts is found in time.
+// This file dials a destination that may have several addresses. Addresses that accepted come first, those that failed last. If
+// none is known to accept, several are dialed at the same time.
 
 package access
 
@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// dialLimit limits the time of all attempts for one caller together, unless Options has another limit.
+	// dialLimit limits all attempts for one caller together, unless Options has another limit.
 	dialLimit = 3 * time.Second
-	// dialNext is how long one attempt may take before further addresses are dialed, too.
+	// dialNext is how long one attempt may take before further addresses are dialed.
 	dialNext = 250 * time.Millisecond
-	// dialWaves is the number of parts in which the addresses are dialed. So the last part still has half of dialLimit to accept.
+	// dialWaves is in how many parts the addresses are dialed: the last part still has half of dialLimit to accept.
 	dialWaves = 6
-	// failedFor is how long an address comes last after a failure. An address that accepted comes first until it fails.
+	// failedFor is how long an address comes last after a failure.
 	failedFor = time.Minute
 	// maxKnown is for how many addresses the latest outcome is remembered.
 	maxKnown = 1 << 14
-	// maxSpare limits the additional dials of all callers together. The first dial of each wave is not additional.
+	// maxSpare limits the dials of all callers together, without the first dial of each wave.
 	maxSpare = 512
 )
 
@@ -63,7 +63,7 @@ const (
 
 type checkFunc func(netip.Addr) error
 
-// any returns a connection to one of the addresses, which accepts within d.limit and for which check returns nil.
+// any returns a connection to one of the addresses that accepts within d.limit, and that check permits.
 func (d *dialer) any(ctx context.Context, from netip.Addr, all []netip.AddrPort, check checkFunc) (*net.TCPConn, netip.AddrPort, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
@@ -143,7 +143,7 @@ func (d *dialer) attempt(ctx context.Context, from netip.Addr, to netip.AddrPort
 	return conn, err
 }
 
-// explore dials one address of left whose rank is unknown. Otherwise the first address that accepted would get all connections.
+// explore dials one unknown address of left, or the first address that accepted would get all connections.
 func (d *dialer) explore(ctx context.Context, from netip.Addr, left []netip.AddrPort, check checkFunc) {
 	i := slices.IndexFunc(left, func(a netip.AddrPort) bool { return d.rank(a) == unknown })
 	if i < 0 || !d.reserve() {
@@ -163,7 +163,7 @@ func (d *dialer) explore(ctx context.Context, from netip.Addr, left []netip.Addr
 	}()
 }
 
-// silent notes a failure for each of the pending addresses that did not accept within dialNext.
+// silent notes that pending addresses did not accept within dialNext.
 func (d *dialer) silent(pending map[netip.AddrPort]time.Time, now time.Time) {
 	for to, began := range pending {
 		if now.Sub(began) >= dialNext {

@@ -1,5 +1,5 @@
-// This file reads the head of an HTTP request: its first line and its headers (RFC 9112). It is strict: it accepts only one
-// spelling of a CONNECT request, and refuses everything else with a status. It does no I/O.
+// This file reads the head of an HTTP request (RFC 9112). It is strict: it accepts only one spelling of a CONNECT request,
+// and refuses everything else with a status.
 
 package access
 
@@ -15,13 +15,13 @@ const MaxHead = 8 << 10
 // A Request is a CONNECT request.
 type Request struct {
 	Authority Authority
-	// Token of the Proxy-Authorization header. Empty: there is no such header, or it has another scheme.
+	// Token of the Proxy-Authorization header. Empty: none, or another scheme.
 	Token string
 }
 
-// ParseHead reads a request from the bytes that a caller has sent so far. Length is the number of bytes of the head; the
-// bytes after it are for the destination. 0 without a Refusal: the head is not complete. Bytes that cannot become a
-// request are refused before the head is complete.
+// ParseHead reads a request from the bytes that a caller has sent so far. Length is that of the head; the bytes after it
+// are for the destination. 0 without a Refusal: the head is not complete. It refuses bytes that cannot become a request
+// before they are complete.
 func ParseHead(b []byte) (r Request, length int, refused *Refusal) {
 	head, _, complete := bytes.Cut(b, []byte("\r\n\r\n"))
 	length = len(head) + len("\r\n\r\n")
@@ -51,8 +51,8 @@ func ParseHead(b []byte) (r Request, length int, refused *Refusal) {
 // longestMethod, in bytes, is more than the length of any registered HTTP method.
 const longestMethod = 32
 
-// notHTTP refuses bytes that do not begin a request: TLS, SSH, or the preface of HTTP/2. Unless whole is true, line is only
-// the beginning of the first line.
+// notHTTP refuses bytes that do not begin a request: TLS, SSH, or the preface of HTTP/2. If whole is false, line is only a
+// part.
 func notHTTP(line string, whole bool) *Refusal {
 	if !whole {
 		line = strings.TrimSuffix(line, "\r")

@@ -1,5 +1,5 @@
-// This file reads the published keys of an API server, a JSON Web Key Set (RFC 7517). The bytes come from another container,
-// so their number and their size are limited.
+// This file reads the published keys of an API server, a JSON Web Key Set (RFC 7517), with limits: another container sends
+// them.
 
 package access
 
@@ -26,8 +26,7 @@ type Keys struct{ all []jose.JSONWebKey }
 // Count returns the number of keys.
 func (k Keys) Count() int { return len(k.all) }
 
-// ParseKeys reads a key set. It ignores keys that are not for signatures, or of a kind that is not supported. It returns an
-// error if no key is left.
+// ParseKeys reads a key set. It ignores keys for other purposes or of unknown kinds. An error: no key is left.
 func ParseKeys(b []byte) (Keys, error) {
 	if len(b) > MaxKeysFile {
 		return Keys{}, fmt.Errorf("the key set has %d bytes, more than %d", len(b), MaxKeysFile)
@@ -51,7 +50,7 @@ func ParseKeys(b []byte) (Keys, error) {
 	return out, nil
 }
 
-// The accepted sizes of RSA keys in bits. A larger key would make each verification expensive.
+// The accepted sizes of RSA keys in bits. Larger keys make verification expensive.
 const smallestRSA, largestRSA = 2048, 8192
 
 // verifies reports whether k is a public key for signatures.

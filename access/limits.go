@@ -1,4 +1,4 @@
-// This file limits connections, so that one caller cannot use up what all callers share. It does no I/O.
+// This file limits connections, so that no caller uses up what all callers share.
 
 package access
 
@@ -24,9 +24,9 @@ type waiting struct {
 	count int
 }
 
-// add adds c. If the number most is reached, add evicts the oldest connection of the caller with the most connections. Of
-// two such callers, the one with the older connection loses it. Not ok: that connection came after young, so c must wait.
-// So a burst of requests evicts nothing. A caller with mostCaller connections loses c itself: other callers would wait behind c.
+// add adds c. If there are most, it evicts the oldest connection of the caller with the most connections, of several callers the
+// oldest. Not ok: that connection came after young, so c must wait: a burst of requests evicts nothing. A caller with mostCaller
+// connections loses c itself: other callers would wait behind c.
 func (w *waiting) add(c *call, most, mostCaller int, young time.Time) (evicted *call, ok bool) {
 	if w.by == nil {
 		w.by = map[netip.Addr][]*call{}
@@ -65,7 +65,7 @@ func (w *waiting) remove(c *call) {
 	}
 }
 
-// carried counts tunnels, including tunnels whose destination is still being dialed.
+// carried counts tunnels, also while their destination is dialed.
 type carried struct {
 	count int
 	of    map[netip.Addr]int
@@ -94,16 +94,16 @@ func (t *carried) release(caller netip.Addr) {
 	}
 }
 
-// shares counts tunnels of load balancers by source, including tunnels whose destination is still being dialed. A source may be a node
-// that hides many clients, so a fixed number for each source would be too small.
+// shares counts tunnels of load balancers by source, also while their destination is dialed. A source may be a node that hides
+// many clients, so a fixed number for each would be too small.
 type shares struct {
 	count int
 	of    map[netip.Addr]map[*tunnel]struct{}
 }
 
-// add counts t, or refuses it. A source may have at most as many tunnels as are still free. So one source alone gets half of all tunnels,
-// and two sources get a third each. A source with less than an equal part always gets a tunnel: if none is free, the source with the most
-// tunnels, which has more than its part, loses the tunnel that was silent longest.
+// add counts t, or refuses it. A source may have as many tunnels as are still free: alone half of all, two sources a third each.
+// A source with less than an equal part always gets a tunnel: if none is free, the source with the most loses the tunnel that was
+// silent longest.
 func (s *shares) add(t *tunnel, most int) (evicted *tunnel, refused *Refusal) {
 	source := t.Caller.Addr()
 	mine, sources := len(s.of[source]), len(s.of)

@@ -15,7 +15,7 @@ type Refusal struct {
 	Status int
 	// Why is for the caller, for the log and for metrics.
 	Why Reason
-	// Detail follows Why for the caller and for the log. It repeats nothing that the caller sent. May be empty.
+	// Detail follows Why for the caller and the log, if any. It repeats nothing that the caller sent.
 	Detail string
 }
 
@@ -30,7 +30,7 @@ func (r *Refusal) Error() string {
 // A Refused is a caller's connection that did not become a tunnel.
 type Refused struct {
 	Caller netip.AddrPort
-	// Account is known once the token is verified, and Asked once the request is read. Asked is in the form of Authority.String.
+	// Account is known once the token is verified, Asked (see Authority.String) once the request is read.
 	Account, Asked string
 	Listen         uint16
 	// LoadBalancer: the connection came through a load balancer, which anyone can use.
@@ -63,7 +63,7 @@ const (
 
 func malformed(detail string) *Refusal { return &Refusal{http.StatusBadRequest, Malformed, detail} }
 
-// refusal returns a Refusal with this status if the caller speaks HTTP, else without an answer.
+// refusal returns a Refusal with this status, or without an answer if the caller does not speak HTTP.
 func (c *call) refusal(status int, why Reason, detail string) *Refusal {
 	if c.listen != 0 {
 		status = 0

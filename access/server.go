@@ -1,5 +1,4 @@
-// This file accepts callers, reads what they ask for, and opens tunnels. A Policy says which destinations are open. The program that
-// calls Serve chooses the sockets.
+// This file accepts callers, reads what they ask for, and opens tunnels as a Policy says. The caller chooses the sockets.
 
 package access
 
@@ -20,15 +19,15 @@ import (
 const (
 	// requestLimit is how long a caller may take for its request.
 	requestLimit = 5 * time.Second
-	// answerLimit is how long a refused caller may take to read the answer, and answerRest how many bytes it may still send.
+	// answerLimit is how long a refused caller may take to read the answer. answerRest is how many bytes it may still send.
 	answerLimit = time.Second
 	answerRest  = 64 << 10
 	// idleLimit is how long both sides of a tunnel may be silent.
 	idleLimit = 24 * time.Hour
 	// acceptAgain is the pause after accepting a connection failed.
 	acceptAgain = 50 * time.Millisecond
-	// requestGrace is how long a caller has for its request before other callers may evict it. Meanwhile new callers wait in the
-	// kernel, and Serve tries to admit one every acceptNext.
+	// requestGrace is how long a caller has for its request before others may evict it. Meanwhile new callers wait in the kernel,
+	// and Serve tries to admit one every acceptNext.
 	requestGrace, acceptNext = 100 * time.Millisecond, 5 * time.Millisecond
 )
 
@@ -42,9 +41,9 @@ type Options struct {
 	Dial DialFunc
 	// DialLimit is how long the addresses of a destination may take to accept. 0: 3 s.
 	DialLimit time.Duration
-	// IsVM returns nil if the host at an address that has accepted a connection is the VM with the lease on it, else why not.
+	// IsVM returns nil if the host at an address, which has accepted a connection, is the VM with the lease on it.
 	IsVM func(netip.Addr) error
-	// Ended gets each tunnel that has ended, and Refused each connection that did not become a tunnel. Both are called concurrently.
+	// Ended gets each tunnel that has ended, Refused each other connection. Both are called concurrently.
 	Ended   func(Tunnel)
 	Refused func(Refused)
 	Metrics *Metrics
@@ -56,7 +55,7 @@ type Server struct {
 	dialer  dialer
 	buffers *buffers
 	policy  atomic.Pointer[Policy]
-	// dialing is the context of dials. It ends with Run.
+	// dialing is the context of dials, which ends with Run.
 	dialing context.Context
 	stop    context.CancelFunc
 	// limits may differ in tests.
@@ -85,7 +84,7 @@ type call struct {
 	since  time.Time
 	// evicted: the call was closed so that others can be accepted.
 	evicted atomic.Bool
-	// reserved: the call was refused after its tunnel was counted, and counts until it has its answer.
+	// reserved: the refused call counts as a tunnel until it has its answer.
 	reserved bool
 }
 
@@ -126,7 +125,7 @@ func (s *Server) cut(why func(*tunnel) End) {
 // CutAll ends all tunnels.
 func (s *Server) CutAll() { s.cut(func(*tunnel) End { return Stopped }) }
 
-// Run ends tunnels that are idle or have lost a peer, until ctx ends. Then it closes all connections, and waits until all are closed.
+// Run ends tunnels that are idle or have lost a peer. When ctx ends, it closes all connections, and waits for them.
 func (s *Server) Run(ctx context.Context) {
 	tick := time.NewTicker(s.limits.every)
 	defer tick.Stop()
@@ -150,8 +149,8 @@ func (s *Server) Run(ctx context.Context) {
 	s.running.Wait()
 }
 
-// Serve accepts callers of l until ctx ends, and closes l. Listen is the plain TCP port of l. 0: l is the port of CONNECT.
-// Connections stay open after Serve, until Run ends.
+// Serve accepts callers of l, at the plain TCP port listen or 0 for CONNECT, until ctx ends, and closes l. Connections stay open
+// until Run ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener, listen uint16) error {
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	defer func() { _ = l.Close() }()
@@ -187,7 +186,7 @@ func addressOf(c net.Conn) netip.AddrPort {
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 }
 
-// accept handles c in a goroutine, if there is room for it. Callers of plain TCP ports send no request.
+// accept handles c in a goroutine, if there is room. Callers of plain TCP ports send no request.
 func (s *Server) accept(c *call) (ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +218,7 @@ func (s *Server) leave(c *call) {
 	s.o.Metrics.set(metrics.AccessWaiting, s.waiting.count)
 }
 
-// handle opens a tunnel for c, which then runs by itself, or refuses c.
+// handle opens a tunnel for c, which then runs by itself.
 func (s *Server) handle(c *call) {
 	defer s.leave(c)
 	t := &tunnel{Tunnel: Tunnel{Caller: c.from, Listen: c.listen}, caller: c.conn, began: time.Now()}

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Keepalive finds peers that are gone while a tunnel is idle, and keeps the tunnel in the tables of middleboxes. A peer that acknowledges
-// nothing for unansweredLimit loses its tunnel, idle or with data in flight. TCP_USER_TIMEOUT is not set: it would also end the tunnel of a
-// busy or paused program, whose kernel acknowledges all while the program reads nothing.
+// Keepalive finds peers that are gone while a tunnel is idle, and keeps the tunnel in the tables of middleboxes. A peer that
+// acknowledges nothing for unansweredLimit loses its tunnel. TCP_USER_TIMEOUT would also end the tunnel of a busy or paused
+// program, whose kernel acknowledges all while the program reads nothing.
 const (
 	keepaliveIdle     = 60 * time.Second
 	keepaliveInterval = 15 * time.Second
@@ -54,19 +54,19 @@ func quiet(i *unix.TCPInfo, limit time.Duration) bool {
 	return time.Duration(i.Last_data_recv)*time.Millisecond >= limit
 }
 
-// lost reports whether i's peer has acknowledged nothing for limit: neither data that was sent since, nor two probes of its full window.
-// The kernel may wait two minutes between two probes of a full window, so the age of the last acknowledgment alone proves nothing.
+// lost reports whether i's peer has acknowledged nothing for limit: neither data that was sent since, nor two probes of its full
+// window. The kernel may wait two minutes between two such probes, so the age of the last acknowledgment alone proves nothing.
 func lost(i *unix.TCPInfo, limit time.Duration) bool {
 	acknowledged, sent := time.Duration(i.Last_ack_recv)*time.Millisecond, time.Duration(i.Last_data_sent)*time.Millisecond
 	unanswered := i.Unacked > 0 && acknowledged > sent && sent >= limit/8
 	return acknowledged >= limit && (unanswered || i.Probes > 1)
 }
 
-// resetWhenKilled makes the kernel reset c if the program ends without closing c. endInOrder undoes this and closes c.
+// resetWhenKilled makes the kernel reset c if the program ends without closing c. endInOrder undoes this.
 func resetWhenKilled(c *net.TCPConn) { _ = c.SetLinger(0) }
 func endInOrder(c *net.TCPConn)      { _ = c.SetLinger(-1); _ = c.Close() }
 
-// abort closes c immediately. The peer gets a reset, so that it does not take incomplete data for all of it.
+// abort resets c, so that the peer does not take incomplete data for all of it.
 func abort(c *net.TCPConn) {
 	_ = c.SetLinger(0)
 	_ = c.Close()

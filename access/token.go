@@ -1,5 +1,4 @@
-// This file decides from a token which ServiceAccount a caller is. Keys and the time are arguments. No error repeats a part
-// of the token.
+// This file decides from a token which ServiceAccount a caller is. No error repeats a part of the token.
 
 package access
 
@@ -16,7 +15,7 @@ import (
 // clockDifference is how much the clocks of an edge and of the API server may differ.
 const clockDifference = 10 * time.Second
 
-// algorithms returns the accepted signature algorithms. All use public keys, so no key of the set is a secret.
+// algorithms returns the accepted signature algorithms, all with public keys.
 func algorithms() []jose.SignatureAlgorithm {
 	return []jose.SignatureAlgorithm{
 		jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
@@ -61,7 +60,7 @@ func Verify(token string, keys Keys, audience string, now time.Time) (account st
 	return accountOf(claims.Subject)
 }
 
-// verified returns the claims of t if one of keys verifies t. A token with a key ID is checked only with keys that have this ID.
+// verified returns the claims of t if one of keys verifies it: only keys with its key ID, if it has one.
 func verified(t *jwt.JSONWebToken, keys Keys) (jwt.Claims, error) {
 	id := t.Headers[0].KeyID
 	for _, k := range keys.all {

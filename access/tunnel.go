@@ -1,5 +1,4 @@
-// This file runs one tunnel: it carries bytes in both directions until both sides have closed, one side fails, or this program ends the
-// tunnel. It reports how the tunnel ended.
+// This file runs one tunnel until both sides have closed, one side fails, or this program ends it.
 
 package access
 
@@ -51,7 +50,7 @@ type Tunnel struct {
 	Asked string
 	// Listen is the plain TCP port that the caller dialed. 0: the port of CONNECT.
 	Listen uint16
-	// Target is the destination of the plan, without its addresses, and Dialed the address that was dialed for it.
+	// Target is the destination of the plan, without its addresses. Dialed is the address that was dialed.
 	Target Target
 	Dialed netip.AddrPort
 	// Sent are bytes from the caller, Received bytes to the caller.
@@ -66,7 +65,7 @@ type tunnel struct {
 	caller, destination *net.TCPConn
 	began               time.Time
 	sent, received      atomic.Int64
-	// active is when the latest byte was carried, as a time.Duration since began.
+	// active is when the latest byte was carried, since began.
 	active atomic.Int64
 	// cut is why this program ends the tunnel. Nil: it does not.
 	cut atomic.Pointer[End]
@@ -77,18 +76,18 @@ type tunnel struct {
 	done       func(End)
 }
 
-// silentSince returns when the latest byte was carried. Before the first byte, that is when the caller came.
+// silentSince returns when the latest byte was carried, or else when the caller came.
 func (t *tunnel) silentSince() time.Time { return t.began.Add(time.Duration(t.active.Load())) }
 
-// abort resets both sides because of end. If abort is called several times, the first end counts.
+// abort resets both sides because of end. The first end counts.
 func (t *tunnel) abort(end End) {
 	t.cut.CompareAndSwap(nil, &end)
 	abort(t.caller)
 	abort(t.destination)
 }
 
-// run carries bytes in goroutines until the tunnel has ended, and then calls done. First are bytes that the caller has already sent.
-// If this program is killed, the kernel resets both sides: an orderly end would look as if all data had arrived.
+// run carries bytes, beginning with first from the caller, until the tunnel has ended, and then calls done. If this program is
+// killed, the kernel resets both sides: an orderly end would look as if all data had arrived.
 func (t *tunnel) run(first []byte, b *buffers, m *Metrics, done func(End)) {
 	t.done = done
 	resetWhenKilled(t.caller)
@@ -97,7 +96,7 @@ func (t *tunnel) run(first []byte, b *buffers, m *Metrics, done func(End)) {
 	go (&direction{t: t, from: t.destination, to: t.caller, buffers: b, carried: &t.received, metric: m.carried("callers")}).run(nil)
 }
 
-// ended is called by each direction once it has ended.
+// ended is called once by each direction.
 func (t *tunnel) ended() {
 	if t.directions.Add(1) < 2 {
 		return
@@ -146,7 +145,7 @@ func (t *tunnel) result(end End, now time.Time) Tunnel {
 	return out
 }
 
-// discard reads the rest of a request. Otherwise closing the connection would reset it before the caller has read the answer.
+// discard reads the rest of a request: closing c would reset it before the caller has read the answer.
 func discard(c net.Conn, limit int64) {
 	_, _ = io.Copy(io.Discard, io.LimitReader(c, limit))
 }

@@ -1,5 +1,5 @@
-// Package callers divides what a server has among its callers, by their IP addresses: a caller has no name before it is
-// authenticated, and can invent tokens. Callers behind one address count as one.
+// Package callers divides the resources of a server among its callers, by IP address: a caller has no name before it is
+// authenticated, and can invent tokens.
 package callers
 
 import (
@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// A Pool is shared by all callers: bytes of bodies or of requests, or connections.
+// A Pool is one resource: bytes of bodies or of requests, or connections.
 type Pool struct {
 	mu   sync.Mutex
 	free int64
 	turn int64
-	// callers are those with a share now, by IP address.
+	// callers are the callers with a share, by IP address.
 	callers map[string]*caller
 }
 
@@ -25,12 +25,12 @@ type caller struct {
 	turns  *semaphore.Weighted
 }
 
-// NewPool returns a pool of this size. Of one caller, work of at most turn runs at once (Share.Turn). 0: its shares have no turns.
+// NewPool returns a pool of this size. turn limits how much work of one caller runs at once (Share.Turn). 0: there are no turns.
 func NewPool(size, turn int64) *Pool {
 	return &Pool{free: size, turn: turn, callers: map[string]*caller{}}
 }
 
-// Free returns what no caller has.
+// Free returns how much no caller holds.
 func (p *Pool) Free() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,7 +44,7 @@ func (p *Pool) Callers() int {
 	return len(p.callers)
 }
 
-// A Share is what one body, request or connection has.
+// A Share is the part of the pool that one body, request or connection holds.
 type Share struct {
 	of      *Pool
 	address string
@@ -52,7 +52,7 @@ type Share struct {
 	size    int64
 }
 
-// Share returns a share of nothing for a caller at an address with a port. Its Release is due.
+// Share returns an empty share for the caller at an address with a port. Release it.
 func (p *Pool) Share(remote string) *Share {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {
@@ -70,8 +70,8 @@ func (p *Pool) Share(remote string) *Share {
 	return &Share{of: p, address: host, caller: p.callers[host]}
 }
 
-// Take takes n more, or gives back -n. No caller has more than what is still free: alone it has half at most, and a part is always
-// left for the others.
+// Take takes n more, or gives back -n. False: the caller would hold more than what is still free. So alone it gets half at most,
+// and a part is always left for the others.
 func (s *Share) Take(n int64) bool {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *Share) Take(n int64) bool {
 	return true
 }
 
-// richest returns the caller that has most, if that is more than the caller of s has with 1 more. Nil: none has.
+// richest returns the caller that holds most, if that is more than the caller of s would hold with 1 more, else nil.
 func (s *Share) richest() (most *caller) {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
@@ -96,11 +96,11 @@ func (s *Share) richest() (most *caller) {
 	return most
 }
 
-// Size returns what s has.
+// Size returns how much s holds.
 func (s *Share) Size() int64 { return s.size }
 
-// Turn waits until work of n can run, at most the turn of the pool. The work of one caller waits for each other, so it is never
-// ahead of another caller's by more than one turn. done is due after the work.
+// Turn waits until work of size n can run, at most the turn of the pool. So the work of one caller is never ahead of another
+// caller's by more than one turn. Call done after the work.
 func (s *Share) Turn(ctx context.Context, n int64) (done func(), err error) {
 	turns := s.caller.turns
 	if err := turns.Acquire(ctx, n); err != nil {
@@ -109,7 +109,7 @@ func (s *Share) Turn(ctx context.Context, n int64) (done func(), err error) {
 	return func() { turns.Release(n) }, nil
 }
 
-// Release gives all back, once. Nil: nothing was taken.
+// Release gives everything back, once. A nil share holds nothing.
 func (s *Share) Release() {
 	if s == nil {
 		return

@@ -1,4 +1,4 @@
-// This file limits the connections of a server. Each needs memory, also one that sends nothing.
+// This file limits the connections of a server: each needs memory, also one that sends nothing.
 
 package callers
 
@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// A Listener closes connections above the limits immediately, so that none waits behind them. If callers at many addresses have
-// taken all, an address with fewer still gets a connection: the address that has most loses its oldest.
+// A Listener closes connections above the limits immediately, so that none waits. If all are taken, an address with fewer still
+// gets one: the address that holds most loses its oldest.
 type Listener struct {
 	net.Listener
-	// Of divides the connections. Each takes one unit of it.
+	// Of divides the connections, one unit each.
 	Of *Pool
-	// Refused is called for each connection that is closed. Nil: nothing is.
+	// Refused, if set, is called for each connection that is closed.
 	Refused func()
 
 	mu   sync.Mutex
@@ -48,7 +48,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// evict closes the oldest connection of the caller that has most. False: none has more than the caller of s would have.
+// evict closes the oldest connection of the richest caller. False: there is none.
 func (l *Listener) evict(s *Share) bool {
 	most := s.richest()
 	l.mu.Lock()
@@ -90,12 +90,12 @@ func (c *limitedConn) Close() error {
 const (
 	// headers is the limit of a request's headers, in bytes.
 	headers = 8 << 10
-	// request is how long a caller may take to send its request, and answer to read the answer as well.
+	// request is how long a caller may take to send its request, answer until it has read the answer.
 	request, answer = 10 * time.Second, 30 * time.Second
 )
 
-// NewServer returns a server of probes and metrics over HTTP, and its listener, with a limit of connections. So one address has
-// at most half as many requests in progress. It logs no failed connection: callers decide how often there is one.
+// NewServer returns a server of probes and metrics over HTTP, and its listener, with a limit of connections. It logs no failed
+// connection: callers decide how often there is one.
 func NewServer(h http.Handler, l net.Listener, connections int64) (*http.Server, net.Listener) {
 	return &http.Server{
 		Handler: h, MaxHeaderBytes: headers, ReadTimeout: request, WriteTimeout: answer, IdleTimeout: 2 * time.Minute,

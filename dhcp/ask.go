@@ -70,7 +70,8 @@ func (s *Server) startAsking(ctx context.Context, n network.Network, request *dh
 	s.writing.Go(func() { s.ask(ctx, n, request, v) })
 }
 
-// ask probes the address of an offer, and other addresses if a host uses it. At the latest after askTime, it sends the offer.
+// ask probes the address of an offer, and other addresses if a host uses it. At the latest after askTime, it sends the
+// offer.
 func (s *Server) ask(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
 	client, over := v.MAC, time.NewTimer(askTime)
 	defer over.Stop()

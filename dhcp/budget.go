@@ -1,5 +1,6 @@
-// This file limits the writes to the store, the declined addresses and the log lines that the messages of one MAC cause.
-// MACs are easily forged, so there are limits for all MACs together, too. A client that has a lease always renews it.
+// This file limits the writes to the store, the declined addresses and the log lines that the messages of one
+// MAC cause. MACs are easily forged, so there are limits for all MACs together, too. A client that has a lease
+// always renews it.
 
 package dhcp
 
@@ -39,8 +40,8 @@ type budgets struct {
 	wrote   recent.Wrote
 }
 
-// afford returns v, or another verdict if the budget of the client does not suffice. If dropped is not empty, the
-// message is dropped. The caller holds the lock.
+// afford returns v, or another verdict if the budget of the client does not suffice. If dropped is not empty,
+// the message is dropped. The caller holds the lock.
 func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) (_ reply.Verdict, dropped drop) {
 	now := s.Now()
 	cost := uint8(0)
@@ -82,8 +83,8 @@ func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdi
 	return v, ""
 }
 
-// believes reports whether a DECLINE counts: its client sent only a few recently, few addresses of the range are in
-// quarantine, and VMs do not need this address. The caller holds the lock.
+// believes reports whether a DECLINE counts: its client sent only a few recently, few addresses of the range are
+// in quarantine, and VMs do not need this address. The caller holds the lock.
 func (s *Server) believes(n network.Network, v reply.Verdict, now time.Time) bool {
 	if !s.budgets.declines.Spend(v.MAC, 1, declinesPerMAC, declinesWindow, now) {
 		return false

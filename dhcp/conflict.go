@@ -38,8 +38,8 @@ func (s *Server) inUse(n network.Network, k reply.Known, now time.Time) func(net
 	}
 }
 
-// spare returns how many more addresses of the range may be lost to hosts without a lease: a tenth of the range,
-// minus the lost ones, but none that VMs need. The caller holds the lock.
+// spare returns how many more addresses of the range may be lost to hosts without a lease: a tenth of the
+// range, minus the lost ones, but none that VMs need. The caller holds the lock.
 func (s *Server) spare(n network.Network, k reply.Known, lost int) int {
 	left := max(1, n.DHCP.Range.Size()/lostShare) - lost
 	if k.PoolRemaining != nil {

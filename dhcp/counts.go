@@ -9,7 +9,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// countAgain is how long a count or a search is valid, so that a flood of requests does not repeat it for each packet.
+// countAgain is how long a count or a search is valid, so that a flood of requests does not
+// repeat it for each packet.
 const countAgain = time.Second
 
 // goneVMs are the leases of VMs that are gone, as the latest search found them.
@@ -37,7 +38,8 @@ func (s *Server) poolRemaining(n network.Network, k reply.Known, now time.Time) 
 	return func() int { return s.room(n, k, now) }
 }
 
-// room returns the count, less the addresses that are being written for unknown clients. The caller holds the lock.
+// room returns the count, less the addresses that are being written for unknown clients.
+// The caller holds the lock.
 func (s *Server) room(n network.Network, k reply.Known, now time.Time) int {
 	if since := now.Sub(s.counted.at); since < 0 || since >= countAgain {
 		s.counted = count{reply.PoolRemaining(n, k, now), now}

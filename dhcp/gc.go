@@ -15,8 +15,8 @@ const (
 	collectAtOnce = 20
 )
 
-// collect deletes collectable leases. Both edges may try to delete one: Remove deletes only a lease that has not
-// changed since it was read.
+// collect deletes collectable leases. Both edges may try to delete one: Remove deletes only
+// a lease that has not changed since it was read.
 func (s *Server) collect(ctx context.Context) {
 	if s.Ready() != nil {
 		return

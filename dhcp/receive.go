@@ -27,8 +27,8 @@ const (
 	informsWindow = 10 * time.Second
 )
 
-// read queues the packets of one socket until ctx ends, and does nothing else, so that the kernel drops none. It
-// returns why it ended.
+// read queues the packets of one socket until ctx ends, and does nothing else, so that the kernel drops none. It returns
+// why it ended.
 func (s *Server) read(ctx context.Context, r udp.Receiver, queue chan<- udp.Packet) error {
 	for {
 		p, err := r.Next()
@@ -81,8 +81,8 @@ func (s *Server) receive(ctx context.Context, p udp.Packet) {
 	}
 }
 
-// admit returns the verdict about a message that was sent to dst, and reserves the writes and removals for it. If why
-// is not empty, the message is dropped.
+// admit returns the verdict about a message that was sent to dst, and reserves the writes and removals for it. If why is
+// not empty, the message is dropped.
 func (s *Server) admit(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr) (v reply.Verdict, why drop) {
 	mac := request.ClientHWAddr.String()
 	s.mu.Lock()
@@ -166,8 +166,8 @@ func accepted(n network.Network, p udp.Packet) (request *dhcpv4.DHCPv4, why drop
 	return request, ""
 }
 
-// mayInform reports whether an INFORM gets a reply now: its client has a lease, or there were few INFORMs without
-// one. The caller holds the lock.
+// mayInform reports whether an INFORM gets a reply now: its client has a lease, or there were few INFORMs without one.
+// The caller holds the lock.
 func (s *Server) mayInform(v reply.Verdict) bool {
 	l, ok := s.Store.Of(v.MAC)
 	if ok && l.Address == v.To.Addr() {

@@ -42,8 +42,8 @@ type Server struct {
 	VMs     reply.VMs
 	Metrics *Metrics
 	Log     *slog.Logger
-	// UnknownClients limits the new leases of unknown clients, but not renewals. So a VM that forges MACs can
-	// neither exhaust the pool in a moment nor flood the store. Nil: there is no limit.
+	// UnknownClients limits the new leases of unknown clients, but not renewals. So a VM that forges MACs can neither
+	// exhaust the pool in a moment nor flood the store. Nil: there is no limit.
 	UnknownClients *rate.Limiter
 	// Edge is this edge's number in the plan. PeerServes reports whether the peer serves
 	// now; it is called for each message. Nil: this edge replies to all messages.
@@ -51,17 +51,17 @@ type Server struct {
 	PeerServes func() bool
 	// Yields reports whether a younger pod has this edge's number. It is called for each message. Nil: no.
 	Yields func() bool
-	// OtherServer is called for each message in which a VM of the cluster chooses another DHCP server. It must
-	// return immediately. Nil: such messages are only counted.
+	// OtherServer is called for each message in which a VM of the cluster chooses another DHCP server. It must return
+	// immediately. Nil: such messages are only counted.
 	OtherServer func(vm string, server netip.Addr)
 	// Discovered is called for each DHCPDISCOVER of a VM of the cluster whose MAC never had a lease. It must return
 	// immediately. Nil: they are only counted.
 	Discovered func(vm string)
-	// WhoHas asks the network for the MAC of the host that has an address. Empty: no host answered before the
-	// context ended. Proven: the host answered just now. It is called concurrently. Nil: offers need no probe.
+	// WhoHas asks the network for the MAC of the host that has an address. Empty: no host answered before the context
+	// ended. Proven: the host answered just now. It is called concurrently. Nil: offers need no probe.
 	WhoHas func(context.Context, netip.Addr) (mac string, proven bool, err error)
-	// Knows reports whether the kernel knows the MAC for an address, so that a reply does not wait for ARP. It is
-	// called concurrently. Nil: no MAC is known.
+	// Knows reports whether the kernel knows the MAC for an address, so that a reply does not wait for ARP. It is called
+	// concurrently. Nil: no MAC is known.
 	Knows func(netip.Addr) bool
 	// Now is the clock. Nil: time.Now.
 	Now func() time.Time

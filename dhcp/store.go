@@ -15,13 +15,15 @@ type Store interface {
 	reply.Leases
 	// Ready returns nil once all leases were read. Until then the server assigns nothing.
 	Ready() error
-	// Fresh returns nil while the storage behind the Store can be read and written. It returns immediately.
+	// Fresh returns nil while the storage behind the Store can be read and written. It returns
+	// immediately.
 	Fresh() error
 	// Confirm reads the lease on an address and the leases of a MAC from the storage again.
 	// An error: the storage did not answer.
 	Confirm(ctx context.Context, mac string, address netip.Addr) error
-	// Replace writes a lease durably in place of the lease that the caller read on the same address: zero for
-	// none. fs.ErrExist: another writer changed the address since, and the store knows the current lease.
+	// Replace writes a lease durably in place of the lease that the caller read on the same
+	// address: zero for none. fs.ErrExist: another writer changed the address since, and the
+	// store knows the current lease.
 	Replace(ctx context.Context, was, next network.Lease) error
 	// Remove deletes a lease, unless it has changed since the caller read it.
 	Remove(ctx context.Context, was network.Lease) error

@@ -52,7 +52,8 @@ type trouble struct {
 	mu sync.Mutex
 	// exhausted is the span in which clients got no address, since none was free.
 	exhausted span
-	// created are failing writes of new leases, changed those of existing ones. A quota refuses only new leases.
+	// created are failing writes of new leases, changed those of existing ones. A quota refuses only new
+	// leases.
 	created, changed failing
 }
 
@@ -97,8 +98,8 @@ func (t *trouble) wrote(was network.Lease, err error, now time.Time) {
 	of.err = err
 }
 
-// exhaustion returns the pool, and since when clients get no address from it. Avoided addresses are free, but other
-// hosts answered for them. Zero: an address is free, or no client asked recently.
+// exhaustion returns the pool, and since when clients get no address from it. Avoided addresses are free,
+// but other hosts answered for them. Zero: an address is free, or no client asked recently.
 func (t *trouble) exhaustion(pool reported.PoolUse, avoided int, now time.Time) reported.PoolExhaustion {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -110,7 +111,8 @@ func (t *trouble) exhaustion(pool reported.PoolUse, avoided int, now time.Time) 
 	return reported.PoolExhaustion{Since: since, PoolUse: pool}
 }
 
-// unwritten returns why leases are not written. Zero: writes have failed for less than failsSince, or succeed.
+// unwritten returns why leases are not written. Zero: writes have failed for less than failsSince, or
+// succeed.
 func (t *trouble) unwritten(now time.Time) reported.LeasesUnwritten {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -163,7 +165,8 @@ func (s *Server) withDeclined(out []reported.UsedAddress, pool reported.PoolUse,
 	return out
 }
 
-// Follow updates the gauges and calls report until ctx ends. Report must return immediately, and may be nil.
+// Follow updates the gauges and calls report until ctx ends. Report must return immediately, and may be
+// nil.
 func (s *Server) Follow(ctx context.Context, report func(reported.DHCPReport)) {
 	every(ctx, reportEvery, func() {
 		if s.Ready() != nil {

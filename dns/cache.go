@@ -1,5 +1,4 @@
-// This file caches the answers of upstream resolvers for one view: how long each is valid, and which are dropped when the
-// memory is full. It is pure: the caller passes the time, and locks.
+// This file caches the answers of upstream resolvers for one view. It is pure: the caller passes the time, and locks.
 
 package dns
 
@@ -25,8 +24,8 @@ const (
 	maxTTL, maxNegativeTTL = time.Hour, 30 * time.Minute
 	// failedFor is how long a question is not sent again after upstreams failed (RFC 9520 section 3.2: 1 s to 5 min).
 	failedFor = 5 * time.Second
-	// staleFor is how long an expired answer is served while no upstream answers. StaleTTL is its TTL then
-	// (RFC 8767 section 4: 30 s).
+	// staleFor is how long an expired answer is served while no upstream answers, with the TTL staleTTL (RFC 8767 section 4:
+	// 30 s).
 	staleFor, staleTTL = time.Hour, 30
 )
 
@@ -55,8 +54,7 @@ const (
 	staleNow
 )
 
-// A cache holds answers up to a limit in bytes. Each answer counts for the client that asked first, and a client that
-// fills the cache loses its own answers first.
+// A cache holds answers up to a limit in bytes. Each answer counts for the client that asked first.
 type cache struct {
 	answers *shares.Shares[*entry]
 	entries map[question]*shares.Holding[*entry]
@@ -101,7 +99,7 @@ func (c *cache) find(q question, now time.Time) (*entry, state) {
 	return nil, unknown
 }
 
-// store keeps an answer, which counts for the client that asked. It returns how many other answers are lost.
+// store keeps an answer for the client that asked. It returns how many other answers are lost.
 func (c *cache) store(q question, by shares.Client, wire []byte, ttl time.Duration, now time.Time) (lost int) {
 	return c.put(by, &entry{question: q, wire: wire, stored: now, expires: now.Add(ttl)})
 }
@@ -185,8 +183,7 @@ func lifetime(m *dns.Msg, now time.Time) time.Duration {
 	return dnsutil.MinimalTTLWithMaximum(m, kind, limit)
 }
 
-// resolved reports whether an answer has a record of the requested type. If not, it is at most a chain of aliases
-// that ends without such a record.
+// resolved reports whether an answer has a record of the requested type, not only aliases.
 func resolved(m *dns.Msg) bool {
 	t := m.Question[0].Qtype
 	return len(m.Answer) > 0 && (t == dns.TypeANY || has(m.Answer, t))

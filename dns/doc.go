@@ -1,11 +1,9 @@
-// Package dns answers the names of a plan on one network, and forwards other
-// questions if the plan permits it.
+// Package dns answers the names of a plan on one network, and forwards other questions if the plan permits it.
 //
 // # Parts
 //
 //   - Package answers is pure: the view of a client, and the answer of that view to a question.
-//   - Handler answers one question. It holds everything made from a plan behind one
-//     pointer. So a new plan takes effect between two questions, and no question is lost.
+//   - Handler answers one question. It holds everything made from a plan behind one pointer, so a new plan loses no question.
 //   - A forwarder answers the other questions, separately for each view: from the view's cache, from an
 //     Upstream, or with an answer that expired (RFC 8767). No view sees the answers of another.
 //   - Package shares decides which client loses when a resource is full: the client that holds most.

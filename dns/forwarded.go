@@ -21,8 +21,8 @@ func asksFor(r *dns.Msg) question {
 	}
 }
 
-// query returns the message that asks upstreams for q. EDNS options are hop by hop (RFC 6891, section 6.1.1), so
-// none is forwarded. It always requests recursion and the AD bit, since the answer is cached for other clients.
+// query returns the message that asks upstreams for q, without EDNS options, which are hop by hop (RFC 6891,
+// section 6.1.1). It requests recursion and the AD bit: the answer is cached for other clients.
 func query(q question) *dns.Msg {
 	m := new(dns.Msg).SetQuestion(q.name, q.rrtype)
 	m.CheckingDisabled, m.AuthenticatedData = q.cd, true
@@ -56,7 +56,7 @@ func filled(r, m *dns.Msg) *dns.Msg {
 	return m
 }
 
-// failure returns the answer to r if no upstream has an answer.
+// failure returns SERVFAIL for r.
 func failure(r *dns.Msg) *dns.Msg {
 	m := new(dns.Msg).SetRcode(r, dns.RcodeServerFailure)
 	m.RecursionAvailable = true

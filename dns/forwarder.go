@@ -1,5 +1,5 @@
-// This file answers questions that the plan does not answer: from the cache, else from upstreams, else with an answer
-// that expired. Equal questions of several clients are asked once.
+// This file answers questions that the plan does not answer: from the cache, from upstreams, or with an expired
+// answer. Equal questions of several clients are asked once.
 
 package dns
 
@@ -22,8 +22,8 @@ const (
 	// maxLarge is how many answers are fetched and sent over TCP at the same time. Each takes up to 5 MiB: 64 KiB of
 	// maximally compressed names, unpacked, copied and packed.
 	maxLarge = 16
-	// patience is how long a client waits for upstreams if the cache has an expired answer (RFC 8767
-	// section 5: client response timer).
+	// patience is how long a client waits for upstreams if there is an expired answer (RFC 8767 section 5: client
+	// response timer).
 	patience = time.Second
 )
 
@@ -36,11 +36,11 @@ type forwarder struct {
 	mu      sync.Mutex
 	caches  map[string]*cache
 	flights map[flightKey]*flight
-	// waiting and large hold the functions that end a client's wait.
+	// waiting and large hold the functions that end clients' waits.
 	waiting, large *shares.Shares[context.CancelFunc]
 }
 
-// A flightKey identifies equal questions, of which only one at a time is sent to upstreams.
+// A flightKey identifies equal questions.
 type flightKey struct {
 	view      string
 	question  question
@@ -50,15 +50,15 @@ type flightKey struct {
 // A flight is one question to upstreams, for which clients wait.
 type flight struct {
 	key flightKey
-	// cache of the view when the flight began. A view that was replaced since then has a new cache.
+	// cache of the view when the flight began: a view that was replaced has a new one.
 	cache *cache
 	// by is the client that asked first.
 	by     shares.Client
 	ctx    context.Context
 	cancel context.CancelFunc
-	// waiting is the number of clients that wait. When it becomes 0, the flight is canceled.
+	// waiting is how many clients wait. At 0, the flight is canceled.
 	waiting int
-	// answer is set before done is closed, and never changes after that. Nil: no server answered.
+	// answer is set before done is closed. Nil: no server answered.
 	done   chan struct{}
 	answer *dns.Msg
 }
@@ -71,7 +71,7 @@ func newForwarder(u *Upstream, m *Metrics) *forwarder {
 	}
 }
 
-// setViews gives each view an equal part of the memory. New views, and views with keep false, start with an empty
+// setViews gives each view an equal part of the memory. New views, and those with keep false, start with an empty
 // cache.
 func (s *forwarder) setViews(keep map[string]bool) {
 	s.mu.Lock()
@@ -133,15 +133,14 @@ func (s *forwarder) find(view string, q question) (*entry, state, time.Time) {
 	return nil, unknown, now
 }
 
-// ask returns the answer to r from upstreams, for a client of a view. It takes seconds if upstreams are silent. The
-// caller calls done after it has sent the answer.
+// ask returns the answer to r from upstreams, within seconds. The caller calls done after it has sent the answer.
 func (s *forwarder) ask(view string, c shares.Client, r *dns.Msg, tcp bool) (answer *dns.Msg, source by, done func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	answer, source = s.wait(ctx, flightKey{view, asksFor(r), "udp"}, c, r)
 	if !tcp || !answer.Truncated {
 		return answer, source, cancel
 	}
-	// Only clients that ask over TCP get long answers, and only a few at the same time.
+	// Only clients over TCP get long answers.
 	s.mu.Lock()
 	h, lost := s.large.Take(c, 1, cancel)
 	s.mu.Unlock()
@@ -164,7 +163,7 @@ func (s *forwarder) ask(view string, c shares.Client, r *dns.Msg, tcp bool) (ans
 	return answer, source, done
 }
 
-// wait returns the answer to r. It joins the flight for k, or starts it.
+// wait returns the answer to r from the flight for k, which it may start.
 func (s *forwarder) wait(ctx context.Context, k flightKey, c shares.Client, r *dns.Msg) (*dns.Msg, by) {
 	slot, cancel := context.WithCancel(context.Background())
 	stop := context.AfterFunc(ctx, cancel)
@@ -196,7 +195,7 @@ func (s *forwarder) wait(ctx context.Context, k flightKey, c shares.Client, r *d
 	case <-slot.Done():
 		return failure(r), byUpstream
 	case <-late:
-		// The flight continues, to fill the cache, until another client takes the slot.
+		// The flight fills the cache, until another client takes the slot.
 		stop()
 		stays = true
 		go func() {
@@ -228,7 +227,7 @@ func (s *forwarder) join(k flightKey, c shares.Client, cancel context.CancelFunc
 	return f, h
 }
 
-// board is the part of join that needs the lock. The functions in lost end the wait of clients that lost their slots.
+// board is the part of join that needs the lock. lost end the wait of clients that lost their slots.
 func (s *forwarder) board(k flightKey, c shares.Client, cancel context.CancelFunc) (f *flight, h *shares.Holding[context.CancelFunc], lost []context.CancelFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -310,7 +309,7 @@ func (s *forwarder) land(f *flight, answer *dns.Msg) {
 	close(f.done)
 }
 
-// shed ends the wait of the clients that lost their slots. It counts these clients, and a client that was refused.
+// shed ends the wait of the clients that lost their slots, and counts them, and a client that was refused.
 func (s *forwarder) shed(what string, refused bool, lost []context.CancelFunc) {
 	for _, cancel := range lost {
 		cancel()

@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
-// panicsEvery is the least time between two log lines about panics. A client may know how to cause panics.
+// panicsEvery is the least time between two log lines about panics, which a client may cause.
 const panicsEvery = time.Minute
 
 // A guard counts and logs panics. It is safe for concurrent use.

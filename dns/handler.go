@@ -28,8 +28,7 @@ type Handler struct {
 	metrics *Metrics
 	strange *tally
 	serving atomic.Pointer[serving]
-	// forwarding are the questions over UDP that wait for upstreams.
-	// Each Run sets a new group.
+	// forwarding are the questions over UDP that wait for upstreams. Each Run sets a new group.
 	forwarding atomic.Pointer[sync.WaitGroup]
 	guard      *guard
 }
@@ -48,8 +47,7 @@ type Options struct {
 	MACs MACs
 	// VMs knows the VMs with leases. Nil: none are known.
 	VMs answers.VMs
-	// AskedIgnition is called with the address of each client that asks for a name of Ignition. It must return immediately.
-	// Nil: nothing is called.
+	// AskedIgnition is called with each client that asks for a name of Ignition. It must return immediately, and may be nil.
 	AskedIgnition func(netip.Addr)
 	// Log is the logger. Nil: slog.Default().
 	Log *slog.Logger
@@ -57,8 +55,8 @@ type Options struct {
 
 // MACs knows which host has an address.
 type MACs interface {
-	// MACOf returns the MAC of the host that sends from an address of the network. Empty: not known. Present: the
-	// kernel knows the MAC now. Otherwise the kernel asks for the MAC before it sends to the address.
+	// MACOf returns the MAC of the host that sends from an address of the network. Empty: not known. Present: the kernel
+	// knows it now. Otherwise the kernel asks for it before it sends to the address.
 	MACOf(netip.Addr) (mac string, present bool)
 }
 
@@ -99,9 +97,8 @@ func NewHandler(m *Metrics, o Options) *Handler {
 	return h
 }
 
-// Serve replaces the plan atomically. Questions in progress use the previous plan. Lost are
-// servers to which the edge has no route now: they are not asked. The cache survives while the plan
-// has the same upstreams, even if all of them are lost. Only one goroutine may call Serve at a time.
+// Serve replaces the plan atomically. The edge has no route to the servers in lost, so they are not asked. The cache
+// survives while the plan has the same upstreams. Only one goroutine may call Serve at a time.
 func (h *Handler) Serve(n network.Network, lost ...netip.AddrPort) {
 	old := h.serving.Load()
 	s := &serving{
@@ -144,7 +141,7 @@ func (h *Handler) Serve(n network.Network, lost ...netip.AddrPort) {
 	h.serving.Store(s)
 }
 
-// ServeDNS implements dns.Handler. The answer fits into the size that the client accepts. After a panic it is SERVFAIL.
+// ServeDNS implements dns.Handler. The answer fits into the client's size. After a panic it is SERVFAIL.
 func (h *Handler) ServeDNS(w dns.ResponseWriter, r *dns.Msg) {
 	w = request.NewScrubWriter(r, sized{w})
 	if !h.guard.run(func() { h.serve(w, r) }) {
@@ -210,7 +207,7 @@ func (h *Handler) serve(w dns.ResponseWriter, r *dns.Msg) {
 	}
 }
 
-// asked passes on that a client asked for a name of Ignition. The name is in lower case with trailing dot.
+// asked calls AskedIgnition for a name of Ignition, in lower case with trailing dot.
 func (h *Handler) asked(s *serving, client netip.Addr, name string) {
 	if h.options.AskedIgnition != nil && slices.Contains(s.ignition, name) {
 		h.options.AskedIgnition(client)
@@ -220,7 +217,7 @@ func (h *Handler) asked(s *serving, client netip.Addr, name string) {
 // recursive reports whether questions of a view may be forwarded.
 func (s *serving) recursive(v *answers.View) bool { return s.forwarder != nil && v.Forwards() }
 
-// clientAt returns the client for an address alone, without the group of sockets. Hosts beyond the network count by address.
+// clientAt returns the client for an address alone. Hosts beyond the network count by address.
 func (h *Handler) clientAt(a netip.Addr) shares.Client {
 	c, _ := h.senderAt(a, a.As16()[15]%groups)
 	if c.MAC == beyond {
@@ -238,9 +235,9 @@ func (h *Handler) ranked(c shares.Client) shares.Client {
 // beyond stands for the MACs of hosts that are not on the network.
 const beyond = "beyond the network"
 
-// senderAt returns the client for a UDP query that arrived in a group of sockets. The caller calls ranked. A VM can invent
-// addresses. So in each group, all addresses of the network without a MAC count as one client, and all hosts beyond the
-// network as another client. Present: an answer need not wait for ARP.
+// senderAt returns the client for a UDP query that arrived in a group of sockets, without Known. A VM can invent
+// addresses. So in each group, all addresses of the network without a MAC are one client, and all hosts beyond it another.
+// Present: an answer need not wait for ARP.
 func (h *Handler) senderAt(a netip.Addr, group uint8) (c shares.Client, present bool) {
 	if h.options.MACs == nil {
 		return shares.Client{Address: a}, true
@@ -255,8 +252,7 @@ func (h *Handler) senderAt(a netip.Addr, group uint8) (c shares.Client, present 
 	return shares.Client{MAC: beyond, Group: group}, true
 }
 
-// write sends and counts reply. Data and negative answers are authoritative, refusals
-// are not.
+// write sends and counts reply. All but refusals are authoritative.
 func (h *Handler) write(w dns.ResponseWriter, r *dns.Msg, reply answers.Reply, recursive bool, t *tally, b by, start time.Time) {
 	m := new(dns.Msg)
 	m.SetRcode(r, reply.Rcode)

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// missesUntilDown is how many probes in a row without an answer show that a server is dead. Only probes count: for a name
-	// whose own servers do not answer, a healthy resolver is silent, too, and a VM can ask for such names.
+	// missesUntilDown is how many probes in a row without an answer show that a server is dead. Other questions do not count:
+	// a VM can ask for names whose own servers do not answer.
 	missesUntilDown = 2
-	// sampled is the number of clients whose last questions are part of a probe.
+	// sampled is how many clients' last questions are part of a probe.
 	sampled = 6
 )
 
@@ -24,7 +24,7 @@ type health struct {
 	lost bool
 }
 
-// after returns the health after a probe, or after an answer. Any answer proves that the server lives.
+// after returns the health after a probe, or any answer.
 func (h health) after(answered bool) health {
 	if answered {
 		return health{lost: h.lost}
@@ -38,8 +38,7 @@ func (h health) down() bool { return h.lost || h.misses >= missesUntilDown }
 // suspected reports whether the server must be probed.
 func (h health) suspected() bool { return !h.lost && h.misses > 0 }
 
-// order returns the servers to ask, in this order: all that are not known to be dead, starting with the preferred
-// one. Empty: no server lives.
+// order returns the servers to ask in order, without dead ones, starting with the preferred one. Empty: no server lives.
 func order(all []health, preferred int) []int {
 	var out []int
 	for i := range all {
@@ -50,8 +49,8 @@ func order(all []health, preferred int) []int {
 	return out
 }
 
-// attempt returns which server is asked at the n-th attempt. There are at least leastAttempts, even for a single server,
-// since packets may be lost. False: there are no more attempts.
+// attempt returns which server is asked at the n-th attempt: at least leastAttempts times, since packets may be lost.
+// False: there are no more attempts.
 func attempt(in []int, n int) (server int, ok bool) {
 	if len(in) == 0 || n >= max(len(in), leastAttempts) {
 		return 0, false
@@ -64,8 +63,8 @@ func allDown(all []health) bool {
 	return !slices.ContainsFunc(all, func(h health) bool { return !h.down() })
 }
 
-// A sample has the last question of each of a few clients. Probes use it, since a resolver may answer clients' questions
-// but drop a question for the root's servers. No client fills a sample alone.
+// A sample has the last questions of a few clients, for probes: a resolver may answer these, but drop a question for the
+// root's servers. No client fills a sample alone.
 type sample struct{ shares *shares.Shares[question] }
 
 func newSample() sample { return sample{shares.New[question](sampled, false)} }

@@ -1,5 +1,4 @@
-// This file holds the metrics of questions and answers. No label holds data of a
-// client.
+// This file holds the metrics of questions and answers. No label holds data of a client.
 
 package dns
 
@@ -41,7 +40,7 @@ func (m *Metrics) shed(reason string, count int) {
 	}
 }
 
-// cached sets how many bytes the cache of a view has, and counts the answers that it lost.
+// cached sets the bytes of a view's cache, and counts the answers that it lost.
 func (m *Metrics) cached(view string, bytes, lost int) {
 	m.Gauge(metrics.DNSCacheBytes).WithLabelValues(view).Set(float64(bytes))
 	m.Counter(metrics.DNSCacheEvicted).WithLabelValues(view).Add(float64(lost))
@@ -49,7 +48,6 @@ func (m *Metrics) cached(view string, bytes, lost int) {
 
 func (m *Metrics) cacheGone(view string) { m.Gauge(metrics.DNSCacheBytes).DeleteLabelValues(view) }
 
-// serverUp sets whether an upstream server answers.
 func (m *Metrics) serverUp(server netip.AddrPort, up bool) {
 	m.Gauge(metrics.DNSUpstreamUp).WithLabelValues(server.String()).Set(metrics.Bool(up))
 }

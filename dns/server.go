@@ -22,7 +22,7 @@ const (
 	maxQuestion = 2048
 	// stopTime is how long shutdown waits for questions in progress.
 	stopTime = 5 * time.Second
-	// leastWorkers is the least number of workers that answer questions over UDP. Workers do not wait for upstreams.
+	// leastWorkers is the least number of workers for questions over UDP. They do not wait for upstreams.
 	leastWorkers = 4
 )
 
@@ -42,8 +42,8 @@ type server struct {
 	conversations sync.WaitGroup
 }
 
-// Run serves h on sockets for UDP, made by edge.ListenShared with the number Sockets, and on l (TCP) until ctx ends. It then
-// answers pending questions within seconds and closes all sockets.
+// Run serves h on sockets for UDP, made by socket.ListenShared with the number Sockets, and on l (TCP) until ctx ends, and
+// closes them. Pending questions get seconds.
 func Run(ctx context.Context, h *Handler, p []*net.UDPConn, l net.Listener) error {
 	s := &server{handler: h, metrics: h.metrics, connections: shares.New[net.Conn](maxConnections, true)}
 	defer func() {
@@ -107,7 +107,7 @@ func (s *server) answer(data []byte, w *responder) {
 	}
 }
 
-// parse returns the question in data, else the answer that refuses data. Both nil: data gets no answer.
+// parse returns the question in data, or the answer that refuses data. Both nil: no answer.
 func parse(data []byte) (r, refusal *dns.Msg) {
 	if len(data) < 12 {
 		return nil, nil

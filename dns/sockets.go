@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// groups of sockets: the questions of one client arrive in one group, so a VM that floods the server fills
-	// the buffers of only one group. The number of the question chooses the socket of the group.
+	// groups of sockets: the questions of one client arrive in one group, so a flood fills the buffers of only one. The
+	// number of the question chooses the socket of the group.
 	groups, socketsPerGroup = 8, 4
-	// receivers is the number of sockets that receive. Sockets also counts one more socket for each group, which only sends
-	// to hosts that may not exist. So a VM that invents addresses fills only the buffer of its own group.
+	// receivers is how many sockets receive. Sockets also counts one for each group that only sends to hosts that may not
+	// exist: a VM that invents addresses fills only that buffer.
 	receivers = groups * socketsPerGroup
 	Sockets   = receivers + groups
 )
 
 // Offsets of the value from which the kernel chooses a socket: the last four bytes of the source MAC, or the IPv4 source
-// address. The address is for the pod network, where all packets have the same MAC.
+// address for the pod network, where all packets have the same MAC.
 const (
 	byMAC     = 0xffe00000 + 8
 	byAddress = 0xfff00000 + 12
 )
 
-// spread makes the kernel choose a socket of conns for each packet, and returns a socket to send on for each of conns.
+// spread makes the kernel choose a socket of conns for each packet, and returns a socket to send on for each.
 func spread(conns []*net.UDPConn, by uint32) ([]socket, error) {
 	program, err := bpf.Assemble(choose(by))
 	if err != nil {

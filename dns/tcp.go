@@ -1,4 +1,4 @@
-// This file receives questions over TCP and answers them, one after the other on each connection.
+// This file answers questions over TCP, one after the other on each connection.
 
 package dns
 
@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// maxConnections is the limit of TCP connections. Each takes a file descriptor.
+	// maxConnections is the limit of TCP connections, each with a file descriptor.
 	maxConnections = 2000
-	// firstQuestion is how long a client may take to send the first question of a connection, and idle each later question.
+	// firstQuestion is how long a client may take to send the first question of a connection, idle each later
+	// one.
 	firstQuestion, idle = 3 * time.Second, 10 * time.Second
 	// writeTime is how long a client may take to accept an answer.
 	writeTime = 3 * time.Second

@@ -1,6 +1,6 @@
-// This file receives questions over UDP and answers them. Each socket has a reader, which answers plain questions itself. It
-// queues questions that take longer, and questions of clients that ask a lot. So the kernel drops no packets. Clients take
-// turns in the queue. Sending an answer never blocks.
+// This file answers questions over UDP. Each socket has a reader, which answers plain questions itself, and queues questions
+// that take longer or that busy clients ask. So the kernel drops no packets. Clients take turns in the queue. Sending never
+// blocks.
 
 package dns
 
@@ -22,7 +22,7 @@ import (
 const (
 	// maxQueued is how many questions can wait for a worker.
 	maxQueued = 4096
-	// fewQuestions is how many questions of a client one socket answers in each momentTime without a turn.
+	// fewQuestions is how many questions of a client one socket answers in momentTime without a turn.
 	fewQuestions, momentTime = 50, 10 * time.Millisecond
 )
 
@@ -98,8 +98,7 @@ func (s *server) read(ctx context.Context, c *net.UDPConn, out socket, group uin
 		p := received{from: netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), socket: out}
 		var present bool
 		if p.client, present = s.handler.senderAt(p.from.Addr(), group); !present {
-			// The kernel holds the answer back until the host answers an ARP request. Such answers must not
-			// fill a buffer that others need.
+			// The kernel holds the answer back until the host answers an ARP request. It must not fill a buffer that others need.
 			p.socket = s.unproven[group]
 		}
 		if recent.few(p.client, time.Now()) {
@@ -119,8 +118,8 @@ type recent struct {
 	counts map[shares.Client]int
 }
 
-// few reports whether the question of a client need not wait for its turn: in this momentTime, the client asked only a
-// few questions, or no other client asked.
+// few reports whether a client's question need not wait for its turn: in this momentTime, it asked only a few, or no other
+// client did.
 func (a *recent) few(c shares.Client, now time.Time) bool {
 	if age := now.Sub(a.since); age < 0 || age >= momentTime {
 		a.since = now

@@ -1,5 +1,4 @@
-// This file asks upstream resolvers, and probes those that do not answer. Which servers are asked is decided in
-// health.go, and which names are forwarded in package answers.
+// This file asks upstream resolvers, and probes those that do not answer.
 
 package dns
 
@@ -21,13 +20,13 @@ import (
 )
 
 const (
-	// nextAfter is the time without an answer after which the next server is asked, too.
+	// nextAfter is the time without an answer after which the next server is asked.
 	nextAfter = 400 * time.Millisecond
 	// giveUp is the time limit for all servers together. It is less than the 5 s after which a client retries.
 	giveUp = 3500 * time.Millisecond
-	// leastAttempts is how often a question is sent at least, unless it is answered.
+	// leastAttempts is how often an unanswered question is sent at least.
 	leastAttempts = 3
-	// probeTime is how long a probe waits for an answer. ProbeEvery is the pause between two probes of a dead server.
+	// probeTime is how long a probe waits. probeEvery is the pause between two probes of a dead server.
 	probeTime, probeEvery = 500 * time.Millisecond, time.Second
 )
 
@@ -37,8 +36,8 @@ var (
 	errPanic   = errors.New("panic")
 )
 
-// An Upstream asks servers. It starts with the server that answered last. If a server fails or is slow, the next one is
-// asked, too. A server that is known to be dead is only probed.
+// An Upstream asks servers, the one that answered last first. If a server fails or is slow, the next one is asked, too. A
+// server that is known to be dead is only probed.
 type Upstream struct {
 	servers []netip.AddrPort
 	// dialers has a dialer for each of servers.
@@ -57,13 +56,13 @@ type Upstream struct {
 	first   int
 	health  []health
 	probing []bool
-	// answered has the last question that each server answered, except for probes of the root. Nil: none.
+	// answered has the last question that each server answered, except for the root. Nil: none.
 	answered []*question
 	// clients has the last questions of some clients.
 	clients sample
 }
 
-// NewUpstream returns an Upstream that asks servers (at least one), each through its dialer. The caller must call retire once.
+// NewUpstream returns an Upstream that asks servers (at least one), each through its dialer. Call retire once.
 func NewUpstream(servers []netip.AddrPort, dialers []net.Dialer, m *Metrics, log *slog.Logger) *Upstream {
 	u := &Upstream{
 		servers: servers, dialers: dialers, metrics: m, log: log, guard: newGuard(m, log), giveUp: giveUp, probeTime: probeTime,
@@ -76,7 +75,7 @@ func NewUpstream(servers []netip.AddrPort, dialers []net.Dialer, m *Metrics, log
 	return u
 }
 
-// retire ends all probes, and after giveUp all questions. Now are the servers of the Upstream that takes over.
+// retire ends all probes, and after giveUp all questions. Now are the servers of the next Upstream.
 func (u *Upstream) retire(now []netip.AddrPort) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -89,8 +88,8 @@ func (u *Upstream) retire(now []netip.AddrPort) {
 	time.AfterFunc(u.giveUp, u.stop)
 }
 
-// lose sets the servers to which the edge has no route now. These are not asked. A server with a route again counts as
-// alive, until questions show otherwise.
+// lose sets the servers to which the edge has no route now. One with a route again counts as alive, until questions show
+// otherwise.
 func (u *Upstream) lose(lost []netip.AddrPort) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -121,8 +120,7 @@ type outcome struct {
 	err    error
 }
 
-// ask returns the first answer over transport ("udp" or "tcp"), and ends the questions to the other servers. SERVFAIL and
-// REFUSED are returned only if no server has a better answer.
+// ask returns the first answer over transport ("udp" or "tcp"), SERVFAIL and REFUSED only if no server has a better one.
 func (u *Upstream) ask(ctx context.Context, m *dns.Msg, transport string) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, u.giveUp)
 	defer cancel()
@@ -156,7 +154,7 @@ func (u *Upstream) ask(ctx context.Context, m *dns.Msg, transport string) (*dns.
 		case <-ctx.Done():
 			return worse.answer, worse.err
 		case <-slow.C:
-			// The servers asked so far did not answer in time, so they may be dead.
+			// The servers asked so far may be dead.
 			for _, server := range in[:min(tried, len(in))] {
 				u.suspect(server)
 			}
@@ -214,7 +212,7 @@ func (u *Upstream) send(ctx context.Context, server int, m *dns.Msg, transport s
 	return answer, err
 }
 
-// belongs reports whether answer belongs to m. If not, the answer is forged or stale.
+// belongs reports whether answer belongs to m, and is neither forged nor stale.
 func belongs(m, answer *dns.Msg) bool {
 	if !answer.Response || answer.Id != m.Id || len(answer.Question) != 1 {
 		return false
@@ -223,7 +221,7 @@ func belongs(m, answer *dns.Msg) bool {
 	return q.Qtype == a.Qtype && q.Qclass == a.Qclass && dns.CanonicalName(q.Name) == dns.CanonicalName(a.Name)
 }
 
-// suspect probes a server in the background, until the server answers.
+// suspect probes a server in the background until it answers.
 func (u *Upstream) suspect(server int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -239,7 +237,6 @@ func (u *Upstream) suspect(server int) {
 	}()
 }
 
-// probe probes a server until the server answers.
 func (u *Upstream) probe(server int) {
 	for {
 		before, questions := u.probes(server)
@@ -262,7 +259,7 @@ func (u *Upstream) probe(server int) {
 }
 
 // probes returns the questions of the next probe: the root's servers, which each resolver knows. After a miss, also the last
-// question that the server answered, and the last questions of clients, since the server may drop questions for the root.
+// question that the server answered, and those of clients: it may drop questions for the root.
 func (u *Upstream) probes(server int) (before *question, all []question) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -309,7 +306,7 @@ func (u *Upstream) answers(server int, q question) {
 	u.set(server, u.health[server].after(true))
 }
 
-// misses records that a server did not answer a probe, unless the server has answered another question since.
+// misses records that a server did not answer a probe, unless it has answered another question since.
 func (u *Upstream) misses(server int, before *question) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -318,7 +315,7 @@ func (u *Upstream) misses(server int, before *question) {
 	}
 }
 
-// set replaces the health of a server, and logs when the server starts or stops answering. The caller holds the lock.
+// set replaces the health of a server, and logs when it starts or stops answering. The caller holds the lock.
 func (u *Upstream) set(server int, now health) {
 	before := u.health[server]
 	u.health[server] = now

@@ -27,13 +27,12 @@ const (
 // A State is what the kernel knows about its clock. In the zero value, no program disciplines
 // the clock.
 type State struct {
-	// Synchronized: a program on the node, such as chronyd, disciplines the clock, and the
-	// kernel considers the clock synchronized.
+	// Synchronized: the kernel considers the clock synchronized, by a program such as chronyd.
 	Synchronized bool
 	// Leap is whether a leap second comes at the end of the day.
 	Leap Leap
 	// MaxError is the largest possible difference between the clock and UTC, at least 0. It
-	// grows while the clock is not corrected.
+	// grows until the clock is corrected.
 	MaxError time.Duration
 }
 
@@ -50,8 +49,7 @@ func Kernel() (State, error) {
 	return stateOf(code, t.Maxerror), nil
 }
 
-// stateOf interprets the results of adjtimex: its return code, and maxerror in
-// microseconds. TIME_ERROR also stands for a failed clock.
+// stateOf interprets the results of adjtimex: its return code, and maxerror in microseconds.
 func stateOf(code int, maxError int64) State {
 	s := State{Synchronized: code != unix.TIME_ERROR, MaxError: time.Duration(max(0, maxError)) * time.Microsecond}
 	switch code {

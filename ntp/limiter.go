@@ -16,15 +16,16 @@ const (
 	limit = 32
 	// window is the period in which questions are counted.
 	window = time.Second
-	// Above the limit, one question of leak is answered, by chance. A VM can forge the source of
-	// its questions, and so use up the limit of another VM. The other VM still gets some answers.
+	// Above the limit, one question of leak is answered, by chance: a VM can forge sources, and so
+	// use up another VM's limit.
 	leak = 4
 	// counters is the number of counters of a Limiter. Each counter takes one byte.
 	counters = 1 << 16
 )
 
-// A Limiter counts the questions of clients. Use NewLimiter. It is not safe for concurrent use.
-// Clients with the same counter share its limit for at most a window: each window hashes clients differently.
+// A Limiter counts the questions of clients. It is not safe for concurrent use. Clients with
+// the same counter share its limit for at most a window: each window hashes clients
+// differently.
 type Limiter struct {
 	began time.Time
 	seed  maphash.Seed
@@ -34,8 +35,7 @@ type Limiter struct {
 // NewLimiter returns a Limiter that has seen no client.
 func NewLimiter() *Limiter { return &Limiter{seed: maphash.MakeSeed()} }
 
-// Permits counts one question of client at now, and reports whether it is answered. Above the
-// limit, chance decides.
+// Permits counts one question of client at now, and reports whether it is answered.
 func (l *Limiter) Permits(client netip.Addr, now time.Time) bool {
 	if since := now.Sub(l.began); since < 0 || since >= window {
 		l.began, l.seed = now, maphash.MakeSeed()

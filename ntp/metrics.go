@@ -25,8 +25,7 @@ type Metrics struct {
 	questions map[outcome]prometheus.Counter
 }
 
-// NewMetrics creates the metrics of a server that gives the time of clock, and registers them
-// with r.
+// NewMetrics registers the metrics of a server that gives the time of clock with r.
 func NewMetrics(r prometheus.Registerer, clock Clock) *Metrics {
 	set := metrics.Register(r, metrics.NTP)
 	set.Compute(metrics.NTPClockSynchronized, func() float64 {

@@ -13,26 +13,24 @@ const (
 	// newest is the version of RFC 5905. Questions of versions 1 to 4 have the same format.
 	newest = 4
 
-	// stratum is the distance from a reference clock that the server announces. The kernel does
-	// not know the real stratum of the node's clock. Most servers have 1 to 4, so a client that
-	// compares strata prefers these servers. Clients refuse 16.
+	// stratum is the distance from a reference clock that the server announces. The real one is unknown.
+	// Most servers have 1 to 4, so a client that compares strata prefers them. Clients refuse 16.
 	stratum = 8
-	// reference is the conventional identifier of a server that serves its own host's clock,
-	// 127.127.1.1. No host has this address, so a node that takes its time from a VM cannot
-	// detect the loop.
+	// reference is the conventional identifier of a server that serves its own host's clock, 127.127.1.1. So
+	// a node that takes its time from a VM cannot detect the loop.
 	reference = 0x7f7f0101
 	// precision of the clock as log2 seconds: a microsecond.
 	precision = -20
-	// notSynchronized is the kiss code "INIT" (RFC 5905, section 7.4): the server has no
-	// time, since the clock of the node is not synchronized yet.
+	// notSynchronized is the kiss code "INIT" (RFC 5905, section 7.4): the node's clock is not synchronized
+	// yet.
 	notSynchronized = 0x494e4954
 	// longestError is the largest root dispersion: 16 s (RFC 5905, MAXDISP).
 	longestError = 16 * time.Second
 )
 
-// Client returns the question in a datagram. False: it is not the question of a client, so it must not be
-// answered. That includes messages of peers and servers, broadcasts, control and private messages.
-// Extension fields and MACs are ignored, as RFC 5905 permits: the server has no keys.
+// Client returns the question in a datagram. False: it must not be answered, as messages of peers and
+// servers, broadcasts, control and private messages. It ignores extension fields and MACs, as RFC 5905
+// permits: the server has no keys.
 func Client(datagram []byte) (protocol.Packet, bool) {
 	var q protocol.Packet
 	if len(datagram) < protocol.PacketSizeBytes || len(datagram)%4 != 0 {
@@ -45,14 +43,14 @@ func Client(datagram []byte) (protocol.Packet, bool) {
 	return q, q.Settings&7 == modeClient && version >= 1 && version <= newest
 }
 
-// Reply returns the packet that gives the time of a synchronized clock in state s. The question
-// arrived at received, and the packet is sent at sent.
+// Reply returns the packet that gives the time of a synchronized clock in state s, for a question that
+// arrived at received.
 func Reply(q protocol.Packet, s State, received, sent time.Time) protocol.Packet {
 	p := header(q, s.Leap)
 	p.Stratum, p.ReferenceID = stratum, reference
 	p.RootDispersion = short(s.MaxError)
-	// The kernel does not report when its clock was corrected last. The maximum error includes
-	// the drift since then, so the time of receipt is as good.
+	// The kernel does not report the last correction. The maximum error includes the drift since then, so
+	// the time of receipt is as good.
 	p.RefTimeSec, p.RefTimeFrac = protocol.Time(received.Truncate(time.Second))
 	p.RxTimeSec, p.RxTimeFrac = protocol.Time(received)
 	p.TxTimeSec, p.TxTimeFrac = protocol.Time(sent)

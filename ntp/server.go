@@ -32,8 +32,8 @@ type Server struct {
 // NewServer returns a Server that answers no client before Serve.
 func NewServer(clock Clock, m *Metrics) *Server { return &Server{clock: clock, metrics: m} }
 
-// Serve answers the hosts of n from now on. It may be called at any time. A question from the
-// broadcast address is ignored, since the answer would reach all hosts.
+// Serve answers the hosts of n from now on. It ignores the broadcast address, since the answer
+// would reach all hosts.
 func (s *Server) Serve(n network.Network) {
 	s.clients.Store(&network.Range{First: network.HostAddress(n.CIDR, 1), Last: network.HostAddress(n.CIDR, -1)})
 }
@@ -109,9 +109,8 @@ func stampReceived(c *net.UDPConn) error {
 	return errors.Join(err, set)
 }
 
-// receivedAt returns the time of receipt from control messages. If there is none, or the clock was
-// set back since, it returns now. With the time of receipt, a delay on a busy processor does not
-// distort the client's clock.
+// receivedAt returns the time of receipt from control messages, so that a busy processor does not
+// distort the client's clock. If there is none, or the clock was set back since, it returns now.
 func receivedAt(control []byte, now time.Time) time.Time {
 	for len(control) >= unix.CmsgLen(0) {
 		h, data, rest, err := unix.ParseOneSocketControlMessage(control)

@@ -20,7 +20,7 @@ func Of() string {
 	return fmt.Sprintf("%s (FIPS 140-3 mode %s, module %s)", Number(), mode, fips140.Version())
 }
 
-// Tag returns the tag in git of the release that the running program is. Empty: it is not a release.
+// Tag returns the git tag of the running release. Empty: it is not a release.
 func Tag() string { return tagOf(Number()) }
 
 func tagOf(n string) string {
@@ -30,8 +30,7 @@ func tagOf(n string) string {
 	return n
 }
 
-// Number returns the version of the running program alone, as of a tag in git, or its revision. The linker's value
-// comes first, then the version of the module. It is never empty.
+// Number returns the version alone, never empty: the linker's, else the module's, else the revision.
 func Number() string {
 	if built != "" {
 		return built

@@ -78,7 +78,7 @@ func (s *seenStatus) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 // healthConnections is the limit of connections to the port of probes and metrics.
 const healthConnections = 64
 
-// serveHealth adds the server of probes and metrics to g, if there is one. It is ready if the API server is, and
+// serveHealth adds the server of probes and metrics to g, if there is one. It is ready while the API server is,
 // until ctx ends. It serves until drained ends.
 func (o *options) serveHealth(ctx, drained context.Context, g *errgroup.Group, m *metrics, t *apiproxy.Transport, logger *slog.Logger) error {
 	if o.health == "" {

@@ -34,8 +34,8 @@ type identity struct {
 // keyFile is the file with the key of a kubeconfig's certificate. Only the proxy needs it.
 func keyFile(kubeconfig string) string { return kubeconfig + ".key" }
 
-// identityOf returns the identity that was written to path, so that clients continue to work after a restart. If
-// there is no identity that can be trusted, it returns a new one.
+// identityOf returns the identity that was written to path, so that clients continue to work after a restart, or a
+// new one.
 func identityOf(path, address string, now time.Time) (own *identity, kept bool, err error) {
 	if own, err := readIdentity(path, address, now); err == nil {
 		return own, true, nil
@@ -129,8 +129,7 @@ func newIdentity(address string, now time.Time) (*identity, error) {
 	}, nil
 }
 
-// write writes a kubeconfig and its key, which only the owner can read. A client sees either the previous file or the
-// complete new one.
+// write writes a kubeconfig and its key for the owner alone. A client sees the previous file or the complete new one.
 func (i *identity) write(path string) error {
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config

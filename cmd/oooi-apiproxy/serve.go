@@ -94,8 +94,7 @@ func (o *options) transport(rules *apirewrite.Rules) (*apiproxy.Transport, error
 	}, nil
 }
 
-// small limits how much of each HTTP/2 answer waits in memory, because Go's default is 4 MiB. Frames are larger
-// than by default, because fewer frames cost less.
+// small limits how much of each HTTP/2 answer waits in memory: Go's default is 4 MiB. Larger frames cost less.
 func small(t http.RoundTripper) http.RoundTripper {
 	inner := t
 	for {
@@ -130,7 +129,7 @@ func (o *options) clientSide(h *apiproxy.Handler, address string, logger *slog.L
 }
 
 // serve adds a server to g, and calls ended after its last request. After ctx, requests have the time of --drain to end. A nil
-// config: HTTP without TLS.
+// config: no TLS.
 func (o *options) serve(ctx context.Context, g *errgroup.Group, s *http.Server, l net.Listener, config *tls.Config, logger *slog.Logger, ended func()) {
 	var open sync.WaitGroup
 	h := s.Handler

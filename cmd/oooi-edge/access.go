@@ -1,5 +1,4 @@
-// This file holds `oooi-edge access`: its flags, and the composition of the plan, the leases, the keys and the access
-// proxy of one edge. It does not decide which callers are admitted.
+// This file holds `oooi-edge access`: its flags, and the composition of the access proxy of one edge.
 
 package main
 
@@ -29,8 +28,7 @@ import (
 )
 
 // accessCollectAt is how much the heap of the access proxy grows before garbage is collected, in percent of the memory
-// in use. $GOGC overrides it. Tunnels leave garbage only when they open and when they are checked, so early
-// collection costs little.
+// in use. $GOGC overrides it. Tunnels leave little garbage, so early collection costs little.
 const accessCollectAt = 50
 
 func newAccessCommand(dialLimit time.Duration) *cobra.Command {
@@ -66,10 +64,8 @@ func runAccess(ctx context.Context, f serverFlags, management string, dialLimit 
 		return err
 	}
 	log = source.Log()
-	if management == "" {
-		if management, err = f.managementDevice(); err != nil {
-			return err
-		}
+	if management, err = f.managementDevice(management); err != nil {
+		return err
 	}
 	keys := sharedfiles.NewTokenKeys(wire.File(f.runDir, f.watchedBy, wire.KeysFile), log)
 	registry := prometheus.NewRegistry()
@@ -87,8 +83,7 @@ func runAccess(ctx context.Context, f serverFlags, management string, dialLimit 
 		},
 		DialLimit: dialLimit,
 		IsVM: func(a netip.Addr) error {
-			// The kernel knows the MAC, because a host has just accepted a connection at this address. That host may
-			// be another VM that uses the same address.
+			// A host has just accepted a connection at this address, so the kernel knows its MAC. It may be another VM.
 			switch mac := hosts.MACOf(a); {
 			case mac == "":
 				return errors.New("the kernel has no MAC for the address of the VM")

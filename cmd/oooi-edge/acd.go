@@ -1,5 +1,4 @@
 // This file holds `oooi-edge acd`, the first pod of a network. It checks the future addresses of edges for conflicts.
-// Package edge/acd decides what a conflict is, and the operator decides how to react.
 
 package main
 

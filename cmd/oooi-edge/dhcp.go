@@ -1,5 +1,4 @@
-// This file holds `oooi-edge dhcp`: its flags, and the composition of the plan, the socket, the leases and the DHCP
-// server of one edge. It does not decide about addresses.
+// This file holds `oooi-edge dhcp`: its flags, and the composition of the DHCP server of one edge.
 
 package main
 
@@ -52,7 +51,7 @@ It must run in a network namespace that has the service VIP on --interface.`,
 	return c
 }
 
-// The rate limit for unknown clients: MACs that do not belong to a VM of the cluster. Only a few such clients ask, and rarely.
+// The rate limit for unknown clients: MACs that belong to no VM of the cluster. Few such clients ask, and rarely.
 const (
 	unknownClientsPerSecond = 1
 	unknownClientsAtOnce    = 20
@@ -123,8 +122,8 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 		server.PeerServes, server.Yields = peer.Serves, peer.Yields
 		g.Go(func() error { peer.Watch(ctx, f.runDir, log); return nil })
 	}
-	// The server is ready once all leases and VMs are known. It serves earlier: it already renews the leases in its
-	// cache. So a restarted edge counts as serving for its peer, even if the API server does not answer.
+	// The server is ready once all leases and VMs are known. It serves earlier, from its cache. So a restarted edge
+	// serves for its peer without the API server.
 	serves := d.Status.Question()
 	serves.Why = func() error { return cmp.Or(d.Status.Err(), server.Alive()) }
 	ready := func() error { return cmp.Or(serves.Why(), server.Ready()) }
@@ -148,7 +147,7 @@ func bootingVMs(n network.Network, store dhcp.Store, vms reply.VMs) map[string]b
 }
 
 // leases returns the lease store and the VMs. In a cluster, leases are objects, cached in the run directory, else
-// files. The returned function keeps both up to date until its context ends.
+// files. The function keeps both up to date until its context ends.
 func leases(ctx context.Context, f serverFlags, source *inforce.Source, kube *kube.Kube, dir string, log *slog.Logger) (dhcp.Store, reply.VMs, func(context.Context), error) {
 	if kube == nil {
 		files, err := leasefile.Open(dir)

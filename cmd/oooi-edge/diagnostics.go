@@ -1,5 +1,5 @@
-// This file holds `oooi-edge diagnostics`, which `oooi must-gather` runs in each edge. It writes one JSON document
-// about the data plane. It changes nothing, and limits its size and time, because the edge serves VMs meanwhile.
+// This file holds `oooi-edge diagnostics`, which `oooi must-gather` runs in each edge. It limits its size and time,
+// because the edge serves VMs meanwhile.
 
 package main
 
@@ -46,12 +46,12 @@ type partSource struct {
 	name string
 	// most is the largest size of the part in bytes.
 	most int
-	// read returns a list of at most so many bytes. cut is true if that limit left something out.
+	// read returns a list of at most so many bytes. cut: there is more.
 	read func(ctx context.Context, most int) (items []json.RawMessage, cut bool, err error)
 }
 
-// collect reads the sources of a list one after the other, and all lists at the same time, until ctx ends. The parts
-// have the order of the sources.
+// collect reads the sources of a list in turn, and all lists at the same time, until ctx ends. The parts have the
+// order of the sources.
 func collect(ctx context.Context, lists ...[]partSource) []wire.DiagnosticsPart {
 	type told struct {
 		at   int
@@ -164,7 +164,7 @@ func ofKernel[T any](read func(*device.Dump) ([]T, error)) func(context.Context,
 	}
 }
 
-// envoySources describe the Envoy that uses runDir. There are none on an edge without the proxy.
+// envoySources describe the Envoy that uses runDir, if the edge has the proxy.
 func envoySources(runDir string) []partSource {
 	if _, err := os.Stat(wire.Dir(runDir, wire.Envoy)); errors.Is(err, fs.ErrNotExist) {
 		return []partSource{{"envoy", 1 << 10, func(context.Context, int) ([]json.RawMessage, bool, error) {

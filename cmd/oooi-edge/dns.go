@@ -1,5 +1,4 @@
-// This file holds `oooi-edge dns`: its flags, and the composition of the plan, the sockets and the DNS server of one
-// edge. It does not decide about names.
+// This file holds `oooi-edge dns`: its flags, and the composition of the DNS server of one edge.
 
 package main
 
@@ -72,7 +71,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	} else {
 		o.Resolver = resolvconf.Parse(string(b))
 	}
-	pods, err := f.managementDevice()
+	pods, err := f.managementDevice("")
 	if err != nil {
 		return err
 	}
@@ -83,7 +82,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 		onNetwork = f.device
 	}
 	o.NetworkDialer = *socket.Dialer(onNetwork)
-	// If this server watches the plan itself, there is no DHCP server in its pod, and so there are no leases.
+	// If this server watches the plan itself, its pod has no DHCP server, and so no leases.
 	var vms func(mac string) bool
 	var boots *sharedfiles.BootsFile
 	if f.watchedBy != "" {

@@ -1,5 +1,4 @@
-// This file holds `oooi-edge failover`: it starts the failover agent of one edge and the parts that the agent needs.
-// It decides nothing; see edge/agent and edge/failover.
+// This file holds `oooi-edge failover`: its flags, and the composition of the failover agent of one edge.
 
 package main
 
@@ -43,7 +42,7 @@ func newFailoverCommand() *cobra.Command {
 	return c
 }
 
-// runFailover runs until ctx ends and the peer has taken over. If clusterDevice is empty, the pod's device is used.
+// runFailover runs until ctx ends and the peer has taken over.
 func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *slog.Logger) error {
 	source, _, err := f.open(log)
 	if err != nil {
@@ -51,10 +50,8 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 	}
 	log = source.Log()
 	registry := prometheus.NewRegistry()
-	if clusterDevice == "" {
-		if clusterDevice, err = f.managementDevice(); err != nil {
-			return err
-		}
+	if clusterDevice, err = f.managementDevice(clusterDevice); err != nil {
+		return err
 	}
 	check := proxy.ReachCheck{Socket: resources.NewDirs(wire.EnvoyDirs(f.runDir)).Reach(), Log: log}
 	a := &agent.Failover{

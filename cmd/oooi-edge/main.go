@@ -1,5 +1,5 @@
 // Command oooi-edge runs in the containers of an edge. It has the DHCP, DNS and NTP servers and the proxy of a plan,
-// which can also run alone, and programs that only edges need. This file lists the subcommands; each has its own file.
+// which can also run alone, and programs that only edges need. This file lists the subcommands.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 
 func main() { run(clock, 0) }
 
-// run runs the program. clock is the clock for the NTP server, and dialLimit that of access.Options.
+// run runs the program, with a clock for the NTP server and the dialLimit of access.Options.
 func run(clock ntp.Clock, dialLimit time.Duration) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := newRootCommand(clock, dialLimit).ExecuteContext(ctx)

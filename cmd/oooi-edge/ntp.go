@@ -1,5 +1,4 @@
-// This file holds `oooi-edge ntp`: its flags, and the composition of the plan, the socket, the clock and the NTP
-// server of one edge. It does not decide about time.
+// This file holds `oooi-edge ntp`: its flags, and the composition of the NTP server of one edge.
 
 package main
 

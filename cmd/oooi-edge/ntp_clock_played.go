@@ -11,8 +11,8 @@ import (
 	"github.com/cldmnky/oooi/ntp"
 )
 
-// clock returns the state of the node's clock, as if it were synchronized. It reads the real state, so that the testbed
-// shows that an edge is permitted to do this.
+// clock returns the node's state as if its clock were synchronized. It reads the real state, to show that an edge is
+// permitted to.
 func clock() (ntp.State, error) {
 	s, err := ntp.Kernel()
 	s.Synchronized, s.MaxError = true, 10*time.Millisecond

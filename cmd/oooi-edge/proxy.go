@@ -1,5 +1,4 @@
-// This file holds `oooi-edge proxy`: its flags, and the composition of the plan, the backends and the Envoy of one
-// edge. Package edge/agent/proxy decides which listeners it serves, and package envoy where connections go.
+// This file holds `oooi-edge proxy`: its flags, and the composition of the backends and the Envoy of one edge.
 
 package main
 
@@ -155,8 +154,8 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.L
 	return g.Wait()
 }
 
-// bootsOfProxy returns where the proxy stores the boot steps of VMs. Nil: it runs without a DHCP server, whose leases show which VM has
-// an address.
+// bootsOfProxy returns where the proxy stores the boot steps of VMs. Nil: there is no DHCP server, whose leases show the VMs'
+// addresses.
 func (f *serverFlags) bootsOfProxy(source *inforce.Source, macOf func(netip.Addr) string, log *slog.Logger) *sharedfiles.BootsFile {
 	watcher := wire.Watcher(source.Current().Network.Services)
 	if f.runDir == "" || watcher != string(network.ServiceDHCP) {
@@ -178,8 +177,7 @@ func serveOn(socket string, serve func(net.Listener) error) error {
 	return nil
 }
 
-// proxyNeeds returns the API server, which lists the endpoints. If there are external hosts, it also returns the
-// resolvers.
+// proxyNeeds returns the API server, which lists the endpoints, and for external hosts also the resolvers.
 func proxyNeeds(n network.Network) []network.ReservedDestination {
 	out := apiServer()
 	for _, b := range n.Backends {

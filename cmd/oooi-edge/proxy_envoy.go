@@ -1,5 +1,4 @@
-// This file runs Envoy as a child process of `oooi-edge proxy`. Envoy gets its configuration over a socket, not from
-// this file.
+// This file runs Envoy as a child process of `oooi-edge proxy`.
 
 package main
 
@@ -23,8 +22,7 @@ import (
 // stopTimeout is how long Envoy has to end after SIGTERM.
 const stopTimeout = 10 * time.Second
 
-// findEnvoy finds the program and returns a function that runs it until its context ends. If Envoy ends by itself,
-// that is an error, and the container is restarted.
+// findEnvoy returns a function that runs Envoy until its context ends. If Envoy ends by itself, that is an error.
 func findEnvoy(program string, limits resources.Limits, output io.Writer) (func(ctx context.Context, dir string) error, error) {
 	path, err := exec.LookPath(cmp.Or(program, os.Getenv("ENVOY"), "envoy"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// This file reads from the kernel how much memory and how many open files the container may have, and counts and
-// resets connections for the Gate. It decides nothing. Package envoy/resources derives limits from the numbers.
+// This file reads how much memory and how many open files the container may have, and counts and resets connections
+// for the Gate.
 
 package main
 
@@ -19,8 +19,8 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 )
 
-// openFiles returns the largest number of files that a process of this container may have open: the hard limit. All
-// containers of a pod have the same limit. Zero: unknown.
+// openFiles returns how many files a process may have open: the hard limit, equal in all containers of a pod. Zero:
+// unknown.
 func openFiles() uint64 {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
@@ -29,8 +29,8 @@ func openFiles() uint64 {
 	return l.Max
 }
 
-// containerMemory returns the memory limit of this process in bytes: the smallest limit of its cgroup and of the
-// cgroups around it. Zero: no limit. root is "/".
+// containerMemory returns the memory limit of this process in bytes, the smallest of its cgroup and those around it.
+// Zero: no limit. root is "/".
 func containerMemory(root string) uint64 {
 	f, err := os.Open(filepath.Join(root, "proc/self/cgroup"))
 	if err != nil {
@@ -39,8 +39,7 @@ func containerMemory(root string) uint64 {
 	defer func() { _ = f.Close() }()
 	smallest := uint64(math.MaxUint64)
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		// The fields are hierarchy:controllers:path, see cgroups(7). A container sees its own cgroup as the root,
-		// whatever the path.
+		// The fields are hierarchy:controllers:path, see cgroups(7). A container sees its own cgroup as the root.
 		parts := strings.SplitN(lines.Text(), ":", 3)
 		if len(parts) != 3 {
 			continue
@@ -81,7 +80,7 @@ func limitIn(file string) uint64 {
 }
 
 // newGate returns a Gate that counts the connections on an interface, and a function that closes its sources. If the
-// kernel does not allow counting, the Gate accepts all connections, and only Envoy's own limits apply.
+// kernel does not allow counting, only Envoy's own limits apply.
 func newGate(name string, limits resources.Limits, log *slog.Logger) (*gate.Gate, func()) {
 	g := &gate.Gate{Limits: limits, Log: log}
 	clients, err := device.OpenClients(name)

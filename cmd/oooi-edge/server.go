@@ -1,5 +1,5 @@
-// This file holds what the servers of an edge (dhcp, dns, ntp, proxy, access, failover, acd) have in common: flags,
-// logs, health, and `oooi-edge probe`, which a kubelet runs to check the health. The rest of each server has its own file.
+// This file holds what the servers of an edge have in common: flags, logs, health, and `oooi-edge probe`, which a
+// kubelet runs.
 
 package main
 
@@ -78,16 +78,16 @@ func (f *serverFlags) on(ctx context.Context) (serving.Interface, error) {
 	return serving.Interface{Name: f.device, InPod: f.inPod(), Watcher: w}, err
 }
 
-// managementDevice returns the pod's device on the cluster network. Outside a pod, it returns an empty name, which
-// means any device.
-func (f *serverFlags) managementDevice() (string, error) {
-	if !f.inPod() {
-		return "", nil
+// managementDevice returns the named device, or else the pod's device on the cluster network. Empty: outside a pod,
+// any device.
+func (f *serverFlags) managementDevice(named string) (string, error) {
+	if named != "" || !f.inPod() {
+		return named, nil
 	}
 	return kube.Default("/", f.podinfo)
 }
 
-// open reads the plan, and creates this server's directory. The returned kube is nil without --watch.
+// open reads the plan, and creates this server's directory. Without --watch, there is no kube.
 func (f *serverFlags) open(log *slog.Logger) (*inforce.Source, *kube.Kube, error) {
 	if f.runDir != "" {
 		if err := rundir.MakeDir(wire.Dir(f.runDir, f.program)); err != nil {
@@ -124,9 +124,9 @@ func (f *serverFlags) watcherAway() bool {
 	return health.Away(health.Probe(ctx, wire.Socket(f.runDir, f.watchedBy)))
 }
 
-// passOn adds to g the tasks of the server with the token for the servers without one. It writes the failover agent's
-// report to the API server. While the plan requires tokens from callers, it also stores the API server's keys for the
-// access proxy. It returns the writer of the report, or nil if another server has the token.
+// passOn adds to g the tasks of the server with the token for the others: it writes the failover agent's report to
+// the API server, and stores the API server's keys while the plan requires tokens from callers. It returns the writer
+// of the report, nil without the token.
 func (f *serverFlags) passOn(ctx context.Context, g *errgroup.Group, kube *kube.Kube, source *inforce.Source, log *slog.Logger) *kube.Reporter {
 	v := source.Current()
 	if kube == nil || f.runDir == "" || wire.Watcher(v.Network.Services) != f.program {
@@ -147,8 +147,7 @@ func (f *serverFlags) passOn(ctx context.Context, g *errgroup.Group, kube *kube.
 	return reporter
 }
 
-// health answers `oooi-edge probe`, the failover agent and GET /metrics until ctx
-// ends; see health.Serve.
+// health answers `oooi-edge probe`, the failover agent and GET /metrics until ctx ends; see health.Serve.
 func (f *serverFlags) health(ctx context.Context, ready func() error, metrics prometheus.Gatherer, more ...health.Question) error {
 	dir := f.runDir
 	if dir == "" {

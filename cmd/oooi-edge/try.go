@@ -1,5 +1,4 @@
 // This file holds `oooi-edge try`, the pod of `oooi check --from-network`: its flags, and facts about its pod.
-// Package edge/trial does the rest.
 
 package main
 
@@ -81,8 +80,8 @@ func isolates(ctx context.Context, name string) error {
 	return now.Isolates()
 }
 
-// unreachable returns the API server and the kubelet of this pod, which must not be reachable from the network.
-// Outside a pod there are none.
+// unreachable returns the API server and the kubelet of this pod, if any, which must not be reachable from the
+// network.
 func unreachable() (out []netip.AddrPort) {
 	for variable, port := range map[string]uint16{wire.APIServerVariable: apiPort, wire.HostVariable: kubeletPort} {
 		if a, err := netip.ParseAddr(os.Getenv(variable)); err == nil && a.Is4() {

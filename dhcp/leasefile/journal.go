@@ -119,8 +119,8 @@ func (j *journal) close() error {
 }
 
 // readJournal returns the changes in the file in dir, in order, and when it was last written. A missing file has none.
-// Lines at the end without a valid checksum were never durable. Damage before them is an error: without those lines
-// an address could be assigned twice.
+// Lines at the end without a valid checksum were never durable. Damage before them is an error: without those lines an
+// address could be assigned twice.
 func readJournal(dir string) (out []change, written time.Time, err error) {
 	name := filepath.Join(dir, journalFile)
 	text, err := os.ReadFile(name)

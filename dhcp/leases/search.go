@@ -105,8 +105,8 @@ func (t *Table) Free(first, last netip.Addr, now time.Time, leaseTime time.Durat
 	return found, found.IsValid()
 }
 
-// Taken returns how many IPv4 addresses from first through last have a lease that is not free at now, and how many
-// of these are in quarantine.
+// Taken returns how many IPv4 addresses from first through last have a lease that is not free at
+// now, and how many of these are in quarantine.
 func (t *Table) Taken(first, last netip.Addr, now time.Time, leaseTime time.Duration) (taken, quarantined int) {
 	client, quarantine := limits(now, leaseTime)
 	t.each(first, last, func(_ uint64, ends []end) bool {
@@ -134,8 +134,9 @@ func (e end) over(client, quarantine end) bool {
 	return e <= client
 }
 
-// each calls f for each page of the addresses from first through last, in order, until f returns false. f gets the
-// number of an address, and the ends of the leases from this address on. The read lock is held.
+// each calls f for each page of the addresses from first through last, in order, until f returns
+// false. f gets the number of an address, and the ends of the leases from this address on. The read
+// lock is held.
 func (t *Table) each(first, last netip.Addr, f func(n uint64, ends []end) bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

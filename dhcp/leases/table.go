@@ -95,7 +95,8 @@ func (t *Table) At(a netip.Addr) (network.Lease, bool) {
 	return l, ok
 }
 
-// Of returns the lease of a MAC: of several, the one that expires last, and then the one on the lowest address.
+// Of returns the lease of a MAC: of several, the one that expires last, and then the one on the
+// lowest address.
 func (t *Table) Of(mac string) (network.Lease, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -128,8 +129,8 @@ func (t *Table) OfVM(name string) []network.Lease {
 	return t.at(t.byVM[name])
 }
 
-// OfVMs returns the leases of all VMs whose names are selected, in no order. Selected is called once for each name,
-// and must not use the table.
+// OfVMs returns the leases of all VMs whose names are selected, in no order. Selected is called
+// once for each name, and must not use the table.
 func (t *Table) OfVMs(selected func(name string) bool) []network.Lease {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

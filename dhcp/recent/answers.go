@@ -26,8 +26,8 @@ const (
 	answersPerMAC = 8
 )
 
-// An Answer is the result of a probe. Empty MAC: no host answered. Proven: the host answered this probe, so the
-// answer is not from the kernel's neighbor table.
+// An Answer is the result of a probe. Empty MAC: no host answered. Proven: the host answered this probe, so the answer
+// is not from the kernel's neighbor table.
 type Answer struct {
 	MAC    string
 	Proven bool

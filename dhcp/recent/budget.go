@@ -14,8 +14,9 @@ const (
 	counters = 1 << 16
 )
 
-// A Budget limits spending for each key, in any window of time. It counts two periods, each as long as the window.
-// Two keys with the same counter share its limit for at most two periods. In the zero value nothing is spent.
+// A Budget limits spending for each key, in any window of time. It counts two periods, each as long as the
+// window. Two keys with the same counter share its limit for at most two periods. In the zero value nothing is
+// spent.
 type Budget struct{ periods[spent] }
 
 // spent holds what was spent in one period.

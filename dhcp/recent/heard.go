@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// A message with a new transaction is a retry if it comes at least secondTry after the first one. SeriesGap is the
-	// longest time between two tries. Clients retry after two to four seconds.
+	// A message with a new transaction is a retry if it comes at least secondTry after the first one. SeriesGap
+	// is the longest time between two tries. Clients retry after two to four seconds.
 	secondTry, seriesGap = time.Second, 10 * time.Second
 	// heardFor is the minimum time for which a question is remembered.
 	heardFor = 30 * time.Second
@@ -35,8 +35,8 @@ type series struct {
 // Heard holds the questions of the last heardFor, and of the period before.
 type Heard struct{ periods[map[question]series] }
 
-// Again records m and reports whether m is a retry, or follows another message that the client had to retry. If the
-// table is full, it returns true: two replies are better than none.
+// Again records m and reports whether m is a retry, or follows another message that the client had to retry.
+// If the table is full, it returns true: two replies are better than none.
 func (h *Heard) Again(m *dhcpv4.DHCPv4, now time.Time) bool {
 	h.turn(now, heardFor, func() map[question]series { return map[question]series{} })
 	q := question{kind: m.MessageType()}

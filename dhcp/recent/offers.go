@@ -1,4 +1,5 @@
-// This file remembers recent offers, so that two VMs that start in one second are not offered the same address.
+// This file remembers recent offers, so that two VMs that start in one second are not
+// offered the same address.
 
 package recent
 

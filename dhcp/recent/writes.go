@@ -9,10 +9,12 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// WroteFor is how long this edge remembers its writes. A MAC whose budget is spent waits less for its next write.
+// WroteFor is how long this edge remembers its writes. A MAC whose budget is spent waits less for its next
+// write.
 const WroteFor = 8 * time.Second
 
-// Wrote holds when this edge wrote leases, in the last WroteFor and in the period before, whatever their expiry.
+// Wrote holds when this edge wrote leases, in the last WroteFor and in the period before, whatever their
+// expiry.
 type Wrote struct {
 	periods[map[network.Lease]time.Time]
 }

@@ -1,5 +1,5 @@
-// This file decides which address a client gets: the same on every edge for equal MAC, plan and leases. It reads no clock
-// and writes nothing. The search of the range is in search.go.
+// This file decides which address a client gets: the same on every edge for equal MAC, plan and leases. It
+// reads no clock and writes nothing. The search of the range is in search.go.
 
 package reply
 
@@ -22,7 +22,8 @@ type client struct {
 	vm string
 	// reported is the address that KubeVirt reports for the VM.
 	reported netip.Addr
-	// scarce: no other address is free, so addresses that other hosts seem to use are offered, unless they are spared.
+	// scarce: no other address is free, so addresses that other hosts seem to use are offered, unless they are
+	// spared.
 	scarce bool
 }
 
@@ -50,9 +51,10 @@ func (c client) reservation() netip.Addr {
 	return netip.Addr{}
 }
 
-// address returns the address for this client: its current address if the plan permits that (of several, the hint), else
-// its reservation, else the hint (option 50 or ciaddr), else an address of the range that depends on its MAC. A reserved
-// address that another client uses does not count. False: no address is available.
+// address returns the address for this client: its current address if the plan permits that (of several, the
+// hint), else its reservation, else the hint (option 50 or ciaddr), else an address of the range that
+// depends on its MAC. A reserved address that another client uses does not count. False: no address is
+// available.
 func (c client) address(hint netip.Addr) (netip.Addr, bool) {
 	if hint.IsValid() && c.holds(hint) && c.keeps(hint) {
 		return hint, true
@@ -77,8 +79,8 @@ func (c client) address(hint netip.Addr) (netip.Addr, bool) {
 	return a, ok
 }
 
-// own returns the address that the client has and may keep: from its lease, from KubeVirt's report, or of the VM's former
-// MAC. A report takes precedence over an expired lease. Zero: none.
+// own returns the address that the client has and may keep: from its lease, from KubeVirt's report, or of
+// the VM's former MAC. A report takes precedence over an expired lease. Zero: none.
 func (c client) own() netip.Addr {
 	l, ok := c.known.Leases.Of(c.mac)
 	leased := ok && c.keeps(l.Address) && c.available(l.Address)
@@ -92,8 +94,8 @@ func (c client) own() netip.Addr {
 	return c.inherited()
 }
 
-// inherited returns the address of the VM's former MAC: KubeVirt gives a VM a new MAC at a restart, and a node whose
-// address changes is lost to its cluster. Zero: none.
+// inherited returns the address of the VM's former MAC: KubeVirt gives a VM a new MAC at a restart, and a
+// node whose address changes is lost to its cluster. Zero: none.
 func (c client) inherited() netip.Addr {
 	if c.vm == "" || !c.known.Complete {
 		return netip.Addr{}
@@ -131,10 +133,11 @@ func (c client) permitted(a netip.Addr) bool {
 	return c.n.DHCP.Range.Contains(a) && !slices.Contains(c.n.DHCP.Named, a) && c.allowed(a) && !c.inUse(a)
 }
 
-// keeps reports whether the plan permits this client to keep its address a. A VM also keeps an address outside the range,
-// since it may be older than oooi or the range: a node whose address changes is lost to its cluster. An unknown client does
-// not, since the address may belong to another server's pool. No client keeps an address that it is not allowed to have. A
-// client whose reservation is free keeps only the reserved address.
+// keeps reports whether the plan permits this client to keep its address a. A VM also keeps an address
+// outside the range, since it may be older than oooi or the range: a node whose address changes is lost to
+// its cluster. An unknown client does not, since the address may belong to another server's pool. No client
+// keeps an address that it is not allowed to have. A client whose reservation is free keeps only the
+// reserved address.
 func (c client) keeps(a netip.Addr) bool {
 	r := c.reservation()
 	if r.IsValid() && (a == r || c.available(r)) {
@@ -173,8 +176,8 @@ func (c client) available(a netip.Addr) bool {
 		if l.MAC == c.mac {
 			return true
 		}
-		// A declined address is in quarantine, but not for the VM that uses it according to KubeVirt: another client
-		// declined it, or the VM was mistaken.
+		// A declined address is in quarantine, but not for the VM that uses it according to KubeVirt: another
+		// client declined it, or the VM was mistaken.
 		mistaken := l.MAC == "" && c.vm != "" && c.reported == a
 		if !mistaken && !c.inherits(l) && !l.Free(c.now, c.leaseTime(), c.gone(l)) {
 			return false
@@ -202,7 +205,8 @@ func (c client) gone(l network.Lease) bool {
 	return !exists
 }
 
-// last reports whether a is the last resort for other clients: its lease has not expired, but its VM is gone.
+// last reports whether a is the last resort for other clients: its lease has not expired, but its VM is
+// gone.
 func (c client) last(a netip.Addr) bool {
 	l, ok := c.known.Leases.At(a)
 	return ok && l.MAC != c.mac && !l.Free(c.now, c.leaseTime(), false) && c.gone(l)

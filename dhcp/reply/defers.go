@@ -1,5 +1,6 @@
-// This file decides which edge replies to a message that both edges receive (RFC 3074). It affects only the number of
-// replies: the write before an ACK keeps two clients from getting the same address.
+// This file decides which edge replies to a message that both edges receive (RFC 3074). It
+// affects only the number of replies: the write before an ACK keeps two clients from getting
+// the same address.
 
 package reply
 
@@ -18,7 +19,8 @@ const delayed = 3
 type Sent struct {
 	// Direct: the message was sent to the service VIP, so the peer has not received it.
 	Direct bool
-	// Again: the client retries this message, or retried the DISCOVER before it. So the selected edge did not reply.
+	// Again: the client retries this message, or retried the DISCOVER before it. So the
+	// selected edge did not reply.
 	Again bool
 	// PeerServes: the peer serves now.
 	PeerServes bool
@@ -30,8 +32,8 @@ type Sent struct {
 
 // Defers reports whether edge leaves request to its peer, or to a younger pod with the same number.
 //
-// The edges share DISCOVER, REQUEST and INFORM, which clients retry. Both process a DECLINE: a client does not repeat it,
-// so it would be lost if only a failed edge processed it.
+// The edges share DISCOVER, REQUEST and INFORM, which clients retry. Both process a DECLINE:
+// a client does not repeat it, so it would be lost if only a failed edge processed it.
 func Defers(n network.Network, edge int, request *dhcpv4.DHCPv4, s Sent) bool {
 	switch request.MessageType() {
 	case dhcpv4.MessageTypeDiscover, dhcpv4.MessageTypeRequest, dhcpv4.MessageTypeInform:
@@ -59,8 +61,8 @@ func Remembers(m *dhcpv4.DHCPv4) bool {
 	return m.MessageType() == dhcpv4.MessageTypeRequest && !m.Options.Has(dhcpv4.OptionServerIdentifier) && !set(m.ClientIPAddr)
 }
 
-// selected returns the number of the edge for a client, by its identifier or else by its MAC (RFC 3074). A node's initrd
-// and its root may get different edges.
+// selected returns the number of the edge for a client, by its identifier or else by its MAC
+// (RFC 3074). A node's initrd and its root may get different edges.
 func selected(n network.Network, request *dhcpv4.DHCPv4) int {
 	key := request.Options.Get(dhcpv4.OptionClientIdentifier)
 	if len(key) == 0 {

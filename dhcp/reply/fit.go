@@ -1,5 +1,5 @@
-// This file packs options into a reply, and decides which are left out if the client's packet is too small
-// (RFC 2132 sections 9.3 and 9.10, RFC 3396).
+// This file packs options into a reply, and decides which are left out if the client's
+// packet is too small (RFC 2132 sections 9.3 and 9.10, RFC 3396).
 
 package reply
 
@@ -17,8 +17,8 @@ const (
 	// Every client accepts 576 bytes (RFC 2131 section 2). A message never exceeds an
 	// Ethernet frame.
 	leastMessage, mostMessage = 576, 1500
-	// fileField and serverField are the bytes that options may use in the fields file and sname, before the end option
-	// and a zero.
+	// fileField and serverField are the bytes that options may use in the fields file and
+	// sname, before the end option and a zero.
 	fileField, serverField = 128 - 2, 64 - 2
 )
 
@@ -28,15 +28,16 @@ const (
 	inServer = 2
 )
 
-// needed options come first: without any one of them a VM reaches nothing. The client's name (81) follows, since a reply
-// to it is mandatory.
+// needed options come first: without any one of them a VM reaches nothing. The client's
+// name (81) follows, since a reply to it is mandatory.
 var needed = [...]uint8{
 	dhcpv4.OptionSubnetMask.Code(), dhcpv4.OptionClasslessStaticRoute.Code(), dhcpv4.OptionRouter.Code(), dhcpv4.OptionDomainNameServer.Code(),
 }
 
-// fill adds options of the plan to m: those that the client requests (option 55), or all if the request lists none. Needed
-// options come first, the others in the client's order, as long as they fit (option 57). Others go into the fields file and
-// sname (option 52), if fewer are left out that way. It returns the options that do not fit at all.
+// fill adds options of the plan to m: those that the client requests (option 55), or all if
+// the request lists none. Needed options come first, the others in the client's order, as
+// long as they fit (option 57). Others go into the fields file and sname (option 52), if
+// fewer are left out that way. It returns the options that do not fit at all.
 func fill(m, request *dhcpv4.DHCPv4, may offers) (left []uint8) {
 	size := leastMessage
 	if most, err := request.MaxMessageSize(); err == nil {
@@ -61,13 +62,15 @@ func fill(m, request *dhcpv4.DHCPv4, may offers) (left []uint8) {
 	return best.left
 }
 
-// A packing is the options in each field of a message (options, sname, file), and the codes that do not fit.
+// A packing is the options in each field of a message (options, sname, file), and the codes
+// that do not fit.
 type packing struct {
 	fields [3][]option
 	left   []uint8
 }
 
-// pack puts each option into the first field with enough space, in bytes. Sname, which is smaller, comes before file.
+// pack puts each option into the first field with enough space, in bytes. Sname, which is
+// smaller, comes before file.
 func pack(all []option, space [3]int) packing {
 	p := packing{fields: [3][]option{make([]option, 0, len(all))}}
 	for _, o := range all {
@@ -83,15 +86,16 @@ func pack(all []option, space [3]int) packing {
 	return p
 }
 
-// overloads reports whether file and sname may have options. Clients that boot from the network, and so request options
-// 66 or 67, read a file name and a server there.
+// overloads reports whether file and sname may have options. Clients that boot from the
+// network, and so request options 66 or 67, read a file name and a server there.
 func overloads(request *dhcpv4.DHCPv4) bool {
 	return !slices.ContainsFunc(request.Options.Get(dhcpv4.OptionParameterRequestList), func(code uint8) bool {
 		return code == dhcpv4.OptionTFTPServerName.Code() || code == dhcpv4.OptionBootfileName.Code()
 	})
 }
 
-// wanted returns the options that the client requests and the reply lacks, each once, needed options first.
+// wanted returns the options that the client requests and the reply lacks, each once,
+// needed options first.
 func wanted(request *dhcpv4.DHCPv4, may offers, has dhcpv4.Options) []option {
 	asked := request.Options.Get(dhcpv4.OptionParameterRequestList)
 	out := make([]option, 0, mostOffers)

@@ -72,19 +72,24 @@ func (NoVMs) Ready() error { return nil }
 type Known struct {
 	Leases Leases
 	VMs    VMs
-	// Offered returns the MAC to which an address was offered a moment ago. Empty: none. This avoids equal offers to
-	// VMs that start together. The write before the ACK decides which client gets the address.
+	// Offered returns the MAC to which an address was offered a moment ago. Empty: none. This
+	// avoids equal offers to VMs that start together. The write before the ACK decides which
+	// client gets the address.
 	Offered func(netip.Addr) string
-	// InUse returns the MAC of a host that answered for an address recently. Empty: none. Spared: the address is not
-	// offered even if no other one is free. Nil: no address was probed. It affects only offers to other clients.
+	// InUse returns the MAC of a host that answered for an address recently. Empty: none.
+	// Spared: the address is not offered even if no other one is free. Nil: no address was
+	// probed. It affects only offers to other clients.
 	InUse func(netip.Addr) (mac string, spared bool)
-	// GoneVMs returns the result of OfGoneVMs, which may be slightly old. Nil: the leases are searched at each use.
+	// GoneVMs returns the result of OfGoneVMs, which may be slightly old. Nil: the leases are
+	// searched at each use.
 	GoneVMs func() []network.Lease
-	// PoolRemaining returns how many more addresses unknown clients may get. Nil: there is no limit.
+	// PoolRemaining returns how many more addresses unknown clients may get. Nil: there is no
+	// limit.
 	PoolRemaining func() int
 	// Complete: all leases and VMs were read.
 	Complete bool
-	// Fresh: the store answered recently (Store.Fresh). False: the peer may have changed any of the leases since.
+	// Fresh: the store answered recently (Store.Fresh). False: the peer may have changed any of
+	// the leases since.
 	Fresh bool
 	// Shared: a peer writes the same leases. False: this server knows all changes.
 	Shared bool

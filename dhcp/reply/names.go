@@ -1,4 +1,5 @@
-// This file encodes the client's name (option 81, RFC 4702), and the search list (119, RFC 3397).
+// This file encodes the client's name (option 81, RFC 4702), and the search list (119, RFC
+// 3397).
 
 package reply
 
@@ -18,9 +19,10 @@ const (
 // obsoleteCodes are RCODE1 and RCODE2 in replies (RFC 4702 section 2.2).
 const obsoleteCodes = 255
 
-// clientName returns the reply to option 81 as the client sent it. Nil: the option is too short. The reply has the name of
-// the VM, as option 12 and the PTR record, and never the name that the client sent. An unknown client has no name. Served:
-// the edges serve an A record of the VM, whatever the client requests.
+// clientName returns the reply to option 81 as the client sent it. Nil: the option is too short.
+// The reply has the name of the VM, as option 12 and the PTR record, and never the name that the
+// client sent. An unknown client has no name. Served: the edges serve an A record of the VM,
+// whatever the client requests.
 func clientName(sent []byte, vm string, served bool) []byte {
 	if len(sent) < 3 {
 		return nil
@@ -52,14 +54,15 @@ func clientName(sent []byte, vm string, served bool) []byte {
 const (
 	// longestLabel in bytes (RFC 1035 section 2.3.4).
 	longestLabel = 63
-	// A pointer has two bytes: two bits that are set, and the offset of a label from the start of the list (RFC 1035
-	// section 4.1.4).
+	// A pointer has two bytes: two bits that are set, and the offset of a label from the start of
+	// the list (RFC 1035 section 4.1.4).
 	pointer       = 0xc0
 	farthestLabel = 1<<14 - 1
 )
 
-// searchList returns the value of option 119. A common end with an earlier domain becomes a pointer to that domain. No
-// pointer leads to another pointer, since some clients do not follow the second one.
+// searchList returns the value of option 119. A common end with an earlier domain becomes a
+// pointer to that domain. No pointer leads to another pointer, since some clients do not follow
+// the second one.
 func searchList(domains []string) []byte {
 	var out []byte
 	var starts []start

@@ -19,7 +19,8 @@ type offers []option
 // mostOffers is how many options a client may get.
 const mostOffers = 16
 
-// offersTo returns the options of the plan for the client of request. An empty vm: an unknown client.
+// offersTo returns the options of the plan for the client of request. An empty vm: an unknown
+// client.
 func offersTo(n network.Network, vm string, request *dhcpv4.DHCPv4) offers {
 	d := n.DHCP
 	out := make(offers, 0, mostOffers)
@@ -58,8 +59,8 @@ func (o offers) of(code uint8) (option, bool) {
 	return option{}, false
 }
 
-// PutTimes sets the lease time (51), T1 (58) and T2 (59). T1 varies by MAC around half of the lease time: VMs that
-// started together do not always renew together.
+// PutTimes sets the lease time (51), T1 (58) and T2 (59). T1 varies by MAC around half of the
+// lease time: VMs that started together do not always renew together.
 func PutTimes(out dhcpv4.Options, lease time.Duration, mac string) {
 	spread := time.Duration(place(mac)%1000) * lease / 10 / 1000
 	out[dhcpv4.OptionIPAddressLeaseTime.Code()] = seconds(lease)

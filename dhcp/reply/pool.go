@@ -1,4 +1,5 @@
-// This file describes the pool. The result depends only on leases and KubeVirt's reports, so it is the same on both edges.
+// This file describes the pool. The result depends only on leases and KubeVirt's reports, so it is the same on both
+// edges.
 
 package reply
 
@@ -41,8 +42,8 @@ func poolUse(newcomer client, pool []network.Range) reported.PoolUse {
 	return out
 }
 
-// ReservationsInUse returns the reservations of n whose address another client has at now, in the order of the plan. The
-// MAC of an address in quarantine is empty. Clients without a lease are left out.
+// ReservationsInUse returns the reservations of n whose address another client has at now, in the order of the
+// plan. The MAC of an address in quarantine is empty. Clients without a lease are left out.
 func ReservationsInUse(n network.Network, k Known, now time.Time) []reported.ReservationInUse {
 	var out []reported.ReservationInUse
 	for _, r := range n.DHCP.Reservations {
@@ -83,7 +84,8 @@ func Ranges(n network.Network) []network.Range {
 	return all.Without(holes)
 }
 
-// ours returns the addresses that are never assigned: of edges and the router, reserved, and published. Some may be zero.
+// ours returns the addresses that are never assigned: of edges and the router, reserved, and published. Some may be
+// zero.
 func ours(n network.Network) iter.Seq[netip.Addr] {
 	return func(yield func(netip.Addr) bool) {
 		for _, e := range n.Edges {

@@ -1,5 +1,5 @@
-// Package reply decides the reply to one message of a client (RFC 2131 section 4.3), what must be written first, and which
-// edge sends it. It reads no clock and no socket, and writes no store.
+// Package reply decides the reply to one message of a client (RFC 2131 section 4.3), what must be written
+// first, and which edge sends it. It reads no clock and no socket, and writes no store.
 package reply
 
 import (
@@ -17,7 +17,8 @@ import (
 
 const serverPort, clientPort = 67, 68
 
-// Decide decides about one message at now. Of n, it reads the CIDR, the DHCP settings and the edges' addresses.
+// Decide decides about one message at now. Of n, it reads the CIDR, the DHCP settings and the edges'
+// addresses.
 func Decide(n network.Network, k Known, request *dhcpv4.DHCPv4, now time.Time) Verdict {
 	if request.OpCode != dhcpv4.OpcodeBootRequest || request.HWType != iana.HWTypeEthernet ||
 		len(request.ClientHWAddr) != 6 || request.ClientHWAddr[0]&1 != 0 ||
@@ -118,8 +119,8 @@ func (x exchange) requested() Verdict {
 	return x.silent(Malformed)
 }
 
-// selecting: the client accepts our offer. The lease is written even if it is known: the peer may have ended it, and
-// assigned the address to another client.
+// selecting: the client accepts our offer. The lease is written even if it is known: the peer may have ended
+// it, and assigned the address to another client.
 func (x exchange) selecting() Verdict {
 	if !x.asked.IsValid() {
 		return x.silent(Malformed)
@@ -136,8 +137,8 @@ func (x exchange) selecting() Verdict {
 	return x.grant(x.asked).written(x)
 }
 
-// renewing or rebinding: the client uses the address. If no client has a lease on it, this client gets one, so that lost
-// leases do not disconnect clients.
+// renewing or rebinding: the client uses the address. If no client has a lease on it, this client gets one,
+// so that lost leases do not disconnect clients.
 func (x exchange) renewing() Verdict {
 	if a, ok := x.address(x.has); !ok || a != x.has {
 		return x.deny(x.has)
@@ -145,8 +146,9 @@ func (x exchange) renewing() Verdict {
 	return x.grant(x.has)
 }
 
-// rebooting (INIT-REBOOT): the client remembers an address. If edges share the store, a write proves that the lease still
-// exists. An edge that is cut off grants the leases it knows, if its peer does not serve (Defers).
+// rebooting (INIT-REBOOT): the client remembers an address. If edges share the store, a write proves that the
+// lease still exists. An edge that is cut off grants the leases it knows, if its peer does not serve
+// (Defers).
 func (x exchange) rebooting() Verdict {
 	if !x.n.CIDR.Contains(x.asked) {
 		return x.refuse(x.asked, "this address belongs to another network")
@@ -174,7 +176,8 @@ func (x exchange) rebooting() Verdict {
 	return v
 }
 
-// deny refuses the address that a client uses or remembers. It is silent if another server may have assigned it.
+// deny refuses the address that a client uses or remembers. It is silent if another server may have assigned
+// it.
 func (x exchange) deny(a netip.Addr) Verdict {
 	_, had := x.known.Leases.Of(x.mac)
 	given := had || x.reservation().IsValid() || x.ours(a) || x.n.DHCP.Range.Contains(a) && !x.excluded(a)
@@ -184,8 +187,9 @@ func (x exchange) deny(a netip.Addr) Verdict {
 	return x.refuse(a, "this address is no longer yours")
 }
 
-// grant writes ahead: the stored expiry is one lease time after the client's, so that most renewals write nothing. If a
-// write fails, the reply promises at most what the stored lease allows (network.Lease.Promised).
+// grant writes ahead: the stored expiry is one lease time after the client's, so that most renewals write
+// nothing. If a write fails, the reply promises at most what the stored lease allows
+// (network.Lease.Promised).
 func (x exchange) grant(a netip.Addr) Verdict {
 	v := x.silent(Granted)
 	v.Address = a
@@ -222,8 +226,8 @@ func (v Verdict) written(x exchange) Verdict {
 	return v
 }
 
-// refuse sends DHCPNAK. An edge that has not read all leases, or not recently, refuses nothing, since its peer may have
-// granted the address. Before an address of the network is refused, its leases are read again.
+// refuse sends DHCPNAK. An edge that has not read all leases, or not recently, refuses nothing, since its
+// peer may have granted the address. Before an address of the network is refused, its leases are read again.
 func (x exchange) refuse(a netip.Addr, why string) Verdict {
 	switch {
 	case !x.known.Complete:
@@ -243,9 +247,9 @@ func (x exchange) refuse(a netip.Addr, why string) Verdict {
 	return v
 }
 
-// decline: the client found that another host uses the address. It does so before it uses the address (RFC 2131 section
-// 3.1, step 5), so before KubeVirt reports it. A DECLINE for an address that KubeVirt reports for this VM is ignored: a
-// MAC is easily forged, and the node would lose its address.
+// decline: the client found that another host uses the address. It does so before it uses the address (RFC
+// 2131 section 3.1, step 5), so before KubeVirt reports it. A DECLINE for an address that KubeVirt reports
+// for this VM is ignored: a MAC is easily forged, and the node would lose its address.
 func (x exchange) decline() Verdict {
 	was, ok := x.known.Leases.At(x.asked)
 	switch {
@@ -275,7 +279,8 @@ func (x exchange) inform() Verdict {
 	return v
 }
 
-// answer returns a message with the plan's options, and the codes of those that do not fit. Zero: without an address.
+// answer returns a message with the plan's options, and the codes of those that do not fit. Zero: without an
+// address.
 func (x exchange) answer(t dhcpv4.MessageType, a netip.Addr) (*dhcpv4.DHCPv4, []uint8) {
 	m := x.blank(t)
 	may := offersTo(x.n, x.vm, x.request)
@@ -308,9 +313,10 @@ func (x exchange) blank(t dhcpv4.MessageType) *dhcpv4.DHCPv4 {
 	return m
 }
 
-// to returns the destination of a reply: the relay, the client's address, or broadcast, as for each NAK. Without a raw
-// socket, only broadcast reaches a client without an address. Only a client that renews, rebinds or sends INFORM has one:
-// ciaddr in other messages, where RFC 2131 table 5 requires zero, is ignored.
+// to returns the destination of a reply: the relay, the client's address, or broadcast, as for each NAK.
+// Without a raw socket, only broadcast reaches a client without an address. Only a client that renews,
+// rebinds or sends INFORM has one: ciaddr in other messages, where RFC 2131 table 5 requires zero, is
+// ignored.
 func (x exchange) to(m *dhcpv4.DHCPv4) netip.AddrPort {
 	relay, kind := Addr(x.request.GatewayIPAddr), x.request.MessageType()
 	uses := kind == dhcpv4.MessageTypeInform || kind == dhcpv4.MessageTypeRequest && !x.request.Options.Has(dhcpv4.OptionServerIdentifier)

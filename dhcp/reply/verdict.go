@@ -38,14 +38,14 @@ const (
 	LeftToPeer Outcome = "left-to-peer"
 	// NotReady: not all leases and VMs were read, so no address is assigned.
 	NotReady Outcome = "not-ready"
-	// NotFresh: the store does not answer now, so the peer may have assigned the address. A client whose lease is known may
-	// still renew, as long as network.Lease.Promised allows.
+	// NotFresh: the store does not answer now, so the peer may have assigned the address. A client whose lease is known may still
+	// renew, as long as network.Lease.Promised allows.
 	NotFresh Outcome = "not-fresh"
 	Declined Outcome = "declined"
 	// DeclineIgnored: the VM uses the address according to KubeVirt or to ARP, or too many addresses were declined.
 	DeclineIgnored Outcome = "decline-ignored"
-	// ReleaseIgnored: RFC 2131 section 4.3.4 would end the lease, but any host can send a DHCPRELEASE with the MAC of a VM,
-	// and another client could get the VM's address. The lease expires instead.
+	// ReleaseIgnored: RFC 2131 section 4.3.4 would end the lease, but any host can send a DHCPRELEASE with the MAC of a VM, and
+	// another client could get the VM's address. The lease expires instead.
 	ReleaseIgnored Outcome = "release-ignored"
 	// NotHeld: the client declines an address that it does not have, or sends INFORM from outside the network.
 	NotHeld Outcome = "not-held"
@@ -61,14 +61,14 @@ type Verdict struct {
 	Address netip.Addr
 	// Why the address is refused, for the client (option 56) and the log.
 	Why string
-	// Next is the lease to write before the reply, in place of Was on the same address. Zero Was: the address has no lease.
-	// Zero Next: nothing is written.
+	// Next is the lease to write before the reply, in place of Was on the same address. Zero Was: the address has no lease. Zero
+	// Next: nothing is written.
 	Was, Next network.Lease
-	// Anyway is until when the client may use the address, by its stored lease, if Next cannot be written. The reply
-	// promises at most this time, and Next is written later. Zero: without the write there is no reply.
+	// Anyway is until when the client may use the address, by its stored lease, if Next cannot be written. The reply promises at
+	// most this time, and Next is written later. Zero: without the write there is no reply.
 	Anyway time.Time
-	// Confirm: before the reply, the leases on Address and of MAC are read from the store again, and the message is decided
-	// again. If they cannot be read, there is no reply.
+	// Confirm: before the reply, the leases on Address and of MAC are read from the store again, and the message is decided again.
+	// If they cannot be read, there is no reply.
 	Confirm bool
 	// Remove is the client's previous lease, on another address, which is deleted after the reply. Zero: none.
 	Remove network.Lease

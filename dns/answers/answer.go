@@ -8,8 +8,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Reply is the part of an answer that the plan decides. Its records are
-// shared between replies and must not be changed.
+// A Reply is the part of an answer that the plan decides. Replies share records, so do not change these.
 type Reply struct {
 	// Rcode is a dns.Rcode constant. All replies except REFUSED are authoritative.
 	Rcode     int
@@ -17,8 +16,7 @@ type Reply struct {
 	Authority []dns.RR
 }
 
-// VMs knows which VM has an address. The name of a VM is that of its object and its node, never
-// a name that a client sends.
+// VMs knows which VM has an address. The name of a VM is that of its object and its node.
 type VMs interface {
 	// VMAt returns the name of the VM with a lease on an address, without a dot at its end. Empty: none.
 	VMAt(netip.Addr) string
@@ -29,8 +27,7 @@ type VMs interface {
 	HasMAC(mac string) bool
 }
 
-// Answer returns the reply of v to q. False: v does not know the name, so an upstream
-// may be queried. The VMs may be nil.
+// Answer returns the reply of v to q. False: v does not know the name, so upstreams may be asked. The VMs may be nil.
 //
 //	localhost, and names below it     the host itself (RFC 6761), unless the clients are pods
 //	a name with records               the records; other types NODATA
@@ -48,8 +45,7 @@ func Answer(v *View, vms VMs, q dns.Question) (Reply, bool) {
 	return r, known
 }
 
-// Decide is Answer for a name in lower case. The caller must put the queried name into the records: the records of a
-// wildcard still have the wildcard's name.
+// Decide is Answer for a name in lower case. The caller must put the queried name into the records.
 func Decide(v *View, vms VMs, name string, kind, class uint16) (Reply, bool) {
 	if class != dns.ClassINET || !ordinary(kind) {
 		return Reply{Rcode: dns.RcodeRefused}, true
@@ -81,8 +77,8 @@ func Decide(v *View, vms VMs, name string, kind, class uint16) (Reply, bool) {
 	return v.denied(name)
 }
 
-// ordinary reports whether a type may be queried. Zone transfers and the other types
-// without data may not (RFC 6895, section 3.1). ANY may.
+// ordinary reports whether a type may be queried. ANY may, but no zone transfer or type without data (RFC 6895,
+// section 3.1).
 func ordinary(t uint16) bool {
 	return t == dns.TypeANY || t != dns.TypeNone && t != dns.TypeOPT && (t < 128 || t > 255)
 }
@@ -122,7 +118,7 @@ func (n *node) reply(kind uint16) Reply {
 	return Reply{Answer: rrs}
 }
 
-// owned returns rrs with the owner name as queried: clients compare upper and lower case.
+// owned returns rrs with the owner name as queried: clients compare case.
 func owned(rrs []dns.RR, name string) []dns.RR {
 	if rrs[0].Header().Name == name {
 		return rrs
@@ -154,8 +150,7 @@ func (v *View) denied(name string) (Reply, bool) {
 	}
 }
 
-// hasBelow reports whether there are names below name. NXDOMAIN for name would deny
-// these, too (RFC 8020).
+// hasBelow reports whether there are names below name, which NXDOMAIN would deny, too (RFC 8020).
 func (v *View) hasBelow(name string) bool {
 	if v.nodes[name] != nil {
 		return true

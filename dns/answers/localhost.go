@@ -1,5 +1,4 @@
-// This file answers the names that mean the host itself (RFC 6761 section 6.3). No upstream is asked for them. This
-// file is pure.
+// This file answers the names that mean the host itself (RFC 6761 section 6.3).
 
 package answers
 
@@ -13,8 +12,8 @@ import (
 // loopback are the reverse names of 127.0.0.1 and ::1.
 const loopback, loopback6 = "1.0.0.127.in-addr.arpa.", "1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.ip6.arpa."
 
-// localhost returns the answer to a question for localhost, a name below localhost, or the names of 127.0.0.1 and ::1.
-// The name is in lower case. False: the question is for another name.
+// localhost returns the answer for localhost, a name below it, or the names of 127.0.0.1 and ::1. The name is in lower
+// case. False: it is another name.
 func localhost(name string, kind uint16) (Reply, bool) {
 	const zone = "localhost."
 	header := dns.RR_Header{Name: name, Rrtype: kind, Class: dns.ClassINET, Ttl: ttl}

@@ -1,5 +1,5 @@
-// This file makes a tree of names from a view of the plan, once for each plan. So an
-// answer needs one walk along the labels of the question.
+// This file makes a tree of names from a view of the plan, so that an answer needs one walk along
+// the question's labels.
 
 package answers
 
@@ -17,8 +17,8 @@ import (
 const (
 	// ttl of records in seconds. A plan changes rarely, but VMs must notice changes soon.
 	ttl = 30
-	// negativeTTL in seconds is the TTL and the minimum of SOA records (RFC 2308, section
-	// 5). A VM must not cache for long that the name of its API server does not exist.
+	// negativeTTL in seconds is the TTL and the minimum of SOA records (RFC 2308, section 5): the
+	// API server's name may come soon.
 	negativeTTL = 5
 )
 
@@ -32,13 +32,13 @@ type View struct {
 	nodes map[string]*node
 	// internal holds the authority of negative answers, by internal domain.
 	internal map[string][]dns.RR
-	// cidr of the network, for whose reverse names we are responsible. Zero in the view of pods, which has only records.
+	// cidr of the network, whose reverse names are ours. Zero in the view of pods, which has only
+	// records.
 	cidr    netip.Prefix
 	reverse []dns.RR
 	// owners of addresses inside cidr, for PTR.
 	owners map[netip.Addr]string
-	// below is the domain of VMs' names, with a dot before it. VMs get this domain from DHCP. Empty:
-	// VMs have no names.
+	// below is the domain of VMs' names from DHCP, with a dot before it. Empty: VMs have no names.
 	below  string
 	serial uint32
 }
@@ -49,8 +49,8 @@ func (v *View) Name() string { return v.name }
 // Forwards reports whether questions of the view's clients may be forwarded.
 func (v *View) Forwards() bool { return !v.ownNamesOnly }
 
-// A node is an existing name: a name with records, a zone's apex, or a name that only
-// has other names below it (an empty non-terminal, RFC 4592 section 2.2.2).
+// A node is an existing name: with records, a zone's apex, or one that only has names below it
+// (RFC 4592 section 2.2.2).
 type node struct {
 	owner string
 	// ours: records or a zone start here.
@@ -135,8 +135,8 @@ func (v *View) add(r network.Record) {
 	}
 }
 
-// settle sets the SOA for negative answers at a name: the SOA of its zone. A name that
-// is in no zone of v counts as its own zone. For a wildcard that is the parent name.
+// settle sets the SOA for negative answers at a name: its zone's. A name in no zone of v counts
+// as its own zone, a wildcard as its parent.
 func (v *View) settle(name string, n *node, serial uint32) {
 	for at := name; ; at = above(at) {
 		if up := v.nodes[at]; up != nil && up.soa != nil {
@@ -179,8 +179,8 @@ func soa(zone string, serial uint32) []dns.RR {
 	}}
 }
 
-// serialOf returns a serial that is equal for equal content, so operators see whether
-// edges differ. It need not increase, since zones are not transferred.
+// serialOf returns a serial that shows whether edges differ. It need not increase: zones are not
+// transferred.
 func serialOf(n network.Network) uint32 {
 	b, err := json.Marshal(n.DNS)
 	if err != nil {

@@ -1,5 +1,5 @@
-// This file parses reverse names (RFC 1035, section 3.5) and answers the reverse names
-// of the network's addresses.
+// This file parses reverse names (RFC 1035, section 3.5) and answers those of the network's
+// addresses.
 
 package answers
 
@@ -13,9 +13,9 @@ import (
 
 const reverseRoot = "in-addr.arpa."
 
-// parseReverse returns the prefix of a reverse name: 192.168.100.0/24 for
-// 100.168.192.in-addr.arpa. Whole is false if some labels are not part of an address.
-// Names are in lower case with trailing dot.
+// parseReverse returns the prefix of a reverse name, in lower case with trailing dot:
+// 192.168.100.0/24 for 100.168.192.in-addr.arpa. Whole is false if some labels are not part
+// of an address.
 func parseReverse(name string) (p netip.Prefix, whole, ok bool) {
 	rest, ok := strings.CutSuffix(name, "."+reverseRoot)
 	if !ok {
@@ -50,7 +50,7 @@ func reverseZone(p netip.Prefix) string {
 }
 
 // reverseZones returns the reverse zones, at octet boundaries, of the addresses in p, without
-// trailing dots. There are at most 128 zones, and none for IPv6.
+// trailing dots: at most 128, none for IPv6.
 func reverseZones(p netip.Prefix) []string {
 	if !p.Addr().Is4() {
 		return nil
@@ -71,9 +71,9 @@ func inside(cidr, p netip.Prefix) bool {
 	return p.Bits() >= cidr.Bits() && cidr.Contains(p.Addr())
 }
 
-// pointer answers a reverse name of the network. The answer is the VM's name without a
-// domain. A VM without a host name may adopt this name (NetworkManager does), and the
-// name of its node must be the VM's name.
+// pointer answers a reverse name of the network with the VM's name, without a domain: a VM
+// without a host name may adopt it (NetworkManager does), and its node must have the VM's
+// name.
 func (v *View) pointer(name string, kind uint16, p netip.Prefix, whole bool, vms VMs) Reply {
 	if name == v.reverse[0].Header().Name && (kind == dns.TypeSOA || kind == dns.TypeANY) {
 		return Reply{Answer: v.reverse}

@@ -1,5 +1,5 @@
-// This file decides which upstream servers are asked, and which names are never sent to
-// them: the names of the management cluster.
+// This file decides which upstream servers are asked, and which names, those of the management cluster,
+// are not sent to them.
 
 package answers
 
@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/network/resolvconf"
 )
 
-// Servers returns the upstream servers for n's clients. Empty: none. It omits the VIPs
-// of n, which would be a loop, and servers that edges must not dial.
+// Servers returns the upstream servers for n's clients, without the VIPs of n, which would be a loop.
+// Empty: none.
 func Servers(n network.Network, r resolvconf.File) []netip.AddrPort {
 	var servers []netip.AddrPort
 	switch n.DNS.Upstreams.Mode {
@@ -28,16 +28,16 @@ func Servers(n network.Network, r resolvconf.File) []netip.AddrPort {
 	})
 }
 
-// OnNetwork reports whether edges reach an upstream server on the network of n, or through its gateway.
-// False for the resolver of the pod.
+// OnNetwork reports whether edges reach a server of the user on the network of n, or through its
+// gateway.
 func OnNetwork(n network.Network, server netip.AddrPort) bool {
 	way := n.Reach().FromEdge(server.Addr())
 	return n.DNS.Upstreams.Mode == network.UpstreamServers && (way == network.OnNetwork || way == network.ThroughGateway)
 }
 
-// Internal returns the domains of the management cluster, which are never forwarded to any server.
-// The resolver of the management cluster is not asked for reverse names of private addresses either.
-// Servers that the user named are, except for addresses of the management cluster.
+// Internal returns the domains that are never forwarded to any server: those of the management cluster.
+// Its resolver is not asked for reverse names of private addresses. Other servers are, except for
+// addresses of the management cluster.
 func Internal(n network.Network, r resolvconf.File) []string {
 	domains := []string{"cluster.local", "svc"}
 	for _, d := range r.Search {
@@ -59,8 +59,8 @@ func Internal(n network.Network, r resolvconf.File) []string {
 	return slices.Compact(domains)
 }
 
-// privateReverse lists the reverse zones of private addresses (RFC 6303, sections 4.1,
-// 4.2 and 4.4; RFC 7793; RFC 4193).
+// privateReverse lists the reverse zones of private addresses (RFC 6303, sections 4.1, 4.2 and 4.4; RFC
+// 7793; RFC 4193).
 func privateReverse() []string {
 	zones := []string{"10.in-addr.arpa", "168.192.in-addr.arpa", "127.in-addr.arpa", "254.169.in-addr.arpa", "d.f.ip6.arpa", "c.f.ip6.arpa"}
 	for o := 16; o < 32; o++ {

@@ -1,5 +1,4 @@
-// This file decides the view of a client, only from the client's source address. The EDNS
-// client subnet (RFC 7871) and the question do not matter.
+// This file decides the view of a client from its source address, not from the EDNS client subnet (RFC 7871) or the question.
 
 package answers
 
@@ -10,12 +9,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Views holds the names of one network for lookup. They are immutable: a new plan makes
-// new ones.
+// Views holds the names of one network for lookup. They are immutable.
 type Views []*View
 
-// NewViews makes the views of n. Internal are domains, without trailing dot, that are never
-// forwarded: apart from a view's records, they do not exist on this network.
+// NewViews makes the views of n. Internal domains, without trailing dot, do not exist apart from a view's records.
 func NewViews(n network.Network, internal []string) Views {
 	serial := serialOf(n)
 	var vs Views
@@ -29,8 +26,7 @@ func NewViews(n network.Network, internal []string) Views {
 	return vs
 }
 
-// For returns the view with the longest prefix that matches the client. Of equally long
-// prefixes, the first counts. Nil: the client has no view and is refused.
+// For returns the view with the longest prefix that matches the client, of equal ones the first. Nil: the client is refused.
 func (vs Views) For(client netip.Addr) *View {
 	var best *View
 	bits := -1
@@ -55,8 +51,7 @@ func (vs Views) Keeps(next *View) bool {
 	})
 }
 
-// ForPods returns the network that a Handler serves to pods of the management cluster: only the names that n has for
-// pods, without upstreams, VMs and the views of n.
+// ForPods returns the network that a Handler serves to pods of the management cluster: only the names that n has for pods.
 func ForPods(n network.Network) network.Network {
 	out := network.Network{DNS: network.DNS{Upstreams: network.Upstreams{Mode: network.UpstreamNone}}}
 	if n.AnswersPods() {

@@ -11,7 +11,7 @@ import (
 )
 
 // vm answers the name of a VM: <vm>.<domain>. At is the node at or above name. False: no VM has
-// this name. Names of the plan take precedence, so the caller looks for these first.
+// it. Names of the plan come first.
 func (v *View) vm(name string, kind uint16, at *node, vms VMs) (Reply, bool) {
 	short, ok := strings.CutSuffix(name, v.below)
 	if v.below == "" || !ok || vms == nil {

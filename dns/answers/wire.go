@@ -1,6 +1,5 @@
-// This file answers packets without CoreDNS: packet in, packet out, or "not for this file". It answers well-formed
-// queries that the plan answers (Decide), and malformed packets. Everything else is left to CoreDNS: other opcodes,
-// upstreams, truncation, names with escapes.
+// This file answers packets without CoreDNS: well-formed queries that the plan answers (Decide), and malformed packets.
+// Everything else is left to CoreDNS: other opcodes, upstreams, truncation, names with escapes.
 
 package answers
 
@@ -44,7 +43,7 @@ type Packet struct {
 	do          bool
 }
 
-// A Shape says whether this file can answer a packet: yes, no, or only that the packet is malformed.
+// A Shape says whether this file can answer a packet.
 type Shape int
 
 const (
@@ -102,8 +101,8 @@ func Parse(b []byte) (p Packet, s Shape) {
 	return p, WellFormed
 }
 
-// readName returns the name of the question in lower case, and the offset after it. The offset is 0 if the name is
-// malformed. A pointer is malformed here, since no name precedes it. Plain: the name needs no escapes.
+// readName returns the name of the question in lower case, and the offset after it, 0 if it is malformed. A pointer is,
+// since no name precedes it. Plain: the name needs no escapes.
 func readName(b []byte) (name string, plain bool, end int) {
 	var text [longestName]byte
 	out, at := text[:0], headerOctets
@@ -175,8 +174,8 @@ func (p Packet) Limit() int {
 	return int(min(max(p.size, dns.MinMsgSize), BufferSize))
 }
 
-// AppendReply appends the answer to p, parsed from the packet b, to out. False: the answer exceeds limit, or has records
-// of types that this file cannot write.
+// AppendReply appends the answer to p, parsed from the packet b, to out. False: the answer exceeds limit, or has other
+// record types.
 func (p Packet) AppendReply(out, b []byte, reply Reply, flags uint16, limit int) ([]byte, bool) {
 	start := len(out)
 	flags |= flagResponse | p.flags&(flagRecursion|flagNoCheck) | uint16(reply.Rcode&0xf)
@@ -234,8 +233,8 @@ func (p Packet) appendRR(out []byte, rr dns.RR) ([]byte, bool) {
 	return out, true
 }
 
-// appendName appends a name of the plan, which has a trailing dot and no escapes. An ending that it shares with the name
-// of the question becomes a pointer.
+// appendName appends a name of the plan, with a trailing dot and no escapes. A common end with the question's name
+// becomes a pointer.
 func (p Packet) appendName(out []byte, name string) []byte {
 	for name != "." && name != "" {
 		if below, ok := strings.CutSuffix(p.Name, name); ok && (below == "" || below[len(below)-1] == '.') {
@@ -249,8 +248,8 @@ func (p Packet) appendName(out []byte, name string) []byte {
 	return append(out, 0)
 }
 
-// AppendMalformed appends FORMERR for the packet b, with a header only. FORMERR must be well-formed: two servers that
-// answer each other's malformed packets would never stop.
+// AppendMalformed appends FORMERR for the packet b, with a header only. It must be well-formed: two servers that answer
+// each other's malformed packets would never stop.
 func AppendMalformed(out, b []byte) []byte {
 	flags := binary.BigEndian.Uint16(b[2:])&flagRecursion | flagResponse | dns.RcodeFormatError
 	return append(out, b[0], b[1], byte(flags>>8), byte(flags), 0, 0, 0, 0, 0, 0, 0, 0)

@@ -1,5 +1,4 @@
-// Package shares decides which client loses when a resource is full: the client that holds most. It is pure. Resources
-// are the queue of packets, connections, questions to upstreams and the memory of the cache.
+// Package shares decides which client loses when a resource is full: the client that holds most. It is pure.
 package shares
 
 import (
@@ -8,8 +7,8 @@ import (
 	"net/netip"
 )
 
-// A Client is what the server counts as one client: a MAC, or an address without a known MAC. A Client with neither stands
-// for all hosts of a group without a known MAC, since a VM can invent their addresses.
+// A Client is a MAC, or an address without a known MAC. One with neither stands for all hosts of a group without a known MAC,
+// since a VM can invent their addresses.
 type Client struct {
 	MAC     string
 	Address netip.Addr
@@ -19,16 +18,15 @@ type Client struct {
 	Known bool
 }
 
-// Shares says how much of one resource each client holds. When the resource is full and a client takes more, the client that
-// holds most loses its oldest holding. A VM can invent MACs, each of which holds little. So all unknown clients together get at
-// most half of a full resource, and an unknown client loses before a known client that holds as much.
+// Shares says how much of one resource each client holds. When it is full and a client takes more, the client that holds most
+// loses its oldest holding. A VM can invent MACs, each of which holds little. So all unknown clients together get at most half
+// of a full resource, and an unknown client loses before a known one that holds as much.
 type Shares[T any] struct {
 	limit, used int
-	// settled: while the resource is full, the client that holds most gets nothing new. Otherwise a new
-	// holding replaces that client's oldest one.
+	// settled: while the resource is full, the client that holds most gets nothing new. Otherwise it loses its oldest holding.
 	settled bool
 	clients map[Client]*share[T]
-	// Two classes have the shares of the clients that are known, and of the others.
+	// The shares of the clients that are known, and of the others.
 	known, others class[T]
 	// came counts the clients that ever took a holding.
 	came uint64
@@ -98,9 +96,8 @@ func (s *Shares[T]) class(c Client) *class[T] {
 	return &s.others
 }
 
-// loser returns the share that loses next: the largest. If shares are equal, known clients lose last, and the client that came
-// first loses first, since it has had the most time. An unknown client also loses while unknown clients hold more than half
-// of the limit. Nil: nothing is held.
+// loser returns the share that loses next: the largest. Of equal ones, known clients lose last, and the client that came first
+// loses first. An unknown client also loses while unknown clients hold more than half of the limit. Nil: nothing is held.
 func (s *Shares[T]) loser() *share[T] {
 	known, other := s.known.first(), s.others.first()
 	switch {
@@ -122,7 +119,7 @@ func (c *class[T]) first() *share[T] {
 // first is the oldest holding.
 func (own *share[T]) first() *Holding[T] { return own.holdings.Front().Value.(*Holding[T]) }
 
-// Give gives a holding back. It does nothing if the client has already lost the holding.
+// Give gives a holding back, unless it is lost.
 func (s *Shares[T]) Give(h *Holding[T]) {
 	own := h.share
 	if own == nil {
@@ -214,8 +211,8 @@ func (l *largest[T]) Pop() any {
 	return own
 }
 
-// Turns is a queue in which clients take turns: a client's next value waits for at most one value of each other client,
-// however many these have queued.
+// Turns is a queue in which a client's next value waits for at most one value of each other client, however many these have
+// queued.
 type Turns[T any] struct {
 	shares *Shares[T]
 	// order has each client that may have queued values, the next one first.
@@ -228,7 +225,7 @@ func NewTurns[T any](limit int) *Turns[T] {
 	return &Turns[T]{shares: New[T](limit, true), waiting: map[Client]bool{}}
 }
 
-// Push queues a value of c. It returns how many values are lost, counting this one if it is lost.
+// Push queues a value of c. It returns how many values are lost, this one included.
 func (t *Turns[T]) Push(c Client, value T) (lost int) {
 	h, dropped := t.shares.Take(c, 1, value)
 	if h == nil {

@@ -1,5 +1,5 @@
-// This file decides whether addresses are free or in use, from the kernel's neighbor
-// table and the time. It is pure.
+// This file decides whether addresses are free or in use, from the kernel's neighbor table and
+// the time. It is pure.
 
 package acd
 
@@ -18,14 +18,13 @@ import (
 )
 
 const (
-	// freeAfter is how long no host must answer until an address is free. See the
-	// package documentation.
+	// freeAfter is how long no host must answer until an address is free. See the package
+	// documentation.
 	freeAfter = 4 * time.Second
 	// answerWithin is how long the answer to the last probe may take.
 	answerWithin = time.Second
-	// recheckInterval is how long after a verdict the check starts again: an address may be
-	// released, or taken by another host. A kernel trusts an answer for up to 45 s, so a released
-	// address is noticed within a minute.
+	// recheckInterval is how long after a verdict the check starts again. A kernel trusts an
+	// answer for up to 45 s, so a released address is noticed within a minute.
 	recheckInterval = 10 * time.Second
 	// lookInterval is how often the table is read during a check.
 	lookInterval = 100 * time.Millisecond
@@ -48,7 +47,7 @@ type Look struct {
 type State struct {
 	// since is when the first probe was sent.
 	since time.Time
-	// probed is when each address was last probed, failed has the addresses whose entry became
+	// probed is when each address was last probed. failed has the addresses whose entry became
 	// FAILED.
 	probed map[netip.Addr]time.Time
 	failed map[netip.Addr]bool
@@ -68,14 +67,14 @@ type Actions struct {
 type Verdict struct {
 	// Err is why the addresses do not count as free, nil where they do.
 	Err error
-	// Answers are all answers, those for controls included, for the operator. Empty where
-	// nothing could be probed.
+	// Answers are all answers, also for controls, for the operator.
 	Answers []reported.UsedAddress
 	// Probed: the verdict comes from answers, or from their absence.
 	Probed bool
 }
 
-// Next returns the state after a look, for the addresses that n's edges are to hold.
+// Next returns the state after a look, and what to do, for the addresses that n's edges are to
+// hold.
 func Next(s State, n network.Network, l Look, now time.Time) (State, Actions) {
 	all := slices.Concat(reported.ProbedAddresses(n), reported.Controls(n))
 	switch {

@@ -1,5 +1,5 @@
-// Package acd detects address conflicts (RFC 5227) before the first edge of a network
-// runs: it finds out whether another host has an address that edges are to hold.
+// Package acd detects address conflicts (RFC 5227) before the first edge of a network runs:
+// another host may have an address that edges are to hold.
 //
 // # How it probes
 //

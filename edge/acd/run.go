@@ -1,5 +1,5 @@
-// This file runs the check: it reads the kernel's neighbor table, sends datagrams that
-// make the kernel probe, and passes verdicts on. It decides nothing.
+// This file runs the check: it reads the kernel's neighbor table, makes the kernel probe,
+// and passes verdicts on.
 
 package acd
 

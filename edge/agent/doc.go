@@ -1,6 +1,6 @@
-// Package agent decides about an edge as a whole: whether the edge serves, when it is ready, and what
-// it reports. Decisions are pure functions and value machines, Next(state, event, now). Thin runners
-// feed them and act. The package decides nothing about DHCP, DNS, connections or failover itself.
+// Package agent decides about an edge as a whole: whether it serves, when it is ready, and what it
+// reports. Decisions are pure functions and value machines, Next(state, event, now). Thin runners
+// feed them and act.
 //
 //	device, plan, routes     -> serving.Interface, proxy.Admit  -> what one server may serve
 //	answers of the servers   -> serving.Debounce, Health        -> whether the edge serves

@@ -1,5 +1,5 @@
-// This file follows whether the DHCP server of this edge can read its leases, for the failover agent.
-// While it cannot, the peer answers all clients.
+// This file follows whether the DHCP server can read its leases. While it cannot, the peer answers
+// all clients.
 
 package agent
 
@@ -15,15 +15,14 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Leases is what the failover agent knows about the leases of its edge. The zero value: the
-// leases can be read.
+// Leases is what the failover agent knows about the leases of its edge. The zero value: they can be
+// read.
 type Leases struct{ stale atomic.Bool }
 
 // Stale reports whether the DHCP server cannot read its leases now.
 func (l *Leases) Stale() bool { return l.stale.Load() }
 
-// Watch follows the DHCP server in runDir until ctx ends. A server that does not answer is not
-// stale: whether it serves is another question.
+// Watch follows the DHCP server in runDir until ctx ends. A server that does not answer is not stale.
 func (l *Leases) Watch(ctx context.Context, runDir string, log *slog.Logger) {
 	health.At(wire.Socket(runDir, string(network.ServiceDHCP))).FollowFresh(ctx, func(err error, _ time.Time) {
 		stale := errors.As(err, new(health.Stale))

@@ -1,6 +1,5 @@
 // This file informs DHCP whether the peer serves, and whether this edge yields to a younger pod
-// with its number: the failover agent of this edge pushes both. Package dhcp decides
-// what follows.
+// with its number: the failover agent of this edge pushes both.
 
 package agent
 
@@ -15,8 +14,8 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// A Peer is what DHCP knows about the peer. The zero value is a peer that does not serve:
-// this edge answers every broadcast.
+// A Peer is what DHCP knows about the peer. The zero value does not serve: this edge answers
+// every broadcast.
 type Peer struct{ serves, yields atomic.Bool }
 
 // Serves reports whether the peer serves.
@@ -25,8 +24,8 @@ func (p *Peer) Serves() bool { return p.serves.Load() }
 // Yields reports whether this edge yields to a younger pod with its number.
 func (p *Peer) Yields() bool { return p.yields.Load() }
 
-// Watch follows the failover agent in runDir until ctx ends. Without an answer the peer
-// counts as not serving, so no client waits for an unseen edge.
+// Watch follows the failover agent in runDir until ctx ends. Without an answer the peer counts
+// as not serving.
 func (p *Peer) Watch(ctx context.Context, runDir string, log *slog.Logger) {
 	defer p.serves.Store(false)
 	defer p.yields.Store(false)

@@ -1,5 +1,5 @@
-// This file decides when an edge is ready. A rolling change of the peer waits until this edge is
-// ready. The decision is a function of the state and the time.
+// This file decides when an edge is ready, from the state and the time. A rolling change of the
+// peer waits for that.
 
 package agent
 
@@ -11,46 +11,44 @@ import (
 )
 
 const (
-	// unseenLimit is how long an edge that serves waits until its peer confirms that it
-	// sees the edge. A peer that never does must not block a rollout.
+	// unseenLimit is how long an edge that serves waits until its peer sees it. A peer that never
+	// does must not block a rollout.
 	unseenLimit = 45 * time.Second
-	// unreachableFor is how long a peer must be unreachable before the edge is ready without it. A
+	// unreachableFor is how long a peer must be unreachable before the edge is ready without it: a
 	// switch port may need some seconds until it forwards.
 	unreachableFor = 10 * time.Second
-	// partitionLimit is how long an edge waits until it sees a peer that runs and serves. It is
-	// shorter than the Deployment's progress deadline of ten minutes, since the version is not at
-	// fault.
+	// partitionLimit is how long an edge waits until it sees a peer that serves: less than the
+	// Deployment's progress deadline of ten minutes, since the version is not at fault.
 	partitionLimit = 8 * time.Minute
 )
 
-// A Readiness is the state of the decision whether an edge is ready. The zero value is an edge
-// that does not serve.
+// A Readiness is the state of the decision. The zero value is an edge that does not serve.
 type Readiness struct {
 	// since is when the edge began to serve, unreachable when its peer became unreachable.
 	since, unreachable time.Time
-	// seen: the peer has seen this edge serve, or cannot see it. The value is kept while the edge
-	// serves, so an edge that was ready stays ready.
+	// seen: the peer has seen this edge serve, or cannot see it. While the edge serves, this stays
+	// true.
 	seen bool
 }
 
-// ErrUnseen is why an edge is not ready before its peer has seen it: the peer would not notice
-// the loss of the edge.
+// ErrUnseen is why an edge is not ready at first: the peer would not notice the loss of the
+// edge.
 var ErrUnseen = errors.New("the peer has not reported yet that it sees this edge")
 
-// errPeerNotHeard is why an edge is not ready while it does not hear its peer on the network. VMs
-// may reach only the peer, so the peer must not be replaced.
+// errPeerNotHeard is why an edge is not ready while VMs may reach only the peer, which must not
+// be replaced then.
 var errPeerNotHeard = errors.New("the peer serves, but it is heard on the cluster network only")
 
-// partitioned reports whether this edge does not see a peer that serves: it hears the peer over
-// the cluster network only. The elder of the two does not wait for the younger, so that a
-// network which is partitioned from its start gets one edge that is ready.
+// partitioned reports whether this edge does not see a peer that serves, and only hears it over
+// the cluster network. The elder of the two does not wait, so that a network that is partitioned
+// from its start gets one edge that is ready.
 func partitioned(s failover.State) bool {
 	return !s.Heard(failover.VLAN) && s.Heard(failover.ClusterNetwork) &&
 		s.Peer.Phase == failover.Serving && s.Peer.Generation <= s.Self.Generation
 }
 
-// Next records why the edge does not serve, nil if it does, and the state of its failover
-// agent. The error is why the edge is not ready at now, nil if it is.
+// Next records why the edge does not serve, nil if it does, and the state of its failover agent.
+// The error is why the edge is not ready at now.
 func (r Readiness) Next(serves error, state failover.State, now time.Time) (Readiness, error) {
 	if serves != nil {
 		return Readiness{}, serves

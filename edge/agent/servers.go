@@ -1,5 +1,4 @@
-// This file decides whether an edge serves, from the answers of its servers. It does not
-// decide what follows.
+// This file decides whether an edge serves, from the answers of its servers.
 
 package agent
 
@@ -23,8 +22,8 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// restartLimit is how long DHCP or DNS may be unavailable. A restarted container is back
-// after a second or two, and clients retry. A failover resets every long connection.
+// restartLimit is how long DHCP or DNS may be unavailable: a restarted container is back after a
+// second or two, and clients retry. A failover resets every long connection.
 const restartLimit = 2 * time.Second
 
 // A Health is the state of one server. The zero value is a server that has never served.
@@ -35,8 +34,8 @@ type Health struct {
 	failing time.Time
 }
 
-// Next records an answer that was due at due. The error is why the server does not serve
-// at now. A server that has served before has grace to recover.
+// Next records an answer that was due at due. The error is why the server does not serve at now. A
+// server that served before has grace to recover.
 func (h Health) Next(err error, due, now time.Time, grace time.Duration) (Health, error) {
 	h.answer, err = h.answer.Next(err, due, now)
 	silent := h.answer.Silent
@@ -56,8 +55,7 @@ func (h Health) Next(err error, due, now time.Time, grace time.Duration) (Health
 	return h, err
 }
 
-// rest returns how much of its grace a failing server has left at now. Zero: none, or the server
-// serves.
+// rest returns how much grace a failing server has left at now. Zero: none, or it serves.
 func (h Health) rest(now time.Time, grace time.Duration) time.Duration {
 	if !h.served || h.failing.IsZero() {
 		return 0
@@ -65,8 +63,8 @@ func (h Health) rest(now time.Time, grace time.Duration) time.Duration {
 	return max(0, h.failing.Add(grace).Sub(now))
 }
 
-// graceOf returns how long a server may be unavailable. The proxy gets no time: its
-// connections are reset already.
+// graceOf returns how long a server may be unavailable. When the proxy is, its connections are reset
+// already.
 func graceOf(s network.Service) time.Duration {
 	if s == network.ServiceProxy {
 		return 0
@@ -104,8 +102,8 @@ func NewServers(runDir string) *Servers {
 // followed are all possible servers.
 var followed = [...]network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceNTP, network.ServiceProxy}
 
-// Follow follows the servers of the current network until ctx ends. Plan fires when that
-// network may have changed.
+// Follow follows the servers of the current network until ctx ends. Plan fires when that may have
+// changed.
 func (s *Servers) Follow(ctx context.Context, current func() network.Network, plan serving.Trigger) {
 	var following sync.WaitGroup
 	for _, x := range followed {
@@ -126,8 +124,8 @@ type answer struct {
 	due time.Time
 }
 
-// judge records each answer of one server until ctx ends. It records an answer again when
-// the verdict on it may have changed.
+// judge records each answer of one server until ctx ends, and again when the verdict on it may have
+// changed.
 func (s *Servers) judge(ctx context.Context, x network.Service, current func() network.Network) {
 	answers := make(chan answer)
 	go s.health[x].FollowServes(ctx, func(err error, due time.Time) {
@@ -155,7 +153,7 @@ func (s *Servers) judge(ctx context.Context, x network.Service, current func() n
 }
 
 // take records an answer, and returns after which time it must be recorded again. Zero: never. Envoy
-// keeps serving without `oooi-edge proxy`. So take asks Envoy itself while the proxy is away or
+// keeps serving without `oooi-edge proxy`, so take asks Envoy itself while the proxy is away or
 // silent, or has not checked Envoy.
 func (s *Servers) take(ctx context.Context, n network.Network, x network.Service, a answer) (again time.Duration) {
 	unchecked := errors.As(a.err, new(health.Unchecked))
@@ -175,9 +173,9 @@ func (s *Servers) take(ctx context.Context, n network.Network, x network.Service
 	return max(again, s.state[x].rest(now, grace))
 }
 
-// askEnvoy returns Envoy's own answer in place of one of `oooi-edge proxy`. If both are silent,
-// Envoy's answer was due when the proxy's was, unless Envoy has answered since. After an
-// unanswered question, the next one ends at the time when the silence counts.
+// askEnvoy returns Envoy's own answer in place of the proxy's. If both are silent, Envoy's answer
+// was due when the proxy's was, unless Envoy has answered since. After an unanswered question, the
+// next one ends when the silence counts.
 func (s *Servers) askEnvoy(ctx context.Context, n network.Network, ofProxy answer) answer {
 	asked := time.Now()
 	s.mu.Lock()
@@ -240,8 +238,9 @@ func faultOf(x network.Service, err error) reported.ServerFault {
 	return reported.ServerFault{Server: x, Cause: problem.ServerRefuses, Error: err.Error()}
 }
 
-// decisive returns the services of n that decide whether an edge serves. A failover resets every long
-// connection. VMs keep the time for hours, so NTP counts only if the edge has no other service.
+// decisive returns the services of n that decide whether an edge serves. A failover resets every
+// long connection, and VMs keep the time for hours. So NTP counts only if the edge has no other
+// service.
 func decisive(n network.Network) []network.Service {
 	others := slices.DeleteFunc(slices.Clone(n.Services), func(x network.Service) bool { return x == network.ServiceNTP })
 	if len(others) == 0 {

@@ -1,11 +1,10 @@
-// This file finds other hosts that answer ARP requests for the addresses that edges share, from the kernel's neighbor table
-// and the time. A VM can forge any answer, so what is kept and reported is limited, and nothing else follows from it.
+// This file finds other hosts that answer ARP requests for the addresses that edges share, in the kernel's neighbor table. A
+// VM can forge any answer, so what is kept and reported is limited, and nothing else follows from it.
 //
-// No socket of an edge sees ARP messages: that needs a privilege. The kernel asks for an address only if the interface does not
-// have it, so hosts are found only where wire.VIPDevice has the VIPs. The requests have the pod's address on the cluster
-// network as their sender. Edges do not answer that address (strict rp_filter), and only the host that answers stores it. An
-// announcement of the peer replaces the other host's answer in this kernel. Then only the peer finds that host, since its own
-// announcement does not change the peer's kernel.
+// No socket of an edge sees ARP messages: that needs a privilege. The kernel asks for an address only if the interface does
+// not have it, so hosts are found only where wire.VIPDevice has the VIPs. The sender is the pod's address on the cluster
+// network: edges do not answer it (strict rp_filter), and only the host that answers stores it. An announcement of the peer
+// replaces the other host's answer in this kernel, but not in the peer's own. Then only the peer finds that host.
 
 package agent
 
@@ -25,8 +24,7 @@ import (
 const (
 	// vipsAsked is how often shared addresses are asked for.
 	vipsAsked = 10 * time.Second
-	// vipAnswers is how many answers of a host are needed before it is reported. The kernel asks a known
-	// host again after 20 to 60 s.
+	// vipAnswers is how many answers of a host are needed before it is reported. The kernel asks again after 20 to 60 s.
 	vipAnswers = 3
 	// vipAnswerCounts is how old an answer may be when it is counted.
 	vipAnswerCounts = 2 * vipsAsked
@@ -36,7 +34,7 @@ const (
 
 // vipHosts holds the hosts that answered. The zero value has none.
 type vipHosts struct {
-	// asked is when the kernel was last made to ask.
+	// asked is when Solicit was last called.
 	asked time.Time
 	all   []vipHost
 }
@@ -48,8 +46,7 @@ type vipHost struct {
 	last    time.Time
 }
 
-// next records which hosts answered for addresses, from the neighbor table. edges are the MACs of
-// edges, which do not count.
+// next records which hosts answered for addresses, from the neighbor table. edges are the MACs of edges, which do not count.
 func (v vipHosts) next(table []device.Neighbor, addresses []netip.Addr, edges []string, now time.Time) vipHosts {
 	v.all = slices.DeleteFunc(slices.Clone(v.all), func(h vipHost) bool {
 		return now.Sub(h.last) > vipHostKept || slices.Contains(edges, h.MAC) || !slices.Contains(addresses, h.Address)
@@ -61,8 +58,7 @@ func (v vipHosts) next(table []device.Neighbor, addresses []netip.Addr, edges []
 		u, at := reported.UsedAddress{Address: n.Address, MAC: n.MAC}, now.Add(-n.Confirmed)
 		i := slices.IndexFunc(v.all, func(h vipHost) bool { return h.UsedAddress == u })
 		if i < 0 {
-			// The least credible host is dropped: the one with the fewest answers, and of several the one
-			// with the oldest answer.
+			// The least credible host is dropped: with the fewest answers, then with the oldest one.
 			slices.SortStableFunc(v.all, func(a, b vipHost) int { return cmp.Or(b.answers-a.answers, b.last.Compare(a.last)) })
 			v.all = append(v.all[:min(len(v.all), sightings.Max-1)], vipHost{UsedAddress: u})
 			i = len(v.all) - 1
@@ -75,8 +71,8 @@ func (v vipHosts) next(table []device.Neighbor, addresses []netip.Addr, edges []
 	return v
 }
 
-// list returns the hosts that answered often enough, sorted. It leaves out hosts with proxy ARP, which also answer for
-// controls of n.
+// list returns the hosts that answered often enough, sorted, without those with proxy ARP, which also answer for controls of
+// n.
 func (v vipHosts) list(n network.Network) []reported.UsedAddress {
 	var all []reported.UsedAddress
 	for _, h := range v.all {
@@ -88,12 +84,10 @@ func (v vipHosts) list(n network.Network) []reported.UsedAddress {
 	return all[:min(len(all), sightings.MaxReported)]
 }
 
-// edgesKnown reports whether the MACs of all edges are known. While the peer names none, or an edge has two pods, an unknown
-// MAC may be that of an edge.
+// edgesKnown reports whether the MACs of all edges are known. Otherwise an unknown MAC may be that of an edge.
 func edgesKnown(s failover.State) bool { return s.PeerMAC() != "" && !s.Yields && !s.Duplicated() }
 
-// lookForVIPHosts records the answers that the kernel got, and makes the kernel ask again. Unless the edges are
-// known, no answer counts.
+// lookForVIPHosts records the answers that the kernel got, none unless the edges are known, and makes the kernel ask again.
 func (f *Failover) lookForVIPHosts(table []device.Neighbor, known bool, now time.Time) {
 	n := f.Source.Current().Network
 	addresses, from := f.Interface.Askable(n)

@@ -1,6 +1,5 @@
-// Package backends resolves every kind of backend to the addresses to dial, from what the edge
-// watches: EndpointSlices, leases, VMs, and DNS answers for external hosts. It drops
-// addresses that belong to oooi. It never dials.
+// Package backends resolves every kind of backend to the addresses to dial: from EndpointSlices,
+// leases, VMs, and DNS answers for external hosts. It drops addresses that belong to oooi.
 package backends
 
 import (
@@ -24,9 +23,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Backends resolves the backends of one network. A file caches the endpoints, so an edge that
-// starts while the API server or the resolver is unavailable continues from the last known good
-// endpoints.
+// Backends resolves the backends of one network. A file caches the endpoints for an edge that
+// starts while the API server or the resolver is unavailable.
 type Backends struct {
 	kube   *kube.Kube
 	hosts  externalHosts
@@ -45,10 +43,9 @@ type Backends struct {
 	written string
 }
 
-// New watches the objects of kube and resolves external hosts through lookup,
-// until ctx ends. Kube is nil outside of a cluster. File caches the endpoints; an empty
-// name disables the cache. If the file cannot be read, New returns the error
-// together with a usable value.
+// New watches the objects of kube, nil outside of a cluster, and resolves external hosts through
+// lookup, until ctx ends. File caches the endpoints, unless it is empty. If it cannot be read,
+// New returns the error together with a usable value.
 func New(ctx context.Context, kube *kube.Kube, lookup Lookup, file string, log *slog.Logger) (*Backends, error) {
 	b := &Backends{
 		kube: kube, file: file, log: log,
@@ -76,8 +73,7 @@ func New(ctx context.Context, kube *kube.Kube, lookup Lookup, file string, log *
 	return b, err
 }
 
-// Follow starts to watch what n's backends need, until ctx ends. It stops resolving hosts
-// that no backend of n names.
+// Follow watches what n's backends need, until ctx ends, and stops resolving other hosts.
 func (b *Backends) Follow(ctx context.Context, n network.Network) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,13 +99,11 @@ func (b *Backends) Follow(ctx context.Context, n network.Network) {
 	b.hosts.follow(ctx, names)
 }
 
-// Changed returns a channel that is closed when Endpoints may have changed since this
-// call.
+// Changed returns a channel that is closed when Endpoints may have changed since this call.
 func (b *Backends) Changed() <-chan struct{} { return b.signal.Changed() }
 
-// Endpoints returns the addresses to dial for x, sorted. It returns nil if nothing is known about
-// x, and an empty slice if x has no endpoints. For an external host behind an HTTP proxy it
-// returns the proxy's addresses.
+// Endpoints returns the addresses to dial for x, sorted: for an external host behind an HTTP
+// proxy, the proxy's. Nil: nothing is known about x. Empty: x has no endpoints.
 func (b *Backends) Endpoints(x network.Backend) []netip.AddrPort {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -175,8 +169,7 @@ func (b *Backends) found(x network.Backend) []netip.AddrPort {
 const maxPossible = 1024
 
 // possible returns where x may be: every address that the plan lets a VM have. It is for an edge
-// outside of a cluster, which knows only the plan. Envoy finds out which of them accept
-// connections.
+// outside of a cluster. Envoy finds out which of them accept connections.
 func (b *Backends) possible(x network.Backend) []netip.AddrPort {
 	port := vmPort(x)
 	if port == 0 {
@@ -198,9 +191,8 @@ func vmPort(x network.Backend) uint16 {
 	return x.TargetPort
 }
 
-// inUse returns the VMs' addresses. An address counts if a VM of the cluster holds an
-// unexpired lease on it. An address that KubeVirt reports for a VM counts unless another
-// MAC holds its lease. A lease of a MAC that no VM has is ignored.
+// inUse returns the addresses of the cluster's VMs: those with an unexpired lease, and those
+// that KubeVirt reports unless another MAC holds the lease.
 func inUse(leases []network.Lease, vms *kube.VMs, now time.Time) []netip.Addr {
 	var out []netip.Addr
 	macOf := map[netip.Addr]string{}
@@ -221,8 +213,8 @@ func inUse(leases []network.Lease, vms *kube.VMs, now time.Time) []netip.Addr {
 	return out
 }
 
-// target returns what to dial for an external host: its HTTP proxy, or the host itself by
-// its fully qualified name. Proxy names are resolved with the pod's search domains.
+// target returns what to dial for an external host: its HTTP proxy, resolved with the pod's
+// search domains, or its own fully qualified name.
 func target(x network.Backend) (host string, port uint16, ok bool) {
 	if x.HTTPProxy == "" {
 		return strings.TrimSuffix(x.Host, ".") + ".", x.Port, x.Host != ""
@@ -240,8 +232,8 @@ func withPort(all []netip.Addr, port uint16) []netip.AddrPort {
 	return out
 }
 
-// isVMAddress reports whether a VM may have address a: a host address of the network that
-// is neither oooi's nor the router's.
+// isVMAddress reports whether a VM may have a: a host address of the network, but not oooi's or
+// the router's.
 func (b *Backends) isVMAddress(a netip.Addr) bool {
 	n := b.network
 	return n.CIDR.Contains(a) && a != n.CIDR.Addr() && n.CIDR.Contains(a.Next()) && a != n.DHCP.Router && !isEdgeAddress(n, a)
@@ -257,8 +249,7 @@ func (b *Backends) isDialable(x network.Backend, own []netip.Addr, a netip.Addr)
 	return why == ""
 }
 
-// Seen waits until each backend was looked up at least once. It returns false if ctx ends
-// first.
+// Seen waits until each backend was looked up at least once. False: ctx ended first.
 func (b *Backends) Seen(ctx context.Context) bool {
 	return signal.Poll(ctx, func() bool {
 		b.mu.Lock()
@@ -301,8 +292,8 @@ func (b *Backends) forward(ctx context.Context, changed func() <-chan struct{}) 
 	}()
 }
 
-// run updates the cache file at each change. Leases expire without an event, so it also
-// signals a change every resolveInterval.
+// run updates the cache file at each change. It signals a change every resolveInterval, since
+// leases expire without an event.
 func (b *Backends) run(ctx context.Context) {
 	tick := time.NewTicker(resolveInterval)
 	defer tick.Stop()
@@ -321,8 +312,7 @@ func (b *Backends) run(ctx context.Context) {
 	}
 }
 
-// writeCache saves the endpoints that cannot be found again without the API server or the
-// resolver. It omits pods: the plan has their Service's address.
+// writeCache saves the endpoints, without pods: the plan has their Service's address.
 func (b *Backends) writeCache() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

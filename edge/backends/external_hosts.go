@@ -1,5 +1,5 @@
-// This file resolves external hosts periodically, and keeps the last known good answer. It
-// decides which addresses are never dialed for them. It never dials.
+// This file resolves external hosts periodically, keeps the last known good answer, and decides
+// which addresses are never dialed.
 
 package backends
 
@@ -19,19 +19,18 @@ import (
 )
 
 const (
-	// resolveInterval is how often a host is resolved: names of content delivery networks
-	// change every few minutes.
+	// resolveInterval is how often a host is resolved. Content delivery networks change every few
+	// minutes.
 	resolveInterval = 30 * time.Second
 	// resolveTimeout limits one lookup.
 	resolveTimeout = 10 * time.Second
 )
 
-// A Lookup returns a host's IPv4 addresses. It tries no search domain if host ends with a
-// dot.
+// A Lookup returns a host's IPv4 addresses, without search domains if host ends with a dot.
 type Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 
-// NewLookup queries the servers in /etc/resolv.conf through device only. With an empty device it
-// uses the system's resolver, through any device.
+// NewLookup queries the servers in /etc/resolv.conf through device only. An empty device: the
+// system's resolver, through any.
 func NewLookup(device string) Lookup {
 	r := net.DefaultResolver
 	if device != "" {
@@ -55,8 +54,8 @@ type externalHosts struct {
 	known map[string]*externalHost
 }
 
-// An externalHost is the state of one host. Addresses is the last good answer, nil if
-// there was none.
+// An externalHost is the state of one host. Addresses is the last good answer, nil if there was
+// none.
 type externalHost struct {
 	stop      context.CancelFunc
 	tried     bool
@@ -122,8 +121,8 @@ func (h *externalHosts) resolve(ctx context.Context, name string, x *externalHos
 	}
 }
 
-// addresses returns the last good answer for a host, nil if there was none. Tried reports
-// whether a lookup has finished.
+// addresses returns the last good answer for a host, nil if there was none. Tried: a lookup has
+// finished.
 func (h *externalHosts) addresses(name string) (all []netip.Addr, tried bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,18 +133,16 @@ func (h *externalHosts) addresses(name string) (all []netip.Addr, tried bool) {
 	return x.addresses, x.tried
 }
 
-// The refusal reasons that the cluster's administrator, or the author of the HostedCluster, can
-// remove.
+// The refusal reasons that an administrator, or the author of the HostedCluster, can remove.
 const (
 	insideManagement = "it is inside the management cluster"
 	behindGateway    = "it is in a client network, which edges reach only through the gateway"
 )
 
-// refusalReason returns why an address must not be dialed for x, an external host,
-// whatever DNS answers. Empty: it may be dialed. It refuses addresses of the edge, of the
-// network and inside the management cluster, and those that no host has. Own are the
-// edge's interface addresses. An HTTP proxy inside the management cluster is allowed,
-// because the cluster's administrator configured it.
+// refusalReason returns why an address must not be dialed for x, an external host, whatever DNS
+// answers: addresses of the edge, of the network, inside the management cluster, or of no host.
+// Empty: it may be dialed. Own are the edge's interface addresses. An HTTP proxy may be inside
+// the management cluster, whose administrator configured it.
 func refusalReason(n network.Network, x network.Backend, own []netip.Addr, a netip.Addr) string {
 	block, special := network.SpecialBlock(a)
 	switch {

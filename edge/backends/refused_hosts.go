@@ -1,5 +1,4 @@
-// This file finds which external hosts have addresses inside the management cluster, for the
-// report. It decides nothing: external_hosts.go does.
+// This file finds which external hosts have addresses inside the management cluster, for the report.
 
 package backends
 

@@ -1,5 +1,4 @@
-// This file reads the TCP connections of this host (sock_diag) from the kernel. It asks once for each call and keeps nothing. It
-// needs no privilege.
+// This file reads the TCP connections of this host from the kernel (sock_diag). It keeps nothing, and needs no privilege.
 
 package device
 
@@ -23,15 +22,14 @@ import (
 const (
 	diagRequest = 56
 	diagAnswer  = 72
-	// Offsets in bytes: of the addresses in both, of the states in a request, and of the state, the cookie and the
-	// inode in an answer.
+	// Offsets in bytes: addresses in both, states in a request, and state, cookie and inode in an answer.
 	diagStates, diagPorts, diagLocal, diagRemote, diagState, diagCookie, diagInode = 4, 4, 8, 24, 1, 44, 68
 	// The numbers of states in net/tcp_states.h.
 	finWait2, listening = 5, 10
 )
 
-// held are the states in which a connection takes memory for data: ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK
-// and CLOSING, by their number in net/tcp_states.h.
+// held are the states in which a connection takes memory for data, by their number in net/tcp_states.h: ESTABLISHED, FIN_WAIT1,
+// FIN_WAIT2, CLOSE_WAIT, LAST_ACK and CLOSING.
 const held = 1<<1 | 1<<4 | 1<<finWait2 | 1<<8 | 1<<9 | 1<<11
 
 // Clients reads the connections of one network namespace, and the MACs of the hosts on one interface. It is safe for
@@ -44,8 +42,8 @@ type Clients struct {
 	unread error
 }
 
-// OpenClients returns Clients for the network namespace of the calling thread. Any thread may use them. The interface need
-// not exist yet. An error means that the kernel lists no connections; without sockstat only Sockets fails.
+// OpenClients returns Clients for the network namespace of the calling thread. Any thread may use them. The interface need not
+// exist yet. An error means that the kernel lists no connections.
 func OpenClients(name string) (*Clients, error) {
 	m, err := OpenMeter(name)
 	if err != nil {
@@ -70,9 +68,8 @@ func (c *Clients) Close() {
 	}
 }
 
-// Each calls f with the addresses of each TCP connection over IPv4. These include connections that this host opened, and those
-// on which only the peer may still send. Connections that a program has closed are left out. For 20,000 connections Each takes
-// about 20 ms.
+// Each calls f with the addresses of each TCP connection over IPv4, also of those that this host opened, and of those on which
+// only the peer may still send. Connections that a program has closed are left out. 20,000 take about 20 ms.
 func (c *Clients) Each(f func(local, remote netip.AddrPort)) error {
 	return c.sockets(held, func(m []byte) {
 		// In FIN_WAIT2, a connection without an inode was closed by its program.
@@ -82,8 +79,7 @@ func (c *Clients) Each(f func(local, remote netip.AddrPort)) error {
 	})
 }
 
-// Sockets returns how many TCP sockets the namespace has, those that listen included. It takes a hundredth of the time that
-// Each takes.
+// Sockets returns how many TCP sockets the namespace has, those that listen included, in a hundredth of the time of Each.
 func (c *Clients) Sockets() (int, error) {
 	if c.unread != nil {
 		return 0, c.unread

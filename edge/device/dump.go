@@ -1,5 +1,4 @@
-// This file reads from the kernel what a bug report needs of a network namespace: its interfaces, addresses, neighbors, rules, routes and
-// sockets. It asks once for each call and decides nothing. It needs no privilege.
+// This file reads what a bug report needs of a network namespace: interfaces, addresses, neighbors, rules, routes and sockets.
 
 package device
 
@@ -119,25 +118,17 @@ func (d *Dump) Neighbors() (out []DumpedNeighbor, err error) {
 }
 
 func neighborState(state int) string {
-	switch state {
-	case netlink.NUD_INCOMPLETE:
-		return "incomplete"
-	case netlink.NUD_REACHABLE:
-		return "reachable"
-	case netlink.NUD_STALE:
-		return "stale"
-	case netlink.NUD_DELAY:
-		return "delay"
-	case netlink.NUD_PROBE:
-		return "probe"
-	case netlink.NUD_FAILED:
-		return "failed"
-	case netlink.NUD_NOARP:
-		return "noarp"
-	case netlink.NUD_PERMANENT:
-		return "permanent"
+	names := map[int]string{
+		netlink.NUD_INCOMPLETE: "incomplete",
+		netlink.NUD_REACHABLE:  "reachable",
+		netlink.NUD_STALE:      "stale",
+		netlink.NUD_DELAY:      "delay",
+		netlink.NUD_PROBE:      "probe",
+		netlink.NUD_FAILED:     "failed",
+		netlink.NUD_NOARP:      "noarp",
+		netlink.NUD_PERMANENT:  "permanent",
 	}
-	return strconv.Itoa(state)
+	return cmp.Or(names[state], strconv.Itoa(state))
 }
 
 // A DumpedRoute is one route.
@@ -154,8 +145,7 @@ type DumpedRoute struct {
 	Protocol string `json:"protocol"`
 }
 
-// Routes returns those of all tables. A route with several next hops becomes one DumpedRoute for
-// each.
+// Routes returns those of all tables, one DumpedRoute for each next hop.
 func (d *Dump) Routes() (out []DumpedRoute, err error) {
 	all, err := d.clients.kernel.RouteListFiltered(netlink.FAMILY_ALL, &netlink.Route{Table: unix.RT_TABLE_UNSPEC}, netlink.RT_FILTER_TABLE)
 	for _, r := range all {
@@ -176,25 +166,17 @@ func (d *Dump) Routes() (out []DumpedRoute, err error) {
 }
 
 func routeType(t int) string {
-	switch t {
-	case unix.RTN_UNICAST:
-		return "unicast"
-	case unix.RTN_LOCAL:
-		return "local"
-	case unix.RTN_BROADCAST:
-		return "broadcast"
-	case unix.RTN_ANYCAST:
-		return "anycast"
-	case unix.RTN_MULTICAST:
-		return "multicast"
-	case unix.RTN_BLACKHOLE:
-		return "blackhole"
-	case unix.RTN_UNREACHABLE:
-		return "unreachable"
-	case unix.RTN_PROHIBIT:
-		return "prohibit"
+	names := map[int]string{
+		unix.RTN_UNICAST:     "unicast",
+		unix.RTN_LOCAL:       "local",
+		unix.RTN_BROADCAST:   "broadcast",
+		unix.RTN_ANYCAST:     "anycast",
+		unix.RTN_MULTICAST:   "multicast",
+		unix.RTN_BLACKHOLE:   "blackhole",
+		unix.RTN_UNREACHABLE: "unreachable",
+		unix.RTN_PROHIBIT:    "prohibit",
 	}
-	return strconv.Itoa(t)
+	return cmp.Or(names[t], strconv.Itoa(t))
 }
 
 // Rules returns a line for each rule that selects a table of routes.
@@ -214,8 +196,7 @@ func (d *Dump) Rules() (out []string, err error) {
 	return out, nil
 }
 
-// Sockets returns lines with counts: of TCP connections over IPv4 in each state, and of sockets and datagrams as in sockstat and snmp
-// of proc_net(5).
+// Sockets returns lines with counts: of TCP connections over IPv4 by state, and sockstat and snmp of proc_net(5).
 func (d *Dump) Sockets() (out []string, err error) {
 	states := map[byte]int{}
 	if err := d.clients.sockets(^uint32(0), func(m []byte) { states[m[diagState]]++ }); err != nil {

@@ -1,11 +1,9 @@
-// This file reads what an interface received, its neighbor table, and where the kernel sends a packet. It asks the kernel for each
-// call and keeps nothing. It decides nothing.
+// This file reads what an interface received, its neighbor table, and where the kernel sends a packet. It keeps nothing.
 
 package device
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -17,8 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Meter reads what one interface received, and the hosts on it. A reading of the counter costs about 20 microseconds. It is safe
-// for concurrent use.
+// A Meter reads what one interface received, and the hosts on it. It is safe for concurrent use.
 type Meter struct {
 	name   string
 	kernel kernel
@@ -31,8 +28,8 @@ type Neighbor struct {
 	MAC string
 	// Failed: the kernel sent all its requests, and no host answered.
 	Failed bool
-	// Confirmed is how long ago the neighbor last proved that this host receives its unicast
-	// packets: by an ARP reply or a TCP acknowledgment. Its unit is 10 ms.
+	// Confirmed is how long ago the neighbor last proved, by an ARP reply or a TCP acknowledgment, that this host receives its
+	// unicast packets. Its unit is 10 ms.
 	Confirmed time.Duration
 }
 
@@ -52,9 +49,8 @@ func OpenMeter(name string) (*Meter, error) {
 // Close closes the Meter. Do not use it afterwards.
 func (m *Meter) Close() { m.kernel.close() }
 
-// Frames returns how many frames the interface received so far. The count begins again at 0
-// if the interface is recreated. An error means that the interface does not exist, or that
-// the kernel did not answer.
+// Frames returns how many frames the interface received, in about 20 microseconds. The count begins again at 0 if the interface
+// is recreated.
 func (m *Meter) Frames() (uint64, error) {
 	l, err := m.kernel.LinkByName(m.name)
 	if err != nil {
@@ -74,7 +70,7 @@ func (m *Meter) Neighbors() ([]Neighbor, error) {
 	if err == nil {
 		all, err = m.kernel.NeighList(l.Attrs().Index, netlink.FAMILY_V4)
 	}
-	if err != nil && !errors.Is(err, netlink.ErrDumpInterrupted) {
+	if err = uninterrupted(err); err != nil {
 		return nil, fmt.Errorf("neighbors of %s: %w", m.name, err)
 	}
 	const known = netlink.NUD_PERMANENT | netlink.NUD_REACHABLE | netlink.NUD_STALE | netlink.NUD_DELAY | netlink.NUD_PROBE
@@ -93,8 +89,7 @@ func (m *Meter) Neighbors() ([]Neighbor, error) {
 	return out, nil
 }
 
-// MACOf returns the MAC that the kernel has for an IPv4 address on the interface, in lower case with colons. Empty: it
-// has none.
+// MACOf returns the MAC that the kernel has for an IPv4 address on the interface, in lower case with colons. Empty: none.
 func (m *Meter) MACOf(a netip.Addr) string {
 	l, err := m.kernel.LinkByName(m.name)
 	if err != nil {
@@ -114,8 +109,7 @@ func (m *Meter) MACOf(a netip.Addr) string {
 	return net.HardwareAddr(found[unix.NDA_LLADDR]).String()
 }
 
-// NextHop returns the router through which the kernel sends to an IPv4 address. leads: the route uses the interface. If it does
-// and there is no router, the address is on the interface's link.
+// NextHop returns the router through which the kernel sends to an IPv4 address, if any. leads: the route uses the interface.
 func (m *Meter) NextHop(a netip.Addr) (via netip.Addr, leads bool) {
 	l, err := m.kernel.LinkByName(m.name)
 	if err != nil {
@@ -129,8 +123,7 @@ func (m *Meter) NextHop(a netip.Addr) (via netip.Addr, leads bool) {
 	return via, all[0].LinkIndex == l.Attrs().Index
 }
 
-// Neighbors returns the entries of the named interface, in the network namespace of the calling
-// thread.
+// Neighbors returns the entries of the named interface, in the network namespace of the calling thread.
 func Neighbors(name string) ([]Neighbor, error) {
 	m, err := OpenMeter(name)
 	if err != nil {

@@ -1,5 +1,5 @@
-// This file finds the MACs of the hosts that send to an edge, in the kernel's neighbor table. It never waits: the
-// table is read in the background.
+// This file finds the MACs of the hosts that send to an edge. It never waits: the kernel's neighbor table is read in the
+// background.
 
 package device
 
@@ -17,15 +17,13 @@ import (
 const (
 	// The neighbor table is read at most every macsEvery while addresses are missing in it. A reading is used for macsFor.
 	macsEvery, macsFor = time.Second, 10 * time.Second
-	// keptFor is how long a MAC is known after it left the kernel's table. A VM can fill the table, which has 1,024
-	// entries for all pods of a node. The constant kept limits how many such addresses are known, and keptOfOne how many
-	// of one MAC. They take about 1 MiB.
+	// keptFor is how long a MAC is known after it left the kernel's table, which a VM can fill: it has 1,024 entries for
+	// all pods of a node. kept limits how many such addresses are known (about 1 MiB), and keptOfOne how many of one MAC.
 	keptFor         = 10 * time.Minute
 	kept, keptOfOne = 8192, 8
 )
 
-// NeighborMACs are the MACs of the hosts on one interface. Make it with NewNeighborMACs. It is safe for concurrent
-// use.
+// NeighborMACs are the MACs of the hosts on one interface. It is safe for concurrent use.
 type NeighborMACs struct {
 	meter *Meter
 	vms   func(mac string) bool
@@ -44,7 +42,7 @@ type neighborMAC struct {
 }
 
 // NewNeighborMACs reads the table of the named interface, in the network namespace of the calling thread. Vms reports
-// whether a VM with a lease has a MAC: such MACs are forgotten last. Nil: no VM is known.
+// whether a VM with a lease has a MAC, which is then forgotten last. Nil: no VM is known.
 func NewNeighborMACs(name string, vms func(mac string) bool) (*NeighborMACs, error) {
 	m, err := OpenMeter(name)
 	if err != nil {
@@ -59,9 +57,8 @@ func NewNeighborMACs(name string, vms func(mac string) bool) (*NeighborMACs, err
 	return n, nil
 }
 
-// MACOf returns the MAC of the host that has an address. Empty: not known, or it became known a moment ago. Present: the
-// kernel has the MAC now, too. Otherwise the kernel had it within the last ten minutes, and asks for it again before it
-// sends to the address.
+// MACOf returns the MAC of the host that has an address. Empty: not known yet. Present: the kernel has the MAC now.
+// Otherwise the kernel had it within the last ten minutes, and asks for it again before it sends to the address.
 func (n *NeighborMACs) MACOf(a netip.Addr) (mac string, present bool) {
 	x := (*n.table.Load())[a]
 	if !x.present {
@@ -98,9 +95,8 @@ func (n *NeighborMACs) read() {
 	}
 }
 
-// withKept returns the kernel's table, and what the table had within keptFor. If that is too much, addresses of VMs
-// with a lease are kept first, and then those known for longest. So a flood of new addresses does not replace older
-// ones.
+// withKept returns the kernel's table, and what the table had within keptFor. If that is too much, addresses of VMs with
+// a lease are kept first, then the oldest: a flood of new addresses replaces none.
 func withKept(before map[netip.Addr]neighborMAC, kernel map[netip.Addr]string, now time.Time, vms func(string) bool) map[netip.Addr]neighborMAC {
 	out := make(map[netip.Addr]neighborMAC, max(len(before), len(kernel)))
 	for a, mac := range kernel {

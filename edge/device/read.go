@@ -1,5 +1,5 @@
-// This file reads a snapshot from the kernel through one netlink socket. The socket
-// stays in the network namespace that it was opened in. It decides nothing.
+// This file reads a snapshot through one netlink socket, which stays in the network namespace
+// that it was opened in.
 
 package device
 
@@ -52,7 +52,7 @@ func (k kernel) close() {
 var ErrNoInterface = errors.New("no such network interface")
 
 // Read returns the snapshot of the named interface in the network namespace of the calling
-// thread, or an error if there is no such interface.
+// thread, or ErrNoInterface.
 func Read(name string) (Snapshot, error) {
 	k, err := openKernel()
 	if err != nil {
@@ -71,7 +71,7 @@ func FirstAddress(name string) (netip.Addr, error) {
 	return s.First(), err
 }
 
-// read reads the whole snapshot. Dumps that a change interrupted are read again.
+// read reads the whole snapshot. It reads dumps again that a change interrupted.
 func (k kernel) read(name string) (s Snapshot, err error) {
 	for range attempts {
 		if s, err = k.readOnce(name); !errors.Is(err, netlink.ErrDumpInterrupted) {
@@ -189,8 +189,8 @@ func (k kernel) ipv6Routes(on []int) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// hasIPv6Besides reports whether an interface other than these has an IPv6 address that is not
-// link-local, so that a packet from the network may be sent to it.
+// hasIPv6Besides reports whether another interface has an IPv6 address that is not link-local,
+// to which a packet from the network may be sent.
 func (k kernel) hasIPv6Besides(on []int) (bool, error) {
 	all, err := k.AddrList(nil, netlink.FAMILY_V6)
 	if err != nil {

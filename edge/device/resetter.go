@@ -1,5 +1,4 @@
-// This file resets new TCP connections of some hosts before the program that listens on the port gets them. It needs no
-// privilege.
+// This file resets new TCP connections of some hosts before the program that listens gets them. It needs no privilege.
 
 package device
 
@@ -18,36 +17,35 @@ import (
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/edge/socket"
 )
 
-// maxSenders is how many MACs, and how many addresses, the kernel's program compares. A program may have 4,096
-// instructions.
+// maxSenders is how many MACs, and how many addresses, the kernel's program compares: it may have 4,096 instructions.
 const maxSenders = 256
 
 const (
 	// lookEvery is how often a Resetter checks which other sockets listen.
 	lookEvery = 100 * time.Millisecond
-	// queued is how many connections may wait for their reset. The kernel drops further SYNs. A waiting connection
-	// counts as a connection of its host.
+	// queued is how many connections may wait for their reset. They count as connections of their hosts. The kernel drops
+	// further SYNs.
 	queued = 64
 )
 
 // Senders are hosts whose new connections to some listeners are reset.
 type Senders struct {
-	// Listeners are addresses at which programs of the same user listen and permit further sockets
-	// (SO_REUSEPORT).
+	// Listeners are addresses at which programs of the same user listen with SO_REUSEPORT.
 	Listeners []netip.AddrPort
 	// Connections from Addresses are reset, whatever MAC their packets have. The first 256 count.
 	Addresses []netip.Addr
-	// Connections from MACs are reset if their address is in Network. Other addresses are behind a router, and their
-	// packets have its MAC. The first 256 count.
+	// Connections from MACs are reset if their address is in Network. Other addresses are behind a router, whose MAC their
+	// packets have. The first 256 count.
 	MACs    []net.HardwareAddr
 	Network netip.Prefix
 }
 
-// A Resetter resets connections of some hosts. For that it listens on the ports of other programs, and a program in the
-// kernel chooses the socket by the sender of a SYN. It starts to listen when Set first gets a host. It is safe for
-// concurrent use.
+// A Resetter resets connections of some hosts: it listens on the ports of other programs, and a program in the kernel
+// chooses the socket by the sender of a SYN. It listens once Set gets a host. It is safe for concurrent use.
 type Resetter struct {
 	clients  *Clients
 	wasReset func(listener netip.AddrPort, client netip.Addr)
@@ -66,18 +64,17 @@ type joined struct {
 	program []unix.SockFilter
 }
 
-// NewResetter resets nothing yet. It works on the interface and in the network namespace of c. It calls wasReset with the
-// listener and the client of each connection that it resets.
+// NewResetter works on the interface and in the network namespace of c. It calls wasReset for each connection that it
+// resets.
 //
-// The kernel's program knows sockets by their order. If the other program restarts, its new socket comes after the
-// Resetter's. The Resetter then gets SYNs of other hosts, and drops them. It notices this within 100 ms, and leaves the
-// port.
+// The kernel's program knows sockets by their order. After a restart of the other program, its socket comes after the
+// Resetter's, which then gets SYNs of other hosts, and drops them. Within 100 ms it notices this, and leaves the port.
 func NewResetter(c *Clients, wasReset func(listener netip.AddrPort, client netip.Addr)) *Resetter {
 	return &Resetter{clients: c, wasReset: wasReset, open: map[netip.AddrPort]*joined{}}
 }
 
 // Set replaces the hosts whose connections are reset. A listener is in one Senders at most. If the kernel refuses the
-// program, connections to that listener are not reset, and Set returns the error.
+// program, connections to that listener are not reset.
 func (r *Resetter) Set(all ...Senders) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,8 +138,7 @@ func (r *Resetter) leave(at netip.AddrPort) {
 // After Close, nothing is reset.
 func (r *Resetter) Close() { _ = r.Set() }
 
-// join listens at an address as the last of several programs. Nil: no other program listens
-// there.
+// join listens at an address as the last of several programs. Nil: no other program listens there.
 func (r *Resetter) join(at netip.AddrPort, program []unix.SockFilter) (*joined, error) {
 	others, err := r.clients.listeners(at)
 	if err != nil || len(others) == 0 {
@@ -171,8 +167,7 @@ func (r *Resetter) join(at netip.AddrPort, program []unix.SockFilter) (*joined, 
 	return j, nil
 }
 
-// changed reports whether other sockets listen than those that were there first. It returns true if
-// that is unknown.
+// changed reports whether other sockets listen than those that were there first, or whether that is unknown.
 func (r *Resetter) changed(at netip.AddrPort, j *joined) bool {
 	now, err := r.clients.listeners(at)
 	now = slices.DeleteFunc(now, func(c uint64) bool { return c == j.own })
@@ -218,27 +213,25 @@ func cookieOf(l net.Listener) (cookie uint64, err error) {
 	return cookie, err
 }
 
-// joins lets a socket share its address with other sockets. From the beginning the socket accepts only
-// hosts that the program chooses.
+// joins lets a socket share its address with others. From the beginning it accepts only hosts that the program chooses.
 func (r *Resetter) joins(c syscall.RawConn, program []unix.SockFilter) error {
-	var set error
-	err := c.Control(func(fd uintptr) {
-		if set = takes(int(fd), program); set != nil {
-			return
+	return socket.Descriptor(c, func(fd int) error {
+		err := takes(fd, program)
+		if err == nil {
+			err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
 		}
-		if set = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); set == nil {
-			set = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_FREEBIND, 1)
+		if err == nil {
+			err = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_FREEBIND, 1)
 		}
-		if set == nil && r.clients.name != "" {
-			set = unix.BindToDevice(int(fd), r.clients.name)
+		if err == nil && r.clients.name != "" {
+			err = unix.BindToDevice(fd, r.clients.name)
 		}
+		return err
 	})
-	return errors.Join(err, set)
 }
 
-// takes makes the kernel drop what arrives at a socket from hosts that the program does not choose. The kernel gives SYNs
-// of such hosts to the socket before attach, and after another listener has restarted. A client repeats a dropped SYN
-// after a second.
+// takes makes the kernel drop packets to a socket from hosts that the program does not choose: before attach, and after
+// another listener has restarted. A client repeats a dropped SYN after a second.
 func takes(fd int, program []unix.SockFilter) error {
 	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
 }
@@ -255,13 +248,7 @@ func attach(l net.Listener, program []unix.SockFilter) error {
 }
 
 func control(l net.Listener, f func(fd int) error) error {
-	raw, err := l.(*net.TCPListener).SyscallConn()
-	if err != nil {
-		return err
-	}
-	var failed error
-	err = raw.Control(func(fd uintptr) { failed = f(int(fd)) })
-	return errors.Join(err, failed)
+	return socket.DescriptorOf(l.(*net.TCPListener), f)
 }
 
 // Offsets in a packet, as filters count them: from the Ethernet header, and from the IPv4 header.
@@ -270,9 +257,9 @@ const (
 	sourceAddress = 0xfff00000 + 12
 )
 
-// choose returns a program. Its result is the index of a socket, in the order in which the sockets of an address began to
-// listen. A load beyond the end of a packet ends the program with 0. As a filter of a socket, the program drops a packet
-// with 0, and keeps the packet's headers with 1.
+// choose returns a program whose result is the index of a socket, in the order in which the sockets of an address began
+// to listen. A load beyond the end of a packet ends it with 0. As a filter of a socket, it drops a packet with 0, and
+// keeps the headers with 1.
 func choose(s Senders) []bpf.Instruction {
 	theirs, ours := bpf.RetConstant{Val: 0}, bpf.RetConstant{Val: 1}
 	out := []bpf.Instruction{bpf.LoadAbsolute{Off: sourceAddress, Size: 4}}

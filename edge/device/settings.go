@@ -1,6 +1,6 @@
-// This file reads from the kernel which packets it forwards, and whether it verifies their
-// source addresses. Unlike files below /proc/sys, the answers are those of the socket's
-// network namespace.
+// This file reads which packets the kernel forwards, and whether it verifies their source
+// addresses. Unlike files below /proc/sys, the answers are those of the socket's network
+// namespace.
 
 package device
 
@@ -29,8 +29,8 @@ const (
 	devconfForceForwarding = 59
 )
 
-// strict is the value of rp_filter with which the kernel accepts a source address only on
-// the interface that it would send a reply through.
+// strict is the rp_filter with which the kernel accepts a source address only on the interface
+// of its route.
 const strict = 1
 
 // A conf holds the settings of one interface by their attributes of RTM_GETNETCONF.
@@ -57,8 +57,8 @@ func (k kernel) settings() (s settings, err error) {
 	return s, err
 }
 
-// forwarding returns the sysctls, sorted, that let packets pass between the interface with this
-// index and another interface. up has the names of the interfaces that are up, by their index.
+// forwarding returns the sysctls, sorted, that let packets pass between this interface and
+// another one. up has the names of the interfaces that are up.
 func (s settings) forwarding(index int, up map[int]string) []string {
 	var out []string
 	for i, name := range up {
@@ -88,8 +88,8 @@ func (s settings) takesIPv6(index int) bool {
 	return has && devconf(own, devconfDisableIPv6) == 0
 }
 
-// verifiesSources reports whether rp_filter is strict. The larger of "all" and the
-// interface's own value counts, and 2 is the loose mode.
+// verifiesSources reports whether rp_filter is strict: the larger of "all" and the interface's
+// own counts, and 2 is loose.
 func (s settings) verifiesSources(index int) bool {
 	return max(s.ipv4[netconfAll][netconfRPFilter], s.ipv4[int32(index)][netconfRPFilter]) == strict
 }
@@ -110,8 +110,8 @@ func (k kernel) ask(question, flags int, answer uint16, parts ...nl.NetlinkReque
 	return q.Execute(unix.NETLINK_ROUTE, answer)
 }
 
-// confs reads the settings of a family (RTM_GETNETCONF). They are empty if the kernel does
-// not have the family.
+// confs reads the settings of a family (RTM_GETNETCONF). They are empty if the kernel does not
+// have it.
 func (k kernel) confs(family byte) (map[int32]conf, error) {
 	answers, err := k.ask(unix.RTM_GETNETCONF, unix.NLM_F_DUMP, unix.RTM_NEWNETCONF, header{family, 0, 0, 0})
 	if err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
@@ -138,8 +138,7 @@ func (k kernel) confs(family byte) (map[int32]conf, error) {
 	return out, nil
 }
 
-// ipv6Confs reads the IPv6 settings of all interfaces by their index (RTM_GETLINK). An
-// interface without IPv6 is not among them.
+// ipv6Confs reads the settings of all interfaces with IPv6 by their index (RTM_GETLINK).
 func (k kernel) ipv6Confs() (map[int32][]byte, error) {
 	answers, err := k.ask(unix.RTM_GETLINK, unix.NLM_F_DUMP, unix.RTM_NEWLINK, nl.NewIfInfomsg(unix.AF_UNSPEC))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// A Snapshot is one network interface, and the routes and addresses around it, at
-// one moment. It is a value: a Watcher replaces it whole. Do not change its slices.
+// A Snapshot is one network interface, and the routes and addresses around it, at one moment. Do not change its
+// slices.
 type Snapshot struct {
 	// Name of the interface.
 	Name string
@@ -19,27 +19,25 @@ type Snapshot struct {
 	Index int
 	// Carrier: the interface is up and has a link.
 	Carrier bool
-	// Addresses are the interface's IPv4 addresses in the kernel's order. The kernel
-	// sends ARP requests from the first one where arp_announce is above 0.
+	// Addresses are the interface's IPv4 addresses in the kernel's order. The first one sends ARP requests where
+	// arp_announce is above 0.
 	Addresses []netip.Prefix
-	// VIPs are the addresses of wire.VIPDevice, if there is one. The kernel answers ARP
-	// requests for them on this interface, too, unless arp_ignore is above 0.
+	// VIPs are the addresses of wire.VIPDevice. The kernel also answers ARP requests for them on this interface, unless
+	// arp_ignore is above 0.
 	VIPs []netip.Prefix
-	// Forwarding are the sysctls with which the kernel forwards packets from or to this
-	// interface, sorted. Empty: it forwards none. They include those of all interfaces that
-	// are up, since packets from the pod network may be forwarded to this one.
+	// Forwarding are the sysctls with which the kernel forwards packets from or to this interface, sorted. They include
+	// those of all interfaces that are up: packets from the pod network may be forwarded to this one.
 	Forwarding []string
-	// VerifiesSources: the kernel drops IPv4 packets of this interface with a source address that
-	// has a route to another interface, or no route (strict rp_filter, RFC 3704).
+	// VerifiesSources: the kernel drops IPv4 packets of this interface whose source address has no route, or a route to
+	// another interface (strict rp_filter, RFC 3704).
 	VerifiesSources bool
-	// VerifiesIPv6Sources: no IPv6 packet of the network is answered through another interface. IPv6
-	// has no rp_filter. So either this interface and wire.LinkDevice take no IPv6, or no other
-	// interface has an IPv6 address that is not link-local.
+	// VerifiesIPv6Sources: no IPv6 packet of the network is answered through another interface. IPv6 has no rp_filter.
+	// So this interface and wire.LinkDevice take no IPv6, or no other interface has an IPv6 address that is not
+	// link-local.
 	VerifiesIPv6Sources bool
-	// IPv6Routes are the prefixes of IPv6 routes through this interface and wire.LinkDevice, without
-	// link-local ones. Edges configure no IPv6 routes, so another host set them by router advertisements.
-	// Packets of the edge do not take them: its sockets are bound to an interface, and the sockets on this
-	// interface use IPv4.
+	// IPv6Routes are the prefixes of IPv6 routes through this interface and wire.LinkDevice, without link-local ones.
+	// Edges configure none, so another host set them by router advertisements. No packet of the edge takes them: its
+	// sockets are bound to an interface, and those on this interface use IPv4.
 	IPv6Routes []netip.Prefix
 	// Host are the IPv4 addresses of every interface in the network namespace.
 	Host []netip.Addr
@@ -59,8 +57,7 @@ type Route struct {
 // Equal reports whether both are the same.
 func (s Snapshot) Equal(o Snapshot) bool { return reflect.DeepEqual(s, o) }
 
-// Has reports whether the interface has the address, or answers for it as for a VIP. It
-// has every address of a loopback prefix.
+// Has reports whether the interface has the address, also as a VIP, or as a part of a loopback prefix.
 func (s Snapshot) Has(a netip.Addr) bool { return has(s.Addresses, a) || has(s.VIPs, a) }
 
 // OnVIPDevice reports whether only wire.VIPDevice has the address.
@@ -70,7 +67,7 @@ func has(all []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(all, func(p netip.Prefix) bool { return p.Addr() == a || p.Addr().IsLoopback() && p.Contains(a) })
 }
 
-// First returns the address that the interface was given first. The zero Addr: it has none.
+// First returns the interface's first address. The zero Addr: it has none.
 func (s Snapshot) First() netip.Addr {
 	if len(s.Addresses) == 0 {
 		return netip.Addr{}
@@ -78,10 +75,9 @@ func (s Snapshot) First() netip.Addr {
 	return s.Addresses[0].Addr()
 }
 
-// AddressOutside returns an address of this host outside of p, the network's CIDR: the first one of another interface
-// that is neither loopback nor link-local, such as that of the pod network. Edges do not answer ARP requests from this
-// address, since they verify source addresses and their route to it uses another interface. The zero Addr: there is
-// none.
+// AddressOutside returns the first address of another interface outside of p, the network's CIDR, that is neither
+// loopback nor link-local, such as the pod network's. The zero Addr: there is none. Edges do not answer ARP requests
+// from it: they verify source addresses, and their route to it uses another interface.
 func (s Snapshot) AddressOutside(p netip.Prefix) netip.Addr {
 	for _, a := range s.Host {
 		if a.IsGlobalUnicast() && !p.Contains(a) && !s.Has(a) {
@@ -100,8 +96,7 @@ func (s Snapshot) Isolates() error {
 	return nil
 }
 
-// RouteTo returns the route that the kernel takes to an address: the longest prefix, then the
-// lowest metric. False: the main table has none.
+// RouteTo returns the kernel's route to an address: the longest prefix, then the lowest metric. False: none.
 func (s Snapshot) RouteTo(a netip.Addr) (best Route, ok bool) {
 	for _, r := range s.Routes {
 		if !r.To.Contains(a) {

@@ -1,5 +1,4 @@
-// This file reads settings of the kernel that netlink does not report. They belong to the network namespace of the
-// calling thread, which may differ from that of a snapshot.
+// This file reads settings that netlink does not report, in the network namespace of the calling thread.
 
 package device
 
@@ -11,9 +10,9 @@ import (
 	"strings"
 )
 
-// IPv4Setting returns the sysctl "arp_announce", "arp_ignore" or "accept_redirects" in force on
-// the named interface, which does not forward: the larger of its own and of "all". It reads
-// <root>/proc/sys; root is "/" outside of tests.
+// IPv4Setting returns the sysctl "arp_announce", "arp_ignore" or "accept_redirects" in force on the named
+// interface, which does not forward: the larger of its own and of "all". It reads <root>/proc/sys; root is "/"
+// outside of tests.
 func IPv4Setting(root, name, setting string) (level int, err error) {
 	for _, i := range []string{"all", name} {
 		b, err := os.ReadFile(filepath.Join(root, "proc/sys/net/ipv4/conf", i, setting))

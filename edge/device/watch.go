@@ -1,5 +1,5 @@
-// This file keeps a snapshot current: it reads again when the kernel reports a change, and every
-// few seconds in case a report was lost. It does not decide what follows from a snapshot.
+// This file keeps a snapshot current: it reads again at each report of the kernel, and every few
+// seconds.
 
 package device
 
@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// pollInterval is how often the snapshot is read where the kernel reports nothing.
-	// The kernel drops reports that do not fit the socket's buffer (ENOBUFS).
+	// pollInterval is how often the snapshot is read without a report. The kernel drops reports that
+	// do not fit the socket's buffer (ENOBUFS).
 	pollInterval = 5 * time.Second
 	// settleTime is how long reports are gathered: a change is several reports.
 	settleTime = 2 * time.Millisecond
 )
 
-// groups are the kinds of changes that the kernel reports. NETCONF stands for the sysctls
-// forwarding and rp_filter.
+// groups are the changes that the kernel reports. NETCONF stands for the sysctls forwarding and
+// rp_filter.
 var groups = []uint{
 	unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV4_NETCONF,
 	unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV6_ROUTE, unix.RTNLGRP_IPV6_NETCONF,
@@ -38,9 +38,9 @@ type Watcher struct {
 	signal signal.Signal
 }
 
-// Watch reads the named interface in the network namespace of the calling thread,
-// and follows it until ctx ends. An interface that does not exist is waited for; see
-// Current. An error means that the kernel cannot be asked at all.
+// Watch follows the named interface in the network namespace of the calling thread until ctx
+// ends. It waits for an interface that does not exist; see Current. An error means that the
+// kernel cannot be asked at all.
 func Watch(ctx context.Context, name string) (*Watcher, error) {
 	return watch(ctx, name, pollInterval)
 }
@@ -104,8 +104,7 @@ func (w *Watcher) set(s Snapshot, err error) {
 	w.signal.Notify()
 }
 
-// receive signals each report, whatever it is about, until ctx ends. An error counts as a report,
-// since reports were lost.
+// receive signals each report until ctx ends, and each error, since reports were lost.
 func receive(ctx context.Context, reports *nl.NetlinkSocket, reported chan<- struct{}) {
 	for ctx.Err() == nil {
 		_, _, err := reports.Receive()

@@ -1,5 +1,5 @@
-// This file finds out which host has an address, through the kernel's neighbor table. It needs no
-// privilege, sends one ARP request for each question, and decides nothing.
+// This file finds out which host has an address, through the kernel's neighbor table, with one ARP request
+// for each question. It needs no privilege.
 
 package device
 
@@ -12,18 +12,16 @@ import (
 )
 
 const (
-	// tableInterval is how often the neighbor table is read while a question waits. All questions
-	// share one reading.
+	// tableInterval is how often the neighbor table is read while questions wait.
 	tableInterval = 20 * time.Millisecond
-	// provenFor is the age from which an entry of the neighbor table proves nothing. The kernel also
-	// keeps entries of hosts that have left.
+	// provenFor is the age from which an entry proves nothing: the kernel keeps entries of hosts that have
+	// left.
 	provenFor = 2 * time.Second
 	// knownFor is how old the answer of Knows may be.
 	knownFor = 100 * time.Millisecond
 )
 
-// An Asker asks which hosts of a network have addresses. Make one with NewAsker. It is safe for
-// concurrent use.
+// An Asker asks which hosts of a network have addresses. It is safe for concurrent use.
 type Asker struct {
 	device string
 	from   func() netip.Addr
@@ -45,8 +43,8 @@ type known struct {
 }
 
 // NewAsker returns an Asker for the named interface, in the network namespace of the calling thread. Its ARP
-// requests use the sender address that function from returns: an edge address of the interface, since
-// requests from a VIP would move VMs.
+// requests come from an edge address of the interface, which from returns: requests from a VIP would move
+// VMs.
 func NewAsker(name string, from func() netip.Addr) (*Asker, error) {
 	m, err := OpenMeter(name)
 	if err != nil {
@@ -55,9 +53,8 @@ func NewAsker(name string, from func() netip.Addr) (*Asker, error) {
 	return &Asker{device: name, from: from, meter: m, waiting: map[netip.Addr][]chan Neighbor{}}, nil
 }
 
-// WhoHas returns the MAC of the host that has an address. Empty: none answered until ctx ended. proven
-// is false if the kernel learned the MAC some time ago and has not confirmed it since. The kernel
-// confirms it now, which takes up to ten seconds.
+// WhoHas returns the MAC of the host that has an address. Empty: none answered until ctx ended. Not proven:
+// the kernel learned the MAC some time ago. It confirms it now, which takes up to ten seconds.
 func (a *Asker) WhoHas(ctx context.Context, address netip.Addr) (mac string, proven bool, err error) {
 	if err := Solicit(a.device, a.from(), address); err != nil {
 		return "", false, err
@@ -79,8 +76,8 @@ func (a *Asker) WhoHas(ctx context.Context, address netip.Addr) (mac string, pro
 	}
 }
 
-// Knows reports whether the kernel's table has a MAC for an address. The answer may be a moment
-// old. It is false if the table cannot be read.
+// Knows reports whether the kernel's table had a MAC for an address a moment ago. It is false if the table
+// cannot be read.
 func (a *Asker) Knows(address netip.Addr) bool {
 	a.known.Lock()
 	defer a.known.Unlock()

@@ -17,8 +17,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// mostAddresses is how many addresses one announcement names: the next-hop VIP, the service
-// VIP and three more.
+// mostAddresses is how many addresses one announcement names: the next-hop VIP, the service VIP and
+// three more.
 const mostAddresses = 5
 
 // named returns the addresses that the nth announcement names: the first two of all, and the others in turn.
@@ -29,11 +29,11 @@ func named(all []netip.Addr, n int) []netip.Addr {
 	return append(slices.Clone(all[:2]), inTurn(all[2:], n, mostAddresses-2)...)
 }
 
-// announce makes the kernel broadcast "who has <unused address>, tell <address>" for each of
-// addresses, three times, a second apart: the kernel looks for the receiver of a datagram from the
-// address. Each host with an ARP entry for the address stores the sender's MAC in it. Successive
-// values of n use different targets, since the kernel asks only once for a target that a router
-// answers. An address that fails does not keep the others from being announced.
+// announce makes the kernel broadcast "who has <unused address>, tell <address>" for each of addresses,
+// three times, a second apart: the kernel looks for the receiver of a datagram from the address. Each
+// host with an ARP entry for the address stores the sender's MAC in it. Successive values of n use
+// different targets, since the kernel asks only once for a target that a router answers. An address that
+// fails does not keep the others from being announced.
 func announce(name string, addresses []netip.Addr, n int) error {
 	known, err := device.Neighbors(name)
 	if err != nil {
@@ -64,7 +64,8 @@ func sendFrom(device string, from, to netip.Addr) error {
 	return err
 }
 
-// An IgnoredError: announcements have no effect, because the kernel sends ARP requests from another address.
+// An IgnoredError: announcements have no effect, because the kernel sends ARP requests from another
+// address.
 type IgnoredError struct {
 	// Addresses cannot be announced.
 	Addresses []netip.Addr
@@ -83,8 +84,8 @@ func (e *IgnoredError) Error() string {
 // Degraded returns nil if announcements of addresses work on the named interface, else an *IgnoredError,
 // ErrAnswered, or why it cannot check. Without announcements only the clients' own kernels notice a lost
 // edge, after 40 to 50 s. It reads <root>/proc/sys/net/ipv4/conf/{all,name}/arp_announce; the larger
-// counts, and root is "/" outside of tests. Above 0 the kernel sends ARP requests for targets outside
-// of the network from the device's first address (inet_select_addr), so no other address can be announced.
+// counts, and root is "/" outside of tests. Above 0 the kernel sends ARP requests for targets outside of
+// the network from the device's first address (inet_select_addr), so no other address can be announced.
 func Degraded(root, name string, addresses ...netip.Addr) error {
 	known, err := device.Neighbors(name)
 	if err != nil {

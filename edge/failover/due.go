@@ -20,12 +20,12 @@ const (
 	insistInterval = 2 * time.Second
 )
 
-// lostAt is when an edge announces against an unreachable peer, counted from the first announcement. It
-// ends, so that two edges that run without hearing each other stop moving VMs.
+// lostAt is when an edge announces against an unreachable peer, counted from the first announcement. It ends, so that
+// two edges that run without hearing each other stop moving VMs.
 var lostAt = []time.Duration{0, time.Second, 3 * time.Second, 10 * time.Second}
 
-// aloneAt is when an edge without a peer announces, counted from when it first serves: an edge that was
-// removed from the plan may still run and notice its removal late. No connection is reset.
+// aloneAt is when an edge without a peer announces, counted from when it first serves: an edge that was removed from the
+// plan may still run and notice its removal late. No connection is reset.
 var aloneAt = append(slices.Clone(lostAt), 20*time.Second, 40*time.Second)
 
 // A cause is why an edge announces. Each has a schedule of its own.
@@ -35,8 +35,8 @@ const (
 	noCause  cause = ""
 	isAlone  cause = "alone"
 	peerGone cause = "peer unreachable"
-	// The peer's kernel answers: the peer is frozen, or serves while its messages are lost. In the second
-	// case the two edges would announce alternately, and move VMs back and forth.
+	// The peer's kernel answers: the peer is frozen, or serves while its messages are lost. In the second case the two
+	// edges would announce alternately, and move VMs back and forth.
 	peerSilent     cause = "peer silent"
 	vlanCut        cause = "VLAN cut"
 	peerMute       cause = "peer mute"

@@ -93,8 +93,8 @@ func (p *peering) write(path Path, b []byte) error {
 	return unlessSilent(err)
 }
 
-// unlessSilent returns err, or nil if no host has the peer's address or no process listens there: a
-// silent peer is not a failure to send.
+// unlessSilent returns err, or nil if no host has the peer's address or no process listens there:
+// a silent peer is not a failure to send.
 func unlessSilent(err error) error {
 	if errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ECONNREFUSED) {
 		return nil
@@ -112,22 +112,7 @@ func (p *peering) answer(x Answer) error {
 	}
 	// The socket is connected to the peer. The kernel sends to other addresses, too.
 	to := &unix.SockaddrInet4{Port: wire.HeartbeatPort, Addr: x.Address.As4()}
-	return errors.Join(err, unlessSilent(control(c, func(fd int) error { return unix.Sendto(fd, b, unix.MSG_DONTWAIT, to) })))
-}
-
-// control calls f with the socket of c.
-func control(c *net.UDPConn, f func(fd int) error) error {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return err
-	}
-	return controlRaw(raw, f)
-}
-
-func controlRaw(raw syscall.RawConn, f func(fd int) error) error {
-	var failed error
-	err := raw.Control(func(fd uintptr) { failed = f(int(fd)) })
-	return errors.Join(err, failed)
+	return errors.Join(err, unlessSilent(socket.DescriptorOf(c, func(fd int) error { return unix.Sendto(fd, b, unix.MSG_DONTWAIT, to) })))
 }
 
 // offer drops e if the queue is full.
@@ -159,7 +144,7 @@ func dial(ctx context.Context, device string, own, peer netip.Addr, set func(fd 
 		if err := socket.Control(device)(network, address, c); err != nil || set == nil {
 			return err
 		}
-		return controlRaw(c, set)
+		return socket.Descriptor(c, set)
 	}
 	c, err := d.DialContext(ctx, "udp4", netip.AddrPortFrom(peer, wire.HeartbeatPort).String())
 	if err != nil {

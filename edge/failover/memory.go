@@ -26,8 +26,8 @@ type memory struct {
 	PeerAddress netip.Addr `json:"peerAddress,omitzero"`
 }
 
-// recall returns the memory in dir. If there is none, or dir is empty, it returns one that begins at now. The
-// error is why an existing memory is not used.
+// recall returns the memory in dir. If there is none, or dir is empty, it returns one that begins
+// at now. The error is why an existing memory is not used.
 func recall(dir string, now time.Time) (memory, error) {
 	first := memory{Generation: now.UnixMilli()}
 	if dir == "" {

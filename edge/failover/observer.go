@@ -15,7 +15,8 @@ import (
 // leasesInterval is how often the cached leases are read while the peer is silent.
 const leasesInterval = 5 * time.Second
 
-// An observer watches one device: a counter at each tick, and all else when Next asks for a probe or a call.
+// An observer watches one device: a counter at each tick, and all else when Next asks for a probe
+// or a call.
 type observer struct {
 	*prober
 	device, leases string
@@ -36,7 +37,8 @@ func newObserver(ctx context.Context, o Options) (*observer, error) {
 	return &observer{prober: p, device: o.Device, leases: o.LeaseCache, peer: o.PeerAddress, census: census{cidr: o.CIDR}}, nil
 }
 
-// observe returns what was seen until now. After an error, single values are unchanged or unknown.
+// observe returns what was seen until now. After an error, single values are unchanged or
+// unknown.
 func (o *observer) observe(now time.Time) (Observation, error) {
 	frames, err := o.meter.Frames()
 	o.collect(o.peer)

@@ -5,7 +5,8 @@ package failover
 import "time"
 
 const (
-	// riseFor is how long an edge waits after it became better than its peer: both may recover from one cause.
+	// riseFor is how long an edge waits after it became better than its peer: both may recover from
+	// one cause.
 	riseFor = 3 * time.Second
 	// patience is how many heartbeats over the VLAN may be missed from a peer that is heard over the cluster network.
 	patience = 6
@@ -120,8 +121,9 @@ func (s State) peerLost() bool {
 	return s.hasSecondPath() && !s.PeerHeard() && s.reached && s.provenAt.After(s.heardAt)
 }
 
-// thereUnheard reports whether a peer that is heard over the cluster network only still serves VMs as this
-// edge does: only heartbeats are lost, or nothing proves that this edge receives what VMs send to it.
+// thereUnheard reports whether a peer that is heard over the cluster network only still serves
+// VMs as this edge does: only heartbeats are lost, or nothing proves that this edge receives what
+// VMs send to it.
 func (s State) thereUnheard(now time.Time) bool {
 	unproven := s.seen.ignored(now) || s.Peer.Sees && !s.seen.proven(now)
 	return s.Heard(ClusterNetwork) && (s.seen.missed <= s.limit(now) || s.seen.peerAnswered(now) || unproven)

@@ -1,4 +1,5 @@
-// This file probes the kernels of VMs and of the peer. It counts the answers and decides nothing.
+// This file probes the kernels of VMs and of the peer. It counts the answers and decides
+// nothing.
 
 package failover
 
@@ -47,7 +48,7 @@ func newProber(ctx context.Context, name string, own netip.Addr) (*prober, error
 		return nil, fmt.Errorf("probes of %s: %w", own, err)
 	}
 	p := &prober{conn: conn, asked: map[netip.Addr]int{}}
-	err = control(conn, func(fd int) error {
+	err = socket.DescriptorOf(conn, func(fd int) error {
 		// Datagrams stay on the link, whatever the routes are.
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DONTROUTE, 1); err != nil {
 			return err
@@ -98,7 +99,7 @@ func (p *prober) send(to netip.Addr) {
 // collect counts the answers that arrived since the last call.
 func (p *prober) collect(peer netip.Addr) {
 	message, about := make([]byte, 64), make([]byte, 256)
-	_ = control(p.conn, func(fd int) error {
+	_ = socket.DescriptorOf(p.conn, func(fd int) error {
 		for range answersAtOnce {
 			_, n, _, from, err := unix.Recvmsg(fd, message, about, unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
 			if err != nil {
@@ -121,8 +122,8 @@ func (p *prober) collect(peer netip.Addr) {
 	})
 }
 
-// offender returns the host that sent the ICMP error "destination unreachable", of any code, that a
-// control message has. The address is invalid for any other message.
+// offender returns the host that sent the ICMP error "destination unreachable", of any
+// code, that a control message has. The address is invalid for any other message.
 func offender(about []byte) netip.Addr {
 	all, err := unix.ParseSocketControlMessage(about)
 	if err != nil {
@@ -143,8 +144,9 @@ func offender(about []byte) netip.Addr {
 	return netip.Addr{}
 }
 
-// neighbors returns the addresses in the neighbor table. It counts each VM whose entry was confirmed
-// since the last call as an answer: an ARP reply or a TCP acknowledgment of the VM arrived here.
+// neighbors returns the addresses in the neighbor table. It counts each VM whose entry was
+// confirmed since the last call as an answer: an ARP reply or a TCP acknowledgment of the
+// VM arrived here.
 func (p *prober) neighbors(c census, now time.Time) ([]netip.Addr, error) {
 	all, err := p.meter.Neighbors()
 	if err != nil {

@@ -34,7 +34,8 @@ func (c census) probed(n int) []netip.Addr {
 	return append(out, inTurn(neighbors, n, probedAtOnce-fromLeased)...)
 }
 
-// vms returns the addresses of all that a VM may have, except those in without: sorted, each once.
+// vms returns the addresses of all that a VM may have, except those in without: sorted, each
+// once.
 func (c census) vms(all, without []netip.Addr) []netip.Addr {
 	var out []netip.Addr
 	for _, a := range all {

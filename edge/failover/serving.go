@@ -62,7 +62,8 @@ func watch(ctx context.Context, o Options, events chan<- Event) {
 	}
 }
 
-// askServing passes the result of serving to tell, or errNoAnswer if the result is late. It returns once it has the result.
+// askServing passes the result of serving to tell, or errNoAnswer if the result is late. It
+// returns once it has the result.
 func askServing(ctx context.Context, serving func() error, tell func(error)) {
 	answer := make(chan error, 1)
 	go func() { answer <- serving() }()

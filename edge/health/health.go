@@ -20,9 +20,9 @@ import (
 // maxHeaders limits the headers of a request, in bytes.
 const maxHeaders = 4 << 10
 
-// Serve serves GET /readyz (200, or 503 with ready's error), GET /metrics and more
-// on a Unix socket until ctx ends; see rundir.Listen. More is answered like /readyz; with
-// ?follow the answer is sent at each change. Metrics may be nil.
+// Serve serves GET /readyz (200, or 503 with ready's error), GET /metrics, and more like
+// /readyz, on a Unix socket until ctx ends; see rundir.Listen. With ?follow, more sends the
+// answer at each change. Metrics may be nil.
 func Serve(ctx context.Context, socket string, ready func() error, metrics http.Handler, more ...Question) error {
 	l, err := rundir.Listen(socket)
 	if err != nil {
@@ -60,15 +60,15 @@ type Question struct {
 	Path string
 	// Why returns nil for yes, else the reason of a no.
 	Why func() error
-	// Changed returns a channel that is closed when the answer may have changed. Nil: the
-	// answer is sent once a second.
+	// Changed returns a channel that is closed when the answer may have changed. Nil: the answer
+	// is sent once a second.
 	Changed func() <-chan struct{}
 }
 
 // The paths of questions.
 const (
-	// ServesPath reports whether a server serves VMs. A ready server does everything it
-	// should. A server still serves while VMs are better off with it than without.
+	// ServesPath reports whether a server serves VMs: they are better off with it than without,
+	// even if it is not ready.
 	ServesPath = "/servez"
 	// PeerPath reports, at the failover agent, whether the peer serves.
 	PeerPath = "/peer"
@@ -91,12 +91,11 @@ const (
 	noLeases  = "the leases"
 )
 
-// A Health queries one server. Each query uses a new connection, so a stopped server is
-// noticed immediately.
+// A Health queries one server. Each query connects again, so a stopped server is noticed
+// immediately.
 type Health struct{ client *http.Client }
 
-// At returns a Health for the server behind socket. It does not follow a link in place of the
-// socket.
+// At returns a Health for the server behind socket, which must not be a link.
 func At(socket string) Health {
 	return Health{&http.Client{Transport: rundir.Transport(socket)}}
 }
@@ -108,9 +107,7 @@ func (h Health) Ready(ctx context.Context) error { return h.ask(ctx, "/readyz", 
 func (h Health) Serves(ctx context.Context) error { return h.ask(ctx, ServesPath, noServing) }
 
 // PeerServes asks a failover agent. It returns nil if the peer serves now, else why not.
-func (h Health) PeerServes(ctx context.Context) error {
-	return h.ask(ctx, PeerPath, noPeer)
-}
+func (h Health) PeerServes(ctx context.Context) error { return h.ask(ctx, PeerPath, noPeer) }
 
 // Probe calls Health.Ready once.
 func Probe(ctx context.Context, socket string) error { return At(socket).Ready(ctx) }
@@ -118,14 +115,13 @@ func Probe(ctx context.Context, socket string) error { return At(socket).Ready(c
 // Serves calls Health.Serves once.
 func Serves(ctx context.Context, socket string) error { return At(socket).Serves(ctx) }
 
-// Away reports whether err of Ready or Serves means that no process listens: it has
-// stopped or not started.
+// Away reports whether err of Ready or Serves means that no process listens.
 func Away(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// Unanswered reports whether err of Ready, Serves or any HTTP request means that no
-// complete answer arrived in time. A server that is Away counts as an answer.
+// Unanswered reports whether err of Ready, Serves or any HTTP request means that no complete
+// answer arrived in time. Away is an answer.
 func Unanswered(err error) bool {
 	var broken *url.Error
 	return !Away(err) && (errors.As(err, &broken) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.ErrUnexpectedEOF))

@@ -1,6 +1,5 @@
-// This file streams a server's answers to its followers, over one connection to its Unix socket.
-// The connection ends with the server, so a stopped server is noticed immediately. It decides
-// nothing.
+// This file streams a server's answers to its followers, over one connection to its Unix socket,
+// which ends with the server.
 
 package health
 
@@ -23,8 +22,8 @@ const (
 	beatInterval = time.Second
 	// beatLimit is how long an answer may be missing before the server counts as silent.
 	beatLimit = 2 * time.Second
-	// dueAfter is how long after an answer the silence begins. It is shorter than
-	// beatInterval: a server that stops may have done so right after the answer.
+	// dueAfter is how long after an answer the silence begins: a server that stops may have done so
+	// right after it.
 	dueAfter = 250 * time.Millisecond
 	// redialInterval is how often a stopped or silent server is dialed.
 	redialInterval = 250 * time.Millisecond
@@ -69,22 +68,21 @@ type Refused string
 // Error returns the reason.
 func (r Refused) Error() string { return string(r) }
 
-// Unchecked is the reason of a server that has not checked whether it serves. It says
-// nothing about the service: Envoy serves while `oooi-edge proxy` starts.
+// Unchecked is the reason of a server that has not checked whether it serves: Envoy serves while
+// `oooi-edge proxy` starts.
 type Unchecked string
 
 // Error returns the reason.
 func (u Unchecked) Error() string { return string(u) }
 
-// Yields is the reason that a failover agent gives while its edge yields to a younger pod with
-// the same number. The peer may serve.
+// Yields is a failover agent's reason while its edge yields to a younger pod. The peer may
+// serve.
 type Yields string
 
 // Error returns the reason.
 func (y Yields) Error() string { return string(y) }
 
-// Stale is the reason that a DHCP server gives while it cannot read its leases. The server then
-// offers nothing.
+// Stale is a DHCP server's reason while it cannot read its leases. It then offers nothing.
 type Stale string
 
 // Error returns the reason.
@@ -93,12 +91,12 @@ func (s Stale) Error() string { return string(s) }
 // errSilent is the error of a server that sends no answer.
 var errSilent = &url.Error{Op: "Get", URL: "http://edge", Err: context.DeadlineExceeded}
 
-// An AnswerFunc receives an answer: nil for yes. Due is when the server had to answer. The
-// function is called repeatedly while an answer is missing. See Away and Unanswered.
+// An AnswerFunc receives an answer: nil for yes. Due is when the server had to answer. It is
+// called repeatedly while an answer is missing. See Away and Unanswered.
 type AnswerFunc func(err error, due time.Time)
 
 // FollowServes calls tell with each answer of Serves until ctx ends: at each change, every
-// second, and four times a second while no answer arrives.
+// second, and four times a second without an answer.
 func (h Health) FollowServes(ctx context.Context, tell AnswerFunc) {
 	h.follow(ctx, ServesPath, noServing, tell)
 }
@@ -108,13 +106,13 @@ func (h Health) FollowPeer(ctx context.Context, tell AnswerFunc) {
 	h.follow(ctx, PeerPath, noPeer, tell)
 }
 
-// FollowFresh calls tell with each answer of a DHCP server about its leases, as FollowServes
-// does. The error is Stale if the server cannot read them now.
+// FollowFresh calls tell with each answer of a DHCP server, as FollowServes does: Stale if it
+// cannot read its leases.
 func (h Health) FollowFresh(ctx context.Context, tell AnswerFunc) {
 	h.follow(ctx, FreshPath, noLeases, tell)
 }
 
-// An event is one line of a server, or why a connection had no line.
+// An event is one line of a server, or why there was none.
 type event struct{ err error }
 
 // follow counts silence from the last answer, however many connections there were since.
@@ -162,7 +160,7 @@ func (h Health) connect(ctx context.Context, path, no string, events chan<- even
 	}
 }
 
-// connectOnce sends the answers of one connection. It returns an error if there was no answer.
+// connectOnce sends the answers of one connection. An error: there was none.
 func (h Health) connectOnce(ctx context.Context, path, no string, send func(error)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

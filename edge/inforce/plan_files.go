@@ -1,5 +1,5 @@
-// This file decides which of two files holds the newer plan: the mounted ConfigMap, or the copy that
-// the watcher stores for the containers without access to the API server.
+// This file decides which file has the newer plan: the mounted ConfigMap, or the watcher's copy for the
+// containers without access to the API server.
 
 package inforce
 
@@ -11,8 +11,8 @@ import (
 	"github.com/cldmnky/oooi/edge/sharedfiles"
 )
 
-// watcherPatience is how long the watcher must be away before a newer mounted plan takes precedence
-// over its copy. The kubelet updates a mounted ConfigMap about a minute after a change.
+// watcherPatience is how long the watcher must be away before a newer mounted plan counts. The kubelet
+// updates a mounted ConfigMap about a minute after a change.
 const watcherPatience = time.Minute
 
 // maxPlan is the limit of a ConfigMap, in bytes.
@@ -40,12 +40,11 @@ func (f *mountedFile) read() error {
 // planFiles are the files that hold the plan.
 type planFiles struct {
 	mounted mountedFile
-	// copy is the file of the watcher. Without a name there is none. published: this container
-	// writes the file.
+	// copy is the file of the watcher, if it has a name. published: this container writes it.
 	copy      sharedfiles.Shared
 	published bool
-	// away reports whether the watcher, another container, has stopped. gone is when both became true: the
-	// watcher has stopped, and the mounted plan is newer. Zero: they are not.
+	// away reports whether the watcher, another container, has stopped. gone is since when that is true,
+	// and the mounted plan is newer. Zero: it is not.
 	away func() bool
 	gone time.Time
 }
@@ -66,14 +65,13 @@ func newPlanCopy(file string, log *slog.Logger) sharedfiles.Shared {
 	return sharedfiles.Shared{Name: file, Limit: maxPlan, Log: log, Unread: "plan of the watcher not read"}
 }
 
-// copyChanged returns the copy if it has changed, else an empty string.
+// copyChanged returns the copy if it has changed, else nothing.
 func (f *planFiles) copyChanged() (text string) {
 	f.copy.Follow(func(b []byte) error { text = string(b); return nil })
 	return text
 }
 
-// mountedIsNewer reports whether the mounted file changed after the copy. It compares the versions
-// that were read last.
+// mountedIsNewer reports whether the mounted file, as read last, changed after the copy.
 func (f *planFiles) mountedIsNewer() bool {
 	return f.mounted.last.ModTime().After(f.copy.ModTime())
 }

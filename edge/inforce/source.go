@@ -1,8 +1,6 @@
 // Package inforce holds the view in force: from the files first, and from the ConfigMap once this
-// container has read it. A plan that cannot be served leaves the last known good plan in force. It
-// never changes a plan. Which file is newer is in plan_files.go.
-//
-// An edge starts from the plan in a file, and keeps the last known good one while the API server is unavailable.
+// container has read it. A plan that cannot be served leaves the last known good plan in force.
+// Which file is newer is in plan_files.go.
 package inforce
 
 import (
@@ -36,8 +34,8 @@ type Source struct {
 	last    string
 }
 
-// New reads the plan in file. With kube it also watches the ConfigMap. It returns an
-// error if the file holds no plan that can be served.
+// New reads the plan in file, and with kube also watches the ConfigMap. An error: the file has no
+// plan that can be served.
 func New(file string, s Selection, kube *kube.Kube, log *slog.Logger) (*Source, error) {
 	files := planFiles{mounted: mountedFile{name: file}}
 	if err := files.mounted.read(); err != nil {
@@ -57,9 +55,9 @@ func New(file string, s Selection, kube *kube.Kube, log *slog.Logger) (*Source, 
 	return out, nil
 }
 
-// Publish makes Run store each plan in file, for a Source with Follow. If the file is newer than the
-// mounted one, as after a restart without the API server, its plan is in force at once. With an
-// empty name nothing is stored. Call it before Current and Run.
+// Publish makes Run store each plan in file, unless it is empty, for a Source with Follow. If file
+// is newer than the mounted one, as after a restart without the API server, its plan is in force at
+// once. Call it before Current and Run.
 func (s *Source) Publish(file string) {
 	if file == "" {
 		return
@@ -70,9 +68,9 @@ func (s *Source) Publish(file string) {
 	}
 }
 
-// Follow makes s follow the plan that the watcher, another container, stores in file with Publish.
-// Until the file exists, s follows its own. Away reports whether the watcher has stopped: a minute
-// later, s follows its own file if that is newer. Call it before Current and Run.
+// Follow makes s follow the plan that another container stores in file with Publish. Until file
+// exists, s follows its own. Away reports whether that container has stopped: a minute later, s
+// follows its own file if that is newer. Call it before Current and Run.
 func (s *Source) Follow(file string, away func() bool) {
 	s.files.follow(file, away, s.log)
 	s.poll()
@@ -84,8 +82,8 @@ func (s *Source) Log() *slog.Logger { return s.log }
 // Current returns the view in force. Do not change it.
 func (s *Source) Current() View { return *s.view.Load() }
 
-// Removed reports whether the last valid plan no longer has this edge. Current is kept:
-// the edge serves until it is stopped.
+// Removed reports whether the last valid plan no longer has this edge. Current stays: the edge
+// serves until it is stopped.
 func (s *Source) Removed() bool { return s.removed.Load() }
 
 // Changed returns a channel that is closed at the next change of Current or Removed.
@@ -115,21 +113,21 @@ func (s *Source) Run(ctx context.Context) error {
 // poll reads the files.
 func (s *Source) poll() { s.files.poll(s.inForce, func(data string) { s.observe(data, false) }) }
 
-// inForce returns the plan that observe recorded last, even if it was rejected.
+// inForce returns the plan that observe recorded last, also a rejected one.
 func (s *Source) inForce() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last
 }
 
-// followsObject reports whether the ConfigMap was read: the file is older from now on.
+// followsObject reports whether the ConfigMap was read, so that files no longer count.
 func (s *Source) followsObject() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.watched
 }
 
-// publish stores the plan for the other containers, if this container is the watcher.
+// publish stores the plan, if this container is the watcher.
 func (s *Source) publish(data string) {
 	if !s.files.published {
 		return

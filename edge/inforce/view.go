@@ -1,5 +1,5 @@
-// This file selects the part of a plan that an edge serves, from the bytes of a file. It
-// never guesses between several parts: the error lists the choices.
+// This file selects the part of a plan that an edge serves. It never guesses: the error
+// lists the choices.
 
 package inforce
 
@@ -32,8 +32,8 @@ type View struct {
 	Endpoints []network.Endpoint
 }
 
-// Read selects s from data: a single plan, or JSON lines as `oooi plan -o json` prints
-// them. Errors are for the user.
+// Read selects s from data: a single plan, or JSON lines of `oooi plan -o json`. Errors are
+// for the user.
 func Read(data []byte, s Selection) (View, error) {
 	plans, err := readPlans(data)
 	if err != nil {
@@ -64,8 +64,8 @@ func Read(data []byte, s Selection) (View, error) {
 // A removedError reports that a valid plan does not have the chosen network or edge.
 type removedError struct{ error }
 
-// readPlans returns every plan in data. Refused clusters have no plan and are skipped. If
-// no plan is left, the error lists the reasons.
+// readPlans returns every plan in data. Refused clusters have none. If no plan is left, the
+// error lists the reasons.
 func readPlans(data []byte) ([]network.Plan, error) {
 	var plans []network.Plan
 	var refused []string

@@ -1,6 +1,5 @@
-// This file has a client for each group of kinds that an edge reads and writes. It links only the
-// types of these groups: client-go's clientset would link the types of all groups into each
-// container.
+// This file has a client for each group of kinds that an edge reads and writes. client-go's
+// clientset would link the types of all groups into each container.
 
 package kube
 
@@ -25,7 +24,7 @@ type leaseObjects interface {
 	Delete(ctx context.Context, name string, o metav1.DeleteOptions) error
 }
 
-// clients holds one client for each group. They encode objects as protobuf.
+// clients has one client for each group, which encodes objects as protobuf.
 type clients struct {
 	core, coordination, discovery rest.Interface
 }
@@ -86,7 +85,7 @@ func (l leaseClient) of(r *rest.Request) *rest.Request {
 	return r.Namespace(l.namespace).Resource("leases")
 }
 
-// lease sends r, and returns the Lease that the API server answers with.
+// lease returns the answer to r.
 func (leaseClient) lease(ctx context.Context, r *rest.Request) (*coordinationv1.Lease, error) {
 	out := &coordinationv1.Lease{}
 	return out, r.Do(ctx).Into(out)

@@ -51,13 +51,12 @@ func (e *EndpointSlices) Ready() error {
 	return nil
 }
 
-// Changed returns a channel that is closed at the next change. Take it before reading
-// Endpoints.
+// Changed returns a channel that is closed at the next change. Take it before reading Endpoints.
 func (e *EndpointSlices) Changed() <-chan struct{} { return e.signal.Changed() }
 
-// Endpoints returns the addresses behind b's Service and port name, sorted. An empty port
-// name selects a Service's only port. The result is nil if no slice of the Service was
-// seen: dial its cluster IP. It is empty if the slices have no endpoint.
+// Endpoints returns the addresses behind b's Service and port name, sorted. An empty port name is
+// that of a Service's only port. Nil: no slice of the Service was seen, so dial its cluster IP.
+// Empty: there is no endpoint.
 func (e *EndpointSlices) Endpoints(b network.Backend) []netip.AddrPort {
 	var all []*discoveryv1.EndpointSlice
 	for _, o := range e.store.List() {
@@ -68,10 +67,10 @@ func (e *EndpointSlices) Endpoints(b network.Backend) []netip.AddrPort {
 	return endpoints(all, b.PortName)
 }
 
-// endpoints returns the ready endpoints. If none is ready, it returns those that still serve
-// while they terminate (KEP-1669). If there are none of these either, it returns those that are
-// not ready and do not terminate. After an outage of the API server all pods are reported unready
-// for a while. A pod that does not serve refuses connections itself.
+// endpoints returns the ready endpoints, else those that still serve while they terminate
+// (KEP-1669), else those that are not ready and do not terminate: after an outage of the API
+// server all pods are reported unready for a while. A pod that does not serve refuses connections
+// itself.
 func endpoints(slice []*discoveryv1.EndpointSlice, portName string) []netip.AddrPort {
 	if len(slice) == 0 {
 		return nil

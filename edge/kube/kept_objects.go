@@ -1,5 +1,5 @@
-// This file reduces what is read from the API server, so that an edge needs little memory: lists are
-// read in pages, and only the used parts of each object are kept.
+// This file lets an edge need little memory: lists are read in pages, and only the used parts of each
+// object are kept.
 
 package kube
 
@@ -18,8 +18,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// pageSize is the number of objects in a page of a list. A VirtualMachineInstance has about 15 KiB, and
-// ten times as much while it is decoded.
+// pageSize is the number of objects in a page. A VirtualMachineInstance has about 15 KiB, ten times as
+// much while it is decoded.
 const pageSize = 50
 
 // A keptLease is what an edge keeps of a Lease object.
@@ -65,8 +65,8 @@ type keptList struct {
 // DeepCopyObject implements runtime.Object. A keptList is immutable, so it returns itself.
 func (l *keptList) DeepCopyObject() runtime.Object { return l }
 
-// A pagedLister reads a list page by page, and keeps the used parts of each object. A list from the
-// API server's cache has no pages. So a pagedLister reads from etcd, as one consistent version.
+// A pagedLister reads a list page by page, and keeps the used parts of each object. The API server's
+// cache has no pages, so it reads from etcd, as one consistent version.
 type pagedLister struct {
 	cache.ListerWatcherWithContext
 	keep cache.TransformFunc

@@ -1,6 +1,6 @@
-// Package kube connects to the API server from inside an edge: through which device, in which
-// namespace, and how objects are watched. Each watched kind has its own file. No answer to a VM waits for a
-// watch, and state that was not seen yet is distinct from empty state.
+// Package kube connects to the API server from inside an edge. Each watched kind has its own
+// file. No answer to a VM waits for a watch, and state that was not seen yet is distinct from
+// empty state.
 package kube
 
 import (
@@ -26,8 +26,8 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// A Kube is the API server as one edge uses it: limited to its own namespace, and reached
-// through the management device.
+// A Kube is the API server as one edge uses it: its own namespace, through the management
+// device.
 type Kube struct {
 	clients   clients
 	leases    leaseObjects
@@ -38,8 +38,8 @@ type Kube struct {
 	log       *slog.Logger
 }
 
-// InCluster connects with the pod's service account. Podinfo is the directory of the
-// downward API's annotations file; see Default.
+// InCluster connects with the pod's service account. Podinfo has the downward API's annotations
+// file; see Default.
 func InCluster(podinfo string, log *slog.Logger) (*Kube, error) {
 	config, err := rest.InClusterConfig()
 	if err != nil {
@@ -56,13 +56,13 @@ func InCluster(podinfo string, log *slog.Logger) (*Kube, error) {
 	return New(config, strings.TrimSpace(string(namespace)), device, log)
 }
 
-// New connects to the API server of config through device, for the objects of
-// namespace. An empty device means any.
+// New connects to the API server of config through device, for the objects of namespace. An
+// empty device: any.
 func New(config *rest.Config, namespace, device string, log *slog.Logger) (*Kube, error) {
 	c := rest.CopyConfig(config)
 	c.Dial = socket.Dialer(device).DialContext
-	// VMs wait while their leases are written, so a burst of power-ons must not queue
-	// here. The API server's own fairness decides.
+	// VMs wait while their leases are written, so a burst of power-ons must not queue here: the API
+	// server is fair.
 	c.QPS = -1
 	c.UserAgent = wire.NameEdge
 	c.Timeout = 0
@@ -82,8 +82,7 @@ func New(config *rest.Config, namespace, device string, log *slog.Logger) (*Kube
 // VMResource is KubeVirt's name of VirtualMachineInstances: "plural.group".
 const VMResource = "virtualmachineinstances." + wire.KubeVirtGroup
 
-// NameVMs sets the name of VMResource on this API server. Version and fields are the same as
-// KubeVirt's.
+// NameVMs sets the name of VMResource on this API server. Version and fields are KubeVirt's.
 func (k *Kube) NameVMs(resource string) error {
 	vms := schema.ParseGroupResource(resource)
 	if vms.Resource == "" || vms.Group == "" {
@@ -100,9 +99,8 @@ func (k *Kube) Namespace() string { return k.namespace }
 func (k *Kube) Device() string { return k.device }
 
 // Default returns the device of the pod's default network: the one that network-status in
-// <podinfo>/annotations marks as default. The annotation reaches the file some time after
-// the pod starts. Until then Default returns the device of the default route in
-// <root>/proc/net/route.
+// <podinfo>/annotations marks as default. The annotation comes some time after the pod starts.
+// Until then, it is the device of the default route in <root>/proc/net/route.
 func Default(root, podinfo string) (string, error) {
 	if podinfo != "" {
 		b, err := os.ReadFile(filepath.Join(podinfo, wire.PodinfoAnnotations))
@@ -152,8 +150,7 @@ func markedDefault(annotations string) string {
 	return ""
 }
 
-// lister lists and watches one resource of the namespace. If only is nil it selects all
-// objects.
+// lister lists and watches one resource of the namespace. If only is nil: all objects.
 func (k *Kube) lister(c cache.Getter, resource string, only func(*metav1.ListOptions)) cache.ListerWatcher {
 	if only == nil {
 		only = func(*metav1.ListOptions) {}
@@ -161,10 +158,10 @@ func (k *Kube) lister(c cache.Getter, resource string, only func(*metav1.ListOpt
 	return cache.NewFilteredListWatchFromClient(c, resource, k.namespace, only)
 }
 
-// follow watches objects until ctx ends, and retries while the API server is unavailable.
-// It calls h for every object and every change, after keep has reduced the object. The
-// store holds what keep returned. Seen reports whether the first list is complete. answered gets
-// the result of each request if there is a keep. Both may be nil.
+// follow watches objects until ctx ends, and retries while the API server is unavailable. It
+// calls h for every object and every change, after keep has reduced the object, as in the store.
+// Seen reports whether the first list is complete. answered gets the result of each request if
+// there is a keep. Both may be nil.
 func follow(ctx context.Context, l cache.ListerWatcher, kind runtime.Object, keep cache.TransformFunc, h cache.ResourceEventHandler, answered func(error)) (store cache.Store, seen func() bool) {
 	if keep != nil {
 		l = newPagedLister(l, keep, answered)
@@ -174,8 +171,8 @@ func follow(ctx context.Context, l cache.ListerWatcher, kind runtime.Object, kee
 	return store, c.HasSynced
 }
 
-// on returns a handler that calls f for every added or changed object, and calls gone for every
-// deleted object.
+// on returns a handler that calls f for every added or changed object, and gone for every
+// deleted one.
 func on[T any](f, gone func(T)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { call(f, o) },

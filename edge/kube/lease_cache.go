@@ -1,6 +1,5 @@
-// This file caches leases in a file, so that a server that restarts while the API server
-// is unavailable still knows its VMs. The API server's data replaces the cache once it is
-// read.
+// This file caches leases in a file, so that a server that restarts without the API server still
+// knows its VMs. The API server's data then replaces them.
 
 package kube
 
@@ -15,17 +14,16 @@ import (
 	"github.com/cldmnky/oooi/edge/signal"
 )
 
-// The pause after each write of the cache. The pause is short, since DNS knows a VM's name only once
-// its lease is in the cache. It is cachePause times as long as the write took, so that constant
-// changes take a tenth of a core. A write of the leases of 3,000 VMs takes 5 ms.
+// The pause after each write of the cache. It is short, since DNS knows a VM's name only once its
+// lease is in the cache. It is cachePause times as long as the write took (5 ms for 3,000 VMs), so
+// that constant changes take a tenth of a core.
 const (
 	cachePause    = 10
 	shortestPause = 20 * time.Millisecond
 	longestPause  = 2 * time.Second
 )
 
-// LoadCache loads the leases in file. A missing file is not an error. Call it before the
-// leases are used.
+// LoadCache loads the leases in file, if it exists. Call it before the leases are used.
 func (s *Leases) LoadCache(file string) error {
 	all, err := sharedfiles.ReadLeases(file)
 	if err != nil {
@@ -42,8 +40,8 @@ func (s *Leases) LoadCache(file string) error {
 	return nil
 }
 
-// KeepCache writes the leases to file until ctx ends. Once the API server was read, it
-// drops loaded leases that no longer exist.
+// KeepCache writes the leases to file until ctx ends. Once the API server was read, it drops loaded
+// leases that do not exist.
 func (s *Leases) KeepCache(ctx context.Context, file string, log *slog.Logger) {
 	var dropping sync.WaitGroup
 	defer dropping.Wait()

@@ -1,6 +1,5 @@
-// This file reports whether the leases are fresh: whether the API server answers this edge. It asks the API server if no other request
-// was answered recently. One request without an answer makes the leases stale. A watch may be late, so Confirm reads
-// single leases again.
+// This file reports whether the leases are fresh: whether the API server answers this edge. It asks if no other
+// request was answered recently. A watch may be late, so Confirm reads single leases again.
 
 package kube
 
@@ -22,19 +21,16 @@ import (
 )
 
 const (
-	// askInterval is how long after an answer the API server is asked again. It is long, since the questions
-	// of all edges reach one API server. Leases do not depend on the answer, since they are written before
-	// they are promised.
+	// askInterval is how long after an answer the API server is asked again. It is long, since all edges ask. Leases do
+	// not depend on it: they are written before they are promised.
 	askInterval = 15 * time.Second
 	// askAgain is the time between a request without an answer and the next one.
 	askAgain = time.Second
-	// freshFor is how long an answer counts. It covers the pause before the next request, and the
-	// time that the request may take.
+	// freshFor is how long an answer counts: until the answer to the next request must have arrived.
 	freshFor = askInterval + writeTimeout + 2*time.Second
 )
 
-// A freshness is the result of the latest requests to the API server. The zero value has no
-// answer yet.
+// A freshness is the result of the latest requests to the API server. The zero value has none.
 type freshness struct {
 	mu       sync.Mutex
 	answered time.Time // the latest answer
@@ -42,8 +38,8 @@ type freshness struct {
 	err      error     // of that request; nil if the latest one was answered
 }
 
-// wrote records the error of a write that ended at now. A refused write counts as answered,
-// unless the API server could not process the request or does not know this edge.
+// wrote records the error of a write that ended at now. A refused write is an answer, unless the API server could
+// not process the request or does not know this edge.
 func (f *freshness) wrote(err error, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,9 +94,8 @@ func (f *freshness) due(now time.Time) bool {
 	return now.Sub(f.answered) >= askInterval
 }
 
-// question returns the options of the next request. Usually the API server may answer from its cache, which
-// costs least. After a request without an answer it must ask etcd: without etcd, the cache still answers but
-// no write succeeds.
+// question returns the options of the next request. The API server may answer from its cache, which costs least.
+// After a request without an answer it must ask etcd: without etcd, no write succeeds.
 func (f *freshness) question() metav1.GetOptions {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,8 +105,8 @@ func (f *freshness) question() metav1.GetOptions {
 	return metav1.GetOptions{ResourceVersion: "0"}
 }
 
-// Fresh returns nil while the API server answers this edge. The leases are then those of the API
-// server, except for changes that the watch has not reported yet.
+// Fresh returns nil while the API server answers this edge. Only changes that the watch has not reported yet are
+// unknown then.
 func (s *Leases) Fresh() error {
 	err := s.Ready()
 	if err == nil {
@@ -123,8 +118,8 @@ func (s *Leases) Fresh() error {
 	return nil
 }
 
-// KeepFresh asks the API server each time that no other request was answered recently, until ctx
-// ends. Each second it reads the leases that may be lost.
+// KeepFresh asks the API server when no other request was answered recently, until ctx ends. Each second it reads
+// the leases that may be lost.
 func (s *Leases) KeepFresh(ctx context.Context) {
 	// No client has this address, so the answer is small: there is no such lease.
 	name := wire.LeaseName(s.network, netip.IPv4Unspecified())
@@ -142,8 +137,7 @@ func (s *Leases) KeepFresh(ctx context.Context) {
 	}
 }
 
-// Confirm reads the lease on address a, and the leases of a MAC, from the API server. An error
-// means that the API server did not answer.
+// Confirm reads the lease on a, and the leases of a MAC, from the API server. An error: it did not answer.
 func (s *Leases) Confirm(ctx context.Context, mac string, a netip.Addr) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()

@@ -1,5 +1,5 @@
-// This file reads leases again, and writes those again that the API server has lost: its etcd was restored to an older state. A
-// client that was promised an address keeps it. Of two leases on one address, the one that was written later counts.
+// This file writes leases again that the API server has lost: its etcd was restored to an older state. A client that was
+// promised an address keeps it. Of two leases on one address, the one that was written later counts.
 
 package kube
 
@@ -44,7 +44,7 @@ func (s *Leases) observeAbsence(o *keptLease) {
 	}
 }
 
-// mayBeLost has the lease on address a read again. lacked: the API server has no such lease. The caller holds the lock.
+// mayBeLost makes readLost read the lease on a. lacked: the API server has no such lease. The caller holds the lock.
 func (s *Leases) mayBeLost(a netip.Addr, lacked bool) { s.lost[a] = s.lost[a] || lacked }
 
 // answered records the result of a request to list or to watch leases.
@@ -72,8 +72,8 @@ func (s *Leases) readLost(ctx context.Context) {
 	}
 }
 
-// read records the lease on address a as the API server has it, or that there is none. If the API server lost the lease that
-// this edge knows, read writes it again.
+// read records the lease on a as the API server has it, or that there is none. If the API server lost the lease that this edge
+// knows, read writes it again.
 func (s *Leases) read(ctx context.Context, a netip.Addr) error {
 	known, before, there := s.stored(a)
 	o, err := s.objects.Get(ctx, wire.LeaseName(s.network, a), metav1.GetOptions{})
@@ -92,8 +92,8 @@ func (s *Leases) read(ctx context.Context, a netip.Addr) error {
 	return nil
 }
 
-// isLost reports whether the API server lost this version of l. It has now instead, or nil. A restored etcd assigns each version
-// again. A watch that works may be late for a moment, so a missing lease was deleted unless a list lacked it.
+// isLost reports whether the API server lost this version of l, and has now instead, or nil. A restored etcd assigns each
+// version again. A working watch may be late, so a missing lease was deleted unless a list lacked it.
 func (s *Leases) isLost(l network.Lease, version string, now *keptLease) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,8 +116,7 @@ func (s *Leases) binds(l network.Lease, now *keptLease) bool {
 	return l.MAC == "" || !slices.ContainsFunc(s.OfMAC(l.MAC), later)
 }
 
-// writeAgain writes l. now is what the API server has instead, or nil. If another edge was faster, the lease stays lost and is
-// read again.
+// writeAgain writes l. now is what the API server has instead, or nil. If another edge was faster, the lease stays lost and is read again.
 func (s *Leases) writeAgain(ctx context.Context, l network.Lease, before string, now *keptLease) error {
 	version := ""
 	if now != nil {
@@ -137,8 +136,8 @@ func (s *Leases) writeAgain(ctx context.Context, l network.Lease, before string,
 	return err
 }
 
-// settle records o, the answer to a request that began when version before was known. Nil: there is no lease. The answer
-// counts even if its version is older, unless another version was learned meanwhile.
+// settle records o, the answer to a request that began when version before was known. Nil: there is no lease. The answer counts
+// even if it is older, unless another version was learned meanwhile.
 func (s *Leases) settle(a netip.Addr, before string, o *keptLease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +156,7 @@ func (s *Leases) settle(a netip.Addr, before string, o *keptLease) {
 	}
 }
 
-// writeObject writes l over this version of its object. Empty: there is no object.
+// writeObject writes l over this version of its object. Empty: there is none.
 func (s *Leases) writeObject(ctx context.Context, l network.Lease, version string) (out *coordinationv1.Lease, err error) {
 	object := leaseobject.Of(s.network, l, s.leaseTime(), time.Now())
 	if object.ResourceVersion = version; version == "" {

@@ -1,6 +1,6 @@
-// This file stores DHCP leases as Lease objects (coordination.k8s.io), one for each
-// address. Creating the object is the compare-and-swap on the address, so two edges cannot
-// assign one address twice. It does not choose addresses.
+// This file stores DHCP leases as Lease objects (coordination.k8s.io), one for each address.
+// Creating the object is the compare-and-swap on the address, so two edges cannot assign one
+// address twice.
 
 package kube
 
@@ -33,8 +33,7 @@ const (
 
 // Leases holds the leases of one network, in memory and as Lease objects.
 type Leases struct {
-	// LeaseTime returns the lease time that clients get now. It is for readers of the objects. Nil:
-	// unknown.
+	// LeaseTime returns the clients' lease time, for readers of the objects. Nil: unknown.
 	LeaseTime func() time.Duration
 
 	objects leaseObjects
@@ -46,8 +45,8 @@ type Leases struct {
 	leases.Table
 	// mu is held while the table and the versions change together.
 	mu sync.Mutex
-	// versions are the resource versions of the leases' objects. An empty one means that the lease
-	// comes from the cache file and no object was seen.
+	// versions are the resource versions of the leases' objects. Empty: the lease comes from the
+	// cache file.
 	versions map[netip.Addr]string
 	// written is when the API server wrote the leases' objects.
 	written map[netip.Addr]time.Time
@@ -55,7 +54,7 @@ type Leases struct {
 	lost map[netip.Addr]bool
 	// unwatched: the last request to list or to watch leases failed.
 	unwatched bool
-	// watched is when such a request succeeded after one that failed. Its objects are handled a moment later.
+	// watched is when such a request succeeded after one that failed.
 	watched time.Time
 }
 
@@ -70,8 +69,7 @@ func (k *Kube) Leases(ctx context.Context, name string) *Leases {
 	return s
 }
 
-// Ready returns nil once all existing leases were read. Do not promise new leases before
-// that.
+// Ready returns nil once all existing leases were read. Do not promise new leases before that.
 func (s *Leases) Ready() error {
 	if !s.seen() {
 		return errors.New("leases have not been read from the API server yet")
@@ -97,9 +95,8 @@ func (s *Leases) stored(a netip.Addr) (l network.Lease, version string, ok bool)
 	return l, s.versions[a], ok
 }
 
-// Replace writes next and returns when it is durable. The second argument must be the current
-// lease on that address, or the zero Lease if there is none. Replace returns fs.ErrExist if
-// another edge has changed the lease since.
+// Replace writes next durably. Was must be the current lease on that address, zero if there is
+// none. fs.ErrExist: another edge has changed the lease since.
 func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	now, version, there := s.stored(next.Address)
 	if there != was.Address.IsValid() || there && now != was {
@@ -113,7 +110,7 @@ func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	out, err := s.writeObject(ctx, next, version)
 	switch {
 	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err), there && apierrors.IsNotFound(err):
-		// Read the current holder at once, so that the client is offered another address.
+		// Read the current holder now, so that the client is offered another address.
 		if err := s.read(ctx, next.Address); err != nil {
 			return writeError(err)
 		}
@@ -125,7 +122,7 @@ func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	return nil
 }
 
-// Remove deletes a lease, unless it has changed, and returns when the deletion is durable.
+// Remove deletes a lease durably, unless it has changed.
 func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
 	now, version, there := s.stored(was.Address)
 	if !there || now != was {
@@ -211,8 +208,8 @@ func (s *Leases) drop(a netip.Addr) {
 	delete(s.lost, a)
 }
 
-// older reports whether resource version a is before b. Every known API server uses numbers. If
-// they are not numbers, no version is older, and the one that arrives last counts.
+// older reports whether resource version a is before b. If they are not numbers, none is older,
+// and the one that arrives last counts.
 func older(a, b string) bool {
 	x, errX := strconv.ParseUint(a, 10, 64)
 	y, errY := strconv.ParseUint(b, 10, 64)

@@ -1,5 +1,4 @@
-// This file writes an edge's report to the operator into a Lease object. It does not
-// decide the content, and no code waits for it.
+// This file writes an edge's report to the operator into a Lease object. No code waits for it.
 
 package kube
 
@@ -21,19 +20,16 @@ import (
 )
 
 const (
-	// reportDelay is for how long changes of a report are collected. A peer that starts and stops
-	// costs at most one write a second.
+	// reportDelay is how long changes are collected: a peer that starts and stops costs one write a second.
 	reportDelay = time.Second
 	// reportRetry is when a failed write is retried.
 	reportRetry = 5 * time.Second
-	// reportEvery is how often a report may change after reportBurst changes. A VM can cause
-	// changes.
+	// reportEvery is how often a report may change after reportBurst changes, which a VM can cause.
 	reportEvery, reportBurst = 10 * time.Second, 10
-	// reportRecheck is how often the stored report is compared with the current one: a pod that lost
-	// its connection and returned may have overwritten it.
+	// reportRecheck is how often the stored report is compared with the current one, which a returned pod may have overwritten.
 	reportRecheck = 10 * time.Minute
-	// reportRenew is how often the time of a report that stays the same is written. With 500 hosted clusters of two
-	// edges, that is eight writes a second.
+	// reportRenew is how often the time of an unchanged report is written: for 500 hosted clusters of two edges, eight writes a
+	// second.
 	reportRenew = 2 * time.Minute
 )
 
@@ -51,8 +47,7 @@ type Reporter struct {
 	limit   *rate.Limiter
 
 	mu sync.Mutex
-	// failover is the failover agent's report, once known. servers and dhcp are what the DHCP server
-	// adds, once it has something to report. The failover agent may never report.
+	// failover is the failover agent's report, once known. servers and dhcp are what the DHCP server adds, if anything.
 	failover reported.EdgeReport
 	known    bool
 	// heard is when the failover agent reported last.
@@ -60,7 +55,7 @@ type Reporter struct {
 	servers []reported.UsedAddress
 	dhcp    reported.DHCPReport
 	hasDHCP bool
-	// boots and omitted are written with other changes, or when the renewTime is: each VM that boots has many.
+	// boots and omitted wait for another write: each VM that boots has many.
 	boots   []reported.Boot
 	omitted int
 	// report is the report without boots, and stored is the whole one.
@@ -72,8 +67,8 @@ func (k *Kube) Reporter(lease wire.ReportLease) *Reporter {
 	return &Reporter{Renew: reportRenew, objects: k.leases, lease: lease, log: k.log, limit: rate.NewLimiter(rate.Every(reportEvery), reportBurst)}
 }
 
-// Set replaces the report, except for its edge, its node and what the DHCP server adds. It returns immediately. If Set is not
-// called for the time Renew, the renewTime of the Lease stays, so that readers notice an old report.
+// Set replaces the report, except for its edge, its node and the parts of the DHCP server. It returns immediately. If it is
+// not called for the time Renew, the renewTime of the Lease stays: readers notice an old report.
 func (r *Reporter) Set(x reported.EdgeReport) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +92,7 @@ func (r *Reporter) SetDHCP(x reported.DHCPReport) {
 	r.compose()
 }
 
-// SetBoots replaces the boots of VMs. It returns immediately, and causes no write: boots are up to the time Renew late.
+// SetBoots replaces the boots of VMs. It returns immediately, and causes no write: boots are up to Renew late.
 func (r *Reporter) SetBoots(all []reported.Boot, omitted int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +100,7 @@ func (r *Reporter) SetBoots(all []reported.Boot, omitted int) {
 	r.compose()
 }
 
-// Connected returns the value that the failover agent reported last. Empty: unknown.
+// Connected returns what the failover agent reported last. Empty: unknown.
 func (r *Reporter) Connected() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,7 +108,7 @@ func (r *Reporter) Connected() string {
 }
 
 // compose makes the report from its parts that fit. The failover agent's comes first: without it the edge would count as
-// silent. It may be of a container that was taken over. The caller holds the lock.
+// silent. That container may be taken over. The caller holds the lock.
 func (r *Reporter) compose() {
 	if !r.known && len(r.servers) == 0 && !r.hasDHCP && len(r.boots) == 0 {
 		return
@@ -138,8 +133,8 @@ func (r *Reporter) current() string {
 	return r.stored
 }
 
-// renewed returns the renewTime to write, given the one in the Lease. Nil: none. The time stays the same while the
-// failover agent does not report.
+// renewed returns the renewTime to write, given the last one, nil for none: the same while the failover agent does not
+// report.
 func (r *Reporter) renewed(last *metav1.MicroTime, now time.Time) *metav1.MicroTime {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,8 +144,7 @@ func (r *Reporter) renewed(last *metav1.MicroTime, now time.Time) *metav1.MicroT
 	return new(metav1.NewMicroTime(now))
 }
 
-// Run writes the report each time it differs from the stored one, until ctx ends. It retries
-// while the API server is unavailable.
+// Run writes the report when it differs from the stored one, until ctx ends, and retries.
 func (r *Reporter) Run(ctx context.Context) {
 	failed := ""
 	for ctx.Err() == nil {
@@ -167,18 +161,9 @@ func (r *Reporter) Run(ctx context.Context) {
 				again = reportRetry
 			}
 		}
-		timer := time.NewTimer(again)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		case <-changed:
-			timer.Reset(max(reportDelay, r.limit.Reserve().Delay()))
-			select {
-			case <-ctx.Done():
-			case <-timer.C:
-			}
+		if signal.Wait(ctx, again, changed) {
+			signal.Sleep(ctx, max(reportDelay, r.limit.Reserve().Delay()))
 		}
-		timer.Stop()
 	}
 }
 

@@ -1,7 +1,6 @@
-// This file maps MACs to the cluster's VMs, from KubeVirt's VirtualMachineInstances. It
-// ignores interfaces that only the guest agent reports. If two VMs report one address, the
-// older VM has it. It reads only the fields that it needs, so an object with an unknown
-// shape hides no VM.
+// This file maps MACs to the cluster's VMs, from KubeVirt's VirtualMachineInstances. It ignores interfaces
+// that only the guest agent reports. If two VMs report one address, the older VM has it. It decodes no field
+// that it does not need, so an object with an unknown shape hides no VM.
 
 package kube
 
@@ -46,8 +45,8 @@ type vmIndex struct {
 	byAddr   map[netip.Addr]string
 }
 
-// A nic is one interface of one VM. Address is the one that KubeVirt reports inside the
-// network, zero if none. NAD is "namespace/name" of its NetworkAttachmentDefinition.
+// A nic is one interface of one VM. Address is KubeVirt's inside the network, zero if none. NAD is
+// "namespace/name".
 type nic struct {
 	vm, mac, nad string
 	address      netip.Addr
@@ -64,8 +63,7 @@ type vm struct {
 // DeepCopyObject implements runtime.Object. A vm is immutable, so it returns itself.
 func (m *vm) DeepCopyObject() runtime.Object { return m }
 
-// VMs watches the namespace's VirtualMachineInstances until ctx ends, for a network with
-// this CIDR.
+// VMs watches the namespace's VirtualMachineInstances until ctx ends, for a network with this CIDR.
 func (k *Kube) VMs(ctx context.Context, cidr netip.Prefix) *VMs {
 	m := &VMs{namespace: k.namespace, cidr: cidr, deletions: deletions{now: time.Now}}
 	m.index.Store(&vmIndex{})
@@ -113,8 +111,8 @@ func (m *VMs) keep(o any) (any, error) {
 	}, nil
 }
 
-// nics returns the interfaces in the spec, with the addresses that the status reports for
-// them. It skips fields of an unknown shape.
+// nics returns the interfaces in the spec, with their addresses in the status. It skips fields of an unknown
+// shape.
 func nics(vmi *unstructured.Unstructured, cidr netip.Prefix) []nic {
 	own, nads := map[string]bool{}, nadsOf(vmi)
 	var out []nic
@@ -200,8 +198,7 @@ func (m *VMs) rebuild() {
 	})
 	for _, one := range all {
 		for _, n := range one.nics {
-			// The spec's entry comes first and has no address; the status entry replaces
-			// it.
+			// The status entry replaces the spec's, which comes first and has no address.
 			if was, ok := x.byMAC[n.mac]; !ok || was.vm == n.vm {
 				x.byMAC[n.mac] = n
 			}
@@ -231,8 +228,8 @@ func (m *VMs) Ready() error {
 // Changed returns a channel that is closed at the next change.
 func (m *VMs) Changed() <-chan struct{} { return m.signal.Changed() }
 
-// VM returns the name of the VM that has this MAC (lower case, colons), and its reported
-// address, zero if none.
+// VM returns the name of the VM that has this MAC (lower case, colons), and its reported address, zero if
+// none.
 func (m *VMs) VM(mac string) (name string, address netip.Addr, ok bool) {
 	n, ok := m.index.Load().byMAC[mac]
 	return n.vm, n.address, ok
@@ -241,8 +238,7 @@ func (m *VMs) VM(mac string) (name string, address netip.Addr, ok bool) {
 // Reporter returns the MAC of the VM that is reported to have address. Empty: none.
 func (m *VMs) Reporter(address netip.Addr) string { return m.index.Load().byAddr[address] }
 
-// All returns the MACs of all VMs, each with the address that KubeVirt reports for it, zero if
-// none.
+// All returns the MACs of all VMs, each with its reported address, zero if none.
 func (m *VMs) All() iter.Seq2[string, netip.Addr] {
 	return func(yield func(string, netip.Addr) bool) {
 		for mac, n := range m.index.Load().byMAC {
@@ -253,8 +249,8 @@ func (m *VMs) All() iter.Seq2[string, netip.Addr] {
 	}
 }
 
-// Each calls f with each VM, and the MACs of its interfaces. Runs is true if it runs with an interface of this
-// NetworkAttachmentDefinition, "namespace/name", whose address KubeVirt does not report yet.
+// Each calls f with each VM, and the MACs of its interfaces. Runs: it runs with an interface of this NAD,
+// "namespace/name", whose address KubeVirt does not report yet.
 func (m *VMs) Each(nad string, f func(name string, macs []string, runs bool)) {
 	for _, o := range m.store.List() {
 		if one, ok := o.(*vm); ok {

@@ -1,5 +1,4 @@
-// This file decides whether a VM has been gone for long enough. It records when VMs were deleted, and
-// whether the edge would notice a new VM with the same name.
+// This file decides whether a VM has been gone for long enough.
 
 package kube
 
@@ -9,11 +8,10 @@ import (
 )
 
 const (
-	// goneAfter is how long a VM must be gone before another VM may get its address. KubeVirt
-	// deletes the object of a VM after its last process. The time covers a restart under the same
-	// name, and an API server that reports it late.
+	// goneAfter is how long a VM must be gone before another VM may get its address. It covers a restart
+	// under the same name, and an API server that reports it late.
 	goneAfter = 5 * time.Minute
-	// settleAfter is how long a watch may need to report what happened while it was interrupted.
+	// settleAfter is how long a watch may need to report what happened during an interruption.
 	settleAfter = 10 * time.Second
 )
 
@@ -23,11 +21,10 @@ type deletions struct {
 
 	mu sync.Mutex
 	at map[string]time.Time
-	// complete is the time of the first complete list: before it, deletions were not seen. Zero:
-	// there was none yet.
+	// complete is the time of the first complete list: before it, no deletion was seen. Zero: none yet.
 	complete time.Time
-	// failed: the last request to list or watch VMs failed. After a request that succeeds again, the
-	// edge knows all changes from the time settled on.
+	// failed: the last request to list or watch VMs failed. From settled on, the edge knows all changes
+	// again.
 	failed  bool
 	settled time.Time
 }
@@ -84,9 +81,8 @@ func (d *deletions) gone(name string) bool {
 		now.Sub(d.at[name]) >= goneAfter
 }
 
-// Gone reports whether no VM of this name has existed for five minutes. It returns false while that is
-// not certain: until all VMs were read and five minutes have passed since, and while VMs cannot be
-// watched.
+// Gone reports whether no VM of this name has existed for five minutes. It is false while that is not
+// certain: until five minutes after all VMs were read, and while VMs cannot be watched.
 func (m *VMs) Gone(name string) bool {
 	_, there, err := m.store.GetByKey(m.namespace + "/" + name)
 	return !there && err == nil && m.index.Load().complete && m.deletions.gone(name)

@@ -1,5 +1,4 @@
-// This file gives the reason why the API server did not store a lease, without the names that its
-// errors contain.
+// This file gives the reason why the API server did not store a lease, without names.
 
 package kube
 

@@ -1,5 +1,5 @@
-// Package leaseobject converts between a DHCP lease and its Lease object, as edges write it
-// and `kubectl get leases` shows it. It never talks to the API server.
+// Package leaseobject converts between a DHCP lease and its Lease object, as `kubectl get
+// leases` shows it.
 package leaseobject
 
 import (
@@ -20,9 +20,9 @@ import (
 const Declined = "declined"
 
 // Of returns the Lease object for l, a lease on the named network, as it is written at now. The
-// holder is the VM, or the MAC of an unknown client. The duration is the time until the expiry,
-// but at most leaseTime, which clients get. RenewTime plus the duration is the expiry. So
-// renewTime may be after now: renewals until then write nothing.
+// holder is the VM, or the MAC of an unknown client. RenewTime plus the duration is the expiry,
+// and the duration is at most leaseTime, which clients get. So renewTime may be after now:
+// renewals until then write nothing.
 func Of(networkName string, l network.Lease, leaseTime time.Duration, now time.Time) *coordinationv1.Lease {
 	holder := l.VM
 	switch {
@@ -55,8 +55,8 @@ func Of(networkName string, l network.Lease, leaseTime time.Duration, now time.T
 	}
 }
 
-// Read returns the lease in o. An object without readable fields blocks its address
-// for all clients, because its client is unknown. So does an invalid MAC.
+// Read returns the lease in o. An object without readable fields, or with an invalid MAC,
+// blocks its address for all clients: its client is unknown.
 func Read(o *coordinationv1.Lease) (network.Lease, error) {
 	a, err := wire.LeaseAddress(o.Name)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dial connects to a socket in another container's directory. A link in place of the socket is an
-// error.
+// Dial connects to a socket in another container's directory. A link in place of it is an error.
 func Dial(ctx context.Context, socket string) (*net.UnixConn, error) {
 	// The descriptor refers to the opened file, whatever has the path now.
 	fd, err := unix.Open(socket, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)

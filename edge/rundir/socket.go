@@ -11,12 +11,11 @@ import (
 	"path/filepath"
 )
 
-// MakeDir creates the directory of a program's sockets and files, if it is missing. Other
-// containers may read it, and may run as different users.
+// MakeDir creates the directory of a program's files, if missing. Other containers, with other users, may read
+// it.
 func MakeDir(dir string) error { return os.MkdirAll(dir, 0o755) }
 
-// Listen listens on socket. It creates a missing directory, and replaces the socket of a dead
-// process.
+// Listen listens on socket. It creates a missing directory, and replaces the socket of a dead process.
 func Listen(socket string) (net.Listener, error) {
 	if err := MakeDir(filepath.Dir(socket)); err != nil {
 		return nil, err
@@ -27,8 +26,7 @@ func Listen(socket string) (net.Listener, error) {
 	return net.Listen("unix", socket)
 }
 
-// ListenOpen is Listen for a socket that every process with access to its directory may use: containers may run
-// as different users.
+// ListenOpen is Listen for a socket that every process with access to its directory may use, whatever its user.
 func ListenOpen(socket string) (net.Listener, error) {
 	l, err := Listen(socket)
 	if err != nil {

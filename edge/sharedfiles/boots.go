@@ -1,5 +1,5 @@
-// This file passes the boot steps that the DNS server and the proxy see to the DHCP server, which knows the VMs. Leases bound
-// what is kept: an address without the lease of a VM has no step.
+// This file passes the boot steps that the DNS server and the proxy see to the DHCP server, which knows the VMs. Only addresses
+// with the lease of a VM have steps.
 
 package sharedfiles
 
@@ -19,14 +19,14 @@ import (
 const (
 	// maxBootsFile is enough for several thousand VMs.
 	maxBootsFile = 1 << 20
-	// bootsForget is how often addresses are forgotten that no longer belong to their VM.
+	// bootsForget is how often addresses are forgotten that are no longer their VM's.
 	bootsForget = 10 * time.Second
 )
 
 // Boots has when one server first saw each step of a VM, by the VM's name.
 type Boots map[string]map[network.BootStep]time.Time
 
-// A BootsFile stores Boots. Make it with NewBootsFile. It is safe for concurrent use. Nil stores nothing.
+// A BootsFile stores Boots. It is safe for concurrent use. Nil stores nothing.
 type BootsFile struct {
 	name   string
 	leases *LeaseNames
@@ -44,8 +44,8 @@ type bootSteps struct {
 	at map[network.BootStep]time.Time
 }
 
-// NewBootsFile returns a BootsFile that replaces the named file. MACOf returns the MAC of an address: a step counts only for
-// the VM with that MAC. Nil: MACs are not checked.
+// NewBootsFile returns a BootsFile that replaces the named file. A step counts only for the VM with the MAC that macOf returns
+// for the address. Nil: MACs are not checked.
 func NewBootsFile(name string, leases *LeaseNames, macOf func(netip.Addr) string) *BootsFile {
 	return &BootsFile{name: name, leases: leases, macOf: macOf, seen: map[netip.Addr]bootSteps{}}
 }
@@ -90,17 +90,11 @@ func (f *BootsFile) Run(ctx context.Context, log *slog.Logger) {
 			}
 			signal.Sleep(ctx, ReadInterval)
 		}
-		forget := time.NewTimer(bootsForget)
-		select {
-		case <-ctx.Done():
-		case <-more:
-		case <-forget.C:
-		}
-		forget.Stop()
+		signal.Wait(ctx, bootsForget, more)
 	}
 }
 
-// current returns what was seen, and whether it changed since the last call. It forgets addresses that no longer belong to their VM.
+// current returns what was seen, and whether it changed since the last call. It forgets addresses that are no longer their VM's.
 func (f *BootsFile) current() (all Boots, changed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -120,8 +114,8 @@ func (f *BootsFile) current() (all Boots, changed bool) {
 	return all, changed
 }
 
-// FollowBoots calls set with what a server stored in the named file, at each change, until ctx ends. A server that a VM took over
-// stores only steps that this server sees.
+// FollowBoots calls set with what a server stored in the named file, at each change, until ctx ends. Other servers' steps do not
+// count: a VM may have taken it over.
 func FollowBoots(ctx context.Context, name string, of network.Service, set func(Boots), log *slog.Logger) {
 	file := Shared{Name: name, Limit: maxBootsFile, Log: log, Unread: "boots of VMs not read"}
 	file.followUntil(ctx, func(b []byte) error {

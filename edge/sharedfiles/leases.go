@@ -1,5 +1,5 @@
-// This file reads the leases that another container caches. A server without access to the API server
-// finds in it which VM has an address, and which addresses a VM has. Only lookups read the file.
+// This file reads the leases that another container caches, for a server without access to the API
+// server. Only lookups read the file.
 
 package sharedfiles
 
@@ -19,8 +19,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// lookInterval is how long an answer may be older than the file. So a flood of lookups does not
-// become a flood of system calls.
+// lookInterval is how long an answer may be older than the file: a flood of lookups makes few system
+// calls.
 const lookInterval = 20 * time.Millisecond
 
 // LeaseNames are the names of the VMs in a cache of leases. It is safe for concurrent use.
@@ -64,8 +64,9 @@ func (n *LeaseNames) VMAt(a netip.Addr) string {
 	return ""
 }
 
-// VMNamed returns the addresses on which the VM of this name holds an unexpired lease, in order. The
-// name is in lower case. Exists: a VM with a lease has this name, or a name that ends with a dot and this name.
+// VMNamed returns the addresses on which the VM of this name, in lower case, holds an unexpired
+// lease, in order. Exists: a VM with a lease has this name, or a name that ends with a dot and this
+// name.
 func (n *LeaseNames) VMNamed(name string) (addresses []netip.Addr, exists bool) {
 	x, now := n.current(), time.Now()
 	for _, l := range x.byVM[name] {

@@ -1,12 +1,11 @@
-// This file replaces the files in which an edge keeps what outlives a container, and through which
-// its containers inform each other.
+// This file replaces files.
 
 package sharedfiles
 
 import "os"
 
-// Replace writes b to file. A reader sees the previous content or b, and never a part. It
-// needs a second file with the suffix ".new".
+// Replace writes b to file, and to a second file with the suffix ".new". A reader never sees a
+// part.
 func Replace(file string, b []byte) error {
 	if err := os.WriteFile(file+".new", b, 0o600); err != nil {
 		return err

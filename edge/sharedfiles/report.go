@@ -1,5 +1,4 @@
-// This file passes the report of an edge from a container without access to the API server to the
-// container that writes the report there. It does not decide the content.
+// This file passes the report of an edge from a container without access to the API server to the one that writes it there.
 
 package sharedfiles
 
@@ -29,8 +28,7 @@ type ReportFile struct {
 	at time.Time
 }
 
-// reportFileEvery is how often an unchanged report is stored again: the age of the file shows whether the writer
-// lives.
+// reportFileEvery is how often an unchanged report is stored again: its age shows whether the writer lives.
 const reportFileEvery = 20 * time.Second
 
 // NewReportFile returns a ReportFile that replaces the named file.
@@ -38,8 +36,7 @@ func NewReportFile(name string, log *slog.Logger) *ReportFile {
 	return &ReportFile{name: name, log: log, parts: map[string]func(*reported.EdgeReport){}}
 }
 
-// Set replaces the report, except for what Add adds. A failed write is retried at the next call. An equal
-// report is stored again after 20 s.
+// Set replaces the report, except for what Add adds. It retries a failed write, and stores an equal report again after 20 s.
 func (f *ReportFile) Set(r reported.EdgeReport) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,8 +75,7 @@ func (f *ReportFile) write() {
 	f.written, f.at = text, time.Now()
 }
 
-// FollowReport calls set with each report in the named file until ctx ends, also with an unchanged one that was stored again. A file that
-// holds no report changes nothing.
+// FollowReport calls set with each report that is stored in the named file, also an unchanged one, until ctx ends.
 func FollowReport(ctx context.Context, name string, set func(reported.EdgeReport), log *slog.Logger) {
 	file := Shared{Name: name, Limit: maxReportFile, Log: log, Unread: "report not read"}
 	file.followUntil(ctx, func(b []byte) error {

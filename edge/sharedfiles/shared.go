@@ -1,7 +1,6 @@
 // Package sharedfiles is how the containers of an edge inform each other: through files in directories with one
-// writer each. Most containers of a pod have no token for the API server. Through files they get the plan,
-// leases and keys, and pass on their reports. The content is known after a restart, too. The package does not
-// decide what the content means.
+// writer each. Most containers have no token for the API server. They get the plan, leases and keys, and pass
+// on reports, also after a restart.
 package sharedfiles
 
 import (
@@ -20,8 +19,8 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// The limits for files of another container, in bytes. A reader has several times as much in memory
-// for a moment.
+// The limits for files of another container, in bytes. A reader needs several times as much memory for a
+// moment.
 const (
 	// maxReportFile: reported.Read refuses more.
 	maxReportFile = reported.MaxBytes
@@ -29,12 +28,12 @@ const (
 	maxLeaseFile = 32 << 20
 )
 
-// ReadInterval is how often files are read. A mounted ConfigMap is a symbolic link
-// that is swapped, which a watch of the file does not notice.
+// ReadInterval is how often files are read. A mounted ConfigMap is a link that is swapped, which a watch would
+// not notice.
 const ReadInterval = time.Second
 
-// A Shared is a file that another container may write. That container may be hostile: it cannot
-// make the reader read another file, wait, or take in more than Limit bytes.
+// A Shared is a file of another container, which may be hostile: it cannot make the reader read another file,
+// wait, or read more than Limit bytes.
 type Shared struct {
 	// Name is the path, and Limit the most bytes that are read.
 	Name  string
@@ -47,10 +46,9 @@ type Shared struct {
 	failed string
 }
 
-// read returns the content if the file differs from what read returned last. Nil: it does not
-// differ.
+// read returns the content if the file differs from what read returned last, else nil.
 func (f *Shared) read() ([]byte, error) {
-	if info, err := os.Lstat(f.Name); err != nil || f.has(info) {
+	if info, err := os.Lstat(f.Name); err != nil || Same(f.last, info) {
 		return nil, err
 	}
 	o, err := os.OpenFile(f.Name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
@@ -84,16 +82,12 @@ func (f *Shared) ModTime() time.Time {
 // Forget makes the next read return the content again.
 func (f *Shared) Forget() { f.last = nil }
 
-// has reports whether info describes the content that read returned last.
-func (f *Shared) has(info os.FileInfo) bool { return Same(f.last, info) }
-
 // Same reports whether a and b describe one file with unchanged content. Nil describes no file.
 func Same(a, b os.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
-// Follow calls use with the content if it has changed. It logs each error once, until the file
-// has been used. A missing file is not an error.
+// Follow calls use with the content if it has changed. It logs each new error. A missing file is none.
 func (f *Shared) Follow(use func([]byte) error) {
 	b, err := f.read()
 	switch {
@@ -112,7 +106,7 @@ func (f *Shared) Follow(use func([]byte) error) {
 	}
 }
 
-// followUntil calls follow immediately, and then at each interval until ctx ends.
+// followUntil calls Follow at each ReadInterval until ctx ends.
 func (f *Shared) followUntil(ctx context.Context, use func([]byte) error) {
 	for ctx.Err() == nil {
 		f.Follow(use)

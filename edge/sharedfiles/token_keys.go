@@ -1,5 +1,5 @@
-// This file passes the published keys of the API server from the watcher to the access proxy, which has no token. The file stays
-// when a container restarts, so the last good keys are known without the API server. Package access verifies tokens.
+// This file passes the published keys of the API server from the watcher to the access proxy, which has no token. It outlives
+// the containers, so the last good keys are known without the API server.
 
 package sharedfiles
 
@@ -7,26 +7,27 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync/atomic"
 	"time"
 
 	"github.com/cldmnky/oooi/access"
+	"github.com/cldmnky/oooi/edge/signal"
 )
 
 const (
-	// keysEvery is how often keys are read. The API server publishes a new key long before it signs with that key
-	// only.
+	// keysEvery is how often keys are read. The API server publishes a new key long before it needs it.
 	keysEvery = time.Minute
 	// keysAgain is the pause after a failure.
 	keysAgain = 5 * time.Second
 )
 
-// KeepTokenKeys stores what get returns in file, while wanted returns true, until ctx ends. Changed returns a channel that is
+// KeepTokenKeys stores what get returns in file, while wanted returns true, until ctx ends. changed returns a channel that is
 // closed when wanted may have changed. An answer without a key replaces nothing.
 func KeepTokenKeys(ctx context.Context, file string, wanted func() bool, changed func() <-chan struct{}, get func(context.Context) ([]byte, error), log *slog.Logger) {
 	stored, failed := "", ""
-	for {
-		change, pause := changed(), time.Duration(0)
+	for ctx.Err() == nil {
+		change, pause := changed(), time.Duration(math.MaxInt64) // While no key is wanted, only a change ends the wait.
 		if wanted() {
 			err := storeKeys(ctx, file, &stored, get)
 			switch {
@@ -40,16 +41,7 @@ func KeepTokenKeys(ctx context.Context, file string, wanted func() bool, changed
 				pause = keysAgain
 			}
 		}
-		var again <-chan time.Time
-		if pause > 0 {
-			again = time.After(pause)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-change:
-		case <-again:
-		}
+		signal.Wait(ctx, pause, change)
 	}
 }
 

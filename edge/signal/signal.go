@@ -1,5 +1,4 @@
-// Package signal lets goroutines of an edge wait for a change, or for a time. Any number of them can wait for one
-// change, without a queue.
+// Package signal lets any number of goroutines wait for one change, without a queue, or for a time.
 package signal
 
 import (
@@ -14,8 +13,8 @@ type Signal struct {
 	ch chan struct{}
 }
 
-// Changed returns a channel that is closed at the next change. Take the channel, then read
-// the state, then wait: this order misses no change.
+// Changed returns a channel that is closed at the next change. Take it, then read the state, then wait: this
+// misses no change.
 func (s *Signal) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,11 +49,17 @@ func Poll(ctx context.Context, done func() bool) bool {
 }
 
 // Sleep returns after d, or when ctx ends.
-func Sleep(ctx context.Context, d time.Duration) {
+func Sleep(ctx context.Context, d time.Duration) { Wait(ctx, d, nil) }
+
+// Wait returns true when changed is closed, and false after d, or when ctx ends.
+func Wait(ctx context.Context, d time.Duration, changed <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
 	case <-t.C:
+	case <-changed:
+		return true
 	}
+	return false
 }

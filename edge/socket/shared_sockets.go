@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedBuffer is the receive buffer of each of several sockets. The kernel doubles the value, and counts it as memory
-// of the container.
+// sharedBuffer is the receive buffer of each socket in bytes. The kernel doubles it, and counts it as the container's memory.
 const sharedBuffer = 208 << 10
 
 // Shared are UDP sockets with one address. The kernel gives each packet to one of them, so their buffers add up.
@@ -37,11 +36,11 @@ func (s Shared) Close() {
 
 // ListenShared receives UDP at addr with several sockets, for packets that arrive on device only.
 //
-// The kernel lets each process of the same user join such sockets and take a part of their packets, also a process in another
-// container of the pod. So one more socket, the lock, is bound to the address, and does not share it. It is bound last, while
-// all sockets permit this (SO_REUSEADDR). Afterwards no socket permits it. The kernel compares a new socket with the one that
-// was bound last, which is the lock. The lock is an IPv6 socket. It receives no packet, since the kernel prefers IPv4 sockets
-// for IPv4. A node without IPv6 has no such protection. It is an error if another process already has the address.
+// The kernel lets each process of the same user join such sockets and take a part of their packets, also in another container
+// of the pod. So one more socket, the lock, is bound to the address last, while all sockets permit this (SO_REUSEADDR).
+// Afterwards no socket permits it: the kernel compares a new socket with the lock. The lock is an IPv6 socket. It receives
+// nothing, since the kernel prefers IPv4 sockets for IPv4. A node without IPv6 has no such protection. An address that
+// another process has is an error.
 func ListenShared(ctx context.Context, device string, addr netip.AddrPort, count int) (s Shared, err error) {
 	defer func() {
 		if err != nil {
@@ -86,8 +85,8 @@ func lockAddress(device string, addr netip.AddrPort) (*os.File, error) {
 		err = unix.Bind(fd, &unix.SockaddrInet6{Port: int(addr.Port()), Addr: addr.Addr().As16()})
 	}
 	if err == nil && device != "" {
-		// Last: a socket of IPv6 that is bound to a device can have the addresses of that device only, and the
-		// VIPs may be on another one.
+		// Last: once bound to a device, a socket of IPv6 can have the addresses of that device only, and the VIPs may be on another
+		// one.
 		err = unix.BindToDevice(fd, device)
 	}
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package socket opens sockets that are bound to a device (SO_BINDTODEVICE, which needs no privilege). A socket is
-// unbound only if the caller names no device. All other sockets of an edge are Unix sockets.
+// Package socket opens sockets that are bound to a device (SO_BINDTODEVICE, which needs no privilege), unless the caller names
+// no device. All other sockets of an edge are Unix sockets.
 //
 // Linux uses the weak host model: without the binding, a VM that routes through an edge could reach sockets on the
 // pod's other addresses. An edge must not serve if the kernel would forward packets in its network namespace; see
@@ -18,30 +18,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Control returns a function for net.Dialer and net.ListenConfig that binds a socket to
-// device and sets options to 1. It returns nil if device is empty.
+// Control returns a function for net.Dialer and net.ListenConfig that binds a socket to device and sets options to 1. Nil:
+// device is empty.
 func Control(device string, options ...int) func(network, address string, c syscall.RawConn) error {
 	if device == "" {
 		return nil
 	}
 	return func(_, _ string, c syscall.RawConn) error {
-		var set error
-		err := c.Control(func(fd uintptr) {
-			set = unix.BindToDevice(int(fd), device)
+		err := Descriptor(c, func(fd int) error {
+			err := unix.BindToDevice(fd, device)
 			for _, o := range options {
-				if set == nil {
-					set = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, o, 1)
+				if err == nil {
+					err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, o, 1)
 				}
 			}
+			return err
 		})
 		if err != nil {
-			return err
-		}
-		if set != nil {
-			return fmt.Errorf("bind socket to %s: %w", device, set)
+			return fmt.Errorf("bind socket to %s: %w", device, err)
 		}
 		return nil
 	}
+}
+
+// Descriptor calls f with the descriptor of c.
+func Descriptor(c syscall.RawConn, f func(fd int) error) error {
+	var failed error
+	err := c.Control(func(fd uintptr) { failed = f(int(fd)) })
+	return errors.Join(err, failed)
+}
+
+// DescriptorOf calls f with the descriptor of c.
+func DescriptorOf(c syscall.Conn, f func(fd int) error) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return Descriptor(raw, f)
 }
 
 // Dialer returns a dialer that uses device only.
@@ -49,8 +62,8 @@ func Dialer(device string) *net.Dialer {
 	return &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: Control(device)}
 }
 
-// DialFrom connects to an IPv4 address through device, from an address of it. The kernel chooses the port when it connects, so
-// connections to different hosts may have the same port.
+// DialFrom connects to an IPv4 address through device, from an address of it. The kernel chooses the port when it connects:
+// connections to different hosts may have the same one.
 func DialFrom(ctx context.Context, device string, from netip.Addr, to netip.AddrPort) (*net.TCPConn, error) {
 	bind := Control(device)
 	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Control: func(network, address string, c syscall.RawConn) error {
@@ -59,9 +72,7 @@ func DialFrom(ctx context.Context, device string, from netip.Addr, to netip.Addr
 				return err
 			}
 		}
-		var set error
-		err := c.Control(func(fd uintptr) { set = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1) })
-		return errors.Join(err, set)
+		return Descriptor(c, func(fd int) error { return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1) })
 	}}
 	c, err := d.DialContext(ctx, "tcp4", to.String())
 	if err != nil {
@@ -86,9 +97,8 @@ func ListenPacket(ctx context.Context, device string, addr netip.AddrPort) (*net
 	return p.(*net.UDPConn), nil
 }
 
-// ListenPackets receives UDP at several addresses that have one port, for packets that arrive on device only.
-// Several sockets may have equal addresses; each of them receives all broadcasts. No other socket can have
-// these addresses later.
+// ListenPackets receives UDP at several addresses that have one port, for packets that arrive on device only. Sockets with
+// equal addresses each receive all broadcasts. No other socket can have these addresses later.
 func ListenPackets(ctx context.Context, device string, at ...netip.AddrPort) (conns []*net.UDPConn, err error) {
 	defer func() {
 		if err != nil {
@@ -114,13 +124,7 @@ func ListenPackets(ctx context.Context, device string, at ...netip.AddrPort) (co
 	return conns, nil
 }
 
-// unshare keeps other sockets from the address of c.
+// unshare keeps other sockets away from the address of c.
 func unshare(c *net.UDPConn) error {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var set error
-	err = raw.Control(func(fd uintptr) { set = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 0) })
-	return errors.Join(err, set)
+	return DescriptorOf(c, func(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 0) })
 }

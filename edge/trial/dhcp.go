@@ -1,5 +1,4 @@
-// This file asks for an address (RFC 2131) with a DHCPDISCOVER. It accepts no offer, so it takes no
-// address.
+// This file asks for an address (RFC 2131) with a DHCPDISCOVER. It accepts no offer.
 
 package trial
 

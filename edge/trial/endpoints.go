@@ -1,5 +1,5 @@
-// This file speaks TLS with backends. It verifies no certificate, since it knows no CA. It reports
-// the name in the certificate.
+// This file speaks TLS with backends. It knows no CA, so it verifies only the name in a
+// certificate.
 
 package trial
 

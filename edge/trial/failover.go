@@ -19,13 +19,12 @@ const (
 	failoverInterval = 50 * time.Millisecond
 	// failoverAnswers is how long each may take. A SYN that is lost is sent again after one second.
 	failoverAnswers = 500 * time.Millisecond
-	// failoverLimit is the longest gap that is ok. If a peer loses its network, the other edge notices this within
-	// two seconds.
+	// failoverLimit is the longest gap that is ok. An edge notices within two seconds that its peer lost the network.
 	failoverLimit = 5 * time.Second
 )
 
-// Failover connects to the first endpoint that nodes need, repeatedly for a time, and judges the longest gap. Once it
-// is connected, it calls start with the host that it uses.
+// Failover connects to the first endpoint that nodes need, repeatedly for a time, and judges the longest gap. Once
+// connected, it calls start with the host that it uses.
 func Failover(ctx context.Context, o Options, last time.Duration, start func(network.TrialStart)) ([]network.TrialResult, error) {
 	w, err := newTool(o)
 	if err != nil {
@@ -71,8 +70,7 @@ type gaps struct {
 	uses []string
 }
 
-// macTo returns the MAC of the host to which the kernel sends packets for an address. Empty:
-// unknown.
+// macTo returns the MAC to which the kernel sends packets for an address. Empty: unknown.
 func (w tool) macTo(a netip.Addr) string {
 	via, leads := w.kernel.NextHop(a)
 	switch {
@@ -84,8 +82,7 @@ func (w tool) macTo(a netip.Addr) string {
 	return w.kernel.MACOf(a)
 }
 
-// next returns g after one more try, which ended with err at now. The try went to the host with a MAC, which is
-// empty if unknown.
+// next returns g after one more try, which ended with err at now. It went to the host with a MAC, empty if unknown.
 func (g gaps) next(err error, by string, now time.Time) gaps {
 	if err != nil {
 		g.failed++

@@ -1,5 +1,5 @@
-// This file shows that nothing forwards packets of the network to a host of the management cluster. A packet that a VM
-// would not send, or that no router receives, proves nothing.
+// This file shows that nothing forwards packets of the network to a host of the management cluster. Only a packet that
+// a VM would send, and that a router receives, proves something.
 
 package trial
 

@@ -1,5 +1,5 @@
-// This file finds out which hosts answer ARP requests for the addresses that edges share. The kernel keeps the first answer
-// to a request, and the edges' may be the first. So other hosts are asked in a way that edges do not answer.
+// This file finds out which hosts answer ARP requests for the addresses that edges share. The kernel keeps the first answer,
+// so other hosts are asked in a way that edges do not answer.
 
 package trial
 
@@ -21,10 +21,9 @@ import (
 const othersAnswer = 900 * time.Millisecond
 
 // otherHosts returns the hosts, without the edges, that answer for shared addresses: the first one for each. The kernel asks
-// from an address that edges do not answer, see device.Snapshot.AddressOutside. A host that verifies source addresses, and
-// has no route to that address through the network, does not answer either. Call otherHosts before the kernel knows the
-// edges' MACs. Afterwards the kernel sends to the hosts that it found. Nothing is sent while the MACs of the edges are
-// unknown, or without such an address.
+// from an address that edges do not answer, see device.Snapshot.AddressOutside, nor does a host that verifies source
+// addresses and has no route to it through the network. Without such an address, or the MACs of the edges, nothing is sent.
+// Call it before the kernel knows the edges' MACs: afterwards the kernel sends to the hosts that it found.
 func otherHosts(ctx context.Context, o Options) ([]reported.UsedAddress, error) {
 	if len(o.EdgeMACs) == 0 {
 		return nil, nil
@@ -52,8 +51,7 @@ func otherHosts(ctx context.Context, o Options) ([]reported.UsedAddress, error) 
 	return reported.SharedByOthers(o.Network, answers, o.EdgeMACs), err
 }
 
-// owners returns which hosts have each shared address that was used. The kernel keeps the first answer to its ARP
-// request.
+// owners returns which hosts have each shared address that was used.
 func owners(o Options, otherHosts []reported.UsedAddress, macOf func(netip.Addr) string) (out []network.TrialResult) {
 	for _, a := range o.Network.SharedAddresses() {
 		r := network.TrialResult{Name: "an edge has " + a.String()}

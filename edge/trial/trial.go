@@ -1,6 +1,6 @@
-// Package trial tries on a network what its VMs need to become nodes, and what must not answer there.
-// Its host acts as a VM: it has an address of the network, and routes through the next-hop VIP. It
-// uses no privilege. This file lists the trials and runs them; each protocol has a file of its own.
+// Package trial tries on a network what its VMs need to become nodes, and what must not answer there. Its host acts as a VM: it
+// has an address of the network, and routes through the next-hop VIP. It uses no privilege. This file lists the trials and runs
+// them.
 package trial
 
 import (
@@ -24,7 +24,7 @@ const (
 	atOnce = 8
 	// answersWithin bounds one question, and is longer than an edge waits for a backend.
 	answersWithin = 10 * time.Second
-	// isolatedAfter is how long a host that must not be reached may take to answer.
+	// isolatedAfter is how long a host that must not be reached has to answer.
 	isolatedAfter = 3 * time.Second
 )
 
@@ -66,8 +66,8 @@ func newTool(o Options) (tool, error) {
 
 func (w tool) close() { w.kernel.Close() }
 
-// Run tries everything once. The hosts of the shared addresses come first in the results, since they explain other failures. The
-// rest is in the order of the trials.
+// Run tries everything once. The hosts of the shared addresses come first, since they explain other failures. The rest is in the
+// order of the trials.
 func Run(ctx context.Context, o Options) ([]network.TrialResult, error) {
 	w, err := newTool(o)
 	if err != nil {
@@ -103,9 +103,11 @@ func Run(ctx context.Context, o Options) ([]network.TrialResult, error) {
 
 func (w tool) try(ctx context.Context, t network.Trial, n network.Network) network.TrialResult {
 	out := network.TrialResult{Name: titleOf(t), Aside: t.Optional}
-	if a := t.At.Addr(); a.IsValid() && !n.CIDR.Contains(a) && !w.leads(a) {
-		out.Problems = elsewhere(a)
-		return out
+	if a := t.At.Addr(); a.IsValid() && !n.CIDR.Contains(a) {
+		if _, leads := w.kernel.NextHop(a); !leads {
+			out.Problems = elsewhere(a)
+			return out
+		}
 	}
 	switch t.Kind {
 	case network.TrialDHCP:
@@ -124,17 +126,6 @@ func (w tool) try(ctx context.Context, t network.Trial, n network.Network) netwo
 		out.Problems = out.Problems.NotBlocking()
 	}
 	return out
-}
-
-// leads reports whether the kernel's route to a goes through the network. Otherwise the kernel drops the
-// answers.
-func (w tool) leads(a netip.Addr) bool {
-	c, err := net.Dial("udp4", netip.AddrPortFrom(a, 9).String()) // This sends no packet.
-	if err != nil {
-		return false
-	}
-	defer func() { _ = c.Close() }()
-	return c.LocalAddr().(*net.UDPAddr).AddrPort().Addr() == w.from
 }
 
 // found returns one problem as a list.

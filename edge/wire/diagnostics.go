@@ -1,5 +1,4 @@
-// This file holds the document in which an edge describes its data plane for a bug report: `oooi-edge diagnostics` writes it, and
-// `oooi must-gather` reads it.
+// This file holds the document about an edge's data plane that `oooi-edge diagnostics` writes and `oooi must-gather` reads.
 
 package wire
 
@@ -19,8 +18,7 @@ const (
 	DiagnosticsBytes   = 4 << 20
 )
 
-// DiagnosticsCommand returns the command that prints Diagnostics in container Failover of an edge. That container sees the sockets of
-// the others, and has no token.
+// DiagnosticsCommand returns the command that prints Diagnostics in container Failover, which sees the others' sockets.
 func DiagnosticsCommand() []string { return []string{Program, "diagnostics", "--run-dir", RunDir} }
 
 // Diagnostics is what an edge reports about its data plane.
@@ -36,14 +34,13 @@ type Diagnostics struct {
 // A DiagnosticsPart is what one source reported, such as the kernel's routes.
 type DiagnosticsPart struct {
 	Name string `json:"name"`
-	// Content is JSON. Empty: there is none, and Missing is why.
+	// Content is JSON, empty if there is none.
 	Content json.RawMessage `json:"content,omitempty"`
 	// Missing is what Content lacks, and why. Empty: it is whole.
 	Missing string `json:"missing,omitempty"`
 }
 
-// ReadDiagnostics reads a document. It ignores unknown fields. A newer version is an error, since the meaning of the fields is
-// unknown.
+// ReadDiagnostics reads a document. It ignores unknown fields. A newer version is an error: fields may mean something else.
 func ReadDiagnostics(b []byte) (Diagnostics, error) {
 	var d Diagnostics
 	if err := json.Unmarshal(b, &d); err != nil {

@@ -18,14 +18,13 @@ const (
 	LabelNetwork = Prefix + "network"
 	// LabelEdge is the edge's number; "0" for the address conflict detection.
 	LabelEdge = Prefix + "edge"
-	// LabelVM, LabelMAC and LabelAddress of a DHCP lease's object are for people who select
-	// leases. Edges do not read them. The VM's name is shortened to 63 characters, and the MAC
-	// has dashes. A lease without a VM or a MAC lacks the label.
+	// LabelVM, LabelMAC and LabelAddress of a DHCP lease's object are for people, not for edges. The VM's name is
+	// shortened to 63 characters, and the MAC has dashes.
 	LabelVM      = Prefix + "vm"
 	LabelMAC     = Prefix + "mac"
 	LabelAddress = Prefix + "address"
-	// LabelNoBackup with the value "true" excludes an object from backups of Velero: a restored edge would serve without
-	// a check of its addresses. Other tools do not read it.
+	// LabelNoBackup with the value "true" excludes an object from backups of Velero only: a restored edge would serve
+	// without a check of its addresses.
 	LabelNoBackup = "velero.io/exclude-from-backup"
 )
 
@@ -49,19 +48,16 @@ const (
 	AnnotationReport = Prefix + "report"
 	// AnnotationTemplate of a Deployment is a hash of the pod that it was applied with.
 	AnnotationTemplate = Prefix + "template"
-	// AnnotationRelease of an edge's Deployment is a hash of what every edge of one release of
-	// oooi has in common.
+	// AnnotationRelease of an edge's Deployment is a hash of what every edge of one release has in common.
 	AnnotationRelease = Prefix + "release"
-	// AnnotationNetworkConfig of a pod is network.Attachment.ConfigHash of its network. Another value
-	// means that the pod must be recreated.
+	// AnnotationNetworkConfig of a pod is network.Attachment.ConfigHash. With another value, the pod must be recreated.
 	AnnotationNetworkConfig = Prefix + "network-config"
-	// AnnotationClientRoutes of a pod lists the routes to client networks that the edge NAD sets.
-	// Another value means that the pod must be recreated.
+	// AnnotationClientRoutes of a pod lists the routes to client networks in the edge NAD. With another value, the pod
+	// must be recreated.
 	AnnotationClientRoutes = Prefix + "client-routes"
 	// AnnotationACDAddresses of an ACD pod lists the addresses that it checks.
 	AnnotationACDAddresses = Prefix + "acd-addresses"
-	// AnnotationVM and AnnotationMAC of a DHCP lease's object hold the VM's name and
-	// MAC address. Edges read them.
+	// AnnotationVM and AnnotationMAC of a DHCP lease's object are for edges.
 	AnnotationVM  = Prefix + "vm"
 	AnnotationMAC = Prefix + "mac"
 
@@ -69,8 +65,7 @@ const (
 	AnnotationNetworks = "k8s.v1.cni.cncf.io/networks"
 	// AnnotationNetworkStatus of a pod lists its interfaces. Multus writes it.
 	AnnotationNetworkStatus = "k8s.v1.cni.cncf.io/network-status"
-	// AnnotationResourceName of a NAD names the device plugin resource that a pod on
-	// the network must request.
+	// AnnotationResourceName of a NAD names the device plugin resource that its pods must request.
 	AnnotationResourceName = "k8s.v1.cni.cncf.io/resourceName"
 )
 
@@ -100,8 +95,7 @@ func NetworkLabels(name string, n network.Network) map[string]string {
 	return out
 }
 
-// EdgeLabels returns the labels of one edge's Deployment and pod. They are the
-// Deployment's selector, so they never change for a network.
+// EdgeLabels returns the labels of one edge's Deployment and pod: the selector, so they never change for a network.
 func EdgeLabels(n network.Network, e network.Edge) map[string]string {
 	out := NetworkLabels(NameEdge, n)
 	out[LabelEdge] = strconv.Itoa(e.Number)

@@ -1,9 +1,6 @@
 // Package wire holds the names that the operator and an edge share: object names, labels,
-// annotations, container names, sockets and paths. It imports package network and the
-// standard library only. It decides nothing about plans.
-//
-// A name that two programs use is defined here once. A change affects older operators and
-// edges, so the commit must describe the upgrade.
+// annotations, container names, sockets and paths. A name that two programs use is defined here
+// once. A change affects older operators and edges, so the commit must describe the upgrade.
 package wire
 
 import (
@@ -15,8 +12,7 @@ import (
 const (
 	// Prefix of every annotation and label key of oooi.
 	Prefix = "hostedcluster.densityops.com/"
-	// Owner is the value of LabelPartOf and LabelManagedBy, and the field manager of
-	// everything that oooi writes.
+	// Owner is the value of LabelPartOf and LabelManagedBy, and the field manager of oooi.
 	Owner = "oooi"
 
 	// KubeVirtGroup is KubeVirt's API group.
@@ -26,16 +22,17 @@ const (
 	PlanConfigMap = "oooi-plan"
 	PlanKey       = "plan.json"
 
-	// StatusConfigMap holds the operator's Report about the hosted cluster under StatusKey, next to the plan. Edges do not read it.
+	// StatusConfigMap holds the operator's Report under StatusKey, next to the plan. Edges do not
+	// read it.
 	StatusConfigMap = "oooi-status"
 	StatusKey       = "status.json"
 
 	// PodDNSService is the Service at which pods of the management cluster ask edges.
 	PodDNSService = "oooi-dns"
 
-	// AccessObject is the Service that forwards callers to the edges of the first network that VMs
-	// boot from, and the NetworkPolicy that allows these callers. The Services of further networks
-	// have AccessServicePrefix.
+	// AccessObject is the Service that forwards callers to the edges of the first boot network,
+	// and the NetworkPolicy that allows these callers. The Services of further networks have
+	// AccessServicePrefix.
 	AccessObject        = network.AccessObject
 	AccessServicePrefix = network.AccessObject + "-"
 
@@ -43,19 +40,18 @@ const (
 	ServiceAccount = NameEdge
 )
 
-// The longest network names in object names, in characters. A Deployment's name is the
-// start of its pods' host names. Multus writes the edge NAD's name into annotations.
+// The longest network names in object names, in characters. A Deployment's name begins its
+// pods' host names. Multus writes the edge NAD's name into annotations.
 const (
 	longestInDeployment = 34
 	longestInNAD        = 50
 )
 
-// EdgeNADName returns the name of the NetworkAttachmentDefinition through which edges join
-// n.
+// EdgeNADName returns the name of the NetworkAttachmentDefinition through which edges join n.
 func EdgeNADName(n network.Network) string { return "oooi-" + n.Dashed(longestInNAD) }
 
 // VIPNADName returns the name of the NetworkAttachmentDefinition of VIPDevice on n. The dot
-// keeps it apart from each EdgeNADName.
+// distinguishes it from EdgeNADName.
 func VIPNADName(n network.Network) string { return "oooi-vips." + n.Dashed(longestInNAD) }
 
 // EdgeDeploymentName returns the name of edge e's Deployment. It is a DNS label.
@@ -63,14 +59,12 @@ func EdgeDeploymentName(n network.Network, e network.Edge) string {
 	return BudgetName(n) + "-" + strconv.Itoa(e.Number)
 }
 
-// ACDDeploymentName returns the name of the Deployment that checks n's addresses for
-// conflicts.
+// ACDDeploymentName returns the name of the Deployment that checks n's addresses for conflicts.
 func ACDDeploymentName(n network.Network) string {
 	return NameACD + "-" + n.Dashed(longestInDeployment)
 }
 
-// TryNADName returns the name of the NetworkAttachmentDefinition of the pod that TryPodName
-// names.
+// TryNADName returns the name of the NetworkAttachmentDefinition of pod TryPodName.
 func TryNADName(n network.Network) string { return NameTry + "." + n.Dashed(longestInNAD) }
 
 // TryPodName returns the name of the pod that tries n as a VM does.

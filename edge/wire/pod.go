@@ -4,8 +4,7 @@ package wire
 
 import "github.com/cldmnky/oooi/network"
 
-// The programs of a pod in addition to those of network.Service (dhcp, dns, ntp, proxy). Each
-// is a container, a socket and a subcommand.
+// The programs of a pod besides those of network.Service. Each is a container, a socket and a subcommand.
 const (
 	// Failover is the failover agent.
 	Failover = "failover"
@@ -13,8 +12,7 @@ const (
 	ACD = "acd"
 	// Try acts as a VM (NameTry).
 	Try = "try"
-	// Access lets pods of the management cluster use what a network opens (network.Access). It holds
-	// no token.
+	// Access lets pods of the management cluster use what a network opens (network.Access).
 	Access = "access"
 	// Envoy is the proxy's data path. Its sockets are in package envoy/resources.
 	Envoy = "envoy"
@@ -23,16 +21,15 @@ const (
 const (
 	// Device is the interface on the network.
 	Device = "net1"
-	// LinkDevice is the interface below Device, without addresses. It exists only where the network
-	// itself would answer ARP requests for the addresses of an edge (network.Attachment.AboveNAD).
+	// LinkDevice is the interface below Device, without addresses, where the network itself would answer ARP requests for
+	// the addresses of an edge (network.Attachment.AboveNAD).
 	LinkDevice = "link1"
-	// VIPDevice is the interface without a link that holds the VIPs and the published
-	// addresses, where Device holds the edge address only.
+	// VIPDevice is the interface without a link for the VIPs and the published addresses, where Device has only the edge
+	// address.
 	VIPDevice = "vips"
 	// ManagementDevice is the interface on the pod network.
 	ManagementDevice = "eth0"
-	// RunDir holds one directory for each program that writes sockets and files, for as long as
-	// the pod runs. See RunMounts.
+	// RunDir holds one directory for each program that writes sockets and files, until the pod ends. See RunMounts.
 	RunDir = "/run/oooi"
 	// PlanFile is the mounted plan, in PlanDir.
 	PlanDir  = "/etc/oooi"
@@ -52,13 +49,11 @@ const (
 	HostVariable = "HOST_IP"
 )
 
-// HeartbeatPort is the UDP source and destination port of heartbeats: between the edge
-// addresses on the network, and between the pods' addresses on the cluster network.
+// HeartbeatPort is the UDP source and destination port of heartbeats, on the network and on the cluster network.
 const HeartbeatPort = network.HeartbeatPort
 
 // PodDNSPort is the port, UDP and TCP, at which container dns answers pods of the management cluster, on the cluster
-// network. PodDNSPortUDP and PodDNSPortTCP are its names in a pod. Edges of a release without them do not answer pods,
-// and Service PodDNSService leaves their pods out.
+// network. Service PodDNSService leaves out the pods of a release without these names.
 const (
 	PodDNSPort    = network.PodDNSPort
 	PodDNSPortUDP = "pod-dns"
@@ -71,8 +66,7 @@ const AccessPortName = "access"
 // MetricsPortName is the name of the port of metrics in a pod, in container failover.
 const MetricsPortName = "metrics"
 
-// Program is the program in the image of edges, found through its PATH. It is the image's
-// entrypoint. Each container runs the subcommand of its name.
+// Program is the entrypoint of the edges' image, in its PATH. Each container runs the subcommand of its name.
 const Program = "oooi-edge"
 
 // ProbeCommand returns the command of the kubelet's readiness probe of the named program.

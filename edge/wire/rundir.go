@@ -1,5 +1,5 @@
-// This file decides what a container of an edge's pod holds: which container has the
-// ServiceAccount's token, and which directories of RunDir each container writes and reads.
+// This file decides which container of an edge's pod has the ServiceAccount's token, and which directories of
+// RunDir each has.
 
 package wire
 
@@ -10,8 +10,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// XDS is the directory of the socket through which the proxy configures Envoy. The proxy writes
-// it, so Envoy cannot replace the socket.
+// XDS is the directory of the socket through which the proxy configures Envoy. Envoy cannot write it.
 const XDS = "xds"
 
 // Files that a container stores for others, in its own directory.
@@ -20,17 +19,17 @@ const (
 	PlanCopy = PlanKey
 	// LeaseCache holds the leases that the DHCP server knows.
 	LeaseCache = "leases.json"
-	// KeysFile is the JSON Web Key Set with which the API server signs tokens, as the watcher last
-	// read it. The watcher reads it only while the plan names ServiceAccounts that may use Access.
+	// KeysFile is the JSON Web Key Set with which the API server signs tokens, read by the watcher while the
+	// plan names ServiceAccounts that may use Access.
 	KeysFile = "keys.json"
-	// ReportFile is a report for the operator. The failover agent adds what the proxy, the NTP server and Access
-	// report to its own report. The watcher writes that one to the API server.
+	// ReportFile is a report for the operator. The failover agent adds those of the proxy, the NTP server and
+	// Access to its own, which the watcher writes to the API server.
 	ReportFile = "report.json"
 	// BootsFile has the boot steps that the DNS server or the proxy saw. The DHCP server reads it.
 	BootsFile = "boots.json"
 )
 
-// Servers returns the programs of an edge of n that clients connect to: its services, and Access if n has it.
+// Servers returns the programs of an edge of n that clients connect to.
 func Servers(n network.Network) []network.Service {
 	if !n.Access.HasProxy() {
 		return n.Services
@@ -38,8 +37,8 @@ func Servers(n network.Network) []network.Service {
 	return append(slices.Clone(n.Services), Access)
 }
 
-// Watcher returns the program that watches the plan for the programs without a token, and that
-// writes the failover agent's report to the API server. Empty: there are no services.
+// Watcher returns the program that watches the plan and writes the report for the programs without a token.
+// Empty: there are no services.
 func Watcher(services []network.Service) string {
 	for _, s := range []network.Service{network.ServiceDHCP, network.ServiceProxy, network.ServiceDNS, network.ServiceNTP} {
 		if slices.Contains(services, s) {
@@ -49,9 +48,9 @@ func Watcher(services []network.Service) string {
 	return ""
 }
 
-// HoldsToken reports whether the named program gets the ServiceAccount's token, in a pod that
-// runs services. The DHCP server writes leases, and the proxy watches endpoints. Another program
-// that parses what VMs send gets the token only if neither of these runs.
+// HoldsToken reports whether the named program gets the ServiceAccount's token, in a pod that runs services.
+// The DHCP server writes leases, and the proxy watches endpoints. Another program that parses what VMs send
+// gets it only if neither of these runs.
 func HoldsToken(services []network.Service, program string) bool {
 	switch program {
 	case string(network.ServiceDHCP), string(network.ServiceProxy), ACD:
@@ -75,8 +74,7 @@ type RunMount struct {
 	ReadOnly bool
 }
 
-// RunMounts returns the directories that the named program has in a pod on n. Each directory has one
-// program that writes it.
+// RunMounts returns the directories that the named program has in a pod on n. One program writes each.
 func RunMounts(n network.Network, program string) []RunMount {
 	services := n.Services
 	out := []RunMount{{Name: program}}
@@ -114,7 +112,7 @@ func RunMounts(n network.Network, program string) []RunMount {
 	return out
 }
 
-// BootsFrom returns the programs that store BootsFile in a pod that runs services, with a DHCP server.
+// BootsFrom returns the programs that store BootsFile in a pod with a DHCP server.
 func BootsFrom(services []network.Service) (out []string) {
 	for _, s := range []network.Service{network.ServiceDNS, network.ServiceProxy} {
 		if slices.Contains(services, s) {
@@ -140,7 +138,7 @@ func File(runDir, program, name string) string {
 	return filepath.Join(runDir, program, name)
 }
 
-// EnvoyDirs returns the directories of the sockets of the proxy for Envoy, and of Envoy's own. See resources.Dirs.
+// EnvoyDirs returns the directories of the proxy's sockets for Envoy, and of Envoy's own. See resources.Dirs.
 func EnvoyDirs(runDir string) (proxy, envoy string) { return Dir(runDir, XDS), Dir(runDir, Envoy) }
 
 // Socket returns the path of the named program's health socket.

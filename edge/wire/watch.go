@@ -7,9 +7,9 @@ import (
 	"net/http"
 )
 
-// ListAfterFailure returns a RoundTripper under which objects are listed again after a watch could not begin. Otherwise client-go
-// continues after some errors, such as a refused connection, at the version that it saw last (its tools/cache and rest). If etcd
-// was restored to an older state meanwhile, that version is in the future. The API server then sends no event until etcd reaches it.
+// ListAfterFailure makes clients list objects again after a watch could not begin. After some errors, such as a refused
+// connection, client-go continues at the version that it saw last (its tools/cache and rest). If etcd was restored to an older
+// state, that version is in the future, and the API server sends no event until etcd reaches it.
 func ListAfterFailure(next http.RoundTripper) http.RoundTripper { return watches{next} }
 
 type watches struct{ next http.RoundTripper }

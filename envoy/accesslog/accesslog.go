@@ -1,12 +1,10 @@
-// Package accesslog receives Envoy's reports of connections that ended or began, on a Unix socket. It decides neither
-// which connections are reported nor what is done with a report.
+// Package accesslog receives Envoy's reports of connections that ended or began, on a Unix socket.
 package accesslog
 
 import (
 	"context"
 	"net"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,14 +19,16 @@ import (
 
 // The limits of the server of reports. A VM may have taken Envoy over.
 const (
-	// maxReports is the longest message in bytes: a full buffer, and a last report with a long name.
+	// maxReports is the longest message in bytes: a full buffer, and one more report with a long name.
 	maxReports = 4 * resources.ReportBuffer
-	// maxStreams is how many streams a connection of Envoy has: one, or two while Envoy reconnects.
+	// maxStreams is how many streams a connection of Envoy has: one, or two while it reconnects.
 	maxStreams = 2
 	// maxName is the longest server name that is passed to the caller, in bytes: the longest DNS name.
 	maxName = 255
 	// noFlags is what Envoy writes for a connection without response flags.
 	noFlags = "-"
+	// reset and backendReset are the flags for a reset by the VM and by the backend, as of a program that exits.
+	reset, backendReset = "DR", "UR"
 )
 
 // A Connection describes a connection that ended, or that began.
@@ -37,38 +37,31 @@ type Connection struct {
 	Began bool
 	// Source is the VM's address and port, Address the address and port that the VM dialed.
 	Source, Address netip.AddrPort
-	// ServerName is what the client sent, at most 255 bytes and three dots. If the name has characters that
-	// host names do not have, Envoy replaces them and puts "invalid:" before the name. Empty: the client
-	// sent none, or the port is not inspected.
+	// ServerName is what the client sent, at most 255 bytes and three dots. Envoy replaces characters that host names do
+	// not have, and puts "invalid:" before the name. Empty: none, or the port is not inspected.
 	ServerName string
-	// Backend is the backend's name, and Upstream the address that Envoy dialed. Empty if Envoy chose
-	// no backend.
+	// Backend is the backend's name, and Upstream the address that Envoy dialed. Empty: Envoy chose no backend.
 	Backend  string
 	Upstream netip.AddrPort
 	// Received and Sent are the bytes from and to the client.
 	Received, Sent uint64
 	Duration       time.Duration
-	// Flags are Envoy's response flags, such as "UF,URX", and Detail is a further reason from Envoy. Either
-	// may be empty.
+	// Flags are Envoy's response flags, such as "UF,URX", and Detail is a further reason. Either may be empty.
 	Flags, Detail string
 }
 
-// Failed reports whether the connection reached no backend, was ended by Envoy, or got no byte of an
-// answer before it was reset.
+// Failed reports whether the connection reached no backend, was ended by Envoy, or was reset before an answer.
 func (c Connection) Failed() bool {
 	for flag := range strings.SplitSeq(c.Flags, ",") {
-		if flag != "" && (c.Sent == 0 || !slices.Contains(resets(), flag)) {
+		if flag != "" && (c.Sent == 0 || flag != reset && flag != backendReset) {
 			return true
 		}
 	}
 	return false
 }
 
-// resets are Envoy's response flags for a reset by the VM or by the backend. A program that exits may reset its connections.
-func resets() []string { return []string{"DR", "UR"} }
-
-// Serve calls use for each Connection that Envoy reports on l, until ctx ends. If use is too slow,
-// Envoy drops reports. Several goroutines call use.
+// Serve calls use for each Connection that Envoy reports on l, concurrently, until ctx ends. If use is too slow,
+// Envoy drops reports.
 func Serve(ctx context.Context, l net.Listener, use func(Connection)) error {
 	return listen.Serve(ctx, l, listen.MaxThreads, func(s *grpc.Server) { accesslogv3.RegisterAccessLogServiceServer(s, reports{use: use}) },
 		grpc.MaxRecvMsgSize(maxReports), grpc.MaxConcurrentStreams(maxStreams))

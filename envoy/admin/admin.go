@@ -41,8 +41,8 @@ func (c *Client) Serves(ctx context.Context, listeners []string) error {
 	return all
 }
 
-// ServesAny returns nil if Envoy is up and has at least one of the named listeners,
-// or if no listener is named.
+// ServesAny returns nil if Envoy is up and has one of the named listeners, or if none is
+// named.
 func (c *Client) ServesAny(ctx context.Context, listeners []string) error {
 	_, some := c.Check(ctx, listeners)
 	return some
@@ -111,9 +111,7 @@ func (c *Client) Metrics(ctx context.Context) ([]*dto.MetricFamily, error) {
 	return slices.Collect(maps.Values(families)), nil
 }
 
-// get returns the body of a response with any status: /ready names Envoy's state
-// with a 503, too.
-func (c *Client) get(ctx context.Context, path string) ([]byte, error) {
+func (c *Client) ask(ctx context.Context, path string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://envoy"+path, nil)
 	if err != nil {
 		return nil, err
@@ -121,6 +119,16 @@ func (c *Client) get(ctx context.Context, path string) ([]byte, error) {
 	resp, err := c.HTTP.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("Envoy does not answer: %w", err)
+	}
+	return resp, nil
+}
+
+// get returns the body of a response with any status: /ready names Envoy's state with a
+// 503, too.
+func (c *Client) get(ctx context.Context, path string) ([]byte, error) {
+	resp, err := c.ask(ctx, path)
+	if err != nil {
+		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))

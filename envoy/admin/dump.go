@@ -1,5 +1,4 @@
-// This file reads what a bug report needs from Envoy: configuration, clusters and counters. It changes nothing, and keeps
-// no more than the caller asks for.
+// This file reads what a bug report needs from Envoy: configuration, clusters and counters.
 
 package admin
 
@@ -26,24 +25,24 @@ const (
 	ConfigEndpoints = "dynamic_endpoint_configs"
 )
 
-// Stats returns a line for each counter and gauge that Envoy has used, of up to most bytes in total. Cut: there are more.
+// Stats returns a line for each counter and gauge that Envoy has used, at most most bytes. Cut: there are more.
 func (c *Client) Stats(ctx context.Context, most int) (lines []string, cut bool, err error) {
 	return c.lines(ctx, "/stats?usedonly", most)
 }
 
-// Clusters returns lines about each cluster and its endpoints, of up to most bytes in total. Cut: there are more.
+// Clusters returns lines about each cluster and its endpoints, at most most bytes. Cut: there are more.
 func (c *Client) Clusters(ctx context.Context, most int) (lines []string, cut bool, err error) {
 	return c.lines(ctx, "/clusters", most)
 }
 
-// Config returns the resources of one kind that Envoy has, of up to most bytes in total. Cut: there are more. Envoy itself leaves
-// out what its API marks as sensitive, such as private keys.
+// Config returns the resources of one kind that Envoy has, at most most bytes. Cut: there are more. Envoy leaves out what its API
+// marks as sensitive, such as private keys.
 func (c *Client) Config(ctx context.Context, kind string, most int) (resources []json.RawMessage, cut bool, err error) {
 	return c.configs(ctx, "/config_dump?include_eds&resource="+url.QueryEscape(kind), most)
 }
 
-// Bootstrap returns the configuration with which Envoy was started, of up to most bytes, without the list of all extensions that
-// Envoy is built with. Cut: it is longer.
+// Bootstrap returns the configuration with which Envoy was started, at most most bytes, without its list of extensions. Cut: it
+// is longer.
 func (c *Client) Bootstrap(ctx context.Context, most int) (resources []json.RawMessage, cut bool, err error) {
 	const fields = "bootstrap.admin,bootstrap.dynamic_resources,bootstrap.static_resources,bootstrap.layered_runtime,bootstrap.overload_manager,bootstrap.stats_config"
 	return c.configs(ctx, "/config_dump?mask="+fields, most)
@@ -103,15 +102,11 @@ func (c *Client) configs(ctx context.Context, path string, most int) (resources 
 	return resources, false, nil
 }
 
-// open returns Envoy's answer, at most maxDump bytes. Envoy answers 404 if it has no such resource; the result is empty then.
+// open returns Envoy's answer, at most maxDump bytes. It is an empty object if Envoy has no such resource (404).
 func (c *Client) open(ctx context.Context, path string) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://envoy"+path, nil)
+	resp, err := c.ask(ctx, path)
 	if err != nil {
 		return nil, err
-	}
-	resp, err := c.HTTP.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("Envoy does not answer: %w", err)
 	}
 	switch resp.StatusCode {
 	case http.StatusOK:

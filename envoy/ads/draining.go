@@ -1,5 +1,5 @@
-// This file tracks former versions of listeners. It bounds the memory that they take in Envoy: above the bound, listeners do not
-// change. It also keeps the clusters that earlier connections may still need.
+// This file bounds the memory that former versions of listeners take in Envoy: above the bound, listeners do not change. It also
+// keeps the clusters that earlier connections may still need.
 
 package ads
 
@@ -12,23 +12,23 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 )
 
-// The memory in bytes that a former listener, and each of its chains, takes in Envoy for the drain time. Measured with Envoy
+// The memory in bytes that a former listener, and each of its chains, takes in Envoy for the drain time: measured with Envoy
 // 1.39 and rounded up.
 const (
 	formerListener = 16 << 10
 	formerChain    = 4 << 10
 	// formerAtOnce is how much former listeners may take before changes wait: 20 changes of a listener with 50 names.
 	formerAtOnce = 4 << 20
-	// formerPerMinute is how much former listeners may take in each further minute: a change every 5 s with 50 names. So all
-	// of them take at most 34 MiB in the drain time.
+	// formerPerMinute is how much they may take in each further minute: a change every 5 s with 50 names. So all of them take at
+	// most 34 MiB in the drain time.
 	formerPerMinute = 3 << 20
 )
 
 // draining is the memory that former listeners take, and the clusters that they may still need.
 type draining struct {
 	room *rate.Limiter
-	// left holds clusters that names have left for another cluster, by hash. The value is until when a connection that a former
-	// listener accepted may still dial the cluster.
+	// left holds clusters, by hash, that names have left for another cluster, and until when an earlier connection may still dial
+	// them.
 	left map[uint32]time.Time
 }
 
@@ -36,7 +36,7 @@ func newDraining() *draining {
 	return &draining{rate.NewLimiter(formerPerMinute/rate.Limit(time.Minute.Seconds()), formerAtOnce), map[uint32]time.Time{}}
 }
 
-// add counts a listener that Envoy has no longer, and has another version instead, empty for none.
+// add counts a former listener, which now has another version, empty for none.
 func (d *draining) add(former held, version string, now time.Time) {
 	then := map[uint32]uint32{}
 	for _, l := range leadsOf(version) {
@@ -56,7 +56,7 @@ func (d *draining) add(former held, version string, now time.Time) {
 	d.room.ReserveN(now, min(cost, formerAtOnce))
 }
 
-// leftUntil returns until when a connection may still dial a cluster that its names have left. Zero: no connection may.
+// leftUntil returns until when a connection may still dial a cluster that its names have left. Zero: none may.
 func (d *draining) leftUntil(cluster string, now time.Time) time.Time {
 	if until := d.left[hashed(cluster)]; now.Before(until) {
 		return until

@@ -1,6 +1,5 @@
-// This file decides what a connected Envoy is sent next, and whether Envoy has the whole target.
-// Changes are make-before-break. A change that Envoy refuses or has not answered yet does not count
-// as made: nothing that depends on it is sent. This file sends nothing itself.
+// This file decides what a connected Envoy is sent next, and whether Envoy has the whole target. Changes are make-before-break:
+// nothing is sent that depends on a change that Envoy refuses or has not answered yet.
 
 package ads
 
@@ -61,7 +60,7 @@ func (k *known) next(t string, c *collection, to target, now time.Time) *discove
 		}
 	}
 	if len(send) == 0 && len(again) > 0 {
-		// Send the resource that has waited longest, so that a resource that Envoy always refuses does not delay the others.
+		// Send the one that has waited longest: a resource that Envoy always refuses must not delay the others.
 		send = []string{slices.MinFunc(again, func(a, b string) int { return c.refused[a].again.Compare(c.refused[b].again) })}
 	}
 	if len(send) == 0 && (c.greeted || t == endpointType || missing && t == listenerType) {
@@ -81,8 +80,8 @@ func (k *known) next(t string, c *collection, to target, now time.Time) *discove
 	return out
 }
 
-// differing returns the names of a type whose version in Envoy differs from the target's, sorted.
-// Endpoints are never removed on their own: Envoy removes them with their cluster.
+// differing returns the names of a type whose version in Envoy differs from the target's, sorted. Endpoints are never removed on
+// their own: Envoy removes them with their cluster.
 func (k *known) differing(t string, c *collection, to target) []string {
 	var out []string
 	for _, name := range to.names(t) {
@@ -153,9 +152,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// accepted returns nil if Envoy has accepted the whole target, else what is missing. It ignores runtime values that Envoy has
-// not answered yet and clusters still to be removed, since new connections do not depend on these. It ignores listeners that are
-// held back, too.
+// accepted returns nil if Envoy has accepted the whole target, else what is missing. It ignores runtime values and clusters to
+// be removed, on which no new connection depends, and listeners that are held back.
 func (k *known) accepted(to target, now time.Time) error {
 	var errs []error
 	whole, heldOff := true, !k.draining.until(now).IsZero()
@@ -221,16 +219,12 @@ func (k *known) refusals(to target) []Refusal {
 
 // kind names a resource of a type.
 func kind(typeURL string) string {
-	switch typeURL {
-	case listenerType:
-		return "listener"
-	case runtimeType:
-		return "runtime value"
-	case clusterType:
-		return "cluster"
-	default:
-		return "endpoints"
-	}
+	return map[string]string{
+		listenerType: "listener",
+		runtimeType:  "runtime value",
+		clusterType:  "cluster",
+		endpointType: "endpoints",
+	}[typeURL]
 }
 
 // plural names the resources of a type.

@@ -1,5 +1,5 @@
-// This file tracks what one connected Envoy has, from its requests and our responses
-// (incremental xDS). It sends nothing. File due.go decides what Envoy is sent next.
+// This file tracks what one connected Envoy has, from its requests and our responses (incremental
+// xDS).
 
 package ads
 
@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The limits for an Envoy that a VM took over. The server ends a stream that exceeds them. Envoy
-// then connects again and keeps what it has.
+// The limits for an Envoy that a VM took over. The server ends a stream that exceeds them; Envoy then
+// connects again.
 const (
 	// maxNames is how much memory the names on one stream may take, in bytes: some 20,000 resources.
 	maxNames = 4 << 20
@@ -30,14 +30,14 @@ var (
 	errNames = status.Error(codes.ResourceExhausted, "the names of resources on this stream are too long")
 )
 
-// refusedAgain is the time until a refused resource is sent again. By then, the cause may be gone:
-// for example, another process that had the address of a listener.
+// refusedAgain is the time until a refused resource is sent again. By then, the cause may be gone,
+// such as another process that had the address of a listener.
 const refusedAgain = 10 * time.Second
 
 // A known is the tracked state of the Envoy on one stream. The caller locks.
 type known struct {
 	byType map[string]*collection
-	// draining tracks former listeners. HeldOff is when the first resource that is held back is due. Zero: nothing is held back.
+	// HeldOff is when the first resource that is held back is due. Zero: nothing is held back.
 	draining *draining
 	heldOff  time.Time
 	// names that this Envoy ever mentioned, of all types. Counted is the memory they take, in bytes.
@@ -60,8 +60,8 @@ type collection struct {
 	greeted bool
 }
 
-// A held is one resource of Envoy. The version is empty if Envoy may have either of two. Taken: Envoy
-// certainly has some version of the resource.
+// A held is one resource of Envoy. The version is empty if Envoy may have either of two. Taken: it has
+// one of them.
 type held struct {
 	version string
 	taken   bool
@@ -74,7 +74,7 @@ type refusal struct {
 	version, why string
 	// again is when the resource may be sent again.
 	again time.Time
-	// alone: nothing else was in the response, so the reason is this resource's own.
+	// alone: the response had only this resource, so the reason is its own.
 	alone bool
 }
 
@@ -88,8 +88,8 @@ func newKnown(d *draining) *known {
 	return &known{byType: map[string]*collection{}, names: map[string]struct{}{}, draining: d}
 }
 
-// requested handles a request, which may accept or refuse a response. It returns an error for requests
-// that only an Envoy under a VM's control sends.
+// requested handles a request, which may accept or refuse a response. Only an Envoy under a VM's
+// control causes an error.
 func (k *known) requested(r *discoveryv3.DeltaDiscoveryRequest, now time.Time) error {
 	if !slices.Contains(served(), r.GetTypeUrl()) {
 		return errType
@@ -126,8 +126,8 @@ func (k *known) refuses(r *discoveryv3.DeltaDiscoveryRequest) bool {
 	return c != nil && c.pending != nil && c.pending.nonce == r.GetResponseNonce() && r.GetErrorDetail() != nil
 }
 
-// subscribe records which endpoints Envoy needs. Endpoints that Envoy subscribes to again
-// are sent again: a cluster that was replaced waits for them.
+// subscribe records which endpoints Envoy needs. It sends those again that Envoy subscribes to again:
+// a cluster that was replaced waits for them.
 func (c *collection) subscribe(r *discoveryv3.DeltaDiscoveryRequest, first bool) {
 	for _, name := range r.GetResourceNamesSubscribe() {
 		c.wants[name] = struct{}{}
@@ -142,7 +142,8 @@ func (c *collection) subscribe(r *discoveryv3.DeltaDiscoveryRequest, first bool)
 	}
 }
 
-// take records that Envoy accepted all of p. A replaced cluster needs its endpoints again. A replaced or removed listener drains.
+// take records that Envoy accepted p. A replaced cluster needs its endpoints again. A replaced or
+// removed listener drains.
 func (k *known) take(typeURL string, c *collection, p *pending, now time.Time) {
 	for name, version := range p.versions {
 		delete(c.refused, name)
@@ -201,8 +202,8 @@ func (k *known) mention(r *discoveryv3.DeltaDiscoveryRequest) error {
 	return nil
 }
 
-// reason returns why Envoy refused resources, at most maxReason bytes and three dots. It is empty
-// only if r refuses nothing.
+// reason returns why Envoy refused resources, at most maxReason bytes and three dots. Empty: r refuses
+// nothing.
 func reason(r *discoveryv3.DeltaDiscoveryRequest) string {
 	if r.GetErrorDetail() == nil {
 		return ""

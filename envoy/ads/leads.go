@@ -1,5 +1,5 @@
-// This file reads from the versions of listeners to which cluster each of their chains leads. Envoy reports these versions
-// when it connects, so the information survives a restart of the server. This file is pure.
+// This file reads from a listener's version to which cluster each of its chains leads. Envoy reports versions when it
+// connects, so this survives a restart of the server. This file is pure.
 
 package ads
 
@@ -51,9 +51,9 @@ func leadsOf(version string) (out []lead) {
 	return out
 }
 
-// closing returns the target, plus empty endpoints for each cluster that Envoy has and the target does not. So a withdrawn
-// backend gets no connection, even if Envoy refuses the listener without the backend. A cluster keeps its endpoints while
-// Envoy still uses it for a name that the target moves to another cluster, and while earlier connections may still dial it.
+// closing returns the target, plus empty endpoints for each cluster that only Envoy has: a withdrawn backend gets no
+// connection, even if Envoy refuses the listener without it. A cluster keeps its endpoints while Envoy uses it for a name
+// that moves to another cluster, and while earlier connections may still dial it.
 func (k *known) closing(to target, now time.Time) target {
 	clusters, listeners := k.byType[clusterType], k.byType[listenerType]
 	if clusters == nil || listeners == nil || k.moved(to) {

@@ -1,5 +1,4 @@
-// This file serves Envoy its resources. It decides neither what the resources are nor their
-// order.
+// This file serves Envoy its resources. It decides neither what these are nor their order.
 
 package ads
 
@@ -18,8 +17,7 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 )
 
-// The limits of the server. Envoy uses one connection and one stream, and two of each for a moment
-// while it connects again.
+// The limits of the server. Envoy uses one connection and one stream, or two of each while it connects again.
 const (
 	maxPeers   = 2
 	maxStreams = 2
@@ -27,8 +25,7 @@ const (
 	maxRequest = 2 << 20
 )
 
-// A Server sends resources to the Envoy that connects. Before the first call of
-// Serve it sends nothing, so a running Envoy keeps its configuration.
+// A Server sends resources to the Envoy that connects, but nothing before Serve: a running Envoy keeps its configuration.
 type Server struct {
 	// The state-of-the-world variant of xDS is not served.
 	discoveryv3.UnimplementedAggregatedDiscoveryServiceServer
@@ -38,14 +35,13 @@ type Server struct {
 	// wanted is the argument of the last Serve, nil before the first. Target is its form for Envoy.
 	wanted *resources.Resources
 	target *target
-	// percent of connections about which Envoy asks its gate. Zero: all.
+	// percent of connections that Envoy asks its gate about. Zero: all.
 	percent uint32
 	// draining is shared by all streams, since they belong to one Envoy.
 	draining *draining
 	// streams that are connected: one, or two for a moment.
 	streams map[*known]struct{}
-	// The channel change is closed when the target changes. The channel answers is closed when an Envoy connects, disconnects
-	// or sends an answer.
+	// change is closed when the target changes, answers when an Envoy connects, disconnects or sends an answer.
 	change, answers chan struct{}
 }
 
@@ -65,7 +61,7 @@ func (s *Server) Serve(r resources.Resources) {
 	s.retarget()
 }
 
-// SetAsked sets the percentage of connections about which Envoy asks its gate. Until the first call, Envoy asks about all.
+// SetAsked sets the percentage of connections that Envoy asks its gate about. Until the first call: all.
 func (s *Server) SetAsked(percent uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,8 +81,7 @@ func (s *Server) retarget() {
 	s.change = make(chan struct{})
 }
 
-// Accepted returns nil if the connected Envoy has accepted the whole target
-// configuration, else the reason. It ignores listeners that are held back.
+// Accepted returns nil if the connected Envoy has accepted the whole target, except for listeners that are held back.
 func (s *Server) Accepted() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,8 +99,8 @@ func (s *Server) Accepted() error {
 	return errors.Join(errs...)
 }
 
-// Refusals returns the resources of the target that Envoy refuses, sorted by type and name.
-// Envoy keeps the previous version of each, and the clusters that it names.
+// Refusals returns the resources of the target that Envoy refuses, sorted by type and name. Envoy keeps the previous
+// version of each, and its clusters.
 func (s *Server) Refusals() []Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,8 +113,7 @@ func (s *Server) Refusals() []Refusal {
 	return out
 }
 
-// Changed returns a channel that is closed when an Envoy connects, answers or disconnects
-// next. If Envoy ends, it disconnects immediately.
+// Changed returns a channel that is closed when an Envoy connects, answers or disconnects next.
 func (s *Server) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,8 +182,8 @@ func receive(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResour
 	return requests, ended
 }
 
-// due returns the responses that an Envoy may get now. More may be due when the channel is closed,
-// or after the duration. Zero: only when the channel is closed.
+// due returns the responses that an Envoy may get now. More may be due when the channel is closed, or after rest. Zero:
+// only when the channel is closed.
 func (s *Server) due(k *known) (responses []*discoveryv3.DeltaDiscoveryResponse, changed <-chan struct{}, rest time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

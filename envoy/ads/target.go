@@ -1,5 +1,5 @@
-// This file gives resources the form in which Envoy gets them. The version of a resource is a
-// hash of its content, so equal resources have equal versions, also after a restart.
+// This file gives resources the form in which Envoy gets them. Equal resources have equal
+// versions, also after a restart.
 
 package ads
 

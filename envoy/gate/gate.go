@@ -30,23 +30,22 @@ const (
 	maxQuestion = 4 << 10
 )
 
-// A Gate limits the connections of each source. Envoy asks the gate before it carries a connection, and carries the connection
-// if the gate does not answer. Set the fields before Run. A Gate is safe for concurrent use.
+// A Gate limits the connections of each source. Envoy asks it before it carries a connection, and carries one without an answer.
+// Set the fields before Run. A Gate is safe for concurrent use.
 type Gate struct {
 	Limits resources.Limits
-	// Each calls f with both addresses of each open connection of this host, not only of clients' connections.
+	// Each calls f with both addresses of each open connection of this host.
 	Each func(f func(local, remote netip.AddrPort)) error
-	// Sockets, if set, returns an upper bound of this host's TCP sockets. While there are few sockets, no source is near its
-	// share, and connections are counted only when Envoy asks.
+	// Sockets, if set, returns an upper bound of this host's TCP sockets. While there are few, no source is near its share, and
+	// connections are counted only when Envoy asks.
 	Sockets func() (int, error)
 	// MACOf returns the MAC of an address of the network. Empty: not known.
 	MACOf func(netip.Addr) string
-	// SetAsked is called with the percentage of connections that Envoy is to ask about, first in Run and then at each
-	// change. While no source has half of its share, Envoy asks about a sample, so most connections do not wait for an answer.
+	// SetAsked is called with the percentage of connections that Envoy is to ask about, in Run and at each change: a sample while no
+	// source has half of its share, so that most connections do not wait for an answer.
 	SetAsked func(percent uint32)
-	// Reset, if set, is called with the sources that are full at some listeners. It makes the kernel reset their new connections to
-	// these listeners. Envoy's questions come too late, since Envoy asks only after a ClientHello. Without sources, the kernel
-	// resets nothing. See CountReset.
+	// Reset, if set, makes the kernel reset new connections of full sources to some listeners. Envoy's questions come too late, only
+	// after a ClientHello. Without sources, the kernel resets nothing. See CountReset.
 	Reset func([]Senders) error
 	// Denied counts the connections that were closed, by reason: share or connections. Port is api or other.
 	Denied *prometheus.CounterVec
@@ -84,8 +83,8 @@ func (g *Gate) Serve(n network.Network) {
 	g.ports, g.cidr, g.shares.apart = ports, n.CIDR, len(api) > 0
 }
 
-// source returns the source that an address belongs to. In the network, that is the MAC, so all addresses of a VM are one source.
-// All addresses without a known MAC are one source. Each address beyond the gateway is a source. The caller locks.
+// source returns the source of an address. In the network, that is the MAC, so all addresses of a VM are one source, and all
+// addresses without a known MAC. Each address beyond the gateway is a source. The caller locks.
 func (g *Gate) source(a netip.Addr, now time.Time) string {
 	if !g.cidr.Contains(a) {
 		return a.String()
@@ -137,7 +136,7 @@ func (g *Gate) admit(c arrival, now time.Time) verdict {
 	return why
 }
 
-// setAsked calls SetAsked if the percentage differs from its previous value. The caller locks.
+// setAsked calls SetAsked if the percentage was another one. The caller locks.
 func (g *Gate) setAsked(percent uint32) {
 	if now := g.shares.percent(); now != percent {
 		g.SetAsked(now)
@@ -172,8 +171,8 @@ func (g *Gate) Counts() bool {
 	return g.failed == ""
 }
 
-// read counts the kernel's connections to all ports. Each connection belongs to the source that had the client's address at
-// the connection's first count. The caller locks.
+// read counts the kernel's connections to all ports. Each belongs to the source that had the client's address when it was first
+// counted. The caller locks.
 func (g *Gate) read(now time.Time) error {
 	g.shares.reset(now)
 	g.macs, g.known = map[netip.Addr]string{}, now // New connections are charged to the current MAC.

@@ -1,5 +1,5 @@
-// This file keeps new connections of full sources away from Envoy. It counts connections on its own,
-// since Envoy does not ask about a client that sends no ClientHello.
+// This file keeps new connections of full sources away from Envoy. It also counts on its own: Envoy does not ask about a
+// client that sends no ClientHello.
 
 package gate
 
@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// lookEvery is the interval of counts that Envoy did not cause by a question. Near a limit it is countEvery.
+	// lookEvery is the interval of counts without a question of Envoy. Near a limit it is countEvery.
 	lookEvery = 250 * time.Millisecond
 	// calmEvery is how often sockets are counted while there are few. That takes some 10 µs.
 	calmEvery = 50 * time.Millisecond
 	// Counts take at most one part in lookPart of the time, unless the pause would exceed longestPause.
 	lookPart     = 10
 	longestPause = time.Second
-	// sayEvery is the least time between two log lines about full sources of one kind of ports. A line has at most sayMost of them.
+	// sayEvery is the least time between two log lines about full sources. Each names at most sayMost of them.
 	sayEvery, sayMost = time.Minute, 8
 )
 
@@ -36,8 +36,7 @@ type Senders struct {
 	Network netip.Prefix
 }
 
-// CountReset counts a connection to a listener that the kernel reset, if the client's source was full there at the last count
-// of connections.
+// CountReset counts a connection that the kernel reset, if the client's source was full there at the last count.
 func (g *Gate) CountReset(listener netip.AddrPort, client netip.Addr) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -114,8 +113,8 @@ func (g *Gate) sayFull(sources []string, api bool, now time.Time) {
 	g.said[api] = now
 }
 
-// fullAt returns the sources that are full at one kind of ports, sorted. The empty source stands for all addresses without a
-// known MAC. The caller locks.
+// fullAt returns the sources that are full at one kind of ports, sorted. The empty source: all addresses without a known MAC.
+// The caller locks.
 func (g *Gate) fullAt(api bool) (sources []string) {
 	for h := range g.full {
 		if h.api == api {
@@ -135,8 +134,7 @@ func (g *Gate) calm() bool {
 	return err == nil && uint32(n) <= g.shares.share()/2
 }
 
-// sendersOf returns what identifies the packets of sources to one kind of ports, sorted. For a MAC that includes its
-// current addresses. The caller locks.
+// sendersOf returns the MACs and addresses of sources, with the current addresses of a MAC, sorted. The caller locks.
 func (g *Gate) sendersOf(sources []string, api bool, now time.Time) Senders {
 	out := Senders{Network: g.cidr}
 	for at, leadsToAPI := range g.ports {

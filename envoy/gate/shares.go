@@ -1,5 +1,4 @@
-// This file decides whether a new connection is within the limit of its source and the limit of all sources together. It
-// is pure: counts and the time come from its caller.
+// This file decides whether a new connection is within the limits of its source and of all sources. It is pure.
 
 package gate
 
@@ -24,8 +23,7 @@ const (
 // An arrival is a connection of a client to a listener. No two open connections are equal.
 type arrival struct{ Listener, Client netip.AddrPort }
 
-// A holder is a source together with one kind of ports: those of the API server, or all others. A source has a separate
-// share of each kind.
+// A holder is a source at one kind of ports, which has a share of its own: those of the API server, or all others.
 type holder struct {
 	source string
 	api    bool
@@ -46,13 +44,13 @@ const (
 	admitted verdict = ""
 	// overShare: the source has used up its share of these ports. See resources.Limits.Share.
 	overShare verdict = "share"
-	// overAll: all ports except those of the API server together have reached resources.Limits.Others. Envoy also enforces
-	// this limit, but in a pod it does not know how many files it may open.
+	// overAll: all ports except the API server's have reached resources.Limits.Others together. Envoy enforces this limit,
+	// too, but in a pod it does not know how many files it may open.
 	overAll verdict = "connections"
 )
 
 // shares counts the open connections: those of the last count, and those admitted since. So the kernel's connections are
-// counted only when a limit may be reached. While no source has half of its share, Envoy asks about a sample only.
+// counted only when a limit may be reached.
 type shares struct {
 	limits resources.Limits
 	// apart: some ports are for the API server alone.
@@ -80,8 +78,8 @@ func (s *shares) percent() uint32 {
 // share is how many connections each holder may have.
 func (s *shares) share() uint32 { return s.limits.Share(s.apart) }
 
-// admit decides about c, a connection of h. If count is true, the caller must call reset, count and settle, and then
-// admit again: the limits may no longer be reached.
+// admit decides about c, a connection of h. If count is true, the caller calls reset, count and settle, and then admit
+// again: the limits may no longer be reached.
 func (s *shares) admit(c arrival, h holder, now time.Time) (why verdict, count bool) {
 	age, fresh := now.Sub(s.counted), recountEvery
 	if s.counted.Sub(s.since) < countEvery || len(s.of) > resources.MaxConnections {
@@ -108,7 +106,7 @@ func (s *shares) admit(c arrival, h holder, now time.Time) (why verdict, count b
 	return admitted, near && age >= countEvery
 }
 
-// near reports whether h has more than half of its share, or the ports other than the API server's more than half of their limit.
+// near reports whether h has more than half of its share, or all other ports more than half of their limit.
 func (s *shares) near(h holder) bool {
 	return s.of[h] > s.share()/2 || s.others > s.limits.Others()/2
 }

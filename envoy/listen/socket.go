@@ -12,15 +12,15 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 )
 
-// MaxThreads is how many connections a server allows if each thread of Envoy connects separately: two for each thread, since
-// a thread that reconnects may have two for a moment.
+// MaxThreads is how many connections a server allows if each thread of Envoy connects: two, since it may have two while it
+// reconnects.
 const MaxThreads = 2 * (resources.Workers + 1)
 
 // maxHeaders in bytes, of each server.
 const maxHeaders = 16 << 10
 
-// Serve serves on l what register adds, until ctx ends. Every process that can use l can connect, up to the given number of
-// open connections.
+// Serve serves on l what register adds, until ctx ends, up to the given number of open connections. Every process that can
+// use l can connect.
 func Serve(ctx context.Context, l net.Listener, connections int, register func(*grpc.Server), options ...grpc.ServerOption) error {
 	server := grpc.NewServer(append(options, grpc.MaxHeaderListSize(maxHeaders))...)
 	register(server)

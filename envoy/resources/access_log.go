@@ -1,6 +1,5 @@
-// This file decides which connections Envoy reports when they end, or when they begin. The reports go to a socket of
-// oooi (package accesslog). The level is a runtime value and not part of a listener, so changing
-// it replaces no listener and resets no connection.
+// This file decides which connections Envoy reports to oooi's socket (package accesslog), when they end or begin.
+// The level is a runtime value and not part of a listener, so changing it resets no connection.
 
 package resources
 
@@ -66,8 +65,8 @@ func newLayeredRuntime() *bootstrapv3.LayeredRuntime {
 	}}}
 }
 
-// newAccessLog reports each connection that ends, if the level includes it, even without a
-// filter chain. A report that oooi's socket does not accept in time is lost.
+// newAccessLog reports each connection that ends, even without a filter chain, if the level includes it. A report
+// that oooi's socket does not accept in time is lost.
 func newAccessLog() []*accesslogv3.AccessLog {
 	return reporting(&accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_OrFilter{OrFilter: &accesslogv3.OrFilter{
 		Filters: []*accesslogv3.AccessLogFilter{atLevel(levelAll), bothOf(atLevel(levelFailures), withFlags())},
@@ -108,8 +107,7 @@ func atLevel(key string) *accesslogv3.AccessLogFilter {
 	}}
 }
 
-// withFlags selects connections with any of Envoy's response flags: they did not end
-// normally.
+// withFlags selects connections with any of Envoy's response flags: they did not end normally.
 func withFlags() *accesslogv3.AccessLogFilter {
 	return &accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_ResponseFlagFilter{
 		ResponseFlagFilter: &accesslogv3.ResponseFlagFilter{},

@@ -1,6 +1,5 @@
-// This file decides how Envoy dials a backend: through which device, and for how long. A
-// cluster depends only on the backend and the devices, so it never changes. File
-// endpoint.go decides its endpoints, and health.go which endpoints Envoy prefers.
+// This file decides how Envoy dials a backend. A cluster depends only on the backend and the devices,
+// so it never changes.
 
 package resources
 
@@ -18,32 +17,32 @@ import (
 
 const (
 	// connectTimeout limits one attempt to dial. A connection fails after connectAttempts, each at
-	// another endpoint if there is one. All attempts together take less than the 10 s that the load
-	// balancer of a node waits for its API server.
+	// another endpoint if there is one: in less than the 10 s that the load balancer of a node waits for
+	// its API server.
 	connectTimeout  = 3 * time.Second
 	connectAttempts = 3
 	// externalConnectTimeout and externalConnectAttempts are for external hosts, which may be far away: a
-	// satellite adds 600 ms. An address that stops answering delays a connection by one attempt, also whenever Envoy
-	// tries that address again.
+	// satellite adds 600 ms. An address that stops answering delays a connection by one attempt, also
+	// whenever Envoy tries it again.
 	externalConnectTimeout  = 800 * time.Millisecond
 	externalConnectAttempts = 8
-	// podConnectTimeout and podConnectAttempts are for pods. A pod accepts a connection within
-	// milliseconds, and the kernel would repeat a lost packet only after 1 s. An endpoint that
-	// stops answering delays a connection by podConnectTimeout, not by seconds.
+	// podConnectTimeout and podConnectAttempts are for pods, which accept a connection within
+	// milliseconds. The kernel would repeat a lost packet only after 1 s. An endpoint that stops
+	// answering delays a connection by podConnectTimeout.
 	podConnectTimeout  = 400 * time.Millisecond
 	podConnectAttempts = 8
-	// LongestStart is the longest time from when Envoy accepts a connection until a backend does: Envoy asks the gate, then dials.
+	// LongestStart is the longest time until a backend accepts a connection: Envoy asks the gate, then
+	// dials.
 	LongestStart = gateTimeout + connectAttempts*connectTimeout
-	// clusterConnections is the limit for one backend. Envoy's default, 1,024, is
-	// too low for a hosted cluster of 500 VMs.
+	// clusterConnections is the limit for one backend. Envoy's default, 1,024, is too low for 500 VMs.
 	clusterConnections = 16_384
-	// externalConnections is the limit for one external host. VMs that all pull
-	// images at once must not use up MaxConnections.
+	// externalConnections is the limit for one external host: VMs that all pull images must not use up
+	// MaxConnections.
 	externalConnections = 4_096
 )
 
-// ClusterName is the backend's name, and its HTTP proxy if it has one. With another
-// proxy the backend has another cluster, so the change is make-before-break.
+// ClusterName is the backend's name, and its HTTP proxy if it has one: a change of the proxy is
+// make-before-break.
 func ClusterName(b network.Backend) string {
 	if b.HTTPProxy == "" {
 		return b.Name
@@ -70,11 +69,9 @@ func newCluster(b network.Backend, o Options) *clusterv3.Cluster {
 	return out
 }
 
-// newDialing dials VMs through the network's device, and everything else through
-// the upstream device.
-//
-// Endpoints are chosen by round robin, without affinity to a client: a konnectivity
-// agent dials until it has reached every replica of the API server.
+// newDialing dials VMs through the network's device, and everything else through the upstream device.
+// Endpoints are chosen by round robin, without affinity to a client: a konnectivity agent dials until
+// it has reached every replica.
 func newDialing(b network.Backend, o Options) *clusterv3.Cluster {
 	device, connections := o.UpstreamDevice, uint32(clusterConnections)
 	switch b.Kind {

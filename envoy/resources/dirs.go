@@ -6,10 +6,9 @@ import "path/filepath"
 
 // Dirs are the directories of the sockets of one Envoy.
 type Dirs struct {
-	// Server is the directory of the sockets at which Envoy finds its server. Only the server can write it, so Envoy cannot
-	// replace the sockets.
+	// Server has the sockets of Envoy's server. Only the server can write it, so Envoy cannot replace them.
 	Server string
-	// Envoy is the directory of Envoy's own sockets. Envoy must be able to write it. The directory must exist.
+	// Envoy has Envoy's own sockets. It must exist, and Envoy must be able to write it.
 	Envoy string
 }
 
@@ -28,5 +27,5 @@ func (d Dirs) Gate() string { return filepath.Join(d.Server, "gate.sock") }
 // Admin is the socket of Envoy's admin interface, of package admin.
 func (d Dirs) Admin() string { return filepath.Join(d.Envoy, "admin.sock") }
 
-// Reach is the socket whose connections go through Envoy to the hosted API server. See newReachListener.
+// Reach is the socket whose connections lead to the hosted API server. See newReachListener.
 func (d Dirs) Reach() string { return filepath.Join(d.Envoy, "reach.sock") }

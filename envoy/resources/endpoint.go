@@ -21,8 +21,8 @@ type Endpoints interface {
 	Changed() <-chan struct{}
 }
 
-// EndpointsOf returns the addresses of each backend of n, by the backend's name.
-// A nil e knows no addresses.
+// EndpointsOf returns the addresses of each backend of n, by the backend's name. A nil e
+// knows none.
 func EndpointsOf(n network.Network, e Endpoints) map[string][]netip.AddrPort {
 	out := map[string][]netip.AddrPort{}
 	if e == nil {
@@ -34,8 +34,8 @@ func EndpointsOf(n network.Network, e Endpoints) map[string][]netip.AddrPort {
 	return out
 }
 
-// dialed returns what Envoy dials for b: the known endpoints, even if there are none.
-// If endpoints are not known, Envoy dials pods through the cluster IP of their Service.
+// dialed returns what Envoy dials for b: the known endpoints, even if there are none. Pods
+// whose endpoints are not known are dialed through the cluster IP of their Service.
 func dialed(b network.Backend, known []netip.AddrPort) []netip.AddrPort {
 	if known == nil && b.Kind == network.BackendPods && b.ClusterIP.IsValid() {
 		return []netip.AddrPort{netip.AddrPortFrom(b.ClusterIP, b.Port)}

@@ -1,5 +1,4 @@
-// This file decides the cluster of a connection from its TLS server name, and from
-// nothing else.
+// This file decides the cluster of a connection, only from its TLS server name.
 
 package resources
 
@@ -19,15 +18,14 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// idleTimeout is how long a connection may be silent. Quiet watches and tunnels
-// survive; keepalive detects dead ones.
+// idleTimeout is how long a connection may be silent. Quiet watches survive; keepalive
+// detects dead peers.
 const idleTimeout = 24 * time.Hour
 
-// serverNameChains makes one chain for each server name, sorted by name. One chain
-// for each forward would be wrong: Envoy drains the connections of a changed chain,
-// so a new name of a backend must not change the chains of its other names.
-// Of forwards with the same name, the first one is used: Envoy would reject a
-// listener with both. Envoy itself prefers an exact name to a wildcard.
+// serverNameChains makes one chain for each server name, sorted by name. With one chain for
+// each forward, a new name of a backend would drain the connections to its other names. Of
+// forwards with the same name, the first one counts: Envoy would reject a listener with
+// both. Envoy prefers an exact name to a wildcard.
 func serverNameChains(forwards []network.Forward, backends map[string]network.Backend) []*listenerv3.FilterChain {
 	var out []*listenerv3.FilterChain
 	taken := map[string]bool{}
@@ -49,9 +47,9 @@ func serverNameChains(forwards []network.Forward, backends map[string]network.Ba
 	return out
 }
 
-// opens reports whether connections with a server name may go to b. An external
-// host is reachable only by its own name, whatever the plan says: not by another
-// name, a wildcard, or without a name.
+// opens reports whether connections with a server name may go to b. An external host is
+// reachable only by its own name, whatever the plan says: not by another name, a wildcard,
+// or without a name.
 func opens(serverName string, b network.Backend) bool {
 	return b.Kind != network.BackendExternal || serverName != "" && serverName == strings.ToLower(b.Host)
 }

@@ -1,5 +1,5 @@
-// This file decides how Envoy finds out which endpoints of a backend can be used, and
-// what Envoy dials if none can be used.
+// This file decides how Envoy finds the endpoints that can be used, and what it dials if there are
+// none.
 
 package resources
 
@@ -18,9 +18,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Envoy checks VMs with a TCP connection, since not every VM runs the backend's server. A failed
-// connection is retried at other endpoints (connectAttempts), so the checks can be
-// rare. There may be hundreds of VMs.
+// Envoy checks VMs with a TCP connection, since not every VM runs the backend's server. Checks are
+// rare: there may be hundreds of VMs, and a failed connection is retried at other endpoints
+// (connectAttempts).
 const (
 	checkInterval = 10 * time.Second
 	checkTimeout  = 2 * time.Second
@@ -31,7 +31,7 @@ const (
 )
 
 // Envoy asks an API server for its readiness. An endpoint that stops answering is unhealthy within
-// readyFails * (readyInterval + readyTimeout), 3 s, even if no VM dials it.
+// readyFails * (readyInterval + readyTimeout), 3 s.
 const (
 	readyInterval  = 750 * time.Millisecond
 	readyTimeout   = 750 * time.Millisecond
@@ -42,8 +42,8 @@ const (
 )
 
 const (
-	// avoids is how long an endpoint is avoided after a failed dial. The time grows with each failure
-	// in a row, up to avoidsAtMost. After that time, one connection tries the endpoint.
+	// avoids is how long an endpoint is avoided after a failed dial. It grows with each failure in a
+	// row, up to avoidsAtMost. Then one connection tries the endpoint.
 	avoids       = 10 * time.Second
 	avoidsAtMost = 30 * time.Second
 )
@@ -77,8 +77,8 @@ func dialHealthy(c *clusterv3.Cluster, b network.Backend) {
 	}
 }
 
-// avoidUndialed avoids an endpoint for a time after one failed connection. Answers of an endpoint or
-// an HTTP proxy do not count as failures: a proxy may refuse one host, or fail to reach it.
+// avoidUndialed avoids an endpoint for a time after one failed connection. Answers are no failures:
+// a proxy may refuse one host, or fail to reach it.
 func avoidUndialed(first, atMost time.Duration) *clusterv3.OutlierDetection {
 	never := wrapperspb.UInt32(0)
 	return &clusterv3.OutlierDetection{
@@ -97,9 +97,9 @@ func avoidUndialed(first, atMost time.Duration) *clusterv3.OutlierDetection {
 }
 
 // askReadiness sends GET /readyz over TLS. Each check opens a new connection: an existing one could
-// still work where a new one fails. Envoy does not verify the certificate, since VMs do that
-// themselves, and the answer only decides which endpoint Envoy prefers. An API server that refuses
-// anonymous clients counts as healthy. An API server that is not ready answers with status 500.
+// still work where a new one fails. Envoy does not verify the certificate: VMs do, and the answer
+// only decides which endpoint Envoy prefers. An API server that refuses anonymous clients counts as
+// healthy. One that is not ready answers with status 500.
 func askReadiness(c *clusterv3.Cluster) {
 	name := &structpb.Struct{Fields: map[string]*structpb.Value{readyTransport: structpb.NewBoolValue(true)}}
 	// Connections of VMs do not match this entry, so Envoy adds no TLS to them.
@@ -146,6 +146,6 @@ func checkVMs(c *clusterv3.Cluster) {
 		UnhealthyEdgeInterval: durationpb.New(checkAgain),
 		HealthChecker:         &corev3.HealthCheck_TcpHealthCheck_{TcpHealthCheck: &corev3.HealthCheck_TcpHealthCheck{}},
 	}}
-	// By default Envoy dials all endpoints if many are unhealthy. Here many are unhealthy at all times.
+	// By default Envoy dials all endpoints if many are unhealthy, as is usual here.
 	c.CommonLbConfig = &clusterv3.Cluster_CommonLbConfig{HealthyPanicThreshold: &typev3.Percent{Value: 0}}
 }

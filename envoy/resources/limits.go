@@ -1,5 +1,4 @@
-// This file decides how many connections an Envoy carries, from the memory and the open files
-// that it has. It is pure: the numbers come from the Deployment, or from the container itself.
+// This file decides how many connections an Envoy carries, from its memory and open files. It is pure.
 
 package resources
 
@@ -11,8 +10,8 @@ const (
 	usualMemory = 34 << 10
 	// WorstMemory is what a connection takes if both sides send and never read, so that all its buffers are full.
 	WorstMemory = 1_600 << 10
-	// fullSources is the number of sources for which the memory suffices if they fill both shares with such connections, in
-	// addition to all idle connections. One would suffice for a hostile source; the second is for bursts above a share.
+	// fullSources is how many sources may fill both shares with such connections, next to all idle connections. One would
+	// suffice for a hostile source; the second is for bursts above a share.
 	fullSources = 2
 	// ownFiles is how many files Envoy has open without a connection. A connection takes two.
 	ownFiles = 256
@@ -27,19 +26,17 @@ const (
 
 // Limits are how much one Envoy carries.
 type Limits struct {
-	// Connections is how many may be open at the same time, at least 2. Half of them are for the ports
-	// that lead to the hosted API server only, and half for all other ports.
+	// Connections is how many may be open at the same time, at least 2. Half of them are for the ports of the hosted API
+	// server, half for all others.
 	Connections uint32
-	// PerSource is how many connections of one source may be open at the same time, at least 2. They are divided like
-	// Connections. See Share.
+	// PerSource is how many connections of one source may be open at the same time, at least 2, divided like Connections.
 	PerSource uint32
 	// Heap in bytes is how much Envoy may allocate. Zero: there is no limit.
 	Heap uint64
 }
 
-// NewLimits returns the limits of an Envoy. Memory is in bytes, and files is how many files it may open. Zero: no limit, or
-// not known. While idle, all connections together take at most half of the memory beyond ownMemory. The rest is for
-// full sources.
+// NewLimits returns the limits of an Envoy with memory in bytes, and files that it may open. Zero: no limit, or not known.
+// Idle connections take at most half of the memory beyond ownMemory, the rest is for full sources.
 func NewLimits(memory, files uint64) Limits {
 	l := Limits{Connections: MaxConnections, Heap: memory / 4 * 3}
 	if files > 0 {
@@ -57,8 +54,7 @@ func NewLimits(memory, files uint64) Limits {
 	return l
 }
 
-// fitting subtracts the need of other things from a total, and returns how many things of one size fit into
-// the rest, at most MaxConnections.
+// fitting returns how many things of one size fit into all, next to others, at most MaxConnections.
 func fitting(all, others, each uint64) uint32 {
 	if all <= others {
 		return 0
@@ -73,12 +69,12 @@ func (l Limits) API() uint32 { return l.Connections / 2 }
 func (l Limits) Others() uint32 { return l.Connections - l.API() }
 
 // Share returns how many connections one source may have to the ports of the API server, and as many again to all other
-// ports. A node whose pods use up one share keeps the other. If apart is false, no port is for the API server alone, and the
-// share of the other ports is all of PerSource.
+// ports: a node whose pods use up one share keeps the other. If apart is false, no port is for the API server alone, and the
+// share is all of PerSource.
 //
-// Both shares together are PerSource, so fullSources that use up both fit into the memory. With 2,560 MiB, 2 sources * 2 shares *
-// 287 connections * 1,600 KiB are 1,794 MiB, next to 664 MiB of idle connections and 100 MiB of Envoy's own. The shares are
-// equal, like the halves of Connections: it is unknown which of them the pods of a node need more.
+// fullSources that use up both shares fit into the memory. With 2,560 MiB, 2 sources * 2 shares * 287 connections * 1,600
+// KiB are 1,794 MiB, next to 664 MiB of idle connections and 100 MiB of Envoy's own. It is unknown which share the pods of a
+// node need more, so both are equal.
 func (l Limits) Share(apart bool) uint32 {
 	if apart {
 		return l.PerSource / 2
@@ -87,10 +83,10 @@ func (l Limits) Share(apart bool) uint32 {
 }
 
 // Enough is the number of connections from which a source counts as full: four fifths of its share. The kernel resets
-// further connections of a full source. The last fifth can be used up before the kernel does; the gate limits that.
+// further ones. The last fifth can be used up before the kernel does; the gate limits that.
 func Enough(share uint32) uint32 { return share - share/5 }
 
-// questions is the approximate number of questions, in a sample, while a source fills its share.
+// questions is about how many questions a sample has while a source fills its share.
 const questions = 40
 
 // Sample is the percentage of connections that Envoy asks about while sources are far from their share.

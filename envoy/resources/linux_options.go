@@ -1,5 +1,5 @@
-// This file holds the numbers of socket options on Linux, for amd64 and arm64. They are constants, since the program
-// that derives Envoy's configuration may run on another system than Envoy.
+// This file holds the numbers of socket options on Linux, for amd64 and arm64: the program that derives Envoy's
+// configuration may run on another system.
 
 package resources
 

@@ -1,5 +1,4 @@
-// This file decides the fixed part of a listener: where it accepts connections, and
-// on which device. The backend of a connection is decided in filterchain.go.
+// This file decides the fixed part of a listener. File filterchain.go decides the backend of a connection.
 
 package resources
 
@@ -18,34 +17,31 @@ import (
 )
 
 const (
-	// bufferLimit is the buffer in bytes for each direction of a connection. It bounds
-	// the memory that a slow reader can use.
+	// bufferLimit is the buffer in bytes for each direction of a connection, which a slow reader can use.
 	bufferLimit = 64 << 10
-	// usualHello in bytes is enough for most ClientHellos. Envoy doubles this buffer for a larger one, up to 16 KiB. By
-	// default each connection has a buffer of 16 KiB until its ClientHello is there.
+	// usualHello in bytes is enough for most ClientHellos. Envoy doubles the buffer for a larger one, up to 16 KiB, which
+	// is the default for each connection.
 	usualHello = 2 << 10
 	// helloTimeout is how long a client may take to send its server name.
 	helloTimeout = 5 * time.Second
-	// sendBufferSize and receiveBufferSize in bytes are the buffers of a socket. The default
-	// of net.core.rmem_max, 208 KiB, permits both.
+	// sendBufferSize and receiveBufferSize in bytes are a socket's. The default of net.core.rmem_max, 208 KiB, permits
+	// both.
 	sendBufferSize, receiveBufferSize = 128 << 10, 208 << 10
 )
 
-// keepalive detects peers that are gone, and keeps idle tunnels alive in the
-// connection tracking of routers.
+// keepalive detects peers that are gone, and keeps idle tunnels in the connection tracking of routers.
 const (
 	keepaliveIdle     = 60 * time.Second
 	keepaliveInterval = 15 * time.Second
 	keepaliveProbes   = 4
-	// unansweredLimit is how long a peer may leave data unacknowledged, or its window closed
-	// (TCP_USER_TIMEOUT). By default the kernel waits 15 minutes. The limit equals the time that
-	// keepalive grants an idle peer. A failover or a live migration takes less.
+	// unansweredLimit is how long a peer may leave data unacknowledged, or its window closed (TCP_USER_TIMEOUT), by
+	// default 15 minutes. It equals the time that keepalive grants an idle peer. A failover or a live migration takes
+	// less.
 	unansweredLimit = keepaliveIdle + keepaliveProbes*keepaliveInterval
 )
 
-// newListener accepts the connections of l on o.Device, for backends by name. It binds
-// the address even if the device does not have it yet. Reserved is how many connections only this listener may use. Zero:
-// it shares the limit of all other listeners.
+// newListener accepts the connections of l on o.Device, for backends by name. It binds the address even before the
+// device has it. Reserved is how many connections only this listener may use. Zero: it shares the limit of all others.
 func newListener(l network.Listener, backends map[string]network.Backend, o Options, reserved uint32) *listenerv3.Listener {
 	out := &listenerv3.Listener{
 		Name: l.Name(),
@@ -56,14 +52,14 @@ func newListener(l network.Listener, backends map[string]network.Backend, o Opti
 		Freebind:                      wrapperspb.Bool(true),
 		SocketOptions:                 slices.Concat(boundTo(o.Device), keptAlive(), socketBuffers()),
 		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
-		// The workers share one socket. Exact balance gives each worker the same number of
-		// connections, since some connections last for days.
+		// The workers share one socket. Exact balance gives each worker the same number, since some connections last for
+		// days.
 		EnableReusePort:         wrapperspb.Bool(false),
 		ConnectionBalanceConfig: exactBalance(),
 		FilterChains:            serverNameChains(l.Forwards, backends),
 		AccessLog:               newAccessLog(),
-		// A worker handles the gate's answers between two connections. By default a worker first accepts all waiting
-		// connections, so a burst would be accepted before the gate's first answer.
+		// A worker handles the gate's answers between two connections. By default it first accepts all waiting ones: a whole
+		// burst before the gate's first answer.
 		MaxConnectionsToAcceptPerSocketEvent: wrapperspb.UInt32(1),
 	}
 	if b, ok := backends[l.Default]; ok && opens("", b) {
@@ -74,7 +70,7 @@ func newListener(l network.Listener, backends map[string]network.Backend, o Opti
 	}
 	if o.Limits.PerSource > 0 {
 		askGate(out)
-		// A process of the same user may listen, too. The kernel gives that process the connections to reset. See Gate.Reset.
+		// A process of the same user may listen, too, and gets the connections that the kernel resets. See Gate.Reset.
 		out.SocketOptions = append(out.SocketOptions, socketOption(levelSocket, reusePort, 1))
 	}
 	if len(l.Forwards) > 0 {
@@ -109,8 +105,7 @@ func exactBalance() *listenerv3.Listener_ConnectionBalanceConfig {
 	}
 }
 
-// boundTo binds a socket to device, so that no packet uses another device. An empty
-// device means no restriction.
+// boundTo binds a socket to device. An empty device: no restriction.
 func boundTo(device string) []*corev3.SocketOption {
 	if device == "" {
 		return nil
@@ -134,8 +129,8 @@ func keptAlive() []*corev3.SocketOption {
 	}
 }
 
-// socketBuffers bound what the kernel keeps for one socket, of a client that never reads or of a backend. The defaults
-// allow megabytes. The kernel doubles both values, for its own overhead.
+// socketBuffers bound what the kernel keeps for one socket: by default megabytes. It doubles both values, for its
+// overhead.
 func socketBuffers() []*corev3.SocketOption {
 	return []*corev3.SocketOption{
 		socketOption(levelSocket, sendBuffer, sendBufferSize),

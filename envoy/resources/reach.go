@@ -1,5 +1,5 @@
-// This file decides how an edge checks through Envoy that it reaches the hosted API server:
-// a listener on a Unix socket, which VMs cannot use, and its cluster. It sends nothing.
+// This file decides how an edge checks through Envoy that it reaches the hosted API server: a
+// listener on a Unix socket, which VMs cannot use, and its cluster.
 
 package resources
 
@@ -18,25 +18,24 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// reach names the listener and its cluster. Listeners and backends of a plan have other
-// names, which contain a colon.
+// reach names the listener and its cluster. Names of a plan's listeners and backends contain a
+// colon.
 const reach = "reach"
 
 const (
-	// reachConnectTimeout limits one attempt. An endpoint that does not answer must not delay
-	// a check.
+	// reachConnectTimeout limits one attempt: an endpoint that does not answer must not delay a
+	// check.
 	reachConnectTimeout = 250 * time.Millisecond
-	// reachAvoids is how long an endpoint is avoided after a failed dial. If all endpoints are
-	// avoided, all are dialed.
+	// reachAvoids is how long an endpoint is avoided after a failed dial, unless all are.
 	reachAvoids = 5 * time.Second
-	// reachIdleTimeout is how long a check's connection may be silent. After that its worker
-	// closes it, unless the worker hangs.
+	// reachIdleTimeout is how long a check's connection may be silent. Then its worker closes it,
+	// unless the worker hangs.
 	reachIdleTimeout = 2 * time.Second
 )
 
 // newReachListener accepts the checks. If as many connections as Workers are opened together,
-// exact balance gives each worker one. The limits for VMs' connections do not
-// apply: VMs that use them up must not make the edge look broken.
+// each worker gets one. VMs that use up the limits for their connections must not make the edge
+// look broken, so this listener has none.
 func newReachListener(socket string) *listenerv3.Listener {
 	return &listenerv3.Listener{
 		Name:                          reach,
@@ -56,10 +55,10 @@ func newReachListener(socket string) *listenerv3.Listener {
 	}
 }
 
-// newReachCluster dials the endpoints of b as newDialing does. The cluster has limits and state
-// of its own, so VMs do not change the result of a check. If one endpoint of several is broken,
-// checks fail for a moment at most. An endpoint that does not accept connections is avoided. An
-// endpoint that accepts and never answers has the most open checks, so the next check dials another.
+// newReachCluster dials the endpoints of b as newDialing does, with limits and state of its
+// own, so VMs do not change the result of a check. One broken endpoint of several fails checks
+// for a moment at most: it is avoided if it does not accept connections. If it accepts and
+// never answers, it has the most open checks, so the next check dials another.
 func newReachCluster(b network.Backend, o Options) *clusterv3.Cluster {
 	out := newDialing(b, o)
 	out.Name, out.ConnectTimeout = reach, durationpb.New(reachConnectTimeout)

@@ -19,20 +19,18 @@ import (
 
 // Options describe where Envoy runs.
 type Options struct {
-	// Device is the device of the network. Envoy accepts connections and dials VMs only
-	// on this device. Empty: every device.
+	// Device is the only device on which Envoy accepts connections and dials VMs. Empty: every device.
 	Device string
 	// UpstreamDevice is the device for all other backends. Empty: the routes decide.
 	UpstreamDevice string
 	// ReachSocket is Dirs.Reach. Empty: Envoy has no such socket.
 	ReachSocket string
-	// Limits are how much this Envoy carries. The zero value: the ports of the API server have no limit of
-	// their own, and Envoy does not ask a gate.
+	// Limits are how much this Envoy carries. Zero: the API server's ports have no limit, and Envoy asks
+	// no gate.
 	Limits Limits
 }
 
-// Resources is the whole configuration, by name. Listeners refer to clusters by
-// name; each cluster has its endpoints. Do not modify them.
+// Resources is the whole configuration, by name. Each cluster has its endpoints. Do not modify them.
 type Resources struct {
 	Listeners map[string]*listenerv3.Listener
 	Clusters  map[string]*clusterv3.Cluster
@@ -40,8 +38,8 @@ type Resources struct {
 	Runtimes  map[string]*runtimev3.Runtime
 }
 
-// New returns the resources of n. Endpoints are the addresses of each
-// backend by name; nil or missing if they are not known.
+// New returns the resources of n. Endpoints are the addresses of backends by name, nil or missing if
+// not known.
 func New(n network.Network, o Options, endpoints map[string][]netip.AddrPort) Resources {
 	out := Resources{
 		Listeners: map[string]*listenerv3.Listener{},
@@ -72,7 +70,7 @@ func New(n network.Network, o Options, endpoints map[string][]netip.AddrPort) Re
 	return out
 }
 
-// Asking returns r with the percentage of connections that Envoy asks its gate about. Zero: Envoy asks about all.
+// Asking returns r with the percentage of connections that Envoy asks its gate about. Zero: all.
 func (r Resources) Asking(percent uint32) Resources {
 	if percent == 0 {
 		return r

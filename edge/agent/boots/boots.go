@@ -1,6 +1,6 @@
 // Package boots remembers how far VMs that boot for the first time have come, as one edge sees it. It tracks a VM from the
-// moment when it runs, or sends a DHCPDISCOVER, without ever having had an address. So a node that an edge finds when it
-// starts is never tracked. It is a function of what was seen and of the time.
+// moment when it runs, or sends a DHCPDISCOVER, without ever having had an address. So a node that exists when an edge starts
+// is never tracked.
 package boots
 
 import (
@@ -24,8 +24,8 @@ type VM struct {
 // Timelines are those of the tracked VMs. The zero value tracks none.
 type Timelines struct {
 	of map[string]timeline
-	// quiet is since when no VM has had connections through this edge, zero while some have. From is since when this edge
-	// judges which VMs are late. Zero: always.
+	// quiet is since when no VM has had connections through this edge, zero while some have. From is since when this edge judges
+	// which VMs are late. Zero: always.
 	quiet, from time.Time
 }
 
@@ -59,8 +59,7 @@ func (t *Timelines) saw(vm string, step network.BootStep, at time.Time) {
 	}
 }
 
-// Look notes the state of all VMs of the cluster, by name, and whether VMs have connections through this edge, as in
-// reported.EdgeReport. VMs that do not exist are forgotten.
+// Look notes the state of all VMs of the cluster, by name, and Connected of reported.EdgeReport. It forgets other VMs.
 func (t *Timelines) Look(vms map[string]VM, connected string, now time.Time) {
 	for name, vm := range vms {
 		switch {
@@ -89,8 +88,7 @@ func (t *Timelines) Look(vms map[string]VM, connected string, now time.Time) {
 	}
 }
 
-// Saw notes steps that the DNS server or the proxy saw, by the names of VMs. A step before the timeline is one of a former VM
-// of that name.
+// Saw notes steps that the DNS server or the proxy saw, by the names of VMs. A step before the timeline is of a former VM.
 func (t *Timelines) Saw(all map[string]map[network.BootStep]time.Time) {
 	for vm, steps := range all {
 		for step, at := range steps {
@@ -102,7 +100,7 @@ func (t *Timelines) Saw(all map[string]map[network.BootStep]time.Time) {
 }
 
 // Report returns the boots to report on a network with these steps, at most reported.MaxBoots, and how many VMs that are not
-// nodes yet are not among them.
+// nodes yet are left out.
 func (t *Timelines) Report(steps []network.BootStep, now time.Time) (out []reported.Boot, omitted int) {
 	if len(steps) == 0 {
 		return nil, 0

@@ -1,6 +1,6 @@
-// Package connlog writes one log line for each connection through an edge. VMs and callers decide how many
-// connections there are, so lines are limited: none of them can fill the log, or use up the lines of all others.
-// This file logs the connections that Envoy reports.
+// Package connlog writes one log line for each connection through an edge. VMs and callers decide how many there
+// are, so lines are limited: none of them can fill the log, or use up the lines of all others. This file logs
+// the connections that Envoy reports.
 package connlog
 
 import (
@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// lineWindow is the period of the limits. In each period at most failureLines lines are logged,
-	// or allLines with network.AccessLogAll. One source gets at most a fifth of these lines.
+	// lineWindow is the period of the limits: failureLines lines, or allLines with network.AccessLogAll. One source
+	// gets at most a fifth of these lines.
 	lineWindow   = 10 * time.Second
 	failureLines = 100
 	allLines     = 1000
 	sourceShare  = 5
 )
 
-// A lineLimit counts the lines of one period. The zero value is a period that is over, so call
-// turn before take. It holds at most one source for each logged line.
+// A lineLimit counts the lines of one period, with at most one source for each. The zero value is over: call
+// turn before take.
 type lineLimit struct {
 	began  time.Time
 	logged int
@@ -45,8 +45,7 @@ func (l *lineLimit) take(source netip.Addr, limit int) bool {
 	return true
 }
 
-// turn begins a new period if the previous one is over, and returns how many lines the previous
-// one missed.
+// turn begins a new period if the previous one is over, and returns how many lines that missed.
 func (l *lineLimit) turn(now time.Time) (missed int) {
 	if age := now.Sub(l.began); age >= 0 && age < lineWindow {
 		return 0
@@ -81,7 +80,7 @@ type AccessLog struct {
 	limit lineLimit
 }
 
-// NewAccessLog returns a log of connections at level. Proxy.Metrics sets its counter.
+// NewAccessLog returns a log of connections at level.
 func NewAccessLog(log *slog.Logger, level func() network.AccessLog) *AccessLog {
 	return &AccessLog{log: log, level: level}
 }

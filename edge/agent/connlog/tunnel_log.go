@@ -1,6 +1,5 @@
-// This file writes one log line for each tunnel that has ended, and for each refused caller. Callers decide how many tunnels there are, so
-// lines are limited: a caller can neither fill the log nor keep all lines for itself. Any host may call a load balancer, so the lines about
-// such callers have their own limits. No line contains a request header.
+// This file writes one log line for each tunnel that has ended, and for each refused caller. Any host may call a load balancer,
+// so the lines about such callers have their own limits. No line contains a request header.
 
 package connlog
 
@@ -15,7 +14,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A TunnelLog logs tunnels and refused callers of the access proxy. Create it with NewTunnelLog.
+// A TunnelLog logs tunnels and refused callers of the access proxy.
 type TunnelLog struct {
 	log *slog.Logger
 
@@ -56,8 +55,7 @@ func (l *TunnelLog) Ended(t access.Tunnel) {
 		"sent", t.Sent, "received", t.Received, "seconds", t.Took.Seconds(), "end", t.End)...)
 }
 
-// Refused logs a caller that got no tunnel, if the limit permits it. A caller that has sent no request is a probe, and is not
-// logged.
+// Refused logs a caller that got no tunnel, if the limit permits it, but no probe: a caller that has sent no request.
 func (l *TunnelLog) Refused(r access.Refused) {
 	limit := &l.refused
 	if r.LoadBalancer {
@@ -69,7 +67,7 @@ func (l *TunnelLog) Refused(r access.Refused) {
 	l.log.Warn("caller refused", append(callerOf(r.Caller, r.Account, r.Asked, r.Listen), "status", r.Refusal.Status, "why", r.Refusal.Error())...)
 }
 
-// callerOf returns the keys of the caller, and of its request. An unknown value has no key.
+// callerOf returns the known keys of the caller and its request.
 func callerOf(caller netip.AddrPort, account, asked string, listen uint16) []any {
 	out := []any{"caller", caller}
 	if account != "" {

@@ -1,5 +1,5 @@
-// This file decides which listeners of the plan may accept connections, and why the others
-// may not. It is pure. It does not decide where connections go.
+// This file decides which listeners of the plan may accept connections, and why the others may not. It
+// is pure.
 
 package proxy
 
@@ -24,8 +24,8 @@ type Admission struct {
 	CutOff CutOff
 	// Missing is why the edge does not serve the whole plan, nil if it does.
 	Missing error
-	// Read: the kernel reported what it has, now or before. Otherwise nothing is decided, and an Envoy that
-	// runs keeps its configuration.
+	// Read: the kernel reported what it has, now or before. Otherwise an Envoy that runs keeps its
+	// configuration.
 	Read bool
 	// Open are the plan's addresses that may be served, sorted.
 	Open []netip.Addr
@@ -37,10 +37,9 @@ func (a Admission) Same(b Admission) bool {
 		slices.Equal(listenerNames(a.Network), listenerNames(b.Network))
 }
 
-// Admit selects the listeners of a view that may be served. admissible returns nil for an address
-// that may be served; see Interface.Admissible. A listener is left out if its address may not be
-// served, or if all its backends are unreachable. Connections to an unreachable backend are
-// closed. Envoy could listen without the address, but would not notice a replaced interface.
+// Admit selects the listeners of a view that may be served: their address is admissible (see
+// Interface.Admissible), and one of their backends is reachable. Envoy could listen without the address,
+// but would not notice a replaced interface.
 func Admit(v inforce.View, cut CutOff, admissible func(netip.Addr) error) Admission {
 	out := Admission{Network: v.Network, CutOff: cut, Read: true}
 	out.Network.Listeners = nil
@@ -94,8 +93,8 @@ func Refuse(v inforce.View, err error) Admission {
 	return Admission{Network: v.Network, Missing: err, Read: true}
 }
 
-// Keep admits the listeners of v whose addresses last admitted. It is for a kernel that does not
-// report, because of err.
+// Keep admits the listeners of v whose addresses last admitted, while the kernel does not report,
+// because of err.
 func Keep(last Admission, v inforce.View, err error) Admission {
 	out := Admit(v, last.CutOff, func(a netip.Addr) error {
 		if slices.Contains(last.Open, a) {
@@ -110,9 +109,9 @@ func Keep(last Admission, v inforce.View, err error) Admission {
 	return out
 }
 
-// publishedByHyperShift reports whether HyperShift published a backend's endpoint. Only such
-// endpoints make an edge unready: a fault of an endpoint that a user publishes affects that
-// endpoint only. A backend without an endpoint counts as HyperShift's.
+// publishedByHyperShift reports whether HyperShift published a backend's endpoint, or no endpoint names
+// it. Only such a fault makes an edge unready: a fault of an endpoint that a user publishes affects that
+// endpoint only.
 func publishedByHyperShift(endpoints []network.Endpoint, backend string) bool {
 	named := false
 	for _, e := range endpoints {
@@ -151,8 +150,8 @@ func listenerNames(n network.Network) []string {
 // CutOff maps each unreachable backend to the reason.
 type CutOff map[string]error
 
-// CutOffBackends returns n's backends in the control plane without a route through the pod network:
-// neither to their Service nor to any of their pods. Endpoints returns the pods of a backend.
+// CutOffBackends returns n's backends in the control plane that the pod network does not reach: neither
+// their Service nor any of their pods. Endpoints returns the pods of a backend.
 func CutOffBackends(routes serving.Routes, device string, n network.Network, endpoints func(network.Backend) []netip.AddrPort) CutOff {
 	at := func(what string, a netip.Addr) error { return routes.CutOff(n, device, serving.PlaceOf(what, a)) }
 	out := CutOff{}
@@ -180,8 +179,7 @@ func CutOffBackends(routes serving.Routes, device string, n network.Network, end
 	return out
 }
 
-// Close gives each unreachable backend an empty list of endpoints, so that its connections
-// are closed.
+// Close gives each unreachable backend an empty list of endpoints, which closes its connections.
 func (c CutOff) Close(endpoints map[string][]netip.AddrPort) map[string][]netip.AddrPort {
 	out := maps.Clone(endpoints)
 	for name := range c {

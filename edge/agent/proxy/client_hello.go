@@ -1,5 +1,4 @@
-// This file holds the ClientHello of a check. It is the cheapest message that a TLS server
-// answers.
+// This file holds the ClientHello of a check: the cheapest message that a TLS server answers.
 
 package proxy
 
@@ -9,8 +8,8 @@ import (
 )
 
 // clientHello returns a TLS record with a ClientHello (RFC 8446, section 4.1.2). It offers groups
-// for the key exchange and has no key. So a server of TLS 1.3 answers with a HelloRetryRequest,
-// which needs neither a key nor a signature. A server of TLS 1.2 answers as usual.
+// for the key exchange and has no key, so a server of TLS 1.3 answers with a HelloRetryRequest,
+// without a key or a signature. TLS 1.2 answers as usual.
 func clientHello() []byte {
 	extensions := slices.Concat(
 		extension(0x002b, sized(1, words(0x0304, 0x0303))),                                 // supported_versions: 1.3, 1.2

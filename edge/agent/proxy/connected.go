@@ -1,5 +1,4 @@
-// This file observes whether VMs use this edge. Each VM uses the edge that announced last, and a node
-// always has connections with its API server.
+// This file observes whether VMs use this edge: a node always has connections with its API server.
 
 package proxy
 
@@ -16,8 +15,8 @@ import (
 // connectedInterval is how often connections are listed. A list of 20,000 takes about 20 ms.
 const connectedInterval = 10 * time.Second
 
-// FollowConnected calls set with the value of Connected in reported.EdgeReport, until ctx ends. The value is empty if the
-// kernel does not list connections.
+// FollowConnected calls set with Connected of reported.EdgeReport, until ctx ends. Empty: the kernel lists no
+// connections.
 func (p *Proxy) FollowConnected(ctx context.Context, set func(connected string)) {
 	for ctx.Err() == nil {
 		set(connectedOf(p.Source.Current().Network, p.Gate.Each))
@@ -25,8 +24,7 @@ func (p *Proxy) FollowConnected(ctx context.Context, set func(connected string))
 	}
 }
 
-// connectedOf returns whether a VM or a client is connected to a listener of n, among the
-// connections that each lists.
+// connectedOf returns whether one of the connections that each lists is to a listener of n.
 func connectedOf(n network.Network, each func(func(local, remote netip.AddrPort)) error) string {
 	listens := map[netip.AddrPort]bool{}
 	for _, l := range n.Listeners {

@@ -1,5 +1,4 @@
-// This file decides which backends an edge reports as dark, and follows what its Envoy knows about
-// their endpoints.
+// This file decides which backends an edge reports as dark, from the endpoints that its Envoy has.
 
 package proxy
 
@@ -20,11 +19,10 @@ import (
 const (
 	// darkInterval is how often Envoy is asked for the health of backends.
 	darkInterval = 5 * time.Second
-	// darkAfter is how long a backend must have no usable endpoint before it is reported: a restart is not a
-	// fault.
+	// darkAfter is how long a backend must have no usable endpoint before it is reported: a restart is not a fault.
 	darkAfter = 10 * time.Second
-	// darkUntil is how long an endpoint must be usable before the backend is no longer reported. Envoy tries
-	// an endpoint that failed again after 30 s at most.
+	// darkUntil is how long an endpoint must be usable before the backend is no longer reported. Envoy tries a failed
+	// one again after 30 s at most.
 	darkUntil = time.Minute
 )
 
@@ -33,17 +31,15 @@ type DarkBackend struct {
 	// Dark: no endpoint can be used. Since is when Dark last changed.
 	Dark  bool
 	Since time.Time
-	// Reported: the backend was dark for long enough, and has not been usable for long enough since.
+	// Reported: the backend was dark for darkAfter, and has not been usable for darkUntil since.
 	Reported bool
 }
 
-// DarkBackends are the backends of an edge that are dark or were until recently, by name. The
-// zero value has seen nothing.
+// DarkBackends are the backends of an edge that are dark or were until recently, by name.
 type DarkBackends map[string]DarkBackend
 
-// dark reports for each backend that Envoy has, by name, whether it cannot be used. A backend without usable
-// endpoints counts as dark if nodes need it. Other backends may have no pods on purpose, and names of external hosts
-// need not resolve.
+// dark reports for each backend that Envoy has, by name, whether it cannot be used. No endpoint is a fault only of a
+// backend that nodes need: others may have no pods on purpose, and names of external hosts need not resolve.
 func dark(n network.Network, seen map[string]admin.BackendHealth) map[string]bool {
 	out := map[string]bool{}
 	for name, health := range seen {
@@ -57,8 +53,7 @@ func dark(n network.Network, seen map[string]admin.BackendHealth) map[string]boo
 	return out
 }
 
-// Next returns the backends after an answer of Envoy. seen has each backend of Envoy, and whether it is
-// dark. Other backends are forgotten.
+// Next returns the backends after an answer of Envoy: whether each of its backends is dark. It forgets others.
 func (d DarkBackends) Next(seen map[string]bool, now time.Time) DarkBackends {
 	out := DarkBackends{}
 	for name, isDark := range seen {
@@ -85,14 +80,14 @@ func (d DarkBackends) Names() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(d)), func(name string) bool { return !d[name].Reported })
 }
 
-// dialedBackends returns the backends whose endpoints should all be usable. Backends of VMs are not among
-// them: not every VM runs the hosted cluster's ingress.
+// dialedBackends returns the backends whose endpoints should all be usable: not every VM runs the hosted cluster's
+// ingress.
 func (p *Proxy) dialedBackends() []network.Backend {
 	return slices.DeleteFunc(slices.Clone(p.Source.Current().Network.Backends), func(b network.Backend) bool { return b.Kind == network.BackendVMs })
 }
 
-// FollowDarkBackends calls set with the backends to report, until ctx ends. While Envoy does not
-// answer, the backends stay the same.
+// FollowDarkBackends calls set with the backends to report, until ctx ends. They stay the same while Envoy does not
+// answer.
 func (p *Proxy) FollowDarkBackends(ctx context.Context, set func(names []string)) {
 	var all DarkBackends
 	for ctx.Err() == nil {

@@ -1,7 +1,6 @@
-// Package proxy keeps Envoy configured. It passes changes of the plan, the backends and the
-// interface to Admit, and reports whether Envoy follows these changes, which backends are dark,
-// and whether the hosted API server answers through Envoy. File admissible.go decides which
-// listeners are admissible.
+// Package proxy keeps Envoy configured: it passes changes of the plan, the backends and the
+// interface to Admit. It reports whether Envoy follows, which backends are dark, and whether the
+// hosted API server answers through Envoy.
 package proxy
 
 import (
@@ -29,16 +28,15 @@ import (
 )
 
 const (
-	// firstBackends is how long the start waits for the backends' endpoints. After that, Envoy uses
-	// cluster IPs of Services and cached endpoints, since the API server is probably unavailable.
+	// firstBackends is how long the start waits for the backends' endpoints. Then the API server is
+	// probably unavailable, and Envoy uses cluster IPs of Services and cached endpoints.
 	firstBackends = 5 * time.Second
-	// settled is how long changes of endpoints are collected: an update of many slices
-	// arrives in pieces.
+	// settled is how long changes of endpoints are collected: many slices arrive in pieces.
 	settled = 20 * time.Millisecond
 	// envoyAnswersWithin is how long Envoy may take to list its listeners.
 	envoyAnswersWithin = time.Second
-	// envoyInterval is how often Envoy is asked while it serves. A stopped Envoy is
-	// noticed immediately: its connection to Server ends.
+	// envoyInterval is how often Envoy is asked while it serves. When Envoy stops, its connection to
+	// Server ends.
 	envoyInterval = time.Second
 )
 
@@ -61,8 +59,7 @@ type Proxy struct {
 	AccessLog *connlog.AccessLog
 	// CutOffBackends counts the unreachable backends.
 	CutOffBackends prometheus.Gauge
-	// Serving is kept by Run: whether VMs are better off with this edge than without. See
-	// serves and Question.
+	// Serving is kept by Run: whether VMs are better off with this edge than without. See serves.
 	Serving serving.Status
 
 	// looked is when Serving was set, in nanoseconds of Unix time.
@@ -75,8 +72,8 @@ type Proxy struct {
 	envoy serving.Debounce
 }
 
-// admit returns what may be served now. While the kernel does not report, it returns what was
-// admitted before.
+// admit returns what may be served now, or what was admitted before while the kernel does not
+// report.
 func (p *Proxy) admit() Admission {
 	v := p.Source.Current()
 	routes, err := p.Interface.Routes()
@@ -104,10 +101,10 @@ func (p *Proxy) admit() Admission {
 }
 
 // serves returns nil if Envoy accepts connections. some is why Envoy has none of the admissible
-// listeners. It requires less than follows does: a plan change, a refused listener or an address
-// that only the next pod has must not make both edges stop serving, since then neither takes over.
-// For the same reason Envoy may be slow for a moment. Until the kernel has reported, an Envoy with a
-// listener of the plan counts as serving: a previous proxy configured it.
+// listeners. It requires less than follows does: a plan change, a refused listener, an address
+// that only the next pod has, or a slow Envoy must not make both edges stop serving, since then
+// neither takes over. Until the kernel has reported, an Envoy with a listener of the plan counts
+// as serving: a previous proxy configured it.
 func (p *Proxy) serves(a Admission, some error, asked, now time.Time) (err error) {
 	if a.Read && a.Missing != nil && len(a.Network.Listeners) == 0 {
 		return a.Missing
@@ -150,8 +147,8 @@ func (p *Proxy) Run(ctx context.Context) error {
 	return nil
 }
 
-// wait keeps Status and Serving current until the configuration changes. After a new
-// configuration Envoy has a moment to apply it.
+// wait keeps Status and Serving current until the configuration changes. A new one takes Envoy a
+// moment.
 func (p *Proxy) wait(ctx context.Context, a Admission, plan, endpoints <-chan struct{}) {
 	began, interval := time.Now(), time.Duration(0)
 	for {
@@ -178,8 +175,7 @@ func (p *Proxy) wait(ctx context.Context, a Admission, plan, endpoints <-chan st
 	}
 }
 
-// look asks Envoy once, and returns when to ask again. During the first moment it ignores bad
-// answers.
+// look asks Envoy once, and returns when to ask again. In the first moment it ignores bad answers.
 func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duration {
 	asked := time.Now()
 	asking, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
@@ -195,7 +191,7 @@ func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duratio
 	}
 	switch was := p.Serving.Err(); {
 	case was == serving.ErrStarting && health.Unanswered(serves):
-		// Envoy may have served for a long time, and just be slow now.
+		// Envoy may have served for long, and just be slow now.
 	case !moment || serves == nil || was != nil:
 		_ = p.Serving.Set(serves)
 	}
@@ -218,8 +214,8 @@ func (p *Proxy) Refusal() reported.Refusal {
 	return reported.Refusal{Type: all[0].Type, Name: all[0].Name, Error: all[0].Why}
 }
 
-// Question returns the question whether VMs are served. The answer is health.Unchecked if Envoy
-// was not asked yet, or not recently.
+// Question returns the question whether VMs are served. health.Unchecked: Envoy was not asked
+// recently.
 func (p *Proxy) Question() health.Question {
 	return health.Question{Path: health.ServesPath, Why: func() error { return p.servesAt(time.Now()) }, Changed: p.Serving.Changed}
 }
@@ -232,8 +228,8 @@ func (p *Proxy) servesAt(now time.Time) error {
 	return err
 }
 
-// waitForBackends waits up to five seconds until the endpoints of all backends were seen.
-// An edge starts without the API server.
+// waitForBackends waits until the endpoints of all backends were seen. An edge starts without the
+// API server.
 func (p *Proxy) waitForBackends(ctx context.Context) {
 	waiting, cancel := context.WithTimeout(ctx, firstBackends)
 	defer cancel()
@@ -242,8 +238,8 @@ func (p *Proxy) waitForBackends(ctx context.Context) {
 	}
 }
 
-// follows returns nil if every listener of the plan accepts connections. all is why Envoy does
-// not have all of them.
+// follows returns nil if every listener of the plan accepts connections. all is why Envoy lacks
+// one.
 func (p *Proxy) follows(a Admission, all error) error {
 	if a.Missing != nil {
 		return a.Missing

@@ -1,5 +1,4 @@
-// This file checks twice a second whether the hosted API server answers through each
-// worker of the edge's Envoy. File reach.go decides what the results mean.
+// This file checks twice a second whether the hosted API server answers through each worker of the edge's Envoy.
 
 package proxy
 
@@ -79,9 +78,8 @@ func (c ReachCheck) Run(ctx context.Context, report func(began time.Time)) {
 	}
 }
 
-// check opens a connection for each worker and sends the results to news. All connections stay
-// open until each is answered or closed by Envoy. A worker closes a silent connection after two
-// seconds, unless the worker hangs. Then the check stays open.
+// check opens a connection for each worker and sends the results to news. All connections stay open until each is
+// answered or closed. A worker that hangs does not close a silent connection: then the check stays open.
 func (c ReachCheck) check(ctx context.Context, hello []byte, n checked, news chan<- checked) {
 	var open []*net.UnixConn
 	for range resources.Workers {
@@ -136,12 +134,10 @@ func ask(conn *net.UnixConn, hello []byte) error {
 	return nil
 }
 
-// maxReachAnswer is the longest answer to a ClientHello that is read, in bytes. A VM may have
-// taken Envoy over.
+// maxReachAnswer limits the answer to a ClientHello, in bytes: a VM may have taken Envoy over.
 const maxReachAnswer = 1 << 20
 
-// hangUp makes the API server read the end of its input, not a reset, and waits until Envoy
-// has closed the connection.
+// hangUp ends the connection in order, without a reset, and waits until Envoy has closed it.
 func hangUp(conn *net.UnixConn) error {
 	if err := conn.CloseWrite(); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// This file chooses the metrics of Envoy that are passed on. Envoy writes the names of clusters and
-// listeners into names of metrics; here they are labels. The labels come from the plan.
+// This file chooses the metrics of Envoy that are passed on. Clusters and listeners become labels,
+// with the plan's names.
 
 package scrape
 
@@ -12,21 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// The metrics of one cluster, one listener, and the whole Envoy.
-func envoyOfBackend() []string {
-	return []string{
-		"upstream_cx_total", "upstream_cx_active", "upstream_cx_overflow", "upstream_cx_connect_fail", "upstream_cx_connect_timeout",
-		"upstream_cx_none_healthy", "membership_total", "membership_healthy",
-	}
-}
-
-func envoyOfListener() []string {
-	return []string{
-		"downstream_cx_total", "downstream_cx_active", "downstream_cx_overflow", "downstream_global_cx_overflow",
-		"downstream_pre_cx_timeout", "no_filter_chain_match",
-	}
-}
-
+// envoyOfAll returns the metrics of the whole Envoy.
 func envoyOfAll() []string {
 	return []string{"server_live", "server_uptime", "server_memory_allocated", "server_memory_heap_size", "listener_manager_lds_update_rejected", "cluster_manager_cds_update_rejected", "ratelimit_gate_error"}
 }
@@ -65,8 +51,8 @@ func EnvoyMetrics(all []*dto.MetricFamily, n network.Network) []*dto.MetricFamil
 	for _, l := range n.Listeners {
 		listeners = append(listeners, named{inEnvoy: l.Name(), inPlan: l.Name()})
 	}
-	collect("cluster", "backend", backends, envoyOfBackend())
-	collect("listener", "listener", listeners, envoyOfListener())
+	collect("cluster", "backend", backends, resources.BackendStats())
+	collect("listener", "listener", listeners, resources.ListenerStats())
 	collect("connection_limit", "listener", listeners, []string{"limited_connections"})
 	for _, name := range envoyOfAll() {
 		if f := byName["envoy_"+name]; f != nil && len(f.GetMetric()) == 1 {

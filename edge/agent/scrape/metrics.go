@@ -1,5 +1,5 @@
-// This file serves the metrics of an edge on the pod network's device, at the port of the plan. A VM
-// reaches no socket there, whatever it routes. The NetworkPolicy of edges decides which pods may read.
+// This file serves the metrics of an edge on the pod network's device, which VMs do not reach, at
+// the port of the plan. The NetworkPolicy of edges decides which pods may read.
 
 package scrape
 
@@ -22,11 +22,10 @@ import (
 // metricsConnections is the limit of connections to the port of metrics.
 const metricsConnections = 8
 
-// Metrics serves Prometheus metrics while the plan has a port for them. A fault changes neither
-// readiness nor what VMs get.
+// Metrics serves Prometheus metrics while the plan has a port for them. A fault does not affect VMs
+// or readiness.
 type Metrics struct {
-	// Interface is the edge's interface on the network. While the kernel forwards packets, nothing
-	// is served.
+	// Interface is the edge's on the network. While the kernel forwards packets, nothing is served.
 	Interface serving.Interface
 	Source    *inforce.Source
 	// Device is the pod's interface on the cluster network.
@@ -46,8 +45,7 @@ func (m *Metrics) Run(ctx context.Context) error {
 	})
 }
 
-// at returns the address to serve at. The socket is bound to the device, so only packets to the
-// pod's addresses there reach it.
+// at returns the address to serve at. The socket is bound to the device.
 func (m *Metrics) at() netip.AddrPort {
 	return netip.AddrPortFrom(netip.IPv4Unspecified(), m.Source.Current().Network.MetricsPort)
 }

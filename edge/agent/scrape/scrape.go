@@ -1,6 +1,5 @@
-// Package scrape gathers the metrics of all programs of an edge from their sockets. A VM may control a
-// program, so the answer of each program is limited in size and time, and to known names. If a program
-// does not answer, only its own metrics are missing.
+// Package scrape gathers the metrics of all programs of an edge from their sockets. A VM may control a program, so each answer
+// is limited in size and time, and to known names. A program that does not answer lacks only its own metrics.
 package scrape
 
 import (
@@ -33,8 +32,7 @@ const (
 	maxScrape     = 2 << 20 // In bytes.
 	// maxSeries is enough for the proxy of a plan with 1,000 backends.
 	maxSeries = 12_000
-	// scrapeAgain is how long an answer is reused, so that the cost does not grow with the number of
-	// clients.
+	// scrapeAgain is how long an answer is reused, however many clients there are.
 	scrapeAgain = time.Second
 )
 
@@ -54,9 +52,8 @@ type Scrape struct {
 	last []*dto.MetricFamily
 }
 
-// Gather returns the families of all programs, sorted by name. Each metric has the label program.
-// Metric oooi_program_scraped is 1 for each program that answered, and oooi_program_series_dropped counts the series
-// that it had beyond maxSeries.
+// Gather returns the families of all programs, sorted by name, with the label program. oooi_program_scraped is 1 for each
+// program that answered, and oooi_program_series_dropped counts its series beyond maxSeries.
 func (s *Scrape) Gather() ([]*dto.MetricFamily, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,8 +114,8 @@ func scrape(socket string) ([]*dto.MetricFamily, error) {
 	return slices.Collect(maps.Values(families)), nil
 }
 
-// merged returns the known families of programs, sorted by name, with the label of their program. A family has the type
-// that container Failover gives it, or else the first program by name that has it.
+// merged returns the known families of programs, sorted by name, with the label of their program. A family has the type that
+// container Failover gives it, or else the first program by name.
 func merged(of map[string][]*dto.MetricFamily) []*dto.MetricFamily {
 	byName := map[string]*dto.MetricFamily{}
 	scraped, dropped := metrics.ProgramScraped.Family(), metrics.ProgramSeriesDropped.Family()
@@ -151,8 +148,8 @@ func merged(of map[string][]*dto.MetricFamily) []*dto.MetricFamily {
 	return slices.SortedFunc(maps.Values(byName), func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
 }
 
-// limited returns the families that fit into maxSeries, and how many series do not. Envoy's families come last, since they have
-// several series for each backend.
+// limited returns the families that fit into maxSeries, Envoy's last, since they have several series for each backend. It also
+// returns how many series do not fit.
 func limited(all []*dto.MetricFamily) (out []*dto.MetricFamily, tooMany int) {
 	all, left := slices.Clone(all), maxSeries
 	slices.SortFunc(all, func(a, b *dto.MetricFamily) int {

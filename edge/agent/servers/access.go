@@ -1,5 +1,5 @@
-// This file opens the sockets of the access proxy while the plan has access and the kernel forwards nothing. Package
-// access decides what callers reach. A fault here changes neither readiness nor what VMs get.
+// This file opens the sockets of the access proxy while the plan has access and the kernel forwards nothing. A fault here changes
+// neither readiness nor what VMs get.
 
 package servers
 
@@ -24,23 +24,21 @@ const loopback = "lo"
 
 // An Access runs the access proxy of one edge.
 type Access struct {
-	// Interface is the edge's interface on the network. While the kernel forwards packets, nothing
-	// is served.
+	// Interface is the edge's on the network. While the kernel forwards packets, nothing is served.
 	Interface serving.Interface
 	Source    *inforce.Source
 	// Device is the pod's interface on the cluster network.
 	Device string
 	Server *access.Server
 	Log    *slog.Logger
-	// Report gets the ports of load balancers that are open, and the plain ports that cannot be opened, sorted, after each change. Nil:
+	// Report gets, after each change, the open ports of load balancers, and the plain ports that cannot be opened, sorted. Nil:
 	// nothing is reported.
 	Report func(balanced, closed []uint16)
 	// Status is kept by Run: whether callers are served.
 	Status serving.Status
 }
 
-// Run serves until ctx ends. It ends the tunnels that the plan no longer opens. The caller calls
-// Server.Run.
+// Run serves until ctx ends, and ends the tunnels that the plan no longer opens. The caller calls Server.Run.
 func (a *Access) Run(ctx context.Context) error {
 	serving.AtEach(ctx, serving.Triggers{Plan: a.Source.Changed}, func() { a.Server.Set(policyOf(a.Source.Current())) })
 	planned := func() bool { return a.Source.Current().Network.Access.HasProxy() }
@@ -69,8 +67,7 @@ type accessSocket struct {
 	listen uint16
 }
 
-// accessSockets returns the sockets of a plan. The sockets for CONNECT are first, and of these the one on
-// device.
+// accessSockets returns the sockets of a plan, those for CONNECT first, and of these the one on device.
 func accessSockets(a network.Access, device string) []accessSocket {
 	var out []accessSocket
 	if a.Port != 0 {
@@ -84,8 +81,8 @@ func accessSockets(a network.Access, device string) []accessSocket {
 	return out
 }
 
-// serve keeps the sockets of the plan open until ctx ends, and then ends all tunnels. A socket that the plan keeps stays open.
-// If a plain port cannot be opened, the others are still served.
+// serve keeps the sockets of the plan open until ctx ends, and then ends all tunnels. It serves the others if a plain port cannot
+// be opened.
 func (a *Access) serve(ctx context.Context, ready func()) error {
 	open := map[accessSocket]func(){}
 	var refused map[accessSocket]string // why serve ends before ctx

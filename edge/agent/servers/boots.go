@@ -1,4 +1,4 @@
-// This file follows the boots of VMs: it passes what the servers of an edge see to package edge/agent/boots.
+// This file passes what the servers of an edge see of boots to package edge/agent/boots.
 
 package servers
 
@@ -18,8 +18,8 @@ const bootsInterval = 5 * time.Second
 
 // Boots follows VMs that boot on one network. It is safe for concurrent use.
 type Boots struct {
-	// Steps returns those that edges of the network see. VMs returns the VMs of the cluster by name. False: not all VMs and
-	// leases were read yet.
+	// Steps returns those that edges of the network see. VMs returns the cluster's VMs by name. False: they are not all
+	// known yet.
 	Steps func() []network.BootStep
 	VMs   func() (map[string]boots.VM, bool)
 	// Connected returns the value of reported.EdgeReport.

@@ -1,5 +1,4 @@
-// This file decides what an edge reports about the clock of its node. It is a function of the
-// clock's states and the time.
+// This file decides what an edge reports about the clock of its node.
 
 package servers
 
@@ -16,18 +15,16 @@ import (
 )
 
 const (
-	// clockSteadyFor is how long the clock must be right, or not, until that is reported. A restart of
-	// chronyd takes some seconds.
+	// clockSteadyFor is how long the clock must be right, or not, until that is reported: chronyd restarts in some
+	// seconds.
 	clockSteadyFor = 30 * time.Second
 	// clockErrorLimit is the largest maximum error at which the clock counts as right. ntpd, chronyd and
-	// systemd-timesyncd refuse a server whose maximum error is above 1.5, 3 and 5 s. The kernel itself
-	// accepts up to 16 s. It adds 0.5 ms a second, so these limits are reached 50 minutes to 9 hours
-	// after the last correction.
+	// systemd-timesyncd refuse a server above 1.5, 3 and 5 s; the kernel accepts up to 16 s. It adds 0.5 ms a second,
+	// so these limits are reached 50 minutes to 9 hours after the last correction.
 	clockErrorLimit = time.Second
 )
 
-// whyNot returns why clients do not follow a clock in state s, or one that was not read because
-// of err. Zero: they do.
+// whyNot returns why clients do not follow a clock in state s, or one that was not read because of err.
 func whyNot(s ntp.State, err error) reported.ClockFault {
 	switch {
 	case err != nil:
@@ -42,13 +39,12 @@ func whyNot(s ntp.State, err error) reported.ClockFault {
 
 // A ClockWatch is what is known about the clock. The zero value has never seen it.
 type ClockWatch struct {
-	// wrong is when the clock became wrong. It ignores times below clockSteadyFor in which the clock
-	// was right. Zero: it is right. right is when it became right again. Zero: it is not.
+	// wrong is when the clock became wrong, and right when it became right again. Zero: it did not. After
+	// clockSteadyFor, the clock is right.
 	wrong, right time.Time
 }
 
-// Next records whether the clock is right at now. Steady: report this state to the
-// operator. Otherwise the last report still holds.
+// Next records whether the clock is right at now. Unless steady, the last report still holds.
 func (w ClockWatch) Next(right bool, now time.Time) (next ClockWatch, steady bool) {
 	if now.Before(w.wrong) || now.Before(w.right) {
 		w = ClockWatch{wrong: now} // The clock was set back.
@@ -70,9 +66,9 @@ func (w ClockWatch) Next(right bool, now time.Time) (next ClockWatch, steady boo
 	return w, now.Sub(w.wrong) >= clockSteadyFor
 }
 
-// FollowClock reads the clock every few seconds until ctx ends. It calls report at each change of what the operator
-// must know: why clients do not follow the clock, zero if they do. A clock that was right from the start is
-// reported immediately, and any other state once it lasts. Until then the previous report counts.
+// FollowClock reads the clock every few seconds until ctx ends. It calls report at each change of why clients do
+// not follow the clock, zero if they do: immediately for a clock that was right from the start, and otherwise once
+// the state lasts.
 func FollowClock(ctx context.Context, clock ntp.Clock, log *slog.Logger, report func(why reported.ClockFault)) {
 	var w ClockWatch
 	var logged, told *reported.ClockFault

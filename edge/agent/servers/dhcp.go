@@ -1,6 +1,5 @@
 // Package servers runs the servers of an edge other than Envoy, while their interface and addresses are admissible.
-// Packages dhcp, dns, ntp and access decide what these answer. This file runs the DHCP
-// server.
+// This file runs the DHCP server.
 package servers
 
 import (
@@ -17,8 +16,8 @@ import (
 
 const (
 	dhcpPort = 67
-	// broadcastSockets share the broadcasts of VMs. Together they hold the messages of 500 VMs that
-	// start in one instant, even if the kernel grants each socket only its default of 212,992 bytes.
+	// broadcastSockets share the broadcasts of VMs. Together they hold the messages of 500 VMs that start in one
+	// instant, even with the kernel's default of 212,992 bytes each.
 	broadcastSockets = 4
 	// receiveBuffer in bytes is requested from the kernel for each socket. It may grant less.
 	receiveBuffer = 4 << 20
@@ -65,7 +64,7 @@ func (d *DHCP) Run(ctx context.Context) error {
 	})
 }
 
-// listenDHCP opens the sockets of a DHCP server on device. The service VIP must be an address of the device.
+// listenDHCP opens the sockets of a DHCP server on device, which has the service VIP.
 func listenDHCP(ctx context.Context, device string, serviceVIP netip.Addr) (udp.Sockets, error) {
 	at := []netip.AddrPort{netip.AddrPortFrom(serviceVIP, dhcpPort)}
 	for range broadcastSockets {

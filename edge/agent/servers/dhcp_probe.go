@@ -27,8 +27,8 @@ const (
 	maxAnswers  = 64
 )
 
-// Probe asks for other servers until ctx ends, at once and every minute. Servers outside of
-// the network's CIDR are not heard where the kernel verifies source addresses.
+// Probe asks for other servers until ctx ends, at once and every minute. Where the kernel
+// verifies source addresses, servers outside of the network's CIDR are not heard.
 func (d *DHCPServers) Probe(ctx context.Context) {
 	for failed := ""; ctx.Err() == nil; {
 		err := d.probe(ctx)
@@ -40,7 +40,7 @@ func (d *DHCPServers) Probe(ctx context.Context) {
 	}
 }
 
-// probe asks once. Its socket exists only while it waits for answers.
+// probe asks once. Its socket exists only meanwhile.
 func (d *DHCPServers) probe(ctx context.Context) error {
 	conn, err := socket.ListenPacket(ctx, d.Device, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpv4.ClientPort))
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *DHCPServers) probe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("probe for DHCP servers: %w", err)
 	}
-	// The edge address is the only address of the edge that moves no VM when the edge sends from it.
+	// The edge address is the only one that moves no VM as a sender.
 	from := &ipv4.ControlMessage{Src: d.View().Edge.Address.AsSlice()}
 	everyone := netip.AddrPortFrom(netip.AddrFrom4([4]byte{255, 255, 255, 255}), dhcpv4.ServerPort)
 	if _, err := ipv4.NewPacketConn(conn).WriteTo(question, from, net.UDPAddrFromAddrPort(everyone)); err != nil {

@@ -1,6 +1,6 @@
-// This file finds other DHCP servers on a network: those that answer a probe, and those that VMs
-// choose. It finds out the servers' MACs. A VM can make up servers and MACs, so what is kept and
-// sent is limited. It decides nothing about VMs.
+// This file finds other DHCP servers on a network, and their MACs: those that answer a probe,
+// and those that VMs choose. A VM can make up servers and MACs, so what is kept and sent is
+// limited.
 
 package servers
 
@@ -26,7 +26,7 @@ const (
 	serverAnswers = time.Second
 )
 
-// DHCPServers are the other DHCP servers of a network. Make one with NewDHCPServers.
+// DHCPServers are the other DHCP servers of a network.
 type DHCPServers struct {
 	// Device is the interface on the network.
 	Device string
@@ -38,11 +38,11 @@ type DHCPServers struct {
 
 	chosen chan choice
 	seen   sightings.Hosts
-	// found limits what new servers cause, since a VM can make them up.
+	// found limits what new servers cause.
 	found rate.Sometimes
 }
 
-// A choice is a server that a VM named. If the VM is empty, the server answered the edge itself.
+// A choice is a server that a VM named, or that answered the edge if the VM is empty.
 type choice struct {
 	server netip.Addr
 	vm     string
@@ -56,7 +56,7 @@ func NewDHCPServers(device string, view func() inforce.View, report func([]repor
 	}
 }
 
-// Chose notes that a VM chose a server. An empty name means that the server answered a probe. It
+// Chose notes that a VM chose a server, or that it answered a probe if the name is empty. It
 // returns immediately. While many VMs choose, it ignores some.
 func (d *DHCPServers) Chose(vm string, server netip.Addr) {
 	select {

@@ -1,5 +1,5 @@
-// This file runs the DNS server of an edge while its address is admissible, and passes
-// plan changes to the handler. Package dns decides about names.
+// This file runs the DNS server of an edge while its address is admissible, and passes it
+// plan changes.
 
 package servers
 
@@ -45,8 +45,8 @@ func (d *DNS) Run(ctx context.Context) error {
 // at returns the address to serve at.
 func (d *DNS) at() netip.AddrPort { return serving.ServiceAddress(d.Source, d.Listen, dnsPort) }
 
-// admissible returns nil if DNS may be served. The resolvers must be reachable only if
-// the plan forwards queries to them.
+// admissible returns nil if DNS may be served. The resolvers must be reachable only if the
+// plan forwards queries to them.
 func (d *DNS) admissible() error {
 	n := d.Source.Current().Network
 	if n.DNS.Upstreams.Mode == network.UpstreamManagement {

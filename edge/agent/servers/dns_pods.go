@@ -1,5 +1,5 @@
-// This file answers DNS questions of pods of the management cluster, on the cluster network. It shares only the plan
-// and the metrics with the DNS server for VMs. A fault here changes neither readiness nor what VMs get.
+// This file answers DNS questions of pods of the management cluster, on the cluster network. A fault here changes
+// neither readiness nor what VMs get.
 
 package servers
 
@@ -17,8 +17,7 @@ import (
 
 // A PodDNS answers pods if the plan requires that.
 type PodDNS struct {
-	// Interface is the edge's interface on the network. While the kernel forwards packets, pods are not
-	// answered either.
+	// Interface is the edge's on the network. While the kernel forwards packets, pods are not answered.
 	Interface serving.Interface
 	Source    *inforce.Source
 	// Handler has no upstreams, VMs and MACs.
@@ -40,8 +39,7 @@ func (d *PodDNS) Run(ctx context.Context) error {
 	})
 }
 
-// at returns the address to serve at. The socket is bound to the device, so only packets to the
-// pod's addresses there reach it.
+// at returns the address to serve at. The socket is bound to the device.
 func (d *PodDNS) at() netip.AddrPort {
 	return netip.AddrPortFrom(netip.IPv4Unspecified(), wire.PodDNSPort)
 }

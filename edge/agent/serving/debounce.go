@@ -1,5 +1,4 @@
-// This file decides what a missing answer of a server means. It is a function of the
-// answers and the time.
+// This file decides what a missing answer of a server means, from the answers and the time.
 
 package serving
 
@@ -9,12 +8,11 @@ import (
 	"github.com/cldmnky/oooi/edge/health"
 )
 
-// SilenceLimit is how long a server may be silent before that counts as a no. A busy
-// server still serves, and a failover resets every long connection.
+// SilenceLimit is how long a server may be silent before that counts as a no: a failover resets
+// every long connection.
 const SilenceLimit = 3 * time.Second
 
-// A Debounce is the last answer of one server. The zero value is a server that has never
-// answered.
+// A Debounce is the last answer of one server. The zero value has never answered.
 type Debounce struct {
 	answered bool
 	err      error
@@ -22,8 +20,8 @@ type Debounce struct {
 	Silent time.Time
 }
 
-// Next records err, the result of the question that was sent at the time asked. The error is why
-// the server does not serve at now, nil if it does.
+// Next records err, the result of the question that was sent at the time asked. It returns why
+// the server does not serve at now.
 func (d Debounce) Next(err error, asked, now time.Time) (Debounce, error) {
 	if !health.Unanswered(err) {
 		return Debounce{answered: true, err: err}, err

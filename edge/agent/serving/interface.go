@@ -1,5 +1,5 @@
-// This file decides whether a server may serve on the network's interface, and whether the
-// edge reaches its dependencies through the pod network. It sends nothing.
+// This file decides whether a server may serve on the network's interface, and what it reaches
+// through the pod network.
 
 package serving
 
@@ -19,8 +19,8 @@ import (
 // An Interface is the network interface that an edge serves on.
 type Interface struct {
 	Name string
-	// InPod: the edge runs in a pod. Outside of a pod, forwarding and routes belong to the
-	// host and are not checked.
+	// InPod: the edge runs in a pod. Otherwise forwarding and routes belong to the host, and are not
+	// checked.
 	InPod bool
 	// Watcher keeps the snapshot for all decisions. Nil: each call reads the kernel.
 	Watcher Watcher
@@ -32,8 +32,8 @@ type Watcher interface {
 	Changed() <-chan struct{}
 }
 
-// Changed returns a channel that is closed when an answer of the Interface may have
-// changed. It is nil without a Watcher.
+// Changed returns a channel that is closed when an answer of the Interface may have changed, nil
+// without a Watcher.
 func (i Interface) Changed() <-chan struct{} {
 	if i.Watcher == nil {
 		return nil
@@ -50,7 +50,7 @@ func (u Unread) Error() string { return u.Err.Error() }
 // Unwrap returns the reason.
 func (u Unread) Unwrap() error { return u.Err }
 
-// snapshot returns an Unread if the kernel does not answer. A missing interface is not an Unread.
+// snapshot returns an Unread if the kernel does not answer, but not for a missing interface.
 func (i Interface) snapshot() (s device.Snapshot, err error) {
 	if i.Watcher == nil {
 		s, err = device.Read(i.Name)
@@ -63,9 +63,8 @@ func (i Interface) snapshot() (s device.Snapshot, err error) {
 	return s, err
 }
 
-// Admissible returns nil if a server may serve at address: the interface has it or answers
-// for it, and the kernel does not forward packets. The unspecified address counts as
-// present.
+// Admissible returns nil if a server may serve at address: the interface has it or answers for it,
+// and the kernel does not forward packets. The interface has the unspecified address.
 func (i Interface) Admissible(address netip.Addr) error {
 	if !i.InPod && address.IsUnspecified() {
 		return nil
@@ -86,8 +85,8 @@ func (i Interface) Admissible(address netip.Addr) error {
 	return fmt.Errorf("waiting for %s on interface %s", address, i.Name)
 }
 
-// answers returns nil if the kernel answers ARP requests on the interface for address, which
-// another interface has.
+// answers returns nil if the kernel answers ARP requests on the interface for address, which another
+// interface has.
 func (i Interface) answers(address netip.Addr) error {
 	level, err := device.IPv4Setting("/", i.Name, "arp_ignore")
 	if err != nil {
@@ -101,8 +100,8 @@ func (i Interface) answers(address netip.Addr) error {
 
 // Believes returns which false information the kernel accepts from VMs, as the causes of problems:
 // forged source addresses of the pod network, redirects and routers. Missing routes to client
-// networks of n are also among the causes. The result is empty if nothing is known, and outside of
-// a pod.
+// networks of n are also among the causes. Empty: nothing is known, or the edge runs outside of a
+// pod.
 func (i Interface) Believes(n network.Network) []problem.Cause {
 	s, err := i.snapshot()
 	if err != nil || !i.InPod {
@@ -111,8 +110,8 @@ func (i Interface) Believes(n network.Network) []problem.Cause {
 	var out []problem.Cause
 	if !s.VerifiesSources {
 		out = append(out, problem.EdgeAnswersForgedSources)
-		// The kernel accepts a redirect only from a router that it uses. That router is on the pod
-		// network, so a VM must forge its address.
+		// The kernel accepts a redirect only from its router on the pod network, so a VM must forge that
+		// address.
 		if level, err := device.IPv4Setting("/", i.Name, "accept_redirects"); err == nil && level > 0 {
 			out = append(out, problem.EdgeTakesForgedRedirects)
 		}
@@ -130,8 +129,8 @@ func (i Interface) Believes(n network.Network) []problem.Cause {
 }
 
 // Lost returns the upstream DNS servers in client networks to which the kernel has no route on the
-// interface: any VM could answer for their addresses. While the routes are unknown, Lost returns all
-// servers in client networks. Outside of a pod, routes are the user's.
+// interface: any VM could answer for them. While the routes are unknown, these are all such servers.
+// Outside of a pod, routes are the user's.
 func (i Interface) Lost(n network.Network) (servers []netip.AddrPort) {
 	if len(n.ClientNetworks) == 0 || len(n.DNS.Upstreams.Servers) == 0 || !i.InPod {
 		return nil
@@ -151,8 +150,8 @@ func (i Interface) Lost(n network.Network) (servers []netip.AddrPort) {
 // maxVIPsAsked limits how many shared addresses the kernel is made to ask for.
 const maxVIPsAsked = 8
 
-// Askable returns the shared addresses of n, and controls, if the kernel can ask for them in a way that edges do not
-// answer. from is the sender address of such a request.
+// Askable returns the shared addresses of n, and controls, if the kernel can ask for them from an
+// address that edges do not answer: from.
 func (i Interface) Askable(n network.Network) (addresses []netip.Addr, from netip.Addr) {
 	s, err := i.snapshot()
 	if err != nil || !i.InPod || !s.VerifiesSources {
@@ -198,8 +197,7 @@ func (i Interface) Routes() (Routes, error) {
 	return Routes{Snapshot: s}, err
 }
 
-// Reaches returns nil if all places are reachable without n's interface, else which are
-// not.
+// Reaches returns nil if all places are reachable without n's interface.
 func (i Interface) Reaches(n network.Network, places ...network.ReservedDestination) error {
 	r, err := i.Routes()
 	if err != nil {
@@ -208,8 +206,8 @@ func (i Interface) Reaches(n network.Network, places ...network.ReservedDestinat
 	return r.CutOff(n, i.Name, places...)
 }
 
-// APIServer returns the API server at address, which is KUBERNETES_SERVICE_HOST of a pod.
-// It returns nil if address is not an IP address.
+// APIServer returns the API server at address, KUBERNETES_SERVICE_HOST of a pod. Nil: it is not an
+// IP address.
 func APIServer(address string) []network.ReservedDestination {
 	a, err := netip.ParseAddr(address)
 	if err != nil {

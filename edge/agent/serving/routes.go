@@ -1,7 +1,7 @@
-// This file decides whether an edge cannot reach destinations on the pod network: because the
-// kernel routes them to the network's device, or because the edge holds the address itself. It
-// also decides which client networks the edge does not reach. The plan does not know the node, so
-// the edge checks its own routes. The decisions are pure.
+// This file decides whether an edge cannot reach destinations on the pod network, since the kernel
+// routes them to the network's device, or the edge holds the address itself. It also decides which
+// client networks the edge does not reach. The plan does not know the node, so the edge checks its
+// own routes.
 
 package serving
 
@@ -15,22 +15,20 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Routes are the kernel's routes and the addresses of the network's interface. The zero
-// value cuts nothing off.
+// Routes are the kernel's routes and the addresses of the network's interface. The zero value cuts
+// nothing off.
 type Routes struct{ device.Snapshot }
 
 // missingClientRoutes returns the client networks of n to which the kernel has no route on device, in
-// their order. Packets to these networks take another route, or the kernel looks for the host on the
-// network itself.
+// their order. Other routes may lead there, also that of the network itself.
 func (r Routes) missingClientRoutes(n network.Network, on string) []netip.Prefix {
 	return slices.DeleteFunc(slices.Clone(n.ClientNetworks), func(p netip.Prefix) bool {
 		return slices.ContainsFunc(r.Snapshot.Routes, func(x device.Route) bool { return x.To == p && x.Device == on })
 	})
 }
 
-// CutOff returns nil if all places are reachable without n's device and none is held by
-// the edge. Otherwise the error lists the unreachable ones and the fix. It checks the
-// first address of a prefix.
+// CutOff returns nil if all places, by the first address of their prefix, are reachable without n's
+// device, and not held by the edge. The error lists the others and the fix.
 func (r Routes) CutOff(n network.Network, device string, places ...network.ReservedDestination) error {
 	var errs []error
 	for _, p := range places {

@@ -1,6 +1,6 @@
 // Package serving decides when one server of an edge serves: whether the interface, its addresses and the kernel's
-// routes admit the server, and what missing answers of the server mean. This file runs a server while it may serve,
-// and keeps the reason while it does not.
+// routes admit it, and what missing answers mean. This file runs a server while it may serve, and keeps the reason
+// while it does not.
 package serving
 
 import (
@@ -35,8 +35,8 @@ func (t Trigger) channel() <-chan struct{} {
 // Triggers are the sources of a decision.
 type Triggers struct{ Interface, Plan Trigger }
 
-// Wait takes the current channels, so call it before the decision. The result returns at a
-// change, after d, or when ctx ends.
+// Wait takes the current channels, so call it before the decision. The result waits for a change, for d, or until ctx
+// ends.
 func (t Triggers) Wait() func(ctx context.Context, d time.Duration) {
 	i, plan := t.Interface.channel(), t.Plan.channel()
 	return func(ctx context.Context, d time.Duration) {
@@ -54,8 +54,7 @@ func (t Triggers) Wait() func(ctx context.Context, d time.Duration) {
 // ErrStarting is the status of a server that was not checked yet.
 const ErrStarting = health.Unchecked("starting")
 
-// A Status is why a server does not serve, nil if it does. The zero value is the status of
-// a starting server. It is safe for concurrent use.
+// A Status is why a server does not serve, nil if it does. The zero value is starting. It is safe for concurrent use.
 type Status struct {
 	mu     sync.Mutex
 	known  bool
@@ -93,9 +92,8 @@ func (s *Status) Err() error {
 	return s.err
 }
 
-// WhilePlanned calls run each time planned returns true, and ends the context of run when planned returns false, until
-// ctx ends. It calls planned when plan fires. run returns when its context ends. If run fails, WhilePlanned returns the
-// error.
+// WhilePlanned calls run while planned returns true, until ctx ends. It calls planned when plan fires, and ends the
+// context of run, which must then return. If run fails, WhilePlanned returns the error.
 func WhilePlanned(ctx context.Context, plan Trigger, planned func() bool, run func(ctx context.Context) error) error {
 	once := func() error {
 		ctx, stop := context.WithCancel(ctx)
@@ -120,10 +118,9 @@ func WhilePlanned(ctx context.Context, plan Trigger, planned func() bool, run fu
 	return nil
 }
 
-// While runs serve while admissible returns nil, repeatedly until ctx ends. It calls admissible
-// when a trigger fires, and every few seconds. serve calls ready once it serves, and returns when
-// its context ends or after a failure. While then calls it again, since an interface or an
-// address may return.
+// While runs serve while admissible returns nil, repeatedly until ctx ends: an interface or an address may return. It
+// calls admissible when a trigger fires, and every few seconds. serve calls ready once it serves, and returns when its
+// context ends or after a failure.
 func While(ctx context.Context, s *Status, log *slog.Logger, triggers Triggers, admissible func() error, serve func(ctx context.Context, ready func()) error) error {
 	for ctx.Err() == nil {
 		wait, pause := triggers.Wait(), RecheckInterval
@@ -140,8 +137,7 @@ func While(ctx context.Context, s *Status, log *slog.Logger, triggers Triggers, 
 	return nil
 }
 
-// serveOnce runs serve until it ends or admissible returns an error. It returns the reason. An
-// Unread is not a reason.
+// serveOnce runs serve until it ends or admissible returns an error other than Unread. It returns the reason.
 func serveOnce(ctx context.Context, s *Status, triggers Triggers, admissible func() error, serve func(context.Context, func()) error) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()

@@ -1,5 +1,4 @@
-// This file follows the address of a server at the service VIP, and what the server serves: a
-// change of the plan may change both.
+// This file follows the address of a server at the service VIP, which the plan may change.
 
 package serving
 
@@ -15,8 +14,7 @@ import (
 // UntilChange is how long a wait lasts that only a change ends.
 const UntilChange = time.Duration(math.MaxInt64)
 
-// ServiceAddress returns where a server listens: at listen, or at port of the service VIP if
-// listen is zero.
+// ServiceAddress returns where a server listens: at listen, or else at port of the service VIP.
 func ServiceAddress(source *inforce.Source, listen netip.AddrPort, port uint16) netip.AddrPort {
 	if listen.IsValid() {
 		return listen
@@ -24,8 +22,8 @@ func ServiceAddress(source *inforce.Source, listen netip.AddrPort, port uint16) 
 	return netip.AddrPortFrom(source.Current().Network.ServiceVIP, port)
 }
 
-// UntilMoved returns the address of a server, and a context that ends with ctx or when the plan
-// changes the address. The caller calls stop.
+// UntilMoved returns the address of a server, and a context that ends when the plan changes it. The
+// caller calls stop.
 func UntilMoved(ctx context.Context, source *inforce.Source, at func() netip.AddrPort) (moved context.Context, stop func(), here netip.AddrPort) {
 	moved, stop = context.WithCancel(ctx)
 	here = at()
@@ -37,8 +35,8 @@ func UntilMoved(ctx context.Context, source *inforce.Source, at func() netip.Add
 	return moved, stop, here
 }
 
-// AtEach calls do once before it returns. Until ctx ends, a goroutine then calls do after each change
-// of one of triggers.
+// AtEach calls do once before it returns, and then in a goroutine after each change of one of
+// triggers, until ctx ends.
 func AtEach(ctx context.Context, triggers Triggers, do func()) {
 	changed := triggers.Wait()
 	do()

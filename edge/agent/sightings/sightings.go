@@ -1,6 +1,5 @@
 // Package sightings remembers which hosts an edge has seen on the network. A VM can make up any
-// number of hosts, so their number is limited, and the least credible ones are dropped. It is a
-// function of what was seen and of the time.
+// number of hosts, so their number is limited, and the least credible ones are dropped.
 package sightings
 
 import (
@@ -15,8 +14,8 @@ import (
 const (
 	// Kept is how long a host is reported after it was last seen.
 	Kept = time.Hour
-	// Max is how many hosts are kept, and MaxReported how many of them are reported. The others may
-	// turn out to be the true ones.
+	// Max is how many hosts are kept, MaxReported how many are reported. The others may turn out to
+	// be the true ones.
 	Max, MaxReported = 16, reported.MaxDHCPServers
 	// maxWitnesses is how many names of VMs are kept for each host.
 	maxWitnesses = 8
@@ -33,8 +32,8 @@ type Host struct {
 	by []string
 }
 
-// Note records a host that a VM named, and reports whether it is new. An empty witness is the
-// edge itself. If there are too many hosts, the least credible one is dropped.
+// Note records a host that a VM named, or the edge itself for an empty witness, and reports
+// whether it is new. If there are too many hosts, the least credible one is dropped.
 func (s Hosts) Note(u reported.UsedAddress, witness string, now time.Time) (out Hosts, isNew bool) {
 	out = slices.Clone(s)
 	i := slices.IndexFunc(out, func(x Host) bool { return x.Address == u.Address && (u.MAC == "" || x.MAC == u.MAC) })
