@@ -98,7 +98,7 @@ func (d *direction) free() {
 	}
 }
 
-// send sends what was read, and after a full buffer what the kernel has.
+// send sends what was read, and if that filled the buffer, what the kernel has after it.
 func (d *direction) send() error {
 	written, err := d.to.Write(d.b[:d.length])
 	d.free()
@@ -114,7 +114,7 @@ func (d *direction) send() error {
 	return err
 }
 
-// queued returns how many bytes the kernel has for us.
+// queued returns how many bytes the kernel has that were not read yet.
 func (d *direction) queued() (n int) {
 	_ = d.raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
 	return n

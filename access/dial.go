@@ -143,7 +143,7 @@ func (d *dialer) attempt(ctx context.Context, from netip.Addr, to netip.AddrPort
 	return conn, err
 }
 
-// explore dials one unknown address of left, or the first address that accepted would get all connections.
+// explore dials one address of left whose rank is unknown. Otherwise the first address that accepted would get all connections.
 func (d *dialer) explore(ctx context.Context, from netip.Addr, left []netip.AddrPort, check checkFunc) {
 	i := slices.IndexFunc(left, func(a netip.AddrPort) bool { return d.rank(a) == unknown })
 	if i < 0 || !d.reserve() {

@@ -49,16 +49,17 @@ type Server struct {
 	// now; it is called for each message. Nil: this edge replies to all messages.
 	Edge       int
 	PeerServes func() bool
-	// Yields reports whether a younger pod has this edge's number. It is called for each message. Nil: no.
+	// Yields reports whether a younger pod has this edge's number. It is called for each message. Nil: no younger pod has
+	// it.
 	Yields func() bool
 	// OtherServer is called for each message in which a VM of the cluster chooses another DHCP server. It must return
 	// immediately. Nil: such messages are only counted.
 	OtherServer func(vm string, server netip.Addr)
-	// Discovered is called for each DHCPDISCOVER of a VM of the cluster whose MAC never had a lease. It must return
-	// immediately. Nil: they are only counted.
+	// Discovered is called for each DHCPDISCOVER of a VM of the cluster whose MAC has no lease, not even an expired one.
+	// It must return immediately. Nil: they are only counted.
 	Discovered func(vm string)
 	// WhoHas asks the network for the MAC of the host that has an address. Empty: no host answered before the context
-	// ended. Proven: the host answered just now. It is called concurrently. Nil: offers need no probe.
+	// ended. Proven: the host answered just now. It is called concurrently. Nil: addresses are offered without a probe.
 	WhoHas func(context.Context, netip.Addr) (mac string, proven bool, err error)
 	// Knows reports whether the kernel knows the MAC for an address, so that a reply does not wait for ARP. It is called
 	// concurrently. Nil: no MAC is known.

@@ -149,7 +149,7 @@ func (s *Server) Report(now time.Time) (reported.DHCPReport, reported.PoolUse) {
 	}, pool
 }
 
-// withDeclined adds the addresses of the pool that clients declined to out.
+// withDeclined adds to out the addresses of the pool that clients declined.
 func (s *Server) withDeclined(out []reported.UsedAddress, pool reported.PoolUse, now time.Time) []reported.UsedAddress {
 	if pool.Declined == 0 {
 		return out

@@ -227,7 +227,7 @@ func (s *forwarder) join(k flightKey, c shares.Client, cancel context.CancelFunc
 	return f, h
 }
 
-// board is the part of join that needs the lock. lost end the wait of clients that lost their slots.
+// board is the part of join that needs the lock. The functions in lost end the wait of clients that lost their slots.
 func (s *forwarder) board(k flightKey, c shares.Client, cancel context.CancelFunc) (f *flight, h *shares.Holding[context.CancelFunc], lost []context.CancelFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

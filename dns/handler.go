@@ -252,7 +252,7 @@ func (h *Handler) senderAt(a netip.Addr, group uint8) (c shares.Client, present 
 	return shares.Client{MAC: beyond, Group: group}, true
 }
 
-// write sends and counts reply. All but refusals are authoritative.
+// write sends and counts reply. Data and negative answers are authoritative, refusals are not.
 func (h *Handler) write(w dns.ResponseWriter, r *dns.Msg, reply answers.Reply, recursive bool, t *tally, b by, start time.Time) {
 	m := new(dns.Msg)
 	m.SetRcode(r, reply.Rcode)

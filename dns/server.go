@@ -42,8 +42,8 @@ type server struct {
 	conversations sync.WaitGroup
 }
 
-// Run serves h on sockets for UDP, made by socket.ListenShared with the number Sockets, and on l (TCP) until ctx ends, and
-// closes them. Pending questions get seconds.
+// Run serves h on sockets for UDP, made by socket.ListenShared with the number Sockets, and on l (TCP) until ctx ends. It
+// then answers pending questions within seconds and closes all sockets.
 func Run(ctx context.Context, h *Handler, p []*net.UDPConn, l net.Listener) error {
 	s := &server{handler: h, metrics: h.metrics, connections: shares.New[net.Conn](maxConnections, true)}
 	defer func() {

@@ -36,8 +36,8 @@ var (
 	errPanic   = errors.New("panic")
 )
 
-// An Upstream asks servers, the one that answered last first. If a server fails or is slow, the next one is asked, too. A
-// server that is known to be dead is only probed.
+// An Upstream asks servers. It starts with the server that answered last. If a server fails or is slow, the next one is
+// asked, too. A server that is known to be dead is only probed.
 type Upstream struct {
 	servers []netip.AddrPort
 	// dialers has a dialer for each of servers.
@@ -88,8 +88,8 @@ func (u *Upstream) retire(now []netip.AddrPort) {
 	time.AfterFunc(u.giveUp, u.stop)
 }
 
-// lose sets the servers to which the edge has no route now. One with a route again counts as alive, until questions show
-// otherwise.
+// lose sets the servers to which the edge has no route now. These are not asked. A server with a route again counts as
+// alive, until questions show otherwise.
 func (u *Upstream) lose(lost []netip.AddrPort) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

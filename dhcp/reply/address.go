@@ -135,8 +135,8 @@ func (c client) permitted(a netip.Addr) bool {
 
 // keeps reports whether the plan permits this client to keep its address a. A VM also keeps an address
 // outside the range, since it may be older than oooi or the range: a node whose address changes is lost to
-// its cluster. An unknown client does not, since the address may belong to another server's pool. No client
-// keeps an address that it is not allowed to have. A client whose reservation is free keeps only the
+// its cluster. An unknown client does not, since the address may belong to another server's pool. Each
+// client keeps only addresses that it is allowed to have. A client whose reservation is free keeps only the
 // reserved address.
 func (c client) keeps(a netip.Addr) bool {
 	r := c.reservation()

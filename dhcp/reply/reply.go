@@ -279,8 +279,8 @@ func (x exchange) inform() Verdict {
 	return v
 }
 
-// answer returns a message with the plan's options, and the codes of those that do not fit. Zero: without an
-// address.
+// answer returns a message with the plan's options, and the codes of those that do not fit. A zero a: no
+// address and no lease time.
 func (x exchange) answer(t dhcpv4.MessageType, a netip.Addr) (*dhcpv4.DHCPv4, []uint8) {
 	m := x.blank(t)
 	may := offersTo(x.n, x.vm, x.request)

@@ -20,7 +20,7 @@ const maxProbes = 1 << 16
 const maxPassed = 1024
 
 // probe searches the range, from a start that depends on the MAC. It prefers addresses without a lease, then those with an
-// expired lease, of VMs that are gone, and offered to another client.
+// expired lease, then those of VMs that are gone, then those that were offered to another client.
 func (c client) probe() (netip.Addr, bool) {
 	parts := c.parts()
 	var offered netip.Addr
@@ -79,7 +79,8 @@ func (c client) offeredToAnother(a netip.Addr) bool {
 	return by != "" && by != c.mac
 }
 
-// parts are at most maxProbes addresses of the range, without excluded ones, from the place of the MAC on.
+// parts are the range without excluded addresses, from the place of the MAC to the end and then from the beginning, at most
+// maxProbes addresses.
 func (c client) parts() []network.Range {
 	r := c.n.DHCP.Range
 	size := uint64(r.Size())

@@ -118,7 +118,7 @@ func (n *node) reply(kind uint16) Reply {
 	return Reply{Answer: rrs}
 }
 
-// owned returns rrs with the owner name as queried: clients compare case.
+// owned returns rrs with the owner name as queried: clients compare upper and lower case.
 func owned(rrs []dns.RR, name string) []dns.RR {
 	if rrs[0].Header().Name == name {
 		return rrs

@@ -17,8 +17,8 @@ import (
 const (
 	// ttl of records in seconds. A plan changes rarely, but VMs must notice changes soon.
 	ttl = 30
-	// negativeTTL in seconds is the TTL and the minimum of SOA records (RFC 2308, section 5): the
-	// API server's name may come soon.
+	// negativeTTL in seconds is the TTL and the minimum of SOA records (RFC 2308, section 5). A VM
+	// must not cache for long that the name of its API server does not exist.
 	negativeTTL = 5
 )
 

@@ -28,8 +28,8 @@ func Servers(n network.Network, r resolvconf.File) []netip.AddrPort {
 	})
 }
 
-// OnNetwork reports whether edges reach a server of the user on the network of n, or through its
-// gateway.
+// OnNetwork reports whether edges reach an upstream server that the user named on the network of n, or
+// through its gateway.
 func OnNetwork(n network.Network, server netip.AddrPort) bool {
 	way := n.Reach().FromEdge(server.Addr())
 	return n.DNS.Upstreams.Mode == network.UpstreamServers && (way == network.OnNetwork || way == network.ThroughGateway)

@@ -101,8 +101,8 @@ func Parse(b []byte) (p Packet, s Shape) {
 	return p, WellFormed
 }
 
-// readName returns the name of the question in lower case, and the offset after it, 0 if it is malformed. A pointer is,
-// since no name precedes it. Plain: the name needs no escapes.
+// readName returns the name of the question in lower case, and the offset after it. The offset is 0 if the name is
+// malformed. A pointer is malformed here, since no name precedes it. Plain: the name needs no escapes.
 func readName(b []byte) (name string, plain bool, end int) {
 	var text [longestName]byte
 	out, at := text[:0], headerOctets

@@ -63,8 +63,8 @@ func (h Health) rest(now time.Time, grace time.Duration) time.Duration {
 	return max(0, h.failing.Add(grace).Sub(now))
 }
 
-// graceOf returns how long a server may be unavailable. When the proxy is, its connections are reset
-// already.
+// graceOf returns how long a server may be unavailable. The proxy gets no time: its connections are
+// reset already.
 func graceOf(s network.Service) time.Duration {
 	if s == network.ServiceProxy {
 		return 0

@@ -29,7 +29,8 @@ func (a advantage) changed(now time.Time) advantage {
 	return advantage{mine: now, theirs: a.theirs}
 }
 
-// heard returns the advantage after a message of the peer, whose previous message had level was.
+// heard returns the advantage after a message of the peer. was and is are the levels in its
+// previous message and in this one.
 func (a advantage) heard(was, is Level, now time.Time) advantage {
 	if was != is {
 		a.theirs, a.messages = now, 0

@@ -121,7 +121,7 @@ func Away(err error) bool {
 }
 
 // Unanswered reports whether err of Ready, Serves or any HTTP request means that no complete
-// answer arrived in time. Away is an answer.
+// answer arrived in time. A server that is Away counts as an answer.
 func Unanswered(err error) bool {
 	var broken *url.Error
 	return !Away(err) && (errors.As(err, &broken) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.ErrUnexpectedEOF))

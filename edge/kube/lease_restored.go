@@ -92,7 +92,7 @@ func (s *Leases) read(ctx context.Context, a netip.Addr) error {
 	return nil
 }
 
-// isLost reports whether the API server lost this version of l, and has now instead, or nil. A restored etcd assigns each
+// isLost reports whether the API server lost this version of l. now is what it has instead, or nil. A restored etcd assigns each
 // version again. A working watch may be late, so a missing lease was deleted unless a list lacked it.
 func (s *Leases) isLost(l network.Lease, version string, now *keptLease) bool {
 	s.mu.Lock()
@@ -103,7 +103,7 @@ func (s *Leases) isLost(l network.Lease, version string, now *keptLease) bool {
 	return version != "" && (s.unwatched || time.Since(s.watched) < relisting || s.lost[l.Address])
 }
 
-// binds reports whether l, which the API server lost, still binds its address. It has now instead, or nil.
+// binds reports whether l, which the API server lost, still binds its address. now is what it has instead, or nil.
 func (s *Leases) binds(l network.Lease, now *keptLease) bool {
 	s.mu.Lock()
 	written := s.written[l.Address]

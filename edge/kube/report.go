@@ -55,7 +55,7 @@ type Reporter struct {
 	servers []reported.UsedAddress
 	dhcp    reported.DHCPReport
 	hasDHCP bool
-	// boots and omitted wait for another write: each VM that boots has many.
+	// boots and omitted are written together with other changes: each VM that boots causes many.
 	boots   []reported.Boot
 	omitted int
 	// report is the report without boots, and stored is the whole one.
@@ -108,7 +108,7 @@ func (r *Reporter) Connected() string {
 }
 
 // compose makes the report from its parts that fit. The failover agent's comes first: without it the edge would count as
-// silent. That container may be taken over. The caller holds the lock.
+// silent. A VM may have taken that container over. The caller holds the lock.
 func (r *Reporter) compose() {
 	if !r.known && len(r.servers) == 0 && !r.hasDHCP && len(r.boots) == 0 {
 		return
@@ -133,8 +133,8 @@ func (r *Reporter) current() string {
 	return r.stored
 }
 
-// renewed returns the renewTime to write, given the last one, nil for none: the same while the failover agent does not
-// report.
+// renewed returns the renewTime to write, given the last one (nil: none). The time stays the same while the failover agent
+// does not report.
 func (r *Reporter) renewed(last *metav1.MicroTime, now time.Time) *metav1.MicroTime {
 	r.mu.Lock()
 	defer r.mu.Unlock()

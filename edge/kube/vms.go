@@ -45,7 +45,7 @@ type vmIndex struct {
 	byAddr   map[netip.Addr]string
 }
 
-// A nic is one interface of one VM. Address is KubeVirt's inside the network, zero if none. NAD is
+// A nic is one interface of one VM. Address is what KubeVirt reports inside the network, zero if none. NAD is
 // "namespace/name".
 type nic struct {
 	vm, mac, nad string

@@ -1,4 +1,4 @@
-// This file replaces files.
+// This file writes files as a whole.
 
 package sharedfiles
 

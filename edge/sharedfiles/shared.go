@@ -87,7 +87,7 @@ func Same(a, b os.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
-// Follow calls use with the content if it has changed. It logs each new error. A missing file is none.
+// Follow calls use with the content if it has changed. It logs each new error. A missing file is not an error.
 func (f *Shared) Follow(use func([]byte) error) {
 	b, err := f.read()
 	switch {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// keysEvery is how often keys are read. The API server publishes a new key long before it needs it.
+	// keysEvery is how often keys are read. The API server publishes a new key long before it signs with that key only.
 	keysEvery = time.Minute
 	// keysAgain is the pause after a failure.
 	keysAgain = 5 * time.Second

@@ -60,8 +60,8 @@ type collection struct {
 	greeted bool
 }
 
-// A held is one resource of Envoy. The version is empty if Envoy may have either of two. Taken: it has
-// one of them.
+// A held is one resource of Envoy. The version is empty if Envoy may have either of two. Taken: Envoy
+// certainly has some version.
 type held struct {
 	version string
 	taken   bool

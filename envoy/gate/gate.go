@@ -30,8 +30,8 @@ const (
 	maxQuestion = 4 << 10
 )
 
-// A Gate limits the connections of each source. Envoy asks it before it carries a connection, and carries one without an answer.
-// Set the fields before Run. A Gate is safe for concurrent use.
+// A Gate limits the connections of each source. Envoy asks it before it carries a connection, and carries the connection if the
+// gate does not answer. Set the fields before Run. A Gate is safe for concurrent use.
 type Gate struct {
 	Limits resources.Limits
 	// Each calls f with both addresses of each open connection of this host.
@@ -83,8 +83,8 @@ func (g *Gate) Serve(n network.Network) {
 	g.ports, g.cidr, g.shares.apart = ports, n.CIDR, len(api) > 0
 }
 
-// source returns the source of an address. In the network, that is the MAC, so all addresses of a VM are one source, and all
-// addresses without a known MAC. Each address beyond the gateway is a source. The caller locks.
+// source returns the source of an address. In the network, that is the MAC, so all addresses of a VM are one source. All
+// addresses without a known MAC are one source. Each address beyond the gateway is a source. The caller locks.
 func (g *Gate) source(a netip.Addr, now time.Time) string {
 	if !g.cidr.Contains(a) {
 		return a.String()
@@ -136,7 +136,7 @@ func (g *Gate) admit(c arrival, now time.Time) verdict {
 	return why
 }
 
-// setAsked calls SetAsked if the percentage was another one. The caller locks.
+// setAsked calls SetAsked if the percentage differs from its previous value. The caller locks.
 func (g *Gate) setAsked(percent uint32) {
 	if now := g.shares.percent(); now != percent {
 		g.SetAsked(now)

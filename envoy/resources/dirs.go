@@ -6,9 +6,9 @@ import "path/filepath"
 
 // Dirs are the directories of the sockets of one Envoy.
 type Dirs struct {
-	// Server has the sockets of Envoy's server. Only the server can write it, so Envoy cannot replace them.
+	// Server is the directory of the sockets of Envoy's server. Only the server can write it, so Envoy cannot replace them.
 	Server string
-	// Envoy has Envoy's own sockets. It must exist, and Envoy must be able to write it.
+	// Envoy is the directory of Envoy's own sockets. It must exist, and Envoy must be able to write it.
 	Envoy string
 }
 

@@ -146,6 +146,7 @@ func checkVMs(c *clusterv3.Cluster) {
 		UnhealthyEdgeInterval: durationpb.New(checkAgain),
 		HealthChecker:         &corev3.HealthCheck_TcpHealthCheck_{TcpHealthCheck: &corev3.HealthCheck_TcpHealthCheck{}},
 	}}
-	// By default Envoy dials all endpoints if many are unhealthy, as is usual here.
+	// By default Envoy dials all endpoints if many are unhealthy. Here many are unhealthy at all
+	// times.
 	c.CommonLbConfig = &clusterv3.Cluster_CommonLbConfig{HealthyPanicThreshold: &typev3.Percent{Value: 0}}
 }

@@ -17,15 +17,16 @@ import (
 )
 
 const (
-	// bufferLimit is the buffer in bytes for each direction of a connection, which a slow reader can use.
+	// bufferLimit is the buffer in bytes for each direction of a connection. It bounds the memory that a slow reader can
+	// use.
 	bufferLimit = 64 << 10
 	// usualHello in bytes is enough for most ClientHellos. Envoy doubles the buffer for a larger one, up to 16 KiB, which
 	// is the default for each connection.
 	usualHello = 2 << 10
 	// helloTimeout is how long a client may take to send its server name.
 	helloTimeout = 5 * time.Second
-	// sendBufferSize and receiveBufferSize in bytes are a socket's. The default of net.core.rmem_max, 208 KiB, permits
-	// both.
+	// sendBufferSize and receiveBufferSize in bytes are the buffers of a socket. The default of net.core.rmem_max, 208
+	// KiB, permits both.
 	sendBufferSize, receiveBufferSize = 128 << 10, 208 << 10
 )
 
@@ -129,8 +130,8 @@ func keptAlive() []*corev3.SocketOption {
 	}
 }
 
-// socketBuffers bound what the kernel keeps for one socket: by default megabytes. It doubles both values, for its
-// overhead.
+// socketBuffers bound what the kernel keeps for one socket. The defaults allow megabytes. The kernel doubles both
+// values, for its own overhead.
 func socketBuffers() []*corev3.SocketOption {
 	return []*corev3.SocketOption{
 		socketOption(levelSocket, sendBuffer, sendBufferSize),

@@ -55,7 +55,8 @@ func (l *TunnelLog) Ended(t access.Tunnel) {
 		"sent", t.Sent, "received", t.Received, "seconds", t.Took.Seconds(), "end", t.End)...)
 }
 
-// Refused logs a caller that got no tunnel, if the limit permits it, but no probe: a caller that has sent no request.
+// Refused logs a caller that got no tunnel, if the limit permits it. A caller that has sent no request is a probe, and is not
+// logged.
 func (l *TunnelLog) Refused(r access.Refused) {
 	limit := &l.refused
 	if r.LoadBalancer {

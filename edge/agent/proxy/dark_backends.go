@@ -38,8 +38,9 @@ type DarkBackend struct {
 // DarkBackends are the backends of an edge that are dark or were until recently, by name.
 type DarkBackends map[string]DarkBackend
 
-// dark reports for each backend that Envoy has, by name, whether it cannot be used. No endpoint is a fault only of a
-// backend that nodes need: others may have no pods on purpose, and names of external hosts need not resolve.
+// dark reports for each backend that Envoy has, by name, whether it cannot be used. A backend without usable
+// endpoints counts as dark if nodes need it. Other backends may have no pods on purpose, and names of external hosts
+// need not resolve.
 func dark(n network.Network, seen map[string]admin.BackendHealth) map[string]bool {
 	out := map[string]bool{}
 	for name, health := range seen {

@@ -39,8 +39,8 @@ func whyNot(s ntp.State, err error) reported.ClockFault {
 
 // A ClockWatch is what is known about the clock. The zero value has never seen it.
 type ClockWatch struct {
-	// wrong is when the clock became wrong, and right when it became right again. Zero: it did not. After
-	// clockSteadyFor, the clock is right.
+	// wrong is when the clock became wrong. It ignores times below clockSteadyFor in which the clock was right. Zero:
+	// it is right. right is when it became right again. Zero: it is not.
 	wrong, right time.Time
 }
 

@@ -64,7 +64,7 @@ func (i Interface) snapshot() (s device.Snapshot, err error) {
 }
 
 // Admissible returns nil if a server may serve at address: the interface has it or answers for it,
-// and the kernel does not forward packets. The interface has the unspecified address.
+// and the kernel does not forward packets. The unspecified address counts as present.
 func (i Interface) Admissible(address netip.Addr) error {
 	if !i.InPod && address.IsUnspecified() {
 		return nil
@@ -151,7 +151,7 @@ func (i Interface) Lost(n network.Network) (servers []netip.AddrPort) {
 const maxVIPsAsked = 8
 
 // Askable returns the shared addresses of n, and controls, if the kernel can ask for them from an
-// address that edges do not answer: from.
+// address that edges do not answer. from is that address.
 func (i Interface) Askable(n network.Network) (addresses []netip.Addr, from netip.Addr) {
 	s, err := i.snapshot()
 	if err != nil || !i.InPod || !s.VerifiesSources {

@@ -20,7 +20,8 @@ import (
 type Routes struct{ device.Snapshot }
 
 // missingClientRoutes returns the client networks of n to which the kernel has no route on device, in
-// their order. Other routes may lead there, also that of the network itself.
+// their order. Packets to these networks take another route, or the kernel looks for the host on the
+// network itself.
 func (r Routes) missingClientRoutes(n network.Network, on string) []netip.Prefix {
 	return slices.DeleteFunc(slices.Clone(n.ClientNetworks), func(p netip.Prefix) bool {
 		return slices.ContainsFunc(r.Snapshot.Routes, func(x device.Route) bool { return x.To == p && x.Device == on })
