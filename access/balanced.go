@@ -24,11 +24,6 @@ func balances(a network.Access, port uint16) bool {
 	})
 }
 
-// findBalanced returns the VMs behind a load balancer's port, a node port of each VM.
-func (p Policy) findBalanced(vms VMs, port uint16) Target {
-	return p.leased(network.AccessDestination{Name: loadBalancers, Port: port, Listen: port}, vms.Leased(), port)
-}
-
 // keeps reports whether p still admits the caller of t, and still opens its destination.
 func (p Policy) keeps(t *Tunnel) bool {
 	if t.Target.Name == loadBalancers {

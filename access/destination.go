@@ -88,7 +88,8 @@ func whyNot(p Policy, vms VMs, a Authority) Reason {
 // FindListen returns the target of the plain TCP port listen, which may be a port of a load balancer.
 func FindListen(p Policy, vms VMs, listen uint16) (Target, bool) {
 	if balances(p.Network.Access, listen) {
-		return p.findBalanced(vms, listen), true
+		// The port is a node port, so each VM answers on it.
+		return p.leased(network.AccessDestination{Name: loadBalancers, Port: listen, Listen: listen}, vms.Leased(), listen), true
 	}
 	for _, d := range p.Network.Access.Destinations {
 		if listen == 0 || d.Listen != listen || !opensPorts(p.Network.Access) {

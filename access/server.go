@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -253,7 +254,8 @@ func (s *Server) answer(c *call, why *Refusal) {
 	}
 	_ = c.conn.SetDeadline(time.Now().Add(s.limits.answer))
 	if _, err := c.conn.Write(why.response()); err == nil && c.conn.CloseWrite() == nil {
-		discard(c.conn, answerRest)
+		// Closing would reset the connection before the caller has read the answer.
+		_, _ = io.Copy(io.Discard, io.LimitReader(c.conn, answerRest))
 	}
 }
 

@@ -5,7 +5,6 @@ package access
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/netip"
 	"sync/atomic"
@@ -143,9 +142,4 @@ func (t *tunnel) result(end End, now time.Time) Tunnel {
 	out := t.Tunnel
 	out.Sent, out.Received, out.Took, out.End = t.sent.Load(), t.received.Load(), now.Sub(t.began), end
 	return out
-}
-
-// discard reads the rest of a request: closing c would reset it before the caller has read the answer.
-func discard(c net.Conn, limit int64) {
-	_, _ = io.Copy(io.Discard, io.LimitReader(c, limit))
 }

@@ -110,7 +110,7 @@ func (s *Server) Serve(ctx context.Context, sockets udp.Sockets) error {
 		return err
 	}
 	s.informs, s.warnings = rate.NewLimiter(informsPerSecond, informsAtOnce), rate.Sometimes{Interval: time.Second}
-	s.watch.Store(newWatch())
+	s.watch.Store(&watch{began: time.Now()})
 	defer s.watch.Store(nil)
 	defer s.writing.Wait()
 	s.writing.Go(func() { every(serving, again, func() { s.writeLate(serving) }) })

@@ -19,8 +19,6 @@ type watch struct {
 	since atomic.Int64
 }
 
-func newWatch() *watch { return &watch{began: time.Now()} }
-
 func (w *watch) begin() { w.since.Store(max(1, int64(time.Since(w.began)))) }
 
 func (w *watch) end() { w.since.Store(0) }

@@ -3,7 +3,6 @@
 package dns
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -61,9 +60,4 @@ func failure(r *dns.Msg) *dns.Msg {
 	m := new(dns.Msg).SetRcode(r, dns.RcodeServerFailure)
 	m.RecursionAvailable = true
 	return m
-}
-
-// withoutOPT drops OPT records, which are hop by hop.
-func withoutOPT(rrs []dns.RR) []dns.RR {
-	return slices.DeleteFunc(rrs, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeOPT })
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -268,7 +269,8 @@ func (s *forwarder) fly(f *flight) {
 	var wire []byte
 	var ttl time.Duration
 	if answer != nil {
-		answer.Extra = withoutOPT(answer.Extra)
+		// OPT records are hop by hop.
+		answer.Extra = slices.DeleteFunc(answer.Extra, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeOPT })
 		answer.Compress = true
 		if ttl = lifetime(answer, s.now()); ttl > 0 && answer.Len() <= maxCached {
 			if packed, err := answer.Pack(); err == nil {

@@ -118,7 +118,7 @@ func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	case err != nil:
 		return writeError(err)
 	}
-	s.observe(out)
+	s.take(newKeptLease(out))
 	return nil
 }
 
@@ -140,9 +140,6 @@ func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
 	s.forget(was.Address, version)
 	return nil
 }
-
-// observe records an object that was just read or written.
-func (s *Leases) observe(o *coordinationv1.Lease) { s.take(newKeptLease(o)) }
 
 // take records a lease, unless a newer version is known: a watch lags behind the edge's own
 // writes. Or the API server has lost the newer version.
