@@ -211,10 +211,7 @@ func (p Policy) Dials(a netip.Addr) bool {
 	if !(network.Range{First: first, Last: last}).Contains(a) || !n.MayDial(a) {
 		return false
 	}
-	if a == p.Edge || a == n.NextHopVIP || a == n.ServiceVIP || slices.Contains(n.ReservedAddresses, a) || slices.Contains(n.PublishedAddresses, a) {
-		return false
-	}
-	return !slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return e.Address == a })
+	return a != p.Edge && !slices.Contains(n.HeldAddresses(), a) && !slices.Contains(n.PublishedAddresses, a)
 }
 
 // StillOpen reports whether p still opens the target of a tunnel to address, by CONNECT or the plain TCP port listen. A VM

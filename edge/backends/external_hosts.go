@@ -166,10 +166,7 @@ func refusalReason(n network.Network, x network.Backend, own []netip.Addr, a net
 
 // isEdgeAddress reports whether edges of n hold address a now, or may hold it later.
 func isEdgeAddress(n network.Network, a netip.Addr) bool {
-	if a == n.NextHopVIP || a == n.ServiceVIP || slices.Contains(n.ReservedAddresses, a) || slices.Contains(n.PublishedAddresses, a) {
-		return true
-	}
-	return slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return e.Address == a })
+	return slices.Contains(n.HeldAddresses(), a) || slices.Contains(n.PublishedAddresses, a)
 }
 
 // ownAddresses returns the addresses of every interface in this network namespace.
