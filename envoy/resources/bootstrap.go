@@ -174,16 +174,16 @@ func newServerCluster(name, socket string) *clusterv3.Cluster {
 	}
 }
 
-// BackendStats returns the counters of one cluster that Envoy keeps.
-func BackendStats() []string {
+// StatsOfBackend returns the counters of one cluster that Envoy keeps.
+func StatsOfBackend() []string {
 	return []string{
 		"upstream_cx_total", "upstream_cx_active", "upstream_cx_overflow", "upstream_cx_connect_fail", "upstream_cx_connect_timeout",
 		"upstream_cx_none_healthy", "membership_total", "membership_healthy",
 	}
 }
 
-// ListenerStats returns the counters of one listener that Envoy keeps.
-func ListenerStats() []string {
+// StatsOfListener returns the counters of one listener that Envoy keeps.
+func StatsOfListener() []string {
 	return []string{
 		"downstream_cx_total", "downstream_cx_active", "downstream_cx_overflow", "downstream_global_cx_overflow",
 		"downstream_pre_cx_timeout", "no_filter_chain_match",
@@ -197,7 +197,7 @@ func newStatsConfig() *metricsv3.StatsConfig {
 	for _, prefix := range []string{"server.", "listener_manager.", "cluster_manager.", "control_plane.", "overload.", "ratelimit."} {
 		kept = append(kept, &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Prefix{Prefix: prefix}})
 	}
-	for _, suffix := range slices.Concat(ListenerStats(), BackendStats(), []string{"limited_connections", "downstream_cx_no_route"}) {
+	for _, suffix := range slices.Concat(StatsOfListener(), StatsOfBackend(), []string{"limited_connections", "downstream_cx_no_route"}) {
 		kept = append(kept, &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Suffix{Suffix: "." + suffix}})
 	}
 	return &metricsv3.StatsConfig{

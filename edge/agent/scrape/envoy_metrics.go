@@ -51,8 +51,8 @@ func EnvoyMetrics(all []*dto.MetricFamily, n network.Network) []*dto.MetricFamil
 	for _, l := range n.Listeners {
 		listeners = append(listeners, named{inEnvoy: l.Name(), inPlan: l.Name()})
 	}
-	collect("cluster", "backend", backends, resources.BackendStats())
-	collect("listener", "listener", listeners, resources.ListenerStats())
+	collect("cluster", "backend", backends, resources.StatsOfBackend())
+	collect("listener", "listener", listeners, resources.StatsOfListener())
 	collect("connection_limit", "listener", listeners, []string{"limited_connections"})
 	for _, name := range envoyOfAll() {
 		if f := byName["envoy_"+name]; f != nil && len(f.GetMetric()) == 1 {

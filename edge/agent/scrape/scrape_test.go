@@ -105,7 +105,7 @@ func TestManyBackendsHideNoMetrics(t *testing.T) {
 		for i := range backends {
 			b := network.Backend{Name: fmt.Sprintf("service-%d:443", i)}
 			n.Backends = append(n.Backends, b)
-			for _, name := range resources.BackendStats() {
+			for _, name := range resources.StatsOfBackend() {
 				envoys = append(envoys, one("envoy_cluster_"+metricName(b.Name)+"_"+name))
 			}
 			for _, state := range []string{"healthy", "unhealthy"} {
@@ -133,7 +133,7 @@ func TestManyBackendsHideNoMetrics(t *testing.T) {
 			g.Expect(series).To(And(HaveKeyWithValue("envoy_cluster_upstream_cx_total", backends), HaveKeyWithValue("oooi_proxy_backend_endpoints", 2*backends)))
 			g.Expect(dropped).To(BeZero())
 		} else {
-			g.Expect(dropped).To(BeNumerically("==", len(resources.BackendStats())*backends), "%d backends", backends)
+			g.Expect(dropped).To(BeNumerically("==", len(resources.StatsOfBackend())*backends), "%d backends", backends)
 		}
 	}
 }
