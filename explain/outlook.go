@@ -72,15 +72,16 @@ func outlookOf(networks []network.Network, problems problem.Problems) outlook {
 		return outlook{boots: No, by: problem.AddressesExhausted, may: "VMs that start get no address, so new nodes do not become Ready"}
 	case onAll(func(p problem.Problem) bool { return p.Cause == problem.NoRegistryReachable }):
 		return outlook{boots: No, by: problem.ImagesUnreachable, may: "VMs that start cannot pull images, so new nodes do not become Ready"}
-	case has(func(p problem.Problem) bool {
-		return p.Cause == problem.ControlPlaneRefused || p.Cause == problem.NoNodePoolCreatesNodes
-	}):
+	case has(refusesControlPlane):
+		return outlook{boots: No, by: problem.NodesNotCreated, may: "HyperShift creates no control plane, so no node becomes Ready"}
+	case has(func(p problem.Problem) bool { return p.Cause == problem.NoNodePoolCreatesNodes }):
 		return outlook{boots: No, by: problem.NodesNotCreated, may: "HyperShift creates no nodes, so none becomes Ready"}
 	case onPrimary(problem.AddressesExhausted):
 		return outlook{boots: Unknown, may: "VMs that start on one network get no address, so new nodes there do not become Ready"}
 	case of(problem.NADNamespaceNotAllowed):
 		return outlook{boots: Unknown, may: "VMs may not start, so nodes may not become Ready"}
-	case of(problem.FramesDropped), of(problem.ImagesUnreachable), of(problem.PodNetworkUnsupported), of(problem.ControlPlaneProxied), of(problem.NodesNotCreated):
+	case of(problem.FramesDropped), of(problem.ImagesUnreachable), of(problem.PodNetworkUnsupported), of(problem.ControlPlaneProxied),
+		has(func(p problem.Problem) bool { return p.Reason == problem.NodesNotCreated && !stopsNodePools(p) }):
 		return outlook{boots: Unknown, may: "nodes may not become Ready"}
 	case onPrimary(problem.RangeTooSmall):
 		return outlook{boots: Unknown, may: "VMs may run out of addresses, so some nodes may not become Ready"}
@@ -88,8 +89,31 @@ func outlookOf(networks []network.Network, problems problem.Problems) outlook {
 	return outlook{boots: Yes, extras: extras(problems)}
 }
 
+// refusesControlPlane reports whether HyperShift creates no control plane because of p, which is marked Waiting.
+func refusesControlPlane(p problem.Problem) bool { return p.Cause == problem.ControlPlaneRefused }
+
+// stopsNodePools reports whether HyperShift creates no new nodes of some NodePools because of p. If they are all, another problem says it.
+func stopsNodePools(p problem.Problem) bool {
+	return p.Cause == problem.NodePoolRefused || p.Cause == problem.NodePoolPaused
+}
+
 // extras returns clauses about what nodes lack although they become Ready.
 func extras(problems problem.Problems) (clauses []string) {
+	var stopped []string
+	for _, p := range problems {
+		if stopsNodePools(p) {
+			stopped = append(stopped, p.Args["nodePools"]...)
+		}
+	}
+	slices.Sort(stopped)
+	switch {
+	case len(stopped) > maxParts:
+		clauses = append(clauses, "some NodePools get no new nodes")
+	case len(stopped) > 1:
+		clauses = append(clauses, "NodePools "+sentenceList(stopped)+" get no new nodes")
+	case len(stopped) > 0:
+		clauses = append(clauses, "NodePool "+stopped[0]+" gets no new nodes")
+	}
 	add := func(clause string, is func(problem.Problem) bool) {
 		if slices.ContainsFunc(problems.Of(problem.SeverityWarning), is) {
 			clauses = append(clauses, clause)

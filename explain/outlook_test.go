@@ -45,6 +45,9 @@ func TestVerdictsAgree(t *testing.T) {
 	registry := network.Attachment{Namespace: "clusters", Name: "vlan100"}.Problem(problem.NoRegistryReachable, problem.Args{"hosts": {"registry.example.com"}})
 	plugin := of(problem.SeverityWarning, problem.PodNetworkUnsupported, "", "")
 	unmade := problem.New(problem.NodePoolRefused, problem.Subject{}, problem.Args{"nodePools": {"blue"}, "condition": {"ValidReleaseImage"}, "error": {"no image"}})
+	paused := problem.New(problem.NodePoolPaused, problem.Subject{}, problem.Args{"nodePools": {"a", "b"}})
+	many := problem.New(problem.NodePoolPaused, problem.Subject{}, problem.Args{"nodePools": {"a", "b", "c", "d"}})
+	onlyVMs := problem.New(problem.NoNewNodes, problem.Subject{}, nil)
 	none, noPlane := problem.New(problem.NoNodePoolCreatesNodes, problem.Subject{}, nil), problem.New(problem.ControlPlaneRefused, problem.Subject{}, problem.Args{"condition": {"ValidConfiguration"}, "error": {"x"}})
 	range1, range2 := of(problem.SeverityWarning, problem.RangeTooSmall, "Network", "clusters/vlan100"), of(problem.SeverityWarning, problem.RangeTooSmall, "Network", "clusters/storage")
 	cidr := of(problem.SeverityWaiting, problem.WaitingForNetwork, "Network", "clusters/vlan303")
@@ -65,15 +68,19 @@ func TestVerdictsAgree(t *testing.T) {
 		"images and console":       {one, problem.Problems{console, images}, "Nodes may not become Ready. DHCP", "nodes may not become Ready."},
 		"console is a hint":        {one, problem.Problems{of(problem.SeverityInfo, problem.AppsUnreachable, "", "")}, "Nodes can boot: DHCP", "nodes will become Ready."},
 		"network plugin":           {one, problem.Problems{plugin}, "Nodes may not become Ready. DHCP", "nodes may not become Ready."},
-		"no nodes of one NodePool": {one, problem.Problems{unmade}, "Nodes may not become Ready. DHCP", "nodes may not become Ready."},
-		"no nodes":                 {one, problem.Problems{unmade, none}, "HyperShift creates no nodes, so none becomes Ready. DHCP", "HyperShift creates no nodes, so none becomes Ready."},
-		"no control plane":         {one, problem.Problems{noPlane}, "HyperShift creates no nodes, so none becomes Ready. The API server is not served yet: ", "HyperShift creates no nodes, so none becomes Ready, even when the items marked Waiting exist."},
-		"addresses":                {both, problem.Problems{range1}, "VMs may run out of addresses, so some nodes may not become Ready. DHCP", "VMs may run out of addresses, so some nodes may not become Ready."},
-		"secondary addresses":      {both, problem.Problems{range2}, "Nodes can boot: DHCP", "nodes will become Ready, with warnings."},
-		"waits and images":         {one, problem.Problems{images, cidr}, "Nodes may not become Ready. Network clusters/vlan303 is not served yet: VMs cannot boot or get an address there. DHCP", "nodes may not become Ready, even when the items marked Waiting exist."},
-		"a network waits":          {one, problem.Problems{cidr}, "Nodes on other networks can boot. Network clusters/vlan303 is not served yet: ", "nodes will become Ready when the items marked Waiting exist."},
-		"Ignition waits":           {one, problem.Problems{oauth, ignition}, "Ignition and OAuth are not served yet: new nodes cannot boot. DHCP", "nodes will become Ready when the items marked Waiting exist."},
-		"OAuth waits":              {one, problem.Problems{oauth}, "Nodes can become Ready. OAuth is not served yet: logins fail. DHCP", "nodes will become Ready. OAuth is not served yet: logins fail."},
+		"no nodes of one NodePool": {one, problem.Problems{unmade}, "Nodes can boot, but NodePool blue gets no new nodes. DHCP", "nodes will become Ready, but NodePool blue gets no new nodes."},
+		"no nodes of three NodePools": {one, problem.Problems{console, unmade, paused}, "Nodes can boot, but NodePools a, b and blue get no new nodes and the console stays degraded. DHCP",
+			"nodes will become Ready, but NodePools a, b and blue get no new nodes and the console stays degraded."},
+		"no nodes of many NodePools": {one, problem.Problems{many}, "Nodes can boot, but some NodePools get no new nodes. DHCP", "nodes will become Ready, but some NodePools get no new nodes."},
+		"no new nodes":               {one, problem.Problems{unmade, onlyVMs}, "Nodes may not become Ready. DHCP", "nodes may not become Ready."},
+		"no nodes":                   {one, problem.Problems{unmade, none}, "HyperShift creates no nodes, so none becomes Ready. DHCP", "HyperShift creates no nodes, so none becomes Ready."},
+		"no control plane":           {one, problem.Problems{noPlane}, "HyperShift creates no control plane, so no node becomes Ready. The API server is not served yet: ", "HyperShift creates no control plane, so no node becomes Ready."},
+		"addresses":                  {both, problem.Problems{range1}, "VMs may run out of addresses, so some nodes may not become Ready. DHCP", "VMs may run out of addresses, so some nodes may not become Ready."},
+		"secondary addresses":        {both, problem.Problems{range2}, "Nodes can boot: DHCP", "nodes will become Ready, with warnings."},
+		"waits and images":           {one, problem.Problems{images, cidr}, "Nodes may not become Ready. Network clusters/vlan303 is not served yet: VMs cannot boot or get an address there. DHCP", "nodes may not become Ready, even when the items marked Waiting exist."},
+		"a network waits":            {one, problem.Problems{cidr}, "Nodes on other networks can boot. Network clusters/vlan303 is not served yet: ", "nodes will become Ready when the items marked Waiting exist."},
+		"Ignition waits":             {one, problem.Problems{oauth, ignition}, "Ignition and OAuth are not served yet: new nodes cannot boot. DHCP", "nodes will become Ready when the items marked Waiting exist."},
+		"OAuth waits":                {one, problem.Problems{oauth}, "Nodes can become Ready. OAuth is not served yet: logins fail. DHCP", "nodes will become Ready. OAuth is not served yet: logins fail."},
 		"secondary network fails": {both, problem.Problems{of(problem.SeverityWaiting, problem.AddressCheckPending, "Network", "clusters/storage")},
 			"Nodes can boot. Network clusters/storage is not served yet: VMs get no address there. DHCP", "nodes will become Ready when the items marked Waiting exist."},
 		"pod network":               {pods, nil, "DHCP, DNS and proxy are ready", "VMs boot from the pod network."},

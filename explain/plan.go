@@ -85,7 +85,7 @@ func headline(p Preview, problems problem.Problems) string {
 	if problems.Blocking() {
 		return "nodes will not become Ready, because nothing is applied."
 	}
-	if problems.Waiting() {
+	if problems.Waiting() && !slices.ContainsFunc(problems, refusesControlPlane) {
 		return whileWaiting(p.Created, pods, may, parts(networks, problems.Of(problem.SeverityWaiting)))
 	}
 	switch {

@@ -102,19 +102,26 @@ func TestPodSubnets(t *testing.T) {
 
 // TestPodSubnetsOfAutoscaledNodePools: the autoscaler adds no node beyond maxNodesTotal of all NodePools together.
 func TestPodSubnetsOfAutoscaledNodePools(t *testing.T) {
-	for total, want := range map[int32]bool{0: true, 5: true, 4: false, 1: false} {
-		t.Run(fmt.Sprint(total), func(t *testing.T) {
+	for _, c := range []struct {
+		total, least int32
+		pods         string
+		want         bool
+	}{
+		{0, 2, "10.132.0.0/21", true}, {5, 2, "10.132.0.0/21", true}, {4, 2, "10.132.0.0/21", false}, {1, 2, "10.132.0.0/21", false},
+		{1, 1, "10.132.0.0/23", true}, {1, 0, "10.132.0.0/23", true}, // HyperShift begins with one node for 0, too.
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			o := served(t)
 			o.NodePools = append(o.NodePools, *o.NodePools[0].DeepCopy())
 			o.NodePools[1].Name = "b"
 			for i := range o.NodePools {
-				o.NodePools[i].Spec.Replicas, o.NodePools[i].Spec.AutoScaling = nil, &hyperv1.NodePoolAutoScaling{Min: 2, Max: 4}
+				o.NodePools[i].Spec.Replicas, o.NodePools[i].Spec.AutoScaling = nil, &hyperv1.NodePoolAutoScaling{Min: c.least, Max: 4}
 				o.NodePools[i].Spec.Management.UpgradeType = hyperv1.UpgradeTypeInPlace
 			}
-			o.HostedCluster.Spec.Autoscaling.MaxNodesTotal = &total
-			o.HostedCluster.Spec.Networking.ClusterNetwork = []hyperv1.ClusterNetworkEntry{{CIDR: *ipnet.MustParseCIDR("10.132.0.0/21")}}
+			o.HostedCluster.Spec.Autoscaling.MaxNodesTotal = &c.total
+			o.HostedCluster.Spec.Networking.ClusterNetwork = []hyperv1.ClusterNetworkEntry{{CIDR: *ipnet.MustParseCIDR(c.pods)}}
 			_, ps := plan(o)
-			NewWithT(t).Expect(ps.Has(problem.PodNetworkUnsupported)).To(Equal(want))
+			NewWithT(t).Expect(ps.Has(problem.PodNetworkUnsupported)).To(Equal(c.want))
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/networks"
@@ -33,15 +34,19 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 	for _, np := range o.NodePools {
 		exist = exist || np.Status.Replicas > 0
 	}
+	cause, paused := problem.ControlPlaneRefused, isTrue(hc.Spec.PausedUntil)
+	if exist || hc.Status.ControlPlaneEndpoint.Host != "" {
+		cause = problem.ControlPlaneNotUpdated
+	}
 	for _, c := range hc.Status.Conditions {
-		if !lenient.RefusesCluster(c) || isFormer(c.ObservedGeneration, hc.Generation) {
-			continue
+		former := isFormer(c.ObservedGeneration, hc.Generation)
+		if !former && (lenient.RefusesCluster(c) || cause == problem.ControlPlaneRefused && failsEarly(hc, c)) {
+			ps = append(ps, problem.New(cause, problem.Subject{}, problem.Args{"condition": {c.Type}, "error": {quoted(c.Reason, c.Message)}}))
 		}
-		cause := problem.ControlPlaneRefused
-		if exist || hc.Status.ControlPlaneEndpoint.Host != "" {
-			cause = problem.ControlPlaneNotUpdated
-		}
-		ps = append(ps, problem.New(cause, problem.Subject{}, problem.Args{"condition": {c.Type}, "error": {quoted(c.Reason, c.Message)}}))
+		paused = paused || !former && isFalse(c, hyperv1.ReconciliationActive)
+	}
+	if paused {
+		ps = append(ps, problem.New(problem.HyperShiftPaused, problem.Subject{}, nil, "spec.pausedUntil"))
 	}
 	turnedOff := func(c problem.Cause, annotation string) bool {
 		_, off := hc.Annotations[annotation]
@@ -64,8 +69,11 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 			wanted--
 		}
 	}
-	if !exist && (noMachines || wanted == 0 && len(byStop) > 0) {
+	switch none := wanted == 0 && len(byStop) > 0; {
+	case !exist && (paused || noMachines || none):
 		ps = append(ps, problem.New(problem.NoNodePoolCreatesNodes, problem.Subject{}, nil))
+	case none:
+		ps = append(ps, problem.New(problem.NoNewNodes, problem.Subject{}, nil))
 	}
 	for _, s := range slices.SortedFunc(maps.Keys(byStop), func(a, b stop) int {
 		return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.condition, b.condition), cmp.Compare(a.error, b.error))
@@ -87,10 +95,8 @@ const maxStopped = 10
 // while a condition reports it. Conditions do not count before Ignition is published: until the control plane has its
 // configuration, HyperShift reports ValidMachineConfig False (MissingCoreConfigError).
 func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
-	if p := np.Spec.PausedUntil; p != nil {
-		if paused, err := strconv.ParseBool(*p); err == nil && paused {
-			return stop{cause: problem.NodePoolPaused}
-		}
+	if isTrue(np.Spec.PausedUntil) {
+		return stop{cause: problem.NodePoolPaused}
 	}
 	if hc.Status.IgnitionEndpoint == "" {
 		return stop{}
@@ -101,6 +107,28 @@ func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
 		}
 	}
 	return stop{}
+}
+
+// isTrue reports whether a spec.pausedUntil has no end.
+func isTrue(until *string) bool {
+	if until == nil {
+		return false
+	}
+	paused, err := strconv.ParseBool(*until)
+	return err == nil && paused
+}
+
+// isFalse reports whether c is of a kind, and False.
+func isFalse(c metav1.Condition, of hyperv1.ConditionType) bool {
+	return c.Type == string(of) && c.Status == metav1.ConditionFalse
+}
+
+// failsEarly reports whether c says that HyperShift fails before it validates hc. HyperShift 0.1.70 looks up the pull
+// secret and the release image before it writes other conditions. A later error may be of one attempt.
+func failsEarly(hc *hyperv1.HostedCluster, c metav1.Condition) bool {
+	return isFalse(c, hyperv1.ReconciliationSucceeded) && !slices.ContainsFunc(hc.Status.Conditions, func(c metav1.Condition) bool {
+		return c.Type == string(hyperv1.ValidHostedClusterConfiguration)
+	})
 }
 
 // isFormer reports whether a condition is about an older generation of its object. 0: unknown.

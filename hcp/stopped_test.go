@@ -49,9 +49,56 @@ func TestNodePoolsWithOneError(t *testing.T) {
 	o.NodePools[7].DeletionTimestamp = &metav1.Time{}
 	g.Expect(notMade(o)).To(HaveLen(2), "it is being deleted")
 	o.NodePools[3].Status.Replicas = 1
-	g.Expect(notMade(o)).To(HaveLen(1), "it has a node")
+	g.Expect(notMade(o)).To(HaveExactElements(HaveField("Cause", problem.NoNewNodes), HaveField("Cause", problem.NodePoolRefused)), "it has a node")
 	o.HostedCluster.Status.IgnitionEndpoint = ""
 	g.Expect(notMade(o)).To(BeEmpty(), "a new control plane does not have the configuration of nodes yet")
+}
+
+// TestPausedHostedCluster: HyperShift creates nothing of a HostedCluster that spec.pausedUntil pauses. A time counts while HyperShift reports it.
+func TestPausedHostedCluster(t *testing.T) {
+	active := []metav1.Condition{{Type: "ReconciliationActive", Status: metav1.ConditionTrue}}
+	paused := []metav1.Condition{{Type: "ReconciliationActive", Status: metav1.ConditionFalse, Reason: "ReconciliationPaused"}}
+	for name, c := range map[string]struct {
+		until      string
+		conditions []metav1.Condition
+		want       bool
+	}{
+		"new":          {"true", nil, true},
+		"false":        {"false", active, false},
+		"a time":       {"2126-01-01T00:00:00Z", paused, true},
+		"a past time":  {"2026-01-01T00:00:00Z", active, false},
+		"a wrong time": {"tomorrow", active, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			o.VMs, o.NodePools[0].Status = nil, hyperv1.NodePoolStatus{}
+			o.HostedCluster.Spec.PausedUntil, o.HostedCluster.Status.Conditions = &c.until, c.conditions
+			if !c.want {
+				g.Expect(notMade(o)).To(BeEmpty())
+				return
+			}
+			g.Expect(notMade(o)).To(HaveExactElements(HaveField("Cause", problem.HyperShiftPaused), HaveField("Cause", problem.NoNodePoolCreatesNodes)))
+			o.NodePools[0].Status.Replicas = 1
+			g.Expect(notMade(o)).To(HaveExactElements(HaveField("Cause", problem.HyperShiftPaused)), "the VM may still become a node")
+		})
+	}
+}
+
+// TestFailsBeforeValidation: HyperShift 0.1.70 looks up the pull secret and the release before it writes other conditions. Later errors may be of one
+// attempt.
+func TestFailsBeforeValidation(t *testing.T) {
+	g, o := NewWithT(t), served(t)
+	o.VMs, o.NodePools[0].Status = nil, hyperv1.NodePoolStatus{}
+	failed := metav1.Condition{Type: "ReconciliationSucceeded", Status: metav1.ConditionFalse, Reason: "ReconciliationError", Message: `secrets "pull-secret" not found`}
+	o.HostedCluster.Status = hyperv1.HostedClusterStatus{Conditions: []metav1.Condition{failed}}
+	refused := notMade(o)
+	g.Expect(refused).To(HaveExactElements(HaveField("Cause", problem.ControlPlaneRefused)))
+	g.Expect(message(refused[0])).To(ContainSubstring(`ReconciliationSucceeded of the HostedCluster is False (ReconciliationError: secrets "pull-secret" not found)`))
+
+	o.HostedCluster.Status.Conditions = append(o.HostedCluster.Status.Conditions, metav1.Condition{Type: "ValidConfiguration", Status: metav1.ConditionTrue})
+	g.Expect(notMade(o)).To(BeEmpty())
+	o.HostedCluster.Status = hyperv1.HostedClusterStatus{Conditions: []metav1.Condition{failed}, ControlPlaneEndpoint: hyperv1.APIEndpoint{Host: "10.0.0.1"}}
+	g.Expect(notMade(o)).To(BeEmpty())
 }
 
 // TestRefusedBeforeTheControlPlane: the condition says first that HyperShift refuses the HostedCluster, and not that the control plane is awaited.

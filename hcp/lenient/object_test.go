@@ -136,6 +136,8 @@ func TestRefusalsAreKept(t *testing.T) {
 	g.Expect(hc.Fields.Status.Conditions).To(HaveLen(16))
 	first := hc.Fields.Status.Conditions[0]
 	g.Expect([]any{first.Type, first.Status, first.ObservedGeneration}).To(Equal([]any{"ValidReleaseImage", metav1.ConditionFalse, int64(7)}))
+	valid := decoded[lenient.HostedCluster](t, `{"metadata":{"name":"a"},"status":{"conditions":[{"type":"ValidConfiguration","status":"True","message":"`+name+`"},{"type":"ReconciliationSucceeded","status":"True"}]}}`).Items[0]
+	g.Expect(valid.Fields.Status.Conditions).To(HaveExactElements(metav1.Condition{Type: "ValidConfiguration"}), "that HyperShift validates is read")
 
 	np := decoded[lenient.NodePool](t, `{"metadata":{"name":"a"},"spec":{"clusterName":"blue","release":{"image":"`+name+`"}},"status":{`+strings.ReplaceAll(conditions, `"False"`, `"`+strings.Repeat("F", 9)+`"`)+`}}`,
 		`{"metadata":{"name":"b"},"spec":{"clusterName":"blue","release":{"image":"`+name+`"}},"status":{"replicas":2,`+conditions+`}}`,

@@ -40,13 +40,17 @@ const (
 	maxQuoted   = 256
 )
 
-// isRefusal also cuts the texts of a refusal.
+// isRefusal reports whether an element of a list is a refusal, or says how far HyperShift came. It cuts their texts.
 func isRefusal(element any) bool {
 	cut := func(text string) string { return strings.Clone(text[:min(len(text), maxQuoted)]) }
 	switch c := element.(type) {
 	case *metav1.Condition:
-		if RefusesCluster(*c) {
+		switch of := hyperv1.ConditionType(c.Type); {
+		case RefusesCluster(*c), c.Status == metav1.ConditionFalse && (of == hyperv1.ReconciliationActive || of == hyperv1.ReconciliationSucceeded):
 			c.Reason, c.Message = cut(c.Reason), cut(c.Message)
+			return true
+		case of == hyperv1.ValidHostedClusterConfiguration:
+			*c = metav1.Condition{Type: c.Type}
 			return true
 		}
 	case *hyperv1.NodePoolCondition:

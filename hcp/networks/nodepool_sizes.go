@@ -19,14 +19,14 @@ func NodePoolSizes(o objects.Objects) map[string]int {
 }
 
 // MaxNodes returns the largest number of nodes of all NodePools at once, with those that updates add. The autoscaler
-// stops at spec.autoscaling.maxNodesTotal, if that is above 0, but never below the lower limits of NodePools.
+// stops at spec.autoscaling.maxNodesTotal, if that is above 0, but never below the lower limits of NodePools, at least 1.
 func MaxNodes(o objects.Objects) int {
 	least, most, added := 0, 0, 0
 	for _, np := range o.NodePools {
 		n := size(o.HostedCluster, np)
 		most, added = most+n, added+maxVMs(o.HostedCluster, np)-n
 		if a := np.Spec.AutoScaling; a != nil {
-			n = int(a.Min)
+			n = max(int(a.Min), 1)
 		}
 		least += n
 	}

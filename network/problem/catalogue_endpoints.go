@@ -32,6 +32,10 @@ var (
 		What:   "HyperShift creates no new nodes of NodePool {nodePools}, because of spec.pausedUntil.",
 		Effect: "VMs that exist are not affected.",
 		Fix:    "Remove the field."})
+	HyperShiftPaused = declare("HyperShiftPaused", Entry{Reason: NodesNotCreated, Severity: SeverityWarning,
+		What:   "HyperShift is paused by spec.pausedUntil of the HostedCluster.",
+		Effect: "It creates neither a control plane nor VMs. VMs that exist are not affected.",
+		Fix:    "Remove the field."})
 	MachineManagementDisabled = declare("MachineManagementDisabled", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {annotation} of the HostedCluster turns off Cluster API.",
 		Effect: "No VM is created.",
@@ -43,6 +47,10 @@ var (
 	NoNodePoolCreatesNodes = declare("NoNodePoolCreatesNodes", Entry{Reason: NodesNotCreated, Severity: SeverityWarning,
 		What: "HyperShift creates no nodes for any NodePool, and the hosted cluster has no VM.",
 		Fix:  "Fix what is reported for its NodePools, or for its HostedCluster."})
+	NoNewNodes = declare("NoNewNodes", Entry{Reason: NodesNotCreated, Severity: SeverityWarning,
+		What:   "HyperShift creates new nodes of no NodePool.",
+		Effect: "Only VMs that exist can become nodes.",
+		Fix:    "Fix what is reported for its NodePools."})
 	EndpointPending = declare("EndpointPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
 		What:   "{service} is not published yet ({object}).",
 		Effect: "It will be served at {at}."})

@@ -6,6 +6,7 @@
 package oracle
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,6 +30,7 @@ func unpublished(w *world) {
 		w.remove("Route", p.route)
 	}
 	delete(w.hosted(), "status")
+	delete(w.pool(), "status")
 }
 
 // noNodes are changes after which no new node becomes Ready, whatever else is served.
@@ -43,6 +45,11 @@ func noNodes() (out []change) {
 		})
 		out[len(out)-1].alone = true
 	}
+	add("there is no control plane, and HyperShift fails before it validates", "APIServer", "ReconciliationSucceeded", "Waiting", true, func(w *world) {
+		unpublished(w)
+		report(w.hosted(), "ReconciliationSucceeded", "False", "ReconciliationError", `secrets "pull-secret" not found`)
+	})
+	out[len(out)-1].alone = true
 	for _, c := range []string{"UpdateManagementEnabled", "ValidReleaseImage", "ValidArchPlatform", "ReconciliationActive", "ValidMachineConfig", "ValidPlatformImage", "ValidMachineTemplate", "ValidTuningConfig"} {
 		add("the only NodePool has "+c+" False", "pool status", c, "Warning", false, func(w *world) { report(w.pool(), c, "False", "ValidationFailed", "no such ConfigMap") })
 		out[len(out)-1].on = "Ignition" // Before it is published, conditions of NodePools do not count.
@@ -53,6 +60,7 @@ func noNodes() (out []change) {
 		})
 	out[len(out)-1].on = "Ignition"
 	add("the only NodePool is paused", "pool status", "spec.pausedUntil", "Warning", false, func(w *world) { set(w.pool(), "true", "spec", "pausedUntil") })
+	add("the HostedCluster is paused", "machines", "spec.pausedUntil", "Warning", false, func(w *world) { set(w.hosted(), "true", "spec", "pausedUntil") })
 	add("Cluster API is turned off", "machines", "hypershift.openshift.io/disable-machine-management", "Warning", false,
 		func(w *world) { annotate(w.hosted(), "hypershift.openshift.io/disable-machine-management", "") })
 	return out
@@ -66,13 +74,11 @@ func stoppedChanges() []change {
 		return &out[len(out)-1]
 	}
 	for _, c := range []string{"ValidConfiguration", "SupportedHostedCluster", "ValidReleaseImage", "ValidHostedControlPlaneConfiguration"} {
-		add("the HostedCluster has "+c+" False", "status", c, false, func(w *world) { report(w.hosted(), c, "False", "Invalid", "no such image") })
+		add("the HostedCluster has "+c+" False", "status", c, false, func(w *world) { report(w.hosted(), c, "False", "Invalid", "no such image") }).on = "APIServer" // Some take its status away.
 	}
 	add("one of two NodePools has ValidReleaseImage False", "pool status", "ValidReleaseImage", false, func(w *world) {
-		w.add(`{apiVersion: hypershift.openshift.io/v1beta1, kind: NodePool, metadata: {name: two, namespace: clusters}, spec: {clusterName: blue, replicas: 1, release: {image: '` + release + `'},
-platform: {type: KubeVirt, kubevirt: {additionalNetworks: [{name: clusters/vlan100}], attachDefaultNetwork: false}}}}`)
-		report(w.find("NodePool", "two"), "ValidReleaseImage", "False", "ValidationFailed", "no such image")
-	})
+		report(w.secondPool(), "ValidReleaseImage", "False", "ValidationFailed", "no such image")
+	}).on = "Ignition"
 	add("the Ignition server is turned off", "Ignition", "hypershift.openshift.io/disable-ignition-server", true, func(w *world) { annotate(w.hosted(), "hypershift.openshift.io/disable-ignition-server", "true") })
 	for _, of := range []string{"APIServer", "Konnectivity", "Ignition", "OAuthServer"} {
 		add("the HostedCluster exists, and spec.services lacks "+titles[of], of, of, true, func(w *world) {
@@ -117,6 +123,13 @@ platform: {type: KubeVirt, kubevirt: {additionalNetworks: [{name: clusters/vlan1
 	return out
 }
 
+// secondPool adds a NodePool two like the first, and returns it.
+func (w *world) secondPool() object {
+	w.add(`{apiVersion: hypershift.openshift.io/v1beta1, kind: NodePool, metadata: {name: two, namespace: clusters}, spec: {clusterName: blue, replicas: 1, release: {image: '` + release + `'},
+platform: {type: KubeVirt, kubevirt: {additionalNetworks: [{name: clusters/vlan100}], attachDefaultNetwork: false}}}}`)
+	return w.find("NodePool", "two")
+}
+
 // announced sets the node port of a service before HyperShift publishes it.
 func announced(w *world, of string, port int) {
 	nodePort(of, "10.240.0.7", 0)(w)
@@ -156,6 +169,31 @@ func TestNoNodes(t *testing.T) {
 	}
 }
 
+// TestOneOfTwoNodePools: nodes of the other one become Ready, and the plan says which one gets none.
+func TestOneOfTwoNodePools(t *testing.T) {
+	for name, apply := range map[string]func(pool object){
+		"paused": func(pool object) { set(pool, "true", "spec", "pausedUntil") },
+		"refused": func(pool object) {
+			report(pool, "ValidMachineConfig", "False", "ValidationFailed", "no such ConfigMap")
+		},
+	} {
+		for _, vm := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, vm), func(t *testing.T) {
+				w := worldOf(t, "lb-ip")
+				if vm {
+					w.addVM("a", "clusters/vlan100", "02:aa:00:00:00:09")
+				}
+				apply(w.secondPool())
+				out, code := exitOf(t, w)
+				first, _, _ := strings.Cut(out, "\n")
+				if code != 0 || !strings.Contains(first, ": nodes will become Ready, but NodePool two gets no new nodes") {
+					t.Errorf("exit code %d: %s", code, first)
+				}
+			})
+		}
+	}
+}
+
 // TestOtherConditions: other conditions, and those of former generations, change nothing.
 func TestOtherConditions(t *testing.T) {
 	want, _ := exitOf(t, worldOf(t, "lb-ip"))
@@ -180,6 +218,15 @@ func TestOtherConditions(t *testing.T) {
 				report(w.pool(), c, "False", "NotFound", "")
 			}
 			report(w.pool(), "ValidGeneratedPayload", "Unknown", "", "Unable to get status data from token secret")
+		},
+		"not known": func(w *world) {
+			for _, c := range []string{"ValidConfiguration", "SupportedHostedCluster", "ValidReleaseImage", "ReconciliationActive", "ReconciliationSucceeded"} {
+				report(w.hosted(), c, "Unknown", "StatusUnknown", "")
+			}
+		},
+		"autoscaling from zero": func(w *world) { // setMachineDeploymentReplicas begins with one node nevertheless. Only AWS has ValidPlatformConfig False.
+			report(w.pool(), "AutoscalingEnabled", "False", "ValidationFailed", "Autoscaling from zero (min=0) is not supported for KubeVirt platform")
+			report(w.pool(), "ValidPlatformConfig", "False", "AWSError", "")
 		},
 		"a NodePool without nodes": func(w *world) {
 			w.add(`{apiVersion: hypershift.openshift.io/v1beta1, kind: NodePool, metadata: {name: none, namespace: clusters}, spec: {clusterName: blue, replicas: 0, pausedUntil: 'true', release: {image: '` + release + `'},
