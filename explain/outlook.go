@@ -94,7 +94,7 @@ func refusesControlPlane(p problem.Problem) bool { return p.Cause == problem.Con
 
 // stopsNodePools reports whether HyperShift creates no new nodes of some NodePools because of p. If they are all, another problem says it.
 func stopsNodePools(p problem.Problem) bool {
-	return p.Cause == problem.NodePoolRefused || p.Cause == problem.NodePoolPaused
+	return slices.Contains([]problem.Cause{problem.NodePoolRefused, problem.NodePoolPaused, problem.NodePoolNameTooLong, problem.NodePoolWithoutVolume}, p.Cause)
 }
 
 // extras returns clauses about what nodes lack although they become Ready.

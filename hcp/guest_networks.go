@@ -75,8 +75,7 @@ func joinSubnets(hc *hyperv1.HostedCluster, joinSubnet string) problem.Problems 
 
 // overlapping returns a problem if HyperShift refuses o because two of its networks overlap (validateSliceNetworkCIDRs in
 // hostedcluster_controller.go). HyperShift compares the default join subnet unless internalJoinSubnet is set, even if
-// v4InternalSubnet moves that subnet. A requested CIDR that overlaps one of these is an Error of its own. IPv6 subnets of
-// OVN-Kubernetes are not read.
+// v4InternalSubnet moves that subnet. A requested CIDR that overlaps one of these is an Error of its own.
 func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.Problems {
 	hc, ovn := o.HostedCluster, ovnConfig(o.HostedCluster)
 	type entry struct {
@@ -106,8 +105,14 @@ func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.P
 	}
 	add("serviceNetwork", objects.ServiceNetworks(hc)...)
 	add("clusterNetwork", objects.PodNetworks(hc)...)
-	if a := nodeAPI(hc); a.IsValid() { // checkAdvertiseAddressOverlapping
-		add("advertiseAddress", netip.PrefixFrom(a, a.BitLen()))
+	overlap := func(a, b entry) problem.Problems {
+		args := problem.Args{"field": {a.field}, "cidr": {a.String()}, "otherField": {b.field}, "otherCIDR": {b.String()}}
+		return problem.Problems{problem.New(problem.HostedNetworksOverlap, problem.Subject{}, args, "spec.networking")}
+	}
+	for i, e := range all { // checkAdvertiseAddressOverlapping compares the first of each field.
+		if a := nodeAPI(hc); (i == 0 || all[i-1].field != e.field) && e.Contains(a) {
+			return overlap(e, entry{netip.PrefixFrom(a, a.BitLen()), "advertiseAddress"})
+		}
 	}
 	if objects.UsesOVN(hc) {
 		if ovn.InternalJoinSubnet == "" {
@@ -116,6 +121,9 @@ func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.P
 		addText("internalJoinSubnet", ovn.InternalJoinSubnet)
 		addText("internalTransitSwitchSubnet", ovn.InternalTransitSwitchSubnet)
 		addText("v4InternalSubnet", o.JoinSubnet)
+		addText("ipv6.internalJoinSubnet", cmp.Or(o.OVNIPv6.Join, ovnJoinIPv6))
+		addText("ipv6.internalTransitSwitchSubnet", o.OVNIPv6.Transit)
+		addText("v6InternalSubnet", o.OVNIPv6.Internal)
 	}
 	// Of sorted prefixes, two overlap only if two neighbors do.
 	slices.SortFunc(all, func(a, b entry) int {
@@ -123,8 +131,7 @@ func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.P
 	})
 	for i := 1; i < len(all); i++ {
 		if a, b := all[i-1], all[i]; a.Overlaps(b.Prefix) {
-			args := problem.Args{"field": {a.field}, "cidr": {a.String()}, "otherField": {b.field}, "otherCIDR": {b.String()}}
-			return problem.Problems{problem.New(problem.HostedNetworksOverlap, problem.Subject{}, args, "spec.networking")}
+			return overlap(a, b)
 		}
 	}
 	return nil
@@ -186,11 +193,11 @@ func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Proble
 // defaultHostPrefix is HyperShift's defaultIPv4HostPrefix (support/globalconfig/network.go).
 const defaultHostPrefix = 23
 
-// podSubnets returns a problem if the pod network has fewer subnets than o may have nodes, or more than the join subnet
-// has addresses. OVN-Kubernetes gives each node one subnet, and a node without one stays NotReady
+// podSubnets returns a problem if the pod network has fewer subnets than o may have nodes, or more than the join or the
+// transit subnet has addresses. OVN-Kubernetes gives each node one subnet, and a node without one stays NotReady
 // (pkg/clustermanager/subnetallocator). The cluster network operator refuses a hostPrefix that is shorter than the CIDR
-// or longer than 30 (pkg/network/cluster_config.go). It also refuses a join subnet without an address for each subnet
-// and three more (isV4InternalSubnetLargeEnough in pkg/network/ovn_kubernetes.go).
+// or longer than 30 (pkg/network/cluster_config.go). It also refuses a join or transit subnet without an address for each
+// subnet and three more (isV4NodeSubnetLargeEnough in pkg/network/ovn_kubernetes.go).
 func podSubnets(o objects.Objects) (ps problem.Problems) {
 	nodes, subnets := networks.MaxNodes(o), 0
 	var cidrs []string
@@ -212,10 +219,13 @@ func podSubnets(o objects.Objects) (ps problem.Problems) {
 		ps = append(ps, problem.New(problem.PodSubnetsTooFew, problem.Subject{}, problem.Args{"cidrs": cidrs, "count": count, "vms": {strconv.Itoa(nodes)}},
 			"spec.networking.clusterNetwork", "spec.replicas"))
 	}
-	join := cmp.Or(o.JoinSubnet, ovnJoin)
-	if p, err := netip.ParsePrefix(join); err == nil && p.Addr().Is4() && subnets >= 1<<(32-p.Bits())-3 {
-		ps = append(ps, problem.New(problem.JoinSubnetTooSmall, problem.Subject{}, problem.Args{"cidr": {join}, "count": count},
-			"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.v4InternalSubnet", "spec.networking.clusterNetwork"))
+	for _, s := range []struct{ field, cidr string }{
+		{"v4InternalSubnet", cmp.Or(o.JoinSubnet, ovnJoin)}, {"ipv4.internalTransitSwitchSubnet", ovnConfig(o.HostedCluster).InternalTransitSwitchSubnet},
+	} {
+		if p, err := netip.ParsePrefix(s.cidr); err == nil && p.Addr().Is4() && subnets >= 1<<(32-p.Bits())-3 {
+			ps = append(ps, problem.New(problem.JoinSubnetTooSmall, problem.Subject{}, problem.Args{"cidr": {s.cidr}, "count": count, "field": {s.field}},
+				"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig."+s.field, "spec.networking.clusterNetwork"))
+		}
 	}
 	return ps
 }

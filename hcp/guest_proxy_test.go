@@ -12,18 +12,20 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestInvalidProxy: HyperShift creates no VMs if it cannot read the HTTPS proxy. A password is not shown.
+// TestInvalidProxy: no VM boots if HyperShift or Ignition cannot read a proxy. A password is not shown.
 func TestInvalidProxy(t *testing.T) {
-	for proxy, invalid := range map[string]bool{"192.168.100.7:3128": true, "192.168.100.7": true, "us_er:secret@192.168.100.7:3128": true, "": false, "http://192.168.100.7": false, "https://192.168.100.7:3129": false} {
+	for proxy, invalid := range map[string]bool{"192.168.100.7:3128": true, "192.168.100.7": true, "us_er:secret@192.168.100.7:3128": true, "": false, "proxy.example.com:3128": true, "socks5://192.168.100.7:1080": true, "http://192.168.100.7": false, "https://192.168.100.7:3129": false} {
 		t.Run(proxy, func(t *testing.T) {
 			g := NewWithT(t)
 			o := served(t)
-			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: "http://192.168.100.7:3128", HTTPSProxy: proxy}}
-			_, problems := translated(o)
-			problems = causesOf(problems, problem.HostedProxyInvalid)
-			g.Expect(len(problems) > 0).To(Equal(invalid))
-			for _, p := range problems {
-				g.Expect(message(p)).NotTo(ContainSubstring("cret"))
+			for _, both := range []configv1.ProxySpec{{HTTPProxy: "http://192.168.100.7:3128", HTTPSProxy: proxy}, {HTTPProxy: proxy}} {
+				o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &both}
+				_, problems := translated(o)
+				problems = causesOf(problems, problem.HostedProxyInvalid)
+				g.Expect(len(problems) > 0).To(Equal(invalid))
+				for _, p := range problems {
+					g.Expect(message(p)).NotTo(ContainSubstring("cret"))
+				}
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-// This file finds what HyperShift or Kubernetes refuses of spec.services, from the HostedCluster alone.
+// This file finds what HyperShift or Kubernetes refuses of how the control plane is published, from the HostedCluster alone.
 
 package hcp
 
@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -57,7 +58,79 @@ func refusedServices(o objects.Objects) (ps problem.Problems) {
 	}
 	repeated(problem.PublishedHostRepeated, "host", hosts)
 	repeated(problem.NodePortRepeated, "port", ports)
-	return ps
+	return append(ps, refusedPortRange(hc)...)
+}
+
+// refusedPortRange returns a problem if the NodePort range of the Services of hc is invalid, or lacks the node port of the API server. HyperShift 0.1.80
+// compares them (validateNodePortPortRange in its hostedcluster_controller.go), although they are ports of two clusters.
+func refusedPortRange(hc *hyperv1.HostedCluster) problem.Problems {
+	const field = "spec.configuration.network.serviceNodePortRange"
+	c := hc.Spec.Configuration
+	if c == nil || c.Network == nil || c.Network.ServiceNodePortRange == "" {
+		return nil
+	}
+	text := c.Network.ServiceNodePortRange
+	first, last, _ := strings.Cut(text, "-")
+	least, err := strconv.ParseInt(first, 10, 32)
+	most, err2 := strconv.ParseInt(last, 10, 32)
+	if err != nil || err2 != nil || least > most {
+		return problem.Problems{problem.New(problem.NodePortRangeInvalid, problem.Subject{}, problem.Args{"range": {text}}, field)}
+	}
+	for _, m := range hc.Spec.Services {
+		if m.Service != hyperv1.APIServer || m.Type != hyperv1.NodePort || m.NodePort == nil || m.NodePort.Port <= 0 {
+			continue
+		}
+		if port := int64(m.NodePort.Port); port < least || port > most {
+			return problem.Problems{problem.New(problem.NodePortNotInRange, problem.Subject{}, problem.Args{"service": {string(m.Service)}, "port": {strconv.FormatInt(port, 10)}, "range": {text}}, field, "spec.services")}
+		}
+	}
+	return nil
+}
+
+// refusedCertificates returns a problem for names of the API server's certificates that HyperShift's own certificate has. It refuses them, some of them when
+// its certificate exists (ValidateOCPAPIServerSANs in validations/ocpapiserver.go). Names in the certificates themselves are not read.
+func refusedCertificates(hc *hyperv1.HostedCluster) problem.Problems {
+	_, skips := hc.Annotations[hyperv1.SkipKASConflicSANValidation]
+	_, ofUser := hc.Annotations[hyperv1.DisablePKIReconciliationAnnotation]
+	c := hc.Spec.Configuration
+	if skips || ofUser || c == nil || c.APIServer == nil {
+		return nil
+	}
+	own := []string{"localhost", "api." + hc.Name + ".hypershift.local", "kube-apiserver"}
+	for _, domain := range []string{"", ".default", ".default.svc", ".default.svc.cluster.local"} {
+		own = append(own, "kubernetes"+domain, "openshift"+domain)
+	}
+	for _, domain := range []string{".svc", ".svc.cluster.local"} {
+		own = append(own, "kube-apiserver."+objects.ControlPlaneNamespace(hc)+domain)
+	}
+	for _, m := range hc.Spec.Services {
+		switch {
+		case m.Service != hyperv1.APIServer:
+		case m.LoadBalancer != nil:
+			own = append(own, m.LoadBalancer.Hostname)
+		case m.Route != nil:
+			own = append(own, m.Route.Hostname)
+		case m.NodePort != nil:
+			own = append(own, m.NodePort.Address)
+		}
+	}
+	covers := func(wildcard, name string) bool {
+		_, parent, ok := strings.Cut(name, ".")
+		return ok && wildcard == "*."+parent
+	}
+	var refused []string
+	for _, certificate := range c.APIServer.ServingCerts.NamedCertificates {
+		for _, name := range certificate.Names {
+			if name != "" && slices.ContainsFunc(own, func(o string) bool { return name == o || covers(name, o) || covers(o, name) }) {
+				refused = append(refused, name)
+			}
+		}
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	slices.Sort(refused)
+	return problem.Problems{problem.New(problem.CertificateNamesRefused, problem.Subject{}, problem.Args{"names": slices.Compact(refused)}, "spec.configuration.apiServer.servingCerts")}
 }
 
 func hasNodePort(all []corev1.Service, port int32) bool {

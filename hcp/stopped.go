@@ -21,10 +21,10 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A stop is why HyperShift creates no new node of a NodePool. Without a condition, the spec shows it.
+// A stop is why HyperShift creates no new node of a NodePool: a cause, and a field, or a condition with the error in it.
 type stop struct {
-	cause            problem.Cause
-	condition, error string
+	cause                   problem.Cause
+	field, condition, error string
 }
 
 // stopped returns a problem for each reason why HyperShift creates no control plane of o, or no nodes. While VMs exist,
@@ -56,6 +56,15 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 		return off
 	}
 	turnedOff(problem.IgnitionServerDisabled, hyperv1.DisableIgnitionServerAnnotation)
+	if cause == problem.ControlPlaneRefused {
+		turnedOff(problem.CertificatesDisabled, hyperv1.DisablePKIReconciliationAnnotation)
+	}
+	if namespace := objects.ControlPlaneNamespace(hc); len(namespace) > maxName {
+		ps = append(ps, problem.New(problem.ControlPlaneNameTooLong, problem.Subject{}, problem.Args{"namespace": {namespace}}, "metadata.name"))
+	}
+	if c := hc.Spec.Configuration; c != nil && c.Authentication != nil && c.Authentication.Type == "" { // ValidateAuthenticationSpec
+		ps = append(ps, problem.New(problem.AuthenticationWithoutType, problem.Subject{}, nil, "spec.configuration.authentication"))
+	}
 	noMachines := turnedOff(problem.MachineManagementDisabled, hyperv1.DisableMachineManagement)
 
 	byStop, sizes, wanted := map[stop][]string{}, networks.NodePoolSizes(o), 0
@@ -80,13 +89,16 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 	}) {
 		pools := slices.Sorted(slices.Values(byStop[s]))
 		args, keys := problem.Args{"nodePools": pools[:min(len(pools), maxStopped)], "condition": {s.condition}, "error": {s.error}}, []string(nil)
-		if s.condition == "" {
-			args, keys = problem.Args{"nodePools": args["nodePools"]}, []string{"spec.pausedUntil"}
+		if s.field != "" {
+			args, keys = problem.Args{"nodePools": args["nodePools"]}, []string{s.field}
 		}
 		ps = append(ps, problem.New(s.cause, problem.Subject{}, args, keys...))
 	}
 	return ps
 }
+
+// maxName is how many characters a namespace and the value of a label have at most.
+const maxName = 63
 
 // maxStopped is how many NodePools a problem names.
 const maxStopped = 10
@@ -95,8 +107,14 @@ const maxStopped = 10
 // while a condition reports it. Conditions do not count before Ignition is published: until the control plane has its
 // configuration, HyperShift reports ValidMachineConfig False (MissingCoreConfigError).
 func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
-	if isTrue(np.Spec.PausedUntil) {
-		return stop{cause: problem.NodePoolPaused}
+	kv := np.Spec.Platform.Kubevirt
+	switch {
+	case isTrue(np.Spec.PausedUntil):
+		return stop{cause: problem.NodePoolPaused, field: "spec.pausedUntil"}
+	case len(np.Name) > maxName:
+		return stop{cause: problem.NodePoolNameTooLong, field: "metadata.name"}
+	case kv != nil && kv.RootVolume != nil && kv.RootVolume.Persistent == nil: // PlatformValidation in nodepool/kubevirt/kubevirt.go
+		return stop{cause: problem.NodePoolWithoutVolume, field: "spec.platform.kubevirt.rootVolume"}
 	}
 	if hc.Status.IgnitionEndpoint == "" {
 		return stop{}

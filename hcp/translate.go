@@ -29,7 +29,7 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 	}
 	named := networks.Of(o, set, ofNodePools, last)
 	r.Networks, f.Refused = named.Networks, named.Refused
-	problems = slices.Concat(problems, named.Problems, joinSubnets(o.HostedCluster, o.JoinSubnet), overlapping(o, named.Networks), ovnMTU(o, named.Networks), podSubnets(o), mixedFamilies(o.HostedCluster), edgeNodesNotPermitted(o, set), stopped(o), refusedServices(o))
+	problems = slices.Concat(problems, named.Problems, joinSubnets(o.HostedCluster, o.JoinSubnet), overlapping(o, named.Networks), ovnMTU(o, named.Networks), podSubnets(o), mixedFamilies(o.HostedCluster), edgeNodesNotPermitted(o, set), stopped(o), refusedServices(o), refusedCertificates(o.HostedCluster), refusedNetworks(o))
 	problems = append(problems, networks.Unnamed(o, attachmentsOf(r, last))...)
 	problems = append(problems, networks.SharedMACs(o)...)
 	f.NodeAPI = nodeAPI(o.HostedCluster)
@@ -39,7 +39,7 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 	r.Apps, r.FurtherApps, r.Access = reach.Apps, reach.FurtherApps, access(o.HostedCluster, set)
 	f.Reserved = o.Management.Reserved(o.Nodes, o.Pods, f.Endpoints)
 	f.InHostedCluster = hostedNetworks(o.HostedCluster, o.JoinSubnet)
-	f.Problems = append(problems, reach.Problems...)
+	f.Problems = slices.Concat(problems, reach.Problems, unusableProxy(o.HostedCluster, f))
 	return r, f
 }
 

@@ -37,17 +37,19 @@ func proxies(hc *hyperv1.HostedCluster) (out []*url.URL) {
 	return out
 }
 
-// proxyInvalid returns a problem if HyperShift cannot read the HTTPS proxy of hc. NodePools then get no configuration
-// (joinDefaultPortIfMissing in apiserver-haproxy/haproxy.go).
+// proxyInvalid returns a problem if HyperShift makes no configuration for VMs of the proxies of hc (joinDefaultPortIfMissing in apiserver-haproxy/haproxy.go),
+// or if Ignition refuses it (config/v3_2/types/proxy.go).
 func proxyInvalid(hc *hyperv1.HostedCluster) problem.Problems {
 	c := hc.Spec.Configuration
-	if c == nil || c.Proxy == nil || c.Proxy.HTTPSProxy == "" {
+	if c == nil || c.Proxy == nil {
 		return nil
 	}
-	if u, err := url.Parse(c.Proxy.HTTPSProxy); err == nil && u.Scheme != "" {
-		return nil
+	for _, proxy := range []string{c.Proxy.HTTPProxy, c.Proxy.HTTPSProxy} {
+		if u, err := url.Parse(proxy); proxy != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https") {
+			return problem.Problems{problem.New(problem.HostedProxyInvalid, problem.Subject{}, nil, "spec.configuration.proxy.httpProxy", "spec.configuration.proxy.httpsProxy")}
+		}
 	}
-	return problem.Problems{problem.New(problem.HostedProxyInvalid, problem.Subject{}, nil, "spec.configuration.proxy.httpsProxy")}
+	return nil
 }
 
 // hostedProxy returns a problem for the first proxy that nodes cannot reach: on the network, through a gateway, through
@@ -93,7 +95,7 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 	var hosts []string
 	for _, e := range endpoints {
 		at := place(e)
-		if e.NeededByNodes() && (e.Name == network.APIService && apiProxied(hc, e, nodeAPI) || e.Name != network.APIService && nodes.proxied(at)) {
+		if e.NeededByNodes() && (e.Name == network.APIService && APIProxied(hc, e, nodeAPI) || nodes.proxied(at)) { // The kubelet of a node asks NO_PROXY.
 			hosts = append(hosts, at)
 		}
 	}
@@ -104,12 +106,12 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 	return problem.Problems{in.Networks[i].Attachment.Problem(problem.ControlPlaneThroughProxy, problem.Args{"hosts": hosts}, "spec.configuration.proxy.noProxy")}
 }
 
-// apiProxied reports whether kube-apiserver-proxy, a static pod of each node, uses the HTTPS proxy of hc for the API
+// APIProxied reports whether kube-apiserver-proxy, a static pod of each node, uses the HTTPS proxy of hc for the API
 // server. It does not if spec.configuration.proxy.noProxy covers the address of the API server or nodeAPI, or has an
 // entry that contains "kubernetes" or is the first network of pods or of Services (shouldSkipProxyForKAS in
 // HyperShift's apiserver-haproxy/haproxy.go). Older versions search the text of noProxy for these words. The version
 // is not known, so the proxy counts as used unless both rules exclude it.
-func apiProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Addr) bool {
+func APIProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Addr) bool {
 	c := hc.Spec.Configuration.Proxy
 	r := reach{proxy: proxyBy(c, c.NoProxy)}
 	api := place(e)

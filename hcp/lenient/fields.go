@@ -25,11 +25,19 @@ type HostedClusterFields struct {
 	JoinSubnet string `path:"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.v4InternalSubnet"`
 	// OVNMTU is the MTU of the pod network of OVN-Kubernetes in bytes, since HyperShift 0.1.80. 0: not set.
 	OVNMTU int `path:"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu"`
+	OVNIPv6
+}
+
+// OVNIPv6 are the IPv6 subnets of OVN-Kubernetes since HyperShift 0.1.80. One that is empty is not set.
+type OVNIPv6 struct {
+	Internal string `path:"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.v6InternalSubnet"`
+	Join     string `path:"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv6.internalJoinSubnet"`
+	Transit  string `path:"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv6.internalTransitSwitchSubnet"`
 }
 
 // DeepCopyObject returns a copy of f.
 func (f *HostedClusterFields) DeepCopyObject() runtime.Object {
-	return &HostedClusterFields{HostedCluster: *f.DeepCopy(), HostedIngress: f.HostedIngress.DeepCopy(), JoinSubnet: f.JoinSubnet, OVNMTU: f.OVNMTU}
+	return &HostedClusterFields{HostedCluster: *f.DeepCopy(), HostedIngress: f.HostedIngress.DeepCopy(), JoinSubnet: f.JoinSubnet, OVNMTU: f.OVNMTU, OVNIPv6: f.OVNIPv6}
 }
 
 // A kind has the fields that are read of objects of one kind. It is a schema.ObjectKind.
@@ -64,7 +72,10 @@ func hostedClusterKind() kind {
 		"spec.platform.kubevirt.credentials.infraNamespace",
 		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv4.internalJoinSubnet",
 		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv4.internalTransitSwitchSubnet",
+		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv6.internalJoinSubnet",
+		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv6.internalTransitSwitchSubnet",
 		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.v4InternalSubnet",
+		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.v6InternalSubnet",
 		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu",
 		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.type",
 		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.hostNetwork.httpPort",
@@ -78,6 +89,7 @@ func hostedClusterKind() kind {
 		"spec.networking.serviceNetwork[].cidr",
 		"spec.networking.machineNetwork[].cidr",
 		"spec.networking.apiServer.advertiseAddress",
+		"spec.configuration.apiServer.servingCerts.namedCertificates[].names",
 		"spec.configuration.authentication.type",
 		"spec.configuration.authentication.oidcProviders[].name",
 		"spec.configuration.authentication.oidcProviders[].issuer.issuerURL",
@@ -87,6 +99,7 @@ func hostedClusterKind() kind {
 		"spec.configuration.image.registrySources.blockedRegistries",
 		"spec.configuration.image.registrySources.insecureRegistries",
 		"spec.configuration.ingress.componentRoutes[].hostname",
+		"spec.configuration.network.serviceNodePortRange",
 		"spec.configuration.oauth.identityProviders[].name",
 		"spec.configuration.oauth.identityProviders[].basicAuth.url",
 		"spec.configuration.oauth.identityProviders[].github.hostname",
@@ -146,6 +159,7 @@ func nodePoolKind() kind {
 		"spec.management.replace.rollingUpdate.maxSurge",
 		"spec.release.image",
 		"spec.platform.kubevirt.rootVolume.diskImage.containerDiskImage",
+		"spec.platform.kubevirt.rootVolume.persistent.storageClass",
 		"status.replicas",
 		"status.conditions[].type",
 		"status.conditions[].status",

@@ -35,6 +35,8 @@ type Objects struct {
 	JoinSubnet string
 	// OVNMTU is ovnKubernetesConfig.mtu of HostedCluster in bytes. 0: the field is not set.
 	OVNMTU int
+	// OVNIPv6 are the IPv6 subnets of ovnKubernetesConfig of HostedCluster.
+	OVNIPv6 lenient.OVNIPv6
 	// NodePools of this cluster in any order, including those that are being deleted.
 	NodePools []hyperv1.NodePool
 	// NetworkAttachmentDefinitions that the NodePools name and that exist.

@@ -19,7 +19,7 @@ import (
 
 // SetHostedCluster sets the hosted cluster of o.
 func (o *Objects) SetHostedCluster(hc *lenient.HostedCluster) {
-	o.HostedCluster, o.HostedIngress, o.JoinSubnet, o.OVNMTU = &hc.Fields.HostedCluster, hc.Fields.HostedIngress, hc.Fields.JoinSubnet, hc.Fields.OVNMTU
+	o.HostedCluster, o.HostedIngress, o.JoinSubnet, o.OVNMTU, o.OVNIPv6 = &hc.Fields.HostedCluster, hc.Fields.HostedIngress, hc.Fields.JoinSubnet, hc.Fields.OVNMTU, hc.Fields.OVNIPv6
 	o.Unreadable = append(o.Unreadable, unreadable(hc, hc.Unreadable)...)
 }
 

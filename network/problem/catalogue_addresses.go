@@ -141,6 +141,31 @@ var (
 		What:   "The first networks of the hosted cluster, and the address of its API for nodes, mix IPv4 and IPv6 ({networks}).",
 		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
 		Fix:    "Create the cluster with the IPv4 network first in each list, and an IPv4 advertiseAddress."})
+	NetworkTypeRefused = declare("NetworkTypeRefused", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
+		What:   "spec.networking.networkType is {networkType}, which releases since 4.11 do not have.",
+		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
+		Fix:    "Create the cluster with OVNKubernetes."})
+	ServiceNetworkTooSmall = declare("ServiceNetworkTooSmall", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
+		What:   "The Service network of the hosted cluster is {cidr}. It lacks the tenth address, which its DNS has.",
+		Effect: "HyperShift makes no configuration for nodes of it, so it creates no VMs.",
+		Fix:    "Create the cluster with a larger spec.networking.serviceNetwork, such as a /16."})
+	ServiceFamiliesDiffer = declare("ServiceFamiliesDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
+		What:   "Services of the hosted cluster have {networks}, and pods have {pods}.",
+		Effect: "Its network operator wants one Service network for each family that pods have. It refuses others, so nodes do not become Ready.",
+		Fix:    "Create the cluster with one spec.networking.serviceNetwork for each family of spec.networking.clusterNetwork."})
+	OVNIPv6WithoutPods = declare("OVNIPv6WithoutPods", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
+		What:   "{field} of the hosted cluster is {cidr}, but its pods have no IPv6.",
+		Effect: "Its network operator refuses that, so nodes do not become Ready.",
+		Fix:    "Create the cluster without the field."})
+	MachineIPv6WithoutPods = declare("MachineIPv6WithoutPods", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
+		What: "spec.networking.machineNetwork has {cidr}, but pods have no IPv6.",
+		Effect: "HyperShift 0.1.80 and later then set an IPv6 subnet for OVN-Kubernetes. The network operator of the hosted cluster refuses it, so nodes do not " +
+			"become Ready.",
+		Fix: "Create the cluster without that network. Nodes can have IPv6 nevertheless."})
+	IPv6JoinSubnetsDiffer = declare("IPv6JoinSubnetsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
+		What:   "ovnKubernetesConfig of the hosted cluster has v6InternalSubnet {cidr}, but ipv6.internalJoinSubnet is {otherCIDR}.",
+		Effect: "Its network operator refuses that, so nodes do not become Ready.",
+		Fix:    "Create the cluster with ipv6.internalJoinSubnet {cidr} instead of v6InternalSubnet."})
 	RouterMustAdvertiseIPv6 = declare("RouterMustAdvertiseIPv6", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "Pods or Services have IPv6 ({networks}), but edges provide IPv4 only.",
 		Effect: "OVN-Kubernetes starts only on nodes that have an IPv6 address and route. Without a router on their network that advertises both, no node becomes Ready.",
@@ -154,9 +179,9 @@ var (
 		Effect: "The network needs {least} bytes or more. With less, OVN-Kubernetes may not start, and nodes do not become Ready.",
 		Fix:    "Set annotation mtu to the MTU of the network."})
 	JoinSubnetTooSmall = declare("JoinSubnetTooSmall", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
-		What:   "v4InternalSubnet of the hosted cluster (ovnKubernetesConfig) is {cidr}. It is too small for the {count} subnets that its pod network has for nodes.",
+		What:   "{field} of the hosted cluster (ovnKubernetesConfig) is {cidr}. It is too small for the {count} subnets that its pod network has for nodes.",
 		Effect: "Its network operator refuses that, so nodes do not become Ready.",
-		Fix:    "Create the cluster with a larger v4InternalSubnet, with a smaller spec.networking.clusterNetwork, or with a shorter hostPrefix."})
+		Fix:    "Create the cluster with a larger {field}, with a smaller spec.networking.clusterNetwork, or with a shorter hostPrefix."})
 	PodSubnetsTooFew = declare("PodSubnetsTooFew", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "The pod network {cidrs} has {count} subnets for nodes. The NodePools may have {vms} nodes at once, counting those that an update adds.",
 		Effect: "A node without a subnet does not become Ready.",

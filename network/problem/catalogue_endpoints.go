@@ -36,6 +36,18 @@ var (
 		What:   "HyperShift is paused by spec.pausedUntil of the HostedCluster.",
 		Effect: "It creates neither a control plane nor VMs. VMs that exist are not affected.",
 		Fix:    "Remove the field."})
+	NodePoolWithoutVolume = declare("NodePoolWithoutVolume", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "NodePool {nodePools} has a rootVolume without persistent.",
+		Effect: "HyperShift refuses it, and creates no VMs of it.",
+		Fix:    "Set spec.platform.kubevirt.rootVolume.persistent."})
+	CertificatesDisabled = declare("CertificatesDisabled", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "Annotation {annotation} of the HostedCluster turns off its certificates.",
+		Effect: "Its control plane does not start until something else provides them.",
+		Fix:    "Remove the annotation."})
+	AuthenticationWithoutType = declare("AuthenticationWithoutType", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "spec.configuration.authentication of the HostedCluster has no type.",
+		Effect: "HyperShift refuses such a HostedCluster: it creates and changes nothing of it.",
+		Fix:    "Set type IntegratedOAuth."})
 	MachineManagementDisabled = declare("MachineManagementDisabled", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {annotation} of the HostedCluster turns off Cluster API.",
 		Effect: "No VM is created.",
@@ -210,6 +222,26 @@ var (
 		What:   "{service} is published at node port {port}, which is not from 30000 to 32767.",
 		Effect: "Unless the management cluster has another range, Kubernetes refuses the Service, so HyperShift does not publish it.",
 		Fix:    "Create the cluster with another port, or without one."})
+	NodePortNotInRange = declare("NodePortNotInRange", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "{service} is published at node port {port}, which is not in serviceNodePortRange {range} of the hosted cluster.",
+		Effect: "HyperShift 0.1.80 and later refuse such a HostedCluster, so they create neither a control plane nor nodes.",
+		Fix:    "Correct spec.configuration.network.serviceNodePortRange, or create the cluster with another port."})
+	NodePortRangeInvalid = declare("NodePortRangeInvalid", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "serviceNodePortRange {range} of the hosted cluster is not two ports such as 30000-32767.",
+		Effect: "HyperShift 0.1.80 and later refuse such a HostedCluster, so they create neither a control plane nor nodes.",
+		Fix:    "Correct spec.configuration.network.serviceNodePortRange."})
+	CertificateNamesRefused = declare("CertificateNamesRefused", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "spec.configuration.apiServer.servingCerts has {names}. HyperShift's own certificate of the API server has the same name.",
+		Effect: "HyperShift refuses such a HostedCluster, at the latest when its certificate exists. It then creates and changes nothing.",
+		Fix:    "Remove the name. For a certificate of yours, give the API server another name (spec.kubeAPIServerDNSName)."})
+	ControlPlaneNameTooLong = declare("ControlPlaneNameTooLong", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "The control plane would be in namespace {namespace}. A namespace has at most 63 characters.",
+		Effect: "HyperShift creates neither a control plane nor nodes.",
+		Fix:    "Create the HostedCluster with a shorter name, or in a namespace with a shorter name."})
+	NodePoolNameTooLong = declare("NodePoolNameTooLong", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "The name of NodePool {nodePools} has more than 63 characters.",
+		Effect: "HyperShift sets it as a label of VMs. Kubernetes refuses that label, so no VM is created.",
+		Fix:    "Create a NodePool with a shorter name."})
 	APIRouteHostMissing = declare("APIRouteHostMissing", Entry{Reason: PublishingUnsupported, Severity: SeverityError,
 		What: "The API server is published with a Route without a host name ({field}), which HyperShift refuses.",
 		Fix:  "Create the cluster with a host name. If its command line has no flag for it, edit the output of --render."})

@@ -33,9 +33,13 @@ var (
 		Effect: "Nodes do not become Ready unless the network reaches the proxy.",
 		Fix:    "Give the proxy an address on the network (annotation dns-records), or set annotation gateway."})
 	HostedProxyInvalid = declare("HostedProxyInvalid", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning, Mistake: true,
-		What:   "The httpsProxy of the hosted cluster (spec.configuration.proxy) is not a URL with a scheme.",
-		Effect: "HyperShift cannot configure nodes with it, so it creates no VMs.",
+		What:   "An HTTP proxy of the hosted cluster (spec.configuration.proxy) is not a URL with scheme http or https.",
+		Effect: "HyperShift cannot configure nodes with it, or VMs refuse the configuration.",
 		Fix:    "Set a URL such as http://proxy.example.com:3128."})
+	HostedProxyUnusable = declare("HostedProxyUnusable", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning, Mistake: true,
+		What:   "The httpsProxy of the hosted cluster (spec.configuration.proxy) has a user, a path, or scheme https. Its noProxy does not have the API server.",
+		Effect: "Nodes forward what pods send to the API server. They use that proxy without a password and without TLS, so nothing arrives.",
+		Fix:    "Add the host of the API server to spec.configuration.proxy.noProxy."})
 	ControlPlaneThroughProxy = declare("ControlPlaneThroughProxy", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning,
 		What:   "Nodes on network {network} connect to {hosts} through the HTTPS proxy of the hosted cluster (spec.configuration.proxy).",
 		Effect: "Nodes do not become Ready unless the proxy resolves these names and reaches them.",

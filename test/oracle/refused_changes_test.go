@@ -203,7 +203,7 @@ func addressChanges() (out []change) {
 		out = append(out, change{name: "konnectivity is published at " + inside + ", where no host is", of: "Konnectivity", words: []string{inside}, least: "Error", refused: true, apply: lb("Konnectivity", "", inside)})
 	}
 	add("the API is published at the address by which pods reach it", "172.20.0.1", lb("APIServer", "", "172.20.0.1"))
-	out[len(out)-1].on = "CIDR" // Pods may reach it at another.
+	out[len(out)-1].on = "CIDR"
 	second := func(name, of string, apply func(*world)) { // Judged by what DHCP assigns.
 		out = append(out, change{name: name, of: of, on: "NAD", apply: func(w *world) {
 			w.addNAD("storage", "192.168.30.0/24")

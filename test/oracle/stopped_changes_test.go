@@ -49,7 +49,7 @@ func noNodes() (out []change) {
 		unpublished(w)
 		report(w.hosted(), "ReconciliationSucceeded", "False", "ReconciliationError", `secrets "pull-secret" not found`)
 	})
-	out[len(out)-1].alone = true
+	out[len(out)-1].alone, out[len(out)-1].without = true, []string{"route"} // There, the API is published as soon as it has a host name.
 	for _, c := range []string{"UpdateManagementEnabled", "ValidReleaseImage", "ValidArchPlatform", "ReconciliationActive", "ValidMachineConfig", "ValidPlatformImage", "ValidMachineTemplate", "ValidTuningConfig"} {
 		add("the only NodePool has "+c+" False", "pool status", c, "Warning", false, func(w *world) { report(w.pool(), c, "False", "ValidationFailed", "no such ConfigMap") })
 		out[len(out)-1].on = "Ignition" // Before it is published, conditions of NodePools do not count.
@@ -116,6 +116,23 @@ func stoppedChanges() []change {
 	hosted("nodes reach the API at an address of machines", "192.168.100.77/32", "192.168.100.77", "apiServer", "advertiseAddress")
 	hosted("Services have the default address of the API", "172.20.0.1/32", cidr("172.20.0.0/16"), "serviceNetwork")
 	out[len(out)-1].alone = true // Other addresses may then be none of Services.
+	hosted("Services have eight addresses", "172.31.0.0/29", cidr("172.31.0.0/29"), "serviceNetwork")
+	out[len(out)-1].alone = true // Others are published at addresses of Services.
+	hosted("Services have two IPv4 networks", "172.30.0.0/16", cidr("172.31.0.0/16", "172.30.0.0/16"), "serviceNetwork")
+	hosted("pods have IPv6, and Services do not", "fd01::/48", cidr("10.132.0.0/14", "fd01::/48"), "clusterNetwork")
+	hosted("machines have IPv6, and pods do not", "fd55::/64", cidr("192.168.100.0/24", "fd55::/64"), "machineNetwork")
+	hosted("the hosted cluster has OpenShiftSDN", "OpenShiftSDN", "OpenShiftSDN", "networkType")
+	out[len(out)-1].alone = true // Others are about OVN-Kubernetes.
+	for _, field := range []string{"v6InternalSubnet", "ipv6.internalJoinSubnet"} {
+		add("pods have no IPv6, and OVN-Kubernetes has "+field, "CIDR", "fd98::/64", false, func(w *world) {
+			set(w.hosted(), "fd98::/64", append([]string{"spec", "operatorConfiguration", "clusterNetworkOperator", "ovnKubernetesConfig"}, strings.Split(field, ".")...)...)
+		}).alone = true
+	}
+	add("the API server has a certificate with HyperShift's name of it", "certificates", "kubernetes.default.svc", false, func(w *world) {
+		set(w.hosted(), []any{object{"names": []any{"kubernetes.default.svc"}, "servingCertificate": object{"name": "mine"}}}, "spec", "configuration", "apiServer", "servingCerts", "namedCertificates")
+	})
+	add("the range of node ports is one port", "node ports", "30000", false, func(w *world) { set(w.hosted(), "30000", "spec", "configuration", "network", "serviceNodePortRange") })
+	add("the name of a NodePool is too long", "pool", strings.Repeat("a", 64), false, func(w *world) { set(w.pool(), strings.Repeat("a", 64), "metadata", "name") }).alone = true
 	hosted("pods have IPv6 first, and Services IPv4", "fd01::/48", cidr("fd01::/48", "10.132.0.0/14"), "clusterNetwork")
 	hosted("Services have IPv6 first, and pods IPv4", "fd02::/112", cidr("fd02::/112", "172.31.0.0/16"), "serviceNetwork")
 	hosted("machines have IPv6 first, and pods IPv4", "fd55::/64", cidr("fd55::/64", "192.168.100.0/24"), "machineNetwork")

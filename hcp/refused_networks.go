@@ -1,0 +1,61 @@
+// This file finds values of spec.networking, and IPv6 subnets of OVN-Kubernetes, that rule out nodes.
+
+package hcp
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// ovnJoinIPv6 is HyperShift's KubevirtDefaultV6InternalJoinSubnet. It sets this subnet where pods, Services or machines have IPv6 (hasIPv6Network).
+const ovnJoinIPv6 = "fd99::/64"
+
+// refusedNetworks returns the problems of o whose network type or networks rule out nodes. HyperShift refuses OpenShiftSDN for all releases that it supports
+// (IsValidReleaseVersion in support/supportedversion). The bootstrap of the machine config operator takes the tenth address of the first Service network for DNS
+// (pkg/operator/render.go). The cluster network operator wants one Service network for each family that pods have (pkg/network/cluster_config.go), and
+// IPv6 subnets of OVN-Kubernetes only if pods have IPv6, without a second value for the join subnet (validateOVNKubernetesSubnets).
+func refusedNetworks(o objects.Objects) (ps problem.Problems) {
+	hc, ovn := o.HostedCluster, o.OVNIPv6
+	add := func(c problem.Cause, args problem.Args) {
+		ps = append(ps, problem.New(c, problem.Subject{}, args, "spec.networking"))
+	}
+	if _, skips := hc.Annotations[hyperv1.SkipReleaseImageValidation]; hc.Spec.Networking.NetworkType == hyperv1.OpenShiftSDN && !skips {
+		add(problem.NetworkTypeRefused, problem.Args{"networkType": {string(hyperv1.OpenShiftSDN)}})
+	}
+	pods, of := objects.PodNetworks(hc), objects.ServiceNetworks(hc)
+	if len(of) > 0 && of[0].Addr().BitLen()-of[0].Bits() < 4 {
+		add(problem.ServiceNetworkTooSmall, problem.Args{"cidr": {of[0].String()}})
+	}
+	if !objects.UsesOVN(hc) || len(pods) == 0 || len(of) == 0 {
+		return ps
+	}
+	isIPv6 := func(p netip.Prefix) bool { return !p.Addr().Is4() }
+	six, four := slices.ContainsFunc(pods, isIPv6), slices.ContainsFunc(pods, func(p netip.Prefix) bool { return !isIPv6(p) })
+	services6 := len(of) - len(slices.DeleteFunc(slices.Clone(of), isIPv6))
+	services4 := len(of) - services6
+	if services6 > 1 || services4 > 1 || (services6 > 0) != six || (services4 > 0) != four {
+		add(problem.ServiceFamiliesDiffer, problem.Args{"networks": network.Texts(of), "pods": network.Texts(pods)})
+	}
+	const config = "ovnKubernetesConfig."
+	if join := cmp.Or(ovn.Join, ovnJoinIPv6); six && ovn.Internal != "" && ovn.Internal != join {
+		add(problem.IPv6JoinSubnetsDiffer, problem.Args{"cidr": {ovn.Internal}, "otherCIDR": {join}})
+	}
+	for _, s := range []struct{ field, cidr string }{{"v6InternalSubnet", ovn.Internal}, {"ipv6.internalJoinSubnet", ovn.Join}, {"ipv6.internalTransitSwitchSubnet", ovn.Transit}} {
+		if s.cidr != "" && !six {
+			add(problem.OVNIPv6WithoutPods, problem.Args{"field": {config + s.field}, "cidr": {s.cidr}})
+		}
+	}
+	for _, m := range hc.Spec.Networking.MachineNetwork {
+		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && isIPv6(p) && !six && ovn.Join == "" {
+			add(problem.MachineIPv6WithoutPods, problem.Args{"cidr": {p.String()}})
+		}
+	}
+	return ps
+}

@@ -1,0 +1,163 @@
+package hcp_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	configv1 "github.com/openshift/api/config/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"github.com/openshift/hypershift/api/util/ipnet"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// TestRefusedValues: HyperShift, or an operator of the hosted cluster, refuses values that the API server takes. Each is named, and a value like it is not.
+func TestRefusedValues(t *testing.T) {
+	cidrs := func(pods, of, machines string) change {
+		return func(o *hcp.Objects) {
+			n := &o.HostedCluster.Spec.Networking
+			n.ClusterNetwork, n.ServiceNetwork, n.MachineNetwork = nil, nil, nil
+			for _, c := range strings.Fields(pods) {
+				n.ClusterNetwork = append(n.ClusterNetwork, hyperv1.ClusterNetworkEntry{CIDR: *ipnet.MustParseCIDR(c)})
+			}
+			for _, c := range strings.Fields(of) {
+				n.ServiceNetwork = append(n.ServiceNetwork, hyperv1.ServiceNetworkEntry{CIDR: *ipnet.MustParseCIDR(c)})
+			}
+			for _, c := range strings.Fields(machines) {
+				n.MachineNetwork = append(n.MachineNetwork, hyperv1.MachineNetworkEntry{CIDR: *ipnet.MustParseCIDR(c)})
+			}
+		}
+	}
+	both := cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16 fd02::/112", "")
+	ovn := func(v lenient.OVNIPv6) change { return func(o *hcp.Objects) { o.OVNIPv6 = v } }
+	certificate := func(names ...string) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{APIServer: &configv1.APIServerSpec{ServingCerts: configv1.APIServerServingCerts{NamedCertificates: []configv1.APIServerNamedServingCert{{Names: names}}}}}
+		}
+	}
+	api := func(s hyperv1.ServicePublishingStrategy) change {
+		return func(o *hcp.Objects) {
+			for i := range o.HostedCluster.Spec.Services {
+				if m := &o.HostedCluster.Spec.Services[i]; m.Service == hyperv1.APIServer {
+					m.ServicePublishingStrategy = s
+				}
+			}
+		}
+	}
+	byName := api(hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer, LoadBalancer: &hyperv1.LoadBalancerPublishingStrategy{Hostname: "api.blue.example.com"}})
+	atPort := api(hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: "10.240.0.7", Port: 30643}})
+	ports := func(value string) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Network: &configv1.NetworkSpec{ServiceNodePortRange: value}}
+		}
+	}
+	marked := func(annotation string) change {
+		return func(o *hcp.Objects) { o.HostedCluster.Annotations[annotation] = "" }
+	}
+	through := func(proxy, no string) change {
+		return func(o *hcp.Objects) {
+			annotate(o, "gateway", "192.168.100.1")
+			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: "http://proxy.example.com:3128", HTTPSProxy: proxy, NoProxy: no}}
+		}
+	}
+	volume := func(v hyperv1.KubevirtRootVolume) change {
+		return func(o *hcp.Objects) { o.NodePools[0].Spec.Platform.Kubevirt.RootVolume = &v }
+	}
+	authentication := func(of configv1.AuthenticationType) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Authentication: &configv1.AuthenticationSpec{Type: of}}
+		}
+	}
+	named := func(pool string) change { return func(o *hcp.Objects) { o.NodePools[0].Name = pool } }
+	cluster := func(name string) change { return func(o *hcp.Objects) { o.HostedCluster.Name = name } }
+	for name, c := range map[string]struct {
+		given []change
+		want  problem.Cause
+	}{
+		"OpenShiftSDN": {[]change{networkType(hyperv1.OpenShiftSDN)}, problem.NetworkTypeRefused},
+		"OpenShiftSDN, which HyperShift does not check": {[]change{networkType(hyperv1.OpenShiftSDN), marked("hypershift.openshift.io/skip-release-image-validation")}, ""},
+		"Calico":                                       {[]change{networkType(hyperv1.Calico)}, ""},
+		"8 addresses for Services":                     {[]change{cidrs("", "172.31.0.0/29", "")}, problem.ServiceNetworkTooSmall},
+		"16 addresses for Services":                    {[]change{cidrs("", "172.31.0.0/28", "")}, ""},
+		"two IPv4 networks of Services":                {[]change{cidrs("", "172.31.0.0/16 172.30.0.0/16", "")}, problem.ServiceFamiliesDiffer},
+		"two IPv4 networks of pods":                    {[]change{cidrs("10.132.0.0/14 10.136.0.0/14", "172.31.0.0/16", "")}, ""},
+		"IPv6 for pods alone":                          {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16", "")}, problem.ServiceFamiliesDiffer},
+		"IPv6 for Services alone":                      {[]change{cidrs("10.132.0.0/14", "172.31.0.0/16 fd02::/112", "")}, problem.ServiceFamiliesDiffer},
+		"IPv6 for pods alone, with another plugin":     {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16", ""), networkType(hyperv1.Calico)}, ""},
+		"IPv6 for both":                                {[]change{both}, ""},
+		"IPv6 for machines alone":                      {[]change{cidrs("", "", "192.168.100.0/24 fd55::/64")}, problem.MachineIPv6WithoutPods},
+		"IPv6 for all":                                 {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16 fd02::/112", "192.168.100.0/24 fd55::/64")}, ""},
+		"an IPv6 join subnet without IPv6":             {[]change{ovn(lenient.OVNIPv6{Join: "fd98::/64"})}, problem.OVNIPv6WithoutPods},
+		"an IPv6 join subnet":                          {[]change{both, ovn(lenient.OVNIPv6{Join: "fd98::/64"})}, ""},
+		"v6InternalSubnet alone":                       {[]change{both, ovn(lenient.OVNIPv6{Internal: "fd98::/64"})}, problem.IPv6JoinSubnetsDiffer},
+		"v6InternalSubnet and the same join subnet":    {[]change{both, ovn(lenient.OVNIPv6{Internal: "fd98::/64", Join: "fd98::/64"})}, problem.HostedNetworksOverlap},
+		"IPv6 Services in the join subnet":             {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16 fd99::/112", "")}, problem.HostedNetworksOverlap},
+		"IPv6 Services, and another join subnet":       {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16 fd99::/112", ""), ovn(lenient.OVNIPv6{Join: "fd98::/64"})}, ""},
+		"a transit subnet of 256 addresses":            {[]change{cidrs("10.132.0.0/14", "", ""), transit("100.99.0.0/24")}, problem.JoinSubnetTooSmall},
+		"a transit subnet of 1024 addresses":           {[]change{cidrs("10.132.0.0/14", "", ""), transit("100.99.0.0/22")}, ""},
+		"a certificate for a name inside":              {[]change{certificate("api.example.com", "kubernetes.default.svc")}, problem.CertificateNamesRefused},
+		"a certificate for the API's names":            {[]change{byName, certificate("*.blue.example.com")}, problem.CertificateNamesRefused},
+		"a certificate for other names":                {[]change{byName, certificate("*.example.com", "kubernetes.example.com", "x.api.blue.example.com")}, ""},
+		"a certificate that HyperShift does not check": {[]change{certificate("localhost"), marked("hypershift.openshift.io/skip-kas-conflict-san-validation")}, ""},
+		"a node port outside of the cluster's range":   {[]change{atPort, ports("31000-32767")}, problem.NodePortNotInRange},
+		"a node port in the cluster's range":           {[]change{atPort, ports("30643-30643")}, ""},
+		"a range of one port":                          {[]change{ports("30000")}, problem.NodePortRangeInvalid},
+		"a range from its end":                         {[]change{ports("32767-30000")}, problem.NodePortRangeInvalid},
+		"a proxy with a password":                      {[]change{byName, through("http://us_er:secret@proxy.example.com:3128", "")}, problem.HostedProxyUnusable},
+		"a proxy with TLS":                             {[]change{byName, through("https://proxy.example.com:3129", "")}, problem.HostedProxyUnusable},
+		"a proxy with TLS, not for the API":            {[]change{byName, through("https://proxy.example.com:3129", "10.240.0.0/16,kubernetes")}, ""},
+		"a proxy with a slash":                         {[]change{byName, through("http://proxy.example.com:3128/", "")}, problem.HostedProxyUnusable},
+		"a plain proxy":                                {[]change{byName, through("http://proxy.example.com:3128", "")}, ""},
+		"a NodePool with a long name":                  {[]change{named(strings.Repeat("a", 64))}, problem.NodePoolNameTooLong},
+		"a NodePool with a name of 63 characters":      {[]change{named(strings.Repeat("a", 63))}, ""},
+		"a NodePool without a volume":                  {[]change{volume(hyperv1.KubevirtRootVolume{KubevirtVolume: hyperv1.KubevirtVolume{Type: hyperv1.KubevirtVolumeTypePersistent}})}, problem.NodePoolWithoutVolume},
+		"authentication without a type":                {[]change{authentication("")}, problem.AuthenticationWithoutType},
+		"authentication with a type":                   {[]change{authentication(configv1.AuthenticationTypeIntegratedOAuth)}, ""},
+		"no certificates of a control plane that runs": {[]change{marked("hypershift.openshift.io/disable-pki-reconciliation")}, ""},
+		"no certificates": {[]change{marked("hypershift.openshift.io/disable-pki-reconciliation"), func(o *hcp.Objects) {
+			o.VMs, o.NodePools[0].Status, o.HostedCluster.Status = nil, hyperv1.NodePoolStatus{}, hyperv1.HostedClusterStatus{}
+		}}, problem.CertificatesDisabled},
+		"the API's address in the second network of machines": {[]change{cidrs("10.132.0.0/14", "172.31.0.0/16", "192.168.100.0/24 172.20.0.0/24")}, ""},
+		"a HostedCluster with a long name":                    {[]change{cluster(strings.Repeat("a", 55))}, problem.ControlPlaneNameTooLong},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			for _, change := range c.given {
+				change(&o)
+			}
+			_, problems := translated(o)
+			var got []problem.Cause
+			for _, p := range problems {
+				if slices.Contains(refusals, p.Cause) {
+					got = append(got, p.Cause)
+					g.Expect(message(p)).NotTo(ContainSubstring("secret"))
+				}
+			}
+			if c.want == "" {
+				g.Expect(got).To(BeEmpty())
+			} else {
+				g.Expect(got).To(ConsistOf(c.want))
+			}
+		})
+	}
+}
+
+// refusals are the causes of TestRefusedValues.
+var refusals = []problem.Cause{
+	problem.NetworkTypeRefused, problem.ServiceNetworkTooSmall, problem.ServiceFamiliesDiffer, problem.MachineIPv6WithoutPods, problem.OVNIPv6WithoutPods,
+	problem.IPv6JoinSubnetsDiffer, problem.HostedNetworksOverlap, problem.JoinSubnetTooSmall, problem.CertificateNamesRefused, problem.NodePortNotInRange,
+	problem.NodePortRangeInvalid, problem.HostedProxyUnusable, problem.NodePoolNameTooLong, problem.ControlPlaneNameTooLong,
+	problem.NodePoolWithoutVolume, problem.AuthenticationWithoutType, problem.CertificatesDisabled,
+}
+
+// transit is a change: OVN-Kubernetes has this transit subnet.
+func transit(cidr string) change {
+	return func(o *hcp.Objects) {
+		o.HostedCluster.Spec.OperatorConfiguration = &hyperv1.OperatorConfiguration{ClusterNetworkOperator: &hyperv1.ClusterNetworkOperatorSpec{
+			OVNKubernetesConfig: &hyperv1.OVNKubernetesConfig{IPv4: &hyperv1.OVNIPv4Config{InternalTransitSwitchSubnet: cidr}}}}
+	}
+}
