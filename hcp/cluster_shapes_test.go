@@ -1,6 +1,7 @@
 package hcp_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -229,6 +230,30 @@ func TestOVNMTU(t *testing.T) {
 			o.HostedCluster.Spec.Networking.NetworkType = hyperv1.Other
 			_, ps = plan(o)
 			g.Expect(causesOf(ps, problem.OVNMTUTooLarge)).To(BeEmpty(), "another network plugin")
+		})
+	}
+}
+
+// TestMTUsOfTwoNetworks: without ovnKubernetesConfig.mtu, one node decides about the MTU of the pod network. It needs 58 bytes less than each network has.
+func TestMTUsOfTwoNetworks(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, second, ovn int
+		want               bool
+	}{
+		"jumbo frames on one":                   {9000, 1500, 0, true},
+		"and the pod network has a smaller MTU": {9000, 1500, 1400, false},
+		"a little less":                         {1500, 1458, 0, false},
+		"too much less":                         {1500, 1457, 0, true},
+		"one value":                             {9000, 9000, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			o.OVNMTU = c.ovn
+			secondPool(&o, false)
+			annotate(&o, "mtu", fmt.Sprint(c.first))
+			o.NodePools[1].Annotations["hostedcluster.densityops.com/mtu"] = fmt.Sprint(c.second)
+			_, ps := translated(o)
+			g.Expect(causesOf(ps, problem.NetworkMTUsDiffer)).To(HaveLen(map[bool]int{true: 1}[c.want]), "%v", ps)
 		})
 	}
 }

@@ -171,13 +171,23 @@ func mixedFamilies(hc *hyperv1.HostedCluster) problem.Problems {
 // ovnOverhead is how much smaller, in bytes, the MTU of the pod network must be than the MTU of the nodes' network.
 // HyperShift's API documents this and does not check it. OVN-Kubernetes itself needs 58 (go-controller/pkg/node,
 // validateVTEPInterfaceMTU).
-const ovnOverhead = 100
+const (
+	ovnOverhead = 100
+	ovnNeeded   = 58
+	mtuField    = "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu"
+)
 
-// ovnMTU returns a problem for each request with an MTU that is unknown, or too small for the pod network.
+// ovnMTU returns a problem for each request with an MTU that is unknown, or too small for the pod network. Without the
+// field, the cluster network operator takes the MTU of the pod network from one node, for all and for good
+// (pkg/controller/operconfig/mtu_probe.go). Then networks whose MTUs differ too much are a problem.
 func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Problems {
 	var ps problem.Problems
+	least, most := 0, 0
 	for _, s := range requests {
 		of := cmp.Or(s.Settings.MTU, s.Attachment.MTU, nad.DefaultMTU(s.Attachment.Kind))
+		if s.Primary && of > 0 {
+			least, most = min(cmp.Or(least, of), of), max(most, of)
+		}
 		if !s.Primary || o.OVNMTU+ovnOverhead <= of || o.OVNMTU == 0 || !objects.UsesOVN(o.HostedCluster) {
 			continue
 		}
@@ -185,7 +195,11 @@ func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Proble
 		if of > 0 {
 			cause, args["networkMTU"] = problem.OVNMTUTooLarge, problem.Values{strconv.Itoa(of)}
 		}
-		ps = append(ps, s.Problem(cause, args, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu", network.KeyMTU))
+		ps = append(ps, s.Problem(cause, args, mtuField, network.KeyMTU))
+	}
+	if o.OVNMTU == 0 && most-ovnOverhead > least-ovnNeeded && objects.UsesOVN(o.HostedCluster) {
+		args := problem.Args{"mtu": {strconv.Itoa(most)}, "otherMTU": {strconv.Itoa(least)}, "least": {strconv.Itoa(least - ovnOverhead)}}
+		ps = append(ps, problem.New(problem.NetworkMTUsDiffer, problem.Subject{}, args, mtuField, network.KeyMTU))
 	}
 	return ps
 }

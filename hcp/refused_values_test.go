@@ -15,8 +15,39 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestRefusedValues: HyperShift, or an operator of the hosted cluster, refuses values that the API server takes. Each is named, and a value like it is not.
-func TestRefusedValues(t *testing.T) {
+// A refusedCase is a change of the hosted cluster, and the cause that names it. Empty: it is not refused.
+type refusedCase struct {
+	given []change
+	want  problem.Cause
+}
+
+// refused checks cases. HyperShift, or an operator of the hosted cluster, refuses values that the API server takes. Each is named, and a value like it is not.
+func refused(t *testing.T, cases map[string]refusedCase) {
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			for _, change := range c.given {
+				change(&o)
+			}
+			_, problems := translated(o)
+			var got []problem.Cause
+			for _, p := range problems {
+				if slices.Contains(refusals, p.Cause) {
+					got = append(got, p.Cause)
+					g.Expect(message(p)).NotTo(ContainSubstring("secret"))
+				}
+			}
+			if c.want == "" {
+				g.Expect(got).To(BeEmpty())
+			} else {
+				g.Expect(got).To(ConsistOf(c.want))
+			}
+		})
+	}
+}
+
+// TestRefusedNetworks: values of networks of the hosted cluster.
+func TestRefusedNetworks(t *testing.T) {
 	cidrs := func(pods, of, machines string) change {
 		return func(o *hcp.Objects) {
 			n := &o.HostedCluster.Spec.Networking
@@ -34,6 +65,37 @@ func TestRefusedValues(t *testing.T) {
 	}
 	both := cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16 fd02::/112", "")
 	ovn := func(v lenient.OVNIPv6) change { return func(o *hcp.Objects) { o.OVNIPv6 = v } }
+	marked := func(annotation string) change {
+		return func(o *hcp.Objects) { o.HostedCluster.Annotations[annotation] = "" }
+	}
+	refused(t, map[string]refusedCase{
+		"OpenShiftSDN": {[]change{networkType(hyperv1.OpenShiftSDN)}, problem.NetworkTypeRefused},
+		"OpenShiftSDN, which HyperShift does not check": {[]change{networkType(hyperv1.OpenShiftSDN), marked("hypershift.openshift.io/skip-release-image-validation")}, ""},
+		"Calico":                                              {[]change{networkType(hyperv1.Calico)}, ""},
+		"8 addresses for Services":                            {[]change{cidrs("", "172.31.0.0/29", "")}, problem.ServiceNetworkTooSmall},
+		"16 addresses for Services":                           {[]change{cidrs("", "172.31.0.0/28", "")}, ""},
+		"two IPv4 networks of Services":                       {[]change{cidrs("", "172.31.0.0/16 172.30.0.0/16", "")}, problem.ServiceFamiliesDiffer},
+		"two IPv4 networks of pods":                           {[]change{cidrs("10.132.0.0/14 10.136.0.0/14", "172.31.0.0/16", "")}, ""},
+		"IPv6 for pods alone":                                 {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16", "")}, problem.ServiceFamiliesDiffer},
+		"IPv6 for Services alone":                             {[]change{cidrs("10.132.0.0/14", "172.31.0.0/16 fd02::/112", "")}, problem.ServiceFamiliesDiffer},
+		"IPv6 for pods alone, with another plugin":            {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16", ""), networkType(hyperv1.Calico)}, ""},
+		"IPv6 for both":                                       {[]change{both}, ""},
+		"IPv6 for machines alone":                             {[]change{cidrs("", "", "192.168.100.0/24 fd55::/64")}, problem.MachineIPv6WithoutPods},
+		"IPv6 for all":                                        {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16 fd02::/112", "192.168.100.0/24 fd55::/64")}, ""},
+		"an IPv6 join subnet without IPv6":                    {[]change{ovn(lenient.OVNIPv6{Join: "fd98::/64"})}, problem.OVNIPv6WithoutPods},
+		"an IPv6 join subnet":                                 {[]change{both, ovn(lenient.OVNIPv6{Join: "fd98::/64"})}, ""},
+		"v6InternalSubnet alone":                              {[]change{both, ovn(lenient.OVNIPv6{Internal: "fd98::/64"})}, problem.IPv6JoinSubnetsDiffer},
+		"v6InternalSubnet and the same join subnet":           {[]change{both, ovn(lenient.OVNIPv6{Internal: "fd98::/64", Join: "fd98::/64"})}, problem.HostedNetworksOverlap},
+		"IPv6 Services in the join subnet":                    {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16 fd99::/112", "")}, problem.HostedNetworksOverlap},
+		"IPv6 Services, and another join subnet":              {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16 fd99::/112", ""), ovn(lenient.OVNIPv6{Join: "fd98::/64"})}, ""},
+		"a transit subnet of 256 addresses":                   {[]change{cidrs("10.132.0.0/14", "", ""), transit("100.99.0.0/24")}, problem.JoinSubnetTooSmall},
+		"a transit subnet of 1024 addresses":                  {[]change{cidrs("10.132.0.0/14", "", ""), transit("100.99.0.0/22")}, ""},
+		"the API's address in the second network of machines": {[]change{cidrs("10.132.0.0/14", "172.31.0.0/16", "192.168.100.0/24 172.20.0.0/24")}, ""},
+	})
+}
+
+// TestRefusedControlPlanes: values of how the control plane is published, and reached.
+func TestRefusedControlPlanes(t *testing.T) {
 	certificate := func(names ...string) change {
 		return func(o *hcp.Objects) {
 			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{APIServer: &configv1.APIServerSpec{ServingCerts: configv1.APIServerServingCerts{NamedCertificates: []configv1.APIServerNamedServingCert{{Names: names}}}}}
@@ -64,41 +126,12 @@ func TestRefusedValues(t *testing.T) {
 			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: "http://proxy.example.com:3128", HTTPSProxy: proxy, NoProxy: no}}
 		}
 	}
-	volume := func(v hyperv1.KubevirtRootVolume) change {
-		return func(o *hcp.Objects) { o.NodePools[0].Spec.Platform.Kubevirt.RootVolume = &v }
-	}
 	authentication := func(of configv1.AuthenticationType) change {
 		return func(o *hcp.Objects) {
 			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Authentication: &configv1.AuthenticationSpec{Type: of}}
 		}
 	}
-	named := func(pool string) change { return func(o *hcp.Objects) { o.NodePools[0].Name = pool } }
-	cluster := func(name string) change { return func(o *hcp.Objects) { o.HostedCluster.Name = name } }
-	for name, c := range map[string]struct {
-		given []change
-		want  problem.Cause
-	}{
-		"OpenShiftSDN": {[]change{networkType(hyperv1.OpenShiftSDN)}, problem.NetworkTypeRefused},
-		"OpenShiftSDN, which HyperShift does not check": {[]change{networkType(hyperv1.OpenShiftSDN), marked("hypershift.openshift.io/skip-release-image-validation")}, ""},
-		"Calico":                                       {[]change{networkType(hyperv1.Calico)}, ""},
-		"8 addresses for Services":                     {[]change{cidrs("", "172.31.0.0/29", "")}, problem.ServiceNetworkTooSmall},
-		"16 addresses for Services":                    {[]change{cidrs("", "172.31.0.0/28", "")}, ""},
-		"two IPv4 networks of Services":                {[]change{cidrs("", "172.31.0.0/16 172.30.0.0/16", "")}, problem.ServiceFamiliesDiffer},
-		"two IPv4 networks of pods":                    {[]change{cidrs("10.132.0.0/14 10.136.0.0/14", "172.31.0.0/16", "")}, ""},
-		"IPv6 for pods alone":                          {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16", "")}, problem.ServiceFamiliesDiffer},
-		"IPv6 for Services alone":                      {[]change{cidrs("10.132.0.0/14", "172.31.0.0/16 fd02::/112", "")}, problem.ServiceFamiliesDiffer},
-		"IPv6 for pods alone, with another plugin":     {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16", ""), networkType(hyperv1.Calico)}, ""},
-		"IPv6 for both":                                {[]change{both}, ""},
-		"IPv6 for machines alone":                      {[]change{cidrs("", "", "192.168.100.0/24 fd55::/64")}, problem.MachineIPv6WithoutPods},
-		"IPv6 for all":                                 {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16 fd02::/112", "192.168.100.0/24 fd55::/64")}, ""},
-		"an IPv6 join subnet without IPv6":             {[]change{ovn(lenient.OVNIPv6{Join: "fd98::/64"})}, problem.OVNIPv6WithoutPods},
-		"an IPv6 join subnet":                          {[]change{both, ovn(lenient.OVNIPv6{Join: "fd98::/64"})}, ""},
-		"v6InternalSubnet alone":                       {[]change{both, ovn(lenient.OVNIPv6{Internal: "fd98::/64"})}, problem.IPv6JoinSubnetsDiffer},
-		"v6InternalSubnet and the same join subnet":    {[]change{both, ovn(lenient.OVNIPv6{Internal: "fd98::/64", Join: "fd98::/64"})}, problem.HostedNetworksOverlap},
-		"IPv6 Services in the join subnet":             {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16 fd99::/112", "")}, problem.HostedNetworksOverlap},
-		"IPv6 Services, and another join subnet":       {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16 fd99::/112", ""), ovn(lenient.OVNIPv6{Join: "fd98::/64"})}, ""},
-		"a transit subnet of 256 addresses":            {[]change{cidrs("10.132.0.0/14", "", ""), transit("100.99.0.0/24")}, problem.JoinSubnetTooSmall},
-		"a transit subnet of 1024 addresses":           {[]change{cidrs("10.132.0.0/14", "", ""), transit("100.99.0.0/22")}, ""},
+	refused(t, map[string]refusedCase{
 		"a certificate for a name inside":              {[]change{certificate("api.example.com", "kubernetes.default.svc")}, problem.CertificateNamesRefused},
 		"a certificate for the API's names":            {[]change{byName, certificate("*.blue.example.com")}, problem.CertificateNamesRefused},
 		"a certificate for other names":                {[]change{byName, certificate("*.example.com", "kubernetes.example.com", "x.api.blue.example.com")}, ""},
@@ -112,46 +145,66 @@ func TestRefusedValues(t *testing.T) {
 		"a proxy with TLS, not for the API":            {[]change{byName, through("https://proxy.example.com:3129", "10.240.0.0/16,kubernetes")}, ""},
 		"a proxy with a slash":                         {[]change{byName, through("http://proxy.example.com:3128/", "")}, problem.HostedProxyUnusable},
 		"a plain proxy":                                {[]change{byName, through("http://proxy.example.com:3128", "")}, ""},
-		"a NodePool with a long name":                  {[]change{named(strings.Repeat("a", 64))}, problem.NodePoolNameTooLong},
-		"a NodePool with a name of 63 characters":      {[]change{named(strings.Repeat("a", 63))}, ""},
-		"a NodePool without a volume":                  {[]change{volume(hyperv1.KubevirtRootVolume{KubevirtVolume: hyperv1.KubevirtVolume{Type: hyperv1.KubevirtVolumeTypePersistent}})}, problem.NodePoolWithoutVolume},
 		"authentication without a type":                {[]change{authentication("")}, problem.AuthenticationWithoutType},
 		"authentication with a type":                   {[]change{authentication(configv1.AuthenticationTypeIntegratedOAuth)}, ""},
 		"no certificates of a control plane that runs": {[]change{marked("hypershift.openshift.io/disable-pki-reconciliation")}, ""},
 		"no certificates": {[]change{marked("hypershift.openshift.io/disable-pki-reconciliation"), func(o *hcp.Objects) {
 			o.VMs, o.NodePools[0].Status, o.HostedCluster.Status = nil, hyperv1.NodePoolStatus{}, hyperv1.HostedClusterStatus{}
 		}}, problem.CertificatesDisabled},
-		"the API's address in the second network of machines": {[]change{cidrs("10.132.0.0/14", "172.31.0.0/16", "192.168.100.0/24 172.20.0.0/24")}, ""},
-		"a HostedCluster with a long name":                    {[]change{cluster(strings.Repeat("a", 55))}, problem.ControlPlaneNameTooLong},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g, o := NewWithT(t), served(t)
-			for _, change := range c.given {
-				change(&o)
-			}
-			_, problems := translated(o)
-			var got []problem.Cause
-			for _, p := range problems {
-				if slices.Contains(refusals, p.Cause) {
-					got = append(got, p.Cause)
-					g.Expect(message(p)).NotTo(ContainSubstring("secret"))
-				}
-			}
-			if c.want == "" {
-				g.Expect(got).To(BeEmpty())
-			} else {
-				g.Expect(got).To(ConsistOf(c.want))
-			}
-		})
-	}
+	})
 }
 
-// refusals are the causes of TestRefusedValues.
+// TestRefusedImages: values of places of images.
+func TestRefusedImages(t *testing.T) {
+	mirror := func(source, mirror string) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: source, Mirrors: []string{mirror}}}
+		}
+	}
+	insecure := func(entry string) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Image: &configv1.ImageSpec{RegistrySources: configv1.RegistrySources{InsecureRegistries: []string{entry}}}}
+		}
+	}
+	const quay = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
+	refused(t, map[string]refusedCase{
+		"a mirror":                         {[]change{mirror(quay, "mirror.example.com:5000/ocp/release_x--y")}, ""},
+		"a mirror at an address":           {[]change{mirror("*.example.com", "192.168.100.7:5000")}, ""},
+		"a mirror with a scheme":           {[]change{mirror(quay, "https://mirror.example.com/ocp")}, problem.RegistryUnreadable},
+		"a mirror with a slash at the end": {[]change{mirror(quay, "mirror.example.com/")}, problem.RegistryUnreadable},
+		"a mirror with capital letters":    {[]change{mirror(quay, "mirror.example.com/OCP")}, problem.RegistryUnreadable},
+		"a mirror with a tag":              {[]change{mirror(quay, "mirror.example.com/ocp:4.20")}, problem.RegistryUnreadable},
+		"a mirror with a wildcard":         {[]change{mirror(quay, "*.example.com")}, problem.RegistryUnreadable},
+		"a source with a scheme":           {[]change{mirror("https://quay.io", "mirror.example.com")}, problem.RegistryUnreadable},
+		"a registry":                       {[]change{insecure("registry.example.com:5000")}, ""},
+		"registries of a domain":           {[]change{insecure("*.example.com")}, ""},
+		"all registries":                   {[]change{insecure("*")}, problem.RegistryUnreadable},
+		"a registry with a scheme":         {[]change{insecure("https://registry.example.com")}, problem.RegistryUnreadable},
+	})
+}
+
+// TestRefusedNodePools: values of names, and NodePools.
+func TestRefusedNodePools(t *testing.T) {
+	volume := func(v hyperv1.KubevirtRootVolume) change {
+		return func(o *hcp.Objects) { o.NodePools[0].Spec.Platform.Kubevirt.RootVolume = &v }
+	}
+	named := func(pool string) change { return func(o *hcp.Objects) { o.NodePools[0].Name = pool } }
+	cluster := func(name string) change { return func(o *hcp.Objects) { o.HostedCluster.Name = name } }
+	refused(t, map[string]refusedCase{
+		"a NodePool with a long name":             {[]change{named(strings.Repeat("a", 64))}, problem.NodePoolNameTooLong},
+		"a NodePool with a name of 63 characters": {[]change{named(strings.Repeat("a", 63))}, ""},
+		"a NodePool without a volume":             {[]change{volume(hyperv1.KubevirtRootVolume{KubevirtVolume: hyperv1.KubevirtVolume{Type: hyperv1.KubevirtVolumeTypePersistent}})}, problem.NodePoolWithoutVolume},
+		"a NodePool with a dot in its name":       {[]change{named("workers-4.20")}, problem.NodePoolNameHasDot},
+		"a HostedCluster with a long name":        {[]change{cluster(strings.Repeat("a", 55))}, problem.ControlPlaneNameTooLong},
+	})
+}
+
+// refusals are the causes of these tests.
 var refusals = []problem.Cause{
 	problem.NetworkTypeRefused, problem.ServiceNetworkTooSmall, problem.ServiceFamiliesDiffer, problem.MachineIPv6WithoutPods, problem.OVNIPv6WithoutPods,
 	problem.IPv6JoinSubnetsDiffer, problem.HostedNetworksOverlap, problem.JoinSubnetTooSmall, problem.CertificateNamesRefused, problem.NodePortNotInRange,
 	problem.NodePortRangeInvalid, problem.HostedProxyUnusable, problem.NodePoolNameTooLong, problem.ControlPlaneNameTooLong,
-	problem.NodePoolWithoutVolume, problem.AuthenticationWithoutType, problem.CertificatesDisabled,
+	problem.RegistryUnreadable, problem.NodePoolNameHasDot, problem.NodePoolWithoutVolume, problem.AuthenticationWithoutType, problem.CertificatesDisabled,
 }
 
 // transit is a change: OVN-Kubernetes has this transit subnet.

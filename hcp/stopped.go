@@ -67,16 +67,24 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 	}
 	noMachines := turnedOff(problem.MachineManagementDisabled, hyperv1.DisableMachineManagement)
 
+	var dotted []string
 	byStop, sizes, wanted := map[stop][]string{}, networks.NodePoolSizes(o), 0
 	for _, np := range o.NodePools {
 		if sizes[np.Name] == 0 || np.DeletionTimestamp != nil {
 			continue
 		}
 		wanted++
+		if strings.Contains(np.Name, ".") { // SanitizeHostname of KubeVirt, which afterburn makes the host name of a node.
+			dotted = append(dotted, np.Name)
+		}
 		if s := stopOf(hc, np); s.cause != "" {
 			byStop[s] = append(byStop[s], np.Name)
 			wanted--
 		}
+	}
+	if len(dotted) > 0 {
+		slices.Sort(dotted)
+		ps = append(ps, problem.New(problem.NodePoolNameHasDot, problem.Subject{}, problem.Args{"nodePools": dotted[:min(len(dotted), maxStopped)]}, "metadata.name"))
 	}
 	switch none := wanted == 0 && len(byStop) > 0; {
 	case !exist && (paused || noMachines || none):
@@ -141,8 +149,8 @@ func isFalse(c metav1.Condition, of hyperv1.ConditionType) bool {
 	return c.Type == string(of) && c.Status == metav1.ConditionFalse
 }
 
-// failsEarly reports whether c says that HyperShift fails before it validates hc. HyperShift 0.1.70 looks up the pull
-// secret and the release image before it writes other conditions. A later error may be of one attempt.
+// failsEarly reports whether c says that HyperShift fails before it validates hc. HyperShift before 0.1.80 looks up the
+// pull secret and the release image before it writes other conditions. A later error may be of one attempt.
 func failsEarly(hc *hyperv1.HostedCluster, c metav1.Condition) bool {
 	return isFalse(c, hyperv1.ReconciliationSucceeded) && !slices.ContainsFunc(hc.Status.Conditions, func(c metav1.Condition) bool {
 		return c.Type == string(hyperv1.ValidHostedClusterConfiguration)

@@ -84,7 +84,7 @@ func TestPausedHostedCluster(t *testing.T) {
 	}
 }
 
-// TestFailsBeforeValidation: HyperShift 0.1.70 looks up the pull secret and the release before it writes other conditions. Later errors may be of one
+// TestFailsBeforeValidation: HyperShift before 0.1.80 looks up the pull secret and the release before it writes other conditions. Later errors may be of one
 // attempt.
 func TestFailsBeforeValidation(t *testing.T) {
 	g, o := NewWithT(t), served(t)

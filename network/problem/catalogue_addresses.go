@@ -161,7 +161,7 @@ var (
 		What: "spec.networking.machineNetwork has {cidr}, but pods have no IPv6.",
 		Effect: "HyperShift 0.1.80 and later then set an IPv6 subnet for OVN-Kubernetes. The network operator of the hosted cluster refuses it, so nodes do not " +
 			"become Ready.",
-		Fix: "Create the cluster without that network. Nodes can have IPv6 nevertheless."})
+		Fix: "Create the cluster without that network."})
 	IPv6JoinSubnetsDiffer = declare("IPv6JoinSubnetsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "ovnKubernetesConfig of the hosted cluster has v6InternalSubnet {cidr}, but ipv6.internalJoinSubnet is {otherCIDR}.",
 		Effect: "Its network operator refuses that, so nodes do not become Ready.",
@@ -169,11 +169,15 @@ var (
 	RouterMustAdvertiseIPv6 = declare("RouterMustAdvertiseIPv6", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "Pods or Services have IPv6 ({networks}), but edges provide IPv4 only.",
 		Effect: "OVN-Kubernetes starts only on nodes that have an IPv6 address and route. Without a router on their network that advertises both, no node becomes Ready.",
-		Fix:    "Let a router on the network advertise an IPv6 prefix, and no DNS server. Or create the cluster with IPv4 networks only: they cannot be changed later."})
+		Fix:    "Let a router at fe80::1 on the network advertise an IPv6 prefix, and no DNS server. Up to HyperShift 0.1.80, nodes need DHCPv6, too. Or create the cluster with IPv4 networks only: they cannot be changed later."})
 	OVNMTUTooLarge = declare("OVNMTUTooLarge", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}, and network {network} has MTU {networkMTU}.",
 		Effect: "The network needs at least 100 bytes more than the pod network. With fewer than 58 more, OVN-Kubernetes does not start, and nodes do not become Ready.",
 		Fix:    "Set annotation mtu to {least} or more if the network carries such packets. Otherwise create the cluster with a smaller ovnKubernetesConfig.mtu: the field cannot change."})
+	NetworkMTUsDiffer = declare("NetworkMTUsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
+		What:   "VMs boot from networks with MTU {mtu} and MTU {otherMTU}, and ovnKubernetesConfig.mtu of the hosted cluster is not set.",
+		Effect: "The first node decides about the MTU of the pod network. If that is too large for another network, nodes there do not become Ready.",
+		Fix:    "Set annotation mtu to the same value for all. Or create the cluster with ovnKubernetesConfig.mtu {least}."})
 	OVNMTUUnknown = declare("OVNMTUUnknown", Entry{Reason: PodNetworkUnsupported, Severity: SeverityInfo,
 		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}. Network {network} has the MTU of a device on the nodes, which no object shows.",
 		Effect: "The network needs {least} bytes or more. With less, OVN-Kubernetes may not start, and nodes do not become Ready.",

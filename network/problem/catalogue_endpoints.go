@@ -242,6 +242,14 @@ var (
 		What:   "The name of NodePool {nodePools} has more than 63 characters.",
 		Effect: "HyperShift sets it as a label of VMs. Kubernetes refuses that label, so no VM is created.",
 		Fix:    "Create a NodePool with a shorter name."})
+	NodePoolNameHasDot = declare("NodePoolNameHasDot", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "The name of NodePool {nodePools} has a dot.",
+		Effect: "KubeVirt cuts the host name of a VM at its first dot. From OpenShift 4.16, all these VMs have that name, and none becomes a node.",
+		Fix:    "Create a NodePool with a name without dots."})
+	RegistryUnreadable = declare("RegistryUnreadable", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "{field} of the HostedCluster has {hosts}. Nodes cannot read that as a registry or a repository.",
+		Effect: "The configuration of nodes cannot be made of it, or they pull no images. No new node becomes Ready.",
+		Fix:    "Remove a scheme, a tag, a slash at the end, and capital letters of a path. For plain HTTP, set registrySources.insecureRegistries."})
 	APIRouteHostMissing = declare("APIRouteHostMissing", Entry{Reason: PublishingUnsupported, Severity: SeverityError,
 		What: "The API server is published with a Route without a host name ({field}), which HyperShift refuses.",
 		Fix:  "Create the cluster with a host name. If its command line has no flag for it, edit the output of --render."})
