@@ -150,6 +150,7 @@ func nodePoolKind() kind {
 		"spec.platform.kubevirt.additionalNetworks[].name",
 		"spec.platform.kubevirt.attachDefaultNetwork",
 		"spec.platform.kubevirt.nodeSelector",
+		"spec.arch",
 		"spec.replicas",
 		"spec.autoScaling.min",
 		"spec.autoScaling.max",

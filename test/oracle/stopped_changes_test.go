@@ -245,6 +245,10 @@ func TestOtherConditions(t *testing.T) {
 			report(w.pool(), "AutoscalingEnabled", "False", "ValidationFailed", "Autoscaling from zero (min=0) is not supported for KubeVirt platform")
 			report(w.pool(), "ValidPlatformConfig", "False", "AWSError", "")
 		},
+		"an architecture that KubeVirt does not have, in whose place HyperShift takes another": func(w *world) { // validArchPlatformCondition returns no error.
+			set(w.pool(), "ppc64le", "spec", "arch")
+			report(w.pool(), "ValidArchPlatform", "False", "InvalidArchPlatform", "CPU arch ppc64le is not supported for platform: KubeVirt")
+		},
 		"a NodePool without nodes": func(w *world) {
 			w.add(`{apiVersion: hypershift.openshift.io/v1beta1, kind: NodePool, metadata: {name: none, namespace: clusters}, spec: {clusterName: blue, replicas: 0, pausedUntil: 'true', release: {image: '` + release + `'},
 platform: {type: KubeVirt, kubevirt: {attachDefaultNetwork: true}}}}`)
