@@ -90,8 +90,8 @@ func release(image string) change {
 	}
 }
 
-// Everything that nodes need of the control plane in reaching.
-const controlPlane = "api.blue.example.com,.apps.mgmt.example.com"
+// Everything that nodes need of the control plane in reaching, and the console of the ingress.
+const controlPlane = "api.blue.example.com,.apps.mgmt.example.com,.apps.blue.example.com"
 
 // proxied returns a change: the hosted cluster has a proxy on its network, for all but noProxy.
 func proxied(noProxy string) change {
@@ -191,20 +191,71 @@ func TestWhatNodesReach(t *testing.T) {
 
 // TestControlPlaneThroughProxy: nodes with an HTTPS proxy connect to the edges only if noProxy has what HyperShift publishes.
 func TestControlPlaneThroughProxy(t *testing.T) {
-	report(t, map[string]reachCase{
-		"a proxy, and no noProxy": {given: []change{proxied("")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com:6443, ignition-server-clusters-blue.apps.mgmt.example.com:443, konnectivity-server-clusters-blue.apps.mgmt.example.com:443"}},
+	cases := map[string]reachCase{
+		"a proxy, and no noProxy": {given: []change{proxied("")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com, ignition-server-clusters-blue.apps.mgmt.example.com, konnectivity-server-clusters-blue.apps.mgmt.example.com"}},
 		"a proxy, and noProxy has the API alone": {given: []change{proxied("api.blue.example.com:6443")},
-			want: []string{"Warning ControlPlaneProxied ignition-server-clusters-blue.apps.mgmt.example.com:443, konnectivity-server-clusters-blue.apps.mgmt.example.com:443"}},
-		"a proxy, and noProxy has all but the API":                                         {given: []change{proxied("apps.mgmt.example.com")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com:6443"}},
-		"a proxy, and noProxy has the API by its domain, which older versions do not read": {given: []change{proxied(".example.com")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com:6443"}},
-		"a proxy, and noProxy has the API by what kubelets do not read":                    {given: []change{proxied("kubernetes.default,.apps.mgmt.example.com")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com:6443"}},
-		"a proxy, and noProxy has the Service network, which kubelets do not use":          {given: []change{proxied(".apps.mgmt.example.com, 172.31.0.0/16")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com:6443"}},
+			want: []string{"Warning ControlPlaneProxied ignition-server-clusters-blue.apps.mgmt.example.com, konnectivity-server-clusters-blue.apps.mgmt.example.com"}},
+		"a proxy, and noProxy has all but the API":                                         {given: []change{proxied("apps.mgmt.example.com")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com"}},
+		"a proxy, and noProxy has the API by its domain, which older versions do not read": {given: []change{proxied(".example.com")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com"}},
+		"a proxy, and noProxy has the API by what kubelets do not read":                    {given: []change{proxied("kubernetes.default,.apps.mgmt.example.com")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com"}},
+		"a proxy, and noProxy has the Service network, which kubelets do not use":          {given: []change{proxied(".apps.mgmt.example.com, 172.31.0.0/16")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com"}},
 		"a proxy, and noProxy has the API":                                                 {given: []change{proxied(".apps.mgmt.example.com,api.blue.example.com")}},
 		"a proxy, and noProxy has the API for kubelets, and the default Service network":   {given: []change{proxied(".apps.mgmt.example.com, .blue.example.com,172.31.0.0/16"), defaultNetworks}},
-		"a proxy, and noProxy has the API by its address in nodes":                         {given: []change{proxied(".apps.mgmt.example.com,172.20.0.1")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com:6443"}},
+		"a proxy, and noProxy has the API by its address in nodes":                         {given: []change{proxied(".apps.mgmt.example.com,172.20.0.1")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com"}},
 		"a proxy without noProxy, and a gateway":                                           {given: []change{proxied(""), annotated("gateway", "192.168.100.1")}},
 		"a proxy for HTTP only, and no noProxy":                                            {given: []change{proxied(""), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }}},
-	})
+		"a proxy, and names below .local":                                                  {given: []change{proxied("api.blue.example.com"), local}, want: []string{"Warning ControlPlaneProxied konnectivity-server.corp.local"}},
+	}
+	for name, c := range cases {
+		cases[name] = reachCase{append(c.given, withoutConsole), c.want}
+	}
+	report(t, cases)
+}
+
+// local is a change: Routes have names below .local, for which nodes use no proxy, but pods on them do.
+func local(o *hcp.Objects) {
+	o.HostedCluster.Status.IgnitionEndpoint = "ignition-server.corp.local"
+	for i := range o.Routes {
+		r := &o.Routes[i]
+		r.Spec.Host = r.Name + ".corp.local"
+		for j := range r.Status.Ingress {
+			r.Status.Ingress[j].Host = r.Spec.Host
+		}
+	}
+}
+
+// TestConsoleThroughProxy: the console dials OAuth, and its operator dials the console, through the HTTPS proxy unless noProxy has their names.
+func TestConsoleThroughProxy(t *testing.T) {
+	const oauth, console = "oauth-clusters-blue.apps.mgmt.example.com", "console-openshift-console.apps.blue.example.com"
+	ingress := func(of configv1.IngressSpec) change {
+		return func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Ingress = &of }
+	}
+	for name, c := range map[string]struct {
+		given []change
+		want  string
+	}{
+		"no noProxy":                     {[]change{proxied("")}, console + ", " + oauth},
+		"noProxy has the control plane":  {[]change{proxied("api.blue.example.com,.apps.mgmt.example.com")}, console},
+		"noProxy has both":               {[]change{proxied(controlPlane)}, ""},
+		"noProxy has *.apps":             {[]change{proxied(".apps.blue.example.com")}, oauth},
+		"names below .local":             {[]change{proxied(".apps.blue.example.com"), local}, "oauth.corp.local"},
+		"the ingress has another domain": {[]change{proxied(controlPlane), ingress(configv1.IngressSpec{Domain: "one.example.com", AppsDomain: "two.example.com"})}, "console-openshift-console.one.example.com"},
+		"OIDC":                           {[]change{proxied(""), oidc("https://192.168.100.9")}, console},
+		"no console":                     {[]change{proxied(""), withoutConsole}, ""},
+		"a gateway":                      {[]change{proxied(""), annotated("gateway", "192.168.100.1")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			_, ps := plan(reaching(t, c.given...))
+			var got []string
+			for _, p := range ps {
+				if p.Cause == problem.ConsoleThroughProxy {
+					got = append(got, p.Args["hosts"].String())
+				}
+			}
+			g.Expect(strings.Join(got, "; ")).To(Equal(c.want))
+		})
+	}
 }
 
 // TestLDAP: an LDAP server is dialed from the nodes at an address, or at a name that the hosted cluster resolves.

@@ -25,10 +25,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// redirected returns the hosts to which a registry redirects clients for layers and
-// signatures. The sources are "Configuring your firewall" in OpenShift's documentation
-// (openshift-docs modules/configuring-firewall.adoc, 4.20), and for Red Hat's
-// registries https://access.redhat.com/node/7001746.
+// redirected returns the hosts to which a registry redirects clients for layers and signatures. The sources are "Configuring your firewall" in OpenShift's
+// documentation (openshift-docs modules/configuring-firewall.adoc, 4.20), and for Red Hat's registries https://access.redhat.com/node/7001746.
 func redirected(registry string) []string {
 	quay := []string{"cdn.quay.io", "cdn01.quay.io", "cdn02.quay.io", "cdn03.quay.io", "cdn04.quay.io", "cdn05.quay.io", "cdn06.quay.io"}
 	switch registry {
@@ -52,8 +50,7 @@ type unreachable struct {
 // maxRegistries limits the registries of one cluster. HyperShift's API allows 65,025 mirrors.
 const maxRegistries = 256
 
-// releaseImages returns the release images, sorted: those that are set in specs, those that the control plane runs,
-// and those to which it is being updated.
+// releaseImages returns the release images, sorted: those that are set in specs, those that the control plane runs, and those to which it is being updated.
 func releaseImages(o objects.Objects) []string {
 	images := []string{o.HostedCluster.Spec.Release.Image}
 	for _, np := range o.NodePools {
@@ -126,8 +123,7 @@ func onNetwork(in network.Request, registry string) bool {
 
 const plainHTTP = "http://"
 
-// registryOf returns the registry of an image or mirror: host in lower case, optional port,
-// and plainHTTP if it is not TLS.
+// registryOf returns the registry of an image or mirror: host in lower case, optional port, and plainHTTP if it is not TLS.
 func registryOf(image string) string {
 	image = strings.TrimPrefix(image, "https://")
 	rest, plain := strings.CutPrefix(image, plainHTTP)
@@ -243,9 +239,8 @@ func answeredByUser(s network.Settings, host string) bool {
 	return slices.ContainsFunc(s.Records, func(r network.Record) bool { return network.MatchesHost(r.Name, host) })
 }
 
-// proxyFor returns the HTTP proxy for h as "host:port", or "" for a direct connection.
-// cause is set if the proxy cannot be used. Messages do not show the proxy, because
-// its URL can contain a password.
+// proxyFor returns the HTTP proxy for h as "host:port", or "" for a direct connection. cause is set if the proxy cannot be used. Messages do not show the
+// proxy, because its URL can contain a password.
 func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy string, cause problem.Cause) {
 	u, err := c.ProxyFunc()(&url.URL{Scheme: "https", Host: net.JoinHostPort(h.Host, strconv.Itoa(int(h.Port)))})
 	switch {

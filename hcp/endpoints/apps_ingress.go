@@ -1,5 +1,4 @@
-// This file decides the address or the backend of *.apps of the hosted cluster. Its ingress runs on the VMs. The
-// first match wins:
+// This file decides the address or the backend of *.apps of the hosted cluster. Its ingress runs on the VMs. The first match wins:
 //
 //	annotation apps-address, or a record in dns-records   that address
 //	spec.platform.kubevirt.baseDomainPassthrough          the VMs, at the node port of HyperShift's passthrough Service
@@ -11,8 +10,7 @@
 //
 // If one of these Services has a load balancer with an address on the network, names resolve to that address.
 //
-// Port 443 is served, and port 80 if one of these matches has a backend for it. A cluster without the ingress
-// capability has no *.apps, which is no problem.
+// Port 443 is served, and port 80 if one of these matches has a backend for it. A cluster without the ingress capability has no *.apps, which is no problem.
 
 package endpoints
 
@@ -46,7 +44,7 @@ const (
 func apps(o objects.Objects, in network.Request, s settings.Values, last network.Plan) Reachable {
 	var r Reachable
 	hc := o.HostedCluster
-	if !hasPrimary(in) || !hasIngress(hc) {
+	if !hasPrimary(in) || !enabled(hc, hyperv1.IngressCapability) {
 		return r
 	}
 	e := network.Endpoint{Name: appsEndpoint, Origin: network.OriginApps, Port: network.PortHTTPS, Match: network.MatchServerName}
@@ -217,8 +215,7 @@ func routerIngress(o objects.Objects) ingress {
 	return ingressBehind(svc, vmsBehind)
 }
 
-// AppsServiceName returns the name of the Service for *.apps of hc, as HyperShift's documentation has it
-// (docs/content/how-to/kubevirt/ingress-and-dns.md).
+// AppsServiceName returns the name of the Service for *.apps of hc, as HyperShift's documentation has it (docs/content/how-to/kubevirt/ingress-and-dns.md).
 func AppsServiceName(hc *hyperv1.HostedCluster) string { return hc.Name + "-apps" }
 
 // documentedIngress returns the VMs at the target ports of the Service <cluster>-apps. Its
@@ -307,15 +304,15 @@ func hostNetworkIngress(s operatorv1.EndpointPublishingStrategy) ingress {
 	}
 }
 
-// hasIngress reports whether the ingress capability of hc is enabled.
-func hasIngress(hc *hyperv1.HostedCluster) bool {
-	return hc.Spec.Capabilities == nil || !slices.Contains(hc.Spec.Capabilities.Disabled, hyperv1.IngressCapability)
+// enabled reports whether hc has a capability.
+func enabled(hc *hyperv1.HostedCluster, c hyperv1.OptionalCapability) bool {
+	return hc.Spec.Capabilities == nil || !slices.Contains(hc.Spec.Capabilities.Disabled, c)
 }
 
 // AppsName returns the wildcard name of the ingress. Empty: hc has no ingress, or its domain is not known yet.
 func AppsName(hc *hyperv1.HostedCluster) string {
-	domain := appsDomain(hc)
-	if domain == "" || !hasIngress(hc) {
+	domain := AppsDomain(hc)
+	if domain == "" || !enabled(hc, hyperv1.IngressCapability) {
 		return ""
 	}
 	return "*." + domain
@@ -335,7 +332,7 @@ func furtherApps(hc *hyperv1.HostedCluster, s settings.Values) []string {
 		return answeredByUser(s.Settings, name) || slices.Contains(out, name) || network.MatchesHost(wildcard, name)
 	}
 	var names []string
-	if domain := c.Ingress.Domain; domain != "" && domain != appsDomain(hc) {
+	if domain := c.Ingress.Domain; domain != "" && domain != AppsDomain(hc) {
 		names = append(names, "console-openshift-console."+domain, "downloads-openshift-console."+domain)
 	}
 	for _, route := range c.Ingress.ComponentRoutes {
@@ -349,8 +346,8 @@ func furtherApps(hc *hyperv1.HostedCluster, s settings.Values) []string {
 	return out
 }
 
-// appsDomain is HyperShift's globalconfig.IngressDomain. Empty: the base domain is unknown.
-func appsDomain(hc *hyperv1.HostedCluster) string {
+// AppsDomain returns the ingress domain, as HyperShift's globalconfig.IngressDomain does. It is empty while the base domain is unknown.
+func AppsDomain(hc *hyperv1.HostedCluster) string {
 	if c := hc.Spec.Configuration; c != nil && c.Ingress != nil {
 		if c.Ingress.AppsDomain != "" {
 			return c.Ingress.AppsDomain

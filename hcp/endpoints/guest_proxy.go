@@ -1,10 +1,10 @@
-// This file checks whether nodes can reach the HTTP proxy of the hosted cluster, and which parts of the control plane
-// they reach only through it. Nodes that have a proxy fetch Ignition and images through it. The result is never an
-// Error, and never contains the proxy's password.
+// This file checks whether nodes can reach the HTTP proxy of the hosted cluster, and which parts of the control plane they reach only through it. Nodes that have
+// a proxy fetch Ignition and images through it. The result is never an Error, and never contains the proxy's password.
 
 package endpoints
 
 import (
+	"cmp"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -74,8 +74,7 @@ func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []netw
 	return nil
 }
 
-// dialed returns what clients of proxy dial, in the form of reach.reaches. For an http:// proxy they send no TLS
-// server name.
+// dialed returns what clients of proxy dial, in the form of reach.reaches. For an http:// proxy they send no TLS server name.
 func dialed(proxy *url.URL) string {
 	if proxy.Scheme == "http" {
 		return plainHTTP + strings.ToLower(proxy.Host)
@@ -83,34 +82,50 @@ func dialed(proxy *url.URL) string {
 	return strings.ToLower(proxy.Host)
 }
 
-// throughProxy returns a problem if nodes on a network without a gateway use the HTTPS proxy of hc for endpoints of the
-// control plane. The proxy then resolves names that may exist on the network only. nodeAPI is Facts.NodeAPI.
-func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint, nodeAPI netip.Addr) problem.Problems {
+// throughProxy returns the problems that nodes on a network without a gateway use the HTTPS proxy of hc for endpoints of the control plane, and its console for OAuth
+// and for itself. The proxy then resolves their names, which may exist on the network only. nodeAPI is Facts.NodeAPI.
+func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint, nodeAPI netip.Addr) (ps problem.Problems) {
 	i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
 	c := hc.Spec.Configuration
 	if i < 0 || c == nil || c.Proxy == nil || c.Proxy.HTTPSProxy == "" {
 		return nil
 	}
-	nodes := reach{proxy: proxyOf(hc, nodesOnly)}
-	var hosts []string
+	nodes, pods := reach{proxy: proxyOf(hc, nodesOnly)}, reach{proxy: proxyOf(hc)} // VMs dial Ignition. Pods on nodes dial the others, too.
+	var hosts, ofConsole []string
 	for _, e := range endpoints {
 		at := place(e)
-		if e.NeededByNodes() && (e.Name == network.APIService && APIProxied(hc, e, nodeAPI) || nodes.proxied(at)) { // The kubelet of a node asks NO_PROXY.
-			hosts = append(hosts, at)
+		host, _ := hostPort(at)
+		switch service := network.PublishedAt(e.Name).Service; {
+		case e.Origin != network.OriginHyperShift, service == network.IgnitionService && !nodes.proxied(at):
+		case service == network.OAuthService && pods.proxied(at):
+			ofConsole = append(ofConsole, host)
+		case e.NeededByNodes() && (service == network.APIService && APIProxied(hc, e, nodeAPI) || pods.proxied(at)):
+			hosts = append(hosts, host)
 		}
 	}
-	if len(hosts) == 0 {
-		return nil
+	domain := AppsDomain(hc)
+	if c.Ingress != nil {
+		domain = cmp.Or(c.Ingress.Domain, domain)
 	}
-	slices.Sort(hosts)
-	return problem.Problems{in.Networks[i].Attachment.Problem(problem.ControlPlaneThroughProxy, problem.Args{"hosts": hosts}, "spec.configuration.proxy.noProxy")}
+	if host := "console-openshift-console." + domain; domain != "" && pods.proxied(host) {
+		ofConsole = append(ofConsole, strings.ToLower(host))
+	}
+	add := func(cause problem.Cause, hosts []string) {
+		if slices.Sort(hosts); len(hosts) > 0 {
+			ps = append(ps, in.Networks[i].Attachment.Problem(cause, problem.Args{"hosts": slices.Compact(hosts)}, "spec.configuration.proxy.noProxy"))
+		}
+	}
+	add(problem.ControlPlaneThroughProxy, hosts)
+	if enabled(hc, hyperv1.ConsoleCapability) {
+		add(problem.ConsoleThroughProxy, ofConsole)
+	}
+	return ps
 }
 
-// APIProxied reports whether kube-apiserver-proxy, a static pod of each node, uses the HTTPS proxy of hc for the API
-// server. It does not if spec.configuration.proxy.noProxy covers the address of the API server or nodeAPI, or has an
-// entry that contains "kubernetes" or is the first network of pods or of Services (shouldSkipProxyForKAS in
-// HyperShift's apiserver-haproxy/haproxy.go). Older versions search the text of noProxy for these words. The version
-// is not known, so the proxy counts as used unless both rules exclude it.
+// APIProxied reports whether kube-apiserver-proxy, a static pod of each node, uses the HTTPS proxy of hc for the API server. It does not if
+// spec.configuration.proxy.noProxy covers the address of the API server or nodeAPI, or has an entry that contains "kubernetes" or is the first network of pods or
+// of Services (shouldSkipProxyForKAS in HyperShift's apiserver-haproxy/haproxy.go). Older versions search the text of noProxy for these words. The version is not
+// known, so the proxy counts as used unless both rules exclude it.
 func APIProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Addr) bool {
 	c := hc.Spec.Configuration.Proxy
 	r := reach{proxy: proxyBy(c, c.NoProxy)}

@@ -129,9 +129,9 @@ type identityProvider struct {
 // none.
 func identityProviders(hc *hyperv1.HostedCluster) []identityProvider {
 	var out []identityProvider
-	c, s := hc.Spec.Configuration, hc.Spec.Capabilities
+	c := hc.Spec.Configuration
 	if objects.UsesOIDC(hc) {
-		if s != nil && slices.Contains(s.Disabled, hyperv1.ConsoleCapability) {
+		if !enabled(hc, hyperv1.ConsoleCapability) {
 			return nil
 		}
 		for _, p := range c.Authentication.OIDCProviders {

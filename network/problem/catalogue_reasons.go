@@ -153,7 +153,8 @@ var (
 			"console, do not use the routes of their node."})
 	HostUnreachable = reason("HostUnreachable", Traits{Rank: TakesPart,
 		Meaning: "The hosted control plane dials some hosts from the nodes, through konnectivity. Without a gateway, nodes " +
-			"reach only Services of the hosted cluster, and what edges forward to or publish."})
+			"reach only Services of the hosted cluster, and what edges forward to or publish. The console dials OAuth " +
+			"through the HTTPS proxy of the hosted cluster, unless noProxy has its host."})
 	NTPMissing = reason("NTPMissing", Traits{Rank: Hint,
 		Meaning: "VMs reach no time server: annotation services leaves out ntp, or annotation ntp-servers names servers that " +
 			"VMs do not reach."})

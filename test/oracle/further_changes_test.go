@@ -49,6 +49,15 @@ func proxyChanges() (out []change) {
 		}
 		return strings.Join(no, ",")
 	})
+	for _, of := range []string{"APIServer", "Ignition", "Konnectivity", "OAuthServer"} {
+		add("nodes have a proxy, and "+titles[of]+" is below .local", onNetwork, func(w *world) string {
+			no := all(w)
+			lb(of, "blue.corp.local", "10.240.3.7")(w)
+			return no
+		})
+		out[len(out)-1].on = of
+	}
+	add("nodes have a proxy, and noProxy has the ingress, too", onNetwork, func(w *world) string { return all(w, ".apps.blue.example.com") })
 	add("nodes have a proxy, and noProxy has the registry", onNetwork, func(w *world) string { return all(w, "registry.example.com") })
 	add("nodes have a proxy, and noProxy has the registry with its port", onNetwork, func(w *world) string { return all(w, "registry.example.com:443") })
 	add("nodes have a proxy, and noProxy has the registry with another port", onNetwork, func(w *world) string { return all(w, "registry.example.com:5000") })
@@ -134,7 +143,7 @@ spec: {type: LoadBalancer, ports: [{name: https, port: 443, targetPort: 31443}, 
 	add("the ingress is on node ports, and a Service has it", object{"type": "NodePortService"}, service)
 	// Edges do not speak it, so a problem names the ingress also where they connect to it.
 	add("the ingress expects the PROXY protocol", object{"type": "NodePortService", "nodePort": object{"protocol": "PROXY"}}, service)
-	out[len(out)-1].words, out[len(out)-1].least = []string{"*.apps.blue.example.com"}, "Info"
+	out[len(out)-1].words, out[len(out)-1].least, out[len(out)-1].on = []string{"*.apps.blue.example.com"}, "Info", "apps" // With an address of its own, *.apps is not the ingress's.
 	return out
 }
 
@@ -205,6 +214,7 @@ func sourceChanges() (out []change) {
 	add("the join subnet has too few addresses", "CIDR", "Warning", "100.70.0.0/24", func(w *world) {
 		set(w.hosted(), "100.70.0.0/24", "spec", "operatorConfiguration", "clusterNetworkOperator", "ovnKubernetesConfig", "v4InternalSubnet")
 	})
+	out[len(out)-1].alone = true // Other addresses may then be none of the join subnet.
 	subnets("10.132.0.0/22")
 	subnets("10.132.0.0/24")
 	// The bridge of a VM has another MAC than the VM (bridgeBindingSpec in netpod.go).

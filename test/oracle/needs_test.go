@@ -125,11 +125,11 @@ func (w *world) images() []need {
 		if registry == "" {
 			continue
 		}
-		if w.insecure(registry) && !w.throughProxy(registry, 443) {
+		if w.insecure(registry) && !w.throughProxy(registry, 443, ".local") {
 			out = append(out, need{"image without TLS " + image, registry, 443, func(backend) bool { return false }, []string{registry}, "Info", true})
 		}
 		for _, at := range append(redirects(strings.ToLower(registry)), registry) {
-			if n := w.external("image "+image, at, "Warning"); !w.throughProxy(n.host, n.port) {
+			if n := w.external("image "+image, at, "Warning"); !w.throughProxy(n.host, n.port, ".local") {
 				n.onNetwork = true
 				out = append(out, n)
 			}
@@ -212,7 +212,7 @@ func (w *world) dialedByControlPlane() []need {
 			func(cloud string) bool { return strings.HasSuffix(u.Hostname(), cloud) }) {
 			continue
 		}
-		if n := w.external("identity provider "+address, u.Host, "Warning"); !w.throughProxy(n.host, n.port) {
+		if n := w.external("identity provider "+address, u.Host, "Warning"); !w.throughProxy(n.host, n.port, ".local") {
 			n.onNetwork = true
 			out = append(out, n)
 		}

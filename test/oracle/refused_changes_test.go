@@ -129,6 +129,7 @@ func poolChanges() (out []change) {
 	networks("the NodePool names a network in capitals", "VLAN100", "clusters/VLAN100")
 	networks("the NodePool names a network with a space", "vlan100", "clusters/ vlan100")
 	networks("the NodePool names no network", "spec.platform.kubevirt.additionalNetworks", []string{}...)
+	out[len(out)-1].on = "pool status" // A second NodePool may have the network.
 	vms := func(name string, words []string, apply func(w *world)) {
 		// Not paired with changes of the NAD: VMs on a network prove that VMs can be there.
 		out = append(out, change{name: name, of: "NAD", words: words, least: "Warning", apply: apply})
