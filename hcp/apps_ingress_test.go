@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	configv1 "github.com/openshift/api/config/v1"
 	operatorv1 "github.com/openshift/api/operator/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -134,4 +135,34 @@ func TestHostedIngress(t *testing.T) {
 	g.Expect(d.Add([]byte("apiVersion: hypershift.openshift.io/v1beta1\nkind: HostedCluster\nmetadata: {name: b, namespace: a}\n---\napiVersion: hypershift.openshift.io/v1beta1\nkind: HostedCluster\nmetadata: {name: a, namespace: a}\nspec: {operatorConfiguration: {ingressOperator: {endpointPublishingStrategy: {type: HostNetwork}}}}"))).To(Succeed())
 	g.Expect(d.Clusters()[0].HostedIngress).To(HaveField("Type", operatorv1.HostNetworkStrategyType))
 	g.Expect(d.Clusters()[1].HostedIngress).To(BeNil())
+}
+
+// TestIngressDomainInCapitals: names are the same in capital letters, but the OpenShift API server of the hosted cluster refuses the domain.
+func TestIngressDomainInCapitals(t *testing.T) {
+	in := func(domain, apps string) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Ingress: &configv1.IngressSpec{Domain: domain, AppsDomain: apps}}
+		}
+	}
+	for name, c := range map[string]struct {
+		given   change
+		refused bool
+	}{
+		"small letters":       {in("", ""), false},
+		"the base domain":     {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "Example.com" }, true},
+		"domain":              {in("Apps.example.com", ""), true},
+		"appsDomain in place": {in("Apps.example.com", "apps.example.com"), false},
+		"no ingress": {func(o *hcp.Objects) {
+			o.HostedCluster.Spec.DNS.BaseDomain = "Example.com"
+			o.HostedCluster.Spec.Capabilities = &hyperv1.Capabilities{Disabled: []hyperv1.OptionalCapability{hyperv1.IngressCapability}}
+		}, true},
+		"no base domain yet": {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			c.given(&o)
+			_, ps := translated(o)
+			g.Expect(len(causesOf(ps, problem.IngressDomainCapital)) > 0).To(Equal(c.refused))
+		})
+	}
 }

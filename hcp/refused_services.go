@@ -1,4 +1,4 @@
-// This file finds what HyperShift or Kubernetes refuses of how the control plane is published, from the HostedCluster alone.
+// This file finds what HyperShift or Kubernetes refuses of how the control plane is published, and of its names, from the HostedCluster alone.
 
 package hcp
 
@@ -11,6 +11,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/hcp/endpoints"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -131,6 +132,16 @@ func refusedCertificates(hc *hyperv1.HostedCluster) problem.Problems {
 	}
 	slices.Sort(refused)
 	return problem.Problems{problem.New(problem.CertificateNamesRefused, problem.Subject{}, problem.Args{"names": slices.Compact(refused)}, "spec.configuration.apiServer.servingCerts")}
+}
+
+// capitalDomain returns a problem if the domain of the ingress of hc has capital letters. HyperShift sets it in the
+// configuration of the OpenShift API server (v2/oapi/config.go), which refuses it (library-go, pkg/route/hostassignment).
+func capitalDomain(hc *hyperv1.HostedCluster) problem.Problems {
+	domain := endpoints.AppsDomain(hc)
+	if domain == strings.ToLower(domain) {
+		return nil
+	}
+	return problem.Problems{problem.New(problem.IngressDomainCapital, problem.Subject{}, problem.Args{"domain": {domain}}, "spec.dns", "spec.configuration.ingress")}
 }
 
 func hasNodePort(all []corev1.Service, port int32) bool {

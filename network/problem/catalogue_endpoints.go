@@ -93,6 +93,10 @@ var (
 		What:   "{name} is not resolved on the network.",
 		Effect: "The console and ingress operators of the hosted cluster stay degraded.",
 		Fix:    "Create Service {service}, which oooi plan prints. Or set annotation apps-address to an address that serves {name} on port 443."})
+	IngressDomainCapital = declare("IngressDomainCapital", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
+		What:   "The domain of the hosted cluster's ingress is {domain}, with capital letters.",
+		Effect: "Its OpenShift API server does not start with such a domain, so Routes, the console and logins do not work.",
+		Fix:    "Create the cluster with a domain in small letters (spec.dns, or spec.configuration.ingress)."})
 	IngressPrivate = declare("IngressPrivate", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
 		What:   "The HostedCluster sets type Private for its ingress, which then opens no port on its nodes.",
 		Effect: "If the IngressController still has that type, and no Service publishes it, {name} does not work. The console and ingress operators then stay degraded.",
