@@ -169,7 +169,7 @@ var (
 	RouterMustAdvertiseIPv6 = declare("RouterMustAdvertiseIPv6", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "Pods or Services have IPv6 ({networks}), but edges provide IPv4 only.",
 		Effect: "OVN-Kubernetes starts only on nodes that have an IPv6 address and route. Without a router on their network that advertises both, no node becomes Ready.",
-		Fix:    "Let a router at fe80::1 on the network advertise an IPv6 prefix, and no DNS server. Up to HyperShift 0.1.80, nodes need DHCPv6, too. Or create the cluster with IPv4 networks only: they cannot be changed later."})
+		Fix:    "Let a router at fe80::1 on the network advertise an IPv6 prefix, and no DNS server. Up to HyperShift 0.1.81, nodes need DHCPv6, too. Or create the cluster with IPv4 networks only: they cannot be changed later."})
 	OVNMTUTooLarge = declare("OVNMTUTooLarge", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}, and network {network} has MTU {networkMTU}.",
 		Effect: "The network needs at least 100 bytes more than the pod network. With fewer than 58 more, OVN-Kubernetes does not start, and nodes do not become Ready.",
