@@ -1,20 +1,18 @@
-// This file refuses tests whose result depends on how fast the machine is: an upper bound on the time that something takes, and a
-// second try of what failed. A limit below a minute needs a comment that says what may not come. Benches measure time. Tests assert order, counts and values, or play the clock.
+// This file refuses tests whose result depends on how fast the machine is: an upper bound on the time that something takes, a
+// sleep, and a second try of what failed. A limit below a minute needs a comment that says what may not come. Tests assert order,
+// counts and values, or play the clock. Benches measure time: a test that skips without its variable is one. The rule reads the
+// syntax tree only: it sees no limit in a field or of another package, and no bound on a value that a function measured.
 
 package rules
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/cldmnky/oooi/test/patience"
 )
@@ -24,7 +22,7 @@ func TestNoClocks(t *testing.T) {
 	all := sources(t)
 	durations := durationsOf(all)
 	for _, s := range all {
-		if !s.isTest() || strings.HasSuffix(s.path, "_bench_test.go") || strings.HasSuffix(s.pkg(), "bench") {
+		if !s.isTest() && !s.helpsTests() {
 			continue
 		}
 		for _, f := range clocks(s, durations[s.pkg()]) {
@@ -69,24 +67,37 @@ const (
 	shortWait   = "waits less than a minute for what must happen"
 	shortFail   = "fails after less than a minute without an event"
 	secondTry   = "tries again what failed: a test that fails once is red"
+	sleeps      = "sleeps: wait for an event, or play the clock"
+	soonTime    = "a time less than a minute after another: assert order, play the clock, or comment on what sets it"
 	shortLimit  = "a limit of less than a minute: make it a minute, or comment on what does not come, or what waits for it again"
 )
 
 // clocks returns what s has. Durations are the named ones of its package.
 func clocks(s source, durations map[string]time.Duration) (out []clock) {
 	add := func(n ast.Node, what string) { out = append(out, clock{s.fset.Position(n.Pos()).Line, what}) }
-	said := s.commented()
+	said, failing := s.commented(), map[ast.Node]bool{}
 	ast.Inspect(s.ast, func(n ast.Node) bool {
-		if isShortLimit(n) && !said[s.fset.Position(n.Pos()).Line] {
+		if isShortLimit(n, durations) && !said[s.fset.Position(n.Pos()).Line] && !failing[n] {
 			add(n, shortLimit)
 		}
 		switch n := n.(type) {
+		case *ast.FuncDecl:
+			return !isBench(n)
 		case *ast.CallExpr:
 			if isCall(n, "synctest", "Test") {
 				return false // Its clock is played.
 			}
+			if isNamed(n, "NotTo") {
+				ast.Inspect(n.Fun, func(n ast.Node) bool { failing[n] = true; return true })
+			}
+			if isCall(n, "time", "Sleep") {
+				add(n, sleeps)
+			}
 			if what := refusedCall(n, durations); what != "" {
 				add(n, what)
+			}
+			if isNamed(n, "BeTemporally") && isSoon(n, durations) && !said[s.fset.Position(n.Pos()).Line] {
+				add(n, soonTime)
 			}
 		case *ast.IfStmt:
 			if b, ok := n.Cond.(*ast.BinaryExpr); ok && fails(n.Body) && (isElapsed(b.X) && isMore(b.Op) || isElapsed(b.Y) && isLess(b.Op)) {
@@ -125,12 +136,12 @@ func refusedCall(n *ast.CallExpr, durations map[string]time.Duration) string {
 	if !ok || !slices.Contains([]string{"Should", "ShouldNot", "To", "NotTo", "ToNot"}, verb.Sel.Name) || len(n.Args) == 0 {
 		return ""
 	}
-	subject, timeout, limited := waits(verb.X, durations)
+	subject, limit := waits(verb.X)
 	switch {
 	case subject == nil:
 		return ""
 	case isNamed(subject, "Eventually"):
-		if limited && timeout < patience.Limit {
+		if limit != nil && isShortWait(limit, durations) {
 			return shortWait
 		}
 	case isNamed(subject, "Expect"):
@@ -144,28 +155,28 @@ func refusedCall(n *ast.CallExpr, durations map[string]time.Duration) string {
 	return ""
 }
 
-// waits follows a chain such as Eventually(f).WithTimeout(d) to its first call, and returns its limit if it names one.
-func waits(e ast.Expr, durations map[string]time.Duration) (first *ast.CallExpr, timeout time.Duration, limited bool) {
+// waits follows a chain such as Eventually(f).WithTimeout(d) to its first call, and returns its limit. Nil: it names none.
+func waits(e ast.Expr) (first *ast.CallExpr, limit ast.Expr) {
 	for {
 		call, ok := e.(*ast.CallExpr)
 		if !ok {
-			return nil, 0, false
+			return nil, nil
 		}
 		switch {
 		case isNamed(call, "Eventually") || isNamed(call, "Expect"):
-			if isNamed(call, "Eventually") && len(call.Args) > 1 && !limited {
-				timeout, limited = durationOf(call.Args[1], durations)
+			if isNamed(call, "Eventually") && len(call.Args) > 1 && limit == nil {
+				limit = call.Args[1]
 			}
 			if len(call.Args) == 0 {
-				return nil, 0, false
+				return nil, nil
 			}
-			return call, timeout, limited
+			return call, limit
 		case (isNamed(call, "WithTimeout") || isNamed(call, "Within")) && len(call.Args) == 1:
-			timeout, limited = durationOf(call.Args[0], durations)
+			limit = call.Args[0]
 		}
 		sel, ok := call.Fun.(*ast.SelectorExpr)
 		if !ok {
-			return nil, 0, false
+			return nil, nil
 		}
 		e = sel.X
 	}
@@ -184,11 +195,14 @@ func hasUpperBound(matcher ast.Expr) (found bool) {
 	return found
 }
 
-// isElapsed reports whether e is time.Since(...), a.Sub(b), or a variable that the file sets to one of these.
+// isElapsed reports whether e is time.Since(...), a.Sub(b), the seconds of these, or a variable that the file sets to one of them.
 func isElapsed(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.CallExpr:
 		sel, ok := e.Fun.(*ast.SelectorExpr)
+		if ok && slices.Contains([]string{"Seconds", "Milliseconds", "Minutes"}, sel.Sel.Name) {
+			return isElapsed(sel.X)
+		}
 		return isCall(e, "time", "Since") || ok && sel.Sel.Name == "Sub" && len(e.Args) == 1 && !isPlayed(sel.X)
 	case *ast.Ident:
 		a, ok := declaration(e).(*ast.AssignStmt)
@@ -269,131 +283,4 @@ func isNamed(call *ast.CallExpr, name string) bool {
 		return f.Sel.Name == name
 	}
 	return false
-}
-
-// durationsOf are the constants and variables of each package that are durations, by name.
-func durationsOf(all []source) map[string]map[string]time.Duration {
-	out := map[string]map[string]time.Duration{}
-	for _, s := range all {
-		if out[s.pkg()] == nil {
-			out[s.pkg()] = map[string]time.Duration{}
-		}
-		for _, d := range s.ast.Decls {
-			g, ok := d.(*ast.GenDecl)
-			if !ok {
-				continue
-			}
-			for _, spec := range g.Specs {
-				v, ok := spec.(*ast.ValueSpec)
-				if !ok || len(v.Names) != len(v.Values) {
-					continue
-				}
-				for i, name := range v.Names {
-					if length, ok := durationOf(v.Values[i], nil); ok {
-						out[s.pkg()][name.Name] = length
-					}
-				}
-			}
-		}
-	}
-	return out
-}
-
-// durationOf is the value of "5s", 5 * time.Second, time.Second, or of a name among durations. ok is false for all else.
-func durationOf(e ast.Expr, durations map[string]time.Duration) (d time.Duration, ok bool) {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		text, err := strconv.Unquote(e.Value)
-		if err != nil || e.Kind != token.STRING {
-			return 0, false
-		}
-		d, err = time.ParseDuration(text)
-		return d, err == nil
-	case *ast.Ident:
-		d, ok = durations[e.Name]
-	case *ast.SelectorExpr:
-		units := map[string]time.Duration{"Millisecond": time.Millisecond, "Second": time.Second, "Minute": time.Minute, "Hour": time.Hour}
-		if id, is := e.X.(*ast.Ident); is && id.Name == "time" {
-			d, ok = units[e.Sel.Name]
-		}
-	case *ast.BinaryExpr:
-		number, is := e.X.(*ast.BasicLit)
-		unit, known := durationOf(e.Y, durations)
-		if is && known && e.Op == token.MUL {
-			n, err := strconv.ParseFloat(strings.ReplaceAll(number.Value, "_", ""), 64)
-			return time.Duration(n * float64(unit)), err == nil
-		}
-	}
-	return d, ok
-}
-
-// TestClocks: the rule finds each kind, and nothing else.
-func TestClocks(t *testing.T) {
-	const text = `package x
-const soon = 5 * time.Second
-func TestX(t *testing.T) {
-	if time.Since(begin) > limit { t.Fatal("slow") } // bound
-	if limit < end.Sub(begin) { t.Error("slow") } // bound
-	took := time.Since(begin)
-	g.Expect(took).To(BeNumerically("<", limit)) // bound
-	g.Expect(took).To(And(BeNumerically(">", least), BeNumerically("<=", limit)), "words") // bound
-	Expect(time.Since(begin) < limit).To(BeTrue()) // bound
-	g.Eventually(f, "5s").Should(Succeed()) // wait
-	g.Eventually(f, 59*time.Second, "10ms").Should(Succeed()) // wait
-	g.Eventually(f, "5s").ShouldNot(Succeed()) // wait
-	Eventually(f).WithContext(ctx).WithTimeout(soon).Should(Succeed()) // wait
-	NewWithT(t).Eventually(f).Within(500 * time.Millisecond).ProbeEvery(time.Second).Should(Succeed()) // wait
-	select { case <-done:
-	case <-time.After(10 * time.Second): t.Fatal("hangs") // fail
-	}
-	for attempt := range 3 { run(attempt) } // try
-	for try := 0; try < 3; try++ { run(try) } // try
-	short, err := net.DialTimeout("tcp", at, 5*time.Second)
-	short.SetReadDeadline(time.Now().Add(time.Second))
-	short := net.Dialer{Timeout: time.Second}
-	short("dig", "+time=5")
-	short := dns.Client{Net: "udp"}
-	short := new(dns.Client)
-
-	net.DialTimeout("tcp", at, time.Minute)
-	c := dns.Client{Net: "udp", Timeout: time.Minute}
-	c.SetReadDeadline(time.Now().Add(soon))
-	// Nothing comes.
-	c.SetReadDeadline(time.Now().Add(time.Second))
-	run("dig", "+time=60")
-	if took < least { t.Fatal("early") }
-	for time.Since(begin) < limit { f() }
-	if w.now.Sub(begin) > limit { t.Fatal("of a played clock") }
-	g.Expect(took).To(BeNumerically(">=", least))
-	g.Expect(count).To(BeNumerically("<", 5))
-	g.Eventually(f).Should(Succeed())
-	g.Eventually(f, "1m", "10ms").Should(Succeed())
-	g.Eventually(f, time.Minute).Should(Succeed())
-	g.Eventually(f, unknown()).Should(Succeed())
-	g.Consistently(f, "1s").Should(Succeed())
-	select { case <-time.After(time.Second): f() }
-	synctest.Test(t, func(t *testing.T) { g.Expect(time.Since(begin)).To(BeNumerically("<", limit)) })
-}
-`
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, "x_test.go", text, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := source{path: "x_test.go", ast: f, fset: fset}
-	var got, want []clock
-	got = clocks(s, durationsOf([]source{s})[s.pkg()])
-	kinds := map[string]string{"bound": boundOfTime, "wait": shortWait, "fail": shortFail, "try": secondTry}
-	line := 0
-	for l := range strings.Lines(text) {
-		line++
-		if _, kind, ok := strings.Cut(strings.TrimSuffix(l, "\n"), "// "); ok && kinds[kind] != "" {
-			want = append(want, clock{line, kinds[kind]})
-		} else if strings.HasPrefix(l, "\tshort") {
-			want = append(want, clock{line, shortLimit})
-		}
-	}
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(clock{})); d != "" {
-		t.Error(d)
-	}
 }
