@@ -133,6 +133,7 @@ func TestPodsShareByAddress(t *testing.T) {
 	asks := func(id byte) error { // It may read what answers an earlier try.
 		_, err := little.Write(append([]byte{0, id}, wire[2:]...))
 		g.Expect(err).NotTo(HaveOccurred())
+		// What is lost is asked again, and counts.
 		_ = little.SetReadDeadline(time.Now().Add(longest / 3))
 		for buffer[1] = ^id; err == nil && buffer[1] != id; {
 			_, err = little.Read(buffer)

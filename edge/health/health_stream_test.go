@@ -41,6 +41,7 @@ func TestAServerThatAnswersNothing(t *testing.T) {
 	g.Expect(yes).NotTo(BeZero())
 	g.Expect(errs).To(ContainElement(MatchError(io.ErrUnexpectedEOF)), "the end of a connection is noticed")
 	g.Expect(len(dues)).To(Equal(4))
+	// It was set before the callback, to an interval after the answer.
 	g.Expect(dues[0]).To(And(BeTemporally(">", began), BeTemporally("<=", yes.Add(250*time.Millisecond))), "it had to answer again soon after its last answer")
 	g.Expect(dues).To(HaveEach(dues[0]), "silence does not begin again with a connection")
 }
