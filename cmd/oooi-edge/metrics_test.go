@@ -23,7 +23,7 @@ import (
 // metricsOf reads the metrics at an address from a namespace.
 func metricsOf(t *testing.T, from *netns.Namespace, address string) (string, error) {
 	t.Helper()
-	c := http.Client{Timeout: patience.Limit / 3, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, at string) (c net.Conn, err error) {
+	c := http.Client{Timeout: patience.Limit, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, at string) (c net.Conn, err error) {
 		from.Do(t, func() { c, err = (&net.Dialer{Timeout: patience.Limit}).DialContext(ctx, "tcp4", at) })
 		return c, err
 	}}}

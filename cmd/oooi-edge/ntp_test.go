@@ -33,8 +33,8 @@ func TestNTPAnswersOnItsDeviceOnly(t *testing.T) {
 	g.Expect(answer.Stratum).To(BeNumerically("~", 8, 7))
 	g.Expect(answer.Offset).To(BeNumerically("~", 0, answer.Precision), "both have one clock")
 	g.Expect(answer.Leap).To(Equal("no-leap"))
-	// By the weak host model the pod's packets reach the edge at every address. No socket is for them.
 	for _, at := range []string{blueService, "10.128.0.2", "192.168.100.4"} {
+		// By the weak host model the pod's packets reach the edge at every address. No socket is for them, so no answer comes.
 		out, err := v.pod.Command(t.Context(), "ntpdig", "--json", "--timeout", "1", at).CombinedOutput()
 		g.Expect(err).To(HaveOccurred(), "%s: %s", at, out)
 	}
@@ -58,6 +58,7 @@ func TestNTPWaitsForItsAddressAndFollowsThePlan(t *testing.T) {
 		return strings.TrimSpace(string(out))
 	}
 	ask := func(at string) func() error {
+		// It asks again.
 		return func() error { return v.machine.Command(t.Context(), "ntpdig", "--timeout", "1", at).Run() }
 	}
 	g.Eventually(probe).Should(Equal("oooi-edge: ntp: not ready: waiting for 192.168.100.3 on interface net1"))

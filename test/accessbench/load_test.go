@@ -314,7 +314,7 @@ func (l load) shake(end time.Time, out *report) error {
 		if err != nil {
 			return err
 		}
-		_ = c.SetDeadline(end.Add(10 * time.Second))
+		_ = c.SetDeadline(end.Add(time.Minute))
 		if err := programs.Shake(c, hello); err != nil {
 			return err
 		}

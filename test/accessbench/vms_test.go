@@ -85,7 +85,7 @@ func (s site) vms(t *testing.T) (l load, pids []int) {
 	g.Eventually(func() (out report) {
 		s.begin(t, l, "", &out)()
 		return out
-	}, "20s", "50ms").Should(And(HaveField("Failed", ""), HaveField("Connections", BeNumerically(">", 0))))
+	}).WithPolling(50 * time.Millisecond).Should(And(HaveField("Failed", ""), HaveField("Connections", BeNumerically(">", 0))))
 	all, err := programs.Descendants(proxy)
 	g.Expect(err).NotTo(HaveOccurred())
 	for pid := range all {

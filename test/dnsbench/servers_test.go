@@ -152,9 +152,10 @@ func (c contender) start(t *testing.T, host *netns.Namespace, port int) *running
 	said := programs.Start(t, p)
 	for _, q := range [][]string{{"host-007." + domain, "A", "192.168.100.12"}, {"a.b.apps." + domain, "A", "192.168.100.3"}, {"12." + reverse, "PTR", "host-007." + domain + "."}} {
 		g.Eventually(func() string {
+			// It asks again.
 			out, _ := host.Command(t.Context(), "dig", "+tries=1", "+time=1", "+short", "@"+address, "-p", fmt.Sprint(port), q[0], q[1]).Output()
 			return strings.TrimSpace(string(out))
-		}, "20s").Should(Equal(q[2]), "%s answers %v: %s", c.name, q, said)
+		}).Should(Equal(q[2]), "%s answers %v: %s", c.name, q, said)
 	}
 	return &running{contender: c, pid: p.Process.Pid, port: port}
 }

@@ -175,7 +175,7 @@ func (l load) one(client int, first []byte, end time.Time) (out report) {
 
 // use does with one connection what the load is about.
 func (l load) use(c net.Conn, first []byte, end time.Time, out *report) error {
-	_ = c.SetDeadline(end.Add(10 * time.Second))
+	_ = c.SetDeadline(end.Add(time.Minute))
 	switch l.Kind {
 	case "download":
 		return l.receive(c, end, out)

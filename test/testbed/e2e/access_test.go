@@ -137,7 +137,7 @@ func testLaptop(t *testing.T, b bed, h Hosted, w *worker.Worker, s sshServer) {
 	}
 	g.Eventually(ssh).WithPolling(time.Second).Should(ContainSubstring(s.address.String()+"/"), "a shell in its network namespace")
 	kubelet := func() string {
-		return run(oooi, "access", "clusters/"+h.Name, "--", "curl", "-sk", "--max-time", "10", "-o", "/dev/null", "-w", "%{http_connect} %{http_code}", "https://"+w.VM.Name+":10250/pods")
+		return run(oooi, "access", "clusters/"+h.Name, "--", "curl", "-sk", "--max-time", "60", "-o", "/dev/null", "-w", "%{http_connect} %{http_code}", "https://"+w.VM.Name+":10250/pods")
 	}
 	g.Eventually(kubelet).WithPolling(time.Second).Should(Equal("200 401"), "it knows no caller without a certificate")
 	g.Expect(run(oooi, "access", "clusters/"+h.Name, "--stdio", w.VM.Name+":22")).To(ContainSubstring("403 the destination is not open"))
@@ -160,7 +160,7 @@ func serves(t *testing.T, h Hosted, container string) (bool, error) {
 // curl asks in a network namespace for url, through the access proxy at an address, or directly where there is none.
 func curl(t *testing.T, netNS, proxy, url string) visit {
 	t.Helper()
-	args := []string{"--net=" + netNS, "--", "curl", "-sk", "--max-time", "5", "-o", "/dev/null", "-w", "%{http_connect} %{http_code}"}
+	args := []string{"--net=" + netNS, "--", "curl", "-sk", "--max-time", "60", "-o", "/dev/null", "-w", "%{http_connect} %{http_code}"}
 	if proxy != "" {
 		args = append(args, "--proxy", fmt.Sprintf("http://%s:%d", proxy, network.AccessPort))
 	}
@@ -190,7 +190,7 @@ func testMetrics(t *testing.T, b bed, h Hosted, pod, proxy string, w *worker.Wor
 	token, err := os.ReadFile(filepath.Join(dir, "kubelet-token"))
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, name := range []string{w.VM.Name, w.Lease.Address.Addr().String()} {
-		out, err := exec.CommandContext(t.Context(), "nsenter", "--net="+pod, "--", "curl", "-sS", "--max-time", "10", "--cacert", filepath.Join(dir, "kubelet-ca.crt"),
+		out, err := exec.CommandContext(t.Context(), "nsenter", "--net="+pod, "--", "curl", "-sS", "--max-time", "60", "--cacert", filepath.Join(dir, "kubelet-ca.crt"),
 			"--proxy", fmt.Sprintf("http://%s:%d", proxy, network.AccessPort), "-H", "Authorization: Bearer "+strings.TrimSpace(string(token)), "https://"+name+":10250/metrics").CombinedOutput()
 		g.Expect(err).NotTo(HaveOccurred(), "%s: %s", name, out)
 		g.Expect(string(out)).To(ContainSubstring("\nkubelet_running_pods "), name)
@@ -286,7 +286,7 @@ func pageAt(t *testing.T, netNS, address, page string) (string, error) {
 		return "", err
 	}
 	port := map[string]string{"https": "443", "http": "80"}[u.Scheme]
-	out, err := exec.CommandContext(t.Context(), "nsenter", "--net="+netNS, "--", "curl", "-skf", "--max-time", "5",
+	out, err := exec.CommandContext(t.Context(), "nsenter", "--net="+netNS, "--", "curl", "-skf", "--max-time", "60",
 		"--connect-to", fmt.Sprintf("%s:%s:%s:%s", u.Hostname(), port, address, port), page).Output()
 	return strings.TrimSpace(string(out)), err
 }

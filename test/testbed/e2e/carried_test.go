@@ -107,6 +107,7 @@ func testPublish(t *testing.T, b bed, h Hosted, workers []*worker.Worker) {
 
 // askAnyone gets url without asking whose certificate it is.
 func askAnyone(ctx context.Context, m *machine.Machine, url string, more ...string) (string, error) {
+	// A question to a lost node is asked again.
 	out, err := m.Output(ctx, "curl", append([]string{"--disable", "--silent", "--show-error", "--noproxy", "*", "--insecure", "--max-time", "10", url}, more...)...)
 	return string(out), err
 }
@@ -161,7 +162,7 @@ func testManagementCluster(t *testing.T, h Hosted, w *worker.Worker) {
 func refused(t *testing.T, m *machine.Machine, service netip.Addr, name string) {
 	t.Helper()
 	g := NewWithT(t)
-	out, err := askAnyone(t.Context(), m, "https://"+name+"/", "--resolve", name+":443:"+service.String())
+	out, err := askAnyone(t.Context(), m, "https://"+name+"/", "--resolve", name+":443:"+service.String(), "--max-time", "60")
 	g.Expect(err).To(HaveOccurred(), "%s: %s", name, out)
 	g.Expect(err.Error()).To(ContainSubstring("curl: (35)"), "connected, and closed in the middle of TLS") // CURLE_SSL_CONNECT_ERROR
 }

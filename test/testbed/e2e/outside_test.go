@@ -15,6 +15,7 @@ import (
 	core "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/testbed/await"
 	"github.com/cldmnky/oooi/test/testbed/lan"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
@@ -29,19 +30,20 @@ func testOutside(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	outside, err := PlugOutsider(t.Context(), b.cluster, "gateway"+h.Name, n)
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { _ = lan.UnplugRouter(b.cluster.HostName("gateway" + h.Name)) })
-	ask := func(name string) (addresses []netip.Addr, code int, err error) {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ask := func(name string, limit time.Duration) (addresses []netip.Addr, code int, err error) {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
 		return outside.Ask(ctx, name)
 	}
+	const unanswered = 2 * time.Second // No answer comes, or the question is asked again.
 	published := recordOf(n)
-	_, _, err = ask(published)
+	_, _, err = ask(published, unanswered)
 	g.Expect(err).To(HaveOccurred(), "edges have no way back to a host that is not on the network")
 
 	g.Expect(h.Set(t.Context(), outside.Settings())).To(Succeed())
 
 	g.Eventually(func(g Gomega) {
-		addresses, code, err := ask(published)
+		addresses, code, err := ask(published, unanswered)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(code).To(Equal(dns.RcodeSuccess))
 		g.Expect(addresses).To(Equal([]netip.Addr{n.ServiceVIP}))
@@ -49,7 +51,7 @@ func testOutside(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	g.Expect(h.WaitEdges(t.Context())).To(Succeed())
 	g.Expect(h.WaitReady(t.Context())).To(Succeed())
 	for _, name := range []string{"quay.io", "kubernetes.default.svc.cluster.local", "scan.invalid"} {
-		_, code, err := ask(name)
+		_, code, err := ask(name, await.Patience)
 		g.Expect(err).NotTo(HaveOccurred(), name)
 		g.Expect(code).To(BeElementOf(dns.RcodeRefused, dns.RcodeNameError), "%s: edges resolve no names for others than VMs", name)
 	}
