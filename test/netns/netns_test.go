@@ -93,16 +93,22 @@ func TestDrop(t *testing.T) {
 	two.Do(t, func() { sender, err = net.Dial("udp4", "192.0.2.1:9") })
 	g.Expect(err).NotTo(HaveOccurred())
 	defer sender.Close()
+	number := byte(0)
 	arrives := func() error {
-		if _, err := sender.Write([]byte{0}); err != nil {
+		number++
+		if _, err := sender.Write([]byte{number}); err != nil {
 			return err
 		}
-		// It is dropped, or sent again.
+		// It is dropped, or another one is sent. Earlier ones may be late.
 		if err := receiver.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
 			return err
 		}
-		_, _, err := receiver.ReadFrom(make([]byte, 1))
-		return err
+		for b := []byte{number - 1}; b[0] != number; {
+			if _, _, err := receiver.ReadFrom(b); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	g.Eventually(arrives).Should(Succeed())
 	for name, drop := range map[string]func() (end func()){
