@@ -1,4 +1,6 @@
-// This file separates what VMs notice because of edges from what they notice because the machine is busy.
+// This file separates what VMs notice because of edges from what they notice because the machine is busy. A busy machine explains
+// that something takes long. It explains a cut only if an edge did not hear its peer, and announced, or if a VM asked anew: a switch
+// that stands still loses what VMs ask the edge that they know, and then both edges answer.
 
 package networks
 
@@ -10,11 +12,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/measure"
 	"github.com/cldmnky/oooi/test/netns"
@@ -81,17 +85,30 @@ func gap(m *measure.Measurement, since measure.Milliseconds) time.Duration {
 // control.
 func (s *site) promptly(what string, took, most time.Duration, since measure.Milliseconds) {
 	s.Helper()
-	if took > most && programs.Long() {
-		s.faulty(since, "%s: %s, more than %s", what, took, most)
+	switch busy := gap(s.control, since); {
+	case took <= most || !programs.Long():
+	case busy > 0:
+		s.Logf("%s: %s, more than %s. It does not count: the machine was busy for %s", what, took, most, busy)
+	default:
+		s.Errorf("%s: %s, more than %s", what, took, most)
 	}
 }
 
-// faulty fails, unless the machine was busy since a time of the control: then an edge may not hear the other one in time.
-func (s *site) faulty(since measure.Milliseconds, format string, args ...any) {
+// faulty fails, unless the machine was busy since a time of the control, and that explains it: the edge that VMs do not send to
+// announced meanwhile, since it did not hear its peer serve, or a VM asked anew.
+func (s *site) faulty(since measure.Milliseconds, announced, asked bool, format string, args ...any) {
 	s.Helper()
-	if busy := gap(s.control, since); busy > 0 {
-		s.Logf(format+". It does not count: the machine was busy for %s", append(args, busy)...)
+	if busy := gap(s.control, since); busy > 0 && (announced || asked) {
+		s.Logf(format+". It does not count: the machine was busy for %s, an edge announced (%t), a VM asked anew (%t)", append(args, busy, announced, asked)...)
 		return
 	}
 	s.Errorf(format, args...)
+}
+
+// unheard matches the log of an announcement against a peer that does not serve, as far as the edge hears.
+var unheard = regexp.MustCompile(`msg="failover announcement sent" nextHop=\S+ peer=[^s]`)
+
+// announcements returns how many the pod has sent against a peer that it did not hear serve. It logs the first eight.
+func (p *pod) announcements() int {
+	return len(unheard.FindAllString(p.logs[wire.Failover].String(), -1))
 }

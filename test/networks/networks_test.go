@@ -47,7 +47,7 @@ func TestNetworks(t *testing.T) {
 // all is everything that can happen.
 func (s *site) all() {
 	s.losesServer(1, 2)
-	s.step("the server is back", unnoticed, func() {
+	s.step("the server is back", 1, unnoticed, func() {
 		s.edges[1].start("dns")
 		s.whole()
 	})
@@ -80,7 +80,7 @@ func (s *site) newVMs() {
 func (s *site) losesServer(number, other int) {
 	s.Helper()
 	s.sendTo(number)
-	s.step("a server is dead", movedOnce, func() {
+	s.step("a server is dead", number, movedOnce, func() {
 		s.edges[number].signal(syscall.SIGKILL, "dns")
 		s.moved(other)
 	})
@@ -91,7 +91,7 @@ func (s *site) losesNode(node string, lost, other int) {
 	s.Helper()
 	s.sendTo(lost)
 	s.gone(node)
-	s.step("the node is lost", movedOnce, func() {
+	s.step("the node is lost", lost, movedOnce, func() {
 		s.fabric.lose(node)
 		s.edges[lost].signal(syscall.SIGSTOP)
 		s.moved(other)
@@ -103,12 +103,12 @@ func (s *site) losesNode(node string, lost, other int) {
 func (s *site) born(number int, node string) {
 	s.Helper()
 	s.fallsSilent()
-	s.neverNamed(func() string {
-		s.step("an edge is created", unnoticed, func() {
+	s.neverNamed(func() *pod {
+		s.step("an edge is created", number, unnoticed, func() {
 			s.edges[number] = s.newPod(number, node)
 			s.whole()
 		})
-		return s.edges[number].mac()
+		return s.edges[number]
 	})
 	s.g.Expect(s.edges[number].isolates()).To(Succeed())
 }
@@ -117,7 +117,7 @@ func (s *site) born(number int, node string) {
 func (s *site) drains(number, other int) {
 	s.Helper()
 	s.sendTo(number)
-	s.step("an edge is drained", movedOnce, func() {
+	s.step("an edge is drained", number, movedOnce, func() {
 		s.edges[number].signal(syscall.SIGTERM)
 		s.moved(other)
 		s.edges[number].end()

@@ -215,8 +215,8 @@ var (
 	movedOnce = effect{1, 4 * time.Second}
 )
 
-// step does something, and waits until VMs notice nothing of it any more.
-func (s *site) step(name string, most effect, do func()) {
+// step does something, and waits until VMs notice nothing of it any more. All send to the other edge than that of number, at the end at least.
+func (s *site) step(name string, number int, most effect, do func()) {
 	s.Helper()
 	type mark struct {
 		at   measure.Milliseconds
@@ -229,10 +229,18 @@ func (s *site) step(name string, most effect, do func()) {
 			before[i].cuts[j] = len(l.Cuts)
 		}
 	}
-	began := time.Now()
+	idle, announced := s.edges[number], 0
+	if idle != nil {
+		announced = idle.announcements()
+	}
+	heard, began := s.listen(), time.Now()
 	do()
 	did := time.Since(began)
 	s.settles()
+	if p := s.edges[number]; p != nil && p != idle {
+		idle, announced = p, 0
+	}
+	anew := asked(heard())
 	s.Logf("%s: %.1f s, settled after %.1f s", name, did.Seconds(), time.Since(began).Seconds())
 	for i, v := range s.vms[:len(before)] {
 		took, cuts := gap(v.Measurement, before[i].at), 0
@@ -241,7 +249,7 @@ func (s *site) step(name string, most effect, do func()) {
 		}
 		s.Logf("%s: %s: longest gap %d ms, %d cuts, now through edge %d", name, v.name, took.Milliseconds(), cuts, s.edgeOf(v))
 		if cuts > most.cuts {
-			s.faulty(since, "%s: a long connection of %s was cut %d times, more than %d", name, v.name, cuts, most.cuts)
+			s.faulty(since, idle.announcements() > announced, anew, "%s: a long connection of %s was cut %d times, more than %d", name, v.name, cuts, most.cuts)
 		}
 		s.promptly(name+": "+v.name+" did not connect", took, most.gap, since)
 	}
