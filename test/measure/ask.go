@@ -66,6 +66,7 @@ func (m *Measurement) resolve(ctx context.Context) error {
 	}
 	defer conn.Close()
 	question := new(dns.Msg).SetQuestion(dns.Fqdn(m.options.Question), dns.TypeA)
+	// The connection has the limit.
 	answer, _, err := new(dns.Client).ExchangeWithConn(question, &dns.Conn{Conn: conn})
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
 // This file separates what VMs notice because of edges from what they notice because the machine is busy. A busy machine explains
-// that something takes long. It explains a cut only if an edge did not hear its peer, and announced, or if a VM asked anew: a switch
+// that something takes long. It explains a cut only if an edge did not hear its peer, and announced, or if a VM asked all hosts: a switch
 // that stands still loses what VMs ask the edge that they know, and then both edges answer.
 
 package networks
@@ -95,20 +95,20 @@ func (s *site) promptly(what string, took, most time.Duration, since measure.Mil
 }
 
 // faulty fails, unless the machine was busy since a time of the control, and that explains it: the edge that VMs do not send to
-// announced meanwhile, since it did not hear its peer serve, or a VM asked anew.
+// announced meanwhile, since it did not hear its peer serve, or a VM asked all hosts.
 func (s *site) faulty(since measure.Milliseconds, announced, asked bool, format string, args ...any) {
 	s.Helper()
 	if busy := gap(s.control, since); busy > 0 && (announced || asked) {
-		s.Logf(format+". It does not count: the machine was busy for %s, an edge announced (%t), a VM asked anew (%t)", append(args, busy, announced, asked)...)
+		s.Logf(format+". It does not count: the machine was busy for %s, an edge announced (%t), a VM asked all hosts (%t)", append(args, busy, announced, asked)...)
 		return
 	}
 	s.Errorf(format, args...)
 }
 
 // unheard matches the log of an announcement against a peer that does not serve, as far as the edge hears.
-var unheard = regexp.MustCompile(`msg="failover announcement sent" nextHop=\S+ peer=[^s]`)
+var unheard = regexp.MustCompile(`"msg":"failover announcement sent".*"peer":"[^s]`)
 
-// announcements returns how many the pod has sent against a peer that it did not hear serve. It logs the first eight.
+// announcements returns how many the pod has sent against a peer that it did not hear serve. It logs the first eight in a row.
 func (p *pod) announcements() int {
 	return len(unheard.FindAllString(p.logs[wire.Failover].String(), -1))
 }

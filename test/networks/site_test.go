@@ -240,7 +240,7 @@ func (s *site) step(name string, number int, most effect, do func()) {
 	if p := s.edges[number]; p != nil && p != idle {
 		idle, announced = p, 0
 	}
-	anew := asked(heard())
+	all := asked(heard())
 	s.Logf("%s: %.1f s, settled after %.1f s", name, did.Seconds(), time.Since(began).Seconds())
 	for i, v := range s.vms[:len(before)] {
 		took, cuts := gap(v.Measurement, before[i].at), 0
@@ -249,7 +249,7 @@ func (s *site) step(name string, number int, most effect, do func()) {
 		}
 		s.Logf("%s: %s: longest gap %d ms, %d cuts, now through edge %d", name, v.name, took.Milliseconds(), cuts, s.edgeOf(v))
 		if cuts > most.cuts {
-			s.faulty(since, idle.announcements() > announced, anew, "%s: a long connection of %s was cut %d times, more than %d", name, v.name, cuts, most.cuts)
+			s.faulty(since, idle.announcements() > announced, all, "%s: a long connection of %s was cut %d times, more than %d", name, v.name, cuts, most.cuts)
 		}
 		s.promptly(name+": "+v.name+" did not connect", took, most.gap, since)
 	}

@@ -11,9 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestClocks: the rule finds each kind, and nothing else.
-func TestClocks(t *testing.T) {
-	const text = `package x
+// testOfClocks has what the rule finds, marked by a comment or the first word of the line, and what it lets pass.
+const testOfClocks = `package x
 const soon, long = 5 * time.Second, time.Minute
 func TestBench(t *testing.T) {
 	if os.Getenv("OOOI_X") == "" { t.Skip("OOOI_X is not set") }
@@ -91,8 +90,11 @@ func TestX(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { g.Expect(time.Since(begin)).To(BeNumerically("<", limit)) })
 }
 `
+
+// TestClocks: the rule finds each kind, and nothing else.
+func TestClocks(t *testing.T) {
 	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, "x_test.go", text, parser.ParseComments)
+	f, err := parser.ParseFile(fset, "x_test.go", testOfClocks, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +103,7 @@ func TestX(t *testing.T) {
 	got = clocks(s, durationsOf([]source{s})[s.pkg()])
 	kinds := map[string]string{"bound": boundOfTime, "wait": shortWait, "fail": shortFail, "try": secondTry, "sleep": sleeps}
 	line := 0
-	for l := range strings.Lines(text) {
+	for l := range strings.Lines(testOfClocks) {
 		line++
 		if _, kind, ok := strings.Cut(strings.TrimSuffix(l, "\n"), "// "); ok && kinds[kind] != "" {
 			want = append(want, clock{line, kinds[kind]})
