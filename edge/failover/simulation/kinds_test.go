@@ -181,7 +181,7 @@ func ofProcesses() []fault {
 		{name: "idle edge frozen for long", lasts: 90 * second, gap: 3 * second, cuts: 1,
 			begin: func(w *world, _, idle int) { w.edges[idle].freeze(w.between(3*second, 40*second)) }},
 		// A new pod learns the addresses of VMs after some seconds. Until then no answer says why its peer is silent.
-		{name: "active edge frozen while the idle pod is replaced", lasts: 90 * second, gap: 6 * second, cuts: 2,
+		{name: "active edge frozen while the idle pod is replaced", lasts: 90 * second, gap: 7 * second, cuts: 2,
 			begin: func(w *world, active, idle int) {
 				w.after(w.between(0, 8*second), func() { w.edges[active].freeze(w.between(8*second, 30*second)) })
 				w.replace(idle, func() {})
@@ -226,7 +226,7 @@ func newborn() []fault {
 	return []fault{
 		{name: "node lost, and back long before its agent, announced", lasts: 150 * second, gap: 3 * second, cuts: 1,
 			begin: func(w *world, active, _ int) { w.renew(active, true) }},
-		{name: "node lost, and back long before its agent, silent", lasts: 150 * second, gap: 40 * second, cuts: 1,
+		{name: "node lost, and back long before its agent, silent", lasts: 150 * second, gap: 30 * second, cuts: 1,
 			begin: func(w *world, active, _ int) { w.renew(active, false) }},
 	}
 }
