@@ -212,7 +212,7 @@ func (p proxy) start(t *testing.T, host *netns.Namespace, at string, routes tabl
 	})
 	t.Cleanup(r.stop)
 	for i := range 2 {
-		g.Eventually(func() string { return r.load(t, load{Kind: "tls", Count: 1}, i*(routes.names-1)).Failed }).WithPolling(50*time.Millisecond).Should(BeEmpty(), "%s: %s", p.name, said)
+		g.Eventually(func() string { return r.load(t, load{Kind: "tls", Count: 1}, i*(routes.names-1)).Failed }, "1m", "50ms").Should(BeEmpty(), "%s: %s", p.name, said)
 	}
 	return r
 }
