@@ -49,6 +49,8 @@ func TestX(t *testing.T) {
 	short.SetReadDeadline(time.Now().Add(time.Second))
 	short := net.Dialer{Timeout: time.Second}
 	short("dig", "+time=5")
+	short := dns.Client{Net: "udp"}
+	short := new(dns.Client)
 	short, cancel := context.WithTimeout(ctx, 5*time.Second)
 	short, cancel := context.WithDeadline(ctx, time.Now().Add(time.Second))
 	short.SetReadDeadline(time.Now().Add(long / 3))
@@ -59,6 +61,7 @@ func TestX(t *testing.T) {
 	short(vm.udhcpc("-n", "-t", "10", "-T", "1"))
 
 	net.DialTimeout("tcp", at, time.Minute)
+	c := dns.Client{Net: "udp", Timeout: time.Minute}
 	c.SetReadDeadline(time.Now().Add(soon))
 	// Nothing comes.
 	c.SetReadDeadline(time.Now().Add(time.Second))
