@@ -27,8 +27,7 @@ const (
 	idleLimit = 24 * time.Hour
 	// acceptAgain is the pause after accepting a connection failed.
 	acceptAgain = 50 * time.Millisecond
-	// requestGrace is how long a caller has for its request before others may evict it. Meanwhile new callers wait in the kernel,
-	// and Serve tries to admit one every acceptNext.
+	// requestGrace is how long a caller has for its request before others may evict it. They try every acceptNext.
 	requestGrace, acceptNext = 100 * time.Millisecond, 5 * time.Millisecond
 )
 
