@@ -52,7 +52,7 @@ func keepFormerPlaces(in served.Input, last network.Plan) (out served.Input, los
 	if len(in.InUse) == 0 {
 		return out, nil, nil
 	}
-	// Places that an endpoint leaves now come first, because the youngest VMs stored them.
+	// The places that endpoints leave in this plan come first: the youngest VMs stored them.
 	former := slices.Clone(last.Endpoints)
 	slices.SortStableFunc(former, func(a, b network.Endpoint) int { return network.TrueFirst(b.Former, a.Former) })
 	present, kept := out.Endpoints, 0

@@ -55,7 +55,7 @@ func Template(c problem.Cause) (m Message, ok bool) {
 }
 
 // with is m with p's values in place of each {name}: arguments, {subject}, {keys} (all keys) and {key} (the first).
-// "NodePool {nodePools}" becomes "NodePools ..." for several. The argument {why} is a cause, and becomes what happened.
+// "NodePool {nodePools}" becomes "NodePools ..." for several. {why} is a cause, and becomes its What.
 func (m Message) with(p problem.Problem) Message {
 	pairs := []string{"{subject}", p.Subject.String(), "{keys}", strings.Join(p.Keys, " and ")}
 	if len(p.Keys) > 0 {

@@ -137,9 +137,9 @@ func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.P
 	return nil
 }
 
-// mixedFamilies returns a problem if HyperShift refuses hc because the first networks of pods, Services and machines
-// and the API's address are of two families (validateNetworkStackAddresses). The API's default is the family of the
-// pods.
+// mixedFamilies returns a problem if HyperShift refuses hc for mixing IPv4 and IPv6 (validateNetworkStackAddresses): the
+// first networks of pods, Services and machines, and the API's address, must be of one family. The API's default is that
+// of the pods.
 func mixedFamilies(hc *hyperv1.HostedCluster) problem.Problems {
 	var firsts []string
 	isIPv4 := map[bool]bool{}

@@ -51,7 +51,7 @@ func (n Network) HeldAddresses() []netip.Addr {
 // blanks.
 func InOrder(all []netip.Addr) string { return joined(all, ",") }
 
-// RoleOf names the role of an edges' address in messages.
+// RoleOf returns the role of an address of the edges, as messages name it.
 func (n Network) RoleOf(a netip.Addr) string {
 	if i := slices.Index(n.HeldAddresses(), a); i >= 0 && i < len(Roles()) {
 		return Roles()[i]

@@ -98,7 +98,7 @@ type UsedAddress struct {
 
 // The limits of a report. VMs influence its content, which is in an annotation and in a condition.
 const (
-	// MaxBytes is the most that ReadReport reads.
+	// MaxBytes is the most that Read reads.
 	MaxBytes = 8 << 10
 
 	maxInUse     = 16

@@ -74,7 +74,7 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 	if f.inPod() {
 		report := sharedfiles.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		a.Report = report.Set
-		// A container that a VM took over sets its own fields only.
+		// A container that a VM controls can set its own fields only.
 		for program, add := range map[string]func(to *reported.EdgeReport, of reported.EdgeReport){
 			string(network.ServiceProxy): func(to *reported.EdgeReport, of reported.EdgeReport) {
 				to.RefusedHosts, to.EnvoyRefuses, to.DarkBackends, to.Connected = of.RefusedHosts, of.EnvoyRefuses, of.DarkBackends, of.Connected

@@ -32,7 +32,7 @@ type Rolled struct {
 	// removed.
 	acd   *unstructured.Unstructured
 	edges []*unstructured.Unstructured
-	// Postponed is true if an edge keeps its release until it is its cluster's turn.
+	// Postponed: an edge keeps its release until its cluster's turn.
 	Postponed bool
 	rollout.Decision
 }

@@ -62,7 +62,7 @@ func (e Environment) Equals(o Environment) bool {
 }
 
 // nodeFacts returns the fields of nodes that plans depend on, by name. Resources change all the time and are left out.
-// So is maintenance, which matters only to a pass that an unavailable edge causes.
+// Maintenance is left out, too: only a pass after an edge became unavailable needs it.
 func nodeFacts(nodes []corev1.Node) map[string]corev1.Node {
 	out := map[string]corev1.Node{}
 	for _, n := range nodes {

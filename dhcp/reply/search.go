@@ -107,7 +107,7 @@ func place(mac string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(mac))
 	x := h.Sum64()
-	// FNV maps similar MACs to similar values; this is MurmurHash3's finalizer.
+	// FNV maps similar MACs to similar values. These are the first steps of MurmurHash3's finalizer, which must not change.
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	return x ^ x>>33

@@ -118,7 +118,7 @@ func (s *Servers) Follow(ctx context.Context, current func() network.Network, pl
 	following.Wait()
 }
 
-// An answer is one answer of a server. Due is when the server had to answer.
+// An answer is what a server said when it was asked. Due is when it had to.
 type answer struct {
 	err error
 	due time.Time

@@ -154,7 +154,7 @@
 // A VM that connects to the next-hop VIP makes the kernel answer from that address. A kernel
 // without an ARP entry for the VM first asks for the VM's MAC with the next-hop VIP as the
 // sender: an accidental announcement. This moves VMs between edges that both serve, and resets
-// the connections of the VMs that move. An honest VM causes one. A VM that uses ever new
+// the connections of the VMs that move. An honest VM causes one announcement. A VM that uses ever new
 // addresses causes about one a second, since hosts ignore more. Where arp_announce is 2 and the
 // device has the next-hop VIP as its first address, kernels ask from the edge address. Then no VM
 // moves by accident, and the next-hop VIP can still be announced. Other addresses cannot be

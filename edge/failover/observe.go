@@ -198,8 +198,8 @@ func (s State) level() Level {
 	return LevelServes
 }
 
-// calls reports whether to call the peer: the peer is silent over the VLAN, and may send to a
-// previous pod that had this edge's address. An edge that is outdone calls its twin, less often.
+// calls reports whether to call the peer, which is silent over the VLAN. Its kernel may still send to a
+// previous pod with this edge's address. An edge that is outdone calls its twin, less often.
 func (s State) calls() bool {
 	if s.Outdone != "" && !s.seen.last.NoLink {
 		return s.Twins.Calls()

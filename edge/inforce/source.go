@@ -69,8 +69,8 @@ func (s *Source) Publish(file string) {
 }
 
 // Follow makes s follow the plan that another container stores in file with Publish. Until file
-// exists, s follows its own. Away reports whether that container has stopped: a minute later, s
-// follows its own file if that is newer. Call it before Current and Run.
+// exists, s follows its own. Away reports whether that container has stopped. A minute after
+// that, s follows its own file again if it is newer. Call it before Current and Run.
 func (s *Source) Follow(file string, away func() bool) {
 	s.files.follow(file, away, s.log)
 	s.poll()

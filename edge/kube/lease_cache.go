@@ -1,5 +1,5 @@
 // This file caches leases in a file, so that a server that restarts without the API server still
-// knows its VMs. The API server's data then replaces them.
+// knows its VMs. Once the API server answers, its data replaces them.
 
 package kube
 

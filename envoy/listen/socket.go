@@ -19,8 +19,8 @@ const MaxThreads = 2 * (resources.Workers + 1)
 // maxHeaders in bytes, of each server.
 const maxHeaders = 16 << 10
 
-// Serve serves on l what register adds, until ctx ends, up to the given number of open connections. Every process that can
-// use l can connect.
+// Serve runs a gRPC server on l, with the services that register adds, until ctx ends. It has at most so many open
+// connections. Every process that can use l can connect.
 func Serve(ctx context.Context, l net.Listener, connections int, register func(*grpc.Server), options ...grpc.ServerOption) error {
 	server := grpc.NewServer(append(options, grpc.MaxHeaderListSize(maxHeaders))...)
 	register(server)

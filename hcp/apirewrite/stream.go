@@ -60,7 +60,7 @@ type Reader struct {
 	rows    bool   // the list is a Table
 	kind    Kind   // kind of the items
 	version []byte // the list's apiVersion with quotes
-	before  []byte // text before the items. It is output with the first item, which may be too large
+	before  []byte // text before the items. It is output only with the first item, which may be refused as too large
 	between []byte // text before the next item
 	written int    // how many items or events are in the output
 }

@@ -26,7 +26,8 @@ type projection struct {
 const pathTag = "path"
 
 // project returns the projection of objects of type root to paths: names joined by dots. A name that ends with "[]" is
-// a list. The annotation at the end of a watch's initial events is always included: caches wait for it.
+// a list. The annotation of the bookmark that ends a watch's initial
+// events is always included: caches wait for it.
 func project(root reflect.Type, paths ...string) *projection {
 	out := &projection{}
 	for _, path := range paths {

@@ -75,7 +75,7 @@ func (c Cluster) Isolates(nodes []corev1.Node) (isolates, shown bool) {
 	return isolates || c.MultusIsolates, shown || c.MultusIsolates
 }
 
-// ofServices is the network of Services. The prefix is not set.
+// ofServices is the network of Services, without its prefix.
 var ofServices = network.ReservedDestination{What: "the management cluster's Services", OfServices: true}
 
 // A networkField is a field with addresses or CIDRs in the objects of a kind.
